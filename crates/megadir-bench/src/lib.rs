@@ -1,0 +1,1 @@
+//! The megadir benchmark engine: study, plan, run, events.

@@ -1,0 +1,3 @@
+//! megadir: measure and work on directories with millions of entries.
+
+fn main() {}

@@ -1,0 +1,1 @@
+//! From megadir benchmark records to summaries, findings and tables.

@@ -1,0 +1,1 @@
+//! Trees, a faulty backend and the conformance suite for testing megadir.

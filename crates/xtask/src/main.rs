@@ -1,0 +1,3 @@
+//! Development tasks: ci, tidy, goldens, speed.
+
+fn main() {}
