@@ -1,1 +1,28 @@
-//! The record of a megadir benchmark run: plan, cells, samples, machine, and their JSON lines.
+//! The record of a megadir benchmark run: the contract between measuring and judging.
+//!
+//! A run writes one JSON value a line: a [`Header`] (plan and machine), then a [`Sample`] for every
+//! block, [`Note`]s as they arise, and an [`End`]. Measuring writes it, judging reads it, possibly on
+//! another machine and years later; nothing else passes between the two.
+//!
+//! * [`plan`]: what was going to be measured, with nothing left to a default.
+//! * [`sample`]: what one block took, and the proof that it did the work.
+//! * [`machine`]: where it ran.
+//! * [`jsonl`]: the lines, their writer and the reader that survives a cut-off file.
+//!
+//! This crate knows nothing of file systems, statistics or terminals.
+
+pub mod jsonl;
+pub mod machine;
+pub mod plan;
+pub mod sample;
+
+pub use jsonl::{Cut, End, Header, Line, Note, ReadError, Record, Writer};
+pub use machine::{FileSystem, Machine, Pressure};
+pub use plan::{
+    CacheState, Cell, CellId, Data, DataId, DataSource, Group, GroupRule, NameScheme, Order, Plan, Preset,
+    Published, Role, Rules, Stage, Work,
+};
+pub use sample::{Counted, Phase, Sample, VoidReason};
+
+/// The version of the record's format that this crate writes, and the newest that it reads.
+pub const FORMAT_VERSION: u32 = 1;

@@ -1,0 +1,272 @@
+//! The record's lines, their writer, and the reader that survives a cut-off file.
+//!
+//! Every line is one JSON object with a `line` tag. The first is the header, which alone carries the
+//! format's version. A file that ends without an [`End`] line, or in the middle of a line, is the
+//! record of a run that was killed: what was written whole is read, and [`Record::cut`] says so.
+
+use std::io::{self, BufRead, Read, Write};
+
+use serde::{Deserialize, Serialize};
+
+use crate::FORMAT_VERSION;
+use crate::machine::{Machine, Pressure};
+use crate::plan::Plan;
+use crate::sample::{Sample, VoidReason};
+
+/// A whole record as read from a file.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Record {
+    /// Plan and machine.
+    pub header: Header,
+    /// Every sample in the order of measuring, warm-up and voided ones included; [`Sample::voided`]
+    /// is set on all samples of a round that was voided.
+    pub samples: Vec<Sample>,
+    /// What the run noticed.
+    pub notes: Vec<Note>,
+    /// How the run ended; `None` when it was killed.
+    pub end: Option<End>,
+    /// Set when the file ends in the middle of a line.
+    pub cut: Option<Cut>,
+}
+
+/// Any line of a record.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", tag = "line")]
+pub enum Line {
+    /// The first line.
+    Header(Box<Header>),
+    /// A block.
+    Sample(Sample),
+    /// Voids all samples of one attempt at a round.
+    Void {
+        /// The epoch of the voided round.
+        epoch: u32,
+        /// The voided round.
+        round: u32,
+        /// The voided attempt.
+        attempt: u32,
+        /// The criterion that was met.
+        reason: VoidReason,
+    },
+    /// Something noticed on the way.
+    Note(Note),
+    /// The last line.
+    End(End),
+}
+
+/// The first line of a record.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Header {
+    /// The format's version ([`FORMAT_VERSION`]).
+    pub version: u32,
+    /// When the run started, seconds since 1970-01-01 UTC.
+    pub started_unix_s: u64,
+    /// The command line that repeats the run.
+    pub command: Vec<String>,
+    /// The plan.
+    pub plan: Plan,
+    /// The machine.
+    pub machine: Machine,
+}
+
+/// Something the run noticed: one of a closed set of kinds, with its figures in words.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Note {
+    /// The kind of note, e.g. `timer-gaps`; the report knows what to do about each.
+    pub kind: String,
+    /// The figures in one sentence.
+    pub text: String,
+}
+
+/// The last line of a record.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct End {
+    /// Whether all planned rounds were measured.
+    pub complete: bool,
+    /// Why the run ended early, one sentence.
+    pub reason: Option<String>,
+    /// Wall time of the whole run, nanoseconds.
+    pub elapsed_ns: u64,
+    /// Load and pressure when the run ended.
+    pub pressure: Pressure,
+    /// Cost of the measured loop with nothing in it, nanoseconds an operation.
+    pub null_loop_ns: Option<f64>,
+}
+
+/// Where a record was cut off.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Cut {
+    /// The line that is incomplete, from 1.
+    pub line: u64,
+    /// Bytes of that line that are there.
+    pub bytes: u64,
+}
+
+/// Why a record could not be read.
+#[derive(Debug)]
+pub enum ReadError {
+    /// Reading the file failed.
+    Io(io::Error),
+    /// The file is empty or its first line is not the header of a record.
+    NotARecord(String),
+    /// The record was written by a newer program.
+    Newer {
+        /// The record's version.
+        version: u32,
+    },
+    /// A line in the middle of the file is not a line of a record.
+    BadLine {
+        /// The line's number, from 1.
+        line: u64,
+        /// What is wrong with it.
+        reason: String,
+    },
+}
+
+impl std::fmt::Display for ReadError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Io(error) => write!(f, "{error}"),
+            Self::NotARecord(reason) => write!(f, "not a megadir record: {reason}"),
+            Self::Newer { version } => write!(
+                f,
+                "the record has format version {version} and this program reads up to {FORMAT_VERSION}: use a newer megadir"
+            ),
+            Self::BadLine { line, reason } => write!(f, "line {line} is damaged: {reason}"),
+        }
+    }
+}
+
+impl std::error::Error for ReadError {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            Self::Io(error) => Some(error),
+            Self::NotARecord(_) | Self::Newer { .. } | Self::BadLine { .. } => None,
+        }
+    }
+}
+
+/// Lines longer than this are refused, bytes: a file that is not a record cannot exhaust the memory.
+const LINE_BYTES_MAX: u64 = 16 << 20;
+
+/// Reads a record; a cut-off last line is reported in [`Record::cut`], not an error.
+///
+/// # Errors
+///
+/// [`ReadError`] when the input cannot be read, is no record, is newer, or is damaged before its end.
+pub fn read(mut input: impl BufRead) -> Result<Record, ReadError> {
+    let mut text = Vec::new();
+    let mut number = 0;
+    let mut record: Option<Record> = None;
+    loop {
+        text.clear();
+        number += 1;
+        let read = input.by_ref().take(LINE_BYTES_MAX).read_until(b'\n', &mut text).map_err(ReadError::Io)?;
+        if read == 0 {
+            break;
+        }
+        let whole = text.last() == Some(&b'\n');
+        match (parse(&text, number, record.is_none()), &mut record) {
+            (Ok(Line::Header(header)), None) => record = Some(Record::new(*header)),
+            (Ok(line), Some(record)) => record.add(line, number)?,
+            (Ok(_), None) => return Err(ReadError::NotARecord("its first line is not a header".into())),
+            (Err(_), Some(record)) if !whole => {
+                record.cut = Some(Cut { line: number, bytes: read as u64 });
+                break;
+            }
+            (Err(error), _) => return Err(error),
+        }
+    }
+    record.ok_or_else(|| ReadError::NotARecord("it is empty".into()))
+}
+
+/// Parses one line; of the first, the version is looked at before anything else.
+fn parse(text: &[u8], number: u64, first: bool) -> Result<Line, ReadError> {
+    #[derive(Deserialize)]
+    struct Version {
+        version: u32,
+    }
+    if first {
+        let seen: Version = serde_json::from_slice(text)
+            .map_err(|error| ReadError::NotARecord(format!("its first line is not a header ({error})")))?;
+        if seen.version > FORMAT_VERSION {
+            return Err(ReadError::Newer { version: seen.version });
+        }
+    }
+    serde_json::from_slice(text).map_err(|error| {
+        if first {
+            ReadError::NotARecord(format!("its header cannot be read ({error})"))
+        } else {
+            ReadError::BadLine { line: number, reason: error.to_string() }
+        }
+    })
+}
+
+impl Record {
+    fn new(header: Header) -> Self {
+        Self { header, samples: Vec::new(), notes: Vec::new(), end: None, cut: None }
+    }
+
+    fn add(&mut self, line: Line, number: u64) -> Result<(), ReadError> {
+        match line {
+            Line::Header(_) => {
+                return Err(ReadError::BadLine { line: number, reason: "a second header".into() });
+            }
+            Line::Sample(sample) => {
+                if sample.cell.0 as usize >= self.header.plan.cells.len() {
+                    let reason = format!("arm {} is not in the plan", sample.cell.0);
+                    return Err(ReadError::BadLine { line: number, reason });
+                }
+                self.samples.push(sample);
+            }
+            Line::Void { epoch, round, attempt, reason } => {
+                let of_round = |sample: &&mut Sample| {
+                    (sample.epoch, sample.round, sample.attempt) == (epoch, round, attempt)
+                        && sample.phase == crate::sample::Phase::Measure
+                };
+                for sample in self.samples.iter_mut().rev().filter(of_round) {
+                    sample.voided = Some(reason);
+                }
+            }
+            Line::Note(note) => self.notes.push(note),
+            Line::End(end) => self.end = Some(end),
+        }
+        Ok(())
+    }
+}
+
+/// Writes a record line by line; each line reaches the file before the next block starts.
+#[derive(Debug)]
+pub struct Writer<W> {
+    output: W,
+}
+
+impl<W: Write> Writer<W> {
+    /// Starts a record by writing its header.
+    ///
+    /// # Errors
+    ///
+    /// Whatever writing to `output` gives.
+    pub fn start(output: W, header: Header) -> io::Result<Self> {
+        let mut writer = Self { output };
+        writer.write(&Line::Header(Box::new(header)))?;
+        Ok(writer)
+    }
+
+    /// Appends a line and flushes it.
+    ///
+    /// # Errors
+    ///
+    /// Whatever writing to the output gives.
+    pub fn write(&mut self, line: &Line) -> io::Result<()> {
+        let mut text = serde_json::to_vec(line)?;
+        text.push(b'\n');
+        self.output.write_all(&text)?;
+        self.output.flush()
+    }
+
+    /// Returns the output.
+    pub fn into_inner(self) -> W {
+        self.output
+    }
+}

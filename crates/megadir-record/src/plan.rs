@@ -1,0 +1,262 @@
+//! The plan: every arm with every parameter resolved, and the rules that the run follows.
+//!
+//! Nothing below `plan()` has a default, so no type here implements `Default`.
+
+use serde::{Deserialize, Serialize};
+
+/// A whole experiment with nothing left to decide.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Plan {
+    /// The study's name, e.g. `listing`.
+    pub study: String,
+    /// The question that the study answers, one sentence.
+    pub question: String,
+    /// The published source that the study reproduces.
+    pub source: String,
+    /// What the study keeps of its source, one sentence each.
+    pub keeps: Vec<String>,
+    /// What the study mends of its source, one sentence each.
+    pub mends: Vec<String>,
+    /// The size the run was asked for.
+    pub preset: Preset,
+    /// The seed of every random choice: names, orders, keys.
+    pub seed: u64,
+    /// Rounds, orders, stopping and voiding.
+    pub rules: Rules,
+    /// The data sets that the arms work on.
+    pub data: Vec<Data>,
+    /// The groups of arms, each with the rule that reads it.
+    pub groups: Vec<Group>,
+    /// The arms; `cells[i].id.0 == i`.
+    pub cells: Vec<Cell>,
+    /// The source's figures, for reports to print beside ours.
+    pub published: Vec<Published>,
+}
+
+/// The size a study was asked to run at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Preset {
+    /// Under 30 seconds, to see that it works.
+    Quick,
+    /// The study's own size.
+    Default,
+    /// The sizes of the published source.
+    Published,
+}
+
+/// The rules that a run follows, fixed before it starts.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Rules {
+    /// Measured rounds; every arm runs once in each.
+    pub rounds: u32,
+    /// Rounds of warm-up before the first measured one, at least.
+    pub warm_up_rounds_min: u32,
+    /// Warm-up ends here even when the series still has a trend, nanoseconds.
+    pub warm_up_ns_max: u64,
+    /// The order of the arms within the rounds.
+    pub order: Order,
+    /// The width of the equivalence band, as a fraction (0.03 is 3 %).
+    pub equivalence_band: f64,
+    /// The confidence of intervals, as a fraction.
+    pub confidence: f64,
+    /// A round is voided and redone when more than this fraction of its time was stolen by the hypervisor.
+    pub stolen_fraction_max: f64,
+    /// Voided rounds are redone up to this many times the number of rounds, as a fraction.
+    pub redone_fraction_max: f64,
+}
+
+/// How arms are ordered within rounds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Order {
+    /// Rows of balanced Latin squares, in seeded random order.
+    BalancedLatinSquare,
+    /// An independent seeded permutation for each round.
+    SeededPermutation,
+}
+
+/// The index of an arm in [`Plan::cells`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct CellId(pub u32);
+
+/// The index of a data set in [`Plan::data`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct DataId(pub u32);
+
+/// One arm: what is done, to which data, in which state of the cache.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Cell {
+    /// The arm's index.
+    pub id: CellId,
+    /// A short unique name for tables, e.g. `getdents 128 KiB`.
+    pub name: String,
+    /// The names of the groups ([`Plan::groups`]) that the arm belongs to.
+    pub groups: Vec<String>,
+    /// What the arm is for.
+    pub role: Role,
+    /// The data set that it works on.
+    pub data: DataId,
+    /// What it does.
+    pub work: Work,
+    /// The cache's state before each block.
+    pub cache: CacheState,
+}
+
+/// What an arm is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Role {
+    /// The arm that the others of its groups are compared with.
+    Baseline,
+    /// The baseline against itself: its interval is the run's resolution.
+    AgainstItself,
+    /// An arm like any other.
+    Arm,
+}
+
+/// What one block of an arm does.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", tag = "do")]
+pub enum Work {
+    /// Reads the whole directory once, with the stages asked for.
+    List {
+        /// The backend that reads, e.g. `getdents`.
+        backend: String,
+        /// The size of the buffer given to one call, bytes.
+        buffer_bytes: u64,
+        /// Threads that read.
+        threads: u32,
+        /// Shares of a `split` reader; 1 for the others.
+        shares: u32,
+        /// What is done with the entries, in this order; always begins with [`Stage::Read`].
+        stages: Vec<Stage>,
+    },
+}
+
+/// One stage of a listing program.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Stage {
+    /// Read the entries and copy their names out of the buffer.
+    Read,
+    /// Sort the names in byte order.
+    Sort,
+    /// Ask statx for what `ls -l` asks, a call an entry.
+    Attributes,
+    /// Ask for the extended attributes that `ls -l` asks for, a call or two an entry.
+    ExtendedAttributes,
+    /// Format mode, links, owner, group, size, date and name.
+    FormatLong,
+    /// Format inode, type, record length, offset and name.
+    FormatRaw,
+    /// Write the text to a pipe that another thread empties.
+    Write,
+}
+
+/// The state of the cache before a block.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum CacheState {
+    /// Read before, so that names and inodes are cached.
+    Warm,
+    /// After sync and drop_caches (privileged, the whole machine).
+    VfsCold,
+}
+
+/// A data set.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Data {
+    /// The data set's index.
+    pub id: DataId,
+    /// Entries in the directory (for [`DataSource::Existing`], as counted before the run).
+    pub entries: u64,
+    /// Where the entries come from.
+    pub source: DataSource,
+}
+
+/// Where the entries of a data set come from.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", tag = "from")]
+pub enum DataSource {
+    /// The user's own directory, only ever read.
+    Existing {
+        /// The directory as the user named it (lossy where it is not UTF-8).
+        path: String,
+    },
+    /// Made for the run and removed after it.
+    Made {
+        /// How the names are computed.
+        names: NameScheme,
+        /// The size of each file, bytes.
+        size_bytes: u64,
+    },
+}
+
+/// How the names of made entries are computed from the seed and an index.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum NameScheme {
+    /// The MD5 digest of seed and index in hex, 32 characters.
+    Md5,
+    /// A pseudorandom 64-bit permutation of the index in hex, 16 characters.
+    Hex,
+    /// `file` and the index, padded with zeros to 12 digits.
+    Sequence,
+}
+
+/// A group of arms that are read together.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Group {
+    /// The group's name, e.g. `buffer`.
+    pub name: String,
+    /// What the group asks, for the heading of its table.
+    pub title: String,
+    /// How the group is read.
+    pub rule: GroupRule,
+}
+
+/// How a group is read; reports apply the rule to whatever the numbers are.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", tag = "rule")]
+pub enum GroupRule {
+    /// Each arm against the baseline: ratio, Holm-adjusted interval, verdict.
+    Compare {
+        /// The arm that the others are compared with.
+        baseline: CellId,
+    },
+    /// The difference between two programs, taken apart into factors.
+    ///
+    /// `slow` and `fast` list the cumulative arms of each program, from the first stage to the whole
+    /// program; a factor's cost is the sum of its steps in `slow` less its steps in `fast`.
+    Decompose {
+        /// What the slow program is, e.g. `ls -l, rebuilt`.
+        slow_name: String,
+        /// The slow program's cumulative arms with the factor that each step adds.
+        slow: Vec<(String, CellId)>,
+        /// What the fast program is.
+        fast_name: String,
+        /// The fast program's cumulative arms with the factor that each step adds.
+        fast: Vec<(String, CellId)>,
+    },
+    /// The growth of time with entries: arms of the same work on data sets of different sizes.
+    Grow {
+        /// The series; each lists its arms in ascending number of entries.
+        series: Vec<(String, Vec<CellId>)>,
+    },
+}
+
+/// A figure of the published source.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Published {
+    /// What was measured.
+    pub what: String,
+    /// The figure.
+    pub value: f64,
+    /// Its unit.
+    pub unit: String,
+    /// The group of ours that measures the same, if any.
+    pub group: Option<String>,
+}

@@ -1,0 +1,70 @@
+//! The sample: what one block of one arm took, and the proof that it did the work.
+
+use serde::{Deserialize, Serialize};
+
+use crate::plan::CellId;
+
+/// One block: one arm in one round.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Sample {
+    /// The epoch (fresh data set, process or mount), from 0.
+    pub epoch: u32,
+    /// The round within the run, from 0; warm-up rounds count on their own.
+    pub round: u32,
+    /// How often this round had been voided before this attempt.
+    pub attempt: u32,
+    /// The block's place in its round, from 0.
+    pub place: u32,
+    /// The arm.
+    pub cell: CellId,
+    /// Warm-up or measured.
+    pub phase: Phase,
+    /// When the block started, nanoseconds after the run's start on the monotonic clock.
+    pub start_ns: u64,
+    /// Operations in the block; one listing of a directory is one operation.
+    pub operations: u64,
+    /// Wall time, nanoseconds.
+    pub elapsed_ns: u64,
+    /// User CPU time of the process in the block, nanoseconds (the kernel's granule may be coarse).
+    pub user_ns: u64,
+    /// System CPU time of the process in the block, nanoseconds.
+    pub system_ns: u64,
+    /// Proof of equal work.
+    pub counted: Counted,
+    /// Set when the round that the block belongs to was voided; the samples stay in the record.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub voided: Option<VoidReason>,
+}
+
+/// What a block saw, so that arms can be shown to have done the same work.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Counted {
+    /// Entries seen.
+    pub entries: u64,
+    /// Order-independent hash of the entries' names and types.
+    pub hash: u64,
+    /// System calls of the measured kind, where the arm can see them.
+    pub calls: Option<u64>,
+    /// Bytes of text written, 0 where the arm writes none.
+    pub written_bytes: u64,
+}
+
+/// Whether a block counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Phase {
+    /// Before the series is steady; kept, never judged.
+    WarmUp,
+    /// Judged.
+    Measure,
+}
+
+/// The external criteria, declared beforehand, on which a whole round is voided and redone.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum VoidReason {
+    /// The hypervisor took more of the processor's time than the plan allows.
+    StolenTime,
+    /// The wall clock and the monotonic clock disagreed over the round.
+    ClockJump,
+}
