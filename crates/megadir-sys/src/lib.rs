@@ -1,1 +1,18 @@
-//! The system calls, clocks and counters that megadir needs: the only crate with unsafe code.
+//! The system calls, clocks and counters that megadir needs and no well-kept crate gives safely.
+//!
+//! The only crate of the workspace with `unsafe` code; everything that leaves it is safe. Each module
+//! wraps one thing and knows nothing of entries, batches or benchmarks:
+//!
+//! * [`getdents`]: the raw call, into a caller's buffer (Linux).
+//! * [`readdir`]: the C library's directory stream, as the programs under study use it (Unix).
+//! * [`clock`]: the cycle counter and the monotonic clock.
+//!
+//! What rustix already offers safely (openat, statx, lseek, ioctls) is used from there by the crates
+//! above and is not wrapped again.
+#![expect(unsafe_code, reason = "the one crate where system interfaces without a safe wrapper are called")]
+
+pub mod clock;
+#[cfg(target_os = "linux")]
+pub mod getdents;
+#[cfg(target_os = "linux")]
+pub mod readdir;

@@ -1,0 +1,62 @@
+//! The cycle counter and the monotonic clock.
+//!
+//! A chained read of the cycle counter (the end of one operation is the start of the next) costs about
+//! 10 ns less than a read of the vDSO clock, which is what makes single cached operations measurable.
+//! References: Intel SDM volume 3, "Time-Stamp Counter"; clock_gettime(2).
+
+use std::sync::OnceLock;
+use std::time::Instant;
+
+/// Returns the processor's cycle counter; on processors without one, [`monotonic_ns`].
+///
+/// Ordered after the loads before it and before the instructions after it, which `rdtscp` with a
+/// fence would also give, at twice the price: a chain of reads needs no more than order among themselves.
+#[inline]
+pub fn cycles() -> u64 {
+    #[cfg(target_arch = "x86_64")]
+    {
+        // SAFETY: every x86-64 processor has the instruction and it touches no memory. (An operating
+        // system may forbid it to user code; none that this program runs on does.)
+        unsafe { core::arch::x86_64::_rdtsc() }
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    {
+        monotonic_ns()
+    }
+}
+
+/// Returns nanoseconds on the monotonic clock since its first use in this process.
+#[inline]
+pub fn monotonic_ns() -> u64 {
+    static START: OnceLock<Instant> = OnceLock::new();
+    START.get_or_init(Instant::now).elapsed().as_nanos() as u64
+}
+
+/// Returns whether [`cycles`] counts at a constant rate in all states of the processor, so that it
+/// can be calibrated against the monotonic clock once for a run.
+pub fn invariant_counter() -> bool {
+    #[cfg(target_arch = "x86_64")]
+    {
+        use core::arch::x86_64::__cpuid;
+        let highest = __cpuid(0x8000_0000).eax;
+        // Leaf 0x8000_0007, EDX bit 8: invariant TSC.
+        highest >= 0x8000_0007 && __cpuid(0x8000_0007).edx & (1 << 8) != 0
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    {
+        true
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{cycles, monotonic_ns};
+
+    #[test]
+    fn both_clocks_move_forward() {
+        let (c, m) = (cycles(), monotonic_ns());
+        std::thread::sleep(std::time::Duration::from_millis(2));
+        assert!(cycles() > c);
+        assert!(monotonic_ns() >= m + 2_000_000);
+    }
+}

@@ -1,0 +1,143 @@
+//! The C library's directory stream: `fdopendir`, `readdir64`, `closedir`.
+//!
+//! What the programs under study use. The stream's own buffer (32 KiB in glibc, 2 KiB in musl) cannot be
+//! chosen. Reference: readdir(3).
+
+use std::ffi::CStr;
+use std::io;
+use std::os::fd::{IntoRawFd, OwnedFd};
+use std::ptr::NonNull;
+
+/// A directory stream, closed when dropped.
+#[derive(Debug)]
+pub struct DirStream {
+    stream: NonNull<libc::DIR>,
+    last: *const libc::dirent64,
+    refills: u64,
+}
+
+// SAFETY: a DIR may be used from any thread as long as it is used from one at a time (readdir(3)), which
+// `&mut self` on every method ensures; `last` is only ever compared, never followed.
+unsafe impl Send for DirStream {}
+
+/// One entry of a stream, valid until the next call.
+#[derive(Clone, Copy, Debug)]
+pub struct StreamEntry<'a> {
+    /// The inode number.
+    pub inode: u64,
+    /// The position after this entry, as `telldir` would give it.
+    pub offset: i64,
+    /// The length of the kernel's record, bytes.
+    pub record_bytes: u16,
+    /// The type byte (`DT_*`).
+    pub kind: u8,
+    /// The name without its NUL.
+    pub name: &'a [u8],
+}
+
+/// The fixed part of a `dirent64`.
+#[repr(C)]
+struct Header {
+    inode: u64,
+    offset: i64,
+    record_bytes: u16,
+    kind: u8,
+}
+
+impl DirStream {
+    /// Opens a stream on an open directory, which it owns from now on.
+    ///
+    /// # Errors
+    ///
+    /// `ENOTDIR` when the descriptor is not a directory, `ENOMEM` when there is no memory for the stream.
+    pub fn open(directory: OwnedFd) -> io::Result<Self> {
+        let descriptor = directory.into_raw_fd();
+        // SAFETY: the descriptor was owned by us and is given away here.
+        let stream = unsafe { libc::fdopendir(descriptor) };
+        match NonNull::new(stream) {
+            Some(stream) => Ok(Self { stream, last: std::ptr::null(), refills: 0 }),
+            None => {
+                let error = io::Error::last_os_error();
+                // SAFETY: fdopendir failed, so the descriptor is still ours and nobody else knows it.
+                unsafe { libc::close(descriptor) };
+                Err(error)
+            }
+        }
+    }
+
+    /// Returns the next entry, `.` and `..` included, or `None` at the end.
+    ///
+    /// # Errors
+    ///
+    /// The errors of getdents(2). After an error the stream may be asked again.
+    pub fn next_entry(&mut self) -> io::Result<Option<StreamEntry<'_>>> {
+        // SAFETY: returns the address of the calling thread's own errno, which lives as long as the thread.
+        let errno = unsafe { libc::__errno_location() };
+        // SAFETY: the address is valid and no other thread writes there.
+        unsafe { errno.write(0) };
+        // SAFETY: the stream is open and no other call on it is under way, since `self` is exclusive.
+        let entry = unsafe { libc::readdir64(self.stream.as_ptr()) };
+        if entry.is_null() {
+            let error = io::Error::last_os_error();
+            self.refills += 1;
+            return if error.raw_os_error() == Some(0) { Ok(None) } else { Err(error) };
+        }
+        // Records ascend within the stream's buffer, so a pointer that does not is the first of a new fill.
+        if entry.cast_const() <= self.last || self.last.is_null() {
+            self.refills += 1;
+        }
+        self.last = entry;
+        // SAFETY: readdir64 returned a record that stays valid until the next call on the stream, which the
+        // borrow of `self` in the result keeps off. No record is shorter than 24 bytes, as the header is.
+        let header = unsafe { entry.cast::<Header>().read_unaligned() };
+        let name = entry.wrapping_byte_add(std::mem::offset_of!(libc::dirent64, d_name)).cast();
+        // SAFETY: as above; `name` points at `d_name`, which ends with a NUL within the record. Only a
+        // pointer to it was formed, since the record may be shorter than the type's 256 bytes.
+        let name = unsafe { CStr::from_ptr(name) };
+        Ok(Some(StreamEntry {
+            inode: header.inode,
+            offset: header.offset,
+            record_bytes: header.record_bytes,
+            kind: header.kind,
+            name: name.to_bytes(),
+        }))
+    }
+
+    /// Returns how many times the stream has asked the kernel so far.
+    ///
+    /// Seen from outside: the stream hands out pointers into its buffer, and a pointer that goes back
+    /// means that the buffer was filled anew.
+    pub fn refills(&self) -> u64 {
+        self.refills
+    }
+}
+
+impl Drop for DirStream {
+    fn drop(&mut self) {
+        // SAFETY: the stream is open and is not used after this.
+        unsafe { libc::closedir(self.stream.as_ptr()) };
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::DirStream;
+    use std::fs::File;
+
+    #[test]
+    fn a_directory_is_read_to_its_end() {
+        let mut stream = DirStream::open(File::open("/").unwrap().into()).unwrap();
+        let mut names = Vec::new();
+        while let Some(entry) = stream.next_entry().unwrap() {
+            names.push(entry.name.to_vec());
+        }
+        assert!(names.contains(&b".".to_vec()) && names.contains(&b"..".to_vec()));
+        assert_eq!(stream.refills(), 2, "one call with entries, one that finds the end");
+    }
+
+    #[test]
+    fn a_file_is_refused() {
+        let error = DirStream::open(File::open("/proc/self/status").unwrap().into()).unwrap_err();
+        assert_eq!(error.raw_os_error(), Some(libc::ENOTDIR));
+    }
+}
