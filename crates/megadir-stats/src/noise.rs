@@ -1,0 +1,158 @@
+//! Diagnostics of a series in the order it was measured: is the run to be trusted?
+
+use crate::descriptive::{finite, logs, midranks, sorted};
+use crate::distribution::tail_of;
+use crate::pairwise::difference;
+use crate::rank_law::RankLaw;
+use crate::{Estimate, Interval, mean};
+
+/// Returns the autocorrelation of neighbouring samples (-1 to 1, without unit).
+///
+/// Independent samples stay within about 2 / sqrt(n) of zero. None under three samples, with one that is not finite, or
+/// where all are the same. Reference: Box, Jenkins and Reinsel, *Time Series Analysis*, 4th edition, section 2.1.
+///
+/// ```
+/// let alternating = [1.0, -1.0, 1.0, -1.0];
+/// assert_eq!(megadir_stats::lag1_autocorrelation(&alternating), Some(-0.75));
+/// ```
+#[must_use]
+pub fn lag1_autocorrelation(samples: &[f64]) -> Option<f64> {
+    let center = mean(finite(samples, 3)?)?;
+    let squares: f64 = samples.iter().map(|x| (x - center).powi(2)).sum();
+    let products: f64 = samples.windows(2).map(|pair| (pair[0] - center) * (pair[1] - center)).sum();
+    varies(samples).then(|| products / squares)
+}
+
+/// Where a series most probably changed its level.
+///
+/// ```
+/// let change = megadir_stats::ChangePoint { index: 12, p: 0.001 };
+/// assert!(change.p < 0.05);
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct ChangePoint {
+    /// The index of the first sample of the second level.
+    pub index: usize,
+    /// The approximate p value (0 to 1) that there was no change at all.
+    pub p: f64,
+}
+
+/// Returns the most probable change of level by Pettitt's test, with its approximate two-sided p value.
+///
+/// The approximation is good below 0.5. Of equally probable points the first is named. None under three samples, with one
+/// that is not finite, or where all are the same and no point stands out.
+/// Reference: Pettitt, *Applied Statistics* 28 (1979).
+///
+/// ```
+/// let mut samples = vec![10.0; 20];
+/// samples.extend([12.0; 20]);
+/// let change = megadir_stats::change_point(&samples).expect("forty samples");
+/// assert_eq!(change.index, 20);
+/// assert!(change.p < 0.001);
+/// ```
+#[must_use]
+pub fn change_point(samples: &[f64]) -> Option<ChangePoint> {
+    if !varies(finite(samples, 3)?) {
+        return None;
+    }
+    let count = samples.len() as f64;
+    let (ranks, _) = midranks(samples);
+    let (mut index, mut largest, mut rank_sum) = (0, 0.0, 0.0);
+    for (before, rank) in (1..samples.len()).zip(ranks) {
+        rank_sum += rank;
+        // Doubled rank sums are whole numbers, so equal statistics compare as equal.
+        let statistic = (2.0 * rank_sum - before as f64 * (count + 1.0)).abs();
+        if statistic > largest {
+            (index, largest) = (before, statistic);
+        }
+    }
+    let exponent = -6.0 * largest * largest / (count.powi(3) + count.powi(2));
+    let p = (2.0 * exponent.exp()).min(1.0);
+    (index > 0).then_some(ChangePoint { index, p })
+}
+
+/// Returns the ratio of the second half's level to the first half's, with its 95 % interval.
+///
+/// The ratio is the unpaired Hodges-Lehmann estimate on logarithms, the median of all ratios of a sample of the second half
+/// to one of the first; the interval inverts the Mann-Whitney test, exact up to 50 samples, normal with continuity correction
+/// above. An interval that excludes 1 says that the halves differ. Of an odd number the middle sample belongs to neither.
+///
+/// None under eight samples, or with one that is not positive and finite.
+/// Reference: Hollander, Wolfe and Chicken, *Nonparametric Statistical Methods*, 3rd edition, sections 4.2 and 4.3.
+///
+/// ```
+/// let times_ns = [10.0, 11.0, 10.5, 10.2, 20.0, 22.0, 21.0, 20.4];
+/// let ratio = megadir_stats::halves_differ(&times_ns).expect("eight samples");
+/// assert!((ratio.value - 2.0).abs() < 0.05);
+/// assert!(!ratio.interval.contains(1.0));
+/// ```
+#[must_use]
+pub fn halves_differ(samples: &[f64]) -> Option<Estimate> {
+    let logs = logs(samples, 8)?;
+    let half = logs.len() / 2;
+    let first = sorted(&logs[..half], 1)?;
+    let second = sorted(&logs[logs.len() - half..], 1)?;
+    let law = RankLaw::rank_sum(half, half);
+    let outside = law.critical(tail_of(0.95)?)?;
+    let count = law.max();
+    let nth = |rank: usize| difference(&first, &second, rank);
+    let shift = Estimate {
+        value: 0.5 * (nth(count.div_ceil(2)) + nth(count / 2 + 1)),
+        interval: Interval { low: nth(outside + 1), high: nth(count - outside) },
+    };
+    Some(shift.exp())
+}
+
+/// Returns Sarle's bimodality coefficient with its correction for finite samples (0 to 1, without unit).
+///
+/// Above 5/9, that of the uniform distribution, the samples may have two modes; heavy skew alone can exceed it too. None under
+/// four samples, with one that is not finite, or where all are the same.
+/// Reference: Pfister et al., *Frontiers in Psychology* 4:700 (2013), after SAS/STAT's user guide, PROC CLUSTER.
+///
+/// ```
+/// let two_modes = [1.0, 1.1, 0.9, 1.0, 5.0, 5.1, 4.9, 5.0];
+/// assert!(megadir_stats::bimodality_coefficient(&two_modes) > Some(5.0 / 9.0));
+/// ```
+#[must_use]
+pub fn bimodality_coefficient(samples: &[f64]) -> Option<f64> {
+    let center = mean(finite(samples, 4)?)?;
+    if !varies(samples) {
+        return None;
+    }
+    let n = samples.len() as f64;
+    let moment = |power: i32| samples.iter().map(|x| (x - center).powi(power)).sum::<f64>() / n;
+    let variance = moment(2);
+    let skewness = moment(3) / variance.powf(1.5) * (n * (n - 1.0)).sqrt() / (n - 2.0);
+    let excess = moment(4) / variance.powi(2) - 3.0;
+    let kurtosis = (n - 1.0) / ((n - 2.0) * (n - 3.0)) * ((n + 1.0) * excess + 6.0);
+    let normal_kurtosis = 3.0 * (n - 1.0).powi(2) / ((n - 2.0) * (n - 3.0));
+    Some((skewness * skewness + 1.0) / (kurtosis + normal_kurtosis))
+}
+
+/// Returns whether not all samples are the same.
+fn varies(samples: &[f64]) -> bool {
+    samples.iter().any(|x| *x != samples[0])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn constant_or_short_series_have_no_diagnosis() {
+        for samples in [&[2.0; 20][..], &[1.0, 2.0]] {
+            assert_eq!(lag1_autocorrelation(samples), None);
+            assert_eq!(change_point(samples), None);
+            assert_eq!(bimodality_coefficient(samples), None);
+        }
+        assert_eq!(halves_differ(&[1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0]), None);
+        assert_eq!(halves_differ(&[0.0; 8]), None);
+    }
+
+    #[test]
+    fn the_middle_sample_belongs_to_no_half() {
+        let mut samples = vec![1.0; 9];
+        samples[4] = 1e9;
+        assert_eq!(halves_differ(&samples).unwrap().interval.high, 1.0);
+    }
+}

@@ -1,0 +1,151 @@
+//! Paired rounds: the Hodges-Lehmann estimate with Wilcoxon's interval, and the signed-rank test.
+
+use crate::descriptive::{finite, logs, midranks, sorted};
+use crate::distribution::{normal_cumulative, tail_of};
+use crate::pairwise::{walsh_average, walsh_averages_up_to};
+use crate::rank_law::{EXACT_COUNT_MAX, RankLaw};
+use crate::{Estimate, Interval};
+
+/// Returns the Hodges-Lehmann estimate of the center of paired differences, with Wilcoxon's signed-rank interval.
+///
+/// The estimate is the median of the Walsh averages (d_i + d_j) / 2, i <= j, in the unit of the differences. The interval
+/// inverts the signed-rank test: exact up to 50 differences, normal with continuity correction above; ties only make it wider
+/// than needed. It assumes differences symmetric about their center, as those of two arms with the same noise are. Takes
+/// O(n) memory and time near 64 n (2000 differences: under a millisecond).
+///
+/// None with differences that are not finite, `confidence` outside 0 to 1, or too few differences for it (at 95 % under 6).
+///
+/// References: Hodges and Lehmann, *Annals of Mathematical Statistics* 34 (1963); Hollander, Wolfe and Chicken,
+/// *Nonparametric Statistical Methods*, 3rd edition, sections 3.2 and 3.3.
+///
+/// ```
+/// let differences_ns = [1.0, 2.0, 3.0, 4.0, 5.0, 6.5];
+/// let estimate = megadir_stats::hodges_lehmann(&differences_ns, 0.95).expect("six differences");
+/// assert_eq!(estimate.value, 3.5);
+/// assert_eq!((estimate.interval.low, estimate.interval.high), (1.0, 6.5));
+/// ```
+#[must_use]
+pub fn hodges_lehmann(differences: &[f64], confidence: f64) -> Option<Estimate> {
+    let walsh = WalshAverages::new(differences)?;
+    let interval = walsh.interval(confidence)?;
+    Some(Estimate { value: walsh.median(), interval })
+}
+
+/// Returns the two-sided p value (0 to 1) of Wilcoxon's signed-rank test that differences are symmetric about zero.
+///
+/// Exact up to 50 differences without ties or zeros; otherwise normal with continuity and tie correction. Zeros are treated
+/// as by Pratt: they are ranked, then their ranks are left out. Differences that are all zero give 1. None without
+/// differences or with one that is not finite.
+///
+/// References: Wilcoxon, *Biometrics Bulletin* 1 (1945); Pratt, *Journal of the American Statistical Association* 54 (1959).
+///
+/// ```
+/// let p = megadir_stats::wilcoxon_signed_rank_p(&[1.0, 2.0, 3.0, 4.0, 5.0, 6.0]);
+/// assert_eq!(p, Some(2.0 / 64.0));
+/// ```
+#[must_use]
+pub fn wilcoxon_signed_rank_p(differences: &[f64]) -> Option<f64> {
+    let sizes: Vec<f64> = finite(differences, 1)?.iter().map(|d| d.abs()).collect();
+    let (ranks, ties) = midranks(&sizes);
+    let ranked = || differences.iter().zip(&ranks);
+    let positive: f64 = ranked().filter(|(d, _)| **d > 0.0).map(|(_, r)| r).sum();
+    let negative: f64 = ranked().filter(|(d, _)| **d < 0.0).map(|(_, r)| r).sum();
+    let smaller = positive.min(negative);
+
+    let has_zeros = sizes.contains(&0.0);
+    let has_ties = ties.iter().any(|&size| size > 1);
+    if differences.len() <= EXACT_COUNT_MAX && !has_zeros && !has_ties {
+        return Some(RankLaw::signed_rank(differences.len()).two_sided(smaller as usize));
+    }
+    // Given the ranks, each is positive or negative like a fair coin: mean sum(r)/2, variance sum(r^2)/4, ties included.
+    let mean = 0.5 * (positive + negative);
+    let squares: f64 = ranked().filter(|(d, _)| **d != 0.0).map(|(_, r)| r * r).sum();
+    if squares == 0.0 {
+        return Some(1.0);
+    }
+    let z = (smaller + 0.5 - mean) / (0.5 * squares.sqrt());
+    Some((2.0 * normal_cumulative(z)).min(1.0))
+}
+
+/// Returns the ratio new / old of paired times with its interval: Hodges-Lehmann on log ratios, exponentiated.
+///
+/// Both series are in one unit, round by round; below 1 the new one is faster. None where the lengths differ, a time is not
+/// positive and finite, or [`hodges_lehmann`] has no interval. Reference: see there; Fleming and Wallace, *Communications of
+/// the ACM* 29 (1986), for why ratios are averaged on the log scale.
+///
+/// ```
+/// let old_ns = [100.0, 120.0, 90.0, 110.0, 105.0, 95.0, 101.0];
+/// let new_ns: Vec<f64> = old_ns.iter().map(|t| t * 0.9).collect();
+/// let ratio = megadir_stats::paired_ratio(&new_ns, &old_ns, 0.95).expect("seven rounds");
+/// assert!((ratio.value - 0.9).abs() < 1e-12);
+/// ```
+#[must_use]
+pub fn paired_ratio(new: &[f64], old: &[f64], confidence: f64) -> Option<Estimate> {
+    Some(hodges_lehmann(&log_ratios(new, old)?, confidence)?.exp())
+}
+
+/// Returns ln(new / old) round by round, the samples that [`crate::verdict`] and [`crate::judge_family`] take.
+///
+/// None where the lengths differ, nothing is given, or a time is not positive and finite. Reference: Fleming and Wallace,
+/// *Communications of the ACM* 29 (1986).
+///
+/// ```
+/// assert_eq!(megadir_stats::log_ratios(&[2.0, 3.0], &[2.0, 3.0]), Some(vec![0.0, 0.0]));
+/// assert_eq!(megadir_stats::log_ratios(&[2.0], &[0.0]), None);
+/// ```
+#[must_use]
+pub fn log_ratios(new: &[f64], old: &[f64]) -> Option<Vec<f64>> {
+    if new.len() != old.len() {
+        return None;
+    }
+    let (new, old) = (logs(new, 1)?, logs(old, 1)?);
+    Some(new.iter().zip(&old).map(|(n, o)| n - o).collect())
+}
+
+/// The Walsh averages of a series, kept as the sorted series and the law of their count above zero.
+pub(crate) struct WalshAverages {
+    sorted: Vec<f64>,
+    law: RankLaw,
+}
+
+impl WalshAverages {
+    /// Returns the averages of finite samples; None without samples.
+    pub(crate) fn new(samples: &[f64]) -> Option<Self> {
+        let sorted = sorted(samples, 1)?;
+        let law = RankLaw::signed_rank(sorted.len());
+        Some(Self { sorted, law })
+    }
+
+    /// Returns how many samples there are.
+    pub(crate) fn sample_count(&self) -> usize {
+        self.sorted.len()
+    }
+
+    /// Returns the median, the Hodges-Lehmann estimate.
+    pub(crate) fn median(&self) -> f64 {
+        let count = self.law.max();
+        let lower = walsh_average(&self.sorted, count.div_ceil(2));
+        let upper = walsh_average(&self.sorted, count / 2 + 1);
+        0.5 * lower + 0.5 * upper
+    }
+
+    /// Returns Wilcoxon's interval; None where `confidence` is no probability or the samples are too few for it.
+    pub(crate) fn interval(&self, confidence: f64) -> Option<Interval> {
+        let outside = self.law.critical(tail_of(confidence)?)?;
+        Some(Interval {
+            low: walsh_average(&self.sorted, outside + 1),
+            high: walsh_average(&self.sorted, self.law.max() - outside),
+        })
+    }
+
+    /// Returns the p value that belongs to [`Self::interval`]: it is at most 1 - confidence exactly if the interval excludes 0.
+    ///
+    /// Without ties or zeros it is [`wilcoxon_signed_rank_p`]; with them it is the larger one, since averages that are zero
+    /// count against both sides.
+    pub(crate) fn p(&self) -> f64 {
+        let at_most_zero = walsh_averages_up_to(&self.sorted, 0.0);
+        let below_zero = walsh_averages_up_to(&self.sorted, 0.0f64.next_down());
+        let at_least_zero = self.law.max() - below_zero;
+        self.law.two_sided(at_most_zero.min(at_least_zero))
+    }
+}

@@ -1,0 +1,231 @@
+//! Verdicts on ratios of paired times: faster, slower, equivalent or inconclusive.
+//!
+//! ```text
+//!                 1/1.03    1    1.03         (a band of 3 %, symmetric on the log scale)
+//!  faster      |--o--| .    |    .
+//!  faster, negligible  .|-o-|    .            Holm-adjusted interval excludes 1, lies inside the band
+//!  equivalent          . |--o--| .            90 % interval lies inside the band, includes 1
+//!  inconclusive     |--------o-------|
+//! ```
+//!
+//! References: Schuirmann, *Journal of Pharmacokinetics and Biopharmaceutics* 15 (1987), for equivalence by the 90 %
+//! interval (two one-sided tests at 5 %); Holm, *Scandinavian Journal of Statistics* 6 (1979), for the family.
+
+use crate::holm::holm_confidences;
+use crate::paired::WalshAverages;
+use crate::{Estimate, Interval};
+
+/// The equivalence band used where a study states none: 3 %, the ratios from 1/1.03 to 1.03.
+///
+/// ```
+/// assert_eq!(megadir_stats::DEFAULT_BAND, 0.03);
+/// ```
+pub const DEFAULT_BAND: f64 = 0.03;
+
+/// The error a family of contrasts may make in all: one false difference in twenty families.
+const FAMILY_ALPHA: f64 = 0.05;
+
+/// Everything that is said about one contrast.
+///
+/// ```
+/// let log_ratios = [0.20, 0.22, 0.18, 0.21, 0.19, 0.2, 0.23];
+/// let judgement = megadir_stats::verdict(&log_ratios, 0.95, 0.03).expect("seven rounds");
+/// assert!(judgement.ratio.value > 1.2 && judgement.adjusted.low > 1.0);
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Judgement {
+    /// The ratio of times, new / old, with its own 95 % interval.
+    pub ratio: Estimate,
+    /// The interval of the ratio at the level adjusted for the family; 0 to infinity where the rounds are too few for that level.
+    pub adjusted: Interval,
+    /// What follows from them.
+    pub verdict: Verdict,
+}
+
+/// The four things that can be said about a ratio of times new / old.
+///
+/// ```
+/// use megadir_stats::Verdict;
+/// let judgement = megadir_stats::verdict(&[0.0; 30], 0.95, 0.03).expect("thirty rounds");
+/// assert_eq!(judgement.verdict, Verdict::Equivalent);
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// The adjusted interval lies below 1: the new one takes less time.
+    Faster {
+        /// Whether the adjusted interval lies wholly inside the band: there is a difference, too small to matter.
+        negligible: bool,
+    },
+    /// The adjusted interval lies above 1: the new one takes more time.
+    Slower {
+        /// Whether the adjusted interval lies wholly inside the band: there is a difference, too small to matter.
+        negligible: bool,
+    },
+    /// The 90 % interval lies inside the band and includes 1.
+    Equivalent,
+    /// None of the others.
+    Inconclusive {
+        /// How many rounds in total would probably decide, if the noise stays as it is; None where that cannot be estimated.
+        rounds_to_decide: Option<u64>,
+    },
+}
+
+/// Returns the judgement on one contrast from its log ratios ln(new / old), one a round.
+///
+/// `holm_confidence` is the level of the adjusted interval: 0.95 for a contrast alone, else from
+/// [`crate::holm_confidences`]. `band` is a fraction: 0.03 makes the band 1/1.03 to 1.03, symmetric on the log scale, so that
+/// swapping new and old swaps the verdict. Faster and slower come first, then equivalent. The estimate of the rounds lets
+/// half-widths shrink with 1/sqrt(rounds) around the present ratio, until it is decided as different or as equivalent,
+/// whichever comes first.
+///
+/// None under six rounds, with a sample that is not finite, a level outside 0 to 1, or a band that is not positive.
+/// References: METHOD item 6; Schuirmann (1987); [`crate::hodges_lehmann`] for the intervals.
+///
+/// ```
+/// use megadir_stats::Verdict;
+/// let slower: Vec<f64> = (0..30).map(|round| 0.1 + f64::from(round % 7) * 0.001).collect();
+/// let judgement = megadir_stats::verdict(&slower, 0.95, 0.03).expect("thirty rounds");
+/// assert_eq!(judgement.verdict, Verdict::Slower { negligible: false });
+/// ```
+#[must_use]
+pub fn verdict(log_ratios: &[f64], holm_confidence: f64, band: f64) -> Option<Judgement> {
+    judge(&WalshAverages::new(log_ratios)?, holm_confidence, band)
+}
+
+/// Returns the judgements on a family of contrasts, each given by its log ratios round by round, in the order given.
+///
+/// Computes the signed-rank p values, Holm's step-down at a family-wise error of 5 %, and the verdicts. A contrast that
+/// cannot be judged (see [`verdict`]) is None and does not count in the family. "Different" is said exactly where the
+/// adjusted p value is at most 5 %; with ties or zeros the p value is the one that inverts the interval, which is the larger.
+///
+/// Reference: Holm, *Scandinavian Journal of Statistics* 6 (1979).
+///
+/// ```
+/// use megadir_stats::{Verdict, judge_family};
+/// let faster: Vec<f64> = (0..30).map(|round| -0.2 + f64::from(round % 5) * 0.01).collect();
+/// let judgements = judge_family(&[faster, vec![0.0; 3]], 0.03);
+/// let first = judgements[0].expect("thirty rounds");
+/// assert_eq!(first.verdict, Verdict::Faster { negligible: false });
+/// assert!(judgements[1].is_none());
+/// ```
+#[must_use]
+pub fn judge_family(contrasts: &[Vec<f64>], band: f64) -> Vec<Option<Judgement>> {
+    let family: Vec<Option<WalshAverages>> = contrasts
+        .iter()
+        .map(|log_ratios| WalshAverages::new(log_ratios).filter(|w| w.interval(0.95).is_some()))
+        .collect();
+    let p_values: Vec<f64> =
+        family.iter().map(|walsh| walsh.as_ref().map_or(f64::NAN, WalshAverages::p)).collect();
+    let levels = holm_confidences(&p_values, FAMILY_ALPHA);
+    family.iter().zip(levels).map(|(walsh, level)| judge(walsh.as_ref()?, level, band)).collect()
+}
+
+/// Returns the judgement from the Walsh averages of the log ratios.
+fn judge(walsh: &WalshAverages, holm_confidence: f64, band: f64) -> Option<Judgement> {
+    const UNBOUNDED: Interval = Interval { low: f64::NEG_INFINITY, high: f64::INFINITY };
+    let in_bounds = holm_confidence > 0.0 && holm_confidence < 1.0 && band > 0.0 && band.is_finite();
+    if !in_bounds {
+        return None;
+    }
+    let center = walsh.median();
+    let ratio = Estimate { value: center, interval: walsh.interval(0.95)? };
+    let evidence = Evidence {
+        rounds: walsh.sample_count(),
+        center,
+        adjusted: walsh.interval(holm_confidence).unwrap_or(UNBOUNDED),
+        equivalence: walsh.interval(0.90)?,
+        margin: band.ln_1p(),
+    };
+    Some(Judgement { ratio: ratio.exp(), adjusted: evidence.adjusted.exp(), verdict: evidence.verdict() })
+}
+
+/// What a verdict rests on, all on the log scale, where "no difference" is 0.
+struct Evidence {
+    rounds: usize,
+    center: f64,
+    adjusted: Interval,
+    equivalence: Interval,
+    margin: f64,
+}
+
+impl Evidence {
+    fn verdict(&self) -> Verdict {
+        let band = Interval { low: -self.margin, high: self.margin };
+        let negligible = band.encloses(self.adjusted);
+        if self.adjusted.high < 0.0 {
+            Verdict::Faster { negligible }
+        } else if self.adjusted.low > 0.0 {
+            Verdict::Slower { negligible }
+        } else if band.encloses(self.equivalence) && self.equivalence.contains(0.0) {
+            Verdict::Equivalent
+        } else {
+            let rounds_to_decide = self.rounds_to_decide();
+            Verdict::Inconclusive { rounds_to_decide }
+        }
+    }
+
+    /// Returns the number of rounds at which one of the two decisions becomes possible, more than there are now.
+    fn rounds_to_decide(&self) -> Option<u64> {
+        /// Beyond this a double no longer counts in ones, and no run gets there.
+        const ROUNDS_MAX: f64 = 9e15;
+        let distance = self.center.abs();
+        let room = self.margin - distance;
+        // The factor by which a half-width must shrink, squared, is that by which the rounds must grow.
+        let growth = |half_width: f64, target: f64| (half_width / target).powi(2);
+        let different = growth(self.adjusted.half_width(), distance);
+        // Equivalence needs 0 inside an interval that fits into the band: once `distance` is over half the margin, an
+        // interval short enough to fit has already lost the 0.
+        let equivalent =
+            if distance <= room { growth(self.equivalence.half_width(), room) } else { f64::INFINITY };
+        let rounds = self.rounds as f64 * different.min(equivalent);
+        (rounds < ROUNDS_MAX).then(|| (rounds.ceil() as u64).max(self.rounds as u64 + 1))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn evidence(center: f64, adjusted_half: f64, equivalence_half: f64) -> Evidence {
+        let around = |half| Interval { low: center - half, high: center + half };
+        Evidence {
+            rounds: 100,
+            center,
+            adjusted: around(adjusted_half),
+            equivalence: around(equivalence_half),
+            margin: 0.03,
+        }
+    }
+
+    #[test]
+    fn rounds_follow_the_nearer_decision() {
+        // No difference at all: the 90 % interval must shrink from 0.06 to 0.03, four times the rounds.
+        assert_eq!(evidence(0.0, 0.08, 0.06).rounds_to_decide(), Some(400));
+        // Outside the band only a difference can be found: from 0.08 to 0.04.
+        assert_eq!(evidence(0.04, 0.08, 0.06).rounds_to_decide(), Some(400));
+        // No adjusted interval and no room for equivalence: no estimate.
+        assert_eq!(evidence(0.04, f64::INFINITY, 0.06).rounds_to_decide(), None);
+        // Nearly decided asks for one round more.
+        assert_eq!(evidence(0.04, 0.0401, 0.03).rounds_to_decide(), Some(101));
+    }
+
+    #[test]
+    fn each_verdict_has_its_case() {
+        let yes = true;
+        assert_eq!(evidence(0.02, 0.005, 0.004).verdict(), Verdict::Slower { negligible: yes });
+        assert_eq!(evidence(-0.02, 0.005, 0.004).verdict(), Verdict::Faster { negligible: yes });
+        assert_eq!(evidence(-0.2, 0.005, 0.004).verdict(), Verdict::Faster { negligible: !yes });
+        assert_eq!(evidence(0.001, 0.04, 0.02).verdict(), Verdict::Equivalent);
+        assert!(matches!(evidence(0.001, 0.4, 0.2).verdict(), Verdict::Inconclusive { .. }));
+    }
+
+    #[test]
+    fn too_few_rounds_for_the_adjusted_level_decide_nothing() {
+        let judgement = verdict(&[0.5, 0.51, 0.52, 0.53, 0.54, 0.55], 0.999, 0.03).unwrap();
+        assert_eq!((judgement.adjusted.low, judgement.adjusted.high), (0.0, f64::INFINITY));
+        assert!(matches!(judgement.verdict, Verdict::Inconclusive { .. }));
+        assert_eq!(verdict(&[0.5; 6], 1.0, 0.03), None);
+        assert_eq!(verdict(&[0.5; 6], 0.95, 0.0), None);
+        assert_eq!(verdict(&[0.5; 5], 0.95, 0.03), None);
+    }
+}
