@@ -1,0 +1,183 @@
+//! Runs the stages that were asked for, and closes with a summary.
+
+use super::stage::{Context, Report, Stage};
+use super::{PENDING, STAGES};
+use crate::workspace::Workspace;
+use std::time::{Duration, Instant};
+
+/// A run from a clean clone on two cores may take this long; the full tier has no limit.
+const BUDGET: Duration = Duration::from_secs(25 * 60);
+
+/// Options of `cargo xtask ci`.
+#[derive(clap::Args)]
+pub(crate) struct Args {
+    /// Names the stages and ends
+    #[arg(long)]
+    list: bool,
+    /// Runs this stage only (may be repeated)
+    #[arg(long, value_name = "STAGE", value_parser = stage_name)]
+    only: Vec<String>,
+    /// Leaves this stage out (may be repeated)
+    #[arg(long, value_name = "STAGE", value_parser = stage_name)]
+    skip: Vec<String>,
+    /// Goes on after a stage that failed
+    #[arg(long)]
+    keep_going: bool,
+    /// Runs the tier without a time limit too (tests see MEGADIR_FULL=1)
+    #[arg(long)]
+    full: bool,
+}
+
+/// How one stage ended.
+struct Ended {
+    name: &'static str,
+    elapsed: Duration,
+    outcome: Result<Report, String>,
+}
+
+/// Runs the stages; an error says which of them failed.
+pub(crate) fn run(args: &Args) -> Result<(), String> {
+    if args.list {
+        for stage in STAGES {
+            println!("{:<14}{}", stage.name, stage.about);
+        }
+        return Ok(());
+    }
+    let require_all = std::env::var_os("MEGADIR_REQUIRE_ALL").is_some_and(|value| value == "1");
+    let context = Context { workspace: Workspace::find()?, require_all, full: args.full };
+    let started = Instant::now();
+    let mut ended = Vec::new();
+    for stage in STAGES.iter().filter(|stage| chosen(stage.name, &args.only, &args.skip)) {
+        ended.push(run_stage(stage, &context));
+        if ended.last().is_some_and(|last| last.outcome.is_err()) && !args.keep_going {
+            break;
+        }
+    }
+    close(&ended, started.elapsed(), &context)
+}
+
+/// Tells whether `--only` and `--skip` leave the stage in.
+fn chosen(name: &str, only: &[String], skip: &[String]) -> bool {
+    let named = |list: &[String]| list.iter().any(|word| word == name);
+    (only.is_empty() || named(only)) && !named(skip)
+}
+
+/// Accepts the name of a stage, for the command line.
+fn stage_name(word: &str) -> Result<String, String> {
+    let names: Vec<&str> = STAGES.iter().map(|stage| stage.name).collect();
+    if names.contains(&word) {
+        Ok(word.to_owned())
+    } else {
+        Err(format!("the stages are {}", names.join(", ")))
+    }
+}
+
+fn run_stage(stage: &Stage, context: &Context) -> Ended {
+    println!("\n== {}: {}", stage.name, stage.about);
+    let started = Instant::now();
+    let outcome = (stage.run)(context).and_then(|report| judge(stage.name, report, context.require_all));
+    if let Err(message) = &outcome {
+        let first = message.lines().next().unwrap_or_default();
+        println!("FAILED {}: {first}", stage.name);
+    }
+    Ended { name: stage.name, elapsed: started.elapsed(), outcome }
+}
+
+/// Makes what was not run a failure where everything is required.
+fn judge(name: &str, report: Report, require_all: bool) -> Result<Report, String> {
+    if !require_all || report.not_run.is_empty() {
+        return Ok(report);
+    }
+    let lines = report.lines.iter().cloned();
+    let missing = report.not_run.iter().map(|line| format!("not run: {line}"));
+    let all: Vec<String> = lines.chain(missing).collect();
+    Err(format!("{name} could not run everything, and MEGADIR_REQUIRE_ALL=1\n{}", all.join("\n")))
+}
+
+/// Prints the summary and returns the verdict.
+fn close(ended: &[Ended], elapsed: Duration, context: &Context) -> Result<(), String> {
+    println!("\n== summary");
+    for stage in ended {
+        print_report(stage);
+    }
+    let (mut failed, mut not_run, mut unavailable) = (Vec::new(), 0, 0);
+    for stage in ended {
+        let verdict = match &stage.outcome {
+            Ok(report) => {
+                not_run += report.not_run.len();
+                unavailable += report.unavailable.len();
+                if report.not_run.is_empty() { "ok" } else { "ok, not all run" }
+            }
+            Err(_) => {
+                failed.push(stage.name);
+                "FAILED"
+            }
+        };
+        println!("{:<14}{:>8.1} s  {verdict}", stage.name, stage.elapsed.as_secs_f64());
+    }
+    println!("{:<14}{:>8.1} s  {not_run} not run, {unavailable} unavailable", "total", elapsed.as_secs_f64());
+    if elapsed > BUDGET && !context.full {
+        println!("longer than the {} minutes this is meant to take", BUDGET.as_secs() / 60);
+    }
+    if failed.is_empty() { Ok(()) } else { Err(format!("failed: {}", failed.join(", "))) }
+}
+
+/// Prints what one stage left for the summary.
+fn print_report(stage: &Ended) {
+    match &stage.outcome {
+        Ok(report) => {
+            for line in &report.lines {
+                println!("{line}");
+            }
+            for line in &report.not_run {
+                println!("not run: {line}");
+            }
+            for line in &report.unavailable {
+                println!("unavailable: {line}");
+            }
+        }
+        Err(message) => println!("{}: {message}", stage.name),
+    }
+}
+
+/// Returns the report of a stage whose subject does not exist yet: a failure, unless it is still pending.
+pub(crate) fn pending(name: &'static str, why: &str) -> Result<Report, String> {
+    if PENDING.contains(&name) {
+        return Ok(Report::line(format!("{name}: nothing to check yet: {why}")));
+    }
+    Err(why.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn stages_are_named_once_and_described() {
+        for (index, stage) in STAGES.iter().enumerate() {
+            assert!(STAGES[..index].iter().all(|other| other.name != stage.name), "{} twice", stage.name);
+            assert!(!stage.about.is_empty());
+        }
+        assert!(PENDING.iter().all(|name| stage_name(name).is_ok()));
+    }
+
+    #[test]
+    fn only_and_skip_choose() {
+        let (tidy, none) = (vec!["tidy".to_owned()], Vec::new());
+        assert!(chosen("tidy", &none, &none));
+        assert!(chosen("tidy", &tidy, &none));
+        assert!(!chosen("docs", &tidy, &none));
+        assert!(!chosen("tidy", &none, &tidy));
+        assert!(stage_name("tidy").is_ok());
+        assert!(stage_name("typo").is_err_and(|message| message.contains("tidy")));
+    }
+
+    #[test]
+    fn what_is_not_run_fails_only_where_all_is_required() {
+        let report = || Report::not_run("fuzz: no nightly toolchain");
+        assert!(judge("fuzz", report(), false).is_ok());
+        assert!(judge("fuzz", report(), true).is_err_and(|message| message.contains("no nightly")));
+        let missing = Report { unavailable: vec!["f2fs: no module".into()], ..Report::default() };
+        assert!(judge("test", missing, true).is_ok());
+    }
+}

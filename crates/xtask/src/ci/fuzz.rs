@@ -1,0 +1,115 @@
+//! Fuzzes each target of `fuzz/` for a while, with nightly and without `cargo-fuzz`.
+//!
+//! The flags are those which `cargo fuzz build` gives the compiler (its `project.rs`): coverage counters in every
+//! block for libFuzzer, comparisons traced, and the address sanitizer. libFuzzer itself comes with `libfuzzer-sys`
+//! and needs a C++ compiler.
+
+use super::drive::pending;
+use super::stage::{Context, Report};
+use crate::{process, workspace};
+use serde_json::Value;
+use std::path::Path;
+use std::process::Command;
+use std::time::Duration;
+
+const HOST: &str = "x86_64-unknown-linux-gnu";
+const FLAGS: &str = "--cfg fuzzing -Cpasses=sancov-module -Cllvm-args=-sanitizer-coverage-level=4 \
+    -Cllvm-args=-sanitizer-coverage-inline-8bit-counters -Cllvm-args=-sanitizer-coverage-pc-table \
+    -Cllvm-args=-sanitizer-coverage-trace-compares -Ccodegen-units=1 -Zsanitizer=address";
+
+/// Seconds for each target, and in the full tier.
+const SECONDS: u64 = 20;
+const SECONDS_FULL: u64 = 3600;
+
+/// Builds the fuzz crate and runs each of its targets.
+pub(crate) fn run(context: &Context) -> Result<Report, String> {
+    let manifest = context.root("fuzz/Cargo.toml");
+    if !manifest.is_file() {
+        return pending("fuzz", "no fuzz/Cargo.toml");
+    }
+    if !process::succeeds(Command::new("rustup").args(["run", "nightly", "rustc", "--version"])) {
+        return Ok(Report::not_run("fuzz: no nightly toolchain"));
+    }
+    if process::find_tool("c++").is_none() {
+        return Ok(Report::not_run("fuzz: no C++ compiler"));
+    }
+    let target = context.workspace.target.join("fuzz");
+    build(&manifest, &target)?;
+    let seconds = if context.full { SECONDS_FULL } else { SECONDS };
+    let (mut report, mut failures) = (Report::default(), Vec::new());
+    for name in targets(&workspace::metadata(&manifest)?) {
+        match fuzz(&name, &target, &context.root("fuzz"), seconds) {
+            Ok(line) => report.lines.push(line),
+            Err(message) => failures.push(message),
+        }
+    }
+    if failures.is_empty() { Ok(report) } else { Err(failures.join("\n")) }
+}
+
+/// Builds all targets, as release with its assertions.
+fn build(manifest: &Path, target: &Path) -> Result<(), String> {
+    let mut command = Command::new("rustup");
+    // The cargo that runs us has set its own toolchain in the environment: `rustup run` overrides it.
+    command.args(["run", "nightly", "cargo", "build", "--release", "--bins", "--target", HOST]);
+    command.args(["--config", "profile.release.debug-assertions=true"]).arg("--manifest-path").arg(manifest);
+    command.env("RUSTFLAGS", FLAGS).env("CARGO_TARGET_DIR", target);
+    process::run(&mut command)
+}
+
+/// Returns the names of the binaries.
+fn targets(metadata: &Value) -> Vec<String> {
+    let packages = metadata["packages"].as_array().into_iter().flatten();
+    let targets = packages.flat_map(|package| package["targets"].as_array().into_iter().flatten());
+    let binaries =
+        targets.filter(|target| target["kind"].as_array().is_some_and(|kinds| kinds.contains(&"bin".into())));
+    binaries.filter_map(|target| target["name"].as_str().map(str::to_owned)).collect()
+}
+
+/// Runs one target from the corpus of the repository, if there is one, keeping what it finds.
+fn fuzz(name: &str, target: &Path, folder: &Path, seconds: u64) -> Result<String, String> {
+    let (corpus, artifacts) = (folder.join("corpus").join(name), folder.join("artifacts").join(name));
+    for made in [&corpus, &artifacts] {
+        std::fs::create_dir_all(made).map_err(|error| format!("cannot make {}: {error}", made.display()))?;
+    }
+    let mut command = Command::new(target.join(HOST).join("release").join(name));
+    command
+        .arg(format!("-max_total_time={seconds}"))
+        .arg(format!("-artifact_prefix={}/", artifacts.display()));
+    command.arg("-rss_limit_mb=4096").arg(&corpus);
+    // Committed examples are read, never added to.
+    let seeds = folder.join("seeds").join(name);
+    command.args(Some(seeds).filter(|seeds| seeds.is_dir()));
+    println!("$ {}", process::show(&command));
+    let (status, printed) = process::run_at_most(&mut command, Duration::from_secs(seconds * 2 + 60))?;
+    if status.success() {
+        return Ok(format!("fuzz: {name}: {}", done(&printed).unwrap_or("ended early")));
+    }
+    let tail: Vec<&str> = printed.lines().rev().take(60).collect();
+    let tail: Vec<&str> = tail.into_iter().rev().collect();
+    Err(format!("fuzz target {name} failed: {status}\n{}", tail.join("\n")))
+}
+
+/// Returns libFuzzer's own closing words.
+fn done(printed: &str) -> Option<&str> {
+    printed.lines().rev().find(|line| line.starts_with("Done "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn targets_are_the_binaries() {
+        let text = r#"{"packages": [{"targets": [
+            {"name": "getdents", "kind": ["bin"]}, {"name": "fuzz", "kind": ["lib"]}, {"name": "record", "kind": ["bin"]}
+        ]}]}"#;
+        assert_eq!(targets(&serde_json::from_str(text).unwrap()), ["getdents", "record"]);
+        assert!(targets(&Value::Null).is_empty());
+    }
+
+    #[test]
+    fn the_closing_words_are_found() {
+        assert_eq!(done("#9\tDONE\nDone 9 runs in 21 second(s)\n"), Some("Done 9 runs in 21 second(s)"));
+        assert_eq!(done("#9"), None);
+    }
+}

@@ -1,0 +1,122 @@
+//! Counts the instructions that the measuring loop itself costs per operation.
+//!
+//! `megadir bench null --operations N` runs the workload that does nothing in the measured loop. Callgrind counts
+//! user instructions exactly, so that two runs of different N give the cost of one operation without the cost of
+//! starting, on any machine, at any load.
+
+use super::drive::pending;
+use super::stage::{Context, Report};
+use crate::process;
+use std::path::Path;
+use std::process::Command;
+use std::time::Duration;
+
+/// What an operation of the null workload may cost, in user instructions.
+const INSTRUCTIONS_MAX: f64 = 200.0;
+/// Fewer than this means that the operations were not run at all.
+const INSTRUCTIONS_MIN: f64 = 1.0;
+/// The two numbers of operations whose difference is taken.
+const OPERATIONS: [u64; 2] = [10_000, 110_000];
+
+/// Builds the release binary and gates the instructions per operation.
+pub(crate) fn run(context: &Context) -> Result<Report, String> {
+    let binary = release_binary(context)?;
+    if !knows(&binary, &["bench", "null", "--help"]) {
+        return pending("instructions", "megadir has no `bench null`");
+    }
+    if process::find_tool("valgrind").is_none() {
+        return Ok(Report::not_run("instructions: no valgrind"));
+    }
+    let file = context.scratch()?.join("callgrind.out");
+    let mut totals = [0; 2];
+    for (operations, total) in OPERATIONS.into_iter().zip(&mut totals) {
+        *total = count(&binary, operations, &file)?;
+    }
+    let each = per_operation(OPERATIONS, totals);
+    let line = format!(
+        "instructions: {each:.1} per null operation (at most {INSTRUCTIONS_MAX}), callgrind, n = 1 each"
+    );
+    if each < INSTRUCTIONS_MIN {
+        return Err(format!("{line}: the operations were not run"));
+    }
+    if each > INSTRUCTIONS_MAX { Err(line) } else { Ok(Report::line(line)) }
+}
+
+/// Builds `megadir` as users get it, and returns where it is.
+pub(crate) fn release_binary(context: &Context) -> Result<std::path::PathBuf, String> {
+    process::run(&mut context.cargo(&["build", "--release", "--locked", "--package", "megadir-cli"]))?;
+    Ok(context.workspace.target.join("release/megadir"))
+}
+
+/// Tells whether the binary has a command: asked for its help, it prints something.
+pub(crate) fn knows(binary: &Path, words: &[&str]) -> bool {
+    process::output(Command::new(binary).args(words)).is_ok_and(|help| !help.trim().is_empty())
+}
+
+/// Returns the instructions of one run of `operations` operations.
+fn count(binary: &Path, operations: u64, file: &Path) -> Result<u64, String> {
+    let mut command = Command::new("valgrind");
+    command.arg("--tool=callgrind").arg(format!("--callgrind-out-file={}", file.display()));
+    command.arg(binary).args(["bench", "null", "--operations", &operations.to_string()]);
+    println!("$ {}", process::show(&command));
+    let (status, printed) = process::run_at_most(&mut command, Duration::from_secs(300))?;
+    if !status.success() {
+        return Err(format!("`{}` failed: {status}\n{printed}", process::show(&command)));
+    }
+    let text =
+        std::fs::read_to_string(file).map_err(|error| format!("cannot read {}: {error}", file.display()))?;
+    total(&text).ok_or_else(|| format!("{} has no line `totals:`", file.display()))
+}
+
+/// Returns the instructions in all, from what callgrind wrote: `Ir` is the first of its events.
+fn total(text: &str) -> Option<u64> {
+    let after = |key| text.lines().find_map(|line: &str| line.strip_prefix(key)?.split_whitespace().next());
+    if after("events:")? != "Ir" {
+        return None;
+    }
+    after("totals:")?.parse().ok()
+}
+
+/// Returns the cost of one operation from the totals of two runs.
+fn per_operation(operations: [u64; 2], totals: [u64; 2]) -> f64 {
+    totals[1].saturating_sub(totals[0]) as f64 / (operations[1] - operations[0]) as f64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const WRITTEN: &str = "# callgrind format\nversion: 1\ncreator: callgrind-3.19.0\npid: 77\n\
+        positions: line\nevents: Ir\nsummary: 1299\n\nfn=(0)\n0 3\n\ntotals: 1302\n";
+
+    #[test]
+    fn reads_the_total_of_callgrind() {
+        assert_eq!(total(WRITTEN), Some(1302));
+        assert_eq!(total(&WRITTEN.replace("events: Ir", "events: Cy Ir")), None);
+        assert_eq!(total("events: Ir\n"), None);
+    }
+
+    #[test]
+    fn the_cost_of_starting_cancels_out() {
+        let cost = |operations: u64| 5_000_000 + operations * 42;
+        let each = per_operation(OPERATIONS, OPERATIONS.map(cost));
+        assert!((each - 42.0).abs() < 1e-9);
+        assert!(per_operation(OPERATIONS, [7, 5]).abs() < 1e-9);
+    }
+
+    #[test]
+    fn counts_a_real_command_where_valgrind_is_there() {
+        if process::find_tool("valgrind").is_none() {
+            return crate::ci::test::note_not_run("xtask::counts_a_real_command", "no valgrind");
+        }
+        let folder = tempfile::tempdir().unwrap();
+        let counted = count(Path::new("/bin/true"), 1, &folder.path().join("out")).unwrap();
+        assert!(counted > 1000);
+    }
+
+    #[test]
+    fn a_command_without_help_is_not_known() {
+        assert!(!knows(Path::new("/bin/false"), &["--help"]));
+        assert!(!knows(Path::new("/no/such/binary"), &["--help"]));
+    }
+}

@@ -1,0 +1,119 @@
+//! Finds the tools that the other stages and the tests start, and installs missing ones on Debian.
+//!
+//! A tool counts as present when it can be found, not when a package manager says so: then a second run takes
+//! no time, and a tool that came from elsewhere is used. Where nothing can be installed (not root, not
+//! Debian) the report says what will not run.
+
+use super::stage::{Context, Report};
+use crate::process;
+use std::path::Path;
+use std::process::Command;
+
+/// A tool, where it comes from, and what does not run without it.
+struct Tool {
+    /// The command's name, or an absolute path where only that file will do.
+    file: &'static str,
+    /// The Debian package that brings it.
+    package: &'static str,
+    /// What will not run without it.
+    parts: &'static str,
+}
+
+const fn tool(file: &'static str, package: &'static str, parts: &'static str) -> Tool {
+    Tool { file, package, parts }
+}
+
+/// What the stages and the tests start. `mount` and `losetup` are a package of their own on Debian.
+static TOOLS: &[Tool] = &[
+    tool("mkfs.ext4", "e2fsprogs", "tests on ext2, ext3 and ext4"),
+    tool("mkfs.xfs", "xfsprogs", "tests on XFS"),
+    tool("mkfs.btrfs", "btrfs-progs", "tests on btrfs"),
+    tool("losetup", "mount", "tests on loop devices"),
+    tool("unshare", "util-linux", "tests in a mount namespace"),
+    tool("strace", "strace", "tests that count system calls"),
+    tool("valgrind", "valgrind", "stage instructions"),
+    tool("bfs", "bfs", "comparison with bfs"),
+    tool("fdfind", "fd-find", "comparison with fd"),
+    tool("g++", "g++", "stage fuzz"),
+    tool("/usr/bin/rustc", "rustc-web", "stage windows"),
+    tool("/usr/bin/clippy-driver", "rust-web-clippy", "stage windows"),
+    tool("/usr/lib/rustlib/src/rust/library/std/Cargo.toml", "rust-web-src", "stage windows"),
+    tool("x86_64-w64-mingw32-dlltool", "binutils-mingw-w64-x86-64", "stage windows"),
+];
+
+/// Installs what is missing where that is possible, and reports what is still missing.
+pub(crate) fn run(_: &Context) -> Result<Report, String> {
+    let mut lacking = missing();
+    if lacking.is_empty() {
+        return Ok(Report::line(format!("packages: all {} tools are there", TOOLS.len())));
+    }
+    if can_install() {
+        let packages: Vec<&str> = lacking.iter().map(|tool| tool.package).collect();
+        install(&packages)?;
+        lacking = missing();
+    }
+    let not_run =
+        lacking.iter().map(|tool| format!("{}: no {} (package {})", tool.parts, tool.file, tool.package));
+    Ok(Report { not_run: not_run.collect(), ..Report::default() })
+}
+
+/// Returns the tools that are not there.
+fn missing() -> Vec<&'static Tool> {
+    TOOLS.iter().filter(|tool| !is_present(tool.file)).collect()
+}
+
+/// Tells whether a tool is there; `/usr/bin/rustc` must also be a recent one, not the distribution's own.
+fn is_present(file: &str) -> bool {
+    if file.ends_with("/rustc") {
+        return super::windows::debian_rustc_is_recent();
+    }
+    if Path::new(file).is_absolute() { Path::new(file).is_file() } else { process::find_tool(file).is_some() }
+}
+
+/// Tells whether this is a machine with apt-get, and we are root on it.
+fn can_install() -> bool {
+    let user = process::output(Command::new("id").arg("-u"));
+    user.is_ok_and(|user| user.trim() == "0") && process::find_tool("apt-get").is_some()
+}
+
+/// Installs the packages: all at once, or each alone where some of them are not to be had here.
+fn install(packages: &[&str]) -> Result<(), String> {
+    process::run(apt_get().arg("update"))?;
+    let words = ["install", "--yes", "--no-install-recommends"];
+    if process::run(apt_get().args(words).args(packages)).is_ok() {
+        return Ok(());
+    }
+    for package in packages {
+        if let Err(message) = process::run(apt_get().args(words).arg(package)) {
+            println!("{message}");
+        }
+    }
+    Ok(())
+}
+
+/// Returns apt-get, asking nothing and waiting for another one that runs.
+fn apt_get() -> Command {
+    let mut command = Command::new("apt-get");
+    command.env("DEBIAN_FRONTEND", "noninteractive").args(["-q", "-o", "DPkg::Lock::Timeout=300"]);
+    command
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tools_are_listed_once() {
+        for (index, tool) in TOOLS.iter().enumerate() {
+            assert!(TOOLS[..index].iter().all(|other| other.file != tool.file), "{} twice", tool.file);
+        }
+    }
+
+    #[test]
+    fn presence_is_that_of_the_file() {
+        assert!(is_present("sh"));
+        assert!(is_present("/bin/sh"));
+        assert!(!is_present("no-such-tool"));
+        assert!(!is_present("/bin/no-such-tool"));
+    }
+}

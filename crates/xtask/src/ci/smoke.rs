@@ -1,0 +1,115 @@
+//! Runs every study at its quick size: it must succeed, and leave nothing but its record.
+
+use super::drive::pending;
+use super::instructions::{knows, release_binary};
+use super::stage::{Context, Report};
+use crate::process;
+use std::path::Path;
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+/// A study may take this long at its quick size.
+const QUICK: Duration = Duration::from_secs(180);
+/// A study may take this long at its own size, in the full tier.
+const WHOLE: Duration = Duration::from_secs(4 * 3600);
+/// The exit code for a study that cannot run on this machine.
+const NOTHING_COULD_RUN: i32 = 3;
+
+/// Runs each study of `studies/` in an empty folder of its own.
+pub(crate) fn run(context: &Context) -> Result<Report, String> {
+    let studies = studies(&context.root("studies"))?;
+    if studies.is_empty() {
+        return pending("smoke", "no study in studies/");
+    }
+    let binary = release_binary(context)?;
+    if !knows(&binary, &["bench", "run", "--help"]) {
+        return pending("smoke", "megadir has no `bench run`");
+    }
+    let (mut report, mut failures) = (Report::default(), Vec::new());
+    for study in &studies {
+        let started = Instant::now();
+        match try_study(&binary, study, context) {
+            Ok(None) => {
+                let elapsed_s = started.elapsed().as_secs_f64();
+                report.lines.push(format!("smoke: {study} ok, {elapsed_s:.1} s"));
+            }
+            Ok(Some(why)) => report.not_run.push(format!("study {study}: {why}")),
+            Err(message) => failures.push(format!("study {study}: {message}")),
+        }
+    }
+    if failures.is_empty() { Ok(report) } else { Err(failures.join("\n")) }
+}
+
+/// Returns the names of the studies, sorted.
+fn studies(folder: &Path) -> Result<Vec<String>, String> {
+    if !folder.is_dir() {
+        return Ok(Vec::new());
+    }
+    let names = names(folder)?;
+    Ok(names.iter().filter_map(|name| name.strip_suffix(".toml")).map(str::to_owned).collect())
+}
+
+/// Runs one study; returns why it could not run here, if so.
+fn try_study(binary: &Path, study: &str, context: &Context) -> Result<Option<String>, String> {
+    let folder =
+        tempfile::tempdir_in(context.scratch()?).map_err(|error| format!("cannot make a folder: {error}"))?;
+    let mut command = Command::new(binary);
+    command.args(["bench", "run", study]).current_dir(folder.path());
+    if !context.full {
+        command.arg("--quick");
+    }
+    println!("$ {}", process::show(&command));
+    let (status, printed) = process::run_at_most(&mut command, if context.full { WHOLE } else { QUICK })?;
+    if status.code() == Some(NOTHING_COULD_RUN) {
+        return Ok(Some(printed.lines().last().unwrap_or("it says that nothing could run").to_owned()));
+    }
+    if !status.success() {
+        return Err(format!("{status}\n{printed}"));
+    }
+    left_behind(&names(folder.path())?).map(|()| None)
+}
+
+/// Judges what is in the folder afterwards: one record, nothing else.
+fn left_behind(names: &[String]) -> Result<(), String> {
+    match names {
+        [record] if record.ends_with(".jsonl") => Ok(()),
+        [] => Err("wrote no record".to_owned()),
+        _ => Err(format!("left behind, where one record (*.jsonl) was to be: {}", names.join(", "))),
+    }
+}
+
+/// Returns the names in a folder, sorted.
+fn names(folder: &Path) -> Result<Vec<String>, String> {
+    let cannot = |error: std::io::Error| format!("cannot read {}: {error}", folder.display());
+    let mut names = Vec::new();
+    for entry in std::fs::read_dir(folder).map_err(cannot)? {
+        names.push(entry.map_err(cannot)?.file_name().to_string_lossy().into_owned());
+    }
+    names.sort();
+    Ok(names)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_record_and_nothing_else_may_stay() {
+        let judge =
+            |names: &[&str]| left_behind(&names.iter().map(|&name| name.to_owned()).collect::<Vec<_>>());
+        assert!(judge(&["listing.jsonl"]).is_ok());
+        assert!(judge(&[]).is_err());
+        assert!(judge(&["megadir-bench-1"]).is_err());
+        assert!(judge(&["a.jsonl", "data"]).is_err_and(|message| message.contains("data")));
+    }
+
+    #[test]
+    fn studies_are_the_toml_files() {
+        let folder = tempfile::tempdir().unwrap();
+        for name in ["removal.toml", "listing.toml", "README.md"] {
+            std::fs::write(folder.path().join(name), "").unwrap();
+        }
+        assert_eq!(studies(folder.path()).unwrap(), ["listing", "removal"]);
+        assert!(studies(&folder.path().join("none")).unwrap().is_empty());
+    }
+}

@@ -1,0 +1,119 @@
+//! Runs all tests, and keeps what they say about tests that could not run.
+//!
+//! A test that needs root, a kernel feature or a tool that is missing appends one line to the file named by
+//! `MEGADIR_NOT_RUN_LOG` (one `write` to a file opened for appending, so that lines of tests running at the
+//! same time do not mix) and returns:
+//!
+//! ```text
+//! not run: TESTNAME: why        is to be had: a failure where MEGADIR_REQUIRE_ALL=1
+//! unavailable: TESTNAME: why    may be missing anywhere: never a failure
+//! ```
+//!
+//! The result lines of cargo test are printed once, in the closing summary; where they stood, the log has a line
+//! in our words. So whoever adds up `test result:` lines gets the right sum, from the end of the log.
+
+use super::stage::{Context, Report};
+use crate::process;
+use std::io::{BufRead, BufReader};
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+/// Runs unit, integration and doc tests of the workspace.
+pub(crate) fn run(context: &Context) -> Result<Report, String> {
+    let log = context.scratch()?.join("not-run.log");
+    std::fs::write(&log, "").map_err(|error| format!("cannot empty {}: {error}", log.display()))?;
+    let mut command = context.cargo(&["test", "--workspace", "--locked", "--no-fail-fast"]);
+    command.env("MEGADIR_NOT_RUN_LOG", &log);
+    if context.full {
+        command.env("MEGADIR_FULL", "1");
+    }
+    let shown = process::show(&command);
+    println!("$ {shown}");
+    let (succeeded, lines) = run_tests(&mut command, &shown)?;
+    let report = report(lines, &read(&log)?);
+    if succeeded { Ok(report) } else { Err(failure(&report)) }
+}
+
+/// Runs the command, shows what it prints, and returns whether it succeeded and its result lines.
+fn run_tests(command: &mut Command, shown: &str) -> Result<(bool, Vec<String>), String> {
+    let cannot = |error: std::io::Error| format!("cannot run `{shown}`: {error}");
+    // One pipe for both streams: cargo names the suite on one, the suite prints its result on the other.
+    let (reader, writer) = std::io::pipe().map_err(cannot)?;
+    command.stdin(Stdio::null()).stdout(writer.try_clone().map_err(cannot)?).stderr(writer);
+    let mut child = command.spawn().map_err(cannot)?;
+    // The command holds the pipe's writing ends: without this the reader would never see an end.
+    command.stdout(Stdio::null()).stderr(Stdio::null());
+    let mut results = Vec::new();
+    for line in BufReader::new(reader).split(b'\n') {
+        let line = String::from_utf8_lossy(&line.map_err(cannot)?).into_owned();
+        match line.strip_prefix("test result: ") {
+            Some(result) => {
+                println!("suite done: {}", result.split("; 0 measured").next().unwrap_or(result));
+                results.push(line);
+            }
+            None => println!("{line}"),
+        }
+    }
+    Ok((child.wait().map_err(cannot)?.success(), results))
+}
+
+/// Puts the result lines and what the tests noted together.
+fn report(lines: Vec<String>, log: &str) -> Report {
+    let mut report = Report { lines, ..Report::default() };
+    for line in log.lines().filter(|line| !line.trim().is_empty()) {
+        let (list, text) = match (line.strip_prefix("unavailable: "), line.strip_prefix("not run: ")) {
+            (Some(text), _) => (&mut report.unavailable, text),
+            (None, text) => (&mut report.not_run, text.unwrap_or(line)),
+        };
+        if !list.iter().any(|known| known == text) {
+            list.push(text.to_owned());
+        }
+    }
+    report
+}
+
+/// Says all that the report holds, for a run that failed.
+fn failure(report: &Report) -> String {
+    let not_run = report.not_run.iter().map(|line| format!("not run: {line}"));
+    let unavailable = report.unavailable.iter().map(|line| format!("unavailable: {line}"));
+    let lines: Vec<String> = report.lines.iter().cloned().chain(not_run).chain(unavailable).collect();
+    format!("cargo test failed\n{}", lines.join("\n"))
+}
+
+fn read(log: &Path) -> Result<String, String> {
+    std::fs::read_to_string(log).map_err(|error| format!("cannot read {}: {error}", log.display()))
+}
+
+/// Notes that one of this tool's own tests could not run.
+#[cfg(test)]
+pub(crate) fn note_not_run(test: &str, why: &str) {
+    use std::io::Write;
+    eprintln!("not run: {test}: {why}");
+    if let Some(log) = std::env::var_os("MEGADIR_NOT_RUN_LOG") {
+        let mut log = std::fs::OpenOptions::new().append(true).create(true).open(log).unwrap();
+        log.write_all(format!("not run: {test}: {why}\n").as_bytes()).unwrap();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_log_is_sorted_into_what_fails_and_what_does_not() {
+        let log = "not run: a::b: not root\nunavailable: c: no f2fs\nnot run: a::b: not root\n\nodd line\n";
+        let report = report(vec!["test result: ok. 3 passed".into()], log);
+        assert_eq!(report.not_run, ["a::b: not root", "odd line"]);
+        assert_eq!(report.unavailable, ["c: no f2fs"]);
+        assert!(failure(&report).contains("\ntest result: ok. 3 passed\n"));
+    }
+
+    #[test]
+    fn result_lines_are_kept_and_both_streams_are_read() {
+        let mut command = Command::new("sh");
+        command.args(["-c", "echo Running >&2; echo 'test result: ok. 1 passed; 0 failed'; exit 3"]);
+        let (succeeded, lines) = run_tests(&mut command, "sh").unwrap();
+        assert!(!succeeded);
+        assert_eq!(lines, ["test result: ok. 1 passed; 0 failed"]);
+    }
+}

@@ -1,0 +1,84 @@
+//! Lints all targets for Windows, where nothing Windows has to run.
+//!
+//! Two ways, the first that is there: the Windows target of the toolchain in use (`rustup target add
+//! x86_64-pc-windows-gnu`), or Debian's `rustc-web`, whose library source (`rust-web-src`) fits it and is built
+//! by `-Zbuild-std`; cargo looks for that source in the sysroot of the compiler it is given, so that any cargo
+//! drives it. Building std needs `dlltool` only. Clippy takes the place of the compiler for the workspace's own crates
+//! through `RUSTC_WORKSPACE_WRAPPER`, as `cargo clippy` does it.
+
+use super::stage::{Context, Report};
+use crate::process;
+use std::path::Path;
+use std::process::Command;
+
+const TARGET: &str = "x86_64-pc-windows-gnu";
+const RUSTC: &str = "/usr/bin/rustc";
+const CLIPPY_DRIVER: &str = "/usr/bin/clippy-driver";
+const LIBRARY: &str = "/usr/lib/rustlib/src/rust/library/std/Cargo.toml";
+const DLLTOOL: &str = "x86_64-w64-mingw32-dlltool";
+
+/// The oldest minor version of Debian's compiler that reads this workspace (edition and `rust-version`).
+const RUSTC_MINOR_MIN: u32 = 95;
+
+/// Lints the workspace for Windows, tests included; this tool itself is for developers' machines and left out.
+pub(crate) fn run(context: &Context) -> Result<Report, String> {
+    let own = own_target_is_there();
+    if !own && let Some(lacking) = lacking() {
+        return Ok(Report::not_run(format!(
+            "windows: no {lacking}, nor the target {TARGET} in the toolchain"
+        )));
+    }
+    let mut command = context.cargo(&["check", "--locked", "--target", TARGET]);
+    command.args(["--workspace", "--exclude", "xtask", "--all-targets"]);
+    command.env("CARGO_TARGET_DIR", context.workspace.target.join("windows"));
+    command.env("RUSTFLAGS", "-D warnings -A clippy::too_many_lines");
+    if own {
+        command.env("RUSTC_WORKSPACE_WRAPPER", "clippy-driver");
+    } else {
+        command.arg("-Zbuild-std=std,panic_abort").env("RUSTC_BOOTSTRAP", "1");
+        command.env("RUSTC", RUSTC).env("RUSTC_WORKSPACE_WRAPPER", CLIPPY_DRIVER);
+    }
+    process::run(&mut command)?;
+    Ok(Report::default())
+}
+
+/// Tells whether the toolchain in use has the standard library for Windows.
+fn own_target_is_there() -> bool {
+    let folder =
+        process::output(Command::new("rustc").args(["--print", "target-libdir", "--target", TARGET]));
+    folder.is_ok_and(|folder| Path::new(folder.trim()).is_dir())
+}
+
+/// Returns what Debian's way lacks here, if anything.
+fn lacking() -> Option<&'static str> {
+    let files = [CLIPPY_DRIVER, LIBRARY].into_iter().find(|file| !Path::new(file).is_file());
+    let dlltool = Some(DLLTOOL).filter(|tool| process::find_tool(tool).is_none());
+    let rustc = Some("recent /usr/bin/rustc").filter(|_| !debian_rustc_is_recent());
+    rustc.or(files).or(dlltool)
+}
+
+/// Tells whether `/usr/bin/rustc` is there and recent: Debian's plain `rustc` has the same name but is old.
+pub(crate) fn debian_rustc_is_recent() -> bool {
+    let version = process::output(Command::new(RUSTC).arg("--version"));
+    version.is_ok_and(|text| minor_version(&text).is_some_and(|minor| minor >= RUSTC_MINOR_MIN))
+}
+
+/// Returns 96 for `rustc 1.96.0 (...)`.
+fn minor_version(text: &str) -> Option<u32> {
+    text.strip_prefix("rustc 1.")?.split('.').next()?.parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::minor_version;
+
+    #[test]
+    fn reads_the_version_of_a_compiler() {
+        assert_eq!(
+            minor_version("rustc 1.96.0 (ac68faa20 2026-05-25) (built from a source tarball)"),
+            Some(96)
+        );
+        assert_eq!(minor_version("rustc 1.63.0"), Some(63));
+        assert_eq!(minor_version("clippy 0.1.96"), None);
+    }
+}
