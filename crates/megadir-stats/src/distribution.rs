@@ -22,8 +22,18 @@ pub(crate) fn student_critical(degrees: f64, tail: f64) -> f64 {
 
 /// Returns the probability of at most `heads` heads in `tosses` tosses of a fair coin.
 pub(crate) fn fair_coin_cumulative(tosses: usize, heads: usize) -> f64 {
+    const EXACT_TOSSES_MAX: usize = 50;
     if heads >= tosses {
         return 1.0;
+    }
+    if tosses <= EXACT_TOSSES_MAX {
+        // Whole numbers below 2^53: no rounding, so that a level reached exactly (75 % by 3 tosses) counts as reached.
+        let (mut ways, mut sum) = (1.0, 1.0);
+        for k in 0..heads {
+            ways = ways * (tosses - k) as f64 / (k as f64 + 1.0);
+            sum += ways;
+        }
+        return sum / (1u64 << tosses) as f64;
     }
     incomplete_beta((tosses - heads) as f64, heads as f64 + 1.0, 0.5)
 }
@@ -106,6 +116,7 @@ mod tests {
         assert!((student_critical(1.0, 0.025) - 12.706_204_736_174_705).abs() < 1e-11);
         assert!((student_critical(10.0, 0.025) - 2.228_138_851_986_275).abs() < 1e-12);
         assert!((fair_coin_cumulative(10, 2) - 56.0 / 1024.0).abs() < 1e-14);
+        assert!((fair_coin_cumulative(100, 40) - 0.028_443_966_820_490_4).abs() < 1e-14);
         assert!((fair_coin_cumulative(3, 3) - 1.0).abs() < 1e-15);
     }
 

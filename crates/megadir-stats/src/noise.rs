@@ -110,7 +110,7 @@ pub fn halves_differ(samples: &[f64]) -> Option<Estimate> {
 /// Reference: Pfister et al., *Frontiers in Psychology* 4:700 (2013), after SAS/STAT's user guide, PROC CLUSTER.
 ///
 /// ```
-/// let two_modes = [1.0, 1.1, 0.9, 1.0, 5.0, 5.1, 4.9, 5.0];
+/// let two_modes = [1.0, 1.1, 0.9, 1.0, 5.0, 5.1, 4.9, 5.0].repeat(10);
 /// assert!(megadir_stats::bimodality_coefficient(&two_modes) > Some(5.0 / 9.0));
 /// ```
 #[must_use]

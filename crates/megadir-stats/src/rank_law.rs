@@ -141,7 +141,7 @@ mod tests {
 
     #[test]
     fn critical_value_of_the_printed_table() {
-        // Hollander, Wolfe and Chicken, table A.4: n = 10, P(T <= 8) = 0.024, P(T <= 9) = 0.032.
+        // Hollander, Wolfe and Chicken, n = 10: P(T <= 8) = 25/1024 = 0.024, P(T <= 9) = 33/1024 = 0.032.
         assert_eq!(RankLaw::signed_rank(10).critical(0.025), Some(8));
         // Mann-Whitney, 10 against 10, two-sided 5 %: 23.
         assert_eq!(RankLaw::rank_sum(10, 10).critical(0.025), Some(23));

@@ -11,7 +11,7 @@ use crate::{Estimate, Interval};
 /// in SciPy's `theilslopes`. Time and memory grow with the square of the samples (1000 samples: half a million slopes).
 ///
 /// None where the lengths differ, a value is not finite, `confidence` lies outside 0 to 1, all x are the same, or the samples
-/// are too few for the interval (at 95 % under 5).
+/// are too few for the interval (at 95 % under 5, with ties more), or a slope overflows.
 ///
 /// References: Theil, *Proceedings of the KNAW* 53 (1950); Sen, *Journal of the American Statistical Association* 63 (1968).
 ///
@@ -30,7 +30,7 @@ pub fn theil_sen(x: &[f64], y: &[f64], confidence: f64) -> Option<Estimate> {
     let spread = z * kendall_variance(x, y).sqrt();
     let below = (0.5 * (count - spread)).round_ties_even() - 1.0;
     let above = (0.5 * (count + spread)).round_ties_even();
-    if slopes.is_empty() || below < 0.0 || above >= count {
+    if below < 0.0 || above >= count {
         return None;
     }
     let (lower, upper) = ((slopes.len() - 1) / 2, slopes.len() / 2);
@@ -110,6 +110,7 @@ fn slopes(x: &[f64], y: &[f64]) -> Option<Vec<f64>> {
             }
         }
     }
+    finite(&slopes, 1)?;
     Some(slopes)
 }
 

@@ -79,7 +79,7 @@ pub enum Verdict {
 /// whichever comes first.
 ///
 /// None under six rounds, with a sample that is not finite, a level outside 0 to 1, or a band that is not positive.
-/// References: METHOD item 6; Schuirmann (1987); [`crate::hodges_lehmann`] for the intervals.
+/// References: Schuirmann (1987) for equivalence; those of [`crate::hodges_lehmann`] for the intervals.
 ///
 /// ```
 /// use megadir_stats::Verdict;

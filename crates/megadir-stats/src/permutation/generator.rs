@@ -62,7 +62,7 @@ impl SplitMix64 {
 
     /// Returns a number from 0 to below 1 with 53 random bits.
     ///
-    /// Reference: Vigna, *Further scramblings of Marsaglia's xorshift generators* (2017), on conversion to doubles.
+    /// Reference: Blackman and Vigna, prng.di.unimi.it, "Generating uniform doubles in the unit interval".
     ///
     /// ```
     /// use megadir_stats::permutation::SplitMix64;

@@ -1,0 +1,143 @@
+//! Properties that hold for all inputs: symmetry, agreement of test and interval, and wider intervals for more confidence.
+
+use megadir_stats as stats;
+use megadir_stats::{Estimate, Verdict};
+use proptest::prelude::*;
+
+/// Log ratios with ties and zeros, as coarse clocks make them, or without.
+fn log_ratios(rounds: std::ops::Range<usize>) -> impl Strategy<Value = Vec<f64>> {
+    let coarse = (-4i32..8).prop_map(|step| f64::from(step) * 0.01);
+    let fine = -0.05f64..0.12;
+    prop_oneof![prop::collection::vec(coarse, rounds.clone()), prop::collection::vec(fine, rounds)]
+}
+
+fn times(count: std::ops::Range<usize>) -> impl Strategy<Value = Vec<(f64, f64)>> {
+    prop::collection::vec((1.0f64..1e6, 1.0f64..1e6), count)
+}
+
+/// Two series of all doubles there are, NaN and infinities only sometimes, so that the calculations are reached too.
+fn anything() -> impl Strategy<Value = (Vec<f64>, Vec<f64>)> {
+    let series = |number: BoxedStrategy<f64>| prop::collection::vec(number, 0..30);
+    let all = prop::num::f64::ANY.boxed();
+    let finite = prop_oneof![any::<f64>(), prop::num::f64::POSITIVE, Just(0.0)].boxed();
+    prop_oneof![(series(finite.clone()), series(finite)), (series(all.clone()), series(all))]
+}
+
+fn nested(outer: Option<Estimate>, inner: Option<Estimate>) -> bool {
+    match (outer, inner) {
+        (Some(outer), Some(inner)) => {
+            outer.interval.low <= inner.interval.low && inner.interval.high <= outer.interval.high
+        }
+        (outer, _) => outer.is_none(),
+    }
+}
+
+fn mirrored(verdict: Verdict) -> Verdict {
+    match verdict {
+        Verdict::Faster { negligible } => Verdict::Slower { negligible },
+        Verdict::Slower { negligible } => Verdict::Faster { negligible },
+        same => same,
+    }
+}
+
+proptest! {
+    #[test]
+    fn swapping_arms_inverts_the_ratio(pairs in times(6..80)) {
+        let (new, old): (Vec<f64>, Vec<f64>) = pairs.into_iter().unzip();
+        let ratio = stats::paired_ratio(&new, &old, 0.95).unwrap();
+        let inverse = stats::paired_ratio(&old, &new, 0.95).unwrap();
+        let close = |a: f64, b: f64| (a * b - 1.0).abs() < 1e-9;
+        prop_assert!(close(ratio.value, inverse.value));
+        prop_assert!(close(ratio.interval.low, inverse.interval.high));
+        prop_assert!(close(ratio.interval.high, inverse.interval.low));
+    }
+
+    #[test]
+    fn swapping_arms_mirrors_the_verdict(samples in log_ratios(6..80), band in 0.01f64..0.1) {
+        let swapped: Vec<f64> = samples.iter().map(|x| -x).collect();
+        let verdict = stats::verdict(&samples, 0.95, band).unwrap().verdict;
+        let other = stats::verdict(&swapped, 0.95, band).unwrap().verdict;
+        prop_assert_eq!(mirrored(verdict), other);
+    }
+
+    #[test]
+    fn more_confidence_never_narrows(pairs in times(1..70), a in 0.5f64..0.9999, b in 0.5f64..0.9999) {
+        let (more, less) = (a.max(b), a.min(b));
+        let (x, y): (Vec<f64>, Vec<f64>) = pairs.into_iter().unzip();
+        prop_assert!(nested(stats::median_interval(&x, more), stats::median_interval(&x, less)));
+        prop_assert!(nested(stats::hodges_lehmann(&x, more), stats::hodges_lehmann(&x, less)));
+        prop_assert!(nested(stats::paired_ratio(&x, &y, more), stats::paired_ratio(&x, &y, less)));
+        prop_assert!(nested(stats::theil_sen(&x, &y, more), stats::theil_sen(&x, &y, less)));
+    }
+
+    #[test]
+    fn estimates_lie_in_their_intervals(pairs in times(8..70)) {
+        let (x, y): (Vec<f64>, Vec<f64>) = pairs.into_iter().unzip();
+        let estimates = [
+            stats::median_interval(&x, 0.9),
+            stats::hodges_lehmann(&x, 0.9),
+            stats::theil_sen(&x, &y, 0.9),
+            stats::halves_differ(&x),
+        ];
+        for estimate in estimates {
+            let estimate = estimate.unwrap();
+            prop_assert!(estimate.interval.contains(estimate.value), "{:?}", estimate);
+        }
+    }
+
+    #[test]
+    fn shifting_and_scaling_carry_over(samples in log_ratios(6..60), shift in -3i32..3, scale in 1i32..5) {
+        let (shift, scale) = (f64::from(shift), f64::from(scale));
+        let moved: Vec<f64> = samples.iter().map(|x| shift + scale * x).collect();
+        let before = stats::hodges_lehmann(&samples, 0.95).unwrap();
+        let after = stats::hodges_lehmann(&moved, 0.95).unwrap();
+        prop_assert!((after.value - (shift + scale * before.value)).abs() < 1e-9);
+        prop_assert!((after.interval.half_width() - scale * before.interval.half_width()).abs() < 1e-9);
+    }
+
+    #[test]
+    fn test_and_interval_agree_without_ties(samples in prop::collection::vec(-0.05f64..0.1, 6..70), confidence in 0.5f64..0.97) {
+        let p = stats::wilcoxon_signed_rank_p(&samples).unwrap();
+        let excludes = stats::hodges_lehmann(&samples, confidence).map(|e| !e.interval.contains(0.0));
+        prop_assert_eq!(excludes.unwrap_or(false), p <= 1.0 - confidence);
+    }
+
+    #[test]
+    fn a_family_is_judged_as_holm_says(family in prop::collection::vec(log_ratios(8..60), 1..8)) {
+        let p: Vec<f64> = family.iter().map(|x| stats::wilcoxon_signed_rank_p(x).unwrap()).collect();
+        let plain = family.iter().all(|x| {
+            let mut sizes: Vec<f64> = x.iter().map(|d| d.abs()).collect();
+            sizes.sort_by(f64::total_cmp);
+            sizes[0] > 0.0 && sizes.windows(2).all(|pair| pair[0] < pair[1])
+        });
+        let judged = stats::judge_family(&family, 0.03);
+        for (adjusted, judged) in stats::holm(&p).into_iter().zip(judged) {
+            let judged = judged.unwrap();
+            let different = matches!(judged.verdict, Verdict::Faster { .. } | Verdict::Slower { .. });
+            prop_assert_eq!(different, !judged.adjusted.contains(1.0));
+            if plain {
+                prop_assert_eq!(different, adjusted <= 0.05);
+            }
+        }
+    }
+
+    #[test]
+    fn adding_a_contrast_never_makes_another_different(family in prop::collection::vec(log_ratios(8..40), 2..6)) {
+        let different = |judged: Option<stats::Judgement>| !judged.unwrap().adjusted.contains(1.0);
+        let all = stats::judge_family(&family, 0.03);
+        let fewer = stats::judge_family(&family[1..], 0.03);
+        for (with, without) in all[1..].iter().zip(fewer) {
+            prop_assert!(!different(*with) || different(without));
+        }
+    }
+
+    #[test]
+    fn no_input_panics((x, y) in anything(), c in prop_oneof![0.0f64..1.0, prop::num::f64::ANY]) {
+        let _ = (stats::median_interval(&x, c), stats::hodges_lehmann(&x, c), stats::theil_sen(&x, &y, c));
+        let _ = (stats::paired_ratio(&x, &y, c), stats::power_law(&x, &y), stats::wilcoxon_signed_rank_p(&x));
+        let _ = (stats::verdict(&x, c, c), stats::judge_family(&[x.clone(), y.clone()], c));
+        let _ = (stats::change_point(&x), stats::halves_differ(&x), stats::bimodality_coefficient(&x));
+        let _ = (stats::lag1_autocorrelation(&x), stats::error_999(&x), stats::quantile(&x, c));
+        let _ = (stats::holm(&x), stats::holm_confidences(&x, c));
+    }
+}

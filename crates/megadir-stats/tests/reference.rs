@@ -1,0 +1,150 @@
+//! Every statistic against the values that `reference/make_reference.py` computed with SciPy and NumPy.
+
+#![expect(clippy::unwrap_used, reason = "a failed assumption is a failed test, also in what the tests share")]
+
+use megadir_stats as stats;
+use serde_json::Value;
+
+/// Relative to the value, or absolute near zero.
+const TOLERANCE: f64 = 1e-9;
+
+fn document() -> Value {
+    serde_json::from_str(include_str!("reference/values.json")).unwrap()
+}
+
+fn list<'a>(of: &'a Value, name: &str) -> &'a [Value] {
+    of[name].as_array().unwrap()
+}
+
+fn numbers(value: &Value) -> Vec<f64> {
+    let values = value.as_array().unwrap().iter();
+    values.map(|number| number.as_f64().unwrap()).collect()
+}
+
+#[track_caller]
+fn assert_close(actual: Option<f64>, expected: &Value, what: &str) {
+    let (actual, expected) = (actual.unwrap(), expected.as_f64().unwrap());
+    let distance = (actual - expected).abs() / expected.abs().max(1.0);
+    assert!(distance <= TOLERANCE, "{what}: {actual} instead of {expected}");
+}
+
+/// Compares an estimate with `[value, low, high]`, or none with null.
+#[track_caller]
+fn assert_estimate(actual: Option<stats::Estimate>, expected: &Value, what: &str) {
+    assert_eq!(actual.is_none(), expected.is_null(), "{what}: {actual:?}");
+    let Some(actual) = actual else { return };
+    assert_close(Some(actual.value), &expected[0], what);
+    assert_close(Some(actual.interval.low), &expected[1], what);
+    assert_close(Some(actual.interval.high), &expected[2], what);
+}
+
+/// Compares estimates at several levels, each `[confidence, estimate]`.
+#[track_caller]
+fn assert_levels(levels: &[Value], estimate: impl Fn(f64) -> Option<stats::Estimate>, what: &str) {
+    for level in levels {
+        let confidence = level[0].as_f64().unwrap();
+        assert_estimate(estimate(confidence), &level[1], &format!("{what} at {confidence}"));
+    }
+}
+
+#[test]
+fn descriptions() {
+    for case in list(&document(), "series") {
+        let (name, samples) = (case["name"].as_str().unwrap(), numbers(&case["samples"]));
+        assert_close(stats::mean(&samples), &case["mean"], name);
+        let deviation = stats::standard_deviation(&samples);
+        assert_close(deviation, &case["standard_deviation"], name);
+        assert_close(stats::median(&samples), &case["median"], name);
+        assert_close(stats::error_999(&samples), &case["error_999"], name);
+        let mut sorted = samples;
+        sorted.sort_by(f64::total_cmp);
+        for quantile in list(case, "quantiles") {
+            let p = quantile[0].as_f64().unwrap();
+            assert_close(stats::quantile(&sorted, p), &quantile[1], name);
+        }
+    }
+}
+
+#[test]
+fn median_intervals() {
+    for case in list(&document(), "series") {
+        let samples = numbers(&case["samples"]);
+        let name = case["name"].as_str().unwrap();
+        let estimate = |confidence| stats::median_interval(&samples, confidence);
+        assert_levels(list(case, "median_interval"), estimate, name);
+    }
+}
+
+#[test]
+fn noise_diagnostics() {
+    for case in list(&document(), "series") {
+        let (name, expected) = (case["name"].as_str().unwrap(), &case["noise"]);
+        if expected.is_null() {
+            continue;
+        }
+        let samples = numbers(&case["samples"]);
+        let correlation = stats::lag1_autocorrelation(&samples);
+        assert_close(correlation, &expected["lag1_autocorrelation"], name);
+        let bimodality = stats::bimodality_coefficient(&samples);
+        assert_close(bimodality, &expected["bimodality_coefficient"], name);
+        let halves = stats::halves_differ(&samples);
+        assert_estimate(halves, &expected["halves_differ"], name);
+        let change = stats::change_point(&samples).unwrap();
+        assert_eq!(change.index as u64, expected["change_point"]["index"], "{name}");
+        assert_close(Some(change.p), &expected["change_point"]["p"], name);
+    }
+}
+
+#[test]
+fn paired_differences() {
+    for case in list(&document(), "paired") {
+        let differences = numbers(&case["differences"]);
+        let name = format!("{} differences", differences.len());
+        let p = stats::wilcoxon_signed_rank_p(&differences);
+        assert_close(p, &case["wilcoxon_signed_rank_p"], &name);
+        let estimate = |confidence| stats::hodges_lehmann(&differences, confidence);
+        assert_levels(list(case, "hodges_lehmann"), estimate, &name);
+    }
+}
+
+#[test]
+fn paired_ratios_are_exponentials_of_differences() {
+    for case in list(&document(), "paired") {
+        let differences = numbers(&case["differences"]);
+        let old: Vec<f64> = (1..=differences.len()).map(|i| i as f64).collect();
+        let pairs = old.iter().zip(&differences);
+        let new: Vec<f64> = pairs.map(|(old, d)| old * d.exp()).collect();
+        for level in list(case, "hodges_lehmann") {
+            let ratio = stats::paired_ratio(&new, &old, level[0].as_f64().unwrap());
+            assert_eq!(ratio.is_none(), level[1].is_null());
+            let Some(ratio) = ratio else { continue };
+            // Logarithms, not ratios: the rounding of the inputs is that of the differences.
+            assert_close(Some(ratio.value.ln()), &level[1][0], "value");
+            assert_close(Some(ratio.interval.low.ln()), &level[1][1], "low");
+            assert_close(Some(ratio.interval.high.ln()), &level[1][2], "high");
+        }
+    }
+}
+
+#[test]
+fn fits() {
+    for case in list(&document(), "fits") {
+        let (x, y) = (numbers(&case["x"]), numbers(&case["y"]));
+        let name = format!("{} points", x.len());
+        let slope = |confidence| stats::theil_sen(&x, &y, confidence);
+        assert_levels(list(case, "theil_sen"), slope, &name);
+        let curve = stats::power_law(&x, &y).unwrap();
+        assert_close(Some(curve.exponent), &case["power_law"][0], &name);
+        assert_close(Some(curve.coefficient), &case["power_law"][1], &name);
+    }
+}
+
+#[test]
+fn holm() {
+    for case in list(&document(), "holm") {
+        let adjusted = stats::holm(&numbers(&case["p"]));
+        for (actual, expected) in adjusted.into_iter().zip(list(case, "adjusted")) {
+            assert_close(Some(actual), expected, "adjusted p");
+        }
+    }
+}

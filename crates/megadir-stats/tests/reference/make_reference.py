@@ -1,0 +1,217 @@
+"""Writes values.json: inputs and the outputs an independent package gives for them.
+
+Run: python3 -m venv VENV && VENV/bin/pip install numpy scipy && VENV/bin/python make_reference.py
+Made with NumPy 2.4.6 and SciPy 1.17.1. Where SciPy has no such function, the definition is followed literally: all pairs are
+made and sorted, all signs are enumerated, nothing is approximated that the definition does not approximate.
+"""
+
+import itertools
+import json
+from fractions import Fraction
+from pathlib import Path
+
+import numpy as np
+from scipy import special, stats
+
+random = np.random.default_rng(20240611)
+
+
+def rounded(values):
+    """Few digits keep the file readable; the rounded numbers are the inputs on both sides."""
+    return [float(f"{value:.7g}") for value in values]
+
+
+def series():
+    """Samples of many sizes and shapes; times, hence positive."""
+    yield "two", [3.0, 5.0]
+    yield "few", [2.5, 0.5, 9.0, 4.0, 4.5, 1.0]
+    yield "ties", [1.0, 2.0, 2.0, 3.0, 3.0, 3.0, 4.0, 7.0, 7.0, 1.0, 2.0]
+    yield "normal", rounded(random.normal(100, 5, 30))
+    yield "skewed", rounded(random.lognormal(3, 0.4, 51))
+    yield "large", rounded(random.gamma(2.0, 30.0, 200))
+    yield "steps", rounded(np.concatenate([random.normal(50, 2, 33), random.normal(52, 2, 40)]))
+
+
+def differences():
+    """Paired differences; the last ones have ties and zeros."""
+    for count in (6, 7, 10, 25, 49, 50, 51, 120):
+        yield rounded(random.standard_t(4, count) + 0.3)
+    yield [1.0, -1.0, 2.0, 2.0, 0.0, 3.0, -2.0, 4.0, 5.0, 0.0, 6.0, 1.0]
+    yield [float(value) for value in random.integers(-3, 6, 80)]
+
+
+def descriptive(x):
+    n = len(x)
+    out = {
+        "mean": np.mean(x),
+        "standard_deviation": np.std(x, ddof=1),
+        "median": np.median(x),
+        "quantiles": [[p, np.quantile(x, p, method="linear")] for p in (0.0, 0.1, 0.25, 0.9, 0.99, 1.0)],
+        "error_999": stats.t.isf(0.0005, n - 1) * stats.sem(x),
+    }
+    return out
+
+
+def median_interval(x, confidence):
+    """Order statistics by the binomial distribution function, searched from the outside."""
+    n, tail = len(x), (1 - confidence) / 2
+    ranks = [k for k in range((n + 1) // 2) if stats.binom.cdf(k, n, 0.5) <= tail]
+    if not ranks:
+        return None
+    ordered = np.sort(x)
+    return [np.median(x), ordered[ranks[-1]], ordered[n - 1 - ranks[-1]]]
+
+
+def signed_rank_counts(n):
+    """Exact integers: in how many ways signs give each rank sum."""
+    counts = [1]
+    for rank in range(1, n + 1):
+        longer = counts + [0] * rank
+        for value, ways in enumerate(counts):
+            longer[value + rank] += ways
+        counts = longer
+    return counts
+
+
+def hodges_lehmann(d, confidence):
+    n, tail = len(d), (1 - confidence) / 2
+    walsh = np.sort([(d[i] + d[j]) / 2 for i in range(n) for j in range(i, n)])
+    if n <= 50:
+        total, so_far, outside = 2**n, 0, -1
+        for value, ways in enumerate(signed_rank_counts(n)):
+            so_far += ways
+            if Fraction(so_far, total) > Fraction(tail):
+                break
+            outside = value
+    else:
+        deviation = np.sqrt(n * (n + 1) * (2 * n + 1) / 24)
+        outside = int(np.floor(n * (n + 1) / 4 - 0.5 - stats.norm.isf(tail) * deviation))
+    if outside < 0:
+        return None
+    return [np.median(walsh), walsh[outside], walsh[len(walsh) - 1 - outside]]
+
+
+def signed_rank_p(d):
+    sizes = np.abs(d)
+    plain = len(d) <= 50 and len(set(sizes)) == len(d) and 0 not in sizes
+    if plain:
+        return stats.wilcoxon(d, method="exact").pvalue
+    return stats.wilcoxon(d, zero_method="pratt", correction=True, method="asymptotic").pvalue
+
+
+def halves(x):
+    """All differences of logs; ranks from SciPy's Mann-Whitney distribution."""
+    half = len(x) // 2
+    first, second = np.log(x[:half]), np.log(x[len(x) - half :])
+    shifts = np.sort(np.subtract.outer(second, first).ravel())
+    if 2 * half <= 50:
+        pairs = np.zeros(half * half + 1)
+        ways = rank_sum_counts(half, half)
+        cumulative = np.cumsum(ways) / special.comb(2 * half, half, exact=True)
+        outside = int(np.searchsorted(cumulative, 0.025, side="right")) - 1
+        assert len(ways) == len(pairs)
+    else:
+        deviation = np.sqrt(half * half * (2 * half + 1) / 12)
+        outside = int(np.floor(half * half / 2 - 0.5 - stats.norm.isf(0.025) * deviation))
+    return list(np.exp([np.median(shifts), shifts[outside], shifts[len(shifts) - 1 - outside]]))
+
+
+def rank_sum_counts(m, n):
+    """Mann and Whitney's recursion, by the series the largest sample belongs to."""
+    table = {(0, j): [1] for j in range(n + 1)} | {(i, 0): [1] for i in range(m + 1)}
+    for i, j in itertools.product(range(1, m + 1), range(1, n + 1)):
+        counts = [0] * (i * j + 1)
+        for value, ways in enumerate(table[i - 1, j]):
+            counts[value + j] += ways
+        for value, ways in enumerate(table[i, j - 1]):
+            counts[value] += ways
+        table[i, j] = counts
+    return table[m, n]
+
+
+def pettitt(x):
+    n = len(x)
+    sign = np.sign(np.subtract.outer(x, x))
+    statistics = [abs(sign[:t, t:].sum()) for t in range(1, n)]
+    largest = max(statistics)
+    p = min(1.0, 2 * np.exp(-6 * largest**2 / (n**3 + n**2)))
+    return {"index": int(np.argmax(statistics)) + 1, "p": p}
+
+
+def noise(x):
+    n, centered = len(x), np.array(x) - np.mean(x)
+    skewness, kurtosis = stats.skew(x, bias=False), stats.kurtosis(x, bias=False)
+    return {
+        "lag1_autocorrelation": np.sum(centered[1:] * centered[:-1]) / np.sum(centered**2),
+        "change_point": pettitt(x),
+        "halves_differ": halves(x) if n >= 8 else None,
+        "bimodality_coefficient": (skewness**2 + 1) / (kurtosis + 3 * (n - 1) ** 2 / ((n - 2) * (n - 3))),
+    }
+
+
+def fits():
+    for count in (5, 8, 30, 101):
+        x = rounded(np.sort(random.uniform(1, 100, count)))
+        y = rounded(3 * np.array(x) ** 1.3 * random.lognormal(0, 0.2, count))
+        yield x, y
+    # Ties in x as in repeated populations, ties in y as with a coarse clock.
+    yield [1.0, 1.0, 2.0, 2.0, 3.0, 3.0, 4.0, 4.0, 5.0, 5.0], [3.0, 4.0, 4.0, 5.0, 5.0, 7.0, 6.0, 8.0, 9.0, 9.0]
+
+
+def fit(x, y):
+    def sen(confidence):
+        slopes = stats.theilslopes(y, x, alpha=confidence)
+        return [confidence, [slopes.slope, slopes.low_slope, slopes.high_slope]]
+
+    line = stats.linregress(np.log(x), np.log(y))
+    # Of 5 samples SciPy's interval at 99 % is all slopes, where the crate returns none.
+    levels = (0.9, 0.95) if len(x) == 5 else (0.9, 0.95, 0.99)
+    return {
+        "x": x,
+        "y": y,
+        "theil_sen": [sen(level) for level in levels],
+        "power_law": [line.slope, np.exp(line.intercept)],
+    }
+
+
+def holm(p):
+    """Step by step with the closed testing definition: reject while p_(i) <= alpha / (m - i)."""
+    order, m = np.argsort(p, kind="stable"), len(p)
+    adjusted = np.empty(m)
+    adjusted[order] = np.minimum(1, np.maximum.accumulate((m - np.arange(m)) * np.array(p)[order]))
+    return adjusted
+
+
+LEVELS = (0.5, 0.8, 0.9, 0.95, 0.99, 0.999)
+
+document = {
+    "series": [
+        {
+            "name": name,
+            "samples": x,
+            **descriptive(x),
+            "median_interval": [[level, median_interval(x, level)] for level in LEVELS],
+            "noise": noise(x) if len(x) >= 4 else None,
+        }
+        for name, x in series()
+    ],
+    "paired": [
+        {
+            "differences": d,
+            "hodges_lehmann": [[level, hodges_lehmann(d, level)] for level in LEVELS],
+            "wilcoxon_signed_rank_p": signed_rank_p(d),
+        }
+        for d in differences()
+    ],
+    "fits": [fit(x, y) for x, y in fits()],
+    "holm": [{"p": p, "adjusted": list(holm(p))} for p in ([0.01, 0.04, 0.03, 0.005], [0.5], rounded(random.uniform(0, 0.3, 12)))],
+}
+
+
+def plain(value):
+    """NumPy's numbers as Python's, for the JSON writer."""
+    return value.item()
+
+
+path = Path(__file__).with_name("values.json")
+path.write_text(json.dumps(document, default=plain, indent=None, separators=(",", ":")).replace('{"', '\n{"') + "\n")
