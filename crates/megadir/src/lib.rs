@@ -1,1 +1,28 @@
-//! Reads directories with very many entries: batches of entries from the fastest backend for the file system.
+//! Reads directories with very many entries, in batches, by the fastest way that the file system allows.
+#![cfg_attr(not(unix), expect(dead_code, reason = "records are decoded by the kernel's backends only"))]
+
+mod backend;
+mod batch;
+#[doc(hidden)]
+pub mod decode;
+mod dir;
+mod error;
+mod file_system;
+mod file_type;
+mod listing;
+pub mod names;
+mod options;
+pub mod policy;
+#[cfg(unix)]
+mod resolve;
+
+pub use backend::{BACKENDS, Backend, Reader, by_name as backend};
+pub use batch::{Batch, BatchBuilder, Entries, Entry};
+pub use dir::{Dir, DirId};
+pub use error::{Error, ErrorKind, Result};
+pub use file_system::FileSystem;
+pub use file_type::FileType;
+pub use listing::Listing;
+pub use options::{BUFFER_BYTES_MAX, BUFFER_BYTES_MIN, ReadOptions, SHARES_MAX, THREADS_MAX};
+#[cfg(unix)]
+pub use resolve::Resolving;

@@ -1,0 +1,98 @@
+//! Backend `readdir`: the C library's `readdir64`, as the programs under study use it.
+//!
+//! The library's own buffer (32 KiB in glibc) cannot be chosen, so a buffer size is refused by the caller
+//! ([`Backend::uses_buffer`]); entries are copied into batches.
+
+use std::os::fd::AsFd;
+use std::path::PathBuf;
+
+use megadir_sys::readdir::DirStream;
+
+use super::{Backend, Reader};
+use crate::batch::{Batch, BatchBuilder};
+use crate::dir::Dir;
+use crate::error::{Error, ErrorKind, Result};
+use crate::file_type::FileType;
+use crate::options::ReadOptions;
+use crate::resolve::Resolving;
+
+/// Bytes of records in a batch; not the buffer of the system call, which the C library chooses.
+const BATCH_BYTES: usize = 128 << 10;
+
+pub(crate) struct Readdir;
+
+impl Backend for Readdir {
+    fn name(&self) -> &'static str {
+        "readdir"
+    }
+
+    fn about(&self) -> &'static str {
+        "the C library's readdir with its own buffer (32 KiB in glibc)"
+    }
+
+    fn is_raw(&self) -> bool {
+        true
+    }
+
+    fn uses_threads(&self) -> bool {
+        false
+    }
+
+    fn uses_buffer(&self) -> bool {
+        false
+    }
+
+    fn probe(&self, _directory: &Dir) -> Result<()> {
+        Ok(())
+    }
+
+    fn open(&self, directory: &Dir, options: &ReadOptions) -> Result<Box<dyn Reader>> {
+        options.check_serial(self.name(), directory.path())?;
+        let descriptor = directory.reopen_for_reader()?;
+        let types = options.resolve_types.then(|| descriptor.as_fd().try_clone_to_owned());
+        let io = |error| Error::io("read", directory.path(), error);
+        let reader = ReaddirReader {
+            path: directory.path().to_owned(),
+            stream: DirStream::open(descriptor).map_err(io)?,
+            builder: BatchBuilder::new(BATCH_BYTES, true),
+            ended: false,
+        };
+        match types {
+            Some(types) => Ok(Box::new(Resolving::new(reader, types.map_err(io)?))),
+            None => Ok(Box::new(reader)),
+        }
+    }
+}
+
+struct ReaddirReader {
+    path: PathBuf,
+    stream: DirStream,
+    builder: BatchBuilder,
+    ended: bool,
+}
+
+impl Reader for ReaddirReader {
+    fn next_batch(&mut self) -> Result<Option<Batch<'_>>> {
+        self.builder.clear();
+        // Room for the longest record is kept, so that an entry taken from the stream always fits.
+        while !self.ended && self.builder.fits(&[b'x'; 255]) {
+            let entry = self.stream.next_entry().map_err(|error| {
+                self.ended = true;
+                Error::io("read", &self.path, error)
+            })?;
+            let Some(entry) = entry else {
+                self.ended = true;
+                break;
+            };
+            if !self.builder.push(entry.name, entry.inode, FileType::from_d_type(entry.kind), entry.offset) {
+                let reason = "the C library gave a name that no directory can hold";
+                return Err(Error::new("read", &self.path, ErrorKind::Malformed, reason));
+            }
+        }
+        Ok(if self.builder.is_empty() { None } else { Some(self.builder.batch()) })
+    }
+
+    fn calls(&self) -> Option<u64> {
+        Some(self.stream.refills())
+    }
+}

@@ -1,0 +1,259 @@
+//! Backend `split`: several threads read *one* directory, each its share of the positions.
+//!
+//! ```text
+//! positions  0 ......P.........|.........|.........|.........end
+//! first batch ^^^^^^^                                             read by the caller's thread
+//! shares              [   0    )[   1   )[   2    )[   3    ...   taken by threads, one after another
+//! ```
+//!
+//! getdents64 takes the directory's lock shared, so threads with a descriptor each read at the same time.
+//! A directory's position is a plain number that may be sought to on the file systems of [`space`], and only
+//! there. The first batch is read before any thread starts: a directory that ends there costs none, and
+//! positions that do not ascend in it are noticed while the directory can still be read serially.
+//!
+//! What an entry's own position is, and how a share knows where it ends: [`share`].
+
+mod share;
+pub(crate) mod space;
+
+use std::collections::VecDeque;
+use std::os::fd::{AsFd, OwnedFd};
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::thread::JoinHandle;
+
+use crossbeam_channel::{Receiver, Sender, bounded};
+
+use self::share::{Filled, ShareReader, scan};
+use self::space::Space;
+use super::linux_getdents::malformed;
+use super::{Backend, Reader};
+use crate::batch::Batch;
+use crate::dir::Dir;
+use crate::error::{Error, ErrorKind, Result};
+use crate::options::ReadOptions;
+use crate::resolve::Resolving;
+
+/// The longest record that a name of 255 bytes makes, bytes.
+const RECORD_BYTES_MAX: usize = 280;
+
+pub(crate) struct Split;
+
+impl Backend for Split {
+    fn name(&self) -> &'static str {
+        "split"
+    }
+
+    fn about(&self) -> &'static str {
+        "getdents64 by several threads in one directory, each its share (ext4, XFS, btrfs)"
+    }
+
+    fn is_raw(&self) -> bool {
+        true
+    }
+
+    fn uses_threads(&self) -> bool {
+        true
+    }
+
+    fn uses_buffer(&self) -> bool {
+        true
+    }
+
+    fn probe(&self, directory: &Dir) -> Result<()> {
+        Space::of(directory).map(|_| ())
+    }
+
+    fn open(&self, directory: &Dir, options: &ReadOptions) -> Result<Box<dyn Reader>> {
+        options.check(self.name(), directory.path())?;
+        let reader = SplitReader::open(directory, options)?;
+        if !options.resolve_types {
+            return Ok(Box::new(reader));
+        }
+        let types = directory.reopen()?;
+        Ok(Box::new(Resolving::new(reader, types)))
+    }
+}
+
+/// What the threads and their consumer share.
+struct Shared {
+    path: PathBuf,
+    space: Space,
+    /// The first position of every share, ascending, then the end of the last.
+    bounds: Vec<i64>,
+    next_share: AtomicU64,
+    stop: AtomicBool,
+    calls: AtomicU64,
+}
+
+struct SplitReader {
+    shared: Arc<Shared>,
+    /// The batch handed out last, or the first one, not handed out yet.
+    current: Option<Filled>,
+    phase: Phase,
+    threads: Vec<JoinHandle<()>>,
+}
+
+enum Phase {
+    /// The first batch has been read and not been handed out.
+    First {
+        serial: OwnedFd,
+        options: ReadOptions,
+    },
+    /// The positions are of no use: one thread, the caller's, reads on.
+    Serial {
+        descriptor: OwnedFd,
+    },
+    /// Threads read shares.
+    Shares {
+        filled: Receiver<Result<Filled>>,
+        empty: Sender<Filled>,
+    },
+    Ended,
+}
+
+impl SplitReader {
+    fn open(directory: &Dir, options: &ReadOptions) -> Result<Self> {
+        let space = Space::of(directory)?;
+        let serial = directory.reopen()?;
+        let shared = Shared {
+            path: directory.path().to_owned(),
+            space,
+            bounds: Vec::new(),
+            next_share: AtomicU64::new(0),
+            stop: AtomicBool::new(false),
+            calls: AtomicU64::new(0),
+        };
+        Ok(Self {
+            shared: Arc::new(shared),
+            current: Some(Filled::new(options.buffer_bytes)),
+            phase: Phase::First { serial, options: *options },
+            threads: Vec::new(),
+        })
+    }
+
+    /// Reads the first batch and decides how the rest is read.
+    fn first(&mut self, serial: OwnedFd, options: &ReadOptions) -> Result<()> {
+        let Some(first) = self.current.as_mut() else { return Ok(()) };
+        first.fill(serial.as_fd(), &self.shared.path, &self.shared.calls)?;
+        if first.length == 0 {
+            return Ok(());
+        }
+        let scanned = scan(first.bytes(), None, i64::MAX).map_err(|bad| malformed(&self.shared.path, bad))?;
+        // A buffer with room left for more is, bar rare exceptions, the whole directory.
+        let small = first.length + RECORD_BYTES_MAX < first.buffer.len();
+        if small || !scanned.ascending || !self.shared.space.is_plausible(&scanned) {
+            self.phase = Phase::Serial { descriptor: serial };
+            return Ok(());
+        }
+        // Names of equal hash share a position. If the batch ends among such names, seeking there would give
+        // all of them again, so those already read are left to the first share.
+        let start = scanned.last_offset;
+        first.length =
+            scan(first.bytes(), None, start).map_err(|bad| malformed(&self.shared.path, bad))?.inside_bytes;
+        let end = self.shared.space.end(serial.as_fd(), start, &self.shared.path, &self.shared.calls)?;
+        let bounds = space::bounds(start, end, options.shares);
+        match Arc::get_mut(&mut self.shared) {
+            Some(shared) => shared.bounds = bounds,
+            None => unreachable!("no thread has been started yet"),
+        }
+        self.start(serial, options)
+    }
+
+    /// Starts the threads; each opens the directory anew, since the position belongs to the open file.
+    fn start(&mut self, first: OwnedFd, options: &ReadOptions) -> Result<()> {
+        let threads = options.threads;
+        let (filled_in, filled_out) = bounded(threads * 2);
+        let (empty_in, empty_out) = bounded(threads * 3);
+        let mut descriptors = VecDeque::from([first]);
+        while descriptors.len() < threads {
+            let again = rustix::fs::openat(
+                &descriptors[0],
+                ".",
+                rustix::fs::OFlags::RDONLY | rustix::fs::OFlags::DIRECTORY | rustix::fs::OFlags::CLOEXEC,
+                rustix::fs::Mode::empty(),
+            );
+            descriptors.push_back(again.map_err(|error| Error::io("open", &self.shared.path, error.into()))?);
+        }
+        for _ in 0..threads * 2 {
+            let _ = empty_in.send(Filled::new(options.buffer_bytes));
+        }
+        for (index, descriptor) in descriptors.into_iter().enumerate() {
+            let reader =
+                ShareReader::new(Arc::clone(&self.shared), descriptor, filled_in.clone(), empty_out.clone());
+            let thread = std::thread::Builder::new()
+                .name(format!("megadir-split-{index}"))
+                .spawn(move || reader.run())
+                .map_err(|error| Error::io("start a thread to read", &self.shared.path, error))?;
+            self.threads.push(thread);
+        }
+        self.phase = Phase::Shares { filled: filled_out, empty: empty_in };
+        Ok(())
+    }
+
+    /// Makes the next filled buffer the current one; `false` at the end.
+    fn advance(&mut self) -> Result<bool> {
+        match std::mem::replace(&mut self.phase, Phase::Ended) {
+            Phase::First { serial, options } => {
+                self.first(serial, &options)?;
+                Ok(self.current.as_ref().is_some_and(|first| first.length > 0))
+            }
+            Phase::Serial { descriptor } => {
+                let Some(current) = self.current.as_mut() else { return Ok(false) };
+                current.fill(descriptor.as_fd(), &self.shared.path, &self.shared.calls)?;
+                let more = current.length > 0;
+                if more {
+                    self.phase = Phase::Serial { descriptor };
+                }
+                Ok(more)
+            }
+            Phase::Shares { filled, empty } => {
+                if let Some(done) = self.current.take() {
+                    let _ = empty.send(done);
+                }
+                match filled.recv() {
+                    Ok(Ok(next)) => self.current = Some(next),
+                    Ok(Err(error)) => return Err(error),
+                    Err(_) => return Ok(false),
+                }
+                self.phase = Phase::Shares { filled, empty };
+                Ok(true)
+            }
+            Phase::Ended => Ok(false),
+        }
+    }
+}
+
+impl Reader for SplitReader {
+    fn next_batch(&mut self) -> Result<Option<Batch<'_>>> {
+        if !self.advance()? {
+            return Ok(None);
+        }
+        let Some(current) = self.current.as_ref() else { return Ok(None) };
+        let batch = Batch::check(current.bytes(), true).map_err(|bad| malformed(&self.shared.path, bad))?;
+        Ok(Some(batch))
+    }
+
+    fn calls(&self) -> Option<u64> {
+        Some(self.shared.calls.load(Ordering::Relaxed))
+    }
+}
+
+impl Drop for SplitReader {
+    fn drop(&mut self) {
+        self.shared.stop.store(true, Ordering::Relaxed);
+        // Without its ends of the queues every thread comes to its end at the next buffer.
+        self.phase = Phase::Ended;
+        for thread in self.threads.drain(..) {
+            let _ = thread.join();
+        }
+    }
+}
+
+/// Returns the error for positions that stopped ascending after entries had been handed out.
+fn unreliable(shared: &Shared) -> Error {
+    let reason = "positions stopped ascending, so shares cannot be told apart and the listing is incomplete: \
+                  use backend getdents";
+    Error::new("read", &shared.path, ErrorKind::PositionsUnreliable, reason)
+}

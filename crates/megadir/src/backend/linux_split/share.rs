@@ -1,0 +1,230 @@
+//! One share of a directory: where it begins, and how its reader knows where it ends.
+//!
+//! An entry's own position is not in its record: a record's offset is the position of what comes *after*.
+//! So an entry's position is the offset of the record before it, across calls too, and only the first
+//! record after a seek has none. If even the second record lies past the share's end, the first one may
+//! do so too. Then the neighbour's share is asked: if it begins with the same entry, that entry is the
+//! neighbour's and this share is empty.
+//!
+//! ```text
+//! seek(start)  -> e0 (position unknown, >= start), e1 at e0.offset, e2 at e1.offset ...
+//! e0.offset <  end:  e0 lies before e1 and so before the end: ours
+//! e0.offset >= end:  ours unless seek(end) -> e0 again
+//! ```
+
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use crossbeam_channel::{Receiver, Sender};
+use megadir_sys::getdents::getdents64;
+use rustix::fs::{SeekFrom, seek};
+
+use super::super::linux_getdents::malformed;
+use super::{Shared, unreliable};
+use crate::decode::{Malformed, Records};
+use crate::error::{Error, Result};
+
+/// A buffer and how much of it is filled.
+pub(super) struct Filled {
+    pub(super) buffer: Box<[u8]>,
+    pub(super) length: usize,
+}
+
+impl Filled {
+    pub(super) fn new(buffer_bytes: usize) -> Self {
+        Self { buffer: vec![0; buffer_bytes].into_boxed_slice(), length: 0 }
+    }
+
+    pub(super) fn bytes(&self) -> &[u8] {
+        &self.buffer[..self.length]
+    }
+
+    /// Fills the buffer from the descriptor's position.
+    pub(super) fn fill(&mut self, directory: BorrowedFd<'_>, path: &Path, calls: &AtomicU64) -> Result<()> {
+        calls.fetch_add(1, Ordering::Relaxed);
+        self.length =
+            getdents64(directory, &mut self.buffer).map_err(|error| Error::io("read", path, error))?;
+        Ok(())
+    }
+}
+
+/// What a pass over a buffer's positions found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Scanned {
+    /// Bytes of the records before the first that lies at or past the share's end.
+    pub(crate) inside_bytes: usize,
+    /// Records among them.
+    pub(crate) inside_records: usize,
+    /// Whether a record at or past the end was seen.
+    pub(crate) past_end: bool,
+    /// Whether no offset was smaller than the one before.
+    pub(crate) ascending: bool,
+    /// The offset of the first record: the position of the second.
+    pub(crate) first_offset: i64,
+    /// The offset of the last record: the position of whatever the next call gives.
+    pub(crate) last_offset: i64,
+}
+
+/// Passes over a buffer's positions; `before` is the position of its first record, where known.
+///
+/// Offsets may repeat (names with equal hashes in ext4) and must never descend.
+pub(crate) fn scan(bytes: &[u8], before: Option<i64>, end: i64) -> std::result::Result<Scanned, Malformed> {
+    let mut records = Records::new(bytes);
+    let mut position = before;
+    let mut scanned = Scanned {
+        inside_bytes: 0,
+        inside_records: 0,
+        past_end: false,
+        ascending: true,
+        first_offset: 0,
+        last_offset: before.unwrap_or(0),
+    };
+    let mut at = 0;
+    for record in &mut records {
+        scanned.ascending &= position.is_none_or(|position| record.offset >= position);
+        scanned.past_end |= end != i64::MAX && position.is_some_and(|position| position >= end);
+        if at == 0 {
+            scanned.first_offset = record.offset;
+        }
+        at += usize::from(record.record_bytes);
+        if !scanned.past_end {
+            scanned.inside_bytes = at;
+            scanned.inside_records += 1;
+        }
+        position = Some(record.offset);
+        scanned.last_offset = record.offset;
+    }
+    if records.rest_bytes() > 0 { Err(Malformed { at }) } else { Ok(scanned) }
+}
+
+/// A thread's view of the work: takes shares until there are none.
+pub(super) struct ShareReader {
+    shared: Arc<Shared>,
+    directory: OwnedFd,
+    filled: Sender<Result<Filled>>,
+    empty: Receiver<Filled>,
+}
+
+/// The consumer has gone: nobody wants the rest.
+struct Gone;
+
+impl ShareReader {
+    pub(super) fn new(
+        shared: Arc<Shared>,
+        directory: OwnedFd,
+        filled: Sender<Result<Filled>>,
+        empty: Receiver<Filled>,
+    ) -> Self {
+        Self { shared, directory, filled, empty }
+    }
+
+    /// Reads shares until there are none, the consumer has gone, or something fails.
+    pub(super) fn run(self) {
+        while !self.shared.stop.load(Ordering::Relaxed) {
+            let share = self.shared.next_share.fetch_add(1, Ordering::Relaxed) as usize;
+            let Some(&[start, end]) = self.shared.bounds.get(share..share + 2) else { return };
+            match self.read_share(start, end) {
+                Ok(Ok(())) => {}
+                Ok(Err(Gone)) => return,
+                Err(error) => {
+                    self.shared.stop.store(true, Ordering::Relaxed);
+                    let _ = self.filled.send(Err(error));
+                    return;
+                }
+            }
+        }
+    }
+
+    fn read_share(&self, start: i64, end: i64) -> Result<std::result::Result<(), Gone>> {
+        self.seek(start)?;
+        let mut before = None;
+        loop {
+            let Ok(mut buffer) = self.empty.recv() else { return Ok(Err(Gone)) };
+            buffer.fill(self.directory.as_fd(), &self.shared.path, &self.shared.calls)?;
+            if buffer.length == 0 {
+                return self.give_back(buffer);
+            }
+            let scanned =
+                scan(buffer.bytes(), before, end).map_err(|bad| malformed(&self.shared.path, bad))?;
+            if !scanned.ascending {
+                return Err(unreliable(&self.shared));
+            }
+            // The first record of the share, with the second (or whatever follows) past the end already.
+            let ambiguous = before.is_none()
+                && scanned.inside_records == 1
+                && end != i64::MAX
+                && scanned.first_offset >= end;
+            if ambiguous && self.neighbour_begins_with(buffer.bytes(), end)? {
+                return self.give_back(buffer);
+            }
+            buffer.length = scanned.inside_bytes;
+            before = Some(scanned.last_offset);
+            // Whatever the next call gives lies at `last_offset` or later.
+            let ended = scanned.past_end || (end != i64::MAX && scanned.last_offset >= end);
+            if self.filled.send(Ok(buffer)).is_err() || self.shared.stop.load(Ordering::Relaxed) {
+                return Ok(Err(Gone));
+            }
+            if ended {
+                return Ok(Ok(()));
+            }
+        }
+    }
+
+    /// Hands an unused buffer on as an empty batch, so that it finds its way back to the pool.
+    fn give_back(&self, mut buffer: Filled) -> Result<std::result::Result<(), Gone>> {
+        buffer.length = 0;
+        Ok(self.filled.send(Ok(buffer)).map_err(|_| Gone))
+    }
+
+    /// Tells whether reading from `end` gives the entry that `bytes` begins with.
+    fn neighbour_begins_with(&self, bytes: &[u8], end: i64) -> Result<bool> {
+        self.seek(end)?;
+        let mut buffer = [0; 512];
+        self.shared.calls.fetch_add(1, Ordering::Relaxed);
+        let filled = getdents64(self.directory.as_fd(), &mut buffer)
+            .map_err(|error| Error::io("read", &self.shared.path, error))?;
+        let neighbour = Records::new(&buffer[..filled]).next();
+        let ours = Records::new(bytes).next();
+        Ok(matches!((neighbour, ours), (Some(n), Some(o)) if n.inode == o.inode && n.name == o.name))
+    }
+
+    fn seek(&self, position: i64) -> Result<()> {
+        let position = SeekFrom::Start(u64::try_from(position).unwrap_or(0));
+        seek(&self.directory, position)
+            .map(|_| ())
+            .map_err(|error| Error::io("seek in", &self.shared.path, error.into()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::scan;
+    use crate::decode::encode;
+
+    fn records(offsets: &[i64]) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        for (index, offset) in offsets.iter().enumerate() {
+            assert!(encode(&mut bytes, index as u64 + 1, *offset, 8, b"name"));
+        }
+        bytes
+    }
+
+    #[test]
+    fn the_first_record_has_no_position_and_the_last_offset_carries_over() {
+        let scanned = scan(&records(&[10, 20, 30]), None, 20).unwrap();
+        assert_eq!((scanned.inside_records, scanned.past_end, scanned.last_offset), (2, true, 30));
+        let scanned = scan(&records(&[10, 20, 30]), Some(5), 100).unwrap();
+        assert_eq!((scanned.inside_records, scanned.past_end), (3, false));
+        let scanned = scan(&records(&[10, 20, 30]), Some(5), 5).unwrap();
+        assert_eq!((scanned.inside_records, scanned.inside_bytes, scanned.past_end), (0, 0, true));
+    }
+
+    #[test]
+    fn equal_offsets_ascend_and_descending_ones_do_not() {
+        assert!(scan(&records(&[10, 10, 11]), Some(10), 99).unwrap().ascending);
+        assert!(!scan(&records(&[10, 9]), None, 99).unwrap().ascending);
+        assert!(!scan(&records(&[10]), Some(11), 99).unwrap().ascending);
+    }
+}

@@ -1,0 +1,162 @@
+//! The positions of a directory: on which file systems a range of them can be divided, and where it ends.
+//!
+//! | file system | a position is | the range ends at |
+//! |---|---|---|
+//! | ext4 with an index | the name's hash, 63 bits, uniform | 2^63 - 1 |
+//! | XFS | the record's byte offset / 8 | directory size / 8 |
+//! | btrfs | the entry's number in order of creation | found by probing |
+//!
+//! Everything else is refused: tmpfs gives descending positions, overlayfs, NFS and FUSE give cookies that
+//! mean nothing by their size. A file system is added here only with the property test on a real mount.
+//! References: `fs/ext4/dir.c` (`hash2pos`), `fs/xfs/libxfs/xfs_dir2.h` (`xfs_dir2_byte_to_dataptr`),
+//! `fs/btrfs/inode.c` (`btrfs_real_readdir`).
+
+use std::os::fd::{AsFd, BorrowedFd};
+use std::path::Path;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use megadir_sys::getdents::getdents64;
+use rustix::fs::{IFlags, SeekFrom, seek};
+
+use super::share::Scanned;
+use crate::dir::Dir;
+use crate::error::{Error, ErrorKind, Result};
+use crate::file_system::FileSystem;
+
+/// `EXT4_INDEX_FL`: the directory has a hash index, so that positions are hashes.
+const EXT4_INDEX: u32 = 0x1000;
+
+/// What positions mean in a directory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Space {
+    /// ext4: 63-bit hashes of names, uniform.
+    Hashes,
+    /// XFS: byte offsets divided by 8.
+    Offsets {
+        /// The directory's size when it was opened, bytes.
+        size_bytes: u64,
+    },
+    /// btrfs: numbers in order of creation.
+    Numbers,
+}
+
+impl Space {
+    /// Returns what positions mean in a directory.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::Unavailable`], with the reason, where they cannot be divided.
+    pub(crate) fn of(directory: &Dir) -> Result<Self> {
+        let refuse =
+            |reason: String| Err(Error::new("split", directory.path(), ErrorKind::Unavailable, reason));
+        if cfg!(not(target_pointer_width = "64")) {
+            return refuse("a 32-bit process sees positions cut to 32 bits".into());
+        }
+        match directory.file_system() {
+            FileSystem::Ext4 if has_index(directory) => Ok(Self::Hashes),
+            FileSystem::Ext4 => {
+                refuse("this directory has no hash index, so its positions are not hashes".into())
+            }
+            FileSystem::Xfs => Ok(Self::Offsets { size_bytes: directory.size_bytes()? }),
+            FileSystem::Btrfs => Ok(Self::Numbers),
+            FileSystem::Tmpfs => refuse("tmpfs gives its entries in descending positions".into()),
+            other @ (FileSystem::Overlay | FileSystem::Nfs | FileSystem::Cifs | FileSystem::Fuse) => {
+                refuse(format!("on {other} a position is a cookie that means nothing by its size"))
+            }
+            other => refuse(format!("nothing is known of positions on {other}; ext4, xfs and btrfs can")),
+        }
+    }
+
+    /// Tells whether a first batch looks as this kind of position must.
+    pub(super) fn is_plausible(self, first: &Scanned) -> bool {
+        match self {
+            // Hashes are uniform over 63 bits: after some entries the high half must be in use.
+            Self::Hashes => first.inside_records < 64 || first.last_offset > i64::from(u32::MAX),
+            Self::Offsets { .. } | Self::Numbers => true,
+        }
+    }
+
+    /// Returns where the range ends: nothing, or only little, lies at or past it.
+    pub(crate) fn end(
+        self,
+        directory: BorrowedFd<'_>,
+        start: i64,
+        path: &Path,
+        calls: &AtomicU64,
+    ) -> Result<i64> {
+        match self {
+            Self::Hashes => Ok(i64::MAX),
+            Self::Offsets { size_bytes } => Ok(i64::try_from(size_bytes / 8).unwrap_or(i64::MAX)),
+            Self::Numbers => last_number(directory, start, path, calls),
+        }
+    }
+}
+
+/// Tells whether an ext4 directory has a hash index.
+fn has_index(directory: &Dir) -> bool {
+    match rustix::fs::ioctl_getflags(directory.as_fd()) {
+        Ok(flags) => flags.contains(IFlags::from_bits_retain(EXT4_INDEX)),
+        Err(_) => false,
+    }
+}
+
+/// Finds a position that at least one and few entries lie past: doubling, then halving.
+fn last_number(directory: BorrowedFd<'_>, start: i64, path: &Path, calls: &AtomicU64) -> Result<i64> {
+    let has_entry_at = |position: i64| -> Result<bool> {
+        calls.fetch_add(1, Ordering::Relaxed);
+        let io = |error| Error::io("read", path, error);
+        seek(directory, SeekFrom::Start(u64::try_from(position).unwrap_or(0)))
+            .map_err(|error| io(error.into()))?;
+        Ok(getdents64(directory, &mut [0; 512]).map_err(io)? > 0)
+    };
+    let (mut inside, mut outside) = (start.max(1), start.max(1));
+    while has_entry_at(outside)? {
+        inside = outside;
+        match outside.checked_mul(2) {
+            Some(doubled) => outside = doubled,
+            None => return Ok(i64::MAX),
+        }
+    }
+    // Shares need not be even to one entry: a 256th of the range is near enough.
+    while outside - inside > (outside - start.min(inside)) / 256 + 1 {
+        let middle = inside + (outside - inside) / 2;
+        if has_entry_at(middle)? {
+            inside = middle;
+        } else {
+            outside = middle;
+        }
+    }
+    Ok(outside)
+}
+
+/// Divides the range from `start` to `end` into at most `shares` shares, the last one open-ended.
+pub(super) fn bounds(start: i64, end: i64, shares: usize) -> Vec<i64> {
+    let range = i128::from(end.saturating_sub(start).max(0));
+    let mut bounds: Vec<i64> = (0..shares)
+        .map(|share| (i128::from(start) + range * share as i128 / shares as i128) as i64)
+        .collect();
+    bounds.dedup();
+    bounds.push(i64::MAX);
+    bounds.dedup();
+    bounds
+}
+
+#[cfg(test)]
+mod tests {
+    use super::bounds;
+
+    #[test]
+    fn shares_cover_the_range_without_gap() {
+        assert_eq!(bounds(0, 100, 4), [0, 25, 50, 75, i64::MAX]);
+        assert_eq!(bounds(10, 10, 4), [10, i64::MAX]);
+        assert_eq!(bounds(7, 9, 8), [7, 8, i64::MAX]);
+        let whole = bounds(5, i64::MAX, 1024);
+        assert_eq!((whole.len(), whole[0], whole[1024]), (1025, 5, i64::MAX));
+        assert!(whole.is_sorted());
+    }
+
+    #[test]
+    fn a_directory_that_shrank_leaves_one_open_share() {
+        assert_eq!(bounds(100, 40, 4), [100, i64::MAX]);
+    }
+}

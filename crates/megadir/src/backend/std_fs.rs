@@ -1,0 +1,166 @@
+//! Backend `std`: Rust's `std::fs::read_dir`, the oracle that the others are tested against.
+//!
+//! It knows no positions and has no buffer to choose, and costs an allocation an entry.
+
+use std::fs::ReadDir;
+use std::path::PathBuf;
+
+use super::{Backend, Reader};
+use crate::batch::{Batch, BatchBuilder};
+use crate::dir::Dir;
+use crate::error::{Error, ErrorKind, Result};
+use crate::file_type::FileType;
+use crate::names;
+use crate::options::ReadOptions;
+
+/// Bytes of records in a batch; not the buffer of the system call, which std chooses.
+const BATCH_BYTES: usize = 128 << 10;
+
+pub(crate) struct StdFs;
+
+impl Backend for StdFs {
+    fn name(&self) -> &'static str {
+        "std"
+    }
+
+    fn about(&self) -> &'static str {
+        "Rust's std::fs::read_dir: slow and obvious, the oracle for the others"
+    }
+
+    fn is_raw(&self) -> bool {
+        false
+    }
+
+    fn uses_threads(&self) -> bool {
+        false
+    }
+
+    fn uses_buffer(&self) -> bool {
+        false
+    }
+
+    fn probe(&self, _directory: &Dir) -> Result<()> {
+        Ok(())
+    }
+
+    fn open(&self, directory: &Dir, options: &ReadOptions) -> Result<Box<dyn Reader>> {
+        options.check_serial(self.name(), directory.path())?;
+        let path = readable_path(directory);
+        let entries = std::fs::read_dir(&path).map_err(|error| Error::io("read", directory.path(), error))?;
+        Ok(Box::new(StdReader {
+            path: directory.path().to_owned(),
+            entries,
+            builder: BatchBuilder::new(BATCH_BYTES, false),
+            pending: None,
+            ended: false,
+        }))
+    }
+}
+
+/// Returns a path to the directory that is open, not to what may lie at its path by now.
+fn readable_path(directory: &Dir) -> PathBuf {
+    #[cfg(target_os = "linux")]
+    {
+        use std::os::fd::{AsFd, AsRawFd};
+        let path = PathBuf::from(format!("/proc/self/fd/{}", directory.as_fd().as_raw_fd()));
+        if path.exists() {
+            return path;
+        }
+    }
+    directory.path().to_owned()
+}
+
+struct StdReader {
+    path: PathBuf,
+    entries: ReadDir,
+    builder: BatchBuilder,
+    /// An entry that did not fit the last batch.
+    pending: Option<std::fs::DirEntry>,
+    ended: bool,
+}
+
+impl Reader for StdReader {
+    fn next_batch(&mut self) -> Result<Option<Batch<'_>>> {
+        self.builder.clear();
+        while !self.ended {
+            let entry = match self.pending.take() {
+                Some(entry) => entry,
+                None => match self.entries.next() {
+                    Some(Ok(entry)) => entry,
+                    Some(Err(error)) => {
+                        self.ended = true;
+                        return Err(Error::io("read", &self.path, error));
+                    }
+                    None => {
+                        self.ended = true;
+                        break;
+                    }
+                },
+            };
+            if !self.builder.fits(names::from_os(&entry.file_name())) {
+                self.pending = Some(entry);
+                break;
+            }
+            self.push(&entry)?;
+        }
+        Ok(if self.builder.is_empty() { None } else { Some(self.builder.batch()) })
+    }
+
+    fn calls(&self) -> Option<u64> {
+        None
+    }
+}
+
+impl StdReader {
+    fn push(&mut self, entry: &std::fs::DirEntry) -> Result<()> {
+        let name = entry.file_name();
+        // On Linux std asks the inode where the directory does not tell, whether asked to or not.
+        let kind = match entry.file_type() {
+            Ok(kind) => self::kind(kind),
+            Err(_) => FileType::Unknown,
+        };
+        if self.builder.push(names::from_os(&name), inode(entry), kind, 0) {
+            return Ok(());
+        }
+        let reason = "std gave a name that no directory can hold";
+        Err(Error::new("read", &self.path, ErrorKind::Malformed, reason))
+    }
+}
+
+fn inode(entry: &std::fs::DirEntry) -> u64 {
+    #[cfg(unix)]
+    {
+        std::os::unix::fs::DirEntryExt::ino(entry)
+    }
+    #[cfg(not(unix))]
+    {
+        let _ = entry;
+        0
+    }
+}
+
+/// Returns our type for std's.
+pub(crate) fn kind(kind: std::fs::FileType) -> FileType {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::FileTypeExt;
+        let special = [
+            (kind.is_fifo(), FileType::Fifo),
+            (kind.is_socket(), FileType::Socket),
+            (kind.is_block_device(), FileType::BlockDevice),
+            (kind.is_char_device(), FileType::CharDevice),
+        ];
+        if let Some((_, special)) = special.into_iter().find(|(is, _)| *is) {
+            return special;
+        }
+    }
+    if kind.is_dir() {
+        FileType::Directory
+    } else if kind.is_symlink() {
+        FileType::Symlink
+    } else if kind.is_file() {
+        FileType::File
+    } else {
+        FileType::Unknown
+    }
+}

@@ -1,0 +1,250 @@
+//! The record format that every backend's batches have, and its checked decoder.
+//!
+//! It is the kernel's `linux_dirent64`, so that a buffer filled by getdents64 is decoded in place; the
+//! backends that get entries otherwise encode them the same way.
+//!
+//! ```text
+//! byte  0        8        16   18 19
+//!       | inode  | offset | len |t| name ... NUL | padding to a multiple of 8 |
+//! ```
+//!
+//! The padding behind the NUL is not initialised by the kernel, hence the search for the *first* NUL among
+//! the last eight bytes. Records are checked once a batch ([`check`]); iterating afterwards cannot fail.
+//! Reference: getdents(2), `fs/readdir.c` (`filldir64`).
+
+/// Bytes before the name.
+pub(crate) const HEADER_BYTES: usize = 19;
+/// The smallest record: header, a name of one to four bytes, NUL.
+pub(crate) const RECORD_BYTES_MIN: usize = 24;
+
+/// One record, borrowed from the batch's bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Record<'a> {
+    pub(crate) inode: u64,
+    pub(crate) offset: i64,
+    pub(crate) record_bytes: u16,
+    pub(crate) kind: u8,
+    pub(crate) name: &'a [u8],
+}
+
+impl Record<'_> {
+    /// Tells whether this is `.` or `..`.
+    #[inline]
+    pub(crate) fn is_dot(&self) -> bool {
+        self.name[0] == b'.' && (self.name.len() == 1 || (self.name.len() == 2 && self.name[1] == b'.'))
+    }
+}
+
+/// What [`check`] found in a buffer of well-formed records.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Checked {
+    /// Records other than `.` and `..`.
+    pub(crate) entries: usize,
+    /// Those of them whose type the directory does not tell.
+    pub(crate) unknown_types: usize,
+}
+
+/// A buffer that is not a sequence of records.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Malformed {
+    /// Where the first bad record starts, bytes.
+    pub(crate) at: usize,
+}
+
+/// Iterates over the records of a buffer; stops early at a malformed one.
+#[derive(Clone, Debug)]
+pub(crate) struct Records<'a> {
+    rest: &'a [u8],
+}
+
+impl<'a> Records<'a> {
+    #[inline]
+    pub(crate) fn new(bytes: &'a [u8]) -> Self {
+        Self { rest: bytes }
+    }
+
+    /// Returns how many bytes have not been decoded.
+    pub(crate) fn rest_bytes(&self) -> usize {
+        self.rest.len()
+    }
+}
+
+impl<'a> Iterator for Records<'a> {
+    type Item = Record<'a>;
+
+    #[inline]
+    fn next(&mut self) -> Option<Record<'a>> {
+        let header: &[u8; RECORD_BYTES_MIN] = self.rest.first_chunk()?;
+        let record_bytes = u16::from_ne_bytes([header[16], header[17]]);
+        let length = usize::from(record_bytes);
+        if length < RECORD_BYTES_MIN {
+            return None;
+        }
+        let (record, rest) = self.rest.split_at_checked(length)?;
+        let name_bytes = name_length(record)?;
+        let name = record.get(HEADER_BYTES..HEADER_BYTES + name_bytes)?;
+        if name.is_empty() {
+            return None;
+        }
+        self.rest = rest;
+        Some(Record {
+            inode: u64::from_ne_bytes(*header.first_chunk()?),
+            offset: i64::from_ne_bytes(*header[8..].first_chunk()?),
+            record_bytes,
+            kind: header[18],
+            name,
+        })
+    }
+}
+
+/// Returns the length of a record's name: the first NUL is among the record's last eight bytes.
+#[inline]
+fn name_length(record: &[u8]) -> Option<usize> {
+    const LOW: u64 = 0x0101_0101_0101_0101;
+    const HIGH: u64 = 0x8080_8080_8080_8080;
+    let mut tail = u64::from_le_bytes(*record.last_chunk()?);
+    if record.len() < HEADER_BYTES + 8 {
+        // The last eight bytes begin with the header's last three, which must not count as a NUL.
+        tail |= 0x00ff_ffff;
+    }
+    // The lowest bit set marks the first zero byte (Hacker's Delight, section 6-1).
+    let zeros = tail.wrapping_sub(LOW) & !tail & HIGH;
+    if zeros == 0 {
+        return None;
+    }
+    Some(record.len() - 8 + (zeros.trailing_zeros() / 8) as usize - HEADER_BYTES)
+}
+
+/// Checks that a buffer is a sequence of whole records and counts them.
+pub(crate) fn check(bytes: &[u8]) -> Result<Checked, Malformed> {
+    let mut records = Records::new(bytes);
+    let mut checked = Checked { entries: 0, unknown_types: 0 };
+    for record in &mut records {
+        if !record.is_dot() {
+            checked.entries += 1;
+            checked.unknown_types += usize::from(record.kind == 0);
+        }
+    }
+    match records.rest_bytes() {
+        0 => Ok(checked),
+        rest => Err(Malformed { at: bytes.len() - rest }),
+    }
+}
+
+/// Returns the length of the record that a name needs, bytes.
+pub(crate) fn record_length(name: &[u8]) -> usize {
+    (HEADER_BYTES + name.len() + 1).next_multiple_of(8)
+}
+
+/// Appends a record; names longer than a record can hold are refused by returning `false`.
+pub(crate) fn encode(bytes: &mut Vec<u8>, inode: u64, offset: i64, kind: u8, name: &[u8]) -> bool {
+    let length = record_length(name);
+    let Ok(record_bytes) = u16::try_from(length) else { return false };
+    let end = bytes.len() + length;
+    bytes.extend_from_slice(&inode.to_ne_bytes());
+    bytes.extend_from_slice(&offset.to_ne_bytes());
+    bytes.extend_from_slice(&record_bytes.to_ne_bytes());
+    bytes.push(kind);
+    bytes.extend_from_slice(name);
+    bytes.resize(end, 0);
+    true
+}
+
+/// Replaces the type of every record whose type is unknown by what `kind_of` says of its name.
+pub(crate) fn resolve_types(bytes: &mut [u8], mut kind_of: impl FnMut(&[u8]) -> u8) {
+    let mut at = 0;
+    while let Some(record) = Records::new(&bytes[at..]).next() {
+        let next = at + usize::from(record.record_bytes);
+        if record.kind == 0 && !record.is_dot() {
+            let kind = kind_of(record.name);
+            bytes[at + 18] = kind;
+        }
+        at = next;
+    }
+}
+
+/// Decodes arbitrary bytes, for the fuzzer: must never panic, and what it accepts must be whole records.
+#[doc(hidden)]
+pub fn fuzz(bytes: &[u8]) {
+    let mut copy = bytes.to_vec();
+    resolve_types(&mut copy, |_| 8);
+    let Ok(checked) = check(bytes) else { return };
+    let records: Vec<_> = Records::new(bytes).collect();
+    let total: usize = records.iter().map(|record| usize::from(record.record_bytes)).sum();
+    assert_eq!(total, bytes.len(), "accepted records cover the buffer");
+    assert_eq!(records.iter().filter(|record| !record.is_dot()).count(), checked.entries);
+    for record in records {
+        assert!(!record.name.is_empty());
+        let tail = &record.name[record.name.len().saturating_sub(8)..];
+        assert!(record.name.len() < 8 || !tail.is_empty());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Records, check, encode, resolve_types};
+    use proptest::prelude::*;
+
+    #[test]
+    fn padding_behind_the_nul_may_hold_anything() {
+        for length in 1..64 {
+            let name = vec![b'x'; length];
+            let mut bytes = Vec::new();
+            assert!(encode(&mut bytes, 7, -3, 8, &name));
+            let end = 19 + length + 1;
+            bytes[end..].fill(0xee);
+            let record = Records::new(&bytes).next().unwrap();
+            assert_eq!((record.name, record.inode, record.offset, record.kind), (&name[..], 7, -3, 8));
+        }
+    }
+
+    #[test]
+    fn a_record_without_a_nul_is_malformed() {
+        let mut bytes = Vec::new();
+        encode(&mut bytes, 1, 1, 8, b"abcd");
+        encode(&mut bytes, 1, 1, 8, b"abcd");
+        bytes[24 + 23] = b'e';
+        assert_eq!(check(&bytes).unwrap_err().at, 24);
+    }
+
+    #[test]
+    fn a_name_too_long_for_a_record_is_refused() {
+        assert!(!encode(&mut Vec::new(), 1, 1, 8, &vec![b'x'; 70_000]));
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_encoded_is_decoded(
+            entries in prop::collection::vec(
+                (any::<u64>(), any::<i64>(), 0u8..15, prop::collection::vec(1u8.., 1..300)), 0..40)
+        ) {
+            let mut bytes = Vec::new();
+            for (inode, offset, kind, name) in &entries {
+                prop_assert!(encode(&mut bytes, *inode, *offset, *kind, name));
+            }
+            let decoded: Vec<_> = Records::new(&bytes)
+                .map(|r| (r.inode, r.offset, r.kind, r.name.to_vec()))
+                .collect();
+            prop_assert_eq!(&decoded, &entries);
+            let dots = entries.iter().filter(|e| e.3 == b"." || e.3 == b"..").count();
+            prop_assert_eq!(check(&bytes).unwrap().entries, entries.len() - dots);
+            resolve_types(&mut bytes, |_| 4);
+            prop_assert!(Records::new(&bytes).all(|r| r.kind != 0 || r.is_dot()));
+        }
+
+        #[test]
+        fn cut_off_buffers_are_malformed_never_a_panic(
+            name in prop::collection::vec(1u8.., 1..300), cut in 1usize..24
+        ) {
+            let mut bytes = Vec::new();
+            encode(&mut bytes, 1, 2, 8, &name);
+            bytes.truncate(bytes.len() - cut);
+            prop_assert!(check(&bytes).is_err() || bytes.is_empty());
+        }
+
+        #[test]
+        fn arbitrary_bytes_never_panic(bytes in prop::collection::vec(any::<u8>(), 0..500)) {
+            super::fuzz(&bytes);
+        }
+    }
+}

@@ -1,0 +1,228 @@
+//! An open directory: everything below it is reached relative to its descriptor, never by path.
+
+use std::path::{Path, PathBuf};
+
+use crate::error::{Error, Result};
+use crate::file_system::FileSystem;
+use crate::file_type::FileType;
+
+#[cfg(unix)]
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+
+/// An open directory.
+///
+/// The path is kept for messages only; on Unix nothing is looked up by it again.
+#[derive(Debug)]
+pub struct Dir {
+    path: PathBuf,
+    #[cfg(unix)]
+    descriptor: OwnedFd,
+}
+
+/// The identity of a directory: device and inode, and the mount where the kernel tells it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct DirId {
+    /// The device's number.
+    pub device: u64,
+    /// The inode's number.
+    pub inode: u64,
+    /// The mount's identifier (Linux 5.8 and later).
+    pub mount: Option<u64>,
+}
+
+#[cfg(unix)]
+mod flags {
+    use rustix::fs::OFlags;
+    pub(super) const OPEN: OFlags = OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::CLOEXEC);
+    pub(super) const OPEN_BELOW: OFlags = OPEN.union(OFlags::NOFOLLOW);
+}
+
+#[cfg(unix)]
+impl Dir {
+    /// Opens a directory by path; a symbolic link to a directory is followed.
+    ///
+    /// # Errors
+    ///
+    /// Not found, not a directory, permission denied, or whatever the system gives.
+    pub fn open(path: impl AsRef<Path>) -> Result<Self> {
+        let path = path.as_ref();
+        let descriptor =
+            rustix::io::retry_on_intr(|| rustix::fs::open(path, flags::OPEN, rustix::fs::Mode::empty()))
+                .map_err(|error| Error::io("open", path, error.into()))?;
+        Ok(Self { path: path.to_owned(), descriptor })
+    }
+
+    /// Opens a directory below this one by its name; a symbolic link is refused, not followed.
+    ///
+    /// # Errors
+    ///
+    /// As [`Dir::open`]; a symbolic link is "not a directory".
+    pub fn open_below(&self, name: &[u8]) -> Result<Self> {
+        use std::os::unix::ffi::OsStrExt;
+        let name = std::ffi::OsStr::from_bytes(name);
+        let path = self.path.join(name);
+        let opened = rustix::io::retry_on_intr(|| {
+            rustix::fs::openat(&self.descriptor, name, flags::OPEN_BELOW, rustix::fs::Mode::empty())
+        });
+        match opened {
+            Ok(descriptor) => Ok(Self { path, descriptor }),
+            Err(error) => Err(Error::io("open", &path, error.into())),
+        }
+    }
+
+    /// Opens this same directory again, with a position of its own.
+    ///
+    /// # Errors
+    ///
+    /// Permission denied where the directory may be read but not searched, or whatever the system gives.
+    pub fn reopen(&self) -> Result<OwnedFd> {
+        rustix::io::retry_on_intr(|| {
+            rustix::fs::openat(&self.descriptor, ".", flags::OPEN, rustix::fs::Mode::empty())
+        })
+        .map_err(|error| Error::io("open", &self.path, error.into()))
+    }
+
+    /// Opens this directory for one reader from its start.
+    ///
+    /// Where the directory may not be searched (`r--`), the descriptor itself is shared and rewound,
+    /// so that only one reader at a time may use it.
+    pub(crate) fn reopen_for_reader(&self) -> Result<OwnedFd> {
+        match self.reopen() {
+            Err(error) if error.kind() == crate::ErrorKind::PermissionDenied => {
+                let descriptor =
+                    self.descriptor.try_clone().map_err(|error| Error::io("open", &self.path, error))?;
+                rustix::fs::seek(&descriptor, rustix::fs::SeekFrom::Start(0))
+                    .map_err(|error| Error::io("rewind", &self.path, error.into()))?;
+                Ok(descriptor)
+            }
+            reopened => reopened,
+        }
+    }
+
+    /// Returns the file system that the directory lies on.
+    pub fn file_system(&self) -> FileSystem {
+        FileSystem::of(self.descriptor.as_fd())
+    }
+
+    /// Returns the size that the directory itself has, bytes (what it means differs by file system).
+    ///
+    /// # Errors
+    ///
+    /// Whatever fstat(2) gives.
+    pub fn size_bytes(&self) -> Result<u64> {
+        rustix::fs::fstat(&self.descriptor)
+            .map(|status| status.st_size as u64)
+            .map_err(|error| Error::io("stat", &self.path, error.into()))
+    }
+
+    /// Returns the type of an entry by asking its inode; [`FileType::Unknown`] when it has vanished.
+    pub fn kind_of(&self, name: &[u8]) -> FileType {
+        crate::resolve::kind_of(self.as_fd(), name)
+    }
+
+    /// Returns the directory's identity, for telling loops and mounts.
+    ///
+    /// # Errors
+    ///
+    /// Whatever fstat(2) gives.
+    pub fn id(&self) -> Result<DirId> {
+        let status = rustix::fs::fstat(&self.descriptor)
+            .map_err(|error| Error::io("stat", &self.path, error.into()))?;
+        #[expect(clippy::useless_conversion, reason = "device numbers are 32 bits wide on other systems")]
+        Ok(DirId { device: status.st_dev.into(), inode: status.st_ino, mount: self.mount() })
+    }
+
+    #[cfg(target_os = "linux")]
+    fn mount(&self) -> Option<u64> {
+        use rustix::fs::{AtFlags, StatxFlags};
+        let flags = AtFlags::EMPTY_PATH | AtFlags::NO_AUTOMOUNT | AtFlags::STATX_DONT_SYNC;
+        let status = rustix::fs::statx(&self.descriptor, "", flags, StatxFlags::MNT_ID).ok()?;
+        StatxFlags::from_bits_retain(status.stx_mask)
+            .contains(StatxFlags::MNT_ID)
+            .then_some(status.stx_mnt_id)
+    }
+
+    #[cfg(not(target_os = "linux"))]
+    fn mount(&self) -> Option<u64> {
+        None
+    }
+}
+
+#[cfg(unix)]
+impl AsFd for Dir {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.descriptor.as_fd()
+    }
+}
+
+#[cfg(not(unix))]
+impl Dir {
+    /// Opens a directory by path.
+    ///
+    /// # Errors
+    ///
+    /// Not found, not a directory, permission denied, or whatever the system gives.
+    pub fn open(path: impl AsRef<Path>) -> Result<Self> {
+        let path = path.as_ref();
+        let status = std::fs::metadata(path).map_err(|error| Error::io("open", path, error))?;
+        if !status.is_dir() {
+            return Err(Error::new("open", path, crate::ErrorKind::NotADirectory, "Not a directory"));
+        }
+        Ok(Self { path: path.to_owned() })
+    }
+
+    /// Opens a directory below this one by its name; reparse points are refused, not followed.
+    ///
+    /// # Errors
+    ///
+    /// As [`Dir::open`].
+    pub fn open_below(&self, name: &[u8]) -> Result<Self> {
+        let path = self.path.join(crate::names::to_os(name)?);
+        let status = std::fs::symlink_metadata(&path).map_err(|error| Error::io("open", &path, error))?;
+        if !status.is_dir() {
+            return Err(Error::new("open", &path, crate::ErrorKind::NotADirectory, "Not a directory"));
+        }
+        Ok(Self { path })
+    }
+
+    /// Returns the file system that the directory lies on.
+    pub fn file_system(&self) -> FileSystem {
+        FileSystem::unknown()
+    }
+
+    /// Returns the size that the directory itself has, bytes.
+    ///
+    /// # Errors
+    ///
+    /// Whatever asking for its metadata gives.
+    pub fn size_bytes(&self) -> Result<u64> {
+        std::fs::metadata(&self.path)
+            .map(|status| status.len())
+            .map_err(|error| Error::io("stat", &self.path, error))
+    }
+
+    /// Returns the type of an entry by asking for its metadata; [`FileType::Unknown`] when it has vanished.
+    pub fn kind_of(&self, name: &[u8]) -> FileType {
+        let Ok(name) = crate::names::to_os(name) else { return FileType::Unknown };
+        match std::fs::symlink_metadata(self.path.join(name)) {
+            Ok(status) => crate::backend::std_fs::kind(status.file_type()),
+            Err(_) => FileType::Unknown,
+        }
+    }
+
+    /// Returns the directory's identity.
+    ///
+    /// # Errors
+    ///
+    /// Never here: nothing that tells directories apart is read yet.
+    pub fn id(&self) -> Result<DirId> {
+        Ok(DirId { device: 0, inode: 0, mount: None })
+    }
+}
+
+impl Dir {
+    /// Returns the path that the directory was opened by, for messages.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+}

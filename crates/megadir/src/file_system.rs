@@ -1,0 +1,80 @@
+//! Which file system a directory lies on.
+
+use std::fmt;
+
+/// The file systems that this library knows something about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum FileSystem {
+    /// ext2, ext3 and ext4, which share one magic number and, in today's kernels, one driver.
+    Ext4,
+    /// XFS.
+    Xfs,
+    /// btrfs.
+    Btrfs,
+    /// tmpfs.
+    Tmpfs,
+    /// overlayfs.
+    Overlay,
+    /// NFS.
+    Nfs,
+    /// CIFS or SMB.
+    Cifs,
+    /// FUSE, whatever is behind it.
+    Fuse,
+    /// f2fs.
+    F2fs,
+    /// Anything else, by its magic number; 0 where there is none.
+    Other(u64),
+}
+
+/// Magic numbers of statfs(2) and the name the kernel gives the type.
+const KNOWN: [(u64, FileSystem, &str); 10] = [
+    (0xef53, FileSystem::Ext4, "ext4"),
+    (0x5846_5342, FileSystem::Xfs, "xfs"),
+    (0x9123_683e, FileSystem::Btrfs, "btrfs"),
+    (0x0102_1994, FileSystem::Tmpfs, "tmpfs"),
+    (0x794c_7630, FileSystem::Overlay, "overlay"),
+    (0x6969, FileSystem::Nfs, "nfs"),
+    (0xff53_4d42, FileSystem::Cifs, "cifs"),
+    (0xfe53_4d42, FileSystem::Cifs, "cifs"),
+    (0x6573_5546, FileSystem::Fuse, "fuse"),
+    (0xf2f5_2010, FileSystem::F2fs, "f2fs"),
+];
+
+impl FileSystem {
+    /// Returns the file system of an open file or directory.
+    #[cfg(target_os = "linux")]
+    pub(crate) fn of(descriptor: std::os::fd::BorrowedFd<'_>) -> Self {
+        match rustix::fs::fstatfs(descriptor) {
+            Ok(status) => Self::from_magic(status.f_type as u64 & 0xffff_ffff),
+            Err(_) => Self::unknown(),
+        }
+    }
+
+    /// Returns the file system of an open file or directory; not told apart on this system.
+    #[cfg(all(unix, not(target_os = "linux")))]
+    pub(crate) fn of(_descriptor: std::os::fd::BorrowedFd<'_>) -> Self {
+        Self::unknown()
+    }
+
+    /// Returns the value for a file system that cannot be told.
+    pub fn unknown() -> Self {
+        Self::Other(0)
+    }
+
+    /// Returns the file system with a magic number of statfs(2).
+    pub fn from_magic(magic: u64) -> Self {
+        KNOWN.iter().find(|row| row.0 == magic).map_or(Self::Other(magic), |row| row.1)
+    }
+}
+
+impl fmt::Display for FileSystem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match (self, KNOWN.iter().find(|row| row.1 == *self)) {
+            (_, Some(row)) => f.write_str(row.2),
+            (Self::Other(magic), None) if *magic != 0 => write!(f, "file system {magic:#x}"),
+            _ => f.write_str("unknown file system"),
+        }
+    }
+}

@@ -1,0 +1,209 @@
+//! Which backend for which directory: a table of file systems with the reason in each row.
+
+use std::fmt;
+
+use crate::backend::{self, Backend};
+use crate::dir::Dir;
+use crate::error::Result;
+use crate::file_system::FileSystem;
+use crate::options::ReadOptions;
+
+/// What was picked for a directory, and why.
+#[derive(Clone, Copy)]
+pub struct Choice {
+    /// The backend.
+    pub backend: &'static dyn Backend,
+    /// Its options.
+    pub options: ReadOptions,
+    /// The file system that the directory lies on.
+    pub file_system: FileSystem,
+    /// The directory's own size, bytes.
+    pub directory_bytes: u64,
+    /// Why, in one sentence.
+    pub reason: &'static str,
+}
+
+/// One row: how directories of a file system are read.
+#[derive(Clone, Copy, Debug)]
+pub struct Row {
+    /// The file system; `None` for whatever has no row.
+    pub file_system: Option<FileSystem>,
+    /// From which size of the directory itself it is split, bytes; `None` for never.
+    pub split_from_bytes: Option<u64>,
+    /// Shares for each thread where it is split.
+    pub shares_per_thread: usize,
+    /// The buffer for one call, bytes.
+    pub buffer_bytes: usize,
+    /// Why.
+    pub reason: &'static str,
+}
+
+/// The buffer for local file systems, bytes.
+const LOCAL: usize = 128 << 10;
+/// The buffer where a call may cost a round trip, bytes.
+const REMOTE: usize = 1 << 20;
+
+/// The table. Sizes from which splitting pays were measured with the `listing` study.
+pub static ROWS: &[Row] = &[
+    Row {
+        file_system: Some(FileSystem::Ext4),
+        split_from_bytes: Some(1 << 20),
+        shares_per_thread: 8,
+        buffer_bytes: LOCAL,
+        reason: "ext4 orders entries by a uniform hash, so threads can read equal shares at the same time",
+    },
+    Row {
+        file_system: Some(FileSystem::Xfs),
+        split_from_bytes: Some(1 << 20),
+        shares_per_thread: 16,
+        buffer_bytes: LOCAL,
+        reason: "XFS orders entries by their place in the directory, so threads can read shares of it; \
+                 shares are uneven, hence many",
+    },
+    Row {
+        file_system: Some(FileSystem::Btrfs),
+        split_from_bytes: Some(1 << 20),
+        shares_per_thread: 16,
+        buffer_bytes: LOCAL,
+        reason: "btrfs numbers entries in order of creation, so threads can read shares of the numbers",
+    },
+    Row {
+        file_system: Some(FileSystem::Tmpfs),
+        split_from_bytes: None,
+        shares_per_thread: 1,
+        buffer_bytes: LOCAL,
+        reason: "tmpfs gives entries in descending positions, which cannot be shared out",
+    },
+    Row {
+        file_system: Some(FileSystem::Overlay),
+        split_from_bytes: None,
+        shares_per_thread: 1,
+        buffer_bytes: LOCAL,
+        reason: "overlayfs merges layers in memory; its positions cannot be shared out",
+    },
+    Row {
+        file_system: Some(FileSystem::Nfs),
+        split_from_bytes: None,
+        shares_per_thread: 1,
+        buffer_bytes: REMOTE,
+        reason: "NFS positions are the server's cookies; a large buffer saves round trips",
+    },
+    Row {
+        file_system: Some(FileSystem::Cifs),
+        split_from_bytes: None,
+        shares_per_thread: 1,
+        buffer_bytes: REMOTE,
+        reason: "SMB positions are the client's; a large buffer saves round trips",
+    },
+    Row {
+        file_system: Some(FileSystem::Fuse),
+        split_from_bytes: None,
+        shares_per_thread: 1,
+        buffer_bytes: REMOTE,
+        reason: "FUSE positions are the server's cookies; a large buffer saves switches to it",
+    },
+    Row {
+        file_system: None,
+        split_from_bytes: None,
+        shares_per_thread: 1,
+        buffer_bytes: LOCAL,
+        reason: "nothing is known of this file system's positions, so one thread reads it",
+    },
+];
+
+/// Returns the row for a file system.
+pub fn row(file_system: FileSystem) -> &'static Row {
+    let last = &ROWS[ROWS.len() - 1];
+    ROWS.iter().find(|row| row.file_system == Some(file_system)).unwrap_or(last)
+}
+
+/// Picks backend and options for a directory; at most `threads` threads are used.
+///
+/// # Errors
+///
+/// Whatever asking for the directory's size gives.
+pub fn choose(directory: &Dir, threads: usize) -> Result<Choice> {
+    let file_system = directory.file_system();
+    let directory_bytes = directory.size_bytes()?;
+    let row = row(file_system);
+    let choice = |backend, options, reason| Choice { backend, options, file_system, directory_bytes, reason };
+    let serial = ReadOptions { buffer_bytes: row.buffer_bytes, threads: 1, shares: 1, resolve_types: false };
+    let Ok(getdents) = backend::by_name("getdents") else {
+        let std = backend::by_name("std")?;
+        return Ok(choice(std, serial, "the only backend on this system"));
+    };
+    let Some(split_from_bytes) = row.split_from_bytes else {
+        return Ok(choice(getdents, serial, row.reason));
+    };
+    if threads < 2 {
+        return Ok(choice(
+            getdents,
+            serial,
+            "one thread was asked for, and getdents is the fastest with one",
+        ));
+    }
+    if directory_bytes < split_from_bytes {
+        return Ok(choice(
+            getdents,
+            serial,
+            "the directory is too small for a second thread to gain anything",
+        ));
+    }
+    let split = backend::by_name("split")?;
+    if split.probe(directory).is_err() || !is_searchable(directory) {
+        let reason = "the directory's positions cannot be shared out (no index, or it may not be searched)";
+        return Ok(choice(getdents, serial, reason));
+    }
+    let options = ReadOptions { threads, shares: threads * row.shares_per_thread, ..serial };
+    Ok(choice(split, options, row.reason))
+}
+
+/// Tells whether threads could open the directory for themselves.
+fn is_searchable(directory: &Dir) -> bool {
+    #[cfg(unix)]
+    {
+        directory.reopen().is_ok()
+    }
+    #[cfg(not(unix))]
+    {
+        let _ = directory;
+        false
+    }
+}
+
+impl fmt::Display for Choice {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let ReadOptions { buffer_bytes, threads, shares, .. } = self.options;
+        write!(f, "{} on {}", self.backend.name(), self.file_system)?;
+        if self.backend.uses_buffer() {
+            write!(f, ", buffer {} KiB", buffer_bytes >> 10)?;
+        }
+        if self.backend.uses_threads() {
+            write!(f, ", {threads} threads, {shares} shares")?;
+        }
+        write!(f, ", directory of {} bytes: {}", self.directory_bytes, self.reason)
+    }
+}
+
+impl fmt::Debug for Choice {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Choice({self})")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{ROWS, row};
+    use crate::FileSystem;
+
+    #[test]
+    fn every_file_system_has_one_row_and_the_last_is_for_the_rest() {
+        for (index, of_table) in ROWS.iter().enumerate() {
+            assert_eq!(of_table.file_system.is_none(), index == ROWS.len() - 1);
+            assert!(ROWS[..index].iter().all(|other| other.file_system != of_table.file_system));
+            assert!(of_table.reason.len() > 20);
+        }
+        assert!(row(FileSystem::Other(1)).split_from_bytes.is_none());
+        assert_eq!(row(FileSystem::Ext4).shares_per_thread, 8);
+    }
+}
