@@ -1,6 +1,6 @@
 //! Starting other programs, and finding them.
 
-use std::io::Read;
+use std::io::{Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
@@ -31,7 +31,7 @@ pub(crate) fn succeeds(command: &mut Command) -> bool {
 }
 
 /// Waits for `child` for at most `limit`, then kills it.
-pub(crate) fn wait_at_most(child: &mut Child, shown: &str, limit: Duration) -> Result<ExitStatus, String> {
+fn wait_at_most(child: &mut Child, shown: &str, limit: Duration) -> Result<ExitStatus, String> {
     let started = Instant::now();
     loop {
         if let Some(status) =
@@ -50,23 +50,22 @@ pub(crate) fn wait_at_most(child: &mut Child, shown: &str, limit: Duration) -> R
 
 /// Runs `command` for at most `limit`, without input; returns how it ended and all that it printed.
 ///
-/// Its output goes through a file-like pipe that is read on a thread, so that it can print any amount.
+/// The output goes to a file: a process left running in the background cannot keep us waiting for its end.
 pub(crate) fn run_at_most(command: &mut Command, limit: Duration) -> Result<(ExitStatus, String), String> {
     let shown = show(command);
-    let (mut reader, writer) = std::io::pipe().map_err(|error| format!("cannot make a pipe: {error}"))?;
-    let twin = writer.try_clone().map_err(|error| format!("cannot copy a pipe: {error}"))?;
-    command.stdin(Stdio::null()).stdout(writer).stderr(twin);
-    let mut child = command.spawn().map_err(|error| format!("cannot start `{shown}`: {error}"))?;
-    // The command holds the pipe's writing ends: without this the reader would never see an end.
-    command.stdout(Stdio::null()).stderr(Stdio::null());
-    let printed = std::thread::spawn(move || {
-        let mut bytes = Vec::new();
-        let _ = reader.read_to_end(&mut bytes);
-        String::from_utf8_lossy(&bytes).into_owned()
-    });
-    let status = wait_at_most(&mut child, &shown, limit)?;
-    let text = printed.join().map_err(|_| format!("lost the output of `{shown}`"))?;
-    Ok((status, text))
+    let cannot = |error: std::io::Error| format!("cannot run `{shown}`: {error}");
+    let mut file = tempfile::tempfile().map_err(cannot)?;
+    let streams = (file.try_clone().map_err(cannot)?, file.try_clone().map_err(cannot)?);
+    command.stdin(Stdio::null()).stdout(streams.0).stderr(streams.1);
+    let mut child = command.spawn().map_err(cannot)?;
+    let ended = wait_at_most(&mut child, &shown, limit);
+    let mut bytes = Vec::new();
+    file.seek(SeekFrom::Start(0)).and_then(|_| file.read_to_end(&mut bytes)).map_err(cannot)?;
+    let text = String::from_utf8_lossy(&bytes).into_owned();
+    match ended {
+        Ok(status) => Ok((status, text)),
+        Err(message) => Err(format!("{message}\n{text}")),
+    }
 }
 
 /// Returns where `tool` is: an absolute name as it stands, else on `PATH` or in the folders of system tools.
@@ -95,4 +94,44 @@ pub(crate) fn show(command: &Command) -> String {
     words.push(quote(program));
     words.extend(command.get_args().map(quote));
     words.join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn shell(script: &str) -> Command {
+        let mut command = Command::new("sh");
+        command.args(["-c", script]);
+        command
+    }
+
+    #[test]
+    fn both_streams_are_kept_and_the_end_is_told() {
+        let (status, text) =
+            run_at_most(&mut shell("echo a; echo b >&2; exit 3"), Duration::from_secs(60)).unwrap();
+        assert_eq!((status.code(), text.as_str()), (Some(3), "a\nb\n"));
+    }
+
+    #[test]
+    fn what_takes_too_long_is_killed() {
+        let message =
+            run_at_most(&mut shell("echo begun; exec sleep 60"), Duration::from_millis(300)).unwrap_err();
+        assert!(message.contains("was killed") && message.ends_with("begun\n"), "{message}");
+    }
+
+    #[test]
+    fn errors_name_the_command_and_carry_its_complaint() {
+        let message = output(&mut shell("echo no >&2; exit 4")).unwrap_err();
+        assert!(message.ends_with("exit 4'` failed: exit status: 4\nno"), "{message}");
+        let message = output(&mut Command::new("no-such-command")).unwrap_err();
+        assert!(message.contains("cannot start `no-such-command`"), "{message}");
+    }
+
+    #[test]
+    fn commands_are_shown_as_typed() {
+        let mut command = Command::new("cargo");
+        command.env("RUSTFLAGS", "-D warnings").args(["check", "--tests"]);
+        assert_eq!(show(&command), "RUSTFLAGS='-D warnings' cargo check --tests");
+    }
 }

@@ -36,21 +36,39 @@ pub(crate) fn run(context: &Context) -> Result<Report, String> {
     let target = context.workspace.target.join("fuzz");
     build(&manifest, &target)?;
     let seconds = if context.full { SECONDS_FULL } else { SECONDS };
+    let names = targets(&workspace::metadata(&manifest)?);
     let (mut report, mut failures) = (Report::default(), Vec::new());
-    for name in targets(&workspace::metadata(&manifest)?) {
-        match fuzz(&name, &target, &context.root("fuzz"), seconds) {
-            Ok(line) => report.lines.push(line),
-            Err(message) => failures.push(message),
+    // As many at a time as there are processors: each target is one thread.
+    let at_once = std::thread::available_parallelism().map_or(1, usize::from);
+    for some in names.chunks(at_once) {
+        for ended in fuzz_all(some, &target, &context.root("fuzz"), seconds) {
+            match ended {
+                Ok(line) => report.lines.push(line),
+                Err(message) => failures.push(message),
+            }
         }
     }
     if failures.is_empty() { Ok(report) } else { Err(failures.join("\n")) }
+}
+
+/// Runs these targets at the same time.
+fn fuzz_all(names: &[String], target: &Path, folder: &Path, seconds: u64) -> Vec<Result<String, String>> {
+    std::thread::scope(|scope| {
+        let start = |name: &String| {
+            let name = name.clone();
+            scope.spawn(move || fuzz(&name, target, folder, seconds))
+        };
+        let threads: Vec<_> = names.iter().map(start).collect();
+        let lost = |_| Err("a fuzz target's thread panicked".to_owned());
+        threads.into_iter().map(|thread| thread.join().unwrap_or_else(lost)).collect()
+    })
 }
 
 /// Builds all targets, as release with its assertions.
 fn build(manifest: &Path, target: &Path) -> Result<(), String> {
     let mut command = Command::new("rustup");
     // The cargo that runs us has set its own toolchain in the environment: `rustup run` overrides it.
-    command.args(["run", "nightly", "cargo", "build", "--release", "--bins", "--target", HOST]);
+    command.args(["run", "nightly", "cargo", "build", "--locked", "--release", "--bins", "--target", HOST]);
     command.args(["--config", "profile.release.debug-assertions=true"]).arg("--manifest-path").arg(manifest);
     command.env("RUSTFLAGS", FLAGS).env("CARGO_TARGET_DIR", target);
     process::run(&mut command)

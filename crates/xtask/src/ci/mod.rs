@@ -27,9 +27,9 @@ static STAGES: &[Stage] = &[
     Stage { name: "tidy", about: "structure and style: `cargo xtask tidy`", run: lints::tidy },
     Stage { name: "format", about: "rustfmt changes nothing", run: lints::format },
     Stage { name: "clippy", about: "clippy, warnings are errors", run: lints::clippy },
+    Stage { name: "docs", about: "documentation, warnings are errors", run: lints::docs },
     Stage { name: "windows", about: "clippy for the Windows target", run: windows::run },
     Stage { name: "test", about: "unit, integration and doc tests", run: test::run },
-    Stage { name: "docs", about: "documentation, warnings are errors", run: lints::docs },
     Stage {
         name: "instructions",
         about: "what the measuring loop costs per operation, under callgrind",

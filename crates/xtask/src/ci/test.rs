@@ -29,32 +29,46 @@ pub(crate) fn run(context: &Context) -> Result<Report, String> {
     }
     let shown = process::show(&command);
     println!("$ {shown}");
-    let (succeeded, lines) = run_tests(&mut command, &shown)?;
-    let report = report(lines, &read(&log)?);
-    if succeeded { Ok(report) } else { Err(failure(&report)) }
+    let ended = run_tests(&mut command, &shown)?;
+    let report = report(ended.results, &read(&log)?);
+    if ended.succeeded { Ok(report) } else { Err(failure(&report, &ended.failed)) }
 }
 
-/// Runs the command, shows what it prints, and returns whether it succeeded and its result lines.
-fn run_tests(command: &mut Command, shown: &str) -> Result<(bool, Vec<String>), String> {
+/// What is kept of the output of cargo test.
+struct Ended {
+    succeeded: bool,
+    /// For each suite the line that names it and the one with its result.
+    results: Vec<String>,
+    /// The lines of tests that failed.
+    failed: Vec<String>,
+}
+
+/// Runs the command, shows what it prints, and keeps what the summary needs.
+fn run_tests(command: &mut Command, shown: &str) -> Result<Ended, String> {
     let cannot = |error: std::io::Error| format!("cannot run `{shown}`: {error}");
     // One pipe for both streams: cargo names the suite on one, the suite prints its result on the other.
     let (reader, writer) = std::io::pipe().map_err(cannot)?;
-    command.stdin(Stdio::null()).stdout(writer.try_clone().map_err(cannot)?).stderr(writer);
+    let twin = writer.try_clone().map_err(cannot)?;
+    command.stdin(Stdio::null()).stdout(twin).stderr(writer).env("CARGO_TERM_COLOR", "never");
     let mut child = command.spawn().map_err(cannot)?;
     // The command holds the pipe's writing ends: without this the reader would never see an end.
     command.stdout(Stdio::null()).stderr(Stdio::null());
-    let mut results = Vec::new();
+    let (mut results, mut failed) = (Vec::new(), Vec::new());
     for line in BufReader::new(reader).split(b'\n') {
         let line = String::from_utf8_lossy(&line.map_err(cannot)?).into_owned();
-        match line.strip_prefix("test result: ") {
-            Some(result) => {
-                println!("suite done: {}", result.split("; 0 measured").next().unwrap_or(result));
-                results.push(line);
-            }
-            None => println!("{line}"),
+        if let Some(result) = line.strip_prefix("test result: ") {
+            println!("suite done: {}", result.split("; 0 measured").next().unwrap_or(result));
+            results.push(line);
+            continue;
+        }
+        println!("{line}");
+        if line.starts_with("     Running ") || line.starts_with("   Doc-tests ") {
+            results.push(line);
+        } else if line.starts_with("test ") && line.ends_with(" ... FAILED") {
+            failed.push(line);
         }
     }
-    Ok((child.wait().map_err(cannot)?.success(), results))
+    Ok(Ended { succeeded: child.wait().map_err(cannot)?.success(), results, failed })
 }
 
 /// Puts the result lines and what the tests noted together.
@@ -73,10 +87,11 @@ fn report(lines: Vec<String>, log: &str) -> Report {
 }
 
 /// Says all that the report holds, for a run that failed.
-fn failure(report: &Report) -> String {
+fn failure(report: &Report, failed: &[String]) -> String {
     let not_run = report.not_run.iter().map(|line| format!("not run: {line}"));
     let unavailable = report.unavailable.iter().map(|line| format!("unavailable: {line}"));
-    let lines: Vec<String> = report.lines.iter().cloned().chain(not_run).chain(unavailable).collect();
+    let lines: Vec<String> =
+        report.lines.iter().chain(failed).cloned().chain(not_run).chain(unavailable).collect();
     format!("cargo test failed\n{}", lines.join("\n"))
 }
 
@@ -105,15 +120,18 @@ mod tests {
         let report = report(vec!["test result: ok. 3 passed".into()], log);
         assert_eq!(report.not_run, ["a::b: not root", "odd line"]);
         assert_eq!(report.unavailable, ["c: no f2fs"]);
-        assert!(failure(&report).contains("\ntest result: ok. 3 passed\n"));
+        let message = failure(&report, &["test d ... FAILED".into()]);
+        assert!(message.contains("\ntest result: ok. 3 passed\ntest d ... FAILED\nnot run: "));
     }
 
     #[test]
     fn result_lines_are_kept_and_both_streams_are_read() {
         let mut command = Command::new("sh");
-        command.args(["-c", "echo Running >&2; echo 'test result: ok. 1 passed; 0 failed'; exit 3"]);
-        let (succeeded, lines) = run_tests(&mut command, "sh").unwrap();
-        assert!(!succeeded);
-        assert_eq!(lines, ["test result: ok. 1 passed; 0 failed"]);
+        let script = "echo '     Running unittests a' >&2; echo 'test b ... FAILED'; echo 'test c ... ok'
+            echo 'test result: FAILED. 1 passed; 1 failed'; exit 101";
+        let ended = run_tests(command.args(["-c", script]), "sh").unwrap();
+        assert!(!ended.succeeded);
+        assert_eq!(ended.results, ["     Running unittests a", "test result: FAILED. 1 passed; 1 failed"]);
+        assert_eq!(ended.failed, ["test b ... FAILED"]);
     }
 }

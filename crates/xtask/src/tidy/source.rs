@@ -69,13 +69,14 @@ impl fmt::Display for Finding {
     }
 }
 
-/// Marks the lines from a `#[cfg(test)]` to the end of the item that follows it.
+/// Marks the lines from a `#[cfg(test)]` (or `all(test, ...)`) to the end of the item that follows it.
 fn test_lines(code: &str) -> Vec<bool> {
     let mut marks = Vec::new();
     // The depth of braces inside the item, once it has begun; `None` outside.
     let mut inside: Option<usize> = None;
     for line in code.lines() {
-        if inside.is_none() && line.trim_start().starts_with("#[cfg(test)]") {
+        let begins = ["#[cfg(test)]", "#[cfg(all(test"];
+        if inside.is_none() && begins.iter().any(|begin| line.trim_start().starts_with(begin)) {
             inside = Some(0);
         }
         marks.push(inside.is_some());
