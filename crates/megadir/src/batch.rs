@@ -34,8 +34,12 @@ pub struct Entry<'a> {
 impl<'a> Batch<'a> {
     /// Checks a buffer of records and makes a batch of it.
     pub(crate) fn check(bytes: &'a [u8], cookies: bool) -> Result<Self, decode::Malformed> {
-        let checked = decode::check(bytes)?;
-        Ok(Self { bytes, entries: checked.entries, unknown_types: checked.unknown_types, cookies })
+        Ok(Self::from_checked(bytes, decode::check(bytes)?, cookies))
+    }
+
+    /// Makes a batch of a buffer that has been checked; of another, its entries end at the first bad record.
+    pub(crate) fn from_checked(bytes: &'a [u8], checked: decode::Checked, cookies: bool) -> Self {
+        Self { bytes, entries: checked.entries, unknown_types: checked.unknown_types, cookies }
     }
 
     /// Returns the number of entries.

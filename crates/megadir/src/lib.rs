@@ -7,6 +7,8 @@ mod batch;
 pub mod decode;
 mod dir;
 mod error;
+#[cfg(target_os = "linux")]
+mod estimate;
 mod file_system;
 mod file_type;
 mod listing;
@@ -15,14 +17,18 @@ mod options;
 pub mod policy;
 #[cfg(unix)]
 mod resolve;
+mod walk;
 
 pub use backend::{BACKENDS, Backend, Reader, by_name as backend};
 pub use batch::{Batch, BatchBuilder, Entries, Entry};
 pub use dir::{Dir, DirId};
 pub use error::{Error, ErrorKind, Result};
+#[cfg(target_os = "linux")]
+pub use estimate::{Estimate, estimate};
 pub use file_system::FileSystem;
 pub use file_type::FileType;
 pub use listing::Listing;
 pub use options::{BUFFER_BYTES_MAX, BUFFER_BYTES_MIN, ReadOptions, SHARES_MAX, THREADS_MAX};
 #[cfg(unix)]
 pub use resolve::Resolving;
+pub use walk::{Walk, WalkItem, WalkOptions};

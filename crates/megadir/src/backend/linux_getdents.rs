@@ -1,15 +1,16 @@
 //! Backend `getdents`: `getdents64` into a buffer of one's own, decoded in place.
 
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use super::{Backend, Reader};
 use crate::batch::Batch;
-use crate::decode::Malformed;
+use crate::decode::{self, Malformed};
 use crate::dir::Dir;
 use crate::error::{Error, ErrorKind, Result};
 use crate::options::ReadOptions;
-use crate::resolve::Resolving;
+use crate::resolve::kind_of;
 
 pub(crate) struct Getdents;
 
@@ -40,30 +41,49 @@ impl Backend for Getdents {
 
     fn open(&self, directory: &Dir, options: &ReadOptions) -> Result<Box<dyn Reader>> {
         options.check_serial(self.name(), directory.path())?;
-        let reader = GetdentsReader {
-            path: directory.path().to_owned(),
-            descriptor: directory.reopen_for_reader()?,
-            buffer: vec![0; options.buffer_bytes],
-            ended: false,
-            calls: 0,
-        };
-        Ok(if options.resolve_types { Box::new(reader.resolving()?) } else { Box::new(reader) })
+        let source = Source::Own(directory.reopen_for_reader()?);
+        open(source, directory.path(), options)
+    }
+
+    fn open_once(&self, directory: &Arc<Dir>, options: &ReadOptions) -> Result<Box<dyn Reader>> {
+        options.check_serial(self.name(), directory.path())?;
+        open(Source::Lent(Arc::clone(directory)), directory.path(), options)
+    }
+}
+
+fn open(source: Source, path: &Path, options: &ReadOptions) -> Result<Box<dyn Reader>> {
+    Ok(Box::new(GetdentsReader {
+        path: path.to_owned(),
+        source,
+        buffer: vec![0; options.buffer_bytes],
+        resolve_types: options.resolve_types,
+        ended: false,
+        calls: 0,
+    }))
+}
+
+/// The open directory, with a position of its own.
+enum Source {
+    Own(OwnedFd),
+    Lent(Arc<Dir>),
+}
+
+impl AsFd for Source {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        match self {
+            Self::Own(descriptor) => descriptor.as_fd(),
+            Self::Lent(directory) => (**directory).as_fd(),
+        }
     }
 }
 
 struct GetdentsReader {
     path: PathBuf,
-    descriptor: OwnedFd,
+    source: Source,
     buffer: Vec<u8>,
+    resolve_types: bool,
     ended: bool,
     calls: u64,
-}
-
-impl GetdentsReader {
-    fn resolving(self) -> Result<Resolving<Self>> {
-        let types = self.descriptor.try_clone().map_err(|error| Error::io("read", &self.path, error))?;
-        Ok(Resolving::new(self, types))
-    }
 }
 
 impl Reader for GetdentsReader {
@@ -74,12 +94,18 @@ impl Reader for GetdentsReader {
         self.calls += 1;
         // Until the call has succeeded, so that a reader gives nothing more after an error.
         self.ended = true;
-        let filled = megadir_sys::getdents::getdents64(self.descriptor.as_fd(), &mut self.buffer)
+        let filled = megadir_sys::getdents::getdents64(self.source.as_fd(), &mut self.buffer)
             .map_err(|error| Error::io("read", &self.path, error))?;
         if filled == 0 {
             return Ok(None);
         }
-        let batch = Batch::check(&self.buffer[..filled], true).map_err(|bad| malformed(&self.path, bad))?;
+        let bytes = &mut self.buffer[..filled];
+        let mut checked = decode::check(bytes).map_err(|bad| malformed(&self.path, bad))?;
+        if self.resolve_types && checked.unknown_types > 0 {
+            decode::resolve_types(bytes, |name| kind_of(self.source.as_fd(), name).d_type());
+            checked = decode::check(bytes).map_err(|bad| malformed(&self.path, bad))?;
+        }
+        let batch = Batch::from_checked(bytes, checked, true);
         self.ended = false;
         Ok(Some(batch))
     }

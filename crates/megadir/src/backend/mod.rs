@@ -3,6 +3,8 @@
 //! Adding one is a file beside this one and two lines here; lists, help, the conformance suite and
 //! reports follow by themselves.
 
+use std::sync::Arc;
+
 use crate::batch::Batch;
 use crate::dir::Dir;
 use crate::error::{Error, ErrorKind, Result};
@@ -58,6 +60,16 @@ pub trait Backend: Sync {
     /// [`ErrorKind::Unavailable`] as from [`Backend::probe`], [`ErrorKind::BadOption`] for an option that
     /// it cannot honour, or whatever the system gives.
     fn open(&self, directory: &Dir, options: &ReadOptions) -> Result<Box<dyn Reader>>;
+
+    /// Opens a reader on a directory that was opened for it alone and is at its start, which may save
+    /// opening it a second time.
+    ///
+    /// # Errors
+    ///
+    /// As [`Backend::open`].
+    fn open_once(&self, directory: &Arc<Dir>, options: &ReadOptions) -> Result<Box<dyn Reader>> {
+        self.open(directory, options)
+    }
 }
 
 /// A directory being read.

@@ -1,0 +1,165 @@
+//! Walking a tree: many directories, a bounded queue between the threads that read them.
+//!
+//! A directory is opened relative to its parent's descriptor, never by path, and never through a symbolic
+//! link. What is found waits in a queue of bounded length; when that is full, a worker puts the directory
+//! it is reading aside and goes down itself, so that memory is bounded by the queue and the depth of the
+//! tree, not by its width. A bad directory is an item of the walk, not its end.
+
+mod queue;
+mod worker;
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::JoinHandle;
+
+use crossbeam_channel::{Receiver, Sender, bounded};
+
+use self::queue::{Pending, Queue};
+use self::worker::{Output, Worker};
+use crate::batch::Batch;
+use crate::dir::Dir;
+use crate::error::{Error, Result};
+
+/// How a tree is walked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct WalkOptions {
+    /// The buffer for one call, bytes; every thread has one for each directory it is reading.
+    pub buffer_bytes: usize,
+    /// Threads that read; 1 means the caller's own, and none is started.
+    pub threads: usize,
+    /// The most directories that wait to be read; each may hold its parent's descriptor open.
+    pub queue_directories_max: usize,
+    /// Enter other file systems mounted below the root.
+    pub cross_mounts: bool,
+}
+
+/// One item of a walk.
+#[derive(Debug)]
+pub enum WalkItem<'a> {
+    /// Entries of a directory.
+    Batch {
+        /// The directory, as a path that begins with the root's.
+        directory: &'a Path,
+        /// Its entries.
+        batch: Batch<'a>,
+    },
+    /// A directory that could not be opened or read to its end; the walk goes on.
+    Error(Error),
+    /// A directory on another mount, not entered.
+    OtherMount(PathBuf),
+}
+
+/// A tree being walked; the root itself is not among its entries.
+#[derive(Debug)]
+pub struct Walk {
+    source: Source,
+    current: Option<Output>,
+}
+
+/// Where the items come from.
+#[derive(Debug)]
+enum Source {
+    Inline(Box<Worker>),
+    Threads { filled: Receiver<Output>, empty: Sender<Vec<u8>>, handles: Handles },
+}
+
+/// Stops and joins the threads when dropped.
+#[derive(Debug)]
+struct Handles {
+    threads: Vec<JoinHandle<()>>,
+    queue: Arc<Queue>,
+    stop: Arc<AtomicBool>,
+}
+
+impl Walk {
+    /// Starts a walk of the tree below an open directory.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::BadOption`](crate::ErrorKind::BadOption) for an option out of range, or when a thread cannot be started.
+    pub fn new(root: Dir, options: &WalkOptions) -> Result<Self> {
+        worker::check(options, root.path())?;
+        let root_mount = root.id()?.mount;
+        let queue = Arc::new(Queue::new(options.threads, options.queue_directories_max));
+        let path = root.path().to_owned();
+        if queue.push(Pending::Root(Box::new(root))).is_err() {
+            unreachable!("an empty queue has room for the root");
+        }
+        if options.threads == 1 {
+            let worker = Worker::new(queue, *options, root_mount);
+            return Ok(Self { source: Source::Inline(Box::new(worker)), current: None });
+        }
+        let (filled_in, filled) = bounded(options.threads * 4);
+        let (empty, empty_out) = bounded(options.threads * 8);
+        let stop = Arc::new(AtomicBool::new(false));
+        let mut handles = Handles { threads: Vec::new(), queue, stop };
+        for index in 0..options.threads {
+            let worker = Worker::new(Arc::clone(&handles.queue), *options, root_mount);
+            let (filled, empty, stop) = (filled_in.clone(), empty_out.clone(), Arc::clone(&handles.stop));
+            let thread = std::thread::Builder::new()
+                .name(format!("megadir-walk-{index}"))
+                .spawn(move || run(worker, &filled, &empty, &stop))
+                .map_err(|error| Error::io("start a thread to walk", &path, error))?;
+            handles.threads.push(thread);
+        }
+        Ok(Self { source: Source::Threads { filled, empty, handles }, current: None })
+    }
+
+    /// Returns the next item, or `None` when the whole tree has been walked.
+    pub fn next_item(&mut self) -> Option<WalkItem<'_>> {
+        let done = self.current.take();
+        let next = match &mut self.source {
+            Source::Inline(worker) => {
+                if let Some(Output::Batch { bytes, .. }) = done {
+                    worker.recycle(bytes);
+                }
+                worker.step()
+            }
+            Source::Threads { filled, empty, .. } => {
+                if let Some(Output::Batch { bytes, .. }) = done {
+                    let _ = empty.try_send(bytes);
+                }
+                filled.recv().ok()
+            }
+        };
+        match next? {
+            Output::Error(error) => Some(WalkItem::Error(error)),
+            Output::OtherMount(path) => Some(WalkItem::OtherMount(path)),
+            batch @ Output::Batch { .. } => match self.current.insert(batch) {
+                Output::Batch { directory, bytes, cookies } => match Batch::check(bytes, *cookies) {
+                    Ok(batch) => Some(WalkItem::Batch { directory: directory.path(), batch }),
+                    Err(_) => unreachable!("the bytes of a batch are a batch"),
+                },
+                Output::Error(_) | Output::OtherMount(_) => None,
+            },
+        }
+    }
+}
+
+/// Walks until the queue has run dry or the consumer has gone.
+fn run(mut worker: Worker, filled: &Sender<Output>, empty: &Receiver<Vec<u8>>, stop: &AtomicBool) {
+    while !stop.load(Ordering::Relaxed) {
+        if let Ok(bytes) = empty.try_recv() {
+            worker.recycle(bytes);
+        }
+        let Some(output) = worker.step() else { return };
+        if filled.send(output).is_err() {
+            return;
+        }
+    }
+}
+
+impl Drop for Walk {
+    fn drop(&mut self) {
+        if let Source::Threads { filled, handles, .. } = &mut self.source {
+            handles.stop.store(true, Ordering::Relaxed);
+            handles.queue.close();
+            // Without a receiver every thread comes to its end at the next item.
+            *filled = crossbeam_channel::never();
+            for thread in handles.threads.drain(..) {
+                let _ = thread.join();
+            }
+        }
+    }
+}

@@ -1,0 +1,172 @@
+//! A worker of a walk: a state machine that gives one item a step.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use super::WalkOptions;
+use super::queue::{Pending, Queue};
+use crate::backend::{self, Backend, Reader};
+use crate::dir::Dir;
+use crate::error::{Error, ErrorKind, Result};
+use crate::file_type::FileType;
+use crate::options::ReadOptions;
+
+/// What a step gives.
+#[derive(Debug)]
+pub(super) enum Output {
+    /// The records of a batch and the directory they are from.
+    Batch { directory: Arc<Dir>, bytes: Vec<u8>, cookies: bool },
+    /// A directory that failed.
+    Error(Error),
+    /// A directory on another mount.
+    OtherMount(PathBuf),
+}
+
+/// Reads directories one after another; goes down itself when the queue is full.
+pub(super) struct Worker {
+    queue: Arc<Queue>,
+    options: WalkOptions,
+    root_mount: Option<u64>,
+    /// The directories being read, the deepest last. More than one only while the queue is full.
+    stack: Vec<Frame>,
+    spare: Vec<u8>,
+    done: bool,
+}
+
+/// A directory being read.
+struct Frame {
+    directory: Arc<Dir>,
+    /// `None` when it has been read to its end.
+    reader: Option<Box<dyn Reader>>,
+    /// Directories of the last batch that are neither queued nor entered yet.
+    below: Vec<Box<[u8]>>,
+}
+
+/// What became of an attempt to enter a directory.
+enum Entered {
+    Yes,
+    /// Gone, or no directory any more: no error in a tree that changes.
+    Vanished,
+    Not(Output),
+}
+
+impl Worker {
+    pub(super) fn new(queue: Arc<Queue>, options: WalkOptions, root_mount: Option<u64>) -> Self {
+        Self { queue, options, root_mount, stack: Vec::new(), spare: Vec::new(), done: false }
+    }
+
+    /// Takes back the memory of an item.
+    pub(super) fn recycle(&mut self, mut bytes: Vec<u8>) {
+        bytes.clear();
+        if bytes.capacity() > self.spare.capacity() {
+            self.spare = bytes;
+        }
+    }
+
+    /// Returns the next item, or `None` when the tree has been walked.
+    pub(super) fn step(&mut self) -> Option<Output> {
+        while !self.done {
+            let Some(frame) = self.stack.last_mut() else {
+                let Some(pending) = self.queue.pop() else {
+                    self.done = true;
+                    break;
+                };
+                if let Entered::Not(output) = self.enter(pending) {
+                    return Some(output);
+                }
+                continue;
+            };
+            if let Some(name) = frame.below.pop() {
+                let pending = Pending::Below { parent: Arc::clone(&frame.directory), name };
+                if let Err(pending) = self.queue.push(pending)
+                    && let Entered::Not(output) = self.enter(pending)
+                {
+                    return Some(output);
+                }
+                continue;
+            }
+            match frame.read(std::mem::take(&mut self.spare)) {
+                Some(output) => return Some(output),
+                None => drop(self.stack.pop()),
+            }
+        }
+        None
+    }
+
+    /// Opens a directory and puts it on the stack.
+    fn enter(&mut self, pending: Pending) -> Entered {
+        let opened = match pending {
+            Pending::Root(directory) => Ok(*directory),
+            Pending::Below { parent, name } => parent.open_below(&name),
+        };
+        match opened.and_then(|directory| self.push(directory)) {
+            Ok(entered) => entered,
+            Err(error) => match error.kind() {
+                ErrorKind::NotFound | ErrorKind::NotADirectory => Entered::Vanished,
+                _ => Entered::Not(Output::Error(error)),
+            },
+        }
+    }
+
+    fn push(&mut self, directory: Dir) -> Result<Entered> {
+        if !self.options.cross_mounts && self.root_mount.is_some() && directory.id()?.mount != self.root_mount
+        {
+            return Ok(Entered::Not(Output::OtherMount(directory.path().to_owned())));
+        }
+        let directory = Arc::new(directory);
+        let reader = backend()?.open_once(&directory, &read_options(&self.options))?;
+        self.stack.push(Frame { directory, reader: Some(reader), below: Vec::new() });
+        Ok(Entered::Yes)
+    }
+}
+
+impl Frame {
+    /// Reads a batch into `bytes` and notes the directories in it; `None` at the end.
+    fn read(&mut self, mut bytes: Vec<u8>) -> Option<Output> {
+        let batch = match self.reader.as_mut()?.next_batch() {
+            Ok(Some(batch)) => batch,
+            Ok(None) => return None,
+            Err(error) => {
+                self.reader = None;
+                // A directory removed while it is read has ended.
+                return if error.kind() == ErrorKind::NotFound { None } else { Some(Output::Error(error)) };
+            }
+        };
+        for entry in batch {
+            if entry.kind == FileType::Directory {
+                self.below.push(entry.name.into());
+            }
+        }
+        // Popped from the end: so that the first is entered first.
+        self.below.reverse();
+        bytes.clear();
+        bytes.extend_from_slice(batch.bytes());
+        let cookies = batch.has_cookies();
+        Some(Output::Batch { directory: Arc::clone(&self.directory), bytes, cookies })
+    }
+}
+
+/// Returns the backend that directories of a tree are read by.
+fn backend() -> Result<&'static dyn Backend> {
+    backend::by_name("getdents").or_else(|_| backend::by_name("std"))
+}
+
+fn read_options(options: &WalkOptions) -> ReadOptions {
+    ReadOptions { buffer_bytes: options.buffer_bytes, threads: 1, shares: 1, resolve_types: true }
+}
+
+/// Checks the options of a walk.
+pub(super) fn check(options: &WalkOptions, path: &Path) -> Result<()> {
+    ReadOptions { threads: options.threads, ..read_options(options) }.check("walk", path)?;
+    if options.queue_directories_max == 0 {
+        let reason = "a queue of 0 directories: walk needs room for 1 at least";
+        return Err(Error::new("walk", path, ErrorKind::BadOption, reason));
+    }
+    Ok(())
+}
+
+impl std::fmt::Debug for Worker {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Worker").field("depth", &self.stack.len()).finish_non_exhaustive()
+    }
+}
