@@ -32,7 +32,7 @@ pub(crate) struct Args {
 struct Ended {
     name: &'static str,
     elapsed: Duration,
-    outcome: Result<Report, String>,
+    report: Report,
 }
 
 /// Runs the stages; an error says which of them failed.
@@ -49,7 +49,7 @@ pub(crate) fn run(args: &Args) -> Result<(), String> {
     let mut ended = Vec::new();
     for stage in STAGES.iter().filter(|stage| chosen(stage.name, &args.only, &args.skip)) {
         ended.push(run_stage(stage, &context));
-        if ended.last().is_some_and(|last| last.outcome.is_err()) && !args.keep_going {
+        if ended.last().is_some_and(Ended::failed) && !args.keep_going {
             break;
         }
     }
@@ -72,26 +72,38 @@ fn stage_name(word: &str) -> Result<String, String> {
     }
 }
 
+impl Ended {
+    fn failed(&self) -> bool {
+        !self.report.failures.is_empty()
+    }
+
+    fn verdict(&self) -> &'static str {
+        match (self.failed(), self.report.not_run.is_empty()) {
+            (true, _) => "FAILED",
+            (false, true) => "ok",
+            (false, false) => "ok, not all run",
+        }
+    }
+}
+
 fn run_stage(stage: &Stage, context: &Context) -> Ended {
     println!("\n== {}: {}", stage.name, stage.about);
     let started = Instant::now();
-    let outcome = (stage.run)(context).and_then(|report| judge(stage.name, report, context.require_all));
-    if let Err(message) = &outcome {
-        let first = message.lines().next().unwrap_or_default();
-        println!("FAILED {}: {first}", stage.name);
+    let ended = (stage.run)(context);
+    let ended = ended.unwrap_or_else(|message| Report { failures: vec![message], ..Report::default() });
+    let report = judge(ended, context.require_all);
+    if let Some(line) = report.failures.first().and_then(|message| message.lines().next()) {
+        println!("FAILED {}: {line}", stage.name);
     }
-    Ended { name: stage.name, elapsed: started.elapsed(), outcome }
+    Ended { name: stage.name, elapsed: started.elapsed(), report }
 }
 
 /// Makes what was not run a failure where everything is required.
-fn judge(name: &str, report: Report, require_all: bool) -> Result<Report, String> {
-    if !require_all || report.not_run.is_empty() {
-        return Ok(report);
+fn judge(mut report: Report, require_all: bool) -> Report {
+    if require_all && !report.not_run.is_empty() {
+        report.failures.push(format!("{} not run, and MEGADIR_REQUIRE_ALL=1", report.not_run.len()));
     }
-    let lines = report.lines.iter().cloned();
-    let missing = report.not_run.iter().map(|line| format!("not run: {line}"));
-    let all: Vec<String> = lines.chain(missing).collect();
-    Err(format!("{name} could not run everything, and MEGADIR_REQUIRE_ALL=1\n{}", all.join("\n")))
+    report
 }
 
 /// Prints the summary and returns the verdict.
@@ -100,43 +112,33 @@ fn close(ended: &[Ended], elapsed: Duration, context: &Context) -> Result<(), St
     for stage in ended {
         print_report(stage);
     }
-    let (mut failed, mut not_run, mut unavailable) = (Vec::new(), 0, 0);
+    let count = |list: fn(&Report) -> &[String]| ended.iter().map(|stage| list(&stage.report).len()).sum();
+    let not_run: usize = count(|report| &report.not_run);
+    let unavailable: usize = count(|report| &report.unavailable);
     for stage in ended {
-        let verdict = match &stage.outcome {
-            Ok(report) => {
-                not_run += report.not_run.len();
-                unavailable += report.unavailable.len();
-                if report.not_run.is_empty() { "ok" } else { "ok, not all run" }
-            }
-            Err(_) => {
-                failed.push(stage.name);
-                "FAILED"
-            }
-        };
-        println!("{:<14}{:>8.1} s  {verdict}", stage.name, stage.elapsed.as_secs_f64());
+        println!("{:<14}{:>8.1} s  {}", stage.name, stage.elapsed.as_secs_f64(), stage.verdict());
     }
     println!("{:<14}{:>8.1} s  {not_run} not run, {unavailable} unavailable", "total", elapsed.as_secs_f64());
     if elapsed > BUDGET && !context.full {
         println!("longer than the {} minutes this is meant to take", BUDGET.as_secs() / 60);
     }
+    let failed: Vec<&str> = ended.iter().filter(|stage| stage.failed()).map(|stage| stage.name).collect();
     if failed.is_empty() { Ok(()) } else { Err(format!("failed: {}", failed.join(", "))) }
 }
 
 /// Prints what one stage left for the summary.
 fn print_report(stage: &Ended) {
-    match &stage.outcome {
-        Ok(report) => {
-            for line in &report.lines {
-                println!("{line}");
-            }
-            for line in &report.not_run {
-                println!("not run: {line}");
-            }
-            for line in &report.unavailable {
-                println!("unavailable: {line}");
-            }
-        }
-        Err(message) => println!("{}: {message}", stage.name),
+    for line in &stage.report.lines {
+        println!("{line}");
+    }
+    for line in &stage.report.not_run {
+        println!("not run: {line}");
+    }
+    for line in &stage.report.unavailable {
+        println!("unavailable: {line}");
+    }
+    for line in &stage.report.failures {
+        println!("FAILED {}: {line}", stage.name);
     }
 }
 
@@ -175,9 +177,9 @@ mod tests {
     #[test]
     fn what_is_not_run_fails_only_where_all_is_required() {
         let report = || Report::not_run("fuzz: no nightly toolchain");
-        assert!(judge("fuzz", report(), false).is_ok());
-        assert!(judge("fuzz", report(), true).is_err_and(|message| message.contains("no nightly")));
+        assert!(judge(report(), false).failures.is_empty());
+        assert_eq!(judge(report(), true).failures.len(), 1);
         let missing = Report { unavailable: vec!["f2fs: no module".into()], ..Report::default() };
-        assert!(judge("test", missing, true).is_ok());
+        assert!(judge(missing, true).failures.is_empty());
     }
 }

@@ -34,7 +34,7 @@ pub(crate) fn run(context: &Context) -> Result<Report, String> {
     }
     let each = per_operation(OPERATIONS, totals);
     let line = format!(
-        "instructions: {each:.1} per null operation (at most {INSTRUCTIONS_MAX}), callgrind, n = 1 each"
+        "{each:.1} instructions per null operation (at most {INSTRUCTIONS_MAX}), callgrind, n = 1 each"
     );
     if each < INSTRUCTIONS_MIN {
         return Err(format!("{line}: the operations were not run"));

@@ -49,7 +49,7 @@ pub(crate) fn run(_: &Context) -> Result<Report, String> {
     }
     if can_install() {
         let packages: Vec<&str> = lacking.iter().map(|tool| tool.package).collect();
-        install(&packages)?;
+        install(&packages);
         lacking = missing();
     }
     let not_run =
@@ -77,24 +77,30 @@ fn can_install() -> bool {
 }
 
 /// Installs the packages: all at once, or each alone where some of them are not to be had here.
-fn install(packages: &[&str]) -> Result<(), String> {
-    process::run(apt_get().arg("update"))?;
+///
+/// What goes wrong is printed and no more: the report tells which tools are missing afterwards.
+fn install(packages: &[&str]) {
+    let tried =
+        |command: &mut Command| process::run(command).map_err(|message| println!("{message}")).is_ok();
+    tried(apt_get().arg("update"));
     let words = ["install", "--yes", "--no-install-recommends"];
-    if process::run(apt_get().args(words).args(packages)).is_ok() {
-        return Ok(());
-    }
-    for package in packages {
-        if let Err(message) = process::run(apt_get().args(words).arg(package)) {
-            println!("{message}");
+    if !tried(apt_get().args(words).args(packages)) {
+        for package in packages {
+            tried(apt_get().args(words).arg(package));
         }
     }
-    Ok(())
 }
 
 /// Returns apt-get, asking nothing and waiting for another one that runs.
 fn apt_get() -> Command {
     let mut command = Command::new("apt-get");
-    command.env("DEBIAN_FRONTEND", "noninteractive").args(["-q", "-o", "DPkg::Lock::Timeout=300"]);
+    command.env("DEBIAN_FRONTEND", "noninteractive").args([
+        "-qq",
+        "-o",
+        "DPkg::Lock::Timeout=300",
+        "-o",
+        "Dpkg::Use-Pty=0",
+    ]);
     command
 }
 

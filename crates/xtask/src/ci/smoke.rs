@@ -25,7 +25,7 @@ pub(crate) fn run(context: &Context) -> Result<Report, String> {
     if !knows(&binary, &["bench", "run", "--help"]) {
         return pending("smoke", "megadir has no `bench run`");
     }
-    let (mut report, mut failures) = (Report::default(), Vec::new());
+    let mut report = Report::default();
     for study in &studies {
         let started = Instant::now();
         match try_study(&binary, study, context) {
@@ -34,10 +34,10 @@ pub(crate) fn run(context: &Context) -> Result<Report, String> {
                 report.lines.push(format!("smoke: {study} ok, {elapsed_s:.1} s"));
             }
             Ok(Some(why)) => report.not_run.push(format!("study {study}: {why}")),
-            Err(message) => failures.push(format!("study {study}: {message}")),
+            Err(message) => report.failures.push(format!("study {study}: {message}")),
         }
     }
-    if failures.is_empty() { Ok(report) } else { Err(failures.join("\n")) }
+    Ok(report)
 }
 
 /// Returns the names of the studies, sorted.

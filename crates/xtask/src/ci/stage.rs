@@ -10,7 +10,7 @@ pub(crate) struct Stage {
     pub(crate) name: &'static str,
     /// One line for `--list`.
     pub(crate) about: &'static str,
-    /// Does it; an error is a failure of the stage.
+    /// Does it; an error is a failure that leaves nothing to report.
     pub(crate) run: fn(&Context) -> Result<Report, String>,
 }
 
@@ -29,6 +29,8 @@ pub(crate) struct Context {
 pub(crate) struct Report {
     /// Lines to print as they are: results, figures.
     pub(crate) lines: Vec<String>,
+    /// What failed; any is a failure of the stage, whose other lines are still shown.
+    pub(crate) failures: Vec<String>,
     /// `NAME: why`, for what could not run here but is to be had.
     pub(crate) not_run: Vec<String>,
     /// `NAME: why`, for what could not run and may be missing anywhere.
