@@ -1,0 +1,77 @@
+//! The rule about two programs: of the difference between them, how much each factor makes.
+//!
+//! A claim that one factor is the cause stands if the interval of its share lies above one half, falls if it lies
+//! below, and cannot be told otherwise.
+
+use super::source::claims;
+use super::{Finding, FindingKind};
+use crate::summary::{
+    Claim, Decomposition, Factor, Figure, GroupReading, ReadingFactor, Summary, rounds_for_interval,
+};
+use crate::text;
+
+/// Tells of every decomposition.
+pub(super) fn find(summary: &Summary) -> Vec<Finding> {
+    let told = summary.groups.iter().filter_map(|group| match &group.reading {
+        GroupReading::Decompose(decomposition) => {
+            let text = tell(summary, decomposition);
+            Some(Finding::of_group(FindingKind::Decomposition, &group.name, text))
+        }
+        GroupReading::Compare(_) | GroupReading::Grow(_) | GroupReading::Unreadable { .. } => None,
+    });
+    told.collect()
+}
+
+fn tell(summary: &Summary, decomposition: &Decomposition) -> String {
+    let Decomposition { slow_name, fast_name, difference_ns, .. } = decomposition;
+    let file_system = &summary.machine.file_system.kind;
+    let figures = text::time_with_interval(difference_ns);
+    match difference_ns.interval {
+        Some(interval) if interval.contains(0.0) => format!(
+            "On {file_system}, {slow_name} and {fast_name} cannot be told apart: {figures} an entry between them, so there is nothing to take apart."
+        ),
+        Some(interval) if interval.high < 0.0 => {
+            let whole = Figure { value: -difference_ns.value, interval: None };
+            format!(
+                "On {file_system}, {slow_name} is the faster of the two: {fast_name} takes {} an entry more (difference {figures}). The difference that was to be explained is not there.",
+                text::time(whole.value)
+            )
+        }
+        Some(_) => format!(
+            "On {file_system}, of the {figures} an entry between {slow_name} and {fast_name}, {}.{}",
+            shares(&decomposition.factors),
+            decomposition.reading.as_ref().map(|reading| judge_claim(summary, reading)).unwrap_or_default()
+        ),
+        None => format!(
+            "On {file_system}, of about {figures} an entry between {slow_name} and {fast_name}, {}; with {} (no interval under {} rounds) nothing can be said for sure.",
+            shares(&decomposition.factors),
+            text::counted(decomposition.rounds as u64, "round"),
+            rounds_for_interval(summary.rules.confidence)
+        ),
+    }
+}
+
+/// Lists the factors that are not common to both programs, the largest share first.
+fn shares(factors: &[Factor]) -> String {
+    let known = |factor: &Factor| factor.share.filter(|_| !factor.common);
+    let mut shares: Vec<(&str, Figure)> =
+        factors.iter().filter_map(|factor| Some((factor.name.as_str(), known(factor)?))).collect();
+    shares.sort_by(|a, b| b.1.value.total_cmp(&a.1.value));
+    let verb = |place: usize| if place == 0 { " makes" } else { "" };
+    let part = |(place, (name, share)): (usize, &(&str, Figure))| {
+        format!("{name}{} {}", verb(place), text::share(share))
+    };
+    text::list(&shares.iter().enumerate().map(part).collect::<Vec<_>>())
+}
+
+fn judge_claim(summary: &Summary, reading: &ReadingFactor) -> String {
+    let Some(share) = &reading.share else { return String::new() };
+    let source = claims(&summary.study).filter(|claims| claims.buffer_is_the_cause);
+    let says = |word: &str| source.map(|source| format!(", {word} {}", source.who)).unwrap_or_default();
+    let judged = match reading.claim {
+        Claim::Falls => format!("the buffer is not the cause{}", says("contrary to")),
+        Claim::Stands => format!("the buffer or its call is the cause{}", says("as claimed by")),
+        Claim::CannotBeTold => "whether the buffer is the cause cannot be told from this run".into(),
+    };
+    format!(" Reading alone ({}) makes {}: {judged}.", text::list(&reading.factors), text::share(share))
+}

@@ -1,0 +1,51 @@
+//! A finding, and the rules in the order in which their findings are told.
+
+use serde::{Deserialize, Serialize};
+
+use super::{calls, compare, decompose, growth, work};
+use crate::summary::Summary;
+
+/// One sentence or two that follow from the numbers by a rule.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Finding {
+    /// The rule.
+    pub kind: FindingKind,
+    /// The group that it reads, if it is about one.
+    pub group: Option<String>,
+    /// Whether it says that numbers must not be used.
+    pub loud: bool,
+    /// The sentences.
+    pub text: String,
+}
+
+/// The rules that make findings.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum FindingKind {
+    /// Arms that did not do the same work, and groups that cannot be read because of them.
+    Work,
+    /// What makes the difference between two programs.
+    Decomposition,
+    /// The fastest and the slowest arm of a group.
+    Comparison,
+    /// What the number of calls does to the time.
+    Calls,
+    /// How time grows with entries.
+    Growth,
+}
+
+/// The rules, the most important first.
+const RULES: &[fn(&Summary) -> Vec<Finding>] =
+    &[work::find, decompose::find, compare::find, calls::find, growth::find];
+
+/// Applies every rule.
+pub(crate) fn derive(summary: &Summary) -> Vec<Finding> {
+    RULES.iter().flat_map(|rule| rule(summary)).collect()
+}
+
+impl Finding {
+    /// Returns a finding about a group.
+    pub(super) fn of_group(kind: FindingKind, group: &str, text: String) -> Self {
+        Self { kind, group: Some(group.into()), loud: false, text }
+    }
+}

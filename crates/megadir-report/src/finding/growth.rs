@@ -1,0 +1,69 @@
+//! The rule about growth: the exponent of time against entries, and whether it is that of a line.
+
+use super::source::claims;
+use super::{Finding, FindingKind};
+use crate::summary::{Figure, GroupReading, Series, Shape, Summary, rounds_for_interval};
+use crate::text;
+
+/// Tells of every series of every growth group.
+pub(super) fn find(summary: &Summary) -> Vec<Finding> {
+    let told = summary.groups.iter().flat_map(|group| match &group.reading {
+        GroupReading::Grow(growth) => {
+            let tell_one = |series| {
+                let text = tell(summary, series)?;
+                Some(Finding::of_group(FindingKind::Growth, &group.name, text))
+            };
+            growth.series.iter().filter_map(tell_one).collect()
+        }
+        GroupReading::Compare(_) | GroupReading::Decompose(_) | GroupReading::Unreadable { .. } => Vec::new(),
+    });
+    told.collect()
+}
+
+fn tell(summary: &Summary, series: &Series) -> Option<String> {
+    let exponent = series.exponent.as_ref()?;
+    let (first, last) = (series.points.first()?.entries, series.points.last()?.entries);
+    Some(format!(
+        "On {}, from {} to {}, the time of {} grows with entries to the power {}: {}{}.",
+        summary.machine.file_system.kind,
+        text::count(first),
+        text::entries(last),
+        series.name,
+        text::exponent(exponent),
+        words(summary, series.shape),
+        last_step(series, exponent)
+    ))
+}
+
+fn words(summary: &Summary, shape: Shape) -> String {
+    let source = claims(&summary.study).filter(|claims| claims.growth_is_linear).map(|claims| claims.who);
+    let agrees = source.map(|who| format!(", as {who} says")).unwrap_or_default();
+    let differs = source.map(|who| format!(", which {who} calls linear")).unwrap_or_default();
+    match shape {
+        Shape::Linear => format!("linear{agrees}"),
+        Shape::PerhapsLinear => "linear within what this run can show, for the interval includes 1".into(),
+        Shape::LessThanLinear => format!("less than linear{differs}"),
+        Shape::MoreThanLinear => format!("more than linear{differs}"),
+        Shape::CannotBeTold => format!(
+            "with no interval under {} rounds, its shape cannot be told",
+            rounds_for_interval(summary.rules.confidence)
+        ),
+    }
+}
+
+/// Tells of the largest sizes by themselves where the curve bends between several.
+fn last_step(series: &Series, whole: &Figure) -> String {
+    let bends = |step: &Figure| match (step.interval, whole.interval) {
+        (Some(step), Some(whole)) => step.low > whole.high || step.high < whole.low,
+        _ => false,
+    };
+    match &series.steps[..] {
+        [_, .., last] if bends(&last.exponent) => format!(
+            "; from {} to {} alone, {}",
+            text::count(last.from_entries),
+            text::count(last.to_entries),
+            text::exponent(&last.exponent)
+        ),
+        _ => String::new(),
+    }
+}

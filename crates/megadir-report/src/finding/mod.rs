@@ -1,0 +1,16 @@
+//! From numbers to sentences, by rules: what a run found, whatever it turns out to be.
+//!
+//! One file a rule. A sentence is made of figures, intervals and verdicts only; each rule has words for "cannot be
+//! told" too. Nothing here knows a format or recomputes a number.
+
+mod calls;
+mod compare;
+mod decompose;
+mod derive;
+mod growth;
+mod source;
+mod work;
+
+pub use derive::{Finding, FindingKind};
+
+pub(crate) use derive::derive;

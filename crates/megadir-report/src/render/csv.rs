@@ -1,0 +1,110 @@
+//! Every sample of the record as a row of CSV (RFC 4180, lines end with LF), warm-up and voided ones included.
+
+use std::fmt::Write as _;
+
+use megadir_record::{Cell, Record, Sample, Work};
+use serde::Serialize;
+
+use super::Format;
+
+/// The format.
+pub(super) const FORMAT: Format = Format {
+    name: "csv",
+    what: "every sample, one row each, for other programs",
+    render: |report, _| csv(report.record),
+};
+
+/// The columns: name and what they hold.
+pub const COLUMNS: &[(&str, &str)] = &[
+    ("epoch", "the epoch, from 0"),
+    ("round", "the round, from 0; warm-up rounds count on their own"),
+    ("attempt", "how often the round had been voided before"),
+    ("place", "the block's place in its round, from 0"),
+    ("phase", "warm-up or measure"),
+    ("voided", "why the round was voided; empty if it counts"),
+    ("cell", "the arm's index"),
+    ("arm", "the arm's name"),
+    ("role", "baseline, against-itself or arm"),
+    ("groups", "the arm's groups, separated by spaces"),
+    ("data", "the data set's index"),
+    ("cache", "the cache's state before the block"),
+    ("backend", "the backend"),
+    ("buffer_bytes", "the buffer of one call, bytes"),
+    ("threads", "threads that read"),
+    ("shares", "shares of the directory"),
+    ("stages", "what was done with the entries, separated by spaces"),
+    ("start_ns", "the block's start after the run's, nanoseconds"),
+    ("operations", "operations in the block"),
+    ("elapsed_ns", "wall time of the block, nanoseconds"),
+    ("user_ns", "user processor time of the block, nanoseconds"),
+    ("system_ns", "system processor time of the block, nanoseconds"),
+    ("entries", "entries seen"),
+    ("hash", "order-independent hash of the entries, 16 hexadecimal digits after 0x"),
+    ("calls", "system calls of the measured kind; empty where the arm cannot see them"),
+    ("written_bytes", "bytes of text written"),
+];
+
+/// Returns every sample as CSV, with a heading.
+#[must_use]
+pub fn csv(record: &Record) -> String {
+    let headings: Vec<&str> = COLUMNS.iter().map(|(name, _)| *name).collect();
+    let mut text = headings.join(",") + "\n";
+    let constant: Vec<String> = record.header.plan.cells.iter().map(of_cell).collect();
+    for sample in &record.samples {
+        let of_cell = constant.get(sample.cell.0 as usize).map_or("", String::as_str);
+        row(&mut text, sample, of_cell);
+    }
+    text
+}
+
+/// Adds a row; the columns of the arm are given, since they are the same in all its rows.
+fn row(text: &mut String, sample: &Sample, of_cell: &str) {
+    let Sample { epoch, round, attempt, place, start_ns, operations, elapsed_ns, user_ns, system_ns, .. } =
+        sample;
+    let phase = word(&sample.phase);
+    let voided = sample.voided.as_ref().map(word).unwrap_or_default();
+    let cell = sample.cell.0;
+    let counted = &sample.counted;
+    let calls = counted.calls.map(|calls| calls.to_string()).unwrap_or_default();
+    let (entries, hash, written_bytes) = (counted.entries, counted.hash, counted.written_bytes);
+    let before = format!("{epoch},{round},{attempt},{place},{phase},{voided},{cell},{of_cell}");
+    let after = format!("{start_ns},{operations},{elapsed_ns},{user_ns},{system_ns}");
+    // Writing to a string cannot fail.
+    let _ = writeln!(text, "{before},{after},{entries},{hash:#018x},{calls},{written_bytes}");
+}
+
+/// Returns the columns from the arm's name to its stages.
+fn of_cell(cell: &Cell) -> String {
+    let Work::List { backend, buffer_bytes, threads, shares, stages } = &cell.work;
+    let stages: Vec<String> = stages.iter().map(word).collect();
+    [
+        quoted(&cell.name),
+        word(&cell.role),
+        quoted(&cell.groups.join(" ")),
+        cell.data.0.to_string(),
+        word(&cell.cache),
+        quoted(backend),
+        buffer_bytes.to_string(),
+        threads.to_string(),
+        shares.to_string(),
+        stages.join(" "),
+    ]
+    .join(",")
+}
+
+/// Returns the word that a value of a closed set has in records.
+fn word(value: &impl Serialize) -> String {
+    match serde_json::to_value(value) {
+        Ok(serde_json::Value::String(word)) => word,
+        Ok(_) | Err(_) => String::new(),
+    }
+}
+
+/// Returns a field in quotes where it needs them.
+fn quoted(field: &str) -> String {
+    if field.contains(['"', ',', '\n', '\r']) {
+        format!("\"{}\"", field.replace('"', "\"\""))
+    } else {
+        field.into()
+    }
+}

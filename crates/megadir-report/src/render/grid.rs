@@ -1,0 +1,155 @@
+//! Rows and columns, and how they are laid out on a terminal.
+//!
+//! A grid knows which of its columns can be done without: on a narrow terminal those go first, then the names are
+//! shortened. Nothing here knows what the columns mean.
+
+use super::Style;
+use super::paint::{Tone, clean, length, paint, shorten};
+
+/// The space between columns.
+const GAP: usize = 2;
+/// The first column is never made narrower than this.
+const FIRST_MIN: usize = 8;
+
+/// Rows and columns with the lines that explain them.
+pub(super) struct Grid {
+    pub(super) columns: Vec<Column>,
+    pub(super) rows: Vec<Vec<Text>>,
+    /// What the columns mean, below the rows.
+    pub(super) legend: Vec<String>,
+}
+
+/// A column.
+#[derive(Clone, Copy)]
+pub(super) struct Column {
+    pub(super) heading: &'static str,
+    pub(super) align: Align,
+    /// Columns of the highest rank are left out first; those of rank 0 never.
+    pub(super) rank: u8,
+}
+
+/// To which side a column leans.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Align {
+    Left,
+    Right,
+}
+
+/// The text of one field.
+pub(super) struct Text {
+    pub(super) text: String,
+    pub(super) tone: Tone,
+}
+
+impl Column {
+    /// Returns a column that leans to the left.
+    pub(super) const fn left(heading: &'static str, rank: u8) -> Self {
+        Self { heading, align: Align::Left, rank }
+    }
+
+    /// Returns a column that leans to the right.
+    pub(super) const fn right(heading: &'static str, rank: u8) -> Self {
+        Self { heading, align: Align::Right, rank }
+    }
+}
+
+impl Text {
+    /// Returns a field without colour.
+    pub(super) fn plain(text: impl Into<String>) -> Self {
+        Self { text: text.into(), tone: Tone::Plain }
+    }
+}
+
+/// Lays a grid out as lines of at most `width` characters: headings, then rows, each indented by two.
+pub(super) fn lay_out(grid: &Grid, width: usize, style: Style) -> Vec<String> {
+    let texts: Vec<Vec<String>> =
+        grid.rows.iter().map(|row| row.iter().map(|field| clean(&field.text, style)).collect()).collect();
+    let mut widths = natural_widths(grid, &texts);
+    let kept = fit(grid, &mut widths, width);
+    let line = |fields: Vec<(&str, Tone)>| {
+        let mut line = String::new();
+        for &column in &kept {
+            let (text, tone) = fields.get(column).copied().unwrap_or(("", Tone::Plain));
+            line.push_str(&" ".repeat(GAP));
+            line.push_str(&field(text, tone, widths[column], grid.columns[column].align, style));
+        }
+        line.trim_end().to_owned()
+    };
+    let headings = grid.columns.iter().map(|column| (column.heading, Tone::Faint)).collect();
+    let rows = grid.rows.iter().zip(&texts).map(|(row, texts)| {
+        line(texts.iter().map(String::as_str).zip(row.iter().map(|field| field.tone)).collect())
+    });
+    std::iter::once(line(headings)).chain(rows).collect()
+}
+
+fn natural_widths(grid: &Grid, texts: &[Vec<String>]) -> Vec<usize> {
+    let of_column = |(place, column): (usize, &Column)| {
+        let fields = texts.iter().filter_map(|row| row.get(place)).map(|text| length(text));
+        fields.max().unwrap_or(0).max(length(column.heading))
+    };
+    grid.columns.iter().enumerate().map(of_column).collect()
+}
+
+/// Returns the columns that fit, and narrows the first if those of rank 0 alone do not.
+fn fit(grid: &Grid, widths: &mut [usize], width: usize) -> Vec<usize> {
+    let total =
+        |kept: &[usize], widths: &[usize]| kept.iter().map(|&place| GAP + widths[place]).sum::<usize>();
+    let has_text = |place: &usize| {
+        let mut fields = grid.rows.iter().filter_map(|row| row.get(*place));
+        *place == 0 || fields.any(|field| !field.text.is_empty())
+    };
+    let mut kept: Vec<usize> = (0..grid.columns.len()).filter(has_text).collect();
+    while total(&kept, widths) > width {
+        let rank = |&place: &usize| grid.columns[place].rank;
+        match kept.iter().copied().max_by_key(rank).filter(|place| rank(place) > 0) {
+            Some(dropped) => kept.retain(|&place| place != dropped),
+            None => break,
+        }
+    }
+    let excess = total(&kept, widths).saturating_sub(width);
+    if let Some(first) = widths.first_mut() {
+        *first = first.saturating_sub(excess).max(FIRST_MIN.min(*first));
+    }
+    kept
+}
+
+fn field(text: &str, tone: Tone, width: usize, align: Align, style: Style) -> String {
+    let text = shorten(text, width, style);
+    let space = " ".repeat(width - length(&text));
+    let text = paint(&text, tone, style);
+    match align {
+        Align::Left => text + &space,
+        Align::Right => space + &text,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PLAIN: Style = Style { color: false, unicode: false };
+
+    fn grid() -> Grid {
+        Grid {
+            columns: vec![Column::left("arm", 0), Column::right("calls", 1), Column::left("ratio", 0)],
+            rows: vec![
+                vec![Text::plain("getdents of 128 KiB"), Text::plain("31"), Text::plain("0.54x")],
+                vec![Text::plain("std"), Text::plain("1000")],
+            ],
+            legend: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn columns_are_aligned_and_dropped_by_rank() {
+        let wide = [
+            "  arm                  calls  ratio",
+            "  getdents of 128 KiB     31  0.54x",
+            "  std                   1000",
+        ];
+        assert_eq!(lay_out(&grid(), 80, PLAIN), wide);
+        let narrow = ["  arm                  ratio", "  getdents of 128 KiB  0.54x", "  std"];
+        assert_eq!(lay_out(&grid(), 30, PLAIN), narrow);
+        assert_eq!(lay_out(&grid(), 20, PLAIN)[1], "  getdents ~  0.54x");
+    }
+}

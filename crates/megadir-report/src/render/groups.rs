@@ -1,0 +1,254 @@
+//! The groups of a summary as grids, shared by the terminal table and Markdown.
+
+use super::grid::{Column, Grid, Text};
+use super::paint::Tone;
+use crate::summary::{
+    Arm, Comparison, Contrast, Decomposition, Factor, Figure, GroupReading, GroupSummary, Growth, Outcome,
+    Series, Shape, Summary, Verdict, rounds_for_interval,
+};
+use crate::text;
+
+/// Returns the grid of a group; `None` for one that cannot be read, which a finding tells.
+pub(super) fn grid(summary: &Summary, group: &GroupSummary) -> Option<Grid> {
+    match &group.reading {
+        GroupReading::Compare(comparison) => Some(compare(summary, comparison)),
+        GroupReading::Decompose(decomposition) => Some(decompose(summary, decomposition)),
+        GroupReading::Grow(growth) => Some(grow(growth)),
+        GroupReading::Unreadable { .. } => None,
+    }
+}
+
+/// Returns the published figures that belong to a group, or to none, as a sentence.
+pub(super) fn published(summary: &Summary, group: Option<&str>) -> Option<String> {
+    let belongs = summary.published.iter().filter(|published| published.group.as_deref() == group);
+    let figures: Vec<String> = belongs
+        .map(|published| format!("{}: {} {}", published.what, published.value, published.unit))
+        .collect();
+    (!figures.is_empty()).then(|| format!("Published, another machine: {}.", figures.join("; ")))
+}
+
+/// Returns the grid of every arm by itself, with all that is known of it.
+pub(super) fn arms(summary: &Summary) -> Grid {
+    const HEADINGS: [&str; 15] = [
+        "rounds", "median", "interval", "an entry", "mean", "Error", "StdDev", "p90", "p99", "max", "user",
+        "system", "calls", "entries", "text",
+    ];
+    let columns = std::iter::once(Column::left("arm", 0));
+    let confidence = text::percent(100.0 * summary.rules.confidence);
+    Grid {
+        columns: columns.chain(HEADINGS.map(|heading| Column::right(heading, 1))).collect(),
+        rows: summary.arms.iter().map(arm_row).collect(),
+        legend: vec![format!(
+            "Times of one listing; interval: of the median, {confidence}, by order statistics; Error: half of the mean's 99.9 % interval; text: bytes written."
+        )],
+    }
+}
+
+fn arm_row(arm: &Arm) -> Vec<Text> {
+    let mut row = vec![arm.cell.name.clone(), arm.rounds.to_string()];
+    if let Some(timing) = &arm.timing {
+        let quantile = |ns: Option<f64>| ns.map_or_else(|| "refused".into(), text::time);
+        let spread = |ns: Option<f64>| ns.map(text::time).unwrap_or_default();
+        let quantiles = timing.quantiles.as_ref();
+        row.extend([
+            text::time(timing.time_ns.value),
+            bounds(&timing.time_ns),
+            timing.entry_ns.map(|figure| text::time(figure.value)).unwrap_or_default(),
+            text::time(timing.mean_ns),
+            spread(timing.error_ns),
+            spread(timing.deviation_ns),
+            quantile(quantiles.map(|q| q.p90_ns)),
+            quantile(quantiles.map(|q| q.p99_ns)),
+            quantile(quantiles.map(|q| q.max_ns)),
+            text::time(timing.user_ns),
+            text::time(timing.system_ns),
+            timing.calls.map(text::count).unwrap_or_default(),
+            text::count(timing.entries),
+            text::bytes(timing.written_bytes),
+        ]);
+    }
+    row.into_iter().map(Text::plain).collect()
+}
+
+fn compare(summary: &Summary, comparison: &Comparison) -> Grid {
+    let columns = vec![
+        Column::left("arm", 0),
+        Column::right("time", 1),
+        Column::left("interval", 5),
+        Column::right("an entry", 3),
+        Column::right("processor", 4),
+        Column::right("calls", 2),
+        Column::left("ratio", 0),
+        Column::left("verdict", 0),
+    ];
+    let rows = comparison.rows.iter().map(|row| compare_row(summary, row)).collect();
+    Grid { columns, rows, legend: vec![compare_legend(summary, comparison)] }
+}
+
+fn compare_legend(summary: &Summary, comparison: &Comparison) -> String {
+    let few = comparison.rows.iter().any(|row| matches!(row.outcome, Outcome::TooFewRounds { .. }));
+    let needed = rounds_for_interval(summary.rules.confidence);
+    let interval = if few {
+        format!("no interval under {needed} rounds")
+    } else {
+        "its 95 % interval adjusted for all arms of the group (Holm)".into()
+    };
+    format!(
+        "Ratio: time / time of {}, below 1 is faster, with {interval}; 2.00x faster: half the time. Times are medians; negligible: within {}; (~n): rounds that would probably decide.",
+        summary.arm_name(comparison.baseline),
+        text::percent(100.0 * summary.rules.equivalence_band),
+    )
+}
+
+fn compare_row(summary: &Summary, contrast: &Contrast) -> Vec<Text> {
+    let timing = summary.arm(contrast.arm).and_then(|arm| arm.timing.as_ref());
+    let of_timing = |part: fn(&crate::summary::Timing) -> Option<String>| {
+        Text::plain(timing.and_then(part).unwrap_or_default())
+    };
+    let (ratio, verdict, tone) = outcome(&contrast.outcome);
+    vec![
+        Text::plain(summary.arm_name(contrast.arm)),
+        of_timing(|timing| Some(text::time(timing.time_ns.value))),
+        of_timing(|timing| Some(bounds(&timing.time_ns))),
+        of_timing(|timing| timing.entry_ns.map(|figure| text::time(figure.value))),
+        of_timing(|timing| Some(text::time(timing.user_ns + timing.system_ns))),
+        of_timing(|timing| timing.calls.map(text::count)),
+        Text::plain(ratio),
+        Text { text: verdict, tone },
+    ]
+}
+
+/// Returns ratio, verdict and its tone.
+fn outcome(outcome: &Outcome) -> (String, String, Tone) {
+    match outcome {
+        Outcome::Baseline => (String::new(), "baseline".into(), Tone::Faint),
+        Outcome::Judged { ratio, adjusted, verdict } => {
+            let (words, tone) = verdict_words(*verdict, ratio.value);
+            (text::ratio(ratio.value, *adjusted), words, tone)
+        }
+        Outcome::TooFewRounds { ratio } => (text::ratio(*ratio, None), "not judged".into(), Tone::Faint),
+        Outcome::Unequal => (String::new(), "UNEQUAL WORK".into(), Tone::Alarm),
+        Outcome::NotMeasured => (String::new(), "not measured".into(), Tone::Faint),
+    }
+}
+
+fn verdict_words(verdict: Verdict, ratio: f64) -> (String, Tone) {
+    match verdict {
+        Verdict::Faster { negligible: false } => (text::speed(ratio), Tone::Good),
+        Verdict::Slower { negligible: false } => (text::speed(ratio), Tone::Bad),
+        Verdict::Faster { negligible: true } => ("faster, negligible".into(), Tone::Plain),
+        Verdict::Slower { negligible: true } => ("slower, negligible".into(), Tone::Plain),
+        Verdict::Equivalent => ("equivalent".into(), Tone::Plain),
+        Verdict::Inconclusive { rounds_to_decide: Some(rounds) } => {
+            (format!("inconclusive (~{})", text::count(rounds)), Tone::Faint)
+        }
+        Verdict::Inconclusive { rounds_to_decide: None } => ("inconclusive".into(), Tone::Faint),
+    }
+}
+
+fn decompose(summary: &Summary, decomposition: &Decomposition) -> Grid {
+    let columns = vec![
+        Column::left("factor", 0),
+        Column::right("slow", 1),
+        Column::right("fast", 1),
+        Column::left("difference an entry", 0),
+        Column::left("share", 0),
+    ];
+    let Decomposition { slow_name, fast_name, ratio, .. } = decomposition;
+    let mut rows: Vec<Vec<Text>> = decomposition.factors.iter().map(factor_row).collect();
+    let whole = [
+        "the whole".into(),
+        text::time(decomposition.slow_ns.value),
+        text::time(decomposition.fast_ns.value),
+        text::time_with_interval(&decomposition.difference_ns),
+        "100 %".into(),
+    ];
+    rows.push(whole.map(|text| Text { text, tone: Tone::Heading }).into());
+    let needed = rounds_for_interval(summary.rules.confidence);
+    let few = if decomposition.rounds < needed {
+        format!(" No interval under {needed} rounds.")
+    } else {
+        String::new()
+    };
+    let legend = format!(
+        "Slow: {slow_name}; fast: {fast_name}; slow / fast {}. Times an entry of {}, medians of {}; shares add up to 100 % within each round, their medians only nearly.{few}",
+        text::ratio(ratio.value, ratio.interval),
+        text::count(decomposition.entries),
+        text::counted(decomposition.rounds as u64, "round"),
+    );
+    Grid { columns, rows, legend: vec![legend] }
+}
+
+fn factor_row(factor: &Factor) -> Vec<Text> {
+    let step = |figure: &Option<Figure>| figure.map_or_else(|| "-".into(), |figure| text::time(figure.value));
+    let share = factor.share.map_or_else(|| "-".into(), |share| text::share(&share));
+    let (cost, share) = if factor.common {
+        ("same in both".into(), "0 %".into())
+    } else {
+        (text::time_with_interval(&factor.cost_ns), share)
+    };
+    [factor.name.clone(), step(&factor.slow_ns), step(&factor.fast_ns), cost, share].map(Text::plain).into()
+}
+
+fn grow(growth: &Growth) -> Grid {
+    let columns = vec![
+        Column::left("series", 0),
+        Column::right("entries", 0),
+        Column::right("time", 1),
+        Column::left("interval", 3),
+        Column::right("an entry", 2),
+        Column::left("exponent", 0),
+        Column::left("says", 0),
+    ];
+    let rows = growth.series.iter().flat_map(series_rows).collect();
+    let legend = "Exponent: the time grows with entries to this power, from the row above and over all sizes; 1 is linear.";
+    Grid { columns, rows, legend: vec![legend.into()] }
+}
+
+fn series_rows(series: &Series) -> Vec<Vec<Text>> {
+    let point = |point: &crate::summary::Point| {
+        let step = series.steps.iter().find(|step| step.to_entries == point.entries);
+        let exponent = step.map(|step| text::exponent(&step.exponent)).unwrap_or_default();
+        let fields = [
+            series.name.clone(),
+            text::count(point.entries),
+            text::time(point.time_ns.value),
+            bounds(&point.time_ns),
+            text::time(point.entry_ns.value),
+            exponent,
+            String::new(),
+        ];
+        fields.map(Text::plain).into()
+    };
+    let mut rows: Vec<Vec<Text>> = series.points.iter().map(point).collect();
+    if let Some(exponent) = &series.exponent {
+        let nothing = String::new;
+        let fields = [
+            series.name.clone(),
+            "all".into(),
+            nothing(),
+            nothing(),
+            nothing(),
+            text::exponent(exponent),
+            shape(series.shape).into(),
+        ];
+        rows.push(fields.map(|text| Text { text, tone: Tone::Heading }).into());
+    }
+    rows
+}
+
+fn shape(shape: Shape) -> &'static str {
+    match shape {
+        Shape::Linear => "linear",
+        Shape::PerhapsLinear => "perhaps linear",
+        Shape::LessThanLinear => "less than linear",
+        Shape::MoreThanLinear => "more than linear",
+        Shape::CannotBeTold => "cannot be told",
+    }
+}
+
+/// Returns the interval of a time alone, in the unit of its figure; nothing without one.
+fn bounds(figure: &Figure) -> String {
+    let text = text::time_with_interval(figure);
+    text.find('[').map(|place| text[place..].to_owned()).unwrap_or_default()
+}

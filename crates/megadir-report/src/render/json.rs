@@ -1,0 +1,73 @@
+//! The summary as JSON, for other programs; its `version` says which form it has.
+//!
+//! Numbers are written with nine significant digits: more than any measurement has, and few enough that the last
+//! bits of logarithms, in which machines differ, do not show.
+
+use std::io::{self, Write};
+
+use serde::Serialize;
+use serde_json::ser::{Formatter, PrettyFormatter, Serializer};
+
+use super::Format;
+use crate::summary::Summary;
+
+/// The format.
+pub(super) const FORMAT: Format =
+    Format { name: "json", what: "the summary as data, versioned", render: |report, _| json(report.summary) };
+
+/// Returns the summary as indented JSON, ending with a newline.
+#[must_use]
+pub fn json(summary: &Summary) -> String {
+    let mut bytes = Vec::new();
+    let mut serializer = Serializer::with_formatter(&mut bytes, Rounded(PrettyFormatter::new()));
+    let written = summary.serialize(&mut serializer);
+    debug_assert!(written.is_ok(), "a summary has string keys only and memory cannot refuse a write");
+    bytes.push(b'\n');
+    String::from_utf8(bytes).unwrap_or_default()
+}
+
+/// The pretty formatter with rounded numbers.
+struct Rounded(PrettyFormatter<'static>);
+
+impl Formatter for Rounded {
+    fn write_f64<W: ?Sized + Write>(&mut self, writer: &mut W, value: f64) -> io::Result<()> {
+        let rounded: f64 = format!("{value:.8e}").parse().unwrap_or(value);
+        self.0.write_f64(writer, rounded)
+    }
+
+    fn begin_array<W: ?Sized + Write>(&mut self, writer: &mut W) -> io::Result<()> {
+        self.0.begin_array(writer)
+    }
+
+    fn end_array<W: ?Sized + Write>(&mut self, writer: &mut W) -> io::Result<()> {
+        self.0.end_array(writer)
+    }
+
+    fn begin_array_value<W: ?Sized + Write>(&mut self, writer: &mut W, first: bool) -> io::Result<()> {
+        self.0.begin_array_value(writer, first)
+    }
+
+    fn end_array_value<W: ?Sized + Write>(&mut self, writer: &mut W) -> io::Result<()> {
+        self.0.end_array_value(writer)
+    }
+
+    fn begin_object<W: ?Sized + Write>(&mut self, writer: &mut W) -> io::Result<()> {
+        self.0.begin_object(writer)
+    }
+
+    fn end_object<W: ?Sized + Write>(&mut self, writer: &mut W) -> io::Result<()> {
+        self.0.end_object(writer)
+    }
+
+    fn begin_object_key<W: ?Sized + Write>(&mut self, writer: &mut W, first: bool) -> io::Result<()> {
+        self.0.begin_object_key(writer, first)
+    }
+
+    fn begin_object_value<W: ?Sized + Write>(&mut self, writer: &mut W) -> io::Result<()> {
+        self.0.begin_object_value(writer)
+    }
+
+    fn end_object_value<W: ?Sized + Write>(&mut self, writer: &mut W) -> io::Result<()> {
+        self.0.end_object_value(writer)
+    }
+}

@@ -1,0 +1,101 @@
+//! Where and on what a run took place, in lines that table and Markdown share.
+
+use megadir_record::{CacheState, Data, DataSource, NameScheme, Preset};
+
+use crate::summary::{Ending, Resolution, Summary};
+use crate::text;
+
+/// Returns what was listed, and how far the run got.
+pub(super) fn run_line(summary: &Summary) -> String {
+    let progress = &summary.progress;
+    let rounds = format!(
+        "{} of {}, {} of warm-up, {} voided",
+        progress.rounds_used,
+        text::counted(u64::from(progress.rounds_planned), "round"),
+        progress.rounds_warm_up,
+        progress.rounds_voided
+    );
+    let ending = match progress.ending {
+        Ending::Complete => "",
+        Ending::Early { .. } | Ending::Killed { .. } => " (INCOMPLETE)",
+    };
+    format!(
+        "Study {} ({} size) on {}; {}; {rounds}{ending}; seed {}.",
+        summary.study,
+        preset(summary.preset),
+        text::list(&summary.data.iter().map(|check| data(&check.data)).collect::<Vec<_>>()),
+        caches(summary),
+        summary.seed
+    )
+}
+
+/// Returns the machine in one line.
+pub(super) fn machine_line(summary: &Summary) -> String {
+    let machine = &summary.machine;
+    let file_system = &machine.file_system;
+    let options = file_system.mount_options.as_ref().map(|options| format!(" ({options})"));
+    let parts = [
+        machine.host.clone(),
+        Some(machine.kernel.clone()),
+        machine.processor.clone(),
+        Some(text::counted(u64::from(machine.processors), "processor")),
+        machine.memory_bytes.map(|bytes| format!("{} of memory", text::bytes(bytes))),
+        machine.hypervisor.as_ref().map(|hypervisor| format!("under {hypervisor}")),
+        machine.governor.as_ref().map(|governor| format!("governor {governor}")),
+        Some(format!("{}{}", file_system.kind, options.unwrap_or_default())),
+        Some(format!("megadir {}", machine.version)),
+    ];
+    format!("Machine: {}.", parts.into_iter().flatten().collect::<Vec<_>>().join("; "))
+}
+
+/// Returns what the run can tell apart, in one line.
+pub(super) fn resolution_line(summary: &Summary, resolution: &Resolution) -> String {
+    let name = summary.arm_name(resolution.baseline);
+    let ratio = text::ratio(resolution.ratio.value, resolution.ratio.interval);
+    match resolution.half_width_percent {
+        Some(percent) => format!(
+            "Resolution: {} ({name} against itself, {ratio}): smaller differences cannot be seen.",
+            text::percent(percent)
+        ),
+        None => format!("Resolution: unknown, too few rounds ({name} against itself, {ratio})."),
+    }
+}
+
+fn preset(preset: Preset) -> &'static str {
+    match preset {
+        Preset::Quick => "quick",
+        Preset::Default => "default",
+        Preset::Published => "published",
+    }
+}
+
+fn data(data: &Data) -> String {
+    let entries = text::entries(data.entries);
+    match &data.source {
+        DataSource::Existing { path } => format!("{entries} found in {path}"),
+        DataSource::Made { names, size_bytes } => {
+            let names = match names {
+                NameScheme::Md5 => "md5",
+                NameScheme::Hex => "hex",
+                NameScheme::Sequence => "sequence",
+            };
+            format!("{entries} made ({names} names, {} each)", text::bytes(*size_bytes))
+        }
+    }
+}
+
+/// Names the states of the cache; those of a virtual machine end at the guest.
+fn caches(summary: &Summary) -> String {
+    let guest = if summary.machine.hypervisor.is_some() { "guest-" } else { "" };
+    let mut states: Vec<String> = Vec::new();
+    for arm in &summary.arms {
+        let state = match arm.cell.cache {
+            CacheState::Warm => "warm".into(),
+            CacheState::VfsCold => format!("{guest}vfs-cold"),
+        };
+        if !states.contains(&state) {
+            states.push(state);
+        }
+    }
+    format!("cache {}", text::list(&states))
+}

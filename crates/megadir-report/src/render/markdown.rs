@@ -1,0 +1,125 @@
+//! The full report in Markdown: everything that the table has, every arm, the method and the machine.
+
+use super::grid::{Align, Grid};
+use super::machine::{machine_line, resolution_line, run_line};
+use super::{Format, groups};
+use crate::summary::Summary;
+use crate::text;
+
+/// The format.
+pub(super) const FORMAT: Format = Format {
+    name: "markdown",
+    what: "the full report: findings, all arms, method and machine",
+    render: |report, _| markdown(report.summary),
+};
+
+/// Returns the full report in Markdown, ending with a newline.
+#[must_use]
+pub fn markdown(summary: &Summary) -> String {
+    let mut page = format!("# {}\n\n", clean(&summary.question));
+    findings(&mut page, summary);
+    for group in &summary.groups {
+        page.push_str(&format!("## {}\n\n", clean(&group.title)));
+        match groups::grid(summary, group) {
+            Some(grid) => push_grid(&mut page, &grid),
+            None => page.push_str("This group cannot be read; the findings say why.\n\n"),
+        }
+        let published = groups::published(summary, Some(&group.name));
+        published.iter().for_each(|published| paragraph(&mut page, published));
+    }
+    page.push_str("## Can the run be trusted?\n\n");
+    summary.resolution.iter().for_each(|r| paragraph(&mut page, &resolution_line(summary, r)));
+    warnings(&mut page, summary);
+    page.push_str("## All arms\n\n");
+    push_grid(&mut page, &groups::arms(summary));
+    method(&mut page, summary);
+    page.truncate(page.trim_end().len());
+    page.push('\n');
+    page
+}
+
+fn findings(page: &mut String, summary: &Summary) {
+    for finding in &summary.findings {
+        let text = clean(&finding.text);
+        let text = if finding.loud { format!("**{text}**") } else { text };
+        page.push_str(&format!("* {text}\n"));
+    }
+    page.push('\n');
+    paragraph(page, &run_line(summary));
+}
+
+fn warnings(page: &mut String, summary: &Summary) {
+    if summary.warnings.is_empty() {
+        page.push_str("Nothing speaks against it.\n\n");
+        return;
+    }
+    for advisory in &summary.warnings {
+        let mark = if advisory.loud { "**Warning:** " } else { "" };
+        page.push_str(&format!("* {mark}{} {}\n", clean(&advisory.text), clean(&advisory.advice)));
+    }
+    page.push('\n');
+}
+
+fn method(page: &mut String, summary: &Summary) {
+    page.push_str("## Method\n\n");
+    let lists = [
+        ("Source", vec![summary.source.clone()]),
+        ("Kept", summary.keeps.clone()),
+        ("Mended", summary.mends.clone()),
+    ];
+    for (heading, lines) in lists {
+        lines.iter().for_each(|line| page.push_str(&format!("* {heading}: {}\n", clean(line))));
+    }
+    page.push_str(&format!(
+        "* Rounds: every arm once in each, in random order; ratios and differences are taken within rounds. Equivalence band {}.\n",
+        text::percent(100.0 * summary.rules.equivalence_band)
+    ));
+    if let Some(null_loop_ns) = summary.null_loop_ns {
+        page.push_str(&format!(
+            "* Self-check: the loop with nothing in it takes {} an operation.\n",
+            text::time(null_loop_ns)
+        ));
+    }
+    page.push_str(&format!("* Repeat: `{}`\n\n", clean(&summary.command.join(" ")).replace('`', "'")));
+    let published = groups::published(summary, None);
+    published.iter().for_each(|published| paragraph(page, published));
+    paragraph(page, &machine_line(summary));
+    let mitigations = &summary.machine.mitigations;
+    if !mitigations.is_empty() {
+        paragraph(page, &format!("Mitigations: {}.", mitigations.join("; ")));
+    }
+}
+
+fn paragraph(page: &mut String, text: &str) {
+    page.push_str(&clean(text));
+    page.push_str("\n\n");
+}
+
+/// Adds a grid as a table with all its columns, and its legend.
+fn push_grid(page: &mut String, grid: &Grid) {
+    let mut row = |fields: Vec<String>| page.push_str(&format!("| {} |\n", fields.join(" | ")));
+    row(grid.columns.iter().map(|column| column.heading.into()).collect());
+    let rule = |align: Align| if align == Align::Right { "--:" } else { ":--" };
+    row(grid.columns.iter().map(|column| rule(column.align).into()).collect());
+    for fields in &grid.rows {
+        let mut fields: Vec<String> = fields.iter().map(|field| clean(&field.text)).collect();
+        fields.resize(grid.columns.len(), String::new());
+        row(fields);
+    }
+    page.push('\n');
+    grid.legend.iter().for_each(|legend| paragraph(page, legend));
+}
+
+/// Returns the text with what would end a field, a line or the text itself made harmless.
+fn clean(text: &str) -> String {
+    let mut clean = String::with_capacity(text.len());
+    for character in text.chars() {
+        match character {
+            '|' => clean.push_str("\\|"),
+            '<' => clean.push_str("&lt;"),
+            c if c.is_control() => clean.push(' '),
+            c => clean.push(c),
+        }
+    }
+    clean
+}

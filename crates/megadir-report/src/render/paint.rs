@@ -1,0 +1,130 @@
+//! Text on a terminal: escaping, wrapping and colour.
+//!
+//! A record may hold any characters, so everything passes through [`clean`] before it is laid out and only our own
+//! escape sequences reach the terminal.
+
+use super::Style;
+
+/// What a piece of text is, which decides its colour.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Tone {
+    /// Like any other.
+    Plain,
+    /// A heading.
+    Heading,
+    /// Less important than what is around it.
+    Faint,
+    /// Faster.
+    Good,
+    /// Slower.
+    Bad,
+    /// A warning.
+    Alarm,
+}
+
+/// Returns the text in its colour.
+pub(super) fn paint(text: &str, tone: Tone, style: Style) -> String {
+    let code = match tone {
+        Tone::Plain => return text.into(),
+        Tone::Heading => "1",
+        Tone::Faint => "2",
+        Tone::Good => "32",
+        Tone::Bad => "33",
+        Tone::Alarm => "1;31",
+    };
+    if style.color && !text.is_empty() { format!("\u{1b}[{code}m{text}\u{1b}[0m") } else { text.into() }
+}
+
+/// Returns the text with control characters escaped, and in ASCII where nothing else can be shown.
+pub(super) fn clean(text: &str, style: Style) -> String {
+    let mut clean = String::with_capacity(text.len());
+    for character in text.chars() {
+        match character {
+            c if is_control(c) => clean.extend(c.escape_default()),
+            c if c.is_ascii() || style.unicode => clean.push(c),
+            'µ' => clean.push('u'),
+            _ => clean.push('?'),
+        }
+    }
+    clean
+}
+
+/// Returns whether a character moves the cursor, reorders text or hides.
+fn is_control(character: char) -> bool {
+    let reorders =
+        matches!(character, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+    let hides = matches!(character, '\u{200b}'..='\u{200d}' | '\u{2028}' | '\u{2029}' | '\u{feff}');
+    character.is_control() || reorders || hides
+}
+
+/// Breaks text into lines of at most `width` characters; a word longer than that stands alone on its line.
+pub(super) fn wrap(text: &str, width: usize) -> Vec<String> {
+    let mut lines: Vec<String> = Vec::new();
+    for word in words(text) {
+        match lines.last_mut() {
+            Some(line) if length(line) + 1 + length(&word) <= width => {
+                line.push(' ');
+                line.push_str(&word);
+            }
+            _ => lines.push(word),
+        }
+    }
+    lines
+}
+
+/// Splits text at spaces, but not within `1 000 000` or between a number and its unit.
+fn words(text: &str) -> Vec<String> {
+    const UNITS: [&str; 5] = ["ns", "µs", "ms", "s", "%"];
+    let mut words: Vec<String> = Vec::new();
+    for word in text.split(' ').filter(|word| !word.is_empty()) {
+        let ends_in_digit = |before: &String| before.ends_with(|c: char| c.is_ascii_digit());
+        let starts_with_digit = word.starts_with(|c: char| c.is_ascii_digit());
+        let bare = word.trim_end_matches([',', '.', ';', ':', ')']);
+        match words.last_mut() {
+            Some(before) if ends_in_digit(before) && (starts_with_digit || UNITS.contains(&bare)) => {
+                before.push(' ');
+                before.push_str(word);
+            }
+            _ => words.push(word.into()),
+        }
+    }
+    words
+}
+
+/// Returns the number of characters, which is taken for the width on a terminal.
+pub(super) fn length(text: &str) -> usize {
+    text.chars().count()
+}
+
+/// Returns at most `width` characters, with a mark where some are missing.
+pub(super) fn shorten(text: &str, width: usize, style: Style) -> String {
+    if length(text) <= width {
+        return text.into();
+    }
+    let mark = if style.unicode { '…' } else { '~' };
+    text.chars().take(width.saturating_sub(1)).chain([mark]).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PLAIN: Style = Style { color: false, unicode: false };
+
+    #[test]
+    fn nothing_of_a_record_commands_the_terminal() {
+        assert_eq!(
+            clean("a\u{1b}[31m\n\u{202e}b", Style { unicode: true, ..PLAIN }),
+            "a\\u{1b}[31m\\n\\u{202e}b"
+        );
+        assert_eq!(clean("µ→", PLAIN), "u?");
+        assert_eq!(paint("x", Tone::Alarm, PLAIN), "x");
+    }
+
+    #[test]
+    fn numbers_stay_on_one_line() {
+        assert_eq!(wrap("of 1 000 000 entries in 5.8 s.", 12), ["of 1 000 000", "entries in", "5.8 s."]);
+        assert_eq!(wrap("a unbreakable b", 4), ["a", "unbreakable", "b"]);
+        assert_eq!(wrap("", 4), Vec::<String>::new());
+    }
+}

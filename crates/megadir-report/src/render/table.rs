@@ -1,0 +1,109 @@
+//! The terminal table: the question, the answer, then the numbers that it rests on.
+//!
+//! Lines fit the width that is given, 80 or what the terminal has; the caller prints the text and the record's path.
+
+use super::grid::lay_out;
+use super::machine::{machine_line, resolution_line, run_line};
+use super::paint::{Tone, clean, paint, wrap};
+use super::{Format, Style, groups};
+use crate::summary::{GroupSummary, Summary};
+use crate::warning::Advisory;
+
+/// The format.
+pub(super) const FORMAT: Format = Format {
+    name: "table",
+    what: "the answer and its numbers, for a terminal",
+    render: |report, view| table(report.summary, view.width, view.style),
+};
+
+/// Narrower than this nothing can be laid out.
+const WIDTH_MIN: usize = 40;
+
+/// Returns the report for a terminal of `width` columns, ending with a newline.
+#[must_use]
+pub fn table(summary: &Summary, width: usize, style: Style) -> String {
+    let mut page = Page { text: String::new(), width: width.max(WIDTH_MIN), style };
+    page.paragraph(&summary.question, "", Tone::Heading);
+    page.gap();
+    answer(&mut page, summary);
+    page.gap();
+    page.paragraph(&run_line(summary), "", Tone::Faint);
+    for group in &summary.groups {
+        page.gap();
+        one_group(&mut page, summary, group);
+    }
+    page.gap();
+    for resolution in &summary.resolution {
+        page.paragraph(&resolution_line(summary, resolution), "", Tone::Plain);
+    }
+    if let Some(published) = groups::published(summary, None) {
+        page.paragraph(&published, "", Tone::Plain);
+    }
+    summary.warnings.iter().for_each(|advisory| warning(&mut page, advisory));
+    page.paragraph(&machine_line(summary), "", Tone::Faint);
+    page.text
+}
+
+fn answer(page: &mut Page, summary: &Summary) {
+    for finding in &summary.findings {
+        page.paragraph(&finding.text, "* ", if finding.loud { Tone::Alarm } else { Tone::Plain });
+    }
+    if summary.findings.is_empty() {
+        page.paragraph("No group of arms was measured far enough to say anything.", "* ", Tone::Plain);
+    }
+    let loud = summary.warnings.iter().filter(|advisory| advisory.loud).count();
+    if loud > 0 {
+        let text = "Do not use these numbers before reading the warnings marked WARNING below.";
+        page.paragraph(text, "! ", Tone::Alarm);
+    }
+}
+
+fn one_group(page: &mut Page, summary: &Summary, group: &GroupSummary) {
+    page.paragraph(&group.title, "", Tone::Heading);
+    match groups::grid(summary, group) {
+        Some(grid) => {
+            for line in lay_out(&grid, page.width, page.style) {
+                page.line(&line);
+            }
+            grid.legend.iter().for_each(|legend| page.paragraph(legend, "  ", Tone::Faint));
+        }
+        None => page.paragraph("cannot be read, see above", "  ", Tone::Alarm),
+    }
+    if let Some(published) = groups::published(summary, Some(&group.name)) {
+        page.paragraph(&published, "  ", Tone::Plain);
+    }
+}
+
+fn warning(page: &mut Page, advisory: &Advisory) {
+    let (mark, tone) = if advisory.loud { ("WARNING: ", Tone::Alarm) } else { ("Note: ", Tone::Plain) };
+    page.paragraph(&format!("{mark}{} {}", advisory.text, advisory.advice), "", tone);
+}
+
+/// The text so far, and what it must fit.
+struct Page {
+    text: String,
+    width: usize,
+    style: Style,
+}
+
+impl Page {
+    /// Adds wrapped text; its first line starts with `mark`, the others with as many spaces.
+    fn paragraph(&mut self, text: &str, mark: &str, tone: Tone) {
+        let text = clean(text, self.style);
+        let indent = " ".repeat(mark.len());
+        for (place, line) in wrap(&text, self.width - mark.len()).iter().enumerate() {
+            let start = if place == 0 { mark } else { &indent };
+            let line = format!("{start}{}", paint(line, tone, self.style));
+            self.line(&line);
+        }
+    }
+
+    fn line(&mut self, line: &str) {
+        self.text.push_str(line);
+        self.text.push('\n');
+    }
+
+    fn gap(&mut self) {
+        self.text.push('\n');
+    }
+}

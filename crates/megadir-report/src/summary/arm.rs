@@ -1,0 +1,109 @@
+//! One arm alone: its times, its processor time, its calls.
+//!
+//! Comparisons between arms never use these figures; they pair the rounds.
+
+use megadir_record::{Cell, Plan, Sample};
+use serde::{Deserialize, Serialize};
+
+use super::{Figure, Rounds, WorkCheck};
+
+/// One arm of the plan and what was measured of it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Arm {
+    /// The arm's part of the plan: name, role, data, work, cache.
+    pub cell: Cell,
+    /// Rounds that count.
+    pub rounds: usize,
+    /// Whether it did the same work as the other arms on its data.
+    pub work: WorkCheck,
+    /// What was measured; `None` when no round of the arm counts.
+    pub timing: Option<Timing>,
+}
+
+/// The times of one arm. One operation is one listing of the directory.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Timing {
+    /// Median time of an operation, nanoseconds.
+    pub time_ns: Figure,
+    /// The same for one entry; `None` where there are no entries.
+    pub entry_ns: Option<Figure>,
+    /// Mean time of an operation, nanoseconds.
+    pub mean_ns: f64,
+    /// Standard deviation, nanoseconds; `None` for a single round.
+    pub deviation_ns: Option<f64>,
+    /// Half of the mean's 99.9 % interval, nanoseconds; `None` for a single round.
+    pub error_ns: Option<f64>,
+    /// Quantiles; `None` where reading the clock costs too much for them to mean anything.
+    pub quantiles: Option<Quantiles>,
+    /// Median user processor time of an operation, nanoseconds.
+    pub user_ns: f64,
+    /// Median system processor time of an operation, nanoseconds.
+    pub system_ns: f64,
+    /// Median number of system calls of the measured kind; `None` where the arm cannot see them.
+    pub calls: Option<u64>,
+    /// Median number of entries seen.
+    pub entries: u64,
+    /// Median bytes of text written.
+    pub written_bytes: u64,
+}
+
+/// Quantiles of the time of an operation over the rounds, nanoseconds.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Quantiles {
+    /// The median.
+    pub p50_ns: f64,
+    /// Nine of ten rounds took less.
+    pub p90_ns: f64,
+    /// 99 of 100 rounds took less (interpolated below 100 rounds).
+    pub p99_ns: f64,
+    /// The longest round.
+    pub max_ns: f64,
+}
+
+/// Summarises every arm of the plan, in its order.
+pub(crate) fn arms(plan: &Plan, rounds: &Rounds<'_>, checks: Vec<WorkCheck>) -> Vec<Arm> {
+    let confidence = plan.rules.confidence;
+    let arm = |(cell, work): (&Cell, WorkCheck)| Arm {
+        cell: cell.clone(),
+        rounds: rounds.samples(cell.id).count(),
+        work,
+        timing: timing(cell, rounds, confidence),
+    };
+    plan.cells.iter().zip(checks).map(arm).collect()
+}
+
+fn timing(cell: &Cell, rounds: &Rounds<'_>, confidence: f64) -> Option<Timing> {
+    let times = rounds.times(cell.id);
+    let median_of = |part: fn(&Sample) -> f64| {
+        let values: Vec<f64> = rounds.samples(cell.id).map(part).collect();
+        megadir_stats::median(&values)
+    };
+    let time_ns = Figure::median_of(&times, confidence)?;
+    let entries = median_of(|s| s.counted.entries as f64)?;
+    Some(Timing {
+        time_ns,
+        entry_ns: (entries > 0.0).then(|| time_ns.scaled(1.0 / entries)),
+        mean_ns: megadir_stats::mean(&times)?,
+        deviation_ns: megadir_stats::standard_deviation(&times),
+        error_ns: megadir_stats::error_999(&times),
+        quantiles: quantiles(times),
+        user_ns: median_of(|s| s.user_ns as f64 / s.operations as f64)?,
+        system_ns: median_of(|s| s.system_ns as f64 / s.operations as f64)?,
+        calls: calls(cell, rounds),
+        entries: entries.round() as u64,
+        written_bytes: median_of(|s| s.counted.written_bytes as f64)?.round() as u64,
+    })
+}
+
+/// Returns the median number of calls, if every sample of the arm has one.
+fn calls(cell: &Cell, rounds: &Rounds<'_>) -> Option<u64> {
+    let calls: Option<Vec<f64>> =
+        rounds.samples(cell.id).map(|s| s.counted.calls.map(|calls| calls as f64)).collect();
+    Some(megadir_stats::median(&calls?)?.round() as u64)
+}
+
+fn quantiles(mut times: Vec<f64>) -> Option<Quantiles> {
+    times.sort_unstable_by(f64::total_cmp);
+    let at = |p: f64| megadir_stats::quantile(&times, p);
+    Some(Quantiles { p50_ns: at(0.5)?, p90_ns: at(0.9)?, p99_ns: at(0.99)?, max_ns: at(1.0)? })
+}

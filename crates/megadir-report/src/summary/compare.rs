@@ -1,0 +1,189 @@
+//! The rule Compare: every arm of a group against the group's baseline, round by round.
+//!
+//! A ratio is the time of the arm over the time of the baseline: below 1 the arm is faster. The family of Holm's
+//! adjustment is the group. The baseline against itself is judged alone, since it asks another question.
+
+use megadir_record::{Cell, CellId, Role, Sample, Stage, Work};
+use serde::{Deserialize, Serialize};
+
+use super::evidence::Evidence;
+use super::{Figure, Range};
+
+/// A group read by the rule Compare.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Comparison {
+    /// The arm that the others are compared with.
+    pub baseline: CellId,
+    /// Every arm of the group in the plan's order, the baseline first.
+    pub rows: Vec<Contrast>,
+    /// What the number of calls does to the time, where the arms differ in it.
+    pub calls: Option<CallsContrast>,
+}
+
+/// One arm against the baseline.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Contrast {
+    /// The arm.
+    pub arm: CellId,
+    /// Rounds in which both were measured.
+    pub rounds: usize,
+    /// What came out.
+    pub outcome: Outcome,
+}
+
+/// What came out of a comparison.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", tag = "is")]
+pub enum Outcome {
+    /// The arm is the baseline.
+    Baseline,
+    /// The ratio with its intervals, and the verdict.
+    Judged {
+        /// Time of the arm over time of the baseline, with its own interval.
+        ratio: Figure,
+        /// The interval adjusted for all arms of the group; `None` where the rounds are too few for it.
+        adjusted: Option<Range>,
+        /// What follows.
+        verdict: Verdict,
+    },
+    /// Too few rounds for any interval: the median ratio alone.
+    TooFewRounds {
+        /// Time of the arm over time of the baseline.
+        ratio: f64,
+    },
+    /// The arm or the baseline did other work: there is nothing to compare.
+    Unequal,
+    /// No round has both.
+    NotMeasured,
+}
+
+/// What is said about a ratio.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", tag = "says")]
+pub enum Verdict {
+    /// The adjusted interval lies below 1.
+    Faster {
+        /// Whether it lies wholly inside the equivalence band.
+        negligible: bool,
+    },
+    /// The adjusted interval lies above 1.
+    Slower {
+        /// Whether it lies wholly inside the equivalence band.
+        negligible: bool,
+    },
+    /// The 90 % interval lies inside the equivalence band and includes 1.
+    Equivalent,
+    /// None of these.
+    Inconclusive {
+        /// How many rounds in all would probably decide.
+        rounds_to_decide: Option<u64>,
+    },
+}
+
+/// The arm with the fewest calls against the arm with the most, which does the same with the entries.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct CallsContrast {
+    /// The arm with the most calls.
+    pub most: CellId,
+    /// Its calls in one operation.
+    pub most_calls: u64,
+    /// The arm with the fewest calls.
+    pub fewest: CellId,
+    /// Its calls in one operation.
+    pub fewest_calls: u64,
+    /// Time with the fewest calls over time with the most, with its interval.
+    pub ratio: Figure,
+}
+
+impl From<megadir_stats::Verdict> for Verdict {
+    fn from(verdict: megadir_stats::Verdict) -> Self {
+        match verdict {
+            megadir_stats::Verdict::Faster { negligible } => Self::Faster { negligible },
+            megadir_stats::Verdict::Slower { negligible } => Self::Slower { negligible },
+            megadir_stats::Verdict::Equivalent => Self::Equivalent,
+            megadir_stats::Verdict::Inconclusive { rounds_to_decide } => {
+                Self::Inconclusive { rounds_to_decide }
+            }
+        }
+    }
+}
+
+/// Reads a group by the rule Compare.
+pub(crate) fn compare(evidence: &Evidence<'_>, group: &str, baseline: CellId) -> Comparison {
+    let member = |cell: &&Cell| cell.id != baseline && cell.groups.iter().any(|name| name == group);
+    let members: Vec<&Cell> = evidence.plan.cells.iter().filter(member).collect();
+    let of_role = |itself: bool| -> Vec<CellId> {
+        let chosen = members.iter().filter(|cell| (cell.role == Role::AgainstItself) == itself);
+        chosen.map(|cell| cell.id).collect()
+    };
+    let mut rows = contrasts(evidence, baseline, &of_role(false));
+    rows.extend(contrasts(evidence, baseline, &of_role(true)));
+    rows.push(Contrast {
+        arm: baseline,
+        rounds: evidence.rounds.times(baseline).len(),
+        outcome: Outcome::Baseline,
+    });
+    rows.sort_by_key(|row| (row.arm != baseline, row.arm));
+    let arms: Vec<CellId> = rows.iter().map(|row| row.arm).collect();
+    Comparison { baseline, rows, calls: calls_contrast(evidence, &arms) }
+}
+
+/// Judges a family of arms against the baseline, in the order given.
+pub(crate) fn contrasts(evidence: &Evidence<'_>, baseline: CellId, arms: &[CellId]) -> Vec<Contrast> {
+    let comparable = |arm: &CellId| evidence.is_equal(*arm) && evidence.is_equal(baseline);
+    let family: Vec<CellId> = arms.iter().copied().filter(comparable).collect();
+    let log_ratios: Vec<Vec<f64>> = family
+        .iter()
+        .map(|&arm| {
+            let pair = evidence.rounds.paired(&[arm, baseline]);
+            megadir_stats::log_ratios(&pair[0], &pair[1]).unwrap_or_default()
+        })
+        .collect();
+    let judgements = megadir_stats::judge_family(&log_ratios, evidence.plan.rules.equivalence_band);
+    let mut judged = family.iter().zip(log_ratios.iter().zip(judgements)).peekable();
+    let contrast = |&arm: &CellId| match judged.next_if(|(member, _)| **member == arm) {
+        Some((_, (logs, judgement))) => {
+            Contrast { arm, rounds: logs.len(), outcome: outcome(logs, judgement) }
+        }
+        None => Contrast { arm, rounds: 0, outcome: Outcome::Unequal },
+    };
+    arms.iter().map(contrast).collect()
+}
+
+fn outcome(log_ratios: &[f64], judgement: Option<megadir_stats::Judgement>) -> Outcome {
+    match (judgement, megadir_stats::median(log_ratios)) {
+        (Some(judgement), _) => Outcome::Judged {
+            ratio: judgement.ratio.into(),
+            adjusted: Range::bounded(judgement.adjusted),
+            verdict: judgement.verdict.into(),
+        },
+        (None, Some(median)) => Outcome::TooFewRounds { ratio: median.exp() },
+        (None, None) => Outcome::NotMeasured,
+    }
+}
+
+/// Contrasts the arms with the most and the fewest calls among those that do the first arm's work on its data.
+///
+/// They are chosen by their calls and not by their times, so the contrast needs no adjustment.
+fn calls_contrast(evidence: &Evidence<'_>, arms: &[CellId]) -> Option<CallsContrast> {
+    let cell = |arm: CellId| evidence.plan.cells.get(arm.0 as usize);
+    let first = cell(*arms.first()?)?;
+    let alike = |cell: &Cell| cell.data == first.data && effort(cell) == effort(first);
+    let counted = |&arm: &CellId| {
+        let suits = evidence.is_equal(arm) && cell(arm).is_some_and(alike);
+        let calls = |sample: &Sample| sample.counted.calls;
+        Some((evidence.rounds.samples(arm).next().filter(|_| suits).and_then(calls)?, arm))
+    };
+    let counts: Vec<(u64, CellId)> = arms.iter().filter_map(counted).collect();
+    let &(most_calls, most) = counts.iter().max_by_key(|(calls, arm)| (*calls, std::cmp::Reverse(*arm)))?;
+    let &(fewest_calls, fewest) = counts.iter().min()?;
+    let pair = evidence.rounds.paired(&[fewest, most]);
+    let ratio = Figure::ratio_of(&pair[0], &pair[1], evidence.confidence())?;
+    (fewest_calls < most_calls).then_some(CallsContrast { most, most_calls, fewest, fewest_calls, ratio })
+}
+
+/// Returns what an arm does apart from how it asks: threads and stages.
+fn effort(cell: &Cell) -> (u32, &[Stage]) {
+    let Work::List { threads, stages, .. } = &cell.work;
+    (*threads, stages)
+}

@@ -1,0 +1,270 @@
+//! The rule Decompose: the difference between two programs, taken apart into factors.
+//!
+//! ```text
+//!  slow:  arm 0 -> arm 1 -> ... -> arm s      each arm adds one step to the one before
+//!  fast:  arm 0 -> arm 1 -> ... -> arm f
+//!  cost of a factor = its steps in slow - its steps in fast          in every round by itself
+//!  D = slow - fast = the sum of the costs of all factors             (both sums telescope)
+//!  share of a factor = cost / D                                      adds up to 1 in every round
+//! ```
+//!
+//! Figures are medians over the rounds, so the printed shares add up to 100 % only nearly. Signs are kept: a
+//! factor that makes the slow program faster has a negative share.
+
+use megadir_record::{CellId, Stage, Work};
+use serde::{Deserialize, Serialize};
+
+use super::Figure;
+use super::evidence::Evidence;
+
+/// A group read by the rule Decompose. Times are nanoseconds an entry.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Decomposition {
+    /// What the slow program is.
+    pub slow_name: String,
+    /// What the fast program is.
+    pub fast_name: String,
+    /// Rounds in which all arms of both programs were measured.
+    pub rounds: usize,
+    /// Entries of the directory.
+    pub entries: u64,
+    /// The slow program, nanoseconds an entry.
+    pub slow_ns: Figure,
+    /// The fast program, nanoseconds an entry.
+    pub fast_ns: Figure,
+    /// What the slow program takes more than the fast one, nanoseconds an entry.
+    pub difference_ns: Figure,
+    /// Time of the slow program over time of the fast one.
+    pub ratio: Figure,
+    /// Every factor, in the order of the slow program.
+    pub factors: Vec<Factor>,
+    /// What reading alone makes: the part that the buffer and the call can explain.
+    pub reading: Option<ReadingFactor>,
+}
+
+/// A factor of the difference.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Factor {
+    /// The factor's name.
+    pub name: String,
+    /// Whether it is the same arm in both programs, so that it cancels by itself.
+    pub common: bool,
+    /// Its steps in the slow program, nanoseconds an entry; `None` where it has none.
+    pub slow_ns: Option<Figure>,
+    /// Its steps in the fast program.
+    pub fast_ns: Option<Figure>,
+    /// The difference of the two.
+    pub cost_ns: Figure,
+    /// Its share of the whole difference, as a fraction; `None` where the programs do not differ.
+    pub share: Option<Figure>,
+}
+
+/// The factors that do nothing but read, together.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ReadingFactor {
+    /// Their names, without those that are common to both programs.
+    pub factors: Vec<String>,
+    /// Their cost together, nanoseconds an entry.
+    pub cost_ns: Figure,
+    /// Their share of the whole difference together.
+    pub share: Option<Figure>,
+    /// Whether the claim stands that reading (buffer and call) is the cause of the difference.
+    pub claim: Claim,
+}
+
+/// What becomes of a claim that one factor is the cause.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Claim {
+    /// The interval of its share lies above one half.
+    Stands,
+    /// It lies below one half.
+    Falls,
+    /// It includes one half, or there is none.
+    CannotBeTold,
+}
+
+/// The two programs of a rule: their cumulative arms with the factor that each step adds.
+pub(crate) struct Programs<'a> {
+    pub(crate) slow_name: &'a str,
+    pub(crate) slow: &'a [(String, CellId)],
+    pub(crate) fast_name: &'a str,
+    pub(crate) fast: &'a [(String, CellId)],
+}
+
+/// Reads a group by the rule Decompose; the error is a sentence that says why it cannot be read.
+pub(crate) fn decompose(evidence: &Evidence<'_>, programs: &Programs<'_>) -> Result<Decomposition, String> {
+    let arms: Vec<CellId> = programs.slow.iter().chain(programs.fast).map(|(_, arm)| *arm).collect();
+    let entries = common_entries(evidence, &arms)?;
+    let times = evidence.rounds.paired(&arms);
+    let (slow, fast) = times.split_at(programs.slow.len());
+    let (Some(slow_whole), Some(fast_whole)) = (slow.last(), fast.last()) else {
+        return Err("a program has no arms".into());
+    };
+    let not_measured = || "no round has all arms of both programs".to_owned();
+    let whole = difference(slow_whole, fast_whole);
+    let judge = Judge { whole: &whole, entries: entries as f64, confidence: evidence.confidence() };
+    let difference_ns = judge.cost(&whole).ok_or_else(not_measured)?;
+    let steps = Steps { slow: steps(programs.slow, slow), fast: steps(programs.fast, fast) };
+    Ok(Decomposition {
+        slow_name: programs.slow_name.into(),
+        fast_name: programs.fast_name.into(),
+        rounds: whole.len(),
+        entries,
+        slow_ns: judge.cost(slow_whole).ok_or_else(not_measured)?,
+        fast_ns: judge.cost(fast_whole).ok_or_else(not_measured)?,
+        difference_ns,
+        ratio: Figure::ratio_of(slow_whole, fast_whole, evidence.confidence()).ok_or_else(not_measured)?,
+        factors: names(programs)
+            .into_iter()
+            .filter_map(|name| factor(&judge, &steps, programs, name))
+            .collect(),
+        reading: reading(evidence, &judge, &steps, programs),
+    })
+}
+
+/// Returns the entries of the data set that all arms share, if they share one and did the same with it.
+fn common_entries(evidence: &Evidence<'_>, arms: &[CellId]) -> Result<u64, String> {
+    let cell = |arm: &CellId| evidence.plan.cells.get(arm.0 as usize);
+    if let Some(unequal) = arms.iter().filter(|arm| !evidence.is_equal(**arm)).find_map(cell) {
+        return Err(format!("`{}` did not do the same work as the others", unequal.name));
+    }
+    let mut data = arms.iter().filter_map(cell).map(|cell| cell.data);
+    let first = data.next();
+    if data.any(|other| Some(other) != first) {
+        return Err("the two programs work on different data".into());
+    }
+    let samples = arms.iter().flat_map(|arm| evidence.rounds.samples(*arm).take(1));
+    let entries = samples.map(|sample| sample.counted.entries).next();
+    entries.filter(|&entries| entries > 0).ok_or_else(|| "no entries were seen".into())
+}
+
+/// Judges series of one value a round against the whole difference.
+struct Judge<'a> {
+    whole: &'a [f64],
+    entries: f64,
+    confidence: f64,
+}
+
+impl Judge<'_> {
+    /// Returns a cost an entry.
+    fn cost(&self, series: &[f64]) -> Option<Figure> {
+        Some(Figure::median_of(series, self.confidence)?.scaled(1.0 / self.entries))
+    }
+
+    /// Returns the share of the whole; `None` where the whole is not known to differ from nothing.
+    fn share(&self, series: &[f64]) -> Option<Figure> {
+        let whole = Figure::median_of(self.whole, self.confidence)?;
+        if whole.interval.is_some_and(|interval| interval.contains(0.0)) {
+            return None;
+        }
+        let shares: Vec<f64> = series.iter().zip(self.whole).map(|(part, whole)| part / whole).collect();
+        Figure::median_of(&shares, self.confidence)
+    }
+}
+
+/// The steps of both programs, one series of a value a round for each.
+struct Steps {
+    slow: Vec<Vec<f64>>,
+    fast: Vec<Vec<f64>>,
+}
+
+/// Returns what each arm takes more than the one before, round by round.
+fn steps(program: &[(String, CellId)], times: &[Vec<f64>]) -> Vec<Vec<f64>> {
+    let step = |place: usize| match place.checked_sub(1) {
+        Some(before) => difference(&times[place], &times[before]),
+        None => times[place].clone(),
+    };
+    (0..program.len()).map(step).collect()
+}
+
+/// Returns the names of the factors in the order in which they first appear.
+fn names<'a>(programs: &Programs<'a>) -> Vec<&'a str> {
+    let mut names: Vec<&str> = Vec::new();
+    for (name, _) in programs.slow.iter().chain(programs.fast) {
+        if !names.contains(&name.as_str()) {
+            names.push(name);
+        }
+    }
+    names
+}
+
+fn factor(judge: &Judge<'_>, steps: &Steps, programs: &Programs<'_>, name: &str) -> Option<Factor> {
+    let named = |step: &(String, CellId)| step.0 == name;
+    let slow = sum_where(&steps.slow, programs.slow, named);
+    let fast = sum_where(&steps.fast, programs.fast, named);
+    let nothing = vec![0.0; judge.whole.len()];
+    let cost = difference(slow.as_ref().unwrap_or(&nothing), fast.as_ref().unwrap_or(&nothing));
+    Some(Factor {
+        name: name.into(),
+        common: is_common(programs, name),
+        slow_ns: slow.and_then(|series| judge.cost(&series)),
+        fast_ns: fast.and_then(|series| judge.cost(&series)),
+        cost_ns: judge.cost(&cost)?,
+        share: judge.share(&cost),
+    })
+}
+
+/// Returns whether a factor is the same first arm in both programs.
+fn is_common(programs: &Programs<'_>, name: &str) -> bool {
+    let both = programs.slow.iter().chain(programs.fast);
+    programs.slow.first() == programs.fast.first() && both.filter(|step| step.0 == name).count() == 2
+}
+
+/// Judges the steps that only read: from nothing to the last arm of each program without another stage.
+fn reading(
+    evidence: &Evidence<'_>,
+    judge: &Judge<'_>,
+    steps: &Steps,
+    programs: &Programs<'_>,
+) -> Option<ReadingFactor> {
+    let reads = |step: &(String, CellId)| {
+        evidence.plan.cells.get(step.1.0 as usize).is_some_and(|cell| only_reads(&cell.work))
+    };
+    let slow = sum_where(&steps.slow, programs.slow, reads)?;
+    let fast = sum_where(&steps.fast, programs.fast, reads)?;
+    let cost = difference(&slow, &fast);
+    let share = judge.share(&cost);
+    let of_reading = |name: &&str| {
+        let mut steps = programs.slow.iter().chain(programs.fast).filter(|step| step.0 == *name);
+        !is_common(programs, name) && steps.all(reads)
+    };
+    let factors: Vec<String> = names(programs).into_iter().filter(of_reading).map(String::from).collect();
+    let whole = judge.cost(judge.whole)?;
+    let slower = whole.interval.is_some_and(|interval| interval.low > 0.0);
+    Some(ReadingFactor {
+        cost_ns: judge.cost(&cost)?,
+        share,
+        claim: claim(share.filter(|_| slower)),
+        factors: (!factors.is_empty()).then_some(factors)?,
+    })
+}
+
+/// Applies the rule: a claimed cause stands above one half of the difference and falls below.
+fn claim(share: Option<Figure>) -> Claim {
+    match share.and_then(|share| share.interval) {
+        Some(interval) if interval.low > 0.5 => Claim::Stands,
+        Some(interval) if interval.high < 0.5 => Claim::Falls,
+        Some(_) | None => Claim::CannotBeTold,
+    }
+}
+
+fn only_reads(work: &Work) -> bool {
+    let Work::List { stages, .. } = work;
+    stages.iter().all(|stage| *stage == Stage::Read)
+}
+
+/// Adds up the series of the steps that are asked for; `None` where there are none.
+fn sum_where(
+    series: &[Vec<f64>],
+    program: &[(String, CellId)],
+    wanted: impl Fn(&(String, CellId)) -> bool,
+) -> Option<Vec<f64>> {
+    let chosen =
+        series.iter().zip(program).filter(|(_, step)| wanted(step)).map(|(series, _)| series.clone());
+    chosen.reduce(|sum, series| sum.iter().zip(&series).map(|(a, b)| a + b).collect())
+}
+
+fn difference(a: &[f64], b: &[f64]) -> Vec<f64> {
+    a.iter().zip(b).map(|(a, b)| a - b).collect()
+}

@@ -1,0 +1,126 @@
+//! Did the arms do the same work? In every round, all arms on one data set must have seen the same entries.
+//!
+//! What most arms of a round saw is taken for the truth, for a faulty reader loses entries by itself while a
+//! directory changes for all. Where as many saw one thing as another, the number of entries in the plan decides,
+//! and where that does not either, none of them is believed.
+
+use std::collections::BTreeMap;
+
+use megadir_record::{Cell, Data, DataId, DataSource, Plan, Sample};
+use serde::{Deserialize, Serialize};
+
+use super::Rounds;
+use super::rounds::Key;
+
+/// Whether an arm did the same work as the others on its data.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", tag = "is")]
+pub enum WorkCheck {
+    /// The same entries in every round.
+    Equal,
+    /// Other entries in some round: the arm's numbers are not compared with any.
+    Unequal(Mismatch),
+}
+
+/// How an arm's work differs from that of the others.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Mismatch {
+    /// In how many rounds it differs.
+    pub rounds: usize,
+    /// The first such round.
+    pub first_round: u32,
+    /// Entries that the arm saw in that round.
+    pub entries: u64,
+    /// Entries that the others saw; `None` where they do not agree either.
+    pub entries_of_others: Option<u64>,
+}
+
+/// A data set and what the arms found in it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct DataCheck {
+    /// The data set as planned.
+    pub data: Data,
+    /// The fewest entries that the arms agreed on in any round; `None` where no round counts.
+    pub entries_min: Option<u64>,
+    /// The most entries that the arms agreed on in any round.
+    pub entries_max: Option<u64>,
+    /// Whether the entries were the same in all rounds and, in data made for the run, as many as planned.
+    pub steady: bool,
+}
+
+impl WorkCheck {
+    /// Returns whether the arm's numbers can be compared.
+    #[must_use]
+    pub fn is_equal(&self) -> bool {
+        matches!(self, Self::Equal)
+    }
+}
+
+/// The entries' count and hash.
+type Seen = (u64, u64);
+
+/// Checks every arm, in the plan's order, and every data set.
+pub(crate) fn check(plan: &Plan, rounds: &Rounds<'_>) -> (Vec<WorkCheck>, Vec<DataCheck>) {
+    let mut truths = BTreeMap::new();
+    for key in rounds.keys() {
+        for data in &plan.data {
+            truths.insert((data.id, key), truth(plan, rounds, data, key));
+        }
+    }
+    let checks = plan.cells.iter().map(|cell| check_arm(cell, rounds, &truths)).collect();
+    let data = plan.data.iter().map(|data| check_data(data, &truths)).collect();
+    (checks, data)
+}
+
+/// What was to be seen in a data set in a round; `None` where the arms do not agree or none was measured.
+type Truths = BTreeMap<(DataId, Key), Option<Seen>>;
+
+fn seen(sample: &Sample) -> Seen {
+    (sample.counted.entries, sample.counted.hash)
+}
+
+fn truth(plan: &Plan, rounds: &Rounds<'_>, data: &Data, key: Key) -> Option<Seen> {
+    let mut votes: BTreeMap<Seen, u32> = BTreeMap::new();
+    for cell in plan.cells.iter().filter(|cell| cell.data == data.id) {
+        if let Some(sample) = rounds.sample(cell.id, key) {
+            *votes.entry(seen(sample)).or_default() += 1;
+        }
+    }
+    let most = *votes.values().max()?;
+    let leading: Vec<Seen> = votes.into_iter().filter(|&(_, count)| count == most).map(|(s, _)| s).collect();
+    let as_planned: Vec<Seen> = leading.iter().copied().filter(|s| s.0 == data.entries).collect();
+    match (&leading[..], &as_planned[..]) {
+        ([one], _) | (_, [one]) => Some(*one),
+        _ => None,
+    }
+}
+
+fn check_arm(cell: &Cell, rounds: &Rounds<'_>, truths: &Truths) -> WorkCheck {
+    let expected =
+        |sample: &Sample| truths.get(&(cell.data, (sample.epoch, sample.round))).copied().flatten();
+    let mut wrong = rounds.samples(cell.id).filter(|s| expected(s) != Some(seen(s)));
+    let Some(first) = wrong.next() else { return WorkCheck::Equal };
+    WorkCheck::Unequal(Mismatch {
+        rounds: 1 + wrong.count(),
+        first_round: first.round,
+        entries: first.counted.entries,
+        entries_of_others: expected(first).map(|(entries, _)| entries),
+    })
+}
+
+fn check_data(data: &Data, truths: &Truths) -> DataCheck {
+    let agreed: Vec<Seen> =
+        truths.iter().filter(|((id, _), _)| *id == data.id).filter_map(|(_, seen)| *seen).collect();
+    let entries = || agreed.iter().map(|(entries, _)| *entries);
+    let same = agreed.windows(2).all(|pair| pair[0] == pair[1]);
+    let as_planned = match data.source {
+        DataSource::Made { .. } => entries().all(|entries| entries == data.entries),
+        DataSource::Existing { .. } => true,
+    };
+    DataCheck {
+        data: data.clone(),
+        entries_min: entries().min(),
+        entries_max: entries().max(),
+        steady: same && as_planned,
+    }
+}

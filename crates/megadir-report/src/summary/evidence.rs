@@ -1,0 +1,26 @@
+//! What the rules judge by: the plan, the samples by round, and which arms may be compared.
+//!
+//! It holds no results, so that no rule can lean on another's.
+
+use megadir_record::{CellId, Plan};
+
+use super::{Rounds, WorkCheck};
+
+/// What the rules judge by: the plan, the samples by round, and which arms may be compared.
+pub(crate) struct Evidence<'a> {
+    pub(crate) plan: &'a Plan,
+    pub(crate) rounds: &'a Rounds<'a>,
+    pub(crate) checks: &'a [WorkCheck],
+}
+
+impl Evidence<'_> {
+    /// Returns whether an arm did the same work as the others on its data.
+    pub(crate) fn is_equal(&self, arm: CellId) -> bool {
+        self.checks.get(arm.0 as usize).is_some_and(WorkCheck::is_equal)
+    }
+
+    /// Returns the confidence of intervals.
+    pub(crate) fn confidence(&self) -> f64 {
+        self.plan.rules.confidence
+    }
+}

@@ -1,0 +1,104 @@
+//! A number with its interval, as summaries carry it.
+//!
+//! Never computes an interval itself: they all come from `megadir-stats`.
+
+use serde::{Deserialize, Serialize};
+
+/// A number with its confidence interval, where the rounds suffice for one.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Figure {
+    /// The number.
+    pub value: f64,
+    /// Its interval, in the same unit; `None` with too few rounds.
+    pub interval: Option<Range>,
+}
+
+/// A closed interval.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Range {
+    /// The lower end.
+    pub low: f64,
+    /// The upper end.
+    pub high: f64,
+}
+
+impl Figure {
+    /// Returns the median with its order-statistic interval; `None` without finite samples.
+    #[must_use]
+    pub fn median_of(samples: &[f64], confidence: f64) -> Option<Self> {
+        let with_interval = megadir_stats::median_interval(samples, confidence).map(Self::from);
+        let alone = || Some(Self { value: megadir_stats::median(samples)?, interval: None });
+        with_interval.or_else(alone)
+    }
+
+    /// Returns the ratio of paired series, `new / old`: Hodges-Lehmann on log ratios with Wilcoxon's interval.
+    ///
+    /// With too few rounds for an interval it is the median ratio alone.
+    #[must_use]
+    pub fn ratio_of(new: &[f64], old: &[f64], confidence: f64) -> Option<Self> {
+        let with_interval = megadir_stats::paired_ratio(new, old, confidence).map(Self::from);
+        let alone = || {
+            let logs = megadir_stats::log_ratios(new, old)?;
+            Some(Self { value: megadir_stats::median(&logs)?.exp(), interval: None })
+        };
+        with_interval.or_else(alone)
+    }
+
+    /// Returns the figure in another unit: value and interval times `factor`, which must be positive.
+    #[must_use]
+    pub fn scaled(&self, factor: f64) -> Self {
+        let interval = self.interval.map(|r| Range { low: r.low * factor, high: r.high * factor });
+        Self { value: self.value * factor, interval }
+    }
+}
+
+impl Range {
+    /// Returns whether `value` lies in the interval, ends included.
+    #[must_use]
+    pub fn contains(&self, value: f64) -> bool {
+        self.low <= value && value <= self.high
+    }
+
+    /// Returns half the distance between the ends.
+    #[must_use]
+    pub fn half_width(&self) -> f64 {
+        0.5 * (self.high - self.low)
+    }
+
+    /// Returns the interval if both ends are finite; an unbounded one says nothing.
+    #[must_use]
+    pub fn bounded(interval: megadir_stats::Interval) -> Option<Self> {
+        let megadir_stats::Interval { low, high } = interval;
+        (low.is_finite() && high.is_finite()).then_some(Self { low, high })
+    }
+}
+
+impl From<megadir_stats::Estimate> for Figure {
+    fn from(estimate: megadir_stats::Estimate) -> Self {
+        Self { value: estimate.value, interval: Range::bounded(estimate.interval) }
+    }
+}
+
+/// Returns the fewest rounds that have an interval at this confidence: 6 at 95 %.
+#[must_use]
+pub fn rounds_for_interval(confidence: f64) -> usize {
+    const ROUNDS_MAX: u32 = 64;
+    let samples: Vec<f64> = (0..ROUNDS_MAX).map(f64::from).collect();
+    let suffices = |n: &usize| megadir_stats::median_interval(&samples[..*n], confidence).is_some();
+    (1..samples.len()).find(suffices).unwrap_or(samples.len())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_interval_takes_six_rounds_at_95_percent() {
+        assert_eq!(rounds_for_interval(0.95), 6);
+        assert_eq!(rounds_for_interval(0.99), 8);
+        let times = [1.0, 2.0, 3.0, 4.0, 5.0];
+        assert_eq!(Figure::median_of(&times, 0.95), Some(Figure { value: 3.0, interval: None }));
+        assert_eq!(Figure::ratio_of(&times, &times, 0.95).unwrap().value, 1.0);
+        assert_eq!(Figure::median_of(&[], 0.95), None);
+    }
+}

@@ -1,0 +1,131 @@
+//! The rule Grow: by what power time grows with entries.
+//!
+//! A power law is fitted in every round by itself, so that the exponent has an interval like any other figure. What a
+//! directory costs to open bends the curve where it is small, so the exponent of every step is given too.
+
+use megadir_record::{Cell, CellId};
+use serde::{Deserialize, Serialize};
+
+use super::Figure;
+use super::evidence::Evidence;
+
+/// Exponents as near to 1 as this are called linear even where their interval excludes 1.
+const LINEAR_MARGIN: f64 = 0.05;
+
+/// A group read by the rule Grow.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Growth {
+    /// Every series of the group.
+    pub series: Vec<Series>,
+}
+
+/// The same work on data sets of different sizes.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Series {
+    /// The series' name.
+    pub name: String,
+    /// Rounds in which all its points were measured.
+    pub rounds: usize,
+    /// Its points in ascending number of entries, without arms that did other work.
+    pub points: Vec<Point>,
+    /// The exponent over all points; `None` with fewer than two sizes.
+    pub exponent: Option<Figure>,
+    /// The exponent from each size to the next.
+    pub steps: Vec<Step>,
+    /// What the exponent says.
+    pub shape: Shape,
+}
+
+/// One size of a series.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Point {
+    /// The arm.
+    pub arm: CellId,
+    /// Entries of the directory.
+    pub entries: u64,
+    /// Median time of an operation, nanoseconds.
+    pub time_ns: Figure,
+    /// The same for one entry.
+    pub entry_ns: Figure,
+}
+
+/// The exponent between neighbouring sizes.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Step {
+    /// Entries of the smaller directory.
+    pub from_entries: u64,
+    /// Entries of the larger directory.
+    pub to_entries: u64,
+    /// The exponent between the two.
+    pub exponent: Figure,
+}
+
+/// What an exponent of growth says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Shape {
+    /// Its interval lies within 0.95 to 1.05.
+    Linear,
+    /// Its interval includes 1 but is wider than that.
+    PerhapsLinear,
+    /// Its interval lies below 1 and reaches out of 0.95 to 1.05.
+    LessThanLinear,
+    /// Its interval lies above 1 and reaches out of 0.95 to 1.05.
+    MoreThanLinear,
+    /// There is no interval.
+    CannotBeTold,
+}
+
+/// Reads a group by the rule Grow.
+pub(crate) fn grow(evidence: &Evidence<'_>, series: &[(String, Vec<CellId>)]) -> Growth {
+    Growth { series: series.iter().map(|(name, arms)| one_series(evidence, name, arms)).collect() }
+}
+
+fn one_series(evidence: &Evidence<'_>, name: &str, arms: &[CellId]) -> Series {
+    let usable = arms.iter().filter(|arm| evidence.is_equal(**arm));
+    let cells: Vec<&Cell> = usable.filter_map(|arm| evidence.plan.cells.get(arm.0 as usize)).collect();
+    let mut points: Vec<Point> = cells.into_iter().filter_map(|cell| point(evidence, cell)).collect();
+    points.sort_by_key(|point| point.entries);
+    let times = evidence.rounds.paired(&points.iter().map(|point| point.arm).collect::<Vec<_>>());
+    let entries: Vec<f64> = points.iter().map(|point| point.entries as f64).collect();
+    let exponent_of = |from: usize, to: usize| exponent(&entries[from..to], &times[from..to], evidence);
+    let steps = (1..points.len()).filter_map(|place| {
+        let (from_entries, to_entries) = (points[place - 1].entries, points[place].entries);
+        Some(Step { from_entries, to_entries, exponent: exponent_of(place - 1, place + 1)? })
+    });
+    let steps = steps.collect();
+    let exponent = exponent_of(0, points.len());
+    let rounds = times.first().map_or(0, Vec::len);
+    Series { name: name.into(), rounds, exponent, steps, shape: shape(exponent), points }
+}
+
+fn point(evidence: &Evidence<'_>, cell: &Cell) -> Option<Point> {
+    let entries = evidence.rounds.samples(cell.id).next()?.counted.entries;
+    let time_ns = Figure::median_of(&evidence.rounds.times(cell.id), evidence.confidence())?;
+    let entry_ns = time_ns.scaled(1.0 / entries as f64);
+    // A power law has no place for an empty directory.
+    (entries > 0).then_some(Point { arm: cell.id, entries, time_ns, entry_ns })
+}
+
+/// Fits every round by itself and returns the median exponent.
+fn exponent(entries: &[f64], times: &[Vec<f64>], evidence: &Evidence<'_>) -> Option<Figure> {
+    let fit = |round: usize| {
+        let of_round: Vec<f64> = times.iter().map(|series| series[round]).collect();
+        megadir_stats::power_law(entries, &of_round).map(|law| law.exponent)
+    };
+    let exponents: Option<Vec<f64>> = (0..times.first()?.len()).map(fit).collect();
+    Figure::median_of(&exponents?, evidence.confidence())
+}
+
+fn shape(exponent: Option<Figure>) -> Shape {
+    let Some(interval) = exponent.and_then(|exponent| exponent.interval) else { return Shape::CannotBeTold };
+    if interval.low >= 1.0 - LINEAR_MARGIN && interval.high <= 1.0 + LINEAR_MARGIN {
+        Shape::Linear
+    } else if interval.contains(1.0) {
+        Shape::PerhapsLinear
+    } else if interval.high < 1.0 {
+        Shape::LessThanLinear
+    } else {
+        Shape::MoreThanLinear
+    }
+}

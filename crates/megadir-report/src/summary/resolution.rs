@@ -1,0 +1,86 @@
+//! The baseline against itself: what the run can tell apart at all.
+
+use megadir_record::{Cell, CellId, GroupRule, Plan, Role};
+use serde::{Deserialize, Serialize};
+
+use super::compare::{Outcome, Verdict, contrasts};
+use super::evidence::Evidence;
+use super::{Figure, Range};
+
+/// The baseline against itself: the same work twice in each round.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Resolution {
+    /// The second arm of the same work.
+    pub arm: CellId,
+    /// The baseline.
+    pub baseline: CellId,
+    /// Rounds that have both.
+    pub rounds: usize,
+    /// Time of the one over time of the other, with its interval.
+    pub ratio: Figure,
+    /// Half the width of the interval, per cent: differences below it cannot be seen.
+    pub half_width_percent: Option<f64>,
+    /// Whether the same work was called different.
+    pub difference: Difference,
+}
+
+/// Whether the same work was called different.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Difference {
+    /// It was not, as it should be.
+    None,
+    /// It was, by less than the equivalence band: that happens to one run in twenty.
+    Negligible,
+    /// It was: the run is not to be trusted.
+    Real,
+}
+
+/// Returns the resolution of every arm that measures its baseline against itself.
+pub(crate) fn resolutions(evidence: &Evidence<'_>) -> Vec<Resolution> {
+    let against_itself = evidence.plan.cells.iter().filter(|cell| cell.role == Role::AgainstItself);
+    against_itself.filter_map(|cell| resolution(evidence, cell)).collect()
+}
+
+fn resolution(evidence: &Evidence<'_>, cell: &Cell) -> Option<Resolution> {
+    let baseline = baseline_of(evidence.plan, cell)?;
+    let contrast = contrasts(evidence, baseline, &[cell.id]).pop()?;
+    let (ratio, difference) = match contrast.outcome {
+        Outcome::Judged { ratio, verdict, .. } => (ratio, difference(verdict)),
+        Outcome::TooFewRounds { ratio } => (Figure { value: ratio, interval: None }, Difference::None),
+        Outcome::Baseline | Outcome::Unequal | Outcome::NotMeasured => return None,
+    };
+    let half_width = |interval: Range| 100.0 * interval.half_width();
+    Some(Resolution {
+        arm: cell.id,
+        baseline,
+        rounds: contrast.rounds,
+        ratio,
+        half_width_percent: ratio.interval.map(half_width),
+        difference,
+    })
+}
+
+fn difference(verdict: Verdict) -> Difference {
+    match verdict {
+        Verdict::Faster { negligible } | Verdict::Slower { negligible } if negligible => {
+            Difference::Negligible
+        }
+        Verdict::Faster { .. } | Verdict::Slower { .. } => Difference::Real,
+        Verdict::Equivalent | Verdict::Inconclusive { .. } => Difference::None,
+    }
+}
+
+/// Returns the arm of the same work that serves as the baseline, by a shared group if there is one.
+fn baseline_of(plan: &Plan, cell: &Cell) -> Option<CellId> {
+    let same_work =
+        |other: &Cell| (&other.work, other.data, other.cache) == (&cell.work, cell.data, cell.cache);
+    let by_id = |id: CellId| plan.cells.get(id.0 as usize);
+    let shared = plan.groups.iter().filter(|group| cell.groups.contains(&group.name));
+    let baselines = shared.filter_map(|group| match group.rule {
+        GroupRule::Compare { baseline } => by_id(baseline),
+        GroupRule::Decompose { .. } | GroupRule::Grow { .. } => None,
+    });
+    let by_role = plan.cells.iter().filter(|other| other.role == Role::Baseline);
+    baselines.chain(by_role).find(|other| other.id != cell.id && same_work(other)).map(|other| other.id)
+}

@@ -1,0 +1,76 @@
+//! The samples that count, arranged by arm and round, so that arms are compared within rounds only.
+//!
+//! ```text
+//!              (epoch 0, round 0)  (0, 1)  (0, 2)
+//!  arm 0             41.2 ms       41.0      -      <- the run was killed here
+//!  arm 1             22.3 ms       22.1     22.2
+//! ```
+//!
+//! Warm-up and voided samples are left out here and nowhere else.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use megadir_record::{CellId, Phase, Record, Sample};
+
+/// A round: epoch and round.
+pub(crate) type Key = (u32, u32);
+
+/// The samples that count, by arm and round.
+pub(crate) struct Rounds<'a> {
+    arms: Vec<BTreeMap<Key, &'a Sample>>,
+}
+
+impl<'a> Rounds<'a> {
+    /// Arranges a record's samples; of a round measured again, the last attempt counts.
+    pub(crate) fn of(record: &'a Record) -> Self {
+        let mut arms = vec![BTreeMap::new(); record.header.plan.cells.len()];
+        let counts = |sample: &&Sample| sample.phase == Phase::Measure && sample.voided.is_none();
+        for sample in record.samples.iter().filter(counts) {
+            if let Some(arm) = arms.get_mut(index(sample.cell)) {
+                arm.insert((sample.epoch, sample.round), sample);
+            }
+        }
+        Self { arms }
+    }
+
+    /// Returns the rounds in which any arm was measured, in order.
+    pub(crate) fn keys(&self) -> BTreeSet<Key> {
+        self.arms.iter().flat_map(|arm| arm.keys().copied()).collect()
+    }
+
+    /// Returns the sample of an arm in a round.
+    pub(crate) fn sample(&self, arm: CellId, key: Key) -> Option<&'a Sample> {
+        self.arms.get(index(arm))?.get(&key).copied()
+    }
+
+    /// Returns the samples of an arm in order of rounds.
+    pub(crate) fn samples(&self, arm: CellId) -> impl Iterator<Item = &'a Sample> {
+        self.arms.get(index(arm)).into_iter().flat_map(|arm| arm.values().copied())
+    }
+
+    /// Returns the times of an arm in order of rounds, nanoseconds an operation.
+    pub(crate) fn times(&self, arm: CellId) -> Vec<f64> {
+        self.samples(arm).map(time_ns).collect()
+    }
+
+    /// Returns the times of several arms in the rounds that have them all, nanoseconds an operation.
+    pub(crate) fn paired(&self, arms: &[CellId]) -> Vec<Vec<f64>> {
+        let mut columns = vec![Vec::new(); arms.len()];
+        for key in self.keys() {
+            let row: Option<Vec<f64>> = arms.iter().map(|&arm| self.sample(arm, key).map(time_ns)).collect();
+            for (column, time) in columns.iter_mut().zip(row.into_iter().flatten()) {
+                column.push(time);
+            }
+        }
+        columns
+    }
+}
+
+/// Returns the time of one operation of a block, nanoseconds.
+fn time_ns(sample: &Sample) -> f64 {
+    sample.elapsed_ns as f64 / sample.operations as f64
+}
+
+fn index(arm: CellId) -> usize {
+    arm.0 as usize
+}

@@ -1,0 +1,317 @@
+//! The summary of a record, and how it is made.
+//!
+//! A record may come from anywhere, so its plan is checked before it is believed; nothing here panics on one.
+
+use std::collections::BTreeSet;
+
+use megadir_record::{
+    Cell, CellId, GroupRule, Machine, Phase, Plan, Preset, Pressure, Published, Record, Rules, Sample,
+};
+use serde::{Deserialize, Serialize};
+
+use super::arm::arms;
+use super::compare::compare;
+use super::decompose::{Programs, decompose};
+use super::evidence::Evidence;
+use super::grow::grow;
+use super::resolution::resolutions;
+use super::{Arm, Comparison, DataCheck, Decomposition, Growth, Resolution, Rounds, WorkCheck, equal_work};
+use crate::finding::{self, Finding};
+use crate::warning::{self, Advisory};
+
+/// The version of the summary's JSON form.
+pub const SUMMARY_VERSION: u32 = 1;
+
+/// Everything that a record says.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Summary {
+    /// The version of this form ([`SUMMARY_VERSION`]).
+    pub version: u32,
+    /// The study's name.
+    pub study: String,
+    /// The question that the study answers.
+    pub question: String,
+    /// The published source that the study reproduces.
+    pub source: String,
+    /// What follows from the numbers, the most important first.
+    pub findings: Vec<Finding>,
+    /// What speaks against believing them, the loudest first.
+    pub warnings: Vec<Advisory>,
+    /// How far the run got.
+    pub progress: Progress,
+    /// The groups of arms, each read by its rule.
+    pub groups: Vec<GroupSummary>,
+    /// The baseline against itself, for every arm that does that.
+    pub resolution: Vec<Resolution>,
+    /// Every arm by itself, in the plan's order: `arms[i].cell.id.0 == i`.
+    pub arms: Vec<Arm>,
+    /// The data sets, and whether they stayed the same.
+    pub data: Vec<DataCheck>,
+    /// The figures of the published source.
+    pub published: Vec<Published>,
+    /// What the study keeps of its source.
+    pub keeps: Vec<String>,
+    /// What the study mends of its source.
+    pub mends: Vec<String>,
+    /// The size the run was asked for.
+    pub preset: Preset,
+    /// The seed of every random choice.
+    pub seed: u64,
+    /// The rules of the run.
+    pub rules: Rules,
+    /// The machine.
+    pub machine: Machine,
+    /// Load and pressure when the run ended; `None` when it was killed.
+    pub pressure_after: Option<Pressure>,
+    /// Cost of the measured loop with nothing in it, nanoseconds an operation.
+    pub null_loop_ns: Option<f64>,
+    /// When the run started, seconds since 1970-01-01 UTC.
+    pub started_unix_s: u64,
+    /// The command line that repeats the run.
+    pub command: Vec<String>,
+}
+
+/// How far a run got.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Progress {
+    /// Rounds that were planned.
+    pub rounds_planned: u32,
+    /// Rounds that count.
+    pub rounds_used: usize,
+    /// Rounds that were voided and measured again.
+    pub rounds_voided: usize,
+    /// Rounds of warm-up.
+    pub rounds_warm_up: usize,
+    /// How the run ended.
+    pub ending: Ending,
+}
+
+/// How a run ended.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", tag = "is")]
+pub enum Ending {
+    /// All planned rounds were measured.
+    Complete,
+    /// It ended by itself before that.
+    Early {
+        /// Why, in one sentence.
+        reason: Option<String>,
+    },
+    /// The record has no end: the run was killed or still goes on.
+    Killed {
+        /// The line that the record breaks off in, from 1; `None` if it ends with a whole line.
+        cut_line: Option<u64>,
+    },
+}
+
+/// A group of arms and what its rule reads from them.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct GroupSummary {
+    /// The group's name.
+    pub name: String,
+    /// What the group asks.
+    pub title: String,
+    /// What came out.
+    pub reading: GroupReading,
+}
+
+/// What a rule reads from a group.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", tag = "rule")]
+pub enum GroupReading {
+    /// Every arm against a baseline.
+    Compare(Comparison),
+    /// The difference between two programs.
+    Decompose(Box<Decomposition>),
+    /// Time against entries.
+    Grow(Growth),
+    /// The group cannot be read.
+    Unreadable {
+        /// Why, in one sentence without its full stop.
+        reason: String,
+    },
+}
+
+/// Why a record cannot be summarised.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum SummaryError {
+    /// No round was measured before the run ended.
+    #[error(
+        "nothing was measured: the record has {warm_up} of warm-up and none that counts; run the study again"
+    )]
+    NothingMeasured {
+        /// Samples of warm-up rounds, with their noun.
+        warm_up: String,
+    },
+    /// The record's plan contradicts itself.
+    #[error("the record's plan contradicts itself: {0}")]
+    Plan(String),
+    /// A sample cannot be true.
+    #[error("the record's sample of `{arm}` in round {round} cannot be true: {reason}")]
+    Sample {
+        /// The arm.
+        arm: String,
+        /// The round.
+        round: u32,
+        /// What is wrong.
+        reason: &'static str,
+    },
+}
+
+impl Summary {
+    /// Returns the name of an arm.
+    #[must_use]
+    pub fn arm_name(&self, arm: CellId) -> &str {
+        self.arm(arm).map_or("?", |arm| &arm.cell.name)
+    }
+
+    /// Returns an arm.
+    #[must_use]
+    pub fn arm(&self, arm: CellId) -> Option<&Arm> {
+        self.arms.get(arm.0 as usize)
+    }
+}
+
+/// Summarises a record: every arm, every group by its rule, findings and warnings.
+///
+/// # Errors
+///
+/// [`SummaryError`] when no round was measured, or the record contradicts itself.
+pub fn summarize(record: &Record) -> Result<Summary, SummaryError> {
+    check_plan(&record.header.plan)?;
+    check_samples(record)?;
+    let plan = &record.header.plan;
+    let rounds = Rounds::of(record);
+    if rounds.keys().is_empty() {
+        let warm_up = record.samples.iter().filter(|s| s.phase == Phase::WarmUp).count() as u64;
+        return Err(SummaryError::NothingMeasured { warm_up: crate::text::counted(warm_up, "sample") });
+    }
+    let (checks, data) = equal_work::check(plan, &rounds);
+    let evidence = Evidence { plan, rounds: &rounds, checks: &checks };
+    let groups = read_groups(&evidence);
+    let resolution = resolutions(&evidence);
+    let mut summary = bare(record, &rounds, data, checks);
+    (summary.groups, summary.resolution) = (groups, resolution);
+    warning::refuse_quantiles(&mut summary);
+    summary.warnings = warning::advise(record, &summary, &rounds);
+    summary.findings = finding::derive(&summary);
+    Ok(summary)
+}
+
+/// Returns the summary without what is read from several arms.
+fn bare(record: &Record, rounds: &Rounds<'_>, data: Vec<DataCheck>, checks: Vec<WorkCheck>) -> Summary {
+    let (header, plan) = (&record.header, &record.header.plan);
+    Summary {
+        version: SUMMARY_VERSION,
+        study: plan.study.clone(),
+        question: plan.question.clone(),
+        source: plan.source.clone(),
+        findings: Vec::new(),
+        warnings: Vec::new(),
+        progress: progress(record, rounds),
+        groups: Vec::new(),
+        resolution: Vec::new(),
+        arms: arms(plan, rounds, checks),
+        data,
+        published: plan.published.clone(),
+        keeps: plan.keeps.clone(),
+        mends: plan.mends.clone(),
+        preset: plan.preset,
+        seed: plan.seed,
+        rules: plan.rules.clone(),
+        machine: header.machine.clone(),
+        pressure_after: record.end.as_ref().map(|end| end.pressure.clone()),
+        null_loop_ns: record.end.as_ref().and_then(|end| end.null_loop_ns),
+        started_unix_s: header.started_unix_s,
+        command: header.command.clone(),
+    }
+}
+
+fn progress(record: &Record, rounds: &Rounds<'_>) -> Progress {
+    let attempts = |wanted: fn(&&Sample) -> bool| {
+        let attempt = |s: &Sample| (s.epoch, s.round, s.attempt);
+        record.samples.iter().filter(wanted).map(attempt).collect::<BTreeSet<_>>().len()
+    };
+    let ending = match &record.end {
+        Some(end) if end.complete => Ending::Complete,
+        Some(end) => Ending::Early { reason: end.reason.clone() },
+        None => Ending::Killed { cut_line: record.cut.map(|cut| cut.line) },
+    };
+    Progress {
+        rounds_planned: record.header.plan.rules.rounds,
+        rounds_used: rounds.keys().len(),
+        rounds_voided: attempts(|s| s.phase == Phase::Measure && s.voided.is_some()),
+        rounds_warm_up: attempts(|s| s.phase == Phase::WarmUp),
+        ending,
+    }
+}
+
+fn read_groups(evidence: &Evidence<'_>) -> Vec<GroupSummary> {
+    let read = |group: &megadir_record::Group| {
+        let reading = match &group.rule {
+            GroupRule::Compare { baseline } => {
+                GroupReading::Compare(compare(evidence, &group.name, *baseline))
+            }
+            GroupRule::Decompose { slow_name, slow, fast_name, fast } => {
+                match decompose(evidence, &Programs { slow_name, slow, fast_name, fast }) {
+                    Ok(decomposition) => GroupReading::Decompose(Box::new(decomposition)),
+                    Err(reason) => GroupReading::Unreadable { reason },
+                }
+            }
+            GroupRule::Grow { series } => GroupReading::Grow(grow(evidence, series)),
+        };
+        GroupSummary { name: group.name.clone(), title: group.title.clone(), reading }
+    };
+    evidence.plan.groups.iter().map(read).collect()
+}
+
+/// Checks that every index of the plan points at something and its rules can be followed.
+fn check_plan(plan: &Plan) -> Result<(), SummaryError> {
+    let broken = |what: String| Err(SummaryError::Plan(what));
+    for (place, cell) in plan.cells.iter().enumerate() {
+        if cell.id.0 as usize != place {
+            return broken(format!("arm {place} is numbered {}", cell.id.0));
+        }
+        if !plan.data.iter().any(|data| data.id == cell.data) {
+            return broken(format!("`{}` works on data set {}, which there is not", cell.name, cell.data.0));
+        }
+    }
+    for group in &plan.groups {
+        if let Some(arm) = arms_of(&group.rule).into_iter().find(|arm| arm.0 as usize >= plan.cells.len()) {
+            return broken(format!("group `{}` has arm {}, which there is not", group.name, arm.0));
+        }
+    }
+    let rules = &plan.rules;
+    if !(rules.confidence > 0.0 && rules.confidence < 1.0) {
+        return broken(format!("its confidence is {}, not between 0 and 1", rules.confidence));
+    }
+    if !(rules.equivalence_band > 0.0 && rules.equivalence_band.is_finite()) {
+        return broken(format!("its equivalence band is {}, not above 0", rules.equivalence_band));
+    }
+    Ok(())
+}
+
+fn arms_of(rule: &GroupRule) -> Vec<CellId> {
+    match rule {
+        GroupRule::Compare { baseline } => vec![*baseline],
+        GroupRule::Decompose { slow, fast, .. } => slow.iter().chain(fast).map(|(_, arm)| *arm).collect(),
+        GroupRule::Grow { series } => series.iter().flat_map(|(_, arms)| arms.iter().copied()).collect(),
+    }
+}
+
+/// Checks what every division and logarithm relies on.
+fn check_samples(record: &Record) -> Result<(), SummaryError> {
+    let name = |sample: &Sample| {
+        let cell: Option<&Cell> = record.header.plan.cells.get(sample.cell.0 as usize);
+        cell.map_or_else(|| "?".into(), |cell| cell.name.clone())
+    };
+    let reason = |sample: &Sample| match (sample.operations, sample.elapsed_ns) {
+        (0, _) => Some("it has no operations"),
+        (_, 0) => Some("it took no time"),
+        _ => None,
+    };
+    let wrong = record.samples.iter().find_map(|sample| Some((sample, reason(sample)?)));
+    wrong.map_or(Ok(()), |(sample, reason)| {
+        Err(SummaryError::Sample { arm: name(sample), round: sample.round, reason })
+    })
+}

@@ -1,0 +1,227 @@
+//! Numbers in words: times, ratios, shares, counts and lists, the same in every format.
+//!
+//! An interval is always printed in the unit and with the decimals of its figure, so that the two can be
+//! compared at a glance. Nothing here knows where a number comes from.
+
+use crate::summary::{Figure, Range};
+
+/// The units of time: name, and nanoseconds in one.
+const TIME_UNITS: [(&str, f64); 4] = [("ns", 1.0), ("µs", 1e3), ("ms", 1e6), ("s", 1e9)];
+
+/// Returns a time in a unit that suits it, with three significant digits, e.g. `1.23 µs`.
+#[must_use]
+pub fn time(ns: f64) -> String {
+    let (unit, scale) = time_unit(ns);
+    format!("{} {unit}", fixed(ns / scale, decimals(ns / scale)))
+}
+
+/// Returns a time with its interval, e.g. `412 ms [410, 415]`; without one where there is none.
+#[must_use]
+pub fn time_with_interval(figure: &Figure) -> String {
+    let Some(Range { low, high }) = figure.interval else { return time(figure.value) };
+    // A value lost in its own interval is printed on the interval's scale.
+    let lost = figure.value.abs() < 0.5 * (high - low);
+    let scale_of = if lost { low.abs().max(high.abs()) } else { figure.value };
+    let (unit, scale) = time_unit(scale_of);
+    let places = decimals(scale_of / scale);
+    let [value, low, high] = [figure.value, low, high].map(|ns| fixed(ns / scale, places));
+    format!("{value} {unit} [{low}, {high}]")
+}
+
+/// Returns a ratio with its interval, e.g. `0.54x [0.53, 0.55]`.
+#[must_use]
+pub fn ratio(value: f64, interval: Option<Range>) -> String {
+    let Some(Range { low, high }) = interval else { return format!("{}x", fixed(value, 2)) };
+    let places = ratio_decimals(value, high - low);
+    let [value, low, high] = [value, low, high].map(|ratio| fixed(ratio, places));
+    format!("{value}x [{low}, {high}]")
+}
+
+/// Returns how many times as fast or as slow a ratio of times is, e.g. `1.85x faster`.
+#[must_use]
+pub fn speed(ratio: f64) -> String {
+    let (times, word) = if ratio <= 1.0 { (1.0 / ratio, "faster") } else { (ratio, "slower") };
+    // Three significant digits, and as many more as it takes to show that the two differ.
+    let places = if times < 1.01 { 3 } else { decimals(times) };
+    format!("{}x {word}", fixed(times, places))
+}
+
+/// Returns a fraction in per cent with its interval, e.g. `61 % [58, 64]`.
+#[must_use]
+pub fn share(figure: &Figure) -> String {
+    let percent = |fraction: f64, places| fixed(100.0 * fraction, places);
+    let Some(Range { low, high }) = figure.interval else {
+        return format!("{} %", percent(figure.value, 0));
+    };
+    let places = usize::from(high - low < 0.01);
+    format!("{} % [{}, {}]", percent(figure.value, places), percent(low, places), percent(high, places))
+}
+
+/// Returns an exponent with its interval, e.g. `1.01 [0.99, 1.03]`.
+#[must_use]
+pub fn exponent(figure: &Figure) -> String {
+    let Some(Range { low, high }) = figure.interval else { return fixed(figure.value, 2) };
+    let places = ratio_decimals(figure.value, high - low);
+    format!("{} [{}, {}]", fixed(figure.value, places), fixed(low, places), fixed(high, places))
+}
+
+/// Returns a percentage with two significant digits or none after the point, e.g. `0.42 %`.
+#[must_use]
+pub fn percent(value: f64) -> String {
+    let places = if value.abs() < 1.0 {
+        2
+    } else if value.abs() < 10.0 {
+        1
+    } else {
+        0
+    };
+    format!("{} %", fixed(value, places))
+}
+
+/// Returns a count with its digits in groups of three, e.g. `1 000 000`.
+#[must_use]
+pub fn count(count: u64) -> String {
+    let digits = count.to_string();
+    let mut text = String::with_capacity(digits.len() * 4 / 3);
+    for (place, digit) in digits.chars().enumerate() {
+        if place > 0 && (digits.len() - place).is_multiple_of(3) {
+            text.push(' ');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+/// Returns a count with its noun, e.g. `1 round`, `30 rounds`.
+#[must_use]
+pub fn counted(number: u64, noun: &str) -> String {
+    let plural = if number == 1 { "" } else { "s" };
+    format!("{} {noun}{plural}", count(number))
+}
+
+/// Returns a number of entries, e.g. `1 entry`, `100 000 entries`.
+#[must_use]
+pub fn entries(number: u64) -> String {
+    format!("{} {}", count(number), if number == 1 { "entry" } else { "entries" })
+}
+
+/// Returns a size in the largest binary unit that gives a whole number, else with one decimal.
+#[must_use]
+pub fn bytes(bytes: u64) -> String {
+    let units = [("GiB", 30), ("MiB", 20), ("KiB", 10)];
+    for (unit, shift) in units {
+        let one = 1_u64 << shift;
+        if bytes >= one {
+            let whole = bytes.is_multiple_of(one);
+            return format!("{} {unit}", fixed(bytes as f64 / one as f64, usize::from(!whole)));
+        }
+    }
+    format!("{bytes} B")
+}
+
+/// Returns parts as a list in a sentence, e.g. `a, b and c`.
+#[must_use]
+pub fn list(parts: &[String]) -> String {
+    match parts {
+        [] => String::new(),
+        [one] => one.clone(),
+        [init @ .., last] => format!("{} and {last}", init.join(", ")),
+    }
+}
+
+/// Returns the unit that a time is printed in and the nanoseconds in one of it.
+fn time_unit(ns: f64) -> (&'static str, f64) {
+    let unit = magnitude(ns).div_euclid(3).clamp(0, 3);
+    TIME_UNITS[usize::try_from(unit).unwrap_or(0)]
+}
+
+/// Returns the decimals that give three significant digits, at most three.
+fn decimals(value: f64) -> usize {
+    usize::try_from(2 - magnitude(value)).unwrap_or(0).min(3)
+}
+
+/// Returns the power of ten of a value rounded to three significant digits.
+fn magnitude(value: f64) -> i32 {
+    // The formatter rounds, so that 999.6 is seen as the 1000 that it is printed as.
+    let text = format!("{value:.2e}");
+    text.rsplit('e').next().and_then(|power| power.parse().ok()).unwrap_or(0)
+}
+
+/// Returns the decimals that resolve an interval of this width around a ratio.
+fn ratio_decimals(value: f64, width: f64) -> usize {
+    let resolving = if width > 0.0 { (-width.log10()).ceil() } else { 3.0 };
+    let least = if value.abs() < 10.0 { 2.0 } else { 1.0 };
+    resolving.clamp(least, 4.0) as usize
+}
+
+/// Prints with so many decimals, and a zero never with a sign.
+fn fixed(value: f64, places: usize) -> String {
+    let text = format!("{value:.places$}");
+    let is_zero = text.bytes().all(|byte| matches!(byte, b'-' | b'0' | b'.'));
+    if is_zero { text.trim_start_matches('-').into() } else { text }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn figure(value: f64, low: f64, high: f64) -> Figure {
+        Figure { value, interval: Some(Range { low, high }) }
+    }
+
+    #[test]
+    fn times_have_three_digits_and_a_unit_that_suits() {
+        let cases = [
+            (0.0, "0.00 ns"),
+            (4.2, "4.20 ns"),
+            (999.4, "999 ns"),
+            (999.6, "1.00 µs"),
+            (1234.0, "1.23 µs"),
+            (45_600_000.0, "45.6 ms"),
+            (999_600_000.0, "1.00 s"),
+            (5.8e12, "5800 s"),
+            (-15.84, "-15.8 ns"),
+        ];
+        for (ns, text) in cases {
+            assert_eq!(time(ns), text);
+        }
+    }
+
+    #[test]
+    fn an_interval_has_the_unit_and_decimals_of_its_figure() {
+        assert_eq!(time_with_interval(&figure(1.01e9, 0.998e9, 1.02e9)), "1.01 s [1.00, 1.02]");
+        assert_eq!(time_with_interval(&figure(990e3, 980e3, 1010e3)), "990 µs [980, 1010]");
+        assert_eq!(time_with_interval(&figure(0.3, -12.0, 15.0)), "0.3 ns [-12.0, 15.0]");
+        assert_eq!(time_with_interval(&Figure { value: 5.0, interval: None }), "5.00 ns");
+    }
+
+    #[test]
+    fn ratios_resolve_their_interval() {
+        assert_eq!(ratio(0.54, Some(Range { low: 0.53, high: 0.55 })), "0.54x [0.53, 0.55]");
+        assert_eq!(ratio(1.001, Some(Range { low: 0.997, high: 1.005 })), "1.001x [0.997, 1.005]");
+        assert_eq!(ratio(2.0, None), "2.00x");
+        assert_eq!(speed(0.54), "1.85x faster");
+        assert_eq!(speed(1.004), "1.004x slower");
+        assert_eq!(speed(123.4), "123x slower");
+    }
+
+    #[test]
+    fn shares_keep_their_sign_but_zero_has_none() {
+        assert_eq!(share(&figure(0.61, 0.58, 0.64)), "61 % [58, 64]");
+        assert_eq!(share(&figure(-0.021, -0.023, -0.019)), "-2.1 % [-2.3, -1.9]");
+        assert_eq!(share(&figure(-0.001, -0.02, 0.02)), "0 % [-2, 2]");
+    }
+
+    #[test]
+    fn counts_sizes_and_lists() {
+        assert_eq!(count(0), "0");
+        assert_eq!(count(999), "999");
+        assert_eq!(count(1_000_000), "1 000 000");
+        assert_eq!(counted(1, "round"), "1 round");
+        assert_eq!(bytes(131_072), "128 KiB");
+        assert_eq!(bytes(5 << 20), "5 MiB");
+        assert_eq!(bytes(1536), "1.5 KiB");
+        assert_eq!(bytes(100), "100 B");
+        assert_eq!(list(&["a".into(), "b".into(), "c".into()]), "a, b and c");
+    }
+}

@@ -1,0 +1,161 @@
+//! What a record betrays about itself: from samples, notes and end to warnings.
+//!
+//! Series are looked at for baselines only: everything is compared with them, and many tests would find something
+//! by chance. Here too every statistic is `megadir-stats`'; the thresholds are this file's.
+
+use std::cmp::Reverse;
+
+use megadir_record::{Record, Role};
+
+use super::{Advisory, Warning};
+use crate::summary::{Arm, Difference, Ending, Figure, Rounds, Summary, WorkCheck, rounds_for_interval};
+
+/// Voided rounds over this part of those that count make a run noisy.
+const VOIDED_MAX: f64 = 0.2;
+/// Measuring may cost this part of an arm's time before it is warned of.
+const TIMER_COST_WARNED: f64 = 0.02;
+/// Measuring may cost this part before quantiles mean nothing.
+const TIMER_COST_REFUSED: f64 = 0.1;
+/// Correlations of neighbouring rounds above this are warned of, once they exceed chance (2 / sqrt(n)).
+const AUTOCORRELATION_MAX: f64 = 0.3;
+/// A change of level less probable than this is warned of.
+const CHANGE_POINT_P: f64 = 0.01;
+/// Series shorter than this are not searched for two heaps.
+const BIMODALITY_ROUNDS_MIN: usize = 20;
+/// Coefficients above this are warned of. 5/9 is that of even spread; skewed times without a second heap reach 0.7.
+const BIMODALITY_MAX: f64 = 0.75;
+/// This part of the rounds is left out at each end before looking for heaps, for one outlier would pass for a heap.
+const BIMODALITY_TRIM: f64 = 0.05;
+
+/// Returns every warning, the loudest first.
+pub(crate) fn advise(record: &Record, summary: &Summary, rounds: &Rounds<'_>) -> Vec<Advisory> {
+    let mut warnings = unequal_work(summary);
+    warnings.extend(data_changed(summary));
+    warnings.extend(against_itself(summary));
+    warnings.extend(how_far(summary));
+    warnings.extend(timer_cost(summary));
+    let baselines = summary.arms.iter().filter(|arm| arm.cell.role == Role::Baseline);
+    warnings.extend(baselines.flat_map(|arm| series(arm, &rounds.times(arm.cell.id), summary)));
+    let noted = record.notes.iter();
+    warnings.extend(noted.map(|note| Warning::Noted { note: note.kind.clone(), text: note.text.clone() }));
+    let mut advisories: Vec<Advisory> = warnings.into_iter().map(Warning::advisory).collect();
+    advisories.sort_by_key(|advisory| Reverse(advisory.loud));
+    advisories
+}
+
+/// Withholds the quantiles of arms that take little longer than measuring them.
+pub(crate) fn refuse_quantiles(summary: &mut Summary) {
+    let Some(null_loop_ns) = summary.null_loop_ns else { return };
+    for timing in summary.arms.iter_mut().filter_map(|arm| arm.timing.as_mut()) {
+        if null_loop_ns > TIMER_COST_REFUSED * timing.time_ns.value {
+            timing.quantiles = None;
+        }
+    }
+}
+
+fn unequal_work(summary: &Summary) -> Vec<Warning> {
+    let unequal = |arm: &Arm| match &arm.work {
+        WorkCheck::Equal => None,
+        WorkCheck::Unequal(mismatch) => {
+            Some(Warning::UnequalWork { arm: arm.cell.name.clone(), rounds: mismatch.rounds })
+        }
+    };
+    summary.arms.iter().filter_map(unequal).collect()
+}
+
+fn data_changed(summary: &Summary) -> Vec<Warning> {
+    let unsteady = summary.data.iter().filter(|check| !check.steady);
+    unsteady
+        .map(|check| Warning::DataChanged {
+            entries: check.data.entries,
+            entries_min: check.entries_min,
+            entries_max: check.entries_max,
+        })
+        .collect()
+}
+
+fn against_itself(summary: &Summary) -> Vec<Warning> {
+    let different = summary.resolution.iter().filter(|r| r.difference != Difference::None);
+    different
+        .map(|resolution| Warning::DiffersFromItself {
+            arm: summary.arm_name(resolution.baseline).into(),
+            ratio: resolution.ratio,
+            negligible: resolution.difference == Difference::Negligible,
+        })
+        .collect()
+}
+
+fn how_far(summary: &Summary) -> Vec<Warning> {
+    let progress = &summary.progress;
+    let (rounds, planned, voided) = (progress.rounds_used, progress.rounds_planned, progress.rounds_voided);
+    let mut warnings = Vec::new();
+    let needed = rounds_for_interval(summary.rules.confidence);
+    if rounds < needed {
+        warnings.push(Warning::TooFewRounds { rounds, needed });
+    }
+    match &progress.ending {
+        Ending::Complete => {}
+        Ending::Early { reason } => {
+            warnings.push(Warning::Incomplete { rounds, planned, reason: reason.clone() });
+        }
+        Ending::Killed { cut_line } => {
+            warnings.push(Warning::Incomplete { rounds, planned, reason: None });
+            warnings.extend(cut_line.map(|line| Warning::CutOff { line }));
+        }
+    }
+    if voided as f64 > VOIDED_MAX * rounds as f64 {
+        warnings.push(Warning::Noisy { voided, rounds });
+    }
+    warnings
+}
+
+fn timer_cost(summary: &Summary) -> Option<Warning> {
+    let times = summary.arms.iter().filter_map(|arm| Some((arm.timing.as_ref()?.time_ns.value, arm)));
+    let (shortest_ns, arm) = times.min_by(|a, b| a.0.total_cmp(&b.0))?;
+    let cost = summary.null_loop_ns? / shortest_ns;
+    (cost > TIMER_COST_WARNED).then(|| Warning::TimerCost {
+        arm: arm.cell.name.clone(),
+        percent: 100.0 * cost,
+        quantiles_refused: cost > TIMER_COST_REFUSED,
+    })
+}
+
+/// Looks at one series in the order of its rounds.
+fn series(arm: &Arm, times: &[f64], summary: &Summary) -> Vec<Warning> {
+    let arm = || arm.cell.name.clone();
+    let mut warnings = Vec::new();
+    match megadir_stats::change_point(times).filter(|change| change.p < CHANGE_POINT_P) {
+        Some(change) => {
+            warnings.push(Warning::ChangePoint { arm: arm(), round: change.index + 1, p: change.p });
+        }
+        None => {
+            let ratio = halves(times, summary.rules.equivalence_band);
+            warnings.extend(ratio.map(|ratio| Warning::HalvesDiffer { arm: arm(), ratio }));
+        }
+    }
+    let by_chance = 2.0 / (times.len() as f64).sqrt();
+    let coefficient = megadir_stats::lag1_autocorrelation(times);
+    if let Some(coefficient) = coefficient.filter(|r| *r > AUTOCORRELATION_MAX.max(by_chance)) {
+        warnings.push(Warning::Autocorrelated { arm: arm(), coefficient });
+    }
+    if let Some(coefficient) = bimodality(times).filter(|b| *b > BIMODALITY_MAX) {
+        warnings.push(Warning::Bimodal { arm: arm(), coefficient });
+    }
+    warnings
+}
+
+/// Returns the ratio of the halves if they differ by more than the equivalence band.
+fn halves(times: &[f64], band: f64) -> Option<Figure> {
+    let ratio = Figure::from(megadir_stats::halves_differ(times)?);
+    let differs = ratio.interval.is_some_and(|interval| !interval.contains(1.0));
+    (differs && ratio.value.ln().abs() > band.ln_1p()).then_some(ratio)
+}
+
+fn bimodality(times: &[f64]) -> Option<f64> {
+    let trimmed = (times.len() as f64 * BIMODALITY_TRIM).ceil() as usize;
+    let mut sorted = times.to_vec();
+    sorted.sort_unstable_by(f64::total_cmp);
+    let middle = sorted.get(trimmed..times.len().checked_sub(trimmed)?)?;
+    let enough = times.len() >= BIMODALITY_ROUNDS_MIN;
+    megadir_stats::bimodality_coefficient(middle).filter(|_| enough)
+}

@@ -1,0 +1,44 @@
+//! What the run itself noticed: the closed set of kinds, and what to do about each.
+//!
+//! The names are those that the engine writes into records; a kind that is not listed comes from a newer engine.
+
+/// The kinds of notes with what to do about each.
+const ADVICE: &[(&str, &str)] = &[
+    ("arm-left-out", "Nothing need be done; `megadir backends` says what is available here and why."),
+    ("group-left-out", "Nothing need be done; `megadir backends` says what is available here and why."),
+    ("timer-gaps", "Something else uses the processor: stop it, or pin the run to a quiet one."),
+    ("stolen-time", "The hypervisor gives the processor to others: use a quieter host or more rounds."),
+    ("load", "Stop other work on the machine and run it again."),
+    ("pressure", "Wait until other tasks are done and run it again."),
+    ("governor", "Set the frequency governor to `performance` for the run, or trust ratios and not times."),
+    ("dirty-pages", "Run `sync`, wait until it is done, and run it again."),
+    ("not-steady", "The times still had a trend after the warm-up: run it again, with a longer one."),
+    ("noisy", "Stop other work on the machine (or on its host) and run it again."),
+    ("unequal-work", "See the arms named above: their times are not compared."),
+    (
+        "no-cycle-counter",
+        "Nothing need be done for operations over a microsecond; shorter ones are timed less finely.",
+    ),
+    ("slow-loop", "Build with optimisation, and stop other work on the machine."),
+    ("leftovers", "Nothing, if the directory was removed; else `megadir bench clean` names and removes it."),
+];
+
+/// Returns what to do about a kind of note.
+pub(super) fn advice(kind: &str) -> &'static str {
+    let known = ADVICE.iter().find(|(name, _)| *name == kind);
+    known.map_or("Noted by a newer megadir: use that to read what to do about it.", |(_, advice)| advice)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn kinds_are_listed_once() {
+        for (place, (kind, _)) in ADVICE.iter().enumerate() {
+            assert!(ADVICE[..place].iter().all(|(other, _)| other != kind), "{kind} is listed twice");
+        }
+        assert!(advice("load").starts_with("Stop"));
+        assert!(advice("of-tomorrow").contains("newer"));
+    }
+}
