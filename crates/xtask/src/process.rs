@@ -24,12 +24,6 @@ pub(crate) fn output(command: &mut Command) -> Result<String, String> {
     Ok(String::from_utf8_lossy(&output.stdout).into_owned())
 }
 
-/// Tells whether `command` can be started and ends well; its output is thrown away.
-pub(crate) fn succeeds(command: &mut Command) -> bool {
-    let command = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
-    command.status().is_ok_and(|status| status.success())
-}
-
 /// Waits for `child` for at most `limit`, then kills it.
 fn wait_at_most(child: &mut Child, shown: &str, limit: Duration) -> Result<ExitStatus, String> {
     let started = Instant::now();

@@ -1,18 +1,19 @@
-//! Fuzzes each target of `fuzz/` for a while, with nightly and without `cargo-fuzz`.
+//! Fuzzes each target of `fuzz/` for a while, without `cargo-fuzz` and without nightly.
 //!
 //! The flags are those which `cargo fuzz build` gives the compiler (its `project.rs`): coverage counters in every
-//! block for libFuzzer, comparisons traced, and the address sanitizer. libFuzzer itself comes with `libfuzzer-sys`
-//! and needs a C++ compiler.
+//! block for libFuzzer, comparisons traced, and the address sanitizer, whose runtime comes with stable toolchains too;
+//! `RUSTC_BOOTSTRAP=1` lets a stable compiler take them. libFuzzer itself comes with `libfuzzer-sys` and needs a C++
+//! compiler. `fuzz/` is a workspace of its own with a `Cargo.lock` and a `[[bin]]` for each target;
+//! committed examples are in `fuzz/seeds/TARGET/`.
 
 use super::drive::pending;
 use super::stage::{Context, Report};
 use crate::{process, workspace};
 use serde_json::Value;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
-const HOST: &str = "x86_64-unknown-linux-gnu";
 const FLAGS: &str = "--cfg fuzzing -Cpasses=sancov-module -Cllvm-args=-sanitizer-coverage-level=4 \
     -Cllvm-args=-sanitizer-coverage-inline-8bit-counters -Cllvm-args=-sanitizer-coverage-pc-table \
     -Cllvm-args=-sanitizer-coverage-trace-compares -Ccodegen-units=1 -Zsanitizer=address";
@@ -27,21 +28,20 @@ pub(crate) fn run(context: &Context) -> Result<Report, String> {
     if !manifest.is_file() {
         return pending("fuzz", "no fuzz/Cargo.toml");
     }
-    if !process::succeeds(Command::new("rustup").args(["run", "nightly", "rustc", "--version"])) {
-        return Ok(Report::not_run("fuzz: no nightly toolchain"));
-    }
     if process::find_tool("c++").is_none() {
         return Ok(Report::not_run("fuzz: no C++ compiler"));
     }
-    let target = context.workspace.target.join("fuzz");
-    build(&manifest, &target)?;
+    if !has_address_sanitizer() {
+        return Ok(Report::not_run("fuzz: the toolchain has no runtime of the address sanitizer"));
+    }
+    let binaries = build(&manifest, &context.workspace.target.join("fuzz"))?;
     let seconds = if context.full { SECONDS_FULL } else { SECONDS };
     let names = targets(&workspace::metadata(&manifest)?);
     let mut report = Report::default();
     // As many at a time as there are processors: each target is one thread.
     let at_once = std::thread::available_parallelism().map_or(1, usize::from);
     for some in names.chunks(at_once) {
-        for ended in fuzz_all(some, &target, &context.root("fuzz"), seconds) {
+        for ended in fuzz_all(some, &binaries, &context.root("fuzz"), seconds) {
             match ended {
                 Ok(line) => report.lines.push(line),
                 Err(message) => report.failures.push(message),
@@ -52,11 +52,11 @@ pub(crate) fn run(context: &Context) -> Result<Report, String> {
 }
 
 /// Runs these targets at the same time.
-fn fuzz_all(names: &[String], target: &Path, folder: &Path, seconds: u64) -> Vec<Result<String, String>> {
+fn fuzz_all(names: &[String], binaries: &Path, folder: &Path, seconds: u64) -> Vec<Result<String, String>> {
     std::thread::scope(|scope| {
         let start = |name: &String| {
             let name = name.clone();
-            scope.spawn(move || fuzz(&name, target, folder, seconds))
+            scope.spawn(move || fuzz(&name, binaries, folder, seconds))
         };
         let threads: Vec<_> = names.iter().map(start).collect();
         let lost = |_| Err("a fuzz target's thread panicked".to_owned());
@@ -64,14 +64,25 @@ fn fuzz_all(names: &[String], target: &Path, folder: &Path, seconds: u64) -> Vec
     })
 }
 
-/// Builds all targets, as release with its assertions.
-fn build(manifest: &Path, target: &Path) -> Result<(), String> {
-    let mut command = Command::new("rustup");
-    // The cargo that runs us has set its own toolchain in the environment: `rustup run` overrides it.
-    command.args(["run", "nightly", "cargo", "build", "--locked", "--release", "--bins", "--target", HOST]);
+/// Tells whether the toolchain in use came with the runtime that `-Zsanitizer=address` links.
+fn has_address_sanitizer() -> bool {
+    let folder = process::output(Command::new("rustc").args(["--print", "target-libdir"]));
+    let Ok(entries) = std::fs::read_dir(folder.unwrap_or_default().trim()) else { return false };
+    let mut names = entries.flatten().map(|entry| entry.file_name().to_string_lossy().into_owned());
+    names.any(|name| name.ends_with("_rt.asan.a"))
+}
+
+/// Builds all targets, as release with its assertions, and returns where they are.
+///
+/// The target is named although it is the host: else build scripts and macros would get the flags too.
+fn build(manifest: &Path, target: &Path) -> Result<PathBuf, String> {
+    let host = process::output(Command::new("rustc").args(["--print", "host-tuple"]))?;
+    let mut command = Command::new(workspace::cargo());
+    command.args(["build", "--locked", "--release", "--bins", "--target", host.trim()]);
     command.args(["--config", "profile.release.debug-assertions=true"]).arg("--manifest-path").arg(manifest);
-    command.env("RUSTFLAGS", FLAGS).env("CARGO_TARGET_DIR", target);
-    process::run(&mut command)
+    command.env("RUSTC_BOOTSTRAP", "1").env("RUSTFLAGS", FLAGS).env("CARGO_TARGET_DIR", target);
+    process::run(&mut command)?;
+    Ok(target.join(host.trim()).join("release"))
 }
 
 /// Returns the names of the binaries.
@@ -84,12 +95,12 @@ fn targets(metadata: &Value) -> Vec<String> {
 }
 
 /// Runs one target from the corpus of the repository, if there is one, keeping what it finds.
-fn fuzz(name: &str, target: &Path, folder: &Path, seconds: u64) -> Result<String, String> {
+fn fuzz(name: &str, binaries: &Path, folder: &Path, seconds: u64) -> Result<String, String> {
     let (corpus, artifacts) = (folder.join("corpus").join(name), folder.join("artifacts").join(name));
     for made in [&corpus, &artifacts] {
         std::fs::create_dir_all(made).map_err(|error| format!("cannot make {}: {error}", made.display()))?;
     }
-    let mut command = Command::new(target.join(HOST).join("release").join(name));
+    let mut command = Command::new(binaries.join(name));
     command
         .arg(format!("-max_total_time={seconds}"))
         .arg(format!("-artifact_prefix={}/", artifacts.display()));

@@ -31,6 +31,7 @@ pub(crate) fn run(context: &Context) -> Result<Report, String> {
     println!("$ {shown}");
     let ended = run_tests(&mut command, &shown)?;
     let mut report = report(ended.results, &read(&log)?);
+    report.lines.push(totals(&report.lines));
     report.failures = ended.failed;
     if !ended.succeeded {
         report.failures.push("cargo test failed".to_owned());
@@ -75,6 +76,19 @@ fn run_tests(command: &mut Command, shown: &str) -> Result<Ended, String> {
     Ok(Ended { succeeded: child.wait().map_err(cannot)?.success(), results, failed })
 }
 
+/// Adds the results of all suites up.
+fn totals(results: &[String]) -> String {
+    let sum = |word: &str| -> u64 { results.iter().filter_map(|line| number_before(line, word)).sum() };
+    let suites = results.iter().filter(|line| line.starts_with("test result: ")).count();
+    format!("{suites} suites: {} passed, {} failed", sum(" passed"), sum(" failed"))
+}
+
+/// Returns the number that stands before a word of a result line.
+fn number_before(line: &str, word: &str) -> Option<u64> {
+    let before = line.strip_prefix("test result: ")?.split_once(word)?.0;
+    before.rsplit(' ').next()?.parse().ok()
+}
+
 /// Puts the result lines and what the tests noted together.
 fn report(lines: Vec<String>, log: &str) -> Report {
     let mut report = Report { lines, ..Report::default() };
@@ -116,6 +130,17 @@ mod tests {
         assert_eq!(report.not_run, ["a::b: not root", "odd line"]);
         assert_eq!(report.unavailable, ["c: no f2fs"]);
         assert_eq!(report.lines, ["test result: ok. 3 passed"]);
+    }
+
+    #[test]
+    fn results_add_up() {
+        let lines = [
+            "   Doc-tests a",
+            "test result: ok. 12 passed; 0 failed; 0 ignored",
+            "test result: FAILED. 3 passed; 1 failed;",
+        ];
+        assert_eq!(totals(&lines.map(str::to_owned)), "2 suites: 15 passed, 1 failed");
+        assert_eq!(totals(&[]), "0 suites: 0 passed, 0 failed");
     }
 
     #[test]
