@@ -1,0 +1,232 @@
+//! The lines of a listing: names, raw columns, JSON.
+
+use std::path::{Path, PathBuf};
+
+use megadir::{Batch, Entry, FileType, names};
+
+use crate::exit::CliError;
+use crate::ui::escape;
+use crate::ui::output::{Ended, Output};
+
+/// What a line holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Format {
+    /// The name.
+    Names,
+    /// Inode, type, record length, offset, name.
+    Raw,
+    /// A JSON object.
+    Json,
+}
+
+/// How lines are made.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Lines {
+    pub(super) format: Format,
+    /// What ends a line.
+    pub(super) end: u8,
+    /// Control characters are escaped.
+    pub(super) escape: bool,
+    /// Names are preceded by the path of their directory.
+    pub(super) with_path: bool,
+}
+
+/// What precedes the names of one directory.
+#[derive(Debug)]
+pub(super) struct Label {
+    path: PathBuf,
+    /// The path with a slash, or nothing.
+    prefix: Vec<u8>,
+    /// `"dir":...,` or nothing.
+    json: Vec<u8>,
+}
+
+impl Label {
+    pub(super) fn prefix(&self) -> &[u8] {
+        &self.prefix
+    }
+}
+
+impl Lines {
+    /// Checks that lines for this directory can be told apart.
+    pub(super) fn check(&self, path: &Path) -> Result<(), CliError> {
+        if path.as_os_str().is_empty() {
+            return Err(CliError::usage("an empty path names no directory; '.' is the current one"));
+        }
+        Ok(())
+    }
+
+    pub(super) fn label(&self, path: &Path) -> Label {
+        let mut label = Label { path: path.to_owned(), prefix: Vec::new(), json: Vec::new() };
+        if self.with_path {
+            let bytes = names::from_os(path.as_os_str());
+            label.prefix.extend_from_slice(bytes);
+            if bytes.last() != Some(&b'/') {
+                label.prefix.push(b'/');
+            }
+            escape::json_member(&mut label.json, "dir", directory(&label.prefix));
+            label.json.push(b',');
+        }
+        label
+    }
+
+    /// Makes a label anew if the directory is another one.
+    pub(super) fn relabel(&self, label: &mut Label, path: &Path) {
+        if label.path != path {
+            *label = self.label(path);
+        }
+    }
+
+    /// Writes a line for each entry of a batch.
+    pub(super) fn batch(&self, output: &mut Output, batch: Batch<'_>, label: &Label) -> Result<(), Ended> {
+        if self.format == Format::Names && !self.escape {
+            for entry in batch {
+                self.plain(&mut output.text, &label.prefix, entry.name);
+                output.made()?;
+            }
+        } else {
+            for entry in batch {
+                self.entry(&mut output.text, label, &entry);
+                output.made()?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Appends the line of an entry.
+    pub(super) fn entry(&self, text: &mut Vec<u8>, label: &Label, entry: &Entry<'_>) {
+        match self.format {
+            Format::Names => self.name(text, &label.prefix, entry.name),
+            Format::Raw => self.raw(text, &label.prefix, entry),
+            Format::Json => json(text, &label.json, entry),
+        }
+    }
+
+    /// Appends the line of an entry whose directory is known by its path with a slash.
+    pub(super) fn sorted_entry(&self, text: &mut Vec<u8>, prefix: &[u8], entry: &Entry<'_>) {
+        match self.format {
+            Format::Names => self.name(text, prefix, entry.name),
+            Format::Raw => self.raw(text, prefix, entry),
+            Format::Json => {
+                let mut member = Vec::new();
+                if !prefix.is_empty() {
+                    escape::json_member(&mut member, "dir", directory(prefix));
+                    member.push(b',');
+                }
+                json(text, &member, entry);
+            }
+        }
+    }
+
+    #[inline]
+    fn plain(&self, text: &mut Vec<u8>, prefix: &[u8], name: &[u8]) {
+        text.extend_from_slice(prefix);
+        text.extend_from_slice(name);
+        text.push(self.end);
+    }
+
+    fn name(&self, text: &mut Vec<u8>, prefix: &[u8], name: &[u8]) {
+        if !self.escape {
+            return self.plain(text, prefix, name);
+        }
+        escape::terminal(text, prefix);
+        escape::terminal(text, name);
+        text.push(self.end);
+    }
+
+    /// The five columns of the article: inode, type, record length, offset, name.
+    fn raw(&self, text: &mut Vec<u8>, prefix: &[u8], entry: &Entry<'_>) {
+        let mut number = itoa::Buffer::new();
+        padded(text, number.format(entry.inode).as_bytes(), 10, true);
+        text.extend_from_slice(b"  ");
+        padded(text, entry.kind.name().as_bytes(), 12, false);
+        padded(text, number.format(entry.record_bytes).as_bytes(), 4, true);
+        text.push(b' ');
+        padded(text, number.format(entry.cookie.unwrap_or(0)).as_bytes(), 19, true);
+        text.extend_from_slice(b"  ");
+        self.name(text, prefix, entry.name);
+    }
+
+    /// Appends the line of --count.
+    pub(super) fn count(&self, text: &mut Vec<u8>, entries: u64, path: &Path) {
+        let mut number = itoa::Buffer::new();
+        if self.format == Format::Json {
+            text.extend_from_slice(b"{\"v\":1,");
+            escape::json_member(text, "dir", names::from_os(path.as_os_str()));
+            text.extend_from_slice(b",\"count\":");
+            text.extend_from_slice(number.format(entries).as_bytes());
+            text.extend_from_slice(b"}\n");
+            return;
+        }
+        text.extend_from_slice(number.format(entries).as_bytes());
+        if self.with_path {
+            text.push(b'\t');
+            self.path(text, path);
+        }
+        text.push(b'\n');
+    }
+
+    /// Appends the line of --estimate.
+    #[cfg(target_os = "linux")]
+    pub(super) fn estimate(&self, text: &mut Vec<u8>, estimate: &megadir::Estimate, path: &Path) {
+        let (low, high) = estimate.interval;
+        if self.format == Format::Json {
+            text.extend_from_slice(b"{\"v\":1,");
+            escape::json_member(text, "dir", names::from_os(path.as_os_str()));
+            let rest = serde_json::json!({
+                "entries": estimate.entries, "low": low, "high": high, "basis": estimate.basis,
+            });
+            text.push(b',');
+            text.extend_from_slice(&rest.to_string().as_bytes()[1..]);
+            text.push(b'\n');
+            return;
+        }
+        text.extend_from_slice(format!("{} [{low}, {high}] ", estimate.entries).as_bytes());
+        if self.with_path {
+            self.path(text, path);
+            text.extend_from_slice(b": ");
+        }
+        text.extend_from_slice(estimate.basis.as_bytes());
+        text.push(b'\n');
+    }
+
+    fn path(&self, text: &mut Vec<u8>, path: &Path) {
+        let path = names::from_os(path.as_os_str());
+        if self.escape { escape::terminal(text, path) } else { text.extend_from_slice(path) }
+    }
+}
+
+/// Returns the path of a directory from the path with a slash that precedes names.
+fn directory(prefix: &[u8]) -> &[u8] {
+    match prefix {
+        b"/" => prefix,
+        _ => prefix.strip_suffix(b"/").unwrap_or(prefix),
+    }
+}
+
+fn json(text: &mut Vec<u8>, directory: &[u8], entry: &Entry<'_>) {
+    text.extend_from_slice(b"{\"v\":1,");
+    text.extend_from_slice(directory);
+    escape::json_member(text, "name", entry.name);
+    text.extend_from_slice(match entry.kind {
+        FileType::File => b",\"type\":\"file\",\"inode\":".as_slice(),
+        _ => b",\"type\":\"",
+    });
+    if entry.kind != FileType::File {
+        text.extend_from_slice(entry.kind.name().as_bytes());
+        text.extend_from_slice(b"\",\"inode\":");
+    }
+    text.extend_from_slice(itoa::Buffer::new().format(entry.inode).as_bytes());
+    text.extend_from_slice(b"}\n");
+}
+
+/// Appends a field, filled up with spaces.
+fn padded(text: &mut Vec<u8>, field: &[u8], width: usize, to_the_right: bool) {
+    let spaces = width.saturating_sub(field.len());
+    let end = text.len() + field.len() + spaces;
+    if to_the_right {
+        text.resize(text.len() + spaces, b' ');
+    }
+    text.extend_from_slice(field);
+    text.resize(end, b' ');
+}

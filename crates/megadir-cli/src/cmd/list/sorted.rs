@@ -1,0 +1,204 @@
+//! Sorting a listing in memory: names packed one behind the other, one 16-byte key each.
+//!
+//! A key holds eight bytes of the name, taken behind what all names have in common, and where the name lies.
+//! Keys are sorted by several threads; only equal keys look at the names. A million names of 32 bytes take
+//! about 60 MB, against some 250 MB in `ls`.
+
+use megadir::{Entry, FileType};
+
+use super::Sort;
+use super::lines::{Format, Label, Lines};
+use crate::ui::output::{Ended, Output};
+
+/// Names are packed into pieces of this size, so that growing copies nothing, bytes.
+const CHUNK_BYTES: usize = 1 << 20;
+/// Fewer keys than this are sorted by one thread.
+const THREAD_KEYS_MIN: usize = 32 << 10;
+/// Before each path: its length and the length of the directory's part of it, four bytes each.
+const HEADER_BYTES: usize = 8;
+/// Before that, where lines hold more than names: inode, offset, record length, type.
+const FIELDS_BYTES: usize = 19;
+
+/// Entries held back for sorting.
+pub(super) struct Collected {
+    by_inode: bool,
+    fields_bytes: usize,
+    keys: Vec<Key>,
+    chunks: Vec<Vec<u8>>,
+    /// How many bytes at the start all paths so far have in common; meaningful once there is one.
+    common: usize,
+}
+
+/// What is sorted: the bytes compared first, and where the rest is.
+#[derive(Clone, Copy)]
+struct Key {
+    order: u64,
+    chunk: u32,
+    offset: u32,
+}
+
+/// An entry as it was packed.
+struct Packed<'a> {
+    path: &'a [u8],
+    prefix_bytes: usize,
+    fields: &'a [u8],
+}
+
+impl Collected {
+    pub(super) fn new(sort: Sort, lines: &Lines) -> Self {
+        let fields_bytes = if lines.format == Format::Names { 0 } else { FIELDS_BYTES };
+        Self {
+            by_inode: sort == Sort::Inode,
+            fields_bytes,
+            keys: Vec::new(),
+            chunks: Vec::new(),
+            common: usize::MAX,
+        }
+    }
+
+    /// Adds an entry.
+    pub(super) fn add(&mut self, label: &Label, entry: &Entry<'_>) {
+        let prefix = label.prefix();
+        let length = self.fields_bytes + HEADER_BYTES + prefix.len() + entry.name.len();
+        if self.chunks.last().is_none_or(|chunk| chunk.len() + length > chunk.capacity()) {
+            self.chunks.push(Vec::with_capacity(CHUNK_BYTES.max(length)));
+        }
+        let index = self.chunks.len() - 1;
+        let chunk = &mut self.chunks[index];
+        let offset = chunk.len();
+        if self.fields_bytes > 0 {
+            chunk.extend_from_slice(&entry.inode.to_ne_bytes());
+            chunk.extend_from_slice(&entry.cookie.unwrap_or(0).to_ne_bytes());
+            chunk.extend_from_slice(&entry.record_bytes.to_ne_bytes());
+            chunk.push(entry.kind.d_type());
+        }
+        chunk.extend_from_slice(&((prefix.len() + entry.name.len()) as u32).to_ne_bytes());
+        chunk.extend_from_slice(&(prefix.len() as u32).to_ne_bytes());
+        let start = chunk.len();
+        chunk.extend_from_slice(prefix);
+        chunk.extend_from_slice(entry.name);
+        let order = if self.by_inode { entry.inode } else { leading(&chunk[start..]) };
+        self.keys.push(Key { order, chunk: index as u32, offset: offset as u32 });
+        if self.common > 0 && !self.by_inode {
+            self.note_common(self.keys.len() - 1);
+        }
+    }
+
+    /// Shortens what all paths have in common to what they have in common with this one.
+    fn note_common(&mut self, index: usize) {
+        let first = self.packed(&self.keys[0]).path;
+        let path = self.packed(&self.keys[index]).path;
+        let common = first.iter().zip(path).take_while(|(a, b)| a == b).count();
+        self.common = self.common.min(common);
+    }
+
+    /// Sorts with at most `threads` threads.
+    pub(super) fn sort(mut self, threads: usize) -> Self {
+        let mut keys = std::mem::take(&mut self.keys);
+        if !self.by_inode && self.common > 0 {
+            for key in &mut keys {
+                key.order = leading(&self.packed(key).path[self.common..]);
+            }
+        }
+        let compare = |a: &Key, b: &Key| {
+            a.order.cmp(&b.order).then_with(|| self.packed(a).path.cmp(self.packed(b).path))
+        };
+        sort_keys(&mut keys, threads, &compare);
+        self.keys = keys;
+        self
+    }
+
+    /// Writes the lines of the first `limit` entries.
+    pub(super) fn write(&self, lines: &Lines, output: &mut Output, limit: u64) -> Result<(), Ended> {
+        for key in self.keys.iter().take(super::limit(limit)) {
+            let packed = self.packed(key);
+            let (prefix, name) = packed.path.split_at(packed.prefix_bytes);
+            lines.sorted_entry(&mut output.text, prefix, &entry(name, packed.fields));
+            output.made()?;
+        }
+        Ok(())
+    }
+
+    fn packed(&self, key: &Key) -> Packed<'_> {
+        let record = &self.chunks[key.chunk as usize][key.offset as usize..];
+        let (fields, record) = record.split_at(self.fields_bytes);
+        let (header, record) = record.split_at(HEADER_BYTES);
+        Packed { path: &record[..number(&header[..4])], prefix_bytes: number(&header[4..]), fields }
+    }
+}
+
+/// Returns a four-byte number that was packed.
+fn number(bytes: &[u8]) -> usize {
+    bytes.first_chunk().map_or(0, |bytes| u32::from_ne_bytes(*bytes) as usize)
+}
+
+/// Returns the first eight bytes as a number that orders as they do.
+fn leading(bytes: &[u8]) -> u64 {
+    match bytes.first_chunk() {
+        Some(bytes) => u64::from_be_bytes(*bytes),
+        None => {
+            let mut padded = [0; 8];
+            padded[..bytes.len()].copy_from_slice(bytes);
+            u64::from_be_bytes(padded)
+        }
+    }
+}
+
+/// Makes an entry of its packed parts.
+fn entry<'a>(name: &'a [u8], fields: &[u8]) -> Entry<'a> {
+    let mut entry = Entry { name, inode: 0, kind: FileType::Unknown, cookie: None, record_bytes: 0 };
+    if let (Some(inode), Some(offset)) = (fields.first_chunk(), fields.get(8..).and_then(<[u8]>::first_chunk))
+    {
+        entry.inode = u64::from_ne_bytes(*inode);
+        entry.cookie = Some(i64::from_ne_bytes(*offset));
+        entry.record_bytes = u16::from_ne_bytes([fields[16], fields[17]]);
+        entry.kind = FileType::from_d_type(fields[18]);
+    }
+    entry
+}
+
+/// Sorts by halves, each half by half of the threads.
+fn sort_keys<F>(keys: &mut [Key], threads: usize, compare: &F)
+where
+    F: Fn(&Key, &Key) -> std::cmp::Ordering + Sync,
+{
+    if threads < 2 || keys.len() < THREAD_KEYS_MIN {
+        return keys.sort_unstable_by(compare);
+    }
+    let middle = keys.len() / 2;
+    keys.select_nth_unstable_by(middle, compare);
+    let (low, high) = keys.split_at_mut(middle);
+    std::thread::scope(|scope| {
+        scope.spawn(|| sort_keys(low, threads / 2, compare));
+        sort_keys(high, threads - threads / 2, compare);
+    });
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Key, leading, sort_keys};
+
+    #[test]
+    fn leading_bytes_order_as_the_names_do() {
+        assert!(leading(b"a") < leading(b"aa"));
+        assert!(leading(b"aa") < leading(b"b"));
+        assert!(leading(b"\xff") > leading(b"zzzzzzzzz"));
+        assert_eq!(leading(b"12345678x"), leading(b"12345678y"));
+    }
+
+    #[test]
+    fn threads_sort_as_one_does() {
+        let mut state = 1u64;
+        let mut keys: Vec<Key> = (0..200_000)
+            .map(|index| {
+                state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+                Key { order: state >> 48, chunk: 0, offset: index }
+            })
+            .collect();
+        let compare = |a: &Key, b: &Key| (a.order, a.offset).cmp(&(b.order, b.offset));
+        let mut expected = keys.clone();
+        expected.sort_by(compare);
+        sort_keys(&mut keys, 3, &compare);
+        assert!(keys.iter().zip(&expected).all(|(a, b)| (a.order, a.offset) == (b.order, b.offset)));
+    }
+}

@@ -1,0 +1,21 @@
+//! The subcommands: one file each, one word here.
+
+use crate::exit::CliError;
+
+mod backends;
+mod list;
+
+/// What to do.
+#[derive(clap::Subcommand)]
+pub(crate) enum Command {
+    List(list::Args),
+    Backends(backends::Args),
+}
+
+/// Runs a subcommand and returns the exit code.
+pub(crate) fn run(command: Command) -> Result<u8, CliError> {
+    match command {
+        Command::List(args) => list::run(&args),
+        Command::Backends(args) => backends::run(&args),
+    }
+}
