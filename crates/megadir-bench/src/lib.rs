@@ -1,1 +1,54 @@
 //! The megadir benchmark engine: study, plan, run, events.
+//!
+//! ```text
+//! study file -> Study -+-> plan() -> Plan -> run() -> Event... -> listeners (progress, table, record)
+//!            Request --+                       ^
+//!                              next(plan, samples) -> Step
+//! ```
+//!
+//! | subject | where |
+//! |---|---|
+//! | declared experiments | [`study`] |
+//! | study and request to plan; what it will need | [`mod@plan`] |
+//! | what comes next: orders, warm-up, voiding | [`mod@next`] |
+//! | carrying it out | [`runner`] |
+//! | what listeners are told; the record's writer | [`event`] |
+//! | names, contents, filled directories | [`dataset`] |
+//! | the loop for single operations, and its own cost | [`measure`] |
+//! | what a run may notice | [`note`] |
+//! | the run's own directory; its removal | `workspace`, `remove` |
+//! | what blocks do | `workload` |
+//! | machine and noise | `machine`, `noise` |
+//!
+//! Invariants: `study`, `plan` and `next` are pure · nothing below [`plan()`] has a default · the engine
+//! never prints and never reads the environment · whatever it makes lies in a directory of its own, is
+//! reached relative to descriptors, and is removed, if need be by the next run.
+
+mod backends;
+pub mod dataset;
+mod date;
+pub mod event;
+#[cfg(target_os = "linux")]
+mod machine;
+pub mod measure;
+mod nearest;
+pub mod next;
+#[cfg(target_os = "linux")]
+mod noise;
+pub mod note;
+pub mod plan;
+#[cfg(target_os = "linux")]
+mod remove;
+pub mod runner;
+pub mod study;
+#[cfg(target_os = "linux")]
+mod workload;
+#[cfg(target_os = "linux")]
+mod workspace;
+
+pub use backends::{backend_facts, backend_facts_below};
+pub use date::record_file_name;
+pub use event::{Event, Listener, Recorder};
+pub use next::next;
+pub use plan::plan;
+pub use runner::{RunEnd, RunError, RunRequest, run};

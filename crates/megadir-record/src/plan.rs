@@ -140,9 +140,11 @@ pub enum Work {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Stage {
-    /// Read the entries and copy their names out of the buffer.
+    /// Read the entries and look at each name and type once, in the reader's buffer.
     Read,
-    /// Sort the names in byte order.
+    /// Keep every name in memory, as a program that sorts must.
+    Keep,
+    /// Sort the names that are kept in byte order.
     Sort,
     /// Ask statx for what `ls -l` asks, a call an entry.
     Attributes,

@@ -6,6 +6,7 @@
 //! * [`getdents`]: the raw call, into a caller's buffer (Linux).
 //! * [`readdir`]: the C library's directory stream, as the programs under study use it (Unix).
 //! * [`clock`]: the cycle counter and the monotonic clock.
+//! * [`usage`]: the processor time of this process.
 //!
 //! What rustix already offers safely (openat, statx, lseek, ioctls) is used from there by the crates
 //! above and is not wrapped again.
@@ -16,3 +17,4 @@ pub mod clock;
 pub mod getdents;
 #[cfg(target_os = "linux")]
 pub mod readdir;
+pub mod usage;

@@ -1,0 +1,230 @@
+//! Filling a directory: relative to its descriptor, never through a link, again from where it was left.
+//!
+//! A file is made with O_EXCL, so nothing that is there is ever opened for writing by mistake. Filling again
+//! compares what is there with what would be made: a whole file is left, one cut short is completed,
+//! anything else under the name is left alone and counted.
+
+use std::fs::File;
+use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::os::fd::{AsFd, BorrowedFd};
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use rustix::fs::{AtFlags, FileType, Mode, OFlags};
+use rustix::io::Errno;
+
+use super::{Content, FillError, FillProgress, FillSpec, Filled, NAME_BYTES_MAX, Names, Room};
+
+/// How often progress is told and the stop flag looked at, files.
+const STEP: u64 = 256;
+/// How many taken names are kept for the report.
+const TAKEN_NAMES_MAX: usize = 5;
+/// Contents are written and compared in pieces of this size, bytes.
+const PIECE_BYTES: usize = 64 << 10;
+/// Fewer free blocks than this count as none: file systems keep a few back.
+const BLOCKS_LEFT_MAX: u64 = 16;
+/// What statfs gives as the type of ext2, ext3 and ext4.
+const EXT_MAGIC: u64 = 0xef53;
+
+/// Fills the directory at `path`, which is made if it does not exist, with the files of `spec`.
+///
+/// `progress` is called now and then; with `stop` set the filling ends soon and says so.
+///
+/// # Errors
+///
+/// [`FillError`]; what was made stays.
+pub fn fill(
+    path: &Path,
+    spec: &FillSpec,
+    progress: &mut dyn FnMut(FillProgress),
+    stop: &AtomicBool,
+) -> Result<Filled, FillError> {
+    let open = |source| FillError::Open { path: path.to_owned(), source };
+    match std::fs::create_dir(path) {
+        Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(open(error)),
+        _ => {}
+    }
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    let dir = rustix::fs::open(path, flags, Mode::empty()).map_err(|error| open(error.into()))?;
+    fill_at(dir.as_fd(), spec, progress, stop)
+}
+
+/// Fills the directory `dir` with the files of `spec`.
+///
+/// # Errors
+///
+/// [`FillError`]; what was made stays.
+pub(crate) fn fill_at(
+    dir: BorrowedFd<'_>,
+    spec: &FillSpec,
+    progress: &mut dyn FnMut(FillProgress),
+    stop: &AtomicBool,
+) -> Result<Filled, FillError> {
+    let names = Names { scheme: spec.names, seed: spec.seed };
+    let mut filled = Filled::default();
+    let mut name_buffer = [0; NAME_BYTES_MAX];
+    let mut piece =
+        vec![0; usize::try_from(spec.size_bytes).map_or(PIECE_BYTES, |size| size.min(PIECE_BYTES))];
+    for index in 0..spec.entries {
+        if index % STEP == 0 {
+            progress(FillProgress { done: index, of: spec.entries });
+            if stop.load(Ordering::Relaxed) {
+                filled.stopped = true;
+                return Ok(filled);
+            }
+        }
+        let name = names.write(index, &mut name_buffer);
+        let content = Content::new(spec.seed, index);
+        match one(dir, name, content, spec.size_bytes, &mut piece) {
+            Ok(Found::Nothing) => filled.made += 1,
+            Ok(Found::Whole) => filled.already += 1,
+            Ok(Found::CutShort) => filled.completed += 1,
+            Ok(Found::Other) => {
+                filled.taken += 1;
+                if filled.taken_names.len() < TAKEN_NAMES_MAX {
+                    filled.taken_names.push(name.to_vec());
+                }
+            }
+            Err(error) => return Err(explain(dir, name, index, spec.entries, error)),
+        }
+    }
+    progress(FillProgress { done: spec.entries, of: spec.entries });
+    Ok(filled)
+}
+
+/// What was there under a name before.
+enum Found {
+    Nothing,
+    Whole,
+    CutShort,
+    Other,
+}
+
+/// Makes or completes one file.
+fn one(
+    dir: BorrowedFd<'_>,
+    name: &[u8],
+    content: Content,
+    size_bytes: u64,
+    piece: &mut [u8],
+) -> io::Result<Found> {
+    let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    match rustix::fs::openat(dir, name, flags, Mode::from_raw_mode(0o644)) {
+        Ok(fd) if size_bytes == 0 => drop(fd),
+        Ok(fd) => {
+            let written = write(&mut File::from(fd), content, 0, size_bytes, piece);
+            if let Err(error) = written {
+                // The file is ours since a moment ago: better none than one cut short.
+                let _ = rustix::fs::unlinkat(dir, name, AtFlags::empty());
+                return Err(error);
+            }
+        }
+        Err(Errno::EXIST) => return existing(dir, name, content, size_bytes, piece),
+        Err(error) => return Err(error.into()),
+    }
+    Ok(Found::Nothing)
+}
+
+/// Looks at what has the name already, and completes it if it is the beginning of our file.
+fn existing(
+    dir: BorrowedFd<'_>,
+    name: &[u8],
+    content: Content,
+    size_bytes: u64,
+    piece: &mut [u8],
+) -> io::Result<Found> {
+    let stat = rustix::fs::statat(dir, name, AtFlags::SYMLINK_NOFOLLOW)?;
+    let there = u64::try_from(stat.st_size).unwrap_or(u64::MAX);
+    let regular = FileType::from_raw_mode(stat.st_mode) == FileType::RegularFile;
+    if !regular || there > size_bytes {
+        return Ok(Found::Other);
+    }
+    if size_bytes == 0 {
+        return Ok(Found::Whole);
+    }
+    let whole = there == size_bytes;
+    let access = if whole { OFlags::RDONLY } else { OFlags::RDWR };
+    let flags = access | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+    let fd = match rustix::fs::openat(dir, name, flags, Mode::empty()) {
+        Ok(fd) => fd,
+        // What cannot be opened is not a file that this program made and may complete.
+        Err(Errno::ACCESS | Errno::PERM | Errno::LOOP | Errno::ISDIR) => return Ok(Found::Other),
+        Err(error) => return Err(error.into()),
+    };
+    let mut file = File::from(fd);
+    if !begins(&mut file, content.clone(), there, piece)? {
+        return Ok(Found::Other);
+    }
+    if whole {
+        return Ok(Found::Whole);
+    }
+    write(&mut file, content, there, size_bytes, piece)?;
+    Ok(Found::CutShort)
+}
+
+/// Returns whether the file's `there` bytes are the first of our content.
+fn begins(file: &mut File, mut content: Content, there: u64, piece: &mut [u8]) -> io::Result<bool> {
+    let mut read = vec![0; piece.len()];
+    let mut left = there;
+    while left > 0 {
+        let length = (piece.len() as u64).min(left) as usize;
+        content.fill(&mut piece[..length]);
+        file.read_exact(&mut read[..length])?;
+        if read[..length] != piece[..length] {
+            return Ok(false);
+        }
+        left -= length as u64;
+    }
+    Ok(true)
+}
+
+/// Writes the content from the whole piece that holds byte `from` to the end.
+fn write(
+    file: &mut File,
+    mut content: Content,
+    from: u64,
+    size_bytes: u64,
+    piece: &mut [u8],
+) -> io::Result<()> {
+    let mut at = 0;
+    while at < size_bytes {
+        let length = (piece.len() as u64).min(size_bytes - at) as usize;
+        content.fill(&mut piece[..length]);
+        let end = at + length as u64;
+        if end > from {
+            if from > 0 {
+                file.seek(SeekFrom::Start(at))?;
+            }
+            file.write_all(&piece[..length])?;
+        }
+        at = end;
+    }
+    Ok(())
+}
+
+/// Turns an error into one that says what is used up.
+fn explain(dir: BorrowedFd<'_>, name: &[u8], made: u64, of: u64, source: io::Error) -> FillError {
+    match source.raw_os_error().map(Errno::from_raw_os_error) {
+        Some(Errno::NOSPC) => FillError::NoRoom { made, of, room: room(dir) },
+        Some(Errno::DQUOT) => FillError::NoRoom { made, of, room: Room::Quota },
+        _ => FillError::Make { name: String::from_utf8_lossy(name).into_owned(), made, of, source },
+    }
+}
+
+/// Returns what a file system that says "no space left" has run out of, by its own figures.
+fn room(dir: BorrowedFd<'_>) -> Room {
+    let (Ok(space), Ok(kind)) = (rustix::fs::fstatvfs(dir), rustix::fs::fstatfs(dir)) else {
+        return Room::Unknown(0, 0);
+    };
+    if space.f_bavail <= BLOCKS_LEFT_MAX {
+        return Room::Blocks(space.f_bavail, space.f_blocks);
+    }
+    // File systems that make inodes as they need them report none in all.
+    if space.f_files > 0 && space.f_favail == 0 {
+        return Room::Inodes(space.f_favail, space.f_files);
+    }
+    if kind.f_type as u64 == EXT_MAGIC {
+        return Room::Index(space.f_bavail, space.f_favail);
+    }
+    Room::Unknown(space.f_bavail, space.f_favail)
+}

@@ -1,0 +1,98 @@
+//! What a run tells those who listen: progress, live tables, the record.
+//!
+//! The runner knows no listener; a listener never influences the run, except that one which cannot go on
+//! (a record that cannot be written) ends it.
+
+use std::io;
+
+use megadir_record::{Data, End, Header, Line, Note, Plan, Sample, VoidReason, Writer};
+
+use crate::dataset::FillProgress;
+use crate::next::Block;
+
+/// Something that happened in a run.
+#[derive(Clone, Copy, Debug)]
+pub enum Event<'a> {
+    /// A data set is being made.
+    Filling {
+        /// The data set.
+        data: &'a Data,
+        /// How far it is.
+        progress: FillProgress,
+    },
+    /// Everything is prepared: the record's first line.
+    Started(&'a Header),
+    /// Something was noticed.
+    Noted(&'a Note),
+    /// A block starts.
+    Starts {
+        /// The plan that is being followed.
+        plan: &'a Plan,
+        /// The block.
+        block: &'a Block,
+    },
+    /// A block was measured.
+    Measured(&'a Sample),
+    /// The round just measured is void.
+    Voided {
+        /// A sample of that round and attempt.
+        sample: &'a Sample,
+        /// The criterion.
+        reason: VoidReason,
+    },
+    /// The run's directory is being removed.
+    Cleaning,
+    /// The run has ended: the record's last line.
+    Ended(&'a End),
+}
+
+/// One who listens to a run.
+pub trait Listener {
+    /// Is told of an event.
+    ///
+    /// # Errors
+    ///
+    /// When the run cannot go on without this listener.
+    fn event(&mut self, event: &Event<'_>) -> io::Result<()>;
+}
+
+/// The listener that writes the record.
+#[derive(Debug)]
+pub struct Recorder<W> {
+    output: Option<W>,
+    writer: Option<Writer<W>>,
+}
+
+impl<W: io::Write> Recorder<W> {
+    /// Returns a recorder that writes to `output` once the run has started.
+    pub fn new(output: W) -> Self {
+        Self { output: Some(output), writer: None }
+    }
+}
+
+impl<W: io::Write> Listener for Recorder<W> {
+    fn event(&mut self, event: &Event<'_>) -> io::Result<()> {
+        let line = match event {
+            Event::Started(header) => {
+                if let Some(output) = self.output.take() {
+                    self.writer = Some(Writer::start(output, (*header).clone())?);
+                }
+                return Ok(());
+            }
+            Event::Noted(note) => Line::Note((*note).clone()),
+            Event::Measured(sample) => Line::Sample((*sample).clone()),
+            Event::Voided { sample, reason } => Line::Void {
+                epoch: sample.epoch,
+                round: sample.round,
+                attempt: sample.attempt,
+                reason: *reason,
+            },
+            Event::Ended(end) => Line::End((*end).clone()),
+            Event::Filling { .. } | Event::Starts { .. } | Event::Cleaning => return Ok(()),
+        };
+        match &mut self.writer {
+            Some(writer) => writer.write(&line),
+            None => Ok(()),
+        }
+    }
+}

@@ -1,0 +1,81 @@
+//! The null workload: the measured loop with nothing in it, which shows what the loop itself costs.
+
+use std::hint::black_box;
+use std::time::Duration;
+
+use megadir_stats::histogram::Histogram;
+use megadir_sys::clock::monotonic_ns;
+
+use super::ticks::{Clock, CycleCounter};
+use super::{Calibration, Operation, measured_loop};
+
+/// An operation that does nothing but depend on its index.
+#[derive(Clone, Copy, Debug)]
+struct Null;
+
+impl Operation for Null {
+    #[inline]
+    fn run(&mut self, index: u64) -> u64 {
+        black_box(index)
+    }
+}
+
+/// What the measured loop costs with nothing in it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct NullCost {
+    /// Operations done.
+    pub operations: u64,
+    /// Wall time an operation, nanoseconds.
+    pub ns_per_operation: f64,
+    /// The median that the histogram shows, nanoseconds.
+    pub median_ns: f64,
+    /// The sum of the histogram over the wall time of the loop by the monotonic clock; 1 when nothing is lost.
+    pub accounted: f64,
+    /// Whether the cycle counter was used.
+    pub cycle_counter: bool,
+}
+
+/// Runs the measured loop with nothing in it.
+pub fn null_loop(operations: u64) -> NullCost {
+    let calibration = Calibration::over(Duration::from_millis(20));
+    let mut histogram = Histogram::new();
+    let start = monotonic_ns();
+    let (_, checksum) = match calibration.ns_per_tick {
+        Some(_) => measured_loop(CycleCounter, &mut Null, operations, &mut histogram),
+        None => measured_loop(Clock, &mut Null, operations, &mut histogram),
+    };
+    let elapsed_ns = (monotonic_ns() - start).max(1) as f64;
+    black_box(checksum);
+    let ns_per_tick = calibration.ns_per_tick.unwrap_or(1.0);
+    NullCost {
+        operations,
+        ns_per_operation: elapsed_ns / operations.max(1) as f64,
+        median_ns: histogram.quantile(0.5).unwrap_or(0) as f64 * ns_per_tick,
+        accounted: histogram.sum() as f64 * ns_per_tick / elapsed_ns,
+        cycle_counter: calibration.ns_per_tick.is_some(),
+    }
+}
+
+/// Runs the same loop without timing each operation; returns nanoseconds an operation.
+pub fn null_loop_untimed(operations: u64) -> f64 {
+    let start = monotonic_ns();
+    let mut checksum = 0_u64;
+    for index in 0..operations {
+        checksum = checksum.wrapping_add(Null.run(index));
+    }
+    black_box(checksum);
+    (monotonic_ns() - start) as f64 / operations.max(1) as f64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{null_loop, null_loop_untimed};
+
+    #[test]
+    fn the_histogram_accounts_for_the_loop() {
+        // Noise can only lower the share that the best of several runs accounts for.
+        let accounted = (0..10).map(|_| null_loop(200_000).accounted).fold(0.0, f64::max);
+        assert!((0.98..1.02).contains(&accounted), "{accounted}");
+        assert!(null_loop_untimed(100_000) < 1_000.0);
+    }
+}

@@ -1,0 +1,67 @@
+//! Where ticks come from, and how long one is.
+
+use std::time::Duration;
+
+use megadir_sys::clock::{cycles, invariant_counter, monotonic_ns};
+
+/// A counter that only goes up.
+pub trait Ticks: Copy {
+    /// Returns the counter.
+    fn now(self) -> u64;
+}
+
+/// The processor's cycle counter, for processors where it is invariant.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct CycleCounter;
+
+/// The monotonic clock, whose ticks are nanoseconds.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Clock;
+
+impl Ticks for CycleCounter {
+    #[inline]
+    fn now(self) -> u64 {
+        cycles()
+    }
+}
+
+impl Ticks for Clock {
+    #[inline]
+    fn now(self) -> u64 {
+        monotonic_ns()
+    }
+}
+
+/// The cycle counter held against the monotonic clock.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Calibration {
+    /// Nanoseconds a tick of the cycle counter; `None` where it is not invariant and must not be used.
+    pub ns_per_tick: Option<f64>,
+}
+
+impl Calibration {
+    /// Calibrates over `span`.
+    pub fn over(span: Duration) -> Self {
+        if !invariant_counter() {
+            return Self { ns_per_tick: None };
+        }
+        let (start_ticks, start_ns) = pair();
+        std::thread::sleep(span);
+        let (end_ticks, end_ns) = pair();
+        let ticks = end_ticks.saturating_sub(start_ticks);
+        let ns_per_tick = (ticks > 0).then(|| (end_ns - start_ns) as f64 / ticks as f64);
+        Self { ns_per_tick }
+    }
+}
+
+/// Reads both clocks as close together as a few attempts allow.
+fn pair() -> (u64, u64) {
+    let attempt = || {
+        let before = cycles();
+        let ns = monotonic_ns();
+        let after = cycles();
+        (after.saturating_sub(before), before + after.saturating_sub(before) / 2, ns)
+    };
+    let nearest = (0..16).map(|_| attempt()).min_by_key(|(apart, ..)| *apart);
+    nearest.map_or_else(|| (cycles(), monotonic_ns()), |(_, ticks, ns)| (ticks, ns))
+}

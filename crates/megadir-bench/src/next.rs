@@ -1,0 +1,216 @@
+//! What a run does next: a pure function of the plan and of the samples so far.
+//!
+//! The runner only carries steps out, so a run can be replayed from its record, and a record can be
+//! checked against the rules it claims to have followed. Nothing here reads a clock.
+//!
+//! ```text
+//! warm-up rounds 0, 1, 2 ... until steady or at the limit -> rounds 0 .. n, a voided one again
+//! each round: every arm once, in a seeded order of its own
+//! ```
+
+use megadir_record::{CellId, Order, Phase, Plan, Sample};
+use megadir_stats::permutation::{SplitMix64, balanced_latin_square, shuffle};
+use megadir_stats::theil_sen;
+
+/// A block shorter than this repeats its operation, nanoseconds.
+const BLOCK_NS_MIN: u64 = 1_000_000;
+/// A block repeats its operation at most this often.
+const OPERATIONS_MAX: u64 = 1 << 16;
+/// The warm-up is steady when its drift from first to last round is below this fraction.
+const DRIFT_MAX: f64 = 0.01;
+
+/// What to do next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Step {
+    /// Measure one block.
+    Block(Block),
+    /// All is done.
+    Done(Outcome),
+}
+
+/// One block to measure.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Block {
+    /// Warm-up or measured.
+    pub phase: Phase,
+    /// The round, from 0.
+    pub round: u32,
+    /// How often the round was voided before.
+    pub attempt: u32,
+    /// The place in the round, from 0.
+    pub place: u32,
+    /// Whether it is the last of its round, after which the round may be voided.
+    pub last: bool,
+    /// The arm.
+    pub cell: CellId,
+    /// How often the operation is repeated.
+    pub operations: u64,
+}
+
+/// How a finished run went.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Outcome {
+    /// Whether the warm-up ended because the series was steady.
+    pub steady: bool,
+    /// Rounds that were voided and measured again.
+    pub redone: u32,
+    /// Rounds that stayed void because no more were to be redone.
+    pub lost: u32,
+}
+
+/// Returns what to do after `samples`, in the order in which they were taken.
+///
+/// A round's attempt is void when any of its samples is marked so.
+pub fn next(plan: &Plan, samples: &[Sample]) -> Step {
+    let arms = plan.cells.len();
+    let warm_up = rounds_of(samples, Phase::WarmUp);
+    match warm_up.last() {
+        None => return block(plan, samples, Phase::WarmUp, 0, 0, 0),
+        Some(last) if last.samples.len() < arms => {
+            return block(plan, samples, Phase::WarmUp, last.round, 0, last.samples.len());
+        }
+        Some(last) if !warm_up_ends(plan, &warm_up) => {
+            return block(plan, samples, Phase::WarmUp, last.round + 1, 0, 0);
+        }
+        Some(_) => {}
+    }
+    let measured = rounds_of(samples, Phase::Measure);
+    let redone = measured.iter().filter(|round| round.attempt > 0).count() as u32;
+    let more = f64::from(redone + 1) <= plan.rules.redone_fraction_max * f64::from(plan.rules.rounds);
+    match measured.last() {
+        None => block(plan, samples, Phase::Measure, 0, 0, 0),
+        Some(last) if last.samples.len() < arms => {
+            block(plan, samples, Phase::Measure, last.round, last.attempt, last.samples.len())
+        }
+        Some(last) if last.void() && more => {
+            block(plan, samples, Phase::Measure, last.round, last.attempt + 1, 0)
+        }
+        Some(last) if last.round + 1 < plan.rules.rounds => {
+            block(plan, samples, Phase::Measure, last.round + 1, 0, 0)
+        }
+        Some(_) => Step::Done(Outcome {
+            steady: is_steady(&warm_up),
+            redone,
+            lost: (measured.iter().filter(|round| round.void()).count() as u32).saturating_sub(redone),
+        }),
+    }
+}
+
+/// One attempt at a round.
+struct Round<'a> {
+    round: u32,
+    attempt: u32,
+    samples: &'a [Sample],
+}
+
+impl Round<'_> {
+    fn void(&self) -> bool {
+        self.samples.iter().any(|sample| sample.voided.is_some())
+    }
+
+    /// Returns the mean of the logarithms of the times of one operation: no arm outweighs the others.
+    fn log_ns(&self) -> f64 {
+        let log = |sample: &Sample| (sample.elapsed_ns.max(1) as f64 / sample.operations.max(1) as f64).ln();
+        self.samples.iter().map(log).sum::<f64>() / self.samples.len() as f64
+    }
+
+    fn elapsed_ns(&self) -> u64 {
+        self.samples.iter().map(|sample| sample.elapsed_ns).sum()
+    }
+}
+
+fn rounds_of(samples: &[Sample], phase: Phase) -> Vec<Round<'_>> {
+    samples
+        .chunk_by(|a, b| (a.phase, a.round, a.attempt) == (b.phase, b.round, b.attempt))
+        .filter(|chunk| chunk[0].phase == phase)
+        .map(|chunk| Round { round: chunk[0].round, attempt: chunk[0].attempt, samples: chunk })
+        .collect()
+}
+
+fn warm_up_ends(plan: &Plan, rounds: &[Round<'_>]) -> bool {
+    let spent_ns: u64 = rounds.iter().map(Round::elapsed_ns).sum();
+    let enough = rounds.len() >= plan.rules.warm_up_rounds_min as usize;
+    enough && (is_steady(rounds) || spent_ns >= plan.rules.warm_up_ns_max)
+}
+
+/// Returns whether the series shows no trend: the interval of its Theil-Sen slope contains 0 and the drift is small.
+///
+/// The first round fills caches and is left out once others follow it. Short series have no interval
+/// at 95 %; they are held to the widest that they have.
+fn is_steady(rounds: &[Round<'_>]) -> bool {
+    let series: Vec<f64> = rounds.iter().skip(1).map(Round::log_ns).collect();
+    if series.len() < 2 {
+        return false;
+    }
+    if series.len() == 2 {
+        return (series[1] - series[0]).abs() < DRIFT_MAX;
+    }
+    let places: Vec<f64> = (0..series.len()).map(|place| place as f64).collect();
+    let trend = [0.95, 0.8, 0.5].into_iter().find_map(|confidence| theil_sen(&places, &series, confidence));
+    trend.is_some_and(|slope| {
+        let drift = slope.value * (series.len() - 1) as f64;
+        slope.interval.contains(0.0) && drift.abs() < DRIFT_MAX
+    })
+}
+
+fn block(plan: &Plan, samples: &[Sample], phase: Phase, round: u32, attempt: u32, place: usize) -> Step {
+    let order = order(plan, phase, round, attempt);
+    let cell = order[place];
+    Step::Block(Block {
+        phase,
+        round,
+        attempt,
+        place: place as u32,
+        last: place + 1 == order.len(),
+        cell,
+        operations: operations(samples, cell),
+    })
+}
+
+/// Returns how often a block of `cell` repeats its operation: doubled through the warm-up until a block is long enough.
+fn operations(samples: &[Sample], cell: CellId) -> u64 {
+    let of_cell = samples.iter().filter(|sample| sample.phase == Phase::WarmUp && sample.cell == cell);
+    let Some(last) = of_cell.last() else {
+        return 1;
+    };
+    let mut operations = last.operations.max(1);
+    let one_ns = (last.elapsed_ns / operations).max(1);
+    while operations < OPERATIONS_MAX && operations * one_ns < BLOCK_NS_MIN {
+        operations *= 2;
+    }
+    operations
+}
+
+/// Returns the arms in the order of one attempt at a round.
+pub fn order(plan: &Plan, phase: Phase, round: u32, attempt: u32) -> Vec<CellId> {
+    let ids: Vec<CellId> = plan.cells.iter().map(|cell| cell.id).collect();
+    let stream = match phase {
+        Phase::WarmUp => 1,
+        Phase::Measure => 2,
+    };
+    match plan.rules.order {
+        Order::SeededPermutation => {
+            let mut ids = ids;
+            shuffle(&mut ids, &mut generator(plan.seed, [stream, u64::from(round), u64::from(attempt)]));
+            ids
+        }
+        Order::BalancedLatinSquare => {
+            // The rows of each pass through the square come in an order of their own.
+            let mut rows = balanced_latin_square(ids.len());
+            let pass = round as usize / rows.len();
+            shuffle(&mut rows, &mut generator(plan.seed, [stream, pass as u64, 0]));
+            rows[round as usize % rows.len()].iter().map(|arm| ids[*arm]).collect()
+        }
+    }
+}
+
+/// Returns the generator of one use of the plan's seed; every use has its own.
+fn generator(seed: u64, uses: [u64; 3]) -> SplitMix64 {
+    let mix = |state: u64, value: u64| {
+        SplitMix64::new(state ^ value.wrapping_mul(0x9e37_79b9_7f4a_7c15)).next_u64()
+    };
+    SplitMix64::new(uses.into_iter().fold(seed, mix))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,83 @@
+//! The closed set of things that a run may notice and write into its record.
+//!
+//! The figures are in the note's text; what to do about each kind is the report's to say.
+
+use megadir_record::Note;
+
+/// What kind of thing was noticed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NoteKind {
+    /// An arm of the study cannot run here.
+    ArmLeftOut,
+    /// A group of the study cannot run here.
+    GroupLeftOut,
+    /// The process was not running for noticeable gaps while nothing else should have run.
+    TimerGaps,
+    /// The hypervisor took processor time.
+    StolenTime,
+    /// The load was high before the run.
+    Load,
+    /// Tasks were waiting for the processor or for input and output before the run.
+    Pressure,
+    /// The processor's frequency is governed by something other than `performance`.
+    Governor,
+    /// Many dirty pages were waiting to be written.
+    DirtyPages,
+    /// The warm-up ended at its limit with a trend left.
+    NotSteady,
+    /// More rounds were voided than the plan redoes.
+    Noisy,
+    /// Arms did not see the same entries.
+    UnequalWork,
+    /// The cycle counter is not invariant, the slower clock was used.
+    NoCycleCounter,
+    /// The measured loop with nothing in it costs more than it should.
+    SlowLoop,
+    /// A directory of an earlier run that was killed was removed, or could not be.
+    Leftovers,
+}
+
+/// Every kind, for reports and their tests.
+pub const NOTE_KINDS: &[NoteKind] = &[
+    NoteKind::ArmLeftOut,
+    NoteKind::GroupLeftOut,
+    NoteKind::TimerGaps,
+    NoteKind::StolenTime,
+    NoteKind::Load,
+    NoteKind::Pressure,
+    NoteKind::Governor,
+    NoteKind::DirtyPages,
+    NoteKind::NotSteady,
+    NoteKind::Noisy,
+    NoteKind::UnequalWork,
+    NoteKind::NoCycleCounter,
+    NoteKind::SlowLoop,
+    NoteKind::Leftovers,
+];
+
+impl NoteKind {
+    /// Returns the kind's name in a record.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::ArmLeftOut => "arm-left-out",
+            Self::GroupLeftOut => "group-left-out",
+            Self::TimerGaps => "timer-gaps",
+            Self::StolenTime => "stolen-time",
+            Self::Load => "load",
+            Self::Pressure => "pressure",
+            Self::Governor => "governor",
+            Self::DirtyPages => "dirty-pages",
+            Self::NotSteady => "not-steady",
+            Self::Noisy => "noisy",
+            Self::UnequalWork => "unequal-work",
+            Self::NoCycleCounter => "no-cycle-counter",
+            Self::SlowLoop => "slow-loop",
+            Self::Leftovers => "leftovers",
+        }
+    }
+
+    /// Returns a note of this kind.
+    pub(crate) fn note(self, text: String) -> Note {
+        Note { kind: self.name().to_owned(), text }
+    }
+}

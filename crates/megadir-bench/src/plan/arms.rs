@@ -1,0 +1,178 @@
+//! The arms of a plan as they are put together: one cell for each distinct piece of work.
+//!
+//! An arm that several groups ask for runs once a round and belongs to all of them.
+
+use megadir_record::{CacheState, Cell, CellId, Data, DataId, DataSource, Group, Note, Role, Stage, Work};
+
+use super::{BackendFact, PlanError, fact};
+use crate::note::NoteKind;
+use crate::study::Study;
+
+/// What the arms of a plan are made of, and what was left out.
+pub(super) struct Arms<'a> {
+    pub(super) facts: &'a [BackendFact],
+    pub(super) cells: Vec<Cell>,
+    pub(super) data: Vec<Data>,
+    pub(super) groups: Vec<Group>,
+    pub(super) notes: Vec<Note>,
+    pub(super) baseline: CellId,
+    pub(super) base: Reading,
+}
+
+/// How the entries of a directory are read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Reading {
+    pub(super) backend: String,
+    pub(super) buffer_bytes: u64,
+    pub(super) threads: u32,
+}
+
+impl<'a> Arms<'a> {
+    /// Starts with the baseline and the baseline against itself.
+    pub(super) fn new(study: &Study, facts: &'a [BackendFact], data: Vec<Data>) -> Result<Self, PlanError> {
+        let base = Reading {
+            backend: study.baseline.backend.clone(),
+            buffer_bytes: study.baseline.buffer_bytes,
+            threads: study.baseline.threads,
+        };
+        let mut arms = Self {
+            facts,
+            cells: Vec::new(),
+            data,
+            groups: Vec::new(),
+            notes: Vec::new(),
+            baseline: CellId(0),
+            base: base.clone(),
+        };
+        let name = base.backend.clone();
+        let work = arms.work(&base, &[Stage::Read])?;
+        let work = work.map_err(|reason| PlanError::NoBaseline { name, reason })?;
+        let label = arms.name(&work, DataId(0));
+        arms.push(label.clone(), Role::Baseline, DataId(0), work.clone());
+        arms.push(format!("{label} (itself)"), Role::AgainstItself, DataId(0), work);
+        Ok(arms)
+    }
+
+    /// Returns the work of reading so and doing `stages`, or why it cannot be done here.
+    pub(super) fn work(
+        &self,
+        reading: &Reading,
+        stages: &[Stage],
+    ) -> Result<Result<Work, String>, PlanError> {
+        let fact = fact(self.facts, &reading.backend)?;
+        if let Some(reason) = &fact.unavailable {
+            return Ok(Err(format!("{} is not available here: {reason}", fact.name)));
+        }
+        if reading.threads > fact.threads_max {
+            let (name, most, threads) = (fact.name, fact.threads_max, reading.threads);
+            return Ok(Err(format!("{name} reads with at most {most} thread, not {threads}")));
+        }
+        let buffer_bytes = fact.buffer_fixed.unwrap_or(reading.buffer_bytes);
+        let (low, high) = fact.buffer_bytes;
+        if !(low..=high).contains(&buffer_bytes) {
+            return Ok(Err(format!(
+                "{} takes buffers of {low} to {high} bytes, not {buffer_bytes}",
+                fact.name
+            )));
+        }
+        Ok(Ok(Work::List {
+            backend: fact.name.to_owned(),
+            buffer_bytes,
+            threads: reading.threads,
+            shares: fact.shares_per_thread.map_or(1, |shares| shares * reading.threads),
+            stages: stages.to_vec(),
+        }))
+    }
+
+    /// Returns the arm that does `work` on `data`, made if there is none, as a member of `group`.
+    pub(super) fn arm(&mut self, group: &str, data: DataId, work: &Work) -> CellId {
+        let same =
+            |cell: &&mut Cell| cell.role != Role::AgainstItself && cell.data == data && cell.work == *work;
+        let id = match self.cells.iter_mut().find(same) {
+            Some(cell) => cell.id,
+            None => self.push(self.name(work, data), Role::Arm, data, work.clone()),
+        };
+        self.join(id, group);
+        id
+    }
+
+    /// Makes an arm a member of a group.
+    pub(super) fn join(&mut self, id: CellId, group: &str) {
+        let groups = &mut self.cells[id.0 as usize].groups;
+        if !groups.iter().any(|name| name == group) {
+            groups.push(group.to_owned());
+        }
+    }
+
+    /// Returns the data set of made files with so many entries, made if there is none.
+    ///
+    /// `None` on the user's own directory, which has one size only.
+    pub(super) fn data_of(&mut self, entries: u64) -> Option<DataId> {
+        let DataSource::Made { .. } = &self.data[0].source else {
+            return None;
+        };
+        if let Some(found) = self.data.iter().find(|data| data.entries == entries) {
+            return Some(found.id);
+        }
+        let id = DataId(self.data.len() as u32);
+        let source = self.data[0].source.clone();
+        self.data.push(Data { id, entries, source });
+        Some(id)
+    }
+
+    pub(super) fn note(&mut self, kind: NoteKind, text: String) {
+        let note = kind.note(text);
+        if !self.notes.contains(&note) {
+            self.notes.push(note);
+        }
+    }
+
+    fn push(&mut self, name: String, role: Role, data: DataId, work: Work) -> CellId {
+        let id = CellId(self.cells.len() as u32);
+        let cache = CacheState::Warm;
+        self.cells.push(Cell { id, name, groups: Vec::new(), role, data, work, cache });
+        id
+    }
+
+    /// Returns a short name that no other arm has.
+    fn name(&self, work: &Work, data: DataId) -> String {
+        let Work::List { backend, buffer_bytes, threads, stages, .. } = work;
+        let fixed = self.facts.iter().any(|fact| fact.name == backend && fact.buffer_fixed.is_some());
+        let mut name = backend.clone();
+        if !fixed {
+            name.push_str(&format!(" {}", bytes(*buffer_bytes)));
+        }
+        let many = self.facts.iter().any(|fact| fact.name == backend && fact.threads_max > 1);
+        if many {
+            name.push_str(&format!(", {threads} thread{}", if *threads == 1 { "" } else { "s" }));
+        }
+        if let Some(last) = stages.last().filter(|last| **last != Stage::Read) {
+            name.push_str(&format!(" to {}", stage_name(*last)));
+        }
+        if data != DataId(0) {
+            name.push_str(&format!(" of {}", self.data[data.0 as usize].entries));
+        }
+        name
+    }
+}
+
+/// Returns a size in the largest binary unit that divides it.
+fn bytes(bytes: u64) -> String {
+    match bytes {
+        _ if bytes >= 1 << 20 && bytes.is_multiple_of(1 << 20) => format!("{} MiB", bytes >> 20),
+        _ if bytes >= 1 << 10 && bytes.is_multiple_of(1 << 10) => format!("{} KiB", bytes >> 10),
+        _ => format!("{bytes} B"),
+    }
+}
+
+fn stage_name(stage: Stage) -> &'static str {
+    match stage {
+        Stage::Read => "read",
+        Stage::Keep => "keep",
+        Stage::Sort => "sort",
+        Stage::Attributes => "attributes",
+        Stage::ExtendedAttributes => "xattrs",
+        Stage::FormatLong | Stage::FormatRaw => "format",
+        Stage::Write => "write",
+    }
+}

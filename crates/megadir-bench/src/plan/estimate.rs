@@ -1,0 +1,92 @@
+//! What a plan will need: time, space and inodes, before anything is touched.
+//!
+//! The time is an order of magnitude from constants measured on one machine (2 virtual cores, ext4,
+//! warm); the progress of a run replaces it with what it measures.
+
+use megadir_record::{DataSource, NameScheme, Plan, Stage, Work};
+
+/// What a plan will need.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Estimate {
+    /// Files that will be made.
+    pub files: u64,
+    /// Inodes needed, directories included.
+    pub inodes: u64,
+    /// Space needed, bytes, on a file system with 4 KiB blocks.
+    pub space_bytes: u64,
+    /// Blocks of the measured rounds, one an arm and round.
+    pub blocks: u64,
+    /// Time for making, warming up, measuring and removing, nanoseconds: an order of magnitude.
+    pub elapsed_ns: u64,
+}
+
+/// Making and removing a small file, nanoseconds.
+const MAKE_NS: u64 = 16_000;
+const REMOVE_NS: u64 = 6_000;
+/// Opening a directory and starting a block, nanoseconds.
+const BLOCK_NS: u64 = 1_000_000;
+/// Space of one inode, bytes: ext4 and XFS reserve at most this much for one.
+const INODE_BYTES: u64 = 512;
+
+/// Returns what `plan` will need.
+pub fn estimate(plan: &Plan) -> Estimate {
+    let made = |data: &&megadir_record::Data| matches!(data.source, DataSource::Made { .. });
+    let files: u64 = plan.data.iter().filter(made).map(|data| data.entries).sum();
+    let sets = plan.data.iter().filter(made).count() as u64;
+    let space_bytes = plan.data.iter().map(|data| space(data.entries, &data.source)).sum();
+    let round_ns: u64 =
+        plan.cells.iter().map(|cell| BLOCK_NS + entries(plan, cell) * entry_ns(&cell.work)).sum();
+    let rounds = u64::from(plan.rules.rounds);
+    let warm_up_rounds = u64::from(plan.rules.warm_up_rounds_min) + 2;
+    let warm_up_ns = (warm_up_rounds * round_ns).min(plan.rules.warm_up_ns_max + round_ns);
+    Estimate {
+        files,
+        inodes: if sets == 0 { 0 } else { files + sets + 2 },
+        space_bytes,
+        blocks: rounds * plan.cells.len() as u64,
+        elapsed_ns: files * (MAKE_NS + REMOVE_NS) + warm_up_ns + rounds * round_ns,
+    }
+}
+
+fn entries(plan: &Plan, cell: &megadir_record::Cell) -> u64 {
+    plan.data[cell.data.0 as usize].entries
+}
+
+/// Returns the space of a data set: blocks of the files, inodes, and directory records at half use.
+fn space(entries: u64, source: &DataSource) -> u64 {
+    match source {
+        DataSource::Existing { .. } => 0,
+        DataSource::Made { names, size_bytes } => {
+            let name_bytes = match names {
+                NameScheme::Md5 => 32,
+                NameScheme::Hex | NameScheme::Sequence => 16,
+            };
+            entries * (size_bytes.next_multiple_of(4096) + INODE_BYTES + 2 * (name_bytes + 12)) + 65_536
+        }
+    }
+}
+
+/// Returns the time of a piece of work for one entry, nanoseconds.
+fn entry_ns(work: &Work) -> u64 {
+    let Work::List { threads, stages, .. } = work;
+    stages.iter().map(|stage| stage_ns(*stage, *threads)).sum()
+}
+
+fn stage_ns(stage: Stage, threads: u32) -> u64 {
+    match stage {
+        Stage::Read => {
+            if threads > 1 {
+                300
+            } else {
+                450
+            }
+        }
+        Stage::Keep => 30,
+        Stage::Sort => 250,
+        Stage::Attributes => 1_100,
+        Stage::ExtendedAttributes => 1_700,
+        Stage::FormatLong => 250,
+        Stage::FormatRaw => 120,
+        Stage::Write => 100,
+    }
+}

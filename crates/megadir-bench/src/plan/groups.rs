@@ -1,0 +1,165 @@
+//! The groups of a plan: comparisons, decompositions and growth, from the study or from what the user chose.
+//!
+//! A group whose work cannot be done here becomes a note that says why; it is never silently missing.
+
+use megadir_record::{CellId, DataId, Group, GroupRule, Stage};
+
+use super::arms::{Arms, Reading};
+use super::{PlanError, Request};
+use crate::note::NoteKind;
+use crate::study::{ArmSpec, CompareSpec, DecomposeSpec, GrowSpec, StepSpec, Study};
+
+/// Adds the study's own groups.
+pub(super) fn of_study(study: &Study, arms: &mut Arms<'_>) -> Result<(), PlanError> {
+    study.compare.iter().try_for_each(|group| compare(group, arms))?;
+    study.decompose.iter().try_for_each(|group| decompose(group, arms))?;
+    study.grow.iter().try_for_each(|group| grow(group, arms))
+}
+
+/// Adds the one group that crosses what the user chose.
+pub(super) fn chosen(request: &Request<'_>, arms: &mut Arms<'_>) -> Result<(), PlanError> {
+    let arm = ArmSpec {
+        backend: request.backends.clone(),
+        buffer_bytes: request.buffers_bytes.clone(),
+        threads: request.threads.clone(),
+    };
+    let title = "How do the chosen ways compare with the baseline?".to_owned();
+    compare(&CompareSpec { name: "chosen".to_owned(), title, arms: vec![arm] }, arms)
+}
+
+fn compare(spec: &CompareSpec, arms: &mut Arms<'_>) -> Result<(), PlanError> {
+    let baseline = arms.baseline;
+    let mut added = 0;
+    for reading in spec.arms.iter().flat_map(|arm| cross(arm, &arms.base)).collect::<Vec<_>>() {
+        match arms.work(&reading, &[Stage::Read])? {
+            Ok(work) => {
+                arms.arm(&spec.name, DataId(0), &work);
+                added += 1;
+            }
+            Err(reason) => arms.note(NoteKind::ArmLeftOut, format!("{}: {reason}", spec.name)),
+        }
+    }
+    if added > 0 {
+        arms.join(baseline, &spec.name);
+        // The baseline against itself stands beside each comparison as its resolution.
+        arms.join(CellId(baseline.0 + 1), &spec.name);
+        let rule = GroupRule::Compare { baseline };
+        arms.groups.push(Group { name: spec.name.clone(), title: spec.title.clone(), rule });
+    }
+    Ok(())
+}
+
+/// Returns every combination of an arm's values, the baseline's standing in for what is left out.
+fn cross(arm: &ArmSpec, base: &Reading) -> Vec<Reading> {
+    let or = |given: &[u32], own: u32| if given.is_empty() { vec![own] } else { given.to_vec() };
+    let backends = if arm.backend.is_empty() { vec![base.backend.clone()] } else { arm.backend.clone() };
+    let buffers =
+        if arm.buffer_bytes.is_empty() { vec![base.buffer_bytes] } else { arm.buffer_bytes.clone() };
+    let threads = or(&arm.threads, base.threads);
+    let mut all = Vec::new();
+    for backend in &backends {
+        for &buffer_bytes in &buffers {
+            let with = |&threads| Reading { backend: backend.clone(), buffer_bytes, threads };
+            all.extend(threads.iter().map(with));
+        }
+    }
+    all
+}
+
+fn decompose(spec: &DecomposeSpec, arms: &mut Arms<'_>) -> Result<(), PlanError> {
+    let slow = chain(&spec.name, &spec.slow, arms)?;
+    let fast = chain(&spec.name, &spec.fast, arms)?;
+    let (Some(slow), Some(fast)) = (slow, fast) else {
+        return Ok(());
+    };
+    let mut add = |steps: Vec<(String, megadir_record::Work)>| -> Vec<(String, CellId)> {
+        let arm = |(factor, work)| (factor, arms.arm(&spec.name, DataId(0), &work));
+        steps.into_iter().map(arm).collect()
+    };
+    let rule = GroupRule::Decompose {
+        slow_name: spec.slow_name.clone(),
+        slow: add(slow),
+        fast_name: spec.fast_name.clone(),
+        fast: add(fast),
+    };
+    arms.groups.push(Group { name: spec.name.clone(), title: spec.title.clone(), rule });
+    Ok(())
+}
+
+type Chain = Vec<(String, megadir_record::Work)>;
+
+/// Returns the cumulative work after each step, or `None`, with a note, if a step cannot be done here.
+fn chain(group: &str, steps: &[StepSpec], arms: &mut Arms<'_>) -> Result<Option<Chain>, PlanError> {
+    let mut reading = arms.base.clone();
+    let mut stages = vec![Stage::Read];
+    let mut chain = Vec::new();
+    for step in steps {
+        if let Some(backend) = &step.backend {
+            reading.backend.clone_from(backend);
+        }
+        reading.buffer_bytes = step.buffer_bytes.unwrap_or(reading.buffer_bytes);
+        stages.extend(step.stage);
+        match arms.work(&reading, &stages)? {
+            Ok(work) => chain.push((step.factor.clone(), work)),
+            Err(reason) => {
+                arms.note(NoteKind::GroupLeftOut, format!("{group}: {reason}"));
+                return Ok(None);
+            }
+        }
+    }
+    Ok(Some(chain))
+}
+
+fn grow(spec: &GrowSpec, arms: &mut Arms<'_>) -> Result<(), PlanError> {
+    let Some(sizes) = sizes(spec, arms) else {
+        return Ok(());
+    };
+    let mut series = Vec::new();
+    for one in &spec.series {
+        let reading = Reading {
+            backend: one.backend.clone().unwrap_or_else(|| arms.base.backend.clone()),
+            buffer_bytes: one.buffer_bytes.unwrap_or(arms.base.buffer_bytes),
+            threads: arms.base.threads,
+        };
+        match arms.work(&reading, &one.stages)? {
+            Ok(work) => {
+                let ids = sizes.iter().map(|data| arms.arm(&spec.name, *data, &work)).collect();
+                series.push((one.name.clone(), ids));
+            }
+            Err(reason) => {
+                arms.note(NoteKind::ArmLeftOut, format!("{}, {}: {reason}", spec.name, one.name));
+            }
+        }
+    }
+    if !series.is_empty() {
+        let rule = GroupRule::Grow { series };
+        arms.groups.push(Group { name: spec.name.clone(), title: spec.title.clone(), rule });
+    }
+    Ok(())
+}
+
+/// Returns the data sets of a growth group in ascending size: those asked for when there are several,
+/// else the study's fractions of the one.
+fn sizes(spec: &GrowSpec, arms: &mut Arms<'_>) -> Option<Vec<DataId>> {
+    let largest = arms.data[0].entries;
+    let mut entries: Vec<u64> = if arms.data.len() > 1 {
+        arms.data.iter().map(|data| data.entries).collect()
+    } else {
+        spec.fractions.iter().map(|fraction| (largest as f64 * fraction).round() as u64).collect()
+    };
+    entries.sort_unstable();
+    entries.dedup();
+    entries.retain(|entries| *entries > 0);
+    if entries.len() < 2 {
+        let text =
+            format!("{}: a directory of {largest} entries has no smaller ones to grow from", spec.name);
+        arms.note(NoteKind::GroupLeftOut, text);
+        return None;
+    }
+    let made: Option<Vec<DataId>> = entries.iter().map(|entries| arms.data_of(*entries)).collect();
+    if made.is_none() {
+        let text = format!("{}: an existing directory has one size only", spec.name);
+        arms.note(NoteKind::GroupLeftOut, text);
+    }
+    made
+}

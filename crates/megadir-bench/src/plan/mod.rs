@@ -1,0 +1,254 @@
+//! From a study and a request to a plan: defaults, overrides, crossing of axes. Pure.
+//!
+//! Nothing below [`plan()`] has a default, and nothing here looks at a file system, a clock or an
+//! environment: what the machine can do comes in as [`BackendFact`]s.
+
+mod arms;
+mod estimate;
+mod groups;
+mod prune;
+
+use megadir_record::{Data, DataId, DataSource, Note, Order, Plan, Preset, Rules};
+
+pub use estimate::{Estimate, estimate};
+pub use prune::prune;
+
+use crate::nearest::{hint, nearest};
+use crate::study::{SizeSpec, Study};
+use arms::Arms;
+
+/// The most entries that a data set may be asked to have.
+pub const ENTRIES_MAX: u64 = 100_000_000;
+/// The most rounds that may be asked for.
+pub const ROUNDS_MAX: u32 = 100_000;
+/// Up to this many arms are ordered by balanced Latin squares.
+const LATIN_ARMS_MAX: usize = 6;
+
+/// What the user asks of a study; empty lists and `None` leave the study's own values.
+#[derive(Clone, Debug)]
+pub struct Request<'a> {
+    /// The size.
+    pub preset: Preset,
+    /// The seed of all random choices.
+    pub seed: u64,
+    /// Measured rounds.
+    pub rounds: Option<u32>,
+    /// What the arms work on.
+    pub target: Target,
+    /// Backends to compare; the study's comparisons are replaced by one of these.
+    pub backends: Vec<String>,
+    /// Buffers to compare, bytes; as with `backends`.
+    pub buffers_bytes: Vec<u64>,
+    /// Numbers of threads to compare; as with `backends`.
+    pub threads: Vec<u32>,
+    /// What the machine and the file system can do.
+    pub facts: &'a [BackendFact],
+}
+
+/// What the arms work on.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Target {
+    /// Data sets made for the run, of these sizes; of the preset's when empty.
+    Made {
+        /// Entries of each data set.
+        entries: Vec<u64>,
+    },
+    /// The user's own directory, only ever read.
+    Existing {
+        /// Its path, for the record.
+        path: String,
+        /// Its entries as just counted.
+        entries: u64,
+    },
+}
+
+/// What one backend can do here.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BackendFact {
+    /// Its name.
+    pub name: &'static str,
+    /// Why it cannot be used here; `None` when it can.
+    pub unavailable: Option<String>,
+    /// The most threads it takes; 1 for those that read in the caller's thread.
+    pub threads_max: u32,
+    /// Shares that it splits a directory into for each thread, as the library would; `None` for those that do not split.
+    pub shares_per_thread: Option<u32>,
+    /// The only buffer it can have, bytes, where the caller cannot choose.
+    pub buffer_fixed: Option<u64>,
+    /// The smallest and the largest buffer it takes, bytes.
+    pub buffer_bytes: (u64, u64),
+}
+
+/// A plan, and what had to be left out of it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Planned {
+    /// The plan.
+    pub plan: Plan,
+    /// Why arms or groups of the study are not in it; they belong in the record.
+    pub notes: Vec<Note>,
+}
+
+/// Why there is no plan.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum PlanError {
+    /// No backend has this name.
+    #[error("there is no backend `{name}`; {}", hint(.nearest.as_deref(), .known))]
+    UnknownBackend {
+        /// The name.
+        name: String,
+        /// The nearest name, if one is near.
+        nearest: Option<String>,
+        /// All names.
+        known: Vec<String>,
+    },
+    /// A value that cannot be had.
+    #[error("{what} cannot be {value}: {allowed}")]
+    Value {
+        /// What was asked for.
+        what: &'static str,
+        /// The value.
+        value: String,
+        /// What is allowed.
+        allowed: String,
+    },
+    /// The arm that everything is compared with cannot run here.
+    #[error("the baseline `{name}` is not available here: {reason}")]
+    NoBaseline {
+        /// The backend.
+        name: String,
+        /// Why not.
+        reason: String,
+    },
+    /// No arm beside the baseline is left.
+    #[error("nothing is left to compare: {reason}")]
+    Nothing {
+        /// Why.
+        reason: String,
+    },
+}
+
+/// Resolves a study and a request into a plan with nothing left to decide.
+///
+/// With any of backends, buffers and threads given, the study's groups are replaced by one group
+/// `chosen` that crosses the given values with the baseline's for the rest.
+///
+/// # Errors
+///
+/// [`PlanError`] for values that cannot be had and for a baseline that is not available.
+pub fn plan(study: &Study, request: &Request<'_>) -> Result<Planned, PlanError> {
+    check_values(request)?;
+    let size = size_of(study, request.preset);
+    let mut arms = Arms::new(study, request.facts, data_sets(study, request, size))?;
+    if request.backends.is_empty() && request.buffers_bytes.is_empty() && request.threads.is_empty() {
+        groups::of_study(study, &mut arms)?;
+    } else {
+        groups::chosen(request, &mut arms)?;
+    }
+    let Arms { cells, data, groups, notes, .. } = arms;
+    if groups.is_empty() {
+        let reason = notes.iter().map(|note| note.text.as_str()).collect::<Vec<_>>().join("; ");
+        return Err(PlanError::Nothing { reason });
+    }
+    let order =
+        if cells.len() <= LATIN_ARMS_MAX { Order::BalancedLatinSquare } else { Order::SeededPermutation };
+    let plan = Plan {
+        study: study.name.clone(),
+        question: study.question.clone(),
+        source: study.source.clone(),
+        keeps: study.keeps.clone(),
+        mends: study.mends.clone(),
+        preset: request.preset,
+        seed: request.seed,
+        rules: rules(study, request.rounds.unwrap_or(size.rounds), order),
+        data,
+        groups,
+        cells,
+        published: study.published.clone(),
+    };
+    Ok(Planned { plan, notes })
+}
+
+fn size_of(study: &Study, preset: Preset) -> &SizeSpec {
+    match preset {
+        Preset::Quick => &study.size.quick,
+        Preset::Default => &study.size.default,
+        Preset::Published => &study.size.published,
+    }
+}
+
+/// Returns the data sets that were asked for, the largest first: that is the one which comparisons use.
+fn data_sets(study: &Study, request: &Request<'_>, size: &SizeSpec) -> Vec<Data> {
+    match &request.target {
+        Target::Existing { path, entries } => {
+            vec![Data {
+                id: DataId(0),
+                entries: *entries,
+                source: DataSource::Existing { path: path.clone() },
+            }]
+        }
+        Target::Made { entries } => {
+            let mut sizes = if entries.is_empty() { vec![size.entries] } else { entries.clone() };
+            sizes.sort_unstable_by(|a, b| b.cmp(a));
+            sizes.dedup();
+            let source = DataSource::Made { names: study.data.names, size_bytes: study.data.size_bytes };
+            let made = |(index, entries)| Data { id: DataId(index), entries, source: source.clone() };
+            (0..).zip(sizes).map(made).collect()
+        }
+    }
+}
+
+fn rules(study: &Study, rounds: u32, order: Order) -> Rules {
+    let rules = &study.rules;
+    Rules {
+        rounds,
+        warm_up_rounds_min: rules.warm_up_rounds_min,
+        warm_up_ns_max: rules.warm_up_s_max.saturating_mul(1_000_000_000),
+        order,
+        equivalence_band: rules.equivalence_band,
+        confidence: rules.confidence,
+        stolen_fraction_max: rules.stolen_fraction_max,
+        redone_fraction_max: rules.redone_fraction_max,
+    }
+}
+
+fn check_values(request: &Request<'_>) -> Result<(), PlanError> {
+    let refuse = |what, value: String, allowed: String| Err(PlanError::Value { what, value, allowed });
+    if let Some(rounds) = request.rounds.filter(|rounds| !(1..=ROUNDS_MAX).contains(rounds)) {
+        return refuse("the number of rounds", rounds.to_string(), format!("1 to {ROUNDS_MAX} are possible"));
+    }
+    if let Target::Made { entries } = &request.target
+        && let Some(entries) = entries.iter().find(|entries| !(1..=ENTRIES_MAX).contains(*entries))
+    {
+        return refuse(
+            "the number of entries",
+            entries.to_string(),
+            format!("1 to {ENTRIES_MAX} are possible"),
+        );
+    }
+    let low = request.facts.iter().map(|fact| fact.buffer_bytes.0).min().unwrap_or(0);
+    let high = request.facts.iter().map(|fact| fact.buffer_bytes.1).max().unwrap_or(u64::MAX);
+    if let Some(bytes) = request.buffers_bytes.iter().find(|bytes| !(low..=high).contains(*bytes)) {
+        return refuse("the buffer", format!("{bytes} bytes"), format!("{low} to {high} bytes are possible"));
+    }
+    let threads_max = request.facts.iter().map(|fact| fact.threads_max).max().unwrap_or(1);
+    if let Some(threads) = request.threads.iter().find(|threads| !(1..=threads_max).contains(*threads)) {
+        return refuse(
+            "the number of threads",
+            threads.to_string(),
+            format!("1 to {threads_max} are possible"),
+        );
+    }
+    request.backends.iter().try_for_each(|name| fact(request.facts, name).map(drop))
+}
+
+/// Returns the facts of a backend, or an error that names the nearest.
+fn fact<'a>(facts: &'a [BackendFact], name: &str) -> Result<&'a BackendFact, PlanError> {
+    facts.iter().find(|fact| fact.name == name).ok_or_else(|| {
+        let known: Vec<String> = facts.iter().map(|fact| fact.name.to_owned()).collect();
+        let nearest = nearest(name, facts.iter().map(|fact| fact.name)).map(str::to_owned);
+        PlanError::UnknownBackend { name: name.to_owned(), nearest, known }
+    })
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,72 @@
+//! Taking arms out of a plan that turned out not to be possible once the data were there. Pure.
+
+use megadir_record::{CellId, Group, GroupRule, Plan};
+
+use super::{PlanError, Planned};
+use crate::note::NoteKind;
+
+/// Returns the plan without the arms of `gone`, each with its reason, and without groups that need them.
+///
+/// # Errors
+///
+/// [`PlanError::NoBaseline`] when the baseline is among them, [`PlanError::Nothing`] when no group is left.
+pub fn prune(plan: Plan, gone: &[(CellId, String)]) -> Result<Planned, PlanError> {
+    if gone.is_empty() {
+        return Ok(Planned { plan, notes: Vec::new() });
+    }
+    let reason_of = |id: CellId| gone.iter().find(|(one, _)| *one == id).map(|(_, reason)| reason.clone());
+    let mut notes = Vec::new();
+    let mut new_ids = vec![None; plan.cells.len()];
+    let mut cells = Vec::new();
+    for mut cell in plan.cells {
+        match reason_of(cell.id) {
+            Some(reason) if cell.role == megadir_record::Role::Baseline => {
+                return Err(PlanError::NoBaseline { name: cell.name, reason });
+            }
+            Some(reason) => notes.push(NoteKind::ArmLeftOut.note(format!("{}: {reason}", cell.name))),
+            None => {
+                let id = CellId(cells.len() as u32);
+                new_ids[cell.id.0 as usize] = Some(id);
+                cell.id = id;
+                cells.push(cell);
+            }
+        }
+    }
+    let mut groups = Vec::new();
+    for group in plan.groups {
+        let Group { name, title, rule } = group;
+        let members = |cell: &&megadir_record::Cell| cell.groups.contains(&name);
+        let arms = cells.iter().filter(members).filter(|cell| cell.role == megadir_record::Role::Arm).count();
+        match renumber(rule, &new_ids) {
+            Some(rule) if arms > 0 => groups.push(Group { name, title, rule }),
+            _ => notes.push(NoteKind::GroupLeftOut.note(format!("{name}: an arm that it needs is left out"))),
+        }
+    }
+    for cell in &mut cells {
+        cell.groups.retain(|name| groups.iter().any(|group| group.name == *name));
+    }
+    if groups.is_empty() {
+        let reason = notes.iter().map(|note| note.text.as_str()).collect::<Vec<_>>().join("; ");
+        return Err(PlanError::Nothing { reason });
+    }
+    Ok(Planned { plan: Plan { cells, groups, ..plan }, notes })
+}
+
+/// Returns the rule with the new numbers of its arms, or `None` if one that it needs is gone.
+fn renumber(rule: GroupRule, new_ids: &[Option<CellId>]) -> Option<GroupRule> {
+    let new = |id: CellId| new_ids[id.0 as usize];
+    let steps = |steps: Vec<(String, CellId)>| -> Option<Vec<(String, CellId)>> {
+        steps.into_iter().map(|(factor, id)| Some((factor, new(id)?))).collect()
+    };
+    Some(match rule {
+        GroupRule::Compare { baseline } => GroupRule::Compare { baseline: new(baseline)? },
+        GroupRule::Decompose { slow_name, slow, fast_name, fast } => {
+            GroupRule::Decompose { slow_name, slow: steps(slow)?, fast_name, fast: steps(fast)? }
+        }
+        GroupRule::Grow { series } => {
+            let ids = |ids: Vec<CellId>| ids.into_iter().map(new).collect::<Option<Vec<CellId>>>();
+            let series = series.into_iter().map(|(name, of)| Some((name, ids(of)?)));
+            GroupRule::Grow { series: series.collect::<Option<_>>()? }
+        }
+    })
+}

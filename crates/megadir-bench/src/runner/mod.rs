@@ -1,0 +1,128 @@
+//! Carries a plan out: prepare, warm up, measure, verify, clean; and tells listeners what happens.
+//!
+//! Decides nothing: what comes next is [`crate::next()`]'s to say. Whatever happens on the way, an error
+//! or an interruption, the record is ended properly and the run's own directory removed.
+
+#[cfg(target_os = "linux")]
+mod prepare;
+#[cfg(target_os = "linux")]
+mod rounds;
+#[cfg(target_os = "linux")]
+mod start;
+
+use std::io;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, AtomicU64};
+
+use megadir_record::{Note, Plan};
+
+use crate::dataset::FillError;
+use crate::plan::PlanError;
+
+#[cfg(target_os = "linux")]
+pub use start::run;
+
+/// What to run, and how to be told to end.
+#[derive(Debug)]
+pub struct RunRequest<'a> {
+    /// The plan.
+    pub plan: Plan,
+    /// What was noticed while it was made.
+    pub notes: Vec<Note>,
+    /// Where data sets are made, in a directory of their own; or the existing directory that is listed.
+    pub directory: PathBuf,
+    /// The command line that repeats the run, for the record.
+    pub command: Vec<String>,
+    /// Set from outside when the run is to end; looked at every few milliseconds.
+    pub stop: &'a AtomicBool,
+    /// Counted up by the run as a sign of life, so that a watcher can tell work from a hang.
+    pub beat: &'a AtomicU64,
+}
+
+/// How a run ended.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RunEnd {
+    /// Whether all planned rounds were measured.
+    pub complete: bool,
+    /// Whether it ended because it was told to.
+    pub interrupted: bool,
+    /// Blocks that saw other entries than there are.
+    pub unequal_blocks: u64,
+}
+
+/// Why a run gave no complete record.
+#[derive(Debug, thiserror::Error)]
+pub enum RunError {
+    /// The directory cannot be used.
+    #[error("cannot use '{}': {source}", .path.display())]
+    Directory {
+        /// The directory.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+    /// Not enough space or inodes for the plan's data sets.
+    #[error("'{}' has not enough {what}: about {needed} are needed and {free} are free", .path.display())]
+    Room {
+        /// The directory.
+        path: PathBuf,
+        /// What there is not enough of, with its unit.
+        what: &'static str,
+        /// How much is needed.
+        needed: u64,
+        /// How much there is.
+        free: u64,
+    },
+    /// Making a data set failed.
+    #[error(transparent)]
+    Fill(#[from] FillError),
+    /// What is left of the plan makes no sense any more.
+    #[error(transparent)]
+    Plan(#[from] PlanError),
+    /// An arm's work failed.
+    #[error("{arm}: {reason}")]
+    Arm {
+        /// The arm.
+        arm: String,
+        /// Why.
+        reason: String,
+    },
+    /// A data set does not hold what was made in it.
+    #[error("the data set of {made} files lists {seen} entries")]
+    Lost {
+        /// Files made.
+        made: u64,
+        /// Entries listed.
+        seen: u64,
+    },
+    /// A listener cannot go on: the record cannot be written.
+    #[error("cannot write the record: {0}")]
+    Listener(#[source] io::Error),
+    /// The run's own directory could not be removed.
+    #[error("cannot remove '{}': {source}; the next run will", .path.display())]
+    Clean {
+        /// The directory.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+    /// It was told to end before anything was measured.
+    #[error("interrupted before anything was measured")]
+    Interrupted,
+    /// Not on this system.
+    #[error("runs are not available on this system")]
+    Unavailable,
+}
+
+/// Refuses to run where the engine cannot.
+///
+/// # Errors
+///
+/// Always [`RunError::Unavailable`].
+#[cfg(not(target_os = "linux"))]
+pub fn run(
+    _request: RunRequest<'_>,
+    _listeners: &mut [&mut dyn crate::event::Listener],
+) -> Result<RunEnd, RunError> {
+    Err(RunError::Unavailable)
+}

@@ -1,0 +1,202 @@
+//! Before measuring: room for the data, leftovers of killed runs, the run's own directory, the data sets.
+
+use std::os::fd::AsFd;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use megadir::Dir;
+use megadir_record::{CellId, Counted, Data, DataSource, Note, Plan, Stage, Work};
+
+use super::start::Listeners;
+use super::{RunError, RunRequest};
+use crate::dataset::{FillSpec, fill_at};
+use crate::event::Event;
+use crate::note::NoteKind;
+use crate::plan::{estimate, prune};
+use crate::workload::{ListError, Listing, Signals};
+use crate::workspace::{Workspace, remove_leftovers};
+
+/// Everything that measuring needs.
+pub(super) struct Prepared<'a> {
+    pub(super) plan: Plan,
+    pub(super) notes: Vec<Note>,
+    pub(super) command: Vec<String>,
+    /// The directory that was named, for the machine's description.
+    pub(super) directory: Dir,
+    /// The directories of the plan's data sets.
+    pub(super) data: Vec<Dir>,
+    /// What the oracle saw in each of them.
+    pub(super) truths: Vec<Counted>,
+    pub(super) signals: Signals<'a>,
+    workspace: Option<Workspace>,
+}
+
+impl Prepared<'_> {
+    /// Removes the run's own directory, if there is one.
+    pub(super) fn clean(self, beat: &AtomicU64, listeners: &mut Listeners<'_, '_>) -> Result<(), RunError> {
+        let Some(workspace) = self.workspace else {
+            return Ok(());
+        };
+        // A listener that cannot go on must not keep the directory from being removed.
+        let told = listeners.tell(&Event::Cleaning);
+        drop(self.data);
+        remove(workspace, beat)?;
+        told
+    }
+}
+
+fn remove(workspace: Workspace, beat: &AtomicU64) -> Result<(), RunError> {
+    let path = workspace.path().to_owned();
+    workspace.remove(beat).map_err(|source| RunError::Clean { path, source })
+}
+
+/// Makes what the plan needs; on an error nothing is left behind.
+pub(super) fn prepare<'a>(
+    request: RunRequest<'a>,
+    listeners: &mut Listeners<'_, '_>,
+) -> Result<Prepared<'a>, RunError> {
+    let RunRequest { plan, mut notes, directory: path, command, stop, beat } = request;
+    let signals = Signals { stop, beat };
+    let unusable = |source: std::io::Error| RunError::Directory { path: path.clone(), source };
+    let directory = Dir::open(&path).map_err(|error| unusable(error.into()))?;
+    let made = plan.data.iter().any(|data| matches!(data.source, DataSource::Made { .. }));
+    let mut workspace = None;
+    let mut data = Vec::new();
+    if made {
+        check_room(&plan, &path, &directory)?;
+        notes.extend(leftovers(&path, beat));
+        let started_unix_s = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |now| now.as_secs());
+        let own = Workspace::create(&path, started_unix_s, plan.seed).map_err(unusable)?;
+        let filled = fill_all(&plan, &own, stop, beat, listeners);
+        match filled {
+            Ok(filled) => data = filled,
+            Err(error) => {
+                remove(own, beat)?;
+                return Err(error);
+            }
+        }
+        workspace = Some(own);
+    } else {
+        data.push(Dir::open(&path).map_err(|error| unusable(error.into()))?);
+    }
+    let mut prepared =
+        Prepared { plan, notes, command, directory, data, truths: Vec::new(), signals, workspace };
+    match verify(&mut prepared) {
+        Ok(()) => Ok(prepared),
+        Err(error) => {
+            prepared.clean(beat, listeners)?;
+            Err(error)
+        }
+    }
+}
+
+/// Refuses a plan that the file system has no room for.
+fn check_room(plan: &Plan, path: &Path, directory: &Dir) -> Result<(), RunError> {
+    let needed = estimate(plan);
+    let Ok(space) = rustix::fs::fstatvfs(directory.as_fd()) else {
+        return Ok(());
+    };
+    let room = |what, needed, free| Err(RunError::Room { path: path.to_owned(), what, needed, free });
+    let free_bytes = space.f_bavail.saturating_mul(space.f_frsize);
+    if free_bytes < needed.space_bytes {
+        return room("bytes of space", needed.space_bytes, free_bytes);
+    }
+    if space.f_files > 0 && space.f_favail < needed.inodes {
+        return room("inodes", needed.inodes, space.f_favail);
+    }
+    Ok(())
+}
+
+/// Removes what killed runs left, and says so; trouble with that keeps no run from running.
+fn leftovers(path: &Path, beat: &AtomicU64) -> Vec<Note> {
+    let note = |text| NoteKind::Leftovers.note(text);
+    match remove_leftovers(path, beat) {
+        Ok(found) => {
+            let removed = found
+                .removed
+                .into_iter()
+                .map(|name| note(format!("removed {name}, left by a run that was killed")));
+            let left =
+                found.left.into_iter().map(|(name, reason)| note(format!("left {name} alone: {reason}")));
+            removed.chain(left).collect()
+        }
+        Err(error) => vec![note(format!("looking for directories of killed runs failed: {error}"))],
+    }
+}
+
+/// Makes every data set of the plan and returns their directories.
+fn fill_all(
+    plan: &Plan,
+    workspace: &Workspace,
+    stop: &AtomicBool,
+    beat: &AtomicU64,
+    listeners: &mut Listeners<'_, '_>,
+) -> Result<Vec<Dir>, RunError> {
+    plan.data.iter().map(|data| fill_one(plan, data, workspace, stop, beat, listeners)).collect()
+}
+
+fn fill_one(
+    plan: &Plan,
+    data: &Data,
+    workspace: &Workspace,
+    stop: &AtomicBool,
+    beat: &AtomicU64,
+    listeners: &mut Listeners<'_, '_>,
+) -> Result<Dir, RunError> {
+    let name = format!("data{}", data.id.0);
+    let path: PathBuf = workspace.path().join(&name);
+    let unusable = |source: std::io::Error| RunError::Directory { path: path.clone(), source };
+    let DataSource::Made { names, size_bytes } = data.source else {
+        return Err(unusable(std::io::Error::other("made and existing directories in one plan")));
+    };
+    let directory = workspace.data_directory(&name).map_err(unusable)?;
+    let spec = FillSpec { entries: data.entries, names, size_bytes, seed: plan.seed };
+    let mut told = Ok(());
+    let mut progress = |progress| {
+        beat.fetch_add(1, Ordering::Relaxed);
+        if told.is_ok() {
+            told = listeners.tell(&Event::Filling { data, progress });
+        }
+    };
+    let filled = fill_at(directory.as_fd(), &spec, &mut progress, stop)?;
+    told?;
+    if filled.stopped {
+        return Err(RunError::Interrupted);
+    }
+    // What is still to be written would be written while we measure.
+    rustix::fs::syncfs(&directory).map_err(|error| unusable(error.into()))?;
+    Dir::open(&path).map_err(|error| unusable(error.into()))
+}
+
+/// Lets the oracle list every data set once, and takes out of the plan what cannot be done on them.
+fn verify(prepared: &mut Prepared<'_>) -> Result<(), RunError> {
+    let oracle = Work::List {
+        backend: "std".into(),
+        buffer_bytes: 32 << 10,
+        threads: 1,
+        shares: 1,
+        stages: vec![Stage::Read],
+    };
+    let arm = |name: &str, error: ListError| match error {
+        ListError::Stopped => RunError::Interrupted,
+        error => RunError::Arm { arm: name.to_owned(), reason: error.to_string() },
+    };
+    let oracle = Listing::new(&oracle).map_err(|error| arm("std", error))?;
+    for (data, directory) in prepared.plan.data.iter().zip(&prepared.data) {
+        let seen = oracle.run(directory, prepared.signals).map_err(|error| arm("std", error))?;
+        if matches!(data.source, DataSource::Made { .. }) && seen.entries != data.entries {
+            return Err(RunError::Lost { made: data.entries, seen: seen.entries });
+        }
+        prepared.truths.push(seen);
+    }
+    let mut gone: Vec<(CellId, String)> = Vec::new();
+    for cell in &prepared.plan.cells {
+        let work = Listing::new(&cell.work).map_err(|error| arm(&cell.name, error))?;
+        gone.extend(work.unavailable(&prepared.data[cell.data.0 as usize]).map(|reason| (cell.id, reason)));
+    }
+    let left = prune(prepared.plan.clone(), &gone)?;
+    prepared.plan = left.plan;
+    prepared.notes.extend(left.notes);
+    Ok(())
+}

@@ -1,0 +1,190 @@
+//! Warm-up and measured rounds: one block after the other, as the plan's rules say.
+
+use std::time::SystemTime;
+
+use megadir_record::{Counted, Sample, VoidReason};
+use megadir_sys::clock::monotonic_ns;
+use megadir_sys::usage::process_usage;
+
+use super::RunError;
+use super::prepare::Prepared;
+use super::start::Listeners;
+use crate::event::Event;
+use crate::machine::stolen_ticks;
+use crate::next::{Block, Outcome, Step, next};
+use crate::noise::TICK_NS;
+use crate::note::NoteKind;
+use crate::workload::{ListError, Listing};
+
+/// The clocks may disagree by this much over a round before it is void, nanoseconds and share of the round.
+const JUMP_NS: u64 = 10_000_000;
+const JUMP_FRACTION: f64 = 0.001;
+
+/// What the measuring came to.
+pub(super) struct Measured {
+    pub(super) complete: bool,
+    pub(super) unequal_blocks: u64,
+}
+
+/// Measures until the plan is done or the run is told to end.
+pub(super) fn measure(
+    prepared: &Prepared<'_>,
+    run_start_ns: u64,
+    listeners: &mut Listeners<'_, '_>,
+) -> Result<Measured, RunError> {
+    let plan = &prepared.plan;
+    let works = plan.cells.iter().map(|cell| Listing::new(&cell.work));
+    let works = works.collect::<Result<Vec<_>, _>>();
+    let works =
+        works.map_err(|error| RunError::Arm { arm: plan.study.clone(), reason: error.to_string() })?;
+    let mut samples: Vec<Sample> = Vec::new();
+    let mut unequal_blocks = 0;
+    let mut watch = Watch::start();
+    loop {
+        let block = match next(plan, &samples) {
+            Step::Block(block) => block,
+            Step::Done(outcome) => {
+                tell_outcome(&outcome, listeners)?;
+                return Ok(Measured { complete: true, unequal_blocks });
+            }
+        };
+        listeners.tell(&Event::Starts { plan, block: &block })?;
+        if block.place == 0 {
+            watch = Watch::start();
+        }
+        let sample = match one(prepared, &works[block.cell.0 as usize], &block, run_start_ns) {
+            Ok(sample) => sample,
+            Err(ListError::Stopped) => return Ok(Measured { complete: false, unequal_blocks }),
+            Err(error) => {
+                let arm = plan.cells[block.cell.0 as usize].name.clone();
+                return Err(RunError::Arm { arm, reason: error.to_string() });
+            }
+        };
+        listeners.tell(&Event::Measured(&sample))?;
+        let truth = &prepared.truths[plan.cells[block.cell.0 as usize].data.0 as usize];
+        if let Some(text) = difference(&sample, truth, &plan.cells[block.cell.0 as usize].name) {
+            unequal_blocks += 1;
+            if unequal_blocks == 1 {
+                listeners.note(&NoteKind::UnequalWork.note(text))?;
+            }
+        }
+        samples.push(sample);
+        if block.last
+            && block.phase == megadir_record::Phase::Measure
+            && let Some(reason) = watch.void(plan.rules.stolen_fraction_max)
+        {
+            void(&mut samples, &block, reason, listeners)?;
+        }
+    }
+}
+
+/// Measures one block.
+fn one(
+    prepared: &Prepared<'_>,
+    work: &Listing,
+    block: &Block,
+    run_start_ns: u64,
+) -> Result<Sample, ListError> {
+    let cell = &prepared.plan.cells[block.cell.0 as usize];
+    let directory = &prepared.data[cell.data.0 as usize];
+    let mut counted: Option<Counted> = None;
+    let before = process_usage();
+    let start_ns = monotonic_ns();
+    for _ in 0..block.operations {
+        let seen = work.run(directory, prepared.signals)?;
+        // Operations of one block that differ are made to differ from everything else.
+        counted = match counted {
+            Some(first) if (first.entries, first.hash) != (seen.entries, seen.hash) => {
+                Some(Counted { hash: !first.hash.wrapping_add(seen.hash), ..seen })
+            }
+            _ => Some(seen),
+        };
+    }
+    let elapsed_ns = monotonic_ns() - start_ns;
+    let after = process_usage();
+    Ok(Sample {
+        epoch: 0,
+        round: block.round,
+        attempt: block.attempt,
+        place: block.place,
+        cell: block.cell,
+        phase: block.phase,
+        start_ns: start_ns - run_start_ns,
+        operations: block.operations,
+        elapsed_ns,
+        user_ns: after.user_ns.saturating_sub(before.user_ns),
+        system_ns: after.system_ns.saturating_sub(before.system_ns),
+        counted: counted.unwrap_or(Counted { entries: 0, hash: 0, calls: None, written_bytes: 0 }),
+        voided: None,
+    })
+}
+
+/// Returns how a block's work differs from what the oracle saw, if it does.
+fn difference(sample: &Sample, truth: &Counted, arm: &str) -> Option<String> {
+    let counted = &sample.counted;
+    let round = sample.round;
+    if counted.entries != truth.entries {
+        let (seen, there) = (counted.entries, truth.entries);
+        return Some(format!("{arm} saw {seen} entries in round {round} where {there} were before the run"));
+    }
+    (counted.hash != truth.hash)
+        .then(|| format!("{arm} saw other names or types in round {round} than there were before the run"))
+}
+
+/// Marks the samples of the round just measured.
+fn void(
+    samples: &mut [Sample],
+    block: &Block,
+    reason: VoidReason,
+    listeners: &mut Listeners<'_, '_>,
+) -> Result<(), RunError> {
+    let of_round = |sample: &&mut Sample| {
+        (sample.phase, sample.round, sample.attempt) == (block.phase, block.round, block.attempt)
+    };
+    samples.iter_mut().rev().take_while(of_round).for_each(|sample| sample.voided = Some(reason));
+    match samples.last() {
+        Some(sample) => listeners.tell(&Event::Voided { sample, reason }),
+        None => Ok(()),
+    }
+}
+
+fn tell_outcome(outcome: &Outcome, listeners: &mut Listeners<'_, '_>) -> Result<(), RunError> {
+    if !outcome.steady {
+        let text = "the warm-up ended at its limit and the series still had a trend".to_owned();
+        listeners.note(&NoteKind::NotSteady.note(text))?;
+    }
+    if outcome.lost > 0 {
+        let text =
+            format!("{} rounds stay void: {} had been measured again already", outcome.lost, outcome.redone);
+        listeners.note(&NoteKind::Noisy.note(text))?;
+    }
+    Ok(())
+}
+
+/// What the criteria for voiding need to know of a round's start.
+struct Watch {
+    stolen_ticks: Option<u64>,
+    monotonic_ns: u64,
+    wall: SystemTime,
+}
+
+impl Watch {
+    fn start() -> Self {
+        Self { stolen_ticks: stolen_ticks(), monotonic_ns: monotonic_ns(), wall: SystemTime::now() }
+    }
+
+    /// Returns the criterion that voids the round that ends now, if one does.
+    fn void(&self, stolen_fraction_max: f64) -> Option<VoidReason> {
+        let elapsed_ns = monotonic_ns() - self.monotonic_ns;
+        if let (Some(before), Some(after)) = (self.stolen_ticks, stolen_ticks()) {
+            let stolen_ns = after.saturating_sub(before) * TICK_NS;
+            if stolen_ns as f64 > stolen_fraction_max * elapsed_ns as f64 {
+                return Some(VoidReason::StolenTime);
+            }
+        }
+        // A clock that was set back is as far off as it was set.
+        let wall_ns = self.wall.elapsed().map_or(0, |wall| wall.as_nanos() as u64);
+        let allowed_ns = JUMP_NS + (JUMP_FRACTION * elapsed_ns as f64) as u64;
+        (wall_ns.abs_diff(elapsed_ns) > allowed_ns).then_some(VoidReason::ClockJump)
+    }
+}

@@ -1,0 +1,240 @@
+//! Reading a study: the built-in ones by name, any by its text, with errors that point at the line.
+//!
+//! Knows the grammar of study files, never what a backend can do.
+
+use megadir_record::Stage;
+
+use crate::nearest::nearest;
+use crate::study::{StepSpec, Study};
+
+/// A study that is embedded in the program.
+#[derive(Clone, Copy, Debug)]
+pub struct BuiltIn {
+    /// Its name.
+    pub name: &'static str,
+    /// Its file's text.
+    pub text: &'static str,
+}
+
+/// The studies embedded in the program; adding one is a file in `studies/` and a line here.
+pub static BUILT_IN: &[BuiltIn] =
+    &[BuiltIn { name: "listing", text: include_str!("../../../../studies/listing.toml") }];
+
+/// Why a study could not be had.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum StudyError {
+    /// No built-in study has this name.
+    #[error("there is no study `{name}`; {}", crate::nearest::hint(.nearest.as_deref(), .known))]
+    Unknown {
+        /// The name asked for.
+        name: String,
+        /// The nearest name, if one is near.
+        nearest: Option<String>,
+        /// The names of all studies.
+        known: Vec<String>,
+    },
+    /// The file is not a study.
+    #[error("{file}:{line}:{column}: {reason}")]
+    Syntax {
+        /// The file, or the name of a built-in study.
+        file: String,
+        /// The line, from 1.
+        line: usize,
+        /// The column in characters, from 1.
+        column: usize,
+        /// What is wrong and what is allowed.
+        reason: String,
+    },
+    /// The file is well formed but contradicts itself.
+    #[error("{file}: {reason}")]
+    Contradiction {
+        /// The file, or the name of a built-in study.
+        file: String,
+        /// What is wrong and what is allowed.
+        reason: String,
+    },
+}
+
+/// Returns the built-in study called `name`.
+///
+/// # Errors
+///
+/// [`StudyError::Unknown`] with the nearest name.
+///
+/// ```
+/// let study = megadir_bench::study::built_in("listing").unwrap();
+/// assert_eq!(study.baseline.backend, "getdents");
+/// ```
+pub fn built_in(name: &str) -> Result<Study, StudyError> {
+    match BUILT_IN.iter().find(|study| study.name == name) {
+        Some(found) => from_text(found.name, found.text),
+        None => {
+            let known: Vec<String> = BUILT_IN.iter().map(|study| study.name.to_owned()).collect();
+            let nearest = nearest(name, known.iter().map(String::as_str)).map(str::to_owned);
+            Err(StudyError::Unknown { name: name.to_owned(), nearest, known })
+        }
+    }
+}
+
+/// Reads a study from the text of its file; `file` is only used in errors.
+///
+/// # Errors
+///
+/// [`StudyError::Syntax`] or [`StudyError::Contradiction`].
+pub fn from_text(file: &str, text: &str) -> Result<Study, StudyError> {
+    let study: Study = toml::from_str(text).map_err(|error| {
+        let (line, column) = position(text, error.span().map_or(0, |span| span.start));
+        let reason = error.message().trim().replace('\n', ", ");
+        StudyError::Syntax { file: file.to_owned(), line, column, reason }
+    })?;
+    match contradiction(&study) {
+        None => Ok(study),
+        Some(reason) => Err(StudyError::Contradiction { file: file.to_owned(), reason }),
+    }
+}
+
+/// Returns line and column, both from 1, of a byte offset.
+fn position(text: &str, offset: usize) -> (usize, usize) {
+    let before = text.get(..offset).unwrap_or(text);
+    let line = before.matches('\n').count() + 1;
+    let column = before.rsplit('\n').next().unwrap_or("").chars().count() + 1;
+    (line, column)
+}
+
+/// Returns the first thing that a well-formed study says and cannot mean.
+fn contradiction(study: &Study) -> Option<String> {
+    let sizes = [&study.size.quick, &study.size.default, &study.size.published];
+    if sizes.iter().any(|size| size.entries == 0 || size.rounds == 0) {
+        return Some("a size needs at least 1 entry and 1 round".into());
+    }
+    let rules = &study.rules;
+    let fractions = [
+        ("equivalence_band", rules.equivalence_band),
+        ("confidence", rules.confidence),
+        ("stolen_fraction_max", rules.stolen_fraction_max),
+        ("redone_fraction_max", rules.redone_fraction_max),
+    ];
+    if let Some((name, value)) = fractions.iter().find(|(_, value)| !(*value > 0.0 && *value < 1.0)) {
+        return Some(format!("rules.{name} is {value}; it must lie between 0 and 1"));
+    }
+    if study.compare.is_empty() && study.decompose.is_empty() && study.grow.is_empty() {
+        return Some(
+            "it has no group: at least one of [[compare]], [[decompose]], [[grow]] is needed".into(),
+        );
+    }
+    let of_programs = study.decompose.iter().flat_map(|group| [&group.slow, &group.fast]);
+    let of_programs = of_programs.filter_map(|steps| steps_contradiction(steps));
+    let of_series = study.grow.iter().flat_map(|group| &group.series);
+    let of_series = of_series.filter_map(|series| stages_contradiction(&series.stages));
+    let ascending = |list: &[f64]| list.windows(2).all(|pair| pair[0] < pair[1]) && list.last() == Some(&1.0);
+    let growth = study.grow.iter().filter(|group| !ascending(&group.fractions) || group.fractions[0] <= 0.0);
+    let growth =
+        growth.map(|group| format!("grow `{}`: fractions must ascend from above 0 to 1", group.name));
+    of_programs.chain(of_series).chain(growth).next()
+}
+
+fn steps_contradiction(steps: &[StepSpec]) -> Option<String> {
+    let first = steps.first()?;
+    if first.backend.is_none() || first.stage.is_some() {
+        return Some(format!(
+            "the first step (`{}`) names a backend and reads; it adds no stage",
+            first.factor
+        ));
+    }
+    if let Some(step) =
+        steps[1..].iter().find(|s| s.backend.is_none() && s.buffer_bytes.is_none() && s.stage.is_none())
+    {
+        return Some(format!(
+            "the step `{}` changes nothing: it needs a backend, a buffer or a stage",
+            step.factor
+        ));
+    }
+    let stages: Vec<Stage> =
+        std::iter::once(Stage::Read).chain(steps.iter().filter_map(|step| step.stage)).collect();
+    stages_contradiction(&stages)
+}
+
+/// Returns what is wrong with a chain of stages: each needs what the ones before it left.
+pub(crate) fn stages_contradiction(stages: &[Stage]) -> Option<String> {
+    let has = |stage| stages.contains(&stage);
+    if stages.first() != Some(&Stage::Read) {
+        return Some("stages begin with `read`".into());
+    }
+    if !stages.is_sorted_by_key(|stage| order(*stage)) || stages.windows(2).any(|pair| pair[0] == pair[1]) {
+        return Some("stages come once each, in this order: read, keep, sort, attributes, extended-attributes, format-long or format-raw, write".into());
+    }
+    let needs_keep = [Stage::Sort, Stage::Attributes, Stage::ExtendedAttributes, Stage::FormatLong];
+    if needs_keep.into_iter().any(has) && !has(Stage::Keep) {
+        return Some("sort, attributes, extended-attributes and format-long need the stage `keep`".into());
+    }
+    if has(Stage::FormatLong) && !has(Stage::Attributes) {
+        return Some("format-long needs the stage `attributes`".into());
+    }
+    if has(Stage::FormatRaw) && (has(Stage::Keep) || has(Stage::FormatLong)) {
+        return Some(
+            "format-raw formats what is in the reader's buffer: it goes with neither keep nor format-long"
+                .into(),
+        );
+    }
+    if has(Stage::Write) && !has(Stage::FormatLong) && !has(Stage::FormatRaw) {
+        return Some("write needs something formatted: format-long or format-raw".into());
+    }
+    None
+}
+
+fn order(stage: Stage) -> u8 {
+    match stage {
+        Stage::Read => 0,
+        Stage::Keep => 1,
+        Stage::Sort => 2,
+        Stage::Attributes => 3,
+        Stage::ExtendedAttributes => 4,
+        Stage::FormatLong => 5,
+        Stage::FormatRaw => 6,
+        Stage::Write => 7,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{BUILT_IN, StudyError, built_in, from_text};
+
+    #[test]
+    fn every_built_in_study_is_read_and_named_by_its_file() {
+        for study in BUILT_IN {
+            assert_eq!(built_in(study.name).unwrap().name, study.name);
+        }
+    }
+
+    #[test]
+    fn an_unknown_study_is_answered_with_the_nearest() {
+        let error = built_in("listnig").unwrap_err();
+        assert_eq!(error.to_string(), "there is no study `listnig`; did you mean `listing`?");
+        assert!(built_in("zzzzzzz").unwrap_err().to_string().contains("there are: listing"));
+    }
+
+    #[test]
+    fn an_unknown_field_is_an_error_with_its_place_and_what_is_allowed() {
+        let text = BUILT_IN[0].text.replace("warm_up_s_max = 10", "warm_up_seconds = 10");
+        let Err(StudyError::Syntax { line, column, reason, .. }) = from_text("own.toml", &text) else {
+            panic!("the misspelt field was accepted");
+        };
+        let expected = text.lines().position(|line| line.starts_with("warm_up_seconds")).unwrap() + 1;
+        assert_eq!((line, column), (expected, 1));
+        assert!(reason.contains("warm_up_s_max"), "{reason}");
+    }
+
+    #[test]
+    fn a_contradiction_is_named() {
+        for (from, to, says) in [
+            ("rounds = 20", "rounds = 0", "1 round"),
+            ("confidence = 0.95", "confidence = 95.0", "between 0 and 1"),
+            ("stage = \"keep\"", "stage = \"sort\"", "once each"),
+            ("fractions = [0.01, 0.1, 1.0]", "fractions = [0.1, 0.01]", "ascend"),
+        ] {
+            let text = BUILT_IN[0].text.replacen(from, to, 1);
+            let error = from_text("own.toml", &text).unwrap_err().to_string();
+            assert!(error.starts_with("own.toml: ") && error.contains(says), "{error}");
+        }
+    }
+}

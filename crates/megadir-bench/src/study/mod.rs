@@ -1,0 +1,14 @@
+//! Studies: declared experiments, read from TOML.
+//!
+//! A study says what is compared, at which sizes, and what of its source it keeps and mends; it holds
+//! no parameter of a particular run. The built-in ones are embedded, a user's own file works the same.
+//! This module never decides anything: [`crate::plan()`] turns a study and a request into a plan.
+
+mod load;
+mod spec;
+
+pub use load::{BUILT_IN, BuiltIn, StudyError, built_in, from_text};
+pub use spec::{
+    ArmSpec, BaselineSpec, CompareSpec, DataSpec, DecomposeSpec, GrowSpec, RulesSpec, SeriesSpec, SizeSpec,
+    Sizes, StepSpec, Study,
+};

@@ -1,0 +1,191 @@
+//! The fields of a study file, as they are written.
+//!
+//! Unknown fields are errors everywhere, so that a misspelt one cannot silently do nothing.
+
+use megadir_record::{NameScheme, Published, Stage};
+use serde::Deserialize;
+
+/// A study file.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Study {
+    /// Its name, as `bench run` takes it.
+    pub name: String,
+    /// The question it answers, one sentence.
+    pub question: String,
+    /// The published source that it reproduces.
+    pub source: String,
+    /// What it keeps of its source.
+    pub keeps: Vec<String>,
+    /// What it mends of its source.
+    pub mends: Vec<String>,
+    /// The source's figures.
+    #[serde(default)]
+    pub published: Vec<Published>,
+    /// The sizes it can run at.
+    pub size: Sizes,
+    /// The files it makes.
+    pub data: DataSpec,
+    /// Warm-up, bands and voiding.
+    pub rules: RulesSpec,
+    /// The arm that the others are compared with.
+    pub baseline: BaselineSpec,
+    /// Groups of arms compared with the baseline.
+    #[serde(default)]
+    pub compare: Vec<CompareSpec>,
+    /// Groups that take the difference between two programs apart.
+    #[serde(default)]
+    pub decompose: Vec<DecomposeSpec>,
+    /// Groups that follow the time as the number of entries grows.
+    #[serde(default)]
+    pub grow: Vec<GrowSpec>,
+}
+
+/// The sizes a study can run at.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Sizes {
+    /// Under 30 seconds.
+    pub quick: SizeSpec,
+    /// The study's own size.
+    pub default: SizeSpec,
+    /// The source's size.
+    pub published: SizeSpec,
+}
+
+/// One size.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SizeSpec {
+    /// Entries in the directory.
+    pub entries: u64,
+    /// Measured rounds.
+    pub rounds: u32,
+}
+
+/// The files that a study makes.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct DataSpec {
+    /// How their names are computed.
+    pub names: NameScheme,
+    /// The size of each, bytes.
+    pub size_bytes: u64,
+}
+
+/// The rules of a run.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RulesSpec {
+    /// Rounds of warm-up, at least.
+    pub warm_up_rounds_min: u32,
+    /// The longest warm-up, seconds of measured work.
+    pub warm_up_s_max: u64,
+    /// The width of the equivalence band, as a fraction.
+    pub equivalence_band: f64,
+    /// The confidence of intervals, as a fraction.
+    pub confidence: f64,
+    /// The fraction of a round's time that may be stolen before it is voided.
+    pub stolen_fraction_max: f64,
+    /// How many voided rounds are redone, as a fraction of the rounds.
+    pub redone_fraction_max: f64,
+}
+
+/// The arm that the others are compared with; arms take from it what they leave out.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct BaselineSpec {
+    /// The backend that reads.
+    pub backend: String,
+    /// The size of the buffer of one call, bytes.
+    pub buffer_bytes: u64,
+    /// Threads that read.
+    pub threads: u32,
+}
+
+/// Arms that cross every value of every field with every other.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ArmSpec {
+    /// Backends; the baseline's when empty.
+    #[serde(default)]
+    pub backend: Vec<String>,
+    /// Buffers, bytes; the baseline's when empty.
+    #[serde(default)]
+    pub buffer_bytes: Vec<u64>,
+    /// Numbers of threads; the baseline's when empty.
+    #[serde(default)]
+    pub threads: Vec<u32>,
+}
+
+/// A group of arms compared with the baseline.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct CompareSpec {
+    /// The group's name.
+    pub name: String,
+    /// What it asks.
+    pub title: String,
+    /// Its arms.
+    pub arms: Vec<ArmSpec>,
+}
+
+/// Two programs, each a chain of steps from reading to the whole program.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct DecomposeSpec {
+    /// The group's name.
+    pub name: String,
+    /// What it asks.
+    pub title: String,
+    /// What the slow program is.
+    pub slow_name: String,
+    /// Its steps.
+    pub slow: Vec<StepSpec>,
+    /// What the fast program is.
+    pub fast_name: String,
+    /// Its steps.
+    pub fast: Vec<StepSpec>,
+}
+
+/// One step of a program: what it changes of the step before it.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct StepSpec {
+    /// The factor that the step adds.
+    pub factor: String,
+    /// The backend from here on.
+    pub backend: Option<String>,
+    /// The buffer from here on, bytes.
+    pub buffer_bytes: Option<u64>,
+    /// The stage that is added.
+    pub stage: Option<Stage>,
+}
+
+/// Series of the same work on ever larger directories.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct GrowSpec {
+    /// The group's name.
+    pub name: String,
+    /// What it asks.
+    pub title: String,
+    /// The sizes, as fractions of the run's number of entries, ascending, the last being 1.
+    pub fractions: Vec<f64>,
+    /// The series.
+    pub series: Vec<SeriesSpec>,
+}
+
+/// One series.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SeriesSpec {
+    /// Its name.
+    pub name: String,
+    /// The backend; the baseline's when left out.
+    pub backend: Option<String>,
+    /// The buffer, bytes; the baseline's when left out.
+    pub buffer_bytes: Option<u64>,
+    /// What is done with the entries.
+    pub stages: Vec<Stage>,
+}

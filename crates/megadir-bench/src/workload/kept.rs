@@ -1,0 +1,63 @@
+//! Names kept in memory, packed one after the other, with what the later stages learn of each.
+
+use std::ffi::CStr;
+
+use megadir::Batch;
+
+use super::attributes::Attributes;
+
+/// All names of a directory, and their attributes once they were asked for.
+#[derive(Debug, Default)]
+pub(super) struct Kept {
+    /// Every name with a NUL after it, as system calls take them.
+    bytes: Vec<u8>,
+    items: Vec<Item>,
+    /// In the order of the items.
+    pub(super) attributes: Vec<Attributes>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Item {
+    start: usize,
+    length: u16,
+}
+
+impl Kept {
+    /// Keeps the names of a batch.
+    pub(super) fn add(&mut self, batch: &Batch<'_>) {
+        for entry in batch.entries() {
+            self.items.push(Item { start: self.bytes.len(), length: entry.name.len() as u16 });
+            self.bytes.extend_from_slice(entry.name);
+            self.bytes.push(0);
+        }
+    }
+
+    /// Sorts the names in byte order.
+    pub(super) fn sort(&mut self) {
+        let bytes = &self.bytes;
+        self.items.sort_unstable_by(|a, b| name(bytes, *a).cmp(name(bytes, *b)));
+    }
+
+    /// Returns how many names there are.
+    pub(super) fn len(&self) -> usize {
+        self.items.len()
+    }
+
+    /// Returns the names in order.
+    pub(super) fn names(&self) -> impl Iterator<Item = &[u8]> {
+        self.items.iter().map(|item| name(&self.bytes, *item))
+    }
+
+    /// Returns the names in order, as system calls take them.
+    pub(super) fn c_names(&self) -> impl Iterator<Item = &CStr> {
+        self.items.iter().map(|item| {
+            let bytes = &self.bytes[item.start..=item.start + usize::from(item.length)];
+            CStr::from_bytes_with_nul(bytes).unwrap_or_default()
+        })
+    }
+}
+
+#[inline]
+fn name(bytes: &[u8], item: Item) -> &[u8] {
+    &bytes[item.start..item.start + usize::from(item.length)]
+}

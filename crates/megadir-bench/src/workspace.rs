@@ -1,0 +1,279 @@
+//! The directory of its own that a run makes its data sets in, and the removal of what killed runs left.
+//!
+//! ```text
+//! megadir-bench-XXXXXX.new/   made first, empty
+//!   .megadir-run              then the marker: written, and locked for the life of the process
+//! megadir-bench-XXXXXX/       then renamed; only now are files made in it
+//! ... removed: everything but the marker, renamed back to .new, the marker, the directory
+//! ```
+//!
+//! So at every moment at which the process may be killed there is either a marker that proves what the
+//! directory is, or a `.new` directory with nothing in it but an unfinished marker. What is removed is
+//! reached relative to descriptors, never through links, never across mounts, and only while the marker's
+//! lock is held, which a living run never gives up.
+
+use std::fs::File;
+use std::io::{self, Read, Write};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::path::{Path, PathBuf};
+
+use megadir_stats::permutation::SplitMix64;
+use rustix::fs::{AtFlags, FileType, FlockOperation, Mode, OFlags, RenameFlags, Stat};
+use rustix::io::Errno;
+use serde::{Deserialize, Serialize};
+
+use crate::remove::{Beat, remove_content};
+
+const PREFIX: &str = "megadir-bench-";
+const UNFINISHED: &str = ".new";
+const MARKER: &str = ".megadir-run";
+const PROGRAM: &str = "megadir";
+const RANDOM_CHARACTERS: usize = 6;
+/// A marker is shorter than this, bytes.
+const MARKER_BYTES_MAX: u64 = 4096;
+const DIRECTORY: OFlags =
+    OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
+
+/// What a marker says.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+struct Marker {
+    program: String,
+    version: String,
+    pid: u32,
+    started_unix_s: u64,
+    run: String,
+}
+
+/// A run's own directory; removed by [`Workspace::remove`], or by the next run if this process is killed.
+#[derive(Debug)]
+pub(crate) struct Workspace {
+    parent: OwnedFd,
+    name: String,
+    path: PathBuf,
+    directory: OwnedFd,
+    /// Holds the lock.
+    _marker: File,
+}
+
+/// What was found of earlier runs.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Leftovers {
+    /// Directories that were removed.
+    pub(crate) removed: Vec<String>,
+    /// Directories that carry the name and were left alone, with the reason.
+    pub(crate) left: Vec<(String, String)>,
+}
+
+impl Workspace {
+    /// Makes a directory of the run's own below `parent`.
+    pub(crate) fn create(parent: &Path, started_unix_s: u64, seed: u64) -> io::Result<Self> {
+        let parent_fd = open_parent(parent)?;
+        let mut random =
+            SplitMix64::new(seed ^ u64::from(std::process::id()) ^ started_unix_s.rotate_left(32));
+        for _ in 0..64 {
+            let name = format!("{PREFIX}{}", random_characters(&mut random));
+            match Self::attempt(&parent_fd, &name, started_unix_s) {
+                Ok((directory, marker)) => {
+                    let path = parent.join(&name);
+                    return Ok(Self { parent: parent_fd, name, path, directory, _marker: marker });
+                }
+                // The name is taken, or another run took ours for a leftover before it was locked: again.
+                Err(Errno::EXIST | Errno::NOENT | Errno::WOULDBLOCK | Errno::NOTEMPTY) => {}
+                Err(error) => return Err(error.into()),
+            }
+        }
+        Err(io::Error::new(io::ErrorKind::AlreadyExists, "no free name for a directory of its own"))
+    }
+
+    fn attempt(parent: &OwnedFd, name: &str, started_unix_s: u64) -> Result<(OwnedFd, File), Errno> {
+        let unfinished = format!("{name}{UNFINISHED}");
+        if !matches!(rustix::fs::statat(parent, name, AtFlags::SYMLINK_NOFOLLOW), Err(Errno::NOENT)) {
+            return Err(Errno::EXIST);
+        }
+        rustix::fs::mkdirat(parent, unfinished.as_str(), Mode::RWXU)?;
+        let directory = rustix::fs::openat(parent, unfinished.as_str(), DIRECTORY, Mode::empty())?;
+        let flags = OFlags::RDWR | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let mut marker = File::from(rustix::fs::openat(&directory, MARKER, flags, Mode::RUSR | Mode::WUSR)?);
+        rustix::fs::flock(&marker, FlockOperation::NonBlockingLockExclusive)?;
+        if rustix::fs::fstat(&marker)?.st_nlink == 0 {
+            return Err(Errno::NOENT);
+        }
+        let text = Marker {
+            program: PROGRAM.to_owned(),
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            pid: std::process::id(),
+            started_unix_s,
+            run: name.to_owned(),
+        };
+        let text = serde_json::to_vec(&text).map_err(|_| Errno::INVAL)?;
+        let written =
+            marker.write_all(&text).map_err(|error| Errno::from_io_error(&error).unwrap_or(Errno::IO));
+        let finished = written.and_then(|()| rename_new(parent.as_fd(), &unfinished, name));
+        if let Err(error) = finished {
+            let _ = rustix::fs::unlinkat(&directory, MARKER, AtFlags::empty());
+            let _ = rustix::fs::unlinkat(parent, unfinished.as_str(), AtFlags::REMOVEDIR);
+            return Err(error);
+        }
+        Ok((directory, marker))
+    }
+
+    /// Makes a directory for one data set and opens it.
+    pub(crate) fn data_directory(&self, name: &str) -> io::Result<OwnedFd> {
+        rustix::fs::mkdirat(
+            &self.directory,
+            name,
+            Mode::RWXU | Mode::RGRP | Mode::XGRP | Mode::ROTH | Mode::XOTH,
+        )?;
+        Ok(rustix::fs::openat(&self.directory, name, DIRECTORY, Mode::empty())?)
+    }
+
+    /// Returns the directory's path.
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Removes the directory with everything in it.
+    pub(crate) fn remove(self, beat: &Beat) -> io::Result<()> {
+        finish_removal(self.parent.as_fd(), &self.name, self.directory.as_fd(), beat)
+    }
+}
+
+/// Removes the directories that killed runs left next to where a new one is made.
+pub(crate) fn remove_leftovers(parent: &Path, beat: &Beat) -> io::Result<Leftovers> {
+    let parent = open_parent(parent)?;
+    let mut names = Vec::new();
+    for entry in rustix::fs::Dir::read_from(&parent)? {
+        let entry = entry?;
+        if let Ok(name) = entry.file_name().to_str()
+            && is_ours_by_name(name)
+        {
+            names.push(name.to_owned());
+        }
+    }
+    names.sort_unstable();
+    let mut leftovers = Leftovers::default();
+    for name in names {
+        match remove_leftover(parent.as_fd(), &name, beat) {
+            Ok(Some(())) => leftovers.removed.push(name),
+            Ok(None) => {}
+            Err(reason) => leftovers.left.push((name, reason)),
+        }
+    }
+    Ok(leftovers)
+}
+
+/// Returns whether a name is one that [`Workspace::create`] gives.
+fn is_ours_by_name(name: &str) -> bool {
+    let name = name.strip_suffix(UNFINISHED).unwrap_or(name);
+    name.strip_prefix(PREFIX).is_some_and(|random| {
+        random.len() == RANDOM_CHARACTERS && random.bytes().all(|byte| byte.is_ascii_alphanumeric())
+    })
+}
+
+/// Removes one directory if its run is dead; `None` if the run lives, `Err` with the reason if it is none.
+fn remove_leftover(parent: BorrowedFd<'_>, name: &str, beat: &Beat) -> Result<Option<()>, String> {
+    let words = |error: Errno| io::Error::from(error).to_string();
+    let directory = match rustix::fs::openat(parent, name, DIRECTORY, Mode::empty()) {
+        Ok(directory) => directory,
+        Err(Errno::NOENT) => return Ok(None),
+        Err(Errno::NOTDIR | Errno::LOOP) => return Err("it is not a directory".into()),
+        Err(error) => return Err(words(error)),
+    };
+    let stat = rustix::fs::fstat(&directory).map_err(words)?;
+    if stat.st_dev != rustix::fs::fstat(parent).map_err(words)?.st_dev {
+        return Err("it is on another device".into());
+    }
+    let unfinished = name.ends_with(UNFINISHED);
+    let flags = OFlags::RDWR | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+    let mut marker = match rustix::fs::openat(&directory, MARKER, flags, Mode::empty()) {
+        Ok(marker) => File::from(marker),
+        // Made and killed at once: there is nothing in it, or the call refuses.
+        Err(Errno::NOENT) if unfinished => {
+            return match rustix::fs::unlinkat(parent, name, AtFlags::REMOVEDIR) {
+                Ok(()) | Err(Errno::NOENT) => Ok(Some(())),
+                Err(error) => Err(words(error)),
+            };
+        }
+        Err(Errno::NOENT) => return Err("it has no marker".into()),
+        Err(error) => return Err(format!("its marker cannot be opened: {}", words(error))),
+    };
+    let stat_of_marker = rustix::fs::fstat(&marker).map_err(words)?;
+    if !is_plain(&stat_of_marker, &stat) {
+        return Err("its marker is not a plain file of the directory's owner".into());
+    }
+    match rustix::fs::flock(&marker, FlockOperation::NonBlockingLockExclusive) {
+        Ok(()) => {}
+        Err(Errno::WOULDBLOCK) => return Ok(None),
+        Err(error) => return Err(format!("its marker cannot be locked: {}", words(error))),
+    }
+    if !is_marker(&mut marker, name, unfinished) {
+        return Err("its marker is not one that this program wrote".into());
+    }
+    let removed = finish_removal(parent, name, directory.as_fd(), beat);
+    removed.map(Some).map_err(|error| error.to_string())
+}
+
+/// Returns whether a marker is a regular file with one name, of the same owner and device as its directory.
+fn is_plain(marker: &Stat, directory: &Stat) -> bool {
+    FileType::from_raw_mode(marker.st_mode) == FileType::RegularFile
+        && marker.st_nlink == 1
+        && (marker.st_uid, marker.st_dev) == (directory.st_uid, directory.st_dev)
+}
+
+/// Returns whether a marker says what this program's markers say of a directory of this name.
+fn is_marker(marker: &mut File, name: &str, unfinished: bool) -> bool {
+    let mut text = Vec::new();
+    if marker.take(MARKER_BYTES_MAX).read_to_end(&mut text).is_err() {
+        return false;
+    }
+    let run = name.strip_suffix(UNFINISHED).unwrap_or(name);
+    match serde_json::from_slice::<Marker>(&text) {
+        Ok(marker) => marker.program == PROGRAM && marker.run == run,
+        // Killed while writing it: the directory holds nothing else yet, which its removal will prove.
+        Err(error) => unfinished && error.is_eof(),
+    }
+}
+
+/// Removes a directory whose lock is held: content, then marker, then itself.
+fn finish_removal(
+    parent: BorrowedFd<'_>,
+    name: &str,
+    directory: BorrowedFd<'_>,
+    beat: &Beat,
+) -> io::Result<()> {
+    let unfinished = name.ends_with(UNFINISHED);
+    // A directory that is still `.new` holds nothing but its marker; if it does, rmdir refuses below.
+    if !unfinished {
+        remove_content(directory, MARKER.as_bytes(), beat)?;
+    }
+    let last = if unfinished { name.to_owned() } else { format!("{name}{UNFINISHED}") };
+    if !unfinished {
+        rename_new(parent, name, &last)?;
+    }
+    rustix::fs::unlinkat(directory, MARKER, AtFlags::empty())?;
+    rustix::fs::unlinkat(parent, last.as_str(), AtFlags::REMOVEDIR)?;
+    Ok(())
+}
+
+/// Renames without replacing anything, also where the file system does not know how to promise that.
+fn rename_new(parent: BorrowedFd<'_>, from: &str, to: &str) -> Result<(), Errno> {
+    match rustix::fs::renameat_with(parent, from, parent, to, RenameFlags::NOREPLACE) {
+        // Renaming a directory replaces at most an empty directory, so nothing can be lost.
+        Err(Errno::INVAL | Errno::NOSYS) => rustix::fs::renameat(parent, from, parent, to),
+        result => result,
+    }
+}
+
+fn open_parent(path: &Path) -> io::Result<OwnedFd> {
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    Ok(rustix::fs::open(path, flags, Mode::empty())?)
+}
+
+fn random_characters(random: &mut SplitMix64) -> String {
+    const CHARACTERS: &[u8; 36] = b"abcdefghijklmnopqrstuvwxyz0123456789";
+    let character = |_| char::from(CHARACTERS[(random.next_u64() % 36) as usize]);
+    (0..RANDOM_CHARACTERS).map(character).collect()
+}
+
+#[cfg(test)]
+mod tests;
