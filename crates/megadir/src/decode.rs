@@ -9,7 +9,7 @@
 //! ```
 //!
 //! The padding behind the NUL is not initialised by the kernel, hence the search for the *first* NUL among
-//! the last eight bytes. Records are checked once a batch ([`check`]); iterating afterwards cannot fail.
+//! the last eight bytes. Records are checked once a batch (`check`); iterating afterwards cannot fail.
 //! Reference: getdents(2), `fs/readdir.c` (`filldir64`).
 
 /// Bytes before the name.

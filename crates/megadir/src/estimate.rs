@@ -40,6 +40,8 @@ const STRATA: i64 = 16;
 const SAMPLE_BYTES: usize = 64 << 10;
 /// What a name costs in a tmpfs directory's size, bytes.
 const TMPFS_ENTRY_BYTES: u64 = 20;
+/// No estimate claims to be nearer than this fraction: samples end at entries, not at chosen positions.
+const ERROR_MIN: f64 = 0.001;
 /// The 97.5 % quantile of Student's t with `STRATA - 1` degrees of freedom.
 const T: f64 = 2.131;
 
@@ -201,6 +203,7 @@ fn by_name_length(directory: &Dir, sampler: &mut Sampler<'_>, first: &Sample) ->
 }
 
 fn with_error(entries: f64, error: f64, at_least: u64, basis: String) -> Estimate {
+    let error = error.max(entries * ERROR_MIN);
     let low = ((entries - error).max(0.0) as u64).max(at_least);
     Estimate {
         entries: (entries.round() as u64).max(at_least),

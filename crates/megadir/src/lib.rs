@@ -1,5 +1,4 @@
 //! Reads directories with very many entries, in batches, by the fastest way that the file system allows.
-#![cfg_attr(not(unix), expect(dead_code, reason = "records are decoded by the kernel's backends only"))]
 
 mod backend;
 mod batch;
