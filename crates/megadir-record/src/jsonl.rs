@@ -166,6 +166,9 @@ pub fn read(mut input: impl BufRead) -> Result<Record, ReadError> {
             break;
         }
         let whole = text.last() == Some(&b'\n');
+        if !whole && read as u64 == LINE_BYTES_MAX {
+            return Err(too_long(number));
+        }
         match (parse(&text, number, record.is_none()), &mut record) {
             (Ok(Line::Header(header)), None) => record = Some(Record::new(*header)),
             (Ok(line), Some(record)) => record.add(line, number)?,
@@ -178,6 +181,16 @@ pub fn read(mut input: impl BufRead) -> Result<Record, ReadError> {
         }
     }
     record.ok_or_else(|| ReadError::NotARecord("it is empty".into()))
+}
+
+/// Returns the error about a line that is not read any further: it is no cut, for the file goes on.
+fn too_long(number: u64) -> ReadError {
+    let reason = format!("it is longer than {} MiB", LINE_BYTES_MAX >> 20);
+    if number == 1 {
+        ReadError::NotARecord(format!("its first line is not a header ({reason})"))
+    } else {
+        ReadError::BadLine { line: number, reason }
+    }
 }
 
 /// Parses one line; of the first, the version is looked at before anything else.

@@ -37,6 +37,8 @@ pub struct Sample {
 }
 
 /// What a block saw, so that arms can be shown to have done the same work.
+///
+/// All numbers are those of one operation, however many the block repeats.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Counted {
     /// Entries seen.

@@ -1,0 +1,295 @@
+//! The reader of records: whole ones, every way of being cut off, and what is no record.
+
+use megadir_record::{
+    CacheState, Cell, CellId, Counted, Cut, Data, DataId, DataSource, End, FileSystem, Group, GroupRule,
+    Header, Line, Machine, NameScheme, Note, Order, Phase, Plan, Preset, Pressure, Published, ReadError,
+    Record, Role, Rules, Sample, Stage, VoidReason, Work, Writer, jsonl,
+};
+
+fn pressure() -> Pressure {
+    Pressure {
+        load_1m: Some(0.5),
+        cpu_some_10s_percent: Some(1.25),
+        io_some_10s_percent: None,
+        dirty_bytes: Some(4096),
+    }
+}
+
+fn machine() -> Machine {
+    Machine {
+        host: None,
+        kernel: "Linux 6.18.44".into(),
+        // Two-byte characters, so that some cuts fall inside one.
+        processor: Some("Größenwahn™ 9000".into()),
+        processors: 2,
+        memory_bytes: Some(8 << 30),
+        memory_limit_bytes: None,
+        hypervisor: None,
+        governor: None,
+        mitigations: vec!["meltdown: Not affected".into()],
+        clock_source: None,
+        file_system: FileSystem {
+            kind: "ext4".into(),
+            mount_options: None,
+            device: None,
+            block_bytes: Some(4096),
+            blocks: Some((100, 50)),
+            inodes: None,
+        },
+        version: "0.1.0".into(),
+        pressure: pressure(),
+    }
+}
+
+fn cell(id: u32, role: Role) -> Cell {
+    let work = Work::List {
+        backend: "getdents".into(),
+        buffer_bytes: 131_072,
+        threads: 1,
+        shares: 1,
+        stages: vec![Stage::Read, Stage::Sort],
+    };
+    let (name, groups) = (format!("arm {id}"), vec!["buffer".into()]);
+    Cell { id: CellId(id), name, groups, role, data: DataId(0), work, cache: CacheState::Warm }
+}
+
+fn plan() -> Plan {
+    Plan {
+        study: "listing".into(),
+        question: "Why?".into(),
+        source: "An article".into(),
+        keeps: vec!["all".into()],
+        mends: Vec::new(),
+        preset: Preset::Quick,
+        seed: u64::MAX,
+        rules: Rules {
+            rounds: 2,
+            warm_up_rounds_min: 1,
+            warm_up_ns_max: 1,
+            order: Order::BalancedLatinSquare,
+            equivalence_band: 0.03,
+            confidence: 0.95,
+            stolen_fraction_max: 0.02,
+            redone_fraction_max: 0.2,
+        },
+        data: vec![
+            Data { id: DataId(0), entries: 10, source: DataSource::Existing { path: "/data".into() } },
+            Data {
+                id: DataId(1),
+                entries: 20,
+                source: DataSource::Made { names: NameScheme::Hex, size_bytes: 3 },
+            },
+        ],
+        groups: vec![
+            Group {
+                name: "buffer".into(),
+                title: "?".into(),
+                rule: GroupRule::Compare { baseline: CellId(0) },
+            },
+            Group {
+                name: "growth".into(),
+                title: "?".into(),
+                rule: GroupRule::Grow { series: vec![("all".into(), vec![CellId(1)])] },
+            },
+        ],
+        cells: vec![cell(0, Role::Baseline), cell(1, Role::AgainstItself)],
+        published: vec![Published { what: "ls".into(), value: 5.8, unit: "s".into(), group: None }],
+    }
+}
+
+fn header() -> Header {
+    let command = vec!["megadir".into(), "bench".into()];
+    Header {
+        version: megadir_record::FORMAT_VERSION,
+        started_unix_s: 1,
+        command,
+        plan: plan(),
+        machine: machine(),
+    }
+}
+
+fn sample(round: u32, attempt: u32, cell: u32) -> Sample {
+    Sample {
+        epoch: 0,
+        round,
+        attempt,
+        place: cell,
+        cell: CellId(cell),
+        phase: Phase::Measure,
+        start_ns: 10,
+        operations: 1,
+        elapsed_ns: 1_000,
+        user_ns: 400,
+        system_ns: 500,
+        counted: Counted { entries: 10, hash: u64::MAX, calls: None, written_bytes: 0 },
+        voided: None,
+    }
+}
+
+fn end() -> End {
+    End { complete: true, reason: None, elapsed_ns: 99, pressure: pressure(), null_loop_ns: Some(12.5) }
+}
+
+/// Returns the lines of a record with all kinds of lines.
+fn lines() -> Vec<Line> {
+    let warm_up = Sample { phase: Phase::WarmUp, ..sample(1, 0, 0) };
+    vec![
+        Line::Sample(warm_up),
+        Line::Sample(sample(0, 0, 0)),
+        Line::Sample(sample(0, 0, 1)),
+        Line::Sample(sample(1, 0, 0)),
+        Line::Sample(sample(1, 0, 1)),
+        Line::Void { epoch: 0, round: 1, attempt: 0, reason: VoidReason::StolenTime },
+        Line::Note(Note { kind: "stolen-time".into(), text: "4 % of a round, größer als erlaubt".into() }),
+        Line::Sample(sample(1, 1, 0)),
+        Line::Sample(sample(1, 1, 1)),
+        Line::End(end()),
+    ]
+}
+
+/// Returns the file that a run writes.
+fn file() -> Vec<u8> {
+    let mut writer = Writer::start(Vec::new(), header()).unwrap();
+    lines().iter().for_each(|line| writer.write(line).unwrap());
+    writer.into_inner()
+}
+
+/// Returns the file with a line put in before line `number`, counted from 1.
+fn with_line(number: usize, line: &[u8]) -> Vec<u8> {
+    let file = file();
+    let mut parts: Vec<&[u8]> = file.split_inclusive(|&byte| byte == b'\n').collect();
+    parts.insert(number - 1, line);
+    parts.concat()
+}
+
+fn bad_line(file: &[u8]) -> (u64, String) {
+    match jsonl::read(file) {
+        Err(ReadError::BadLine { line, reason }) => (line, reason),
+        other => panic!("{other:?}"),
+    }
+}
+
+fn not_a_record(file: &[u8]) -> String {
+    match jsonl::read(file) {
+        Err(error @ ReadError::NotARecord(_)) => error.to_string(),
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn what_is_written_is_read() {
+    let voided = |sample: Sample| Sample { voided: Some(VoidReason::StolenTime), ..sample };
+    let warm_up = Sample { phase: Phase::WarmUp, ..sample(1, 0, 0) };
+    let samples = vec![
+        // The warm-up's round 1 is another than the measured one, which was voided.
+        warm_up,
+        sample(0, 0, 0),
+        sample(0, 0, 1),
+        voided(sample(1, 0, 0)),
+        voided(sample(1, 0, 1)),
+        sample(1, 1, 0),
+        sample(1, 1, 1),
+    ];
+    let note = Note { kind: "stolen-time".into(), text: "4 % of a round, größer als erlaubt".into() };
+    let expected = Record { header: header(), samples, notes: vec![note], end: Some(end()), cut: None };
+    assert_eq!(jsonl::read(&file()[..]).unwrap(), expected);
+}
+
+#[test]
+fn every_prefix_of_the_header_is_no_record_and_every_longer_one_is() {
+    let file = file();
+    let header_bytes = file.iter().position(|&byte| byte == b'\n').unwrap();
+    for length in 0..header_bytes {
+        assert!(matches!(jsonl::read(&file[..length]), Err(ReadError::NotARecord(_))), "{length} bytes");
+    }
+    let whole = jsonl::read(&file[..]).unwrap();
+    let mut line_start = header_bytes + 1;
+    for length in header_bytes..=file.len() {
+        let record = jsonl::read(&file[..length]).unwrap_or_else(|error| panic!("{length} bytes: {error}"));
+        assert!(record.samples.len() <= whole.samples.len());
+        assert_eq!(record.end.is_some(), length + 1 >= file.len());
+        // A line without its newline is whole if all of it is there.
+        let here = length.saturating_sub(line_start) as u64;
+        let number = file[..line_start].iter().filter(|&&byte| byte == b'\n').count() as u64 + 1;
+        let lacks_newline = file.get(length) == Some(&b'\n');
+        let expected = (here > 0 && !lacks_newline).then_some(Cut { line: number, bytes: here });
+        if file[length - 1] == b'\n' && length > line_start {
+            line_start = length;
+            assert_eq!(record.cut, None);
+        } else {
+            assert_eq!(record.cut, expected, "{length} bytes");
+        }
+    }
+}
+
+#[test]
+fn a_newer_version_is_named_whatever_else_it_holds() {
+    let error =
+        jsonl::read(&b"{\"line\":\"header\",\"version\":7,\"shape\":\"of tomorrow\"}\n"[..]).unwrap_err();
+    assert!(matches!(error, ReadError::Newer { version: 7 }));
+    assert!(error.to_string().contains("format version 7 and this program reads up to 1"));
+}
+
+#[test]
+fn garbage_in_the_middle_is_named_by_its_line() {
+    for garbage in
+        [&b"garbage\n"[..], b"\n", b"{}\n", b"{\"line\":\"of tomorrow\"}\n", b"\xff\xfe\x00\n", b"[1,2]\n"]
+    {
+        assert_eq!(bad_line(&with_line(4, garbage)).0, 4, "{garbage:?}");
+    }
+}
+
+#[test]
+fn garbage_at_the_end_without_a_newline_is_a_cut() {
+    let record = jsonl::read(&[&file()[..], b"\xff\xfe{\"line\""].concat()[..]).unwrap();
+    assert_eq!(record.cut, Some(Cut { line: 12, bytes: 9 }));
+}
+
+#[test]
+fn a_second_header_and_an_arm_without_plan_are_damage() {
+    let file = file();
+    let header = file.split_inclusive(|&byte| byte == b'\n').next().unwrap();
+    assert_eq!(bad_line(&with_line(3, header)), (3, "a second header".into()));
+    let mut stray = serde_json::to_vec(&Line::Sample(sample(0, 0, 9))).unwrap();
+    stray.push(b'\n');
+    assert_eq!(bad_line(&with_line(2, &stray)), (2, "arm 9 is not in the plan".into()));
+}
+
+#[test]
+fn a_line_that_never_ends_is_damage_and_not_a_cut() {
+    let huge = vec![b'x'; (16 << 20) + 10];
+    let (line, reason) = bad_line(&with_line(5, &huge));
+    assert_eq!(line, 5);
+    assert!(reason.contains("longer than"), "{reason}");
+    assert!(not_a_record(&huge).contains("longer than"));
+}
+
+#[test]
+fn what_is_no_record_is_refused_in_a_sentence() {
+    assert_eq!(not_a_record(b""), "not a megadir record: it is empty");
+    for other in
+        [&b"\n"[..], b"hello\n", b"\x7fELF\x02\x01\n", b"\xff\xfe", b"{\"version\":\"x\"}\n", b"{}\n"]
+    {
+        assert!(
+            not_a_record(other).starts_with("not a megadir record: its first line is not a header"),
+            "{other:?}"
+        );
+    }
+    let end = serde_json::to_vec(&Line::End(end())).unwrap();
+    assert!(not_a_record(&end).contains("its first line is not a header"));
+    let old_shape = b"{\"line\":\"header\",\"version\":1}\n";
+    assert!(not_a_record(old_shape).contains("its header cannot be read"));
+}
+
+#[test]
+fn a_failing_input_is_an_error_of_reading() {
+    struct Failing;
+    impl std::io::Read for Failing {
+        fn read(&mut self, _: &mut [u8]) -> std::io::Result<usize> {
+            Err(std::io::Error::other("the cable is out"))
+        }
+    }
+    let error = jsonl::read(std::io::BufReader::new(Failing)).unwrap_err();
+    assert!(matches!(error, ReadError::Io(_)));
+    assert_eq!(error.to_string(), "the cable is out");
+}
