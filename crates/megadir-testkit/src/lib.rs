@@ -1,1 +1,26 @@
 //! Trees, a faulty backend and the conformance suite for testing megadir.
+//!
+//! Used from tests only. It must never know how a backend works inside: whatever it asserts holds for
+//! every backend, present and future.
+//!
+//! * [`tree`]: flat directories of any size, deterministic by seed, in constant memory.
+//! * [`mount`]: private file systems on loop devices, unmounted when dropped (Linux, root).
+//! * [`require`](mod@require): tests that cannot run say so; `full` tells the long tier.
+//! * [`seen`]: what a reader gave, owned and comparable, and the contract of a reader's end.
+//! * [`faulty`]: a backend whose n-th call fails. [`untyped`]: one that tells no types.
+//! * [`leaks`]: descriptors and threads that are still there (Linux).
+//! * [`conformance`]: the suite that every backend passes (Linux).
+#![expect(clippy::unwrap_used, reason = "a failed assumption in a test is a failed test, which is wanted")]
+
+#[cfg(target_os = "linux")]
+pub mod conformance;
+pub mod faulty;
+#[cfg(target_os = "linux")]
+pub mod leaks;
+#[cfg(target_os = "linux")]
+pub mod mount;
+pub mod require;
+pub mod rng;
+pub mod seen;
+pub mod tree;
+pub mod untyped;

@@ -1,0 +1,87 @@
+//! Readers that fail or are given up: an error comes once, nothing after it, and nothing stays open.
+
+use megadir::policy::{self, Choice};
+use megadir::{Dir, Error, ErrorKind, Listing};
+
+use super::Ground;
+use crate::faulty::{self, Faulty};
+use crate::leaks::{descriptors_below, settled};
+use crate::seen::{Drained, Seen, drain, identities, oracle};
+use crate::tree::Flat;
+
+/// Lists through a backend whose call number `fails_at` fails.
+fn list_faulty(ground: &Ground, directory: &Dir, fails_at: u64, error: fn() -> Error) -> Drained {
+    let choice = Choice {
+        backend: Faulty { inner: ground.backend, fails_at, error }.leak(),
+        options: ground.options(4 << 10),
+        ..policy::choose(directory, 1).unwrap()
+    };
+    match Listing::with_choice(directory, choice) {
+        Ok(listing) => drain(&mut Relay(listing)),
+        Err(error) => Drained { seen: Vec::new(), batches: 0, error: Some(error) },
+    }
+}
+
+/// A listing as a reader.
+struct Relay(Listing);
+
+impl megadir::Reader for Relay {
+    fn next_batch(&mut self) -> megadir::Result<Option<megadir::Batch<'_>>> {
+        self.0.next_batch()
+    }
+
+    fn calls(&self) -> Option<u64> {
+        self.0.calls()
+    }
+}
+
+pub(super) fn every_call(ground: &Ground) {
+    let path = Flat::plain(1500).ensure(&ground.directory);
+    let directory = Dir::open(&path).unwrap();
+    if !ground.accepts(&directory) {
+        return;
+    }
+    let all = oracle(&directory);
+    let whole = list_faulty(ground, &directory, u64::MAX, faulty::io);
+    assert_eq!(identities(&whole.seen), all);
+    // The call after the last batch finds the end, and it may fail too. Shares make the number of
+    // batches differ from run to run, so a call that is never made fails nothing.
+    for fails_at in 0..whole.batches + 3 {
+        let (error, kind): (fn() -> Error, _) = match fails_at % 2 {
+            0 => (faulty::io, ErrorKind::Io),
+            _ => (faulty::not_found, ErrorKind::NotFound),
+        };
+        let broken = list_faulty(ground, &directory, fails_at, error);
+        let found = identities(&broken.seen);
+        assert!(found.iter().all(|one| all.binary_search(one).is_ok()), "before the error: a subset");
+        match broken.error {
+            Some(error) => {
+                assert_eq!(error.kind(), kind);
+                assert_eq!(broken.batches, fails_at.saturating_sub(1), "the error comes when it happens");
+            }
+            None => assert_eq!(found, all, "without an error nothing is missing"),
+        }
+        if !ground.backend.uses_threads() {
+            assert_eq!(Seen::names(&broken.seen), Seen::names(&whole.seen[..broken.seen.len()]), "a prefix");
+        }
+    }
+    drop(directory);
+    assert_eq!(settled(|| descriptors_below(&path)), 0, "descriptors left open");
+}
+
+pub(super) fn dropped_early(ground: &Ground) {
+    let path = Flat::plain(6000).ensure(&ground.directory);
+    let directory = Dir::open(&path).unwrap();
+    if !ground.accepts(&directory) {
+        return;
+    }
+    let calls = [0, 1, 2, 3];
+    for given_up_after in calls.into_iter().cycle().take(20) {
+        let mut reader = ground.backend.open(&directory, &ground.options(4 << 10)).unwrap();
+        for _ in 0..given_up_after {
+            let _ = reader.next_batch().unwrap();
+        }
+    }
+    drop(directory);
+    assert_eq!(settled(|| descriptors_below(&path)), 0, "descriptors left open");
+}

@@ -1,0 +1,87 @@
+//! Where the suite runs: a backend, a directory to make trees in, and the comparison with the oracle.
+
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use megadir::{Backend, Dir, ErrorKind, ReadOptions};
+
+use super::CASES;
+use crate::seen::{self, Seen, assert_same};
+
+/// A backend and a directory to make trees in.
+pub struct Ground {
+    /// What is tested.
+    pub backend: &'static dyn Backend,
+    /// Where trees are made; those of equal content are shared by the backends.
+    pub directory: PathBuf,
+    listed: AtomicU64,
+    refused: AtomicU64,
+}
+
+/// How often the backend read a directory, and how often it refused one with a reason.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Outcome {
+    /// Directories read and compared.
+    pub listed: u64,
+    /// Directories refused as [`ErrorKind::Unavailable`].
+    pub refused: u64,
+}
+
+/// Runs every case for a backend, with trees made in `directory`.
+///
+/// # Panics
+///
+/// When the backend does not conform; the case's name is printed first.
+#[expect(clippy::print_stdout, reason = "shown by the harness when a case fails")]
+pub fn conformance(backend: &'static dyn Backend, directory: &Path) -> Outcome {
+    let ground = Ground {
+        backend,
+        directory: directory.to_owned(),
+        listed: AtomicU64::new(0),
+        refused: AtomicU64::new(0),
+    };
+    for case in CASES {
+        let started = std::time::Instant::now();
+        println!("{} {}", backend.name(), case.name);
+        (case.run)(&ground);
+        println!("    {:.2} s", started.elapsed().as_secs_f64());
+    }
+    Outcome { listed: ground.listed.into_inner(), refused: ground.refused.into_inner() }
+}
+
+impl Ground {
+    /// Returns options with a buffer of that size, and threads where the backend uses them.
+    pub fn options(&self, buffer_bytes: usize) -> ReadOptions {
+        let (threads, shares) = if self.backend.uses_threads() { (2, 13) } else { (1, 1) };
+        ReadOptions { buffer_bytes, threads, shares, resolve_types: true }
+    }
+
+    /// Tells whether the backend reads this directory; what it refuses must come with a reason, from
+    /// `probe` and `open` alike.
+    pub fn accepts(&self, directory: &Dir) -> bool {
+        let Err(refusal) = self.backend.probe(directory) else {
+            self.listed.fetch_add(1, Ordering::Relaxed);
+            return true;
+        };
+        assert_eq!(refusal.kind(), ErrorKind::Unavailable, "{refusal}");
+        assert!(refusal.reason().len() > 20, "a refusal says why: {refusal}");
+        assert_eq!(refusal.path(), directory.path());
+        let opened = self.backend.open(directory, &self.options(128 << 10)).map(drop);
+        assert_eq!(opened.unwrap_err().reason(), refusal.reason(), "probe and open agree");
+        self.refused.fetch_add(1, Ordering::Relaxed);
+        false
+    }
+
+    /// Lists a directory, unless the backend refuses it.
+    pub fn list(&self, directory: &Dir, options: &ReadOptions) -> Option<Vec<Seen>> {
+        self.accepts(directory).then(|| seen::list(self.backend, directory, options).unwrap())
+    }
+
+    /// Lists a directory and compares it with the oracle: same names, inodes and types, each name once.
+    pub fn check(&self, path: &Path, options: &ReadOptions, what: &str) {
+        let directory = Dir::open(path).unwrap();
+        let Some(found) = self.list(&directory, options) else { return };
+        let what = format!("{} {what} {options:?}", self.backend.name());
+        assert_same(&seen::identities(&found), &seen::oracle(&directory), &what);
+    }
+}

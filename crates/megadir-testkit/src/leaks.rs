@@ -1,0 +1,35 @@
+//! Descriptors and threads that are still there after they should have gone.
+//!
+//! Other tests of the same process open files and start threads at the same time, so only descriptors below
+//! a directory of one's own and threads with megadir's names are counted.
+
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+/// Returns how many descriptors of this process are open on a directory or below it.
+pub fn descriptors_below(directory: &Path) -> usize {
+    let directory = directory.canonicalize().unwrap_or_else(|_| directory.to_owned());
+    let links = std::fs::read_dir("/proc/self/fd").unwrap();
+    links
+        .filter_map(|link| std::fs::read_link(link.ok()?.path()).ok())
+        .filter(|target| target.starts_with(&directory))
+        .count()
+}
+
+/// Returns how many of this process's threads the library has started.
+pub fn library_threads() -> usize {
+    let tasks = std::fs::read_dir("/proc/self/task").unwrap();
+    tasks
+        .filter_map(|task| std::fs::read_to_string(task.ok()?.path().join("comm")).ok())
+        .filter(|name| name.starts_with("megadir-"))
+        .count()
+}
+
+/// Waits until a count is 0: a joined thread stays visible for a moment. Returns the count.
+pub fn settled(count: impl Fn() -> usize) -> usize {
+    let deadline = Instant::now() + Duration::from_secs(2);
+    while count() > 0 && Instant::now() < deadline {
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    count()
+}

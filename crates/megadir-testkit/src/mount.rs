@@ -1,0 +1,214 @@
+//! Private file systems for one test, on loop devices over sparse images; root and Linux only.
+//!
+//! The loop device is attached by mount(8) and detaches itself with the unmounting, which happens on drop,
+//! also when a test panics.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+use tempfile::TempDir;
+
+/// How a file system is made.
+#[derive(Clone, Copy, Debug)]
+pub struct Recipe {
+    /// What it is called in messages.
+    pub name: &'static str,
+    /// Its type for mount(8).
+    pub kind: &'static str,
+    /// The program that makes it and its options; empty for file systems without image.
+    pub mkfs: &'static [&'static str],
+    /// A program to run on the image afterwards and its options.
+    pub tune: &'static [&'static str],
+    /// The size of the image, bytes; sparse.
+    pub image_bytes: u64,
+}
+
+const EXT4_BYTES: u64 = 1 << 30;
+
+/// ext4 as mke2fs makes it, with room for many inodes.
+pub const EXT4: Recipe = Recipe {
+    name: "ext4",
+    kind: "ext4",
+    mkfs: &["mkfs.ext4", "-q", "-F", "-N", "400000"],
+    tune: &[],
+    image_bytes: EXT4_BYTES,
+};
+
+/// ext4 with blocks of 1 KiB: a deep index soon.
+pub const EXT4_1K: Recipe = Recipe {
+    name: "ext4 with 1 KiB blocks",
+    mkfs: &["mkfs.ext4", "-q", "-F", "-N", "400000", "-b", "1024"],
+    ..EXT4
+};
+
+/// ext4 without indices.
+pub const EXT4_LINEAR: Recipe = Recipe {
+    name: "ext4 without dir_index",
+    mkfs: &["mkfs.ext4", "-q", "-F", "-N", "400000", "-O", "^dir_index"],
+    ..EXT4
+};
+
+/// ext4 with the legacy hash of 31 bits, of which collisions are easily found.
+pub const EXT4_LEGACY: Recipe =
+    Recipe { name: "ext4 with legacy hash", tune: &["tune2fs", "-E", "hash_alg=legacy"], ..EXT4 };
+
+/// XFS.
+pub const XFS: Recipe =
+    Recipe { name: "xfs", kind: "xfs", mkfs: &["mkfs.xfs", "-q", "-f"], tune: &[], image_bytes: 1 << 30 };
+
+/// XFS that tells no types; kernels of today are mostly built without it.
+pub const XFS_UNTYPED: Recipe = Recipe {
+    name: "xfs without ftype",
+    mkfs: &["mkfs.xfs", "-q", "-f", "-m", "crc=0", "-n", "ftype=0"],
+    ..XFS
+};
+
+/// btrfs.
+pub const BTRFS: Recipe = Recipe {
+    name: "btrfs",
+    kind: "btrfs",
+    mkfs: &["mkfs.btrfs", "-q", "-f", "-m", "single"],
+    tune: &[],
+    image_bytes: 2 << 30,
+};
+
+/// tmpfs.
+pub const TMPFS: Recipe = Recipe { name: "tmpfs", kind: "tmpfs", mkfs: &[], tune: &[], image_bytes: 0 };
+
+/// A mounted file system; unmounted, detached and deleted when dropped.
+#[derive(Debug)]
+pub struct Mount {
+    recipe: Recipe,
+    scratch: TempDir,
+    mounted: bool,
+}
+
+impl Mount {
+    /// Makes a file system and mounts it.
+    ///
+    /// # Errors
+    ///
+    /// Why it is not to be had here: not root, a program or kernel feature missing.
+    pub fn make(recipe: &Recipe) -> Result<Self, String> {
+        if !rustix::process::geteuid().is_root() {
+            return Err(format!("{} is mounted by root only", recipe.name));
+        }
+        let scratch =
+            tempfile::Builder::new().prefix("megadir-mount-").tempdir().map_err(|e| e.to_string())?;
+        let mut mount = Self { recipe: *recipe, scratch, mounted: false };
+        std::fs::create_dir(mount.path()).map_err(|error| error.to_string())?;
+        if !recipe.mkfs.is_empty() {
+            let image = std::fs::File::create_new(mount.image()).map_err(|error| error.to_string())?;
+            image.set_len(recipe.image_bytes).map_err(|error| error.to_string())?;
+            mount.on_image(recipe.mkfs)?;
+            mount.on_image(recipe.tune)?;
+        }
+        mount.attach()?;
+        Ok(mount)
+    }
+
+    /// Returns the file system's root.
+    pub fn path(&self) -> PathBuf {
+        self.scratch.path().join("root")
+    }
+
+    /// Returns the image's path.
+    pub fn image(&self) -> PathBuf {
+        self.scratch.path().join("image")
+    }
+
+    /// Unmounts, lets `change` work on the image, and mounts again.
+    ///
+    /// # Errors
+    ///
+    /// When unmounting, the change or mounting fails.
+    pub fn remount(&mut self, change: impl FnOnce(&Path) -> Result<(), String>) -> Result<(), String> {
+        self.detach()?;
+        change(&self.image())?;
+        self.attach()
+    }
+
+    fn on_image(&self, words: &[&str]) -> Result<(), String> {
+        let Some((program, options)) = words.split_first() else { return Ok(()) };
+        run(Command::new(program).args(options).arg(self.image()))
+    }
+
+    fn attach(&mut self) -> Result<(), String> {
+        let mut command = Command::new("mount");
+        command.args(["-t", self.recipe.kind, "-o"]);
+        if self.recipe.mkfs.is_empty() {
+            command.arg("noatime,size=1G,nr_inodes=1M").arg("none");
+        } else {
+            command.arg("noatime,loop").arg(self.image());
+        }
+        run(command.arg(self.path())).map_err(|why| format!("{}: {why}", self.recipe.name))?;
+        self.mounted = true;
+        Ok(())
+    }
+
+    fn detach(&mut self) -> Result<(), String> {
+        // Whoever looks at all mounts keeps this one busy for a moment.
+        for _ in 0..50 {
+            if run(Command::new("umount").arg(self.path())).is_ok() {
+                self.mounted = false;
+                return Ok(());
+            }
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        run(Command::new("umount").arg("--lazy").arg(self.path()))?;
+        self.mounted = false;
+        Err(format!("{} stayed busy and was unmounted lazily", self.path().display()))
+    }
+}
+
+impl Drop for Mount {
+    #[expect(clippy::print_stderr, reason = "a drop has no other way to say that something was left behind")]
+    fn drop(&mut self) {
+        if self.mounted
+            && let Err(why) = self.detach()
+        {
+            eprintln!("{why}");
+        }
+    }
+}
+
+/// Runs a program quietly; its error output is the reason for a failure.
+///
+/// # Errors
+///
+/// When it is missing or fails.
+pub fn run(command: &mut Command) -> Result<(), String> {
+    let program = command.get_program().to_string_lossy().into_owned();
+    // Administrators' programs are not on every user's path.
+    let path = std::env::var("PATH").unwrap_or_default();
+    let output = command
+        .env("PATH", format!("{path}:/usr/sbin:/sbin"))
+        .stdin(Stdio::null())
+        .output()
+        .map_err(|error| format!("cannot run {program}: {error}"))?;
+    if output.status.success() {
+        return Ok(());
+    }
+    Err(format!("{program}: {} ({})", String::from_utf8_lossy(&output.stderr).trim(), output.status))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{EXT4, Mount};
+
+    #[test]
+    fn a_panic_leaves_neither_mount_nor_image() {
+        let mount = crate::require!(Mount::make(&EXT4));
+        let path = mount.path();
+        std::fs::write(path.join("file"), "x").unwrap();
+        let thread = std::thread::spawn(move || {
+            let _kept = mount;
+            panic!("wanted by the test");
+        });
+        assert!(thread.join().is_err());
+        assert!(!path.exists());
+        let mounts = std::fs::read_to_string("/proc/self/mountinfo").unwrap();
+        assert!(!mounts.contains(path.to_str().unwrap()));
+    }
+}

@@ -1,0 +1,143 @@
+//! What a reader gave, owned and comparable.
+
+use megadir::{Backend, Dir, Entry, Error, FileType, ReadOptions, Reader, Result};
+
+/// An entry that was seen.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Seen {
+    /// The name's bytes.
+    pub name: Vec<u8>,
+    /// The inode number.
+    pub inode: u64,
+    /// The type.
+    pub kind: FileType,
+    /// The position after the entry, where the backend tells.
+    pub cookie: Option<i64>,
+    /// The length of the record, bytes.
+    pub record_bytes: u16,
+}
+
+/// Name, inode and type: what must be equal whatever the backend.
+pub type Identity = (Vec<u8>, u64, FileType);
+
+impl Seen {
+    /// Copies an entry.
+    pub fn of(entry: &Entry<'_>) -> Self {
+        Self {
+            name: entry.name.to_vec(),
+            inode: entry.inode,
+            kind: entry.kind,
+            cookie: entry.cookie,
+            record_bytes: entry.record_bytes,
+        }
+    }
+
+    /// Returns the names, in order.
+    pub fn names(seen: &[Self]) -> Vec<&[u8]> {
+        seen.iter().map(|seen| &seen.name[..]).collect()
+    }
+}
+
+/// Everything that a reader gave, to its end or its error.
+#[derive(Debug)]
+pub struct Drained {
+    /// The entries in the order in which they came.
+    pub seen: Vec<Seen>,
+    /// Batches that came, empty ones included.
+    pub batches: u64,
+    /// The error that ended the reading.
+    pub error: Option<Error>,
+}
+
+/// Reads to the end and asks on: after the end or an error a reader must give nothing more, ever.
+///
+/// # Panics
+///
+/// When it does, when a batch miscounts itself, or when it gives `.` or `..`.
+pub fn drain(reader: &mut dyn Reader) -> Drained {
+    let mut drained = Drained { seen: Vec::new(), batches: 0, error: None };
+    loop {
+        match reader.next_batch() {
+            Ok(Some(batch)) => {
+                let before = drained.seen.len();
+                drained.seen.extend(batch.entries().map(|entry| Seen::of(&entry)));
+                drained.batches += 1;
+                let new = &drained.seen[before..];
+                assert_eq!(new.len(), batch.len(), "a batch counts its entries");
+                assert_eq!(batch.is_empty(), new.is_empty());
+                let unknown = new.iter().filter(|seen| seen.kind == FileType::Unknown).count();
+                assert_eq!(unknown, batch.unknown_types(), "a batch counts its unknown types");
+            }
+            Ok(None) => break,
+            Err(error) => {
+                drained.error = Some(error);
+                break;
+            }
+        }
+    }
+    for _ in 0..3 {
+        let after = reader.next_batch();
+        assert!(matches!(after, Ok(None)), "after {:?} came {after:?}", drained.error);
+    }
+    assert!(drained.seen.iter().all(|seen| seen.name != b"." && seen.name != b".."), "dots are left out");
+    drained
+}
+
+/// Lists a directory that can be read without error.
+///
+/// # Errors
+///
+/// That of opening.
+///
+/// # Panics
+///
+/// When reading fails, besides what [`drain`] asserts.
+pub fn list(backend: &dyn Backend, directory: &Dir, options: &ReadOptions) -> Result<Vec<Seen>> {
+    let mut reader = backend.open(directory, options)?;
+    let drained = drain(&mut *reader);
+    assert!(drained.error.is_none(), "{} with {options:?}: {:?}", backend.name(), drained.error);
+    Ok(drained.seen)
+}
+
+/// Returns what must be equal whatever the backend, sorted.
+///
+/// # Panics
+///
+/// When a name came more than once.
+pub fn identities(seen: &[Seen]) -> Vec<Identity> {
+    let mut identities: Vec<Identity> =
+        seen.iter().map(|seen| (seen.name.clone(), seen.inode, seen.kind)).collect();
+    identities.sort_unstable();
+    if let Some(twice) = identities.windows(2).find(|pair| pair[0].0 == pair[1].0) {
+        panic!("a name came more than once: {:?}", twice[0].0.escape_ascii().to_string());
+    }
+    identities
+}
+
+/// Asserts that two sorted sets are equal, and says briefly how they differ.
+///
+/// # Panics
+///
+/// When they differ.
+pub fn assert_same<T: Ord + std::fmt::Debug>(found: &[T], expected: &[T], what: &str) {
+    if found == expected {
+        return;
+    }
+    let missing: Vec<_> = expected.iter().filter(|one| found.binary_search(one).is_err()).collect();
+    let extra: Vec<_> = found.iter().filter(|one| expected.binary_search(one).is_err()).collect();
+    let few = |of: &[&T]| format!("{} {:?}", of.len(), &of[..of.len().min(5)]);
+    panic!(
+        "{what}: {} entries, {} expected; missing {}; not expected {}",
+        found.len(),
+        expected.len(),
+        few(&missing),
+        few(&extra)
+    );
+}
+
+/// Returns the oracle's entries of a directory, sorted.
+pub fn oracle(directory: &Dir) -> Vec<Identity> {
+    let std = megadir::backend("std").unwrap();
+    let options = ReadOptions { buffer_bytes: 128 << 10, threads: 1, shares: 1, resolve_types: true };
+    identities(&list(std, directory, &options).unwrap())
+}

@@ -1,0 +1,263 @@
+//! Flat directories of any size: what an entry is called and what it is follows from seed and index alone,
+//! so that nothing is kept in memory and every run has the same tree.
+
+use std::path::{Path, PathBuf};
+
+use megadir::FileType;
+
+use crate::rng::mix;
+
+/// A flat directory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Flat {
+    /// Number of entries.
+    pub entries: u64,
+    /// What they are called.
+    pub names: Names,
+    /// What they are.
+    pub kinds: Kinds,
+    /// Other seeds give other names, where the scheme leaves a choice.
+    pub seed: u64,
+}
+
+/// How entries are called.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Names {
+    /// 16 hexadecimal digits.
+    Plain,
+    /// 255 bytes.
+    Longest,
+    /// One byte, then two, then three.
+    Shortest,
+    /// Any length up to 255 bytes.
+    Varied,
+    /// Newlines, tabs and other control characters.
+    Newlines,
+    /// Bytes that are not UTF-8.
+    NotUtf8,
+    /// Every byte but `/` and NUL, in turn.
+    EveryByte,
+    /// One to three leading dots.
+    Dotfiles,
+}
+
+/// What entries are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kinds {
+    /// Empty files.
+    Files,
+    /// Files, directories, symbolic links, named pipes and sockets, in turn.
+    Mixed,
+}
+
+const MIXED: [FileType; 5] =
+    [FileType::File, FileType::Directory, FileType::Symlink, FileType::Fifo, FileType::Socket];
+
+impl Names {
+    /// Every scheme.
+    pub const ALL: [Self; 8] = [
+        Self::Plain,
+        Self::Longest,
+        Self::Shortest,
+        Self::Varied,
+        Self::Newlines,
+        Self::NotUtf8,
+        Self::EveryByte,
+        Self::Dotfiles,
+    ];
+}
+
+impl Flat {
+    /// Returns a directory of empty files with plain names.
+    pub fn plain(entries: u64) -> Self {
+        Self { entries, names: Names::Plain, kinds: Kinds::Files, seed: 0 }
+    }
+
+    /// Returns the name of an entry; all names of a directory differ.
+    pub fn name(&self, index: u64) -> Vec<u8> {
+        let number = mix(index.wrapping_add(mix(self.seed)));
+        let hex = format!("{number:016x}").into_bytes();
+        let filled = |to: usize| [&hex[..], &vec![b'a' + (index % 26) as u8; to - hex.len()]].concat();
+        match self.names {
+            Names::Plain => hex,
+            Names::Longest => filled(255),
+            Names::Shortest => shortest(index),
+            Names::Varied => {
+                let mut name = shortest(index);
+                name.push(b'.');
+                let to = name.len() + number as usize % (256 - name.len());
+                name.resize(to, b'v');
+                name
+            }
+            Names::Newlines => [b"\n", &hex[..8], b"\n\t\r\x1b[2J\x7f", &hex[8..], b"\n"].concat(),
+            Names::NotUtf8 => [b"\xff\xfe\xc3\x28", &hex[..], b"\xe2\x82"].concat(),
+            Names::EveryByte => {
+                let byte = [any_byte(index)];
+                [&byte, &hex[..], &byte].concat()
+            }
+            Names::Dotfiles if index == 0 => b"...".to_vec(),
+            Names::Dotfiles => [&b"..."[..1 + (index % 3) as usize], &hex].concat(),
+        }
+    }
+
+    /// Returns the type of an entry.
+    pub fn kind(&self, index: u64) -> FileType {
+        match self.kinds {
+            Kinds::Files => FileType::File,
+            Kinds::Mixed => MIXED[index as usize % MIXED.len()],
+        }
+    }
+
+    /// Makes the directory, which must not exist, and its entries.
+    pub fn build(&self, directory: &Path) {
+        std::fs::create_dir(directory).unwrap();
+        let maker = Maker::open(directory);
+        for index in 0..self.entries {
+            maker.make(&self.name(index), self.kind(index));
+        }
+    }
+
+    /// Makes the directory below `parent` unless it is there already, and returns its path.
+    pub fn ensure(&self, parent: &Path) -> PathBuf {
+        let name = format!("{}-{:?}-{:?}-{}", self.entries, self.names, self.kinds, self.seed);
+        let path = parent.join(&name);
+        if !path.exists() {
+            // Half a tree must never be taken for a whole one.
+            let partial = parent.join(name + ".partial");
+            self.build(&partial);
+            std::fs::rename(&partial, &path).unwrap();
+        }
+        path
+    }
+}
+
+/// Makes and removes entries of one directory, relative to its descriptor.
+#[derive(Debug)]
+pub struct Maker {
+    #[cfg(unix)]
+    directory: std::fs::File,
+    #[cfg(not(unix))]
+    directory: PathBuf,
+}
+
+#[cfg(unix)]
+impl Maker {
+    /// Opens a directory.
+    pub fn open(directory: &Path) -> Self {
+        Self { directory: std::fs::File::open(directory).unwrap() }
+    }
+
+    /// Makes an entry, which must not exist.
+    pub fn make(&self, name: &[u8], kind: FileType) {
+        use rustix::fs::{FileType as Kind, Mode, mkdirat, mknodat, symlinkat};
+        use std::os::unix::ffi::OsStrExt;
+        let (directory, path) = (&self.directory, std::ffi::OsStr::from_bytes(name));
+        let mode = Mode::from_raw_mode(0o644);
+        let made = match kind {
+            FileType::Directory => mkdirat(directory, path, Mode::from_raw_mode(0o755)),
+            FileType::Symlink => symlinkat("nowhere", directory, path),
+            FileType::Fifo => mknodat(directory, path, Kind::Fifo, mode, 0),
+            FileType::Socket => mknodat(directory, path, Kind::Socket, mode, 0),
+            _ => mknodat(directory, path, Kind::RegularFile, mode, 0),
+        };
+        made.unwrap_or_else(|error| {
+            panic!("cannot make {:?} ({kind:?}): {error}", name.escape_ascii().to_string())
+        });
+    }
+
+    /// Removes an entry that is no directory.
+    pub fn remove(&self, name: &[u8]) {
+        use std::os::unix::ffi::OsStrExt;
+        let name = std::ffi::OsStr::from_bytes(name);
+        rustix::fs::unlinkat(&self.directory, name, rustix::fs::AtFlags::empty()).unwrap();
+    }
+
+    /// Renames an entry within the directory, replacing what has the new name.
+    pub fn rename(&self, from: &[u8], to: &[u8]) {
+        use std::os::unix::ffi::OsStrExt;
+        let name = std::ffi::OsStr::from_bytes;
+        rustix::fs::renameat(&self.directory, name(from), &self.directory, name(to)).unwrap();
+    }
+}
+
+#[cfg(not(unix))]
+impl Maker {
+    /// Opens a directory.
+    pub fn open(directory: &Path) -> Self {
+        Self { directory: directory.to_owned() }
+    }
+
+    /// Makes an entry, which must not exist: a directory or a file.
+    pub fn make(&self, name: &[u8], kind: FileType) {
+        let path = self.path(name);
+        if kind == FileType::Directory {
+            std::fs::create_dir(path).unwrap();
+        } else {
+            std::fs::File::create_new(path).unwrap();
+        }
+    }
+
+    /// Removes an entry that is no directory.
+    pub fn remove(&self, name: &[u8]) {
+        std::fs::remove_file(self.path(name)).unwrap();
+    }
+
+    /// Renames an entry within the directory, replacing what has the new name.
+    pub fn rename(&self, from: &[u8], to: &[u8]) {
+        std::fs::rename(self.path(from), self.path(to)).unwrap();
+    }
+
+    fn path(&self, name: &[u8]) -> PathBuf {
+        self.directory.join(megadir::names::to_os(name).unwrap())
+    }
+}
+
+/// Returns a byte that a name may hold, every one in turn.
+fn any_byte(index: u64) -> u8 {
+    match (index % 254) as u8 + 1 {
+        byte if byte < b'/' => byte,
+        byte => byte + 1,
+    }
+}
+
+/// Returns the shortest name that no smaller index has; without dots, so never `.` or `..`.
+fn shortest(index: u64) -> Vec<u8> {
+    let mut name = Vec::new();
+    let mut rest = index;
+    loop {
+        // The bytes before the dot are 1 to 45, the first after the slash is 48.
+        let digit = (rest % 253) as u8;
+        name.push(if digit < 45 { digit + 1 } else { digit + 3 });
+        if rest < 253 {
+            return name;
+        }
+        rest = rest / 253 - 1;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Flat, Kinds, Names, any_byte};
+    use std::collections::HashSet;
+
+    #[test]
+    fn names_differ_and_a_directory_can_hold_them() {
+        for names in Names::ALL {
+            let flat = Flat { entries: 70_000, names, kinds: Kinds::Files, seed: 3 };
+            let mut all = HashSet::new();
+            for index in 0..flat.entries {
+                let name = flat.name(index);
+                assert!((1..=255).contains(&name.len()) && name != b"." && name != b"..", "{names:?}");
+                assert!(!name.contains(&0) && !name.contains(&b'/'), "{names:?}");
+                assert!(all.insert(name), "{names:?} {index}");
+            }
+        }
+    }
+
+    #[test]
+    fn every_byte_is_used() {
+        let bytes: HashSet<u8> = (0..254).map(any_byte).collect();
+        assert_eq!(bytes.len(), 254);
+        assert!(!bytes.contains(&0) && !bytes.contains(&b'/'));
+    }
+}

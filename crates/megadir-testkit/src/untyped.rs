@@ -1,0 +1,32 @@
+//! A reader that tells no types, as some file systems do (`DT_UNKNOWN`).
+
+use megadir::{Batch, BatchBuilder, FileType, Reader, Result};
+
+/// A reader over another one; every type becomes [`FileType::Unknown`].
+pub struct Untyped {
+    inner: Box<dyn Reader>,
+    builder: BatchBuilder,
+}
+
+impl Untyped {
+    /// Wraps a reader.
+    pub fn new(inner: Box<dyn Reader>) -> Self {
+        Self { inner, builder: BatchBuilder::new(0, true) }
+    }
+}
+
+impl Reader for Untyped {
+    fn next_batch(&mut self) -> Result<Option<Batch<'_>>> {
+        let Some(batch) = self.inner.next_batch()? else { return Ok(None) };
+        self.builder.clear();
+        for entry in batch {
+            let cookie = entry.cookie.unwrap_or(0);
+            assert!(self.builder.push(entry.name, entry.inode, FileType::Unknown, cookie));
+        }
+        Ok(Some(self.builder.batch()))
+    }
+
+    fn calls(&self) -> Option<u64> {
+        self.inner.calls()
+    }
+}
