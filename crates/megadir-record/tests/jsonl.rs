@@ -149,8 +149,8 @@ fn lines() -> Vec<Line> {
 
 /// Returns the file that a run writes.
 fn file() -> Vec<u8> {
-    let mut writer = Writer::start(Vec::new(), header()).unwrap();
-    lines().iter().for_each(|line| writer.write(line).unwrap());
+    let mut writer = Writer::start(Vec::new(), header()).expect("memory takes it");
+    lines().iter().for_each(|line| writer.write(line).expect("memory takes it"));
     writer.into_inner()
 }
 

@@ -53,7 +53,7 @@ pub fn share(figure: &Figure) -> String {
     let Some(Range { low, high }) = figure.interval else {
         return format!("{} %", percent(figure.value, 0));
     };
-    let places = usize::from(high - low < 0.01);
+    let places = usize::from(high - low < 0.01 && figure.value.abs() < 0.095);
     format!("{} % [{}, {}]", percent(figure.value, places), percent(low, places), percent(high, places))
 }
 
@@ -76,6 +76,13 @@ pub fn percent(value: f64) -> String {
         0
     };
     format!("{} %", fixed(value, places))
+}
+
+/// Returns a fraction that was chosen and not measured in per cent, without needless digits, e.g. `95 %`.
+#[must_use]
+pub fn chosen(fraction: f64) -> String {
+    let digits = format!("{:.2}", 100.0 * fraction);
+    format!("{} %", digits.trim_end_matches('0').trim_end_matches('.'))
 }
 
 /// Returns a count with its digits in groups of three, e.g. `1 000 000`.
@@ -149,7 +156,8 @@ fn magnitude(value: f64) -> i32 {
 
 /// Returns the decimals that resolve an interval of this width around a ratio.
 fn ratio_decimals(value: f64, width: f64) -> usize {
-    let resolving = if width > 0.0 { (-width.log10()).ceil() } else { 3.0 };
+    // A half-width of one unit of the last decimal or more; the margin is for rounding.
+    let resolving = if width > 0.0 { (-(0.5 * width).log10() - 1e-6).ceil() } else { 3.0 };
     let least = if value.abs() < 10.0 { 2.0 } else { 1.0 };
     resolving.clamp(least, 4.0) as usize
 }
@@ -218,6 +226,10 @@ mod tests {
         assert_eq!(count(999), "999");
         assert_eq!(count(1_000_000), "1 000 000");
         assert_eq!(counted(1, "round"), "1 round");
+        assert_eq!(
+            (chosen(0.95), chosen(0.999), chosen(0.03)),
+            ("95 %".into(), "99.9 %".into(), "3 %".into())
+        );
         assert_eq!(bytes(131_072), "128 KiB");
         assert_eq!(bytes(5 << 20), "5 MiB");
         assert_eq!(bytes(1536), "1.5 KiB");

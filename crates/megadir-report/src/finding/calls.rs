@@ -19,19 +19,18 @@ pub(super) fn find(summary: &Summary) -> Vec<Finding> {
 fn tell(summary: &Summary, contrast: &CallsContrast) -> String {
     let CallsContrast { most, most_calls, fewest, fewest_calls, ratio } = contrast;
     let says = match ratio.interval {
-        Some(interval) if interval.high < 1.0 => "less time",
-        Some(interval) if interval.low > 1.0 => "more time, not less",
-        Some(_) => "no difference in time that this run can show",
-        None => "a time that too few rounds were measured to judge",
+        Some(interval) if interval.high < 1.0 => "the fewer calls take less time",
+        Some(interval) if interval.low > 1.0 => "the fewer calls take more time, not less",
+        Some(_) => "that makes no difference in time that this run can show",
+        None => "whether that makes a difference in time cannot be told from so few rounds",
     };
     format!(
-        "On {}, {} makes {} to list the directory and {} {}: {} ({}).",
+        "On {}, {} lists the directory in {}, {} in {}: {says} ({}).",
         summary.machine.file_system.kind,
-        summary.arm_name(*most),
-        text::counted(*most_calls, "call"),
         summary.arm_name(*fewest),
-        text::count(*fewest_calls),
-        says,
+        text::counted(*fewest_calls, "call"),
+        summary.arm_name(*most),
+        text::count(*most_calls),
         text::ratio(ratio.value, ratio.interval)
     )
 }

@@ -78,7 +78,7 @@ fn faster(arm: &Judged<'_>) -> bool {
     matches!(arm.verdict, Some(Verdict::Faster { .. })) || (arm.verdict.is_none() && arm.ratio < 1.0)
 }
 
-/// Returns what came out of one arm, e.g. `split, 2 threads, 1.85x faster (0.54x [0.53, 0.55])`.
+/// Returns what came out of one arm, e.g. `split, 2 threads: 1.85x faster (0.54x [0.53, 0.55])`.
 fn outcome(arm: &Judged<'_>) -> String {
     let says = match arm.verdict {
         Some(Verdict::Faster { negligible } | Verdict::Slower { negligible }) => {
@@ -91,5 +91,5 @@ fn outcome(arm: &Judged<'_>) -> String {
         Some(Verdict::Inconclusive { rounds_to_decide: None }) => "inconclusive".into(),
         None => "not judged".into(),
     };
-    format!("{}, {says} ({})", arm.name, text::ratio(arm.ratio, arm.adjusted))
+    format!("{}: {says} ({})", arm.name, text::ratio(arm.ratio, arm.adjusted))
 }

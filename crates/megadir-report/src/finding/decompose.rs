@@ -57,9 +57,9 @@ fn shares(factors: &[Factor]) -> String {
     let mut shares: Vec<(&str, Figure)> =
         factors.iter().filter_map(|factor| Some((factor.name.as_str(), known(factor)?))).collect();
     shares.sort_by(|a, b| b.1.value.total_cmp(&a.1.value));
-    let verb = |place: usize| if place == 0 { " makes" } else { "" };
+    let verb = |place: usize| if place == 0 { "goes into" } else { "into" };
     let part = |(place, (name, share)): (usize, &(&str, Figure))| {
-        format!("{name}{} {}", verb(place), text::share(share))
+        format!("{} {} {name}", text::share(share), verb(place))
     };
     text::list(&shares.iter().enumerate().map(part).collect::<Vec<_>>())
 }

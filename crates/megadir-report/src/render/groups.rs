@@ -1,5 +1,7 @@
 //! The groups of a summary as grids, shared by the terminal table and Markdown.
 
+use megadir_record::Role;
+
 use super::grid::{Column, Grid, Text};
 use super::paint::Tone;
 use crate::summary::{
@@ -34,12 +36,12 @@ pub(super) fn arms(summary: &Summary) -> Grid {
         "system", "calls", "entries", "text",
     ];
     let columns = std::iter::once(Column::left("arm", 0));
-    let confidence = text::percent(100.0 * summary.rules.confidence);
     Grid {
         columns: columns.chain(HEADINGS.map(|heading| Column::right(heading, 1))).collect(),
         rows: summary.arms.iter().map(arm_row).collect(),
         legend: vec![format!(
-            "Times of one listing; interval: of the median, {confidence}, by order statistics; Error: half of the mean's 99.9 % interval; text: bytes written."
+            "Times of one listing; interval: of the median, {}, by order statistics; Error: half of the mean's 99.9 % interval; text: bytes written.",
+            confidence(summary)
         )],
     }
 }
@@ -81,23 +83,44 @@ fn compare(summary: &Summary, comparison: &Comparison) -> Grid {
         Column::left("ratio", 0),
         Column::left("verdict", 0),
     ];
-    let rows = comparison.rows.iter().map(|row| compare_row(summary, row)).collect();
+    // The baseline against itself is told by the line about the resolution.
+    let itself =
+        |row: &&Contrast| summary.arm(row.arm).is_some_and(|arm| arm.cell.role == Role::AgainstItself);
+    let shown = comparison.rows.iter().filter(|row| !itself(row));
+    let rows = shown.map(|row| compare_row(summary, row)).collect();
     Grid { columns, rows, legend: vec![compare_legend(summary, comparison)] }
 }
 
+/// Explains what occurs in the grid and nothing else.
 fn compare_legend(summary: &Summary, comparison: &Comparison) -> String {
-    let few = comparison.rows.iter().any(|row| matches!(row.outcome, Outcome::TooFewRounds { .. }));
-    let needed = rounds_for_interval(summary.rules.confidence);
-    let interval = if few {
-        format!("no interval under {needed} rounds")
-    } else {
-        "its 95 % interval adjusted for all arms of the group (Holm)".into()
-    };
-    format!(
-        "Ratio: time / time of {}, below 1 is faster, with {interval}; 2.00x faster: half the time. Times are medians; negligible: within {}; (~n): rounds that would probably decide.",
-        summary.arm_name(comparison.baseline),
-        text::percent(100.0 * summary.rules.equivalence_band),
-    )
+    let any = |wanted: fn(&Outcome) -> bool| comparison.rows.iter().any(|row| wanted(&row.outcome));
+    let baseline = summary.arm_name(comparison.baseline);
+    let mut legend =
+        format!("Ratio: time / time of {baseline}, below 1 is faster; 2.00x faster: half the time.");
+    if any(|outcome| matches!(outcome, Outcome::Judged { .. })) {
+        legend.push_str(" [ ]: 95 % interval, adjusted for all arms of the group (Holm).");
+    }
+    if any(|outcome| matches!(outcome, Outcome::TooFewRounds { .. })) {
+        let needed = rounds_for_interval(summary.rules.confidence);
+        legend.push_str(&format!(" No interval under {needed} rounds."));
+    }
+    if any(is_negligible) {
+        let band = text::chosen(summary.rules.equivalence_band);
+        legend.push_str(&format!(" Negligible: certainly less than {band}."));
+    }
+    if any(|outcome| matches!(outcome, Outcome::Judged { verdict: Verdict::Inconclusive { .. }, .. })) {
+        legend.push_str(" (~n): so many rounds would probably decide.");
+    }
+    legend
+}
+
+fn is_negligible(outcome: &Outcome) -> bool {
+    match outcome {
+        Outcome::Judged {
+            verdict: Verdict::Faster { negligible } | Verdict::Slower { negligible }, ..
+        } => *negligible,
+        _ => false,
+    }
 }
 
 fn compare_row(summary: &Summary, contrast: &Contrast) -> Vec<Text> {
@@ -151,7 +174,7 @@ fn decompose(summary: &Summary, decomposition: &Decomposition) -> Grid {
         Column::left("factor", 0),
         Column::right("slow", 1),
         Column::right("fast", 1),
-        Column::left("difference an entry", 0),
+        Column::left("difference", 0),
         Column::left("share", 0),
     ];
     let Decomposition { slow_name, fast_name, ratio, .. } = decomposition;
@@ -171,10 +194,11 @@ fn decompose(summary: &Summary, decomposition: &Decomposition) -> Grid {
         String::new()
     };
     let legend = format!(
-        "Slow: {slow_name}; fast: {fast_name}; slow / fast {}. Times an entry of {}, medians of {}; shares add up to 100 % within each round, their medians only nearly.{few}",
+        "Slow: {slow_name}; fast: {fast_name}; slow / fast {}. Times an entry of {}, medians of {}; each interval {} by itself; shares add up to 100 % within each round, their medians only nearly.{few}",
         text::ratio(ratio.value, ratio.interval),
         text::count(decomposition.entries),
         text::counted(decomposition.rounds as u64, "round"),
+        confidence(summary),
     );
     Grid { columns, rows, legend: vec![legend] }
 }
@@ -245,6 +269,11 @@ fn shape(shape: Shape) -> &'static str {
         Shape::MoreThanLinear => "more than linear",
         Shape::CannotBeTold => "cannot be told",
     }
+}
+
+/// Returns the confidence of intervals.
+fn confidence(summary: &Summary) -> String {
+    text::chosen(summary.rules.confidence)
 }
 
 /// Returns the interval of a time alone, in the unit of its figure; nothing without one.

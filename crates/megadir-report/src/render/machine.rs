@@ -23,7 +23,7 @@ pub(super) fn run_line(summary: &Summary) -> String {
         "Study {} ({} size) on {}; {}; {rounds}{ending}; seed {}.",
         summary.study,
         preset(summary.preset),
-        text::list(&summary.data.iter().map(|check| data(&check.data)).collect::<Vec<_>>()),
+        data_sets(summary),
         caches(summary),
         summary.seed
     )
@@ -69,9 +69,27 @@ fn preset(preset: Preset) -> &'static str {
     }
 }
 
-fn data(data: &Data) -> String {
-    let entries = text::entries(data.entries);
-    match &data.source {
+/// Names the data sets; those that differ in size only are told together.
+fn data_sets(summary: &Summary) -> String {
+    let mut kinds: Vec<(&DataSource, Vec<u64>)> = Vec::new();
+    for check in &summary.data {
+        let Data { source, entries, .. } = &check.data;
+        match kinds.iter_mut().find(|(kind, _)| *kind == source) {
+            Some((_, sizes)) => sizes.push(*entries),
+            None => kinds.push((source, vec![*entries])),
+        }
+    }
+    text::list(&kinds.iter().map(|(source, sizes)| data_set(source, sizes)).collect::<Vec<_>>())
+}
+
+fn data_set(source: &DataSource, sizes: &[u64]) -> String {
+    let entries = match sizes {
+        [one] => text::entries(*one),
+        several => {
+            format!("{} entries", text::list(&several.iter().copied().map(text::count).collect::<Vec<_>>()))
+        }
+    };
+    match source {
         DataSource::Existing { path } => format!("{entries} found in {path}"),
         DataSource::Made { names, size_bytes } => {
             let names = match names {

@@ -2,6 +2,7 @@
 
 use super::grid::{Align, Grid};
 use super::machine::{machine_line, resolution_line, run_line};
+use super::paint::is_control;
 use super::{Format, groups};
 use crate::summary::Summary;
 use crate::text;
@@ -72,7 +73,7 @@ fn method(page: &mut String, summary: &Summary) {
     }
     page.push_str(&format!(
         "* Rounds: every arm once in each, in random order; ratios and differences are taken within rounds. Equivalence band {}.\n",
-        text::percent(100.0 * summary.rules.equivalence_band)
+        text::chosen(summary.rules.equivalence_band)
     ));
     if let Some(null_loop_ns) = summary.null_loop_ns {
         page.push_str(&format!(
@@ -117,7 +118,7 @@ fn clean(text: &str) -> String {
         match character {
             '|' => clean.push_str("\\|"),
             '<' => clean.push_str("&lt;"),
-            c if c.is_control() => clean.push(' '),
+            c if is_control(c) => clean.push(' '),
             c => clean.push(c),
         }
     }

@@ -207,8 +207,10 @@ fn factor(judge: &Judge<'_>, steps: &Steps, programs: &Programs<'_>, name: &str)
 
 /// Returns whether a factor is the same first arm in both programs.
 fn is_common(programs: &Programs<'_>, name: &str) -> bool {
-    let both = programs.slow.iter().chain(programs.fast);
-    programs.slow.first() == programs.fast.first() && both.filter(|step| step.0 == name).count() == 2
+    let named = |step: &&(String, CellId)| step.0 == name;
+    let same_first = programs.slow.first().filter(named) == programs.fast.first().filter(named);
+    let steps = programs.slow.iter().chain(programs.fast).filter(named).count();
+    same_first && programs.slow.first().is_some_and(|step| step.0 == name) && steps == 2
 }
 
 /// Judges the steps that only read: from nothing to the last arm of each program without another stage.

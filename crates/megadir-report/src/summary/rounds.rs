@@ -38,6 +38,12 @@ impl<'a> Rounds<'a> {
         self.arms.iter().flat_map(|arm| arm.keys().copied()).collect()
     }
 
+    /// Returns the number of rounds in which every arm was measured.
+    pub(crate) fn whole(&self) -> usize {
+        let Some((first, others)) = self.arms.split_first() else { return 0 };
+        first.keys().filter(|key| others.iter().all(|arm| arm.contains_key(key))).count()
+    }
+
     /// Returns the sample of an arm in a round.
     pub(crate) fn sample(&self, arm: CellId, key: Key) -> Option<&'a Sample> {
         self.arms.get(index(arm))?.get(&key).copied()
@@ -56,7 +62,9 @@ impl<'a> Rounds<'a> {
     /// Returns the times of several arms in the rounds that have them all, nanoseconds an operation.
     pub(crate) fn paired(&self, arms: &[CellId]) -> Vec<Vec<f64>> {
         let mut columns = vec![Vec::new(); arms.len()];
-        for key in self.keys() {
+        // A round that lacks the first arm is left out anyway.
+        let keys = arms.first().and_then(|&first| self.arms.get(index(first)));
+        for &key in keys.into_iter().flat_map(BTreeMap::keys) {
             let row: Option<Vec<f64>> = arms.iter().map(|&arm| self.sample(arm, key).map(time_ns)).collect();
             for (column, time) in columns.iter_mut().zip(row.into_iter().flatten()) {
                 column.push(time);

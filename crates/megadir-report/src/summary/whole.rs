@@ -76,7 +76,7 @@ pub struct Summary {
 pub struct Progress {
     /// Rounds that were planned.
     pub rounds_planned: u32,
-    /// Rounds that count.
+    /// Rounds that count and have every arm.
     pub rounds_used: usize,
     /// Rounds that were voided and measured again.
     pub rounds_voided: usize,
@@ -239,7 +239,7 @@ fn progress(record: &Record, rounds: &Rounds<'_>) -> Progress {
     };
     Progress {
         rounds_planned: record.header.plan.rules.rounds,
-        rounds_used: rounds.keys().len(),
+        rounds_used: rounds.whole(),
         rounds_voided: attempts(|s| s.phase == Phase::Measure && s.voided.is_some()),
         rounds_warm_up: attempts(|s| s.phase == Phase::WarmUp),
         ending,

@@ -8,7 +8,9 @@ use std::cmp::Reverse;
 use megadir_record::{Record, Role};
 
 use super::{Advisory, Warning};
-use crate::summary::{Arm, Difference, Ending, Figure, Rounds, Summary, WorkCheck, rounds_for_interval};
+use crate::summary::{
+    Arm, Difference, Ending, Figure, Range, Rounds, Summary, WorkCheck, rounds_for_interval,
+};
 
 /// Voided rounds over this part of those that count make a run noisy.
 const VOIDED_MAX: f64 = 0.2;
@@ -36,7 +38,9 @@ pub(crate) fn advise(record: &Record, summary: &Summary, rounds: &Rounds<'_>) ->
     warnings.extend(timer_cost(summary));
     let baselines = summary.arms.iter().filter(|arm| arm.cell.role == Role::Baseline);
     warnings.extend(baselines.flat_map(|arm| series(arm, &rounds.times(arm.cell.id), summary)));
-    let noted = record.notes.iter();
+    // What the run noticed of unequal work is said better above, where it is said at all.
+    let said = |kind: &str| kind == "unequal-work" && summary.arms.iter().any(|arm| !arm.work.is_equal());
+    let noted = record.notes.iter().filter(|note| !said(&note.kind));
     warnings.extend(noted.map(|note| Warning::Noted { note: note.kind.clone(), text: note.text.clone() }));
     let mut advisories: Vec<Advisory> = warnings.into_iter().map(Warning::advisory).collect();
     advisories.sort_by_key(|advisory| Reverse(advisory.loud));
@@ -144,11 +148,11 @@ fn series(arm: &Arm, times: &[f64], summary: &Summary) -> Vec<Warning> {
     warnings
 }
 
-/// Returns the ratio of the halves if they differ by more than the equivalence band.
+/// Returns the ratio of the halves if its interval lies wholly outside the equivalence band.
 fn halves(times: &[f64], band: f64) -> Option<Figure> {
     let ratio = Figure::from(megadir_stats::halves_differ(times)?);
-    let differs = ratio.interval.is_some_and(|interval| !interval.contains(1.0));
-    (differs && ratio.value.ln().abs() > band.ln_1p()).then_some(ratio)
+    let outside = |interval: Range| interval.low > 1.0 + band || interval.high * (1.0 + band) < 1.0;
+    ratio.interval.is_some_and(outside).then_some(ratio)
 }
 
 fn bimodality(times: &[f64]) -> Option<f64> {

@@ -198,7 +198,7 @@ impl Warning {
             Self::Bimodal { arm, coefficient } => format!(
                 "The times of `{arm}` fall into two heaps (bimodality coefficient {coefficient:.2}): its median may lie where no round does."
             ),
-            Self::Noted { text, .. } => text.clone(),
+            Self::Noted { text, .. } => format!("{}.", text.trim_end_matches('.')),
         }
     }
 
@@ -215,7 +215,7 @@ impl Warning {
             }
             Self::TooFewRounds { .. } => "Run more rounds, or let the run finish.",
             Self::CutOff { .. } => {
-                "Nothing, if the run was killed; else look for a full disk, and run it again."
+                "This is what a killed run leaves; if it was not killed, look for a full disk and run it again."
             }
             Self::Incomplete { .. } => {
                 "Run it again to the end before drawing conclusions from small differences."

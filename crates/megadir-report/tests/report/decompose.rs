@@ -1,0 +1,101 @@
+//! Injected costs are recovered as shares, and the claim about the buffer follows from them.
+
+use megadir_report::summary::{Claim, Decomposition, GroupReading};
+use megadir_report::{FindingKind, Summary, summarize};
+
+use crate::listing::{share, study};
+use crate::synthetic::Synthetic;
+
+fn decomposition(summary: &Summary) -> &Decomposition {
+    match &summary.groups[0].reading {
+        GroupReading::Decompose(decomposition) => decomposition,
+        other => panic!("{other:?}"),
+    }
+}
+
+fn told(summary: &Summary) -> &str {
+    &summary
+        .findings
+        .iter()
+        .find(|finding| finding.kind == FindingKind::Decomposition)
+        .expect("a decomposition is told")
+        .text
+}
+
+#[test]
+fn injected_shares_are_recovered() {
+    let summary = summarize(&study().record()).unwrap();
+    let decomposition = decomposition(&summary);
+    let mut sum = 0.0;
+    for factor in &decomposition.factors {
+        let found = factor.share.unwrap();
+        let interval = found.interval.unwrap();
+        let truth = share(&factor.name);
+        assert!((found.value - truth).abs() < 0.015, "{}: {found:?}, not {truth}", factor.name);
+        assert!(interval.low - 0.01 < truth && truth < interval.high + 0.01, "{}: {found:?}", factor.name);
+        sum += found.value;
+    }
+    assert!((sum - 1.0).abs() < 0.02, "{sum}");
+    assert!((decomposition.difference_ns.value - 1780.0).abs() < 40.0);
+    assert!(decomposition.factors[0].common && decomposition.factors[0].cost_ns.value == 0.0);
+}
+
+#[test]
+fn a_buffer_that_makes_little_is_not_the_cause() {
+    let summary = summarize(&study().record()).unwrap();
+    let reading = decomposition(&summary).reading.clone().unwrap();
+    assert_eq!(reading.factors, ["buffer", "readdir call"]);
+    assert_eq!(reading.claim, Claim::Falls);
+    let told = told(&summary);
+    assert!(told.starts_with("On ext4, of the 1.7"), "{told}");
+    assert!(
+        told.contains("an entry between ls -l, rebuilt and getdents with a buffer of 5 MiB, 50 % ["),
+        "{told}"
+    );
+    assert!(told.contains("goes into attributes, 17 % ["), "{told}");
+    assert!(told.ends_with("the buffer is not the cause, contrary to the article."), "{told}");
+}
+
+/// Makes reading 32 KiB at a time cost so many milliseconds more, in all arms of the slow program.
+fn slow_buffer(ms: f64) -> Synthetic {
+    let mut study = study();
+    for arm in study.arms.iter_mut().filter(|arm| arm.buffer_bytes == 32_768) {
+        arm.ns += ms * 1e6;
+    }
+    study
+}
+
+#[test]
+fn the_claim_stands_where_the_buffer_makes_most_of_it() {
+    let summary = summarize(&slow_buffer(400.0).record()).unwrap();
+    assert_eq!(decomposition(&summary).reading.as_ref().unwrap().claim, Claim::Stands);
+    let told = told(&summary);
+    assert!(told.contains("] goes into buffer, "), "{told}");
+    assert!(told.ends_with("the buffer or its call is the cause, as claimed by the article."), "{told}");
+}
+
+#[test]
+fn at_one_half_the_claim_cannot_be_told() {
+    let summary = summarize(&slow_buffer(174.0).record()).unwrap();
+    assert_eq!(decomposition(&summary).reading.as_ref().unwrap().claim, Claim::CannotBeTold);
+    assert!(told(&summary).ends_with("cannot be told from this run."), "{}", told(&summary));
+}
+
+#[test]
+fn without_a_difference_there_is_nothing_to_take_apart() {
+    let mut equal = study();
+    equal.arms.iter_mut().for_each(|arm| arm.ns = 40e6);
+    let summary = summarize(&equal.record()).unwrap();
+    assert!(decomposition(&summary).factors.iter().all(|factor| factor.share.is_none()));
+    assert!(told(&summary).contains("cannot be told apart"), "{}", told(&summary));
+}
+
+#[test]
+fn a_slow_program_that_is_faster_is_told_so() {
+    let mut reversed = study();
+    let last = reversed.arms.len() - 1;
+    reversed.arms[last].ns = 500e6;
+    let summary = summarize(&reversed.record()).unwrap();
+    assert_eq!(decomposition(&summary).reading.as_ref().unwrap().claim, Claim::CannotBeTold);
+    assert!(told(&summary).contains("ls -l, rebuilt is the faster of the two"), "{}", told(&summary));
+}

@@ -1,0 +1,96 @@
+//! What a reader sees, compared byte by byte. `MEGADIR_BLESS=1` rewrites the files after a wanted change.
+
+use std::path::Path;
+
+use megadir_record::Record;
+use megadir_report::{FORMATS, Report, Style, Summary, View, format_named, summarize};
+
+use crate::listing::study;
+use crate::synthetic::{Synthetic, note};
+
+/// Compares with a golden file, or rewrites it.
+fn golden(file: &str, text: &str) {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden").join(file);
+    if std::env::var_os("MEGADIR_BLESS").is_some_and(|bless| bless == "1") {
+        std::fs::create_dir_all(path.parent().expect("the golden files can be used"))
+            .expect("the golden files can be used");
+        std::fs::write(&path, text).expect("the golden files can be used");
+    }
+    let expected =
+        std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+    assert!(text == expected, "{file} differs; MEGADIR_BLESS=1 rewrites it. It is now:\n{text}");
+}
+
+fn render(format: &str, record: &Record, width: usize, style: Style) -> String {
+    let summary = summarize(record).expect("the golden files can be used");
+    let report = Report { record, summary: &summary };
+    (format_named(format).expect("the golden files can be used").render)(&report, &View { width, style })
+}
+
+const PLAIN: Style = Style { color: false, unicode: true };
+
+/// Returns a run that was killed in its fourth round, noticed something, and had an arm that lost entries.
+fn killed() -> Record {
+    let mut record = Synthetic { rounds: 4, ..study() }.record();
+    record.samples.truncate(record.samples.len() - 9);
+    record.samples[20].counted.entries -= 3;
+    record.notes.push(note("load", "The load was 3.1 before the run."));
+    record.end = None;
+    record.cut = Some(megadir_record::Cut { line: 78, bytes: 40 });
+    record
+}
+
+#[test]
+fn the_study_in_every_format() {
+    let record = study().record();
+    golden("listing.table.txt", &render("table", &record, 80, PLAIN));
+    golden("listing.wide.table.txt", &render("table", &record, 130, Style { color: true, unicode: false }));
+    golden("listing.markdown.md", &render("markdown", &record, 80, PLAIN));
+    golden("listing.summary.json", &render("json", &record, 80, PLAIN));
+}
+
+#[test]
+fn a_killed_run_in_every_format() {
+    let record = killed();
+    golden("killed.table.txt", &render("table", &record, 80, PLAIN));
+    golden("killed.markdown.md", &render("markdown", &record, 80, PLAIN));
+    golden("killed.samples.csv", &render("csv", &record, 80, PLAIN));
+}
+
+#[test]
+fn tables_fit_their_width() {
+    for record in [study().record(), killed()] {
+        for width in [80, 100, 132, 200] {
+            let text = render("table", &record, width, PLAIN);
+            let longest = text.lines().map(|line| line.chars().count()).max().unwrap();
+            assert!(longest <= width, "{longest} > {width}:\n{text}");
+        }
+    }
+}
+
+#[test]
+fn the_same_record_gives_the_same_bytes_in_every_format() {
+    let record = study().record();
+    for format in FORMATS {
+        let first = render(format.name, &record, 80, PLAIN);
+        assert_eq!(first, render(format.name, &record, 80, PLAIN), "{}", format.name);
+        assert!(first.ends_with('\n') && !first.ends_with("\n\n"), "{}", format.name);
+    }
+}
+
+#[test]
+fn json_is_read_back_as_the_summary() {
+    let summary = summarize(&study().record()).unwrap();
+    let read: Summary = serde_json::from_str(&megadir_report::render::json(&summary)).unwrap();
+    assert_eq!((read.version, read.findings, read.arms.len()), (1, summary.findings, summary.arms.len()));
+}
+
+#[test]
+fn nothing_in_a_record_commands_the_terminal() {
+    let mut record = study().record();
+    record.header.plan.question = "why?\u{1b}[2J\u{7}".into();
+    record.header.plan.cells[2].name = "evil\u{1b}]0;x\u{7}\nline".into();
+    record.header.machine.kernel = "Linux\u{9b}31m".into();
+    let text = render("table", &record, 80, PLAIN);
+    assert!(text.chars().all(|c| c == '\n' || !c.is_control()), "{text:?}");
+}

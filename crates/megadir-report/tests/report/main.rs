@@ -1,0 +1,11 @@
+//! Synthetic records with known effects go in; verdicts, shares, exponents, warnings and texts must follow.
+
+mod compare;
+mod decompose;
+mod golden;
+mod grow;
+mod killed;
+mod listing;
+mod synthetic;
+mod warnings;
+mod work;

@@ -1,0 +1,246 @@
+//! Records made from a plan and known effects, with seeded noise; never from a real run.
+
+use megadir_record::{
+    CacheState, Cell, CellId, Counted, Data, DataId, DataSource, End, FileSystem, Group, GroupRule, Header,
+    Machine, NameScheme, Note, Order, Phase, Plan, Preset, Pressure, Published, Record, Role, Rules, Sample,
+    Stage, Work,
+};
+use megadir_stats::permutation::SplitMix64;
+
+/// Entries of the first data set.
+pub(crate) const ENTRIES: u64 = 100_000;
+
+/// An arm and what is true of it.
+#[derive(Clone)]
+pub(crate) struct Arm {
+    pub(crate) name: &'static str,
+    pub(crate) groups: &'static [&'static str],
+    pub(crate) role: Role,
+    pub(crate) data: u32,
+    pub(crate) backend: &'static str,
+    pub(crate) buffer_bytes: u64,
+    pub(crate) threads: u32,
+    pub(crate) stages: &'static [Stage],
+    /// The true time of an operation, nanoseconds.
+    pub(crate) ns: f64,
+    pub(crate) calls: Option<u64>,
+}
+
+/// What a record is made from.
+pub(crate) struct Synthetic {
+    pub(crate) seed: u64,
+    pub(crate) rounds: u32,
+    /// The standard deviation of the times, as a fraction.
+    pub(crate) noise: f64,
+    pub(crate) arms: Vec<Arm>,
+    pub(crate) groups: Vec<Group>,
+    pub(crate) entries: Vec<u64>,
+}
+
+/// Returns an arm that reads 128 KiB at a time and belongs to the group `buffer`.
+pub(crate) fn arm(name: &'static str, ns: f64) -> Arm {
+    Arm {
+        name,
+        groups: &["buffer"],
+        role: Role::Arm,
+        data: 0,
+        backend: "getdents",
+        buffer_bytes: 131_072,
+        threads: 1,
+        stages: &[Stage::Read],
+        ns,
+        calls: Some(32),
+    }
+}
+
+/// Returns a group that compares with arm 0.
+pub(crate) fn compare(name: &str, title: &str) -> Group {
+    let rule = GroupRule::Compare { baseline: CellId(0) };
+    Group { name: name.into(), title: title.into(), rule }
+}
+
+impl Synthetic {
+    /// Returns a record of one comparison: a baseline, itself, and the arms given with their true ratios.
+    pub(crate) fn ratios(ratios: &[(&'static str, f64)]) -> Self {
+        let base_ns = 40e6;
+        let baseline = Arm { role: Role::Baseline, ..arm("base", base_ns) };
+        let itself = Arm { role: Role::AgainstItself, ..arm("base (itself)", base_ns) };
+        let others = ratios.iter().map(|(name, ratio)| arm(name, base_ns * ratio));
+        Self {
+            seed: 5,
+            rounds: 30,
+            noise: 0.01,
+            arms: [baseline, itself].into_iter().chain(others).collect(),
+            groups: vec![compare("buffer", "Does the buffer matter?")],
+            entries: vec![ENTRIES],
+        }
+    }
+
+    /// Returns the record: one warm-up round, the measured rounds, and an end.
+    pub(crate) fn record(&self) -> Record {
+        let mut noise = Noise { bits: SplitMix64::new(self.seed) };
+        let mut samples = Vec::new();
+        let mut start_ns = 1_000;
+        for (phase, round) in
+            [(Phase::WarmUp, 0)].into_iter().chain((0..self.rounds).map(|r| (Phase::Measure, r)))
+        {
+            // All arms of a round share its weather, so that only pairing finds small effects.
+            let weather = 1.0 + 3.0 * self.noise * noise.normal();
+            for place in 0..self.arms.len() as u32 {
+                let cell = (place + round) % self.arms.len() as u32;
+                let arm = &self.arms[cell as usize];
+                let elapsed_ns = (arm.ns * weather * (1.0 + self.noise * noise.normal())).round() as u64;
+                let sample = self.sample(arm, CellId(cell), elapsed_ns);
+                samples.push(Sample { round, place, phase, start_ns, ..sample });
+                start_ns += elapsed_ns + 1_000;
+            }
+        }
+        let end = End {
+            complete: true,
+            reason: None,
+            elapsed_ns: start_ns,
+            pressure: pressure(),
+            null_loop_ns: Some(25.0),
+        };
+        Record { header: self.header(), samples, notes: Vec::new(), end: Some(end), cut: None }
+    }
+
+    fn sample(&self, arm: &Arm, cell: CellId, elapsed_ns: u64) -> Sample {
+        let entries = self.entries[arm.data as usize];
+        let writes = arm.stages.contains(&Stage::Write);
+        Sample {
+            epoch: 0,
+            round: 0,
+            attempt: 0,
+            place: 0,
+            cell,
+            phase: Phase::Measure,
+            start_ns: 0,
+            operations: 1,
+            elapsed_ns,
+            user_ns: elapsed_ns / 10,
+            system_ns: elapsed_ns / 10 * 9,
+            counted: Counted {
+                entries,
+                hash: 0x5eed_0000_0000_0000 + entries,
+                calls: arm.calls,
+                written_bytes: if writes { entries * 80 } else { 0 },
+            },
+            voided: None,
+        }
+    }
+
+    fn header(&self) -> Header {
+        let made = DataSource::Made { names: NameScheme::Md5, size_bytes: 0 };
+        let data =
+            |(id, entries): (u32, &u64)| Data { id: DataId(id), entries: *entries, source: made.clone() };
+        let plan = Plan {
+            study: "listing".into(),
+            question: "Why is ls slow on a directory of a million files?".into(),
+            source: "An article that timed `ls -l | wc -l` against getdents".into(),
+            keeps: vec!["Both programs of the article.".into()],
+            mends: vec!["One thing is changed at a time.".into()],
+            preset: Preset::Default,
+            seed: self.seed,
+            rules: rules(self.rounds),
+            data: (0..).zip(&self.entries).map(data).collect(),
+            groups: self.groups.clone(),
+            cells: (0..).zip(&self.arms).map(|(id, arm)| cell(CellId(id), arm)).collect(),
+            published: published(),
+        };
+        let command = ["megadir", "bench", "run", "listing"].map(String::from).into();
+        Header { version: 1, started_unix_s: 1_760_000_000, command, plan, machine: machine() }
+    }
+}
+
+/// Returns a note of the run.
+pub(crate) fn note(kind: &str, text: &str) -> Note {
+    Note { kind: kind.into(), text: text.into() }
+}
+
+fn cell(id: CellId, arm: &Arm) -> Cell {
+    Cell {
+        id,
+        name: arm.name.into(),
+        groups: arm.groups.iter().map(|group| (*group).into()).collect(),
+        role: arm.role,
+        data: DataId(arm.data),
+        work: Work::List {
+            backend: arm.backend.into(),
+            buffer_bytes: arm.buffer_bytes,
+            threads: arm.threads,
+            shares: if arm.backend == "split" { 16 } else { 1 },
+            stages: arm.stages.into(),
+        },
+        cache: CacheState::Warm,
+    }
+}
+
+fn rules(rounds: u32) -> Rules {
+    Rules {
+        rounds,
+        warm_up_rounds_min: 1,
+        warm_up_ns_max: 10_000_000_000,
+        order: Order::SeededPermutation,
+        equivalence_band: 0.03,
+        confidence: 0.95,
+        stolen_fraction_max: 0.02,
+        redone_fraction_max: 0.2,
+    }
+}
+
+fn published() -> Vec<Published> {
+    let figure = |what: &str, value| Published {
+        what: what.into(),
+        value,
+        unit: "s".into(),
+        group: Some("decomposition".into()),
+    };
+    vec![figure("ls -l | wc -l, 1 000 000 files", 5.8), figure("getdents, 5 MiB, 1 000 000 files", 0.75)]
+}
+
+fn machine() -> Machine {
+    Machine {
+        host: None,
+        kernel: "Linux 6.18.44".into(),
+        processor: Some("Synthetic CPU".into()),
+        processors: 2,
+        memory_bytes: Some(8 << 30),
+        memory_limit_bytes: None,
+        hypervisor: Some("KVM".into()),
+        governor: None,
+        mitigations: vec!["spectre_v2: Mitigation: Retpolines".into()],
+        clock_source: Some("tsc".into()),
+        file_system: FileSystem {
+            kind: "ext4".into(),
+            mount_options: Some("rw,relatime".into()),
+            device: None,
+            block_bytes: Some(4096),
+            blocks: Some((1_000_000, 500_000)),
+            inodes: Some((250_000, 100_000)),
+        },
+        version: "0.1.0".into(),
+        pressure: pressure(),
+    }
+}
+
+fn pressure() -> Pressure {
+    Pressure {
+        load_1m: Some(0.25),
+        cpu_some_10s_percent: None,
+        io_some_10s_percent: None,
+        dirty_bytes: Some(0),
+    }
+}
+
+/// A source of standard normal numbers that uses no function in which machines differ.
+struct Noise {
+    bits: SplitMix64,
+}
+
+impl Noise {
+    /// Returns a sum of twelve uniform numbers less six, which is nearly normal.
+    fn normal(&mut self) -> f64 {
+        (0..12).map(|_| self.bits.unit()).sum::<f64>() - 6.0
+    }
+}

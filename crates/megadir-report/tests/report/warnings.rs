@@ -1,0 +1,136 @@
+//! Each fault of a run has its warning, and a good run has none.
+
+use megadir_record::{Phase, Record, VoidReason};
+use megadir_report::{Summary, Warning, summarize};
+
+use crate::synthetic::{Synthetic, note};
+
+fn good() -> Record {
+    Synthetic::ratios(&[("half", 0.5)]).record()
+}
+
+fn summary_of(record: &Record) -> Summary {
+    summarize(record).expect("the record can be summarised")
+}
+
+/// Returns whether the summary has a warning of this sort, with text and advice.
+fn warns(summary: &Summary, sort: fn(&Warning) -> bool) -> bool {
+    let found = summary.warnings.iter().find(|advisory| sort(&advisory.warning));
+    found.is_some_and(|advisory| advisory.text.ends_with('.') && advisory.advice.ends_with('.'))
+}
+
+/// Multiplies the times of all arms, or of one, by a factor of the round.
+fn stretch(record: &mut Record, cell: Option<u32>, factor: impl Fn(u32) -> f64) {
+    let measured = record.samples.iter_mut().filter(|sample| sample.phase == Phase::Measure);
+    for sample in measured.filter(|sample| cell.is_none_or(|cell| sample.cell.0 == cell)) {
+        sample.elapsed_ns = (sample.elapsed_ns as f64 * factor(sample.round)) as u64;
+    }
+}
+
+#[test]
+fn a_good_run_has_no_warning() {
+    assert_eq!(summary_of(&good()).warnings, []);
+}
+
+#[test]
+fn a_baseline_that_differs_from_itself_is_loud() {
+    let mut record = good();
+    stretch(&mut record, Some(1), |_| 1.1);
+    let summary = summary_of(&record);
+    assert!(summary.warnings[0].loud);
+    assert!(summary.warnings[0].text.contains("DIFFERENT (1."), "{}", summary.warnings[0].text);
+
+    let mut record = good();
+    stretch(&mut record, Some(1), |_| 1.015);
+    let slight = summary_of(&record);
+    assert!(warns(&slight, |warning| matches!(warning, Warning::DiffersFromItself { negligible: true, .. })));
+    assert!(!slight.warnings[0].loud);
+}
+
+#[test]
+fn a_change_of_level_and_a_drift_are_seen() {
+    let mut record = good();
+    stretch(&mut record, None, |round| if round < 15 { 1.0 } else { 1.3 });
+    let summary = summary_of(&record);
+    assert!(warns(&summary, |warning| matches!(warning, Warning::ChangePoint { round: 16, .. })));
+    assert!(warns(&summary, |warning| matches!(warning, Warning::Autocorrelated { .. })));
+}
+
+#[test]
+fn halves_that_differ_without_a_clear_change_are_seen() {
+    let mut record = Synthetic { rounds: 12, ..Synthetic::ratios(&[]) }.record();
+    stretch(&mut record, None, |round| 1.0 + f64::from(round) * 0.04);
+    let summary = summary_of(&record);
+    assert!(
+        warns(&summary, |warning| matches!(warning, Warning::HalvesDiffer { .. })),
+        "{:?}",
+        summary.warnings
+    );
+}
+
+#[test]
+fn two_heaps_are_seen_and_skew_alone_is_not() {
+    let mut record = good();
+    stretch(&mut record, Some(0), |round| if round % 3 == 0 { 1.5 } else { 1.0 });
+    assert!(warns(&summary_of(&record), |warning| matches!(warning, Warning::Bimodal { .. })));
+    for seed in 0..20 {
+        let mut record = Synthetic { seed, ..Synthetic::ratios(&[]) }.record();
+        // A tail like that of interrupted rounds: longer and longer, rarer and rarer.
+        stretch(&mut record, Some(0), |round| 1.0 + 0.02 / (1.0 - f64::from(round * 7 % 30) / 30.0));
+        let summary = summary_of(&record);
+        assert!(
+            !warns(&summary, |warning| matches!(warning, Warning::Bimodal { .. })),
+            "{:?}",
+            summary.warnings
+        );
+    }
+}
+
+#[test]
+fn a_loop_that_costs_much_is_told_and_its_quantiles_withheld() {
+    let mut record = good();
+    record.end.as_mut().unwrap().null_loop_ns = Some(1e6);
+    let summary = summary_of(&record);
+    assert!(warns(&summary, |w| matches!(w, Warning::TimerCost { quantiles_refused: false, .. })));
+    record.end.as_mut().unwrap().null_loop_ns = Some(3e6);
+    let summary = summary_of(&record);
+    assert!(warns(&summary, |w| matches!(w, Warning::TimerCost { quantiles_refused: true, .. })));
+    assert_eq!(summary.arms[2].timing.as_ref().unwrap().quantiles, None);
+    assert!(summary.arms[0].timing.as_ref().unwrap().quantiles.is_some());
+}
+
+#[test]
+fn many_voided_rounds_make_a_run_noisy() {
+    let mut record = good();
+    for sample in record.samples.iter_mut().filter(|s| s.phase == Phase::Measure && s.round < 6) {
+        sample.voided = Some(VoidReason::StolenTime);
+    }
+    let summary = summary_of(&record);
+    assert!(warns(&summary, |warning| matches!(warning, Warning::Noisy { voided: 6, rounds: 24 })));
+}
+
+#[test]
+fn an_early_end_a_cut_and_the_notes_of_the_run_are_passed_on() {
+    let mut record = good();
+    let end = record.end.as_mut().unwrap();
+    (end.complete, end.reason) = (false, Some("interrupted".into()));
+    record.notes =
+        vec![note("load", "The load was 3.1 before the run."), note("of-tomorrow", "Something else.")];
+    let summary = summary_of(&record);
+    let texts: Vec<&str> = summary.warnings.iter().map(|advisory| advisory.text.as_str()).collect();
+    assert_eq!(
+        texts,
+        [
+            "The run is incomplete (30 of 30 rounds): interrupted.",
+            "The load was 3.1 before the run.",
+            "Something else."
+        ]
+    );
+    assert!(summary.warnings[1].advice.starts_with("Stop other work"));
+
+    record.end = None;
+    record.cut = Some(megadir_record::Cut { line: 97, bytes: 12 });
+    let summary = summary_of(&record);
+    assert!(warns(&summary, |warning| matches!(warning, Warning::CutOff { line: 97 })));
+    assert!(warns(&summary, |warning| matches!(warning, Warning::Incomplete { reason: None, .. })));
+}

@@ -1,0 +1,80 @@
+//! Arms that do other work are found, told loudly, and compared with nothing.
+
+use megadir_record::Record;
+use megadir_report::summary::{GroupReading, Outcome, WorkCheck};
+use megadir_report::{FindingKind, Summary, summarize};
+
+use crate::listing::study;
+use crate::synthetic::Synthetic;
+
+fn outcomes(summary: &Summary) -> Vec<&Outcome> {
+    match &summary.groups[0].reading {
+        GroupReading::Compare(comparison) => comparison.rows.iter().map(|row| &row.outcome).collect(),
+        other => panic!("{other:?}"),
+    }
+}
+
+/// Changes what an arm saw in a round.
+fn lose(record: &mut Record, cell: u32, round: u32, entries: u64, hash: u64) {
+    let of_round = |s: &&mut megadir_record::Sample| (s.cell.0, s.round) == (cell, round);
+    for sample in record.samples.iter_mut().filter(of_round) {
+        sample.counted.entries -= entries;
+        sample.counted.hash ^= hash;
+    }
+}
+
+#[test]
+fn an_arm_that_loses_an_entry_once_is_not_compared() {
+    let mut record = Synthetic::ratios(&[("loses", 0.5), ("keeps", 0.5)]).record();
+    lose(&mut record, 2, 17, 1, 0);
+    let summary = summarize(&record).unwrap();
+    assert!(matches!(outcomes(&summary)[2], Outcome::Unequal));
+    assert!(matches!(outcomes(&summary)[3], Outcome::Judged { .. }));
+    let finding = &summary.findings[0];
+    assert!(finding.loud && finding.kind == FindingKind::Work);
+    assert!(finding.text.contains("`loses` did NOT do the same work as the other arms in 1 round"));
+    assert!(finding.text.contains("in round 17 it saw 99 999 entries where the others saw 100 000"));
+    assert!(summary.warnings[0].loud);
+}
+
+#[test]
+fn as_many_entries_with_other_names_are_other_work() {
+    let mut record = Synthetic::ratios(&[("other names", 0.5), ("keeps", 0.5)]).record();
+    lose(&mut record, 2, 3, 0, 1);
+    let summary = summarize(&record).unwrap();
+    assert!(summary.findings[0].text.contains("but with other names or types"));
+}
+
+#[test]
+fn of_two_arms_that_disagree_the_planned_number_decides_and_else_none() {
+    let mut record = Synthetic::ratios(&[]).record();
+    lose(&mut record, 1, 0, 1, 0);
+    let summary = summarize(&record).unwrap();
+    assert_eq!(summary.arms[0].work, WorkCheck::Equal);
+    assert!(!summary.arms[1].work.is_equal());
+    lose(&mut record, 0, 4, 0, 1);
+    let summary = summarize(&record).unwrap();
+    assert!(summary.arms.iter().all(|arm| !arm.work.is_equal()));
+    assert!(summary.resolution.is_empty());
+}
+
+#[test]
+fn a_directory_that_changes_for_all_arms_is_told() {
+    let mut record = Synthetic::ratios(&[("half", 0.5)]).record();
+    for cell in 0..3 {
+        lose(&mut record, cell, 9, 5, 1);
+    }
+    let summary = summarize(&record).unwrap();
+    assert!(summary.arms.iter().all(|arm| arm.work.is_equal()));
+    assert!(summary.warnings[0].text.contains("changed during the run: from 99 995 to 100 000"));
+}
+
+#[test]
+fn programs_of_unequal_work_are_not_taken_apart() {
+    let mut record = study().record();
+    lose(&mut record, 12, 0, 1, 0);
+    let summary = summarize(&record).unwrap();
+    let GroupReading::Unreadable { reason } = &summary.groups[0].reading else { panic!() };
+    assert_eq!(reason, "`readdir to attributes` did not do the same work as the others");
+    assert!(summary.findings.iter().filter(|finding| finding.loud).count() == 2);
+}
