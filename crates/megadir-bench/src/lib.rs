@@ -16,7 +16,7 @@
 //! | names, contents, filled directories | [`dataset`] |
 //! | the loop for single operations, and its own cost | [`measure`] |
 //! | what a run may notice | [`note`] |
-//! | the run's own directory; its removal | `workspace`, `remove` |
+//! | the run's own directory; its removal, if need be by the next run | `workspace`, `remove`, `leftovers` |
 //! | what blocks do | `workload` |
 //! | machine and noise | `machine`, `noise` |
 //!
@@ -28,6 +28,7 @@ mod backends;
 pub mod dataset;
 mod date;
 pub mod event;
+mod leftovers;
 #[cfg(target_os = "linux")]
 mod machine;
 pub mod measure;
@@ -49,6 +50,7 @@ mod workspace;
 pub use backends::{backend_facts, backend_facts_below};
 pub use date::record_file_name;
 pub use event::{Event, Listener, Recorder};
+pub use leftovers::{Leftovers, clean};
 pub use next::next;
 pub use plan::plan;
 pub use runner::{RunEnd, RunError, RunRequest, run};

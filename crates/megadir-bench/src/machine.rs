@@ -83,7 +83,7 @@ fn hypervisor(cpu: &str) -> Option<String> {
     let product = ["/sys/class/dmi/id/sys_vendor", "/sys/class/dmi/id/product_name"].map(|path| read(path));
     let product = product.into_iter().flatten().collect::<Vec<_>>().join(" ");
     told.then(|| read("/sys/hypervisor/type").unwrap_or(product))
-        .map(|name| if name.is_empty() { "unnamed".to_owned() } else { name })
+        .map(|name| if name.is_empty() { "a hypervisor without a name".to_owned() } else { name })
 }
 
 fn mitigations() -> Vec<String> {

@@ -76,8 +76,14 @@ impl NoteKind {
         }
     }
 
-    /// Returns a note of this kind.
-    pub(crate) fn note(self, text: String) -> Note {
+    /// Returns a note of this kind; its figures become a sentence.
+    pub(crate) fn note(self, mut text: String) -> Note {
+        if let Some(first) = text.get_mut(..1) {
+            first.make_ascii_uppercase();
+        }
+        if !text.ends_with('.') {
+            text.push('.');
+        }
         Note { kind: self.name().to_owned(), text }
     }
 }

@@ -22,6 +22,7 @@ use rustix::fs::{AtFlags, FileType, FlockOperation, Mode, OFlags, RenameFlags, S
 use rustix::io::Errno;
 use serde::{Deserialize, Serialize};
 
+use crate::leftovers::Leftovers;
 use crate::remove::{Beat, remove_content};
 
 const PREFIX: &str = "megadir-bench-";
@@ -53,15 +54,6 @@ pub(crate) struct Workspace {
     directory: OwnedFd,
     /// Holds the lock.
     _marker: File,
-}
-
-/// What was found of earlier runs.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Leftovers {
-    /// Directories that were removed.
-    pub(crate) removed: Vec<String>,
-    /// Directories that carry the name and were left alone, with the reason.
-    pub(crate) left: Vec<(String, String)>,
 }
 
 impl Workspace {

@@ -10,6 +10,8 @@ pub(crate) const SOME_FAILED: u8 = 1;
 pub(crate) const USAGE: u8 = 2;
 /// Nothing could run: missing, unavailable, no permission.
 pub(crate) const NOTHING_RAN: u8 = 3;
+/// Ended by Ctrl-C or a request to terminate.
+pub(crate) const INTERRUPTED: u8 = 130;
 
 /// An error for the user: one line that says what, where and what to try, and the exit code.
 #[derive(Debug)]

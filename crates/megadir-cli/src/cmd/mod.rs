@@ -3,12 +3,17 @@
 use crate::exit::CliError;
 
 mod backends;
+mod bench;
+mod interrupt;
 mod list;
+mod make;
 
 /// What to do.
 #[derive(clap::Subcommand)]
 pub(crate) enum Command {
     List(list::Args),
+    Make(make::Args),
+    Bench(bench::Args),
     Backends(backends::Args),
 }
 
@@ -16,6 +21,8 @@ pub(crate) enum Command {
 pub(crate) fn run(command: Command) -> Result<u8, CliError> {
     match command {
         Command::List(args) => list::run(&args),
+        Command::Make(args) => make::run(&args),
+        Command::Bench(args) => bench::run(&args),
         Command::Backends(args) => backends::run(&args),
     }
 }

@@ -1,0 +1,34 @@
+//! What killed runs left, as a value, and its removal without a run.
+
+use std::io;
+use std::path::Path;
+use std::sync::atomic::AtomicU64;
+
+/// What was found of earlier runs.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Leftovers {
+    /// Directories that were removed.
+    pub removed: Vec<String>,
+    /// Directories that carry the name and were left alone, with the reason.
+    pub left: Vec<(String, String)>,
+}
+
+/// Removes the directories that killed runs left below `parent`; `beat` is counted up as a sign of life.
+///
+/// # Errors
+///
+/// When `parent` cannot be read; what cannot be removed is among [`Leftovers::left`].
+#[cfg(target_os = "linux")]
+pub fn clean(parent: &Path, beat: &AtomicU64) -> io::Result<Leftovers> {
+    crate::workspace::remove_leftovers(parent, beat)
+}
+
+/// Refuses to remove anything where the engine makes nothing.
+///
+/// # Errors
+///
+/// Always [`io::ErrorKind::Unsupported`].
+#[cfg(not(target_os = "linux"))]
+pub fn clean(_parent: &Path, _beat: &AtomicU64) -> io::Result<Leftovers> {
+    Err(io::ErrorKind::Unsupported.into())
+}

@@ -1,0 +1,39 @@
+//! `megadir bench`: studies, their runs and their reports.
+
+mod clean;
+mod list;
+mod null;
+mod options;
+mod progress;
+mod report;
+mod run;
+
+use crate::exit::CliError;
+
+/// Runs studies that measure directories on this machine, and reports on their records.
+#[derive(clap::Args)]
+pub(crate) struct Args {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(clap::Subcommand)]
+enum Command {
+    List(list::Args),
+    Run(Box<options::Args>),
+    Report(report::Args),
+    Clean(clean::Args),
+    #[command(hide = true)]
+    Null(null::Args),
+}
+
+/// Runs a subcommand and returns the exit code.
+pub(crate) fn run(args: &Args) -> Result<u8, CliError> {
+    match &args.command {
+        Command::List(args) => list::run(args),
+        Command::Run(args) => run::run(args),
+        Command::Report(args) => report::run(args),
+        Command::Clean(args) => clean::run(args),
+        Command::Null(args) => null::run(args),
+    }
+}

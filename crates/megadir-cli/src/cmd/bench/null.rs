@@ -1,0 +1,27 @@
+//! `megadir bench null`: the measured loop with nothing in it, for counting its instructions.
+
+use megadir_bench::measure::{null_loop, null_loop_untimed};
+
+use crate::exit::{self, CliError};
+use crate::parse;
+use crate::ui::output::print;
+
+/// Runs the measured loop with nothing in it and prints what an operation costs.
+#[derive(clap::Args)]
+pub(crate) struct Args {
+    /// How many operations.
+    #[arg(long, value_name = "N", default_value = "10M", value_parser = parse::count)]
+    operations: u64,
+}
+
+/// Runs the loop.
+pub(crate) fn run(args: &Args) -> Result<u8, CliError> {
+    let null = null_loop(args.operations);
+    let untimed = null_loop_untimed(args.operations.min(1_000_000));
+    let clock = if null.cycle_counter { "cycle counter" } else { "monotonic clock" };
+    print(&format!(
+        "{:.2} ns/op over {} operations ({clock}; median {:.1} ns; histogram / wall time {:.4}; without timing {untimed:.2} ns/op)\n",
+        null.ns_per_operation, null.operations, null.median_ns, null.accounted,
+    ))?;
+    Ok(exit::DONE)
+}

@@ -1,0 +1,152 @@
+//! From the arguments of `megadir bench run` to a study and a plan.
+
+use std::path::{Path, PathBuf};
+use std::sync::atomic::Ordering;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use megadir::{Dir, Listing};
+use megadir_bench::plan::{PlanError, Planned, Request, Target, plan};
+use megadir_bench::study::{self, Study, StudyError};
+use megadir_bench::{backend_facts, backend_facts_below};
+use megadir_record::Preset;
+
+use crate::cmd::interrupt::Interrupt;
+use crate::exit::CliError;
+use crate::parse;
+
+/// A directory of at least so many entries is itself what is listed.
+const EXISTING_ENTRIES_MIN: u64 = 1_000;
+
+/// Runs a study and reports on it.
+///
+/// Without options the study's own sizes are made in a directory of their own below the current one and
+/// removed after the run. --backend, --buffer and --threads replace the study's groups by one that crosses
+/// the given values and compares them with the baseline; what is not given is the baseline's.
+#[derive(clap::Args)]
+pub(crate) struct Args {
+    /// The study: a name from 'megadir bench list', or a study file (*.toml).
+    pub(crate) study: String,
+    /// List this directory itself if it holds at least 1000 entries (it is only read), else make the data below it.
+    #[arg(long, value_name = "DIR")]
+    dir: Option<PathBuf>,
+    /// Make data sets of these sizes, e.g. 100k or 10k,100k,1M; the largest is compared, growth takes all.
+    #[arg(long, value_name = "N,...", value_delimiter = ',', value_parser = parse::count)]
+    entries: Vec<u64>,
+    /// Compare these backends ('megadir backends' lists them).
+    #[arg(long, value_name = "NAME,...", value_delimiter = ',')]
+    backend: Vec<String>,
+    /// Compare these buffers, e.g. 32KiB,1MiB.
+    #[arg(long, value_name = "SIZE,...", value_delimiter = ',', value_parser = parse::bytes)]
+    buffer: Vec<u64>,
+    /// Compare these numbers of threads.
+    #[arg(long, value_name = "N,...", value_delimiter = ',')]
+    threads: Vec<u32>,
+    /// Run the small size, in a few seconds.
+    #[arg(long)]
+    quick: bool,
+    /// Run the size of the published source.
+    #[arg(long, conflicts_with = "quick")]
+    published: bool,
+    /// Measure this many rounds.
+    #[arg(long, value_name = "N")]
+    rounds: Option<u32>,
+    /// Seed names and orders with this [default: drawn, and written into the record].
+    #[arg(long, value_name = "N")]
+    seed: Option<u64>,
+    /// Print the plan and what it needs; touch nothing.
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+    /// Write the record to this new file [default: megadir-STUDY-DATE-TIME.jsonl here].
+    #[arg(short, long, value_name = "FILE")]
+    pub(crate) output: Option<PathBuf>,
+}
+
+/// What is to be run, and where.
+pub(crate) struct Resolved {
+    pub(crate) planned: Planned,
+    /// The directory that is listed, or below which data sets are made.
+    pub(crate) directory: PathBuf,
+    /// The command line that repeats the run.
+    pub(crate) command: Vec<String>,
+}
+
+/// Resolves the arguments; counts the entries of a directory that is to be listed itself.
+pub(crate) fn resolve(args: &Args, interrupt: &Interrupt) -> Result<Resolved, CliError> {
+    let study = study_of(&args.study)?;
+    let directory = args.dir.clone().unwrap_or_else(|| PathBuf::from("."));
+    let open = Dir::open(&directory)?;
+    let target = target(args, &directory, interrupt)?;
+    let facts = match &target {
+        Target::Existing { .. } => backend_facts(&open),
+        Target::Made { .. } => backend_facts_below(&open),
+    };
+    let seed = args.seed.unwrap_or_else(drawn_seed);
+    let request = Request {
+        preset: match (args.quick, args.published) {
+            (true, _) => Preset::Quick,
+            (_, true) => Preset::Published,
+            _ => Preset::Default,
+        },
+        seed,
+        rounds: args.rounds,
+        target,
+        backends: args.backend.clone(),
+        buffers_bytes: args.buffer.clone(),
+        threads: args.threads.clone(),
+        facts: &facts,
+    };
+    let planned = plan(&study, &request).map_err(plan_error)?;
+    Ok(Resolved { planned, directory, command: command(args, seed) })
+}
+
+pub(crate) fn plan_error(error: PlanError) -> CliError {
+    match error {
+        PlanError::UnknownBackend { .. } | PlanError::Value { .. } => CliError::usage(error.to_string()),
+        PlanError::NoBaseline { .. } | PlanError::Nothing { .. } => CliError::nothing_ran(error.to_string()),
+    }
+}
+
+fn study_of(name: &str) -> Result<Study, CliError> {
+    let usage = |error: StudyError| CliError::usage(error.to_string());
+    if !name.ends_with(".toml") {
+        return study::built_in(name).map_err(usage);
+    }
+    let text = std::fs::read_to_string(name)
+        .map_err(|error| CliError::nothing_ran(format!("cannot read '{name}': {error}")))?;
+    study::from_text(name, &text).map_err(usage)
+}
+
+fn target(args: &Args, directory: &Path, interrupt: &Interrupt) -> Result<Target, CliError> {
+    if args.dir.is_none() || !args.entries.is_empty() {
+        return Ok(Target::Made { entries: args.entries.clone() });
+    }
+    let mut listing = Listing::open(directory)?;
+    let mut entries = 0;
+    while let Some(batch) = listing.next_batch()? {
+        interrupt.beat.fetch_add(1, Ordering::Relaxed);
+        entries += batch.entries().count() as u64;
+        if interrupt.asked() {
+            return Err(CliError { message: "interrupted".into(), code: crate::exit::INTERRUPTED });
+        }
+    }
+    if entries < EXISTING_ENTRIES_MIN {
+        return Ok(Target::Made { entries: Vec::new() });
+    }
+    Ok(Target::Existing { path: directory.to_string_lossy().into_owned(), entries })
+}
+
+/// Draws a seed from the time and the process: short enough to type again.
+fn drawn_seed() -> u64 {
+    let now_ns = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |now| now.as_nanos() as u64);
+    (now_ns ^ u64::from(std::process::id()).rotate_left(20)) & 0xffff_ffff
+}
+
+/// Returns the command line, with the seed that was drawn.
+fn command(args: &Args, seed: u64) -> Vec<String> {
+    let given = std::env::args_os().skip(1).map(|argument| argument.to_string_lossy().into_owned());
+    let mut command: Vec<String> = std::iter::once("megadir".to_owned()).chain(given).collect();
+    if args.seed.is_none() {
+        command.extend(["--seed".to_owned(), seed.to_string()]);
+    }
+    command
+}

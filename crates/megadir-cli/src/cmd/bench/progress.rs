@@ -1,0 +1,86 @@
+//! The progress of a run on a terminal: drawn between blocks only, never while one is measured.
+
+use std::collections::HashMap;
+use std::io;
+
+use indicatif::{ProgressBar, ProgressStyle};
+use megadir_bench::next::Block;
+use megadir_bench::{Event, Listener};
+use megadir_record::{CellId, Phase, Plan, Sample};
+
+/// A listener that shows how far a run is.
+pub(crate) struct Progress {
+    bar: ProgressBar,
+    /// The time of each arm's last block, nanoseconds.
+    last_ns: HashMap<CellId, u64>,
+    blocks: u64,
+}
+
+impl Progress {
+    /// Returns a bar that stays hidden where no terminal shows it.
+    pub(crate) fn new(plan: &Plan) -> Self {
+        let bar = ProgressBar::new(0);
+        if let Ok(style) = ProgressStyle::with_template("{bar:30} {percent:>3} %  {wide_msg}") {
+            bar.set_style(style);
+        }
+        let blocks = u64::from(plan.rules.rounds) * plan.cells.len() as u64;
+        Self { bar, last_ns: HashMap::new(), blocks }
+    }
+
+    fn starts(&mut self, plan: &Plan, block: &Block) {
+        let arms = plan.cells.len() as u64;
+        let name = &plan.cells[block.cell.0 as usize].name;
+        let (position, message) = match block.phase {
+            Phase::WarmUp => (0, format!("warming up, round {}: {name}", block.round + 1)),
+            Phase::Measure => {
+                let done = u64::from(block.round) * arms + u64::from(block.place);
+                let left_s = self.left_ns(plan, block).div_ceil(1_000_000_000);
+                let (round, of) = (block.round + 1, plan.rules.rounds);
+                (done, format!("{left_s} s left, round {round} of {of}: {name}"))
+            }
+        };
+        self.bar.set_length(self.blocks);
+        self.bar.set_position(position);
+        self.bar.set_message(message);
+    }
+
+    /// Returns the time that the rest of the rounds will take if every arm takes as long as the last time.
+    fn left_ns(&self, plan: &Plan, block: &Block) -> u64 {
+        let round_ns: u64 = self.last_ns.values().sum();
+        let rounds = u64::from(plan.rules.rounds - block.round);
+        let arms = plan.cells.len() as u64;
+        (rounds * round_ns).saturating_sub(round_ns * u64::from(block.place) / arms)
+    }
+
+    fn measured(&mut self, sample: &Sample) {
+        self.last_ns.insert(sample.cell, sample.elapsed_ns);
+    }
+}
+
+impl Listener for Progress {
+    fn event(&mut self, event: &Event<'_>) -> io::Result<()> {
+        match event {
+            Event::Filling { data, progress } => {
+                self.bar.set_length(progress.of);
+                self.bar.set_position(progress.done);
+                self.bar.set_message(format!("making {} files", data.entries));
+            }
+            Event::Starts { plan, block } => self.starts(plan, block),
+            Event::Measured(sample) => self.measured(sample),
+            Event::Noted(note) => self.bar.suspend(|| eprintln!("megadir: {}", note.text)),
+            Event::Started(header) => {
+                self.blocks = u64::from(header.plan.rules.rounds) * header.plan.cells.len() as u64;
+            }
+            Event::Cleaning => self.bar.set_message("removing what was made"),
+            Event::Voided { .. } => {}
+            Event::Ended(_) => self.bar.set_position(self.bar.length().unwrap_or(0)),
+        }
+        Ok(())
+    }
+}
+
+impl Drop for Progress {
+    fn drop(&mut self) {
+        self.bar.finish_and_clear();
+    }
+}

@@ -1,0 +1,175 @@
+//! `megadir bench run`: carries a plan out, with progress, record and report.
+
+use std::fs::File;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use megadir_bench::plan::{Estimate, Planned, estimate};
+use megadir_bench::{Listener, Recorder, RunEnd, RunError, RunRequest, record_file_name};
+use megadir_record::{DataSource, Plan, Preset};
+
+use super::options::{self, Args, Resolved, resolve};
+use super::progress::Progress;
+use super::report;
+use crate::cmd::interrupt::Interrupt;
+use crate::exit::{self, CliError};
+use crate::ui::output::print;
+
+/// Runs the study.
+pub(crate) fn run(args: &Args) -> Result<u8, CliError> {
+    let interrupt = Interrupt::watch()?;
+    let resolved = resolve(args, &interrupt)?;
+    if args.dry_run {
+        print(&describe(&resolved))?;
+        return Ok(exit::DONE);
+    }
+    say_what_runs(&resolved);
+    let (path, file) = create_record(args, &resolved.planned.plan)?;
+    let result = measure(resolved, &interrupt, file);
+    let asked = interrupt.asked();
+    drop(interrupt);
+    if path.metadata().is_ok_and(|status| status.len() == 0) {
+        // Nothing was measured, so there is nothing to keep.
+        let _ = std::fs::remove_file(&path);
+        return match result {
+            Ok(_) | Err(RunError::Interrupted) => interrupted(),
+            Err(error) => Err(run_error(error, exit::NOTHING_RAN)),
+        };
+    }
+    let shown = report::show(&path, "table");
+    eprintln!("megadir: the record is '{}'; 'megadir bench report' prints it again", path.display());
+    let end = result.map_err(|error| run_error(error, exit::SOME_FAILED))?;
+    if end.interrupted || asked {
+        return Ok(exit::INTERRUPTED);
+    }
+    shown?;
+    Ok(code(&end))
+}
+
+fn code(end: &RunEnd) -> u8 {
+    if end.unequal_blocks > 0 {
+        eprintln!("megadir: {} blocks saw other entries than there are: see the report", end.unequal_blocks);
+        return exit::SOME_FAILED;
+    }
+    exit::DONE
+}
+
+fn interrupted() -> Result<u8, CliError> {
+    eprintln!("megadir: interrupted before anything was measured");
+    Ok(exit::INTERRUPTED)
+}
+
+fn run_error(error: RunError, code: u8) -> CliError {
+    match error {
+        RunError::Plan(error) => options::plan_error(error),
+        error => CliError { message: error.to_string(), code },
+    }
+}
+
+fn measure(resolved: Resolved, interrupt: &Interrupt, file: File) -> Result<RunEnd, RunError> {
+    let Resolved { planned: Planned { plan, notes }, directory, command } = resolved;
+    let mut recorder = Recorder::new(file);
+    let mut progress = Progress::new(&plan);
+    let mut listeners: [&mut dyn Listener; 2] = [&mut recorder, &mut progress];
+    let request =
+        RunRequest { plan, notes, directory, command, stop: &interrupt.stop, beat: &interrupt.beat };
+    megadir_bench::run(request, &mut listeners)
+}
+
+/// Makes the record's file, which must be new.
+fn create_record(args: &Args, plan: &Plan) -> Result<(PathBuf, File), CliError> {
+    let now_s = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |now| now.as_secs());
+    let failed = |path: &Path, error: &io::Error| {
+        CliError::nothing_ran(format!("cannot make the record '{}': {error}", path.display()))
+    };
+    if let Some(path) = &args.output {
+        return match File::create_new(path) {
+            Ok(file) => Ok((path.clone(), file)),
+            Err(error) => Err(failed(path, &error)),
+        };
+    }
+    // Two runs may start in the same second.
+    for second in now_s..now_s + 60 {
+        let path = PathBuf::from(record_file_name(&plan.study, second));
+        match File::create_new(&path) {
+            Ok(file) => return Ok((path, file)),
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+            Err(error) => return Err(failed(&path, &error)),
+        }
+    }
+    Err(CliError::nothing_ran("no free name for the record; give one with --output"))
+}
+
+/// Says what will be listed, and about how long it takes.
+fn say_what_runs(resolved: &Resolved) {
+    let plan = &resolved.planned.plan;
+    let needs = estimate(plan);
+    let about = seconds(needs.elapsed_ns);
+    match &plan.data[0].source {
+        DataSource::Existing { path } => {
+            let entries = plan.data[0].entries;
+            eprintln!(
+                "megadir: listing '{path}' itself ({entries} entries), which is only read; about {about}"
+            );
+        }
+        DataSource::Made { .. } => eprintln!(
+            "megadir: making {} files below '{}' in a directory of their own, removed after the run; about {about}",
+            needs.files,
+            resolved.directory.display(),
+        ),
+    }
+}
+
+/// Returns the plan in words, with what it needs.
+fn describe(resolved: &Resolved) -> String {
+    let plan = &resolved.planned.plan;
+    let Estimate { files, inodes, space_bytes, blocks, elapsed_ns } = estimate(plan);
+    let preset = match plan.preset {
+        Preset::Quick => "quick",
+        Preset::Default => "default",
+        Preset::Published => "published",
+    };
+    let mut text = format!("study {} (size {preset}), seed {}\n", plan.study, plan.seed);
+    text.push_str(&format!("directory: {}\n", resolved.directory.display()));
+    for data in &plan.data {
+        match &data.source {
+            DataSource::Existing { .. } => {
+                text.push_str(&format!("data: the directory itself, {} entries, only read\n", data.entries))
+            }
+            DataSource::Made { names, size_bytes } => {
+                text.push_str(&format!(
+                    "data: {} files of {size_bytes} bytes made, names {names:?}\n",
+                    data.entries
+                ));
+            }
+        }
+    }
+    text.push_str(&format!(
+        "needs: {files} files, {inodes} inodes, {:.1} MiB of space, about {}\n",
+        space_bytes as f64 / f64::from(1 << 20),
+        seconds(elapsed_ns),
+    ));
+    let rules = &plan.rules;
+    text.push_str(&format!(
+        "rounds: at least {} to warm up, {} measured; {} arms, {blocks} blocks\n",
+        rules.warm_up_rounds_min,
+        rules.rounds,
+        plan.cells.len(),
+    ));
+    for cell in &plan.cells {
+        text.push_str(&format!("  {:3}  {:44} {}\n", cell.id.0, cell.name, cell.groups.join(", ")));
+    }
+    for note in &resolved.planned.notes {
+        text.push_str(&format!("not in the plan: {}\n", note.text));
+    }
+    text
+}
+
+/// Returns a time as a person says it.
+fn seconds(ns: u64) -> String {
+    match ns.div_ceil(1_000_000_000) {
+        s @ 0..100 => format!("{s} s"),
+        s => format!("{} min", s.div_ceil(60)),
+    }
+}
