@@ -18,7 +18,11 @@ pub(super) fn find(summary: &Summary) -> Vec<Finding> {
 
 fn tell(summary: &Summary, contrast: &CallsContrast) -> String {
     let CallsContrast { most, most_calls, fewest, fewest_calls, ratio } = contrast;
+    let band = 1.0 + summary.rules.equivalence_band;
     let says = match ratio.interval {
+        Some(interval) if interval.low * band > 1.0 && interval.high < band => {
+            "that makes a negligible difference in time, if any"
+        }
         Some(interval) if interval.high < 1.0 => "the fewer calls take less time",
         Some(interval) if interval.low > 1.0 => "the fewer calls take more time, not less",
         Some(_) => "that makes no difference in time that this run can show",

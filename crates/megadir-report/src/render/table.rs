@@ -6,6 +6,7 @@ use super::grid::lay_out;
 use super::machine::{machine_line, resolution_line, run_line};
 use super::paint::{Tone, clean, paint, wrap};
 use super::{Format, Style, groups};
+use crate::finding::Finding;
 use crate::summary::{GroupSummary, Summary};
 use crate::warning::Advisory;
 
@@ -44,22 +45,32 @@ pub fn table(summary: &Summary, width: usize, style: Style) -> String {
     page.text
 }
 
+/// Tells what is loud, and the main finding; the others stand with their groups.
 fn answer(page: &mut Page, summary: &Summary) {
-    for finding in &summary.findings {
-        page.paragraph(&finding.text, "* ", if finding.loud { Tone::Alarm } else { Tone::Plain });
+    for finding in summary.findings.iter().filter(|finding| finding.loud) {
+        page.paragraph(&finding.text, "! ", Tone::Alarm);
     }
-    if summary.findings.is_empty() {
-        page.paragraph("No group of arms was measured far enough to say anything.", "* ", Tone::Plain);
-    }
-    let loud = summary.warnings.iter().filter(|advisory| advisory.loud).count();
-    if loud > 0 {
+    if summary.warnings.iter().any(|advisory| advisory.loud) {
         let text = "Do not use these numbers before reading the warnings marked WARNING below.";
         page.paragraph(text, "! ", Tone::Alarm);
     }
+    match main_finding(summary) {
+        Some(finding) => page.paragraph(&finding.text, "", Tone::Plain),
+        None => page.paragraph("No group of arms was measured far enough to say anything.", "", Tone::Plain),
+    }
+}
+
+fn main_finding(summary: &Summary) -> Option<&Finding> {
+    summary.findings.iter().find(|finding| !finding.loud)
 }
 
 fn one_group(page: &mut Page, summary: &Summary, group: &GroupSummary) {
     page.paragraph(&group.title, "", Tone::Heading);
+    let of_group = |finding: &&Finding| !finding.loud && finding.group.as_ref() == Some(&group.name);
+    let told = main_finding(summary);
+    for finding in summary.findings.iter().filter(of_group).filter(|finding| Some(*finding) != told) {
+        page.paragraph(&finding.text, "  ", Tone::Plain);
+    }
     match groups::grid(summary, group) {
         Some(grid) => {
             for line in lay_out(&grid, page.width, page.style) {

@@ -80,7 +80,7 @@ pub enum Verdict {
     },
 }
 
-/// The arm with the fewest calls against the arm with the most, which does the same with the entries.
+/// The arm with the fewest calls against the arm with the most, which does the same by the same backend.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct CallsContrast {
     /// The arm with the most calls.
@@ -162,7 +162,8 @@ fn outcome(log_ratios: &[f64], judgement: Option<megadir_stats::Judgement>) -> O
     }
 }
 
-/// Contrasts the arms with the most and the fewest calls among those that do the first arm's work on its data.
+/// Contrasts the arms with the most and the fewest calls among those that do the first arm's work on its data by its
+/// backend, for two backends differ in more than their calls.
 ///
 /// They are chosen by their calls and not by their times, so the contrast needs no adjustment.
 fn calls_contrast(evidence: &Evidence<'_>, arms: &[CellId]) -> Option<CallsContrast> {
@@ -182,8 +183,8 @@ fn calls_contrast(evidence: &Evidence<'_>, arms: &[CellId]) -> Option<CallsContr
     (fewest_calls < most_calls).then_some(CallsContrast { most, most_calls, fewest, fewest_calls, ratio })
 }
 
-/// Returns what an arm does apart from how it asks: threads and stages.
-fn effort(cell: &Cell) -> (u32, &[Stage]) {
-    let Work::List { threads, stages, .. } = &cell.work;
-    (*threads, stages)
+/// Returns what an arm does apart from how much it asks for in one call.
+fn effort(cell: &Cell) -> (&str, u32, &[Stage]) {
+    let Work::List { backend, threads, stages, .. } = &cell.work;
+    (backend, *threads, stages)
 }
