@@ -1,1 +1,186 @@
+//! Whole runs replayed against the pure function: no clock, no file system.
 
+use super::*;
+use crate::plan::{BackendFact, Request, Target, plan as make_plan};
+use megadir_record::{Counted, Preset, VoidReason};
+
+/// A plan of the listing study with so many arms' worth of values and so many rounds.
+fn plan(buffers: &[u64], rounds: u32) -> Plan {
+    let facts = [BackendFact {
+        name: "getdents",
+        unavailable: None,
+        threads_max: 1,
+        shares_per_thread: None,
+        buffer_fixed: None,
+        buffer_bytes: (4096, 16 << 20),
+    }];
+    let request = Request {
+        preset: Preset::Quick,
+        seed: 11,
+        rounds: Some(rounds),
+        target: Target::Made { entries: vec![10] },
+        backends: Vec::new(),
+        buffers_bytes: buffers.to_vec(),
+        threads: Vec::new(),
+        facts: &facts,
+    };
+    make_plan(&crate::study::built_in("listing").unwrap(), &request).unwrap().plan
+}
+
+fn sample(block: &Block, elapsed_ns: u64) -> Sample {
+    Sample {
+        epoch: 0,
+        round: block.round,
+        attempt: block.attempt,
+        place: block.place,
+        cell: block.cell,
+        phase: block.phase,
+        start_ns: 0,
+        operations: block.operations,
+        elapsed_ns: elapsed_ns * block.operations,
+        user_ns: 0,
+        system_ns: 0,
+        counted: Counted { entries: 10, hash: 1, calls: None, written_bytes: 0 },
+        voided: None,
+    }
+}
+
+/// Runs a plan with given times; `void` tells whether the attempt at a round that ends is void.
+fn replay(
+    plan: &Plan,
+    time_ns: impl Fn(&Block) -> u64,
+    void: impl Fn(&Block) -> bool,
+) -> (Vec<Sample>, Outcome) {
+    let mut samples: Vec<Sample> = Vec::new();
+    loop {
+        match next(plan, &samples) {
+            Step::Done(outcome) => return (samples, outcome),
+            Step::Block(block) => {
+                samples.push(sample(&block, time_ns(&block)));
+                if block.last && block.phase == Phase::Measure && void(&block) {
+                    let arms = plan.cells.len();
+                    let from = samples.len() - arms;
+                    samples[from..].iter_mut().for_each(|one| one.voided = Some(VoidReason::StolenTime));
+                }
+            }
+        }
+        assert!(samples.len() < 100_000, "the run does not end");
+    }
+}
+
+const STEADY_NS: u64 = 2_000_000;
+
+#[test]
+fn every_arm_runs_once_a_round() {
+    let plan = plan(&[4096, 8192], 6);
+    let (samples, outcome) = replay(&plan, |_| STEADY_NS, |_| false);
+    assert_eq!(outcome, Outcome { steady: true, redone: 0, lost: 0 });
+    let arms = plan.cells.len();
+    assert_eq!(samples.len(), (3 + 6) * arms);
+    for round in samples.chunks(arms) {
+        let mut cells: Vec<u32> = round.iter().map(|sample| sample.cell.0).collect();
+        cells.sort_unstable();
+        assert_eq!(cells, (0..arms as u32).collect::<Vec<_>>());
+        assert!(round.iter().enumerate().all(|(place, sample)| sample.place == place as u32));
+    }
+}
+
+#[test]
+fn few_arms_are_balanced_over_places_and_neighbours() {
+    let plan = plan(&[4096, 8192], 8);
+    assert_eq!((plan.rules.order, plan.cells.len()), (Order::BalancedLatinSquare, 4));
+    let mut at_place = [[0; 4]; 4];
+    for round in 0..8 {
+        for (place, cell) in order(&plan, Phase::Measure, round, 0).iter().enumerate() {
+            at_place[place][cell.0 as usize] += 1;
+        }
+    }
+    assert_eq!(at_place, [[2; 4]; 4]);
+}
+
+#[test]
+fn orders_follow_from_the_seed_and_differ() {
+    let plan = plan(&[4096, 8192, 16_384, 32_768, 65_536, 262_144], 10);
+    assert_eq!(plan.rules.order, Order::SeededPermutation);
+    assert_eq!(order(&plan, Phase::Measure, 3, 0), order(&plan, Phase::Measure, 3, 0));
+    let others = [(Phase::WarmUp, 3, 0), (Phase::Measure, 4, 0), (Phase::Measure, 3, 1)];
+    for (phase, round, attempt) in others {
+        assert_ne!(order(&plan, Phase::Measure, 3, 0), order(&plan, phase, round, attempt));
+    }
+    let other = Plan { seed: 12, ..plan.clone() };
+    assert_ne!(order(&plan, Phase::Measure, 3, 0), order(&other, Phase::Measure, 3, 0));
+}
+
+#[test]
+fn warming_up_goes_on_while_there_is_a_trend_and_ends_at_its_limit() {
+    let plan = plan(&[4096], 2);
+    let warm_up_rounds = |samples: &[Sample]| {
+        samples
+            .iter()
+            .filter(|sample| sample.phase == Phase::WarmUp)
+            .map(|sample| sample.round)
+            .max()
+            .unwrap()
+            + 1
+    };
+    // Falls by 20 % a round for ten rounds, then stands still: over once the trend is a small part of the series.
+    let falling =
+        |block: &Block| (STEADY_NS as f64 * (1.0 + 4.0 * 0.8_f64.powi(block.round.min(10) as i32))) as u64;
+    let (samples, outcome) = replay(&plan, falling, |_| false);
+    assert!(warm_up_rounds(&samples) > 10 && outcome.steady, "{}", warm_up_rounds(&samples));
+    // Rises for ever: over when the limit of measured time is reached.
+    let rising = |block: &Block| STEADY_NS * u64::from(block.round + 1) * 10;
+    let (samples, outcome) = replay(&plan, rising, |_| false);
+    assert!(!outcome.steady);
+    let spent_ns: u64 = samples.iter().filter(|s| s.phase == Phase::WarmUp).map(|s| s.elapsed_ns).sum();
+    assert!(spent_ns >= plan.rules.warm_up_ns_max && spent_ns < 2 * plan.rules.warm_up_ns_max);
+}
+
+#[test]
+fn short_operations_are_repeated_to_a_millisecond() {
+    let plan = plan(&[4096], 4);
+    let (samples, _) = replay(&plan, |_| 30_000, |_| false);
+    let measured = samples.iter().filter(|sample| sample.phase == Phase::Measure);
+    assert!(
+        measured.clone().all(|sample| sample.operations == 64),
+        "64 times 30 us is the first power over 1 ms"
+    );
+    assert!(measured.clone().all(|sample| sample.elapsed_ns >= BLOCK_NS_MIN));
+}
+
+#[test]
+fn void_rounds_are_redone_up_to_the_limit() {
+    let plan = plan(&[4096], 10);
+    let arms = plan.cells.len();
+    // Rounds 2 and 5 are void at the first attempt: 2 of 10 may be redone.
+    let (samples, outcome) =
+        replay(&plan, |_| STEADY_NS, |block| block.attempt == 0 && matches!(block.round, 2 | 5));
+    assert_eq!(outcome, Outcome { steady: true, redone: 2, lost: 0 });
+    assert_eq!(samples.iter().filter(|sample| sample.phase == Phase::Measure).count(), 12 * arms);
+    let good = samples.iter().filter(|sample| sample.phase == Phase::Measure && sample.voided.is_none());
+    assert_eq!(good.count(), 10 * arms);
+    // All void: two are redone, and all stay lost, but the run ends.
+    let (_, outcome) = replay(&plan, |_| STEADY_NS, |_| true);
+    assert_eq!(outcome, Outcome { steady: true, redone: 2, lost: 10 });
+}
+
+#[test]
+fn a_run_cut_anywhere_goes_on_as_if_it_had_not_been() {
+    let plan = plan(&[4096, 8192], 5);
+    let (samples, _) = replay(&plan, |_| STEADY_NS, |block| block.attempt == 0 && block.round == 1);
+    for cut in 0..samples.len() {
+        // The verdict on a round falls after its last block; until then no sample is marked.
+        let mut before = samples[..cut].to_vec();
+        let whole = samples.get(cut).is_none_or(|after| after.place == 0);
+        if !whole {
+            let place = samples[cut].place as usize;
+            before[cut - place..].iter_mut().for_each(|sample| sample.voided = None);
+        }
+        let Step::Block(block) = next(&plan, &before) else { panic!("ended early at {cut}") };
+        let expected = &samples[cut];
+        assert_eq!(
+            (block.phase, block.round, block.attempt, block.place, block.cell),
+            (expected.phase, expected.round, expected.attempt, expected.place, expected.cell)
+        );
+    }
+}

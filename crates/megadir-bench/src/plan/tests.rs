@@ -1,1 +1,193 @@
+//! What a plan holds, and what is refused.
 
+use super::*;
+use crate::study::{Study, built_in};
+use megadir_record::{CellId, GroupRule, Role, Stage, Work};
+
+fn fact(name: &'static str, threads_max: u32, buffer_fixed: Option<u64>) -> BackendFact {
+    BackendFact {
+        name,
+        unavailable: None,
+        threads_max,
+        shares_per_thread: (threads_max > 1).then_some(8),
+        buffer_fixed,
+        buffer_bytes: (4096, 16 << 20),
+    }
+}
+
+fn facts() -> Vec<BackendFact> {
+    vec![
+        fact("std", 1, Some(32 << 10)),
+        fact("readdir", 1, Some(32 << 10)),
+        fact("getdents", 1, None),
+        fact("split", 256, None),
+    ]
+}
+
+fn request(facts: &[BackendFact]) -> Request<'_> {
+    Request {
+        preset: Preset::Default,
+        seed: 7,
+        rounds: None,
+        target: Target::Made { entries: Vec::new() },
+        backends: Vec::new(),
+        buffers_bytes: Vec::new(),
+        threads: Vec::new(),
+        facts,
+    }
+}
+
+fn listing() -> Study {
+    built_in("listing").unwrap()
+}
+
+fn group_names(planned: &Planned) -> Vec<&str> {
+    planned.plan.groups.iter().map(|group| group.name.as_str()).collect()
+}
+
+#[test]
+fn the_listing_study_becomes_arms_that_are_named_once() {
+    let facts = facts();
+    let planned = plan(&listing(), &request(&facts)).unwrap();
+    assert_eq!(group_names(&planned), ["buffer", "backend", "threads", "decomposition", "growth"]);
+    assert!(planned.notes.is_empty());
+    let cells = &planned.plan.cells;
+    for (index, cell) in cells.iter().enumerate() {
+        assert_eq!(cell.id.0 as usize, index);
+        assert!(!cells[..index].iter().any(|other| other.name == cell.name), "{}", cell.name);
+        let same = |other: &&megadir_record::Cell| other.work == cell.work && other.data == cell.data;
+        let expected = if cells[..2].contains(cell) { 2 } else { 1 };
+        assert_eq!(cells.iter().filter(same).count(), expected, "{}", cell.name);
+    }
+    assert_eq!((cells[0].role, cells[1].role), (Role::Baseline, Role::AgainstItself));
+    assert_eq!(cells[0].work, cells[1].work);
+    let entries: Vec<u64> = planned.plan.data.iter().map(|data| data.entries).collect();
+    assert_eq!(entries, [100_000, 1_000, 10_000]);
+}
+
+#[test]
+fn the_two_programs_differ_by_one_thing_a_step() {
+    let facts = facts();
+    let planned = plan(&listing(), &request(&facts)).unwrap();
+    let rule = planned.plan.groups.iter().find(|group| group.name == "decomposition").unwrap();
+    let GroupRule::Decompose { slow, fast, .. } = &rule.rule else { panic!("not a decomposition") };
+    assert_eq!(slow[0].1, fast[0].1, "both programs begin with the same arm");
+    let stages = |id: CellId| match &planned.plan.cells[id.0 as usize].work {
+        Work::List { stages, .. } => stages.clone(),
+    };
+    assert_eq!(*stages(slow.last().unwrap().1).last().unwrap(), Stage::Write);
+    for steps in [slow, fast] {
+        for pair in steps.windows(2) {
+            let added = stages(pair[1].1).len() - stages(pair[0].1).len();
+            assert!(added <= 1, "{}", pair[1].0);
+        }
+    }
+    let factors: Vec<&str> = slow.iter().map(|step| step.0.as_str()).collect();
+    assert!(factors.contains(&"buffer") && factors.contains(&"readdir call"));
+}
+
+#[test]
+fn what_is_not_available_becomes_a_note() {
+    let mut facts = facts();
+    facts[3].unavailable = Some("tmpfs positions descend".into());
+    let planned = plan(&listing(), &request(&facts)).unwrap();
+    assert_eq!(group_names(&planned), ["buffer", "backend", "decomposition", "growth"]);
+    assert!(planned.notes.iter().all(|note| note.text.contains("tmpfs positions descend")));
+    assert_eq!(planned.notes.len(), 2);
+    facts[2].unavailable = Some("gone".into());
+    let error = plan(&listing(), &request(&facts)).unwrap_err();
+    assert!(matches!(error, PlanError::NoBaseline { .. }), "{error}");
+}
+
+#[test]
+fn chosen_values_are_crossed_and_replace_the_groups() {
+    let facts = facts();
+    let request = Request {
+        backends: vec!["getdents".into(), "split".into()],
+        threads: vec![1, 2],
+        rounds: Some(5),
+        ..request(&facts)
+    };
+    let planned = plan(&listing(), &request).unwrap();
+    assert_eq!(group_names(&planned), ["chosen"]);
+    let names: Vec<&str> = planned.plan.cells.iter().map(|cell| cell.name.as_str()).collect();
+    let expected = [
+        "getdents 128 KiB",
+        "getdents 128 KiB (itself)",
+        "split 128 KiB, 1 thread",
+        "split 128 KiB, 2 threads",
+    ];
+    assert_eq!(names, expected);
+    assert_eq!(planned.notes.len(), 1, "getdents with 2 threads is said to be impossible");
+    assert_eq!(planned.plan.rules.rounds, 5);
+    assert_eq!(planned.plan.rules.order, Order::BalancedLatinSquare);
+}
+
+#[test]
+fn several_sizes_make_the_growth() {
+    let facts = facts();
+    let target = Target::Made { entries: vec![500, 2_000, 500] };
+    let planned = plan(&listing(), &Request { target, ..request(&facts) }).unwrap();
+    let entries: Vec<u64> = planned.plan.data.iter().map(|data| data.entries).collect();
+    assert_eq!(entries, [2_000, 500]);
+    assert!(group_names(&planned).contains(&"growth"));
+}
+
+#[test]
+fn an_existing_directory_has_one_size() {
+    let facts = facts();
+    let target = Target::Existing { path: "d".into(), entries: 5_000 };
+    let planned = plan(&listing(), &Request { target, ..request(&facts) }).unwrap();
+    assert!(!group_names(&planned).contains(&"growth"));
+    assert!(planned.notes[0].text.contains("one size only"));
+    assert_eq!(estimate(&planned.plan).inodes, 0);
+}
+
+#[test]
+fn impossible_values_are_refused_with_what_is_allowed() {
+    let facts = facts();
+    let base = || request(&facts);
+    let made = |entries| Target::Made { entries: vec![entries] };
+    for (request, says) in [
+        (Request { rounds: Some(0), ..base() }, "1 to 100000"),
+        (Request { target: made(0), ..base() }, "1 to 100000000"),
+        (Request { target: made(u64::MAX), ..base() }, "1 to 100000000"),
+        (Request { buffers_bytes: vec![0], ..base() }, "4096 to 16777216 bytes"),
+        (Request { buffers_bytes: vec![1 << 40], ..base() }, "4096 to 16777216 bytes"),
+        (Request { threads: vec![0], ..base() }, "1 to 256"),
+        (Request { threads: vec![100_000], ..base() }, "1 to 256"),
+        (Request { backends: vec!["getdent".into()], ..base() }, "did you mean `getdents`?"),
+        (Request { backends: vec!["xyz".into()], ..base() }, "std, readdir, getdents, split"),
+    ] {
+        let error = plan(&listing(), &request).unwrap_err().to_string();
+        assert!(error.contains(says), "{error}");
+    }
+}
+
+#[test]
+fn pruned_plans_hold_together() {
+    let facts = facts();
+    let whole = plan(&listing(), &request(&facts)).unwrap().plan;
+    let gone: Vec<(CellId, String)> = whole
+        .cells
+        .iter()
+        .filter(|cell| cell.name.contains("split"))
+        .map(|cell| (cell.id, "no index".into()))
+        .collect();
+    assert_eq!(gone.len(), 2);
+    let left = prune(whole.clone(), &gone).unwrap();
+    assert_eq!(left.plan.cells.len(), whole.cells.len() - 2);
+    assert!(left.plan.cells.iter().enumerate().all(|(index, cell)| cell.id.0 as usize == index));
+    assert_eq!(group_names(&left), ["buffer", "backend", "decomposition", "growth"]);
+    assert_eq!(left.notes.len(), 3);
+    let name = |plan: &Plan, id: CellId| plan.cells[id.0 as usize].name.clone();
+    for (before, after) in whole.groups.iter().zip(&left.plan.groups).filter(|(a, b)| a.name == b.name) {
+        if let (GroupRule::Grow { series: a }, GroupRule::Grow { series: b }) = (&before.rule, &after.rule) {
+            for (a, b) in a.iter().flat_map(|s| &s.1).zip(b.iter().flat_map(|s| &s.1)) {
+                assert_eq!(name(&whole, *a), name(&left.plan, *b));
+            }
+        }
+    }
+    let error = prune(whole, &[(CellId(0), "gone".into())]).unwrap_err();
+    assert!(matches!(error, PlanError::NoBaseline { .. }));
+}

@@ -1,1 +1,165 @@
+//! Killed at any moment, nothing is left behind and nothing else is touched.
 
+use std::os::unix::fs::symlink;
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::sync::atomic::AtomicU64;
+use std::time::Duration;
+
+use super::{MARKER, Workspace, remove_leftovers};
+
+const CHILD: &str = "MEGADIR_TEST_WORKSPACE_IN";
+
+fn names(directory: &Path) -> Vec<String> {
+    let entries = std::fs::read_dir(directory).unwrap();
+    let mut names: Vec<String> =
+        entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+    names.sort();
+    names
+}
+
+fn workspace(parent: &Path, seed: u64) -> Workspace {
+    Workspace::create(parent, 1, seed).unwrap()
+}
+
+/// Drops a workspace as a killed process would: the lock goes, the directory stays.
+fn abandon(workspace: Workspace) -> String {
+    workspace.name.clone()
+}
+
+#[test]
+fn a_run_removes_what_it_made() {
+    let parent = tempfile::tempdir().unwrap();
+    let own = workspace(parent.path(), 1);
+    let data = own.path().join("data0");
+    drop(own.data_directory("data0").unwrap());
+    for index in 0..3000 {
+        std::fs::write(data.join(format!("file{index}")), "x").unwrap();
+    }
+    own.remove(&AtomicU64::new(0)).unwrap();
+    assert!(names(parent.path()).is_empty());
+}
+
+#[test]
+fn a_living_run_is_left_alone_and_a_dead_one_removed() {
+    let parent = tempfile::tempdir().unwrap();
+    let living = workspace(parent.path(), 1);
+    let dead = workspace(parent.path(), 2);
+    std::fs::write(dead.path().join("left"), "x").unwrap();
+    let dead = abandon(dead);
+    let found = remove_leftovers(parent.path(), &AtomicU64::new(0)).unwrap();
+    assert_eq!((found.removed, found.left), (vec![dead], vec![]));
+    assert_eq!(names(parent.path()), [living.name.clone()]);
+}
+
+#[test]
+fn links_planted_in_a_directory_are_removed_and_not_followed() {
+    let outside = tempfile::tempdir().unwrap();
+    std::fs::write(outside.path().join("precious"), "x").unwrap();
+    let parent = tempfile::tempdir().unwrap();
+    let own = workspace(parent.path(), 3);
+    symlink(outside.path(), own.path().join("data0")).unwrap();
+    symlink(outside.path().join("precious"), own.path().join("data1")).unwrap();
+    abandon(own);
+    remove_leftovers(parent.path(), &AtomicU64::new(0)).unwrap();
+    assert!(names(parent.path()).is_empty());
+    assert_eq!(names(outside.path()), ["precious"]);
+}
+
+#[test]
+fn what_only_looks_like_ours_is_left_alone() {
+    let outside = tempfile::tempdir().unwrap();
+    std::fs::write(outside.path().join("precious"), "x").unwrap();
+    let parent = tempfile::tempdir().unwrap();
+    let at = |name: &str| parent.path().join(name);
+    for name in [
+        "megadir-bench-nomark",
+        "megadir-bench-badmrk",
+        "megadir-bench-copied",
+        "megadir-bench-full00.new",
+        "megadir-bench-longer-name",
+    ] {
+        std::fs::create_dir(at(name)).unwrap();
+        std::fs::write(at(name).join("precious"), "x").unwrap();
+    }
+    std::fs::write(at("megadir-bench-badmrk").join(MARKER), "{\"program\":\"other\"}").unwrap();
+    // A marker that was copied from another run's directory names that one.
+    let own = workspace(parent.path(), 4);
+    std::fs::copy(own.path().join(MARKER), at("megadir-bench-copied").join(MARKER)).unwrap();
+    own.remove(&AtomicU64::new(0)).unwrap();
+    symlink(outside.path(), at("megadir-bench-linked")).unwrap();
+    std::fs::write(at("megadir-bench-afile0"), "x").unwrap();
+    // A marker that is itself a link, to a marker that would do.
+    let other = workspace(outside.path(), 5);
+    std::fs::create_dir(at(&other.name)).unwrap();
+    symlink(other.path().join(MARKER), at(&other.name).join(MARKER)).unwrap();
+    let before = names(parent.path());
+    let found = remove_leftovers(parent.path(), &AtomicU64::new(0)).unwrap();
+    assert!(found.removed.is_empty(), "{:?}", found.removed);
+    assert_eq!(found.left.len(), before.len() - 1, "{:?}", found.left);
+    assert_eq!(names(parent.path()), before);
+    assert!(at("megadir-bench-nomark").join("precious").exists());
+    assert!(outside.path().join("precious").exists());
+}
+
+#[test]
+fn unfinished_directories_are_removed_at_every_stage() {
+    let parent = tempfile::tempdir().unwrap();
+    let at = |name: &str| parent.path().join(name);
+    std::fs::create_dir(at("megadir-bench-aaaaaa.new")).unwrap();
+    std::fs::create_dir(at("megadir-bench-bbbbbb.new")).unwrap();
+    std::fs::write(at("megadir-bench-bbbbbb.new").join(MARKER), "").unwrap();
+    std::fs::create_dir(at("megadir-bench-cccccc.new")).unwrap();
+    std::fs::write(at("megadir-bench-cccccc.new").join(MARKER), "{\"program\":\"mega").unwrap();
+    // Killed while being removed: renamed back, the marker still there.
+    let own = workspace(parent.path(), 6);
+    let name = abandon(own);
+    std::fs::rename(at(&name), at(&format!("{name}.new"))).unwrap();
+    let found = remove_leftovers(parent.path(), &AtomicU64::new(0)).unwrap();
+    assert_eq!(found.removed.len(), 4, "{:?}", found.left);
+    assert!(names(parent.path()).is_empty());
+}
+
+/// The process that is killed: makes and removes workspaces until it is. Nothing unless started for that.
+#[test]
+fn child_that_is_killed() {
+    let Some(parent) = std::env::var_os(CHILD) else { return };
+    let parent = Path::new(&parent);
+    for seed in 0.. {
+        let own = workspace(parent, seed);
+        drop(own.data_directory("data0").unwrap());
+        for index in 0..50 {
+            std::fs::write(own.path().join("data0").join(format!("file{index}")), "x").unwrap();
+        }
+        own.remove(&AtomicU64::new(0)).unwrap();
+    }
+}
+
+#[test]
+fn after_a_kill_at_any_moment_the_next_run_removes_everything() {
+    let parent = tempfile::tempdir().unwrap();
+    std::fs::write(parent.path().join("precious"), "x").unwrap();
+    let mut random = megadir_stats::permutation::SplitMix64::new(u64::from(std::process::id()));
+    let mut left = 0;
+    for _ in 0..60 {
+        let mut child = Command::new(std::env::current_exe().unwrap())
+            .args(["workspace::tests::child_that_is_killed", "--exact", "--test-threads=1"])
+            .env(CHILD, parent.path())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
+        // Once it has begun, at any microsecond of the few milliseconds of a turn.
+        while names(parent.path()).len() == 1 && child.try_wait().unwrap().is_none() {
+            std::thread::yield_now();
+        }
+        std::thread::sleep(Duration::from_micros(random.next_u64() % 8_000));
+        child.kill().unwrap();
+        child.wait().unwrap();
+        left += names(parent.path()).len() - 1;
+        let found = remove_leftovers(parent.path(), &AtomicU64::new(0)).unwrap();
+        assert!(found.left.is_empty(), "{:?}", found.left);
+        assert_eq!(names(parent.path()), ["precious"]);
+    }
+    assert!(left > 20, "only {left} of 60 kills left anything to remove: the test tests nothing");
+}
