@@ -1,6 +1,11 @@
 //! Exit codes and the one place where errors become a line and a code.
 
 use std::fmt;
+use std::path::PathBuf;
+
+use clap::builder::TypedValueParser;
+
+use crate::ui::message::quoted;
 
 /// All was done.
 pub(crate) const DONE: u8 = 0;
@@ -53,10 +58,42 @@ impl From<megadir::Error> for CliError {
 pub(crate) fn describe(error: &megadir::Error) -> String {
     use megadir::ErrorKind;
     let hint = match error.kind() {
-        ErrorKind::NotADirectory => " (list takes directories)",
+        ErrorKind::NotADirectory => " (a directory is wanted)",
         ErrorKind::TooManyOpenFiles => " (raise the limit with ulimit -n)",
         ErrorKind::Unavailable if error.operation() == "split" => " (use --backend getdents)",
         _ => "",
     };
-    format!("{error}{hint}")
+    let (operation, reason) = (error.operation(), error.reason());
+    match error.path() {
+        path if path.as_os_str().is_empty() => format!("{operation}: {reason}{hint}"),
+        path => format!("{operation} {}: {reason}{hint}", quoted(path)),
+    }
+}
+
+/// Returns what the parser of arguments complains about as one line.
+///
+/// The parser prints a paragraph with the usage and where to find more; here what is wrong comes first
+/// and `--help` last, on one line like every other error.
+pub(crate) fn usage(error: &clap::Error) -> CliError {
+    let rendered = error.to_string();
+    let mut message = String::new();
+    for line in rendered.lines().map(str::trim).filter(|line| !line.is_empty()) {
+        if line.starts_with("Usage:") || line.starts_with("For more information") {
+            break;
+        }
+        if !message.is_empty() {
+            message.push_str(if line.starts_with("tip:") { "; " } else { " " });
+        }
+        message.push_str(line);
+    }
+    let message = message.strip_prefix("error: ").unwrap_or(&message);
+    CliError::usage(format!("{message} (--help tells more)"))
+}
+
+/// Parses a directory's path: any but the empty one.
+pub(crate) fn directory_parser() -> impl TypedValueParser<Value = PathBuf> {
+    clap::builder::OsStringValueParser::new().try_map(|path| match path.is_empty() {
+        true => Err("an empty path names no directory; '.' is the current one"),
+        false => Ok(PathBuf::from(path)),
+    })
 }

@@ -2,16 +2,17 @@
 //!
 //! Parse, dispatch, exit code. The only crate that prints, reads arguments or the environment; what the
 //! commands do is in the library crates.
-#![expect(clippy::print_stderr, reason = "the one crate that talks to the user")]
 
+#[macro_use]
+mod ui;
 mod cmd;
 mod exit;
 mod parse;
-mod ui;
 
 use std::process::ExitCode;
 
 use clap::Parser;
+use clap::error::ErrorKind;
 
 /// Measures and works on directories with millions of entries.
 ///
@@ -25,16 +26,18 @@ struct Cli {
 }
 
 fn main() -> ExitCode {
-    let cli = match Cli::try_parse() {
-        Ok(cli) => cli,
-        Err(error) => {
-            let code = if error.use_stderr() { exit::USAGE } else { exit::DONE };
-            // A closed pipe behind --help is no reason to complain.
+    let done = match Cli::try_parse() {
+        Ok(cli) => cmd::run(cli.command),
+        Err(error) if error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
+            // Nothing was asked for: the help is the complaint.
             let _ = error.print();
-            return ExitCode::from(code);
+            return ExitCode::from(exit::USAGE);
         }
+        Err(error) if error.use_stderr() => Err(exit::usage(&error)),
+        // --help and --version.
+        Err(error) => ui::output::print(&error.to_string()).map(|()| exit::DONE),
     };
-    match cmd::run(cli.command) {
+    match done {
         Ok(code) => ExitCode::from(code),
         Err(error) => {
             eprintln!("megadir: {error}");

@@ -2,52 +2,59 @@
 
 use std::path::PathBuf;
 
-use megadir::{BACKENDS, Dir, policy};
+use megadir::{BACKENDS, Backend, Dir, policy};
 
+use super::list::source;
 use crate::exit::{self, CliError};
-use crate::ui::output;
+use crate::ui::message::quoted;
+use crate::ui::{escape, output};
 
-/// Lists the ways of reading a directory: which are available here, and why the others are not.
+/// Shows the ways of reading a directory: which are available here, why the others are not, and which
+/// one 'megadir list' would pick.
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// The directory to ask for.
-    #[arg(default_value = ".")]
+    /// The directory to ask for: what is available depends on its file system.
+    #[arg(value_name = "DIR", default_value = ".", value_parser = exit::directory_parser())]
     directory: PathBuf,
-    /// Print JSON lines.
+    /// Print a JSON object a line: v, backend, about, available, picked, reason (null or why not available).
     #[arg(long)]
     json: bool,
 }
 
 pub(crate) fn run(args: &Args) -> Result<u8, CliError> {
     let directory = Dir::open(&args.directory)?;
-    let mut text = String::new();
+    let picked = policy::choose(&directory, source::threads_default())?;
+    let mut text = Vec::new();
     for backend in BACKENDS {
         let refused = backend.probe(&directory).err().map(|error| error.reason());
         if args.json {
-            let line = serde_json::json!({
-                "v": 1,
-                "backend": backend.name(),
-                "about": backend.about(),
-                "available": refused.is_none(),
-                "reason": refused,
-            });
-            text.push_str(&format!("{line}\n"));
+            json_line(&mut text, *backend, picked.backend.name() == backend.name(), refused.as_deref());
             continue;
         }
         let state = if refused.is_none() { "available" } else { "not here" };
-        text.push_str(&format!("{:<9} {state}  {}\n", backend.name(), backend.about()));
+        text.extend_from_slice(format!("{:<9} {state:<9}  {}\n", backend.name(), backend.about()).as_bytes());
         if let Some(reason) = refused {
-            text.push_str(&format!("{:<9}           {reason}\n", ""));
+            text.extend_from_slice(format!("{:<20} because {reason}\n", "").as_bytes());
         }
     }
     if !args.json {
-        let threads = std::thread::available_parallelism().map_or(1, usize::from);
-        text.push_str(&format!(
-            "\n'{}' would be read by {}\n",
-            args.directory.display(),
-            policy::choose(&directory, threads)?
-        ));
+        let path = quoted(&args.directory);
+        text.extend_from_slice(format!("\n'megadir list' reads {path} with {picked}\n").as_bytes());
     }
-    output::print(&text)?;
+    output::print(&String::from_utf8_lossy(&text))?;
     Ok(exit::DONE)
+}
+
+fn json_line(text: &mut Vec<u8>, backend: &dyn Backend, picked: bool, refused: Option<&str>) {
+    text.extend_from_slice(b"{\"v\":1,\"backend\":");
+    escape::json_string(text, backend.name());
+    text.extend_from_slice(b",\"about\":");
+    escape::json_string(text, backend.about());
+    let available = refused.is_none();
+    text.extend_from_slice(format!(",\"available\":{available},\"picked\":{picked},\"reason\":").as_bytes());
+    match refused {
+        Some(reason) => escape::json_string(text, reason),
+        None => text.extend_from_slice(b"null"),
+    }
+    text.extend_from_slice(b"}\n");
 }

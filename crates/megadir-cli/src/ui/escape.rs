@@ -12,12 +12,8 @@ pub(crate) fn terminal(text: &mut Vec<u8>, name: &[u8]) {
     for chunk in name.utf8_chunks() {
         for character in chunk.valid().chars() {
             match character {
-                '\n' => text.extend_from_slice(b"\\n"),
-                '\t' => text.extend_from_slice(b"\\t"),
-                '\r' => text.extend_from_slice(b"\\r"),
                 '\\' => text.extend_from_slice(b"\\\\"),
-                control if control.is_control() => push_hex_escape(text, control),
-                plain => text.extend_from_slice(plain.encode_utf8(&mut [0; 4]).as_bytes()),
+                other => push(text, other),
             }
         }
         for byte in chunk.invalid() {
@@ -27,9 +23,25 @@ pub(crate) fn terminal(text: &mut Vec<u8>, name: &[u8]) {
     }
 }
 
-fn push_hex_escape(text: &mut Vec<u8>, control: char) {
-    for byte in control.encode_utf8(&mut [0; 4]).bytes() {
-        let _ = write!(text, "\\x{byte:02x}");
+/// Appends a text whose control characters are escaped; backslashes stay as they are.
+pub(crate) fn control(text: &mut Vec<u8>, plain: &str) {
+    for character in plain.chars() {
+        push(text, character);
+    }
+}
+
+fn push(text: &mut Vec<u8>, character: char) {
+    let mut bytes = [0; 4];
+    match character {
+        '\n' => text.extend_from_slice(b"\\n"),
+        '\t' => text.extend_from_slice(b"\\t"),
+        '\r' => text.extend_from_slice(b"\\r"),
+        control if control.is_control() => {
+            for byte in control.encode_utf8(&mut bytes).bytes() {
+                let _ = write!(text, "\\x{byte:02x}");
+            }
+        }
+        plain => text.extend_from_slice(plain.encode_utf8(&mut bytes).as_bytes()),
     }
 }
 
@@ -54,22 +66,36 @@ pub(crate) fn json_member(text: &mut Vec<u8>, key: &str, name: &[u8]) {
     }
 }
 
-/// Appends a JSON string.
-fn json_string(text: &mut Vec<u8>, value: &str) {
-    let plain = |byte: u8| byte >= 0x20 && byte != b'"' && byte != b'\\';
+/// Appends a JSON string; control characters are escaped, those that JSON would let through (U+007F to
+/// U+009F) too, so that no terminal acts on them.
+pub(crate) fn json_string(text: &mut Vec<u8>, value: &str) {
+    // U+0080 to U+009F begin with the byte 0xc2.
+    let plain = |byte: u8| byte >= 0x20 && !matches!(byte, b'"' | b'\\' | 0x7f | 0xc2);
+    text.push(b'"');
     if value.bytes().all(plain) {
-        text.push(b'"');
         text.extend_from_slice(value.as_bytes());
-        text.push(b'"');
     } else {
-        // Writing a string to a Vec cannot fail.
-        let _ = serde_json::to_writer(text, value);
+        for character in value.chars() {
+            match character {
+                '"' => text.extend_from_slice(b"\\\""),
+                '\\' => text.extend_from_slice(b"\\\\"),
+                '\n' => text.extend_from_slice(b"\\n"),
+                '\t' => text.extend_from_slice(b"\\t"),
+                '\r' => text.extend_from_slice(b"\\r"),
+                control if control.is_control() => {
+                    // Writing to a Vec cannot fail.
+                    let _ = write!(text, "\\u{:04x}", u32::from(control));
+                }
+                other => text.extend_from_slice(other.encode_utf8(&mut [0; 4]).as_bytes()),
+            }
+        }
     }
+    text.push(b'"');
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{json_member, terminal};
+    use super::{control, json_member, terminal};
 
     fn on_terminal(name: &[u8]) -> String {
         let mut text = Vec::new();
@@ -89,6 +115,9 @@ mod tests {
         assert_eq!(on_terminal(b"a\x1b[2Jb\n\xffc\xc2\x9bd"), "a\\x1b[2Jb\\n\\xffc\\xc2\\x9bd");
         assert_eq!(on_terminal("grün 日本".as_bytes()), "grün 日本");
         assert_eq!(on_terminal(b"back\\slash"), "back\\\\slash");
+        let mut text = Vec::new();
+        control(&mut text, "back\\slash\nü");
+        assert_eq!(text, "back\\slash\\nü".as_bytes());
     }
 
     #[test]
@@ -96,5 +125,6 @@ mod tests {
         assert_eq!(as_json(b"plain"), r#"{"name":"plain"}"#);
         assert_eq!(as_json(b"q\"\\\n\x01"), r#"{"name":"q\"\\\n\u0001"}"#);
         assert_eq!(as_json(b"f\xff"), r#"{"name_hex":"66ff"}"#);
+        assert_eq!(as_json("\u{7f}\u{9b}§é".as_bytes()), r#"{"name":"\u007f\u009b§é"}"#);
     }
 }

@@ -26,7 +26,9 @@ impl Ended {
         match self {
             Self::ClosedPipe => Ok(crate::exit::DONE),
             Self::Failed(error) => {
-                let message = format!("write to standard output: {error}; what came after it is lost");
+                let reason = error.to_string();
+                let reason = reason.split(" (os error ").next().unwrap_or(&reason);
+                let message = format!("write to standard output: {reason}; the output is not complete");
                 Err(CliError { message, code: SOME_FAILED })
             }
         }

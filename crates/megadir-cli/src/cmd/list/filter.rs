@@ -6,6 +6,7 @@ use globset::{Candidate, GlobBuilder, GlobMatcher};
 use megadir::{Entry, FileType, names};
 
 use crate::exit::CliError;
+use crate::ui::message::quoted;
 
 /// The entries asked for; an empty filter accepts all.
 pub(super) struct Filter {
@@ -14,8 +15,7 @@ pub(super) struct Filter {
 }
 
 impl Filter {
-    pub(super) fn new(types: &[String], glob: Option<&OsStr>) -> Result<Self, CliError> {
-        let types = types.iter().map(|name| file_type(name)).collect::<Result<_, _>>()?;
+    pub(super) fn new(types: Vec<FileType>, glob: Option<&OsStr>) -> Result<Self, CliError> {
         let glob = glob.map(matcher).transpose()?;
         Ok(Self { types, glob })
     }
@@ -38,25 +38,37 @@ impl Filter {
     }
 }
 
-fn file_type(name: &str) -> Result<FileType, CliError> {
-    FileType::from_name(name).ok_or_else(|| {
-        let known: Vec<_> = FileType::names().collect();
-        CliError::usage(format!("--type '{name}': unknown type; there are {}", known.join(", ")))
-    })
-}
-
 fn matcher(glob: &OsStr) -> Result<GlobMatcher, CliError> {
-    let refuse = |reason: String| CliError::usage(format!("--match '{}': {reason}", glob.display()));
+    let refuse = |reason: &str| CliError::usage(format!("--match {}: {reason}", quoted(glob.as_ref())));
     let text = glob.to_str().ok_or_else(|| {
-        refuse("a glob must be UTF-8 (the names it matches need not be; '?' matches any byte of them)".into())
+        refuse("a glob must be UTF-8 (the names it matches need not be; '?' matches any byte of them)")
     })?;
     if text.contains('/') {
-        return Err(refuse("a glob matches names, which hold no '/'".into()));
+        return Err(refuse("a glob is held against names, which hold no '/'"));
+    }
+    if wide_in_brackets(text) {
+        return Err(refuse("[...] matches one byte, so it takes ASCII only; write {ä,ö} instead of [äö]"));
     }
     match GlobBuilder::new(text).literal_separator(true).build() {
         Ok(glob) => Ok(glob.compile_matcher()),
-        Err(error) => Err(refuse(error.kind().to_string())),
+        Err(error) => Err(refuse(&error.kind().to_string())),
     }
+}
+
+/// Tells whether a letter of more than one byte stands between brackets, where it could never match.
+fn wide_in_brackets(glob: &str) -> bool {
+    let mut inside = false;
+    let mut letters = glob.chars();
+    while let Some(letter) = letters.next() {
+        match letter {
+            '\\' if !inside => drop(letters.next()),
+            '[' => inside = true,
+            ']' => inside = false,
+            wide if inside && !wide.is_ascii() => return true,
+            _ => {}
+        }
+    }
+    false
 }
 
 #[cfg(test)]
@@ -70,7 +82,7 @@ mod tests {
 
     #[test]
     fn types_and_globs_must_both_accept() {
-        let filter = Filter::new(&["f".into(), "symlink".into()], Some("*.tmp".as_ref())).unwrap();
+        let filter = Filter::new(vec![FileType::File, FileType::Symlink], Some("*.tmp".as_ref())).unwrap();
         assert!(filter.accepts(&entry(b"a.tmp", FileType::File)));
         assert!(filter.accepts(&entry(b"\xff.tmp", FileType::Symlink)));
         assert!(!filter.accepts(&entry(b"a.tmp", FileType::Directory)));
@@ -78,9 +90,22 @@ mod tests {
     }
 
     #[test]
-    fn unknown_types_and_bad_globs_are_usage_errors() {
-        assert!(Filter::new(&["flie".into()], None).is_err_and(|error| error.code == 2));
-        assert!(Filter::new(&[], Some("a[".as_ref())).is_err_and(|error| error.code == 2));
-        assert!(Filter::new(&[], Some("a/b".as_ref())).is_err_and(|error| error.code == 2));
+    fn bad_globs_are_usage_errors() {
+        for glob in ["a[", "a/b", "[ä]x", "{a"] {
+            assert!(
+                Filter::new(Vec::new(), Some(glob.as_ref())).is_err_and(|error| error.code == 2),
+                "{glob}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_wide_letter_is_matched_by_its_bytes_or_by_itself() {
+        let matches = |glob: &str| {
+            let filter = Filter::new(Vec::new(), Some(glob.as_ref())).unwrap();
+            filter.accepts(&entry("grün".as_bytes(), FileType::File))
+        };
+        assert!(matches("gr??n") && matches("grün") && matches("gr{ü,ö}n") && matches("gr*"));
+        assert!(!matches("gr?n") && !matches("GRÜN") && !matches(""));
     }
 }

@@ -4,7 +4,6 @@ use std::path::{Path, PathBuf};
 
 use megadir::{Batch, Entry, FileType, names};
 
-use crate::exit::CliError;
 use crate::ui::escape;
 use crate::ui::output::{Ended, Output};
 
@@ -48,14 +47,6 @@ impl Label {
 }
 
 impl Lines {
-    /// Checks that lines for this directory can be told apart.
-    pub(super) fn check(&self, path: &Path) -> Result<(), CliError> {
-        if path.as_os_str().is_empty() {
-            return Err(CliError::usage("an empty path names no directory; '.' is the current one"));
-        }
-        Ok(())
-    }
-
     pub(super) fn label(&self, path: &Path) -> Label {
         let mut label = Label { path: path.to_owned(), prefix: Vec::new(), json: Vec::new() };
         if self.with_path {
@@ -173,12 +164,11 @@ impl Lines {
         if self.format == Format::Json {
             text.extend_from_slice(b"{\"v\":1,");
             escape::json_member(text, "dir", names::from_os(path.as_os_str()));
-            let rest = serde_json::json!({
-                "entries": estimate.entries, "low": low, "high": high, "basis": estimate.basis,
-            });
-            text.push(b',');
-            text.extend_from_slice(&rest.to_string().as_bytes()[1..]);
-            text.push(b'\n');
+            let entries = estimate.entries;
+            let numbers = format!(",\"entries\":{entries},\"low\":{low},\"high\":{high},\"basis\":");
+            text.extend_from_slice(numbers.as_bytes());
+            escape::json_string(text, &estimate.basis);
+            text.extend_from_slice(b"}\n");
             return;
         }
         text.extend_from_slice(format!("{} [{low}, {high}] ", estimate.entries).as_bytes());

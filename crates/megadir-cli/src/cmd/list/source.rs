@@ -1,7 +1,7 @@
 //! How a directory is read: what the policy picks, changed by what was asked for.
 
 use megadir::policy::{self, Choice};
-use megadir::{Dir, WalkOptions};
+use megadir::{Backend, Dir, WalkOptions};
 
 use super::Args;
 use crate::exit::CliError;
@@ -14,7 +14,7 @@ const WALK_BUFFER_BYTES: usize = 32 << 10;
 const WALK_QUEUE_MAX: usize = 256;
 
 /// Returns a thread for each processor that may be used, up to a limit.
-pub(super) fn threads_default() -> usize {
+pub(in crate::cmd) fn threads_default() -> usize {
     std::thread::available_parallelism().map_or(1, usize::from).min(THREADS_DEFAULT_MAX)
 }
 
@@ -26,46 +26,41 @@ pub(super) fn choose(
     needs_types: bool,
 ) -> Result<Choice, CliError> {
     let mut choice = policy::choose(directory, threads)?;
-    if let Some(name) = &args.backend {
-        choice = backend_asked_for(choice, name, args, threads)?;
+    if let Some(backend) = args.backend {
+        choice = backend_asked_for(choice, backend, args, threads);
     }
+    let name = choice.backend.name();
     if let Some(buffer_bytes) = args.buffer {
         if !choice.backend.uses_buffer() {
-            let name = choice.backend.name();
-            return Err(CliError::usage(format!(
-                "--buffer: {name} has no buffer to choose; getdents and split have"
-            )));
+            return Err(CliError::usage(format!("--buffer: {name}, which fits here, has none to choose")));
         }
-        choice.options.buffer_bytes = usize::try_from(buffer_bytes).unwrap_or(usize::MAX);
+        choice.options.buffer_bytes = buffer_bytes;
     }
     if args.raw && !choice.backend.is_raw() {
-        let name = choice.backend.name();
-        return Err(CliError::usage(format!("--raw: {name} has no record length and offset; use getdents")));
+        let reason = format!("--raw: {name}, which fits here, knows neither record length nor offset");
+        return Err(CliError::usage(reason));
     }
     choice.options.resolve_types = needs_types || args.json;
     Ok(choice)
 }
 
-fn backend_asked_for(choice: Choice, name: &str, args: &Args, threads: usize) -> Result<Choice, CliError> {
-    let backend = megadir::backend(name)?;
+fn backend_asked_for(choice: Choice, backend: &'static dyn Backend, args: &Args, threads: usize) -> Choice {
     let mut options = choice.options;
     if backend.uses_threads() {
         options.threads = threads;
         options.shares = threads * policy::row(choice.file_system).shares_per_thread.max(8);
     } else {
-        // A number of threads that was typed is passed on, for the backend to refuse.
+        // A number that was typed is passed on: that it is 1 has been checked, and the backend checks again.
         options.threads = args.threads.unwrap_or(1);
         options.shares = 1;
     }
-    Ok(Choice { backend, options, reason: "asked for with --backend", ..choice })
+    Choice { backend, options, reason: "asked for with --backend", ..choice }
 }
 
 pub(super) fn walk_options(args: &Args, threads: usize) -> WalkOptions {
     raise_descriptor_limit();
     WalkOptions {
-        buffer_bytes: args
-            .buffer
-            .map_or(WALK_BUFFER_BYTES, |bytes| usize::try_from(bytes).unwrap_or(usize::MAX)),
+        buffer_bytes: args.buffer.unwrap_or(WALK_BUFFER_BYTES),
         threads,
         queue_directories_max: WALK_QUEUE_MAX,
         cross_mounts: args.cross_mounts,
@@ -73,10 +68,12 @@ pub(super) fn walk_options(args: &Args, threads: usize) -> WalkOptions {
 }
 
 pub(super) fn explain_walk(options: &WalkOptions) -> String {
+    let (threads, why) = match options.threads {
+        1 => ("one thread".to_owned(), "one was asked for"),
+        several => (format!("{several} threads"), "threads gain across directories"),
+    };
     format!(
-        "walked by {} threads, each directory read with getdents, buffer {} KiB, at most {} directories waiting: \
-         threads gain across directories",
-        options.threads,
+        "walked by {threads}, each directory read with getdents, buffer {} KiB, at most {} directories waiting: {why}",
         options.buffer_bytes >> 10,
         options.queue_directories_max
     )

@@ -1,0 +1,180 @@
+//! The options of `megadir list`, and what of them contradicts each other.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+use megadir::{BUFFER_BYTES_MAX, BUFFER_BYTES_MIN, Backend, FileType, THREADS_MAX};
+
+use crate::exit::{self, CliError};
+use crate::parse;
+
+/// Lists the entries of directories, however many there are, in memory that does not grow.
+///
+/// Entries come in the order of the directory (with several threads, of shares of it), without '.' and
+/// '..', hidden ones included. With several directories or --recursive each name is preceded by the path
+/// of its directory. On a terminal, control characters and bytes that are not UTF-8 are shown as \n or
+/// \xff and a backslash as \\; elsewhere names pass unharmed.
+#[derive(clap::Args)]
+#[command(after_help = "\
+Exit codes: 0 done; 1 something could not be read, the rest was listed; 2 usage; 3 none of the directories \
+could be read. Errors are one line each on standard error. A reader that closes the pipe is no error.")]
+pub(crate) struct Args {
+    /// The directories to list; a symbolic link to one is followed.
+    #[arg(value_name = "DIR", default_value = ".", value_parser = exit::directory_parser())]
+    pub(super) directories: Vec<PathBuf>,
+
+    /// List only entries of these types: file (f), directory (d), symlink (l), fifo (p), socket (s),
+    /// block-device (b), char-device (c), whiteout (w), unknown (?); several with commas.
+    #[arg(short = 't', long = "type", value_name = "TYPE", value_delimiter = ',', value_parser = file_type)]
+    #[arg(help_heading = "Which entries")]
+    pub(super) types: Vec<FileType>,
+    /// List only entries whose name matches this glob, e.g. '*.tmp', '{a,b}-[0-9]*'.
+    ///
+    /// The glob is held against the whole name, never a path. '*' matches any bytes, a leading dot
+    /// included; '?' and '[...]' match one byte, so that a letter like ü is matched by '??'.
+    #[arg(short = 'g', long = "match", value_name = "GLOB", help_heading = "Which entries")]
+    pub(super) glob: Option<OsString>,
+    /// Stop after this many entries of all directories together, e.g. 100 or 10k.
+    #[arg(short = 'n', long, value_name = "N", value_parser = parse::count, help_heading = "Which entries")]
+    pub(super) limit: Option<u64>,
+    /// Go down into directories below; symbolic links are never followed.
+    #[arg(short, long, help_heading = "Which entries")]
+    pub(super) recursive: bool,
+    /// With --recursive, go down into other file systems mounted below too.
+    #[arg(long, requires = "recursive", help_heading = "Which entries")]
+    pub(super) cross_mounts: bool,
+    /// Sort all entries by name (byte order, as LC_ALL=C sort) or by inode; below, by path.
+    ///
+    /// Sorting holds all entries in memory, about 60 bytes each with names of 32 bytes; 'none' streams.
+    #[arg(long, value_name = "KEY", value_enum, default_value = "none", hide_possible_values = true)]
+    #[arg(
+        help_heading = "Which entries",
+        help = "Sort by name (byte order, as LC_ALL=C sort), inode or none"
+    )]
+    pub(super) sort: Sort,
+
+    /// End each line with a NUL byte instead of a newline, and escape nothing.
+    #[arg(short = '0', long, conflicts_with = "json", help_heading = "What is printed")]
+    pub(super) null: bool,
+    /// Print a JSON object a line: v (version, 1), dir where names have a path, name, type, inode.
+    ///
+    /// A name that is not UTF-8 is given as name_hex instead, the hex digits of its bytes (likewise
+    /// dir_hex). With --count: v, dir, count. With --estimate: v, dir, entries, low, high, basis.
+    #[arg(long, help_heading = "What is printed")]
+    pub(super) json: bool,
+    /// Print five columns: inode, type, record length in bytes, offset, name, as the kernel gives them.
+    #[arg(long, conflicts_with = "json", help_heading = "What is printed")]
+    pub(super) raw: bool,
+    /// Print only the number of entries.
+    #[arg(short, long, conflicts_with_all = ["raw", "null", "sort", "limit", "estimate"])]
+    #[arg(help_heading = "What is printed")]
+    pub(super) count: bool,
+    /// Print about how many entries there are, the 95 % interval and how it is known, in milliseconds.
+    ///
+    /// Refused where nothing cheap tells: other file systems than ext4, XFS, btrfs and tmpfs, unless the
+    /// directory is small.
+    #[arg(long, conflicts_with_all = ["raw", "null", "sort", "limit", "types", "glob", "recursive"])]
+    #[arg(conflicts_with_all = ["cross_mounts", "backend", "buffer", "threads", "explain"])]
+    #[arg(help_heading = "What is printed")]
+    pub(super) estimate: bool,
+    /// Say on standard error how each directory is read, and why.
+    #[arg(long, help_heading = "What is printed")]
+    pub(super) explain: bool,
+
+    /// Use at most this many threads, 1 to 256 [default: one a processor, up to 8].
+    #[arg(short = 'j', long, value_name = "N", value_parser = threads, help_heading = "How it is read")]
+    pub(super) threads: Option<usize>,
+    /// The buffer for one call, 4KiB to 16MiB [default: by file system, 32KiB with --recursive].
+    #[arg(long, value_name = "SIZE", value_parser = buffer, help_heading = "How it is read")]
+    pub(super) buffer: Option<usize>,
+    /// Read with this backend instead of the one that fits: 'megadir backends' shows them.
+    #[arg(long, value_name = "NAME", value_parser = backend, conflicts_with = "recursive")]
+    #[arg(help_heading = "How it is read")]
+    pub(super) backend: Option<&'static dyn Backend>,
+}
+
+/// What to sort by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub(super) enum Sort {
+    /// As the directory gives them; streams.
+    None,
+    /// By the bytes of the names.
+    Name,
+    /// By inode number.
+    Inode,
+}
+
+impl Args {
+    /// Refuses what a backend that was asked for by name cannot honour, before anything is read.
+    pub(super) fn check(&self) -> Result<(), CliError> {
+        let Some(backend) = self.backend else { return Ok(()) };
+        let name = backend.name();
+        if self.buffer.is_some() && !backend.uses_buffer() {
+            let reason = format!("--buffer: {name} has no buffer to choose; getdents and split have");
+            return Err(CliError::usage(reason));
+        }
+        if self.raw && !backend.is_raw() {
+            let reason = format!("--raw: {name} knows neither record length nor offset; getdents does");
+            return Err(CliError::usage(reason));
+        }
+        match self.threads {
+            Some(threads) if threads > 1 && !backend.uses_threads() => {
+                let reason = format!("--threads {threads}: {name} reads with one thread; split uses several");
+                Err(CliError::usage(reason))
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+/// Parses a number of threads.
+fn threads(text: &str) -> Result<usize, String> {
+    match text.parse() {
+        Ok(threads @ 1..=THREADS_MAX) => Ok(threads),
+        _ => Err(format!("write a number from 1 to {THREADS_MAX}")),
+    }
+}
+
+/// Parses the size of a buffer.
+fn buffer(text: &str) -> Result<usize, String> {
+    let range = || format!("write {}KiB to {}MiB", BUFFER_BYTES_MIN >> 10, BUFFER_BYTES_MAX >> 20);
+    match parse::bytes(text)? {
+        bytes if bytes < BUFFER_BYTES_MIN as u64 => {
+            Err(format!("too small ({}; one name of 255 bytes alone takes 280 bytes)", range()))
+        }
+        bytes if bytes > BUFFER_BYTES_MAX as u64 => Err(format!("too large ({})", range())),
+        bytes => Ok(bytes as usize),
+    }
+}
+
+/// Parses the name of a backend.
+fn backend(text: &str) -> Result<&'static dyn Backend, String> {
+    megadir::backend(text).map_err(|error| error.reason())
+}
+
+/// Parses a type's name or letter.
+fn file_type(text: &str) -> Result<FileType, String> {
+    FileType::from_name(text).ok_or_else(|| {
+        let known: Vec<_> = FileType::names().collect();
+        format!("there are {}, and their letters", known.join(", "))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{buffer, file_type, threads};
+
+    #[test]
+    fn values_out_of_range_are_refused() {
+        assert_eq!(buffer("4KiB"), Ok(4096));
+        assert_eq!(buffer("16MiB"), Ok(16 << 20));
+        for text in ["0", "4095", "16777217", "1e3", "18446744073709551615"] {
+            assert!(buffer(text).is_err(), "{text}");
+        }
+        assert_eq!(threads("256"), Ok(256));
+        for text in ["0", "257", "-1", "two", ""] {
+            assert!(threads(text).is_err(), "{text}");
+        }
+        assert!(file_type("").is_err() && file_type("flie").is_err());
+    }
+}
