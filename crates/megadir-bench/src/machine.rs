@@ -80,7 +80,7 @@ fn memory_limit_bytes() -> Option<u64> {
 
 fn hypervisor(cpu: &str) -> Option<String> {
     let told = field(cpu, "flags")?.split(' ').any(|flag| flag == "hypervisor");
-    let product = ["/sys/class/dmi/id/sys_vendor", "/sys/class/dmi/id/product_name"].map(|path| read(path));
+    let product = ["/sys/class/dmi/id/sys_vendor", "/sys/class/dmi/id/product_name"].map(read);
     let product = product.into_iter().flatten().collect::<Vec<_>>().join(" ");
     told.then(|| read("/sys/hypervisor/type").unwrap_or(product))
         .map(|name| if name.is_empty() { "a hypervisor without a name".to_owned() } else { name })

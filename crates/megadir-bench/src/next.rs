@@ -169,8 +169,8 @@ fn block(plan: &Plan, samples: &[Sample], phase: Phase, round: u32, attempt: u32
 
 /// Returns how often a block of `cell` repeats its operation: doubled through the warm-up until a block is long enough.
 fn operations(samples: &[Sample], cell: CellId) -> u64 {
-    let of_cell = samples.iter().filter(|sample| sample.phase == Phase::WarmUp && sample.cell == cell);
-    let Some(last) = of_cell.last() else {
+    let of_cell = |sample: &&Sample| sample.phase == Phase::WarmUp && sample.cell == cell;
+    let Some(last) = samples.iter().rfind(of_cell) else {
         return 1;
     };
     let mut operations = last.operations.max(1);

@@ -22,7 +22,7 @@ fn run(path: &Path, spec: &FillSpec) -> Result<Filled, FillError> {
 fn name(index: u64) -> String {
     let mut buffer = [0; NAME_BYTES_MAX];
     let names = Names { scheme: NameScheme::Md5, seed: 1 };
-    String::from_utf8(names.write(index, &mut buffer).to_vec()).unwrap()
+    names.write(index, &mut buffer).iter().copied().map(char::from).collect()
 }
 
 #[test]

@@ -22,9 +22,11 @@ fn workspace(parent: &Path, seed: u64) -> Workspace {
     Workspace::create(parent, 1, seed).unwrap()
 }
 
-/// Drops a workspace as a killed process would: the lock goes, the directory stays.
+/// Gives a workspace up as a killed process would: the lock goes, the directory stays.
 fn abandon(workspace: Workspace) -> String {
-    workspace.name.clone()
+    let name = workspace.name.clone();
+    drop(workspace);
+    name
 }
 
 #[test]
@@ -49,7 +51,7 @@ fn a_living_run_is_left_alone_and_a_dead_one_removed() {
     let dead = abandon(dead);
     let found = remove_leftovers(parent.path(), &AtomicU64::new(0)).unwrap();
     assert_eq!((found.removed, found.left), (vec![dead], vec![]));
-    assert_eq!(names(parent.path()), [living.name.clone()]);
+    assert_eq!(names(parent.path()), std::slice::from_ref(&living.name));
 }
 
 #[test]

@@ -67,7 +67,7 @@ pub(crate) fn run(args: &Args) -> Result<u8, CliError> {
     };
     let filled = fill(&args.directory, &spec, &mut progress, &interrupt.stop);
     bar.finish_and_clear();
-    let filled = filled.map_err(explain)?;
+    let filled = filled.map_err(|error| explain(&error))?;
     eprintln!("megadir: '{}': {}", args.directory.display(), summary(&filled));
     if filled.stopped {
         eprintln!("megadir: interrupted; the same command goes on from here");
@@ -113,10 +113,10 @@ fn summary(filled: &Filled) -> String {
     text
 }
 
-fn explain(error: FillError) -> CliError {
+fn explain(error: &FillError) -> CliError {
     let message = error.to_string();
     match error {
-        FillError::NoRoom { made, .. } | FillError::Make { made, .. } if made > 0 => {
+        FillError::NoRoom { made, .. } | FillError::Make { made, .. } if *made > 0 => {
             CliError { message: format!("{message}; what was made stays"), code: exit::SOME_FAILED }
         }
         _ => CliError::nothing_ran(message),

@@ -95,11 +95,11 @@ pub(crate) fn resolve(args: &Args, interrupt: &Interrupt) -> Result<Resolved, Cl
         threads: args.threads.clone(),
         facts: &facts,
     };
-    let planned = plan(&study, &request).map_err(plan_error)?;
+    let planned = plan(&study, &request).map_err(|error| plan_error(&error))?;
     Ok(Resolved { planned, directory, command: command(args, seed) })
 }
 
-pub(crate) fn plan_error(error: PlanError) -> CliError {
+pub(crate) fn plan_error(error: &PlanError) -> CliError {
     match error {
         PlanError::UnknownBackend { .. } | PlanError::Value { .. } => CliError::usage(error.to_string()),
         PlanError::NoBaseline { .. } | PlanError::Nothing { .. } => CliError::nothing_ran(error.to_string()),

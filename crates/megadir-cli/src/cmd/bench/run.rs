@@ -41,6 +41,9 @@ pub(crate) fn run(args: &Args) -> Result<u8, CliError> {
     eprintln!("megadir: the record is '{}'; 'megadir bench report' prints it again", path.display());
     let end = result.map_err(|error| run_error(error, exit::SOME_FAILED))?;
     if end.interrupted || asked {
+        if let Err(error) = shown {
+            eprintln!("megadir: {error}");
+        }
         return Ok(exit::INTERRUPTED);
     }
     shown?;
@@ -62,7 +65,7 @@ fn interrupted() -> Result<u8, CliError> {
 
 fn run_error(error: RunError, code: u8) -> CliError {
     match error {
-        RunError::Plan(error) => options::plan_error(error),
+        RunError::Plan(error) => options::plan_error(&error),
         error => CliError { message: error.to_string(), code },
     }
 }
@@ -135,7 +138,7 @@ fn describe(resolved: &Resolved) -> String {
     for data in &plan.data {
         match &data.source {
             DataSource::Existing { .. } => {
-                text.push_str(&format!("data: the directory itself, {} entries, only read\n", data.entries))
+                text.push_str(&format!("data: the directory itself, {} entries, only read\n", data.entries));
             }
             DataSource::Made { names, size_bytes } => {
                 text.push_str(&format!(

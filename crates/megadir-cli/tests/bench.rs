@@ -1,0 +1,203 @@
+//! `megadir make` and `megadir bench` from end to end: what they print, write, leave and remove.
+#![cfg(target_os = "linux")]
+
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Output, Stdio};
+use std::time::{Duration, Instant};
+
+fn megadir(directory: &Path, arguments: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_megadir"));
+    command.args(arguments).current_dir(directory).stdin(Stdio::null());
+    command
+}
+
+#[track_caller]
+fn run(directory: &Path, arguments: &[&str]) -> Output {
+    megadir(directory, arguments).output().expect("the program starts")
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+#[track_caller]
+fn says(output: &Output, code: i32, words: &str) {
+    let (out, err) = (text(&output.stdout), text(&output.stderr));
+    assert_eq!(output.status.code(), Some(code), "{out}{err}");
+    assert!(out.contains(words) || err.contains(words), "nothing about '{words}' in:\n{out}{err}");
+}
+
+fn names(directory: &Path) -> Vec<String> {
+    let entries = std::fs::read_dir(directory).expect("readable");
+    let mut names: Vec<String> =
+        entries.map(|entry| entry.expect("readable").file_name().to_string_lossy().into_owned()).collect();
+    names.sort();
+    names
+}
+
+/// Returns the one record in a directory, which holds nothing else.
+#[track_caller]
+fn only_record(directory: &Path) -> PathBuf {
+    let names = names(directory);
+    assert_eq!(names.len(), 1, "{names:?}");
+    assert!(names[0].starts_with("megadir-listing-") && names[0].ends_with(".jsonl"), "{names:?}");
+    directory.join(&names[0])
+}
+
+/// Starts a run and waits until its record holds so many blocks that count.
+fn start_and_wait_for_blocks(directory: &Path, arguments: &[&str], blocks: usize) -> Child {
+    let mut command = megadir(directory, arguments);
+    let mut child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("the program starts");
+    let deadline = Instant::now() + Duration::from_secs(60);
+    loop {
+        let record = names(directory).into_iter().find(|name| name.ends_with(".jsonl"));
+        let text =
+            record.and_then(|name| std::fs::read_to_string(directory.join(name)).ok()).unwrap_or_default();
+        if text.matches("\"phase\":\"measure\"").count() >= blocks {
+            return child;
+        }
+        assert!(child.try_wait().expect("waitable").is_none(), "the run ended early");
+        assert!(Instant::now() < deadline, "the run does not come on");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
+const SMALL: [&str; 6] = ["bench", "run", "listing", "--quick", "--entries", "2000"];
+
+#[test]
+fn a_quick_run_prints_its_table_and_leaves_only_its_record() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let output = run(directory.path(), &[&SMALL[..], &["--rounds", "6", "--seed", "3"]].concat());
+    says(&output, 0, "the record is");
+    assert!(text(&output.stdout).contains("ls -l, rebuilt"));
+    let record = only_record(directory.path());
+    let record = record.to_str().expect("UTF-8");
+    for format in ["table", "markdown", "csv", "json"] {
+        let report = run(directory.path(), &["bench", "report", record, "--format", format]);
+        says(&report, 0, "getdents 128 KiB");
+    }
+    let lines = std::fs::read_to_string(record).expect("readable");
+    assert!(lines.lines().last().expect("lines").contains("\"complete\":true"));
+    assert!(!lines.contains("unequal-work"), "{lines}");
+}
+
+#[test]
+fn an_existing_directory_is_only_read() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let at = directory.path();
+    says(&run(at, &["make", "d", "--entries", "1k", "--size", "0", "--names", "sequence"]), 0, "1000 made");
+    let before = names(&at.join("d"));
+    let arguments =
+        ["bench", "run", "listing", "--dir", "d", "--rounds", "5", "--buffer", "4KiB,1MiB", "--output", "r"];
+    let output = run(at, &arguments);
+    says(&output, 0, "listing 'd' itself (1000 entries), which is only read");
+    assert_eq!(names(&at.join("d")), before);
+    assert_eq!(names(at), ["d", "r"]);
+    says(&run(at, &arguments), 3, "cannot make the record 'r'");
+}
+
+#[test]
+fn a_dry_run_touches_nothing() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let output = run(directory.path(), &["bench", "run", "listing", "--dry-run"]);
+    says(&output, 0, "needs: 111000 files");
+    assert!(text(&output.stdout).contains("readdir to xattrs"));
+    assert!(names(directory.path()).is_empty());
+}
+
+#[test]
+fn bad_input_gets_one_line_and_its_exit_code() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let at = directory.path();
+    std::fs::write(at.join("file"), "x").expect("writable");
+    std::fs::write(at.join("own.toml"), "name = 1\n").expect("writable");
+    for (arguments, code, words) in [
+        (&["bench", "run", "listnig"][..], 2, "did you mean `listing`?"),
+        (&["bench", "run", "own.toml"], 2, "own.toml:1:8: invalid type"),
+        (&["bench", "run", "listing", "--backend", "getdent"], 2, "did you mean `getdents`?"),
+        (&["bench", "run", "listing", "--buffer", "1"], 2, "4096 to 16777216 bytes are possible"),
+        (&["bench", "run", "listing", "--threads", "0"], 2, "1 to 256 are possible"),
+        (&["bench", "run", "listing", "--entries", "0"], 2, "are possible"),
+        (&["bench", "run", "listing", "--rounds", "0"], 2, "are possible"),
+        (&["bench", "run", "listing", "--dir", "missing"], 3, "No such file"),
+        (&["bench", "run", "listing", "--dir", "file"], 3, "Not a directory"),
+        (&["bench", "run", "listing", "--entries", "100M"], 3, "has not enough"),
+        (&["bench", "report", "missing"], 3, "No such file"),
+        (&["bench", "report", "own.toml"], 3, "not a megadir record"),
+        (&["make", "missing/parent", "--entries", "1"], 3, "No such file"),
+        (&["make", "file", "--entries", "1"], 3, "Not a directory"),
+    ] {
+        let output = run(at, arguments);
+        says(&output, code, words);
+        assert_eq!(
+            text(&output.stderr)
+                .trim_end()
+                .lines()
+                .filter(|line| line.starts_with("megadir: making"))
+                .count()
+                + 1,
+            text(&output.stderr).trim_end().lines().count(),
+            "{arguments:?}: {}",
+            text(&output.stderr)
+        );
+        assert_eq!(names(at), ["file", "own.toml"], "{arguments:?}");
+    }
+}
+
+#[test]
+fn ctrl_c_ends_the_run_with_a_valid_partial_report_and_nothing_left() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let arguments = [&SMALL[..], &["--rounds", "5000"]].concat();
+    let mut child = start_and_wait_for_blocks(directory.path(), &arguments, 150);
+    let killed = Command::new("kill").args(["-INT", &child.id().to_string()]).status();
+    assert!(killed.expect("kill runs").success());
+    let asked = Instant::now();
+    assert_eq!(child.wait().expect("waitable").code(), Some(130));
+    assert!(asked.elapsed() < Duration::from_secs(5), "{:?}", asked.elapsed());
+    let record = only_record(directory.path());
+    let report = run(directory.path(), &["bench", "report", record.to_str().expect("UTF-8")]);
+    says(&report, 0, "getdents 128 KiB");
+    let lines = std::fs::read_to_string(record).expect("readable");
+    assert!(lines.lines().last().expect("lines").contains("\"complete\":false,\"reason\":\"interrupted\""));
+}
+
+#[test]
+fn after_a_kill_the_next_run_removes_what_was_left_and_the_record_is_still_read() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let arguments = [&SMALL[..], &["--rounds", "5000"]].concat();
+    let mut child = start_and_wait_for_blocks(directory.path(), &arguments, 150);
+    child.kill().expect("killable");
+    child.wait().expect("waitable");
+    assert_eq!(names(directory.path()).iter().filter(|name| name.starts_with("megadir-bench-")).count(), 1);
+    let record = names(directory.path()).into_iter().find(|name| name.ends_with(".jsonl")).expect("a record");
+    let report = run(directory.path(), &["bench", "report", &record]);
+    says(&report, 0, "getdents 128 KiB");
+    let arguments =
+        ["bench", "run", "listing", "--quick", "--entries", "50", "--rounds", "2", "--buffer", "8KiB"];
+    says(&run(directory.path(), &arguments), 0, "left by a run that was killed");
+    assert!(names(directory.path()).iter().all(|name| name.ends_with(".jsonl")));
+}
+
+#[test]
+fn making_again_makes_only_what_is_missing_and_leaves_the_rest_alone() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let at = directory.path();
+    let make = ["make", "d", "--entries", "300", "--names", "sequence"];
+    says(&run(at, &make), 0, "300 made");
+    std::fs::remove_file(at.join("d/file000000000007")).expect("removable");
+    std::fs::write(at.join("d/file000000000008"), "").expect("writable");
+    says(&run(at, &make), 0, "1 made, 298 there already, 1 completed");
+    std::fs::write(at.join("d/file000000000009"), "something else").expect("writable");
+    says(&run(at, &make), 1, "'file000000000009' is something else");
+    assert_eq!(std::fs::read(at.join("d/file000000000009")).expect("readable"), b"something else");
+}
+
+#[test]
+fn the_null_loop_says_what_it_costs() {
+    let directory = tempfile::tempdir().expect("a directory");
+    says(
+        &run(directory.path(), &["bench", "null", "--operations", "100k"]),
+        0,
+        "ns/op over 100000 operations",
+    );
+}
