@@ -25,9 +25,17 @@ pub(crate) struct Record<'a> {
     pub(crate) record_bytes: u16,
     pub(crate) kind: u8,
     pub(crate) name: &'a [u8],
+    /// The name and the NUL behind it.
+    terminated: &'a [u8],
 }
 
-impl Record<'_> {
+impl<'a> Record<'a> {
+    /// Returns the name as system calls take it, without copying; a name with a NUL in it ends there.
+    #[inline]
+    pub(crate) fn c_name(&self) -> &'a std::ffi::CStr {
+        std::ffi::CStr::from_bytes_until_nul(self.terminated).unwrap_or(c"")
+    }
+
     /// Tells whether this is `.` or `..`.
     #[inline]
     pub(crate) fn is_dot(&self) -> bool {
@@ -82,7 +90,8 @@ impl<'a> Iterator for Records<'a> {
         }
         let (record, rest) = self.rest.split_at_checked(length)?;
         let name_bytes = name_length(record)?;
-        let name = record.get(HEADER_BYTES..HEADER_BYTES + name_bytes)?;
+        let terminated = record.get(HEADER_BYTES..=HEADER_BYTES + name_bytes)?;
+        let name = &terminated[..name_bytes];
         if name.is_empty() {
             return None;
         }
@@ -93,6 +102,7 @@ impl<'a> Iterator for Records<'a> {
             record_bytes,
             kind: header[18],
             name,
+            terminated,
         })
     }
 }

@@ -82,6 +82,16 @@ impl Dir {
         .map_err(|error| Error::io("open", &self.path, error.into()))
     }
 
+    /// Opens this same directory again as a [`Dir`] of its own.
+    ///
+    /// # Errors
+    ///
+    /// As [`Dir::reopen`].
+    #[cfg(target_os = "linux")]
+    pub(crate) fn again(&self) -> Result<Self> {
+        Ok(Self { path: self.path.clone(), descriptor: self.reopen()? })
+    }
+
     /// Opens this directory for one reader from its start.
     ///
     /// Where the directory may not be searched (`r--`), the descriptor itself is shared and rewound,

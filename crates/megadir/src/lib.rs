@@ -1,5 +1,6 @@
 //! Reads directories with very many entries, in batches, by the fastest way that the file system allows.
 
+mod attributes;
 mod backend;
 mod batch;
 #[doc(hidden)]
@@ -18,6 +19,10 @@ pub mod policy;
 mod resolve;
 mod walk;
 
+pub use attributes::examiner::{EXAMINERS, Examine, Examiner, by_name as examiner};
+pub use attributes::policy as attribute_policy;
+pub use attributes::stream::{AttributeBatch, AttributeChoice, AttributeListing, Strategy};
+pub use attributes::{Attributes, Time, Want};
 pub use backend::{BACKENDS, Backend, Reader, by_name as backend};
 pub use batch::{Batch, BatchBuilder, Entries, Entry};
 pub use dir::{Dir, DirId};

@@ -58,7 +58,7 @@ impl Backend for StdFs {
 }
 
 /// Returns a path to the directory that is open, not to what may lie at its path by now.
-fn readable_path(directory: &Dir) -> PathBuf {
+pub(crate) fn readable_path(directory: &Dir) -> PathBuf {
     #[cfg(target_os = "linux")]
     {
         use std::os::fd::{AsFd, AsRawFd};

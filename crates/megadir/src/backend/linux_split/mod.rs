@@ -16,8 +16,7 @@
 mod share;
 pub(crate) mod space;
 
-use std::collections::VecDeque;
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::AsFd;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -29,6 +28,9 @@ use self::share::{Filled, ShareReader, scan};
 use self::space::Space;
 use super::linux_getdents::malformed;
 use super::{Backend, Reader};
+use crate::attributes::Want;
+use crate::attributes::examiner::{Examine, Examiner};
+use crate::attributes::stream::{AttributeBatch, AttributeReader};
 use crate::batch::Batch;
 use crate::dir::Dir;
 use crate::error::{Error, ErrorKind, Result};
@@ -66,8 +68,7 @@ impl Backend for Split {
     }
 
     fn open(&self, directory: &Dir, options: &ReadOptions) -> Result<Box<dyn Reader>> {
-        options.check(self.name(), directory.path())?;
-        let reader = SplitReader::open(directory, options)?;
+        let reader = SplitReader::open(directory, options, None)?;
         if !options.resolve_types {
             return Ok(Box::new(reader));
         }
@@ -75,6 +76,19 @@ impl Backend for Split {
         Ok(Box::new(Resolving::new(reader, types)))
     }
 }
+
+/// Opens a directory whose threads examine the entries of the shares that they read.
+pub(crate) fn open_examined(
+    directory: &Dir,
+    options: &ReadOptions,
+    examiner: &'static dyn Examiner,
+    want: Want,
+) -> Result<Box<dyn AttributeReader>> {
+    Ok(Box::new(SplitReader::open(directory, options, Some((examiner, want)))?))
+}
+
+/// What examines entries, and what is wanted of them; `None` where entries are only listed.
+type Examination = Option<(&'static dyn Examiner, Want)>;
 
 /// What the threads and their consumer share.
 struct Shared {
@@ -93,17 +107,18 @@ struct SplitReader {
     current: Option<Filled>,
     phase: Phase,
     threads: Vec<JoinHandle<()>>,
+    examination: Examination,
 }
 
 enum Phase {
     /// The first batch has been read and not been handed out.
     First {
-        serial: OwnedFd,
+        serial: Dir,
         options: ReadOptions,
     },
     /// The positions are of no use: one thread, the caller's, reads on.
     Serial {
-        descriptor: OwnedFd,
+        directory: Dir,
     },
     /// Threads read shares.
     Shares {
@@ -114,9 +129,10 @@ enum Phase {
 }
 
 impl SplitReader {
-    fn open(directory: &Dir, options: &ReadOptions) -> Result<Self> {
+    fn open(directory: &Dir, options: &ReadOptions, examination: Examination) -> Result<Self> {
+        options.check("split", directory.path())?;
         let space = Space::of(directory)?;
-        let serial = directory.reopen()?;
+        let serial = directory.again()?;
         let shared = Shared {
             path: directory.path().to_owned(),
             space,
@@ -130,11 +146,12 @@ impl SplitReader {
             current: Some(Filled::new(options.buffer_bytes)),
             phase: Phase::First { serial, options: *options },
             threads: Vec::new(),
+            examination,
         })
     }
 
     /// Reads the first batch and decides how the rest is read.
-    fn first(&mut self, serial: OwnedFd, options: &ReadOptions) -> Result<()> {
+    fn first(&mut self, serial: Dir, options: &ReadOptions) -> Result<()> {
         let Some(first) = self.current.as_mut() else { return Ok(()) };
         first.fill(serial.as_fd(), &self.shared.path, &self.shared.calls)?;
         if first.length == 0 {
@@ -144,7 +161,7 @@ impl SplitReader {
         // A buffer with room left for more is, bar rare exceptions, the whole directory.
         let small = first.length + RECORD_BYTES_MAX < first.buffer.len();
         if small || !scanned.ascending || !self.shared.space.is_plausible(&scanned) {
-            self.phase = Phase::Serial { descriptor: serial };
+            self.phase = Phase::Serial { directory: serial };
             return Ok(());
         }
         // Names of equal hash share a position. If the batch ends among such names, seeking there would give
@@ -162,26 +179,26 @@ impl SplitReader {
     }
 
     /// Starts the threads; each opens the directory anew, since the position belongs to the open file.
-    fn start(&mut self, first: OwnedFd, options: &ReadOptions) -> Result<()> {
+    fn start(&mut self, first: Dir, options: &ReadOptions) -> Result<()> {
         let threads = options.threads;
         let (filled_in, filled_out) = bounded(threads * 2);
         let (empty_in, empty_out) = bounded(threads * 3);
-        let mut descriptors = VecDeque::from([first]);
-        while descriptors.len() < threads {
-            let again = rustix::fs::openat(
-                &descriptors[0],
-                ".",
-                rustix::fs::OFlags::RDONLY | rustix::fs::OFlags::DIRECTORY | rustix::fs::OFlags::CLOEXEC,
-                rustix::fs::Mode::empty(),
-            );
-            descriptors.push_back(again.map_err(|error| Error::io("open", &self.shared.path, error.into()))?);
+        let mut directories = vec![first];
+        while directories.len() < threads {
+            directories.push(directories[0].again()?);
         }
         for _ in 0..threads * 2 {
             let _ = empty_in.send(Filled::new(options.buffer_bytes));
         }
-        for (index, descriptor) in descriptors.into_iter().enumerate() {
-            let reader =
-                ShareReader::new(Arc::clone(&self.shared), descriptor, filled_in.clone(), empty_out.clone());
+        for (index, directory) in directories.into_iter().enumerate() {
+            let examine = start_examining(self.examination, &directory)?;
+            let reader = ShareReader {
+                shared: Arc::clone(&self.shared),
+                directory,
+                filled: filled_in.clone(),
+                empty: empty_out.clone(),
+                examine,
+            };
             let thread = std::thread::Builder::new()
                 .name(format!("megadir-split-{index}"))
                 .spawn(move || reader.run())
@@ -196,15 +213,16 @@ impl SplitReader {
     fn advance(&mut self) -> Result<bool> {
         match std::mem::replace(&mut self.phase, Phase::Ended) {
             Phase::First { serial, options } => {
+                let of_first = self.examination.map(|_| serial.again()).transpose()?;
                 self.first(serial, &options)?;
-                Ok(self.current.as_ref().is_some_and(|first| first.length > 0))
+                self.examine_here(of_first.as_ref())
             }
-            Phase::Serial { descriptor } => {
+            Phase::Serial { directory } => {
                 let Some(current) = self.current.as_mut() else { return Ok(false) };
-                current.fill(descriptor.as_fd(), &self.shared.path, &self.shared.calls)?;
-                let more = current.length > 0;
+                current.fill(directory.as_fd(), &self.shared.path, &self.shared.calls)?;
+                let more = self.examine_here(Some(&directory))?;
                 if more {
-                    self.phase = Phase::Serial { descriptor };
+                    self.phase = Phase::Serial { directory };
                 }
                 Ok(more)
             }
@@ -222,6 +240,35 @@ impl SplitReader {
             }
             Phase::Ended => Ok(false),
         }
+    }
+}
+
+impl SplitReader {
+    /// Examines the current buffer, which the caller's thread has read; `false` if there is nothing in it.
+    fn examine_here(&mut self, directory: Option<&Dir>) -> Result<bool> {
+        let Some(current) = self.current.as_mut() else { return Ok(false) };
+        if let Some(directory) = directory
+            && let Some(mut examine) = start_examining(self.examination, directory)?
+        {
+            current.examine(directory, examine.as_mut())?;
+        }
+        Ok(current.length > 0)
+    }
+}
+
+/// Starts what examines entries for one thread, where entries are examined.
+fn start_examining(examination: Examination, directory: &Dir) -> Result<Option<Box<dyn Examine>>> {
+    examination.map(|(examiner, want)| examiner.start(directory, want)).transpose()
+}
+
+impl AttributeReader for SplitReader {
+    fn next_examined(&mut self) -> Result<Option<AttributeBatch<'_>>> {
+        if !self.advance()? {
+            return Ok(None);
+        }
+        let Some(current) = self.current.as_ref() else { return Ok(None) };
+        let batch = Batch::check(current.bytes(), true).map_err(|bad| malformed(&self.shared.path, bad))?;
+        Ok(Some(AttributeBatch::new(batch, &current.rows)))
     }
 }
 

@@ -12,7 +12,7 @@
 //! e0.offset >= end:  ours unless seek(end) -> e0 again
 //! ```
 
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::fd::{AsFd, BorrowedFd};
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -23,22 +23,35 @@ use rustix::fs::{SeekFrom, seek};
 
 use super::super::linux_getdents::malformed;
 use super::{Shared, unreliable};
+use crate::attributes::Attributes;
+use crate::attributes::examiner::Examine;
+use crate::batch::Batch;
 use crate::decode::{Malformed, Records};
+use crate::dir::Dir;
 use crate::error::{Error, Result};
 
 /// A buffer and how much of it is filled.
 pub(super) struct Filled {
     pub(super) buffer: Box<[u8]>,
     pub(super) length: usize,
+    /// The attributes of the buffer's entries, where they are examined.
+    pub(super) rows: Vec<Attributes>,
 }
 
 impl Filled {
     pub(super) fn new(buffer_bytes: usize) -> Self {
-        Self { buffer: vec![0; buffer_bytes].into_boxed_slice(), length: 0 }
+        Self { buffer: vec![0; buffer_bytes].into_boxed_slice(), length: 0, rows: Vec::new() }
     }
 
     pub(super) fn bytes(&self) -> &[u8] {
         &self.buffer[..self.length]
+    }
+
+    /// Examines the buffer's entries.
+    pub(super) fn examine(&mut self, directory: &Dir, examine: &mut dyn Examine) -> Result<()> {
+        let batch = Batch::check(&self.buffer[..self.length], true)
+            .map_err(|bad| malformed(directory.path(), bad))?;
+        examine.examine(directory, batch, &mut self.rows)
     }
 
     /// Fills the buffer from the descriptor's position.
@@ -101,27 +114,21 @@ pub(crate) fn scan(bytes: &[u8], before: Option<i64>, end: i64) -> std::result::
 
 /// A thread's view of the work: takes shares until there are none.
 pub(super) struct ShareReader {
-    shared: Arc<Shared>,
-    directory: OwnedFd,
-    filled: Sender<Result<Filled>>,
-    empty: Receiver<Filled>,
+    pub(super) shared: Arc<Shared>,
+    /// Opened for this thread alone, since the position belongs to the open file.
+    pub(super) directory: Dir,
+    pub(super) filled: Sender<Result<Filled>>,
+    pub(super) empty: Receiver<Filled>,
+    /// What examines the entries, where they are examined.
+    pub(super) examine: Option<Box<dyn Examine>>,
 }
 
 /// The consumer has gone: nobody wants the rest.
 struct Gone;
 
 impl ShareReader {
-    pub(super) fn new(
-        shared: Arc<Shared>,
-        directory: OwnedFd,
-        filled: Sender<Result<Filled>>,
-        empty: Receiver<Filled>,
-    ) -> Self {
-        Self { shared, directory, filled, empty }
-    }
-
     /// Reads shares until there are none, the consumer has gone, or something fails.
-    pub(super) fn run(self) {
+    pub(super) fn run(mut self) {
         while !self.shared.stop.load(Ordering::Relaxed) {
             let share = self.shared.next_share.fetch_add(1, Ordering::Relaxed) as usize;
             let Some(&[start, end]) = self.shared.bounds.get(share..share + 2) else { return };
@@ -137,7 +144,7 @@ impl ShareReader {
         }
     }
 
-    fn read_share(&self, start: i64, end: i64) -> Result<std::result::Result<(), Gone>> {
+    fn read_share(&mut self, start: i64, end: i64) -> Result<std::result::Result<(), Gone>> {
         self.seek(start)?;
         let mut before = None;
         loop {
@@ -163,6 +170,9 @@ impl ShareReader {
             before = Some(scanned.last_offset);
             // Whatever the next call gives lies at `last_offset` or later.
             let ended = scanned.past_end || (end != i64::MAX && scanned.last_offset >= end);
+            if let Some(examine) = &mut self.examine {
+                buffer.examine(&self.directory, examine.as_mut())?;
+            }
             if self.filled.send(Ok(buffer)).is_err() || self.shared.stop.load(Ordering::Relaxed) {
                 return Ok(Err(Gone));
             }

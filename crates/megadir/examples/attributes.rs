@@ -1,0 +1,23 @@
+//! Prints size, modification time and name of every entry of the directory given as the first argument,
+//! and says how they were asked for.
+#![expect(clippy::print_stderr, reason = "an example talks to the user")]
+
+use std::io::Write;
+
+use megadir::{AttributeListing, Want};
+
+fn main() -> Result<(), Box<dyn std::error::Error>> {
+    let path = std::env::args_os().nth(1).unwrap_or(".".into());
+    let mut output = std::io::BufWriter::new(std::io::stdout().lock());
+    let mut listing = AttributeListing::open(path, Want::SIZE | Want::MODIFIED, 2)?;
+    while let Some(batch) = listing.next_batch()? {
+        for (entry, attributes) in batch.entries().filter(|(_, attributes)| attributes.error == 0) {
+            let modified = attributes.modified;
+            write!(output, "{} {}.{:09} ", attributes.size_bytes, modified.seconds, modified.nanoseconds)?;
+            output.write_all(entry.name)?;
+            output.write_all(b"\n")?;
+        }
+    }
+    eprintln!("{}", listing.choice());
+    Ok(())
+}

@@ -1,0 +1,77 @@
+//! The ways of asking for attributes, as backends are the ways of listing.
+//!
+//! Adding one is a file beside this one and two lines here; lists, help and the conformance suite follow.
+
+use crate::attributes::{Attributes, Want};
+use crate::batch::Batch;
+use crate::dir::Dir;
+use crate::error::{Error, ErrorKind, Result};
+
+/// Every way of asking on this system, the oracle first.
+pub static EXAMINERS: &[&dyn Examiner] = &[
+    &super::std_metadata::StdMetadata,
+    #[cfg(target_os = "linux")]
+    &super::statx::Statx,
+    #[cfg(unix)]
+    &super::fstatat::Fstatat,
+];
+
+/// A way of asking the operating system for attributes.
+pub trait Examiner: Sync {
+    /// Returns the name used in options and reports, e.g. `statx`.
+    fn name(&self) -> &'static str;
+
+    /// Returns one line on what it is.
+    fn about(&self) -> &'static str;
+
+    /// Tells whether it can examine entries of this directory; `Err` says why not.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::Unavailable`] with the reason.
+    fn probe(&self, directory: &Dir) -> Result<()>;
+
+    /// Returns something that one thread can examine entries of a directory with.
+    ///
+    /// # Errors
+    ///
+    /// As from [`Examiner::probe`], or whatever the system gives.
+    fn start(&self, directory: &Dir, want: Want) -> Result<Box<dyn Examine>>;
+}
+
+/// Examines entries for one thread.
+pub trait Examine: Send {
+    /// Replaces `rows` by the attributes of each entry of the batch, in its order.
+    ///
+    /// An entry that cannot be examined gets a row with its error; that is no error of the call.
+    ///
+    /// # Errors
+    ///
+    /// Only what makes every further call useless.
+    fn examine(&mut self, directory: &Dir, batch: Batch<'_>, rows: &mut Vec<Attributes>) -> Result<()>;
+}
+
+/// Returns the way of asking with a name.
+///
+/// # Errors
+///
+/// [`ErrorKind::UnknownBackend`], listing those there are.
+pub fn by_name(name: &str) -> Result<&'static dyn Examiner> {
+    EXAMINERS.iter().copied().find(|examiner| examiner.name() == name).ok_or_else(|| {
+        let all: Vec<_> = EXAMINERS.iter().map(|examiner| examiner.name()).collect();
+        let reason = format!("unknown way of asking for attributes '{name}': there are {}", all.join(", "));
+        Error::new("examine", "".as_ref(), ErrorKind::UnknownBackend, reason)
+    })
+}
+
+/// Returns the best way of asking that works in this directory.
+pub(crate) fn preferred(directory: &Dir) -> Result<&'static dyn Examiner> {
+    for name in ["statx", "fstatat"] {
+        if let Ok(examiner) = by_name(name)
+            && examiner.probe(directory).is_ok()
+        {
+            return Ok(examiner);
+        }
+    }
+    by_name("std")
+}

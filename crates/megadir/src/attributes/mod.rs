@@ -1,0 +1,86 @@
+//! Attributes of entries: what is wanted, what was found.
+//!
+//! * [`Want`] says which attributes a caller needs; less is never slower and often faster.
+//! * [`Examiner`](examiner::Examiner): the ways of asking for them, as backends are the ways of listing.
+//! * [`AttributeListing`](stream::AttributeListing): the entries of a directory with their attributes, streamed.
+
+mod chunks;
+pub(crate) mod examiner;
+#[cfg(unix)]
+mod fstatat;
+pub mod policy;
+#[cfg(target_os = "linux")]
+mod statx;
+mod std_metadata;
+pub(crate) mod stream;
+mod time;
+mod want;
+mod windows;
+
+pub use time::Time;
+pub use want::Want;
+
+use crate::file_type::FileType;
+
+/// The attributes of one entry. A field counts only where [`Attributes::have`] says so.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Attributes {
+    /// Which fields hold something; a field that the file system does not have is left out, never invented.
+    pub have: Want,
+    /// Why the entry could not be examined: an error number of the system, 0 for none.
+    pub error: i32,
+    /// The type.
+    pub kind: FileType,
+    /// The permission bits with set-user-ID, set-group-ID and sticky.
+    pub mode: u16,
+    /// Hard links.
+    pub links: u64,
+    /// The owner's user number.
+    pub user: u32,
+    /// The owner's group number.
+    pub group: u32,
+    /// The inode number.
+    pub inode: u64,
+    /// The size, bytes.
+    pub size_bytes: u64,
+    /// When the contents were last modified.
+    pub modified: Time,
+    /// When the inode was last changed.
+    pub changed: Time,
+    /// When the inode was made.
+    pub born: Time,
+    /// The device that holds the inode, as major and minor number.
+    pub device: (u32, u32),
+    /// The mount that the entry lies on (Linux 5.8 and later).
+    pub mount: u64,
+}
+
+impl Attributes {
+    /// Attributes of which nothing is known yet.
+    pub(crate) const NOTHING: Self = Self {
+        have: Want::NOTHING,
+        error: 0,
+        kind: FileType::Unknown,
+        mode: 0,
+        links: 0,
+        user: 0,
+        group: 0,
+        inode: 0,
+        size_bytes: 0,
+        modified: Time::EPOCH,
+        changed: Time::EPOCH,
+        born: Time::EPOCH,
+        device: (0, 0),
+        mount: 0,
+    };
+
+    /// Returns the attributes of an entry that could not be examined.
+    pub(crate) fn failed(error: i32) -> Self {
+        Self { error, ..Self::NOTHING }
+    }
+
+    /// Tells whether the entry vanished between being listed and being examined.
+    pub fn has_vanished(&self) -> bool {
+        cfg!(unix) && self.error == 2
+    }
+}

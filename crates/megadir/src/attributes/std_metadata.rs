@@ -1,0 +1,76 @@
+//! Examiner `std`: Rust's `std::fs::symlink_metadata` by path, the oracle for the others.
+
+use crate::attributes::examiner::{Examine, Examiner};
+use crate::attributes::{Attributes, Time, Want};
+use crate::backend::std_fs::{kind, readable_path};
+use crate::batch::Batch;
+use crate::dir::Dir;
+use crate::error::Result;
+use crate::names;
+
+pub(crate) struct StdMetadata;
+
+impl Examiner for StdMetadata {
+    fn name(&self) -> &'static str {
+        "std"
+    }
+
+    fn about(&self) -> &'static str {
+        "Rust's std::fs::symlink_metadata by path: slow and obvious, the oracle for the others"
+    }
+
+    fn probe(&self, _directory: &Dir) -> Result<()> {
+        Ok(())
+    }
+
+    fn start(&self, _directory: &Dir, want: Want) -> Result<Box<dyn Examine>> {
+        Ok(Box::new(ByPath { want }))
+    }
+}
+
+struct ByPath {
+    want: Want,
+}
+
+impl Examine for ByPath {
+    fn examine(&mut self, directory: &Dir, batch: Batch<'_>, rows: &mut Vec<Attributes>) -> Result<()> {
+        rows.clear();
+        let below = readable_path(directory);
+        for entry in batch {
+            let name = names::to_os(entry.name)?;
+            rows.push(match std::fs::symlink_metadata(below.join(&*name)) {
+                Ok(metadata) => attributes(&metadata, self.want),
+                Err(error) => Attributes::failed(error.raw_os_error().unwrap_or(i32::MAX)),
+            });
+        }
+        Ok(())
+    }
+}
+
+fn attributes(metadata: &std::fs::Metadata, want: Want) -> Attributes {
+    let mut row = Attributes::NOTHING;
+    row.kind = kind(metadata.file_type());
+    row.size_bytes = metadata.len();
+    let mut have = Want::TYPE | Want::SIZE;
+    if let Ok(modified) = metadata.modified() {
+        row.modified = Time::from_system(modified);
+        have = have | Want::MODIFIED;
+    }
+    if let Ok(born) = metadata.created() {
+        row.born = Time::from_system(born);
+        have = have | Want::BORN;
+    }
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::MetadataExt;
+        row.mode = (metadata.mode() & 0o7777) as u16;
+        row.links = metadata.nlink();
+        (row.user, row.group) = (metadata.uid(), metadata.gid());
+        row.inode = metadata.ino();
+        row.changed = Time { seconds: metadata.ctime(), nanoseconds: metadata.ctime_nsec() as u32 };
+        row.device = (rustix::fs::major(metadata.dev()), rustix::fs::minor(metadata.dev()));
+        have = have | Want::MODE | Want::LINKS | Want::OWNER | Want::INODE | Want::CHANGED | Want::DEVICE;
+    }
+    row.have = have & want;
+    row
+}

@@ -1,0 +1,211 @@
+//! The entries of a directory with their attributes, streamed, by the strategy that fits the file system.
+//!
+//! | strategy | who asks, in which order | for |
+//! |---|---|---|
+//! | at once | the reading thread, in the order of the listing | one thread; network file systems |
+//! | shares | each thread for the entries of the share it reads, on its own descriptor | what `split` can divide |
+//! | chunks | each thread for the buffer that it took from a common reader | everything else |
+//! | windows | threads, chunks of a window of entries sorted by inode | disks that turn |
+
+use std::sync::Arc;
+
+use super::chunks::Chunks;
+use super::examiner::{Examine, Examiner};
+use super::windows::Windows;
+use super::{Attributes, Want};
+use crate::backend::Reader;
+use crate::batch::{Batch, Entry};
+use crate::dir::Dir;
+use crate::error::Result;
+use crate::policy::Choice;
+
+/// How entries are examined.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Strategy {
+    /// The reading thread examines each batch as it is listed.
+    AtOnce,
+    /// The threads of backend `split` examine the shares that they read.
+    Shares,
+    /// Threads take buffers from one reader and examine them.
+    Chunks {
+        /// Threads that examine, the caller's not among them.
+        threads: usize,
+    },
+    /// Windows of entries are sorted by inode and examined in that order, in chunks.
+    Windows {
+        /// Entries in a window.
+        entries: usize,
+        /// Threads that examine.
+        threads: usize,
+    },
+}
+
+/// Everything that is decided before a directory is listed with attributes.
+#[derive(Clone, Copy)]
+pub struct AttributeChoice {
+    /// How the directory is listed.
+    pub listing: Choice,
+    /// How entries are examined.
+    pub strategy: Strategy,
+    /// What examines them.
+    pub examiner: &'static dyn Examiner,
+    /// What is wanted of each.
+    pub want: Want,
+    /// Why, in one sentence.
+    pub reason: &'static str,
+}
+
+/// Entries and their attributes, borrowed until the next batch is asked for.
+#[derive(Clone, Copy, Debug)]
+pub struct AttributeBatch<'a> {
+    batch: Batch<'a>,
+    rows: &'a [Attributes],
+}
+
+impl<'a> AttributeBatch<'a> {
+    pub(crate) fn new(batch: Batch<'a>, rows: &'a [Attributes]) -> Self {
+        Self { batch, rows }
+    }
+
+    /// Returns the number of entries.
+    pub fn len(&self) -> usize {
+        self.batch.len().min(self.rows.len())
+    }
+
+    /// Returns whether there is no entry.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Returns the entries with their attributes. An entry that has vanished since it was listed is among them;
+    /// [`Attributes::has_vanished`] tells.
+    pub fn entries(&self) -> impl Iterator<Item = (Entry<'a>, &'a Attributes)> + use<'a> {
+        self.batch.entries().zip(self.rows)
+    }
+}
+
+/// Gives entries with attributes, batch by batch.
+pub(crate) trait AttributeReader: Send {
+    /// Returns the next batch, or `None` at the end.
+    fn next_examined(&mut self) -> Result<Option<AttributeBatch<'_>>>;
+}
+
+/// A directory being listed with attributes.
+///
+/// ```
+/// # fn main() -> megadir::Result<()> {
+/// use megadir::{AttributeListing, Want};
+/// let mut listing = AttributeListing::open("/usr", Want::SIZE | Want::MODIFIED, 1)?;
+/// while let Some(batch) = listing.next_batch()? {
+///     for (entry, attributes) in batch.entries().filter(|(_, attributes)| attributes.error == 0) {
+///         let name = String::from_utf8_lossy(entry.name);
+///         println!("{} {} {name}", attributes.size_bytes, attributes.modified.seconds);
+///     }
+/// }
+/// println!("{}", listing.choice());
+/// # Ok(())
+/// # }
+/// ```
+pub struct AttributeListing {
+    choice: AttributeChoice,
+    reader: Box<dyn AttributeReader>,
+}
+
+impl AttributeListing {
+    /// Opens a directory for listing with attributes by at most `threads` threads.
+    ///
+    /// # Errors
+    ///
+    /// As [`Listing::open`](crate::Listing::open).
+    pub fn open(path: impl AsRef<std::path::Path>, want: Want, threads: usize) -> Result<Self> {
+        let directory = Dir::open(path)?;
+        let choice = super::policy::choose(&directory, want, threads)?;
+        Self::with_choice(directory, choice)
+    }
+
+    /// Opens a directory with a choice made (or changed) by the caller.
+    ///
+    /// # Errors
+    ///
+    /// As [`AttributeListing::open`], and when backend, strategy and examiner do not go together.
+    pub fn with_choice(directory: Dir, choice: AttributeChoice) -> Result<Self> {
+        Ok(Self { reader: open(Arc::new(directory), &choice)?, choice })
+    }
+
+    /// Returns the next entries with their attributes, or `None` at the end. A batch may be empty.
+    ///
+    /// # Errors
+    ///
+    /// Whatever the system gives; the listing then ends. An entry that fails alone is a row with its error.
+    pub fn next_batch(&mut self) -> Result<Option<AttributeBatch<'_>>> {
+        self.reader.next_examined()
+    }
+
+    /// Returns what was picked, and why.
+    pub fn choice(&self) -> &AttributeChoice {
+        &self.choice
+    }
+}
+
+/// Opens the reader that a choice stands for.
+fn open(directory: Arc<Dir>, choice: &AttributeChoice) -> Result<Box<dyn AttributeReader>> {
+    let AttributeChoice { listing, strategy, examiner, want, .. } = *choice;
+    match strategy {
+        #[cfg(target_os = "linux")]
+        Strategy::Shares => {
+            crate::backend::linux_split::open_examined(&directory, &listing.options, examiner, want)
+        }
+        #[cfg(not(target_os = "linux"))]
+        Strategy::Shares => Err(crate::Error::new(
+            "examine",
+            directory.path(),
+            crate::ErrorKind::Unavailable,
+            "directories cannot be divided into shares on this system",
+        )),
+        Strategy::AtOnce => Ok(Box::new(AtOnce {
+            reader: listing.backend.open(&directory, &listing.options)?,
+            examine: examiner.start(&directory, want)?,
+            rows: Vec::new(),
+            directory,
+        })),
+        Strategy::Chunks { threads } => {
+            let reader = listing.backend.open(&directory, &listing.options)?;
+            Ok(Box::new(Chunks::start(&directory, reader, threads, examiner, want)?))
+        }
+        Strategy::Windows { entries, threads } => {
+            let reader = listing.backend.open(&directory, &listing.options)?;
+            Ok(Box::new(Windows::start(&directory, reader, entries, threads, examiner, want)?))
+        }
+    }
+}
+
+/// The reading thread examines what it has read.
+struct AtOnce {
+    directory: Arc<Dir>,
+    reader: Box<dyn Reader>,
+    examine: Box<dyn Examine>,
+    rows: Vec<Attributes>,
+}
+
+impl AttributeReader for AtOnce {
+    fn next_examined(&mut self) -> Result<Option<AttributeBatch<'_>>> {
+        let Some(batch) = self.reader.next_batch()? else { return Ok(None) };
+        self.examine.examine(&self.directory, batch, &mut self.rows)?;
+        Ok(Some(AttributeBatch::new(batch, &self.rows)))
+    }
+}
+
+impl std::fmt::Display for AttributeChoice {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let examiner = self.examiner.name();
+        match self.strategy {
+            Strategy::AtOnce => write!(f, "{examiner} at once, one thread")?,
+            Strategy::Shares => write!(f, "{examiner} in {} shares", self.listing.options.shares)?,
+            Strategy::Chunks { threads } => write!(f, "{examiner} in chunks, {threads} threads")?,
+            Strategy::Windows { entries, threads } => {
+                write!(f, "{examiner} in inode order, windows of {entries}, {threads} threads")?;
+            }
+        }
+        write!(f, " ({}); listed by {}", self.reason, self.listing)
+    }
+}
