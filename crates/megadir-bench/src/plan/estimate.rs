@@ -21,7 +21,7 @@ pub struct Estimate {
 }
 
 /// Making and removing a small file, nanoseconds.
-const MAKE_NS: u64 = 16_000;
+const MAKE_NS: u64 = 20_000;
 const REMOVE_NS: u64 = 6_000;
 /// Opening a directory and starting a block, nanoseconds.
 const BLOCK_NS: u64 = 1_000_000;
@@ -76,17 +76,17 @@ fn stage_ns(stage: Stage, threads: u32) -> u64 {
     match stage {
         Stage::Read => {
             if threads > 1 {
-                300
+                200
             } else {
-                450
+                250
             }
         }
-        Stage::Keep => 30,
-        Stage::Sort => 250,
-        Stage::Attributes => 1_100,
-        Stage::ExtendedAttributes => 1_700,
-        Stage::FormatLong => 250,
-        Stage::FormatRaw => 120,
-        Stage::Write => 100,
+        Stage::Keep => 20,
+        Stage::Sort => 80,
+        Stage::Attributes => 1_000,
+        Stage::ExtendedAttributes => 1_500,
+        Stage::FormatLong => 100,
+        Stage::FormatRaw => 50,
+        Stage::Write => 80,
     }
 }

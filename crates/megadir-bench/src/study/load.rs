@@ -227,7 +227,7 @@ mod tests {
     #[test]
     fn a_contradiction_is_named() {
         for (from, to, says) in [
-            ("rounds = 20", "rounds = 0", "1 round"),
+            ("rounds = 30", "rounds = 0", "1 round"),
             ("confidence = 0.95", "confidence = 95.0", "between 0 and 1"),
             ("stage = \"keep\"", "stage = \"sort\"", "once each"),
             ("fractions = [0.01, 0.1, 1.0]", "fractions = [0.1, 0.01]", "ascend"),
