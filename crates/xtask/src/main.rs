@@ -7,6 +7,8 @@
 
 mod ci;
 mod process;
+#[cfg(target_os = "linux")]
+mod speed;
 mod tidy;
 mod workspace;
 
@@ -25,6 +27,9 @@ struct Cli {
 enum Task {
     /// Runs what every change must pass, cheap stages first
     Ci(ci::Args),
+    /// Measures every figure of speed and memory that the README quotes; Linux, as root
+    #[cfg(target_os = "linux")]
+    Speed(speed::Args),
     /// Checks structure and style that neither the compiler nor clippy sees
     Tidy(tidy::Args),
 }
@@ -32,6 +37,8 @@ enum Task {
 fn main() -> ExitCode {
     let outcome = match Cli::parse().task {
         Task::Ci(args) => ci::run(&args),
+        #[cfg(target_os = "linux")]
+        Task::Speed(args) => speed::run(&args),
         Task::Tidy(args) => tidy::run(&args),
     };
     match outcome {

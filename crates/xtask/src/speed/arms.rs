@@ -1,0 +1,244 @@
+//! The contenders: which program with which options, where its output goes, and what that must be.
+
+use super::tools::{Program, Tools};
+
+/// The directory's name below the root of its file system; all programs are given this relative name.
+pub(crate) const DIRECTORY: &str = "d";
+
+/// Python's part: all names as a list, none written.
+const LISTDIR: &str = "import os, sys; print(len(os.listdir(sys.argv[1])))";
+
+/// Arms that are compared with each other: one table, whose ratios are to its first arm.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Section {
+    /// Warm, output to /dev/null.
+    List,
+    /// Warm, output into `wc -l`.
+    Pipe,
+    /// Warm, sorted by name, output to /dev/null.
+    Sort,
+    /// Warm, one thread against shares on two.
+    Split,
+    /// Warm, the time to the first byte on a pipe.
+    First,
+    /// Mounted anew before each run, output to /dev/null.
+    Cold,
+}
+
+/// Where an arm's output goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Sink {
+    /// To /dev/null.
+    Null,
+    /// Into a pipe that `wc -l` reads; both count.
+    Wc,
+    /// Into a pipe that is closed after the first byte.
+    FirstByte,
+}
+
+/// What an arm prints.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Proof {
+    /// A name a line, maybe with the directory's before it, and maybe a line for the directory.
+    Names,
+    /// A JSON object a line, with the member `name`.
+    Json,
+    /// How many names there are.
+    Count,
+    /// How many bytes the kernel's records take.
+    RecordBytes,
+}
+
+/// One contender in one section.
+#[derive(Clone, Copy)]
+pub(crate) struct Arm {
+    /// Its name in tables, as one would type it, without the directory.
+    pub(crate) name: &'static str,
+    /// The table it stands in.
+    pub(crate) section: Section,
+    /// What is started.
+    pub(crate) program: Program,
+    /// Its options; the directory comes after them.
+    pub(crate) options: &'static [&'static str],
+    /// Where the output goes.
+    pub(crate) sink: Sink,
+    /// What the output is.
+    pub(crate) proof: Proof,
+}
+
+const fn list(name: &'static str, program: Program, options: &'static [&'static str]) -> Arm {
+    Arm { name, section: Section::List, program, options, sink: Sink::Null, proof: Proof::Names }
+}
+
+const fn megadir(name: &'static str, options: &'static [&'static str]) -> Arm {
+    list(name, Program::Megadir, options)
+}
+
+const fn pipe(name: &'static str, program: Program, options: &'static [&'static str]) -> Arm {
+    Arm { section: Section::Pipe, sink: Sink::Wc, ..list(name, program, options) }
+}
+
+const fn within(section: Section, arm: Arm) -> Arm {
+    Arm { section, ..arm }
+}
+
+const fn proving(proof: Proof, arm: Arm) -> Arm {
+    Arm { proof, ..arm }
+}
+
+const fn first(name: &'static str, program: Program, options: &'static [&'static str]) -> Arm {
+    Arm { section: Section::First, sink: Sink::FirstByte, ..list(name, program, options) }
+}
+
+/// All contenders; the first of a section is its baseline. fd is told to leave nothing out (`-u`), as the others do.
+pub(crate) static ARMS: &[Arm] = &[
+    megadir("megadir list", &["list"]),
+    megadir("megadir list (again)", &["list"]),
+    megadir("megadir list -j1", &["list", "-j1"]),
+    proving(Proof::Json, megadir("megadir list --json", &["list", "--json"])),
+    megadir(
+        "megadir list --backend getdents --buffer 128KiB",
+        &["list", "--backend", "getdents", "--buffer", "128KiB"],
+    ),
+    proving(Proof::RecordBytes, list("bare getdents64, 128 KiB", Program::Bare, &[])),
+    list("ls -U", Program::Ls, &["-U"]),
+    list("find", Program::Find, &[]),
+    list("bfs", Program::Bfs, &[]),
+    list("bfs (other)", Program::OtherBfs, &[]),
+    list("fdfind -u .", Program::Fdfind, &["-u", "."]),
+    list("fd -u .", Program::Fd, &["-u", "."]),
+    proving(Proof::Count, list("python os.listdir", Program::Python, &["-c", LISTDIR])),
+    pipe("megadir list | wc -l", Program::Megadir, &["list"]),
+    pipe("ls -U | wc -l", Program::Ls, &["-U"]),
+    pipe("bfs | wc -l", Program::Bfs, &[]),
+    pipe("bfs (other) | wc -l", Program::OtherBfs, &[]),
+    pipe("fdfind -u . | wc -l", Program::Fdfind, &["-u", "."]),
+    pipe("fd -u . | wc -l", Program::Fd, &["-u", "."]),
+    within(Section::Sort, megadir("megadir list --sort name", &["list", "--sort", "name"])),
+    within(Section::Sort, list("LC_ALL=C ls", Program::Ls, &[])),
+    within(
+        Section::Split,
+        megadir("megadir list --backend split -j2", &["list", "--backend", "split", "-j2"]),
+    ),
+    within(Section::Split, megadir("megadir list --backend getdents", &["list", "--backend", "getdents"])),
+    proving(
+        Proof::Count,
+        within(
+            Section::Split,
+            megadir(
+                "megadir list --backend split -j2 --count",
+                &["list", "--backend", "split", "-j2", "--count"],
+            ),
+        ),
+    ),
+    proving(
+        Proof::Count,
+        within(
+            Section::Split,
+            megadir("megadir list --backend getdents --count", &["list", "--backend", "getdents", "--count"]),
+        ),
+    ),
+    first("megadir list, first byte", Program::Megadir, &["list"]),
+    first("ls -U, first byte", Program::Ls, &["-U"]),
+    within(
+        Section::Cold,
+        megadir("cold: megadir list --backend split -j2", &["list", "--backend", "split", "-j2"]),
+    ),
+    within(
+        Section::Cold,
+        megadir("cold: megadir list --backend getdents", &["list", "--backend", "getdents"]),
+    ),
+];
+
+/// What to measure, as the command line has it: a set of arms.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum Part {
+    /// Everything
+    All,
+    /// Warm, to /dev/null
+    List,
+    /// Warm, into `wc -l`
+    Pipe,
+    /// Sorted by name
+    Sort,
+    /// One thread against shares on two
+    Split,
+    /// The time to the first name
+    First,
+    /// The arms whose memory has a limit
+    Memory,
+    /// Mounted anew before each run
+    ListCold,
+}
+
+/// The arms of [`Part::Memory`].
+const MEMORY: &[&str] =
+    &["megadir list", "megadir list --json", "ls -U", "megadir list --sort name", "LC_ALL=C ls"];
+
+impl Part {
+    fn has(self, arm: &Arm) -> bool {
+        match self {
+            Part::All => true,
+            Part::List => arm.section == Section::List,
+            Part::Pipe => arm.section == Section::Pipe,
+            Part::Sort => arm.section == Section::Sort,
+            Part::Split => arm.section == Section::Split,
+            Part::First => arm.section == Section::First,
+            Part::Memory => MEMORY.contains(&arm.name),
+            Part::ListCold => arm.section == Section::Cold,
+        }
+    }
+}
+
+/// Returns the arms to run: of these parts (none is all), with one of these words in their names (none is all), whose
+/// programs are there; and the baselines of their sections.
+pub(crate) fn choose(parts: &[Part], only: &[String], tools: &Tools) -> Vec<&'static Arm> {
+    select(parts, only, |program| tools.get(program).is_some())
+}
+
+fn select(parts: &[Part], only: &[String], is_there: impl Fn(Program) -> bool) -> Vec<&'static Arm> {
+    let asked = |arm: &Arm| {
+        (parts.is_empty() || parts.iter().any(|part| part.has(arm)))
+            && (only.is_empty() || only.iter().any(|word| arm.name.contains(word.as_str())))
+            && is_there(arm.program)
+    };
+    let sections: Vec<Section> = ARMS.iter().filter(|arm| asked(arm)).map(|arm| arm.section).collect();
+    let first = |arm: &Arm| baseline(arm.section).is_some_and(|first| first.name == arm.name);
+    ARMS.iter().filter(|arm| asked(arm) || (first(arm) && sections.contains(&arm.section))).collect()
+}
+
+/// Returns the arm to which the ratios of a section are.
+pub(crate) fn baseline(section: Section) -> Option<&'static Arm> {
+    ARMS.iter().find(|arm| arm.section == section)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn names(parts: &[Part], only: &[&str], is_there: impl Fn(Program) -> bool) -> Vec<&'static str> {
+        let only: Vec<String> = only.iter().map(|&word| word.to_owned()).collect();
+        select(parts, &only, is_there).iter().map(|arm| arm.name).collect()
+    }
+
+    #[test]
+    fn arms_are_named_once() {
+        for (index, arm) in ARMS.iter().enumerate() {
+            assert!(ARMS[..index].iter().all(|other| other.name != arm.name), "{} twice", arm.name);
+        }
+        assert!(MEMORY.iter().all(|name| ARMS.iter().any(|arm| arm.name == *name)));
+    }
+
+    #[test]
+    fn parts_and_words_choose_and_the_baseline_comes_along() {
+        assert_eq!(names(&[], &[], |_| true).len(), ARMS.len());
+        assert_eq!(names(&[Part::All], &[], |_| true).len(), ARMS.len());
+        assert_eq!(names(&[Part::Sort], &[], |_| true), ["megadir list --sort name", "LC_ALL=C ls"]);
+        assert_eq!(
+            names(&[], &["bfs"], |program| program != Program::OtherBfs),
+            ["megadir list", "bfs", "megadir list | wc -l", "bfs | wc -l"]
+        );
+        assert_eq!(names(&[Part::Memory], &[], |_| true), MEMORY);
+        assert!(names(&[Part::First], &["bfs"], |_| true).is_empty());
+    }
+}

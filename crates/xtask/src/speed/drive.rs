@@ -1,0 +1,225 @@
+//! Prepares, measures one file system after the other, and reports.
+
+use super::arms::{self, Arm, Part, Section, Sink};
+use super::child::{Bench, Floor};
+use super::fill::{self, Content};
+use super::interrupt::Interrupt;
+use super::lab::{self, Kind, Lab};
+use super::report::{self, Measured};
+use super::rounds::{self, Results};
+use super::scratch::Scratch;
+use super::targets;
+use super::tools::{Choices, Program, Tools};
+use super::{machine, namespace, verify};
+use crate::process;
+use crate::workspace::Workspace;
+use megadir_stats::permutation::SplitMix64;
+use std::path::PathBuf;
+use std::time::Instant;
+
+/// Options of `cargo xtask speed`.
+#[derive(clap::Args)]
+pub(crate) struct Args {
+    /// What to measure
+    #[arg(value_enum, default_value = "all")]
+    parts: Vec<Part>,
+    /// The number of files in the directory, e.g. 100k
+    #[arg(long, value_name = "N", default_value = "1M", value_parser = count)]
+    entries: u64,
+    /// The file systems to make
+    #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = "ext4,xfs,btrfs", value_parser = lab::kind)]
+    fs: Vec<&'static Kind>,
+    /// How many times each contender runs warm
+    #[arg(long, value_name = "N", default_value = "21")]
+    rounds: usize,
+    /// How many times each contender runs cold
+    #[arg(long, value_name = "N", default_value = "15")]
+    cold_rounds: usize,
+    /// Measures contenders with this in their name only, and those to which they are compared (may be repeated)
+    #[arg(long, value_name = "NAME")]
+    only: Vec<String>,
+    /// Draws the order in rounds
+    #[arg(long, value_name = "N", default_value = "1")]
+    seed: u64,
+    /// Writes the report to this file too
+    #[arg(long, value_name = "FILE")]
+    markdown: Option<PathBuf>,
+    /// Fails when a target is missed
+    #[arg(long)]
+    check: bool,
+    /// Makes images here [default: below the target folder]
+    #[arg(long, value_name = "DIR")]
+    work_dir: Option<PathBuf>,
+    /// Measures this `megadir` instead of building it
+    #[arg(long, value_name = "PATH")]
+    megadir: Option<PathBuf>,
+    /// Measures this bfs too
+    #[arg(long, value_name = "PATH")]
+    bfs: Option<PathBuf>,
+}
+
+/// Measures; an error says what could not be run, or with `--check` how many targets were missed.
+pub(crate) fn run(args: &Args) -> Result<(), String> {
+    namespace::enter()?;
+    let workspace = Workspace::find()?;
+    let choices = Choices { megadir: args.megadir.as_deref(), bfs: args.bfs.as_deref() };
+    let tools = Tools::prepare(&workspace, &choices)?;
+    let chosen = arms::choose(&args.parts, &args.only, &tools);
+    if chosen.is_empty() {
+        return Err("no contender is left by these options".to_owned());
+    }
+    let interrupt = Interrupt::register()?;
+    let base = args.work_dir.clone().unwrap_or_else(|| workspace.target.join("speed"));
+    let scratch = Scratch::make(&base)?;
+    let floor_bytes = Floor::bytes()?;
+    let load = machine::load();
+    let mut measured = Vec::new();
+    let mut parts = Vec::new();
+    for &kind in &args.fs {
+        let one = measure(kind, args, &tools, &chosen, &scratch, &interrupt)?;
+        let text = report::file_system(&one, floor_bytes);
+        println!("\n{text}");
+        parts.push(text);
+        measured.push(one);
+    }
+    parts.insert(0, head(args, &workspace, &tools, floor_bytes, &load));
+    parts.push(report::targets(&measured, args.entries));
+    println!("{}\n{}", parts[0], parts[parts.len() - 1]);
+    if let Some(file) = &args.markdown {
+        std::fs::write(file, parts.join("\n"))
+            .map_err(|error| format!("cannot write {}: {error}", file.display()))?;
+    }
+    let missed = measured.iter().flat_map(|one| &one.judged).filter(|judged| !judged.met).count();
+    if args.check && missed > 0 { Err(format!("{missed} targets missed")) } else { Ok(()) }
+}
+
+/// Makes one file system, measures on it and removes it.
+fn measure(
+    kind: &'static Kind,
+    args: &Args,
+    tools: &Tools,
+    chosen: &[&'static Arm],
+    scratch: &Scratch,
+    interrupt: &Interrupt,
+) -> Result<Measured, String> {
+    println!("\n== {}", kind.name);
+    let started = Instant::now();
+    let mut lab = Lab::make(kind, scratch.path(), args.entries)?;
+    let root = lab.path().to_owned();
+    let content = fill::fill(&root.join(arms::DIRECTORY), args.entries, interrupt)?;
+    // From here on the directory is as it is on the disk, whatever making it left in memory.
+    lab.cool()?;
+    println!("{} files made in {:.0} s", args.entries, started.elapsed().as_secs_f64());
+    let bench = Bench { tools, root: &root, entries: args.entries };
+    let mut notes = vec![made(&lab)];
+    notes.extend(prove(&bench, chosen, &content, interrupt)?);
+    let mut random = SplitMix64::new(args.seed);
+    let mut results = Results::default();
+    let (cold, warm): (Vec<&Arm>, Vec<&Arm>) =
+        chosen.iter().copied().partition(|arm| arm.section == Section::Cold);
+    rounds::warm(&bench, &warm, args.rounds, &mut random, interrupt, &mut results)?;
+    if !cold.is_empty() {
+        rounds::cold(&bench, &mut lab, &cold, args.cold_rounds, &mut random, interrupt, &mut results)?;
+    }
+    println!("measured in {:.0} s in all", started.elapsed().as_secs_f64());
+    let judged = targets::judge(kind.name, &results, args.entries);
+    Ok(Measured { file_system: kind.name, notes, results, judged })
+}
+
+/// Runs every arm once and proves that it does the work; returns what there is to know. This is the warm-up too.
+fn prove(
+    bench: &Bench<'_>,
+    chosen: &[&'static Arm],
+    content: &Content,
+    interrupt: &Interrupt,
+) -> Result<Vec<String>, String> {
+    for arm in chosen.iter().filter(|arm| arm.sink != Sink::Wc) {
+        verify::content(bench, arm, content)?;
+        interrupt.check()?;
+    }
+    let mut notes = vec![format!("each contender gave the {} names, checked before", content.entries)];
+    let sorted: Vec<&Arm> = chosen.iter().copied().filter(|arm| arm.section == Section::Sort).collect();
+    if let &[ours, theirs] = sorted.as_slice() {
+        if !verify::same(bench, [ours, theirs])? {
+            return Err(format!("{} and {} print different bytes", ours.name, theirs.name));
+        }
+        notes.push(format!("`{}` and `{}` print the same bytes", ours.name, theirs.name));
+    }
+    let explained = [&["list"][..], &["list", "--backend", "split", "-j2"][..]];
+    for options in explained {
+        notes.push(format!("`megadir {}`: {}", options.join(" "), explain(bench, options)?));
+    }
+    Ok(notes)
+}
+
+/// Returns what `--explain` says of how the directory is read.
+fn explain(bench: &Bench<'_>, options: &[&str]) -> Result<String, String> {
+    let tool = bench.tools.get(Program::Megadir).ok_or("no megadir")?;
+    let mut command = std::process::Command::new(&tool.path);
+    command.args(options).args(["--explain", "--count", arms::DIRECTORY]).current_dir(bench.root);
+    let output =
+        command.output().map_err(|error| format!("cannot run {}: {error}", process::show(&command)))?;
+    let text = String::from_utf8_lossy(&output.stderr).into_owned();
+    let line = text.lines().next().unwrap_or_default();
+    Ok(line.trim_start_matches("megadir: ").to_owned())
+}
+
+/// Says how the file system was made.
+fn made(lab: &Lab) -> String {
+    let direct = if lab.direct_io { "with" } else { "WITHOUT" };
+    format!(
+        "{} as mkfs makes it, mounted with its default options from a sparse image through a loop device {direct} direct I/O",
+        lab.kind.name
+    )
+}
+
+/// Writes what holds for all file systems.
+fn head(args: &Args, workspace: &Workspace, tools: &Tools, floor_bytes: u64, load_before: &str) -> String {
+    let mut lines = machine::describe(workspace);
+    if args.megadir.is_some() {
+        lines.push("A `megadir` built elsewhere was measured, maybe not of this commit".to_owned());
+    }
+    lines.push(format!("Load average: {load_before} before, {} after", machine::load()));
+    lines.push(format!("Versions: {}", tools.versions().join("; ")));
+    if !tools.missing.is_empty() {
+        lines.push(format!("Not there: {}", tools.missing.join("; ").replace('\n', " ")));
+    }
+    lines.push(format!(
+        "One directory of {} empty files, names of {} characters; each run a fresh process, in random order in each round \
+         (seed {}), LC_ALL=C for all; median of the rounds, ratios paired by round (Hodges-Lehmann, Wilcoxon's interval)",
+        args.entries, fill::NAME_BYTES, args.seed
+    ));
+    lines.push(format!(
+        "Peak RSS is the largest of all rounds; a process that does nothing is said to have {:.1} MiB",
+        floor_bytes as f64 / f64::from(1 << 20)
+    ));
+    let lines: Vec<String> = lines.iter().map(|line| format!("* {line}\n")).collect();
+    format!("# Speed and memory of `megadir list`\n\n{}", lines.concat())
+}
+
+/// Reads a number such as `100k` or `1M`.
+fn count(text: &str) -> Result<u64, String> {
+    let (digits, factor) = match text.char_indices().next_back() {
+        Some((at, 'k' | 'K')) => (&text[..at], 1_000),
+        Some((at, 'm' | 'M')) => (&text[..at], 1_000_000),
+        _ => (text, 1),
+    };
+    let number = digits.parse::<u64>().ok().filter(|&number| number > 0);
+    let number = number.and_then(|number| number.checked_mul(factor));
+    number.ok_or_else(|| "a number of files, such as 100k or 1M".to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn counts_have_suffixes() {
+        assert_eq!(count("1M"), Ok(1_000_000));
+        assert_eq!(count("100k"), Ok(100_000));
+        assert_eq!(count("7"), Ok(7));
+        for wrong in ["", "k", "0", "-1", "1G", "99999999999999999M"] {
+            assert!(count(wrong).is_err(), "{wrong}");
+        }
+    }
+}

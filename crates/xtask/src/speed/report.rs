@@ -1,0 +1,132 @@
+//! What was measured, as Markdown: the same text on the terminal and in the file.
+
+use super::arms::{ARMS, Section, baseline};
+use super::child::Sample;
+use super::rounds::Results;
+use super::table::{Figure, markdown, number};
+use super::targets::Judged;
+
+/// What one file system gave.
+pub(crate) struct Measured {
+    /// Its name.
+    pub(crate) file_system: &'static str,
+    /// How it was made and read.
+    pub(crate) notes: Vec<String>,
+    /// The samples.
+    pub(crate) results: Results,
+    /// The targets.
+    pub(crate) judged: Vec<Judged>,
+}
+
+const HEADER: &[&str] =
+    &["contender", "wall, ms [95 %]", "CPU, s", "peak RSS, MiB", "time / first row [95 %]", "rounds"];
+
+/// Sections in the order in which they are shown, each with its heading.
+const SECTIONS: &[(Section, &str)] = &[
+    (Section::List, "warm, output to /dev/null"),
+    (Section::Pipe, "warm, into `wc -l` (wall until wc has ended, CPU with wc's)"),
+    (Section::Sort, "warm, sorted by name, output to /dev/null"),
+    (Section::Split, "warm, one directory on two threads and on one, output to /dev/null"),
+    (Section::First, "warm, until the first byte is there (CPU and memory of a run cut short)"),
+    (Section::Cold, "file system mounted anew and caches dropped before each run, output to /dev/null"),
+];
+
+/// Writes the part of one file system. Peaks up to `floor_bytes` are not the program's own.
+pub(crate) fn file_system(measured: &Measured, floor_bytes: u64) -> String {
+    let mut text = format!("## {}\n\n", measured.file_system);
+    for note in &measured.notes {
+        text += &format!("* {note}\n");
+    }
+    for (section, heading) in SECTIONS {
+        let rows = rows(*section, &measured.results, floor_bytes);
+        if !rows.is_empty() {
+            text += &format!("\n{}, {heading}:\n\n{}", measured.file_system, markdown(HEADER, &rows));
+        }
+    }
+    text
+}
+
+fn rows(section: Section, results: &Results, floor_bytes: u64) -> Vec<Vec<String>> {
+    let first = baseline(section).map(|arm| results.walls_s(arm.name)).unwrap_or_default();
+    let arms = ARMS.iter().filter(|arm| arm.section == section && !results.samples(arm.name).is_empty());
+    arms.map(|arm| {
+        let samples = results.samples(arm.name);
+        let walls_s = results.walls_s(arm.name);
+        let wall = Figure::median(&walls_s).map(|figure| figure.times(1e3).text());
+        let ratio = Figure::ratio(&walls_s, &first).map(|figure| figure.text());
+        let cells = [
+            Some(format!("`{}`", arm.name).replace('|', "\\|")),
+            wall,
+            cpu(samples),
+            peak(samples, floor_bytes),
+        ];
+        let cells = cells.into_iter().chain([ratio, Some(samples.len().to_string())]);
+        cells.map(Option::unwrap_or_default).collect()
+    })
+    .collect()
+}
+
+fn cpu(samples: &[Sample]) -> Option<String> {
+    let cpu_s: Vec<f64> = samples.iter().map(|sample| sample.cpu_s).collect();
+    Figure::median(&cpu_s).map(|figure| number(figure.value))
+}
+
+/// Writes the largest of all rounds.
+fn peak(samples: &[Sample], floor_bytes: u64) -> Option<String> {
+    let bytes = samples.iter().map(|sample| sample.peak_bytes).max()?;
+    let mib = |bytes: u64| number(bytes as f64 / f64::from(1 << 20));
+    Some(if bytes <= floor_bytes { format!("<= {}", mib(floor_bytes)) } else { mib(bytes) })
+}
+
+/// Writes the list of targets.
+pub(crate) fn targets(measured: &[Measured], entries: u64) -> String {
+    let rows: Vec<Vec<String>> = measured
+        .iter()
+        .flat_map(|one| {
+            one.judged.iter().map(|judged| {
+                let wanted = format!("{}: {}", one.file_system, judged.wanted).replace('|', "\\|");
+                vec![wanted, judged.found.clone(), judged.verdict.clone()]
+            })
+        })
+        .collect();
+    if rows.is_empty() {
+        return String::new();
+    }
+    let size = if entries == 1_000_000 {
+        String::new()
+    } else {
+        format!("The targets are for 1 000 000 entries; these are {entries}.\n\n")
+    };
+    format!("## Targets\n\n{size}{}", markdown(&["target", "found", "verdict"], &rows))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_section_is_shown() {
+        for arm in ARMS {
+            assert!(SECTIONS.iter().any(|(section, _)| *section == arm.section), "{}", arm.name);
+        }
+    }
+
+    #[test]
+    fn a_file_system_shows_what_ran_and_nothing_else() {
+        let mut results = Results::default();
+        for (arm, wall_s, peak_bytes) in
+            [("megadir list | wc -l", 0.25, 3 << 20), ("bfs | wc -l", 0.5, 12 << 20)]
+        {
+            results.add(arm, Sample { wall_s, cpu_s: 0.5, peak_bytes });
+        }
+        let measured =
+            Measured { file_system: "ext4", notes: vec!["made".into()], results, judged: Vec::new() };
+        let text = file_system(&measured, 4 << 20);
+        assert!(text.starts_with("## ext4\n\n* made\n\next4, warm, into `wc -l`"), "{text}");
+        let rows: Vec<&str> = text.lines().filter(|line| line.starts_with("| `")).collect();
+        let cells: Vec<&str> = rows[1].split(" | ").map(str::trim).collect();
+        assert_eq!(cells, ["| `bfs \\| wc -l`", "500", "0.500", "12.0", "2.00", "1 |"]);
+        assert!(rows.len() == 2 && rows[0].contains("<= 4.00"), "{text}");
+        assert_eq!(targets(&[measured], 1_000_000), "");
+    }
+}

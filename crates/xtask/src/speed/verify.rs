@@ -1,0 +1,162 @@
+//! Equal work: what each arm prints is read once, and must be the directory's content.
+
+use super::arms::{Arm, Proof};
+use super::child::Bench;
+use super::fill::{Content, NAME_BYTES};
+use crate::process;
+use std::io::{BufRead, BufReader};
+use std::process::{Child, ChildStdout, Command, Stdio};
+
+/// The length of the kernel's record of one file: 19 bytes, the name and its NUL, up to a multiple of 8.
+const RECORD_BYTES: u64 = (19 + NAME_BYTES as u64 + 1).next_multiple_of(8);
+/// The records of `.` and `..`.
+const DOT_BYTES: u64 = 2 * 24;
+
+/// Runs an arm and compares what it prints with what is there.
+pub(crate) fn content(bench: &Bench<'_>, arm: &Arm, expected: &Content) -> Result<(), String> {
+    let mut command = bench.command(arm)?;
+    let (mut child, output) = start(&mut command)?;
+    let seen = read(BufReader::with_capacity(1 << 16, output), arm.proof);
+    let status = child.wait().map_err(|error| error.to_string())?;
+    let seen = seen.map_err(|error| format!("{}: {error}", arm.name))?;
+    if !status.success() {
+        return Err(format!("{} failed: {status}", arm.name));
+    }
+    match seen {
+        Seen::Names(seen) if seen == *expected => Ok(()),
+        Seen::Names(seen) if seen.entries == expected.entries => {
+            Err(format!("{}: names that are not there", arm.name))
+        }
+        Seen::Names(Content { entries, .. }) => wrong(arm, entries, expected.entries),
+        Seen::Number(number) if arm.proof == Proof::RecordBytes => {
+            let bytes = expected.entries * RECORD_BYTES + DOT_BYTES;
+            if number == bytes { Ok(()) } else { wrong(arm, number, bytes) }
+        }
+        Seen::Number(number) if number == expected.entries => Ok(()),
+        Seen::Number(number) => wrong(arm, number, expected.entries),
+    }
+}
+
+/// Runs two arms and compares what they print, byte by byte.
+pub(crate) fn same(bench: &Bench<'_>, arms: [&Arm; 2]) -> Result<bool, String> {
+    let [mut one, mut other] = [bench.command(arms[0])?, bench.command(arms[1])?];
+    let (mut first, one) = start(&mut one)?;
+    let (mut second, other) = start(&mut other)?;
+    let same = same_bytes(&mut BufReader::new(one), &mut BufReader::new(other));
+    // Whoever is ahead of a difference is read no further.
+    for child in [&mut first, &mut second] {
+        child.wait().map_err(|error| error.to_string())?;
+    }
+    same.map_err(|error| error.to_string())
+}
+
+fn wrong(arm: &Arm, seen: u64, expected: u64) -> Result<(), String> {
+    Err(format!("{}: {seen} instead of {expected}", arm.name))
+}
+
+fn start(command: &mut Command) -> Result<(Child, ChildStdout), String> {
+    let shown = process::show(command);
+    let child = command.stdout(Stdio::piped()).spawn();
+    let mut child = child.map_err(|error| format!("cannot start `{shown}`: {error}"))?;
+    let output = child.stdout.take().ok_or("no pipe")?;
+    Ok((child, output))
+}
+
+/// What an output told.
+enum Seen {
+    Names(Content),
+    Number(u64),
+}
+
+/// Reads an output to its end.
+fn read(mut output: impl BufRead, proof: Proof) -> std::io::Result<Seen> {
+    if matches!(proof, Proof::Count | Proof::RecordBytes) {
+        let mut text = String::new();
+        output.read_to_string(&mut text)?;
+        return Ok(Seen::Number(text.trim().parse().map_err(std::io::Error::other)?));
+    }
+    let (mut content, mut line) = (Content::default(), Vec::new());
+    loop {
+        line.clear();
+        if output.read_until(b'\n', &mut line)? == 0 {
+            return Ok(Seen::Names(content));
+        }
+        let text = line.strip_suffix(b"\n").unwrap_or(&line);
+        let name = if proof == Proof::Json { json_name(text) } else { last_part(text) };
+        if let Some(name) = name {
+            content.add(name);
+        }
+    }
+}
+
+/// Returns the name in a line, None for the line of the directory itself.
+fn last_part(line: &[u8]) -> Option<&[u8]> {
+    let name = line.rsplit(|&byte| byte == b'/').next()?;
+    Some(name).filter(|name| !name.is_empty() && *name != super::arms::DIRECTORY.as_bytes())
+}
+
+/// Returns the name in a JSON object whose names need no escapes.
+fn json_name(line: &[u8]) -> Option<&[u8]> {
+    const KEY: &[u8] = b"\"name\":\"";
+    let at = line.windows(KEY.len()).position(|window| window == KEY)? + KEY.len();
+    line[at..].split(|&byte| byte == b'"').next()
+}
+
+/// Tells whether two streams are the same.
+fn same_bytes(one: &mut impl BufRead, other: &mut impl BufRead) -> std::io::Result<bool> {
+    loop {
+        let (left, right) = (one.fill_buf()?, other.fill_buf()?);
+        let bytes = left.len().min(right.len());
+        if left[..bytes] != right[..bytes] {
+            return Ok(false);
+        }
+        if bytes == 0 {
+            return Ok(left.len() == right.len());
+        }
+        one.consume(bytes);
+        other.consume(bytes);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn names(text: &str, proof: Proof) -> Content {
+        match read(text.as_bytes(), proof).unwrap() {
+            Seen::Names(content) => content,
+            Seen::Number(number) => panic!("{number}"),
+        }
+    }
+
+    #[test]
+    fn paths_and_the_directory_itself_make_no_difference() {
+        let plain = names("a\nb\n", Proof::Names);
+        assert_eq!(plain.entries, 2);
+        assert_eq!(names("d\nd/b\nd/a\n", Proof::Names), plain);
+        assert_eq!(names("d/\n./d/b\n./d/a", Proof::Names), plain);
+        let json = "{\"v\":1,\"name\":\"b\",\"type\":\"file\"}\n{\"v\":1,\"name\":\"a\"}\n";
+        assert_eq!(names(json, Proof::Json), plain);
+        assert_ne!(names("a\nc\n", Proof::Names), plain);
+    }
+
+    #[test]
+    fn numbers_are_numbers() {
+        assert!(matches!(read(" 12\n".as_bytes(), Proof::Count), Ok(Seen::Number(12))));
+        assert!(read("twelve".as_bytes(), Proof::RecordBytes).is_err());
+        assert_eq!(RECORD_BYTES, 56);
+    }
+
+    #[test]
+    fn streams_are_compared_whatever_their_pieces() {
+        let same = |one: &str, other: &str| {
+            let mut one = BufReader::with_capacity(2, one.as_bytes());
+            same_bytes(&mut one, &mut BufReader::with_capacity(3, other.as_bytes())).unwrap()
+        };
+        assert!(same("abcdefg", "abcdefg"));
+        assert!(same("", ""));
+        assert!(!same("abcdefg", "abcdefh"));
+        assert!(!same("abc", "abcd"));
+        assert!(!same("abcd", ""));
+    }
+}
