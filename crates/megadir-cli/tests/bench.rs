@@ -201,3 +201,64 @@ fn the_null_loop_says_what_it_costs() {
         "ns/op over 100000 operations",
     );
 }
+
+/// A FUSE mount whose server never answers; unmounted when dropped.
+struct Hung {
+    path: PathBuf,
+    server: Option<std::fs::File>,
+    _directory: tempfile::TempDir,
+}
+
+impl Hung {
+    fn mount() -> Result<Self, String> {
+        let directory = tempfile::tempdir().map_err(|error| error.to_string())?;
+        let path = directory.path().join("hung");
+        std::fs::create_dir(&path).map_err(|error| error.to_string())?;
+        let server = std::fs::File::options().read(true).write(true).open("/dev/fuse");
+        let server = server.map_err(|error| format!("/dev/fuse: {error}"))?;
+        let inherited = server.try_clone().map_err(|error| error.to_string())?;
+        let mut mount = Command::new("mount");
+        mount.args(["-i", "-t", "fuse", "-o", "fd=0,rootmode=40000,user_id=0,group_id=0", "hung"]);
+        let mounted = mount.arg(&path).stdin(inherited).output().map_err(|error| error.to_string())?;
+        if !mounted.status.success() {
+            return Err(text(&mounted.stderr));
+        }
+        Ok(Self { path, server: Some(server), _directory: directory })
+    }
+}
+
+impl Drop for Hung {
+    fn drop(&mut self) {
+        // Without a server every call fails at once, unmounting does not hang.
+        self.server = None;
+        let _ = Command::new("umount").arg("--lazy").arg(&self.path).output();
+    }
+}
+
+#[test]
+fn ctrl_c_ends_the_program_while_a_mount_hangs() {
+    let hung = megadir_testkit::require!(Hung::mount());
+    let at = hung.path.to_str().expect("UTF-8");
+    let directory = tempfile::tempdir().expect("a directory");
+    let below = format!("{at}/below");
+    for arguments in [
+        &["bench", "run", "listing", "--dir", at][..],
+        &["bench", "clean", at],
+        &["make", &below, "--entries", "1"],
+    ] {
+        let mut child = megadir(directory.path(), arguments).stderr(Stdio::piped()).spawn().expect("starts");
+        std::thread::sleep(Duration::from_millis(300));
+        assert!(child.try_wait().expect("waitable").is_none(), "{arguments:?} did not hang");
+        let killed = Command::new("kill").args(["-INT", &child.id().to_string()]).status();
+        assert!(killed.expect("kill runs").success());
+        let deadline = Instant::now() + Duration::from_secs(5);
+        while child.try_wait().expect("waitable").is_none() && Instant::now() < deadline {
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        // Whether it ended by itself must be known before the mount is taken away.
+        let ended = child.try_wait().expect("waitable");
+        let _ = child.kill();
+        assert_eq!(ended.and_then(|status| status.code()), Some(130), "{arguments:?}");
+    }
+    assert!(names(directory.path()).is_empty());
+}

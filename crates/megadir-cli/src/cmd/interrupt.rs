@@ -1,9 +1,16 @@
 //! Ctrl-C for commands that have something to finish: the first asks, the second ends, a hang is not waited for.
 //!
-//! The first signal sets a flag that the work looks at. A second one ends the program in the signal's own
-//! handler. A watcher ends it too when the work, once asked to end, gives no sign of life for a second: a
-//! call into a file system that has stopped answering cannot be cancelled, but it need not be waited for.
+//! ```text
+//! main thread   takes signals, waits, ends the program when the work hangs
+//! work thread   the command; looks at the flag, counts up its sign of life
+//! ```
+//!
+//! The work must not run in the main thread: Linux gives a signal of the process to its main thread if
+//! that can take it, and a main thread that waits for a file system that has stopped answering can not, nor
+//! is the signal passed on to another. So the handlers would not run exactly when they are needed.
+//! References: `complete_signal` in `kernel/signal.c`; signal-hook's documentation of `flag`.
 
+use std::any::Any;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
@@ -12,7 +19,8 @@ use crate::exit::{CliError, INTERRUPTED};
 
 /// How long the work may be silent after it was asked to end.
 const SILENCE_MAX: Duration = Duration::from_secs(1);
-const LOOK_EVERY: Duration = Duration::from_millis(50);
+/// The main thread looks this often; more often would disturb what is measured.
+const LOOK_EVERY: Duration = Duration::from_millis(100);
 
 /// What the work looks at and tells.
 #[derive(Debug)]
@@ -20,58 +28,62 @@ pub(crate) struct Interrupt {
     /// Set when the work is to end.
     pub(crate) stop: Arc<AtomicBool>,
     /// Counted up by the work as a sign of life.
-    pub(crate) beat: Arc<AtomicU64>,
-    done: Arc<AtomicBool>,
+    pub(crate) beat: AtomicU64,
 }
 
 impl Interrupt {
-    /// Takes Ctrl-C and termination over from the system until the program ends.
-    pub(crate) fn watch() -> Result<Self, CliError> {
-        let interrupt = Self { stop: Arc::default(), beat: Arc::default(), done: Arc::default() };
-        let failed = |error| CliError::nothing_ran(format!("cannot watch for Ctrl-C: {error}"));
-        for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM] {
-            let code = i32::from(INTERRUPTED);
-            // The order matters: the first handler acts on what the second one set the time before.
-            signal_hook::flag::register_conditional_shutdown(signal, code, Arc::clone(&interrupt.stop))
-                .map_err(failed)?;
-            signal_hook::flag::register(signal, Arc::clone(&interrupt.stop)).map_err(failed)?;
-        }
-        let (stop, beat) = (Arc::clone(&interrupt.stop), Arc::clone(&interrupt.beat));
-        let done = Arc::clone(&interrupt.done);
-        let watcher = std::thread::Builder::new().name("megadir-watch".to_owned());
-        watcher.spawn(move || end_a_hang(&stop, &beat, &done)).map_err(failed)?;
-        Ok(interrupt)
-    }
-
     /// Returns whether the work was asked to end.
     pub(crate) fn asked(&self) -> bool {
         self.stop.load(Ordering::Relaxed)
     }
 }
 
-impl Drop for Interrupt {
-    fn drop(&mut self) {
-        self.done.store(true, Ordering::Relaxed);
+/// Does `work` in a thread of its own while this one, the main thread, takes Ctrl-C and requests to terminate.
+pub(crate) fn interruptible<R: Send>(
+    work: impl FnOnce(&Interrupt) -> Result<R, CliError> + Send,
+) -> Result<R, CliError> {
+    let interrupt = Interrupt { stop: Arc::default(), beat: AtomicU64::new(0) };
+    let failed = |error| CliError::nothing_ran(format!("cannot watch for Ctrl-C: {error}"));
+    for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM] {
+        // The order matters: the first handler acts on what the second one set the time before.
+        let code = i32::from(INTERRUPTED);
+        signal_hook::flag::register_conditional_shutdown(signal, code, Arc::clone(&interrupt.stop))
+            .map_err(failed)?;
+        signal_hook::flag::register(signal, Arc::clone(&interrupt.stop)).map_err(failed)?;
     }
+    let main = std::thread::current();
+    let done = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        let worker = std::thread::Builder::new().name("megadir-work".to_owned());
+        let worker = worker
+            .spawn_scoped(scope, || {
+                let result = work(&interrupt);
+                done.store(true, Ordering::Release);
+                main.unpark();
+                result
+            })
+            .map_err(failed)?;
+        let mut silent_since: Option<(u64, Instant)> = None;
+        // A worker that panicked is not done but finished.
+        while !done.load(Ordering::Acquire) && !worker.is_finished() {
+            std::thread::park_timeout(LOOK_EVERY);
+            if interrupt.asked() {
+                end_if_silent(&mut silent_since, interrupt.beat.load(Ordering::Relaxed));
+            }
+        }
+        worker.join().unwrap_or_else(|panic: Box<dyn Any + Send>| std::panic::resume_unwind(panic))
+    })
 }
 
-/// Ends the program when it was asked to end and nothing has moved since.
-fn end_a_hang(stop: &AtomicBool, beat: &AtomicU64, done: &AtomicBool) {
-    let mut silent_since: Option<(u64, Instant)> = None;
-    while !done.load(Ordering::Relaxed) {
-        std::thread::sleep(LOOK_EVERY);
-        if !stop.load(Ordering::Relaxed) {
-            continue;
-        }
-        let now = beat.load(Ordering::Relaxed);
-        match silent_since {
-            Some((last, since)) if last == now => {
-                if since.elapsed() >= SILENCE_MAX && !done.load(Ordering::Relaxed) {
-                    eprintln!("megadir: interrupted while the file system did not answer");
-                    std::process::exit(i32::from(INTERRUPTED));
-                }
+/// Ends the program when nothing has moved for too long since it was asked to end.
+fn end_if_silent(silent_since: &mut Option<(u64, Instant)>, beat: u64) {
+    match silent_since {
+        Some((last, since)) if *last == beat => {
+            if since.elapsed() >= SILENCE_MAX {
+                eprintln!("megadir: interrupted while the file system did not answer");
+                std::process::exit(i32::from(INTERRUPTED));
             }
-            _ => silent_since = Some((now, Instant::now())),
         }
+        _ => *silent_since = Some((beat, Instant::now())),
     }
 }

@@ -6,7 +6,7 @@ use indicatif::{ProgressBar, ProgressStyle};
 use megadir_bench::dataset::{FillError, FillProgress, FillSpec, Filled, fill};
 use megadir_record::NameScheme;
 
-use super::interrupt::Interrupt;
+use super::interrupt::{Interrupt, interruptible};
 use crate::exit::{self, CliError};
 use crate::parse;
 use crate::ui::escape;
@@ -59,13 +59,16 @@ pub(crate) fn run(args: &Args) -> Result<u8, CliError> {
         size_bytes: args.size,
         seed: args.seed,
     };
-    let interrupt = Interrupt::watch()?;
+    interruptible(|interrupt| make(args, &spec, interrupt))
+}
+
+fn make(args: &Args, spec: &FillSpec, interrupt: &Interrupt) -> Result<u8, CliError> {
     let bar = bar(args.entries);
     let mut progress = |progress: FillProgress| {
         interrupt.beat.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
         bar.set_position(progress.done);
     };
-    let filled = fill(&args.directory, &spec, &mut progress, &interrupt.stop);
+    let filled = fill(&args.directory, spec, &mut progress, &interrupt.stop);
     bar.finish_and_clear();
     let filled = filled.map_err(|error| explain(&error))?;
     eprintln!("megadir: '{}': {}", args.directory.display(), summary(&filled));

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use crate::cmd::interrupt::Interrupt;
+use crate::cmd::interrupt::interruptible;
 use crate::exit::{self, CliError};
 
 /// Removes directories that killed runs left; a run does the same where it makes its own.
@@ -17,9 +17,10 @@ pub(crate) struct Args {
 
 /// Removes them.
 pub(crate) fn run(args: &Args) -> Result<u8, CliError> {
-    let interrupt = Interrupt::watch()?;
-    let found = megadir_bench::clean(&args.directory, &interrupt.beat)
-        .map_err(|error| CliError::nothing_ran(error.to_string()))?;
+    let found = interruptible(|interrupt| {
+        megadir_bench::clean(&args.directory, &interrupt.beat)
+            .map_err(|error| CliError::nothing_ran(error.to_string()))
+    })?;
     for name in &found.removed {
         eprintln!("megadir: removed {}", args.directory.join(name).display());
     }

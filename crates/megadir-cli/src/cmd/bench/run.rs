@@ -12,35 +12,52 @@ use megadir_record::{DataSource, Plan, Preset};
 use super::options::{self, Args, Resolved, resolve};
 use super::progress::Progress;
 use super::report;
-use crate::cmd::interrupt::Interrupt;
+use crate::cmd::interrupt::{Interrupt, interruptible};
 use crate::exit::{self, CliError};
 use crate::ui::output::print;
 
 /// Runs the study.
 pub(crate) fn run(args: &Args) -> Result<u8, CliError> {
-    let interrupt = Interrupt::watch()?;
-    let resolved = resolve(args, &interrupt)?;
+    match interruptible(|interrupt| carry_out(args, interrupt))? {
+        Done::Described(text) => {
+            print(&text)?;
+            Ok(exit::DONE)
+        }
+        Done::Ran { path, result } => report_on(&path, result),
+    }
+}
+
+/// What was done of a study, before anything is printed about it.
+enum Done {
+    Described(String),
+    Ran { path: PathBuf, result: Result<RunEnd, RunError> },
+}
+
+fn carry_out(args: &Args, interrupt: &Interrupt) -> Result<Done, CliError> {
+    let resolved = resolve(args, interrupt)?;
     if args.dry_run {
-        print(&describe(&resolved))?;
-        return Ok(exit::DONE);
+        return Ok(Done::Described(describe(&resolved)));
     }
     say_what_runs(&resolved);
     let (path, file) = create_record(args, &resolved.planned.plan)?;
-    let result = measure(resolved, &interrupt, file);
-    let asked = interrupt.asked();
-    drop(interrupt);
+    let result = measure(resolved, interrupt, file);
+    Ok(Done::Ran { path, result })
+}
+
+/// Prints the report of what was measured, complete or not, and returns the exit code.
+fn report_on(path: &Path, result: Result<RunEnd, RunError>) -> Result<u8, CliError> {
     if path.metadata().is_ok_and(|status| status.len() == 0) {
         // Nothing was measured, so there is nothing to keep.
-        let _ = std::fs::remove_file(&path);
+        let _ = std::fs::remove_file(path);
         return match result {
             Ok(_) | Err(RunError::Interrupted) => interrupted(),
             Err(error) => Err(run_error(error, exit::NOTHING_RAN)),
         };
     }
-    let shown = report::show(&path, "table");
+    let shown = report::show(path, "table");
     eprintln!("megadir: the record is '{}'; 'megadir bench report' prints it again", path.display());
     let end = result.map_err(|error| run_error(error, exit::SOME_FAILED))?;
-    if end.interrupted || asked {
+    if end.interrupted {
         if let Err(error) = shown {
             eprintln!("megadir: {error}");
         }
