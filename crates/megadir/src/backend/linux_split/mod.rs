@@ -233,12 +233,24 @@ impl SplitReader {
                 match filled.recv() {
                     Ok(Ok(next)) => self.current = Some(next),
                     Ok(Err(error)) => return Err(error),
-                    Err(_) => return Ok(false),
+                    Err(_) => {
+                        self.join();
+                        return Ok(false);
+                    }
                 }
                 self.phase = Phase::Shares { filled, empty };
                 Ok(true)
             }
             Phase::Ended => Ok(false),
+        }
+    }
+
+    /// Waits for the threads; a panic in one of them, whose share is then not whole, goes on in the caller.
+    fn join(&mut self) {
+        for thread in self.threads.drain(..) {
+            if let Err(panic) = thread.join() {
+                std::panic::resume_unwind(panic);
+            }
         }
     }
 }

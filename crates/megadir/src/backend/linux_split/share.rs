@@ -1,15 +1,17 @@
 //! One share of a directory: where it begins, and how its reader knows where it ends.
 //!
 //! An entry's own position is not in its record: a record's offset is the position of what comes *after*.
-//! So an entry's position is the offset of the record before it, across calls too, and only the first
-//! record after a seek has none. If even the second record lies past the share's end, the first one may
-//! do so too. Then the neighbour's share is asked: if it begins with the same entry, that entry is the
-//! neighbour's and this share is empty.
+//! So an entry's position is the offset of the record before it, but only within one call, during which the
+//! directory is locked. The first record of every call is merely known to lie at or past the position that
+//! the call began at: what was there may have been unlinked meanwhile. If even the second record lies past
+//! the share's end, the first one may do so too. Then the neighbours' shares are asked: if that entry is
+//! found from the end on, it is theirs. It need not be the first one there, since others may have been
+//! created before it; but its own offset is the latest position at which it can lie.
 //!
 //! ```text
-//! seek(start)  -> e0 (position unknown, >= start), e1 at e0.offset, e2 at e1.offset ...
+//! call at p (first: start) -> e0 (at p or past it), e1 at e0.offset, e2 at e1.offset ...
 //! e0.offset <  end:  e0 lies before e1 and so before the end: ours
-//! e0.offset >= end:  ours unless seek(end) -> e0 again
+//! e0.offset >= end:  ours unless seek(end) -> ... e0 ..., at e0.offset at the latest
 //! ```
 
 use std::os::fd::{AsFd, BorrowedFd};
@@ -158,12 +160,9 @@ impl ShareReader {
             if !scanned.ascending {
                 return Err(unreliable(&self.shared));
             }
-            // The first record of the share, with the second (or whatever follows) past the end already.
-            let ambiguous = before.is_none()
-                && scanned.inside_records == 1
-                && end != i64::MAX
-                && scanned.first_offset >= end;
-            if ambiguous && self.neighbour_begins_with(buffer.bytes(), end)? {
+            // The first record of the call, with the second (or whatever follows) past the end already.
+            let ambiguous = scanned.inside_records == 1 && end != i64::MAX && scanned.first_offset >= end;
+            if ambiguous && self.first_lies_past(buffer.bytes(), end, scanned.first_offset)? {
                 return self.give_back(buffer);
             }
             buffer.length = scanned.inside_bytes;
@@ -188,23 +187,47 @@ impl ShareReader {
         Ok(self.filled.send(Ok(buffer)).map_err(|_| Gone))
     }
 
-    /// Tells whether reading from `end` gives the entry that `bytes` begins with.
-    fn neighbour_begins_with(&self, bytes: &[u8], end: i64) -> Result<bool> {
+    /// Tells whether the entry that `bytes` begins with lies at or past `end`; at `latest` it must have come.
+    fn first_lies_past(&mut self, bytes: &[u8], end: i64, latest: i64) -> Result<bool> {
+        let Some(ours) = Records::new(bytes).next() else { return Ok(false) };
         self.seek(end)?;
-        let mut buffer = [0; 512];
-        self.shared.calls.fetch_add(1, Ordering::Relaxed);
-        let filled = getdents64(self.directory.as_fd(), &mut buffer)
-            .map_err(|error| Error::io("read", &self.shared.path, error))?;
-        let neighbour = Records::new(&buffer[..filled]).next();
-        let ours = Records::new(bytes).next();
-        Ok(matches!((neighbour, ours), (Some(n), Some(o)) if n.inode == o.inode && n.name == o.name))
+        let mut buffer = [0; 1024];
+        let mut position = end;
+        while position <= latest {
+            self.shared.calls.fetch_add(1, Ordering::Relaxed);
+            let filled = getdents64(self.directory.as_fd(), &mut buffer)
+                .map_err(|error| Error::io("read", &self.shared.path, error))?;
+            if filled == 0 {
+                return Ok(false);
+            }
+            for record in Records::new(&buffer[..filled]) {
+                // By name alone: the inode of a name changes when something is renamed over it.
+                if record.name == ours.name {
+                    return Ok(true);
+                }
+                position = record.offset;
+                if position > latest {
+                    return Ok(false);
+                }
+            }
+        }
+        Ok(false)
     }
 
-    fn seek(&self, position: i64) -> Result<()> {
-        let position = SeekFrom::Start(u64::try_from(position).unwrap_or(0));
-        seek(&self.directory, position)
-            .map(|_| ())
-            .map_err(|error| Error::io("seek in", &self.shared.path, error.into()))
+    /// Moves to a position, as a descriptor that was never anywhere else.
+    ///
+    /// ext4 remembers how far it has come among names of equal hash, which share a position, and goes on
+    /// from there when it is sought to the position where it is. Only a new descriptor begins with the
+    /// first of them again.
+    fn seek(&mut self, position: i64) -> Result<()> {
+        let to = u64::try_from(position).unwrap_or(0);
+        let seek = |directory: &Dir, to| {
+            seek(directory, to).map_err(|error| Error::io("seek in", &self.shared.path, error.into()))
+        };
+        if seek(&self.directory, SeekFrom::Current(0))? == to {
+            self.directory = self.directory.again()?;
+        }
+        seek(&self.directory, SeekFrom::Start(to)).map(|_| ())
     }
 }
 

@@ -70,8 +70,9 @@ impl Space {
     /// Tells whether a first batch looks as this kind of position must.
     pub(super) fn is_plausible(self, first: &Scanned) -> bool {
         match self {
-            // Hashes are uniform over 63 bits: after some entries the high half must be in use.
-            Self::Hashes => first.inside_records < 64 || first.last_offset > i64::from(u32::MAX),
+            // A directory keeps the mark of an index when the file system loses the feature, and is then
+            // read by byte offsets, which are small. Hashes fill 63 bits: after a whole batch hardly one is.
+            Self::Hashes => first.last_offset > i64::from(u32::MAX),
             Self::Offsets { .. } | Self::Numbers => true,
         }
     }
