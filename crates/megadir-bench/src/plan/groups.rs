@@ -36,7 +36,7 @@ fn compare(spec: &CompareSpec, arms: &mut Arms<'_>) -> Result<(), PlanError> {
                 arms.arm(&spec.name, DataId(0), &work);
                 added += 1;
             }
-            Err(reason) => arms.note(NoteKind::ArmLeftOut, format!("{}: {reason}", spec.name)),
+            Err(reason) => arms.note(NoteKind::ArmLeftOut, format!("in group `{}`, {reason}", spec.name)),
         }
     }
     if added > 0 {
@@ -102,7 +102,7 @@ fn chain(group: &str, steps: &[StepSpec], arms: &mut Arms<'_>) -> Result<Option<
         match arms.work(&reading, &stages)? {
             Ok(work) => chain.push((step.factor.clone(), work)),
             Err(reason) => {
-                arms.note(NoteKind::GroupLeftOut, format!("{group}: {reason}"));
+                arms.note(NoteKind::GroupLeftOut, format!("group `{group}`: {reason}"));
                 return Ok(None);
             }
         }
@@ -127,7 +127,10 @@ fn grow(spec: &GrowSpec, arms: &mut Arms<'_>) -> Result<(), PlanError> {
                 series.push((one.name.clone(), ids));
             }
             Err(reason) => {
-                arms.note(NoteKind::ArmLeftOut, format!("{}, {}: {reason}", spec.name, one.name));
+                arms.note(
+                    NoteKind::ArmLeftOut,
+                    format!("in group `{}`, series `{}`: {reason}", spec.name, one.name),
+                );
             }
         }
     }
@@ -151,14 +154,16 @@ fn sizes(spec: &GrowSpec, arms: &mut Arms<'_>) -> Option<Vec<DataId>> {
     entries.dedup();
     entries.retain(|entries| *entries > 0);
     if entries.len() < 2 {
-        let text =
-            format!("{}: a directory of {largest} entries has no smaller ones to grow from", spec.name);
+        let text = format!(
+            "group `{}`: a directory of {largest} entries has no smaller ones to grow from",
+            spec.name
+        );
         arms.note(NoteKind::GroupLeftOut, text);
         return None;
     }
     let made: Option<Vec<DataId>> = entries.iter().map(|entries| arms.data_of(*entries)).collect();
     if made.is_none() {
-        let text = format!("{}: an existing directory has one size only", spec.name);
+        let text = format!("group `{}`: an existing directory has one size only", spec.name);
         arms.note(NoteKind::GroupLeftOut, text);
     }
     made

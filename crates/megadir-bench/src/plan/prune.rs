@@ -39,7 +39,9 @@ pub fn prune(plan: Plan, gone: &[(CellId, String)]) -> Result<Planned, PlanError
         let arms = cells.iter().filter(members).filter(|cell| cell.role == megadir_record::Role::Arm).count();
         match renumber(rule, &new_ids) {
             Some(rule) if arms > 0 => groups.push(Group { name, title, rule }),
-            _ => notes.push(NoteKind::GroupLeftOut.note(format!("{name}: an arm that it needs is left out"))),
+            _ => notes.push(
+                NoteKind::GroupLeftOut.note(format!("group `{name}`: an arm that it needs is left out")),
+            ),
         }
     }
     for cell in &mut cells {

@@ -155,7 +155,7 @@ fn tell_outcome(outcome: &Outcome, listeners: &mut Listeners<'_, '_>) -> Result<
     }
     if outcome.lost > 0 {
         let text =
-            format!("{} rounds stay void: {} had been measured again already", outcome.lost, outcome.redone);
+            format!("{} of the rounds stay void, {} were measured again", outcome.lost, outcome.redone);
         listeners.note(&NoteKind::Noisy.note(text))?;
     }
     Ok(())

