@@ -16,13 +16,15 @@ use std::thread::JoinHandle;
 use crossbeam_channel::{Receiver, Sender, bounded};
 
 use self::queue::{Pending, Queue};
-use self::worker::{Output, Worker};
+use self::worker::{Gathered, Output, Worker};
+use crate::attributes::examiner::{Examine, Examiner};
+use crate::attributes::{Attributes, Want};
 use crate::batch::Batch;
 use crate::dir::Dir;
 use crate::error::{Error, Result};
 
 /// How a tree is walked.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy)]
 pub struct WalkOptions {
     /// The buffer for one call, bytes; every thread has one for each directory it is reading.
     pub buffer_bytes: usize,
@@ -32,6 +34,8 @@ pub struct WalkOptions {
     pub queue_directories_max: usize,
     /// Enter other file systems mounted below the root.
     pub cross_mounts: bool,
+    /// Examine every entry: by what, and what is wanted.
+    pub examine: Option<(&'static dyn Examiner, Want)>,
 }
 
 /// One item of a walk.
@@ -43,6 +47,8 @@ pub enum WalkItem<'a> {
         directory: &'a Path,
         /// Its entries.
         batch: Batch<'a>,
+        /// The attributes of each entry, in the order of the batch; empty where none were asked for.
+        attributes: &'a [Attributes],
     },
     /// A directory that could not be opened or read to its end; the walk goes on.
     Error(Error),
@@ -61,7 +67,7 @@ pub struct Walk {
 #[derive(Debug)]
 enum Source {
     Inline(Box<Worker>),
-    Threads { filled: Receiver<Output>, empty: Sender<Vec<u8>>, handles: Handles },
+    Threads { filled: Receiver<Output>, empty: Sender<Gathered>, handles: Handles },
 }
 
 /// Stops and joins the threads when dropped.
@@ -83,11 +89,13 @@ impl Walk {
         let root_mount = root.id()?.mount;
         let queue = Arc::new(Queue::new(options.threads, options.queue_directories_max));
         let path = root.path().to_owned();
+        let mut examine =
+            (0..options.threads).map(|_| start_examining(options, &root)).collect::<Result<Vec<_>>>()?;
         if queue.push(Pending::Root(Box::new(root))).is_err() {
             unreachable!("an empty queue has room for the root");
         }
         if options.threads == 1 {
-            let worker = Worker::new(queue, *options, root_mount);
+            let worker = Worker::new(queue, *options, root_mount, examine.pop().flatten());
             return Ok(Self { source: Source::Inline(Box::new(worker)), current: None });
         }
         let (filled_in, filled) = bounded(options.threads * 4);
@@ -95,7 +103,8 @@ impl Walk {
         let stop = Arc::new(AtomicBool::new(false));
         let mut handles = Handles { threads: Vec::new(), queue, stop };
         for index in 0..options.threads {
-            let worker = Worker::new(Arc::clone(&handles.queue), *options, root_mount);
+            let worker =
+                Worker::new(Arc::clone(&handles.queue), *options, root_mount, examine.pop().flatten());
             let (filled, empty, stop) = (filled_in.clone(), empty_out.clone(), Arc::clone(&handles.stop));
             let thread = std::thread::Builder::new()
                 .name(format!("megadir-walk-{index}"))
@@ -111,14 +120,14 @@ impl Walk {
         let done = self.current.take();
         let next = match &mut self.source {
             Source::Inline(worker) => {
-                if let Some(Output::Batch { bytes, .. }) = done {
-                    worker.recycle(bytes);
+                if let Some(Output::Batch { gathered, .. }) = done {
+                    worker.recycle(gathered);
                 }
                 worker.step()
             }
             Source::Threads { filled, empty, .. } => {
-                if let Some(Output::Batch { bytes, .. }) = done {
-                    let _ = empty.try_send(bytes);
+                if let Some(Output::Batch { gathered, .. }) = done {
+                    let _ = empty.try_send(gathered);
                 }
                 filled.recv().ok()
             }
@@ -127,8 +136,12 @@ impl Walk {
             Output::Error(error) => Some(WalkItem::Error(error)),
             Output::OtherMount(path) => Some(WalkItem::OtherMount(path)),
             batch @ Output::Batch { .. } => match self.current.insert(batch) {
-                Output::Batch { directory, bytes, cookies } => match Batch::check(bytes, *cookies) {
-                    Ok(batch) => Some(WalkItem::Batch { directory: directory.path(), batch }),
+                Output::Batch { directory, gathered } => match gathered.batch() {
+                    Ok(batch) => Some(WalkItem::Batch {
+                        directory: directory.path(),
+                        batch,
+                        attributes: &gathered.rows,
+                    }),
                     Err(_) => unreachable!("the bytes of a batch are a batch"),
                 },
                 Output::Error(_) | Output::OtherMount(_) => None,
@@ -137,11 +150,16 @@ impl Walk {
     }
 }
 
+/// Starts what examines entries for one thread, where entries are examined.
+fn start_examining(options: &WalkOptions, root: &Dir) -> Result<Option<Box<dyn Examine>>> {
+    options.examine.map(|(examiner, want)| examiner.start(root, want)).transpose()
+}
+
 /// Walks until the queue has run dry or the consumer has gone.
-fn run(mut worker: Worker, filled: &Sender<Output>, empty: &Receiver<Vec<u8>>, stop: &AtomicBool) {
+fn run(mut worker: Worker, filled: &Sender<Output>, empty: &Receiver<Gathered>, stop: &AtomicBool) {
     while !stop.load(Ordering::Relaxed) {
-        if let Ok(bytes) = empty.try_recv() {
-            worker.recycle(bytes);
+        if let Ok(gathered) = empty.try_recv() {
+            worker.recycle(gathered);
         }
         let Some(output) = worker.step() else { return };
         if filled.send(output).is_err() {

@@ -5,7 +5,11 @@ use std::sync::Arc;
 
 use super::WalkOptions;
 use super::queue::{Pending, Queue};
+use crate::attributes::Attributes;
+use crate::attributes::examiner::Examine;
 use crate::backend::{self, Backend, Reader};
+use crate::batch::Batch;
+use crate::decode::Malformed;
 use crate::dir::Dir;
 use crate::error::{Error, ErrorKind, Result};
 use crate::file_type::FileType;
@@ -14,12 +18,27 @@ use crate::options::ReadOptions;
 /// What a step gives.
 #[derive(Debug)]
 pub(super) enum Output {
-    /// The records of a batch and the directory they are from.
-    Batch { directory: Arc<Dir>, bytes: Vec<u8>, cookies: bool },
+    /// A batch and the directory it is from.
+    Batch { directory: Arc<Dir>, gathered: Gathered },
     /// A directory that failed.
     Error(Error),
     /// A directory on another mount.
     OtherMount(PathBuf),
+}
+
+/// The records of a batch and, where entries are examined, their attributes.
+#[derive(Debug, Default)]
+pub(super) struct Gathered {
+    bytes: Vec<u8>,
+    cookies: bool,
+    pub(super) rows: Vec<Attributes>,
+}
+
+impl Gathered {
+    /// Returns the records as a batch.
+    pub(super) fn batch(&self) -> std::result::Result<Batch<'_>, Malformed> {
+        Batch::check(&self.bytes, self.cookies)
+    }
 }
 
 /// Reads directories one after another; goes down itself when the queue is full.
@@ -29,7 +48,8 @@ pub(super) struct Worker {
     root_mount: Option<u64>,
     /// The directories being read, the deepest last. More than one only while the queue is full.
     stack: Vec<Frame>,
-    spare: Vec<u8>,
+    spare: Gathered,
+    examine: Option<Box<dyn Examine>>,
     done: bool,
 }
 
@@ -51,15 +71,20 @@ enum Entered {
 }
 
 impl Worker {
-    pub(super) fn new(queue: Arc<Queue>, options: WalkOptions, root_mount: Option<u64>) -> Self {
-        Self { queue, options, root_mount, stack: Vec::new(), spare: Vec::new(), done: false }
+    pub(super) fn new(
+        queue: Arc<Queue>,
+        options: WalkOptions,
+        root_mount: Option<u64>,
+        examine: Option<Box<dyn Examine>>,
+    ) -> Self {
+        let spare = Gathered::default();
+        Self { queue, options, root_mount, stack: Vec::new(), spare, examine, done: false }
     }
 
     /// Takes back the memory of an item.
-    pub(super) fn recycle(&mut self, mut bytes: Vec<u8>) {
-        bytes.clear();
-        if bytes.capacity() > self.spare.capacity() {
-            self.spare = bytes;
+    pub(super) fn recycle(&mut self, gathered: Gathered) {
+        if gathered.bytes.capacity() > self.spare.bytes.capacity() {
+            self.spare = gathered;
         }
     }
 
@@ -85,7 +110,7 @@ impl Worker {
                 }
                 continue;
             }
-            match frame.read(std::mem::take(&mut self.spare)) {
+            match frame.read(std::mem::take(&mut self.spare), self.examine.as_deref_mut()) {
                 Some(output) => return Some(output),
                 None => drop(self.stack.pop()),
             }
@@ -121,8 +146,12 @@ impl Worker {
 }
 
 impl Frame {
-    /// Reads a batch into `bytes` and notes the directories in it; `None` at the end.
-    fn read(&mut self, mut bytes: Vec<u8>) -> Option<Output> {
+    /// Reads a batch, examines it and notes the directories in it; `None` at the end.
+    fn read(
+        &mut self,
+        mut gathered: Gathered,
+        examine: Option<&mut (dyn Examine + 'static)>,
+    ) -> Option<Output> {
         let batch = match self.reader.as_mut()?.next_batch() {
             Ok(Some(batch)) => batch,
             Ok(None) => return None,
@@ -139,10 +168,17 @@ impl Frame {
         }
         // Popped from the end: so that the first is entered first.
         self.below.reverse();
-        bytes.clear();
-        bytes.extend_from_slice(batch.bytes());
-        let cookies = batch.has_cookies();
-        Some(Output::Batch { directory: Arc::clone(&self.directory), bytes, cookies })
+        gathered.bytes.clear();
+        gathered.bytes.extend_from_slice(batch.bytes());
+        gathered.cookies = batch.has_cookies();
+        gathered.rows.clear();
+        if let Some(examine) = examine
+            && let Err(error) = examine.examine(&self.directory, batch, &mut gathered.rows)
+        {
+            self.reader = None;
+            return Some(Output::Error(error));
+        }
+        Some(Output::Batch { directory: Arc::clone(&self.directory), gathered })
     }
 }
 

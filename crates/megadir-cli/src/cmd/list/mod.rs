@@ -166,7 +166,7 @@ impl<'a> Run<'a> {
         let mut label = self.lines.label(Path::new(""));
         while let Some(item) = walk.next_item() {
             match item {
-                WalkItem::Batch { directory, batch } => {
+                WalkItem::Batch { directory, batch, .. } => {
                     self.lines.relabel(&mut label, directory);
                     self.batch(batch, &label)?;
                 }

@@ -64,6 +64,7 @@ pub(super) fn walk_options(args: &Args, threads: usize) -> WalkOptions {
         threads,
         queue_directories_max: WALK_QUEUE_MAX,
         cross_mounts: args.cross_mounts,
+        examine: None,
     }
 }
 
