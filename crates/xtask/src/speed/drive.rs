@@ -73,24 +73,34 @@ pub(crate) fn run(args: &Args) -> Result<(), String> {
     let scratch = Scratch::make(&base)?;
     let floor_bytes = Floor::bytes()?;
     let load = machine::load();
-    let mut measured = Vec::new();
-    let mut parts = Vec::new();
+    let (mut measured, mut failed) = (Vec::new(), Vec::new());
     for &kind in &args.fs {
-        let one = measure(kind, args, &tools, &chosen, &scratch, &interrupt)?;
-        let text = report::file_system(&one, floor_bytes);
-        println!("\n{text}");
-        parts.push(text);
-        measured.push(one);
+        let one = measure(kind, args, &tools, &chosen, &scratch, &interrupt);
+        // A program that the same signal ended is no failure of its own.
+        interrupt.check()?;
+        match one {
+            Ok(one) => {
+                println!("\n{}", report::file_system(&one, floor_bytes));
+                measured.push(one);
+            }
+            Err(why) => failed.push(format!("{}: {why}", kind.name)),
+        }
     }
-    parts.insert(0, head(args, &workspace, &tools, floor_bytes, &load));
-    parts.push(report::targets(&measured, args.entries));
-    println!("{}\n{}", parts[0], parts[parts.len() - 1]);
+    let mut head = head(args, &workspace, &tools, floor_bytes, &load);
+    head.extend(failed.iter().map(|line| format!("* FAILED {line}\n")));
+    let targets = report::targets(&measured, args.entries);
+    println!("{head}\n{targets}");
     if let Some(file) = &args.markdown {
+        let middle = measured.iter().map(|one| report::file_system(one, floor_bytes));
+        let parts: Vec<String> = std::iter::once(head).chain(middle).chain([targets]).collect();
         std::fs::write(file, parts.join("\n"))
             .map_err(|error| format!("cannot write {}: {error}", file.display()))?;
     }
     let missed = measured.iter().flat_map(|one| &one.judged).filter(|judged| !judged.met).count();
-    if args.check && missed > 0 { Err(format!("{missed} targets missed")) } else { Ok(()) }
+    if args.check && missed > 0 {
+        failed.push(format!("{missed} targets missed"));
+    }
+    if failed.is_empty() { Ok(()) } else { Err(failed.join("\n")) }
 }
 
 /// Makes one file system, measures on it and removes it.

@@ -21,6 +21,12 @@ pub(crate) struct Measured {
 const HEADER: &[&str] =
     &["contender", "wall, ms [95 %]", "CPU, s", "peak RSS, MiB", "time / first row [95 %]", "rounds"];
 
+/// The same command twice.
+const ONCE: &str = "megadir list";
+const AGAIN: &str = "megadir list (again)";
+/// A run is called noisy when a command is known to be like itself only this roughly.
+const NOISY: f64 = 0.05;
+
 /// Sections in the order in which they are shown, each with its heading.
 const SECTIONS: &[(Section, &str)] = &[
     (Section::List, "warm, output to /dev/null"),
@@ -37,6 +43,7 @@ pub(crate) fn file_system(measured: &Measured, floor_bytes: u64) -> String {
     for note in &measured.notes {
         text += &format!("* {note}\n");
     }
+    text += &resolution(&measured.results).unwrap_or_default();
     for (section, heading) in SECTIONS {
         let rows = rows(*section, &measured.results, floor_bytes);
         if !rows.is_empty() {
@@ -44,6 +51,14 @@ pub(crate) fn file_system(measured: &Measured, floor_bytes: u64) -> String {
         }
     }
     text
+}
+
+/// Says what the run can tell apart: how far one command is from itself.
+fn resolution(results: &Results) -> Option<String> {
+    let figure = Figure::ratio(&results.walls_s(AGAIN), &results.walls_s(ONCE))?;
+    let interval = figure.interval?;
+    let noisy = if interval.half_width() > NOISY { "; NOISY, the machine had other work to do" } else { "" };
+    Some(format!("* `{ONCE}` against itself: {}, smaller differences mean nothing{noisy}\n", figure.text()))
 }
 
 fn rows(section: Section, results: &Results, floor_bytes: u64) -> Vec<Vec<String>> {
@@ -109,6 +124,22 @@ mod tests {
         for arm in ARMS {
             assert!(SECTIONS.iter().any(|(section, _)| *section == arm.section), "{}", arm.name);
         }
+    }
+
+    #[test]
+    fn a_command_that_differs_from_itself_means_noise() {
+        let text = |spread: f64| {
+            let mut results = Results::default();
+            for round in 0..10 {
+                let wall_s = 1.0 + spread * f64::from(round % 3 - 1);
+                results.add(ONCE, Sample { wall_s, cpu_s: 1.0, peak_bytes: 0 });
+                results.add(AGAIN, Sample { wall_s: 1.0, cpu_s: 1.0, peak_bytes: 0 });
+            }
+            resolution(&results).unwrap()
+        };
+        assert!(text(0.01).ends_with("mean nothing\n"), "{}", text(0.01));
+        assert!(text(0.5).contains("NOISY"), "{}", text(0.5));
+        assert_eq!(resolution(&Results::default()), None);
     }
 
     #[test]

@@ -21,6 +21,8 @@ impl Scratch {
     pub(crate) fn make(base: &Path) -> Result<Self, String> {
         let cannot = |error: std::io::Error| format!("cannot make a folder in {}: {error}", base.display());
         std::fs::create_dir_all(base).map_err(cannot)?;
+        // From the root on: programs get paths below it, whatever folder they are started in.
+        let base = &std::fs::canonicalize(base).map_err(cannot)?;
         sweep(base).map_err(cannot)?;
         let folder = tempfile::Builder::new().prefix(PREFIX).tempdir_in(base).map_err(cannot)?;
         // Locked before it has its name: no other run can find it free.

@@ -61,7 +61,7 @@ impl Tools {
     /// Builds, installs and finds the programs.
     pub(crate) fn prepare(workspace: &Workspace, choices: &Choices<'_>) -> Result<Self, String> {
         let mut tools = Self { found: BTreeMap::new(), missing: Vec::new() };
-        let megadir = choices.megadir.map_or_else(|| build_megadir(workspace), |path| Ok(path.to_owned()))?;
+        let megadir = choices.megadir.map_or_else(|| build_megadir(workspace), absolute)?;
         tools.add(Program::Megadir, Ok(megadir))?;
         let bare = build_bare(workspace)?;
         tools.found.insert(Program::Bare, Tool { path: bare, version: String::new() });
@@ -71,7 +71,7 @@ impl Tools {
         }
         tools.add_if_there(Program::Bfs, path("bfs"));
         if let Some(bfs) = choices.bfs {
-            tools.add(Program::OtherBfs, Ok(bfs.to_owned()))?;
+            tools.add(Program::OtherBfs, absolute(bfs))?;
         }
         tools.add_if_there(Program::Fdfind, path("fdfind"));
         tools.add_if_there(Program::Fd, install_fd(&workspace.target.join("tools")));
@@ -102,6 +102,11 @@ impl Tools {
             self.missing.push(why);
         }
     }
+}
+
+/// Returns the path as it is from any folder: programs are started in that of the file system.
+fn absolute(path: &Path) -> Result<PathBuf, String> {
+    std::fs::canonicalize(path).map_err(|error| format!("no {}: {error}", path.display()))
 }
 
 /// Builds `megadir` as users get it.
