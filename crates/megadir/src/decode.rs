@@ -31,6 +31,7 @@ pub(crate) struct Record<'a> {
 
 impl<'a> Record<'a> {
     /// Returns the name as system calls take it, without copying; a name with a NUL in it ends there.
+    #[cfg(unix)]
     #[inline]
     pub(crate) fn c_name(&self) -> &'a std::ffi::CStr {
         std::ffi::CStr::from_bytes_until_nul(self.terminated).unwrap_or(c"")
@@ -50,6 +51,20 @@ pub(crate) struct Checked {
     pub(crate) entries: usize,
     /// Those of them whose type the directory does not tell.
     pub(crate) unknown_types: usize,
+}
+
+impl Checked {
+    /// No records at all.
+    pub(crate) const NOTHING: Self = Self { entries: 0, unknown_types: 0 };
+
+    /// Counts a record.
+    #[inline]
+    pub(crate) fn count(&mut self, record: &Record<'_>) {
+        if !record.is_dot() {
+            self.entries += 1;
+            self.unknown_types += usize::from(record.kind == 0);
+        }
+    }
 }
 
 /// A buffer that is not a sequence of records.
@@ -114,8 +129,9 @@ fn name_length(record: &[u8]) -> Option<usize> {
     const HIGH: u64 = 0x8080_8080_8080_8080;
     let mut tail = u64::from_le_bytes(*record.last_chunk()?);
     if record.len() < HEADER_BYTES + 8 {
-        // The last eight bytes begin with the header's last three, which must not count as a NUL.
-        tail |= 0x00ff_ffff;
+        // The last eight bytes begin with the header's last one to three, which must not count as a NUL.
+        let of_header = HEADER_BYTES + 8 - record.len();
+        tail |= (1 << (8 * of_header)) - 1;
     }
     // The lowest bit set marks the first zero byte (Hacker's Delight, section 6-1).
     let zeros = tail.wrapping_sub(LOW) & !tail & HIGH;
@@ -128,12 +144,9 @@ fn name_length(record: &[u8]) -> Option<usize> {
 /// Checks that a buffer is a sequence of whole records and counts them.
 pub(crate) fn check(bytes: &[u8]) -> Result<Checked, Malformed> {
     let mut records = Records::new(bytes);
-    let mut checked = Checked { entries: 0, unknown_types: 0 };
+    let mut checked = Checked::NOTHING;
     for record in &mut records {
-        if !record.is_dot() {
-            checked.entries += 1;
-            checked.unknown_types += usize::from(record.kind == 0);
-        }
+        checked.count(&record);
     }
     match records.rest_bytes() {
         0 => Ok(checked),
@@ -185,8 +198,10 @@ pub fn fuzz(bytes: &[u8]) {
     assert_eq!(records.iter().filter(|record| !record.is_dot()).count(), checked.entries);
     for record in records {
         assert!(!record.name.is_empty());
-        let tail = &record.name[record.name.len().saturating_sub(8)..];
-        assert!(record.name.len() < 8 || !tail.is_empty());
+        // The NUL behind the name is the first among the record's last eight bytes.
+        let searched_from = (usize::from(record.record_bytes) - 8).saturating_sub(HEADER_BYTES);
+        assert!(searched_from <= record.name.len());
+        assert!(!record.name[searched_from..].contains(&0));
     }
 }
 
@@ -215,6 +230,20 @@ mod tests {
         encode(&mut bytes, 1, 1, 8, b"abcd");
         bytes[24 + 23] = b'e';
         assert_eq!(check(&bytes).unwrap_err().at, 24);
+    }
+
+    #[test]
+    fn a_record_of_odd_length_has_its_nul_searched_in_the_name_alone() {
+        for length in [24_u16, 25, 26, 27, 28] {
+            let mut bytes = vec![b'n'; usize::from(length)];
+            bytes[16..18].copy_from_slice(&length.to_ne_bytes());
+            bytes[18] = 0;
+            *bytes.last_mut().unwrap() = 0;
+            let record = Records::new(&bytes).next().unwrap();
+            assert_eq!(record.name.len(), usize::from(length) - 20);
+            bytes[19] = 0;
+            assert!(Records::new(&bytes).next().is_none_or(|record| record.name[0] != 0 || length > 27));
+        }
     }
 
     #[test]
