@@ -3,6 +3,7 @@
 //! unlink names beside, every untouched name comes once.
 #![cfg(target_os = "linux")]
 #![expect(clippy::unwrap_used, reason = "a failed assumption in a test is a failed test, which is wanted")]
+#![expect(clippy::print_stdout, reason = "how many cases a test tried is worth seeing where it fails")]
 
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
@@ -10,7 +11,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use megadir::{Dir, ErrorKind, FileType, ReadOptions, backend};
-use megadir_testkit::mount::{self, Mount, Recipe};
+use megadir_testkit::mount::{self, Mount};
 use megadir_testkit::require;
 use megadir_testkit::require::full;
 use megadir_testkit::rng::Rng;
@@ -247,21 +248,4 @@ fn list_until(
     }
     assert!(changes.load(Ordering::Relaxed) > 0, "the writer wrote");
     listings
-}
-
-/// Makes sure that recipes named here are mounted where everything must run.
-#[test]
-fn every_file_system_of_the_promise_is_mounted() {
-    let recipes: [&Recipe; 3] = [&mount::EXT4, &mount::XFS, &mount::BTRFS];
-    for recipe in recipes {
-        let mount = match Mount::make(recipe) {
-            Ok(mount) => mount,
-            Err(why) => {
-                require::not_run("split::every_file_system_of_the_promise_is_mounted", &why);
-                continue;
-            }
-        };
-        let directory = Dir::open(Flat::plain(1000).ensure(&mount.path())).unwrap();
-        assert!(backend("split").unwrap().probe(&directory).is_ok(), "{}", recipe.name);
-    }
 }

@@ -1,0 +1,78 @@
+//! A reader given up early leaves no thread and no descriptor, and is gone promptly.
+//!
+//! Threads are counted for the whole process, so the tests of this file run one at a time.
+#![cfg(target_os = "linux")]
+#![expect(clippy::unwrap_used, reason = "a failed assumption in a test is a failed test, which is wanted")]
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use megadir::{BACKENDS, Dir, ReadOptions, THREADS_MAX, backend};
+use megadir_testkit::leaks::{descriptors_below, library_threads, settled};
+use megadir_testkit::mount::{self, Mount, Recipe};
+use megadir_testkit::require;
+use megadir_testkit::require::full;
+use megadir_testkit::tree::Flat;
+
+static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
+
+fn alone() -> MutexGuard<'static, ()> {
+    ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Gives readers up after none, one and a few batches, again and again.
+fn give_up_often(recipe: &Recipe) {
+    let _alone = alone();
+    let mount = require!(Mount::make(recipe));
+    let path = Flat::plain(50_000).ensure(&mount.path());
+    let directory = Dir::open(&path).unwrap();
+    let rounds = if full() { 5000 } else { 150 };
+    for backend in BACKENDS {
+        let (threads, shares) = if backend.uses_threads() { (4, 64) } else { (1, 1) };
+        let options = ReadOptions { buffer_bytes: 32 << 10, threads, shares, resolve_types: false };
+        let mut slowest = Duration::ZERO;
+        for round in 0..rounds {
+            let mut reader = backend.open(&directory, &options).unwrap();
+            for _ in 0..[1, 0, 2, 7][round % 4] {
+                reader.next_batch().unwrap().unwrap();
+            }
+            let started = Instant::now();
+            drop(reader);
+            slowest = slowest.max(started.elapsed());
+        }
+        // What a thread has under way is one buffer; the bound leaves room for a loaded machine.
+        assert!(slowest < Duration::from_secs(2), "{}: dropping took {slowest:?}", backend.name());
+        assert_eq!(settled(library_threads), 0, "{}: threads left", backend.name());
+        assert_eq!(settled(|| descriptors_below(&path) - 1), 0, "{}: descriptors left", backend.name());
+    }
+}
+
+#[test]
+fn readers_given_up_on_ext4_leave_nothing() {
+    give_up_often(&mount::EXT4);
+}
+
+#[test]
+fn readers_given_up_on_xfs_leave_nothing() {
+    give_up_often(&mount::XFS);
+}
+
+#[test]
+fn readers_given_up_on_btrfs_leave_nothing() {
+    give_up_often(&mount::BTRFS);
+}
+
+#[test]
+fn a_reader_moved_to_another_thread_leaves_nothing() {
+    let _alone = alone();
+    let mount = require!(Mount::make(&mount::EXT4));
+    let path = Flat::plain(20_000).ensure(&mount.path());
+    let directory = Dir::open(&path).unwrap();
+    let options = ReadOptions { buffer_bytes: 4096, threads: THREADS_MAX, shares: 1000, resolve_types: true };
+    let mut reader = backend("split").unwrap().open(&directory, &options).unwrap();
+    reader.next_batch().unwrap().unwrap();
+    assert_eq!(library_threads(), THREADS_MAX, "as many as were asked for");
+    std::thread::spawn(move || drop(reader)).join().unwrap();
+    assert_eq!(settled(library_threads), 0);
+    assert_eq!(settled(|| descriptors_below(&path) - 1), 0);
+}
