@@ -20,7 +20,7 @@ pub const SHARES_MAX: usize = 1 << 16;
 pub struct ReadOptions {
     /// The buffer for one call, bytes, [`BUFFER_BYTES_MIN`] to [`BUFFER_BYTES_MAX`].
     pub buffer_bytes: usize,
-    /// Threads that the backend may start to read; 1 means the caller's own.
+    /// Threads that read, the caller's own among them: 1 means that none is started.
     pub threads: usize,
     /// Shares that a directory is split into; 1 for backends that do not split.
     pub shares: usize,

@@ -24,9 +24,8 @@ use std::thread::JoinHandle;
 
 use crossbeam_channel::{Receiver, Sender, bounded};
 
-use self::share::{Filled, ShareReader, scan};
+use self::share::{Filled, ShareReader};
 use self::space::Space;
-use super::linux_getdents::malformed;
 use super::{Backend, Reader};
 use crate::attributes::Want;
 use crate::attributes::examiner::{Examine, Examiner};
@@ -105,6 +104,8 @@ struct SplitReader {
     shared: Arc<Shared>,
     /// The batch handed out last, or the first one, not handed out yet.
     current: Option<Filled>,
+    /// A buffer for the caller's own part.
+    spare: Option<Filled>,
     phase: Phase,
     threads: Vec<JoinHandle<()>>,
     examination: Examination,
@@ -120,8 +121,10 @@ enum Phase {
     Serial {
         directory: Dir,
     },
-    /// Threads read shares.
+    /// Threads read shares, the caller's among them.
     Shares {
+        /// The caller's own part; `None` once no share is left for it.
+        own: Option<ShareReader>,
         filled: Receiver<Result<Filled>>,
         empty: Sender<Filled>,
     },
@@ -144,6 +147,7 @@ impl SplitReader {
         Ok(Self {
             shared: Arc::new(shared),
             current: Some(Filled::new(options.buffer_bytes)),
+            spare: None,
             phase: Phase::First { serial, options: *options },
             threads: Vec::new(),
             examination,
@@ -154,21 +158,17 @@ impl SplitReader {
     fn first(&mut self, serial: Dir, options: &ReadOptions) -> Result<()> {
         let Some(first) = self.current.as_mut() else { return Ok(()) };
         first.fill(serial.as_fd(), &self.shared.path, &self.shared.calls)?;
-        if first.length == 0 {
-            return Ok(());
-        }
-        let scanned = scan(first.bytes(), None, i64::MAX).map_err(|bad| malformed(&self.shared.path, bad))?;
+        let scanned = first.scan(None, i64::MAX, &self.shared.path)?;
+        first.keep(&scanned);
         // A buffer with room left for more is, bar rare exceptions, the whole directory.
-        let small = first.length + RECORD_BYTES_MAX < first.buffer.len();
-        if small || !scanned.ascending || !self.shared.space.is_plausible(&scanned) {
+        if first.has_room() || !scanned.ascending || !self.shared.space.is_plausible(&scanned) {
             self.phase = Phase::Serial { directory: serial };
             return Ok(());
         }
         // Names of equal hash share a position. If the batch ends among such names, seeking there would give
         // all of them again, so those already read are left to the first share.
         let start = scanned.last_offset;
-        first.length =
-            scan(first.bytes(), None, start).map_err(|bad| malformed(&self.shared.path, bad))?.inside_bytes;
+        first.keep(&first.scan(None, start, &self.shared.path)?);
         let end = self.shared.space.end(serial.as_fd(), start, &self.shared.path, &self.shared.calls)?;
         let bounds = space::bounds(start, end, options.shares);
         match Arc::get_mut(&mut self.shared) {
@@ -178,34 +178,29 @@ impl SplitReader {
         self.start(serial, options)
     }
 
-    /// Starts the threads; each opens the directory anew, since the position belongs to the open file.
+    /// Starts the other threads; each opens the directory anew, since the position belongs to the open file.
     fn start(&mut self, first: Dir, options: &ReadOptions) -> Result<()> {
-        let threads = options.threads;
-        let (filled_in, filled_out) = bounded(threads * 2);
-        let (empty_in, empty_out) = bounded(threads * 3);
-        let mut directories = vec![first];
-        while directories.len() < threads {
-            directories.push(directories[0].again()?);
-        }
-        for _ in 0..threads * 2 {
-            let _ = empty_in.send(Filled::new(options.buffer_bytes));
-        }
-        for (index, directory) in directories.into_iter().enumerate() {
+        let others = options.threads - 1;
+        let (filled_in, filled) = bounded(others * 2);
+        let (empty, empty_out) = bounded(options.threads * 2);
+        for index in 0..others {
+            let directory = first.again()?;
             let examine = start_examining(self.examination, &directory)?;
-            let reader = ShareReader {
-                shared: Arc::clone(&self.shared),
-                directory,
-                filled: filled_in.clone(),
-                empty: empty_out.clone(),
-                examine,
-            };
+            let reader = ShareReader::new(Arc::clone(&self.shared), directory, examine);
+            let (filled, empty_out) = (filled_in.clone(), empty_out.clone());
             let thread = std::thread::Builder::new()
                 .name(format!("megadir-split-{index}"))
-                .spawn(move || reader.run())
+                .spawn(move || reader.run(&filled, &empty_out))
                 .map_err(|error| Error::io("start a thread to read", &self.shared.path, error))?;
             self.threads.push(thread);
+            for _ in 0..2 {
+                let _ = empty.send(Filled::new(options.buffer_bytes));
+            }
         }
-        self.phase = Phase::Shares { filled: filled_out, empty: empty_in };
+        let examine = start_examining(self.examination, &first)?;
+        let own = Some(ShareReader::new(Arc::clone(&self.shared), first, examine));
+        self.spare = Some(Filled::new(options.buffer_bytes));
+        self.phase = Phase::Shares { own, filled, empty };
         Ok(())
     }
 
@@ -220,28 +215,64 @@ impl SplitReader {
             Phase::Serial { directory } => {
                 let Some(current) = self.current.as_mut() else { return Ok(false) };
                 current.fill(directory.as_fd(), &self.shared.path, &self.shared.calls)?;
+                current.keep(&current.scan(None, i64::MAX, &self.shared.path)?);
                 let more = self.examine_here(Some(&directory))?;
                 if more {
                     self.phase = Phase::Serial { directory };
                 }
                 Ok(more)
             }
-            Phase::Shares { filled, empty } => {
-                if let Some(done) = self.current.take() {
-                    let _ = empty.send(done);
+            Phase::Shares { mut own, filled, empty } => {
+                self.recycle(&empty);
+                let more = self.next_of_shares(&mut own, &filled)?;
+                if more {
+                    self.phase = Phase::Shares { own, filled, empty };
                 }
-                match filled.recv() {
-                    Ok(Ok(next)) => self.current = Some(next),
-                    Ok(Err(error)) => return Err(error),
-                    Err(_) => {
-                        self.join();
-                        return Ok(false);
-                    }
-                }
-                self.phase = Phase::Shares { filled, empty };
-                Ok(true)
+                Ok(more)
             }
             Phase::Ended => Ok(false),
+        }
+    }
+
+    /// Takes back the buffer that was handed out: for the caller's own part, or for another thread.
+    fn recycle(&mut self, empty: &Sender<Filled>) {
+        let done = self.current.take();
+        match self.spare {
+            Some(_) => done.map_or((), |done| drop(empty.try_send(done))),
+            None => self.spare = done,
+        }
+    }
+
+    /// Takes what another thread has read, or else reads itself; `false` at the end.
+    ///
+    /// So the caller sleeps only when there is nothing left to read, and no thread is busy just handing over.
+    fn next_of_shares(
+        &mut self,
+        own: &mut Option<ShareReader>,
+        filled: &Receiver<Result<Filled>>,
+    ) -> Result<bool> {
+        if let Ok(next) = filled.try_recv() {
+            self.current = Some(next?);
+            return Ok(true);
+        }
+        if let Some(reader) = own
+            && let Some(mut buffer) = self.spare.take()
+        {
+            if reader.step(&mut buffer)? {
+                self.current = Some(buffer);
+                return Ok(true);
+            }
+            *own = None;
+        }
+        match filled.recv() {
+            Ok(next) => {
+                self.current = Some(next?);
+                Ok(true)
+            }
+            Err(_) => {
+                self.join();
+                Ok(false)
+            }
         }
     }
 
@@ -264,7 +295,7 @@ impl SplitReader {
         {
             current.examine(directory, examine.as_mut())?;
         }
-        Ok(current.length > 0)
+        Ok(!current.is_empty())
     }
 }
 
@@ -279,8 +310,7 @@ impl AttributeReader for SplitReader {
             return Ok(None);
         }
         let Some(current) = self.current.as_ref() else { return Ok(None) };
-        let batch = Batch::check(current.bytes(), true).map_err(|bad| malformed(&self.shared.path, bad))?;
-        Ok(Some(AttributeBatch::new(batch, &current.rows)))
+        Ok(Some(AttributeBatch::new(current.batch(), &current.rows)))
     }
 }
 
@@ -289,9 +319,7 @@ impl Reader for SplitReader {
         if !self.advance()? {
             return Ok(None);
         }
-        let Some(current) = self.current.as_ref() else { return Ok(None) };
-        let batch = Batch::check(current.bytes(), true).map_err(|bad| malformed(&self.shared.path, bad))?;
-        Ok(Some(batch))
+        Ok(self.current.as_ref().map(Filled::batch))
     }
 
     fn calls(&self) -> Option<u64> {

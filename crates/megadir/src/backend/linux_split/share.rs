@@ -24,35 +24,61 @@ use megadir_sys::getdents::getdents64;
 use rustix::fs::{SeekFrom, seek};
 
 use super::super::linux_getdents::malformed;
-use super::{Shared, unreliable};
+use super::{RECORD_BYTES_MAX, Shared, unreliable};
 use crate::attributes::Attributes;
 use crate::attributes::examiner::Examine;
 use crate::batch::Batch;
-use crate::decode::{Malformed, Records};
+use crate::decode::{Checked, Malformed, Records};
 use crate::dir::Dir;
 use crate::error::{Error, Result};
 
 /// A buffer and how much of it is filled.
 pub(super) struct Filled {
-    pub(super) buffer: Box<[u8]>,
-    pub(super) length: usize,
+    buffer: Box<[u8]>,
+    length: usize,
+    checked: Checked,
     /// The attributes of the buffer's entries, where they are examined.
     pub(super) rows: Vec<Attributes>,
 }
 
 impl Filled {
     pub(super) fn new(buffer_bytes: usize) -> Self {
-        Self { buffer: vec![0; buffer_bytes].into_boxed_slice(), length: 0, rows: Vec::new() }
+        let buffer = vec![0; buffer_bytes].into_boxed_slice();
+        Self { buffer, length: 0, checked: Checked::NOTHING, rows: Vec::new() }
     }
 
     pub(super) fn bytes(&self) -> &[u8] {
         &self.buffer[..self.length]
     }
 
+    pub(super) fn is_empty(&self) -> bool {
+        self.length == 0
+    }
+
+    /// Tells whether the longest record there is would still have fitted.
+    pub(super) fn has_room(&self) -> bool {
+        self.length + RECORD_BYTES_MAX < self.buffer.len()
+    }
+
+    /// Returns the entries, which [`Filled::keep`] has counted.
+    pub(super) fn batch(&self) -> Batch<'_> {
+        Batch::from_checked(self.bytes(), self.checked, true)
+    }
+
+    /// Scans the buffer up to the position `end`.
+    pub(super) fn scan(&self, before: Option<i64>, end: i64, path: &Path) -> Result<Scanned> {
+        scan(self.bytes(), before, end).map_err(|bad| malformed(path, bad))
+    }
+
+    /// Cuts the buffer to what a scan found inside.
+    pub(super) fn keep(&mut self, inside: &Scanned) {
+        self.length = inside.inside_bytes;
+        self.checked = inside.inside;
+    }
+
     /// Examines the buffer's entries.
     pub(super) fn examine(&mut self, directory: &Dir, examine: &mut dyn Examine) -> Result<()> {
-        let batch = Batch::check(&self.buffer[..self.length], true)
-            .map_err(|bad| malformed(directory.path(), bad))?;
+        let batch = Batch::from_checked(&self.buffer[..self.length], self.checked, true);
         examine.examine(directory, batch, &mut self.rows)
     }
 
@@ -70,8 +96,10 @@ impl Filled {
 pub(crate) struct Scanned {
     /// Bytes of the records before the first that lies at or past the share's end.
     pub(crate) inside_bytes: usize,
-    /// Records among them.
+    /// Records among them, `.` and `..` included.
     pub(crate) inside_records: usize,
+    /// Entries among them.
+    pub(crate) inside: Checked,
     /// Whether a record at or past the end was seen.
     pub(crate) past_end: bool,
     /// Whether no offset was smaller than the one before.
@@ -91,6 +119,7 @@ pub(crate) fn scan(bytes: &[u8], before: Option<i64>, end: i64) -> std::result::
     let mut scanned = Scanned {
         inside_bytes: 0,
         inside_records: 0,
+        inside: Checked::NOTHING,
         past_end: false,
         ascending: true,
         first_offset: 0,
@@ -107,6 +136,7 @@ pub(crate) fn scan(bytes: &[u8], before: Option<i64>, end: i64) -> std::result::
         if !scanned.past_end {
             scanned.inside_bytes = at;
             scanned.inside_records += 1;
+            scanned.inside.count(&record);
         }
         position = Some(record.offset);
         scanned.last_offset = record.offset;
@@ -116,75 +146,111 @@ pub(crate) fn scan(bytes: &[u8], before: Option<i64>, end: i64) -> std::result::
 
 /// A thread's view of the work: takes shares until there are none.
 pub(super) struct ShareReader {
-    pub(super) shared: Arc<Shared>,
+    shared: Arc<Shared>,
     /// Opened for this thread alone, since the position belongs to the open file.
-    pub(super) directory: Dir,
-    pub(super) filled: Sender<Result<Filled>>,
-    pub(super) empty: Receiver<Filled>,
+    directory: Dir,
     /// What examines the entries, where they are examined.
-    pub(super) examine: Option<Box<dyn Examine>>,
+    examine: Option<Box<dyn Examine>>,
+    /// The share being read.
+    share: Option<Share>,
 }
 
-/// The consumer has gone: nobody wants the rest.
-struct Gone;
+/// A share being read.
+#[derive(Clone, Copy)]
+struct Share {
+    /// The position that the next call begins at; `None` before the first.
+    before: Option<i64>,
+    /// Where the share ends; [`i64::MAX`] for the last one.
+    end: i64,
+}
+
+impl Share {
+    /// Tells whether a position lies behind the share.
+    fn is_behind(self, position: i64) -> bool {
+        self.end != i64::MAX && position >= self.end
+    }
+}
 
 impl ShareReader {
-    /// Reads shares until there are none, the consumer has gone, or something fails.
-    pub(super) fn run(mut self) {
-        while !self.shared.stop.load(Ordering::Relaxed) {
-            let share = self.shared.next_share.fetch_add(1, Ordering::Relaxed) as usize;
-            let Some(&[start, end]) = self.shared.bounds.get(share..share + 2) else { return };
-            match self.read_share(start, end) {
-                Ok(Ok(())) => {}
-                Ok(Err(Gone)) => return,
-                Err(error) => {
-                    self.shared.stop.store(true, Ordering::Relaxed);
-                    let _ = self.filled.send(Err(error));
-                    return;
-                }
+    pub(super) fn new(shared: Arc<Shared>, directory: Dir, examine: Option<Box<dyn Examine>>) -> Self {
+        Self { shared, directory, examine, share: None }
+    }
+
+    /// Reads until there are no shares left, the consumer has gone, or something fails.
+    pub(super) fn run(mut self, filled: &Sender<Result<Filled>>, empty: &Receiver<Filled>) {
+        while let Ok(mut buffer) = empty.recv() {
+            let sent = match self.step(&mut buffer) {
+                Ok(true) => filled.send(Ok(buffer)),
+                Ok(false) => return,
+                Err(error) => filled.send(Err(error)),
+            };
+            if sent.is_err() || self.shared.stop.load(Ordering::Relaxed) {
+                return;
             }
         }
     }
 
-    fn read_share(&mut self, start: i64, end: i64) -> Result<std::result::Result<(), Gone>> {
-        self.seek(start)?;
-        let mut before = None;
+    /// Fills a buffer with the next entries of a share; `false` when no share is left.
+    ///
+    /// After an error nobody is given another share.
+    pub(super) fn step(&mut self, buffer: &mut Filled) -> Result<bool> {
+        let stepped = self.try_step(buffer);
+        if stepped.is_err() {
+            self.shared.stop.store(true, Ordering::Relaxed);
+        }
+        stepped
+    }
+
+    fn try_step(&mut self, buffer: &mut Filled) -> Result<bool> {
         loop {
-            let Ok(mut buffer) = self.empty.recv() else { return Ok(Err(Gone)) };
-            buffer.fill(self.directory.as_fd(), &self.shared.path, &self.shared.calls)?;
-            if buffer.length == 0 {
-                return self.give_back(buffer);
-            }
-            let scanned =
-                scan(buffer.bytes(), before, end).map_err(|bad| malformed(&self.shared.path, bad))?;
-            if !scanned.ascending {
-                return Err(unreliable(&self.shared));
-            }
-            // The first record of the call, with the second (or whatever follows) past the end already.
-            let ambiguous = scanned.inside_records == 1 && end != i64::MAX && scanned.first_offset >= end;
-            if ambiguous && self.first_lies_past(buffer.bytes(), end, scanned.first_offset)? {
-                return self.give_back(buffer);
-            }
-            buffer.length = scanned.inside_bytes;
-            before = Some(scanned.last_offset);
-            // Whatever the next call gives lies at `last_offset` or later.
-            let ended = scanned.past_end || (end != i64::MAX && scanned.last_offset >= end);
-            if let Some(examine) = &mut self.examine {
-                buffer.examine(&self.directory, examine.as_mut())?;
-            }
-            if self.filled.send(Ok(buffer)).is_err() || self.shared.stop.load(Ordering::Relaxed) {
-                return Ok(Err(Gone));
-            }
-            if ended {
-                return Ok(Ok(()));
+            let share = match self.share {
+                Some(share) => share,
+                None => match self.next_share()? {
+                    Some(share) => share,
+                    None => return Ok(false),
+                },
+            };
+            self.share = None;
+            if let Some(rest) = self.read(buffer, share)? {
+                self.share = rest;
+                if let Some(examine) = &mut self.examine {
+                    buffer.examine(&self.directory, examine.as_mut())?;
+                }
+                return Ok(true);
             }
         }
     }
 
-    /// Hands an unused buffer on as an empty batch, so that it finds its way back to the pool.
-    fn give_back(&self, mut buffer: Filled) -> Result<std::result::Result<(), Gone>> {
-        buffer.length = 0;
-        Ok(self.filled.send(Ok(buffer)).map_err(|_| Gone))
+    /// Takes the next share and moves to its start.
+    fn next_share(&mut self) -> Result<Option<Share>> {
+        if self.shared.stop.load(Ordering::Relaxed) {
+            return Ok(None);
+        }
+        let index = self.shared.next_share.fetch_add(1, Ordering::Relaxed) as usize;
+        let Some(&[start, end]) = self.shared.bounds.get(index..index + 2) else { return Ok(None) };
+        self.seek(start)?;
+        Ok(Some(Share { before: None, end }))
+    }
+
+    /// Reads once within a share; `None` if nothing of it was left, else what is left of it now.
+    fn read(&mut self, buffer: &mut Filled, share: Share) -> Result<Option<Option<Share>>> {
+        buffer.fill(self.directory.as_fd(), &self.shared.path, &self.shared.calls)?;
+        if buffer.is_empty() {
+            return Ok(None);
+        }
+        let scanned = buffer.scan(share.before, share.end, &self.shared.path)?;
+        if !scanned.ascending {
+            return Err(unreliable(&self.shared));
+        }
+        // The first record of the call, with the second (or whatever follows) past the end already.
+        let ambiguous = scanned.inside_records == 1 && share.is_behind(scanned.first_offset);
+        if ambiguous && self.first_lies_past(buffer.bytes(), share.end, scanned.first_offset)? {
+            return Ok(None);
+        }
+        buffer.keep(&scanned);
+        // Whatever the next call gives lies at `last_offset` or later.
+        let ended = scanned.past_end || share.is_behind(scanned.last_offset);
+        Ok(Some((!ended).then_some(Share { before: Some(scanned.last_offset), ..share })))
     }
 
     /// Tells whether the entry that `bytes` begins with lies at or past `end`; at `latest` it must have come.
