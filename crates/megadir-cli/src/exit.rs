@@ -4,6 +4,7 @@ use std::fmt;
 use std::path::PathBuf;
 
 use clap::builder::TypedValueParser;
+use clap::error::ErrorKind;
 
 use crate::ui::message::quoted;
 
@@ -87,7 +88,12 @@ pub(crate) fn usage(error: &clap::Error) -> CliError {
         message.push_str(line);
     }
     let message = message.strip_prefix("error: ").unwrap_or(&message);
-    CliError::usage(format!("{message} (--help tells more)"))
+    // A value that is refused comes with those that are not.
+    let more = match error.kind() {
+        ErrorKind::InvalidValue | ErrorKind::ValueValidation => "",
+        _ => " (--help tells more)",
+    };
+    CliError::usage(format!("{message}{more}"))
 }
 
 /// Parses a directory's path: any but the empty one.

@@ -41,7 +41,7 @@ pub(crate) struct Args {
     #[arg(short, long, help_heading = "Which entries")]
     pub(super) recursive: bool,
     /// With --recursive, go down into other file systems mounted below too.
-    #[arg(long, requires = "recursive", help_heading = "Which entries")]
+    #[arg(long, help_heading = "Which entries")]
     pub(super) cross_mounts: bool,
     /// Sort all entries by name (byte order, as LC_ALL=C sort) or by inode; below, by path.
     ///
@@ -105,8 +105,12 @@ pub(super) enum Sort {
 }
 
 impl Args {
-    /// Refuses what a backend that was asked for by name cannot honour, before anything is read.
+    /// Refuses options that need another one and those that the backend asked for by name cannot honour,
+    /// before anything is read.
     pub(super) fn check(&self) -> Result<(), CliError> {
+        if self.cross_mounts && !self.recursive {
+            return Err(CliError::usage("--cross-mounts is about going down: it needs --recursive"));
+        }
         let Some(backend) = self.backend else { return Ok(()) };
         let name = backend.name();
         if self.buffer.is_some() && !backend.uses_buffer() {
@@ -149,7 +153,11 @@ fn buffer(text: &str) -> Result<usize, String> {
 
 /// Parses the name of a backend.
 fn backend(text: &str) -> Result<&'static dyn Backend, String> {
-    megadir::backend(text).map_err(|error| error.reason())
+    megadir::backend(text).map_err(|error| {
+        let reason = error.reason();
+        // The name stands before the reason already.
+        reason.strip_prefix(&format!("unknown backend '{text}': ")).unwrap_or(&reason).to_owned()
+    })
 }
 
 /// Parses a type's name or letter.
