@@ -1,0 +1,66 @@
+//! `megadir backends`: what can read a directory, what cannot, and what would be picked.
+
+use megadir::BACKENDS;
+use megadir_testkit::mount::{BTRFS, EXT4, Mount, TMPFS, XFS};
+use megadir_testkit::require;
+use megadir_testkit::tree::{Flat, Kinds, Names};
+use serde_json::Value;
+
+use crate::support::{fill, run, scratch};
+
+fn lines(directory: &std::path::Path, of: &str) -> Vec<Value> {
+    let lines = run(directory, &["backends", "--json", of]).lines();
+    lines.iter().map(|line| serde_json::from_slice(line).unwrap()).collect()
+}
+
+#[test]
+fn every_backend_is_shown_with_what_it_is() {
+    let scratch = scratch();
+    let text = String::from_utf8(run(scratch.path(), &["backends"]).quiet()).unwrap();
+    for backend in BACKENDS {
+        assert!(text.contains(backend.name()) && text.contains(backend.about()), "{text}");
+    }
+    assert!(text.lines().last().unwrap().starts_with("'megadir list' reads '.' with getdents on "), "{text}");
+    let json = lines(scratch.path(), ".");
+    let names: Vec<_> = json.iter().map(|line| line["backend"].as_str().unwrap().to_owned()).collect();
+    assert_eq!(names, BACKENDS.iter().map(|backend| backend.name()).collect::<Vec<_>>());
+    for line in &json {
+        assert_eq!(line["available"] == true, line["reason"].is_null(), "{line}");
+        assert_eq!(line.as_object().unwrap().len(), 6, "{line}");
+    }
+}
+
+#[test]
+fn what_is_said_to_be_available_works_and_the_rest_is_refused_with_that_reason() {
+    for recipe in [&EXT4, &XFS, &BTRFS, &TMPFS] {
+        let mount = require!(Mount::make(recipe));
+        fill(&mount.path(), &["empty/", "small/", "small/a"]);
+        Flat { entries: 50_000, names: Names::Plain, kinds: Kinds::Files, seed: 0 }
+            .build(&mount.path().join("large"));
+        for directory in ["empty", "small", "large"] {
+            let mut picked = Vec::new();
+            for line in lines(&mount.path(), directory) {
+                let name = line["backend"].as_str().unwrap();
+                let ran = run(&mount.path(), &["list", "--backend", name, "--count", directory]);
+                match line["reason"].as_str() {
+                    None => drop(ran.quiet()),
+                    Some(reason) => ran.complains(3, &[reason]),
+                }
+                if line["picked"] == true {
+                    picked.push(name.to_owned());
+                }
+            }
+            assert_eq!(picked.len(), 1, "{}: {directory}", recipe.name);
+            let explained = run(&mount.path(), &["list", "--explain", "--count", directory]).err;
+            let expected = format!("megadir: '{directory}': {} on {}", picked[0], recipe.kind);
+            assert!(explained.starts_with(&expected), "{explained}");
+            if directory == "large"
+                && recipe.name != "tmpfs"
+                && std::thread::available_parallelism().unwrap().get() > 1
+            {
+                let large = if recipe.name == "ext4" { "split" } else { picked[0].as_str() };
+                assert_eq!(picked[0], large, "{explained}");
+            }
+        }
+    }
+}

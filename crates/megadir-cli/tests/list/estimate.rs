@@ -1,0 +1,107 @@
+//! `--estimate`: near the truth where something cheap tells, refused elsewhere.
+
+use std::path::Path;
+use std::process::Command;
+
+use megadir_testkit::mount::{BTRFS, EXT4, Mount, TMPFS, XFS};
+use megadir_testkit::require;
+use megadir_testkit::tree::{Flat, Kinds, Names};
+use serde_json::Value;
+
+use crate::support::{fill, run, scratch};
+
+struct Told {
+    entries: u64,
+    low: u64,
+    high: u64,
+    basis: String,
+}
+
+#[track_caller]
+fn estimate(directory: &Path) -> Told {
+    let line: Value =
+        serde_json::from_slice(&run(directory, &["list", "--estimate", "--json"]).quiet()).unwrap();
+    assert_eq!((&line["v"], &line["dir"]), (&Value::from(1), &Value::from(".")));
+    let number = |key: &str| line[key].as_u64().unwrap();
+    let told = Told {
+        entries: number("entries"),
+        low: number("low"),
+        high: number("high"),
+        basis: line["basis"].as_str().unwrap().to_owned(),
+    };
+    let text = String::from_utf8(run(directory, &["list", "--estimate"]).quiet()).unwrap();
+    assert_eq!(text, format!("{} [{}, {}] {}\n", told.entries, told.low, told.high, told.basis));
+    told
+}
+
+#[track_caller]
+fn check(directory: &Path, entries: u64) {
+    let told = estimate(directory);
+    let error = told.entries.abs_diff(entries) as f64 / entries as f64;
+    let text = format!("{} [{}, {}] instead of {entries}: {}", told.entries, told.low, told.high, told.basis);
+    assert!(error <= 0.05, "{text}");
+    assert!(told.low <= told.entries && told.entries <= told.high, "{text}");
+    // The interval holds the truth in 95 of 100 cases; twice its width on each side in all that are made here.
+    let width = (told.high - told.low).max(2);
+    assert!(told.low.saturating_sub(width) <= entries && entries <= told.high + width, "{text}");
+    // An interval that says nothing would be no help.
+    assert!(told.high - told.low <= entries / 2, "{text}");
+}
+
+#[test]
+fn estimates_are_within_five_per_cent() {
+    for recipe in [&EXT4, &XFS, &BTRFS, &TMPFS] {
+        let mount = require!(Mount::make(recipe));
+        for (name, entries, names) in [
+            ("plain", 50_000, Names::Plain),
+            ("varied", 20_000, Names::Varied),
+            ("some", 3000, Names::EveryByte),
+        ] {
+            let directory = mount.path().join(name);
+            Flat { entries, names, kinds: Kinds::Files, seed: 31 }.build(&directory);
+            check(&directory, entries);
+        }
+    }
+}
+
+#[test]
+fn a_small_directory_is_counted_anywhere() {
+    let scratch = scratch();
+    fill(scratch.path(), &["a/", "a/1", "a/2", "b/"]);
+    let text = String::from_utf8(run(scratch.path(), &["list", "--estimate", "a", "b"]).quiet()).unwrap();
+    let basis = "counted: one buffer held the whole directory";
+    assert_eq!(text, format!("2 [2, 2] a: {basis}\n0 [0, 0] b: {basis}\n"));
+}
+
+#[test]
+fn where_nothing_tells_an_estimate_is_refused_with_the_reason() {
+    let mount = require!(Mount::make(&TMPFS));
+    fill(&mount.path(), &["lower/", "upper/", "work/", "merged/"]);
+    Flat::plain(5000).build(&mount.path().join("lower/d"));
+    let overlay = require!(Overlay::make(&mount.path()));
+    let ran = run(&overlay.0, &["list", "--estimate", "d"]);
+    ran.complains(3, &["estimate 'd': no cheap evidence of the number of entries on overlay: use --count"]);
+    assert_eq!(ran.out, b"");
+    assert_eq!(run(&overlay.0, &["list", "--count", "d"]).quiet(), b"5000\n");
+    let some = run(&overlay.0, &["list", "--estimate", "d", "."]);
+    some.complains(1, &["estimate 'd': no cheap evidence"]);
+}
+
+/// An overlay of directories side by side; unmounted when dropped.
+struct Overlay(std::path::PathBuf);
+
+impl Overlay {
+    fn make(at: &Path) -> Result<Self, String> {
+        let options = "lowerdir=lower,upperdir=upper,workdir=work";
+        let mut command = Command::new("mount");
+        command.args(["-t", "overlay", "-o", options, "none", "merged"]).current_dir(at);
+        megadir_testkit::mount::run(&mut command)?;
+        Ok(Self(at.join("merged")))
+    }
+}
+
+impl Drop for Overlay {
+    fn drop(&mut self) {
+        let _ = rustix::mount::unmount(&self.0, rustix::mount::UnmountFlags::DETACH);
+    }
+}

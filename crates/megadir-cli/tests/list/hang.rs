@@ -1,0 +1,128 @@
+//! A mount that does not answer: Ctrl-C ends the program at once all the same.
+
+use std::fs::File;
+use std::io::Read;
+use std::os::fd::AsRawFd;
+use std::os::unix::process::ExitStatusExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use megadir_testkit::require;
+use rustix::mount::{MountFlags, UnmountFlags, mount, unmount};
+use rustix::process::{Pid, Signal, kill_process};
+use tempfile::TempDir;
+
+use crate::support::{fill, program, root, scratch};
+
+/// A FUSE mount whose server never answers.
+struct Hanging {
+    /// Closing it ends the connection and wakes whoever waits.
+    connection: Option<File>,
+    path: PathBuf,
+    _scratch: TempDir,
+}
+
+impl Hanging {
+    fn make() -> Result<Self, String> {
+        root()?;
+        let scratch = scratch();
+        let path = scratch.path().join("hanging");
+        std::fs::create_dir(&path).unwrap();
+        let connection = File::options()
+            .read(true)
+            .write(true)
+            .open("/dev/fuse")
+            .map_err(|error| format!("/dev/fuse: {error}"))?;
+        let options = format!("fd={},rootmode=40000,user_id=0,group_id=0\0", connection.as_raw_fd());
+        let options = std::ffi::CStr::from_bytes_with_nul(options.as_bytes()).unwrap();
+        mount("megadir-test", &path, "fuse", MountFlags::NODEV | MountFlags::NOSUID, options)
+            .map_err(|error| format!("mount: {error}"))?;
+        Ok(Self { connection: Some(connection), path, _scratch: scratch })
+    }
+}
+
+impl Drop for Hanging {
+    fn drop(&mut self) {
+        let _ = unmount(&self.path, UnmountFlags::DETACH);
+        self.connection = None;
+    }
+}
+
+/// Ends the program when a test fails before it has ended.
+struct Started(Child);
+
+impl Drop for Started {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+/// Waits until the program sleeps in a call of the kernel, on the mount.
+fn wait_until_asleep(child: &Child) {
+    let stat = format!("/proc/{}/stat", child.id());
+    let deadline = Instant::now() + Duration::from_secs(10);
+    let mut asleep = 0;
+    while asleep < 20 {
+        assert!(Instant::now() < deadline, "the program does not come to rest");
+        let state = std::fs::read_to_string(&stat).unwrap();
+        let state = state.rsplit(") ").next().unwrap().chars().next();
+        asleep = if matches!(state, Some('S' | 'D')) { asleep + 1 } else { 0 };
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
+#[track_caller]
+fn interrupted(directory: &Path, options: &[&str], signal: Signal) {
+    // A shell starts what it puts into the background with the interrupt ignored, these tests perhaps too.
+    let mut command = Command::new("env");
+    command.arg("--default-signal=INT").arg(program()).args(options);
+    command.current_dir(directory).stdin(Stdio::null());
+    let mut started = Started(command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap());
+    wait_until_asleep(&started.0);
+    let from = Instant::now();
+    kill_process(Pid::from_child(&started.0), signal).unwrap();
+    let status = loop {
+        if let Some(status) = started.0.try_wait().unwrap() {
+            break status;
+        }
+        assert!(from.elapsed() < Duration::from_secs(1), "{options:?} does not end within a second");
+        std::thread::sleep(Duration::from_millis(2));
+    };
+    assert!(status.signal() == Some(signal.as_raw()) || status.code() == Some(130), "{options:?}: {status}");
+    let mut said = String::new();
+    started.0.stderr.take().unwrap().read_to_string(&mut said).unwrap();
+    assert_eq!(said, "", "{options:?}");
+}
+
+#[test]
+fn an_interrupt_ends_a_listing_that_hangs() {
+    let hanging = require!(Hanging::make());
+    let above = hanging.path.parent().unwrap();
+    for options in [
+        &["list", "hanging"][..],
+        &["list", "--threads", "2", "hanging"],
+        &["list", "-r", "-j1", "hanging"],
+        &["list", "-r", "-j2", "--cross-mounts", "."],
+        &["list", "--sort", "name", "hanging"],
+        &["list", "--count", "hanging"],
+        &["list", "--estimate", "hanging"],
+        &["list", "--backend", "std", "hanging"],
+        &["backends", "hanging"],
+    ] {
+        interrupted(above, options, Signal::INT);
+    }
+    interrupted(above, &["list", "hanging"], Signal::TERM);
+}
+
+#[test]
+fn an_interrupt_ends_a_listing_that_nobody_reads() {
+    let scratch = scratch();
+    for index in 0..400 {
+        fill(scratch.path(), &[&format!("t/{index}/"), &format!("t/{index}/{}", "x".repeat(250))]);
+    }
+    for options in [&["list", "-r", "-j1", "t"][..], &["list", "-r", "-j2", "t"]] {
+        interrupted(scratch.path(), options, Signal::INT);
+    }
+}

@@ -1,0 +1,20 @@
+//! `megadir list` and `megadir backends` from end to end, as a user meets them; Linux.
+#![cfg(target_os = "linux")]
+#![expect(clippy::unwrap_used, reason = "a failed assumption in a test is a failed test, which is wanted")]
+
+mod backends;
+mod bad_input;
+mod estimate;
+mod golden;
+mod hang;
+mod memory;
+mod names;
+mod options;
+mod output;
+mod raw;
+mod recursive;
+mod sort;
+mod streaming;
+mod support;
+mod terminal;
+mod vanishing;

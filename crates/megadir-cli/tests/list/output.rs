@@ -1,0 +1,80 @@
+//! Standard output and standard error that take nothing: closed, full, gone.
+
+use megadir_testkit::tree::Flat;
+
+use crate::support::{fill, scratch, shell};
+
+#[test]
+fn a_full_device_is_an_error_with_a_line() {
+    let scratch = scratch();
+    Flat::plain(5000).build(&scratch.path().join("d"));
+    for options in [
+        "list d",
+        "list -0 d",
+        "list --json d",
+        "list -r d",
+        "list --raw d",
+        "list --count d",
+        "list --sort name d",
+        "list --estimate d",
+        "list -j2 d",
+        "backends d",
+        "backends --json d",
+        "--help",
+        "list --help",
+        "--version",
+    ] {
+        let ran = shell(scratch.path(), &format!("$M {options} > /dev/full"));
+        ran.complains(1, &["write to standard output: No space left on device; the output is not complete"]);
+    }
+}
+
+#[test]
+fn a_reader_that_goes_away_is_no_error() {
+    let scratch = scratch();
+    Flat::plain(30_000).build(&scratch.path().join("d"));
+    for options in [
+        "list d",
+        "list -0 d",
+        "list --json d",
+        "list -r .",
+        "list -r -j1 .",
+        "list --raw d",
+        "list --sort name d",
+        "list -j2 d",
+        "list --buffer 4k d",
+    ] {
+        let ran =
+            shell(scratch.path(), &format!("$M {options} | head -c 1 > /dev/null; echo ${{PIPESTATUS[0]}}"));
+        assert_eq!(ran.quiet(), b"0\n", "{options}");
+    }
+    for options in ["list --count d", "backends", "--help", "list --help"] {
+        let ran = shell(scratch.path(), &format!("(sleep 0.05; $M {options}; echo $? >&2) | true"));
+        assert_eq!((ran.code, ran.err.as_str()), (Some(0), "0\n"), "{options}");
+    }
+}
+
+/// A closed descriptor is opened on /dev/null by the language before the program begins, so that no file
+/// opened later can become standard output by accident; nothing is written anywhere.
+#[test]
+fn a_closed_standard_output_is_a_null_device() {
+    let scratch = scratch();
+    fill(scratch.path(), &["d/", "d/a"]);
+    for options in ["list d", "list -r .", "list --json d", "backends d", "--help"] {
+        assert_eq!(shell(scratch.path(), &format!("$M {options} >&-")).quiet(), b"", "{options}");
+    }
+}
+
+#[test]
+fn a_standard_error_that_takes_nothing_changes_no_exit_code() {
+    let scratch = scratch();
+    fill(scratch.path(), &["d/", "d/a"]);
+    for (options, code) in
+        [("list missing", 3), ("list d missing", 1), ("list --explain d", 0), ("list --bogus", 2), ("", 2)]
+    {
+        for to in ["/dev/full", "&-"] {
+            let ran = shell(scratch.path(), &format!("$M {options} 2>{to}"));
+            assert_eq!((ran.code, ran.err.as_str()), (Some(code), ""), "{options} 2>{to}");
+        }
+    }
+}

@@ -1,0 +1,172 @@
+//! Running the program and looking at what it did; trees to run it on.
+
+use std::collections::BTreeSet;
+use std::ffi::{OsStr, OsString};
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::os::unix::process::ExitStatusExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use tempfile::TempDir;
+
+/// Names as bytes.
+pub(crate) type Names = BTreeSet<Vec<u8>>;
+
+/// What a run gave.
+#[derive(Debug)]
+pub(crate) struct Ran {
+    pub(crate) code: Option<i32>,
+    pub(crate) signal: Option<i32>,
+    pub(crate) out: Vec<u8>,
+    pub(crate) err: String,
+}
+
+/// Returns the program's path.
+pub(crate) fn program() -> &'static Path {
+    Path::new(env!("CARGO_BIN_EXE_megadir"))
+}
+
+/// Returns a command of the program in a directory, with nothing of the environment that could matter.
+pub(crate) fn megadir<A: AsRef<OsStr>>(directory: &Path, arguments: &[A]) -> Command {
+    let mut command = Command::new(program());
+    command.args(arguments).current_dir(directory).stdin(Stdio::null()).env("COLUMNS", "100");
+    command
+}
+
+/// Runs the program in a directory.
+#[track_caller]
+pub(crate) fn run<A: AsRef<OsStr>>(directory: &Path, arguments: &[A]) -> Ran {
+    finish(&mut megadir(directory, arguments))
+}
+
+/// Runs a command to its end.
+#[track_caller]
+pub(crate) fn finish(command: &mut Command) -> Ran {
+    let output = command.output().unwrap();
+    Ran {
+        code: output.status.code(),
+        signal: output.status.signal(),
+        out: output.stdout,
+        err: String::from_utf8(output.stderr).expect("messages are UTF-8"),
+    }
+}
+
+/// Runs a line of shell in a directory, with the program as `$M`.
+#[track_caller]
+pub(crate) fn shell(directory: &Path, line: &str) -> Ran {
+    let mut command = Command::new("bash");
+    command.args(["-c", line]).env("M", program()).current_dir(directory).stdin(Stdio::null());
+    finish(&mut command)
+}
+
+impl Ran {
+    /// Asserts that all went well and nothing was said; returns what was printed.
+    #[track_caller]
+    pub(crate) fn quiet(self) -> Vec<u8> {
+        assert_eq!((self.code, self.err.as_str()), (Some(0), ""), "{:?}", self.signal);
+        self.out
+    }
+
+    /// Asserts an exit code and one line on standard error that holds all of `words`.
+    #[track_caller]
+    pub(crate) fn complains(&self, code: i32, words: &[&str]) {
+        assert_eq!(self.code, Some(code), "{self:?}");
+        assert_eq!(self.err.lines().count(), 1, "one line: {:?}", self.err);
+        assert!(self.err.starts_with("megadir: ") && self.err.ends_with('\n'), "{:?}", self.err);
+        for word in words {
+            assert!(self.err.contains(word), "nothing about {word:?} in {:?}", self.err);
+        }
+    }
+
+    /// Returns the lines printed, in their order.
+    #[track_caller]
+    pub(crate) fn lines(self) -> Vec<Vec<u8>> {
+        split(&self.quiet(), b'\n')
+    }
+}
+
+/// Splits output at what ends each line; the last must be ended too.
+#[track_caller]
+pub(crate) fn split(output: &[u8], end: u8) -> Vec<Vec<u8>> {
+    let Some(output) = output.strip_suffix(&[end]) else {
+        assert!(output.is_empty(), "the last line is not ended");
+        return Vec::new();
+    };
+    output.split(|byte| *byte == end).map(<[u8]>::to_vec).collect()
+}
+
+/// Makes a set of lines, each of which must be there once only.
+#[track_caller]
+pub(crate) fn set(lines: Vec<Vec<u8>>) -> Names {
+    let count = lines.len();
+    let names: Names = lines.into_iter().collect();
+    assert_eq!(names.len(), count, "something was listed twice");
+    names
+}
+
+/// Makes a set of names.
+pub(crate) fn named(names: &[&str]) -> Names {
+    names.iter().map(|name| name.as_bytes().to_vec()).collect()
+}
+
+/// Makes a directory that removes itself and that anybody may enter.
+pub(crate) fn scratch() -> TempDir {
+    use std::os::unix::fs::PermissionsExt;
+    let scratch = tempfile::Builder::new().prefix("megadir-list-").tempdir().unwrap();
+    std::fs::set_permissions(scratch.path(), std::fs::Permissions::from_mode(0o755)).unwrap();
+    scratch
+}
+
+/// Makes files and (names with a slash at the end) directories below a directory.
+pub(crate) fn fill(directory: &Path, names: &[&str]) {
+    for name in names {
+        match name.strip_suffix('/') {
+            Some(below) => std::fs::create_dir_all(directory.join(below)).unwrap(),
+            None => drop(std::fs::File::create_new(directory.join(name)).unwrap()),
+        }
+    }
+}
+
+/// Makes a path of bytes.
+pub(crate) fn path(bytes: &[u8]) -> PathBuf {
+    PathBuf::from(OsString::from_vec(bytes.to_vec()))
+}
+
+/// Returns the names of a directory by `std`, which knows nothing of this project.
+pub(crate) fn by_std(directory: &Path) -> Names {
+    std::fs::read_dir(directory)
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name().as_bytes().to_vec())
+        .collect()
+}
+
+/// Tells whether a program is there; `Err` says that it is not.
+pub(crate) fn have(tool: &str) -> Result<(), String> {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let found = std::env::split_paths(&path).any(|folder| folder.join(tool).is_file());
+    if found { Ok(()) } else { Err(format!("no program {tool}")) }
+}
+
+/// Tells whether this is root; `Err` says that it is not.
+pub(crate) fn root() -> Result<(), String> {
+    if rustix::process::geteuid().is_root() { Ok(()) } else { Err("not root".to_owned()) }
+}
+
+/// Makes a copy of the program that a user without privileges can run, in a directory open to all.
+pub(crate) fn unprivileged(scratch: &TempDir) -> Result<PathBuf, String> {
+    use std::os::unix::fs::PermissionsExt;
+    root()?;
+    have("setpriv")?;
+    let copy = scratch.path().join("megadir");
+    std::fs::copy(program(), &copy).unwrap();
+    std::fs::set_permissions(&copy, std::fs::Permissions::from_mode(0o755)).unwrap();
+    Ok(copy)
+}
+
+/// Runs a copy of the program as nobody.
+#[track_caller]
+pub(crate) fn run_as_nobody(program: &Path, directory: &Path, arguments: &[&str]) -> Ran {
+    let mut command = Command::new("setpriv");
+    command.args(["--reuid=65534", "--regid=65534", "--clear-groups"]).arg(program).args(arguments);
+    finish(command.current_dir(directory).stdin(Stdio::null()))
+}
