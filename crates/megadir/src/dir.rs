@@ -70,6 +70,33 @@ impl Dir {
         }
     }
 
+    /// Opens a directory below this one unless another file system is mounted there, which is then not touched
+    /// (it may not answer). `None` says so.
+    ///
+    /// # Errors
+    ///
+    /// As [`Dir::open_below`].
+    #[cfg(target_os = "linux")]
+    pub(crate) fn open_below_on_this_mount(&self, name: &[u8]) -> Result<Option<Self>> {
+        use rustix::fs::{Mode, ResolveFlags, openat2};
+        use rustix::io::Errno;
+        use std::os::unix::ffi::OsStrExt;
+        let os_name = std::ffi::OsStr::from_bytes(name);
+        let opened = rustix::io::retry_on_intr(|| {
+            openat2(&self.descriptor, os_name, flags::OPEN_BELOW, Mode::empty(), ResolveFlags::NO_XDEV)
+        });
+        match opened {
+            Ok(descriptor) => Ok(Some(Self { path: self.path.join(os_name), descriptor })),
+            Err(Errno::XDEV) => Ok(None),
+            // Linux before 5.6, or a container's filter that does not know the call.
+            Err(Errno::NOSYS | Errno::PERM | Errno::INVAL) => {
+                let below = self.open_below(name)?;
+                Ok((below.id()?.mount == self.id()?.mount).then_some(below))
+            }
+            Err(error) => Err(Error::io("open", &self.path.join(os_name), error.into())),
+        }
+    }
+
     /// Opens this same directory again, with a position of its own.
     ///
     /// # Errors
@@ -193,6 +220,15 @@ impl Dir {
             return Err(Error::new("open", &path, crate::ErrorKind::NotADirectory, "Not a directory"));
         }
         Ok(Self { path })
+    }
+
+    /// Opens a directory below this one; mounts are not told apart on this system.
+    ///
+    /// # Errors
+    ///
+    /// As [`Dir::open_below`].
+    pub(crate) fn open_below_on_this_mount(&self, name: &[u8]) -> Result<Option<Self>> {
+        self.open_below(name).map(Some)
     }
 
     /// Returns the file system that the directory lies on.

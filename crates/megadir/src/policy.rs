@@ -136,11 +136,7 @@ pub fn choose(directory: &Dir, threads: usize) -> Result<Choice> {
         return Ok(choice(getdents, serial, row.reason));
     };
     if threads < 2 {
-        return Ok(choice(
-            getdents,
-            serial,
-            "one thread was asked for, and getdents is the fastest with one",
-        ));
+        return Ok(choice(getdents, serial, "one thread may be used, and getdents is the fastest with one"));
     }
     if directory_bytes < split_from_bytes {
         return Ok(choice(

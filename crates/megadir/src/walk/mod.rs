@@ -86,7 +86,6 @@ impl Walk {
     /// [`ErrorKind::BadOption`](crate::ErrorKind::BadOption) for an option out of range, or when a thread cannot be started.
     pub fn new(root: Dir, options: &WalkOptions) -> Result<Self> {
         worker::check(options, root.path())?;
-        let root_mount = root.id()?.mount;
         let queue = Arc::new(Queue::new(options.threads, options.queue_directories_max));
         let path = root.path().to_owned();
         let mut examine =
@@ -95,7 +94,7 @@ impl Walk {
             unreachable!("an empty queue has room for the root");
         }
         if options.threads == 1 {
-            let worker = Worker::new(queue, *options, root_mount, examine.pop().flatten());
+            let worker = Worker::new(queue, *options, examine.pop().flatten());
             return Ok(Self { source: Source::Inline(Box::new(worker)), current: None });
         }
         let (filled_in, filled) = bounded(options.threads * 4);
@@ -103,8 +102,7 @@ impl Walk {
         let stop = Arc::new(AtomicBool::new(false));
         let mut handles = Handles { threads: Vec::new(), queue, stop };
         for index in 0..options.threads {
-            let worker =
-                Worker::new(Arc::clone(&handles.queue), *options, root_mount, examine.pop().flatten());
+            let worker = Worker::new(Arc::clone(&handles.queue), *options, examine.pop().flatten());
             let (filled, empty, stop) = (filled_in.clone(), empty_out.clone(), Arc::clone(&handles.stop));
             let thread = std::thread::Builder::new()
                 .name(format!("megadir-walk-{index}"))

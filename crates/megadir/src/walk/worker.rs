@@ -1,5 +1,6 @@
 //! A worker of a walk: a state machine that gives one item a step.
 
+use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -13,7 +14,11 @@ use crate::decode::Malformed;
 use crate::dir::Dir;
 use crate::error::{Error, ErrorKind, Result};
 use crate::file_type::FileType;
+use crate::names;
 use crate::options::ReadOptions;
+
+/// A directory is read on before its directories are gone into while no more of them than this wait.
+const BELOW_MAX: usize = 512;
 
 /// What a step gives.
 #[derive(Debug)]
@@ -45,7 +50,6 @@ impl Gathered {
 pub(super) struct Worker {
     queue: Arc<Queue>,
     options: WalkOptions,
-    root_mount: Option<u64>,
     /// The directories being read, the deepest last. More than one only while the queue is full.
     stack: Vec<Frame>,
     spare: Gathered,
@@ -58,8 +62,8 @@ struct Frame {
     directory: Arc<Dir>,
     /// `None` when it has been read to its end.
     reader: Option<Box<dyn Reader>>,
-    /// Directories of the last batch that are neither queued nor entered yet.
-    below: Vec<Box<[u8]>>,
+    /// Directories that have been listed and are neither queued nor entered yet.
+    below: VecDeque<Box<[u8]>>,
 }
 
 /// What became of an attempt to enter a directory.
@@ -71,14 +75,9 @@ enum Entered {
 }
 
 impl Worker {
-    pub(super) fn new(
-        queue: Arc<Queue>,
-        options: WalkOptions,
-        root_mount: Option<u64>,
-        examine: Option<Box<dyn Examine>>,
-    ) -> Self {
+    pub(super) fn new(queue: Arc<Queue>, options: WalkOptions, examine: Option<Box<dyn Examine>>) -> Self {
         let spare = Gathered::default();
-        Self { queue, options, root_mount, stack: Vec::new(), spare, examine, done: false }
+        Self { queue, options, stack: Vec::new(), spare, examine, done: false }
     }
 
     /// Takes back the memory of an item.
@@ -101,7 +100,14 @@ impl Worker {
                 }
                 continue;
             };
-            if let Some(name) = frame.below.pop() {
+            // A directory is read on while few names wait: most end here, and hold no buffer when gone below.
+            if frame.below.len() < BELOW_MAX && frame.reader.is_some() {
+                match frame.read(std::mem::take(&mut self.spare), self.examine.as_deref_mut()) {
+                    Some(output) => return Some(output),
+                    None => frame.reader = None,
+                }
+            }
+            if let Some(name) = frame.below.pop_front() {
                 let pending = Pending::Below { parent: Arc::clone(&frame.directory), name };
                 if let Err(pending) = self.queue.push(pending)
                     && let Entered::Not(output) = self.enter(pending)
@@ -110,9 +116,8 @@ impl Worker {
                 }
                 continue;
             }
-            match frame.read(std::mem::take(&mut self.spare), self.examine.as_deref_mut()) {
-                Some(output) => return Some(output),
-                None => drop(self.stack.pop()),
+            if frame.reader.is_none() {
+                self.stack.pop();
             }
         }
         None
@@ -120,12 +125,12 @@ impl Worker {
 
     /// Opens a directory and puts it on the stack.
     fn enter(&mut self, pending: Pending) -> Entered {
-        let opened = match pending {
-            Pending::Root(directory) => Ok(*directory),
-            Pending::Below { parent, name } => parent.open_below(&name),
-        };
-        match opened.and_then(|directory| self.push(directory)) {
-            Ok(entered) => entered,
+        match self.open(pending) {
+            Ok(Ok(directory)) => match self.push(directory) {
+                Ok(()) => Entered::Yes,
+                Err(error) => Entered::Not(Output::Error(error)),
+            },
+            Ok(Err(other_mount)) => Entered::Not(Output::OtherMount(other_mount)),
             Err(error) => match error.kind() {
                 ErrorKind::NotFound | ErrorKind::NotADirectory => Entered::Vanished,
                 _ => Entered::Not(Output::Error(error)),
@@ -133,15 +138,22 @@ impl Worker {
         }
     }
 
-    fn push(&mut self, directory: Dir) -> Result<Entered> {
-        if !self.options.cross_mounts && self.root_mount.is_some() && directory.id()?.mount != self.root_mount
-        {
-            return Ok(Entered::Not(Output::OtherMount(directory.path().to_owned())));
+    /// Opens a directory, or gives its path if another file system is mounted there and not to be entered.
+    fn open(&self, pending: Pending) -> Result<std::result::Result<Dir, PathBuf>> {
+        match pending {
+            Pending::Root(directory) => Ok(Ok(*directory)),
+            Pending::Below { parent, name } if self.options.cross_mounts => parent.open_below(&name).map(Ok),
+            Pending::Below { parent, name } => Ok(parent
+                .open_below_on_this_mount(&name)?
+                .ok_or_else(|| parent.path().join(names::to_os(&name).unwrap_or_default()))),
         }
+    }
+
+    fn push(&mut self, directory: Dir) -> Result<()> {
         let directory = Arc::new(directory);
         let reader = backend()?.open_once(&directory, &read_options(&self.options))?;
-        self.stack.push(Frame { directory, reader: Some(reader), below: Vec::new() });
-        Ok(Entered::Yes)
+        self.stack.push(Frame { directory, reader: Some(reader), below: VecDeque::new() });
+        Ok(())
     }
 }
 
@@ -163,11 +175,9 @@ impl Frame {
         };
         for entry in batch {
             if entry.kind == FileType::Directory {
-                self.below.push(entry.name.into());
+                self.below.push_back(entry.name.into());
             }
         }
-        // Popped from the end: so that the first is entered first.
-        self.below.reverse();
         gathered.bytes.clear();
         gathered.bytes.extend_from_slice(batch.bytes());
         gathered.cookies = batch.has_cookies();

@@ -1,7 +1,7 @@
 //! Runs the stages that were asked for, and closes with a summary.
 
+use super::STAGES;
 use super::stage::{Context, Report, Stage};
-use super::{PENDING, STAGES};
 use crate::workspace::Workspace;
 use std::time::{Duration, Instant};
 
@@ -142,14 +142,6 @@ fn print_report(stage: &Ended) {
     }
 }
 
-/// Returns the report of a stage whose subject does not exist yet: a failure, unless it is still pending.
-pub(crate) fn pending(name: &'static str, why: &str) -> Result<Report, String> {
-    if PENDING.contains(&name) {
-        return Ok(Report::line(format!("{name}: nothing to check yet: {why}")));
-    }
-    Err(why.to_owned())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -160,7 +152,6 @@ mod tests {
             assert!(STAGES[..index].iter().all(|other| other.name != stage.name), "{} twice", stage.name);
             assert!(!stage.about.is_empty());
         }
-        assert!(PENDING.iter().all(|name| stage_name(name).is_ok()));
     }
 
     #[test]

@@ -38,6 +38,3 @@ static STAGES: &[Stage] = &[
     Stage { name: "smoke", about: "every study at its quick size", run: smoke::run },
     Stage { name: "fuzz", about: "each fuzz target for 20 s", run: fuzz::run },
 ];
-
-/// Stages whose subject may still be missing. Once it exists, remove the name: from then on its absence fails.
-static PENDING: &[&str] = &["instructions", "smoke", "fuzz"];
