@@ -20,6 +20,10 @@ const BINARY: [(&str, u64); 13] = [
     ("b", 1),
 ];
 
+/// Units of ages in seconds.
+const AGES: [(&str, u64); 6] =
+    [("s", 1), ("m", 60), ("h", 3_600), ("d", 86_400), ("w", 7 * 86_400), ("y", 365 * 86_400)];
+
 /// Parses a count such as `250`, `10k`, `1.5M` or `2G`; underscores are ignored.
 pub(crate) fn count(text: &str) -> Result<u64, String> {
     scaled(text, &DECIMAL).ok_or_else(|| format!("'{text}' is not a count: write 250, 10k, 1.5M or 2G"))
@@ -28,6 +32,13 @@ pub(crate) fn count(text: &str) -> Result<u64, String> {
 /// Parses a size in bytes such as `4096`, `128KiB`, `1M` (MiB) or `5MB` (10^6).
 pub(crate) fn bytes(text: &str) -> Result<u64, String> {
     scaled(text, &BINARY).ok_or_else(|| format!("'{text}' is not a size: write 4096, 128KiB, 1MiB or 5MB"))
+}
+
+/// Parses an age in seconds such as `90s`, `15m`, `12h`, `30d`, `2w` or `1y` (365 days).
+pub(crate) fn age_s(text: &str) -> Result<u64, String> {
+    scaled(text, &AGES)
+        .filter(|_| text.ends_with(|letter: char| letter.is_ascii_alphabetic()))
+        .ok_or_else(|| format!("'{text}' is not an age: write 90s, 15m, 12h, 30d, 2w or 1y"))
 }
 
 fn scaled(text: &str, suffixes: &[(&str, u64)]) -> Option<u64> {

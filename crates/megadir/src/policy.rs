@@ -32,6 +32,8 @@ pub struct Row {
     pub split_from_bytes: Option<u64>,
     /// Shares for each thread where it is split.
     pub shares_per_thread: usize,
+    /// Threads that pay for each processor: more than one where threads wait for the disk while they read.
+    pub threads_per_processor: usize,
     /// The buffer for one call, bytes.
     pub buffer_bytes: usize,
     /// Why.
@@ -49,13 +51,16 @@ pub static ROWS: &[Row] = &[
         file_system: Some(FileSystem::Ext4),
         split_from_bytes: Some(1 << 20),
         shares_per_thread: 8,
+        threads_per_processor: 4,
         buffer_bytes: LOCAL,
-        reason: "ext4 orders entries by a uniform hash, so threads can read equal shares at the same time",
+        reason: "ext4 orders entries by a uniform hash, so threads can read equal shares at the same time; \
+                 uncached it waits for every block, hence more threads than processors",
     },
     Row {
         file_system: Some(FileSystem::Xfs),
         split_from_bytes: Some(1 << 20),
         shares_per_thread: 16,
+        threads_per_processor: 1,
         buffer_bytes: LOCAL,
         reason: "XFS orders entries by their place in the directory, so threads can read shares of it; \
                  shares are uneven, hence many",
@@ -64,6 +69,7 @@ pub static ROWS: &[Row] = &[
         file_system: Some(FileSystem::Btrfs),
         split_from_bytes: Some(1 << 20),
         shares_per_thread: 16,
+        threads_per_processor: 1,
         buffer_bytes: LOCAL,
         reason: "btrfs numbers entries in order of creation, so threads can read shares of the numbers",
     },
@@ -71,6 +77,7 @@ pub static ROWS: &[Row] = &[
         file_system: Some(FileSystem::Tmpfs),
         split_from_bytes: None,
         shares_per_thread: 1,
+        threads_per_processor: 1,
         buffer_bytes: LOCAL,
         reason: "tmpfs gives entries in descending positions, which cannot be shared out",
     },
@@ -78,6 +85,7 @@ pub static ROWS: &[Row] = &[
         file_system: Some(FileSystem::Overlay),
         split_from_bytes: None,
         shares_per_thread: 1,
+        threads_per_processor: 1,
         buffer_bytes: LOCAL,
         reason: "overlayfs merges layers in memory; its positions cannot be shared out",
     },
@@ -85,6 +93,7 @@ pub static ROWS: &[Row] = &[
         file_system: Some(FileSystem::Nfs),
         split_from_bytes: None,
         shares_per_thread: 1,
+        threads_per_processor: 1,
         buffer_bytes: REMOTE,
         reason: "NFS positions are the server's cookies; a large buffer saves round trips",
     },
@@ -92,6 +101,7 @@ pub static ROWS: &[Row] = &[
         file_system: Some(FileSystem::Cifs),
         split_from_bytes: None,
         shares_per_thread: 1,
+        threads_per_processor: 1,
         buffer_bytes: REMOTE,
         reason: "SMB positions are the client's; a large buffer saves round trips",
     },
@@ -99,6 +109,7 @@ pub static ROWS: &[Row] = &[
         file_system: Some(FileSystem::Fuse),
         split_from_bytes: None,
         shares_per_thread: 1,
+        threads_per_processor: 1,
         buffer_bytes: REMOTE,
         reason: "FUSE positions are the server's cookies; a large buffer saves switches to it",
     },
@@ -106,6 +117,7 @@ pub static ROWS: &[Row] = &[
         file_system: None,
         split_from_bytes: None,
         shares_per_thread: 1,
+        threads_per_processor: 1,
         buffer_bytes: LOCAL,
         reason: "nothing is known of this file system's positions, so one thread reads it",
     },
@@ -115,6 +127,14 @@ pub static ROWS: &[Row] = &[
 pub fn row(file_system: FileSystem) -> &'static Row {
     let last = &ROWS[ROWS.len() - 1];
     ROWS.iter().find(|row| row.file_system == Some(file_system)).unwrap_or(last)
+}
+
+/// The most threads that are picked for one directory: beyond, nothing is gained.
+pub const THREADS_PICKED_MAX: usize = 8;
+
+/// Returns how many threads pay for a directory on a file system, on so many processors.
+pub fn threads(file_system: FileSystem, processors: usize) -> usize {
+    (row(file_system).threads_per_processor * processors.max(1)).min(THREADS_PICKED_MAX)
 }
 
 /// Picks backend and options for a directory; at most `threads` threads are used.

@@ -11,7 +11,7 @@ mod make;
 /// What to do.
 #[derive(clap::Subcommand)]
 pub(crate) enum Command {
-    List(list::Args),
+    List(Box<list::Args>),
     Make(make::Args),
     Bench(bench::Args),
     Backends(backends::Args),

@@ -4,3 +4,4 @@ pub(crate) mod escape;
 #[macro_use]
 pub(crate) mod message;
 pub(crate) mod output;
+pub(crate) mod sizes;

@@ -140,7 +140,7 @@ fn error_lines() {
         &["list", "--threads", "0"],
         &["list", "--type", "flie"],
         &["list", "--limit", "many"],
-        &["list", "--sort", "size"],
+        &["list", "--sort", "sise"],
         &["list", "--match", "a["],
         &["list", "--match", "[ä]"],
         &["list", "--cuont"],

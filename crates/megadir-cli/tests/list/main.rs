@@ -7,6 +7,7 @@ mod bad_input;
 mod estimate;
 mod golden;
 mod hang;
+mod long;
 mod memory;
 mod names;
 mod options;

@@ -43,15 +43,36 @@ pub(crate) struct Args {
     /// With --recursive, go down into other file systems mounted below too.
     #[arg(long, help_heading = "Which entries")]
     pub(super) cross_mounts: bool,
-    /// Sort all entries by name (byte order, as LC_ALL=C sort) or by inode; below, by path.
+    /// List only entries modified longer ago than this: 90s, 15m, 12h, 30d, 2w, 1y.
+    #[arg(long, value_name = "AGE", value_parser = parse::age_s, help_heading = "Which entries")]
+    pub(super) older_than: Option<u64>,
+    /// List only entries modified within this time: 90s, 15m, 12h, 30d, 2w, 1y.
+    #[arg(long, value_name = "AGE", value_parser = parse::age_s, help_heading = "Which entries")]
+    pub(super) newer_than: Option<u64>,
+    /// List only entries of more bytes than this, e.g. 0, 4KiB, 1M.
+    #[arg(long, value_name = "SIZE", value_parser = parse::bytes, help_heading = "Which entries")]
+    pub(super) larger_than: Option<u64>,
+    /// List only entries of fewer bytes than this, e.g. 1, 4KiB, 1M.
+    #[arg(long, value_name = "SIZE", value_parser = parse::bytes, help_heading = "Which entries")]
+    pub(super) smaller_than: Option<u64>,
+    /// List only entries of this user, by name or number.
+    #[arg(long, value_name = "USER", help_heading = "Which entries")]
+    pub(super) owner: Option<String>,
+
+    /// Sort all entries by name (byte order, as LC_ALL=C sort; below, by path), inode, size (largest first)
+    /// or mtime (newest first).
     ///
-    /// Sorting holds all entries in memory, about 60 bytes each with names of 32 bytes; 'none' streams.
+    /// Sorting by name or inode holds all entries in memory, about 60 bytes each with names of 32 bytes, unless
+    /// --memory or --long is given; 'none' streams.
     #[arg(long, value_name = "KEY", value_enum, default_value = "none", hide_possible_values = true)]
     #[arg(
         help_heading = "Which entries",
-        help = "Sort by name (byte order, as LC_ALL=C sort), inode or none"
+        help = "Sort by name (byte order, as LC_ALL=C sort), inode, size, mtime or none"
     )]
     pub(super) sort: Sort,
+    /// Sort what outgrows this memory by temporary files (in TMPDIR) [default: 256MiB with --long].
+    #[arg(long, value_name = "SIZE", value_parser = memory, help_heading = "Which entries")]
+    pub(super) memory: Option<usize>,
 
     /// End each line with a NUL byte instead of a newline, and escape nothing.
     #[arg(short = '0', long, conflicts_with = "json", help_heading = "What is printed")]
@@ -65,6 +86,28 @@ pub(crate) struct Args {
     /// Print five columns: inode, type, record length in bytes, offset, name, as the kernel gives them.
     #[arg(long, conflicts_with = "json", help_heading = "What is printed")]
     pub(super) raw: bool,
+    /// Print attributes: those of ls -l, aligned on a terminal, separated by tabs elsewhere.
+    #[arg(short, long, conflicts_with_all = ["raw", "count", "estimate"], help_heading = "What is printed")]
+    pub(super) long: bool,
+    /// Print these attributes: name, type, size, mtime, ctime, btime, mode, user, group, links, inode,
+    /// device, mount; several with commas. Means --long.
+    ///
+    /// What a file system does not have is left empty ('-' on a terminal, null in JSON). Sizes are bytes.
+    #[arg(long, value_name = "FIELD", value_delimiter = ',', value_parser = super::field::parse)]
+    #[arg(conflicts_with_all = ["raw", "count", "estimate"], help_heading = "What is printed")]
+    pub(super) fields: Vec<super::field::Field>,
+    /// Print times as iso (UTC), epoch (seconds since 1970) or relative ("3 days ago") [default: iso].
+    #[arg(
+        long,
+        value_name = "STYLE",
+        value_enum,
+        hide_possible_values = true,
+        help_heading = "What is printed"
+    )]
+    pub(super) time_style: Option<super::times::Named>,
+    /// Print sizes as 512, 1.5K or 23M (powers of 1024) instead of bytes.
+    #[arg(long, help_heading = "What is printed")]
+    pub(super) human: bool,
     /// Print only the number of entries.
     #[arg(short, long, conflicts_with_all = ["raw", "null", "sort", "limit", "estimate"])]
     #[arg(help_heading = "What is printed")]
@@ -75,13 +118,14 @@ pub(crate) struct Args {
     /// directory is small.
     #[arg(long, conflicts_with_all = ["raw", "null", "sort", "limit", "types", "glob", "recursive"])]
     #[arg(conflicts_with_all = ["cross_mounts", "backend", "buffer", "threads", "explain"])]
+    #[arg(conflicts_with_all = ["older_than", "newer_than", "larger_than", "smaller_than", "owner"])]
     #[arg(help_heading = "What is printed")]
     pub(super) estimate: bool,
     /// Say on standard error how each directory is read, and why.
     #[arg(long, help_heading = "What is printed")]
     pub(super) explain: bool,
 
-    /// Use at most this many threads, 1 to 256 [default: one a processor, up to 8].
+    /// Use at most this many threads, 1 to 256 [default: by file system, up to 8].
     #[arg(short = 'j', long, value_name = "N", value_parser = threads, help_heading = "How it is read")]
     pub(super) threads: Option<usize>,
     /// The buffer for one call, 4KiB to 16MiB [default: by file system, 32KiB with --recursive].
@@ -102,14 +146,40 @@ pub(super) enum Sort {
     Name,
     /// By inode number.
     Inode,
+    /// By size, the largest first.
+    Size,
+    /// By modification time, the newest first.
+    Mtime,
 }
 
 impl Args {
+    /// Tells whether entries must be examined, not just listed.
+    pub(super) fn needs_attributes(&self) -> bool {
+        self.long
+            || !self.fields.is_empty()
+            || matches!(self.sort, Sort::Size | Sort::Mtime)
+            || self.older_than.is_some()
+            || self.newer_than.is_some()
+            || self.larger_than.is_some()
+            || self.smaller_than.is_some()
+            || self.owner.is_some()
+    }
+
     /// Refuses options that need another one and those that the backend asked for by name cannot honour,
     /// before anything is read.
     pub(super) fn check(&self) -> Result<(), CliError> {
         if self.cross_mounts && !self.recursive {
             return Err(CliError::usage("--cross-mounts is about going down: it needs --recursive"));
+        }
+        let long = self.long || !self.fields.is_empty();
+        if !long && (self.human || self.time_style.is_some()) {
+            return Err(CliError::usage("--human and --time-style are about attributes: they need --long"));
+        }
+        if self.raw && self.needs_attributes() {
+            return Err(CliError::usage("--raw prints what the listing gives, without attributes"));
+        }
+        if self.memory.is_some() && self.sort == Sort::None {
+            return Err(CliError::usage("--memory is about sorting: it needs --sort"));
         }
         let Some(backend) = self.backend else { return Ok(()) };
         let name = backend.name();
@@ -128,6 +198,14 @@ impl Args {
             }
             _ => Ok(()),
         }
+    }
+}
+
+/// Parses the memory for sorting.
+fn memory(text: &str) -> Result<usize, String> {
+    match parse::bytes(text)? {
+        bytes if bytes < 1 << 20 => Err("too little (write 1MiB or more)".into()),
+        bytes => usize::try_from(bytes).map_err(|_| "more than this machine can address".into()),
     }
 }
 

@@ -41,6 +41,13 @@ pub(super) struct Label {
 }
 
 impl Label {
+    /// Appends the beginning of a JSON object, up to the name.
+    pub(super) fn json_start(&self, text: &mut Vec<u8>, name: &[u8]) {
+        text.extend_from_slice(b"{\"v\":1,");
+        text.extend_from_slice(&self.json);
+        escape::json_member(text, "name", name);
+    }
+
     pub(super) fn prefix(&self) -> &[u8] {
         &self.prefix
     }
@@ -118,12 +125,19 @@ impl Lines {
     }
 
     fn name(&self, text: &mut Vec<u8>, prefix: &[u8], name: &[u8]) {
-        if !self.escape {
-            return self.plain(text, prefix, name);
-        }
-        escape::terminal(text, prefix);
-        escape::terminal(text, name);
+        self.bare_name(text, prefix, name);
         text.push(self.end);
+    }
+
+    /// Appends a name with its path, without ending the line.
+    pub(super) fn bare_name(&self, text: &mut Vec<u8>, prefix: &[u8], name: &[u8]) {
+        if self.escape {
+            escape::terminal(text, prefix);
+            escape::terminal(text, name);
+        } else {
+            text.extend_from_slice(prefix);
+            text.extend_from_slice(name);
+        }
     }
 
     /// The five columns of the article: inode, type, record length, offset, name.

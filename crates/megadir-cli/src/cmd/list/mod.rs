@@ -1,17 +1,25 @@
 //! `megadir list`: the entries of directories, streamed.
 
 mod args;
+mod conditions;
+mod examined;
+mod field;
 mod filter;
 mod lines;
+mod long;
+mod owners;
 mod sorted;
 pub(super) mod source;
+mod spill;
+mod times;
 
 use std::path::Path;
 
-use megadir::{Batch, Dir, Listing, Walk, WalkItem};
+use megadir::{AttributeListing, Attributes, Batch, Dir, Entry, Listing, Walk, WalkItem, Want};
 
 pub(crate) use self::args::Args;
 use self::args::Sort;
+use self::examined::{Complaint, Examined};
 use self::filter::Filter;
 use self::lines::{Format, Label, Lines};
 use self::sorted::Collected;
@@ -44,11 +52,13 @@ impl<E: Into<CliError>> From<E> for Stop {
 /// A listing under way.
 struct Run<'a> {
     args: &'a Args,
-    threads: usize,
     filter: Filter,
     lines: Lines,
     output: Output,
+    /// Entries held back for sorting, where names and what the listing gives are all that is needed.
     collected: Option<Collected>,
+    /// What needs the entries' attributes, if anything does.
+    examined: Option<Examined>,
     /// Entries that may still be listed.
     left: u64,
     /// Entries that passed the filter, of the directory (--count).
@@ -104,13 +114,15 @@ impl<'a> Run<'a> {
             escape: output.is_terminal() && !args.null && format != Format::Json,
             with_path: args.recursive || args.directories.len() > 1,
         };
+        let examines = args.needs_attributes() || args.memory.is_some();
+        let examined = if examines { Some(Examined::new(args, &lines, output.is_terminal())?) } else { None };
         Ok(Self {
             args,
-            threads: args.threads.unwrap_or_else(source::threads_default),
             filter: Filter::new(args.types.clone(), args.glob.as_deref())?,
             lines,
             output,
-            collected: (args.sort != Sort::None).then(|| Collected::new(args.sort, &lines)),
+            collected: (args.sort != Sort::None && !examines).then(|| Collected::new(args.sort, &lines)),
+            examined,
             left: args.limit.unwrap_or(u64::MAX),
             counted: 0,
             listed: 0,
@@ -131,10 +143,10 @@ impl<'a> Run<'a> {
             return self.estimate(&directory);
         }
         let label = self.lines.label(path);
-        if self.args.recursive {
-            self.tree(directory)?;
-        } else {
-            self.flat(&directory, &label)?;
+        match (self.args.recursive, self.want()) {
+            (true, _) => self.tree(directory)?,
+            (false, Some(want)) => self.flat_examined(directory, &label, want)?,
+            (false, None) => self.flat(&directory, &label)?,
         }
         if self.args.count {
             self.lines.count(&mut self.output.text, self.counted, path);
@@ -144,7 +156,7 @@ impl<'a> Run<'a> {
     }
 
     fn flat(&mut self, directory: &Dir, label: &Label) -> Result<(), Stop> {
-        let choice = source::choose(directory, self.args, self.threads, self.filter.needs_types())?;
+        let choice = source::choose(directory, self.args, self.filter.needs_types())?;
         if self.args.explain {
             eprintln!("megadir: {}: {choice}", quoted(directory.path()));
         }
@@ -156,7 +168,7 @@ impl<'a> Run<'a> {
     }
 
     fn tree(&mut self, root: Dir) -> Result<(), Stop> {
-        let options = source::walk_options(self.args, self.threads);
+        let options = source::walk_options(&root, self.args, self.want())?;
         if self.args.explain {
             eprintln!("megadir: {}: {}", quoted(root.path()), source::explain_walk(&options));
         }
@@ -166,9 +178,12 @@ impl<'a> Run<'a> {
         let mut label = self.lines.label(Path::new(""));
         while let Some(item) = walk.next_item() {
             match item {
-                WalkItem::Batch { directory, batch, .. } => {
+                WalkItem::Batch { directory, batch, attributes } => {
                     self.lines.relabel(&mut label, directory);
-                    self.batch(batch, &label)?;
+                    match self.examined {
+                        Some(_) => self.rows(batch.entries().zip(attributes), &label, directory)?,
+                        None => self.batch(batch, &label)?,
+                    }
                 }
                 // Nothing of the tree could be read.
                 WalkItem::Error(error) if !self.began && error.path() == root_path => {
@@ -182,6 +197,78 @@ impl<'a> Run<'a> {
             }
         }
         Ok(())
+    }
+
+    /// Returns what must be asked of each entry, if entries are examined.
+    fn want(&self) -> Option<Want> {
+        let types = if self.filter.needs_types() || self.args.json { Want::TYPE } else { Want::NOTHING };
+        self.examined.as_ref().map(|examined| examined.want() | types)
+    }
+
+    fn flat_examined(&mut self, directory: Dir, label: &Label, want: Want) -> Result<(), Stop> {
+        let choice = source::choose_examined(&directory, self.args, want)?;
+        if self.args.explain {
+            eprintln!("megadir: {}: {choice}", quoted(directory.path()));
+        }
+        let path = directory.path().to_owned();
+        let mut listing = AttributeListing::with_choice(directory, choice)?;
+        while let Some(batch) = listing.next_batch()? {
+            self.rows(batch.entries(), label, &path)?;
+        }
+        Ok(())
+    }
+
+    /// Lists entries with their attributes.
+    fn rows<'e>(
+        &mut self,
+        rows: impl Iterator<Item = (Entry<'e>, &'e Attributes)>,
+        label: &Label,
+        directory: &Path,
+    ) -> Result<(), Stop> {
+        let Some(mut examined) = self.examined.take() else { return Ok(()) };
+        let listed = self.each_row(&mut examined, rows, label);
+        self.examined = Some(examined);
+        if let Some(complaint) = listed? {
+            self.fail(&complaint.error(directory));
+        }
+        self.output.pause()?;
+        if self.left == 0 { Err(Stop::Limit) } else { Ok(()) }
+    }
+
+    /// Lists entries with their attributes; returns what could not be examined.
+    fn each_row<'e>(
+        &mut self,
+        examined: &mut Examined,
+        rows: impl Iterator<Item = (Entry<'e>, &'e Attributes)>,
+        label: &Label,
+    ) -> Result<Option<Complaint>, Stop> {
+        let mut complaint: Option<Complaint> = None;
+        for (mut entry, row) in rows {
+            if row.have.contains(Want::TYPE) {
+                entry.kind = row.kind;
+            }
+            // Gone since it was listed: as if it had gone before.
+            if row.has_vanished() || !self.filter.accepts(&entry) {
+                continue;
+            }
+            if row.error != 0 {
+                complaint.get_or_insert_with(|| Complaint::new(entry.name, row.error)).count += 1;
+            }
+            if !examined.accepts(row) {
+                continue;
+            }
+            self.began = true;
+            if self.args.count {
+                self.counted += 1;
+            } else if examined.add(&self.lines, label, &entry, row, &mut self.output.text)? {
+                self.left -= 1;
+                self.output.made()?;
+            }
+            if self.left == 0 {
+                break;
+            }
+        }
+        Ok(complaint)
     }
 
     /// Lists the entries of a batch.
@@ -238,8 +325,15 @@ impl<'a> Run<'a> {
 
     /// Writes what has been held back.
     fn finish(&mut self) -> Result<(), Ended> {
+        if let Some(examined) = self.examined.take() {
+            examined.finish(&self.lines, &mut self.output, self.left)?;
+        }
         if let Some(collected) = self.collected.take() {
-            collected.sort(self.threads).write(&self.lines, &mut self.output, self.left)?;
+            collected.sort(self.args.threads.unwrap_or_else(source::processors)).write(
+                &self.lines,
+                &mut self.output,
+                self.left,
+            )?;
         }
         self.output.flush()
     }

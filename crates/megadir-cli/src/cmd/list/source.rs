@@ -1,30 +1,29 @@
 //! How a directory is read: what the policy picks, changed by what was asked for.
 
 use megadir::policy::{self, Choice};
-use megadir::{Backend, Dir, WalkOptions};
+use megadir::{AttributeChoice, Backend, Dir, Strategy, WalkOptions, Want, attribute_policy};
 
 use super::Args;
 use crate::exit::CliError;
 
-/// The most threads used unless more are asked for: beyond, one directory gains nothing.
-const THREADS_DEFAULT_MAX: usize = 8;
 /// The buffer for one directory of a tree, bytes: most directories are small.
 const WALK_BUFFER_BYTES: usize = 32 << 10;
 /// Directories that may wait in a walk; each may hold a descriptor.
 const WALK_QUEUE_MAX: usize = 256;
 
-/// Returns a thread for each processor that may be used, up to a limit.
-pub(in crate::cmd) fn threads_default() -> usize {
-    std::thread::available_parallelism().map_or(1, usize::from).min(THREADS_DEFAULT_MAX)
+/// Returns the processors that may be used, up to what pays for any directory.
+pub(in crate::cmd) fn processors() -> usize {
+    std::thread::available_parallelism().map_or(1, usize::from).min(policy::THREADS_PICKED_MAX)
+}
+
+/// Returns how many threads may read a directory: those asked for, or those that pay there.
+fn threads_for(directory: &Dir, args: &Args) -> usize {
+    args.threads.unwrap_or_else(|| policy::threads(directory.file_system(), processors()))
 }
 
 /// Returns backend and options for a directory.
-pub(super) fn choose(
-    directory: &Dir,
-    args: &Args,
-    threads: usize,
-    needs_types: bool,
-) -> Result<Choice, CliError> {
+pub(super) fn choose(directory: &Dir, args: &Args, needs_types: bool) -> Result<Choice, CliError> {
+    let threads = threads_for(directory, args);
     let mut choice = policy::choose(directory, threads)?;
     if let Some(backend) = args.backend {
         choice = backend_asked_for(choice, backend, args, threads);
@@ -57,15 +56,30 @@ fn backend_asked_for(choice: Choice, backend: &'static dyn Backend, args: &Args,
     Choice { backend, options, reason: "asked for with --backend", ..choice }
 }
 
-pub(super) fn walk_options(args: &Args, threads: usize) -> WalkOptions {
+/// Returns how a directory is listed and its entries are examined.
+pub(super) fn choose_examined(directory: &Dir, args: &Args, want: Want) -> Result<AttributeChoice, CliError> {
+    let threads = threads_for(directory, args);
+    let mut choice = attribute_policy::choose(directory, want, threads)?;
+    if args.backend.is_some() || args.buffer.is_some() {
+        choice.listing = choose(directory, args, false)?;
+        if choice.listing.backend.name() != "split" && choice.strategy == Strategy::Shares {
+            choice.strategy = if threads > 1 { Strategy::Chunks { threads } } else { Strategy::AtOnce };
+        }
+    }
+    Ok(choice)
+}
+
+/// Returns how a tree is walked; `want` is what is asked of each entry, if anything.
+pub(super) fn walk_options(root: &Dir, args: &Args, want: Option<Want>) -> Result<WalkOptions, CliError> {
     raise_descriptor_limit();
-    WalkOptions {
+    let examiner = attribute_policy::choose(root, Want::NOTHING, 1)?.examiner;
+    Ok(WalkOptions {
         buffer_bytes: args.buffer.unwrap_or(WALK_BUFFER_BYTES),
-        threads,
+        threads: args.threads.unwrap_or_else(processors),
         queue_directories_max: WALK_QUEUE_MAX,
         cross_mounts: args.cross_mounts,
-        examine: None,
-    }
+        examine: want.map(|want| (examiner, want)),
+    })
 }
 
 pub(super) fn explain_walk(options: &WalkOptions) -> String {
@@ -73,8 +87,12 @@ pub(super) fn explain_walk(options: &WalkOptions) -> String {
         1 => ("one thread".to_owned(), "one was asked for"),
         several => (format!("{several} threads"), "threads gain across directories"),
     };
+    let examined = match options.examine {
+        Some((examiner, _)) => format!(" and examined with {} by the same thread", examiner.name()),
+        None => String::new(),
+    };
     format!(
-        "walked by {threads}, each directory read with getdents, buffer {} KiB, at most {} directories waiting: {why}",
+        "walked by {threads}, each directory read with getdents{examined}, buffer {} KiB, at most {} directories waiting: {why}",
         options.buffer_bytes >> 10,
         options.queue_directories_max
     )

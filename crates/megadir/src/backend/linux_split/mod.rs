@@ -13,18 +13,21 @@
 //!
 //! What an entry's own position is, and how a share knows where it ends: [`share`].
 
+mod pace;
 mod share;
 pub(crate) mod space;
 
 use std::os::fd::AsFd;
 use std::path::PathBuf;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
+use std::time::Instant;
 
 use crossbeam_channel::{Receiver, Sender, bounded};
 
-use self::share::{Filled, ShareReader};
+use self::pace::Pace;
+use self::share::{Filled, Share, ShareReader};
 use self::space::Space;
 use super::{Backend, Reader};
 use crate::attributes::Want;
@@ -96,8 +99,30 @@ struct Shared {
     /// The first position of every share, ascending, then the end of the last.
     bounds: Vec<i64>,
     next_share: AtomicU64,
+    /// What threads that have left have not read: position and end.
+    left: Mutex<Vec<(i64, i64)>>,
     stop: AtomicBool,
     calls: AtomicU64,
+    /// Bytes of records for each position, in the first batch.
+    density: f64,
+}
+
+impl Shared {
+    /// Takes a share that nobody reads: its first position and its end.
+    fn take(&self) -> Option<(i64, i64)> {
+        if let Some(left) = self.left.lock().unwrap_or_else(PoisonError::into_inner).pop() {
+            return Some(left);
+        }
+        let index = self.next_share.fetch_add(1, Ordering::Relaxed) as usize;
+        self.bounds.get(index..index + 2).map(|bounds| (bounds[0], bounds[1]))
+    }
+
+    /// Leaves the rest of a share to whoever takes one next.
+    fn leave(&self, share: Option<Share>) {
+        if let Some(Share { before: Some(from), end }) = share {
+            self.left.lock().unwrap_or_else(PoisonError::into_inner).push((from, end));
+        }
+    }
 }
 
 struct SplitReader {
@@ -123,8 +148,8 @@ enum Phase {
     },
     /// Threads read shares, the caller's among them.
     Shares {
-        /// The caller's own part; `None` once no share is left for it.
-        own: Option<ShareReader>,
+        /// The caller's own part.
+        own: Box<ShareReader>,
         filled: Receiver<Result<Filled>>,
         empty: Sender<Filled>,
     },
@@ -141,8 +166,10 @@ impl SplitReader {
             space,
             bounds: Vec::new(),
             next_share: AtomicU64::new(0),
+            left: Mutex::new(Vec::new()),
             stop: AtomicBool::new(false),
             calls: AtomicU64::new(0),
+            density: 0.0,
         };
         Ok(Self {
             shared: Arc::new(shared),
@@ -157,7 +184,10 @@ impl SplitReader {
     /// Reads the first batch and decides how the rest is read.
     fn first(&mut self, serial: Dir, options: &ReadOptions) -> Result<()> {
         let Some(first) = self.current.as_mut() else { return Ok(()) };
-        first.fill(serial.as_fd(), &self.shared.path, &self.shared.calls)?;
+        first.touch();
+        let started = Instant::now();
+        first.fill(serial.as_fd(), usize::MAX, &self.shared.path, &self.shared.calls)?;
+        let alone = (first.bytes().len(), started.elapsed());
         let scanned = first.scan(None, i64::MAX, &self.shared.path)?;
         first.keep(&scanned);
         // A buffer with room left for more is, bar rare exceptions, the whole directory.
@@ -172,21 +202,25 @@ impl SplitReader {
         let end = self.shared.space.end(serial.as_fd(), start, &self.shared.path, &self.shared.calls)?;
         let bounds = space::bounds(start, end, options.shares);
         match Arc::get_mut(&mut self.shared) {
-            Some(shared) => shared.bounds = bounds,
+            Some(shared) => {
+                shared.bounds = bounds;
+                shared.density = alone.0 as f64 / start.max(1) as f64;
+            }
             None => unreachable!("no thread has been started yet"),
         }
-        self.start(serial, options)
+        let is_certain = self.shared.space != Space::Numbers || self.examination.is_some();
+        self.start(serial, options, (!is_certain).then(|| Pace::new(alone.0, alone.1)))
     }
 
     /// Starts the other threads; each opens the directory anew, since the position belongs to the open file.
-    fn start(&mut self, first: Dir, options: &ReadOptions) -> Result<()> {
+    fn start(&mut self, first: Dir, options: &ReadOptions, pace: Option<Pace>) -> Result<()> {
         let others = options.threads - 1;
         let (filled_in, filled) = bounded(others * 2);
         let (empty, empty_out) = bounded(options.threads * 2);
         for index in 0..others {
             let directory = first.again()?;
             let examine = start_examining(self.examination, &directory)?;
-            let reader = ShareReader::new(Arc::clone(&self.shared), directory, examine);
+            let reader = ShareReader::new(Arc::clone(&self.shared), directory, examine, pace);
             let (filled, empty_out) = (filled_in.clone(), empty_out.clone());
             let thread = std::thread::Builder::new()
                 .name(format!("megadir-split-{index}"))
@@ -198,7 +232,7 @@ impl SplitReader {
             }
         }
         let examine = start_examining(self.examination, &first)?;
-        let own = Some(ShareReader::new(Arc::clone(&self.shared), first, examine));
+        let own = Box::new(ShareReader::new(Arc::clone(&self.shared), first, examine, None));
         self.spare = Some(Filled::new(options.buffer_bytes));
         self.phase = Phase::Shares { own, filled, empty };
         Ok(())
@@ -214,7 +248,7 @@ impl SplitReader {
             }
             Phase::Serial { directory } => {
                 let Some(current) = self.current.as_mut() else { return Ok(false) };
-                current.fill(directory.as_fd(), &self.shared.path, &self.shared.calls)?;
+                current.fill(directory.as_fd(), usize::MAX, &self.shared.path, &self.shared.calls)?;
                 current.keep(&current.scan(None, i64::MAX, &self.shared.path)?);
                 let more = self.examine_here(Some(&directory))?;
                 if more {
@@ -246,34 +280,29 @@ impl SplitReader {
     /// Takes what another thread has read, or else reads itself; `false` at the end.
     ///
     /// So the caller sleeps only when there is nothing left to read, and no thread is busy just handing over.
-    fn next_of_shares(
-        &mut self,
-        own: &mut Option<ShareReader>,
-        filled: &Receiver<Result<Filled>>,
-    ) -> Result<bool> {
+    fn next_of_shares(&mut self, own: &mut ShareReader, filled: &Receiver<Result<Filled>>) -> Result<bool> {
         if let Ok(next) = filled.try_recv() {
             self.current = Some(next?);
             return Ok(true);
         }
-        if let Some(reader) = own
-            && let Some(mut buffer) = self.spare.take()
-        {
-            if reader.step(&mut buffer)? {
-                self.current = Some(buffer);
-                return Ok(true);
-            }
-            *own = None;
+        if self.read_here(own)? {
+            return Ok(true);
         }
-        match filled.recv() {
-            Ok(next) => {
-                self.current = Some(next?);
-                Ok(true)
-            }
-            Err(_) => {
-                self.join();
-                Ok(false)
-            }
+        if let Ok(next) = filled.recv() {
+            self.current = Some(next?);
+            return Ok(true);
         }
+        self.join();
+        // A thread that left may have left something to read.
+        self.read_here(own)
+    }
+
+    /// Reads in the caller's thread; `false` when there is no share to be had.
+    fn read_here(&mut self, own: &mut ShareReader) -> Result<bool> {
+        let Some(mut buffer) = self.spare.take() else { return Ok(false) };
+        let more = own.step(&mut buffer)?;
+        *(if more { &mut self.current } else { &mut self.spare }) = Some(buffer);
+        Ok(more)
     }
 
     /// Waits for the threads; a panic in one of them, whose share is then not whole, goes on in the caller.

@@ -18,12 +18,14 @@ use std::os::fd::{AsFd, BorrowedFd};
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Instant;
 
 use crossbeam_channel::{Receiver, Sender};
 use megadir_sys::getdents::getdents64;
 use rustix::fs::{SeekFrom, seek};
 
 use super::super::linux_getdents::malformed;
+use super::pace::Pace;
 use super::{RECORD_BYTES_MAX, Shared, unreliable};
 use crate::attributes::Attributes;
 use crate::attributes::examiner::Examine;
@@ -82,11 +84,23 @@ impl Filled {
         examine.examine(directory, batch, &mut self.rows)
     }
 
-    /// Fills the buffer from the descriptor's position.
-    pub(super) fn fill(&mut self, directory: BorrowedFd<'_>, path: &Path, calls: &AtomicU64) -> Result<()> {
+    /// Touches the memory, so that the next call is not charged for its page faults.
+    pub(super) fn touch(&mut self) {
+        self.buffer.fill(1);
+    }
+
+    /// Fills the buffer, or as much of it as `want_bytes`, from the descriptor's position.
+    pub(super) fn fill(
+        &mut self,
+        directory: BorrowedFd<'_>,
+        want_bytes: usize,
+        path: &Path,
+        calls: &AtomicU64,
+    ) -> Result<()> {
         calls.fetch_add(1, Ordering::Relaxed);
-        self.length =
-            getdents64(directory, &mut self.buffer).map_err(|error| Error::io("read", path, error))?;
+        let want_bytes = want_bytes.min(self.buffer.len());
+        self.length = getdents64(directory, &mut self.buffer[..want_bytes])
+            .map_err(|error| Error::io("read", path, error))?;
         Ok(())
     }
 }
@@ -153,15 +167,20 @@ pub(super) struct ShareReader {
     examine: Option<Box<dyn Examine>>,
     /// The share being read.
     share: Option<Share>,
+    /// Whether the thread is of any use, where that is not certain.
+    pace: Option<Pace>,
 }
+
+/// Read beyond what is expected to be left of a share, bytes; also the least that is asked for.
+const LAST_BYTES: usize = 4 << 10;
 
 /// A share being read.
 #[derive(Clone, Copy)]
-struct Share {
+pub(super) struct Share {
     /// The position that the next call begins at; `None` before the first.
-    before: Option<i64>,
+    pub(super) before: Option<i64>,
     /// Where the share ends; [`i64::MAX`] for the last one.
-    end: i64,
+    pub(super) end: i64,
 }
 
 impl Share {
@@ -169,16 +188,37 @@ impl Share {
     fn is_behind(self, position: i64) -> bool {
         self.end != i64::MAX && position >= self.end
     }
+
+    /// Returns about how many bytes of records are left of the share: what is read past its end is read twice.
+    fn expected_bytes(self, density: f64) -> usize {
+        match self.before {
+            Some(before) if self.end != i64::MAX => {
+                let left = (self.end - before).max(0) as f64 * density;
+                // A little more, since a second call for the last few costs more than they do.
+                (left * 1.05) as usize + LAST_BYTES
+            }
+            _ => usize::MAX,
+        }
+    }
 }
 
 impl ShareReader {
-    pub(super) fn new(shared: Arc<Shared>, directory: Dir, examine: Option<Box<dyn Examine>>) -> Self {
-        Self { shared, directory, examine, share: None }
+    pub(super) fn new(
+        shared: Arc<Shared>,
+        directory: Dir,
+        examine: Option<Box<dyn Examine>>,
+        pace: Option<Pace>,
+    ) -> Self {
+        Self { shared, directory, examine, share: None, pace }
     }
 
     /// Reads until there are no shares left, the consumer has gone, or something fails.
     pub(super) fn run(mut self, filled: &Sender<Result<Filled>>, empty: &Receiver<Filled>) {
         while let Ok(mut buffer) = empty.recv() {
+            // The caller's thread goes on in any case, and takes over what is left.
+            if self.pace.is_some_and(|pace| pace.is_useless()) {
+                return self.shared.leave(self.share.take());
+            }
             let sent = match self.step(&mut buffer) {
                 Ok(true) => filled.send(Ok(buffer)),
                 Ok(false) => return,
@@ -226,17 +266,21 @@ impl ShareReader {
         if self.shared.stop.load(Ordering::Relaxed) {
             return Ok(None);
         }
-        let index = self.shared.next_share.fetch_add(1, Ordering::Relaxed) as usize;
-        let Some(&[start, end]) = self.shared.bounds.get(index..index + 2) else { return Ok(None) };
+        let Some((start, end)) = self.shared.take() else { return Ok(None) };
         self.seek(start)?;
         Ok(Some(Share { before: None, end }))
     }
 
     /// Reads once within a share; `None` if nothing of it was left, else what is left of it now.
     fn read(&mut self, buffer: &mut Filled, share: Share) -> Result<Option<Option<Share>>> {
-        buffer.fill(self.directory.as_fd(), &self.shared.path, &self.shared.calls)?;
+        let started = self.pace.map(|_| Instant::now());
+        let want_bytes = share.expected_bytes(self.shared.density);
+        buffer.fill(self.directory.as_fd(), want_bytes, &self.shared.path, &self.shared.calls)?;
         if buffer.is_empty() {
             return Ok(None);
+        }
+        if let (Some(pace), Some(started)) = (&mut self.pace, started) {
+            pace.note(buffer.length, started.elapsed());
         }
         let scanned = buffer.scan(share.before, share.end, &self.shared.path)?;
         if !scanned.ascending {

@@ -1,0 +1,62 @@
+//! Conditions on attributes: age, size, owner.
+
+use megadir::{Attributes, Want};
+
+use super::args::Args;
+use super::times::now_s;
+use crate::exit::CliError;
+
+/// What attributes must be for an entry to be listed; empty conditions accept all.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Conditions {
+    /// Modified before this, seconds since the epoch.
+    before_s: Option<i64>,
+    /// Modified after this, seconds since the epoch.
+    after_s: Option<i64>,
+    larger_than: Option<u64>,
+    smaller_than: Option<u64>,
+    user: Option<u32>,
+}
+
+impl Conditions {
+    pub(super) fn new(args: &Args) -> Result<Self, CliError> {
+        let now_s = now_s();
+        let ago = |age_s: u64| now_s.saturating_sub(i64::try_from(age_s).unwrap_or(i64::MAX));
+        let user = args.owner.as_deref().map(user_number).transpose()?;
+        Ok(Self {
+            before_s: args.older_than.map(ago),
+            after_s: args.newer_than.map(ago),
+            larger_than: args.larger_than,
+            smaller_than: args.smaller_than,
+            user,
+        })
+    }
+
+    /// Returns what must be asked of the system.
+    pub(super) fn want(&self) -> Want {
+        let needed = |is: bool, want| if is { want } else { Want::NOTHING };
+        needed(self.before_s.is_some() || self.after_s.is_some(), Want::MODIFIED)
+            | needed(self.larger_than.is_some() || self.smaller_than.is_some(), Want::SIZE)
+            | needed(self.user.is_some(), Want::OWNER)
+    }
+
+    /// Tells whether the attributes are as asked for; what is not known is not.
+    pub(super) fn accept(&self, row: &Attributes) -> bool {
+        row.have.contains(self.want())
+            && self.before_s.is_none_or(|before| row.modified.seconds < before)
+            && self.after_s.is_none_or(|after| row.modified.seconds >= after)
+            && self.larger_than.is_none_or(|size| row.size_bytes > size)
+            && self.smaller_than.is_none_or(|size| row.size_bytes < size)
+            && self.user.is_none_or(|user| row.user == user)
+    }
+}
+
+/// Returns the number of a user given by name or number.
+fn user_number(text: &str) -> Result<u32, CliError> {
+    if let Ok(number) = text.parse() {
+        return Ok(number);
+    }
+    super::owners::user_named(text).ok_or_else(|| {
+        CliError::usage(format!("--owner '{text}': no user of that name; a number works always"))
+    })
+}

@@ -1,0 +1,155 @@
+//! Listing with attributes: conditions, long lines, and sorting that may outgrow the memory.
+
+use std::io;
+use std::path::Path;
+
+use megadir::{Attributes, Entry, Want};
+
+use super::Stop;
+use super::args::{Args, Sort};
+use super::conditions::Conditions;
+use super::lines::{Label, Lines};
+use super::long::Long;
+use super::spill::Sorter;
+use crate::exit::{CliError, SOME_FAILED};
+use crate::ui::message::quoted;
+use crate::ui::output::{Ended, Output};
+
+/// The memory for sorting unless more or less is asked for, bytes.
+const MEMORY_BYTES: usize = 256 << 20;
+
+/// What is done with examined entries.
+pub(super) struct Examined {
+    conditions: Conditions,
+    long: Option<Long>,
+    sorting: Option<Sorting>,
+}
+
+/// Entries held back for sorting.
+struct Sorting {
+    sort: Sort,
+    sorter: Sorter,
+    key: Vec<u8>,
+    item: Vec<u8>,
+}
+
+/// Entries that could not be examined.
+pub(super) struct Complaint {
+    first: Vec<u8>,
+    error: i32,
+    pub(super) count: u64,
+}
+
+impl Examined {
+    pub(super) fn new(args: &Args, lines: &Lines, is_terminal: bool) -> Result<Self, CliError> {
+        let memory = args.memory.unwrap_or(MEMORY_BYTES);
+        let sorting = |sort| Sorting { sort, sorter: Sorter::new(memory), key: Vec::new(), item: Vec::new() };
+        Ok(Self {
+            conditions: Conditions::new(args)?,
+            long: Long::new(args, lines, is_terminal),
+            sorting: (args.sort != Sort::None).then(|| sorting(args.sort)),
+        })
+    }
+
+    /// Returns what must be asked of each entry.
+    pub(super) fn want(&self) -> Want {
+        let for_sorting = match self.sorting.as_ref().map(|sorting| sorting.sort) {
+            Some(Sort::Size) => Want::SIZE,
+            Some(Sort::Mtime) => Want::MODIFIED,
+            _ => Want::NOTHING,
+        };
+        self.conditions.want() | for_sorting | self.long.as_ref().map_or(Want::NOTHING, Long::want)
+    }
+
+    pub(super) fn accepts(&self, row: &Attributes) -> bool {
+        self.conditions.accept(row)
+    }
+
+    /// Appends the line of an entry, or holds it back for sorting; tells whether a line was appended.
+    pub(super) fn add(
+        &mut self,
+        lines: &Lines,
+        label: &Label,
+        entry: &Entry<'_>,
+        row: &Attributes,
+        text: &mut Vec<u8>,
+    ) -> Result<bool, Stop> {
+        let Some(sorting) = &mut self.sorting else {
+            match &mut self.long {
+                Some(long) => long.line(text, lines, label, entry, row),
+                None => lines.entry(text, label, entry),
+            }
+            return Ok(true);
+        };
+        sorting.item.clear();
+        match &mut self.long {
+            Some(long) => long.pack(&mut sorting.item, lines, label, entry, row),
+            None => lines.entry(&mut sorting.item, label, entry),
+        }
+        sorting.key.clear();
+        key(&mut sorting.key, sorting.sort, label, entry, row);
+        sorting.sorter.add(&sorting.key, &sorting.item).map_err(|error| failed_to_spill(&error))?;
+        Ok(false)
+    }
+
+    /// Writes what was held back, at most `limit` lines.
+    pub(super) fn finish(mut self, lines: &Lines, output: &mut Output, limit: u64) -> Result<(), Ended> {
+        let Some(sorting) = self.sorting.take() else { return Ok(()) };
+        let mut left = limit;
+        sorting.sorter.finish(|item| {
+            if left == 0 {
+                return Ok(false);
+            }
+            left -= 1;
+            match &self.long {
+                Some(long) => long.unpack(&mut output.text, lines, item),
+                None => output.text.extend_from_slice(item),
+            }
+            output.made().map(|()| true)
+        })
+    }
+}
+
+/// Appends bytes that order as entries shall be listed; the path decides between equals.
+fn key(key: &mut Vec<u8>, sort: Sort, label: &Label, entry: &Entry<'_>, row: &Attributes) {
+    match sort {
+        Sort::None | Sort::Name => {}
+        Sort::Inode => key.extend_from_slice(&entry.inode.to_be_bytes()),
+        // The largest and the newest first; what is not known last.
+        Sort::Size => key.extend_from_slice(&(!row.size_bytes).to_be_bytes()),
+        Sort::Mtime => {
+            let seconds = (row.modified.seconds as u64) ^ (1 << 63);
+            key.extend_from_slice(&(!seconds).to_be_bytes());
+            key.extend_from_slice(&(!row.modified.nanoseconds).to_be_bytes());
+        }
+    }
+    key.extend_from_slice(label.prefix());
+    key.extend_from_slice(entry.name);
+}
+
+fn failed_to_spill(error: &io::Error) -> CliError {
+    let message =
+        format!("write a temporary file for sorting: {error}; give more --memory, or TMPDIR with more room");
+    CliError { message, code: SOME_FAILED }
+}
+
+impl Complaint {
+    pub(super) fn new(first: &[u8], error: i32) -> Self {
+        Self { first: first.to_vec(), error, count: 0 }
+    }
+
+    /// Returns what to tell of a batch of a directory.
+    pub(super) fn error(&self, directory: &Path) -> CliError {
+        let first = match megadir::names::to_os(&self.first) {
+            Ok(name) => quoted(&directory.join(&*name)),
+            Err(_) => quoted(directory),
+        };
+        let reason = io::Error::from_raw_os_error(self.error).to_string();
+        let reason = reason.split(" (os error").next().unwrap_or(&reason);
+        let others = match self.count - 1 {
+            0 => String::new(),
+            others => format!(", and {others} more there"),
+        };
+        CliError { message: format!("examine {first}{others}: {reason}"), code: SOME_FAILED }
+    }
+}

@@ -1,0 +1,228 @@
+//! Sorting more than fits the memory: sorted runs in temporary files, merged when all has been added.
+//!
+//! ```text
+//! add ... add -> memory full: sort, write a run -> ... -> finish: merge the runs and what is in memory
+//! run: key length (4), item length (4), key, item; again and again, ascending by key
+//! ```
+//!
+//! Keys are bytes that order as the entries shall; items are whatever is written in the end. The files have
+//! no names (they are unlinked at once), so nothing is left behind, however the program ends.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+use std::fs::File;
+use std::io::{self, BufReader, BufWriter, Read, Seek, Write};
+
+/// What an entry costs beside its bytes, bytes: its place in the order.
+const PLACE_BYTES: usize = size_of::<Place>();
+/// More runs than this are merged into one before another is begun: each needs a descriptor and a buffer.
+const RUNS_MAX: usize = 64;
+
+/// Gathers items with keys and gives them back in the order of the keys.
+pub(super) struct Sorter {
+    memory_bytes_max: usize,
+    bytes: Vec<u8>,
+    places: Vec<Place>,
+    runs: Vec<File>,
+}
+
+/// Where a key and its item lie.
+#[derive(Clone, Copy)]
+struct Place {
+    /// The key's first eight bytes, which decide most comparisons.
+    leading: u64,
+    offset: usize,
+    key_bytes: u32,
+    item_bytes: u32,
+}
+
+impl Sorter {
+    /// Makes a sorter that holds about so many bytes in memory.
+    pub(super) fn new(memory_bytes_max: usize) -> Self {
+        Self { memory_bytes_max, bytes: Vec::new(), places: Vec::new(), runs: Vec::new() }
+    }
+
+    /// Adds an item.
+    pub(super) fn add(&mut self, key: &[u8], item: &[u8]) -> io::Result<()> {
+        let held = self.bytes.len() + self.places.len() * PLACE_BYTES;
+        // Memory grows by doubling: half of what is allowed is when it would pass the limit.
+        if held + key.len() + item.len() > self.memory_bytes_max / 2 && !self.places.is_empty() {
+            self.write_run()?;
+        }
+        self.places.push(Place {
+            leading: leading(key),
+            offset: self.bytes.len(),
+            key_bytes: length(key)?,
+            item_bytes: length(item)?,
+        });
+        self.bytes.extend_from_slice(key);
+        self.bytes.extend_from_slice(item);
+        Ok(())
+    }
+
+    /// Gives the items to `write` in the order of their keys, until it says that it has enough.
+    pub(super) fn finish<E: From<io::Error>>(
+        mut self,
+        mut write: impl FnMut(&[u8]) -> Result<bool, E>,
+    ) -> Result<(), E> {
+        if self.runs.is_empty() {
+            self.sort();
+            for place in &self.places {
+                if !write(self.item(place))? {
+                    break;
+                }
+            }
+            return Ok(());
+        }
+        if !self.places.is_empty() {
+            self.write_run()?;
+        }
+        merge(&mut self.runs, |_, item| write(item))
+    }
+
+    fn sort(&mut self) {
+        let bytes = &self.bytes;
+        let key = |place: &Place| &bytes[place.offset..place.offset + place.key_bytes as usize];
+        self.places.sort_unstable_by(|a, b| a.leading.cmp(&b.leading).then_with(|| key(a).cmp(key(b))));
+    }
+
+    fn key(&self, place: &Place) -> &[u8] {
+        &self.bytes[place.offset..place.offset + place.key_bytes as usize]
+    }
+
+    fn item(&self, place: &Place) -> &[u8] {
+        let start = place.offset + place.key_bytes as usize;
+        &self.bytes[start..start + place.item_bytes as usize]
+    }
+
+    /// Sorts what is in memory and writes it to a file.
+    fn write_run(&mut self) -> io::Result<()> {
+        if self.runs.len() >= RUNS_MAX {
+            let mut merged = BufWriter::new(tempfile::tempfile()?);
+            merge(&mut self.runs, |key, item| put(&mut merged, key, item).map(|()| true))?;
+            self.runs = vec![merged.into_inner().map_err(io::IntoInnerError::into_error)?];
+        }
+        self.sort();
+        let mut run = BufWriter::new(tempfile::tempfile()?);
+        for place in &self.places {
+            put(&mut run, self.key(place), self.item(place))?;
+        }
+        self.runs.push(run.into_inner().map_err(io::IntoInnerError::into_error)?);
+        self.places.clear();
+        self.bytes.clear();
+        Ok(())
+    }
+}
+
+fn length(bytes: &[u8]) -> io::Result<u32> {
+    u32::try_from(bytes.len()).map_err(|_| io::Error::other("a line is longer than 4 GiB"))
+}
+
+/// Returns the first eight bytes as a number that orders as they do.
+fn leading(key: &[u8]) -> u64 {
+    let mut first = [0; 8];
+    let length = key.len().min(8);
+    first[..length].copy_from_slice(&key[..length]);
+    u64::from_be_bytes(first)
+}
+
+fn put(run: &mut impl Write, key: &[u8], item: &[u8]) -> io::Result<()> {
+    run.write_all(&length(key)?.to_ne_bytes())?;
+    run.write_all(&length(item)?.to_ne_bytes())?;
+    run.write_all(key)?;
+    run.write_all(item)
+}
+
+/// The next key and item of a run.
+#[derive(PartialEq, Eq, PartialOrd, Ord)]
+struct Head {
+    key: Vec<u8>,
+    run: usize,
+    item: Vec<u8>,
+}
+
+/// Reads the next key and item of a run, into the memory of an earlier head; `None` at its end.
+fn take(run: &mut impl Read, mut head: Head) -> io::Result<Option<Head>> {
+    let mut lengths = [0; 8];
+    match run.read_exact(&mut lengths) {
+        Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => return Ok(None),
+        result => result?,
+    }
+    let [a, b, c, d, e, f, g, h] = lengths;
+    head.key.resize(u32::from_ne_bytes([a, b, c, d]) as usize, 0);
+    head.item.resize(u32::from_ne_bytes([e, f, g, h]) as usize, 0);
+    run.read_exact(&mut head.key)?;
+    run.read_exact(&mut head.item)?;
+    Ok(Some(head))
+}
+
+/// Merges runs from their starts, until `give` says that it has enough.
+fn merge<E: From<io::Error>>(
+    runs: &mut [File],
+    mut give: impl FnMut(&[u8], &[u8]) -> Result<bool, E>,
+) -> Result<(), E> {
+    let mut readers = Vec::new();
+    let mut heads = BinaryHeap::new();
+    for (index, run) in runs.iter_mut().enumerate() {
+        run.rewind()?;
+        let mut reader = BufReader::with_capacity(64 << 10, run);
+        let head = Head { key: Vec::new(), run: index, item: Vec::new() };
+        heads.extend(take(&mut reader, head)?.map(Reverse));
+        readers.push(reader);
+    }
+    while let Some(Reverse(head)) = heads.pop() {
+        if !give(&head.key, &head.item)? {
+            return Ok(());
+        }
+        let run = head.run;
+        heads.extend(take(&mut readers[run], head)?.map(Reverse));
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Sorter;
+    use std::io;
+
+    fn sorted(items: &[(Vec<u8>, Vec<u8>)], memory_bytes: usize, limit: usize) -> (Vec<Vec<u8>>, usize) {
+        let mut sorter = Sorter::new(memory_bytes);
+        for (key, item) in items {
+            sorter.add(key, item).unwrap();
+        }
+        let runs = sorter.runs.len();
+        let mut out = Vec::new();
+        let enough = |item: &[u8]| -> io::Result<bool> {
+            out.push(item.to_vec());
+            Ok(out.len() < limit)
+        };
+        sorter.finish(enough).unwrap();
+        (out, runs)
+    }
+
+    #[test]
+    fn runs_in_files_give_what_memory_gives() {
+        let mut state = 7u64;
+        let items: Vec<_> = (0..5000u32)
+            .map(|index| {
+                state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+                let key = state.to_be_bytes()[..(state % 9) as usize].to_vec();
+                // Equal keys are told apart by what follows, so that one order is right.
+                ([key, index.to_be_bytes().to_vec()].concat(), index.to_string().into_bytes())
+            })
+            .collect();
+        let (in_memory, runs) = sorted(&items, 64 << 20, usize::MAX);
+        assert_eq!((in_memory.len(), runs), (5000, 0));
+        for memory_bytes in [200, 5000, 100_000] {
+            let (spilled, runs) = sorted(&items, memory_bytes, usize::MAX);
+            assert!(runs > 0);
+            assert_eq!(spilled, in_memory, "{memory_bytes} bytes");
+            assert_eq!(sorted(&items, memory_bytes, 10).0, in_memory[..10]);
+        }
+    }
+
+    #[test]
+    fn nothing_added_gives_nothing() {
+        assert!(sorted(&[], 1000, usize::MAX).0.is_empty());
+    }
+}

@@ -1,0 +1,189 @@
+//! Times in a long listing: ISO 8601 in UTC, seconds since the epoch, or how long ago.
+//!
+//! Reference for the calendar: Howard Hinnant, "chrono-Compatible Low-Level Date Algorithms", `civil_from_days`.
+
+use std::io::Write;
+use std::time::SystemTime;
+
+use megadir::Time;
+
+/// How times are written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum TimeStyle {
+    /// `2026-01-02T03:04:05.678901234Z`.
+    Iso,
+    /// `1767323045.678901234`.
+    Epoch,
+    /// `3 days ago`, from the moment given.
+    Relative {
+        /// Now, seconds since the epoch.
+        now_s: i64,
+    },
+}
+
+/// The names of `--time-style`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub(super) enum Named {
+    /// ISO 8601 in UTC, to the nanosecond.
+    Iso,
+    /// Seconds since 1970-01-01 UTC, to the nanosecond.
+    Epoch,
+    /// How long ago, in one unit.
+    Relative,
+}
+
+impl Named {
+    pub(super) fn style(self) -> TimeStyle {
+        match self {
+            Self::Iso => TimeStyle::Iso,
+            Self::Epoch => TimeStyle::Epoch,
+            Self::Relative => TimeStyle::Relative { now_s: now_s() },
+        }
+    }
+}
+
+/// Returns the time of the system's clock, seconds since the epoch.
+pub(super) fn now_s() -> i64 {
+    match SystemTime::now().duration_since(SystemTime::UNIX_EPOCH) {
+        Ok(since) => i64::try_from(since.as_secs()).unwrap_or(i64::MAX),
+        Err(_) => 0,
+    }
+}
+
+impl TimeStyle {
+    /// Appends a time.
+    pub(super) fn write(self, text: &mut Vec<u8>, time: Time) {
+        match self {
+            Self::Iso => iso(text, time),
+            Self::Epoch => epoch(text, time),
+            Self::Relative { now_s } => relative(text, i128::from(now_s) - i128::from(time.seconds)),
+        }
+    }
+}
+
+/// Appends the decimal number of seconds: before the epoch, -0.5 is half a second before it.
+fn epoch(text: &mut Vec<u8>, time: Time) {
+    let (seconds, nanoseconds) = match time.seconds < 0 && time.nanoseconds > 0 {
+        // Time counts nanoseconds upwards from the second below; a decimal number counts away from zero.
+        true => (time.seconds + 1, 1_000_000_000 - time.nanoseconds),
+        false => (time.seconds, time.nanoseconds),
+    };
+    if time.seconds < 0 && seconds == 0 {
+        text.push(b'-');
+    }
+    text.extend_from_slice(itoa::Buffer::new().format(seconds).as_bytes());
+    text.push(b'.');
+    digits(text, u64::from(nanoseconds), 9);
+}
+
+fn iso(text: &mut Vec<u8>, time: Time) {
+    let days = time.seconds.div_euclid(86_400);
+    let of_day = time.seconds.rem_euclid(86_400) as u64;
+    let (year, month, day) = civil_from_days(days);
+    match u64::try_from(year) {
+        Ok(year @ 0..=9999) => digits(text, year, 4),
+        // ISO 8601 asks for a sign where a year has more or fewer than four digits.
+        _ => drop(write!(text, "{year:+05}")),
+    }
+    for (before, value) in
+        [(b'-', month), (b'-', day), (b'T', of_day / 3600), (b':', of_day / 60 % 60), (b':', of_day % 60)]
+    {
+        text.push(before);
+        digits(text, value, 2);
+    }
+    text.push(b'.');
+    digits(text, u64::from(time.nanoseconds), 9);
+    text.push(b'Z');
+}
+
+/// Returns year, month and day of a number of days after 1970-01-01 in the Gregorian calendar.
+fn civil_from_days(days: i64) -> (i64, u64, u64) {
+    let days = days + 719_468;
+    let era = days.div_euclid(146_097);
+    let day_of_era = days.rem_euclid(146_097) as u64;
+    let year_of_era = (day_of_era - day_of_era / 1460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
+    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
+    let from_march = (5 * day_of_year + 2) / 153;
+    let day = day_of_year - (153 * from_march + 2) / 5 + 1;
+    let month = if from_march < 10 { from_march + 3 } else { from_march - 9 };
+    (year_of_era as i64 + era * 400 + i64::from(month <= 2), month, day)
+}
+
+/// Appends how long ago something was, in the largest unit of which there are two at least.
+fn relative(text: &mut Vec<u8>, ago_s: i128) {
+    const UNITS: [(i128, &str); 7] = [
+        (31_556_952, "years"),
+        (2_629_746, "months"),
+        (604_800, "weeks"),
+        (86_400, "days"),
+        (3600, "hours"),
+        (60, "minutes"),
+        (1, "seconds"),
+    ];
+    let away = ago_s.abs();
+    let (unit_s, unit) = UNITS.into_iter().find(|(unit_s, _)| away >= 2 * unit_s).unwrap_or((1, "seconds"));
+    let count = away / unit_s;
+    // Writing to a Vec cannot fail.
+    let _ = match ago_s < 0 {
+        true => write!(text, "in {count} {unit}"),
+        false => write!(text, "{count} {unit} ago"),
+    };
+}
+
+/// Appends a number with leading zeros.
+fn digits(text: &mut Vec<u8>, value: u64, width: usize) {
+    let start = text.len();
+    text.resize(start + width, b'0');
+    let mut rest = value;
+    for place in text[start..].iter_mut().rev() {
+        *place = b'0' + (rest % 10) as u8;
+        rest /= 10;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Time, TimeStyle};
+
+    fn written(style: TimeStyle, seconds: i64, nanoseconds: u32) -> String {
+        let mut text = Vec::new();
+        style.write(&mut text, Time { seconds, nanoseconds });
+        String::from_utf8(text).unwrap()
+    }
+
+    #[test]
+    fn iso_covers_every_time_a_file_system_can_hold() {
+        let iso = |seconds, nanoseconds| written(TimeStyle::Iso, seconds, nanoseconds);
+        assert_eq!(iso(0, 1), "1970-01-01T00:00:00.000000001Z");
+        assert_eq!(iso(-1, 999_999_999), "1969-12-31T23:59:59.999999999Z");
+        assert_eq!(iso(1_767_323_045, 0), "2026-01-02T03:04:05.000000000Z");
+        assert_eq!(iso(15_032_385_535, 0), "2446-05-10T22:38:55.000000000Z", "the last second of ext4");
+        assert_eq!(iso(-2_147_483_648, 0), "1901-12-13T20:45:52.000000000Z");
+        assert_eq!(iso(253_402_300_800, 0), "+10000-01-01T00:00:00.000000000Z");
+        assert_eq!(iso(-62_167_219_201, 0), "-0001-12-31T23:59:59.000000000Z");
+        assert!(iso(i64::MAX / 2, 0).starts_with('+'));
+    }
+
+    #[test]
+    fn epoch_seconds_are_decimal_numbers() {
+        let epoch = |seconds, nanoseconds| written(TimeStyle::Epoch, seconds, nanoseconds);
+        assert_eq!(epoch(7, 5), "7.000000005");
+        assert_eq!(epoch(-1, 500_000_000), "-0.500000000");
+        assert_eq!(epoch(-2, 250_000_000), "-1.750000000");
+        assert_eq!(epoch(-2, 0), "-2.000000000");
+    }
+
+    #[test]
+    fn relative_times_have_one_unit() {
+        let relative = |ago: i64| written(TimeStyle::Relative { now_s: 0 }, -ago, 0);
+        assert_eq!(relative(0), "0 seconds ago");
+        assert_eq!(relative(119), "119 seconds ago");
+        assert_eq!(relative(7200), "2 hours ago");
+        assert_eq!(relative(3 * 86_400), "3 days ago");
+        assert_eq!(relative(-300), "in 5 minutes");
+        assert_eq!(
+            written(TimeStyle::Relative { now_s: i64::MAX }, i64::MIN, 0).split(' ').nth(1),
+            Some("years")
+        );
+    }
+}

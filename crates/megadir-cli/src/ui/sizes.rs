@@ -1,0 +1,51 @@
+//! Sizes for people: `512`, `1.5K`, `23M`, powers of 1024 as `ls -h` has them.
+
+use std::io::Write;
+
+/// Appends a size: three digits at most, rounded up as `ls -h` does, so that nothing looks smaller than it is.
+pub(crate) fn human(text: &mut Vec<u8>, bytes: u64) {
+    const UNITS: [&str; 6] = ["K", "M", "G", "T", "P", "E"];
+    let mut unit = 1u128;
+    let mut name = "";
+    let bytes = u128::from(bytes);
+    for next in UNITS {
+        // 1023.1 K would be written as 1024K: that is 1.0M.
+        if bytes.div_ceil(unit) < 1024 {
+            break;
+        }
+        unit *= 1024;
+        name = next;
+    }
+    let tenths = (bytes * 10).div_ceil(unit);
+    // Writing to a Vec cannot fail.
+    let _ = match tenths < 100 && !name.is_empty() {
+        true => write!(text, "{}.{}{name}", tenths / 10, tenths % 10),
+        false => write!(text, "{}{name}", bytes.div_ceil(unit)),
+    };
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn sizes_are_written_as_ls_writes_them() {
+        let human = |bytes| {
+            let mut text = Vec::new();
+            super::human(&mut text, bytes);
+            String::from_utf8(text).unwrap()
+        };
+        for (bytes, text) in [
+            (0, "0"),
+            (1023, "1023"),
+            (1024, "1.0K"),
+            (1025, "1.1K"),
+            (10 * 1024 - 1, "10K"),
+            (10 * 1024 + 1, "11K"),
+            (1023 * 1024, "1023K"),
+            (1023 * 1024 + 1, "1.0M"),
+            (1 << 40, "1.0T"),
+            (u64::MAX, "16E"),
+        ] {
+            assert_eq!(human(bytes), text, "{bytes}");
+        }
+    }
+}

@@ -1,0 +1,67 @@
+//! Whether a thread is of any use: on btrfs several may only wait for each other.
+//!
+//! A directory that was changed since its inode was loaded has a "delayed node" there and is then listed under an
+//! exclusive lock (`btrfs_readdir_get_delayed_items` in `fs/btrfs/delayed-inode.c`). Nothing tells this from
+//! outside but the time: calls of two threads then take twice as long as one made alone.
+
+use std::time::Duration;
+
+/// The calls left out at first, while threads start and memory is touched.
+const CALLS_SKIPPED: u32 = 4;
+/// After so many calls a thread decides, once.
+const CALLS_TO_TELL: u32 = 12;
+/// A thread whose calls take so many times what a call alone took is of no use.
+const SLOWER_FROM: f64 = 1.6;
+
+/// What a thread has seen of its own calls.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Pace {
+    /// What a byte of records took in a call made alone, nanoseconds.
+    alone_ns: f64,
+    calls: u32,
+    elapsed: Duration,
+    bytes: usize,
+}
+
+impl Pace {
+    /// Begins with what a call made alone took.
+    pub(super) fn new(bytes: usize, elapsed: Duration) -> Self {
+        let alone_ns = elapsed.as_nanos() as f64 / bytes.max(1) as f64;
+        Self { alone_ns, calls: 0, elapsed: Duration::ZERO, bytes: 0 }
+    }
+
+    /// Notes a call.
+    pub(super) fn note(&mut self, bytes: usize, elapsed: Duration) {
+        self.calls += 1;
+        if self.calls > CALLS_SKIPPED {
+            self.elapsed += elapsed;
+            self.bytes += bytes;
+        }
+    }
+
+    /// Tells, once, whether the thread only makes others wait.
+    pub(super) fn is_useless(&self) -> bool {
+        let together_ns = self.elapsed.as_nanos() as f64 / self.bytes.max(1) as f64;
+        self.calls == CALLS_TO_TELL && together_ns > self.alone_ns * SLOWER_FROM
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Pace;
+    use std::time::Duration;
+
+    fn useless_after(each: Duration) -> Option<u32> {
+        let mut pace = Pace::new(100_000, Duration::from_micros(200));
+        (1..100).find(|_| {
+            pace.note(100_000, each);
+            pace.is_useless()
+        })
+    }
+
+    #[test]
+    fn threads_that_wait_for_each_other_are_told_from_those_that_do_not() {
+        assert_eq!(useless_after(Duration::from_micros(400)), Some(12));
+        assert_eq!(useless_after(Duration::from_micros(260)), None);
+    }
+}
