@@ -22,7 +22,7 @@ mod walk;
 pub use attributes::examiner::{EXAMINERS, Examine, Examiner, by_name as examiner};
 pub use attributes::policy as attribute_policy;
 pub use attributes::stream::{AttributeBatch, AttributeChoice, AttributeListing, Strategy};
-pub use attributes::{Attributes, Time, Want};
+pub use attributes::{Attributes, Time, Utc, Want};
 pub use backend::{BACKENDS, Backend, Reader, by_name as backend};
 pub use batch::{Batch, BatchBuilder, Entries, Entry};
 pub use dir::{Dir, DirId};

@@ -2,12 +2,13 @@
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use megadir::Time;
+
 use super::attributes::{Attributes, TYPE_BITS};
 use super::kept::Kept;
 use super::list::{ListError, Signals};
 use super::output::{Sink, digits, push_number, push_text};
 use super::owners::Names;
-use crate::date::Date;
 
 const MONTHS: [&[u8; 3]; 12] =
     [b"Jan", b"Feb", b"Mar", b"Apr", b"May", b"Jun", b"Jul", b"Aug", b"Sep", b"Oct", b"Nov", b"Dec"];
@@ -96,7 +97,7 @@ fn push_mode(text: &mut Vec<u8>, mode: u16) {
 /// Appends `Mon DD HH:MM`, or `Mon DD  YYYY` for what is older than half a year or in the future.
 fn push_date(text: &mut Vec<u8>, of_entry: &Attributes, now_s: i64) {
     let then_s = of_entry.modified_unix_s;
-    let date = Date::from_unix(then_s);
+    let date = Time { seconds: then_s, nanoseconds: 0 }.utc();
     text.extend_from_slice(MONTHS[usize::from(date.month - 1)]);
     text.push(b' ');
     push_number(text, u64::from(date.day), 2);

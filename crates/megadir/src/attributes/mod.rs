@@ -17,7 +17,7 @@ mod time;
 mod want;
 mod windows;
 
-pub use time::Time;
+pub use time::{Time, Utc};
 pub use want::Want;
 
 use crate::file_type::FileType;

@@ -9,9 +9,52 @@ pub struct Time {
     pub nanoseconds: u32,
 }
 
+/// A date and time of day in UTC.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Utc {
+    /// The year; 0 is the year before the year 1.
+    pub year: i64,
+    /// The month, from 1.
+    pub month: u8,
+    /// The day of the month, from 1.
+    pub day: u8,
+    /// The hour, 0 to 23.
+    pub hour: u8,
+    /// The minute, 0 to 59.
+    pub minute: u8,
+    /// The second, 0 to 59.
+    pub second: u8,
+}
+
 impl Time {
     /// 1970-01-01 00:00:00 UTC.
     pub const EPOCH: Self = Self { seconds: 0, nanoseconds: 0 };
+
+    /// Returns the date and time of day in UTC, by the Gregorian calendar in both directions.
+    ///
+    /// ```
+    /// let time = megadir::Time { seconds: 951_782_400, nanoseconds: 0 };
+    /// assert_eq!((time.utc().year, time.utc().month, time.utc().day), (2000, 2, 29));
+    /// ```
+    pub fn utc(self) -> Utc {
+        // Howard Hinnant, "chrono-Compatible Low-Level Date Algorithms", civil_from_days.
+        let days = self.seconds.div_euclid(86_400) + 719_468;
+        let of_day = self.seconds.rem_euclid(86_400);
+        let era = days.div_euclid(146_097);
+        let day_of_era = days.rem_euclid(146_097);
+        let year_of_era = (day_of_era - day_of_era / 1460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
+        let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
+        let from_march = (5 * day_of_year + 2) / 153;
+        let month = if from_march < 10 { from_march + 3 } else { from_march - 9 };
+        Utc {
+            year: year_of_era + era * 400 + i64::from(month <= 2),
+            month: month as u8,
+            day: (day_of_year - (153 * from_march + 2) / 5 + 1) as u8,
+            hour: (of_day / 3600) as u8,
+            minute: (of_day / 60 % 60) as u8,
+            second: (of_day % 60) as u8,
+        }
+    }
 
     /// Returns the time of the system's clock.
     pub(crate) fn from_system(time: std::time::SystemTime) -> Self {

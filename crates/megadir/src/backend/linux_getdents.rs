@@ -23,20 +23,8 @@ impl Backend for Getdents {
         "getdents64 into a buffer of 4 KiB to 16 MiB, decoded in place, one thread"
     }
 
-    fn is_raw(&self) -> bool {
-        true
-    }
-
-    fn uses_threads(&self) -> bool {
-        false
-    }
-
     fn uses_buffer(&self) -> bool {
         true
-    }
-
-    fn probe(&self, _directory: &Dir) -> Result<()> {
-        Ok(())
     }
 
     fn open(&self, directory: &Dir, options: &ReadOptions) -> Result<Box<dyn Reader>> {

@@ -30,22 +30,6 @@ impl Backend for Readdir {
         "the C library's readdir with its own buffer (32 KiB in glibc)"
     }
 
-    fn is_raw(&self) -> bool {
-        true
-    }
-
-    fn uses_threads(&self) -> bool {
-        false
-    }
-
-    fn uses_buffer(&self) -> bool {
-        false
-    }
-
-    fn probe(&self, _directory: &Dir) -> Result<()> {
-        Ok(())
-    }
-
     fn open(&self, directory: &Dir, options: &ReadOptions) -> Result<Box<dyn Reader>> {
         options.check_serial(self.name(), directory.path())?;
         let descriptor = directory.reopen_for_reader()?;

@@ -38,20 +38,28 @@ pub trait Backend: Sync {
     fn about(&self) -> &'static str;
 
     /// Returns whether cookie and record length are the kernel's own, as `list --raw` prints them.
-    fn is_raw(&self) -> bool;
+    fn is_raw(&self) -> bool {
+        true
+    }
 
     /// Returns whether it can use more than one thread on one directory.
-    fn uses_threads(&self) -> bool;
+    fn uses_threads(&self) -> bool {
+        false
+    }
 
     /// Returns whether it can honour a buffer size.
-    fn uses_buffer(&self) -> bool;
+    fn uses_buffer(&self) -> bool {
+        false
+    }
 
     /// Tells whether it can read this directory; `Err` says why not.
     ///
     /// # Errors
     ///
     /// [`ErrorKind::Unavailable`] with the reason.
-    fn probe(&self, directory: &Dir) -> Result<()>;
+    fn probe(&self, _directory: &Dir) -> Result<()> {
+        Ok(())
+    }
 
     /// Opens a reader at the start of a directory.
     ///

@@ -31,18 +31,6 @@ impl Backend for StdFs {
         false
     }
 
-    fn uses_threads(&self) -> bool {
-        false
-    }
-
-    fn uses_buffer(&self) -> bool {
-        false
-    }
-
-    fn probe(&self, _directory: &Dir) -> Result<()> {
-        Ok(())
-    }
-
     fn open(&self, directory: &Dir, options: &ReadOptions) -> Result<Box<dyn Reader>> {
         options.check_serial(self.name(), directory.path())?;
         let path = readable_path(directory);

@@ -1,11 +1,9 @@
 //! Times in a long listing: ISO 8601 in UTC, seconds since the epoch, or how long ago.
-//!
-//! Reference for the calendar: Howard Hinnant, "chrono-Compatible Low-Level Date Algorithms", `civil_from_days`.
 
 use std::io::Write;
 use std::time::SystemTime;
 
-use megadir::Time;
+use megadir::{Time, Utc};
 
 /// How times are written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -77,36 +75,19 @@ fn epoch(text: &mut Vec<u8>, time: Time) {
 }
 
 fn iso(text: &mut Vec<u8>, time: Time) {
-    let days = time.seconds.div_euclid(86_400);
-    let of_day = time.seconds.rem_euclid(86_400) as u64;
-    let (year, month, day) = civil_from_days(days);
+    let Utc { year, month, day, hour, minute, second } = time.utc();
     match u64::try_from(year) {
         Ok(year @ 0..=9999) => digits(text, year, 4),
         // ISO 8601 asks for a sign where a year has more or fewer than four digits.
         _ => drop(write!(text, "{year:+05}")),
     }
-    for (before, value) in
-        [(b'-', month), (b'-', day), (b'T', of_day / 3600), (b':', of_day / 60 % 60), (b':', of_day % 60)]
-    {
+    for (before, value) in [(b'-', month), (b'-', day), (b'T', hour), (b':', minute), (b':', second)] {
         text.push(before);
-        digits(text, value, 2);
+        digits(text, u64::from(value), 2);
     }
     text.push(b'.');
     digits(text, u64::from(time.nanoseconds), 9);
     text.push(b'Z');
-}
-
-/// Returns year, month and day of a number of days after 1970-01-01 in the Gregorian calendar.
-fn civil_from_days(days: i64) -> (i64, u64, u64) {
-    let days = days + 719_468;
-    let era = days.div_euclid(146_097);
-    let day_of_era = days.rem_euclid(146_097) as u64;
-    let year_of_era = (day_of_era - day_of_era / 1460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
-    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
-    let from_march = (5 * day_of_year + 2) / 153;
-    let day = day_of_year - (153 * from_march + 2) / 5 + 1;
-    let month = if from_march < 10 { from_march + 3 } else { from_march - 9 };
-    (year_of_era as i64 + era * 400 + i64::from(month <= 2), month, day)
 }
 
 /// Appends how long ago something was, in the largest unit of which there are two at least.

@@ -53,10 +53,6 @@ impl Backend for Split {
         "getdents64 by several threads in one directory, each its share (ext4, XFS, btrfs)"
     }
 
-    fn is_raw(&self) -> bool {
-        true
-    }
-
     fn uses_threads(&self) -> bool {
         true
     }
