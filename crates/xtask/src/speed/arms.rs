@@ -140,6 +140,7 @@ pub(crate) static ARMS: &[Arm] = &[
     ),
     first("megadir list, first byte", Program::Megadir, &["list"]),
     first("ls -U, first byte", Program::Ls, &["-U"]),
+    within(Section::Cold, megadir("cold: megadir list", &["list"])),
     within(
         Section::Cold,
         megadir("cold: megadir list --backend split -j2", &["list", "--backend", "split", "-j2"]),

@@ -49,6 +49,7 @@ const SPLIT: &str = "megadir list --backend split -j2";
 const SERIAL: &str = "megadir list --backend getdents";
 const SPLIT_COUNT: &str = "megadir list --backend split -j2 --count";
 const SERIAL_COUNT: &str = "megadir list --backend getdents --count";
+const COLD_LIST: &str = "cold: megadir list";
 const COLD_SPLIT: &str = "cold: megadir list --backend split -j2";
 const COLD_SERIAL: &str = "cold: megadir list --backend getdents";
 
@@ -71,6 +72,7 @@ pub(crate) static TARGETS: &[Target] = &[
     faster(OTHERS, SPLIT_COUNT, SERIAL_COUNT, NO_SLOWER),
     faster(OTHERS, SPLIT, SERIAL, NO_SLOWER),
     faster(EXT4, COLD_SPLIT, COLD_SERIAL, 1.7),
+    faster(EXT4, COLD_LIST, COLD_SERIAL, 1.7),
     faster(OTHERS, COLD_SPLIT, COLD_SERIAL, 1.3),
     on_all(Wanted::Peak { arm: LIST, mib: 16.0 }),
     on_all(Wanted::Peak { arm: "megadir list --json", mib: 16.0 }),
