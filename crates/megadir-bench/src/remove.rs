@@ -1,11 +1,12 @@
 //! Removing the content of a directory of the run's own: relative to descriptors, never through links, never across mounts.
 
 use std::io;
-use std::os::fd::BorrowedFd;
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use rustix::fs::{AtFlags, Mode, OFlags, RawDir, SeekFrom};
+use rustix::fs::{AtFlags, Mode, OFlags, RawDir, ResolveFlags, SeekFrom, StatxFlags};
 use rustix::io::Errno;
+use rustix::path::Arg;
 
 /// The deepest tree that is removed; the engine makes one level.
 const DEPTH_MAX: u32 = 64;
@@ -18,17 +19,10 @@ pub(crate) type Beat = AtomicU64;
 
 /// Removes everything in `directory` but the entry called `keep`.
 pub(crate) fn remove_content(directory: BorrowedFd<'_>, keep: &[u8], beat: &Beat) -> io::Result<()> {
-    let device = rustix::fs::fstat(directory)?.st_dev;
-    remove_below(directory, keep, device, 0, beat)
+    remove_below(directory, keep, 0, beat)
 }
 
-fn remove_below(
-    directory: BorrowedFd<'_>,
-    keep: &[u8],
-    device: u64,
-    depth: u32,
-    beat: &Beat,
-) -> io::Result<()> {
+fn remove_below(directory: BorrowedFd<'_>, keep: &[u8], depth: u32, beat: &Beat) -> io::Result<()> {
     if depth > DEPTH_MAX {
         return Err(io::Error::other("directories are nested deeper than this program makes them"));
     }
@@ -48,7 +42,7 @@ fn remove_below(
             match rustix::fs::unlinkat(directory, entry.file_name(), AtFlags::empty()) {
                 Ok(()) | Err(Errno::NOENT) => {}
                 Err(Errno::ISDIR | Errno::PERM) => {
-                    remove_directory(directory, entry.file_name(), device, depth, beat)?;
+                    remove_directory(directory, entry.file_name(), depth, beat)?;
                 }
                 Err(error) => return Err(error.into()),
             }
@@ -63,19 +57,52 @@ fn remove_below(
 fn remove_directory(
     parent: BorrowedFd<'_>,
     name: &std::ffi::CStr,
-    device: u64,
     depth: u32,
     beat: &Beat,
 ) -> io::Result<()> {
-    use std::os::fd::AsFd;
-    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-    let directory = rustix::fs::openat(parent, name, flags, Mode::empty())?;
-    if rustix::fs::fstat(&directory)?.st_dev != device {
-        return Err(io::Error::other("another file system is mounted in it"));
-    }
-    remove_below(directory.as_fd(), b"", device, depth + 1, beat)?;
+    let directory = match open_on_this_mount(parent, name) {
+        Ok(directory) => directory,
+        Err(Errno::XDEV) => return Err(io::Error::other("something else is mounted in it")),
+        Err(error) => return Err(error.into()),
+    };
+    remove_below(directory.as_fd(), b"", depth + 1, beat)?;
     match rustix::fs::unlinkat(parent, name, AtFlags::REMOVEDIR) {
         Ok(()) | Err(Errno::NOENT) => Ok(()),
         Err(error) => Err(error.into()),
     }
 }
+
+/// Opens a directory below `parent`, through no link; `XDEV` when anything is mounted there, be it a directory
+/// of the same file system, or when that cannot be known.
+pub(crate) fn open_on_this_mount(parent: BorrowedFd<'_>, name: impl Arg + Copy) -> Result<OwnedFd, Errno> {
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let resolve = ResolveFlags::NO_XDEV | ResolveFlags::NO_SYMLINKS;
+    match rustix::fs::openat2(parent, name, flags, Mode::empty(), resolve) {
+        // Linux before 5.6, or a container's filter that does not know the call.
+        Err(Errno::NOSYS | Errno::PERM | Errno::INVAL) => open_and_compare(parent, name, flags),
+        opened => opened,
+    }
+}
+
+/// As [`open_on_this_mount`], by what the system tells of the two directories once both are open.
+fn open_and_compare(parent: BorrowedFd<'_>, name: impl Arg, flags: OFlags) -> Result<OwnedFd, Errno> {
+    let directory = rustix::fs::openat(parent, name, flags, Mode::empty())?;
+    let same_device = rustix::fs::fstat(&directory)?.st_dev == rustix::fs::fstat(parent)?.st_dev;
+    let same_mount = mount_id(parent).is_some_and(|mount| mount_id(directory.as_fd()) == Some(mount));
+    if same_device && same_mount { Ok(directory) } else { Err(Errno::XDEV) }
+}
+
+/// Returns the number of the mount that a directory was opened on: by statx (Linux 5.8), else by /proc.
+fn mount_id(directory: BorrowedFd<'_>) -> Option<u64> {
+    let flags = AtFlags::EMPTY_PATH | AtFlags::NO_AUTOMOUNT | AtFlags::STATX_DONT_SYNC;
+    if let Ok(status) = rustix::fs::statx(directory, "", flags, StatxFlags::MNT_ID)
+        && StatxFlags::from_bits_retain(status.stx_mask).contains(StatxFlags::MNT_ID)
+    {
+        return Some(status.stx_mnt_id);
+    }
+    let info = std::fs::read_to_string(format!("/proc/self/fdinfo/{}", directory.as_raw_fd())).ok()?;
+    info.lines().find_map(|line| line.strip_prefix("mnt_id:"))?.trim().parse().ok()
+}
+
+#[cfg(test)]
+mod tests;

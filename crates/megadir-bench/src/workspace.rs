@@ -23,7 +23,7 @@ use rustix::io::Errno;
 use serde::{Deserialize, Serialize};
 
 use crate::leftovers::Leftovers;
-use crate::remove::{Beat, remove_content};
+use crate::remove::{Beat, open_on_this_mount, remove_content};
 
 const PREFIX: &str = "megadir-bench-";
 const UNFINISHED: &str = ".new";
@@ -83,30 +83,22 @@ impl Workspace {
             return Err(Errno::EXIST);
         }
         rustix::fs::mkdirat(parent, unfinished.as_str(), Mode::RWXU)?;
-        let directory = rustix::fs::openat(parent, unfinished.as_str(), DIRECTORY, Mode::empty())?;
-        let flags = OFlags::RDWR | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        let mut marker = File::from(rustix::fs::openat(&directory, MARKER, flags, Mode::RUSR | Mode::WUSR)?);
-        rustix::fs::flock(&marker, FlockOperation::NonBlockingLockExclusive)?;
-        if rustix::fs::fstat(&marker)?.st_nlink == 0 {
-            return Err(Errno::NOENT);
-        }
-        let text = Marker {
-            program: PROGRAM.to_owned(),
-            version: env!("CARGO_PKG_VERSION").to_owned(),
-            pid: std::process::id(),
-            started_unix_s,
-            run: name.to_owned(),
-        };
-        let text = serde_json::to_vec(&text).map_err(|_| Errno::INVAL)?;
-        let written =
-            marker.write_all(&text).map_err(|error| Errno::from_io_error(&error).unwrap_or(Errno::IO));
-        let finished = written.and_then(|()| rename_new(parent.as_fd(), &unfinished, name));
-        if let Err(error) = finished {
-            let _ = rustix::fs::unlinkat(&directory, MARKER, AtFlags::empty());
-            let _ = rustix::fs::unlinkat(parent, unfinished.as_str(), AtFlags::REMOVEDIR);
-            return Err(error);
-        }
-        Ok((directory, marker))
+        let finished = rustix::fs::openat(parent, unfinished.as_str(), DIRECTORY, Mode::empty())
+            .map_err(Unfinished::Ours)
+            .and_then(|directory| {
+                let marked = mark(&directory, name, started_unix_s);
+                let marker = marked.inspect_err(|failed| failed.unlink_marker(&directory))?;
+                let renamed = rename_new(parent.as_fd(), &unfinished, name).map_err(Unfinished::Ours);
+                renamed.inspect_err(|failed| failed.unlink_marker(&directory))?;
+                Ok((directory, marker))
+            });
+        finished.map_err(|failed| match failed {
+            Unfinished::Ours(error) => {
+                let _ = rustix::fs::unlinkat(parent, unfinished.as_str(), AtFlags::REMOVEDIR);
+                error
+            }
+            Unfinished::Taken(error) => error,
+        })
     }
 
     /// Makes a directory for one data set and opens it.
@@ -128,6 +120,50 @@ impl Workspace {
     pub(crate) fn remove(self, beat: &Beat) -> io::Result<()> {
         finish_removal(self.parent.as_fd(), &self.name, self.directory.as_fd(), beat)
     }
+}
+
+/// Why a directory was not finished.
+enum Unfinished {
+    /// What was made of it is still ours to remove.
+    Ours(Errno),
+    /// Another run took it for a leftover before it was locked, and removes it.
+    Taken(Errno),
+}
+
+impl Unfinished {
+    fn unlink_marker(&self, directory: &OwnedFd) {
+        if matches!(self, Self::Ours(_)) {
+            let _ = rustix::fs::unlinkat(directory, MARKER, AtFlags::empty());
+        }
+    }
+}
+
+/// Makes the marker of a new directory, locked and written.
+fn mark(directory: &OwnedFd, name: &str, started_unix_s: u64) -> Result<File, Unfinished> {
+    let flags = OFlags::RDWR | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let marker = match rustix::fs::openat(directory, MARKER, flags, Mode::RUSR | Mode::WUSR) {
+        Err(Errno::NOENT) => return Err(Unfinished::Taken(Errno::NOENT)),
+        opened => opened.map_err(Unfinished::Ours)?,
+    };
+    let mut marker = File::from(marker);
+    match rustix::fs::flock(&marker, FlockOperation::NonBlockingLockExclusive) {
+        Err(Errno::WOULDBLOCK) => return Err(Unfinished::Taken(Errno::WOULDBLOCK)),
+        locked => locked.map_err(Unfinished::Ours)?,
+    }
+    if rustix::fs::fstat(&marker).map_err(Unfinished::Ours)?.st_nlink == 0 {
+        return Err(Unfinished::Taken(Errno::NOENT));
+    }
+    let text = Marker {
+        program: PROGRAM.to_owned(),
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        pid: std::process::id(),
+        started_unix_s,
+        run: name.to_owned(),
+    };
+    let text = serde_json::to_vec(&text).map_err(|_| Unfinished::Ours(Errno::INVAL))?;
+    let written = marker.write_all(&text);
+    written.map_err(|error| Unfinished::Ours(Errno::from_io_error(&error).unwrap_or(Errno::IO)))?;
+    Ok(marker)
 }
 
 /// Removes the directories that killed runs left next to where a new one is made.
@@ -165,16 +201,14 @@ fn is_ours_by_name(name: &str) -> bool {
 /// Removes one directory if its run is dead; `None` if the run lives, `Err` with the reason if it is none.
 fn remove_leftover(parent: BorrowedFd<'_>, name: &str, beat: &Beat) -> Result<Option<()>, String> {
     let words = |error: Errno| io::Error::from(error).to_string();
-    let directory = match rustix::fs::openat(parent, name, DIRECTORY, Mode::empty()) {
+    let directory = match open_on_this_mount(parent, name) {
         Ok(directory) => directory,
+        Err(Errno::XDEV) => return Err("something else is mounted there".into()),
         Err(Errno::NOENT) => return Ok(None),
         Err(Errno::NOTDIR | Errno::LOOP) => return Err("it is not a directory".into()),
         Err(error) => return Err(words(error)),
     };
     let stat = rustix::fs::fstat(&directory).map_err(words)?;
-    if stat.st_dev != rustix::fs::fstat(parent).map_err(words)?.st_dev {
-        return Err("it is on another device".into());
-    }
     let unfinished = name.ends_with(UNFINISHED);
     let flags = OFlags::RDWR | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
     let mut marker = match rustix::fs::openat(&directory, MARKER, flags, Mode::empty()) {

@@ -104,6 +104,58 @@ fn what_only_looks_like_ours_is_left_alone() {
     assert!(outside.path().join("precious").exists());
 }
 
+/// A file system in memory with room for so little; unmounted when dropped.
+struct Tiny(tempfile::TempDir);
+
+impl Tiny {
+    fn make(options: &str) -> Result<Self, String> {
+        let at = tempfile::tempdir().map_err(|error| error.to_string())?;
+        let mut mount = Command::new("mount");
+        megadir_testkit::mount::run(mount.args(["-t", "tmpfs", "-o", options, "none"]).arg(at.path()))?;
+        Ok(Self(at))
+    }
+}
+
+impl Drop for Tiny {
+    fn drop(&mut self) {
+        let _ = megadir_testkit::mount::run(Command::new("umount").arg("--lazy").arg(self.0.path()));
+    }
+}
+
+#[test]
+fn a_directory_that_cannot_be_finished_is_not_left_behind() {
+    // Room for the directory but not for its marker.
+    let inodes = megadir_testkit::require!(Tiny::make("nr_inodes=2"));
+    let error = Workspace::create(inodes.0.path(), 1, 1).unwrap_err();
+    assert_eq!(error.raw_os_error(), Some(28), "{error}");
+    assert!(names(inodes.0.path()).is_empty());
+    // Room for the marker but not for its text.
+    let blocks = megadir_testkit::require!(Tiny::make("size=4096"));
+    std::fs::write(blocks.0.path().join("full"), [0; 4096]).unwrap();
+    let error = Workspace::create(blocks.0.path(), 1, 1).unwrap_err();
+    assert_eq!(error.raw_os_error(), Some(28), "{error}");
+    assert_eq!(names(blocks.0.path()), ["full"]);
+}
+
+#[test]
+fn a_directory_that_is_mounted_under_our_name_is_left_alone() {
+    let parent = tempfile::tempdir().unwrap();
+    let elsewhere = tempfile::tempdir_in(parent.path()).unwrap();
+    let own = workspace(elsewhere.path(), 7);
+    std::fs::write(own.path().join("victim"), "precious").unwrap();
+    let (path, name) = (own.path().to_owned(), abandon(own));
+    let at = parent.path().join(&name);
+    std::fs::create_dir(&at).unwrap();
+    let mut bind = Command::new("mount");
+    megadir_testkit::require!(megadir_testkit::mount::run(bind.arg("--bind").args([&path, &at])));
+    let found = remove_leftovers(parent.path(), &AtomicU64::new(0));
+    megadir_testkit::mount::run(Command::new("umount").arg("--lazy").arg(&at)).unwrap();
+    let found = found.unwrap();
+    assert_eq!(found.left, [(name, "something else is mounted there".to_owned())]);
+    assert!(found.removed.is_empty());
+    assert_eq!(std::fs::read(path.join("victim")).unwrap(), b"precious");
+}
+
 #[test]
 fn unfinished_directories_are_removed_at_every_stage() {
     let parent = tempfile::tempdir().unwrap();

@@ -1,0 +1,58 @@
+//! What is mounted in a directory that is removed is never entered, also where it lies on the same file system.
+
+use std::os::fd::AsFd;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::atomic::AtomicU64;
+
+use megadir_testkit::require;
+use rustix::fs::{Mode, OFlags};
+use rustix::io::Errno;
+
+use super::{open_and_compare, open_on_this_mount, remove_content};
+
+/// A directory that is seen in another place too; unmounted when dropped.
+struct Bound(PathBuf);
+
+impl Bound {
+    fn make(from: &Path, at: &Path) -> Result<Self, String> {
+        megadir_testkit::mount::run(Command::new("mount").arg("--bind").args([from, at]))?;
+        Ok(Self(at.to_owned()))
+    }
+}
+
+impl Drop for Bound {
+    fn drop(&mut self) {
+        let _ = megadir_testkit::mount::run(Command::new("umount").arg("--lazy").arg(&self.0));
+    }
+}
+
+const FLAGS: OFlags = OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
+
+#[test]
+fn a_directory_of_the_same_file_system_that_is_mounted_in_it_is_not_entered() {
+    let scratch = tempfile::tempdir().unwrap();
+    let at = |name: &str| scratch.path().join(name);
+    for name in ["outside", "own", "own/data0", "own/data0/bound"] {
+        std::fs::create_dir(at(name)).unwrap();
+    }
+    std::fs::write(at("outside/victim"), "precious").unwrap();
+    let bound = require!(Bound::make(&at("outside"), &at("own/data0/bound")));
+    let open = |name: &str| rustix::fs::open(at(name), FLAGS, Mode::empty()).unwrap();
+    let (own, data) = (open("own"), open("own/data0"));
+    for opened in [
+        open_on_this_mount(data.as_fd(), "bound"),
+        // As on kernels that do not know the call.
+        open_and_compare(data.as_fd(), "bound", FLAGS),
+    ] {
+        assert_eq!(opened.unwrap_err(), Errno::XDEV);
+    }
+    let error = remove_content(own.as_fd(), b"", &AtomicU64::new(0)).unwrap_err();
+    assert_eq!(error.to_string(), "something else is mounted in it");
+    assert_eq!(std::fs::read(at("outside/victim")).unwrap(), b"precious");
+    drop(bound);
+    assert!(open_and_compare(data.as_fd(), "bound", FLAGS).is_ok());
+    remove_content(own.as_fd(), b"", &AtomicU64::new(0)).unwrap();
+    assert!(!at("own/data0").exists());
+    assert_eq!(std::fs::read(at("outside/victim")).unwrap(), b"precious");
+}
