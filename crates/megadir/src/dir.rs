@@ -91,7 +91,13 @@ impl Dir {
             // Linux before 5.6, or a container's filter that does not know the call.
             Err(Errno::NOSYS | Errno::PERM | Errno::INVAL) => {
                 let below = self.open_below(name)?;
-                Ok((below.id()?.mount == self.id()?.mount).then_some(below))
+                let (here, there) = (self.id()?, below.id()?);
+                // Without the number of the mount the device tells most mounts, if not all.
+                let same = match (here.mount, there.mount) {
+                    (Some(here), Some(there)) => here == there,
+                    _ => here.device == there.device,
+                };
+                Ok(same.then_some(below))
             }
             Err(error) => Err(Error::io("open", &self.path.join(os_name), error.into())),
         }

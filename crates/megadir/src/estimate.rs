@@ -132,7 +132,10 @@ impl<'a> Sampler<'a> {
 
 /// Samples one place of each stratum between the first sample and the end.
 fn strata(directory: &Dir, sampler: &mut Sampler<'_>, first: &Sample) -> Result<Vec<(Stratum, Sample)>> {
-    let space = Space::of(directory)?;
+    let space = Space::of(directory).map_err(|error| {
+        let reason = format!("{}: use --count", error.reason());
+        Error::new("estimate", directory.path(), ErrorKind::Unavailable, reason)
+    })?;
     let calls = AtomicU64::new(0);
     let end = space.end(sampler.descriptor.as_fd(), first.last_offset, directory.path(), &calls)?;
     let width = end.saturating_sub(first.last_offset) / STRATA;

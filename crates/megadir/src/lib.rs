@@ -17,6 +17,7 @@ mod options;
 pub mod policy;
 #[cfg(unix)]
 mod resolve;
+mod threads;
 mod walk;
 
 pub use attributes::examiner::{EXAMINERS, Examine, Examiner, by_name as examiner};

@@ -18,7 +18,7 @@ pub const SHARES_MAX: usize = 1 << 16;
 /// No `Default`: [`policy::choose`](crate::policy::choose) fills it in for a directory, with the reason.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ReadOptions {
-    /// The buffer for one call, bytes, [`BUFFER_BYTES_MIN`] to [`BUFFER_BYTES_MAX`].
+    /// The most that is asked for in one call, bytes, [`BUFFER_BYTES_MIN`] to [`BUFFER_BYTES_MAX`].
     pub buffer_bytes: usize,
     /// Threads that read, the caller's own among them: 1 means that none is started.
     pub threads: usize,

@@ -23,7 +23,7 @@ pub(crate) struct Args {
 
 pub(crate) fn run(args: &Args) -> Result<u8, CliError> {
     let directory = Dir::open(&args.directory)?;
-    let picked = policy::choose(&directory, source::processors())?;
+    let picked = policy::choose(&directory, policy::threads(directory.file_system(), source::processors()))?;
     let mut text = Vec::new();
     for backend in BACKENDS {
         let refused = backend.probe(&directory).err().map(|error| error.reason());

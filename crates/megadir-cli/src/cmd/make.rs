@@ -15,6 +15,7 @@ use crate::ui::escape;
 ///
 /// The directory is made if it does not exist. Running the same command again makes only what is missing
 /// and completes files that were cut short; whatever else has one of the names is left alone (exit code 1).
+/// An empty file of that name counts as cut short, unless it has other names or is another user's.
 #[derive(clap::Args)]
 pub(crate) struct Args {
     /// The directory to fill.

@@ -18,6 +18,8 @@ pub(crate) enum Ended {
     ClosedPipe,
     /// Writing failed.
     Failed(io::Error),
+    /// What was to be written could not be had.
+    Other(CliError),
 }
 
 impl Ended {
@@ -25,6 +27,7 @@ impl Ended {
     pub(crate) fn code(self) -> Result<u8, CliError> {
         match self {
             Self::ClosedPipe => Ok(crate::exit::DONE),
+            Self::Other(error) => Err(error),
             Self::Failed(error) => {
                 let reason = error.to_string();
                 let reason = reason.split(" (os error ").next().unwrap_or(&reason);

@@ -16,6 +16,7 @@ use crate::backend::Reader;
 use crate::batch::Batch;
 use crate::dir::Dir;
 use crate::error::{Error, Result};
+use crate::threads::join;
 
 /// A buffer's records and what was found of them.
 #[derive(Default)]
@@ -81,7 +82,10 @@ impl AttributeReader for Chunks {
         if let Some(done) = self.current.take() {
             let _ = self.empty.send(done);
         }
-        let Ok(next) = self.filled.recv() else { return Ok(None) };
+        let Ok(next) = self.filled.recv() else {
+            join(&mut self.threads);
+            return Ok(None);
+        };
         let current = self.current.insert(next?);
         match Batch::check(&current.bytes, current.cookies) {
             Ok(batch) => Ok(Some(AttributeBatch::new(batch, &current.rows))),

@@ -56,8 +56,8 @@ pub struct Attributes {
 }
 
 impl Attributes {
-    /// Attributes of which nothing is known yet.
-    pub(crate) const NOTHING: Self = Self {
+    /// Attributes of which nothing is known.
+    pub const NOTHING: Self = Self {
         have: Want::NOTHING,
         error: 0,
         kind: FileType::Unknown,

@@ -40,6 +40,7 @@ impl Backend for Readdir {
             stream: DirStream::open(descriptor).map_err(io)?,
             builder: BatchBuilder::new(BATCH_BYTES, true),
             ended: false,
+            failed: None,
         };
         match types {
             Some(types) => Ok(Box::new(Resolving::new(reader, types.map_err(io)?))),
@@ -53,6 +54,8 @@ struct ReaddirReader {
     stream: DirStream,
     builder: BatchBuilder,
     ended: bool,
+    /// An error that waits until the entries read before it have been handed out.
+    failed: Option<Error>,
 }
 
 impl Reader for ReaddirReader {
@@ -60,20 +63,24 @@ impl Reader for ReaddirReader {
         self.builder.clear();
         // Room for the longest record is kept, so that an entry taken from the stream always fits.
         while !self.ended && self.builder.fits(&[b'x'; 255]) {
-            let entry = self.stream.next_entry().map_err(|error| {
-                self.ended = true;
-                Error::io("read", &self.path, error)
-            })?;
-            let Some(entry) = entry else {
-                self.ended = true;
-                break;
+            let entry = match self.stream.next_entry() {
+                Ok(Some(entry)) => entry,
+                ended => {
+                    self.ended = true;
+                    self.failed = ended.err().map(|error| Error::io("read", &self.path, error));
+                    break;
+                }
             };
             if !self.builder.push(entry.name, entry.inode, FileType::from_d_type(entry.kind), entry.offset) {
                 let reason = "the C library gave a name that no directory can hold";
                 return Err(Error::new("read", &self.path, ErrorKind::Malformed, reason));
             }
         }
-        Ok(if self.builder.is_empty() { None } else { Some(self.builder.batch()) })
+        // What was read before an error is handed out before the error.
+        match self.builder.is_empty() {
+            true => self.failed.take().map_or(Ok(None), Err),
+            false => Ok(Some(self.builder.batch())),
+        }
     }
 
     fn calls(&self) -> Option<u64> {

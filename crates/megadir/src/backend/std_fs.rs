@@ -41,6 +41,7 @@ impl Backend for StdFs {
             builder: BatchBuilder::new(BATCH_BYTES, false),
             pending: None,
             ended: false,
+            failed: None,
         }))
     }
 }
@@ -65,6 +66,8 @@ struct StdReader {
     /// An entry that did not fit the last batch.
     pending: Option<std::fs::DirEntry>,
     ended: bool,
+    /// An error that waits until the entries read before it have been handed out.
+    failed: Option<Error>,
 }
 
 impl Reader for StdReader {
@@ -77,7 +80,8 @@ impl Reader for StdReader {
                     Some(Ok(entry)) => entry,
                     Some(Err(error)) => {
                         self.ended = true;
-                        return Err(Error::io("read", &self.path, error));
+                        self.failed = Some(Error::io("read", &self.path, error));
+                        break;
                     }
                     None => {
                         self.ended = true;
@@ -91,7 +95,11 @@ impl Reader for StdReader {
             }
             self.push(&entry)?;
         }
-        Ok(if self.builder.is_empty() { None } else { Some(self.builder.batch()) })
+        // What was read before an error is handed out before the error.
+        match self.builder.is_empty() {
+            true => self.failed.take().map_or(Ok(None), Err),
+            false => Ok(Some(self.builder.batch())),
+        }
     }
 
     fn calls(&self) -> Option<u64> {

@@ -22,6 +22,7 @@ use crate::attributes::{Attributes, Want};
 use crate::batch::Batch;
 use crate::dir::Dir;
 use crate::error::{Error, Result};
+use crate::threads::join;
 
 /// How a tree is walked.
 #[derive(Clone, Copy)]
@@ -100,17 +101,25 @@ impl Walk {
         let (filled_in, filled) = bounded(options.threads * 4);
         let (empty, empty_out) = bounded(options.threads * 8);
         let stop = Arc::new(AtomicBool::new(false));
-        let mut handles = Handles { threads: Vec::new(), queue, stop };
+        let handles = Handles { threads: Vec::new(), queue: Arc::clone(&queue), stop: Arc::clone(&stop) };
+        // Made before the threads, so that those that have started end if one cannot.
+        let mut walk = Self { source: Source::Threads { filled, empty, handles }, current: None };
         for index in 0..options.threads {
-            let worker = Worker::new(Arc::clone(&handles.queue), *options, examine.pop().flatten());
-            let (filled, empty, stop) = (filled_in.clone(), empty_out.clone(), Arc::clone(&handles.stop));
+            let worker = Worker::new(Arc::clone(&queue), *options, examine.pop().flatten());
+            let (filled, empty) = (filled_in.clone(), empty_out.clone());
+            let (queue, stop) = (Arc::clone(&queue), Arc::clone(&stop));
             let thread = std::thread::Builder::new()
                 .name(format!("megadir-walk-{index}"))
-                .spawn(move || run(worker, &filled, &empty, &stop))
+                .spawn(move || {
+                    let _closes = CloseOnPanic(queue);
+                    run(worker, &filled, &empty, &stop);
+                })
                 .map_err(|error| Error::io("start a thread to walk", &path, error))?;
-            handles.threads.push(thread);
+            if let Source::Threads { handles, .. } = &mut walk.source {
+                handles.threads.push(thread);
+            }
         }
-        Ok(Self { source: Source::Threads { filled, empty, handles }, current: None })
+        Ok(walk)
     }
 
     /// Returns the next item, or `None` when the whole tree has been walked.
@@ -123,11 +132,15 @@ impl Walk {
                 }
                 worker.step()
             }
-            Source::Threads { filled, empty, .. } => {
+            Source::Threads { filled, empty, handles } => {
                 if let Some(Output::Batch { gathered, .. }) = done {
                     let _ = empty.try_send(gathered);
                 }
-                filled.recv().ok()
+                let next = filled.recv().ok();
+                if next.is_none() {
+                    join(&mut handles.threads);
+                }
+                next
             }
         };
         match next? {
@@ -166,16 +179,24 @@ fn run(mut worker: Worker, filled: &Sender<Output>, empty: &Receiver<Gathered>, 
     }
 }
 
-impl Drop for Walk {
+/// Closes the queue when its thread panics: the others would wait for what it might have added.
+struct CloseOnPanic(Arc<Queue>);
+
+impl Drop for CloseOnPanic {
     fn drop(&mut self) {
-        if let Source::Threads { filled, handles, .. } = &mut self.source {
-            handles.stop.store(true, Ordering::Relaxed);
-            handles.queue.close();
-            // Without a receiver every thread comes to its end at the next item.
-            *filled = crossbeam_channel::never();
-            for thread in handles.threads.drain(..) {
-                let _ = thread.join();
-            }
+        if std::thread::panicking() {
+            self.0.close();
+        }
+    }
+}
+
+/// Dropped after the queues of the walk, without which every thread comes to its end at the next item.
+impl Drop for Handles {
+    fn drop(&mut self) {
+        self.stop.store(true, Ordering::Relaxed);
+        self.queue.close();
+        for thread in self.threads.drain(..) {
+            let _ = thread.join();
         }
     }
 }

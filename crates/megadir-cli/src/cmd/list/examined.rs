@@ -1,7 +1,7 @@
 //! Listing with attributes: conditions, long lines, and sorting that may outgrow the memory.
 
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use megadir::{Attributes, Entry, Want};
 
@@ -35,6 +35,7 @@ struct Sorting {
 
 /// Entries that could not be examined.
 pub(super) struct Complaint {
+    directory: PathBuf,
     first: Vec<u8>,
     error: i32,
     pub(super) count: u64,
@@ -96,17 +97,20 @@ impl Examined {
     pub(super) fn finish(mut self, lines: &Lines, output: &mut Output, limit: u64) -> Result<(), Ended> {
         let Some(sorting) = self.sorting.take() else { return Ok(()) };
         let mut left = limit;
-        sorting.sorter.finish(|item| {
-            if left == 0 {
-                return Ok(false);
-            }
-            left -= 1;
-            match &self.long {
-                Some(long) => long.unpack(&mut output.text, lines, item),
-                None => output.text.extend_from_slice(item),
-            }
-            output.made().map(|()| true)
-        })
+        sorting.sorter.finish(
+            |error| Ended::Other(failed_to_spill(&error)),
+            |item| {
+                if left == 0 {
+                    return Ok(false);
+                }
+                left -= 1;
+                match &self.long {
+                    Some(long) => long.unpack(&mut output.text, lines, item),
+                    None => output.text.extend_from_slice(item),
+                }
+                output.made().map(|()| true)
+            },
+        )
     }
 }
 
@@ -134,12 +138,19 @@ fn failed_to_spill(error: &io::Error) -> CliError {
 }
 
 impl Complaint {
-    pub(super) fn new(first: &[u8], error: i32) -> Self {
-        Self { first: first.to_vec(), error, count: 0 }
+    pub(super) fn new(directory: &Path, first: &[u8], error: i32) -> Self {
+        Self { directory: directory.to_owned(), first: first.to_vec(), error, count: 0 }
     }
 
-    /// Returns what to tell of a batch of a directory.
-    pub(super) fn error(&self, directory: &Path) -> CliError {
+    /// Tells whether the complaint is about this directory.
+    pub(super) fn is_about(&self, directory: &Path) -> bool {
+        // As bytes: comparing paths means taking them apart.
+        self.directory.as_os_str() == directory.as_os_str()
+    }
+
+    /// Returns what to tell of a directory.
+    pub(super) fn error(&self) -> CliError {
+        let directory = &self.directory;
         let first = match megadir::names::to_os(&self.first) {
             Ok(name) => quoted(&directory.join(&*name)),
             Err(_) => quoted(directory),

@@ -57,8 +57,10 @@ struct Run<'a> {
     output: Output,
     /// Entries held back for sorting, where names and what the listing gives are all that is needed.
     collected: Option<Collected>,
-    /// What needs the entries' attributes, if anything does.
+    /// Attributes and sorting by temporary files, where either is asked for.
     examined: Option<Examined>,
+    /// What could not be examined in the directory under way.
+    complaint: Option<Complaint>,
     /// Entries that may still be listed.
     left: u64,
     /// Entries that passed the filter, of the directory (--count).
@@ -123,6 +125,7 @@ impl<'a> Run<'a> {
             output,
             collected: (args.sort != Sort::None && !examines).then(|| Collected::new(args.sort, &lines)),
             examined,
+            complaint: None,
             left: args.limit.unwrap_or(u64::MAX),
             counted: 0,
             listed: 0,
@@ -148,6 +151,7 @@ impl<'a> Run<'a> {
             (false, Some(want)) => self.flat_examined(directory, &label, want)?,
             (false, None) => self.flat(&directory, &label)?,
         }
+        self.complain();
         if self.args.count {
             self.lines.count(&mut self.output.text, self.counted, path);
             self.output.pause()?;
@@ -180,7 +184,7 @@ impl<'a> Run<'a> {
             match item {
                 WalkItem::Batch { directory, batch, attributes } => {
                     self.lines.relabel(&mut label, directory);
-                    match self.examined {
+                    match self.want() {
                         Some(_) => self.rows(batch.entries().zip(attributes), &label, directory)?,
                         None => self.batch(batch, &label)?,
                     }
@@ -202,7 +206,8 @@ impl<'a> Run<'a> {
     /// Returns what must be asked of each entry, if entries are examined.
     fn want(&self) -> Option<Want> {
         let types = if self.filter.needs_types() || self.args.json { Want::TYPE } else { Want::NOTHING };
-        self.examined.as_ref().map(|examined| examined.want() | types)
+        let examined = self.examined.as_ref().filter(|_| self.args.needs_attributes());
+        examined.map(|examined| examined.want() | types)
     }
 
     fn flat_examined(&mut self, directory: Dir, label: &Label, want: Want) -> Result<(), Stop> {
@@ -226,23 +231,24 @@ impl<'a> Run<'a> {
         directory: &Path,
     ) -> Result<(), Stop> {
         let Some(mut examined) = self.examined.take() else { return Ok(()) };
-        let listed = self.each_row(&mut examined, rows, label);
-        self.examined = Some(examined);
-        if let Some(complaint) = listed? {
-            self.fail(&complaint.error(directory));
+        if self.complaint.as_ref().is_some_and(|complaint| !complaint.is_about(directory)) {
+            self.complain();
         }
+        let listed = self.each_row(&mut examined, rows, label, directory);
+        self.examined = Some(examined);
+        listed?;
         self.output.pause()?;
         if self.left == 0 { Err(Stop::Limit) } else { Ok(()) }
     }
 
-    /// Lists entries with their attributes; returns what could not be examined.
+    /// Lists entries with their attributes, and notes what could not be examined.
     fn each_row<'e>(
         &mut self,
         examined: &mut Examined,
         rows: impl Iterator<Item = (Entry<'e>, &'e Attributes)>,
         label: &Label,
-    ) -> Result<Option<Complaint>, Stop> {
-        let mut complaint: Option<Complaint> = None;
+        directory: &Path,
+    ) -> Result<(), Stop> {
         for (mut entry, row) in rows {
             if row.have.contains(Want::TYPE) {
                 entry.kind = row.kind;
@@ -252,7 +258,8 @@ impl<'a> Run<'a> {
                 continue;
             }
             if row.error != 0 {
-                complaint.get_or_insert_with(|| Complaint::new(entry.name, row.error)).count += 1;
+                let first = || Complaint::new(directory, entry.name, row.error);
+                self.complaint.get_or_insert_with(first).count += 1;
             }
             if !examined.accepts(row) {
                 continue;
@@ -268,7 +275,14 @@ impl<'a> Run<'a> {
                 break;
             }
         }
-        Ok(complaint)
+        Ok(())
+    }
+
+    /// Tells, once a directory, what could not be examined.
+    fn complain(&mut self) {
+        if let Some(complaint) = self.complaint.take() {
+            self.fail(&complaint.error());
+        }
     }
 
     /// Lists the entries of a batch.
@@ -282,6 +296,13 @@ impl<'a> Run<'a> {
             return Ok(());
         }
         self.began |= !batch.is_empty();
+        if let Some(mut examined) = self.examined.take() {
+            // Sorted by what the listing gives, in memory that may be outgrown.
+            let rows = batch.entries().zip(std::iter::repeat(&Attributes::NOTHING));
+            let listed = self.each_row(&mut examined, rows, label, Path::new(""));
+            self.examined = Some(examined);
+            return listed;
+        }
         if let Some(collected) = &mut self.collected {
             for entry in batch.entries().filter(|entry| self.filter.accepts(entry)) {
                 collected.add(label, &entry);
@@ -325,6 +346,7 @@ impl<'a> Run<'a> {
 
     /// Writes what has been held back.
     fn finish(&mut self) -> Result<(), Ended> {
+        self.complain();
         if let Some(examined) = self.examined.take() {
             examined.finish(&self.lines, &mut self.output, self.left)?;
         }

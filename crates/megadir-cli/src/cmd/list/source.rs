@@ -62,9 +62,12 @@ pub(super) fn choose_examined(directory: &Dir, args: &Args, want: Want) -> Resul
     let mut choice = attribute_policy::choose(directory, want, threads)?;
     if args.backend.is_some() || args.buffer.is_some() {
         choice.listing = choose(directory, args, false)?;
-        if choice.listing.backend.name() != "split" && choice.strategy == Strategy::Shares {
-            choice.strategy = if threads > 1 { Strategy::Chunks { threads } } else { Strategy::AtOnce };
-        }
+        choice.strategy = match (choice.listing.backend.name(), choice.strategy) {
+            ("split", _) => Strategy::Shares,
+            (_, Strategy::Shares) if threads > 1 => Strategy::Chunks { threads },
+            (_, Strategy::Shares) => Strategy::AtOnce,
+            (_, picked) => picked,
+        };
     }
     Ok(choice)
 }

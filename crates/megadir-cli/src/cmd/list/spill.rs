@@ -61,8 +61,11 @@ impl Sorter {
     }
 
     /// Gives the items to `write` in the order of their keys, until it says that it has enough.
-    pub(super) fn finish<E: From<io::Error>>(
+    ///
+    /// `failed` makes an error of what temporary files give.
+    pub(super) fn finish<E>(
         mut self,
+        failed: impl Fn(io::Error) -> E,
         mut write: impl FnMut(&[u8]) -> Result<bool, E>,
     ) -> Result<(), E> {
         if self.runs.is_empty() {
@@ -75,9 +78,9 @@ impl Sorter {
             return Ok(());
         }
         if !self.places.is_empty() {
-            self.write_run()?;
+            self.write_run().map_err(&failed)?;
         }
-        merge(&mut self.runs, |_, item| write(item))
+        merge(&mut self.runs, &failed, |_, item| write(item))
     }
 
     fn sort(&mut self) {
@@ -99,7 +102,7 @@ impl Sorter {
     fn write_run(&mut self) -> io::Result<()> {
         if self.runs.len() >= RUNS_MAX {
             let mut merged = BufWriter::new(tempfile::tempfile()?);
-            merge(&mut self.runs, |key, item| put(&mut merged, key, item).map(|()| true))?;
+            merge(&mut self.runs, |error| error, |key, item| put(&mut merged, key, item).map(|()| true))?;
             self.runs = vec![merged.into_inner().map_err(io::IntoInnerError::into_error)?];
         }
         self.sort();
@@ -157,17 +160,18 @@ fn take(run: &mut impl Read, mut head: Head) -> io::Result<Option<Head>> {
 }
 
 /// Merges runs from their starts, until `give` says that it has enough.
-fn merge<E: From<io::Error>>(
+fn merge<E>(
     runs: &mut [File],
+    failed: impl Fn(io::Error) -> E,
     mut give: impl FnMut(&[u8], &[u8]) -> Result<bool, E>,
 ) -> Result<(), E> {
     let mut readers = Vec::new();
     let mut heads = BinaryHeap::new();
     for (index, run) in runs.iter_mut().enumerate() {
-        run.rewind()?;
+        run.rewind().map_err(&failed)?;
         let mut reader = BufReader::with_capacity(64 << 10, run);
         let head = Head { key: Vec::new(), run: index, item: Vec::new() };
-        heads.extend(take(&mut reader, head)?.map(Reverse));
+        heads.extend(take(&mut reader, head).map_err(&failed)?.map(Reverse));
         readers.push(reader);
     }
     while let Some(Reverse(head)) = heads.pop() {
@@ -175,7 +179,7 @@ fn merge<E: From<io::Error>>(
             return Ok(());
         }
         let run = head.run;
-        heads.extend(take(&mut readers[run], head)?.map(Reverse));
+        heads.extend(take(&mut readers[run], head).map_err(&failed)?.map(Reverse));
     }
     Ok(())
 }
@@ -196,7 +200,7 @@ mod tests {
             out.push(item.to_vec());
             Ok(out.len() < limit)
         };
-        sorter.finish(enough).unwrap();
+        sorter.finish(|error| error, enough).unwrap();
         (out, runs)
     }
 

@@ -38,6 +38,7 @@ use crate::dir::Dir;
 use crate::error::{Error, ErrorKind, Result};
 use crate::options::ReadOptions;
 use crate::resolve::Resolving;
+use crate::threads::join;
 
 /// The longest record that a name of 255 bytes makes, bytes.
 const RECORD_BYTES_MAX: usize = 280;
@@ -99,8 +100,6 @@ struct Shared {
     left: Mutex<Vec<(i64, i64)>>,
     stop: AtomicBool,
     calls: AtomicU64,
-    /// Bytes of records for each position, in the first batch.
-    density: f64,
 }
 
 impl Shared {
@@ -115,7 +114,7 @@ impl Shared {
 
     /// Leaves the rest of a share to whoever takes one next.
     fn leave(&self, share: Option<Share>) {
-        if let Some(Share { before: Some(from), end }) = share {
+        if let Some(Share { before: Some(from), end, .. }) = share {
             self.left.lock().unwrap_or_else(PoisonError::into_inner).push((from, end));
         }
     }
@@ -165,7 +164,6 @@ impl SplitReader {
             left: Mutex::new(Vec::new()),
             stop: AtomicBool::new(false),
             calls: AtomicU64::new(0),
-            density: 0.0,
         };
         Ok(Self {
             shared: Arc::new(shared),
@@ -200,7 +198,6 @@ impl SplitReader {
         match Arc::get_mut(&mut self.shared) {
             Some(shared) => {
                 shared.bounds = bounds;
-                shared.density = alone.0 as f64 / start.max(1) as f64;
             }
             None => unreachable!("no thread has been started yet"),
         }
@@ -288,7 +285,7 @@ impl SplitReader {
             self.current = Some(next?);
             return Ok(true);
         }
-        self.join();
+        join(&mut self.threads);
         // A thread that left may have left something to read.
         self.read_here(own)
     }
@@ -299,15 +296,6 @@ impl SplitReader {
         let more = own.step(&mut buffer)?;
         *(if more { &mut self.current } else { &mut self.spare }) = Some(buffer);
         Ok(more)
-    }
-
-    /// Waits for the threads; a panic in one of them, whose share is then not whole, goes on in the caller.
-    fn join(&mut self) {
-        for thread in self.threads.drain(..) {
-            if let Err(panic) = thread.join() {
-                std::panic::resume_unwind(panic);
-            }
-        }
     }
 }
 

@@ -177,8 +177,12 @@ const LAST_BYTES: usize = 4 << 10;
 /// A share being read.
 #[derive(Clone, Copy)]
 pub(super) struct Share {
+    /// Where it begins.
+    start: i64,
     /// The position that the next call begins at; `None` before the first.
     pub(super) before: Option<i64>,
+    /// Bytes of records read so far.
+    bytes: usize,
     /// Where the share ends; [`i64::MAX`] for the last one.
     pub(super) end: i64,
 }
@@ -190,9 +194,10 @@ impl Share {
     }
 
     /// Returns about how many bytes of records are left of the share: what is read past its end is read twice.
-    fn expected_bytes(self, density: f64) -> usize {
+    fn expected_bytes(self) -> usize {
         match self.before {
-            Some(before) if self.end != i64::MAX => {
+            Some(before) if self.end != i64::MAX && before > self.start => {
+                let density = self.bytes as f64 / (before - self.start) as f64;
                 let left = (self.end - before).max(0) as f64 * density;
                 // A little more, since a second call for the last few costs more than they do.
                 (left * 1.05) as usize + LAST_BYTES
@@ -268,13 +273,13 @@ impl ShareReader {
         }
         let Some((start, end)) = self.shared.take() else { return Ok(None) };
         self.seek(start)?;
-        Ok(Some(Share { before: None, end }))
+        Ok(Some(Share { start, before: None, bytes: 0, end }))
     }
 
     /// Reads once within a share; `None` if nothing of it was left, else what is left of it now.
     fn read(&mut self, buffer: &mut Filled, share: Share) -> Result<Option<Option<Share>>> {
         let started = self.pace.map(|_| Instant::now());
-        let want_bytes = share.expected_bytes(self.shared.density);
+        let want_bytes = share.expected_bytes();
         buffer.fill(self.directory.as_fd(), want_bytes, &self.shared.path, &self.shared.calls)?;
         if buffer.is_empty() {
             return Ok(None);
@@ -294,7 +299,9 @@ impl ShareReader {
         buffer.keep(&scanned);
         // Whatever the next call gives lies at `last_offset` or later.
         let ended = scanned.past_end || share.is_behind(scanned.last_offset);
-        Ok(Some((!ended).then_some(Share { before: Some(scanned.last_offset), ..share })))
+        let bytes = share.bytes + scanned.inside_bytes;
+        let rest = Share { before: Some(scanned.last_offset), bytes, ..share };
+        Ok(Some((!ended).then_some(rest)))
     }
 
     /// Tells whether the entry that `bytes` begins with lies at or past `end`; at `latest` it must have come.
