@@ -63,6 +63,44 @@ fn what_is_not_ours_is_left_alone() {
 }
 
 #[test]
+fn nothing_is_written_through_a_second_name_or_into_another_users_file() {
+    let parent = tempfile::tempdir().unwrap();
+    let directory = parent.path();
+    let linked = directory.join("precious");
+    std::fs::write(&linked, "").unwrap();
+    std::fs::hard_link(&linked, directory.join(name(0))).unwrap();
+    std::fs::write(directory.join(name(1)), "").unwrap();
+    let filled = run(directory, &spec(10, 10)).unwrap();
+    assert_eq!((filled.made, filled.completed, filled.taken), (8, 1, 1));
+    assert_eq!(filled.taken_names, [name(0).as_bytes()]);
+    assert_eq!(std::fs::read(&linked).unwrap(), b"");
+    let other = directory.join(name(2));
+    std::fs::write(&other, "").unwrap();
+    let given = std::os::unix::fs::chown(&other, Some(65_534), None);
+    require!(given.map_err(|error| format!("a file can be given away by root only: {error}")));
+    assert_eq!(run(directory, &spec(10, 10)).unwrap().taken, 2);
+    assert_eq!(std::fs::read(&other).unwrap(), b"");
+}
+
+#[test]
+fn the_stop_flag_ends_the_filling_within_a_file_which_is_completed_later() {
+    const SIZE_BYTES: u64 = 10 << 20;
+    let directory = tempfile::tempdir().unwrap();
+    let stop = AtomicBool::new(false);
+    let mut calls = 0;
+    let mut progress = |_| {
+        calls += 1;
+        stop.store(calls == 4, std::sync::atomic::Ordering::Relaxed);
+    };
+    let filled = fill(directory.path(), &spec(1, SIZE_BYTES), &mut progress, &stop).unwrap();
+    assert!(filled.stopped && filled.made == 0);
+    assert_eq!(std::fs::metadata(directory.path().join(name(0))).unwrap().len(), 3 << 20);
+    let again = run(directory.path(), &spec(1, SIZE_BYTES)).unwrap();
+    assert_eq!((again.completed, again.stopped), (1, false));
+    assert_eq!(run(directory.path(), &spec(1, SIZE_BYTES)).unwrap().already, 1);
+}
+
+#[test]
 fn the_stop_flag_ends_the_filling() {
     let directory = tempfile::tempdir().unwrap();
     let stop = AtomicBool::new(false);

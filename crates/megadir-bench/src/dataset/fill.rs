@@ -1,8 +1,9 @@
 //! Filling a directory: relative to its descriptor, never through a link, again from where it was left.
 //!
 //! A file is made with O_EXCL, so nothing that is there is ever opened for writing by mistake. Filling again
-//! compares what is there with what would be made: a whole file is left, one cut short is completed,
-//! anything else under the name is left alone and counted.
+//! compares what is there with what would be made: a whole file is left, one cut short is completed if it is
+//! our user's and has no other name (an empty file counts as cut short: a kill leaves such), anything else
+//! under the name is left alone and counted.
 
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom, Write};
@@ -10,13 +11,15 @@ use std::os::fd::{AsFd, BorrowedFd};
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use rustix::fs::{AtFlags, FileType, Mode, OFlags};
+use rustix::fs::{AtFlags, FileType, Mode, OFlags, Stat};
 use rustix::io::Errno;
 
 use super::{Content, FillError, FillProgress, FillSpec, Filled, NAME_BYTES_MAX, Names, Room};
 
 /// How often progress is told and the stop flag looked at, files.
 const STEP: u64 = 256;
+/// The same within one file, pieces.
+const STEP_PIECES: u64 = 16;
 /// How many taken names are kept for the report.
 const TAKEN_NAMES_MAX: usize = 5;
 /// Contents are written and compared in pieces of this size, bytes.
@@ -66,16 +69,18 @@ pub(crate) fn fill_at(
     let mut piece =
         vec![0; usize::try_from(spec.size_bytes).map_or(PIECE_BYTES, |size| size.min(PIECE_BYTES))];
     for index in 0..spec.entries {
-        if index % STEP == 0 {
+        let mut stopped = || {
             progress(FillProgress { done: index, of: spec.entries });
-            if stop.load(Ordering::Relaxed) {
-                filled.stopped = true;
-                return Ok(filled);
-            }
+            stop.load(Ordering::Relaxed)
+        };
+        if index % STEP == 0 && stopped() {
+            filled.stopped = true;
+            return Ok(filled);
         }
         let name = names.write(index, &mut name_buffer);
         let content = Content::new(spec.seed, index);
-        match one(dir, name, content, spec.size_bytes, &mut piece) {
+        let mut task = Task { size_bytes: spec.size_bytes, piece: &mut piece, stopped: &mut stopped };
+        match one(dir, name, content, &mut task) {
             Ok(Found::Nothing) => filled.made += 1,
             Ok(Found::Whole) => filled.already += 1,
             Ok(Found::CutShort) => filled.completed += 1,
@@ -85,7 +90,11 @@ pub(crate) fn fill_at(
                     filled.taken_names.push(name.to_vec());
                 }
             }
-            Err(error) => return Err(explain(dir, name, index, spec.entries, error)),
+            Err(Failed::Stopped) => {
+                filled.stopped = true;
+                return Ok(filled);
+            }
+            Err(Failed::Io(error)) => return Err(explain(dir, name, index, spec.entries, error)),
         }
     }
     progress(FillProgress { done: spec.entries, of: spec.entries });
@@ -100,26 +109,49 @@ enum Found {
     Other,
 }
 
-/// Makes or completes one file.
-fn one(
-    dir: BorrowedFd<'_>,
-    name: &[u8],
-    content: Content,
+/// Why a file is not whole.
+enum Failed {
+    /// The filling was told to end; what was written of the file stays, and is its beginning.
+    Stopped,
+    Io(io::Error),
+}
+
+impl<E: Into<io::Error>> From<E> for Failed {
+    fn from(error: E) -> Self {
+        Self::Io(error.into())
+    }
+}
+
+/// What one file is made with.
+struct Task<'a> {
     size_bytes: u64,
-    piece: &mut [u8],
-) -> io::Result<Found> {
+    piece: &'a mut [u8],
+    /// Gives a sign of life and returns whether the filling is to end.
+    stopped: &'a mut dyn FnMut() -> bool,
+}
+
+impl Task<'_> {
+    /// Returns [`Failed::Stopped`] now and then if the filling is to end, never before the first piece.
+    fn check(&mut self, at: u64) -> Result<(), Failed> {
+        let step = STEP_PIECES * PIECE_BYTES as u64;
+        if at > 0 && at.is_multiple_of(step) && (self.stopped)() { Err(Failed::Stopped) } else { Ok(()) }
+    }
+}
+
+/// Makes or completes one file.
+fn one(dir: BorrowedFd<'_>, name: &[u8], content: Content, task: &mut Task<'_>) -> Result<Found, Failed> {
     let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     match rustix::fs::openat(dir, name, flags, Mode::from_raw_mode(0o644)) {
-        Ok(fd) if size_bytes == 0 => drop(fd),
+        Ok(fd) if task.size_bytes == 0 => drop(fd),
         Ok(fd) => {
-            let written = write(&mut File::from(fd), content, 0, size_bytes, piece);
-            if let Err(error) = written {
+            let written = write(&mut File::from(fd), content, 0, task);
+            if matches!(written, Err(Failed::Io(_))) {
                 // The file is ours since a moment ago: better none than one cut short.
                 let _ = rustix::fs::unlinkat(dir, name, AtFlags::empty());
-                return Err(error);
             }
+            written?;
         }
-        Err(Errno::EXIST) => return existing(dir, name, content, size_bytes, piece),
+        Err(Errno::EXIST) => return existing(dir, name, content, task),
         Err(error) => return Err(error.into()),
     }
     Ok(Found::Nothing)
@@ -130,19 +162,21 @@ fn existing(
     dir: BorrowedFd<'_>,
     name: &[u8],
     content: Content,
-    size_bytes: u64,
-    piece: &mut [u8],
-) -> io::Result<Found> {
+    task: &mut Task<'_>,
+) -> Result<Found, Failed> {
     let stat = rustix::fs::statat(dir, name, AtFlags::SYMLINK_NOFOLLOW)?;
     let there = u64::try_from(stat.st_size).unwrap_or(u64::MAX);
     let regular = FileType::from_raw_mode(stat.st_mode) == FileType::RegularFile;
-    if !regular || there > size_bytes {
+    if !regular || there > task.size_bytes {
         return Ok(Found::Other);
     }
-    if size_bytes == 0 {
+    if task.size_bytes == 0 {
         return Ok(Found::Whole);
     }
-    let whole = there == size_bytes;
+    let whole = there == task.size_bytes;
+    if !whole && !may_complete(&stat) {
+        return Ok(Found::Other);
+    }
     let access = if whole { OFlags::RDONLY } else { OFlags::RDWR };
     let flags = access | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
     let fd = match rustix::fs::openat(dir, name, flags, Mode::empty()) {
@@ -151,51 +185,57 @@ fn existing(
         Err(Errno::ACCESS | Errno::PERM | Errno::LOOP | Errno::ISDIR) => return Ok(Found::Other),
         Err(error) => return Err(error.into()),
     };
+    let opened = rustix::fs::fstat(&fd)?;
+    let same = (opened.st_dev, opened.st_ino) == (stat.st_dev, stat.st_ino);
+    if !same || !(whole || may_complete(&opened)) {
+        return Ok(Found::Other);
+    }
     let mut file = File::from(fd);
-    if !begins(&mut file, content.clone(), there, piece)? {
+    if !begins(&mut file, content.clone(), there, task)? {
         return Ok(Found::Other);
     }
     if whole {
         return Ok(Found::Whole);
     }
-    write(&mut file, content, there, size_bytes, piece)?;
+    write(&mut file, content, there, task)?;
     Ok(Found::CutShort)
 }
 
+/// Returns whether a file that is cut short may be one of ours: our user's, and under no other name.
+fn may_complete(stat: &Stat) -> bool {
+    stat.st_nlink == 1 && stat.st_uid == rustix::process::geteuid().as_raw()
+}
+
 /// Returns whether the file's `there` bytes are the first of our content.
-fn begins(file: &mut File, mut content: Content, there: u64, piece: &mut [u8]) -> io::Result<bool> {
-    let mut read = vec![0; piece.len()];
-    let mut left = there;
-    while left > 0 {
-        let length = (piece.len() as u64).min(left) as usize;
-        content.fill(&mut piece[..length]);
+fn begins(file: &mut File, mut content: Content, there: u64, task: &mut Task<'_>) -> Result<bool, Failed> {
+    let mut read = vec![0; task.piece.len()];
+    let mut at = 0;
+    while at < there {
+        task.check(at)?;
+        let length = (task.piece.len() as u64).min(there - at) as usize;
+        content.fill(&mut task.piece[..length]);
         file.read_exact(&mut read[..length])?;
-        if read[..length] != piece[..length] {
+        if read[..length] != task.piece[..length] {
             return Ok(false);
         }
-        left -= length as u64;
+        at += length as u64;
     }
     Ok(true)
 }
 
 /// Writes the content from the whole piece that holds byte `from` to the end.
-fn write(
-    file: &mut File,
-    mut content: Content,
-    from: u64,
-    size_bytes: u64,
-    piece: &mut [u8],
-) -> io::Result<()> {
+fn write(file: &mut File, mut content: Content, from: u64, task: &mut Task<'_>) -> Result<(), Failed> {
     let mut at = 0;
-    while at < size_bytes {
-        let length = (piece.len() as u64).min(size_bytes - at) as usize;
-        content.fill(&mut piece[..length]);
+    while at < task.size_bytes {
+        task.check(at)?;
+        let length = (task.piece.len() as u64).min(task.size_bytes - at) as usize;
+        content.fill(&mut task.piece[..length]);
         let end = at + length as u64;
         if end > from {
             if from > 0 {
                 file.seek(SeekFrom::Start(at))?;
             }
-            file.write_all(&piece[..length])?;
+            file.write_all(&task.piece[..length])?;
         }
         at = end;
     }
