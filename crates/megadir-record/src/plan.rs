@@ -140,7 +140,7 @@ pub enum Work {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Stage {
-    /// Read the entries and look at each name and type once, in the reader's buffer.
+    /// Read the entries and look at each name once, in the reader's buffer.
     Read,
     /// Keep every name in memory, as a program that sorts must.
     Keep,
@@ -175,6 +175,11 @@ pub struct Data {
     pub id: DataId,
     /// Entries in the directory (for [`DataSource::Existing`], as counted before the run).
     pub entries: u64,
+    /// What [`Counted::hash`](crate::Counted::hash) of a listing must be: of made data computed from the names
+    /// that were made, of an existing directory as listed before the run. `None` in a plan not yet carried out
+    /// and in records of older programs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hash: Option<u64>,
     /// Where the entries come from.
     pub source: DataSource,
 }

@@ -43,7 +43,7 @@ pub struct Sample {
 pub struct Counted {
     /// Entries seen.
     pub entries: u64,
-    /// Order-independent hash of the entries' names and types.
+    /// Order-independent hash of the entries' names; not of their types, which not every file system tells.
     pub hash: u64,
     /// System calls of the measured kind, where the arm can see them.
     pub calls: Option<u64>,

@@ -73,10 +73,16 @@ fn plan() -> Plan {
             redone_fraction_max: 0.2,
         },
         data: vec![
-            Data { id: DataId(0), entries: 10, source: DataSource::Existing { path: "/data".into() } },
+            Data {
+                id: DataId(0),
+                entries: 10,
+                hash: None,
+                source: DataSource::Existing { path: "/data".into() },
+            },
             Data {
                 id: DataId(1),
                 entries: 20,
+                hash: Some(u64::MAX),
                 source: DataSource::Made { names: NameScheme::Hex, size_bytes: 3 },
             },
         ],

@@ -116,7 +116,7 @@ impl<'a> Arms<'a> {
         }
         let id = DataId(self.data.len() as u32);
         let source = self.data[0].source.clone();
-        self.data.push(Data { id, entries, source });
+        self.data.push(Data { id, entries, hash: None, source });
         Some(id)
     }
 

@@ -183,6 +183,7 @@ fn data_sets(study: &Study, request: &Request<'_>, size: &SizeSpec) -> Vec<Data>
             vec![Data {
                 id: DataId(0),
                 entries: *entries,
+                hash: None,
                 source: DataSource::Existing { path: path.clone() },
             }]
         }
@@ -191,7 +192,8 @@ fn data_sets(study: &Study, request: &Request<'_>, size: &SizeSpec) -> Vec<Data>
             sizes.sort_unstable_by(|a, b| b.cmp(a));
             sizes.dedup();
             let source = DataSource::Made { names: study.data.names, size_bytes: study.data.size_bytes };
-            let made = |(index, entries)| Data { id: DataId(index), entries, source: source.clone() };
+            let made =
+                |(index, entries)| Data { id: DataId(index), entries, hash: None, source: source.clone() };
             (0..).zip(sizes).map(made).collect()
         }
     }

@@ -9,6 +9,8 @@ mod prepare;
 mod rounds;
 #[cfg(target_os = "linux")]
 mod start;
+#[cfg(target_os = "linux")]
+mod truth;
 
 use std::io;
 use std::path::PathBuf;

@@ -119,7 +119,7 @@ fn one(
     })
 }
 
-/// Returns how a block's work differs from what the oracle saw, if it does.
+/// Returns how a block's work differs from what is there, if it does.
 fn difference(sample: &Sample, truth: &Counted, arm: &str) -> Option<String> {
     let counted = &sample.counted;
     let round = sample.round;
@@ -128,7 +128,7 @@ fn difference(sample: &Sample, truth: &Counted, arm: &str) -> Option<String> {
         return Some(format!("{arm} saw {seen} entries in round {round} where {there} were before the run"));
     }
     (counted.hash != truth.hash)
-        .then(|| format!("{arm} saw other names or types in round {round} than there were before the run"))
+        .then(|| format!("{arm} saw other names in round {round} than there were before the run"))
 }
 
 /// Marks the samples of the round just measured.

@@ -9,6 +9,7 @@ use megadir_sys::clock::monotonic_ns;
 
 use super::prepare::{Prepared, prepare};
 use super::rounds::{Measured, measure};
+use super::truth::settle;
 use super::{RunEnd, RunError, RunRequest};
 use crate::event::{Event, Listener};
 use crate::machine;
@@ -45,7 +46,7 @@ pub fn run(request: RunRequest<'_>, listeners: &mut [&mut dyn Listener]) -> Resu
     let mut listeners = Listeners(listeners);
     let (stop, beat) = (request.stop, request.beat);
     let mut prepared = prepare(request, &mut listeners)?;
-    let result = record(&mut prepared, start_ns, &mut listeners);
+    let result = settle(&mut prepared).and_then(|()| record(&mut prepared, start_ns, &mut listeners));
     let cleaned = prepared.clean(beat, &mut listeners);
     let measured = result?;
     cleaned?;

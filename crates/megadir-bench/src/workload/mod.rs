@@ -11,4 +11,4 @@ mod list;
 mod output;
 mod owners;
 
-pub(crate) use list::{ListError, Listing, Signals};
+pub(crate) use list::{ListError, Listing, Signals, name_hash};

@@ -13,8 +13,9 @@ pub(super) fn find(summary: &Summary) -> Vec<Finding> {
 fn unequal(arm: &Arm) -> Option<Finding> {
     let WorkCheck::Unequal(mismatch) = &arm.work else { return None };
     let text = format!(
-        "`{}` did NOT do the same work as the other arms in {}: {}. Its times are not compared with any.",
+        "`{}` did NOT {} in {}: {}. Its times are not compared with any.",
         arm.cell.name,
+        if mismatch.recorded { "list what its data set holds" } else { "do the same work as the other arms" },
         text::counted(mismatch.rounds as u64, "round"),
         first(mismatch)
     );
@@ -23,9 +24,13 @@ fn unequal(arm: &Arm) -> Option<Finding> {
 
 fn first(mismatch: &Mismatch) -> String {
     let saw = format!("in round {} it saw {}", mismatch.first_round, text::entries(mismatch.entries));
-    match mismatch.entries_of_others {
+    match mismatch.entries_expected {
+        Some(there) if mismatch.recorded && there == mismatch.entries => {
+            format!("{saw}, as many as there are, but with other names")
+        }
+        Some(there) if mismatch.recorded => format!("{saw} where there are {}", text::count(there)),
         Some(others) if others == mismatch.entries => {
-            format!("{saw}, as many as the others, but with other names or types")
+            format!("{saw}, as many as the others, but with other names")
         }
         Some(others) => format!("{saw} where the others saw {}", text::count(others)),
         None => format!("{saw}, and the arms do not agree on what there was"),

@@ -1,8 +1,9 @@
-//! Did the arms do the same work? In every round, all arms on one data set must have seen the same entries.
+//! Did the arms do the same work? In every round, each arm must have seen the entries that its data set holds.
 //!
-//! What most arms of a round saw is taken for the truth, for a faulty reader loses entries by itself while a
-//! directory changes for all. Where as many saw one thing as another, the number of entries in the plan decides,
-//! and where that does not either, none of them is believed.
+//! The record tells what that is: of made data as computed from the names, of an existing directory as listed
+//! before the run. Records of older programs do not tell it. There, what most arms of a round saw is taken for the
+//! truth, for a faulty reader loses entries by itself while a directory changes for all. Where as many saw one thing
+//! as another, the number of entries in the plan decides, and where that does not either, none of them is believed.
 
 use std::collections::BTreeMap;
 
@@ -31,8 +32,10 @@ pub struct Mismatch {
     pub first_round: u32,
     /// Entries that the arm saw in that round.
     pub entries: u64,
-    /// Entries that the others saw; `None` where they do not agree either.
-    pub entries_of_others: Option<u64>,
+    /// Entries that it should have seen; `None` where neither the record nor the other arms tell.
+    pub entries_expected: Option<u64>,
+    /// Whether the record tells what was to be seen; else most of the other arms do.
+    pub recorded: bool,
 }
 
 /// A data set and what the arms found in it.
@@ -61,25 +64,30 @@ type Seen = (u64, u64);
 
 /// Checks every arm, in the plan's order, and every data set.
 pub(crate) fn check(plan: &Plan, rounds: &Rounds<'_>) -> (Vec<WorkCheck>, Vec<DataCheck>) {
-    let mut truths = BTreeMap::new();
+    let mut agreed = BTreeMap::new();
     for key in rounds.keys() {
         for data in &plan.data {
-            truths.insert((data.id, key), truth(plan, rounds, data, key));
+            agreed.insert((data.id, key), vote(plan, rounds, data, key));
         }
     }
-    let checks = plan.cells.iter().map(|cell| check_arm(cell, rounds, &truths)).collect();
-    let data = plan.data.iter().map(|data| check_data(data, &truths)).collect();
+    let recorded = |id: DataId| {
+        let data = plan.data.iter().find(|data| data.id == id)?;
+        Some((data.entries, data.hash?))
+    };
+    let checks =
+        plan.cells.iter().map(|cell| check_arm(cell, rounds, recorded(cell.data), &agreed)).collect();
+    let data = plan.data.iter().map(|data| check_data(data, &agreed)).collect();
     (checks, data)
 }
 
-/// What was to be seen in a data set in a round; `None` where the arms do not agree or none was measured.
-type Truths = BTreeMap<(DataId, Key), Option<Seen>>;
+/// What most arms saw of a data set in a round; `None` where the arms do not agree or none was measured.
+type Agreed = BTreeMap<(DataId, Key), Option<Seen>>;
 
 fn seen(sample: &Sample) -> Seen {
     (sample.counted.entries, sample.counted.hash)
 }
 
-fn truth(plan: &Plan, rounds: &Rounds<'_>, data: &Data, key: Key) -> Option<Seen> {
+fn vote(plan: &Plan, rounds: &Rounds<'_>, data: &Data, key: Key) -> Option<Seen> {
     let mut votes: BTreeMap<Seen, u32> = BTreeMap::new();
     for cell in plan.cells.iter().filter(|cell| cell.data == data.id) {
         if let Some(sample) = rounds.sample(cell.id, key) {
@@ -95,24 +103,25 @@ fn truth(plan: &Plan, rounds: &Rounds<'_>, data: &Data, key: Key) -> Option<Seen
     }
 }
 
-fn check_arm(cell: &Cell, rounds: &Rounds<'_>, truths: &Truths) -> WorkCheck {
-    let expected =
-        |sample: &Sample| truths.get(&(cell.data, (sample.epoch, sample.round))).copied().flatten();
+fn check_arm(cell: &Cell, rounds: &Rounds<'_>, recorded: Option<Seen>, agreed: &Agreed) -> WorkCheck {
+    let voted = |sample: &Sample| agreed.get(&(cell.data, (sample.epoch, sample.round))).copied().flatten();
+    let expected = |sample: &Sample| recorded.or_else(|| voted(sample));
     let mut wrong = rounds.samples(cell.id).filter(|s| expected(s) != Some(seen(s)));
     let Some(first) = wrong.next() else { return WorkCheck::Equal };
     WorkCheck::Unequal(Mismatch {
         rounds: 1 + wrong.count(),
         first_round: first.round,
         entries: first.counted.entries,
-        entries_of_others: expected(first).map(|(entries, _)| entries),
+        entries_expected: expected(first).map(|(entries, _)| entries),
+        recorded: recorded.is_some(),
     })
 }
 
-fn check_data(data: &Data, truths: &Truths) -> DataCheck {
-    let agreed: Vec<Seen> =
-        truths.iter().filter(|((id, _), _)| *id == data.id).filter_map(|(_, seen)| *seen).collect();
-    let entries = || agreed.iter().map(|(entries, _)| *entries);
-    let same = agreed.windows(2).all(|pair| pair[0] == pair[1]);
+fn check_data(data: &Data, agreed: &Agreed) -> DataCheck {
+    let seen: Vec<Seen> =
+        agreed.iter().filter(|((id, _), _)| *id == data.id).filter_map(|(_, seen)| *seen).collect();
+    let entries = || seen.iter().map(|(entries, _)| *entries);
+    let same = seen.windows(2).all(|pair| pair[0] == pair[1]);
     let as_planned = match data.source {
         DataSource::Made { .. } => entries().all(|entries| entries == data.entries),
         DataSource::Existing { .. } => true,

@@ -152,7 +152,7 @@ impl Warning {
     fn text(&self) -> String {
         match self {
             Self::UnequalWork { arm, rounds } => format!(
-                "`{arm}` saw other entries than the other arms in {}, so its times are not compared.",
+                "`{arm}` saw other entries than it should have in {}, so its times are not compared.",
                 text::counted(*rounds as u64, "round")
             ),
             Self::DiffersFromItself { arm, ratio, negligible } => {

@@ -132,8 +132,12 @@ impl Synthetic {
 
     fn header(&self) -> Header {
         let made = DataSource::Made { names: NameScheme::Md5, size_bytes: 0 };
-        let data =
-            |(id, entries): (u32, &u64)| Data { id: DataId(id), entries: *entries, source: made.clone() };
+        let data = |(id, entries): (u32, &u64)| Data {
+            id: DataId(id),
+            entries: *entries,
+            hash: None,
+            source: made.clone(),
+        };
         let plan = Plan {
             study: "listing".into(),
             question: "Why is ls slow on a directory of a million files?".into(),

@@ -42,7 +42,7 @@ fn as_many_entries_with_other_names_are_other_work() {
     let mut record = Synthetic::ratios(&[("other names", 0.5), ("keeps", 0.5)]).record();
     lose(&mut record, 2, 3, 0, 1);
     let summary = summarize(&record).unwrap();
-    assert!(summary.findings[0].text.contains("but with other names or types"));
+    assert!(summary.findings[0].text.contains("but with other names"));
 }
 
 #[test]
@@ -77,4 +77,42 @@ fn programs_of_unequal_work_are_not_taken_apart() {
     let GroupReading::Unreadable { reason } = &summary.groups[0].reading else { panic!() };
     assert_eq!(reason, "`readdir to attributes` did not do the same work as the others");
     assert!(summary.findings.iter().filter(|finding| finding.loud).count() == 2);
+}
+
+/// Writes into the record what its data sets hold.
+fn settle(record: &mut Record) {
+    let hash = record.samples[0].counted.hash;
+    record.header.plan.data[0].hash = Some(hash);
+}
+
+#[test]
+fn what_the_record_says_is_believed_before_the_majority() {
+    let mut record = Synthetic::ratios(&[("sees all", 0.5), ("loses", 0.5)]).record();
+    settle(&mut record);
+    for cell in [0, 1, 3] {
+        lose(&mut record, cell, 12, 1, 1);
+    }
+    let summary = summarize(&record).unwrap();
+    let equal: Vec<bool> = summary.arms.iter().map(|arm| arm.work.is_equal()).collect();
+    assert_eq!(equal, [false, false, true, false]);
+    assert!(summary.findings[0].text.contains(
+        "`base` did NOT list what its data set holds in 1 round: in round 12 it saw 99 999 entries where \
+         there are 100 000"
+    ));
+    // The same without it: the majority is believed.
+    record.header.plan.data[0].hash = None;
+    let equal: Vec<bool> = summarize(&record).unwrap().arms.iter().map(|arm| arm.work.is_equal()).collect();
+    assert_eq!(equal, [true, true, false, true]);
+}
+
+#[test]
+fn an_arm_that_the_majority_agrees_with_is_flagged_for_other_names() {
+    let mut record = Synthetic::ratios(&[]).record();
+    settle(&mut record);
+    for cell in [0, 1] {
+        lose(&mut record, cell, 4, 0, 1);
+    }
+    let summary = summarize(&record).unwrap();
+    assert!(summary.arms.iter().all(|arm| !arm.work.is_equal()));
+    assert!(summary.findings[0].text.contains("as many as there are, but with other names"));
 }
