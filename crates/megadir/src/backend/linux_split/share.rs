@@ -26,7 +26,7 @@ use rustix::fs::{SeekFrom, seek};
 
 use super::super::linux_getdents::malformed;
 use super::pace::Pace;
-use super::{RECORD_BYTES_MAX, Shared, unreliable};
+use super::reader::{RECORD_BYTES_MAX, Shared, unreliable};
 use crate::attributes::Attributes;
 use crate::attributes::examiner::Examine;
 use crate::batch::Batch;
