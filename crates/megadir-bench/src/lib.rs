@@ -18,6 +18,7 @@
 //! | what a run may notice | [`note`] |
 //! | the run's own directory; its removal, if need be by the next run | `workspace`, `remove`, `leftovers` |
 //! | what blocks do | `workload` |
+//! | signs of life, and what is waited for without any | [`beat`] |
 //! | machine and noise | `machine`, `noise` |
 //!
 //! Invariants: `study`, `plan` and `next` are pure · nothing below [`plan()`] has a default · the engine
@@ -25,6 +26,7 @@
 //! reached relative to descriptors, and is removed, if need be by the next run.
 
 mod backends;
+pub mod beat;
 pub mod dataset;
 mod date;
 pub mod event;

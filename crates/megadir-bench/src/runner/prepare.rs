@@ -10,6 +10,7 @@ use megadir_record::{CellId, Counted, Data, DataSource, Note, Plan, Stage, Work}
 
 use super::start::Listeners;
 use super::{RunError, RunRequest};
+use crate::beat::{WRITING_BACK, marked};
 use crate::dataset::{FillSpec, fill_at};
 use crate::event::Event;
 use crate::note::NoteKind;
@@ -165,7 +166,11 @@ fn fill_one(
         return Err(RunError::Interrupted);
     }
     // What is still to be written would be written while we measure.
-    rustix::fs::syncfs(&directory).map_err(|error| unusable(error.into()))?;
+    let written = marked(beat, WRITING_BACK, || rustix::fs::syncfs(&directory));
+    written.map_err(|error| unusable(error.into()))?;
+    if stop.load(Ordering::Relaxed) {
+        return Err(RunError::Interrupted);
+    }
     Dir::open(&path).map_err(|error| unusable(error.into()))
 }
 

@@ -11,14 +11,21 @@
 //! References: `complete_signal` in `kernel/signal.c`; signal-hook's documentation of `flag`.
 
 use std::any::Any;
-use std::sync::Arc;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, mpsc};
 use std::time::{Duration, Instant};
+
+use megadir_bench::beat::{COMPUTING, WRITING_BACK};
 
 use crate::exit::{CliError, INTERRUPTED};
 
 /// How long the work may be silent after it was asked to end.
 const SILENCE_MAX: Duration = Duration::from_secs(1);
+/// How long it may be silent while the system writes to the disk.
+const WRITING_BACK_MAX: Duration = Duration::from_secs(30);
+/// How long the removal of an empty file may take when the work hangs; the file may lie where it hangs.
+const REMOVAL_MAX: Duration = Duration::from_millis(500);
 /// The main thread looks this often; more often would disturb what is measured.
 const LOOK_EVERY: Duration = Duration::from_millis(100);
 
@@ -27,8 +34,10 @@ const LOOK_EVERY: Duration = Duration::from_millis(100);
 pub(crate) struct Interrupt {
     /// Set when the work is to end.
     pub(crate) stop: Arc<AtomicBool>,
-    /// Counted up by the work as a sign of life.
+    /// Counted up by the work as a sign of life, see [`megadir_bench::beat`].
     pub(crate) beat: AtomicU64,
+    /// A file that was made and is not to stay if the program ends while it is still empty.
+    unfinished: Mutex<Option<PathBuf>>,
 }
 
 impl Interrupt {
@@ -36,13 +45,20 @@ impl Interrupt {
     pub(crate) fn asked(&self) -> bool {
         self.stop.load(Ordering::Relaxed)
     }
+
+    /// Has a file removed if the program ends for lack of an answer while it is still empty.
+    pub(crate) fn remove_if_empty(&self, path: &Path) {
+        if let Ok(mut unfinished) = self.unfinished.lock() {
+            *unfinished = Some(path.to_owned());
+        }
+    }
 }
 
 /// Does `work` in a thread of its own while this one, the main thread, takes Ctrl-C and requests to terminate.
 pub(crate) fn interruptible<R: Send>(
     work: impl FnOnce(&Interrupt) -> Result<R, CliError> + Send,
 ) -> Result<R, CliError> {
-    let interrupt = Interrupt { stop: Arc::default(), beat: AtomicU64::new(0) };
+    let interrupt = Interrupt { stop: Arc::default(), beat: AtomicU64::new(0), unfinished: Mutex::new(None) };
     let failed = |error| CliError::nothing_ran(format!("cannot watch for Ctrl-C: {error}"));
     for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM] {
         // The order matters: the first handler acts on what the second one set the time before.
@@ -63,27 +79,97 @@ pub(crate) fn interruptible<R: Send>(
                 result
             })
             .map_err(failed)?;
-        let mut silent_since: Option<(u64, Instant)> = None;
+        let mut silence = Silence::default();
         // A worker that panicked is not done but finished.
         while !done.load(Ordering::Acquire) && !worker.is_finished() {
             std::thread::park_timeout(LOOK_EVERY);
             if interrupt.asked() {
-                end_if_silent(&mut silent_since, interrupt.beat.load(Ordering::Relaxed));
+                silence.look(&interrupt);
             }
         }
         worker.join().unwrap_or_else(|panic: Box<dyn Any + Send>| std::panic::resume_unwind(panic))
     })
 }
 
-/// Ends the program when nothing has moved for too long since it was asked to end.
-fn end_if_silent(silent_since: &mut Option<(u64, Instant)>, beat: u64) {
-    match silent_since {
-        Some((last, since)) if *last == beat => {
-            if since.elapsed() >= SILENCE_MAX {
-                eprintln!("megadir: interrupted while the file system did not answer");
-                std::process::exit(i32::from(INTERRUPTED));
+/// How long the work has been silent since it was asked to end.
+#[derive(Default)]
+struct Silence {
+    since: Option<(u64, Instant)>,
+    /// Whether the user knows what is waited for.
+    told: bool,
+}
+
+impl Silence {
+    /// Ends the program when nothing has moved for too long.
+    fn look(&mut self, interrupt: &Interrupt) {
+        let beat = interrupt.beat.load(Ordering::Relaxed);
+        let silent = match self.since {
+            Some((last, since)) if last == beat => since.elapsed(),
+            _ => {
+                self.since = Some((beat, Instant::now()));
+                return;
             }
+        };
+        let (max, waits_for) = patience(beat);
+        if silent >= SILENCE_MAX && max != Some(SILENCE_MAX) && !self.told {
+            eprintln!("megadir: interrupted; waiting for {waits_for} (Ctrl-C again ends at once)");
+            self.told = true;
         }
-        _ => *silent_since = Some((beat, Instant::now())),
+        if max.is_some_and(|max| silent >= max) {
+            let silent_s = silent.as_secs();
+            eprintln!("megadir: interrupted; gave up waiting for {waits_for} after {silent_s} s");
+            remove_unfinished(interrupt);
+            std::process::exit(i32::from(INTERRUPTED));
+        }
+    }
+}
+
+/// Returns how long the work may be silent, if there is an end to it, and what it is then waiting for.
+fn patience(beat: u64) -> (Option<Duration>, &'static str) {
+    if beat & COMPUTING != 0 {
+        return (None, "a computation");
+    }
+    if beat & WRITING_BACK != 0 {
+        return (Some(WRITING_BACK_MAX), "the disk to take what was made");
+    }
+    (Some(SILENCE_MAX), "a call to the file system")
+}
+
+/// Removes what is still empty, from a thread that may hang.
+fn remove_unfinished(interrupt: &Interrupt) {
+    let Some(path) = interrupt.unfinished.lock().ok().and_then(|mut path| path.take()) else { return };
+    let (done, wait) = mpsc::channel();
+    std::thread::spawn(move || {
+        if path.metadata().is_ok_and(|status| status.is_file() && status.len() == 0) {
+            let _ = std::fs::remove_file(&path);
+        }
+        let _ = done.send(());
+    });
+    let _ = wait.recv_timeout(REMOVAL_MAX);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn work_that_says_what_it_does_is_waited_for_longer() {
+        assert_eq!(patience(5).0, Some(SILENCE_MAX));
+        assert_eq!(patience(5 | WRITING_BACK).0, Some(WRITING_BACK_MAX));
+        assert_eq!(patience(5 | COMPUTING).0, None);
+    }
+
+    #[test]
+    fn only_an_empty_file_is_removed() {
+        let directory = tempfile::tempdir().unwrap();
+        for (text, stays) in [("", false), ("x", true)] {
+            let path = directory.path().join("record");
+            std::fs::write(&path, text).unwrap();
+            let interrupt =
+                Interrupt { stop: Arc::default(), beat: AtomicU64::new(0), unfinished: Mutex::new(None) };
+            interrupt.remove_if_empty(&path);
+            remove_unfinished(&interrupt);
+            assert_eq!(path.exists(), stays);
+        }
     }
 }

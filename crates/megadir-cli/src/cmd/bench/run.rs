@@ -40,6 +40,7 @@ fn carry_out(args: &Args, interrupt: &Interrupt) -> Result<Done, CliError> {
     }
     say_what_runs(&resolved);
     let (path, file) = create_record(args, &resolved.planned.plan)?;
+    interrupt.remove_if_empty(&path);
     let result = measure(resolved, interrupt, file);
     Ok(Done::Ran { path, result })
 }
