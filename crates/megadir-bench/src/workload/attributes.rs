@@ -41,13 +41,31 @@ const STEP: usize = 1024;
 const SYMLINK: u16 = 0o120_000;
 pub(super) const TYPE_BITS: u16 = 0o170_000;
 
-/// Asks for what `ls -l` prints of every entry; returns the number of calls.
+/// What came of asking about every entry.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Asked {
+    /// Calls made.
+    pub(super) calls: u64,
+    /// Entries that were not there any more.
+    pub(super) vanished: u64,
+}
+
+impl Asked {
+    /// Adds a later stage's, which finds gone what an earlier one did.
+    pub(super) fn add(&mut self, later: Self) {
+        self.calls += later.calls;
+        self.vanished = self.vanished.max(later.vanished);
+    }
+}
+
+/// Asks for what `ls -l` prints of every entry.
 ///
-/// An entry that has vanished meanwhile keeps empty attributes.
-pub(super) fn ask(directory: &Dir, kept: &mut Kept, signals: Signals<'_>) -> Result<u64, ListError> {
+/// An entry that has vanished meanwhile keeps empty attributes and is counted; any other error ends the listing.
+pub(super) fn ask(directory: &Dir, kept: &mut Kept, signals: Signals<'_>) -> Result<Asked, ListError> {
     let descriptor = directory.as_fd();
     let flags = AtFlags::SYMLINK_NOFOLLOW | AtFlags::NO_AUTOMOUNT;
     let mut attributes = Vec::with_capacity(kept.len());
+    let mut vanished = 0;
     for (index, name) in kept.c_names().enumerate() {
         if index % STEP == 0 {
             signals.check()?;
@@ -62,39 +80,90 @@ pub(super) fn ask(directory: &Dir, kept: &mut Kept, signals: Signals<'_>) -> Res
                 modified_unix_s: stat.stx_mtime.tv_sec,
                 has_acl: false,
             },
-            Err(Errno::NOENT) => Attributes::default(),
+            Err(Errno::NOENT) => {
+                vanished += 1;
+                Attributes::default()
+            }
             Err(error) => return Err(ListError::Stage { stage: "statx", source: error.into() }),
         });
     }
     kept.attributes = attributes;
-    Ok(kept.len() as u64)
+    Ok(Asked { calls: kept.len() as u64, vanished })
 }
 
-/// Asks for the security label and the access control list of every entry; returns the number of calls.
+/// Asks for the security label and the access control list of every entry.
 ///
-/// Whatever the answer, as with `ls`, which prints at most a sign for it.
-pub(super) fn ask_extended(directory: &Dir, kept: &mut Kept, signals: Signals<'_>) -> Result<u64, ListError> {
+/// That there is none, that it is not to be had or too long are answers, as with `ls`, which prints at most a sign
+/// for it; an entry that has vanished meanwhile is counted; any other error ends the listing.
+pub(super) fn ask_extended(
+    directory: &Dir,
+    kept: &mut Kept,
+    signals: Signals<'_>,
+) -> Result<Asked, ListError> {
     let mut path = directory.path().as_os_str().as_bytes().to_vec();
     path.push(b'/');
     let prefix = path.len();
     let mut attributes = std::mem::take(&mut kept.attributes);
     let mut label = [0_u8; LABEL_BYTES];
-    let mut calls = 0;
+    let mut asked = Asked::default();
     for (index, name) in kept.c_names().enumerate() {
         if index % STEP == 0 {
             signals.check()?;
         }
         path.truncate(prefix);
         path.extend_from_slice(name.to_bytes_with_nul());
-        let Ok(path) = CStr::from_bytes_with_nul(&path) else { continue };
-        let _ = rustix::fs::lgetxattr(path, c"security.selinux", &mut label[..]);
-        calls += 1;
+        let failed = |source| ListError::Stage { stage: "lgetxattr", source };
+        let path = CStr::from_bytes_with_nul(&path).map_err(|error| failed(std::io::Error::other(error)))?;
+        asked.calls += 1;
+        match rustix::fs::lgetxattr(path, c"security.selinux", &mut label[..]) {
+            Err(Errno::NOENT) => asked.vanished += 1,
+            Err(error) if !is_answer(error) => return Err(failed(error.into())),
+            _ => {}
+        }
         let Some(of_entry) = attributes.get_mut(index) else { continue };
         if of_entry.mode & TYPE_BITS != SYMLINK {
             of_entry.has_acl = rustix::fs::getxattr_query(path, c"system.posix_acl_access").is_ok();
-            calls += 1;
+            asked.calls += 1;
         }
     }
     kept.attributes = attributes;
-    Ok(calls)
+    Ok(asked)
+}
+
+/// Returns whether an error about an extended attribute says something of the attribute, not of the entry.
+fn is_answer(error: Errno) -> bool {
+    matches!(error, Errno::NODATA | Errno::NOTSUP | Errno::NOSYS | Errno::RANGE | Errno::ACCESS | Errno::PERM)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicBool, AtomicU64};
+
+    use megadir::{Dir, ReadOptions};
+
+    use super::{Asked, ask, ask_extended};
+    use crate::workload::Signals;
+    use crate::workload::kept::Kept;
+
+    #[test]
+    fn entries_that_vanish_are_counted() {
+        let parent = tempfile::tempdir().unwrap();
+        for name in ["one", "two", "three"] {
+            std::fs::write(parent.path().join(name), "").unwrap();
+        }
+        let directory = Dir::open(parent.path()).unwrap();
+        let options = ReadOptions { buffer_bytes: 32 << 10, threads: 1, shares: 1, resolve_types: false };
+        let mut reader = megadir::backend("getdents").unwrap().open(&directory, &options).unwrap();
+        let mut kept = Kept::default();
+        while let Some(batch) = reader.next_batch().unwrap() {
+            kept.add(&batch);
+        }
+        std::fs::remove_file(parent.path().join("two")).unwrap();
+        let (stop, beat) = (AtomicBool::new(false), AtomicU64::new(0));
+        let signals = Signals { stop: &stop, beat: &beat };
+        let mut asked = ask(&directory, &mut kept, signals).unwrap();
+        assert_eq!(asked, Asked { calls: 3, vanished: 1 });
+        asked.add(ask_extended(&directory, &mut kept, signals).unwrap());
+        assert_eq!(asked, Asked { calls: 9, vanished: 1 });
+    }
 }

@@ -26,6 +26,9 @@ struct Widths {
     size: usize,
 }
 
+/// Lines before the first entry's.
+pub(super) const HEADINGS: u64 = 1;
+
 /// Formats all that is kept, in its order.
 pub(super) fn format_long(kept: &Kept, signals: Signals<'_>, sink: &mut Sink) -> Result<(), ListError> {
     let (mut owners, mut groups) = (Names::read("/etc/passwd"), Names::read("/etc/group"));
@@ -63,7 +66,7 @@ pub(super) fn format_long(kept: &Kept, signals: Signals<'_>, sink: &mut Sink) ->
         text.push(b' ');
         push_date(text, of_entry, now_s);
         text.push(b' ');
-        text.extend_from_slice(name);
+        sink.push_name(name);
         sink.end_line()?;
     }
     Ok(())

@@ -12,6 +12,11 @@ pub(super) struct RawFormat {
 }
 
 impl RawFormat {
+    /// Returns the number of lines before the first entry's.
+    pub(super) fn headings(&self) -> u64 {
+        u64::from(self.headed)
+    }
+
     /// Formats a batch.
     pub(super) fn add(&mut self, batch: &Batch<'_>, sink: &mut Sink) -> Result<(), ListError> {
         if !self.headed {
@@ -29,7 +34,7 @@ impl RawFormat {
             text.push(b' ');
             push_number(text, entry.cookie.unwrap_or(0) as u64, 10);
             text.extend_from_slice(b"  ");
-            text.extend_from_slice(entry.name);
+            sink.push_name(entry.name);
             sink.end_line()?;
         }
         Ok(())

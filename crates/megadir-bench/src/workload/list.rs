@@ -12,8 +12,8 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use megadir::{Backend, Batch, Dir, ReadOptions, Reader};
 use megadir_record::{Counted, Stage, Work};
 
-use super::attributes;
-use super::format_long::format_long;
+use super::attributes::{self, Asked};
+use super::format_long::{self, format_long};
 use super::format_raw::RawFormat;
 use super::kept::Kept;
 use super::output::{Sink, with_sink};
@@ -112,17 +112,20 @@ impl Listing {
         if self.has(Stage::Sort) {
             marked(signals.beat, COMPUTING, || kept.sort());
         }
-        let mut calls = 0;
+        let mut asked = Asked::default();
         if self.has(Stage::Attributes) {
-            calls += attributes::ask(directory, &mut kept, signals)?;
+            asked.add(attributes::ask(directory, &mut kept, signals)?);
         }
         if self.has(Stage::ExtendedAttributes) {
-            calls += attributes::ask_extended(directory, &mut kept, signals)?;
+            asked.add(attributes::ask_extended(directory, &mut kept, signals)?);
         }
         if self.has(Stage::FormatLong) {
             format_long(&kept, signals, sink)?;
+            sink.check_lines(seen.entries, format_long::HEADINGS)?;
         }
-        Ok(seen.counted(read_calls, calls, sink))
+        // What vanished before it was asked about was not worked on: the block is not equal to others.
+        seen.entries -= asked.vanished.min(seen.entries);
+        Ok(seen.counted(read_calls, asked.calls, sink))
     }
 }
 
@@ -146,7 +149,7 @@ fn read_raw(
         seen.add(&batch);
         format.add(&batch, sink)?;
     }
-    Ok(())
+    sink.check_lines(seen.entries, format.headings())
 }
 
 /// What was seen of a directory.

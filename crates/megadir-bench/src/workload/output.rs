@@ -23,6 +23,17 @@ pub(super) struct Sink {
     pipe: Option<File>,
     calls: u64,
     written_bytes: u64,
+    /// Lines ended.
+    lines: u64,
+    /// Newlines within names, which the other end counts as lines too.
+    newlines_in_names: u64,
+}
+
+/// What came out at the other end of the pipe.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Drained {
+    bytes: u64,
+    lines: u64,
 }
 
 /// Runs `work` with a sink, into a pipe if `piped`, and returns only when the other end has read everything.
@@ -35,6 +46,8 @@ pub(super) fn with_sink<T>(
         pipe: None,
         calls: 0,
         written_bytes: 0,
+        lines: 0,
+        newlines_in_names: 0,
     };
     if !piped {
         return work(&mut sink);
@@ -49,7 +62,7 @@ pub(super) fn with_sink<T>(
         // Closing our end lets the reader end.
         sink.pipe = None;
         match reader.join() {
-            Ok(Ok(_lines)) => result,
+            Ok(Ok(drained)) => result.and_then(|result| sink.check_drained(drained).map(|()| result)),
             Ok(Err(source)) => Err(failed(source)),
             Err(_) => Err(failed(std::io::Error::other("the reading thread panicked"))),
         }
@@ -57,15 +70,23 @@ pub(super) fn with_sink<T>(
 }
 
 /// Reads to the end and counts lines, as `wc -l` does.
-fn drain(mut output: File) -> std::io::Result<u64> {
+fn drain(mut output: File) -> std::io::Result<Drained> {
     let mut piece = [0; READ_BYTES];
-    let mut lines = 0;
+    let mut drained = Drained { bytes: 0, lines: 0 };
     loop {
         match output.read(&mut piece)? {
-            0 => return Ok(lines),
-            length => lines += piece[..length].iter().map(|byte| u64::from(*byte == b'\n')).sum::<u64>(),
+            0 => return Ok(drained),
+            length => {
+                drained.bytes += length as u64;
+                drained.lines += newlines(&piece[..length]);
+            }
         }
     }
+}
+
+#[inline]
+fn newlines(text: &[u8]) -> u64 {
+    text.iter().map(|byte| u64::from(*byte == b'\n')).sum()
 }
 
 impl Sink {
@@ -75,10 +96,18 @@ impl Sink {
         &mut self.text
     }
 
+    /// Appends a name to the line.
+    #[inline]
+    pub(super) fn push_name(&mut self, name: &[u8]) {
+        self.newlines_in_names += newlines(name);
+        self.text.extend_from_slice(name);
+    }
+
     /// Ends a line and passes the text on when there is enough of it.
     #[inline]
     pub(super) fn end_line(&mut self) -> Result<(), ListError> {
         self.text.push(b'\n');
+        self.lines += 1;
         if self.text.len() < WRITE_BYTES { Ok(()) } else { self.pass(WRITE_BYTES) }
     }
 
@@ -90,6 +119,29 @@ impl Sink {
     /// Returns how many bytes were written to the pipe, 0 without one.
     pub(super) fn written_bytes(&self) -> u64 {
         self.written_bytes + if self.pipe.is_some() { self.text.len() as u64 } else { 0 }
+    }
+
+    /// Fails unless there are as many lines as entries, and `headings` more.
+    pub(super) fn check_lines(&self, entries: u64, headings: u64) -> Result<(), ListError> {
+        let (lines, expected) = (self.lines, entries + headings);
+        if lines == expected {
+            return Ok(());
+        }
+        let text = format!("{lines} lines were formatted where {entries} entries make {expected}");
+        Err(ListError::Stage { stage: "format", source: std::io::Error::other(text) })
+    }
+
+    /// Fails unless all that was written came out of the pipe.
+    fn check_drained(&self, drained: Drained) -> Result<(), ListError> {
+        let written = Drained { bytes: self.written_bytes, lines: self.lines + self.newlines_in_names };
+        if drained == written {
+            return Ok(());
+        }
+        let text = format!(
+            "{} lines of {} bytes came out of the pipe where {} of {} bytes were written",
+            drained.lines, drained.bytes, written.lines, written.bytes
+        );
+        Err(ListError::Stage { stage: "write", source: std::io::Error::other(text) })
     }
 
     fn flush(&mut self) -> Result<(), ListError> {
@@ -139,4 +191,44 @@ pub(super) fn push_text(text: &mut Vec<u8>, value: &[u8], width: usize) {
 #[inline]
 pub(super) fn digits(value: u64) -> usize {
     value.checked_ilog10().unwrap_or(0) as usize + 1
+}
+
+#[cfg(test)]
+mod tests {
+    use super::with_sink;
+
+    /// Formats `names` with a heading and holds the lines against `entries`.
+    fn lines(names: &[&[u8]], entries: u64, piped: bool) -> Result<(), String> {
+        let listed = with_sink(piped, |sink| {
+            sink.line().extend_from_slice(b"heading");
+            sink.end_line()?;
+            for name in names {
+                sink.push_name(name);
+                sink.end_line()?;
+            }
+            sink.check_lines(entries, 1)
+        });
+        listed.map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn every_entry_has_its_line_and_every_line_arrives() {
+        for piped in [false, true] {
+            assert_eq!(lines(&[b"one", b"t\nw\no", &[b'x'; 5000]], 3, piped), Ok(()));
+            let error = lines(&[b"one", b"two"], 3, piped).unwrap_err();
+            assert_eq!(error, "format: 3 lines were formatted where 3 entries make 4");
+        }
+    }
+
+    #[test]
+    fn lines_that_do_not_arrive_as_written_are_an_error() {
+        let listed = with_sink(true, |sink| {
+            sink.line().extend_from_slice(b"a name with a newline that nobody told the sink of\n");
+            sink.end_line()
+        });
+        assert_eq!(
+            listed.unwrap_err().to_string(),
+            "write: 2 lines of 52 bytes came out of the pipe where 1 of 52 bytes were written"
+        );
+    }
 }
