@@ -110,7 +110,6 @@ fn contradiction(study: &Study) -> Option<String> {
     let rules = &study.rules;
     let fractions = [
         ("equivalence_band", rules.equivalence_band),
-        ("confidence", rules.confidence),
         ("stolen_fraction_max", rules.stolen_fraction_max),
         ("redone_fraction_max", rules.redone_fraction_max),
     ];
@@ -225,10 +224,19 @@ mod tests {
     }
 
     #[test]
+    fn a_confidence_that_verdicts_are_not_made_for_is_an_error_with_its_line() {
+        let text = BUILT_IN[0].text.replacen("confidence = 0.95", "confidence = 0.99", 1);
+        let line = text.lines().position(|line| line.starts_with("confidence")).unwrap() + 1;
+        let error = from_text("own.toml", &text).unwrap_err().to_string();
+        assert!(error.starts_with(&format!("own.toml:{line}:")), "{error}");
+        assert!(error.ends_with("rules.confidence is 0.99; allowed: 0.95"), "{error}");
+    }
+
+    #[test]
     fn a_contradiction_is_named() {
         for (from, to, says) in [
             ("rounds = 30", "rounds = 0", "1 round"),
-            ("confidence = 0.95", "confidence = 95.0", "between 0 and 1"),
+            ("equivalence_band = 0.03", "equivalence_band = 3.0", "between 0 and 1"),
             ("stage = \"keep\"", "stage = \"sort\"", "once each"),
             ("fractions = [0.01, 0.1, 1.0]", "fractions = [0.1, 0.01]", "ascend"),
         ] {

@@ -83,12 +83,24 @@ pub struct RulesSpec {
     pub warm_up_s_max: u64,
     /// The width of the equivalence band, as a fraction.
     pub equivalence_band: f64,
-    /// The confidence of intervals, as a fraction.
+    /// The confidence of intervals, as a fraction: 0.95, which the verdicts are made for, and nothing else.
+    #[serde(deserialize_with = "confidence")]
     pub confidence: f64,
     /// The fraction of a round's time that may be stolen before it is voided.
     pub stolen_fraction_max: f64,
     /// How many voided rounds are redone, as a fraction of the rounds.
     pub redone_fraction_max: f64,
+}
+
+/// Reads the confidence of intervals.
+fn confidence<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<f64, D::Error> {
+    /// What `megadir_stats::judge_family` judges at.
+    const ALLOWED: f64 = 0.95;
+    let value = f64::deserialize(deserializer)?;
+    if value.to_bits() == ALLOWED.to_bits() {
+        return Ok(value);
+    }
+    Err(serde::de::Error::custom(format!("rules.confidence is {value}; allowed: {ALLOWED}")))
 }
 
 /// The arm that the others are compared with; arms take from it what they leave out.
