@@ -79,6 +79,10 @@ pub(crate) fn usage(error: &clap::Error) -> CliError {
     let rendered = error.to_string();
     let mut message = String::new();
     for line in rendered.lines().map(str::trim).filter(|line| !line.is_empty()) {
+        // A negative number is a value that is not accepted, never one that was meant as a path.
+        if line.starts_with("tip: to pass '-") {
+            continue;
+        }
         if line.starts_with("Usage:") || line.starts_with("For more information") {
             break;
         }

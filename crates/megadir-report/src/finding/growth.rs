@@ -41,7 +41,7 @@ fn words(summary: &Summary, shape: Shape) -> String {
     let differs = source.map(|who| format!(", which {who} calls linear")).unwrap_or_default();
     match shape {
         Shape::Linear => format!("linear{agrees}"),
-        Shape::PerhapsLinear => "linear within what this run can show, for the interval includes 1".into(),
+        Shape::PerhapsLinear => "perhaps linear: the interval is too wide to tell".into(),
         Shape::LessThanLinear => format!("less than linear{differs}"),
         Shape::MoreThanLinear => format!("more than linear{differs}"),
         Shape::CannotBeTold => format!(

@@ -66,11 +66,11 @@ pub struct Step {
 pub enum Shape {
     /// Its interval lies within 0.95 to 1.05.
     Linear,
-    /// Its interval includes 1 but is wider than that.
+    /// Its interval holds some of 0.95 to 1.05 and something else.
     PerhapsLinear,
-    /// Its interval lies below 1 and reaches out of 0.95 to 1.05.
+    /// Its interval lies below 0.95.
     LessThanLinear,
-    /// Its interval lies above 1 and reaches out of 0.95 to 1.05.
+    /// Its interval lies above 1.05.
     MoreThanLinear,
     /// There is no interval.
     CannotBeTold,
@@ -119,13 +119,14 @@ fn exponent(entries: &[f64], times: &[Vec<f64>], evidence: &Evidence<'_>) -> Opt
 
 fn shape(exponent: Option<Figure>) -> Shape {
     let Some(interval) = exponent.and_then(|exponent| exponent.interval) else { return Shape::CannotBeTold };
-    if interval.low >= 1.0 - LINEAR_MARGIN && interval.high <= 1.0 + LINEAR_MARGIN {
-        Shape::Linear
-    } else if interval.contains(1.0) {
-        Shape::PerhapsLinear
-    } else if interval.high < 1.0 {
+    let (least, most) = (1.0 - LINEAR_MARGIN, 1.0 + LINEAR_MARGIN);
+    if interval.high < least {
         Shape::LessThanLinear
-    } else {
+    } else if interval.low > most {
         Shape::MoreThanLinear
+    } else if interval.low >= least && interval.high <= most {
+        Shape::Linear
+    } else {
+        Shape::PerhapsLinear
     }
 }

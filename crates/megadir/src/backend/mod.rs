@@ -108,7 +108,7 @@ pub fn by_name(name: &str) -> Result<&'static dyn Backend> {
         .iter()
         .map(|backend| (strsim::damerau_levenshtein(name, backend.name()), backend.name()))
         .min()
-        .filter(|(distance, _)| *distance <= 3)
+        .filter(|(distance, _)| *distance <= 2)
         .map(|(_, name)| format!("did you mean '{name}'? "))
         .unwrap_or_default();
     let all: Vec<_> = BACKENDS.iter().map(|backend| backend.name()).collect();

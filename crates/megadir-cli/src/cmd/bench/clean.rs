@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use crate::cmd::interrupt::interruptible;
 use crate::exit::{self, CliError};
+use crate::ui::message::quoted;
 
 /// Removes directories that killed runs left; a run does the same where it makes its own.
 ///
@@ -18,8 +19,11 @@ pub(crate) struct Args {
 /// Removes them.
 pub(crate) fn run(args: &Args) -> Result<u8, CliError> {
     let found = interruptible(|interrupt| {
-        megadir_bench::clean(&args.directory, &interrupt.beat)
-            .map_err(|error| CliError::nothing_ran(error.to_string()))
+        megadir_bench::clean(&args.directory, &interrupt.beat).map_err(|error| {
+            let words = error.to_string();
+            let reason = words.split(" (os error").next().unwrap_or(&words);
+            CliError::nothing_ran(format!("clean {}: {reason}", quoted(&args.directory)))
+        })
     })?;
     for name in &found.removed {
         eprintln!("megadir: removed {}", args.directory.join(name).display());
