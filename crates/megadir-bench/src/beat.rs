@@ -8,6 +8,7 @@
 //! A watcher that sees neither the count move nor a mark may take the work for hung. A mark costs two atomic
 //! operations a step, so that it may be set within what is measured; a helper thread that beats could not run there.
 
+#[cfg(target_os = "linux")]
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Set while the work computes for long without a call that could hang, e.g. sorts.
