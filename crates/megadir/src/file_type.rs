@@ -37,6 +37,19 @@ const TYPES: [(FileType, u8, &str, char); 9] = [
 ];
 
 impl FileType {
+    /// Every type, each at the index that it has as a number.
+    pub const ALL: [Self; 9] = [
+        Self::Unknown,
+        Self::File,
+        Self::Directory,
+        Self::Symlink,
+        Self::Fifo,
+        Self::Socket,
+        Self::BlockDevice,
+        Self::CharDevice,
+        Self::Whiteout,
+    ];
+
     /// Returns the type that a `d_type` byte stands for; unknown bytes are [`FileType::Unknown`].
     #[inline]
     pub fn from_d_type(byte: u8) -> Self {
@@ -116,6 +129,9 @@ mod tests {
             assert_eq!(kind.d_type(), byte);
             assert_eq!(FileType::from_name(name), Some(kind));
             assert_eq!(FileType::from_name(&letter.to_string()), Some(kind));
+        }
+        for (index, kind) in FileType::ALL.into_iter().enumerate() {
+            assert_eq!((kind as usize, kind.row().0), (index, kind));
         }
         assert_eq!(FileType::from_name("f"), Some(FileType::File));
         assert_eq!(FileType::from_name("fi"), None);

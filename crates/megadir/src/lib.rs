@@ -17,6 +17,7 @@ mod options;
 pub mod policy;
 #[cfg(unix)]
 mod resolve;
+pub mod summary;
 mod threads;
 mod walk;
 
@@ -36,4 +37,5 @@ pub use listing::Listing;
 pub use options::{BUFFER_BYTES_MAX, BUFFER_BYTES_MIN, ReadOptions, SHARES_MAX, THREADS_MAX};
 #[cfg(unix)]
 pub use resolve::Resolving;
+pub use summary::{DirectorySummary, Summary};
 pub use walk::{Walk, WalkItem, WalkOptions};

@@ -62,6 +62,11 @@ impl Want {
         self.0 & other.0 != 0
     }
 
+    /// Returns the attributes of both sets.
+    pub const fn union(self, other: Self) -> Self {
+        Self(self.0 | other.0)
+    }
+
     /// Returns the set without the attributes of `other`.
     pub fn without(self, other: Self) -> Self {
         Self(self.0 & !other.0)
@@ -82,7 +87,7 @@ impl BitOr for Want {
     type Output = Self;
 
     fn bitor(self, other: Self) -> Self {
-        Self(self.0 | other.0)
+        self.union(other)
     }
 }
 

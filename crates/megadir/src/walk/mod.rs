@@ -37,6 +37,8 @@ pub struct WalkOptions {
     pub cross_mounts: bool,
     /// Examine every entry: by what, and what is wanted.
     pub examine: Option<(&'static dyn Examiner, Want)>,
+    /// Tell the end of each directory with [`WalkItem::End`], for callers that keep something for each.
+    pub tell_ends: bool,
 }
 
 /// One item of a walk.
@@ -50,6 +52,12 @@ pub enum WalkItem<'a> {
         batch: Batch<'a>,
         /// The attributes of each entry, in the order of the batch; empty where none were asked for.
         attributes: &'a [Attributes],
+    },
+    /// No more entries of this directory follow, whether it could be read to its end or not. Given once for each
+    /// directory that was opened, where [`WalkOptions::tell_ends`] asks for it; batches of others may come between.
+    End {
+        /// The directory, as a path that begins with the root's.
+        directory: &'a Path,
     },
     /// A directory that could not be opened or read to its end; the walk goes on.
     Error(Error),
@@ -146,7 +154,7 @@ impl Walk {
         match next? {
             Output::Error(error) => Some(WalkItem::Error(error)),
             Output::OtherMount(path) => Some(WalkItem::OtherMount(path)),
-            batch @ Output::Batch { .. } => match self.current.insert(batch) {
+            borrowed => match self.current.insert(borrowed) {
                 Output::Batch { directory, gathered } => match gathered.batch() {
                     Ok(batch) => Some(WalkItem::Batch {
                         directory: directory.path(),
@@ -155,6 +163,7 @@ impl Walk {
                     }),
                     Err(_) => unreachable!("the bytes of a batch are a batch"),
                 },
+                Output::End(directory) => Some(WalkItem::End { directory: directory.path() }),
                 Output::Error(_) | Output::OtherMount(_) => None,
             },
         }

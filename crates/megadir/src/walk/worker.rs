@@ -25,6 +25,8 @@ const BELOW_MAX: usize = 512;
 pub(super) enum Output {
     /// A batch and the directory it is from.
     Batch { directory: Arc<Dir>, gathered: Gathered },
+    /// A directory whose batches have all been given.
+    End(Arc<Dir>),
     /// A directory that failed.
     Error(Error),
     /// A directory on another mount.
@@ -116,8 +118,11 @@ impl Worker {
                 }
                 continue;
             }
-            if frame.reader.is_none() {
-                self.stack.pop();
+            if frame.reader.is_none()
+                && let Some(frame) = self.stack.pop()
+                && self.options.tell_ends
+            {
+                return Some(Output::End(frame.directory));
             }
         }
         None

@@ -189,6 +189,7 @@ impl<'a> Run<'a> {
                         None => self.batch(batch, &label)?,
                     }
                 }
+                WalkItem::End { .. } => {}
                 // Nothing of the tree could be read.
                 WalkItem::Error(error) if !self.began && error.path() == root_path => {
                     return Err(error.into());

@@ -82,6 +82,7 @@ pub(super) fn walk_options(root: &Dir, args: &Args, want: Option<Want>) -> Resul
         queue_directories_max: WALK_QUEUE_MAX,
         cross_mounts: args.cross_mounts,
         examine: want.map(|want| (examiner, want)),
+        tell_ends: false,
     })
 }
 

@@ -1,0 +1,284 @@
+//! What each directory of a tree holds, for trees of which not even the directories fit the memory.
+//!
+//! A walk gives the batches of several directories in turns. Those that have begun and not ended are kept, a few for
+//! each thread and level; of those that have ended, the ones with the most entries.
+
+use std::cmp::{Ordering, Reverse};
+use std::collections::hash_map::Entry as Slot;
+use std::collections::{BinaryHeap, HashMap};
+use std::ffi::{OsStr, OsString};
+use std::path::{Path, PathBuf};
+
+use super::Total;
+use crate::attributes::{Attributes, Time, Want};
+
+/// What one directory holds, without the directories below.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct DirectoryTotals {
+    /// The entries, and their bytes.
+    pub total: Total,
+    /// The size of the largest entry, bytes; `None` where no size is known.
+    pub largest_bytes: Option<u64>,
+    /// When the entry modified last was modified; `None` where no time is known.
+    pub newest: Option<Time>,
+}
+
+/// A directory and what it holds.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DirectoryRow {
+    /// The directory.
+    pub path: PathBuf,
+    /// What it holds.
+    pub totals: DirectoryTotals,
+}
+
+/// Gathers what each directory of a tree holds; names those with the most entries.
+///
+/// ```
+/// # fn main() -> megadir::Result<()> {
+/// use megadir::{Dir, DirectorySummary, EXAMINERS, Walk, WalkItem, WalkOptions};
+/// let options = WalkOptions {
+///     buffer_bytes: 32 << 10,
+///     threads: 1,
+///     queue_directories_max: 256,
+///     cross_mounts: false,
+///     examine: Some((EXAMINERS[0], DirectorySummary::WANT)),
+///     tell_ends: true,
+/// };
+/// let mut walk = Walk::new(Dir::open("/etc")?, &options)?;
+/// let mut summary = DirectorySummary::new(10);
+/// while let Some(item) = walk.next_item() {
+///     match item {
+///         WalkItem::Batch { directory, attributes, .. } => {
+///             summary.enter(directory);
+///             attributes.iter().for_each(|attributes| summary.add(attributes));
+///         }
+///         WalkItem::End { directory } => summary.end(directory),
+///         _ => {}
+///     }
+/// }
+/// for row in summary.finish() {
+///     println!("{} entries in {}", row.totals.total.entries, row.path.display());
+/// }
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Clone, Debug)]
+pub struct DirectorySummary {
+    /// Directories that have begun and not ended, but for the current one. Strings, not paths: comparing and hashing
+    /// paths means taking them apart.
+    begun: HashMap<OsString, DirectoryTotals>,
+    current: Option<(OsString, DirectoryTotals)>,
+    /// The one with the fewest entries on top.
+    top: BinaryHeap<Place>,
+    places: usize,
+    total: Total,
+    directories: u64,
+}
+
+/// A directory among those with the most entries.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Place(DirectoryRow);
+
+impl DirectorySummary {
+    /// What must be asked of each entry.
+    pub const WANT: Want = Want::SIZE.union(Want::MODIFIED);
+
+    /// Makes an empty summary that names the `top` directories with the most entries.
+    pub fn new(top: usize) -> Self {
+        Self {
+            begun: HashMap::new(),
+            current: None,
+            top: BinaryHeap::new(),
+            places: top,
+            total: Total::default(),
+            directories: 0,
+        }
+    }
+
+    /// Tells which directory the entries that follow are in.
+    pub fn enter(&mut self, directory: &Path) {
+        let directory = directory.as_os_str();
+        if self.current.as_ref().is_some_and(|(current, _)| current == directory) {
+            return;
+        }
+        if let Some((before, totals)) = self.current.take() {
+            self.begun.insert(before, totals);
+        }
+        let begun = self.begun.remove_entry(directory);
+        self.current = Some(begun.unwrap_or_else(|| (directory.to_owned(), DirectoryTotals::default())));
+    }
+
+    /// Adds an entry of the directory entered last. One that has vanished since it was listed is not added.
+    #[inline]
+    pub fn add(&mut self, attributes: &Attributes) {
+        let Some((_, totals)) = &mut self.current else { return };
+        if attributes.has_vanished() {
+            return;
+        }
+        let has_size = attributes.have.contains(Want::SIZE);
+        totals.total.add(if has_size { attributes.size_bytes } else { 0 });
+        if has_size {
+            totals.largest_bytes = totals.largest_bytes.max(Some(attributes.size_bytes));
+        }
+        if attributes.have.contains(Want::MODIFIED) {
+            totals.newest = totals.newest.max(Some(attributes.modified));
+        }
+    }
+
+    /// Tells that no more entries of a directory follow; one that was never entered is empty.
+    pub fn end(&mut self, directory: &Path) {
+        let directory = directory.as_os_str();
+        match self.current.take() {
+            Some((current, totals)) if current == directory => self.close(current, totals),
+            other => {
+                self.current = other;
+                match self.begun.entry(directory.to_owned()) {
+                    Slot::Occupied(begun) => {
+                        let (path, totals) = begun.remove_entry();
+                        self.close(path, totals);
+                    }
+                    Slot::Vacant(empty) => {
+                        let path = empty.into_key();
+                        self.close(path, DirectoryTotals::default());
+                    }
+                }
+            }
+        }
+    }
+
+    /// Counts a directory that has ended, and keeps it if it has more entries than those kept.
+    fn close(&mut self, path: OsString, totals: DirectoryTotals) {
+        self.directories += 1;
+        self.total.merge(totals.total);
+        let entries = totals.total.entries;
+        let ranks = match self.top.peek() {
+            _ if entries == 0 || self.places == 0 => false,
+            Some(Place(fewest)) if self.top.len() == self.places => {
+                rank(entries, &path).cmp(&fewest.rank()).is_lt()
+            }
+            _ => true,
+        };
+        if ranks {
+            if self.top.len() == self.places {
+                self.top.pop();
+            }
+            self.top.push(Place(DirectoryRow { path: path.into(), totals }));
+        }
+    }
+
+    /// Counts what has begun and not ended, and takes out the directories with the most entries, the greatest first;
+    /// between equals the byte order of the paths decides. A directory without entries is not among them.
+    pub fn finish(&mut self) -> Vec<DirectoryRow> {
+        let begun = std::mem::take(&mut self.begun).into_iter().chain(self.current.take());
+        for (path, totals) in begun {
+            self.close(path, totals);
+        }
+        std::mem::take(&mut self.top).into_sorted_vec().into_iter().map(|Place(row)| row).collect()
+    }
+
+    /// Returns the number of directories that have ended.
+    pub fn directories(&self) -> u64 {
+        self.directories
+    }
+
+    /// Returns the entries and bytes of all directories that have ended.
+    pub fn total(&self) -> Total {
+        self.total
+    }
+}
+
+/// Returns what orders directories: the one with the most entries first.
+fn rank(entries: u64, path: &OsStr) -> (Reverse<u64>, &OsStr) {
+    (Reverse(entries), path)
+}
+
+impl DirectoryRow {
+    fn rank(&self) -> (Reverse<u64>, &OsStr) {
+        rank(self.totals.total.entries, self.path.as_os_str())
+    }
+}
+
+impl Ord for Place {
+    fn cmp(&self, other: &Self) -> Ordering {
+        self.0.rank().cmp(&other.0.rank())
+    }
+}
+
+impl PartialOrd for Place {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use std::collections::BTreeMap;
+
+    fn entry(size_bytes: u64, modified_s: i64) -> Attributes {
+        let modified = Time { seconds: modified_s, nanoseconds: 0 };
+        Attributes { have: DirectorySummary::WANT, size_bytes, modified, ..Attributes::NOTHING }
+    }
+
+    #[test]
+    fn batches_of_several_directories_may_come_in_turns() {
+        let mut summary = DirectorySummary::new(5);
+        for (directory, size, modified) in [("a", 3, -7), ("b", 9, 5), ("a", 1, 8), ("b", 0, 0), ("a", 2, 1)]
+        {
+            summary.enter(directory.as_ref());
+            summary.add(&entry(size, modified));
+        }
+        summary.end("b".as_ref());
+        summary.end("empty".as_ref());
+        assert_eq!(summary.directories(), 2, "a has not ended");
+        let rows = summary.finish();
+        let total = Total { entries: 3, bytes: 6 };
+        let newest = Some(Time { seconds: 8, nanoseconds: 0 });
+        assert_eq!(rows.iter().map(|row| row.path.to_str()).collect::<Vec<_>>(), [Some("a"), Some("b")]);
+        assert_eq!(rows[0].totals, DirectoryTotals { total, largest_bytes: Some(3), newest });
+        assert_eq!((summary.directories(), summary.total()), (3, Total { entries: 5, bytes: 15 }));
+    }
+
+    #[test]
+    fn what_is_not_known_is_not_invented() {
+        let mut summary = DirectorySummary::new(5);
+        summary.enter("d".as_ref());
+        summary.add(&Attributes { error: 13, ..Attributes::NOTHING });
+        summary.add(&Attributes { error: 2, ..Attributes::NOTHING });
+        let totals = summary.finish()[0].totals;
+        let vanished = u64::from(cfg!(unix));
+        let total = Total { entries: 2 - vanished, bytes: 0 };
+        assert_eq!(totals, DirectoryTotals { total, largest_bytes: None, newest: None });
+    }
+
+    proptest! {
+        #[test]
+        fn the_top_is_the_beginning_of_the_sorted_whole(
+            entries in prop::collection::vec(0..20u8, 0..200),
+            places in 0..8usize,
+        ) {
+            let mut summary = DirectorySummary::new(places);
+            let mut counts: BTreeMap<String, u64> = BTreeMap::new();
+            for directory in &entries {
+                let path = format!("d{directory}");
+                summary.enter(path.as_ref());
+                summary.add(&entry(1, 1));
+                *counts.entry(path).or_default() += 1;
+            }
+            counts.keys().step_by(2).for_each(|path| summary.end(path.as_ref()));
+            let mut sorted: Vec<_> = counts.iter().map(|(path, count)| (Reverse(*count), path.clone())).collect();
+            sorted.sort();
+            sorted.truncate(places);
+            let rows = summary.finish();
+            let found: Vec<_> = rows
+                .iter()
+                .map(|row| (Reverse(row.totals.total.entries), row.path.to_string_lossy().into_owned()))
+                .collect();
+            prop_assert_eq!(found, sorted);
+            prop_assert_eq!(summary.directories(), counts.len() as u64);
+            prop_assert_eq!(summary.total().entries, entries.len() as u64);
+        }
+    }
+}

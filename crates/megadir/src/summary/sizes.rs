@@ -1,0 +1,225 @@
+//! How sizes are distributed: readable buckets with their bytes, and quantiles.
+//!
+//! Quantiles come from counts by size, 64 for each power of two:
+//!
+//! ```text
+//! sizes           0 .. 127   128 .. 255   256 .. 511   512 .. 1023   ...   2^63 .. 2^64-1
+//! width               1           2            4             8                  2^57
+//! counts            128          64           64            64                   64
+//! ```
+//!
+//! so that the middle of a count's sizes is at most 1/128 from any of them: the layout of Tene's HdrHistogram
+//! (hdrhistogram.org) with a fixed range, 30 KiB.
+
+use super::{Total, from_first_to_last};
+
+/// Counts for each power of two.
+const COUNTS: usize = 64;
+const COUNTS_BITS: u32 = COUNTS.trailing_zeros();
+/// Sizes below this have a count of their own.
+const EXACT: u64 = 2 * COUNTS as u64;
+const ALL_COUNTS: usize = 2 * COUNTS + (63 - COUNTS_BITS as usize) * COUNTS;
+
+/// 0, below 1 KiB, and a bucket for each power of 4 from there.
+const BUCKETS: usize = 29;
+const KIB_BITS: u32 = 10;
+
+/// How sizes are distributed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Sizes {
+    counts: Box<[u64; ALL_COUNTS]>,
+    buckets: [Total; BUCKETS],
+    entries: u64,
+    smallest: u64,
+    largest: u64,
+}
+
+/// Entries of sizes within bounds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SizeBucket {
+    /// The smallest size that belongs to the bucket, bytes.
+    pub from: u64,
+    /// The largest size that belongs to the bucket, bytes.
+    pub to: u64,
+    /// The entries, and their bytes.
+    pub total: Total,
+}
+
+impl Sizes {
+    /// How far a quantile may be off, as a share of its value: 1/128.
+    pub const QUANTILE_ERROR: f64 = 1.0 / EXACT as f64;
+
+    pub(super) fn new() -> Self {
+        Self {
+            counts: Box::new([0; ALL_COUNTS]),
+            buckets: [Total::default(); BUCKETS],
+            entries: 0,
+            smallest: u64::MAX,
+            largest: 0,
+        }
+    }
+
+    #[inline]
+    pub(super) fn add(&mut self, bytes: u64) {
+        self.counts[count_of(bytes)] += 1;
+        self.buckets[bucket_of(bytes)].add(bytes);
+        self.entries += 1;
+        self.smallest = self.smallest.min(bytes);
+        self.largest = self.largest.max(bytes);
+    }
+
+    pub(super) fn merge(&mut self, other: &Self) {
+        for (own, other) in self.counts.iter_mut().zip(other.counts.iter()) {
+            *own += other;
+        }
+        for (own, other) in self.buckets.iter_mut().zip(&other.buckets) {
+            own.merge(*other);
+        }
+        self.entries += other.entries;
+        self.smallest = self.smallest.min(other.smallest);
+        self.largest = self.largest.max(other.largest);
+    }
+
+    /// Returns how many entries have a size that is known.
+    pub fn entries(&self) -> u64 {
+        self.entries
+    }
+
+    /// Returns the buckets from the first to the last that holds entries; those between may hold none. Bounds are 0,
+    /// 1 KiB, 4 KiB, 16 KiB and so on: a bucket begins with its bound.
+    pub fn buckets(&self) -> Vec<SizeBucket> {
+        let bucket = |(index, total)| {
+            let to = if index + 1 < BUCKETS { bucket_start(index + 1) - 1 } else { u64::MAX };
+            SizeBucket { from: bucket_start(index), to, total }
+        };
+        let all = self.buckets.iter().copied().enumerate().map(bucket).collect();
+        from_first_to_last(all, |bucket: &SizeBucket| bucket.total)
+    }
+
+    /// Returns about the size that a share of all entries does not exceed (0.5: the median; by nearest rank), bytes.
+    /// It is off by [`Sizes::QUANTILE_ERROR`] of the true one at most, and exact below 128 bytes. `None` where there
+    /// is no entry.
+    pub fn quantile(&self, share: f64) -> Option<u64> {
+        if self.entries == 0 {
+            return None;
+        }
+        let rank = ((share * self.entries as f64).ceil() as u64).clamp(1, self.entries);
+        let mut below = 0;
+        let count = self.counts.iter().position(|count| {
+            below += count;
+            below >= rank
+        })?;
+        Some(middle_of(count).clamp(self.smallest, self.largest))
+    }
+}
+
+#[inline]
+fn bucket_of(bytes: u64) -> usize {
+    match bytes {
+        0 => 0,
+        1..1024 => 1,
+        _ => 2 + ((bytes.ilog2() - KIB_BITS) / 2) as usize,
+    }
+}
+
+fn bucket_start(bucket: usize) -> u64 {
+    match bucket {
+        0 | 1 => bucket as u64,
+        _ => 1 << (KIB_BITS as usize + 2 * (bucket - 2)),
+    }
+}
+
+#[inline]
+fn count_of(bytes: u64) -> usize {
+    if bytes < EXACT {
+        return bytes as usize;
+    }
+    let power = bytes.ilog2();
+    // The bits after the leading one tell which of the power's counts it is.
+    let within = (bytes >> (power - COUNTS_BITS)) as usize - COUNTS;
+    2 * COUNTS + (power - COUNTS_BITS - 1) as usize * COUNTS + within
+}
+
+fn middle_of(count: usize) -> u64 {
+    let Some(above) = count.checked_sub(2 * COUNTS) else { return count as u64 };
+    let shift = above / COUNTS + 1;
+    let start = ((COUNTS + above % COUNTS) as u64) << shift;
+    start + (1 << shift) / 2
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn sizes(all: &[u64]) -> Sizes {
+        let mut sizes = Sizes::new();
+        all.iter().for_each(|bytes| sizes.add(*bytes));
+        sizes
+    }
+
+    #[test]
+    fn buckets_begin_with_their_bounds() {
+        let bounds = [0, 1, 1 << 10, 1 << 12, 1 << 14, 1 << 30, 1 << 32, 1 << 60, 1 << 62];
+        for from in bounds {
+            let sizes = sizes(&[from]);
+            let buckets = sizes.buckets();
+            assert_eq!(buckets.len(), 1);
+            assert_eq!((buckets[0].from, buckets[0].total), (from, Total { entries: 1, bytes: from.into() }));
+        }
+        let all: Vec<_> = (0..BUCKETS).map(bucket_start).chain([u64::MAX]).collect();
+        let every = sizes(&all).buckets();
+        assert_eq!(every.len(), BUCKETS);
+        assert_eq!((every[0].from, every[BUCKETS - 1].to), (0, u64::MAX));
+        assert!(every.windows(2).all(|pair| pair[0].to + 1 == pair[1].from));
+        assert_eq!(sizes(&[1023, 1024, 4095, 4096]).buckets().len(), 3);
+        assert!(sizes(&[]).buckets().is_empty());
+    }
+
+    #[test]
+    fn an_empty_bucket_between_others_is_given() {
+        let buckets = sizes(&[0, 5000]).buckets();
+        assert_eq!(buckets.iter().map(|bucket| bucket.total.entries).collect::<Vec<_>>(), [1, 0, 0, 1]);
+    }
+
+    #[test]
+    fn every_count_holds_its_middle_and_follows_the_one_before() {
+        for count in 0..ALL_COUNTS {
+            assert_eq!(count_of(middle_of(count)), count);
+        }
+        assert_eq!(count_of(u64::MAX), ALL_COUNTS - 1);
+        assert!(size_of::<[u64; ALL_COUNTS]>() <= 30 << 10);
+    }
+
+    #[test]
+    fn sums_pass_the_range_of_one_size() {
+        let total = sizes(&[u64::MAX, u64::MAX, u64::MAX]).buckets()[0].total;
+        assert_eq!(total.bytes, 3 * u128::from(u64::MAX));
+    }
+
+    proptest! {
+        #[test]
+        fn quantiles_are_within_their_bound(
+            all in prop::collection::vec((any::<u64>(), 0..64u32).prop_map(|(value, shift)| value >> shift), 1..200),
+            share in 0.0..=1.0f64,
+        ) {
+            let quantile = sizes(&all).quantile(share).unwrap_or_default();
+            let mut sorted = all.clone();
+            sorted.sort_unstable();
+            let rank = ((share * all.len() as f64).ceil() as usize).clamp(1, all.len());
+            let exact = sorted[rank - 1];
+            prop_assert!(quantile.abs_diff(exact) <= exact / EXACT, "{quantile} for {exact}");
+        }
+
+        #[test]
+        fn merged_parts_are_the_whole(
+            all in prop::collection::vec(any::<u64>(), 0..100),
+            split in 0..100usize,
+        ) {
+            let (first, second) = all.split_at(split.min(all.len()));
+            let mut merged = sizes(first);
+            merged.merge(&sizes(second));
+            prop_assert_eq!(merged, sizes(&all));
+        }
+    }
+}

@@ -1,0 +1,149 @@
+//! The entries that rank highest, in memory for those alone.
+
+use std::cmp::Ordering;
+use std::collections::BinaryHeap;
+
+/// An entry that stands out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Ranked<'a, V> {
+    /// Its size, bytes, or its time.
+    pub value: V,
+    /// What precedes its name: the path of its directory with a slash at the end, or nothing.
+    pub prefix: &'a [u8],
+    /// Its name.
+    pub name: &'a [u8],
+}
+
+/// Those of all offered with the greatest keys; of equal keys, those with the lowest paths.
+#[derive(Clone, Debug)]
+pub(super) struct Top<K> {
+    /// The one that ranks lowest on top.
+    heap: BinaryHeap<Place<K>>,
+    places: usize,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Place<K> {
+    key: K,
+    /// Prefix and name.
+    path: Vec<u8>,
+    prefix_bytes: usize,
+}
+
+impl<K: Ord + Copy> Top<K> {
+    pub(super) fn new(places: usize) -> Self {
+        Self { heap: BinaryHeap::new(), places }
+    }
+
+    #[inline]
+    pub(super) fn offer(&mut self, key: K, prefix: &[u8], name: &[u8]) {
+        // Most entries end here, once there are some thousand.
+        if self.heap.len() == self.places && self.heap.peek().is_none_or(|lowest| key < lowest.key) {
+            return;
+        }
+        self.consider(key, prefix, name);
+    }
+
+    fn consider(&mut self, key: K, prefix: &[u8], name: &[u8]) {
+        if self.heap.len() < self.places {
+            let path = [prefix, name].concat();
+            self.heap.push(Place { key, path, prefix_bytes: prefix.len() });
+            return;
+        }
+        let Some(mut lowest) = self.heap.peek_mut() else { return };
+        if key == lowest.key && joined_cmp(prefix, name, &lowest.path).is_ge() {
+            return;
+        }
+        // The memory of the path is used again: entries listed in rising order replace each other all the time.
+        let place = &mut *lowest;
+        place.key = key;
+        place.path.clear();
+        place.path.extend_from_slice(prefix);
+        place.path.extend_from_slice(name);
+        place.prefix_bytes = prefix.len();
+    }
+
+    pub(super) fn merge(&mut self, other: &Self) {
+        for place in &other.heap {
+            let (prefix, name) = place.path.split_at(place.prefix_bytes);
+            self.offer(place.key, prefix, name);
+        }
+    }
+
+    /// Returns the entries, the highest first.
+    pub(super) fn ranked<V>(&self, value: impl Fn(K) -> V) -> Vec<Ranked<'_, V>> {
+        let mut places: Vec<_> = self.heap.iter().collect();
+        places.sort_unstable();
+        let named =
+            places.into_iter().map(|place| (value(place.key), place.path.split_at(place.prefix_bytes)));
+        named.map(|(value, (prefix, name))| Ranked { value, prefix, name }).collect()
+    }
+}
+
+/// Compares a path in two pieces with one in one piece, byte by byte.
+fn joined_cmp(prefix: &[u8], name: &[u8], path: &[u8]) -> Ordering {
+    let (start, rest) = path.split_at(prefix.len().min(path.len()));
+    prefix.cmp(start).then_with(|| name.cmp(rest))
+}
+
+impl<K: Ord> Ord for Place<K> {
+    /// The higher an entry ranks, the less it is, so that the lowest is on top of the heap.
+    fn cmp(&self, other: &Self) -> Ordering {
+        other.key.cmp(&self.key).then_with(|| self.path.cmp(&other.path))
+    }
+}
+
+impl<K: Ord> PartialOrd for Place<K> {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Ranked, Top, joined_cmp};
+    use proptest::prelude::*;
+
+    fn paths(ranked: &[Ranked<'_, u64>]) -> Vec<(u64, Vec<u8>)> {
+        ranked.iter().map(|entry| (entry.value, [entry.prefix, entry.name].concat())).collect()
+    }
+
+    /// Keys that are often equal, below directories whose paths begin alike.
+    fn entries() -> impl Strategy<Value = Vec<(u64, Vec<u8>, Vec<u8>)>> {
+        let prefix = prop::sample::select(vec![&b""[..], b"a/", b"a/b/", b"a/b/c/", b"b/"]);
+        let name = prop::collection::vec(prop::sample::select(b"ab!z\xff".to_vec()), 1..4);
+        let key = prop_oneof![0..4u64, any::<u64>()];
+        prop::collection::vec((key, prefix.prop_map(<[u8]>::to_vec), name), 0..60)
+    }
+
+    proptest! {
+        #[test]
+        fn the_top_is_the_beginning_of_the_sorted_whole(
+            entries in entries(),
+            places in 0..12usize,
+            split in 0..60usize,
+        ) {
+            let mut sorted: Vec<_> =
+                entries.iter().map(|(key, prefix, name)| (*key, [&prefix[..], name].concat())).collect();
+            sorted.sort_by(|a, b| b.0.cmp(&a.0).then_with(|| a.1.cmp(&b.1)));
+            sorted.truncate(places);
+
+            let mut whole = Top::new(places);
+            let (mut first, mut second) = (Top::new(places), Top::new(places));
+            for (index, (key, prefix, name)) in entries.iter().enumerate() {
+                whole.offer(*key, prefix, name);
+                if index < split { &mut first } else { &mut second }.offer(*key, prefix, name);
+            }
+            prop_assert_eq!(paths(&whole.ranked(|key| key)), sorted.clone());
+            first.merge(&second);
+            prop_assert_eq!(paths(&first.ranked(|key| key)), sorted);
+        }
+
+        #[test]
+        fn pieces_compare_as_the_whole(prefix in "[ab/]{0,5}", name in "[ab!]{0,5}", path in "[ab!/]{0,9}") {
+            let whole = format!("{prefix}{name}");
+            let expected = whole.as_bytes().cmp(path.as_bytes());
+            prop_assert_eq!(joined_cmp(prefix.as_bytes(), name.as_bytes(), path.as_bytes()), expected);
+        }
+    }
+}

@@ -1,0 +1,77 @@
+//! A walk that tells the ends of directories: each once, after the last of its entries.
+#![expect(
+    clippy::unwrap_used,
+    reason = "a failed assumption in a test is a failed test, which is what is wanted"
+)]
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use megadir::{Dir, Walk, WalkItem, WalkOptions};
+
+fn options(threads: usize, tell_ends: bool) -> WalkOptions {
+    WalkOptions {
+        buffer_bytes: 4096,
+        threads,
+        // So few that workers put directories aside and go down themselves.
+        queue_directories_max: 2,
+        cross_mounts: false,
+        examine: None,
+        tell_ends,
+    }
+}
+
+/// A tree of 156 directories, some empty, some of several batches.
+fn tree(top: &Path, depth: usize) -> usize {
+    if depth == 0 {
+        return 1;
+    }
+    for file in 0..300 {
+        std::fs::File::create_new(top.join(format!("a-file-with-a-long-name-{file}"))).unwrap();
+    }
+    let below = (0..5).map(|index| {
+        let path = top.join(format!("d{index}"));
+        std::fs::create_dir(&path).unwrap();
+        tree(&path, depth - 1)
+    });
+    1 + below.sum::<usize>()
+}
+
+#[test]
+fn each_directory_ends_once_after_its_last_entry() {
+    let scratch = tempfile::tempdir().unwrap();
+    let directories = tree(scratch.path(), 3);
+    assert_eq!(directories, 156);
+    for threads in [1, 2, 5] {
+        let mut walk = Walk::new(Dir::open(scratch.path()).unwrap(), &options(threads, true)).unwrap();
+        let mut entries: BTreeMap<PathBuf, usize> = BTreeMap::new();
+        let mut ended: BTreeMap<PathBuf, usize> = BTreeMap::new();
+        while let Some(item) = walk.next_item() {
+            match item {
+                WalkItem::Batch { directory, batch, .. } => {
+                    assert!(!ended.contains_key(directory), "entries of {directory:?} after its end");
+                    *entries.entry(directory.to_owned()).or_default() += batch.len();
+                }
+                WalkItem::End { directory } => {
+                    let seen = entries.get(directory).copied().unwrap_or(0);
+                    assert_eq!(ended.insert(directory.to_owned(), seen), None, "{directory:?} ended twice");
+                }
+                other => panic!("{other:?}"),
+            }
+        }
+        assert_eq!(ended.len(), directories, "{threads} threads");
+        for (directory, seen) in ended {
+            assert_eq!(seen, std::fs::read_dir(&directory).unwrap().count(), "{directory:?}");
+        }
+    }
+}
+
+#[test]
+fn ends_are_told_only_where_asked_for() {
+    let scratch = tempfile::tempdir().unwrap();
+    std::fs::create_dir(scratch.path().join("below")).unwrap();
+    let mut walk = Walk::new(Dir::open(scratch.path()).unwrap(), &options(1, false)).unwrap();
+    while let Some(item) = walk.next_item() {
+        assert!(!matches!(item, WalkItem::End { .. }));
+    }
+}
