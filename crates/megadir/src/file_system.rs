@@ -24,12 +24,20 @@ pub enum FileSystem {
     Fuse,
     /// f2fs.
     F2fs,
+    /// FAT12, FAT16 and FAT32.
+    Fat,
+    /// exFAT.
+    ExFat,
+    /// NTFS, by a driver of the kernel (by ntfs-3g it is [`FileSystem::Fuse`]).
+    Ntfs,
+    /// ZFS.
+    Zfs,
     /// Anything else, by its magic number; 0 where there is none.
     Other(u64),
 }
 
 /// Magic numbers of statfs(2) and the name the kernel gives the type.
-const KNOWN: [(u64, FileSystem, &str); 10] = [
+const KNOWN: [(u64, FileSystem, &str); 15] = [
     (0xef53, FileSystem::Ext4, "ext4"),
     (0x5846_5342, FileSystem::Xfs, "xfs"),
     (0x9123_683e, FileSystem::Btrfs, "btrfs"),
@@ -40,6 +48,11 @@ const KNOWN: [(u64, FileSystem, &str); 10] = [
     (0xfe53_4d42, FileSystem::Cifs, "cifs"),
     (0x6573_5546, FileSystem::Fuse, "fuse"),
     (0xf2f5_2010, FileSystem::F2fs, "f2fs"),
+    (0x4d44, FileSystem::Fat, "vfat"),
+    (0x2011_bab0, FileSystem::ExFat, "exfat"),
+    (0x7366_746e, FileSystem::Ntfs, "ntfs"),
+    (0x5346_544e, FileSystem::Ntfs, "ntfs"),
+    (0x2fc1_2fc1, FileSystem::Zfs, "zfs"),
 ];
 
 impl FileSystem {

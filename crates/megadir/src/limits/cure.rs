@@ -1,0 +1,181 @@
+//! What can be done about a limit, with the command where there is one; nothing here may do harm.
+//!
+//! `e2fsck -D` is never among them: before e2fsprogs 1.47.3 it can damage directories with many extents (Debian 12 has
+//! 1.47.0), and a directory that gets a packed index is refused entries sooner. Nor is any command that makes a file system.
+
+use std::path::{Path, PathBuf};
+
+use super::facts::{Facts, Mount, QuotaOf};
+
+/// One thing that can be done.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Cure {
+    /// What, in one sentence.
+    pub text: String,
+    /// The command that does it, for a POSIX shell; `None` where one command does not.
+    pub command: Option<String>,
+}
+
+impl Cure {
+    pub(super) fn new(text: impl Into<String>) -> Self {
+        Self { text: text.into(), command: None }
+    }
+
+    pub(super) fn with(text: impl Into<String>, command: String) -> Self {
+        Self { text: text.into(), command: Some(command) }
+    }
+}
+
+/// Spread entries over several directories.
+pub(super) fn spread() -> Cure {
+    Cure::new(
+        "spread the entries over several directories, e.g. one level of 256 named after the first two hex digits of a \
+         hash of the name",
+    )
+}
+
+/// Switch ext4's three-level index on.
+pub(super) fn large_dir(facts: &Facts) -> Cure {
+    Cure::with(
+        "switch on large_dir, mounted or not: a third level of the index, after which inodes run out first. It cannot be \
+         switched off again, boot loaders that do not know it (GRUB before 2.12) no longer read the file system, \
+         and kernels before 5.14 (stable ones before August 2021) can damage such directories",
+        format!("tune2fs -O large_dir {}", device(facts)),
+    )
+}
+
+/// Make the directory anew, which gives its size back.
+pub(super) fn renew(facts: &Facts) -> Cure {
+    let text = "make the directory anew while nothing uses it, by renames (owner and mode are kept, ACLs are not; and not \
+                e2fsck -D: before e2fsprogs 1.47.3, see e2fsck -V, it can damage large directories)";
+    let mount = facts.mount.as_ref().is_some_and(|mount| Path::new(&mount.point) == facts.path);
+    // What ends in a name, and is not mounted there, can be renamed.
+    let named = facts.path.file_name().filter(|_| !mount && !facts.path.ends_with("."));
+    match named.and_then(|_| quoted(&facts.path)) {
+        Some(old) => {
+            let new = quoted(&with_suffix(&facts.path, ".new")).unwrap_or_default();
+            Cure::with(
+                text,
+                format!(
+                    "mkdir {new} && chmod --reference={old} {new} && chown --reference={old} {new} && \
+                     find {old} -mindepth 1 -maxdepth 1 -exec mv -n -t {new} {{}} + && rmdir {old} && mv -T {new} {old}"
+                ),
+            )
+        }
+        None => Cure::new(text),
+    }
+}
+
+/// Switch the hash index on; directories made afterwards have it.
+pub(super) fn dir_index(facts: &Facts) -> Cure {
+    Cure::with(
+        "switch on dir_index, then make the directory anew: only directories made afterwards get an index",
+        format!("tune2fs -O dir_index {}", device(facts)),
+    )
+}
+
+/// Let directories have more than 64 998 directories in them.
+pub(super) fn dir_nlink(facts: &Facts) -> Cure {
+    Cure::with(
+        "switch on dir_nlink, mounted or not (programs that count links of directories must cope with 1)",
+        format!("tune2fs -O dir_nlink {}", device(facts)),
+    )
+}
+
+/// Lift the mount option that bounds directories.
+pub(super) fn max_dir_size(facts: &Facts) -> Cure {
+    Cure::with(
+        "lift the mount option (and take it out of /etc/fstab)",
+        format!("mount -o remount,max_dir_size_kb=0 {}", point(facts)),
+    )
+}
+
+/// Take inodes of tmpfs up.
+pub(super) fn tmpfs_inodes(facts: &Facts) -> Cure {
+    let doubled = facts.space.inodes.saturating_mul(2);
+    Cure::with("allow more inodes", format!("mount -o remount,nr_inodes={doubled} {}", point(facts)))
+}
+
+/// Give XFS more of its space for inodes.
+pub(super) fn xfs_inodes(facts: &Facts) -> Cure {
+    Cure::with(
+        "if space is left, let inodes have more of it (xfs_info shows imaxpct, 5 to 25 by default)",
+        format!("xfs_growfs -m 50 {}", point(facts)),
+    )
+}
+
+/// Inodes where their number is fixed.
+pub(super) fn fixed_inodes() -> Cure {
+    Cure::new(
+        "remove what is not needed; otherwise grow the file system (inodes come with the space) or move to one with more \
+         inodes or without a fixed number (XFS, btrfs, ext4 made with -N)",
+    )
+}
+
+/// Blocks.
+pub(super) fn blocks() -> Cure {
+    Cure::new("remove what is not needed, or grow the file system")
+}
+
+/// A quota.
+pub(super) fn quota(of: QuotaOf, facts: &Facts) -> Cure {
+    let point = point(facts);
+    match of {
+        QuotaOf::Subvolume(number) => Cure::with(
+            "raise the quota of the subvolume, or lift it",
+            format!("btrfs qgroup limit none 0/{number} {point}"),
+        ),
+        QuotaOf::User(number) => Cure::with("raise the user's quota", format!("edquota -u {number}")),
+        QuotaOf::Group(number) => Cure::with("raise the group's quota", format!("edquota -g {number}")),
+        QuotaOf::Project(number) => Cure::with("raise the project's quota", format!("edquota -P {number}")),
+    }
+}
+
+fn device(facts: &Facts) -> String {
+    let source = facts.mount.as_ref().map(|mount| mount.source.as_str());
+    source
+        .filter(|source| source.starts_with('/'))
+        .and_then(|source| quoted(Path::new(source)))
+        .unwrap_or("DEVICE".into())
+}
+
+fn point(facts: &Facts) -> String {
+    let point = |mount: &Mount| quoted(Path::new(&mount.point));
+    facts.mount.as_ref().and_then(point).unwrap_or("MOUNTPOINT".into())
+}
+
+fn with_suffix(path: &Path, suffix: &str) -> PathBuf {
+    // A path with a name at its end, behind which slashes may stand.
+    let mut name = path.file_name().unwrap_or_default().to_owned();
+    name.push(suffix);
+    path.with_file_name(name)
+}
+
+/// Returns a path as a shell takes it, never as an option; `None` for one that a terminal cannot show.
+fn quoted(path: &Path) -> Option<String> {
+    let text = path.to_str().filter(|text| !text.is_empty() && !text.chars().any(char::is_control))?;
+    let text = match text.trim_end_matches('/') {
+        "" => "/",
+        trimmed => trimmed,
+    };
+    let text = if text.starts_with('-') { format!("./{text}") } else { text.to_owned() };
+    let plain = |c: char| c.is_ascii_alphanumeric() || "/._-+:@%,".contains(c);
+    if text.chars().all(plain) { Some(text) } else { Some(format!("'{}'", text.replace('\'', r"'\''"))) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::quoted;
+    use std::path::Path;
+
+    #[test]
+    fn paths_are_words_of_a_shell() {
+        let of = |path: &str| quoted(Path::new(path));
+        assert_eq!(of("/var/a b").as_deref(), Some("'/var/a b'"));
+        assert_eq!(of("it's").as_deref(), Some(r"'it'\''s'"));
+        assert_eq!(of("-rf").as_deref(), Some("./-rf"));
+        assert_eq!(of("a/b//").as_deref(), Some("a/b"));
+        assert_eq!(of("/").as_deref(), Some("/"));
+        assert_eq!((of("a\nb"), of("")), (None, None));
+    }
+}

@@ -1,0 +1,116 @@
+//! FAT and exFAT: a directory is a file of records of 32 bytes, and its size is bounded.
+//!
+//! FAT32 and the directories of FAT12 and FAT16 below the root: 2 MiB (`FAT_MAX_DIR_SIZE` in `fs/fat/fat.h`), one record and one
+//! for each 13 characters of a name. The root of FAT12 and FAT16 has a fixed number, 512 as a rule. exFAT: 256 MiB
+//! (`MAX_EXFAT_DENTRIES`), two records and one for each 15 characters. Taken from the sources and not run. Bytes are taken for
+//! characters, which is too many where names are not ASCII: the answer errs to the safe side.
+
+use super::basis::{Basis, Fact, Known, Span};
+use super::facts::Facts;
+use super::limit::{Ceiling, Gauge, Limit};
+use super::model::{Judgement, Model};
+use crate::file_system::FileSystem;
+
+const RECORD_BYTES: u64 = 32;
+/// `.` and `..`.
+const FAT_DOTS: u64 = 2;
+/// FAT12 and FAT16 have fewer clusters than this.
+const FAT32_CLUSTERS_MIN: u64 = 65_525;
+/// `MSDOS_ROOT_INO`.
+const FAT_ROOT_INODE: u64 = 1;
+const FAT16_ROOT_RECORDS: u64 = 512;
+
+/// The model of FAT12, FAT16 and FAT32.
+pub(super) struct Fat;
+
+/// The model of exFAT.
+pub(super) struct ExFat;
+
+impl Model for Fat {
+    fn file_system(&self) -> FileSystem {
+        FileSystem::Fat
+    }
+
+    fn about(&self) -> &'static str {
+        "65 536 records of 32 bytes in a directory, from the kernel's source; not run"
+    }
+
+    fn judge(&self, facts: &Facts, _churn: bool) -> Judgement {
+        let fixed_root = facts.space.blocks < FAT32_CLUSTERS_MIN && facts.inode == FAT_ROOT_INODE;
+        match fixed_root {
+            true => {
+                records(facts, FAT16_ROOT_RECORDS, "512 records in a root of FAT16, as a rule", fat_records)
+            }
+            false => records(
+                facts,
+                (2 << 20) / RECORD_BYTES - FAT_DOTS,
+                "2 MiB of records of 32 bytes",
+                fat_records,
+            ),
+        }
+    }
+}
+
+impl Model for ExFat {
+    fn file_system(&self) -> FileSystem {
+        FileSystem::ExFat
+    }
+
+    fn about(&self) -> &'static str {
+        "8 388 608 records of 32 bytes in a directory, from the kernel's source; not run"
+    }
+
+    fn judge(&self, facts: &Facts, _churn: bool) -> Judgement {
+        records(facts, (256 << 20) / RECORD_BYTES, "256 MiB of records of 32 bytes", exfat_records)
+    }
+}
+
+fn fat_records(name_bytes: u16) -> f64 {
+    1.0 + f64::from(name_bytes.div_ceil(13))
+}
+
+fn exfat_records(name_bytes: u16) -> f64 {
+    2.0 + f64::from(name_bytes.div_ceil(15))
+}
+
+fn records(facts: &Facts, records: u64, how: &'static str, of: fn(u16) -> f64) -> Judgement {
+    let names = &facts.names.value;
+    let entry_records = names.mean_of(of);
+    let all = Span::exact((records as f64 / entry_records) as u64);
+    let basis = || Basis::of(&[&Basis::new(Known::Assumed, ""), &facts.names.basis], how);
+    let gauge = Gauge { bytes: facts.directory_bytes, full_bytes: records * RECORD_BYTES, basis: basis() };
+    let guessed = || Span::exact((gauge.used().min(1.0) * all.likely as f64) as u64);
+    let now = facts.entries.as_ref().map_or_else(guessed, |now| now.value);
+    let used = now.likely as f64 / all.likely.max(1) as f64;
+    let ceiling = Ceiling { limit: Limit::DirectorySize, more: all.less(now), used, basis: basis() };
+    Judgement {
+        ceilings: vec![ceiling],
+        capacity: Some(Fact { value: all, basis: basis() }),
+        gauge: Some(gauge),
+        entry_bytes: entry_records * RECORD_BYTES as f64,
+        ..Judgement::default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{ExFat, Fat};
+    use crate::limits::model::Model;
+    use crate::limits::tests::facts;
+
+    #[test]
+    fn directories_hold_what_is_known_of_names_of_32_characters() {
+        let facts = facts("32");
+        assert_eq!(Fat.judge(&facts, false).capacity.unwrap().value.likely, 16_383);
+        assert_eq!(ExFat.judge(&facts, false).capacity.unwrap().value.likely, 1_677_721);
+    }
+
+    #[test]
+    fn the_root_of_fat16_is_small() {
+        let mut facts = facts("8");
+        facts.space.blocks = 60_000;
+        assert_eq!(Fat.judge(&facts, false).capacity.unwrap().value.likely, 32_767);
+        facts.inode = 1;
+        assert_eq!(Fat.judge(&facts, false).capacity.unwrap().value.likely, 256);
+    }
+}

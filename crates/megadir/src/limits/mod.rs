@@ -1,0 +1,65 @@
+//! How many entries fit a directory, what runs out first, and which limit a refused create has met.
+//!
+//! | file system | limit of one directory | how it is known |
+//! |---|---|---|
+//! | ext2, ext3, ext4 | the hash index: 10 M names of 32 characters with blocks of 4 KiB, 160 k with 1 KiB | a formula, held against fills |
+//! | XFS | 32 GiB of entries: 704 M names of 32 characters | packing measured |
+//! | btrfs | none; crafted names of one hash are refused | run |
+//! | tmpfs | 2^31 numbers for entries; inodes end first | read from the source |
+//! | FAT32, exFAT | 65 536 and 8 388 608 records of 32 bytes | read from the source |
+//! | NTFS, ZFS | 2^32 - 1 files of a volume; 2^48 entries | documented |
+//! | overlayfs | the upper layer's | looked up, where it can be seen |
+//! | NFS | the server's | not visible |
+//! | others | no model | |
+//!
+//! A model judges [`Facts`], plain data, and never looks at a file system; finding facts out is [`limits`]' part (Linux). Every
+//! answer has its [`Basis`].
+
+mod answer;
+mod basis;
+mod btrfs;
+mod cure;
+mod ext4;
+mod ext4_traps;
+mod facts;
+mod fat;
+mod limit;
+mod model;
+mod name_lengths;
+mod others;
+mod room;
+#[cfg(test)]
+pub(crate) mod tests;
+mod tmpfs;
+mod trap;
+mod xfs;
+
+pub use answer::Limits;
+pub use basis::{Basis, Fact, Known, Span};
+pub use cure::Cure;
+pub use facts::{Contents, Details, Ext4, Ext4Features, Facts, Mount, Quota, QuotaOf, Space};
+pub use limit::{Ceiling, Gauge, Limit};
+pub use model::{Judgement, Model, Plan};
+pub use name_lengths::{NAME_BYTES_MAX, NameLengths};
+pub use trap::Trap;
+
+use crate::file_system::FileSystem;
+
+/// The models, one a file system.
+pub static MODELS: &[&dyn Model] = &[
+    &ext4::Ext4Model,
+    &xfs::Xfs,
+    &btrfs::Btrfs,
+    &tmpfs::Tmpfs,
+    &fat::ExFat,
+    &fat::Fat,
+    &others::Ntfs,
+    &others::Zfs,
+    &others::Overlay,
+    &others::Nfs,
+];
+
+/// Returns the model of a file system, if there is one.
+pub fn model_of(file_system: FileSystem) -> Option<&'static dyn Model> {
+    MODELS.iter().copied().find(|model| model.file_system() == file_system)
+}

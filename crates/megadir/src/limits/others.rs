@@ -1,0 +1,99 @@
+//! NTFS, ZFS, overlayfs and NFS: a number from the format, or the reason why there is none.
+
+use super::basis::{Basis, Fact, Known, Span};
+use super::facts::{Details, Facts};
+use super::limit::{Ceiling, Limit};
+use super::model::{Judgement, Model};
+use super::trap::Trap;
+use crate::file_system::FileSystem;
+
+/// NTFS: files of a volume are numbered with 32 bits; a directory has no limit of its own. Documented, not run.
+pub(super) struct Ntfs;
+
+/// ZFS: 2^48 entries in a directory (zfsconcepts(7)). Documented, not run.
+pub(super) struct Zfs;
+
+/// overlayfs, where the upper layer cannot be seen.
+pub(super) struct Overlay;
+
+/// NFS: the server's file system decides.
+pub(super) struct Nfs;
+
+fn numbered(facts: &Facts, all: u64, how: &'static str, entry_bytes: f64) -> Judgement {
+    let basis = Basis::new(Known::Assumed, how);
+    let now = facts.entries.as_ref().map_or(Span::exact(0), |now| now.value);
+    let used = now.likely as f64 / all as f64;
+    let ceiling =
+        Ceiling { limit: Limit::Numbers, more: Span::exact(all).less(now), used, basis: basis.clone() };
+    Judgement {
+        ceilings: vec![ceiling],
+        capacity: Some(Fact { value: Span::exact(all), basis }),
+        entry_bytes,
+        ..Judgement::default()
+    }
+}
+
+impl Model for Ntfs {
+    fn file_system(&self) -> FileSystem {
+        FileSystem::Ntfs
+    }
+
+    fn about(&self) -> &'static str {
+        "2^32 - 1 files of a volume, whatever directory they are in; documented, not run"
+    }
+
+    fn judge(&self, facts: &Facts, _churn: bool) -> Judgement {
+        // A record of 1 KiB in the table of files, and an index entry with the name in UTF-16.
+        let entry_bytes = 1024.0 + 1.4 * (82.0 + 2.0 * facts.names.value.mean());
+        numbered(facts, u64::from(u32::MAX), "2^32 - 1 files of a volume, documented", entry_bytes)
+    }
+}
+
+impl Model for Zfs {
+    fn file_system(&self) -> FileSystem {
+        FileSystem::Zfs
+    }
+
+    fn about(&self) -> &'static str {
+        "2^48 entries in a directory; documented, not run"
+    }
+
+    fn judge(&self, facts: &Facts, _churn: bool) -> Judgement {
+        // An object of 512 bytes, and about two chunks of 24 bytes of the directory's hash table and more for the name.
+        let entry_bytes = 512.0 + 72.0 + facts.names.value.mean();
+        numbered(facts, 1 << 48, "2^48 entries, documented", entry_bytes)
+    }
+}
+
+impl Model for Overlay {
+    fn file_system(&self) -> FileSystem {
+        FileSystem::Overlay
+    }
+
+    fn about(&self) -> &'static str {
+        "what the upper layer's file system takes; a listing of merged layers is held in memory"
+    }
+
+    fn judge(&self, facts: &Facts, _churn: bool) -> Judgement {
+        let Details::Overlay(why) = &facts.details else { return Judgement::default() };
+        let text = format!("Entries are made in the upper layer, whose file system sets the limit: {why}.");
+        Judgement {
+            traps: vec![Trap { name: "upper-layer", text, cures: Vec::new() }],
+            ..Judgement::default()
+        }
+    }
+}
+
+impl Model for Nfs {
+    fn file_system(&self) -> FileSystem {
+        FileSystem::Nfs
+    }
+
+    fn about(&self) -> &'static str {
+        "what the server's file system takes, which cannot be seen from here: ask on the server"
+    }
+
+    fn judge(&self, _facts: &Facts, _churn: bool) -> Judgement {
+        Judgement::default()
+    }
+}

@@ -1,0 +1,120 @@
+//! The registry, and directories made up for tests of models.
+
+use super::*;
+
+/// Returns an empty directory with room for everything, and with names of these lengths to come.
+pub(crate) fn facts(names: &str) -> Facts {
+    Facts {
+        path: "dir".into(),
+        file_system: FileSystem::Ext4,
+        is_upper_layer: false,
+        details: Details::None,
+        directory_bytes: 4096,
+        links: 2,
+        inode: 100,
+        entries: Some(Fact::new(Span::exact(0), Known::Measured, "counted")),
+        names: Fact::new(names.parse().unwrap(), Known::Measured, "sampled"),
+        directory_share: 0.0,
+        contents: Fact::new(Contents { mean_bytes: 0.0, error_bytes: 0.0 }, Known::Given, "empty"),
+        space: Space {
+            block_bytes: 4096,
+            unit_bytes: 4096,
+            blocks: 1 << 32,
+            blocks_free: 1 << 31,
+            blocks_available: 1 << 31,
+            inodes: 1 << 32,
+            inodes_free: 1 << 31,
+            name_bytes_max: 255,
+        },
+        quotas: Vec::new(),
+        mount: None,
+    }
+}
+
+#[test]
+fn every_file_system_has_one_model_with_a_reason() {
+    for (index, model) in MODELS.iter().enumerate() {
+        assert!(MODELS[..index].iter().all(|other| other.file_system() != model.file_system()));
+        assert!(model.about().len() > 20, "{}", model.file_system());
+        assert!(model_of(model.file_system()).is_some());
+        // A model that meets another file system's facts says nothing rather than something wrong.
+        let judged = model.judge(&facts("32"), false);
+        assert!(judged.ceilings.iter().all(|ceiling| ceiling.used.is_finite()));
+    }
+    for file_system in [FileSystem::F2fs, FileSystem::Fuse, FileSystem::Cifs, FileSystem::Other(1)] {
+        assert!(model_of(file_system).is_none(), "{file_system}");
+    }
+}
+
+#[test]
+fn without_a_model_inodes_and_blocks_are_still_known() {
+    let mut facts = facts("32");
+    facts.file_system = FileSystem::F2fs;
+    facts.space.inodes_free = 1000;
+    facts.contents.value.mean_bytes = 4096.0;
+    facts.space.blocks_available = 5000;
+    let limits = Limits::judge(facts, false);
+    assert!(limits.model.is_none());
+    assert_eq!(limits.entries_until_full(), Some(Span::exact(1000)));
+    let names: Vec<_> = limits.ceilings.iter().map(|ceiling| ceiling.limit.name()).collect();
+    assert_eq!(names, ["inodes", "blocks"]);
+}
+
+#[test]
+fn nothing_known_is_said_to_be_nothing() {
+    let mut facts = facts("32");
+    facts.file_system = FileSystem::Fuse;
+    facts.space = Space { block_bytes: 4096, unit_bytes: 4096, ..Space::default() };
+    let limits = Limits::judge(facts, false);
+    assert_eq!((limits.entries_until_full(), limits.runs_out_first()), (None, None));
+    assert!(limits.most_used().is_none());
+}
+
+#[test]
+fn the_nearest_limit_comes_first_and_quotas_count() {
+    let mut facts = facts("32");
+    facts.file_system = FileSystem::Btrfs;
+    facts.space.inodes = 0;
+    facts.quotas = vec![
+        Quota { of: QuotaOf::Subvolume(256), bytes: Some((900_000, 1_000_000)), inodes: None },
+        Quota { of: QuotaOf::User(7), bytes: None, inodes: Some((10, 60)) },
+    ];
+    let limits = Limits::judge(facts, false);
+    assert_eq!(limits.runs_out_first(), Some(Limit::Quota(QuotaOf::User(7))));
+    assert_eq!(limits.ceilings[0].more, Span::exact(50));
+    // 630 bytes an entry, by items of the tree.
+    assert_eq!(limits.ceilings[1].limit, Limit::Quota(QuotaOf::Subvolume(256)));
+    assert_eq!(limits.ceilings[1].more.likely, 159);
+    assert_eq!(limits.ceilings[2].limit, Limit::Blocks);
+    assert!(limits.ceilings[2].basis.how.starts_with("statfs; 630 bytes an entry"));
+    assert_eq!(limits.most_used().unwrap().limit, Limit::Quota(QuotaOf::Subvolume(256)));
+    let traps = &limits.judgement.traps;
+    assert_eq!((traps.len(), traps[0].name), (1, "quota"));
+    assert_eq!(traps[0].cures[0].command.as_deref(), Some("btrfs qgroup limit none 0/256 MOUNTPOINT"));
+}
+
+#[test]
+fn xfs_packs_as_was_measured() {
+    let capacity = |names| {
+        let mut facts = facts(names);
+        facts.file_system = FileSystem::Xfs;
+        facts.details = Details::Xfs(Fact::new(4096, Known::Read, "ioctl"));
+        let judged = Limits::judge(facts, false).judgement;
+        judged.capacity.unwrap().value.likely as f64
+    };
+    assert!((capacity("32") / 704e6 - 1.0).abs() < 0.01, "{}", capacity("32"));
+    assert!((capacity("255") / 117e6 - 1.0).abs() < 0.01, "{}", capacity("255"));
+}
+
+#[test]
+fn names_that_others_refuse_are_a_trap() {
+    let traps = |names, name_bytes_max| {
+        let mut facts = facts(names);
+        facts.file_system = FileSystem::Btrfs;
+        facts.space.name_bytes_max = name_bytes_max;
+        Limits::judge(facts, false).judgement.traps
+    };
+    assert!(traps("8-143", 255).is_empty());
+    assert!(traps("8-144", 255)[0].text.contains("eCryptfs"));
+    assert!(traps("8-144", 143)[0].text.contains("longer than the 143"));
+}

@@ -1,0 +1,66 @@
+//! XFS: the data segment of a directory ends at 32 GiB.
+//!
+//! An entry takes 8 + 1 + length + 1 + 2 bytes, rounded up to 8 (`xfs_dir2_data_entsize`), in directory blocks with a header
+//! of 64 bytes. Filled directories packed like that: 704 M names of 32 characters, 117 M of 255.
+
+use super::basis::{Basis, Fact, Span};
+use super::facts::{Details, Facts};
+use super::limit::{Ceiling, Gauge, Limit};
+use super::model::{Judgement, Model};
+use crate::file_system::FileSystem;
+
+/// `XFS_DIR2_SPACE_SIZE`: where the leaf segment begins.
+const DATA_BYTES_MAX: u64 = 32 << 30;
+/// `struct xfs_dir3_data_hdr`.
+const HEADER_BYTES: f64 = 64.0;
+/// An inode, as mkfs.xfs makes it.
+const INODE_BYTES: f64 = 512.0;
+/// The hash and the place of an entry, in the leaf segment.
+const LEAF_BYTES: f64 = 8.0;
+
+/// The model.
+pub(super) struct Xfs;
+
+pub(super) fn entry_bytes(name_bytes: u16) -> f64 {
+    f64::from((name_bytes + 12).next_multiple_of(8))
+}
+
+impl Model for Xfs {
+    fn file_system(&self) -> FileSystem {
+        FileSystem::Xfs
+    }
+
+    fn about(&self) -> &'static str {
+        "32 GiB of entries in a directory; their packing was measured, the end was not reached"
+    }
+
+    fn judge(&self, facts: &Facts, _churn: bool) -> Judgement {
+        let Details::Xfs(block) = &facts.details else { return Judgement::default() };
+        let names = &facts.names.value;
+        let block_bytes = block.value.max(512) as f64;
+        let fitting = names.fitting(block_bytes - HEADER_BYTES, entry_bytes).max(1.0);
+        let entries = fitting * DATA_BYTES_MAX as f64 / block_bytes;
+        let basis = |how| Basis::of(&[&block.basis, &facts.names.basis], how);
+        let all = Span::rounded(entries, 0.95 * entries, 1.05 * entries);
+        let gauge = Gauge {
+            bytes: facts.directory_bytes,
+            full_bytes: DATA_BYTES_MAX,
+            basis: basis("32 GiB, of the format"),
+        };
+        let now =
+            facts.entries.as_ref().map_or(Span::exact((entries * gauge.used()) as u64), |now| now.value);
+        let ceiling = Ceiling {
+            limit: Limit::DirectorySize,
+            more: all.less(now),
+            used: gauge.used(),
+            basis: basis("32 GiB of entries, packed as measured"),
+        };
+        Judgement {
+            ceilings: vec![ceiling],
+            capacity: Some(Fact { value: all, basis: basis("32 GiB of entries, packed as measured") }),
+            gauge: Some(gauge),
+            entry_bytes: names.mean_of(entry_bytes) + LEAF_BYTES * 1.5 + INODE_BYTES,
+            ..Judgement::default()
+        }
+    }
+}
