@@ -11,6 +11,7 @@ mod error;
 mod estimate;
 mod file_system;
 mod file_type;
+pub mod layout;
 pub mod limits;
 mod listing;
 pub mod names;

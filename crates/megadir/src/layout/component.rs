@@ -1,0 +1,110 @@
+//! What may be a name, and what a component of a path.
+
+use super::{NAME_BYTES_MAX, Refused};
+
+/// Tells whether bytes are `.` or `..`, which are never what a layout means.
+pub(super) fn is_dots(component: &[u8]) -> bool {
+    component == b"." || component == b".."
+}
+
+/// Refuses what no directory can hold as one entry.
+pub(super) fn check_name(name: &[u8]) -> Result<(), Refused> {
+    if name.is_empty() {
+        return Err(Refused::Empty);
+    }
+    if name.len() > NAME_BYTES_MAX {
+        return Err(Refused::TooLong { bytes: name.len() });
+    }
+    if name.iter().any(|byte| matches!(byte, b'/' | 0)) {
+        return Err(Refused::Separator);
+    }
+    if is_dots(name) { Err(Refused::Dots) } else { Ok(()) }
+}
+
+/// Refuses a component that is `.` or `..`, or that this system cannot have.
+pub(super) fn check(component: &[u8]) -> Result<(), Refused> {
+    if is_dots(component) {
+        return Err(Refused::DotsInPath);
+    }
+    if cfg!(windows) {
+        on_windows(component).map_or(Ok(()), |reason| Err(Refused::System(reason)))
+    } else {
+        Ok(())
+    }
+}
+
+/// Returns why Windows cannot have such a component, or would take it for another; `None` if it can.
+///
+/// Reference: Naming Files, Paths, and Namespaces, learn.microsoft.com/windows/win32/fileio/naming-a-file.
+fn on_windows(component: &[u8]) -> Option<&'static str> {
+    let Ok(text) = std::str::from_utf8(component) else {
+        return Some("a part of it that names a directory or the file is not Unicode");
+    };
+    if text.chars().any(|c| c < ' ' || r#"<>:"\|?*"#.contains(c)) {
+        return Some(r#"Windows allows no < > : " \ | ? * and no control characters in names"#);
+    }
+    if text.ends_with(['.', ' ']) {
+        return Some("Windows drops dots and spaces at the end of names");
+    }
+    let stem = text.split('.').next().unwrap_or_default().trim_end().to_ascii_uppercase();
+    let numbered = |device| {
+        let number = stem.strip_prefix(device).map(str::chars);
+        number.is_some_and(|mut rest| {
+            matches!((rest.next(), rest.next()), (Some('0'..='9' | '¹' | '²' | '³'), None))
+        })
+    };
+    let device = matches!(stem.as_str(), "CON" | "PRN" | "AUX" | "NUL" | "CONIN$" | "CONOUT$");
+    (device || numbered("COM") || numbered("LPT")).then_some("on Windows it names a device")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{check_name, on_windows};
+    use crate::layout::Refused;
+
+    #[test]
+    fn what_no_directory_holds_is_refused() {
+        for (name, reason) in [
+            (&b""[..], Refused::Empty),
+            (b".", Refused::Dots),
+            (b"..", Refused::Dots),
+            (b"a/b", Refused::Separator),
+            (b"/", Refused::Separator),
+            (b"a\0", Refused::Separator),
+            (&[b'x'; 256], Refused::TooLong { bytes: 256 }),
+        ] {
+            assert_eq!(check_name(name), Err(reason), "{name:?}");
+        }
+        for name in [&b"..."[..], b" ", b"\n", b".hidden", b"\xff", &[b'x'; 255]] {
+            assert_eq!(check_name(name), Ok(()), "{name:?}");
+        }
+    }
+
+    #[test]
+    fn windows_refuses_more() {
+        let refused: [&[u8]; 16] = [
+            b"a:b",
+            b"a\\b",
+            b"a*",
+            b"a\x1f",
+            b"a.",
+            b"a ",
+            b"con",
+            b"NUL.txt",
+            b"Aux .x",
+            b"COM1",
+            b"lpt9.tar.gz",
+            "com\u{b2}".as_bytes(),
+            b"conin$",
+            b"\xe2\x82",
+            b"\xff",
+            b"...",
+        ];
+        for component in refused {
+            assert!(on_windows(component).is_some(), "{component:?}");
+        }
+        for component in [&b"com"[..], b"com10", b"console", b"a.b", "grün".as_bytes(), b"lptx", b".git"] {
+            assert_eq!(on_windows(component), None, "{component:?}");
+        }
+    }
+}

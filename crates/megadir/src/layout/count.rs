@@ -1,0 +1,156 @@
+//! How many directories a layout has, and how full they are.
+
+use super::{Layout, Source};
+
+/// The shape that a layout gives to a number of files.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Shape {
+    /// Directories between the top and a file.
+    pub depth: usize,
+    /// The most directories that can hold files; `u64::MAX` stands for that many or more.
+    pub leaves_max: u64,
+    /// The most directories below the top, on all levels; `u64::MAX` stands for that many or more.
+    pub directories_max: u64,
+    /// Directories that hold files, as expected. The top itself counts if files lie there.
+    pub leaves: f64,
+    /// Directories below the top, on all levels, as expected.
+    pub directories: f64,
+    /// Files in each directory that holds any, as expected on average.
+    pub files_per_leaf: f64,
+}
+
+impl Layout {
+    /// Returns the most directories below the top, on all levels and at the greatest depth; `u64::MAX` stands for
+    /// that many or more.
+    ///
+    /// `values` is how many different characters stand at each place of the names that directories are taken from: 16 for
+    /// hex digits. Digests and numbers have their own.
+    pub fn directories(&self, values: u64) -> u64 {
+        sum(&self.products(*self.depths().end(), values))
+    }
+
+    /// Returns the shape that so many files have, at the depth for that number.
+    ///
+    /// Expected numbers are those of names whose characters are uniform and independent (m directories of
+    /// which n names hit m (1 - (1 - 1/m)^n)); of [`Source::Decimal`] and [`Source::Sequence`], those of the first
+    /// numbers from 0. For `values` see [`Layout::directories`].
+    pub fn shape(&self, files: u64, values: u64) -> Shape {
+        let depth = self.at(files).depth();
+        let products = self.products(depth, values);
+        let expected = |level: usize| self.expected(level, products[level], depth, files);
+        let leaves = match depth {
+            0 => 1.0,
+            _ => expected(depth - 1),
+        };
+        Shape {
+            depth,
+            leaves_max: products.last().copied().unwrap_or(1),
+            directories_max: sum(&products),
+            leaves,
+            directories: (0..depth).map(expected).sum(),
+            files_per_leaf: if files == 0 { 0.0 } else { files as f64 / leaves },
+        }
+    }
+
+    /// Returns how many different directories each of the first levels can have.
+    fn products(&self, depth: usize, values: u64) -> Vec<u64> {
+        let mut product = 1_u64;
+        let level = |level: &u16| {
+            let width = u32::from(*level);
+            let factor = match self.source {
+                Source::Sequence => u64::from(*level),
+                Source::Digest => 16_u64.saturating_pow(width),
+                Source::Decimal => 10_u64.saturating_pow(width),
+                _ => values.saturating_pow(width),
+            };
+            product = product.saturating_mul(factor);
+            product
+        };
+        self.levels()[..depth].iter().map(level).collect()
+    }
+
+    /// Returns how many of the directories that a level can have hold something.
+    fn expected(&self, level: usize, most: u64, depth: usize, files: u64) -> f64 {
+        let in_order = |each: u64| files.div_ceil(each.max(1)).min(most) as f64;
+        match self.source {
+            Source::Decimal => {
+                let below: u32 = self.levels()[level + 1..].iter().map(|width| u32::from(*width)).sum();
+                in_order(10_u64.saturating_pow(below))
+            }
+            Source::Sequence => {
+                let leaf = self.levels().last().map_or(1, |count| u64::from(*count));
+                let below = self.levels()[level + 1..depth].iter().map(|count| u64::from(*count));
+                in_order(below.fold(leaf, u64::saturating_mul))
+            }
+            _ if files == 0 => 0.0,
+            _ => hit(most as f64, files as f64),
+        }
+    }
+}
+
+/// Returns how many of `most` equally likely directories so many files hit, as expected.
+fn hit(most: f64, files: f64) -> f64 {
+    // most * (1 - (1 - 1 / most)^files), without losing digits.
+    if most <= 1.0 { most } else { -most * (files * (-1.0 / most).ln_1p()).exp_m1() }
+}
+
+fn sum(products: &[u64]) -> u64 {
+    products.iter().fold(0, |sum, product| sum.saturating_add(*product))
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::layout::Layout;
+
+    fn shape(layout: &str, files: u64) -> crate::layout::Shape {
+        layout.parse::<Layout>().unwrap().shape(files, 16)
+    }
+
+    #[test]
+    fn the_published_layout_has_its_published_numbers() {
+        // Study S2: 256 x 256 leaves, about 153 files each.
+        let shape = shape("prefix:2/2", 10_000_000);
+        assert_eq!((shape.depth, shape.leaves_max, shape.directories_max), (2, 65_536, 65_792));
+        assert!((shape.leaves - 65_536.0).abs() < 1e-6 && (shape.directories - 65_792.0).abs() < 1e-6);
+        assert_eq!(shape.files_per_leaf.round(), 153.0);
+    }
+
+    #[test]
+    fn few_files_need_few_directories() {
+        assert_eq!(shape("flat", 7).files_per_leaf, 7.0);
+        assert_eq!((shape("flat", 0).files_per_leaf, shape("flat", 7).directories_max), (0.0, 0));
+        assert_eq!((shape("prefix:2/2", 0).directories, shape("prefix:2/2", 0).files_per_leaf), (0.0, 0.0));
+        let one = shape("digest:2/2", 1);
+        assert!((one.leaves - 1.0).abs() < 1e-9 && (one.directories - 2.0).abs() < 1e-9, "{one:?}");
+        // Of 256 directories 256 names hit 256 (1 - (255/256)^256).
+        let some = shape("prefix:2", 256).leaves;
+        assert!((some - 256.0 * (1.0 - (255.0_f64 / 256.0).powi(256))).abs() < 1e-9, "{some}");
+    }
+
+    #[test]
+    fn numbers_fill_one_directory_after_the_other() {
+        let squid = shape("squid", 257);
+        assert_eq!((squid.leaves, squid.directories), (2.0, 3.0));
+        assert_eq!(shape("squid", 1 << 20).directories, 16.0 + 4096.0);
+        assert_eq!(shape("squid", 1 << 24).leaves, 4096.0);
+        let paperclip = shape("paperclip", 1_000_001);
+        assert_eq!((paperclip.leaves, paperclip.directories), (1001.0, 1003.0));
+        assert_eq!(paperclip.directories_max, 1_001_000);
+    }
+
+    #[test]
+    fn more_directories_than_can_be_counted_are_said_to_be_the_most() {
+        assert_eq!("digest:16".parse::<Layout>().unwrap().directories(16), u64::MAX);
+        assert_eq!("prefix:8".parse::<Layout>().unwrap().directories(254), 254_u64.pow(8));
+        let shape = shape("digest:16/16/16", 1_000_000);
+        assert_eq!((shape.leaves_max, shape.directories_max), (u64::MAX, u64::MAX));
+        assert!((shape.leaves - 1e6).abs() < 1.0 && (shape.files_per_leaf - 1.0).abs() < 1e-6, "{shape:?}");
+    }
+
+    #[test]
+    fn the_depth_is_the_one_for_the_number_of_files() {
+        assert_eq!(shape("ccache", 511_999).depth, 2);
+        assert_eq!(shape("ccache", 512_000).depth, 3);
+        assert_eq!("ccache".parse::<Layout>().unwrap().directories(16), 16 + 256 + 4096 + 65_536);
+    }
+}
