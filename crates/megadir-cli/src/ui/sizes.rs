@@ -3,11 +3,11 @@
 use std::io::Write;
 
 /// Appends a size: three digits at most, rounded up as `ls -h` does, so that nothing looks smaller than it is.
-pub(crate) fn human(text: &mut Vec<u8>, bytes: u64) {
-    const UNITS: [&str; 6] = ["K", "M", "G", "T", "P", "E"];
+pub(crate) fn human(text: &mut Vec<u8>, bytes: impl Into<u128>) {
+    const UNITS: [&str; 8] = ["K", "M", "G", "T", "P", "E", "Z", "Y"];
     let mut unit = 1u128;
     let mut name = "";
-    let bytes = u128::from(bytes);
+    let bytes: u128 = bytes.into();
     for next in UNITS {
         // 1023.1 K would be written as 1024K: that is 1.0M.
         if bytes.div_ceil(unit) < 1024 {
@@ -28,7 +28,7 @@ pub(crate) fn human(text: &mut Vec<u8>, bytes: u64) {
 mod tests {
     #[test]
     fn sizes_are_written_as_ls_writes_them() {
-        let human = |bytes| {
+        let human = |bytes: u128| {
             let mut text = Vec::new();
             super::human(&mut text, bytes);
             String::from_utf8(text).unwrap()
@@ -43,7 +43,8 @@ mod tests {
             (1023 * 1024, "1023K"),
             (1023 * 1024 + 1, "1.0M"),
             (1 << 40, "1.0T"),
-            (u64::MAX, "16E"),
+            (u64::MAX.into(), "16E"),
+            (3000 << 60, "3.0Z"),
         ] {
             assert_eq!(human(bytes), text, "{bytes}");
         }

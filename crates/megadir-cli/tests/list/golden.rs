@@ -146,6 +146,13 @@ fn error_lines() {
         &["list", "--cuont"],
         &["list", "--bogus"],
         &["list", "--cross-mounts"],
+        &["list", "--summary=directories"],
+        &["list", "--summary=everything"],
+        &["list", "--summary", "--json", "--human"],
+        &["list", "--summary", "--long"],
+        &["list", "--summary", "--top", "1e9"],
+        &["list", "--summary", "--top", "2M"],
+        &["list", "--top", "3"],
         &["lst"],
         &["backends", "missing"],
         &["backends", "file"],
@@ -184,12 +191,13 @@ fn explanations() {
 fn pairs_of_options() {
     let scratch = scratch();
     fill(scratch.path(), &["d/", "d/a", "d/b/", "d/b/c"]);
-    let options: [&[&str]; 15] = [
+    let options: [&[&str]; 16] = [
         &["-0"],
         &["--json"],
         &["--raw"],
         &["--count"],
         &["--estimate"],
+        &["--summary"],
         &["--explain"],
         &["--type", "f"],
         &["--match", "*"],

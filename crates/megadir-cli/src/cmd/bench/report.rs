@@ -8,6 +8,7 @@ use megadir_record::jsonl::read;
 use megadir_report::{FORMATS, Report, Style, View, format_named, summarize};
 
 use crate::exit::{self, CliError};
+use crate::ui::is_unicode;
 use crate::ui::output::print;
 
 /// The width of reports that no terminal shows, columns.
@@ -66,16 +67,4 @@ fn view() -> View {
     let width = terminal_size::terminal_size().map(|(width, _)| usize::from(width.0));
     let style = Style { color: terminal && !set("NO_COLOR") && !dumb, unicode: !terminal || is_unicode() };
     View { width: if terminal { width.unwrap_or(WIDTH) } else { WIDTH }, style }
-}
-
-/// Returns whether the locale's character set is UTF-8.
-fn is_unicode() -> bool {
-    let value = ["LC_ALL", "LC_CTYPE", "LANG"]
-        .iter()
-        .find_map(|name| std::env::var(name).ok().filter(|value| !value.is_empty()));
-    cfg!(windows)
-        || value.is_some_and(|value| {
-            let value = value.to_ascii_lowercase();
-            value.contains("utf-8") || value.contains("utf8")
-        })
 }

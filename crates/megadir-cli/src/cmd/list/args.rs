@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use megadir::{BUFFER_BYTES_MAX, BUFFER_BYTES_MIN, Backend, FileType, THREADS_MAX};
 
+use super::summary::{Of, TOP_MAX};
 use crate::exit::{self, CliError};
 use crate::parse;
 
@@ -108,6 +109,18 @@ pub(crate) struct Args {
     /// Print sizes as 512, 1.5K or 23M (powers of 1024) instead of bytes.
     #[arg(long, help_heading = "What is printed")]
     pub(super) human: bool,
+    /// Print figures: types, sizes, ages, the largest, newest and oldest; with =directories a table of directories.
+    ///
+    /// One summary for each directory named, with --recursive of all below it. With =directories and --recursive
+    /// instead: which directories of the tree have the most entries, and their bytes, largest and newest. Sizes are
+    /// apparent sizes; hard links count as often as they are found. With --json an object for each summary.
+    #[arg(long, value_name = "OF", value_enum, num_args = 0..=1, require_equals = true)]
+    #[arg(default_missing_value = "tree", hide_possible_values = true, help_heading = "What is printed")]
+    #[arg(conflicts_with_all = ["null", "raw", "long", "fields", "count", "estimate", "sort", "limit"])]
+    pub(super) summary: Option<Of>,
+    /// Name this many entries of each kind, or directories, in summaries [default: 5, directories 20].
+    #[arg(long, value_name = "N", value_parser = top, help_heading = "What is printed")]
+    pub(super) top: Option<usize>,
     /// Print only the number of entries.
     #[arg(short, long, conflicts_with_all = ["raw", "null", "sort", "limit", "estimate"])]
     #[arg(help_heading = "What is printed")]
@@ -157,12 +170,34 @@ impl Args {
     pub(super) fn needs_attributes(&self) -> bool {
         self.long
             || !self.fields.is_empty()
+            || self.summary.is_some()
             || matches!(self.sort, Sort::Size | Sort::Mtime)
-            || self.older_than.is_some()
+            || self.has_conditions()
+    }
+
+    /// Tells whether attributes decide what is listed.
+    pub(super) fn has_conditions(&self) -> bool {
+        self.older_than.is_some()
             || self.newer_than.is_some()
             || self.larger_than.is_some()
             || self.smaller_than.is_some()
             || self.owner.is_some()
+    }
+
+    /// Refuses what does not go with a summary, or needs one.
+    fn check_summary(&self) -> Result<(), CliError> {
+        match self.summary {
+            None if self.top.is_some() => {
+                Err(CliError::usage("--top is about what a summary names: it needs --summary"))
+            }
+            Some(Of::Directories) if !self.recursive => Err(CliError::usage(
+                "--summary=directories is about the directories below: it needs --recursive",
+            )),
+            Some(_) if self.human && self.json => {
+                Err(CliError::usage("--json gives exact numbers in a summary: it does not go with --human"))
+            }
+            _ => Ok(()),
+        }
     }
 
     /// Refuses options that need another one and those that the backend asked for by name cannot honour,
@@ -171,9 +206,11 @@ impl Args {
         if self.cross_mounts && !self.recursive {
             return Err(CliError::usage("--cross-mounts is about going down: it needs --recursive"));
         }
-        let long = self.long || !self.fields.is_empty();
-        if !long && (self.human || self.time_style.is_some()) {
-            return Err(CliError::usage("--human and --time-style are about attributes: they need --long"));
+        self.check_summary()?;
+        let shows_attributes = self.long || !self.fields.is_empty() || self.summary.is_some();
+        if !shows_attributes && (self.human || self.time_style.is_some()) {
+            let reason = "--human and --time-style are about attributes: they need --long or --summary";
+            return Err(CliError::usage(reason));
         }
         if self.raw && self.needs_attributes() {
             return Err(CliError::usage("--raw prints what the listing gives, without attributes"));
@@ -198,6 +235,14 @@ impl Args {
             }
             _ => Ok(()),
         }
+    }
+}
+
+/// Parses how many entries or directories a summary names.
+fn top(text: &str) -> Result<usize, String> {
+    match parse::count(text)? {
+        places @ ..=TOP_MAX => Ok(places as usize),
+        _ => Err("too many: each takes its path in memory (write 1M or fewer)".into()),
     }
 }
 

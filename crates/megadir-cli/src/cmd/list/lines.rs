@@ -195,14 +195,15 @@ impl Lines {
         text.push(b'\n');
     }
 
-    fn path(&self, text: &mut Vec<u8>, path: &Path) {
+    /// Appends a path.
+    pub(super) fn path(&self, text: &mut Vec<u8>, path: &Path) {
         let path = names::from_os(path.as_os_str());
         if self.escape { escape::terminal(text, path) } else { text.extend_from_slice(path) }
     }
 }
 
 /// Returns the path of a directory from the path with a slash that precedes names.
-fn directory(prefix: &[u8]) -> &[u8] {
+pub(super) fn directory(prefix: &[u8]) -> &[u8] {
     match prefix {
         b"/" => prefix,
         _ => prefix.strip_suffix(b"/").unwrap_or(prefix),

@@ -11,6 +11,7 @@ mod owners;
 mod sorted;
 pub(super) mod source;
 mod spill;
+mod summary;
 mod times;
 
 use std::path::Path;
@@ -23,6 +24,7 @@ use self::examined::{Complaint, Examined};
 use self::filter::Filter;
 use self::lines::{Format, Label, Lines};
 use self::sorted::Collected;
+use self::summary::Summarizing;
 use crate::exit::{self, CliError};
 use crate::ui::message::quoted;
 use crate::ui::output::{Ended, Output};
@@ -61,6 +63,8 @@ struct Run<'a> {
     examined: Option<Examined>,
     /// What could not be examined in the directory under way.
     complaint: Option<Complaint>,
+    /// Figures instead of lines, where they are asked for.
+    summary: Option<Summarizing>,
     /// Entries that may still be listed.
     left: u64,
     /// Entries that passed the filter, of the directory (--count).
@@ -105,6 +109,7 @@ pub(crate) fn run(args: &Args) -> Result<u8, CliError> {
 impl<'a> Run<'a> {
     fn new(args: &'a Args) -> Result<Self, CliError> {
         let output = Output::new()?;
+        let is_terminal = output.is_terminal();
         let format = match (args.json, args.raw) {
             (true, _) => Format::Json,
             (_, true) => Format::Raw,
@@ -113,11 +118,11 @@ impl<'a> Run<'a> {
         let lines = Lines {
             format,
             end: if args.null { 0 } else { b'\n' },
-            escape: output.is_terminal() && !args.null && format != Format::Json,
+            escape: is_terminal && !args.null && format != Format::Json,
             with_path: args.recursive || args.directories.len() > 1,
         };
         let examines = args.needs_attributes() || args.memory.is_some();
-        let examined = if examines { Some(Examined::new(args, &lines, output.is_terminal())?) } else { None };
+        let examined = if examines { Some(Examined::new(args, &lines, is_terminal)?) } else { None };
         Ok(Self {
             args,
             filter: Filter::new(args.types.clone(), args.glob.as_deref())?,
@@ -126,6 +131,7 @@ impl<'a> Run<'a> {
             collected: (args.sort != Sort::None && !examines).then(|| Collected::new(args.sort, &lines)),
             examined,
             complaint: None,
+            summary: Summarizing::new(args, is_terminal),
             left: args.limit.unwrap_or(u64::MAX),
             counted: 0,
             listed: 0,
@@ -141,17 +147,21 @@ impl<'a> Run<'a> {
             return Err(Stop::Limit);
         }
         (self.began, self.counted) = (false, 0);
+        let failures = self.failures;
+        self.summary.iter_mut().for_each(|summary| summary.begin(failures));
         let directory = Dir::open(path)?;
         if self.args.estimate {
             return self.estimate(&directory);
         }
         let label = self.lines.label(path);
-        match (self.args.recursive, self.want()) {
-            (true, _) => self.tree(directory)?,
-            (false, Some(want)) => self.flat_examined(directory, &label, want)?,
-            (false, None) => self.flat(&directory, &label)?,
-        }
+        let listed = match (self.args.recursive, self.want()) {
+            (true, _) => self.tree(directory),
+            (false, Some(want)) => self.flat_examined(directory, &label, want),
+            (false, None) => self.flat(&directory, &label),
+        };
         self.complain();
+        self.summarized(path, &listed)?;
+        listed?;
         if self.args.count {
             self.lines.count(&mut self.output.text, self.counted, path);
             self.output.pause()?;
@@ -189,7 +199,9 @@ impl<'a> Run<'a> {
                         None => self.batch(batch, &label)?,
                     }
                 }
-                WalkItem::End { .. } => {}
+                WalkItem::End { directory } => {
+                    self.summary.iter_mut().for_each(|summary| summary.end(directory));
+                }
                 // Nothing of the tree could be read.
                 WalkItem::Error(error) if !self.began && error.path() == root_path => {
                     return Err(error.into());
@@ -208,7 +220,8 @@ impl<'a> Run<'a> {
     fn want(&self) -> Option<Want> {
         let types = if self.filter.needs_types() || self.args.json { Want::TYPE } else { Want::NOTHING };
         let examined = self.examined.as_ref().filter(|_| self.args.needs_attributes());
-        examined.map(|examined| examined.want() | types)
+        let summary = self.summary.as_ref().map_or(Want::NOTHING, Summarizing::want);
+        examined.map(|examined| examined.want() | types | summary)
     }
 
     fn flat_examined(&mut self, directory: Dir, label: &Label, want: Want) -> Result<(), Stop> {
@@ -235,6 +248,7 @@ impl<'a> Run<'a> {
         if self.complaint.as_ref().is_some_and(|complaint| !complaint.is_about(directory)) {
             self.complain();
         }
+        self.summary.iter_mut().for_each(|summary| summary.enter(directory));
         let listed = self.each_row(&mut examined, rows, label, directory);
         self.examined = Some(examined);
         listed?;
@@ -268,6 +282,8 @@ impl<'a> Run<'a> {
             self.began = true;
             if self.args.count {
                 self.counted += 1;
+            } else if let Some(summary) = &mut self.summary {
+                summary.add(label.prefix(), &entry, row);
             } else if examined.add(&self.lines, label, &entry, row, &mut self.output.text)? {
                 self.left -= 1;
                 self.output.made()?;
@@ -282,6 +298,7 @@ impl<'a> Run<'a> {
     /// Tells, once a directory, what could not be examined.
     fn complain(&mut self) {
         if let Some(complaint) = self.complaint.take() {
+            self.summary.iter_mut().for_each(|summary| summary.complained(complaint.count));
             self.fail(&complaint.error());
         }
     }

@@ -4,6 +4,7 @@ use megadir::policy::{self, Choice};
 use megadir::{AttributeChoice, Backend, Dir, Strategy, WalkOptions, Want, attribute_policy};
 
 use super::Args;
+use super::summary::Of;
 use crate::exit::CliError;
 
 /// The buffer for one directory of a tree, bytes: most directories are small.
@@ -82,7 +83,7 @@ pub(super) fn walk_options(root: &Dir, args: &Args, want: Option<Want>) -> Resul
         queue_directories_max: WALK_QUEUE_MAX,
         cross_mounts: args.cross_mounts,
         examine: want.map(|want| (examiner, want)),
-        tell_ends: false,
+        tell_ends: args.summary == Some(Of::Directories),
     })
 }
 

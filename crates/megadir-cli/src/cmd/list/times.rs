@@ -1,6 +1,7 @@
 //! Times in a long listing: ISO 8601 in UTC, seconds since the epoch, or how long ago.
 
 use std::io::Write;
+use std::sync::OnceLock;
 use std::time::SystemTime;
 
 use megadir::{Time, Utc};
@@ -40,12 +41,14 @@ impl Named {
     }
 }
 
-/// Returns the time of the system's clock, seconds since the epoch.
+/// Returns the time of the system's clock when it was first asked, seconds since the epoch: all ages of a run are
+/// counted from the same moment.
 pub(super) fn now_s() -> i64 {
-    match SystemTime::now().duration_since(SystemTime::UNIX_EPOCH) {
+    static NOW_S: OnceLock<i64> = OnceLock::new();
+    *NOW_S.get_or_init(|| match SystemTime::now().duration_since(SystemTime::UNIX_EPOCH) {
         Ok(since) => i64::try_from(since.as_secs()).unwrap_or(i64::MAX),
         Err(_) => 0,
-    }
+    })
 }
 
 impl TimeStyle {

@@ -1,0 +1,67 @@
+//! The directories of a tree with the most entries, for people.
+
+use std::path::Path;
+
+use super::text::{heading, push, write_notes};
+use super::{Directories, Gaps, How};
+use crate::cmd::list::lines::Lines;
+
+/// The columns before the path.
+const HEADINGS: [&str; 4] = ["entries", "bytes", "largest", "newest"];
+
+/// Appends the table of directories.
+pub(super) fn write(
+    text: &mut Vec<u8>,
+    how: &How,
+    directories: &Directories,
+    gaps: &Gaps,
+    path: &Path,
+    lines: &Lines,
+) {
+    let (look, Directories { rows, all }) = (how.look, directories);
+    heading(text, how, path, lines);
+    let entries = look.counted(all.total().entries, "entry", "entries");
+    let count = look.counted(all.directories(), "directory", "directories");
+    let bytes = look.bytes_and_unit(all.total().bytes);
+    push(text, &format!("{entries} in {count}, {bytes} (apparent size)\n"));
+    let unknown = || "-".to_owned();
+    let cells: Vec<[String; 4]> = rows
+        .iter()
+        .map(|row| {
+            [
+                look.number(row.totals.total.entries),
+                look.bytes(row.totals.total.bytes),
+                row.totals.largest_bytes.map_or_else(unknown, |bytes| look.bytes(bytes)),
+                row.totals.newest.map_or_else(unknown, |time| how.time(time)),
+            ]
+        })
+        .collect();
+    let width = |column: usize| {
+        cells.iter().map(|row| row[column].len()).chain([HEADINGS[column].len()]).max().unwrap_or(0)
+    };
+    let widths = [width(0), width(1), width(2), width(3)];
+    let row = |text: &mut Vec<u8>, cells: [&str; 4]| {
+        for (cell, width) in cells.into_iter().zip(widths) {
+            push(text, &format!("  {cell:>width$}"));
+        }
+        push(text, "  ");
+    };
+    if !rows.is_empty() {
+        text.push(b'\n');
+        row(text, HEADINGS);
+        push(text, "directory\n");
+    }
+    for (of, cells) in rows.iter().zip(&cells) {
+        row(text, cells.each_ref().map(String::as_str));
+        lines.path(text, &of.path);
+        text.push(b'\n');
+    }
+    let (others, total) = directories.others();
+    if others > 0 && !rows.is_empty() {
+        let more = look.number(others);
+        let entries = look.counted(total.entries, "entry", "entries");
+        let bytes = look.bytes_and_unit(total.bytes);
+        push(text, &format!("  and {more} more with {entries}, {bytes}\n"));
+    }
+    write_notes(text, &gaps.notes(look));
+}

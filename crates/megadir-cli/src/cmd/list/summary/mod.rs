@@ -1,0 +1,209 @@
+//! `megadir list --summary`: figures instead of lines, of a directory, a tree, or the directories of a tree.
+//!
+//! What is gathered, and how, is the library's; here is what is asked for and how it is shown.
+
+mod bars;
+mod directories;
+mod json;
+mod text;
+
+use std::path::Path;
+
+use megadir::summary::{DirectoryRow, Total};
+use megadir::{Attributes, DirectorySummary, Entry, Summary, Want};
+
+use self::text::Look;
+use super::args::Args;
+use super::lines::{Format, Lines};
+use super::times::{Named, now_s};
+use super::{Run, Stop};
+use crate::ui::output::Ended;
+
+/// How many entries are named unless more or fewer are asked for.
+const TOP_ENTRIES: usize = 5;
+/// How many directories are shown unless more or fewer are asked for.
+const TOP_DIRECTORIES: usize = 20;
+/// The most that may be asked for: each takes its path in memory.
+pub(super) const TOP_MAX: u64 = 1_000_000;
+
+/// What a summary is of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub(super) enum Of {
+    /// Each directory named, with --recursive all below it.
+    Tree,
+    /// The directories of each tree, one by one.
+    Directories,
+}
+
+/// A summary under way.
+pub(super) struct Summarizing {
+    how: How,
+    gathered: Gathered,
+    /// Entries that could not be examined.
+    unexamined: u64,
+    /// Directories with entries that could not be examined: each was told as a failure.
+    complaints: u64,
+    /// What had failed before.
+    failures_before: u64,
+    /// A summary has been printed before.
+    printed: bool,
+}
+
+/// What is asked for.
+struct How {
+    of: Of,
+    top: usize,
+    now_s: i64,
+    recursive: bool,
+    /// Entries that could not be examined are not counted, for whether they are as asked for is not known.
+    conditional: bool,
+    times: Option<Named>,
+    look: Look,
+}
+
+enum Gathered {
+    Tree(Box<Summary>),
+    Directories(Box<DirectorySummary>),
+}
+
+/// What is told beside the figures.
+struct Gaps {
+    /// Entries that could not be examined and are counted.
+    unexamined: u64,
+    /// Entries that could not be examined and are not counted.
+    undecided: u64,
+    /// Directories that could not be read, or not to their end.
+    unread: u64,
+}
+
+/// The directories of a tree, those shown and all.
+struct Directories {
+    rows: Vec<DirectoryRow>,
+    all: DirectorySummary,
+}
+
+impl Directories {
+    /// Returns how many directories are not shown, and what they hold.
+    fn others(&self) -> (u64, Total) {
+        let shown = self.rows.iter().map(|row| row.totals.total);
+        let mut others = self.all.total();
+        for total in shown {
+            others.entries -= total.entries;
+            others.bytes -= total.bytes;
+        }
+        (self.all.directories() - self.rows.len() as u64, others)
+    }
+}
+
+impl Summarizing {
+    /// Returns what `--summary` asks for, if it was given.
+    pub(super) fn new(args: &Args, is_terminal: bool) -> Option<Self> {
+        let of = args.summary?;
+        let usual = if of == Of::Tree { TOP_ENTRIES } else { TOP_DIRECTORIES };
+        let how = How {
+            of,
+            top: args.top.unwrap_or(usual),
+            now_s: now_s(),
+            recursive: args.recursive,
+            conditional: args.has_conditions(),
+            times: args.time_style,
+            look: Look::new(is_terminal, args.human),
+        };
+        let gathered = Gathered::new(&how);
+        Some(Self { how, gathered, unexamined: 0, complaints: 0, failures_before: 0, printed: false })
+    }
+
+    /// Begins with a named directory; `failures` is what has failed before.
+    pub(super) fn begin(&mut self, failures: u64) {
+        self.gathered = Gathered::new(&self.how);
+        (self.unexamined, self.complaints, self.failures_before) = (0, 0, failures);
+    }
+
+    /// Returns what must be asked of each entry.
+    pub(super) fn want(&self) -> Want {
+        match self.how.of {
+            Of::Tree => Summary::WANT,
+            Of::Directories => DirectorySummary::WANT,
+        }
+    }
+
+    /// Tells which directory the entries that follow are in.
+    pub(super) fn enter(&mut self, directory: &Path) {
+        if let Gathered::Directories(summary) = &mut self.gathered {
+            summary.enter(directory);
+        }
+    }
+
+    #[inline]
+    pub(super) fn add(&mut self, prefix: &[u8], entry: &Entry<'_>, row: &Attributes) {
+        match &mut self.gathered {
+            Gathered::Tree(summary) => summary.add(prefix, entry, row),
+            Gathered::Directories(summary) => summary.add(row),
+        }
+    }
+
+    /// Tells that no more entries of a directory follow.
+    pub(super) fn end(&mut self, directory: &Path) {
+        if let Gathered::Directories(summary) = &mut self.gathered {
+            summary.end(directory);
+        }
+    }
+
+    /// Counts entries of one directory that could not be examined.
+    pub(super) fn complained(&mut self, entries: u64) {
+        self.complaints += 1;
+        self.unexamined += entries;
+    }
+
+    /// Appends the summary of the named directory; `failures` is what has failed so far.
+    fn write(&mut self, text: &mut Vec<u8>, lines: &Lines, path: &Path, failures: u64) {
+        let counted = if self.how.conditional { 0 } else { self.unexamined };
+        let gaps = Gaps {
+            unexamined: counted,
+            undecided: self.unexamined - counted,
+            unread: failures - self.failures_before - self.complaints,
+        };
+        let gathered = std::mem::replace(&mut self.gathered, Gathered::new(&self.how));
+        let is_json = lines.format == Format::Json;
+        if self.printed && !is_json {
+            text.push(b'\n');
+        }
+        match gathered {
+            Gathered::Tree(summary) if is_json => json::tree(text, &self.how, &summary, &gaps, path),
+            Gathered::Tree(summary) => text::tree(text, &self.how, &summary, &gaps, path, lines),
+            Gathered::Directories(mut all) => {
+                let directories = Directories { rows: all.finish(), all: *all };
+                match is_json {
+                    true => json::directories(text, &self.how, &directories, &gaps, path),
+                    false => directories::write(text, &self.how, &directories, &gaps, path, lines),
+                }
+            }
+        }
+        self.printed = true;
+    }
+}
+
+impl Gathered {
+    fn new(how: &How) -> Self {
+        match how.of {
+            Of::Tree => Self::Tree(Box::new(Summary::new(how.now_s, how.top))),
+            Of::Directories => Self::Directories(Box::new(DirectorySummary::new(how.top))),
+        }
+    }
+}
+
+impl Run<'_> {
+    /// Prints the summary of a named directory, if summaries are asked for: of one that failed midway too, as far as
+    /// it was read.
+    pub(super) fn summarized(&mut self, path: &Path, listed: &Result<(), Stop>) -> Result<(), Ended> {
+        let Some(summary) = &mut self.summary else { return Ok(()) };
+        let failed = match listed {
+            Ok(()) => 0,
+            Err(Stop::Directory(_)) if self.began => 1,
+            Err(_) => return Ok(()),
+        };
+        // The failure of this directory is told and counted by the caller.
+        summary.write(&mut self.output.text, &self.lines, path, self.failures + failed);
+        self.output.pause()
+    }
+}

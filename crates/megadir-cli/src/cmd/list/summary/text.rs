@@ -1,0 +1,312 @@
+//! A summary for people: tables of types, sizes and ages, and the entries that stand out.
+
+use std::path::Path;
+
+use megadir::Time;
+use megadir::summary::{AgeBucket, Ranked, SizeBucket, Sizes, Summary, Total};
+
+use super::bars::bar;
+use super::{Gaps, How};
+use crate::cmd::list::lines::Lines;
+use crate::cmd::list::times::Named;
+use crate::ui::{is_unicode, sizes};
+
+/// A bar is never wider, characters.
+const BAR_MAX: usize = 30;
+/// Narrower bars tell nothing.
+const BAR_MIN: usize = 4;
+/// The width of a terminal that does not tell, characters.
+const WIDTH: usize = 80;
+
+/// How figures are written.
+#[derive(Clone, Copy)]
+pub(super) struct Look {
+    /// Bars and digits in groups, as wide as the terminal; `None` where nobody watches.
+    pub(super) terminal: Option<Terminal>,
+    /// Sizes as `1.5M`.
+    pub(super) human: bool,
+}
+
+/// What a terminal can show.
+#[derive(Clone, Copy)]
+pub(super) struct Terminal {
+    pub(super) width: usize,
+    pub(super) unicode: bool,
+}
+
+/// A table with a row for each type, size or age.
+struct Table {
+    heading: &'static str,
+    rows: Vec<(String, Total)>,
+    /// What is said below it.
+    below: Option<String>,
+}
+
+impl Look {
+    pub(super) fn new(is_terminal: bool, human: bool) -> Self {
+        let width = || terminal_size::terminal_size().map_or(WIDTH, |(width, _)| usize::from(width.0));
+        Self { terminal: is_terminal.then(|| Terminal { width: width(), unicode: is_unicode() }), human }
+    }
+
+    /// Returns a number, in groups of three digits on a terminal.
+    pub(super) fn number(self, value: impl Into<u128>) -> String {
+        let digits = value.into().to_string();
+        if self.terminal.is_none() {
+            return digits;
+        }
+        let mut grouped = String::new();
+        for (index, digit) in digits.chars().enumerate() {
+            if index > 0 && (digits.len() - index).is_multiple_of(3) {
+                grouped.push(' ');
+            }
+            grouped.push(digit);
+        }
+        grouped
+    }
+
+    /// Returns a number of bytes.
+    pub(super) fn bytes(self, bytes: impl Into<u128>) -> String {
+        if !self.human {
+            return self.number(bytes);
+        }
+        let mut text = Vec::new();
+        sizes::human(&mut text, bytes);
+        String::from_utf8(text).unwrap_or_default()
+    }
+
+    /// Returns a number of bytes with its unit.
+    pub(super) fn bytes_and_unit(self, bytes: impl Into<u128>) -> String {
+        let unit = if self.human { "" } else { " bytes" };
+        format!("{}{unit}", self.bytes(bytes))
+    }
+
+    /// Returns a number with the word for what is counted.
+    pub(super) fn counted(self, count: u64, one: &str, several: &str) -> String {
+        format!("{} {}", self.number(count), if count == 1 { one } else { several })
+    }
+}
+
+/// Appends the summary of a directory or a tree.
+pub(super) fn tree(
+    text: &mut Vec<u8>,
+    how: &How,
+    summary: &Summary,
+    gaps: &Gaps,
+    path: &Path,
+    lines: &Lines,
+) {
+    let look = how.look;
+    heading(text, how, path, lines);
+    let entries = look.counted(summary.total().entries, "entry", "entries");
+    let bytes = look.bytes_and_unit(summary.total().bytes);
+    push(text, &format!("{entries}, {bytes} (apparent size)\n"));
+    let types = summary.types().into_iter().map(|(kind, total)| (kind.name().to_owned(), total));
+    let sizes = summary.sizes().buckets().into_iter().map(|bucket| (size_label(&bucket), bucket.total));
+    let ages = summary.ages().buckets().into_iter().map(|bucket| (age_label(&bucket), bucket.total));
+    let tables = [
+        Table { heading: "type", rows: types.collect(), below: None },
+        Table { heading: "size", rows: sizes.collect(), below: quantiles(summary.sizes(), look) },
+        Table { heading: "modified", rows: ages.collect(), below: None },
+    ];
+    write_tables(text, &tables, look);
+    named(text, lines, "largest", &summary.largest(), |bytes| look.bytes(bytes));
+    named(text, lines, "newest", &summary.newest(), |time| how.time(time));
+    named(text, lines, "oldest", &summary.oldest(), |time| how.time(time));
+    let mut notes = Vec::new();
+    if summary.linked() > 0 {
+        let (who, counts) = match summary.linked() {
+            1 => ("1 entry has".to_owned(), "it counts with its full size"),
+            several => (format!("{} entries have", look.number(several)), "each counts with its full size"),
+        };
+        notes.push(format!("{who} more than one hard link: {counts}"));
+    }
+    notes.extend(gaps.notes(look));
+    write_notes(text, &notes);
+}
+
+/// Appends what a summary is of.
+pub(super) fn heading(text: &mut Vec<u8>, how: &How, path: &Path, lines: &Lines) {
+    lines.path(text, path);
+    push(text, if how.recursive { " and below: " } else { ": " });
+}
+
+/// Appends notes below all else.
+pub(super) fn write_notes(text: &mut Vec<u8>, notes: &[String]) {
+    if !notes.is_empty() {
+        text.push(b'\n');
+    }
+    notes.iter().for_each(|note| push(text, &format!("  {note}\n")));
+}
+
+impl Gaps {
+    /// Returns what is missing, in sentences.
+    pub(super) fn notes(&self, look: Look) -> Vec<String> {
+        let mut notes = Vec::new();
+        let mut note = |count: u64, one, several, consequence: &str| {
+            if count > 0 {
+                let who = look.counted(count, one, several);
+                notes.push(format!("{who} could not be {consequence}"));
+            }
+        };
+        let counted = "examined: counted, but without size and age";
+        note(self.unexamined, "entry", "entries", counted);
+        let not_counted = "examined: not counted, for whether the conditions hold is not known";
+        note(self.undecided, "entry", "entries", not_counted);
+        note(self.unread, "directory", "directories", "read to the end: what is missing is not counted");
+        notes
+    }
+}
+
+impl How {
+    /// Returns a time for people: as asked for, to the second unless a style was named.
+    pub(super) fn time(&self, time: Time) -> String {
+        match self.times {
+            None => self.exact_time(Time { nanoseconds: 0, ..time }).replace(".000000000", ""),
+            Some(_) => self.exact_time(time),
+        }
+    }
+
+    /// Returns a time as asked for.
+    pub(super) fn exact_time(&self, time: Time) -> String {
+        let mut text = Vec::new();
+        self.times.unwrap_or(Named::Iso).style().write(&mut text, time);
+        String::from_utf8(text).unwrap_or_default()
+    }
+}
+
+/// Returns the quantiles of sizes as a sentence.
+fn quantiles(sizes: &Sizes, look: Look) -> Option<String> {
+    let quantile = |share| sizes.quantile(share).map(|bytes| look.bytes(bytes));
+    let (median, most, nearly_all) = (quantile(0.5)?, quantile(0.9)?, quantile(0.99)?);
+    if look.human {
+        return Some(format!("median about {median}, 90 % up to {most}, 99 % up to {nearly_all}"));
+    }
+    let within = (1000.0 * Sizes::QUANTILE_ERROR).ceil() / 10.0;
+    Some(format!("median {median}, 90 % up to {most}, 99 % up to {nearly_all} bytes (within {within} %)"))
+}
+
+fn write_tables(text: &mut Vec<u8>, tables: &[Table], look: Look) {
+    let rows = || tables.iter().flat_map(|table| &table.rows);
+    let widest = |of: &dyn Fn(&(String, Total)) -> usize| rows().map(of).max().unwrap_or(0);
+    let label_width = widest(&|row| row.0.len()).max("modified".len());
+    let entries_width = widest(&|row| look.number(row.1.entries).len()).max("entries".len());
+    let bytes_width = widest(&|row| look.bytes(row.1.bytes).len()).max("bytes".len());
+    let bars = look.terminal.and_then(|terminal| {
+        // Two spaces before each column, one before each bar.
+        let columns = label_width + entries_width + bytes_width + 8;
+        let bar_width = (terminal.width.saturating_sub(columns) / 2).min(BAR_MAX);
+        (bar_width >= BAR_MIN).then_some((bar_width, terminal.unicode))
+    });
+    let line = |label: &str, entries: &str, entries_bar: &str, bytes: &str, bytes_bar: &str| {
+        let bar_width = bars.map_or(0, |(width, _)| width + 1);
+        let (entries_bar, bytes_bar) = match bars {
+            Some(_) => (format!(" {entries_bar}"), format!(" {bytes_bar}")),
+            None => (String::new(), String::new()),
+        };
+        let line = format!(
+            "  {label:label_width$}  {entries:>entries_width$}{entries_bar:bar_width$}  {bytes:>bytes_width$}{bytes_bar}"
+        );
+        format!("{}\n", line.trim_end())
+    };
+    for Table { heading, rows, below } in tables.iter().filter(|table| !table.rows.is_empty()) {
+        push(text, &format!("\n{}", line(heading, "entries", "", "bytes", "")));
+        let most_entries = rows.iter().map(|(_, total)| u128::from(total.entries)).max().unwrap_or(0);
+        let most_bytes = rows.iter().map(|(_, total)| total.bytes).max().unwrap_or(0);
+        let drawn =
+            |value, most| bars.map_or_else(String::new, |(width, unicode)| bar(value, most, width, unicode));
+        for (label, Total { entries, bytes }) in rows {
+            let entries_bar = drawn(u128::from(*entries), most_entries);
+            let bytes_bar = drawn(*bytes, most_bytes);
+            push(text, &line(label, &look.number(*entries), &entries_bar, &look.bytes(*bytes), &bytes_bar));
+        }
+        below.iter().for_each(|below| push(text, &format!("  {below}\n")));
+    }
+}
+
+/// Appends entries that stand out, with their values.
+fn named<V: Copy>(
+    text: &mut Vec<u8>,
+    lines: &Lines,
+    heading: &str,
+    entries: &[Ranked<'_, V>],
+    value: impl Fn(V) -> String,
+) {
+    if entries.is_empty() {
+        return;
+    }
+    push(text, &format!("\n  {heading}\n"));
+    let values: Vec<String> = entries.iter().map(|entry| value(entry.value)).collect();
+    let width = values.iter().map(String::len).max().unwrap_or(0);
+    for (entry, value) in entries.iter().zip(&values) {
+        push(text, &format!("    {value:>width$}  "));
+        lines.bare_name(text, entry.prefix, entry.name);
+        text.push(b'\n');
+    }
+}
+
+/// Returns a range of sizes such as `4K-16K`; the upper bound does not belong to it.
+fn size_label(bucket: &SizeBucket) -> String {
+    match bucket.to {
+        0 => "0".into(),
+        u64::MAX => format!("{}-16E", size_bound(bucket.from)),
+        to => format!("{}-{}", size_bound(bucket.from), size_bound(to + 1)),
+    }
+}
+
+/// Returns a bound of sizes, a power of two.
+fn size_bound(bytes: u64) -> String {
+    let units = ["", "K", "M", "G", "T", "P", "E"];
+    let unit = (bytes.ilog2() / 10) as usize;
+    format!("{}{}", bytes >> (10 * unit), units[unit])
+}
+
+/// Returns a range of ages such as `1h-1d ago`; the upper bound belongs to it.
+fn age_label(bucket: &AgeBucket) -> String {
+    match (bucket.from_s, bucket.to_s) {
+        (None, _) => "in future".into(),
+        (Some(from_s), None) => format!(">{} ago", age_bound(from_s - 1)),
+        (Some(0), Some(to_s)) => format!("0-{} ago", age_bound(to_s)),
+        (Some(from_s), Some(to_s)) => format!("{}-{} ago", age_bound(from_s - 1), age_bound(to_s)),
+    }
+}
+
+/// Returns a bound of ages in the unit that it is a round number of.
+fn age_bound(age_s: i64) -> String {
+    const UNITS: [(i64, &str); 4] = [(365 * 86_400, "y"), (86_400, "d"), (3600, "h"), (60, "min")];
+    let (unit_s, unit) = UNITS.into_iter().find(|(unit_s, _)| age_s % unit_s == 0).unwrap_or((1, "s"));
+    format!("{}{unit}", age_s / unit_s)
+}
+
+pub(super) fn push(text: &mut Vec<u8>, more: &str) {
+    text.extend_from_slice(more.as_bytes());
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bounds_are_round() {
+        let size = |from, to| size_label(&SizeBucket { from, to, total: Total::default() });
+        assert_eq!(size(0, 0), "0");
+        assert_eq!(size(1, 1023), "1-1K");
+        assert_eq!(size(1 << 18, (1 << 20) - 1), "256K-1M");
+        assert_eq!(size(1 << 62, u64::MAX), "4E-16E");
+        let age = |from_s, to_s| age_label(&AgeBucket { from_s, to_s, total: Total::default() });
+        assert_eq!(age(None, Some(-1)), "in future");
+        assert_eq!(age(Some(0), Some(60)), "0-1min ago");
+        assert_eq!(age(Some(86_401), Some(7 * 86_400)), "1d-7d ago");
+        assert_eq!(age(Some(90 * 86_400 + 1), Some(365 * 86_400)), "90d-1y ago");
+        assert_eq!(age(Some(5 * 365 * 86_400 + 1), None), ">5y ago");
+    }
+
+    #[test]
+    fn digits_stand_in_groups_on_a_terminal_only() {
+        let terminal = Some(Terminal { width: 80, unicode: true });
+        let look = Look { terminal, human: false };
+        assert_eq!(look.number(1_234_567_u64), "1 234 567");
+        assert_eq!((look.number(123_u64), look.number(1000_u64)), ("123".into(), "1 000".into()));
+        assert_eq!(Look { terminal: None, human: false }.number(1_234_567_u64), "1234567");
+        assert_eq!(Look { terminal, human: true }.bytes_and_unit(1536_u64), "1.5K");
+    }
+}
