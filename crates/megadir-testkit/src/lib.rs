@@ -9,11 +9,14 @@
 //! * [`seen`]: what a reader gave, owned and comparable, and the contract of a reader's end.
 //! * [`faulty`]: a backend whose n-th call fails. [`untyped`]: one that tells no types.
 //! * [`leaks`]: descriptors and threads that are still there (Linux).
-//! * [`conformance`]: the suite that every backend passes (Linux).
+//! * [`conformance`]: the suite that every backend passes (Linux). [`examining`]: the one for examiners.
+//! * [`unprivileged`](mod@unprivileged): running as a user without privileges (Linux).
 #![expect(clippy::unwrap_used, reason = "a failed assumption in a test is a failed test, which is wanted")]
 
 #[cfg(target_os = "linux")]
 pub mod conformance;
+#[cfg(target_os = "linux")]
+pub mod examining;
 pub mod faulty;
 #[cfg(target_os = "linux")]
 pub mod leaks;
@@ -23,4 +26,6 @@ pub mod require;
 pub mod rng;
 pub mod seen;
 pub mod tree;
+#[cfg(target_os = "linux")]
+pub mod unprivileged;
 pub mod untyped;

@@ -42,6 +42,13 @@ pub const EXT4_1K: Recipe = Recipe {
     ..EXT4
 };
 
+/// ext4 with inodes of 128 bytes: times without nanoseconds up to 2038, and no time of birth.
+pub const EXT4_SMALL_INODES: Recipe = Recipe {
+    name: "ext4 with inodes of 128 bytes",
+    mkfs: &["mkfs.ext4", "-q", "-F", "-N", "400000", "-I", "128"],
+    ..EXT4
+};
+
 /// ext4 without indices.
 pub const EXT4_LINEAR: Recipe = Recipe {
     name: "ext4 without dir_index",

@@ -9,6 +9,7 @@ use megadir::{
 use super::Ground;
 use crate::seen::{Seen, list};
 use crate::tree::Flat;
+use crate::unprivileged::{NOBODY, unprivileged};
 
 pub(super) fn options(ground: &Ground) {
     let path = Flat::plain(5000).ensure(&ground.directory);
@@ -56,23 +57,6 @@ pub(super) fn paths(ground: &Ground) {
     assert_eq!(below.unwrap_err().kind(), ErrorKind::NotADirectory);
     std::fs::remove_file(&link).unwrap();
 }
-
-/// Runs something as a user without privileges, where this process has them.
-fn unprivileged<T: Send>(run: impl FnOnce() -> T + Send) -> T {
-    std::thread::scope(|scope| {
-        let thread = scope.spawn(|| {
-            if rustix::process::geteuid().is_root() {
-                let nobody = rustix::process::Uid::from_raw(NOBODY);
-                // The system call, not the C library's function: it changes this thread alone.
-                rustix::thread::set_thread_res_uid(nobody, nobody, nobody).unwrap();
-            }
-            run()
-        });
-        thread.join().unwrap()
-    })
-}
-
-const NOBODY: u32 = 65534;
 
 pub(super) fn permissions(ground: &Ground) {
     const ENTRIES: u64 = 3000;

@@ -26,9 +26,18 @@ struct Examined {
     rows: Vec<Attributes>,
 }
 
+/// What the threads take buffers from.
+struct Source {
+    /// `None` once the directory has been read or something has failed.
+    reader: Option<Box<dyn Reader>>,
+    /// What failed first; told when what was read before has been handed out.
+    failed: Option<Error>,
+}
+
 /// The consumer's side.
 pub(crate) struct Chunks {
-    filled: Receiver<Result<Examined>>,
+    source: Arc<Mutex<Source>>,
+    filled: Receiver<Examined>,
     empty: Sender<Examined>,
     current: Option<Examined>,
     threads: Vec<JoinHandle<()>>,
@@ -37,10 +46,9 @@ pub(crate) struct Chunks {
 /// A thread's side.
 struct Worker {
     directory: Arc<Dir>,
-    /// `None` once the directory has been read or has failed.
-    reader: Arc<Mutex<Option<Box<dyn Reader>>>>,
+    source: Arc<Mutex<Source>>,
     examine: Box<dyn Examine>,
-    filled: Sender<Result<Examined>>,
+    filled: Sender<Examined>,
     empty: Receiver<Examined>,
 }
 
@@ -52,17 +60,18 @@ impl Chunks {
         examiner: &'static dyn Examiner,
         want: Want,
     ) -> Result<Self> {
-        let reader = Arc::new(Mutex::new(Some(reader)));
+        let source = Arc::new(Mutex::new(Source { reader: Some(reader), failed: None }));
         let (filled_in, filled) = bounded(threads * 2);
         let (empty, empty_out) = bounded(threads * 3);
         for _ in 0..threads * 2 {
             let _ = empty.send(Examined::default());
         }
-        let mut chunks = Self { filled, empty, current: None, threads: Vec::new() };
+        let mut chunks =
+            Self { source: Arc::clone(&source), filled, empty, current: None, threads: Vec::new() };
         for index in 0..threads {
             let worker = Worker {
                 directory: Arc::clone(directory),
-                reader: Arc::clone(&reader),
+                source: Arc::clone(&source),
                 examine: examiner.start(directory, want)?,
                 filled: filled_in.clone(),
                 empty: empty_out.clone(),
@@ -84,9 +93,10 @@ impl AttributeReader for Chunks {
         }
         let Ok(next) = self.filled.recv() else {
             join(&mut self.threads);
-            return Ok(None);
+            let failed = self.source.lock().unwrap_or_else(PoisonError::into_inner).failed.take();
+            return failed.map_or(Ok(None), Err);
         };
-        let current = self.current.insert(next?);
+        let current = self.current.insert(next);
         match Batch::check(&current.bytes, current.cookies) {
             Ok(batch) => Ok(Some(AttributeBatch::new(batch, &current.rows))),
             Err(_) => unreachable!("the bytes of a batch are a batch"),
@@ -108,43 +118,48 @@ impl Drop for Chunks {
 impl Worker {
     fn run(mut self) {
         while let Ok(mut examined) = self.empty.recv() {
-            match self.fill(&mut examined) {
-                Ok(true) => {}
-                Ok(false) => return,
-                Err(error) => {
-                    let _ = self.filled.send(Err(error));
-                    return;
-                }
-            }
-            if self.filled.send(Ok(examined)).is_err() {
+            if !self.fill(&mut examined) || self.filled.send(examined).is_err() {
                 return;
             }
         }
     }
 
-    /// Takes a buffer from the reader and examines it; `false` at the end.
-    fn fill(&mut self, examined: &mut Examined) -> Result<bool> {
+    /// Takes a buffer from the reader and examines it; `false` at the end, or when something fails.
+    fn fill(&mut self, examined: &mut Examined) -> bool {
         {
-            let mut reader = self.reader.lock().unwrap_or_else(PoisonError::into_inner);
-            let Some(open) = reader.as_mut() else { return Ok(false) };
-            match open.next_batch() {
+            let mut source = self.source.lock().unwrap_or_else(PoisonError::into_inner);
+            let Some(reader) = source.reader.as_mut() else { return false };
+            match reader.next_batch() {
                 Ok(Some(batch)) => {
                     examined.bytes.clear();
                     examined.bytes.extend_from_slice(batch.bytes());
                     examined.cookies = batch.has_cookies();
                 }
                 Ok(None) => {
-                    *reader = None;
-                    return Ok(false);
+                    source.reader = None;
+                    return false;
                 }
                 Err(error) => {
-                    *reader = None;
-                    return Err(error);
+                    source.fail(error);
+                    return false;
                 }
             }
         }
-        let Ok(batch) = Batch::check(&examined.bytes, examined.cookies) else { return Ok(false) };
-        self.examine.examine(&self.directory, batch, &mut examined.rows)?;
-        Ok(true)
+        let Ok(batch) = Batch::check(&examined.bytes, examined.cookies) else { return false };
+        match self.examine.examine(&self.directory, batch, &mut examined.rows) {
+            Ok(()) => true,
+            Err(error) => {
+                self.source.lock().unwrap_or_else(PoisonError::into_inner).fail(error);
+                false
+            }
+        }
+    }
+}
+
+impl Source {
+    /// Notes what failed; nobody is given another buffer.
+    fn fail(&mut self, error: Error) {
+        self.reader = None;
+        self.failed.get_or_insert(error);
     }
 }

@@ -7,6 +7,7 @@
 //! | chunks | each thread for the buffer that it took from a common reader | everything else |
 //! | windows | threads, chunks of a window of entries sorted by inode | disks that turn |
 
+use std::path::Path;
 use std::sync::Arc;
 
 use super::chunks::Chunks;
@@ -16,7 +17,8 @@ use super::{Attributes, Want};
 use crate::backend::Reader;
 use crate::batch::{Batch, Entry};
 use crate::dir::Dir;
-use crate::error::Result;
+use crate::error::{Error, ErrorKind, Result};
+use crate::options::THREADS_MAX;
 use crate::policy::Choice;
 
 /// How entries are examined.
@@ -109,6 +111,7 @@ pub(crate) trait AttributeReader: Send {
 pub struct AttributeListing {
     choice: AttributeChoice,
     reader: Box<dyn AttributeReader>,
+    failed: bool,
 }
 
 impl AttributeListing {
@@ -117,7 +120,7 @@ impl AttributeListing {
     /// # Errors
     ///
     /// As [`Listing::open`](crate::Listing::open).
-    pub fn open(path: impl AsRef<std::path::Path>, want: Want, threads: usize) -> Result<Self> {
+    pub fn open(path: impl AsRef<Path>, want: Want, threads: usize) -> Result<Self> {
         let directory = Dir::open(path)?;
         let choice = super::policy::choose(&directory, want, threads)?;
         Self::with_choice(directory, choice)
@@ -127,23 +130,47 @@ impl AttributeListing {
     ///
     /// # Errors
     ///
-    /// As [`AttributeListing::open`], and when backend, strategy and examiner do not go together.
+    /// As [`AttributeListing::open`], and [`ErrorKind::BadOption`] when backend and strategy do not go together or
+    /// a number is out of range.
     pub fn with_choice(directory: Dir, choice: AttributeChoice) -> Result<Self> {
-        Ok(Self { reader: open(Arc::new(directory), &choice)?, choice })
+        check(&choice, directory.path())?;
+        Ok(Self { reader: open(Arc::new(directory), &choice)?, choice, failed: false })
     }
 
     /// Returns the next entries with their attributes, or `None` at the end. A batch may be empty.
     ///
     /// # Errors
     ///
-    /// Whatever the system gives; the listing then ends. An entry that fails alone is a row with its error.
+    /// Whatever the system gives; the listing then ends, and whoever asks on gets `None`. An entry that fails
+    /// alone is a row with its error.
     pub fn next_batch(&mut self) -> Result<Option<AttributeBatch<'_>>> {
-        self.reader.next_examined()
+        if self.failed {
+            return Ok(None);
+        }
+        self.reader.next_examined().inspect_err(|_| self.failed = true)
     }
 
     /// Returns what was picked, and why.
     pub fn choice(&self) -> &AttributeChoice {
         &self.choice
+    }
+}
+
+/// Checks that what was chosen goes together and can be honoured.
+fn check(choice: &AttributeChoice, path: &Path) -> Result<()> {
+    let bad = |reason: String| Err(Error::new("examine", path, ErrorKind::BadOption, reason));
+    match choice.strategy {
+        Strategy::Chunks { threads } | Strategy::Windows { threads, .. }
+            if !(1..=THREADS_MAX).contains(&threads) =>
+        {
+            bad(format!("{threads} threads to examine with: there may be 1 to {THREADS_MAX}"))
+        }
+        Strategy::Windows { entries: 0, .. } => bad("windows of 0 entries: they take 1 at least".to_owned()),
+        Strategy::Shares if choice.listing.backend.name() != "split" => {
+            let backend = choice.listing.backend.name();
+            bad(format!("{backend} does not divide a directory into shares: backend split does"))
+        }
+        _ => Ok(()),
     }
 }
 
@@ -156,10 +183,10 @@ fn open(directory: Arc<Dir>, choice: &AttributeChoice) -> Result<Box<dyn Attribu
             crate::backend::linux_split::open_examined(&directory, &listing.options, examiner, want)
         }
         #[cfg(not(target_os = "linux"))]
-        Strategy::Shares => Err(crate::Error::new(
+        Strategy::Shares => Err(Error::new(
             "examine",
             directory.path(),
-            crate::ErrorKind::Unavailable,
+            ErrorKind::Unavailable,
             "directories cannot be divided into shares on this system",
         )),
         Strategy::AtOnce => Ok(Box::new(AtOnce {

@@ -65,7 +65,8 @@ impl Time {
                 let before = error.duration();
                 let borrowed = i64::from(before.subsec_nanos() > 0);
                 Self {
-                    seconds: -(before.as_secs() as i64) - borrowed,
+                    // The earliest second has no positive counterpart.
+                    seconds: 0i64.wrapping_sub_unsigned(before.as_secs()) - borrowed,
                     nanoseconds: (1_000_000_000 - before.subsec_nanos()) % 1_000_000_000,
                 }
             }
@@ -84,6 +85,8 @@ mod tests {
         assert_eq!(Time::from_system(half_before), Time { seconds: -1, nanoseconds: 500_000_000 });
         let second_before = UNIX_EPOCH - Duration::from_secs(1);
         assert_eq!(Time::from_system(second_before), Time { seconds: -1, nanoseconds: 0 });
+        let earliest = UNIX_EPOCH - Duration::from_secs(1 << 63);
+        assert_eq!(Time::from_system(earliest), Time { seconds: i64::MIN, nanoseconds: 0 });
         let after = UNIX_EPOCH + Duration::new(7, 9);
         assert_eq!(Time::from_system(after), Time { seconds: 7, nanoseconds: 9 });
     }

@@ -14,7 +14,7 @@ use crate::backend::Reader;
 use crate::batch::Batch;
 use crate::decode::{self, Records};
 use crate::dir::Dir;
-use crate::error::Result;
+use crate::error::{Error, Result};
 
 /// Entries that a thread takes at a time.
 const CHUNK_ENTRIES: usize = 256;
@@ -22,7 +22,10 @@ const CHUNK_ENTRIES: usize = 256;
 /// A directory being examined window by window.
 pub(crate) struct Windows {
     directory: Arc<Dir>,
+    /// `None` once the directory has been read or has failed.
     reader: Option<Box<dyn Reader>>,
+    /// What failed; told when what was read before has been handed out.
+    failed: Option<Error>,
     entries_max: usize,
     examiners: Vec<Box<dyn Examine>>,
     /// Records of the window, sorted by inode once gathered.
@@ -40,12 +43,12 @@ impl Windows {
         examiner: &'static dyn Examiner,
         want: Want,
     ) -> Result<Self> {
-        let examiners =
-            (0..threads.max(1)).map(|_| examiner.start(directory, want)).collect::<Result<Vec<_>>>()?;
+        let examiners = (0..threads).map(|_| examiner.start(directory, want)).collect::<Result<Vec<_>>>()?;
         Ok(Self {
             directory: Arc::clone(directory),
             reader: Some(reader),
-            entries_max: entries_max.max(1),
+            failed: None,
+            entries_max,
             examiners,
             bytes: Vec::new(),
             rows: Vec::new(),
@@ -53,8 +56,8 @@ impl Windows {
         })
     }
 
-    /// Reads until the window is full or the directory ends, and sorts by inode.
-    fn gather(&mut self) -> Result<usize> {
+    /// Reads until the window is full or the directory ends, and sorts by inode; returns how many entries it has.
+    fn gather(&mut self) -> usize {
         let mut gathered = Vec::new();
         let mut entries = 0;
         while entries < self.entries_max {
@@ -68,12 +71,12 @@ impl Windows {
                 Ok(None) => self.reader = None,
                 Err(error) => {
                     self.reader = None;
-                    return Err(error);
+                    self.failed = Some(error);
                 }
             }
         }
         self.bytes = sorted_by_inode(&gathered);
-        Ok(entries)
+        entries
     }
 
     /// Examines the window's chunks by all threads.
@@ -93,10 +96,16 @@ impl Windows {
         };
         std::thread::scope(|scope| {
             let Some((first, others)) = self.examiners.split_first_mut() else { return Ok(()) };
-            let threads: Vec<_> = others.iter_mut().map(|examine| scope.spawn(|| work(examine))).collect();
+            let start = |(index, examine)| {
+                std::thread::Builder::new()
+                    .name(format!("megadir-examine-{index}"))
+                    .spawn_scoped(scope, || work(examine))
+                    .map_err(|error| Error::io("start a thread to examine", self.directory.path(), error))
+            };
+            let threads: Vec<_> = others.iter_mut().enumerate().map(start).collect();
             let mut result = work(first);
             for thread in threads {
-                match thread.join() {
+                match thread?.join() {
                     Ok(other) => result = result.and(other),
                     Err(panic) => std::panic::resume_unwind(panic),
                 }
@@ -113,8 +122,8 @@ impl Windows {
 
 impl AttributeReader for Windows {
     fn next_examined(&mut self) -> Result<Option<AttributeBatch<'_>>> {
-        if self.gather()? == 0 && self.reader.is_none() {
-            return Ok(None);
+        if self.gather() == 0 {
+            return self.failed.take().map_or(Ok(None), Err);
         }
         self.examine()?;
         match Batch::check(&self.bytes, self.cookies) {

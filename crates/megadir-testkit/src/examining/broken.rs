@@ -1,0 +1,174 @@
+//! Examiners and readers that fail, panic or are given up: an error comes once, and nothing stays open.
+//!
+//! A thread that is left behind holds the directory open, so descriptors tell of threads too.
+
+use std::collections::BTreeSet;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use megadir::policy::Choice;
+use megadir::{AttributeChoice, AttributeListing, Dir, ErrorKind, Strategy, Want};
+
+use super::Ground;
+use super::fields::wrong;
+use super::ground::{Examined, again, drain, once};
+use super::hooked::Hooked;
+use super::oracle::{Truth, oracle};
+use super::trees;
+use crate::faulty::{self, Faulty};
+use crate::leaks::{descriptors_below, settled};
+use crate::seen;
+
+/// More than a buffer of 4 KiB and a chunk of a window hold.
+const ENTRIES: u64 = 500;
+
+/// Does something in every way of examining one directory; afterwards nobody has it open.
+fn in_every_way(ground: &Ground, check: impl Fn(&Dir, &Truth, AttributeChoice)) {
+    // A directory of its own: others may have one that is shared open.
+    let path: PathBuf = ground.directory.join(format!("broken-{}", ground.examiner.name()));
+    std::fs::create_dir(&path).unwrap();
+    trees::fill(&path, ENTRIES);
+    let directory = Dir::open(&path).unwrap();
+    if ground.accepts(&directory) {
+        let truth = oracle(&path);
+        for way in ground.ways(&directory, Want::ALL, 4 << 10) {
+            check(&directory, &truth, way);
+            assert_eq!(settled(|| descriptors_below(&path) - 1), 0, "{way}: descriptors left open");
+        }
+    }
+    drop(directory);
+    std::fs::remove_dir_all(&path).unwrap();
+}
+
+/// Asserts that what came is right as far as it goes.
+fn is_part(ground: &Ground, examined: &Examined, truth: &Truth, way: &AttributeChoice) {
+    for (name, row) in once(&examined.rows, &way.to_string()) {
+        let wrong = wrong(row, &truth[name], Want::ALL, ground.lacking());
+        assert_eq!(wrong, None, "{way}: '{}'", name.escape_ascii());
+    }
+}
+
+pub(super) fn every_call(ground: &Ground) {
+    in_every_way(ground, |directory, truth, way| {
+        let mut fails_at = 0;
+        loop {
+            let calls = Arc::new(AtomicU64::new(0));
+            let counted = Arc::clone(&calls);
+            let failing =
+                Hooked::on_examine(way.examiner, move |_| match counted.fetch_add(1, Ordering::SeqCst) {
+                    call if call == fails_at => Err(faulty::io()),
+                    _ => Ok(()),
+                });
+            let examined = drain(again(directory), &AttributeChoice { examiner: failing, ..way });
+            is_part(ground, &examined, truth, &way);
+            if calls.load(Ordering::SeqCst) <= fails_at {
+                assert!(examined.error.is_none(), "{way}: {:?}", examined.error);
+                assert_eq!(examined.rows.len(), truth.len(), "{way}: without an error nothing is missing");
+                break;
+            }
+            assert_eq!(
+                examined.error.map(|error| error.kind()),
+                Some(ErrorKind::Io),
+                "{way}, call {fails_at}"
+            );
+            fails_at += 1;
+        }
+        assert!(fails_at >= 1, "{way}: it was called");
+    });
+}
+
+pub(super) fn every_read(ground: &Ground) {
+    in_every_way(ground, |directory, truth, way| {
+        // The shares of a directory are read by a backend of their own.
+        if way.strategy == Strategy::Shares {
+            return;
+        }
+        let batches = batches(directory, &way.listing);
+        for fails_at in 0..batches.len() + 3 {
+            let broken = Faulty { inner: way.listing.backend, fails_at: fails_at as u64, error: faulty::io };
+            let listing = Choice { backend: broken.leak(), ..way.listing };
+            let examined = drain(again(directory), &AttributeChoice { listing, ..way });
+            is_part(ground, &examined, truth, &way);
+            let fails = fails_at <= batches.len() + 1;
+            let kind = examined.error.map(|error| error.kind());
+            assert_eq!(kind, fails.then_some(ErrorKind::Io), "{way}, call {fails_at}");
+            let read = batches.iter().take(fails_at.saturating_sub(1)).flatten();
+            let sorted = |names: BTreeSet<String>| names.into_iter().collect::<Vec<_>>();
+            let found = examined.rows.iter().map(|(name, _)| name.escape_ascii().to_string()).collect();
+            let read = read.map(|name| name.escape_ascii().to_string()).collect();
+            let what = format!("{way}, call {fails_at}: what was read is not lost");
+            seen::assert_same(&sorted(found), &sorted(read), &what);
+        }
+    });
+}
+
+/// Returns the names of each batch that a backend gives.
+fn batches(directory: &Dir, choice: &Choice) -> Vec<Vec<Vec<u8>>> {
+    let mut reader = choice.backend.open(directory, &choice.options).unwrap();
+    let mut batches = Vec::new();
+    while let Some(batch) = reader.next_batch().unwrap() {
+        batches.push(batch.entries().map(|entry| seen::Seen::of(&entry).name).collect());
+    }
+    batches
+}
+
+pub(super) fn every_start(ground: &Ground) {
+    in_every_way(ground, |directory, truth, way| {
+        let mut fails_at = 0;
+        loop {
+            let starts = Arc::new(AtomicU64::new(0));
+            let counted = Arc::clone(&starts);
+            let failing =
+                Hooked::on_start(way.examiner, move || match counted.fetch_add(1, Ordering::SeqCst) {
+                    start if start == fails_at => Err(faulty::io()),
+                    _ => Ok(()),
+                });
+            let examined = drain(again(directory), &AttributeChoice { examiner: failing, ..way });
+            is_part(ground, &examined, truth, &way);
+            if starts.load(Ordering::SeqCst) <= fails_at {
+                assert!(examined.error.is_none(), "{way}: {:?}", examined.error);
+                break;
+            }
+            assert_eq!(
+                examined.error.map(|error| error.kind()),
+                Some(ErrorKind::Io),
+                "{way}, start {fails_at}"
+            );
+            fails_at += 1;
+        }
+        assert!(fails_at >= 1, "{way}: was started");
+    });
+}
+
+pub(super) fn panics(ground: &Ground) {
+    in_every_way(ground, |directory, truth, way| {
+        for panics_at in 0..3 {
+            let calls = AtomicU64::new(0);
+            let panicking = Hooked::on_examine(way.examiner, move |_| {
+                if calls.fetch_add(1, Ordering::SeqCst) == panics_at {
+                    // Without the hook that prints a message, which would look like a failure.
+                    resume_unwind(Box::new("wanted by the test"));
+                }
+                Ok(())
+            });
+            let choice = AttributeChoice { examiner: panicking, ..way };
+            let ended = catch_unwind(AssertUnwindSafe(|| drain(again(directory), &choice)));
+            if let Ok(Examined { rows, .. }) = ended {
+                assert_eq!(rows.len(), truth.len(), "{way}: a panic in call {panics_at} made it short");
+            }
+        }
+    });
+}
+
+pub(super) fn dropped_early(ground: &Ground) {
+    in_every_way(ground, |directory, _, way| {
+        for given_up_after in [0, 1, 2, 3, 1, 0] {
+            let mut listing = AttributeListing::with_choice(again(directory), way).unwrap();
+            for _ in 0..given_up_after {
+                let _ = listing.next_batch().unwrap();
+            }
+        }
+    });
+}

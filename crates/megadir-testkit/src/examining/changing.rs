@@ -1,0 +1,213 @@
+//! Entries that vanish or become something else between being listed and being asked about.
+
+use std::collections::HashSet;
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+use megadir::{AttributeChoice, Dir, Want};
+
+use super::Ground;
+use super::fields::wrong;
+use super::ground::{again, drain, once};
+use super::hooked::Hooked;
+use super::oracle::{Truth, oracle};
+use super::trees;
+use crate::require::full;
+use crate::rng::Rng;
+
+/// More than a buffer of 4 KiB and a chunk of a window hold.
+const ENTRIES: u64 = 500;
+
+/// What becomes of an entry.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Fate {
+    Stays,
+    First,
+    Second,
+    Third,
+}
+
+/// Returns what becomes of an entry of [`trees::fill`], by its name.
+fn fate(name: &[u8]) -> Fate {
+    [Fate::Stays, Fate::First, Fate::Second, Fate::Third][usize::from(name[15]) % 4]
+}
+
+/// Does something in every way of examining, each in a directory of its own.
+fn in_every_way(ground: &Ground, purpose: &str, check: impl Fn(&Path, &Dir, AttributeChoice)) {
+    let parent = ground.directory.join(format!("{purpose}-{}", ground.examiner.name()));
+    std::fs::create_dir(&parent).unwrap();
+    let ways = |path: &Path| ground.ways(&Dir::open(path).unwrap(), Want::ALL, 4 << 10);
+    let first = parent.join("0");
+    std::fs::create_dir(&first).unwrap();
+    trees::fill(&first, ENTRIES);
+    let count = if ground.accepts(&Dir::open(&first).unwrap()) { ways(&first).len() } else { 0 };
+    for index in 0..count {
+        let path = parent.join(index.to_string());
+        if index > 0 {
+            std::fs::create_dir(&path).unwrap();
+            trees::fill(&path, ENTRIES);
+        }
+        check(&path, &Dir::open(&path).unwrap(), ways(&path)[index]);
+    }
+    std::fs::remove_dir_all(&parent).unwrap();
+}
+
+pub(super) fn vanishing(ground: &Ground) {
+    in_every_way(ground, "vanishing", |path, directory, way| {
+        let truth = oracle(path);
+        let below = path.to_owned();
+        let removing = Hooked::on_examine(way.examiner, move |batch| {
+            for entry in batch.entries().filter(|entry| fate(entry.name) == Fate::First) {
+                std::fs::remove_file(entry_path(&below, entry.name)).unwrap();
+            }
+            Ok(())
+        });
+        let examined = drain(again(directory), &AttributeChoice { examiner: removing, ..way });
+        assert!(examined.error.is_none(), "{way}: entries that vanish are no error: {:?}", examined.error);
+        let found = once(&examined.rows, &way.to_string());
+        assert_eq!(found.len(), truth.len(), "{way}: vanished entries are among them");
+        for (name, row) in found {
+            let shown = name.escape_ascii();
+            if fate(name) == Fate::First {
+                assert!(
+                    row.has_vanished() && row.have == Want::NOTHING,
+                    "{way}: '{shown}' vanished: {row:?}"
+                );
+            } else {
+                let wrong = wrong(row, &truth[name], Want::ALL, ground.lacking());
+                assert_eq!(wrong, None, "{way}: '{shown}' stayed");
+            }
+        }
+    });
+}
+
+pub(super) fn replaced(ground: &Ground) {
+    in_every_way(ground, "replaced", |path, directory, way| {
+        let spare = path.with_extension("spare");
+        std::fs::create_dir(&spare).unwrap();
+        trees::fill(&spare, ENTRIES);
+        let below = path.to_owned();
+        let replaced = Mutex::new(HashSet::new());
+        let replacing = Hooked::on_examine(way.examiner, move |batch| {
+            for entry in batch.entries() {
+                // btrfs lists what has replaced an entry once more, at the end.
+                if replaced.lock().unwrap().insert(entry.name.to_vec()) {
+                    let (entry, spare) = (entry_path(&below, entry.name), entry_path(&spare, entry.name));
+                    replace(&entry, &spare);
+                }
+            }
+            Ok(())
+        });
+        let examined = drain(again(directory), &AttributeChoice { examiner: replacing, ..way });
+        assert!(examined.error.is_none(), "{way}: {:?}", examined.error);
+        let truth = oracle(path);
+        let (stayed, changed): (Vec<_>, Vec<_>) =
+            examined.rows.into_iter().partition(|(name, _)| fate(name) == Fate::Stays);
+        let names: HashSet<_> = changed.iter().map(|(name, _)| &name[..]).collect();
+        assert_eq!(once(&stayed, &way.to_string()).len() + names.len(), truth.len(), "{way}: all of them");
+        for (name, row) in stayed.iter().chain(&changed) {
+            // Who asks by inode may find that gone; nobody may give something that never was.
+            let may_be_gone = is_by_inode(ground) && fate(name) != Fate::Stays;
+            if may_be_gone && row.has_vanished() && row.have == Want::NOTHING {
+                continue;
+            }
+            let wrong = wrong(row, &truth[name], Want::ALL, ground.lacking());
+            assert_eq!(wrong, None, "{way}: '{}'", name.escape_ascii());
+        }
+    });
+}
+
+/// Puts a directory, a symbolic link or another file in the place of a file.
+fn replace(path: &Path, spare: &Path) {
+    match fate(path.file_name().unwrap().as_encoded_bytes()) {
+        Fate::Stays => {}
+        Fate::First => {
+            std::fs::remove_file(path).unwrap();
+            std::fs::create_dir(path).unwrap();
+        }
+        Fate::Second => {
+            std::fs::remove_file(path).unwrap();
+            std::os::unix::fs::symlink("somewhere", path).unwrap();
+        }
+        Fate::Third => std::fs::rename(spare, path).unwrap(),
+    }
+}
+
+/// Tells whether the examiner asks for the inodes that were listed, not for the names.
+fn is_by_inode(ground: &Ground) -> bool {
+    ["xfs-bulkstat", "btrfs-search"].contains(&ground.examiner.name())
+}
+
+fn entry_path(directory: &Path, name: &[u8]) -> PathBuf {
+    directory.join(megadir::names::to_os(name).unwrap())
+}
+
+pub(super) fn beside_a_writer(ground: &Ground) {
+    let path = ground.directory.join(format!("beside-{}", ground.examiner.name()));
+    std::fs::create_dir(&path).unwrap();
+    trees::fill(&path, ENTRIES);
+    let truth = oracle(&path);
+    let directory = Dir::open(&path).unwrap();
+    if ground.accepts(&directory) {
+        let budget = if full() { Duration::from_secs(20) } else { Duration::from_millis(300) };
+        let until = Instant::now() + budget;
+        let (stop, changes) = (AtomicBool::new(false), AtomicU64::new(0));
+        std::thread::scope(|scope| {
+            let writer = scope.spawn(|| write(&path, &stop, &changes));
+            let checked = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+                let mut rng = Rng::new(9);
+                for way in (0..).flat_map(|_| ground.ways(&directory, Want::ALL, rng.pick(&[4096, 16 << 10])))
+                {
+                    untouched(ground, &directory, &way, &truth);
+                    if Instant::now() > until && changes.load(Ordering::Relaxed) > 0 {
+                        break;
+                    }
+                }
+            }));
+            stop.store(true, Ordering::Relaxed);
+            writer.join().unwrap();
+            checked.unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+        });
+    }
+    std::fs::remove_dir_all(&path).unwrap();
+}
+
+/// Names that the writer changes; none of the untouched ones begins so.
+const TOUCHED: &str = "touched-";
+
+/// Asserts that what nobody touches comes once and is what it was, and that what is touched is no other error.
+fn untouched(ground: &Ground, directory: &Dir, way: &AttributeChoice, truth: &Truth) {
+    let examined = drain(again(directory), way);
+    assert!(examined.error.is_none(), "{way}: {:?}", examined.error);
+    let (touched, rows): (Vec<_>, Vec<_>) =
+        examined.rows.into_iter().partition(|(name, _)| name.starts_with(TOUCHED.as_bytes()));
+    for (name, row) in &touched {
+        assert!(row.error == 0 || row.has_vanished(), "{way}: {}: {row:?}", name.escape_ascii());
+    }
+    let found = once(&rows, &way.to_string());
+    assert_eq!(found.len(), truth.len(), "{way}: every untouched entry");
+    for (name, row) in found {
+        let wrong = wrong(row, &truth[name], Want::ALL, ground.lacking());
+        assert_eq!(wrong, None, "{way}: '{}'", name.escape_ascii());
+    }
+}
+
+/// Makes, changes, renames, replaces and removes entries until told to stop.
+fn write(path: &Path, stop: &AtomicBool, changes: &AtomicU64) {
+    let mut rng = Rng::new(1);
+    while !stop.load(Ordering::Relaxed) {
+        let name = |rng: &mut Rng| path.join(format!("{TOUCHED}{}", rng.within(0, 600)));
+        let (one, other) = (name(&mut rng), name(&mut rng));
+        // Whether each succeeds depends on what is there; that does not matter.
+        let _ = match rng.within(0, 5) {
+            0 | 1 => std::fs::write(&one, vec![0; rng.within(0, 9000) as usize]),
+            2 => std::fs::create_dir(&one),
+            3 => std::fs::rename(&one, &other),
+            4 => std::fs::remove_file(&one),
+            _ => std::fs::remove_dir(&one),
+        };
+        changes.fetch_add(1, Ordering::Relaxed);
+    }
+}

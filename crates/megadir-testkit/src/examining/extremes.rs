@@ -1,0 +1,125 @@
+//! Times and sizes as far out as a file system keeps them.
+
+use std::path::{Path, PathBuf};
+
+use megadir::Time;
+
+use super::Ground;
+use super::oracle;
+use super::trees::{ensure, set_modified};
+
+/// Seconds since 1970: before it, around what 32 bits hold, around what 64 bits of nanoseconds hold (2262), around
+/// what ext4 (2446) and XFS (2486) hold, and as far as the number goes.
+const SECONDS: [i64; 21] = [
+    i64::MIN,
+    -(1 << 40),
+    -(1 << 31) - 1,
+    -(1 << 31),
+    -(1 << 31) + 1,
+    -86_401,
+    -1,
+    0,
+    1,
+    (1 << 31) - 1,
+    1 << 31,
+    1 << 32,
+    9_223_372_036,
+    9_223_372_037,
+    15_032_385_535,
+    15_032_385_536,
+    16_299_260_424,
+    16_299_260_425,
+    1 << 40,
+    i64::MAX - 1,
+    i64::MAX,
+];
+
+/// Sizes around what 32 bits, a double and ext4 hold, and the largest that Linux knows, bytes.
+const SIZES: [u64; 16] = [
+    0,
+    1,
+    4095,
+    4097,
+    (1 << 31) - 1,
+    1 << 31,
+    (1 << 32) - 1,
+    (1 << 32) + 1,
+    (1 << 44) - 4096,
+    (1 << 44) + 1,
+    (1 << 53) - 1,
+    (1 << 53) + 1,
+    (1 << 60) + 1,
+    (1 << 62) + 12_345,
+    (1 << 63) - 4096,
+    (1 << 63) - 1,
+];
+
+/// What a file system keeps of the suite's extremes; the rest it clamps or refuses.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Kept {
+    /// The earliest and latest time of modification, s since 1970.
+    pub seconds: (i64, i64),
+    /// The largest size of a file, bytes.
+    pub size_bytes: u64,
+}
+
+/// Returns what the file system of a directory keeps of the extremes, as `std` reads it back.
+///
+/// # Panics
+///
+/// When it keeps none, or makes another time of one within its range.
+pub fn kept(directory: &Path) -> Kept {
+    let path = of_times(directory);
+    let mut seconds = Vec::new();
+    for wanted in SECONDS {
+        for nanoseconds in [0, 1, 999_999_999] {
+            let found = oracle::of(&path.join(format!("{wanted}.{nanoseconds}"))).modified;
+            if found == (Time { seconds: wanted, nanoseconds }) {
+                seconds.push(wanted);
+            }
+        }
+    }
+    let size_bytes = SIZES.into_iter().filter(|size| of_sizes(directory).join(size.to_string()).exists());
+    Kept {
+        seconds: (*seconds.first().unwrap(), *seconds.last().unwrap()),
+        size_bytes: size_bytes.max().unwrap(),
+    }
+}
+
+pub(super) fn times(ground: &Ground) {
+    ground.check_path(&of_times(&ground.directory), 4 << 10);
+}
+
+pub(super) fn sizes(ground: &Ground) {
+    ground.check_path(&of_sizes(&ground.directory), 4 << 10);
+}
+
+/// Makes files that were modified at the extremes; the file system clamps what it cannot keep.
+///
+/// # Panics
+///
+/// When one cannot be made.
+pub fn of_times(directory: &Path) -> PathBuf {
+    ensure(directory, "times", |path| {
+        for seconds in SECONDS {
+            for nanoseconds in [0, 1, 999_999_999] {
+                let path = path.join(format!("{seconds}.{nanoseconds}"));
+                std::fs::write(&path, "").unwrap();
+                set_modified(&path, Time { seconds, nanoseconds });
+            }
+        }
+    })
+}
+
+/// Makes files as large as the file system lets, without content.
+fn of_sizes(directory: &Path) -> PathBuf {
+    ensure(directory, "sizes", |path| {
+        for size in SIZES {
+            let path = path.join(size.to_string());
+            let file = std::fs::File::create_new(&path).unwrap();
+            if file.set_len(size).is_err() {
+                std::fs::remove_file(&path).unwrap();
+            }
+        }
+    })
+}

@@ -1,0 +1,49 @@
+//! Entries that were changed a moment ago: what the disk says of them is old, what the system says is true.
+
+use std::fs::File;
+use std::io::Write;
+use std::os::unix::fs::{PermissionsExt, chown};
+
+use megadir::Time;
+
+use super::Ground;
+use super::trees::{self, set_modified};
+
+const ENTRIES: u64 = 300;
+
+pub(super) fn fresh(ground: &Ground) {
+    let path = ground.directory.join(format!("fresh-{}", ground.examiner.name()));
+    std::fs::create_dir(&path).unwrap();
+    trees::fill(&path, ENTRIES);
+    // Everything on the disk, so that what is changed from here on differs from it.
+    rustix::fs::syncfs(File::open(&path).unwrap()).unwrap();
+    let mut paths: Vec<_> = std::fs::read_dir(&path).unwrap().map(|entry| entry.unwrap().path()).collect();
+    paths.sort_unstable();
+    for (index, entry) in paths.iter().enumerate() {
+        match index % 8 {
+            0 => File::options().append(true).open(entry).unwrap().write_all(&[7; 70_000]).unwrap(),
+            1 => File::options().write(true).open(entry).unwrap().set_len(index as u64).unwrap(),
+            2 => std::fs::set_permissions(entry, PermissionsExt::from_mode(0o7000 + index as u32)).unwrap(),
+            3 => set_modified(entry, Time { seconds: -(index as i64), nanoseconds: index as u32 }),
+            4 => std::fs::hard_link(entry, entry.with_extension("link")).unwrap(),
+            5 => std::fs::rename(entry, entry.with_extension("renamed")).unwrap(),
+            6 if rustix::process::geteuid().is_root() => chown(entry, Some(index as u32), Some(77)).unwrap(),
+            _ => {
+                std::fs::remove_file(entry).unwrap();
+                std::fs::create_dir(entry).unwrap();
+                std::fs::create_dir(entry.join("below")).unwrap();
+            }
+        }
+    }
+    trees::differ(&path.join("new"), 12_345);
+    // Open and growing while it is examined; unlinked, but open.
+    let mut growing = File::create_new(path.join("growing")).unwrap();
+    growing.write_all(&[1; 5000]).unwrap();
+    let unlinked = File::create_new(path.join("unlinked")).unwrap();
+    std::fs::remove_file(path.join("unlinked")).unwrap();
+    ground.check_path(&path, 4 << 10);
+    growing.write_all(&[2; 5000]).unwrap();
+    ground.check_path(&path, 32 << 10);
+    drop((growing, unlinked));
+    std::fs::remove_dir_all(&path).unwrap();
+}

@@ -1,0 +1,241 @@
+//! Where the suite runs: an examiner, a directory to make trees in, every way of examining, and the comparison.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use megadir::policy::{self, Choice};
+use megadir::{
+    AttributeChoice, AttributeListing, Attributes, Dir, Error, ErrorKind, Examiner, ReadOptions, Strategy,
+    Want, backend,
+};
+
+use super::CASES;
+use super::fields::{FIELDS, wrong};
+use super::oracle::{Truth, oracle};
+
+/// An examiner and a directory to make trees in.
+pub struct Ground {
+    /// What is tested.
+    pub examiner: &'static dyn Examiner,
+    /// Where trees are made; those of equal content are shared by the examiners.
+    pub directory: PathBuf,
+    examined: AtomicU64,
+    refused: AtomicU64,
+}
+
+/// How often the examiner examined a directory, and how often it refused one with a reason.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Outcome {
+    /// Directories examined and compared.
+    pub examined: u64,
+    /// Directories refused as [`ErrorKind::Unavailable`].
+    pub refused: u64,
+}
+
+/// Runs every case for an examiner, with trees made in `directory`.
+///
+/// # Panics
+///
+/// When the examiner does not conform; the case's name is printed first.
+#[expect(clippy::print_stdout, reason = "shown by the harness when a case fails")]
+pub fn examining(examiner: &'static dyn Examiner, directory: &Path) -> Outcome {
+    let ground = Ground::new(examiner, directory);
+    for case in CASES {
+        let started = std::time::Instant::now();
+        println!("{} {}", examiner.name(), case.name);
+        (case.run)(&ground);
+        println!("    {:.2} s", started.elapsed().as_secs_f64());
+    }
+    ground.outcome()
+}
+
+/// Everything that an examined listing gave, to its end or its error.
+#[derive(Debug)]
+pub struct Examined {
+    /// Names and attributes in the order in which they came.
+    pub rows: Vec<(Vec<u8>, Attributes)>,
+    /// Batches that came, empty ones included.
+    pub batches: u64,
+    /// The error that ended it, be it in opening.
+    pub error: Option<Error>,
+}
+
+/// Lists and examines to the end and asks on: after the end or an error nothing more may come, ever.
+///
+/// # Panics
+///
+/// When it does, or when a batch miscounts itself.
+pub fn drain(directory: Dir, choice: &AttributeChoice) -> Examined {
+    let mut examined = Examined { rows: Vec::new(), batches: 0, error: None };
+    let mut listing = match AttributeListing::with_choice(directory, *choice) {
+        Ok(listing) => listing,
+        Err(error) => {
+            examined.error = Some(error);
+            return examined;
+        }
+    };
+    loop {
+        match listing.next_batch() {
+            Ok(Some(batch)) => {
+                let before = examined.rows.len();
+                examined.rows.extend(batch.entries().map(|(entry, row)| (entry.name.to_vec(), *row)));
+                examined.batches += 1;
+                assert_eq!(examined.rows.len() - before, batch.len(), "a batch counts its entries");
+            }
+            Ok(None) => break,
+            Err(error) => {
+                examined.error = Some(error);
+                break;
+            }
+        }
+    }
+    for _ in 0..3 {
+        let after = listing.next_batch().map(|batch| batch.map(|batch| batch.len()));
+        assert!(matches!(after, Ok(None)), "after {:?} came {after:?}", examined.error);
+    }
+    examined
+}
+
+/// Opens a directory once more, by descriptor: its path may be closed to whoever examines.
+///
+/// # Panics
+///
+/// When it may not be searched.
+pub(super) fn again(directory: &Dir) -> Dir {
+    directory.open_below(b".").unwrap()
+}
+
+impl Ground {
+    /// Makes the ground for an examiner.
+    pub fn new(examiner: &'static dyn Examiner, directory: &Path) -> Self {
+        let (examined, refused) = (AtomicU64::new(0), AtomicU64::new(0));
+        Self { examiner, directory: directory.to_owned(), examined, refused }
+    }
+
+    /// Returns what has been examined and refused so far.
+    pub fn outcome(&self) -> Outcome {
+        let count = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
+        Outcome { examined: count(&self.examined), refused: count(&self.refused) }
+    }
+
+    /// Returns what the examiner is known not to tell, whatever the file system; any other gap is a failure.
+    pub fn lacking(&self) -> Want {
+        match self.examiner.name() {
+            "std" => Want::MOUNT,
+            "fstatat" => Want::BORN | Want::MOUNT,
+            _ => Want::NOTHING,
+        }
+    }
+
+    /// Returns every way of listing and examining a directory, with buffers of a size.
+    pub fn ways(&self, directory: &Dir, want: Want, buffer_bytes: usize) -> Vec<AttributeChoice> {
+        ways(self.examiner, directory, want, buffer_bytes)
+    }
+
+    /// Tells whether the examiner examines this directory; what it refuses must come with a reason, from `probe`,
+    /// `start` and every strategy alike, and without a row.
+    pub fn accepts(&self, directory: &Dir) -> bool {
+        let Err(refusal) = self.examiner.probe(directory) else {
+            self.examined.fetch_add(1, Ordering::Relaxed);
+            return true;
+        };
+        assert_eq!(refusal.kind(), ErrorKind::Unavailable, "{refusal}");
+        assert!(refusal.reason().len() > 20, "a refusal says why: {refusal}");
+        assert_eq!(refusal.path(), directory.path());
+        let started = self.examiner.start(directory, Want::ALL).map(drop);
+        assert_eq!(started.unwrap_err().kind(), ErrorKind::Unavailable, "probe and start agree");
+        for way in self.ways(directory, Want::ALL, 32 << 10) {
+            let Examined { rows, error, .. } = drain(again(directory), &way);
+            assert!(rows.is_empty(), "{way}: {} rows from who refuses", rows.len());
+            assert_eq!(error.map(|error| error.kind()), Some(ErrorKind::Unavailable), "{way}");
+        }
+        self.refused.fetch_add(1, Ordering::Relaxed);
+        false
+    }
+
+    /// Examines a directory in every way and compares with what is true of it.
+    pub fn check(&self, directory: &Dir, truth: &Truth, want: Want, buffer_bytes: usize) {
+        if !self.accepts(directory) {
+            return;
+        }
+        for way in self.ways(directory, want, buffer_bytes) {
+            self.same(directory, &way, truth);
+        }
+    }
+
+    /// Examines all of a directory's entries in every way and compares with the oracle.
+    pub fn check_path(&self, path: &Path, buffer_bytes: usize) {
+        self.check(&Dir::open(path).unwrap(), &oracle(path), Want::ALL, buffer_bytes);
+    }
+
+    /// Examines a directory in one way: each entry once, with its own attributes.
+    pub fn same(&self, directory: &Dir, way: &AttributeChoice, truth: &Truth) {
+        let Examined { rows, error, .. } = drain(again(directory), way);
+        let what = format!("{} in {}: {way}", self.examiner.name(), directory.path().display());
+        assert!(error.is_none(), "{what}: {error:?}");
+        let found = once(&rows, &what);
+        for (name, row) in &found {
+            let shown = name.escape_ascii();
+            let Some(truth) = truth.get(*name) else { panic!("{what}: '{shown}' is not there") };
+            if let Some(wrong) = wrong(row, truth, way.want, self.lacking()) {
+                panic!("{what}: '{shown}': {wrong}");
+            }
+        }
+        let missing = truth.keys().find(|name| !found.contains_key(&name[..]));
+        assert!(
+            missing.is_none(),
+            "{what}: {:?} is missing",
+            missing.map(|name| name.escape_ascii().to_string())
+        );
+    }
+}
+
+/// Returns the rows by name.
+///
+/// # Panics
+///
+/// When a name came more than once.
+pub fn once<'a>(rows: &'a [(Vec<u8>, Attributes)], what: &str) -> BTreeMap<&'a [u8], &'a Attributes> {
+    let mut found = BTreeMap::new();
+    for (name, row) in rows {
+        assert!(found.insert(&name[..], row).is_none(), "{what}: '{}' came twice", name.escape_ascii());
+    }
+    found
+}
+
+/// Returns every way of listing and examining a directory by an examiner, with buffers of a size.
+pub fn ways(
+    examiner: &'static dyn Examiner,
+    directory: &Dir,
+    want: Want,
+    buffer_bytes: usize,
+) -> Vec<AttributeChoice> {
+    let picked = policy::choose(directory, 1).unwrap();
+    let listed = |name, threads, shares| {
+        let options = ReadOptions { buffer_bytes, threads, shares, resolve_types: false };
+        Choice { backend: backend(name).unwrap(), options, ..picked }
+    };
+    let serial = || listed("getdents", 1, 1);
+    let mut ways = vec![
+        (serial(), Strategy::AtOnce),
+        (listed("std", 1, 1), Strategy::AtOnce),
+        (serial(), Strategy::Chunks { threads: 1 }),
+        (serial(), Strategy::Chunks { threads: 3 }),
+        (serial(), Strategy::Windows { entries: 300, threads: 1 }),
+        (serial(), Strategy::Windows { entries: 100_000, threads: 3 }),
+    ];
+    if backend("split").unwrap().probe(directory).is_ok() {
+        ways.push((listed("split", 1, 1), Strategy::Shares));
+        ways.push((listed("split", 3, 13), Strategy::Shares));
+    }
+    let choice = |(listing, strategy)| AttributeChoice {
+        listing,
+        strategy,
+        examiner,
+        want,
+        reason: "the suite tries every way",
+    };
+    assert_eq!(FIELDS.into_iter().collect::<Want>(), Want::ALL, "the suite knows every attribute");
+    ways.into_iter().map(choice).collect()
+}

@@ -1,0 +1,72 @@
+//! An examiner over another one that lets a test act between listing and asking, fail or panic.
+
+use std::sync::Arc;
+
+use megadir::{Attributes, Batch, Dir, Examine, Examiner, Result, Want};
+
+/// What happens when a thread begins to examine.
+type OnStart = dyn Fn() -> Result<()> + Send + Sync;
+/// What happens between listing a batch and asking for its attributes.
+type OnExamine = dyn Fn(Batch<'_>) -> Result<()> + Send + Sync;
+
+/// An examiner over another one, with what happens before each of its calls; an error is what the call gives.
+pub struct Hooked {
+    inner: &'static dyn Examiner,
+    on_start: Box<OnStart>,
+    on_examine: Arc<OnExamine>,
+}
+
+impl Hooked {
+    /// Returns an examiner that runs `before` when a thread begins to examine.
+    pub fn on_start(
+        inner: &'static dyn Examiner,
+        before: impl Fn() -> Result<()> + Send + Sync + 'static,
+    ) -> &'static dyn Examiner {
+        Self { inner, on_start: Box::new(before), on_examine: Arc::new(|_| Ok(())) }.leak()
+    }
+
+    /// Returns an examiner that runs `before` between listing a batch and asking for its attributes.
+    pub fn on_examine(
+        inner: &'static dyn Examiner,
+        before: impl Fn(Batch<'_>) -> Result<()> + Send + Sync + 'static,
+    ) -> &'static dyn Examiner {
+        Self { inner, on_start: Box::new(|| Ok(())), on_examine: Arc::new(before) }.leak()
+    }
+
+    /// Examiners live for ever; a test may leak a few bytes.
+    fn leak(self) -> &'static dyn Examiner {
+        Box::leak(Box::new(self))
+    }
+}
+
+impl Examiner for Hooked {
+    fn name(&self) -> &'static str {
+        self.inner.name()
+    }
+
+    fn about(&self) -> &'static str {
+        self.inner.about()
+    }
+
+    fn probe(&self, directory: &Dir) -> Result<()> {
+        self.inner.probe(directory)
+    }
+
+    fn start(&self, directory: &Dir, want: Want) -> Result<Box<dyn Examine>> {
+        (self.on_start)()?;
+        let inner = self.inner.start(directory, want)?;
+        Ok(Box::new(HookedExamine { inner, before: Arc::clone(&self.on_examine) }))
+    }
+}
+
+struct HookedExamine {
+    inner: Box<dyn Examine>,
+    before: Arc<OnExamine>,
+}
+
+impl Examine for HookedExamine {
+    fn examine(&mut self, directory: &Dir, batch: Batch<'_>, rows: &mut Vec<Attributes>) -> Result<()> {
+        (self.before)(batch)?;
+        self.inner.examine(directory, batch, rows)
+    }
+}

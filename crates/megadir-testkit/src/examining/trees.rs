@@ -1,0 +1,148 @@
+//! Directories whose entries differ in their attributes, so that a row given to the wrong entry is noticed.
+
+use std::os::unix::fs::{PermissionsExt, symlink};
+use std::path::{Path, PathBuf};
+
+use megadir::Time;
+use rustix::fs::{
+    AtFlags, CWD, FileType as Kind, Gid, Mode, Timespec, Timestamps, Uid, chownat, makedev, mknodat,
+    utimensat,
+};
+
+use crate::rng::mix;
+use crate::tree::Flat;
+
+/// Makes a directory below `parent` unless it is there already, and returns its path.
+pub fn ensure(parent: &Path, name: &str, build: impl FnOnce(&Path)) -> PathBuf {
+    let path = parent.join(name);
+    if !path.exists() {
+        // Half a tree must never be taken for a whole one.
+        let partial = parent.join(format!("{name}.partial"));
+        std::fs::create_dir(&partial).unwrap();
+        build(&partial);
+        std::fs::rename(&partial, &path).unwrap();
+    }
+    path
+}
+
+/// Makes empty files with attributes of their own, and returns the directory.
+pub fn various(parent: &Path, entries: u64) -> PathBuf {
+    ensure(parent, &format!("various-{entries}"), |path| fill(path, entries))
+}
+
+/// Makes files in a directory whose size, mode and time of modification follow from their index.
+///
+/// # Panics
+///
+/// When one cannot be made.
+pub fn fill(directory: &Path, entries: u64) {
+    let names = Flat::plain(entries);
+    for index in 0..entries {
+        let path = directory.join(std::str::from_utf8(&names.name(index)).unwrap());
+        differ(&path, index);
+    }
+}
+
+/// Makes a file with attributes that no other index gives.
+///
+/// # Panics
+///
+/// When it cannot be made.
+pub fn differ(path: &Path, index: u64) {
+    let number = mix(index);
+    let file = std::fs::File::create_new(path).unwrap();
+    file.set_len(index * 4097 + number % 4097).unwrap();
+    file.set_permissions(PermissionsExt::from_mode(0o600 | number as u32 & 0o177)).unwrap();
+    drop(file);
+    let seconds = (number % (1 << 32)) as i64 - (1 << 31) + 1;
+    set_modified(path, Time { seconds, nanoseconds: (number >> 32) as u32 % 1_000_000_000 });
+}
+
+/// Sets when something was last modified; a symbolic link is not followed.
+///
+/// # Panics
+///
+/// When the system refuses.
+pub fn set_modified(path: &Path, time: Time) {
+    let time = Timespec { tv_sec: time.seconds, tv_nsec: i64::from(time.nanoseconds) };
+    let times = Timestamps { last_access: time, last_modification: time };
+    utimensat(CWD, path, &times, AtFlags::SYMLINK_NOFOLLOW).unwrap();
+}
+
+/// Makes entries of every type, mode and owner that may be made here, with several links and without.
+pub fn kinds(parent: &Path) -> PathBuf {
+    ensure(parent, "kinds", |path| {
+        types(path);
+        modes(path);
+        links(path);
+        if rustix::process::geteuid().is_root() {
+            owners(path);
+        }
+        for (index, entry) in (0..).zip(std::fs::read_dir(path).unwrap()) {
+            let seconds = 1_000_000_000 + index * 86_400;
+            set_modified(&entry.unwrap().path(), Time { seconds, nanoseconds: 999_999_999 - index as u32 });
+        }
+    })
+}
+
+fn types(path: &Path) {
+    std::fs::write(path.join("file"), "content").unwrap();
+    std::fs::write(path.join("blocks"), vec![1; 300_000]).unwrap();
+    std::fs::create_dir(path.join("empty-directory")).unwrap();
+    let directory = path.join("directory");
+    std::fs::create_dir(&directory).unwrap();
+    for below in 0..5 {
+        std::fs::create_dir(directory.join(format!("below-{below}"))).unwrap();
+    }
+    symlink("nowhere", path.join("dangling")).unwrap();
+    symlink("file", path.join("to-a-file")).unwrap();
+    symlink("directory", path.join("to-a-directory")).unwrap();
+    // Beyond what fits an inode.
+    symlink("long/".repeat(200), path.join("long")).unwrap();
+    symlink("loop", path.join("loop")).unwrap();
+    let mode = Mode::from_raw_mode(0o640);
+    mknodat(CWD, path.join("fifo"), Kind::Fifo, mode, 0).unwrap();
+    mknodat(CWD, path.join("socket"), Kind::Socket, mode, 0).unwrap();
+    if rustix::process::geteuid().is_root() {
+        mknodat(CWD, path.join("char"), Kind::CharacterDevice, mode, makedev(1, 3)).unwrap();
+        mknodat(CWD, path.join("char-large"), Kind::CharacterDevice, mode, makedev(511, 200_000)).unwrap();
+        // Overlayfs, to which this one means something, refuses it.
+        let _ = mknodat(CWD, path.join("whiteout"), Kind::CharacterDevice, mode, 0);
+        mknodat(CWD, path.join("block"), Kind::BlockDevice, mode, makedev(7, 200)).unwrap();
+    }
+}
+
+fn modes(path: &Path) {
+    for mode in [0, 0o111, 0o444, 0o600, 0o755, 0o777, 0o1777, 0o2755, 0o4755, 0o6755, 0o7777] {
+        let (file, directory) =
+            (path.join(format!("file-{mode:o}")), path.join(format!("directory-{mode:o}")));
+        std::fs::write(&file, format!("{mode}")).unwrap();
+        std::fs::create_dir(&directory).unwrap();
+        for made in [file, directory] {
+            std::fs::set_permissions(made, PermissionsExt::from_mode(mode)).unwrap();
+        }
+    }
+}
+
+fn links(path: &Path) {
+    for links in [2, 3, 40] {
+        let first = path.join(format!("links-{links}"));
+        std::fs::write(&first, vec![0; links]).unwrap();
+        for link in 1..links {
+            std::fs::hard_link(&first, path.join(format!("links-{links}-{link}"))).unwrap();
+        }
+    }
+}
+
+fn owners(path: &Path) {
+    let far = u32::MAX - 1;
+    for (user, group) in [(0, 1), (1, 0), (1000, 1001), (65_534, 65_534), (65_536, 1 << 20), (far, far)] {
+        let file = path.join(format!("owner-{user}-{group}"));
+        std::fs::write(&file, "").unwrap();
+        symlink("nowhere", path.join(format!("link-of-{user}-{group}"))).unwrap();
+        for name in [format!("owner-{user}-{group}"), format!("link-of-{user}-{group}")] {
+            let (user, group) = (Uid::from_raw(user), Gid::from_raw(group));
+            chownat(CWD, path.join(name), Some(user), Some(group), AtFlags::SYMLINK_NOFOLLOW).unwrap();
+        }
+    }
+}

@@ -1,0 +1,164 @@
+//! Every examiner passes the suite by every strategy, on every file system that can be had here.
+#![cfg(target_os = "linux")]
+
+use std::path::Path;
+use std::process::Command;
+
+use megadir::{Dir, EXAMINERS, ErrorKind, Strategy, Want, attribute_policy, backend};
+use megadir_testkit::examining::{Ground, Kept, drain, examining, kept, of_times, oracle, trees};
+use megadir_testkit::mount::{self, Mount};
+use megadir_testkit::require;
+
+/// Runs the suite for every examiner in one directory.
+fn every_examiner(directory: &Path) {
+    for examiner in EXAMINERS {
+        let outcome = examining(*examiner, directory);
+        if ["std", "statx", "fstatat"].contains(&examiner.name()) {
+            assert_eq!(outcome.refused, 0, "{} examines any directory", examiner.name());
+        }
+    }
+}
+
+#[test]
+fn here() {
+    let directory = tempfile::tempdir().unwrap();
+    every_examiner(directory.path());
+}
+
+#[test]
+fn on_ext4() {
+    let mount = require!(Mount::make(&mount::EXT4));
+    every_examiner(&mount.path());
+    // 34 bits of seconds from 1901 on; 2^32 - 1 blocks of 4 KiB in a file.
+    let expected = Kept { seconds: (-(1 << 31), 15_032_385_535), size_bytes: (1 << 44) - 4096 };
+    assert_eq!(kept(&mount.path()), expected);
+}
+
+#[test]
+fn on_ext4_without_room_for_nanoseconds_and_birth() {
+    let mount = require!(Mount::make(&mount::EXT4_SMALL_INODES));
+    let kinds = trees::kinds(&mount.path());
+    assert!(oracle::oracle(&kinds).values().all(|row| row.have == Want::ALL.without(Want::BORN)));
+    for examiner in EXAMINERS {
+        let ground = Ground::new(*examiner, &mount.path());
+        ground.check_path(&kinds, 4 << 10);
+        ground.check_path(&of_times(&mount.path()), 4 << 10);
+    }
+    assert_eq!(kept(&mount.path()).seconds, (-(1 << 31), (1 << 31) - 1));
+}
+
+/// No call sets these two times, so they are written into the image.
+#[test]
+fn on_ext4_with_inodes_changed_and_born_at_any_time() {
+    let mut mount = require!(Mount::make(&mount::EXT4));
+    let path = mount.path().join("d");
+    std::fs::create_dir(&path).unwrap();
+    let times = [-(1i64 << 31), -86_401, -2, 0, 1 << 31, 1 << 32, 9_223_372_037, 15_032_385_535];
+    for time in times {
+        std::fs::write(path.join(time.to_string()), "").unwrap();
+    }
+    let write = |image: &Path| {
+        times.iter().flat_map(|time| [("ctime", time), ("crtime", time)]).try_for_each(|(field, time)| {
+            let request = format!("set_inode_field d/{time} {field} @{time}");
+            mount::run(Command::new("debugfs").args(["-w", "-R", &request]).arg(image))
+        })
+    };
+    mount.remount(write).unwrap();
+    let truth = oracle::oracle(&path);
+    for time in times {
+        let row = &truth[time.to_string().as_bytes()];
+        assert_eq!(row.changed.seconds, time, "as written");
+        // debugfs keeps 32 bits and a sign of this one.
+        assert_eq!(row.born.seconds as i32, time as i32, "as written");
+    }
+    for examiner in EXAMINERS {
+        Ground::new(*examiner, &mount.path()).check_path(&path, 4 << 10);
+    }
+}
+
+#[test]
+fn on_xfs() {
+    let mount = require!(Mount::make(&mount::XFS));
+    every_examiner(&mount.path());
+    // 64 bits of nanoseconds from 1901 on.
+    let expected = Kept { seconds: (-(1 << 31), 16_299_260_424), size_bytes: (1 << 63) - 1 };
+    assert_eq!(kept(&mount.path()), expected);
+}
+
+#[test]
+fn on_btrfs() {
+    let mount = require!(Mount::make(&mount::BTRFS));
+    every_examiner(&mount.path());
+    let expected = Kept { seconds: (i64::MIN, i64::MAX), size_bytes: (1 << 63) - 1 };
+    assert_eq!(kept(&mount.path()), expected);
+}
+
+/// Subvolumes have devices of their own, and their roots all have the same inode number.
+#[test]
+fn on_btrfs_with_subvolumes() {
+    let mount = require!(Mount::make(&mount::BTRFS));
+    let path = mount.path().join("d");
+    trees::ensure(&mount.path(), "d", |path| trees::fill(path, 50));
+    let btrfs =
+        |words: &[&str], on: &[&Path]| mount::run(Command::new("btrfs").args(words).args(on)).unwrap();
+    for name in ["first", "second", "second/third"] {
+        btrfs(&["-q", "subvolume", "create"], &[&path.join(name)]);
+        trees::fill(&path.join(name), 60);
+    }
+    btrfs(&["-q", "subvolume", "snapshot"], &[&path.join("first"), &path.join("snapshot")]);
+    for examiner in EXAMINERS {
+        let ground = Ground::new(*examiner, &mount.path());
+        for below in ["", "first", "second", "second/third", "snapshot"] {
+            ground.check_path(&path.join(below), 4 << 10);
+        }
+        ground.check_tree(&path);
+    }
+}
+
+#[test]
+fn on_overlayfs() {
+    let mount = require!(Mount::make(&mount::TMPFS));
+    let [lower, upper, work, merged] = ["lower", "upper", "work", "merged"].map(|name| {
+        let path = mount.path().join(name);
+        std::fs::create_dir(&path).unwrap();
+        path
+    });
+    // Some entries lie below, and the suite makes its own above.
+    trees::various(&lower, 2000);
+    let layers =
+        format!("lowerdir={},upperdir={},workdir={}", lower.display(), upper.display(), work.display());
+    let mut overlay = Command::new("mount");
+    require!(mount::run(overlay.args(["-t", "overlay", "overlay", "-o", &layers]).arg(&merged)));
+    let checked = std::panic::catch_unwind(|| every_examiner(&merged));
+    mount::run(Command::new("umount").arg(&merged)).unwrap();
+    checked.unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+}
+
+#[test]
+fn on_tmpfs() {
+    let mount = require!(Mount::make(&mount::TMPFS));
+    every_examiner(&mount.path());
+    let expected = Kept { seconds: (i64::MIN, i64::MAX), size_bytes: (1 << 63) - 1 };
+    assert_eq!(kept(&mount.path()), expected);
+}
+
+#[test]
+fn what_does_not_go_together_or_is_out_of_range_is_refused() {
+    let directory = tempfile::tempdir().unwrap();
+    let choice = attribute_policy::choose(&Dir::open(directory.path()).unwrap(), Want::SIZE, 1).unwrap();
+    for (name, strategy, words) in [
+        ("getdents", Strategy::Chunks { threads: 0 }, "0 threads"),
+        ("getdents", Strategy::Chunks { threads: 257 }, "257 threads"),
+        ("getdents", Strategy::Windows { entries: 100, threads: 0 }, "0 threads"),
+        ("getdents", Strategy::Windows { entries: 0, threads: 1 }, "0 entries"),
+        ("getdents", Strategy::Shares, "getdents does not divide"),
+        ("std", Strategy::Shares, "std does not divide"),
+    ] {
+        let listing = megadir::policy::Choice { backend: backend(name).unwrap(), ..choice.listing };
+        let choice = megadir::AttributeChoice { listing, strategy, ..choice };
+        let examined = drain(Dir::open(directory.path()).unwrap(), &choice);
+        let error = examined.error.unwrap();
+        assert_eq!((error.kind(), error.path()), (ErrorKind::BadOption, directory.path()), "{error}");
+        assert!(error.to_string().contains(words), "{error}");
+    }
+}
