@@ -21,8 +21,21 @@ pub(crate) enum Section {
     Split,
     /// Warm, the time to the first byte on a pipe.
     First,
+    /// Warm, size, modification time and name of each entry, into `wc -l`.
+    Long,
+    /// Warm, the columns of `ls -l`, output to /dev/null.
+    LongLs,
     /// Mounted anew before each run, output to /dev/null.
     Cold,
+    /// Mounted anew before each run, size, modification time and name of each entry, into `wc -l`.
+    LongCold,
+}
+
+impl Section {
+    /// Tells whether the file system is mounted anew before each run.
+    pub(crate) fn is_cold(self) -> bool {
+        matches!(self, Section::Cold | Section::LongCold)
+    }
 }
 
 /// Where an arm's output goes.
@@ -43,6 +56,10 @@ pub(crate) enum Proof {
     Names,
     /// A JSON object a line, with the member `name`.
     Json,
+    /// Size, modification time as seconds since 1970, and name a line.
+    SizeTimeName,
+    /// Columns of which the last is the name, and maybe a line with a total.
+    LastColumn,
     /// How many names there are.
     Count,
     /// How many bytes the kernel's records take.
@@ -60,6 +77,10 @@ pub(crate) struct Arm {
     pub(crate) program: Program,
     /// Its options; the directory comes after them.
     pub(crate) options: &'static [&'static str],
+    /// What comes after the directory.
+    pub(crate) expression: &'static [&'static str],
+    /// The file systems that it runs on; none is all.
+    pub(crate) only_on: &'static [&'static str],
     /// Where the output goes.
     pub(crate) sink: Sink,
     /// What the output is.
@@ -67,7 +88,16 @@ pub(crate) struct Arm {
 }
 
 const fn list(name: &'static str, program: Program, options: &'static [&'static str]) -> Arm {
-    Arm { name, section: Section::List, program, options, sink: Sink::Null, proof: Proof::Names }
+    Arm {
+        name,
+        section: Section::List,
+        program,
+        options,
+        expression: &[],
+        only_on: &[],
+        sink: Sink::Null,
+        proof: Proof::Names,
+    }
 }
 
 const fn megadir(name: &'static str, options: &'static [&'static str]) -> Arm {
@@ -84,6 +114,31 @@ const fn within(section: Section, arm: Arm) -> Arm {
 
 const fn proving(proof: Proof, arm: Arm) -> Arm {
     Arm { proof, ..arm }
+}
+
+const fn only_on(file_systems: &'static [&'static str], arm: Arm) -> Arm {
+    Arm { only_on: file_systems, ..arm }
+}
+
+/// Size, modification time and name by megadir.
+const fn long(name: &'static str, options: &'static [&'static str]) -> Arm {
+    proving(Proof::SizeTimeName, within(Section::Long, pipe(name, Program::Megadir, options)))
+}
+
+/// The same by find.
+const fn find_long(name: &'static str) -> Arm {
+    let find = pipe(name, Program::Find, &[]);
+    Arm {
+        expression: &["-printf", "%s %T@ %p\n"],
+        section: Section::Long,
+        proof: Proof::SizeTimeName,
+        ..find
+    }
+}
+
+/// The columns of `ls -l`, or fewer.
+const fn like_ls(name: &'static str, program: Program, options: &'static [&'static str]) -> Arm {
+    only_on(&["ext4"], proving(Proof::LastColumn, within(Section::LongLs, list(name, program, options))))
 }
 
 const fn first(name: &'static str, program: Program, options: &'static [&'static str]) -> Arm {
@@ -140,6 +195,17 @@ pub(crate) static ARMS: &[Arm] = &[
     ),
     first("megadir list, first byte", Program::Megadir, &["list"]),
     first("ls -U, first byte", Program::Ls, &["-U"]),
+    long("megadir list --fields size,mtime,name", LONG),
+    long("megadir list --fields size,mtime,name -j1", LONG_SERIAL),
+    find_long("find -printf '%s %T@ %p\\n'"),
+    only_on(&["xfs"], long("megadir list --fields size,mtime,name --examiner xfs-bulkstat", BULK_XFS)),
+    only_on(&["btrfs"], long("megadir list --fields size,mtime,name --examiner btrfs-search", BULK_BTRFS)),
+    like_ls("megadir list -l", Program::Megadir, &["list", "-l"]),
+    like_ls("ls -lU", Program::Ls, &["-lU"]),
+    like_ls("ls -lnU", Program::Ls, &["-lnU"]),
+    like_ls("ls -gGU", Program::Ls, &["-gGU"]),
+    like_ls("ls -1sU", Program::Ls, &["-1sU"]),
+    like_ls("ls -1U", Program::Ls, &["-1U"]),
     within(Section::Cold, megadir("cold: megadir list", &["list"])),
     within(
         Section::Cold,
@@ -149,7 +215,31 @@ pub(crate) static ARMS: &[Arm] = &[
         Section::Cold,
         megadir("cold: megadir list --backend getdents", &["list", "--backend", "getdents"]),
     ),
+    within(Section::LongCold, long("cold: megadir list --fields size,mtime,name", LONG)),
+    within(Section::LongCold, long("cold: megadir list --fields size,mtime,name -j1", LONG_SERIAL)),
+    within(Section::LongCold, find_long("cold: find -printf '%s %T@ %p\\n'")),
+    within(
+        Section::LongCold,
+        only_on(
+            &["xfs"],
+            long("cold: megadir list --fields size,mtime,name --examiner xfs-bulkstat", BULK_XFS),
+        ),
+    ),
+    within(
+        Section::LongCold,
+        only_on(
+            &["btrfs"],
+            long("cold: megadir list --fields size,mtime,name --examiner btrfs-search", BULK_BTRFS),
+        ),
+    ),
 ];
+
+const LONG: &[&str] = &["list", "--time-style=epoch", "--fields=size,mtime,name"];
+const LONG_SERIAL: &[&str] = &["list", "-j1", "--time-style=epoch", "--fields=size,mtime,name"];
+const BULK_XFS: &[&str] =
+    &["list", "--examiner=xfs-bulkstat", "--time-style=epoch", "--fields=size,mtime,name"];
+const BULK_BTRFS: &[&str] =
+    &["list", "--examiner=btrfs-search", "--time-style=epoch", "--fields=size,mtime,name"];
 
 /// What to measure, as the command line has it: a set of arms.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
@@ -168,8 +258,14 @@ pub(crate) enum Part {
     First,
     /// The arms whose memory has a limit
     Memory,
+    /// Size, modification time and name of each entry, against find
+    Long,
+    /// The columns of `ls -l`, against ls with fewer and fewer of them
+    LongLs,
     /// Mounted anew before each run
     ListCold,
+    /// Size, modification time and name, mounted anew before each run
+    LongCold,
 }
 
 /// The arms of [`Part::Memory`].
@@ -186,7 +282,10 @@ impl Part {
             Part::Split => arm.section == Section::Split,
             Part::First => arm.section == Section::First,
             Part::Memory => MEMORY.contains(&arm.name),
+            Part::Long => arm.section == Section::Long,
+            Part::LongLs => arm.section == Section::LongLs,
             Part::ListCold => arm.section == Section::Cold,
+            Part::LongCold => arm.section == Section::LongCold,
         }
     }
 }
@@ -206,6 +305,13 @@ fn select(parts: &[Part], only: &[String], is_there: impl Fn(Program) -> bool) -
     let sections: Vec<Section> = ARMS.iter().filter(|arm| asked(arm)).map(|arm| arm.section).collect();
     let first = |arm: &Arm| baseline(arm.section).is_some_and(|first| first.name == arm.name);
     ARMS.iter().filter(|arm| asked(arm) || (first(arm) && sections.contains(&arm.section))).collect()
+}
+
+impl Arm {
+    /// Tells whether the arm runs on a file system.
+    pub(crate) fn runs_on(&self, file_system: &str) -> bool {
+        self.only_on.is_empty() || self.only_on.contains(&file_system)
+    }
 }
 
 /// Returns the arm to which the ratios of a section are.

@@ -38,7 +38,7 @@ impl Bench<'_> {
     /// Returns the command of an arm, its output not yet led anywhere.
     pub(crate) fn command(&self, arm: &Arm) -> Result<Command, String> {
         let mut command = self.program(arm.program)?;
-        command.args(arm.options).arg(DIRECTORY);
+        command.args(arm.options).arg(DIRECTORY).args(arm.expression);
         Ok(command)
     }
 

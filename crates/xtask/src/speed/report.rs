@@ -34,7 +34,13 @@ const SECTIONS: &[(Section, &str)] = &[
     (Section::Sort, "warm, sorted by name, output to /dev/null"),
     (Section::Split, "warm, one directory on two threads and on one, output to /dev/null"),
     (Section::First, "warm, until the first byte is there (CPU and memory of a run cut short)"),
+    (Section::Long, "warm, size, modification time and name of each entry, into `wc -l`"),
+    (Section::LongLs, "warm, the columns of `ls -l`, and of ls fewer and fewer of them, output to /dev/null"),
     (Section::Cold, "file system mounted anew and caches dropped before each run, output to /dev/null"),
+    (
+        Section::LongCold,
+        "file system mounted anew and caches dropped before each run, size, modification time and name, into `wc -l`",
+    ),
 ];
 
 /// Writes the part of one file system. Peaks up to `floor_bytes` are not the program's own.

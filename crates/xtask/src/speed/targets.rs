@@ -53,6 +53,13 @@ const COLD_LIST: &str = "cold: megadir list";
 const COLD_SPLIT: &str = "cold: megadir list --backend split -j2";
 const COLD_SERIAL: &str = "cold: megadir list --backend getdents";
 
+const LONG: &str = "megadir list --fields size,mtime,name";
+const LONG_XFS: &str = "megadir list --fields size,mtime,name --examiner xfs-bulkstat";
+const LONG_BTRFS: &str = "megadir list --fields size,mtime,name --examiner btrfs-search";
+const FIND: &str = "find -printf '%s %T@ %p\\n'";
+const COLD_LONG: &str = "cold: megadir list --fields size,mtime,name";
+const COLD_FIND: &str = "cold: find -printf '%s %T@ %p\\n'";
+
 /// All targets.
 pub(crate) static TARGETS: &[Target] = &[
     faster(EXT4, LIST, "ls -U", 3.5),
@@ -74,6 +81,16 @@ pub(crate) static TARGETS: &[Target] = &[
     faster(EXT4, COLD_SPLIT, COLD_SERIAL, 1.7),
     faster(EXT4, COLD_LIST, COLD_SERIAL, 1.7),
     faster(OTHERS, COLD_SPLIT, COLD_SERIAL, 1.3),
+    faster(EXT4, LONG, FIND, 2.8),
+    faster(&["xfs"], LONG, FIND, 2.4),
+    faster(&["btrfs"], LONG, FIND, 2.7),
+    faster(&["xfs"], LONG_XFS, FIND, 4.0),
+    faster(&["btrfs"], LONG_BTRFS, FIND, 4.5),
+    faster(EXT4, "megadir list -l", "ls -lU", 4.5),
+    faster(&["ext4", "btrfs"], COLD_LONG, COLD_FIND, 1.8),
+    faster(&["xfs"], COLD_LONG, COLD_FIND, NO_SLOWER),
+    on_all(Wanted::Peak { arm: LONG, mib: 48.0 }),
+    on_all(Wanted::Peak { arm: "megadir list -l", mib: 48.0 }),
     on_all(Wanted::Peak { arm: LIST, mib: 16.0 }),
     on_all(Wanted::Peak { arm: "megadir list --json", mib: 16.0 }),
     on_all(Wanted::PeakAnEntry { arm: "megadir list --sort name", bytes: 100.0 }),

@@ -4,7 +4,11 @@ use super::arms::{Arm, Proof};
 use super::child::Bench;
 use super::fill::{Content, NAME_BYTES};
 use crate::process;
+use std::borrow::Cow;
 use std::io::{BufRead, BufReader};
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
 use std::process::{Child, ChildStdout, Command, Stdio};
 
 /// The length of the kernel's record of one file: 19 bytes, the name and its NUL, up to a multiple of 8.
@@ -82,9 +86,14 @@ fn read(mut output: impl BufRead, proof: Proof) -> std::io::Result<Seen> {
             return Ok(Seen::Names(content));
         }
         let text = line.strip_suffix(b"\n").unwrap_or(&line);
-        let name = if proof == Proof::Json { json_name(text) } else { last_part(text) };
+        let name = match proof {
+            Proof::Json => json_name(text).map(Cow::from),
+            Proof::LastColumn => last_column(text).map(Cow::from),
+            Proof::SizeTimeName => size_time_name(text).map(Cow::from),
+            _ => last_part(text).map(Cow::from),
+        };
         if let Some(name) = name {
-            content.add(name);
+            content.add(&name);
         }
     }
 }
@@ -93,6 +102,42 @@ fn read(mut output: impl BufRead, proof: Proof) -> std::io::Result<Seen> {
 fn last_part(line: &[u8]) -> Option<&[u8]> {
     let name = line.rsplit(|&byte| byte == b'/').next()?;
     Some(name).filter(|name| !name.is_empty() && *name != super::arms::DIRECTORY.as_bytes())
+}
+
+/// Returns the name in a line of columns, None for the line with the total.
+fn last_column(line: &[u8]) -> Option<&[u8]> {
+    if line.starts_with(b"total ") {
+        return None;
+    }
+    line.rsplit(|&byte| byte == b' ' || byte == b'\t').next()
+}
+
+/// Returns size, time to the nanosecond and name, as [`examined`] writes them; None for the directory itself.
+fn size_time_name(line: &[u8]) -> Option<Vec<u8>> {
+    let mut columns = line.splitn(3, |&byte| byte == b' ' || byte == b'\t');
+    let (size, time) = (columns.next()?, columns.next()?);
+    let name = last_part(columns.next()?)?;
+    // find writes ten digits after the point, of which the last is always 0.
+    let point = time.iter().position(|&byte| byte == b'.')?;
+    let time = &time[..time.len().min(point + 10)];
+    Some([size, time, name].join(&b' '))
+}
+
+/// Returns what arms that prove [`Proof::SizeTimeName`] must give, as the standard library sees it.
+pub(crate) fn examined(directory: &Path) -> Result<Content, String> {
+    let read = || -> std::io::Result<Content> {
+        let mut content = Content::default();
+        for entry in std::fs::read_dir(directory)? {
+            let entry = entry?;
+            let metadata = entry.metadata()?;
+            let (seconds, nanoseconds) = (metadata.mtime(), metadata.mtime_nsec());
+            let mut line = format!("{} {seconds}.{nanoseconds:09} ", metadata.len()).into_bytes();
+            line.extend_from_slice(entry.file_name().as_bytes());
+            content.add(&line);
+        }
+        Ok(content)
+    };
+    read().map_err(|error| format!("cannot examine {}: {error}", directory.display()))
 }
 
 /// Returns the name in a JSON object whose names need no escapes.
@@ -138,6 +183,28 @@ mod tests {
         let json = "{\"v\":1,\"name\":\"b\",\"type\":\"file\"}\n{\"v\":1,\"name\":\"a\"}\n";
         assert_eq!(names(json, Proof::Json), plain);
         assert_ne!(names("a\nc\n", Proof::Names), plain);
+    }
+
+    #[test]
+    fn columns_hold_names_at_their_end() {
+        let plain = names("a\nb\n", Proof::Names);
+        assert_eq!(
+            names("total 0\n-rw-r--r-- 1 root root 0 Nov 21 08:00 a\n0 b\n", Proof::LastColumn),
+            plain
+        );
+        assert_eq!(names("-rw-r--r--\t0\ta\n-rw-r--r--\t0\tb\n", Proof::LastColumn), plain);
+    }
+
+    #[test]
+    fn attributes_are_the_same_however_they_are_written() {
+        let directory = tempfile::tempdir().unwrap();
+        std::fs::write(directory.path().join("a"), "four").unwrap();
+        let modified = std::fs::metadata(directory.path().join("a")).unwrap();
+        let time = format!("{}.{:09}", modified.mtime(), modified.mtime_nsec());
+        let expected = examined(directory.path()).unwrap();
+        assert_eq!(names(&format!("4\t{time}\ta\n"), Proof::SizeTimeName), expected);
+        assert_eq!(names(&format!("40 1.5 d\n4 {time}0 d/a\n"), Proof::SizeTimeName), expected);
+        assert_ne!(names(&format!("5\t{time}\ta\n"), Proof::SizeTimeName), expected);
     }
 
     #[test]
