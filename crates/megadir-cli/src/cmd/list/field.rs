@@ -62,7 +62,8 @@ pub(super) const DEFAULT: [Field; 7] =
 
 impl Field {
     fn row(self) -> &'static (Self, &'static str, Want, bool) {
-        FIELDS.iter().find(|row| row.0 == self).unwrap_or(&FIELDS[0])
+        // The table has the order of the variants: this is asked for every value of every line.
+        &FIELDS[self as usize]
     }
 
     /// Returns the name used in `--fields` and as the key in JSON.
@@ -105,13 +106,25 @@ pub(super) struct Values {
     pub(super) times: TimeStyle,
     /// Sizes as `1.5M` instead of bytes.
     pub(super) human: bool,
-    users: HashMap<u32, Option<String>>,
-    groups: HashMap<u32, Option<String>>,
+    users: Names,
+    groups: Names,
+    /// The value of a member of a JSON object before it is quoted.
+    scratch: Vec<u8>,
+}
+
+/// The names of users or groups that have been met.
+struct Names {
+    look_up: fn(u32) -> Option<String>,
+    known: HashMap<u32, Vec<u8>>,
+    /// The one met last: most directories belong to few.
+    last: Option<(u32, Vec<u8>)>,
 }
 
 impl Values {
     pub(super) fn new(times: TimeStyle, human: bool) -> Self {
-        Self { times, human, users: HashMap::new(), groups: HashMap::new() }
+        let users = Names::new(super::owners::user_name);
+        let groups = Names::new(super::owners::group_name);
+        Self { times, human, users, groups, scratch: Vec::new() }
     }
 
     /// Appends the value of a field other than the name; `false`, appending nothing, where it is not known.
@@ -135,8 +148,8 @@ impl Values {
             Field::Changed => self.times.write(text, row.changed),
             Field::Born => self.times.write(text, row.born),
             Field::Mode => mode(text, kind(entry, row), row.mode),
-            Field::User => owner(text, &mut self.users, row.user, super::owners::user_name),
-            Field::Group => owner(text, &mut self.groups, row.group, super::owners::group_name),
+            Field::User => self.users.write(text, row.user),
+            Field::Group => self.groups.write(text, row.group),
             Field::Links => text.extend_from_slice(number.format(row.links).as_bytes()),
             Field::Inode => text.extend_from_slice(number.format(row.inode).as_bytes()),
             Field::Device => {
@@ -162,7 +175,8 @@ impl Values {
         text.extend_from_slice(b"\":");
         let quoted = !matches!(field, Field::Links | Field::Inode | Field::Mount | Field::Size)
             || self.human && field == Field::Size;
-        let mut value = Vec::new();
+        let mut value = std::mem::take(&mut self.scratch);
+        value.clear();
         if !self.write(&mut value, field, entry, row) {
             text.extend_from_slice(b"null");
         } else if quoted {
@@ -170,6 +184,26 @@ impl Values {
         } else {
             text.extend_from_slice(&value);
         }
+        self.scratch = value;
+    }
+}
+
+impl Names {
+    fn new(look_up: fn(u32) -> Option<String>) -> Self {
+        Self { look_up, known: HashMap::new(), last: None }
+    }
+
+    /// Appends the name of a number, or the number where it has none.
+    fn write(&mut self, text: &mut Vec<u8>, number: u32) {
+        if let Some((last, name)) = &self.last
+            && *last == number
+        {
+            return text.extend_from_slice(name);
+        }
+        let look_up = || (self.look_up)(number).unwrap_or_else(|| number.to_string()).into_bytes();
+        let name = self.known.entry(number).or_insert_with(look_up);
+        text.extend_from_slice(name);
+        self.last = Some((number, name.clone()));
     }
 }
 
@@ -178,34 +212,34 @@ fn kind(entry: &Entry<'_>, row: &Attributes) -> FileType {
     if row.have.contains(Want::TYPE) { row.kind } else { entry.kind }
 }
 
-fn owner(
-    text: &mut Vec<u8>,
-    known: &mut HashMap<u32, Option<String>>,
-    number: u32,
-    look_up: fn(u32) -> Option<String>,
-) {
-    match known.entry(number).or_insert_with(|| look_up(number)) {
-        Some(name) => text.extend_from_slice(name.as_bytes()),
-        None => text.extend_from_slice(itoa::Buffer::new().format(number).as_bytes()),
-    }
-}
-
 /// Appends ten characters such as `-rw-r--r--`.
 fn mode(text: &mut Vec<u8>, kind: FileType, mode: u16) {
-    let mut letters = Vec::with_capacity(10);
-    letters.extend(kind.letter().to_string().bytes());
-    for (shift, special, set, unset) in
-        [(6, 0o4000, b's', b'S'), (3, 0o2000, b's', b'S'), (0, 0o1000, b't', b'T')]
-    {
+    let triple = |shift: u32, special: u16, set: u8, unset: u8| {
         let bits = mode >> shift;
-        letters.push(if bits & 4 != 0 { b'r' } else { b'-' });
-        letters.push(if bits & 2 != 0 { b'w' } else { b'-' });
-        letters.push(match (bits & 1 != 0, mode & special != 0) {
+        let last = match (bits & 1 != 0, mode & special != 0) {
             (true, true) => set,
             (false, true) => unset,
             (true, false) => b'x',
             (false, false) => b'-',
-        });
+        };
+        [if bits & 4 != 0 { b'r' } else { b'-' }, if bits & 2 != 0 { b'w' } else { b'-' }, last]
+    };
+    // Letters of types are ASCII.
+    text.push(kind.letter() as u8);
+    text.extend_from_slice(&triple(6, 0o4000, b's', b'S'));
+    text.extend_from_slice(&triple(3, 0o2000, b's', b'S'));
+    text.extend_from_slice(&triple(0, 0o1000, b't', b'T'));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::FIELDS;
+
+    #[test]
+    fn the_table_has_the_order_of_the_variants() {
+        for (index, row) in FIELDS.iter().enumerate() {
+            assert_eq!(row.0 as usize, index, "{}", row.1);
+            assert_eq!(row.0.name(), row.1);
+        }
     }
-    text.extend_from_slice(&letters);
 }

@@ -74,22 +74,21 @@ fn epoch(text: &mut Vec<u8>, time: Time) {
     }
     text.extend_from_slice(itoa::Buffer::new().format(seconds).as_bytes());
     text.push(b'.');
-    digits(text, u64::from(nanoseconds), 9);
+    digits::<9>(text, u64::from(nanoseconds));
 }
 
 fn iso(text: &mut Vec<u8>, time: Time) {
     let Utc { year, month, day, hour, minute, second } = time.utc();
     match u64::try_from(year) {
-        Ok(year @ 0..=9999) => digits(text, year, 4),
+        Ok(year @ 0..=9999) => digits::<4>(text, year),
         // ISO 8601 asks for a sign where a year has more or fewer than four digits.
         _ => drop(write!(text, "{year:+05}")),
     }
-    for (before, value) in [(b'-', month), (b'-', day), (b'T', hour), (b':', minute), (b':', second)] {
-        text.push(before);
-        digits(text, u64::from(value), 2);
-    }
-    text.push(b'.');
-    digits(text, u64::from(time.nanoseconds), 9);
+    let two = |value: u8| [b'0' + value / 10, b'0' + value % 10];
+    let ([a, b], [c, d], [e, f]) = (two(month), two(day), two(hour));
+    let ([g, h], [i, j]) = (two(minute), two(second));
+    text.extend_from_slice(&[b'-', a, b, b'-', c, d, b'T', e, f, b':', g, h, b':', i, j, b'.']);
+    digits::<9>(text, u64::from(time.nanoseconds));
     text.push(b'Z');
 }
 
@@ -114,15 +113,14 @@ fn relative(text: &mut Vec<u8>, ago_s: i128) {
     };
 }
 
-/// Appends a number with leading zeros.
-fn digits(text: &mut Vec<u8>, value: u64, width: usize) {
-    let start = text.len();
-    text.resize(start + width, b'0');
-    let mut rest = value;
-    for place in text[start..].iter_mut().rev() {
+/// Appends the last digits of a number, with leading zeros.
+fn digits<const WIDTH: usize>(text: &mut Vec<u8>, value: u64) {
+    let (mut places, mut rest) = ([b'0'; WIDTH], value);
+    for place in places.iter_mut().rev() {
         *place = b'0' + (rest % 10) as u8;
         rest /= 10;
     }
+    text.extend_from_slice(&places);
 }
 
 #[cfg(test)]
