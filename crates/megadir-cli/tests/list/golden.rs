@@ -92,6 +92,52 @@ fn json_lines() {
     check("json.txt", &text);
 }
 
+/// Sizes and times that are the same everywhere: of files alone, long past or far ahead.
+#[test]
+fn summaries() {
+    let scratch = scratch();
+    let top = scratch.path().join("top");
+    fill(scratch.path(), &["top/", "top/sub/", "top/sub/below/", "top/empty/"]);
+    let epoch = std::time::UNIX_EPOCH;
+    for (name, bytes, modified_s) in [
+        ("plain", 0, 1_000_000_000),
+        ("zeros", 1 << 32, 1_000_000_001),
+        ("new\nline", 700, 4_102_444_800),
+        ("sub/a", 1023, 900_000_000),
+        ("sub/b", 1024, 900_000_000),
+        ("sub/below/c", 123_456, 950_000_000),
+    ] {
+        let modified = epoch + std::time::Duration::new(modified_s, 5);
+        crate::summary::file(&top.join(name), bytes, modified);
+    }
+    std::fs::hard_link(top.join("sub/a"), top.join("sub/below/also a")).unwrap();
+    let mut text = String::new();
+    for arguments in [
+        &["list", "--summary", "-t", "f", "."][..],
+        &["list", "--summary", "-t", "f", "-r", ".", "--human", "--top", "2", "--time-style", "epoch"],
+        &["list", "--summary", "empty", "sub/below", "--top", "1"],
+        &["list", "--summary", "missing", "empty"],
+        &["list", "--summary=directories", "-t", "f", "-r", "."],
+        &["list", "--summary=directories", "-t", "f", "-r", "--top", "1", "--human", ".", "empty"],
+        &["list", "--summary", "-t", "f", "-r", "--json", "--top", "2", "."],
+        &["list", "--summary=directories", "-t", "f", "-r", "--json", "--top", "1", "."],
+    ] {
+        text.push_str(&without_moment(&seen(&top, arguments)));
+    }
+    check("summary.txt", &text);
+}
+
+/// Replaces the moment that a run counts ages from.
+fn without_moment(text: &str) -> String {
+    const KEY: &str = "\"now_s\":";
+    match text.split_once(KEY) {
+        Some((before, after)) => {
+            format!("{before}{KEY}NOW{}", after.trim_start_matches(|c: char| c.is_ascii_digit()))
+        }
+        None => text.to_owned(),
+    }
+}
+
 #[test]
 fn raw_columns() {
     let (_scratch, top) = tree();

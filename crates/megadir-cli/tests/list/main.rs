@@ -16,6 +16,7 @@ mod raw;
 mod recursive;
 mod sort;
 mod streaming;
+mod summary;
 mod support;
 mod terminal;
 mod vanishing;

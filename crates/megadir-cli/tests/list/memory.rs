@@ -115,6 +115,13 @@ fn a_large_directory_takes_no_more_than_a_small_one() {
     ] {
         check(&mount.path(), options, 1, STREAMING);
     }
+    for options in [
+        &["list", "--summary", "--json", "d"][..],
+        &["list", "--summary", "--json", "-j1", "-r", "d"],
+        &["list", "--summary=directories", "--json", "-r", "d"],
+    ] {
+        check(&mount.path(), options, 1, STREAMING);
+    }
     check(&mount.path(), &["list", "--sort", "name", "d"], entries, STREAMING + 100 * entries);
     check(&mount.path(), &["list", "--sort", "inode", "d"], entries, STREAMING + 100 * entries);
     check(&mount.path(), &["list", "--sort", "name", "--json", "d"], entries, STREAMING + 100 * entries);
@@ -136,6 +143,8 @@ fn a_wide_tree_takes_no_more_than_a_large_directory() {
         check(&mount.path(), &["list", "-r", "-j", threads, "wide"], 20 + 20 * 999 * 2, STREAMING);
         check(&mount.path(), &["list", "-r", "-j", threads, "--json", "wide"], 20 + 20 * 999 * 2, STREAMING);
         check(&mount.path(), &["list", "-r", "-j", threads, "--count", "wide"], 1, STREAMING);
+        let directories = ["list", "-r", "-j", threads, "--summary=directories", "--json", "wide"];
+        check(&mount.path(), &directories, 1, STREAMING);
     }
 }
 

@@ -17,6 +17,8 @@ fn a_full_device_is_an_error_with_a_line() {
         "list --count d",
         "list --sort name d",
         "list --estimate d",
+        "list --summary d",
+        "list --summary=directories -r d",
         "list -j2 d",
         "backends d",
         "backends --json d",
@@ -48,7 +50,14 @@ fn a_reader_that_goes_away_is_no_error() {
             shell(scratch.path(), &format!("$M {options} | head -c 1 > /dev/null; echo ${{PIPESTATUS[0]}}"));
         assert_eq!(ran.quiet(), b"0\n", "{options}");
     }
-    for options in ["list --count d", "backends", "--help", "list --help"] {
+    for options in [
+        "list --count d",
+        "list --summary d",
+        "list --summary --json -r d",
+        "backends",
+        "--help",
+        "list --help",
+    ] {
         let ran = shell(scratch.path(), &format!("(sleep 0.05; $M {options}; echo $? >&2) | true"));
         assert_eq!((ran.code, ran.err.as_str()), (Some(0), "0\n"), "{options}");
     }

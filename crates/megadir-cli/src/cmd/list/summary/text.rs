@@ -15,6 +15,8 @@ use crate::ui::{is_unicode, sizes};
 const BAR_MAX: usize = 30;
 /// Narrower bars tell nothing.
 const BAR_MIN: usize = 4;
+/// More empty rows between others than this are left out.
+const GAP_MAX: usize = 2;
 /// The width of a terminal that does not tell, characters.
 const WIDTH: usize = 80;
 
@@ -38,7 +40,7 @@ pub(super) struct Terminal {
 struct Table {
     heading: &'static str,
     rows: Vec<(String, Total)>,
-    /// What is said below it.
+    /// Lines below it.
     below: Option<String>,
 }
 
@@ -76,8 +78,10 @@ impl Look {
 
     /// Returns a number of bytes with its unit.
     pub(super) fn bytes_and_unit(self, bytes: impl Into<u128>) -> String {
-        let unit = if self.human { "" } else { " bytes" };
-        format!("{}{unit}", self.bytes(bytes))
+        let bytes = self.bytes(bytes);
+        // `1.5K` says what it is.
+        let unit = if bytes.ends_with(|last: char| last.is_ascii_digit()) { " bytes" } else { "" };
+        format!("{bytes}{unit}")
     }
 
     /// Returns a number with the word for what is counted.
@@ -174,15 +178,31 @@ impl How {
     }
 }
 
-/// Returns the quantiles of sizes as a sentence.
+/// Returns the quantiles of sizes, on lines that fit the terminal.
 fn quantiles(sizes: &Sizes, look: Look) -> Option<String> {
     let quantile = |share| sizes.quantile(share).map(|bytes| look.bytes(bytes));
     let (median, most, nearly_all) = (quantile(0.5)?, quantile(0.9)?, quantile(0.99)?);
-    if look.human {
-        return Some(format!("median about {median}, 90 % up to {most}, 99 % up to {nearly_all}"));
-    }
     let within = (1000.0 * Sizes::QUANTILE_ERROR).ceil() / 10.0;
-    Some(format!("median {median}, 90 % up to {most}, 99 % up to {nearly_all} bytes (within {within} %)"))
+    let (about, within) = match look.human {
+        true => ("about ", String::new()),
+        false => ("", format!(" bytes (within {within} %)")),
+    };
+    let parts = [
+        format!("median {about}{median}, "),
+        format!("90 % up to {most}, "),
+        format!("99 % up to {nearly_all}{within}"),
+    ];
+    let width = look.terminal.map_or(usize::MAX, |terminal| terminal.width);
+    let (mut text, mut line) = (String::new(), String::from("  "));
+    for part in parts {
+        if line.len() + part.trim_end().len() > width && !line.trim().is_empty() {
+            text.push_str(line.trim_end());
+            text.push('\n');
+            line = "  ".into();
+        }
+        line.push_str(&part);
+    }
+    Some(text + &line)
 }
 
 fn write_tables(text: &mut Vec<u8>, tables: &[Table], look: Look) {
@@ -214,13 +234,32 @@ fn write_tables(text: &mut Vec<u8>, tables: &[Table], look: Look) {
         let most_bytes = rows.iter().map(|(_, total)| total.bytes).max().unwrap_or(0);
         let drawn =
             |value, most| bars.map_or_else(String::new, |(width, unicode)| bar(value, most, width, unicode));
-        for (label, Total { entries, bytes }) in rows {
+        for (at, (label, Total { entries, bytes })) in rows.iter().enumerate() {
+            match gap_around(rows, at) {
+                Some(first) if first == at => {
+                    push(text, "  ...\n");
+                    continue;
+                }
+                Some(_) => continue,
+                None => {}
+            }
             let entries_bar = drawn(u128::from(*entries), most_entries);
             let bytes_bar = drawn(*bytes, most_bytes);
             push(text, &line(label, &look.number(*entries), &entries_bar, &look.bytes(*bytes), &bytes_bar));
         }
-        below.iter().for_each(|below| push(text, &format!("  {below}\n")));
+        below.iter().for_each(|below| push(text, &format!("{below}\n")));
     }
+}
+
+/// Returns the first of the empty rows around a row, if they are so many that they are better left out.
+fn gap_around(rows: &[(String, Total)], at: usize) -> Option<usize> {
+    let is_empty = |row: &(String, Total)| row.1.entries == 0;
+    if !is_empty(&rows[at]) {
+        return None;
+    }
+    let first = rows[..at].iter().rposition(|row| !is_empty(row)).map_or(0, |before| before + 1);
+    let after = rows[at..].iter().position(|row| !is_empty(row)).map_or(rows.len(), |after| at + after);
+    (after - first > GAP_MAX).then_some(first)
 }
 
 /// Appends entries that stand out, with their values.
