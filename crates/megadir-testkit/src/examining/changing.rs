@@ -37,19 +37,20 @@ fn fate(name: &[u8]) -> Fate {
 /// Does something in every way of examining, each in a directory of its own.
 fn in_every_way(ground: &Ground, purpose: &str, check: impl Fn(&Path, &Dir, AttributeChoice)) {
     let parent = ground.directory.join(format!("{purpose}-{}", ground.examiner.name()));
-    std::fs::create_dir(&parent).unwrap();
-    let ways = |path: &Path| ground.ways(&Dir::open(path).unwrap(), Want::ALL, 4 << 10);
-    let first = parent.join("0");
-    std::fs::create_dir(&first).unwrap();
-    trees::fill(&first, ENTRIES);
-    let count = if ground.accepts(&Dir::open(&first).unwrap()) { ways(&first).len() } else { 0 };
-    for index in 0..count {
-        let path = parent.join(index.to_string());
-        if index > 0 {
-            std::fs::create_dir(&path).unwrap();
-            trees::fill(&path, ENTRIES);
+    let make = |way: usize| {
+        let path = parent.join(way.to_string());
+        std::fs::create_dir_all(&path).unwrap();
+        trees::fill(&path, ENTRIES);
+        Dir::open(&path).unwrap()
+    };
+    let ways = |directory: &Dir| ground.ways(directory, Want::ALL, 4 << 10);
+    let first = make(0);
+    if ground.accepts(&first) {
+        let others: Vec<Dir> = (1..ways(&first).len()).map(make).collect();
+        ground.settle();
+        for (index, directory) in std::iter::once(&first).chain(&others).enumerate() {
+            check(directory.path(), directory, ways(directory)[index]);
         }
-        check(&path, &Dir::open(&path).unwrap(), ways(&path)[index]);
     }
     std::fs::remove_dir_all(&parent).unwrap();
 }
@@ -85,6 +86,7 @@ pub(super) fn vanishing(ground: &Ground) {
 
 pub(super) fn replaced(ground: &Ground) {
     in_every_way(ground, "replaced", |path, directory, way| {
+        let before = oracle(path);
         let spare = path.with_extension("spare");
         std::fs::create_dir(&spare).unwrap();
         trees::fill(&spare, ENTRIES);
@@ -108,13 +110,13 @@ pub(super) fn replaced(ground: &Ground) {
         let names: HashSet<_> = changed.iter().map(|(name, _)| &name[..]).collect();
         assert_eq!(once(&stayed, &way.to_string()).len() + names.len(), truth.len(), "{way}: all of them");
         for (name, row) in stayed.iter().chain(&changed) {
-            // Who asks by inode may find that gone; nobody may give something that never was.
-            let may_be_gone = is_by_inode(ground) && fate(name) != Fate::Stays;
-            if may_be_gone && row.has_vanished() && row.have == Want::NOTHING {
+            let wrong_by = |truth: &Truth| wrong(row, &truth[name], Want::ALL, ground.lacking());
+            // Who asks by inode may find that gone, or tell what it was; nobody may give something that never was.
+            let is_gone = row.has_vanished() && row.have == Want::NOTHING;
+            if ground.is_by_inode() && fate(name) != Fate::Stays && (is_gone || wrong_by(&before).is_none()) {
                 continue;
             }
-            let wrong = wrong(row, &truth[name], Want::ALL, ground.lacking());
-            assert_eq!(wrong, None, "{way}: '{}'", name.escape_ascii());
+            assert_eq!(wrong_by(&truth), None, "{way}: '{}'", name.escape_ascii());
         }
     });
 }
@@ -135,11 +137,6 @@ fn replace(path: &Path, spare: &Path) {
     }
 }
 
-/// Tells whether the examiner asks for the inodes that were listed, not for the names.
-fn is_by_inode(ground: &Ground) -> bool {
-    ["xfs-bulkstat", "btrfs-search"].contains(&ground.examiner.name())
-}
-
 fn entry_path(directory: &Path, name: &[u8]) -> PathBuf {
     directory.join(megadir::names::to_os(name).unwrap())
 }
@@ -151,6 +148,7 @@ pub(super) fn beside_a_writer(ground: &Ground) {
     let truth = oracle(&path);
     let directory = Dir::open(&path).unwrap();
     if ground.accepts(&directory) {
+        ground.settle();
         let budget = if full() { Duration::from_secs(20) } else { Duration::from_millis(300) };
         let until = Instant::now() + budget;
         let (stop, changes) = (AtomicBool::new(false), AtomicU64::new(0));

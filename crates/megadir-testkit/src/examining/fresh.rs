@@ -3,6 +3,7 @@
 use std::fs::File;
 use std::io::Write;
 use std::os::unix::fs::{PermissionsExt, chown};
+use std::path::PathBuf;
 
 use megadir::Time;
 
@@ -19,22 +20,7 @@ pub(super) fn fresh(ground: &Ground) {
     rustix::fs::syncfs(File::open(&path).unwrap()).unwrap();
     let mut paths: Vec<_> = std::fs::read_dir(&path).unwrap().map(|entry| entry.unwrap().path()).collect();
     paths.sort_unstable();
-    for (index, entry) in paths.iter().enumerate() {
-        match index % 8 {
-            0 => File::options().append(true).open(entry).unwrap().write_all(&[7; 70_000]).unwrap(),
-            1 => File::options().write(true).open(entry).unwrap().set_len(index as u64).unwrap(),
-            2 => std::fs::set_permissions(entry, PermissionsExt::from_mode(0o7000 + index as u32)).unwrap(),
-            3 => set_modified(entry, Time { seconds: -(index as i64), nanoseconds: index as u32 }),
-            4 => std::fs::hard_link(entry, entry.with_extension("link")).unwrap(),
-            5 => std::fs::rename(entry, entry.with_extension("renamed")).unwrap(),
-            6 if rustix::process::geteuid().is_root() => chown(entry, Some(index as u32), Some(77)).unwrap(),
-            _ => {
-                std::fs::remove_file(entry).unwrap();
-                std::fs::create_dir(entry).unwrap();
-                std::fs::create_dir(entry.join("below")).unwrap();
-            }
-        }
-    }
+    change(&paths);
     trees::differ(&path.join("new"), 12_345);
     // Open and growing while it is examined; unlinked, but open.
     let mut growing = File::create_new(path.join("growing")).unwrap();
@@ -44,6 +30,39 @@ pub(super) fn fresh(ground: &Ground) {
     ground.check_path(&path, 4 << 10);
     growing.write_all(&[2; 5000]).unwrap();
     ground.check_path(&path, 32 << 10);
+    // A while later, and still not written.
+    change(&paths);
+    ground.settle();
+    ground.check_path(&path, 32 << 10);
     drop((growing, unlinked));
     std::fs::remove_dir_all(&path).unwrap();
+}
+
+/// Changes each entry in one way or another.
+fn change(paths: &[PathBuf]) {
+    for (index, entry) in paths.iter().enumerate() {
+        match index % 8 {
+            0 => File::options().append(true).open(entry).unwrap().write_all(&[7; 70_000]).unwrap(),
+            1 => File::options().write(true).open(entry).unwrap().set_len(index as u64).unwrap(),
+            2 => std::fs::set_permissions(entry, PermissionsExt::from_mode(0o7000 + index as u32)).unwrap(),
+            3 => set_modified(entry, Time { seconds: -(index as i64), nanoseconds: index as u32 }),
+            4 => {
+                let _ = std::fs::remove_file(entry.with_extension("link"));
+                std::fs::hard_link(entry, entry.with_extension("link")).unwrap();
+            }
+            5 => {
+                trees::differ(&entry.with_extension("other"), index as u64);
+                std::fs::rename(entry.with_extension("other"), entry).unwrap();
+            }
+            6 if rustix::process::geteuid().is_root() => chown(entry, Some(index as u32), Some(77)).unwrap(),
+            _ if entry.is_file() => {
+                std::fs::remove_file(entry).unwrap();
+                std::fs::create_dir(entry).unwrap();
+            }
+            _ => {
+                let below = std::fs::read_dir(entry).unwrap().count();
+                std::fs::create_dir(entry.join(below.to_string())).unwrap();
+            }
+        }
+    }
 }

@@ -128,6 +128,18 @@ impl Ground {
         }
     }
 
+    /// Tells whether the examiner asks for the inodes that were listed, not for the names.
+    pub fn is_by_inode(&self) -> bool {
+        ["xfs-bulkstat", "btrfs-search"].contains(&self.examiner.name())
+    }
+
+    /// Waits until what was made a moment ago is old enough to be asked for by inode; what is newer is not.
+    pub fn settle(&self) {
+        if self.is_by_inode() {
+            std::thread::sleep(std::time::Duration::from_millis(1200));
+        }
+    }
+
     /// Returns every way of listing and examining a directory, with buffers of a size.
     pub fn ways(&self, directory: &Dir, want: Want, buffer_bytes: usize) -> Vec<AttributeChoice> {
         ways(self.examiner, directory, want, buffer_bytes)
