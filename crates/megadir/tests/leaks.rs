@@ -7,7 +7,11 @@
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use megadir::{BACKENDS, Dir, ReadOptions, THREADS_MAX, backend};
+use megadir::{
+    AttributeListing, BACKENDS, Batch, Dir, ReadOptions, THREADS_MAX, Walk, WalkOptions, Want, backend,
+};
+use megadir_testkit::examining::hooked::Hooked;
+use megadir_testkit::examining::ways;
 use megadir_testkit::leaks::{descriptors_below, library_threads, settled};
 use megadir_testkit::mount::{self, Mount, Recipe};
 use megadir_testkit::require;
@@ -60,6 +64,48 @@ fn readers_given_up_on_xfs_leave_nothing() {
 #[test]
 fn readers_given_up_on_btrfs_leave_nothing() {
     give_up_often(&mount::BTRFS);
+}
+
+#[test]
+fn examined_listings_and_walks_given_up_or_broken_leave_nothing() {
+    let _alone = alone();
+    let mount = require!(Mount::make(&mount::EXT4));
+    let path = Flat::plain(20_000).ensure(&mount.path());
+    let directory = Dir::open(&path).unwrap();
+    let examiner = megadir::examiner("statx").unwrap();
+    let failing = |_: Batch<'_>| Err(Dir::open("/no/such/directory").unwrap_err());
+    for broken in [false, true] {
+        let examiner = if broken { Hooked::on_examine(examiner, failing) } else { examiner };
+        for way in ways(examiner, &directory, Want::ALL, 8 << 10) {
+            let rounds = if full() { 500 } else { 20 };
+            for batches in [1, 0, 2, 7].into_iter().cycle().take(rounds) {
+                let again = directory.open_below(b".").unwrap();
+                let mut listing = AttributeListing::with_choice(again, way).unwrap();
+                let given =
+                    (0..batches).map_while(|_| listing.next_batch().ok().flatten().map(|_| ())).count();
+                assert!(given == 0 || !broken, "{way}");
+                let started = Instant::now();
+                drop(listing);
+                assert!(started.elapsed() < Duration::from_secs(2), "{way}: {:?}", started.elapsed());
+            }
+            assert_eq!(settled(library_threads), 0, "{way}: threads left");
+            assert_eq!(settled(|| descriptors_below(&path) - 1), 0, "{way}: descriptors left");
+        }
+        let options = WalkOptions {
+            buffer_bytes: 8 << 10,
+            threads: 4,
+            queue_directories_max: 4,
+            cross_mounts: false,
+            examine: Some((examiner, Want::ALL)),
+            tell_ends: false,
+        };
+        for items in [0, 1, 3] {
+            let mut walk = Walk::new(Dir::open(mount.path()).unwrap(), &options).unwrap();
+            (0..items).for_each(|_| drop(walk.next_item()));
+        }
+        assert_eq!(settled(library_threads), 0, "threads of the walk left");
+        assert_eq!(settled(|| descriptors_below(&mount.path()) - 1), 0, "descriptors of the walk left");
+    }
 }
 
 #[test]

@@ -3,14 +3,14 @@
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 
-use megadir::Time;
+use megadir::{FileType, Time};
 use rustix::fs::{
     AtFlags, CWD, FileType as Kind, Gid, Mode, Timespec, Timestamps, Uid, chownat, makedev, mknodat,
     utimensat,
 };
 
 use crate::rng::mix;
-use crate::tree::Flat;
+use crate::tree::{Flat, Maker};
 
 /// Makes a directory below `parent` unless it is there already, and returns its path.
 pub fn ensure(parent: &Path, name: &str, build: impl FnOnce(&Path)) -> PathBuf {
@@ -40,6 +40,30 @@ pub fn fill(directory: &Path, entries: u64) {
     for index in 0..entries {
         let path = directory.join(std::str::from_utf8(&names.name(index)).unwrap());
         differ(&path, index);
+    }
+}
+
+/// Makes entries of any names and types in a directory; what a type lets differ follows from the index.
+///
+/// # Panics
+///
+/// When one cannot be made.
+pub fn fill_with(directory: &Path, flat: &Flat) {
+    let maker = Maker::open(directory);
+    for index in 0..flat.entries {
+        let (name, kind) = (flat.name(index), flat.kind(index));
+        maker.make(&name, kind);
+        let path = directory.join(megadir::names::to_os(&name).unwrap());
+        if kind == FileType::File {
+            std::fs::File::options()
+                .write(true)
+                .open(&path)
+                .unwrap()
+                .set_len(mix(index) % (1 << 40))
+                .unwrap();
+        }
+        let time = Time { seconds: index as i64 - 100, nanoseconds: mix(index) as u32 % 1_000_000_000 };
+        set_modified(&path, time);
     }
 }
 

@@ -1,0 +1,179 @@
+//! Errors that the kernel really gives while a directory is listed with attributes or a tree is walked: damaged
+//! blocks, no descriptors left.
+#![cfg(target_os = "linux")]
+#![expect(clippy::unwrap_used, reason = "a failed assumption in a test is a failed test, which is wanted")]
+
+use std::collections::BTreeMap;
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use megadir::{Dir, EXAMINERS, Error, ErrorKind, Examiner, Result, Walk, WalkItem, WalkOptions, Want};
+use megadir_testkit::examining::fields::wrong;
+use megadir_testkit::examining::oracle::{Truth, oracle};
+use megadir_testkit::examining::{Ground, drain, once, trees};
+use megadir_testkit::leaks::{descriptors_below, settled};
+use megadir_testkit::mount::{self, Mount};
+use megadir_testkit::require;
+use megadir_testkit::tree::{Flat, Kinds, Names};
+
+/// Of some 200 blocks.
+const FLAT: Flat = Flat { entries: 2000, names: Names::Longest, kinds: Kinds::Files, seed: 5 };
+
+/// Returns the examiners that examine a directory.
+fn examiners(directory: &Path) -> Vec<&'static dyn Examiner> {
+    let directory = Dir::open(directory).unwrap();
+    EXAMINERS.iter().copied().filter(|examiner| examiner.probe(&directory).is_ok()).collect()
+}
+
+/// Overwrites a block of a directory in an unmounted ext4 image.
+fn damage(image: &Path, directory: &str, block: usize) -> std::result::Result<(), String> {
+    let request = format!("blocks {directory}");
+    let output = Command::new("/usr/sbin/debugfs").args(["-R", &request]).arg(image).output();
+    let blocks = String::from_utf8(output.map_err(|error| error.to_string())?.stdout).unwrap();
+    let block: u64 = blocks.split_whitespace().nth(block).unwrap().parse().unwrap();
+    let file = std::fs::File::options().write(true).open(image).unwrap();
+    file.write_all_at(&[0xa5; 4096], block * 4096).unwrap();
+    Ok(())
+}
+
+#[test]
+fn a_damaged_block_is_one_error_and_no_wrong_attributes() {
+    let mut mount = require!(Mount::make(&mount::EXT4));
+    let path = mount.path().join("d");
+    trees::ensure(&mount.path(), "d", |path| trees::fill_with(path, &FLAT));
+    let truth = oracle(&path);
+    mount.remount(|image| damage(image, "d", 71)).unwrap();
+    for examiner in examiners(&path) {
+        let ground = Ground::new(examiner, &mount.path());
+        let directory = Dir::open(&path).unwrap();
+        for way in ground.ways(&directory, Want::ALL, 4 << 10) {
+            let examined = drain(Dir::open(&path).unwrap(), &way);
+            let error = examined.error.unwrap_or_else(|| panic!("{way}: the block was passed over"));
+            assert_eq!((error.kind(), error.path()), (ErrorKind::Io, &*path), "{way}: {error}");
+            for (name, row) in once(&examined.rows, &way.to_string()) {
+                assert_eq!(wrong(row, &truth[name], Want::ALL, ground.lacking()), None, "{way}");
+            }
+            assert_eq!(settled(|| descriptors_below(&path) - 1), 0, "{way}");
+        }
+        drop(directory);
+        for threads in [1, 3] {
+            let walked = walk(examiner, &mount.path(), threads).unwrap();
+            assert_eq!(walked.errors.len(), 1, "{:?}", walked.errors);
+            assert_eq!((walked.errors[0].kind(), walked.errors[0].path()), (ErrorKind::Io, &*path));
+            let below = walked.rows.get(&path).into_iter().flatten();
+            for (name, row) in below {
+                assert_eq!(wrong(row, &truth[name], Want::ALL, ground.lacking()), None);
+            }
+        }
+    }
+}
+
+/// What a walk gave.
+struct Walked {
+    /// By directory and name.
+    rows: BTreeMap<PathBuf, Truth>,
+    errors: Vec<Error>,
+}
+
+fn walk(examiner: &'static dyn Examiner, root: &Path, threads: usize) -> Result<Walked> {
+    let options = WalkOptions {
+        buffer_bytes: 4 << 10,
+        threads,
+        queue_directories_max: 4,
+        cross_mounts: false,
+        examine: Some((examiner, Want::ALL)),
+        tell_ends: false,
+    };
+    let mut walked = Walked { rows: BTreeMap::new(), errors: Vec::new() };
+    let mut walk = Walk::new(Dir::open(root)?, &options)?;
+    while let Some(item) = walk.next_item() {
+        match item {
+            WalkItem::Batch { directory, batch, attributes } => {
+                let of_directory = walked.rows.entry(directory.to_owned()).or_default();
+                for (entry, row) in batch.entries().zip(attributes) {
+                    assert!(of_directory.insert(entry.name.to_vec(), *row).is_none(), "twice");
+                }
+            }
+            WalkItem::Error(error) => walked.errors.push(error),
+            other => panic!("{other:?}"),
+        }
+    }
+    Ok(walked)
+}
+
+/// The only test here that narrows the whole process; children of its own do so.
+#[test]
+fn without_descriptors_examining_says_so() {
+    const CHILD: &str = "MEGADIR_TESTKIT_DESCRIPTORS";
+    if let Some(path) = std::env::var_os(CHILD) {
+        return examine_with_few_descriptors(Path::new(&path));
+    }
+    let mount = require!(Mount::make(&mount::EXT4));
+    let root = trees::ensure(&mount.path(), "root", |path| {
+        trees::fill_with(path, &Flat { entries: 500, ..FLAT });
+        // Directories in directories: a walk holds those open that it has not finished.
+        let mut deep = path.to_owned();
+        for level in 0..12 {
+            deep.push(format!("deeper-{level}"));
+            std::fs::create_dir(&deep).unwrap();
+            trees::fill(&deep, 5);
+        }
+    });
+    let mut outcomes = [0, 0];
+    for descriptors in 5..30 {
+        let script = format!("ulimit -n {descriptors} && exec \"$0\" \"$@\"");
+        let output = Command::new("sh")
+            .args(["-c", &script])
+            .arg(std::env::current_exe().unwrap())
+            .args(["--exact", "without_descriptors_examining_says_so", "--test-threads=1", "--nocapture"])
+            .env(CHILD, &root)
+            .output()
+            .unwrap();
+        let printed = String::from_utf8_lossy(&output.stdout);
+        assert!(output.status.success(), "with {descriptors} descriptors: {printed}");
+        assert!(printed.contains("1 passed"), "{printed}");
+        for (outcome, word) in outcomes.iter_mut().zip(["refused\n", "complete\n"]) {
+            *outcome += printed.matches(word).count();
+        }
+    }
+    assert!(outcomes.iter().all(|outcome| *outcome > 20), "both were met: {outcomes:?}");
+}
+
+#[expect(clippy::print_stdout, reason = "the parent counts what was met")]
+fn examine_with_few_descriptors(root: &Path) {
+    // An examiner that needs descriptors of its own may find itself unavailable without them.
+    let refused = |error: &Error| {
+        let kinds = [ErrorKind::TooManyOpenFiles, ErrorKind::Unavailable];
+        assert!(kinds.contains(&error.kind()), "{error}");
+        println!("refused");
+    };
+    let directory = match Dir::open(root) {
+        Ok(directory) => directory,
+        Err(error) => return refused(&error),
+    };
+    for examiner in EXAMINERS {
+        let ground = Ground::new(*examiner, root);
+        for way in ground.ways(&directory, Want::ALL, 4 << 10) {
+            let Ok(again) = directory.open_below(b".") else { continue };
+            let examined = drain(again, &way);
+            match examined.error {
+                Some(error) => refused(&error),
+                None => {
+                    assert_eq!(examined.rows.len(), 501, "{way}");
+                    println!("complete");
+                }
+            }
+        }
+        for threads in [1, 3] {
+            match walk(*examiner, root, threads) {
+                Err(error) => refused(&error),
+                Ok(walked) if walked.errors.is_empty() => {
+                    let rows = walked.rows.values().map(BTreeMap::len).sum::<usize>();
+                    assert_eq!(rows, 500 + 12 * 6, "without an error nothing is missing");
+                }
+                Ok(walked) => walked.errors.iter().for_each(refused),
+            }
+        }
+    }
+}
