@@ -4,6 +4,7 @@
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
+use megadir::layout::Layout;
 use megadir_bench::dataset::{FillError, FillSpec, Filled, NAME_BYTES_MAX, Names, Room, fill};
 use megadir_record::NameScheme;
 use megadir_testkit::mount::{EXT4, Mount, Recipe};
@@ -12,7 +13,7 @@ use megadir_testkit::require;
 static NEVER: AtomicBool = AtomicBool::new(false);
 
 fn spec(entries: u64, size_bytes: u64) -> FillSpec {
-    FillSpec { entries, names: NameScheme::Md5, size_bytes, seed: 1 }
+    FillSpec { entries, names: NameScheme::Md5, size_bytes, seed: 1, layout: Layout::FLAT.at(entries) }
 }
 
 fn run(path: &Path, spec: &FillSpec) -> Result<Filled, FillError> {

@@ -212,6 +212,10 @@ pub enum NameScheme {
     Hex,
     /// `file` and the index, padded with zeros to 12 digits.
     Sequence,
+    /// The index in decimal, as layouts by decimal number take it.
+    Decimal,
+    /// The index in upper-case hex, 8 digits or more, as layouts in sequence take it.
+    UpperHex,
 }
 
 /// A group of arms that are read together.

@@ -3,7 +3,8 @@
 //! A file is made with O_EXCL, so nothing that is there is ever opened for writing by mistake. Filling again
 //! compares what is there with what would be made: a whole file is left, one cut short is completed if it is
 //! our user's and has no other name (an empty file counts as cut short: a kill leaves such), anything else
-//! under the name is left alone and counted.
+//! under the name is left alone and counted. Directories of a layout are made when the first file needs them;
+//! what has the name of one and is none is left alone too, with all that would have been below it.
 
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom, Write};
@@ -11,17 +12,17 @@ use std::os::fd::{AsFd, BorrowedFd};
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use megadir::layout::PathBuffer;
 use rustix::fs::{AtFlags, FileType, Mode, OFlags, Stat};
 use rustix::io::Errno;
 
+use super::tree::{Entered, Tree};
 use super::{Content, FillError, FillProgress, FillSpec, Filled, NAME_BYTES_MAX, Names, Room};
 
 /// How often progress is told and the stop flag looked at, files.
-const STEP: u64 = 256;
+pub(super) const STEP: u64 = 256;
 /// The same within one file, pieces.
 const STEP_PIECES: u64 = 16;
-/// How many taken names are kept for the report.
-const TAKEN_NAMES_MAX: usize = 5;
 /// Contents are written and compared in pieces of this size, bytes.
 const PIECE_BYTES: usize = 64 << 10;
 /// Fewer free blocks than this count as none: file systems keep a few back.
@@ -42,6 +43,7 @@ pub fn fill(
     progress: &mut dyn FnMut(FillProgress),
     stop: &AtomicBool,
 ) -> Result<Filled, FillError> {
+    spec.check_names()?;
     let open = |source| FillError::Open { path: path.to_owned(), source };
     match std::fs::create_dir(path) {
         Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(open(error)),
@@ -65,9 +67,9 @@ pub(crate) fn fill_at(
 ) -> Result<Filled, FillError> {
     let names = Names { scheme: spec.names, seed: spec.seed };
     let mut filled = Filled::default();
-    let mut name_buffer = [0; NAME_BYTES_MAX];
-    let mut piece =
-        vec![0; usize::try_from(spec.size_bytes).map_or(PIECE_BYTES, |size| size.min(PIECE_BYTES))];
+    let mut tree = Tree::new(dir);
+    let (mut name_buffer, mut path_buffer) = ([0; NAME_BYTES_MAX], PathBuffer::new());
+    let mut piece = piece(spec);
     for index in 0..spec.entries {
         let mut stopped = || {
             progress(FillProgress { done: index, of: spec.entries });
@@ -78,39 +80,58 @@ pub(crate) fn fill_at(
             return Ok(filled);
         }
         let name = names.write(index, &mut name_buffer);
+        let placed = spec.place(name, &mut path_buffer)?;
         let content = Content::new(spec.seed, index);
         let mut task = Task { size_bytes: spec.size_bytes, piece: &mut piece, stopped: &mut stopped };
-        match one(dir, name, content, &mut task) {
-            Ok(Found::Nothing) => filled.made += 1,
-            Ok(Found::Whole) => filled.already += 1,
-            Ok(Found::CutShort) => filled.completed += 1,
-            Ok(Found::Other) => {
-                filled.taken += 1;
-                if filled.taken_names.len() < TAKEN_NAMES_MAX {
-                    filled.taken_names.push(name.to_vec());
-                }
-            }
+        let found = match tree.enter(placed.directory(), true) {
+            Ok(Entered::Directory(leaf)) => one(leaf, placed.file(), content, &mut task),
+            Ok(Entered::Taken(end) | Entered::Missing(end)) => Ok(Found::InTheWay(end)),
+            Err(error) => Err(error.into()),
+        };
+        filled.directories_made = tree.made;
+        match found {
+            Ok(found) => count(&mut filled, &found, placed.path()),
             Err(Failed::Stopped) => {
                 filled.stopped = true;
                 return Ok(filled);
             }
-            Err(Failed::Io(error)) => return Err(explain(dir, name, index, spec.entries, error)),
+            Err(Failed::Io(error)) => {
+                return Err(explain(tree.deepest(), placed.path(), index, spec.entries, error));
+            }
         }
     }
     progress(FillProgress { done: spec.entries, of: spec.entries });
     Ok(filled)
 }
 
+/// Returns a buffer for the contents of a file.
+pub(super) fn piece(spec: &FillSpec) -> Vec<u8> {
+    vec![0; usize::try_from(spec.size_bytes).map_or(PIECE_BYTES, |size| size.min(PIECE_BYTES))]
+}
+
 /// What was there under a name before.
-enum Found {
+pub(super) enum Found {
     Nothing,
     Whole,
     CutShort,
     Other,
+    /// The first so many bytes of the path name something that is no directory of the tree.
+    InTheWay(usize),
+}
+
+/// Counts what was found under a path.
+pub(super) fn count(filled: &mut Filled, found: &Found, path: &[u8]) {
+    match *found {
+        Found::Nothing => filled.made += 1,
+        Found::Whole => filled.already += 1,
+        Found::CutShort => filled.completed += 1,
+        Found::Other => filled.take(path),
+        Found::InTheWay(end) => filled.take(&path[..end]),
+    }
 }
 
 /// Why a file is not whole.
-enum Failed {
+pub(super) enum Failed {
     /// The filling was told to end; what was written of the file stays, and is its beginning.
     Stopped,
     Io(io::Error),
@@ -123,11 +144,11 @@ impl<E: Into<io::Error>> From<E> for Failed {
 }
 
 /// What one file is made with.
-struct Task<'a> {
-    size_bytes: u64,
-    piece: &'a mut [u8],
+pub(super) struct Task<'a> {
+    pub(super) size_bytes: u64,
+    pub(super) piece: &'a mut [u8],
     /// Gives a sign of life and returns whether the filling is to end.
-    stopped: &'a mut dyn FnMut() -> bool,
+    pub(super) stopped: &'a mut dyn FnMut() -> bool,
 }
 
 impl Task<'_> {
@@ -151,54 +172,57 @@ fn one(dir: BorrowedFd<'_>, name: &[u8], content: Content, task: &mut Task<'_>) 
             }
             written?;
         }
-        Err(Errno::EXIST) => return existing(dir, name, content, task),
+        Err(Errno::EXIST) => {
+            let (found, file) = existing(dir, name, content.clone(), task)?;
+            if let Some((mut file, there)) = file {
+                write(&mut file, content, there, task)?;
+            }
+            return Ok(found);
+        }
         Err(error) => return Err(error.into()),
     }
     Ok(Found::Nothing)
 }
 
-/// Looks at what has the name already, and completes it if it is the beginning of our file.
-fn existing(
+/// Looks at what has the name already; with it come the file and its length if it is the beginning of ours.
+pub(super) fn existing(
     dir: BorrowedFd<'_>,
     name: &[u8],
     content: Content,
     task: &mut Task<'_>,
-) -> Result<Found, Failed> {
+) -> Result<(Found, Option<(File, u64)>), Failed> {
+    const OTHER: (Found, Option<(File, u64)>) = (Found::Other, None);
     let stat = rustix::fs::statat(dir, name, AtFlags::SYMLINK_NOFOLLOW)?;
     let there = u64::try_from(stat.st_size).unwrap_or(u64::MAX);
     let regular = FileType::from_raw_mode(stat.st_mode) == FileType::RegularFile;
     if !regular || there > task.size_bytes {
-        return Ok(Found::Other);
+        return Ok(OTHER);
     }
     if task.size_bytes == 0 {
-        return Ok(Found::Whole);
+        return Ok((Found::Whole, None));
     }
     let whole = there == task.size_bytes;
     if !whole && !may_complete(&stat) {
-        return Ok(Found::Other);
+        return Ok(OTHER);
     }
     let access = if whole { OFlags::RDONLY } else { OFlags::RDWR };
     let flags = access | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
     let fd = match rustix::fs::openat(dir, name, flags, Mode::empty()) {
         Ok(fd) => fd,
         // What cannot be opened is not a file that this program made and may complete.
-        Err(Errno::ACCESS | Errno::PERM | Errno::LOOP | Errno::ISDIR) => return Ok(Found::Other),
+        Err(Errno::ACCESS | Errno::PERM | Errno::LOOP | Errno::ISDIR) => return Ok(OTHER),
         Err(error) => return Err(error.into()),
     };
     let opened = rustix::fs::fstat(&fd)?;
     let same = (opened.st_dev, opened.st_ino) == (stat.st_dev, stat.st_ino);
     if !same || !(whole || may_complete(&opened)) {
-        return Ok(Found::Other);
+        return Ok(OTHER);
     }
     let mut file = File::from(fd);
-    if !begins(&mut file, content.clone(), there, task)? {
-        return Ok(Found::Other);
+    if !begins(&mut file, content, there, task)? {
+        return Ok(OTHER);
     }
-    if whole {
-        return Ok(Found::Whole);
-    }
-    write(&mut file, content, there, task)?;
-    Ok(Found::CutShort)
+    Ok(if whole { (Found::Whole, None) } else { (Found::CutShort, Some((file, there))) })
 }
 
 /// Returns whether a file that is cut short may be one of ours: our user's, and under no other name.
@@ -243,7 +267,7 @@ fn write(file: &mut File, mut content: Content, from: u64, task: &mut Task<'_>) 
 }
 
 /// Turns an error into one that says what is used up.
-fn explain(dir: BorrowedFd<'_>, name: &[u8], made: u64, of: u64, source: io::Error) -> FillError {
+pub(super) fn explain(dir: BorrowedFd<'_>, name: &[u8], made: u64, of: u64, source: io::Error) -> FillError {
     match source.raw_os_error().map(Errno::from_raw_os_error) {
         Some(Errno::NOSPC) => FillError::NoRoom { made, of, room: room(dir) },
         Some(Errno::DQUOT) => FillError::NoRoom { made, of, room: Room::Quota },

@@ -54,8 +54,23 @@ impl Names {
                 }
                 &buffer[..16]
             }
+            NameScheme::Decimal => copy(decimal(index, &mut [0; 41]), buffer),
+            NameScheme::UpperHex => {
+                let mut digits = [0; NAME_BYTES_MAX];
+                let digits = hex(&index.to_be_bytes(), &mut digits);
+                let zeros = digits.iter().take_while(|digit| **digit == b'0').count();
+                let name = copy(&digits[zeros.min(8)..], buffer);
+                name.make_ascii_uppercase();
+                name
+            }
         }
     }
+}
+
+/// Copies a name to the beginning of `buffer` and returns it there.
+fn copy<'a>(name: &[u8], buffer: &'a mut [u8; NAME_BYTES_MAX]) -> &'a mut [u8] {
+    buffer[..name.len()].copy_from_slice(name);
+    &mut buffer[..name.len()]
 }
 
 /// Writes `value` in decimal at the end of `text` and returns it.
@@ -110,6 +125,9 @@ mod tests {
     use super::{Content, NAME_BYTES_MAX, Names};
     use megadir_record::NameScheme;
 
+    const SCHEMES: [NameScheme; 5] =
+        [NameScheme::Md5, NameScheme::Hex, NameScheme::Sequence, NameScheme::Decimal, NameScheme::UpperHex];
+
     fn name(scheme: NameScheme, seed: u64, index: u64) -> String {
         let mut buffer = [0; NAME_BYTES_MAX];
         String::from_utf8(Names { scheme, seed }.write(index, &mut buffer).to_vec()).unwrap()
@@ -130,8 +148,16 @@ mod tests {
     }
 
     #[test]
+    fn numbers_are_those_that_printf_prints() {
+        for index in [0, 9, 10, 255, 4096, 0xffff_ffff, 0x1_0000_0000, u64::MAX] {
+            assert_eq!(name(NameScheme::Decimal, 5, index), format!("{index}"));
+            assert_eq!(name(NameScheme::UpperHex, 5, index), format!("{index:08X}"));
+        }
+    }
+
+    #[test]
     fn names_differ() {
-        for scheme in [NameScheme::Md5, NameScheme::Hex, NameScheme::Sequence] {
+        for scheme in SCHEMES {
             let names: HashSet<String> = (0..10_000).map(|index| name(scheme, 7, index)).collect();
             assert_eq!(names.len(), 10_000);
         }

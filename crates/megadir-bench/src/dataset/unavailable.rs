@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
-use super::{FillError, FillProgress, FillSpec, Filled};
+use super::{FillError, FillProgress, FillSpec, Filled, Rehearsed};
 
 /// Refuses to fill a directory.
 ///
@@ -16,5 +16,19 @@ pub fn fill(
     _progress: &mut dyn FnMut(FillProgress),
     _stop: &AtomicBool,
 ) -> Result<Filled, FillError> {
+    Err(FillError::Unavailable)
+}
+
+/// Refuses to tell what filling a directory would do.
+///
+/// # Errors
+///
+/// Always [`FillError::Unavailable`].
+pub fn rehearse(
+    _path: &Path,
+    _spec: &FillSpec,
+    _progress: &mut dyn FnMut(FillProgress),
+    _stop: &AtomicBool,
+) -> Result<Rehearsed, FillError> {
     Err(FillError::Unavailable)
 }

@@ -60,6 +60,7 @@ fn space(entries: u64, source: &DataSource) -> u64 {
             let name_bytes = match names {
                 NameScheme::Md5 => 32,
                 NameScheme::Hex | NameScheme::Sequence => 16,
+                NameScheme::Decimal | NameScheme::UpperHex => 12,
             };
             entries * (size_bytes.next_multiple_of(4096) + INODE_BYTES + 2 * (name_bytes + 12)) + 65_536
         }

@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use megadir::Dir;
+use megadir::layout::Layout;
 use megadir_record::{CellId, Counted, Data, DataSource, Note, Plan, Stage, Work};
 
 use super::start::Listeners;
@@ -152,7 +153,8 @@ fn fill_one(
         return Err(unusable(std::io::Error::other("made and existing directories in one plan")));
     };
     let directory = workspace.data_directory(&name).map_err(unusable)?;
-    let spec = FillSpec { entries: data.entries, names, size_bytes, seed: plan.seed };
+    let layout = Layout::FLAT.at(data.entries);
+    let spec = FillSpec { entries: data.entries, names, size_bytes, seed: plan.seed, layout };
     let mut told = Ok(());
     let mut progress = |progress| {
         beat.fetch_add(1, Ordering::Relaxed);

@@ -52,6 +52,7 @@ mod tests {
     use std::sync::atomic::{AtomicBool, AtomicU64};
 
     use megadir::Dir;
+    use megadir::layout::Layout;
     use megadir_record::{NameScheme, Stage, Work};
 
     use super::{Names, Signals, made_hash};
@@ -63,11 +64,22 @@ mod tests {
         let (stop, beat) = (AtomicBool::new(false), AtomicU64::new(0));
         let signals = Signals { stop: &stop, beat: &beat };
         let parent = tempfile::tempdir().unwrap();
-        for (number, scheme) in
-            [NameScheme::Md5, NameScheme::Hex, NameScheme::Sequence].into_iter().enumerate()
-        {
+        let schemes = [
+            NameScheme::Md5,
+            NameScheme::Hex,
+            NameScheme::Sequence,
+            NameScheme::Decimal,
+            NameScheme::UpperHex,
+        ];
+        for (number, scheme) in schemes.into_iter().enumerate() {
             let path = parent.path().join(number.to_string());
-            let spec = FillSpec { entries: 3000, names: scheme, size_bytes: 0, seed: 7 };
+            let spec = FillSpec {
+                entries: 3000,
+                names: scheme,
+                size_bytes: 0,
+                seed: 7,
+                layout: Layout::FLAT.at(3000),
+            };
             fill(&path, &spec, &mut |_| {}, &stop).unwrap();
             let expected = (3000, made_hash(Names { scheme, seed: 7 }, 3000, signals).unwrap());
             let directory = Dir::open(&path).unwrap();

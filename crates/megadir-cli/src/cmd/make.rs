@@ -3,19 +3,25 @@
 use std::path::PathBuf;
 
 use indicatif::{ProgressBar, ProgressStyle};
-use megadir_bench::dataset::{FillError, FillProgress, FillSpec, Filled, fill};
+use megadir::layout::{Layout, PRESETS, PathBuffer, Refused, Source};
+use megadir_bench::dataset::{
+    self, FillError, FillProgress, FillSpec, Filled, NAME_BYTES_MAX, Rehearsed, fill, rehearse,
+};
 use megadir_record::NameScheme;
 
 use super::interrupt::{Interrupt, interruptible};
 use crate::exit::{self, CliError};
 use crate::parse;
 use crate::ui::escape;
+use crate::ui::message::quoted;
+use crate::ui::output::print;
 
 /// Fills a directory with files whose names and contents follow from a seed.
 ///
-/// The directory is made if it does not exist. Running the same command again makes only what is missing
-/// and completes files that were cut short; whatever else has one of the names is left alone (exit code 1).
-/// An empty file of that name counts as cut short, unless it has other names or is another user's.
+/// The directory is made if it does not exist, and with --layout so are directories below it. Running the same
+/// command again makes only what is missing and completes files that were cut short; whatever else has one of the
+/// names is left alone (exit code 1). An empty file of that name counts as cut short, unless it has other names
+/// or is another user's.
 #[derive(clap::Args)]
 pub(crate) struct Args {
     /// The directory to fill.
@@ -26,12 +32,18 @@ pub(crate) struct Args {
     /// The size of each file, e.g. 10 or 4KiB.
     #[arg(long, value_name = "SIZE", default_value = "10", value_parser = parse::bytes)]
     size: u64,
-    /// How names are made: 32 hex digits (md5 of SEED:INDEX), 16 hex digits, or file000000000000 and so on.
-    #[arg(long, value_enum, default_value = "md5")]
-    names: Names,
+    /// How names are made: md5, or the numbers that the layout takes, unless said otherwise.
+    #[arg(long, value_enum)]
+    names: Option<Names>,
+    /// Where the files go: flat, prefix:2/2, digest:2/2, git and so on.
+    #[arg(long, value_name = "LAYOUT", default_value = "flat", long_help = layout_help())]
+    layout: Layout,
     /// The seed of names and contents.
     #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,
+    /// Print what would be made, and write nothing.
+    #[arg(long)]
+    dry_run: bool,
 }
 
 /// The ways of making names.
@@ -43,6 +55,41 @@ enum Names {
     Hex,
     /// `file` and the index in 12 digits.
     Sequence,
+    /// The index in decimal.
+    Decimal,
+    /// The index in upper-case hex, 8 digits or more.
+    UpperHex,
+}
+
+impl Names {
+    /// Returns the names for a layout of which nothing else was said.
+    fn of(layout: &Layout) -> Self {
+        match layout.source() {
+            Source::Decimal => Self::Decimal,
+            Source::Sequence => Self::UpperHex,
+            _ => Self::Md5,
+        }
+    }
+}
+
+/// Returns the help on layouts, with all presets.
+fn layout_help() -> String {
+    let mut help = String::from(
+        "Where the files go.\n\n\
+         flat            all in one directory\n\
+         prefix:2/2      ab/cd/abcdef: directories from the name's beginning; with +rest ab/cd/ef\n\
+         suffix:1/2      f/de/abcdef: from its end\n\
+         next-to-last:2  de/abcdef: from its end without the last character\n\
+         digest:2/2      be/f5/abcdef: from the name's SHA-256 in hex\n\
+         decimal:3/3/3   000/001/234: the number 1234, filled up with zeros\n\
+         sequence:16/256 01/23/00012345: 16 times 256 directories, filled in turn\n\n\
+         With +from=2+under=2000 there are 2 levels, and more where --entries would put that many files into a \
+         directory; +label=TEXT goes before every directory's name. What known programs use:\n\n",
+    );
+    for preset in PRESETS {
+        help.push_str(&format!("{:<15} {}: {}\n", preset.name, preset.layout, preset.about));
+    }
+    help
 }
 
 /// Fills the directory.
@@ -52,15 +99,68 @@ pub(crate) fn run(args: &Args) -> Result<u8, CliError> {
     }
     let spec = FillSpec {
         entries: args.entries,
-        names: match args.names {
+        names: match args.names.unwrap_or(Names::of(&args.layout)) {
             Names::Md5 => NameScheme::Md5,
             Names::Hex => NameScheme::Hex,
             Names::Sequence => NameScheme::Sequence,
+            Names::Decimal => NameScheme::Decimal,
+            Names::UpperHex => NameScheme::UpperHex,
         },
         size_bytes: args.size,
         seed: args.seed,
+        layout: args.layout.at(args.entries),
     };
-    interruptible(|interrupt| make(args, &spec, interrupt))
+    interruptible(|interrupt| match args.dry_run {
+        true => tell(args, &spec, interrupt),
+        false => make(args, &spec, interrupt),
+    })
+}
+
+/// Prints what would be made.
+fn tell(args: &Args, spec: &FillSpec, interrupt: &Interrupt) -> Result<u8, CliError> {
+    let bar = bar(args.entries);
+    let mut progress = |progress: FillProgress| {
+        interrupt.beat.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+        bar.set_position(progress.done);
+    };
+    let found = rehearse(&args.directory, spec, &mut progress, &interrupt.stop);
+    bar.finish_and_clear();
+    let found = found.map_err(|error| explain(&error))?;
+    if found.filled.stopped {
+        eprintln!("megadir: interrupted; nothing was written");
+        return Ok(exit::INTERRUPTED);
+    }
+    print(&rehearsal(args, spec, &found)?)?;
+    Ok(left_alone(&found.filled))
+}
+
+/// Returns what would be made as lines.
+fn rehearsal(args: &Args, spec: &FillSpec, found: &Rehearsed) -> Result<String, CliError> {
+    let Rehearsed { filled, more_directories, bytes } = found;
+    let mut text = format!("would make in {}: {} files", quoted(&args.directory), filled.made);
+    if spec.layout.depth() > 0 {
+        let more = if *more_directories { "more than " } else { "" };
+        text.push_str(&format!(", {more}{} directories", filled.directories_made));
+    }
+    text.push_str(&format!(", {bytes} bytes of content\n"));
+    for (count, what) in [
+        (filled.already, "are there already"),
+        (filled.completed, "would be completed"),
+        (filled.taken, "cannot be made"),
+    ] {
+        if count > 0 {
+            text.push_str(&format!("{count} files {what}\n"));
+        }
+    }
+    if spec.layout.depth() > 0 {
+        let mut path = PathBuffer::new();
+        let mut name = [0; NAME_BYTES_MAX];
+        let name = dataset::Names { scheme: spec.names, seed: spec.seed }.write(0, &mut name);
+        let first = spec.place(name, &mut path).map_err(|error| explain(&error))?;
+        let first = String::from_utf8_lossy(first.path());
+        text.push_str(&format!("layout {}: the first file is {first}\n", args.layout));
+    }
+    Ok(text)
 }
 
 fn make(args: &Args, spec: &FillSpec, interrupt: &Interrupt) -> Result<u8, CliError> {
@@ -72,24 +172,29 @@ fn make(args: &Args, spec: &FillSpec, interrupt: &Interrupt) -> Result<u8, CliEr
     let filled = fill(&args.directory, spec, &mut progress, &interrupt.stop);
     bar.finish_and_clear();
     let filled = filled.map_err(|error| explain(&error))?;
-    eprintln!("megadir: '{}': {}", args.directory.display(), summary(&filled));
+    eprintln!("megadir: '{}': {}", args.directory.display(), summary(&filled, spec));
     if filled.stopped {
         eprintln!("megadir: interrupted; the same command goes on from here");
         return Ok(exit::INTERRUPTED);
     }
-    if filled.taken > 0 {
-        for name in &filled.taken_names {
-            let mut text = Vec::new();
-            escape::terminal(&mut text, name);
-            eprintln!("megadir: left alone: '{}' is something else", String::from_utf8_lossy(&text));
-        }
-        let more = filled.taken - filled.taken_names.len() as u64;
-        if more > 0 {
-            eprintln!("megadir: left alone: {more} more");
-        }
-        return Ok(exit::SOME_FAILED);
+    Ok(left_alone(&filled))
+}
+
+/// Says what is in the way, if anything is, and returns the exit code.
+fn left_alone(filled: &Filled) -> u8 {
+    if filled.taken == 0 {
+        return exit::DONE;
     }
-    Ok(exit::DONE)
+    for name in &filled.taken_names {
+        let mut text = Vec::new();
+        escape::terminal(&mut text, name);
+        eprintln!("megadir: left alone: '{}' is something else", String::from_utf8_lossy(&text));
+    }
+    let more = filled.taken - filled.taken_named;
+    if more > 0 {
+        eprintln!("megadir: left alone: {more} more");
+    }
+    exit::SOME_FAILED
 }
 
 /// Returns a bar for `entries` files, hidden where no terminal shows it.
@@ -102,8 +207,11 @@ fn bar(entries: u64) -> ProgressBar {
     bar
 }
 
-fn summary(filled: &Filled) -> String {
+fn summary(filled: &Filled, spec: &FillSpec) -> String {
     let mut text = format!("{} made", filled.made);
+    if spec.layout.depth() > 0 {
+        text.push_str(&format!(" and {} directories for them", filled.directories_made));
+    }
     let others = [
         (filled.already, "there already"),
         (filled.completed, "completed"),
@@ -122,6 +230,14 @@ fn explain(error: &FillError) -> CliError {
     match error {
         FillError::NoRoom { made, .. } | FillError::Make { made, .. } if *made > 0 => {
             CliError { message: format!("{message}; what was made stays"), code: exit::SOME_FAILED }
+        }
+        FillError::Refused { reason, .. } => {
+            let hint = match reason {
+                Refused::NotDecimal { .. } => " (use --names decimal)",
+                Refused::NotSequence => " (use --names upper-hex)",
+                _ => "",
+            };
+            CliError::usage(format!("{message}{hint}"))
         }
         _ => CliError::nothing_ran(message),
     }

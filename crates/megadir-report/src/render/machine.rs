@@ -96,6 +96,8 @@ fn data_set(source: &DataSource, sizes: &[u64]) -> String {
                 NameScheme::Md5 => "md5",
                 NameScheme::Hex => "hex",
                 NameScheme::Sequence => "sequence",
+                NameScheme::Decimal => "decimal",
+                NameScheme::UpperHex => "upper-hex",
             };
             format!("{entries} made ({names} names, {} each)", text::bytes(*size_bytes))
         }

@@ -53,7 +53,8 @@ impl fmt::Display for Refused {
             Self::Separator => write!(f, "it holds '/' or a NUL byte"),
             Self::Dots => write!(f, "'.' and '..' are directories"),
             Self::TooShort { bytes, least } => {
-                write!(f, "it has {bytes} bytes, and the layout needs at least {least}")
+                let plural = if *bytes == 1 { "" } else { "s" };
+                write!(f, "it has {bytes} byte{plural}, and the layout needs at least {least}")
             }
             Self::DotsInPath => write!(f, "a part of it that names a directory or the file is '.' or '..'"),
             Self::NotDecimal { digits } => {

@@ -58,7 +58,7 @@ fn place(placer: &Placer, name: &[u8]) -> Result<Parts, Refused> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(2000))]
+    #![proptest_config(ProptestConfig::with_cases(1000))]
 
     #[test]
     fn text_leads_back(layout in layouts()) {
@@ -107,7 +107,7 @@ proptest! {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(300))]
+    #![proptest_config(ProptestConfig::with_cases(200))]
 
     /// Also where case is ignored, as long as the names differ there.
     #[test]

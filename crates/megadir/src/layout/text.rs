@@ -155,7 +155,7 @@ fn unknown(word: &str, has_levels: bool) -> LayoutError {
         .unwrap_or_default();
     let sources = sources.collect::<Vec<_>>().join(", ");
     if has_levels {
-        return LayoutError::new(format!("{near}levels are those of {sources}"));
+        return LayoutError::new(format!("{near}levels go with {sources}"));
     }
     let others = others.join(", ");
     LayoutError::new(format!("{near}there are {others}, and with levels, as in prefix:2/2, {sources}"))
@@ -348,8 +348,7 @@ mod tests {
     #[test]
     fn an_unknown_word_gets_the_nearest_and_all() {
         assert!(
-            error("prefx:2")
-                .starts_with("at character 1, 'prefx': did you mean 'prefix'? levels are those of")
+            error("prefx:2").starts_with("at character 1, 'prefx': did you mean 'prefix'? levels go with")
         );
         let error = error("gti");
         assert!(

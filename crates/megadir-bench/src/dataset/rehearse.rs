@@ -1,0 +1,154 @@
+//! What filling a directory would do, found out without writing.
+
+use std::collections::HashSet;
+use std::hash::{BuildHasher, RandomState};
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd};
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use megadir::layout::{PathBuffer, Placed};
+use rustix::fs::{AtFlags, Mode, OFlags};
+use rustix::io::Errno;
+
+use super::fill::{Failed, Found, STEP, Task, count, existing, explain, piece};
+use super::tree::{Entered, Tree};
+use super::{Content, FillError, FillProgress, FillSpec, NAME_BYTES_MAX, Names, Rehearsed};
+
+/// Missing directories are counted up to here; each takes some ten bytes meanwhile.
+const DIRECTORIES_MAX: usize = 1 << 20;
+
+/// Tells what filling the directory at `path` would do; nothing is made and nothing is written.
+///
+/// # Errors
+///
+/// [`FillError`], as from filling.
+pub fn rehearse(
+    path: &Path,
+    spec: &FillSpec,
+    progress: &mut dyn FnMut(FillProgress),
+    stop: &AtomicBool,
+) -> Result<Rehearsed, FillError> {
+    spec.check_names()?;
+    let open = |source: io::Error| FillError::Open { path: path.to_owned(), source };
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    let directory = match rustix::fs::open(path, flags, Mode::empty()) {
+        Ok(directory) => Some(directory),
+        // It would be made, if it is no link to nowhere, and if what it would be made in exists.
+        Err(Errno::NOENT) if std::fs::symlink_metadata(path).is_err() => {
+            let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty());
+            let parent = std::fs::metadata(parent.unwrap_or(Path::new("."))).map_err(open)?;
+            if !parent.is_dir() {
+                return Err(open(Errno::NOTDIR.into()));
+            }
+            None
+        }
+        Err(error) => return Err(open(error.into())),
+    };
+    let mut found = Rehearsed::default();
+    if directory.is_none() && spec.layout.depth() == 0 {
+        found.filled.made = spec.entries;
+        found.bytes = spec.entries.saturating_mul(spec.size_bytes);
+        return Ok(found);
+    }
+    let tree = directory.as_ref().map(|directory| Tree::new(directory.as_fd()));
+    let mut rehearsal = Rehearsal { spec, tree, missing: HashSet::new(), hasher: RandomState::new(), found };
+    rehearsal.run(progress, stop)?;
+    Ok(rehearsal.found)
+}
+
+struct Rehearsal<'a> {
+    spec: &'a FillSpec,
+    /// The directory, if it exists.
+    tree: Option<Tree<'a>>,
+    /// Hashes of the paths of directories that would be made.
+    missing: HashSet<u64>,
+    hasher: RandomState,
+    found: Rehearsed,
+}
+
+impl Rehearsal<'_> {
+    fn run(&mut self, progress: &mut dyn FnMut(FillProgress), stop: &AtomicBool) -> Result<(), FillError> {
+        let spec = self.spec;
+        let names = Names { scheme: spec.names, seed: spec.seed };
+        let (mut name, mut path) = ([0; NAME_BYTES_MAX], PathBuffer::new());
+        let mut piece = piece(spec);
+        for index in 0..spec.entries {
+            let mut stopped = || {
+                progress(FillProgress { done: index, of: spec.entries });
+                stop.load(Ordering::Relaxed)
+            };
+            if index % STEP == 0 && stopped() {
+                self.found.filled.stopped = true;
+                break;
+            }
+            let placed = spec.place(names.write(index, &mut name), &mut path)?;
+            let content = Content::new(spec.seed, index);
+            let mut task = Task { size_bytes: spec.size_bytes, piece: &mut piece, stopped: &mut stopped };
+            match self.look(&placed, content, &mut task) {
+                Ok((found, bytes)) => {
+                    count(&mut self.found.filled, &found, placed.path());
+                    self.found.bytes = self.found.bytes.saturating_add(bytes);
+                }
+                Err(Failed::Stopped) => {
+                    self.found.filled.stopped = true;
+                    break;
+                }
+                Err(Failed::Io(error)) => {
+                    let Some(tree) = &self.tree else { continue };
+                    return Err(explain(tree.deepest(), placed.path(), index, spec.entries, error));
+                }
+            }
+        }
+        self.found.filled.directories_made = self.missing.len() as u64;
+        Ok(())
+    }
+
+    /// Looks at what has the path of a file, and returns how many bytes would be written into it.
+    fn look(
+        &mut self,
+        placed: &Placed<'_>,
+        content: Content,
+        task: &mut Task<'_>,
+    ) -> Result<(Found, u64), Failed> {
+        let there = match &mut self.tree {
+            None => 0,
+            Some(tree) => match tree.enter(placed.directory(), false)? {
+                Entered::Directory(leaf) => return look_at(leaf, placed.file(), content, task),
+                Entered::Taken(end) => return Ok((Found::InTheWay(end), 0)),
+                Entered::Missing(end) => end,
+            },
+        };
+        self.miss(placed.directory(), there);
+        Ok((Found::Nothing, task.size_bytes))
+    }
+
+    /// Counts the directories of a path of which the first so many bytes exist.
+    fn miss(&mut self, path: &[u8], there: usize) {
+        let ends = (there + 1..path.len()).filter(|end| path[*end] == b'/').chain([path.len()]);
+        for end in ends.filter(|end| *end > there) {
+            let hash = self.hasher.hash_one(&path[..end]);
+            if self.missing.len() < DIRECTORIES_MAX {
+                self.missing.insert(hash);
+            } else if !self.missing.contains(&hash) {
+                self.found.more_directories = true;
+            }
+        }
+    }
+}
+
+/// Looks at what has a name in a directory.
+fn look_at(
+    leaf: BorrowedFd<'_>,
+    name: &[u8],
+    content: Content,
+    task: &mut Task<'_>,
+) -> Result<(Found, u64), Failed> {
+    match rustix::fs::statat(leaf, name, AtFlags::SYMLINK_NOFOLLOW) {
+        Err(Errno::NOENT) => return Ok((Found::Nothing, task.size_bytes)),
+        Err(error) => return Err(error.into()),
+        Ok(_) => {}
+    }
+    let (found, file) = existing(leaf, name, content, task)?;
+    Ok((found, file.map_or(0, |(_, there)| task.size_bytes - there)))
+}

@@ -1,0 +1,171 @@
+//! `megadir make --layout` and `--dry-run` from end to end: what they print, write and refuse.
+#![cfg(target_os = "linux")]
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use megadir::layout::{Layout, NameBuffer, PRESETS};
+
+// Numbers of directories and files with a digit are those of md5sum over `1:0`, `1:1` and so on.
+
+struct Ran {
+    code: Option<i32>,
+    out: String,
+    err: String,
+}
+
+fn run(directory: &Path, arguments: &[&str]) -> Ran {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_megadir"));
+    let output = command.arg("make").args(arguments).current_dir(directory).stdin(Stdio::null()).output();
+    let output = output.expect("the program starts");
+    let text = |bytes| String::from_utf8(bytes).expect("UTF-8");
+    Ran { code: output.status.code(), out: text(output.stdout), err: text(output.stderr) }
+}
+
+/// Asserts the exit code, what is printed, and what is said.
+#[track_caller]
+fn gives(ran: &Ran, code: i32, out: &str, err: &str) {
+    assert_eq!((ran.code, ran.out.as_str(), ran.err.as_str()), (Some(code), out, err));
+}
+
+/// Returns the paths of all files below a directory, relative to it.
+fn files(top: &Path) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    let mut directories = vec![PathBuf::new()];
+    while let Some(directory) = directories.pop() {
+        for entry in std::fs::read_dir(top.join(&directory)).expect("readable") {
+            let entry = entry.expect("readable");
+            let path = directory.join(entry.file_name());
+            if entry.file_type().expect("known").is_dir() {
+                directories.push(path);
+            } else {
+                found.push(path);
+            }
+        }
+    }
+    found
+}
+
+#[test]
+fn files_lie_where_the_layout_says_and_are_counted() {
+    let scratch = tempfile::tempdir().expect("a directory");
+    let at = scratch.path();
+    let make = ["d", "-n", "200", "--layout", "prefix:1/1"];
+    gives(&run(at, &make), 0, "", "megadir: 'd': 200 made and 160 directories for them\n");
+    let layout: Layout = "prefix:1/1".parse().expect("a layout");
+    let found = files(&at.join("d"));
+    assert_eq!(found.len(), 200);
+    for path in found {
+        let path = path.to_str().expect("UTF-8");
+        let mut buffer = NameBuffer::new();
+        let name = layout.name_of(path.as_bytes(), &mut buffer).expect(path);
+        assert_eq!((name.len(), path.len()), (32, 36));
+    }
+    gives(&run(at, &make), 0, "", "megadir: 'd': 0 made and 0 directories for them, 200 there already\n");
+}
+
+#[test]
+fn a_dry_run_prints_what_would_be_made_and_writes_nothing() {
+    let scratch = tempfile::tempdir().expect("a directory");
+    let at = scratch.path();
+    let dry = |arguments: &[&str]| run(at, &[arguments, &["--dry-run"]].concat());
+    let make = ["d", "-n", "200", "--size", "4KiB", "--layout", "prefix:1/1"];
+    let first = "layout prefix:1/1: the first file is 8/1/81b206a89f89d5b1123b87606075c6a8\n";
+    let told = format!("would make in 'd': 200 files, 160 directories, 819200 bytes of content\n{first}");
+    gives(&dry(&make), 0, &told, "");
+    assert!(files(at).is_empty() && !at.join("d").exists());
+    gives(&run(at, &make), 0, "", "megadir: 'd': 200 made and 160 directories for them\n");
+    let more = ["d", "-n", "210", "--size", "4KiB", "--layout", "prefix:1/1"];
+    let told =
+        "would make in 'd': 10 files, 4 directories, 40960 bytes of content\n200 files are there already\n";
+    gives(&dry(&more), 0, &format!("{told}{first}"), "");
+    assert_eq!(files(at).len(), 200);
+    gives(&run(at, &more), 0, "", "megadir: 'd': 10 made and 4 directories for them, 200 there already\n");
+    gives(
+        &dry(&["flat", "-n", "1M"]),
+        0,
+        "would make in 'flat': 1000000 files, 10000000 bytes of content\n",
+        "",
+    );
+}
+
+#[test]
+fn what_is_in_the_way_is_named_and_left_alone() {
+    let scratch = tempfile::tempdir().expect("a directory");
+    let at = scratch.path();
+    let outside = at.join("outside");
+    std::fs::create_dir(&outside).expect("made");
+    std::fs::create_dir(at.join("d")).expect("made");
+    std::os::unix::fs::symlink(&outside, at.join("d/8")).expect("made");
+    let make = ["d", "-n", "100", "--layout", "prefix:1"];
+    let dry = run(at, &[&make[..], &["--dry-run"]].concat());
+    let left = "megadir: left alone: '8' is something else\n";
+    let first = "layout prefix:1: the first file is 8/81b206a89f89d5b1123b87606075c6a8\n";
+    let told = "would make in 'd': 97 files, 15 directories, 970 bytes of content\n3 files cannot be made\n";
+    gives(&dry, 1, &format!("{told}{first}"), left);
+    let said = "megadir: 'd': 97 made and 15 directories for them, 3 taken by something else\n";
+    gives(&run(at, &make), 1, "", &format!("{said}{left}"));
+    assert!(files(&outside).is_empty());
+}
+
+#[test]
+fn layouts_of_numbers_get_numbers_for_names() {
+    let scratch = tempfile::tempdir().expect("a directory");
+    let at = scratch.path();
+    for (layout, said, first, last) in [
+        ("squid", "300 made and 3 directories for them", "00/00/00000000", "00/01/0000012B"),
+        ("paperclip", "300 made and 2 directories for them", "000/000/000", "000/000/299"),
+    ] {
+        let ran = run(at, &[layout, "-n", "300", "--layout", layout]);
+        gives(&ran, 0, "", &format!("megadir: '{layout}': {said}\n"));
+        let mut found = files(&at.join(layout));
+        found.sort();
+        assert_eq!((found[0].to_str(), found[299].to_str()), (Some(first), Some(last)));
+    }
+}
+
+#[test]
+fn what_has_no_place_is_refused_before_anything_is_made() {
+    let scratch = tempfile::tempdir().expect("a directory");
+    let at = scratch.path();
+    for (arguments, said) in [
+        (
+            &["--layout", "prefix:2/0"][..],
+            "invalid value 'prefix:2/0' for '--layout <LAYOUT>': at character 10, '0': 1 to 255 characters a level",
+        ),
+        (
+            &["--layout", "gti:2"],
+            "invalid value 'gti:2' for '--layout <LAYOUT>': at character 1, 'gti': levels go with prefix, suffix, \
+             next-to-last, digest, decimal, sequence",
+        ),
+        (
+            &["--layout", "prefix:9/9", "--names", "hex"],
+            "layout prefix:9/9 has no place for the name '910a2dec89025cc1': it has 16 bytes, and the layout needs at least 18",
+        ),
+        (
+            &["--layout", "squid", "--names", "md5"],
+            "layout sequence:16/256 has no place for the name '81b206a89f89d5b1123b87606075c6a8': it is not a number in 8 \
+             upper-case hex digits (use --names upper-hex)",
+        ),
+        (
+            &["--layout", "paperclip", "--names", "sequence", "--dry-run"],
+            "layout decimal:3/3/3 has no place for the name 'file000000000000': it is not a decimal number of at most 9 \
+             digits without leading zeros (use --names decimal)",
+        ),
+    ] {
+        let ran = run(at, &[&["d", "-n", "10"], arguments].concat());
+        gives(&ran, 2, "", &format!("megadir: {said}\n"));
+        assert!(!at.join("d").exists());
+    }
+    let missing = run(at, &["no/such", "-n", "1", "--dry-run"]);
+    gives(&missing, 3, "", "megadir: cannot open 'no/such': No such file or directory (os error 2)\n");
+}
+
+#[test]
+fn help_knows_every_preset() {
+    let help = run(Path::new("/"), &["--help"]).out;
+    for preset in PRESETS {
+        let line = format!("{:<15} {}: ", preset.name, preset.layout);
+        assert!(help.contains(&line), "nothing about {line}");
+    }
+}
