@@ -61,7 +61,7 @@ impl Layout {
                 Source::Sequence => u64::from(*level),
                 Source::Digest => 16_u64.saturating_pow(width),
                 Source::Decimal => 10_u64.saturating_pow(width),
-                _ => values.saturating_pow(width),
+                _ => values.max(1).saturating_pow(width),
             };
             product = product.saturating_mul(factor);
             product
@@ -118,6 +118,7 @@ mod tests {
     #[test]
     fn few_files_need_few_directories() {
         assert_eq!(shape("flat", 7).files_per_leaf, 7.0);
+        assert_eq!("prefix:2".parse::<Layout>().unwrap().shape(9, 0).files_per_leaf, 9.0);
         assert_eq!((shape("flat", 0).files_per_leaf, shape("flat", 7).directories_max), (0.0, 0));
         assert_eq!((shape("prefix:2/2", 0).directories, shape("prefix:2/2", 0).files_per_leaf), (0.0, 0.0));
         let one = shape("digest:2/2", 1);

@@ -233,7 +233,7 @@ impl Layout {
     /// # Errors
     ///
     /// A source whose directories are numbers; a text that is empty, longer than [`LABEL_BYTES_MAX`], or has characters
-    /// other than letters, digits, `_` and `-` of ASCII.
+    /// other than letters, digits, `_` and `-` of ASCII; and `COM` and `LPT`, which a digit makes devices of Windows.
     pub fn labelled(self, label: &str) -> Result<Self, LayoutError> {
         if !self.takes_label() {
             return Err(LayoutError::new("only prefix, suffix, next-to-last and digest take a label"));
@@ -242,6 +242,9 @@ impl Layout {
         if label.is_empty() || label.len() > LABEL_BYTES_MAX || !label.bytes().all(plain) {
             let reason = format!("a label is 1 to {LABEL_BYTES_MAX} of A-Z, a-z, 0-9, '_' and '-'");
             return Err(LayoutError::new(reason));
+        }
+        if label.eq_ignore_ascii_case("com") || label.eq_ignore_ascii_case("lpt") {
+            return Err(LayoutError::new("with a digit after it, the label names a device on Windows"));
         }
         Ok(Self { label: Label::new(label), ..self })
     }

@@ -145,11 +145,11 @@ impl Placer {
             } else {
                 (left, digits) = left.split_at(left.len() - width);
             }
-            // With a label before it, it is neither '.' nor '..'.
+            // With a label before it, it is neither '.' nor '..', and all that other systems ask for.
             if label.length == 0 {
                 check(digits)?;
             } else if cfg!(windows) {
-                check(&[b"x", digits].concat())?;
+                check(&[label.as_bytes(), digits].concat())?;
             }
             path.push(label.as_bytes(), digits);
             if trimmed {

@@ -280,6 +280,15 @@ fn what_leads_nowhere_has_no_name() {
 }
 
 #[test]
+fn a_label_that_digits_make_a_device_is_refused() {
+    for label in ["com", "LPT"] {
+        let refused = format!("digest:1+label={label}").parse::<Layout>().unwrap_err().to_string();
+        assert!(refused.ends_with("names a device on Windows"), "{refused}");
+    }
+    assert_eq!(path("digest:1+label=com_", b"a").as_deref(), Ok("com_c/a"));
+}
+
+#[test]
 fn the_longest_path_fits_its_buffer() {
     let widths = vec!["7"; 32].join("/");
     for source in ["prefix", "suffix"] {
