@@ -34,7 +34,6 @@ mod leftovers;
 #[cfg(target_os = "linux")]
 mod machine;
 pub mod measure;
-mod nearest;
 pub mod next;
 #[cfg(target_os = "linux")]
 mod noise;

@@ -112,9 +112,9 @@ fn bad_input_gets_one_line_and_its_exit_code() {
     std::fs::write(at.join("file"), "x").expect("writable");
     std::fs::write(at.join("own.toml"), "name = 1\n").expect("writable");
     for (arguments, code, words) in [
-        (&["bench", "run", "listnig"][..], 2, "did you mean `listing`?"),
+        (&["bench", "run", "listnig"][..], 2, "did you mean 'listing'?"),
         (&["bench", "run", "own.toml"], 2, "own.toml:1:8: invalid type"),
-        (&["bench", "run", "listing", "--backend", "getdent"], 2, "did you mean `getdents`?"),
+        (&["bench", "run", "listing", "--backend", "getdent"], 2, "did you mean 'getdents'?"),
         (&["bench", "run", "listing", "--buffer", "1"], 2, "4096 to 16777216 bytes are possible"),
         (&["bench", "run", "listing", "--threads", "0"], 2, "1 to 256 are possible"),
         (&["bench", "run", "listing", "--entries", "0"], 2, "are possible"),

@@ -15,6 +15,7 @@ pub mod layout;
 pub mod limits;
 mod listing;
 pub mod names;
+pub mod nearest;
 mod options;
 pub mod policy;
 #[cfg(unix)]

@@ -8,12 +8,12 @@ mod estimate;
 mod groups;
 mod prune;
 
+use megadir::nearest::choices;
 use megadir_record::{Data, DataId, DataSource, Note, Order, Plan, Preset, Rules};
 
 pub use estimate::{Estimate, estimate};
 pub use prune::prune;
 
-use crate::nearest::{hint, nearest};
 use crate::study::{SizeSpec, Study};
 use arms::Arms;
 
@@ -92,12 +92,10 @@ pub struct Planned {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum PlanError {
     /// No backend has this name.
-    #[error("there is no backend `{name}`; {}", hint(.nearest.as_deref(), .known))]
+    #[error("there is no backend `{name}`: {}", choices(.name, .known.iter().map(String::as_str)))]
     UnknownBackend {
         /// The name.
         name: String,
-        /// The nearest name, if one is near.
-        nearest: Option<String>,
         /// All names.
         known: Vec<String>,
     },
@@ -247,8 +245,7 @@ fn check_values(request: &Request<'_>) -> Result<(), PlanError> {
 fn fact<'a>(facts: &'a [BackendFact], name: &str) -> Result<&'a BackendFact, PlanError> {
     facts.iter().find(|fact| fact.name == name).ok_or_else(|| {
         let known: Vec<String> = facts.iter().map(|fact| fact.name.to_owned()).collect();
-        let nearest = nearest(name, facts.iter().map(|fact| fact.name)).map(str::to_owned);
-        PlanError::UnknownBackend { name: name.to_owned(), nearest, known }
+        PlanError::UnknownBackend { name: name.to_owned(), known }
     })
 }
 

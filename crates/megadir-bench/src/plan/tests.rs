@@ -156,7 +156,7 @@ fn impossible_values_are_refused_with_what_is_allowed() {
         (Request { buffers_bytes: vec![1 << 40], ..base() }, "4096 to 16777216 bytes"),
         (Request { threads: vec![0], ..base() }, "1 to 256"),
         (Request { threads: vec![100_000], ..base() }, "1 to 256"),
-        (Request { backends: vec!["getdent".into()], ..base() }, "did you mean `getdents`?"),
+        (Request { backends: vec!["getdent".into()], ..base() }, "did you mean 'getdents'?"),
         (Request { backends: vec!["xyz".into()], ..base() }, "std, readdir, getdents, split"),
     ] {
         let error = plan(&listing(), &request).unwrap_err().to_string();

@@ -2,9 +2,9 @@
 //!
 //! Knows the grammar of study files, never what a backend can do.
 
+use megadir::nearest::choices;
 use megadir_record::Stage;
 
-use crate::nearest::nearest;
 use crate::study::{StepSpec, Study};
 
 /// A study that is embedded in the program.
@@ -24,12 +24,10 @@ pub static BUILT_IN: &[BuiltIn] =
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum StudyError {
     /// No built-in study has this name.
-    #[error("there is no study `{name}`; {}", crate::nearest::hint(.nearest.as_deref(), .known))]
+    #[error("there is no study `{name}`: {}", choices(.name, .known.iter().map(String::as_str)))]
     Unknown {
         /// The name asked for.
         name: String,
-        /// The nearest name, if one is near.
-        nearest: Option<String>,
         /// The names of all studies.
         known: Vec<String>,
     },
@@ -70,8 +68,7 @@ pub fn built_in(name: &str) -> Result<Study, StudyError> {
         Some(found) => from_text(found.name, found.text),
         None => {
             let known: Vec<String> = BUILT_IN.iter().map(|study| study.name.to_owned()).collect();
-            let nearest = nearest(name, known.iter().map(String::as_str)).map(str::to_owned);
-            Err(StudyError::Unknown { name: name.to_owned(), nearest, known })
+            Err(StudyError::Unknown { name: name.to_owned(), known })
         }
     }
 }
@@ -208,8 +205,11 @@ mod tests {
     #[test]
     fn an_unknown_study_is_answered_with_the_nearest() {
         let error = built_in("listnig").unwrap_err();
-        assert_eq!(error.to_string(), "there is no study `listnig`; did you mean `listing`?");
-        assert!(built_in("zzzzzzz").unwrap_err().to_string().contains("there are: listing"));
+        assert_eq!(
+            error.to_string(),
+            "there is no study `listnig`: did you mean 'listing'? there are listing"
+        );
+        assert!(built_in("zzzzzzz").unwrap_err().to_string().contains("`: there are listing"));
     }
 
     #[test]

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use crate::batch::Batch;
 use crate::dir::Dir;
 use crate::error::{Error, ErrorKind, Result};
+use crate::nearest::choices;
 use crate::options::ReadOptions;
 
 #[cfg(target_os = "linux")]
@@ -104,15 +105,8 @@ pub fn by_name(name: &str) -> Result<&'static dyn Backend> {
     if let Some(backend) = BACKENDS.iter().find(|backend| backend.name() == name) {
         return Ok(*backend);
     }
-    let near = BACKENDS
-        .iter()
-        .map(|backend| (strsim::damerau_levenshtein(name, backend.name()), backend.name()))
-        .min()
-        .filter(|(distance, _)| *distance <= 2)
-        .map(|(_, name)| format!("did you mean '{name}'? "))
-        .unwrap_or_default();
-    let all: Vec<_> = BACKENDS.iter().map(|backend| backend.name()).collect();
-    let reason = format!("unknown backend '{name}': {near}there are {}", all.join(", "));
+    let choices = choices(name, BACKENDS.iter().map(|backend| backend.name()));
+    let reason = format!("unknown backend '{name}': {choices}");
     Err(Error::new("read", "".as_ref(), ErrorKind::UnknownBackend, reason))
 }
 

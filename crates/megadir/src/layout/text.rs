@@ -5,6 +5,7 @@ use std::str::FromStr;
 
 use super::presets::{PRESETS, by_name};
 use super::{DIGEST_DIGITS, Growth, LEVELS_MAX, Layout, NAME_BYTES_MAX, SEQUENCE_MAX, Source};
+use crate::nearest::nearest;
 
 /// The sources with the words for them.
 const SOURCES: [(&str, Source); 6] = [
@@ -147,12 +148,7 @@ fn unknown(word: &str, has_levels: bool) -> LayoutError {
     let others = std::iter::once("flat").chain(PRESETS.iter().map(|preset| preset.name));
     let others: Vec<&str> = if has_levels { Vec::new() } else { others.collect() };
     let all = sources.clone().chain(others.iter().copied());
-    let near = all
-        .map(|name| (strsim::damerau_levenshtein(word, name), name))
-        .min()
-        .filter(|(distance, _)| *distance <= 2)
-        .map(|(_, name)| format!("did you mean '{name}'? "))
-        .unwrap_or_default();
+    let near = nearest(word, all).map(|name| format!("did you mean '{name}'? ")).unwrap_or_default();
     let sources = sources.collect::<Vec<_>>().join(", ");
     if has_levels {
         return LayoutError::new(format!("{near}levels go with {sources}"));

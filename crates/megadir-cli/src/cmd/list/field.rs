@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 
+use megadir::nearest::choices;
 use megadir::{Attributes, Entry, FileType, Want};
 
 use super::times::TimeStyle;
@@ -91,14 +92,7 @@ pub(super) fn parse(text: &str) -> Result<Field, String> {
     if let Some(row) = FIELDS.iter().find(|row| row.1 == text) {
         return Ok(row.0);
     }
-    let names = || FIELDS.iter().map(|row| row.1);
-    let near = names()
-        .map(|name| (strsim::damerau_levenshtein(text, name), name))
-        .min()
-        .filter(|(distance, _)| *distance <= 2)
-        .map(|(_, name)| format!("did you mean '{name}'? "))
-        .unwrap_or_default();
-    Err(format!("{near}there are {}", names().collect::<Vec<_>>().join(", ")))
+    Err(choices(text, FIELDS.iter().map(|row| row.1)))
 }
 
 /// Writes the values of fields.
