@@ -1,12 +1,12 @@
 //! How attributes are asked for on which file system: a table with the reason in each row.
 
 use super::Want;
-use super::examiner;
+use super::examiner::{self, Examiner};
 use super::stream::{AttributeChoice, Strategy};
 use crate::dir::Dir;
 use crate::error::Result;
 use crate::file_system::FileSystem;
-use crate::policy;
+use crate::policy::{self, Choice};
 
 /// How threads share the work on a file system.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,11 +26,14 @@ pub struct Row {
     pub file_system: Option<FileSystem>,
     /// How threads share the work.
     pub sharing: Sharing,
+    /// Below which size of the directory itself the reading thread examines alone, bytes; 0 where the size does not
+    /// tell how many entries there are.
+    pub alone_below_bytes: u64,
     /// Why.
     pub reason: &'static str,
 }
 
-/// A directory below this size is examined by the reading thread, bytes.
+/// A directory below this size has some thousand entries at most, bytes: tmpfs counts 20 an entry, others more.
 const SMALL_BYTES: u64 = 256 << 10;
 /// The buffer where threads take chunks, bytes: about 600 entries.
 const CHUNK_BYTES: usize = 32 << 10;
@@ -40,41 +43,49 @@ pub static ROWS: &[Row] = &[
     Row {
         file_system: Some(FileSystem::Ext4),
         sharing: Sharing::Shares,
+        alone_below_bytes: SMALL_BYTES,
         reason: "each thread asks for the entries of the share it reads, while their names are in its cache",
     },
     Row {
         file_system: Some(FileSystem::Xfs),
         sharing: Sharing::Shares,
+        alone_below_bytes: SMALL_BYTES,
         reason: "shares of the directory are shares of its inodes too, so threads do not meet",
     },
     Row {
         file_system: Some(FileSystem::Btrfs),
         sharing: Sharing::Shares,
+        alone_below_bytes: 0,
         reason: "entries are listed in the order of creation, which is the order of the inodes",
     },
     Row {
         file_system: Some(FileSystem::Tmpfs),
         sharing: Sharing::Chunks,
+        alone_below_bytes: SMALL_BYTES,
         reason: "the listing cannot be divided, but asking for attributes can: it costs several times as much",
     },
     Row {
         file_system: Some(FileSystem::Nfs),
         sharing: Sharing::Never,
+        alone_below_bytes: u64::MAX,
         reason: "the listing brings the attributes along (READDIRPLUS) while they are asked for at once and in order",
     },
     Row {
         file_system: Some(FileSystem::Cifs),
         sharing: Sharing::Never,
+        alone_below_bytes: u64::MAX,
         reason: "the listing brings the attributes along while they are asked for at once and in order",
     },
     Row {
         file_system: Some(FileSystem::Fuse),
         sharing: Sharing::Chunks,
-        reason: "a FUSE server may answer several requests at a time",
+        alone_below_bytes: 0,
+        reason: "a FUSE server may answer several requests at a time, and gives directories any size",
     },
     Row {
         file_system: None,
         sharing: Sharing::Chunks,
+        alone_below_bytes: SMALL_BYTES,
         reason: "threads gain wherever the system answers from memory, and lose nothing elsewhere",
     },
 ];
@@ -91,36 +102,48 @@ pub fn row(file_system: FileSystem) -> &'static Row {
 ///
 /// Whatever asking for the directory's size gives.
 pub fn choose(directory: &Dir, want: Want, threads: usize) -> Result<AttributeChoice> {
-    let mut listing = policy::choose(directory, threads)?;
+    let listing = policy::choose(directory, threads)?;
     let examiner = examiner::preferred(directory)?;
-    let row = row(listing.file_system);
+    Ok(decide(row(listing.file_system), listing, examiner, want, threads))
+}
+
+/// Decides by a row how the entries of a directory are examined for which a listing has been picked.
+fn decide(
+    row: &Row,
+    mut listing: Choice,
+    examiner: &'static dyn Examiner,
+    want: Want,
+    threads: usize,
+) -> AttributeChoice {
     let choice = |listing, strategy, reason| AttributeChoice { listing, strategy, examiner, want, reason };
     if threads < 2 {
-        return Ok(choice(listing, Strategy::AtOnce, "one thread was asked for"));
+        return choice(listing, Strategy::AtOnce, "one thread was asked for");
     }
-    match row.sharing {
-        Sharing::Never => return Ok(choice(listing, Strategy::AtOnce, row.reason)),
-        Sharing::Shares if listing.backend.name() == "split" => {
-            return Ok(choice(listing, Strategy::Shares, row.reason));
-        }
-        Sharing::Shares | Sharing::Chunks => {}
+    if row.sharing == Sharing::Never {
+        return choice(listing, Strategy::AtOnce, row.reason);
     }
-    // tmpfs counts 20 bytes an entry, others more: small is some thousand entries at most.
-    if listing.directory_bytes < SMALL_BYTES && listing.file_system != FileSystem::Btrfs {
-        return Ok(choice(
-            listing,
-            Strategy::AtOnce,
-            "the directory is too small for a second thread to gain anything",
-        ));
+    if row.sharing == Sharing::Shares && listing.backend.name() == "split" {
+        return choice(listing, Strategy::Shares, row.reason);
+    }
+    if listing.directory_bytes < row.alone_below_bytes {
+        let reason = "the directory is too small for a second thread to gain anything";
+        return choice(listing, Strategy::AtOnce, reason);
     }
     listing.options.buffer_bytes = CHUNK_BYTES;
-    Ok(choice(listing, Strategy::Chunks { threads }, row.reason))
+    let reason = match row.sharing {
+        Sharing::Shares => {
+            "one thread lists this directory, but asking for attributes, which costs more, can be shared"
+        }
+        Sharing::Chunks | Sharing::Never => row.reason,
+    };
+    choice(listing, Strategy::Chunks { threads }, reason)
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{ROWS, Sharing, row};
-    use crate::FileSystem;
+    use super::{CHUNK_BYTES, ROWS, Sharing, decide, row};
+    use crate::policy::Choice;
+    use crate::{FileSystem, ReadOptions, Strategy, Want, backend, examiner};
 
     #[test]
     fn every_file_system_has_one_row_and_the_last_is_for_the_rest() {
@@ -128,9 +151,75 @@ mod tests {
             assert_eq!(of_table.file_system.is_none(), index == ROWS.len() - 1);
             assert!(ROWS[..index].iter().all(|other| other.file_system != of_table.file_system));
             assert!(of_table.reason.len() > 20);
+            assert_eq!(of_table.sharing == Sharing::Never, of_table.alone_below_bytes == u64::MAX);
         }
-        assert_eq!(row(FileSystem::Nfs).sharing, Sharing::Never);
-        assert_eq!(row(FileSystem::Ext4).sharing, Sharing::Shares);
-        assert_eq!(row(FileSystem::Other(1)).sharing, Sharing::Chunks);
+        assert_eq!(row(FileSystem::Overlay).file_system, None);
+        assert_eq!(row(FileSystem::Other(1)).file_system, None);
+    }
+
+    /// What is decided by a row: for a directory of a size, listed by a backend, with so many threads.
+    fn decided(
+        file_system: FileSystem,
+        name: &str,
+        bytes: u64,
+        threads: usize,
+    ) -> (Strategy, usize, &'static str) {
+        let options = ReadOptions { buffer_bytes: 1 << 20, threads: 1, shares: 1, resolve_types: false };
+        let listing = Choice {
+            backend: backend(name).unwrap(),
+            options,
+            file_system,
+            directory_bytes: bytes,
+            reason: "picked by the test",
+        };
+        let choice = decide(row(file_system), listing, examiner("std").unwrap(), Want::ALL, threads);
+        assert_eq!((choice.want, choice.examiner.name()), (Want::ALL, "std"));
+        assert_eq!(choice.listing.backend.name(), name, "the backend stays");
+        (choice.strategy, choice.listing.options.buffer_bytes, choice.reason)
+    }
+
+    #[test]
+    fn every_row_decides_what_it_says() {
+        use FileSystem::{Btrfs, Cifs, Ext4, F2fs, Fuse, Nfs, Other, Overlay, Tmpfs, Xfs};
+        const SMALL: &str = "the directory is too small for a second thread to gain anything";
+        let chunks = Strategy::Chunks { threads: 3 };
+        for file_system in [Ext4, Xfs, Btrfs, Tmpfs, Nfs, Cifs, Fuse, Overlay, F2fs, Other(0x1234)] {
+            let of_row = row(file_system).reason;
+            let alone = (Strategy::AtOnce, 1 << 20, "one thread was asked for");
+            assert_eq!(decided(file_system, "std", 1 << 30, 1), alone, "{file_system}");
+            let large = decided(file_system, "std", 1 << 30, 3);
+            let small = decided(file_system, "std", 4096, 3);
+            match file_system {
+                Nfs | Cifs => {
+                    assert_eq!(large, (Strategy::AtOnce, 1 << 20, of_row), "{file_system}");
+                    assert_eq!(small, large, "{file_system}");
+                }
+                // The size of the directory does not matter.
+                Fuse => {
+                    assert_eq!(large, (chunks, CHUNK_BYTES, of_row));
+                    assert_eq!(small, large);
+                }
+                Ext4 | Xfs | Btrfs => {
+                    assert_eq!((large.0, large.1), (chunks, CHUNK_BYTES), "{file_system}");
+                    assert!(large.2.starts_with("one thread lists this directory"), "not split: {}", large.2);
+                    let expected =
+                        if file_system == Btrfs { large } else { (Strategy::AtOnce, 1 << 20, SMALL) };
+                    assert_eq!(small, expected, "{file_system}");
+                }
+                _ => {
+                    assert_eq!(large, (chunks, CHUNK_BYTES, of_row), "{file_system}");
+                    assert_eq!(small, (Strategy::AtOnce, 1 << 20, SMALL), "{file_system}");
+                }
+            }
+        }
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn what_is_split_is_examined_in_shares() {
+        for file_system in [FileSystem::Ext4, FileSystem::Xfs, FileSystem::Btrfs] {
+            let expected = (Strategy::Shares, 1 << 20, row(file_system).reason);
+            assert_eq!(decided(file_system, "split", 1 << 20, 2), expected);
+        }
     }
 }

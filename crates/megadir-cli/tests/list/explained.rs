@@ -1,0 +1,49 @@
+//! `list --long --explain` prints the row of the attribute policy that was used, on real file systems.
+
+use megadir::{FileSystem, attribute_policy};
+use megadir_testkit::mount::{self, Mount};
+use megadir_testkit::require;
+use megadir_testkit::tree::{Flat, Kinds, Names};
+
+use crate::support::run;
+
+/// A directory of at least 1 MiB on ext4, XFS and btrfs.
+const LARGE: Flat = Flat { entries: 16_000, names: Names::Longest, kinds: Kinds::Files, seed: 0 };
+const SMALL: Flat = Flat { entries: 50, ..LARGE };
+
+/// Lists a directory by so many threads and returns the one line that explains how.
+fn explained(mount: &Mount, flat: Flat, threads: &str) -> String {
+    let path = flat.ensure(&mount.path());
+    let ran = run(&path, &["list", "--long", "--explain", "--threads", threads]);
+    assert_eq!(ran.code, Some(0), "{}", ran.err);
+    assert_eq!(crate::support::split(&ran.out, b'\n').len() as u64, flat.entries);
+    assert_eq!(ran.err.lines().count(), 1, "{}", ran.err);
+    ran.err
+}
+
+#[test]
+fn the_row_that_was_used_is_printed() {
+    for (recipe, file_system, how) in [
+        (&mount::EXT4, FileSystem::Ext4, " in 16 shares ("),
+        (&mount::XFS, FileSystem::Xfs, " in 32 shares ("),
+        (&mount::BTRFS, FileSystem::Btrfs, " in 32 shares ("),
+        (&mount::TMPFS, FileSystem::Tmpfs, " in chunks, 2 threads ("),
+    ] {
+        let mount = require!(Mount::make(recipe));
+        let reason = attribute_policy::row(file_system).reason;
+        let line = explained(&mount, LARGE, "2");
+        assert!(line.contains(&format!("{how}{reason}); listed by ")), "{line}");
+        assert!(line.contains(&format!(" on {}, ", recipe.kind)), "{line}");
+        let line = explained(&mount, LARGE, "1");
+        assert!(
+            line.contains(" at once, one thread (one thread was asked for); listed by getdents"),
+            "{line}"
+        );
+        let line = explained(&mount, SMALL, "2");
+        let expected = match file_system {
+            FileSystem::Btrfs => " in chunks, 2 threads (one thread lists this directory, but ",
+            _ => " at once, one thread (the directory is too small for a second thread to gain anything); ",
+        };
+        assert!(line.contains(expected), "{line}");
+    }
+}
