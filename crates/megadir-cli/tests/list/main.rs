@@ -11,6 +11,7 @@ mod hang;
 mod long;
 mod memory;
 mod names;
+mod numbers;
 mod options;
 mod output;
 mod raw;

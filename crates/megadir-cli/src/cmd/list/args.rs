@@ -81,7 +81,8 @@ pub(crate) struct Args {
     /// Print a JSON object a line: v (version, 1), dir where names have a path, name, type, inode.
     ///
     /// A name that is not UTF-8 is given as name_hex instead, the hex digits of its bytes (likewise
-    /// dir_hex). With --count: v, dir, count. With --estimate: v, dir, entries, low, high, basis.
+    /// dir_hex). With --count: v, dir, count. With --estimate: v, dir, entries, low, high, basis. Numbers are
+    /// exact integers of up to 64 bits, inodes and sizes beyond 2^53 included: do not read them as doubles.
     #[arg(long, help_heading = "What is printed")]
     pub(super) json: bool,
     /// Print five columns: inode, type, record length in bytes, offset, name, as the kernel gives them.

@@ -226,6 +226,9 @@ fn mode(text: &mut Vec<u8>, kind: FileType, mode: u16) {
 }
 
 #[cfg(test)]
+mod number_tests;
+
+#[cfg(test)]
 mod tests {
     use super::FIELDS;
 
