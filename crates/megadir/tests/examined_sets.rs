@@ -71,16 +71,17 @@ fn hold(recipe: &Recipe) {
     let number = Cell::new(0);
     TestRunner::new(config)
         .run(&cases(), |case| {
-            let path = mount.path().join(number.replace(number.get() + 1).to_string());
+            let number = number.replace(number.get() + 1);
+            let path = mount.path().join(number.to_string());
             std::fs::create_dir(&path).unwrap();
-            every_strategy(&case, &path);
+            every_strategy(&case, &path, number % 3 == 0);
             std::fs::remove_dir_all(&path).unwrap();
             Ok(())
         })
         .unwrap_or_else(|failed| panic!("{failed}"));
 }
 
-fn every_strategy(case: &Case, path: &Path) {
+fn every_strategy(case: &Case, path: &Path, settled: bool) {
     let flat = Flat { entries: case.entries, names: case.names, kinds: case.kinds, seed: case.seed };
     trees::fill_with(path, &flat);
     let maker = Maker::open(path);
@@ -104,6 +105,9 @@ fn every_strategy(case: &Case, path: &Path) {
     let want = case.want.iter().map(|index| FIELDS[*index]).collect::<Want>();
     for examiner in EXAMINERS.iter().filter(|examiner| examiner.probe(&directory).is_ok()) {
         let ground = Ground::new(*examiner, path);
+        if settled {
+            ground.settle();
+        }
         for (listing, strategy) in &ways {
             let reason = "the test tries every strategy";
             let choice =

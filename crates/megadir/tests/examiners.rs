@@ -1,6 +1,7 @@
 //! Every examiner passes the suite by every strategy, on every file system that can be had here.
 #![cfg(target_os = "linux")]
 
+use std::os::unix::fs::FileExt;
 use std::path::Path;
 use std::process::Command;
 
@@ -112,6 +113,25 @@ fn on_btrfs_with_subvolumes() {
             ground.check_path(&path.join(below), 4 << 10);
         }
         ground.check_tree(&path);
+    }
+}
+
+/// Times of modification are kept in memory for a day.
+#[test]
+fn on_mounts_that_write_times_lazily() {
+    for recipe in [&mount::EXT4, &mount::XFS, &mount::BTRFS] {
+        let mount = require!(Mount::make(recipe));
+        let path = trees::various(&mount.path(), 256);
+        mount::run(Command::new("mount").args(["-o", "remount,lazytime"]).arg(mount.path())).unwrap();
+        for entry in std::fs::read_dir(&path).unwrap() {
+            let file = std::fs::File::options().write(true).open(entry.unwrap().path()).unwrap();
+            file.write_all_at(b"x", 0).unwrap();
+        }
+        for examiner in EXAMINERS {
+            let ground = Ground::new(*examiner, &mount.path());
+            ground.settle();
+            ground.check_path(&path, 4 << 10);
+        }
     }
 }
 
