@@ -292,7 +292,7 @@ fn sums_may_pass_what_64_bits_hold() {
         "{text}"
     );
     let text = String::from_utf8(run(&mount.path(), &["list", "--summary", "--human"]).quiet()).unwrap();
-    assert!(text.starts_with(".: 3 entries, 24E (apparent size)\n"), "{text}");
+    assert!(text.starts_with(".\n  3 entries, 24E (apparent size)\n"), "{text}");
 }
 
 #[test]

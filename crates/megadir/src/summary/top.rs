@@ -82,6 +82,11 @@ impl<K: Ord + Copy> Top<K> {
 
 /// Compares a path in two pieces with one in one piece, byte by byte.
 fn joined_cmp(prefix: &[u8], name: &[u8], path: &[u8]) -> Ordering {
+    if prefix.is_empty() {
+        // An empty slice may point to memory that is not mapped. Comparing nothing there is allowed, but the masked
+        // loads of the C library's memcmp then cost 80 ns.
+        return name.cmp(path);
+    }
     let (start, rest) = path.split_at(prefix.len().min(path.len()));
     prefix.cmp(start).then_with(|| name.cmp(rest))
 }

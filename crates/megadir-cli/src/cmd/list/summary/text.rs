@@ -128,10 +128,10 @@ pub(super) fn tree(
     write_notes(text, &notes);
 }
 
-/// Appends what a summary is of.
+/// Appends what a summary is of, and begins the line of its sums.
 pub(super) fn heading(text: &mut Vec<u8>, how: &How, path: &Path, lines: &Lines) {
     lines.path(text, path);
-    push(text, if how.recursive { " and below: " } else { ": " });
+    push(text, if how.recursive { " and below\n  " } else { "\n  " });
 }
 
 /// Appends notes below all else.
