@@ -115,7 +115,7 @@ pub(crate) struct Args {
     /// One summary for each directory named, with --recursive of all below it. With =directories and --recursive
     /// instead: which directories of the tree have the most entries, and their bytes, largest and newest. Sizes are
     /// apparent sizes; hard links count as often as they are found. Ages are counted from the start of the run. With
-    /// --json an object for each summary.
+    /// --json an object for each summary, in which sums of bytes may pass 64 bits.
     #[arg(long, value_name = "OF", value_enum, num_args = 0..=1, require_equals = true)]
     #[arg(default_missing_value = "tree", hide_possible_values = true, help_heading = "What is printed")]
     #[arg(conflicts_with_all = ["null", "raw", "long", "fields", "count", "estimate", "sort", "limit"])]
