@@ -7,7 +7,7 @@ use std::sync::atomic::AtomicU64;
 /// What was found of earlier runs.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Leftovers {
-    /// Directories that were removed.
+    /// Directories that were removed, or would be.
     pub removed: Vec<String>,
     /// Directories that carry the name and were left alone, with the reason.
     pub left: Vec<(String, String)>,
@@ -21,6 +21,26 @@ pub struct Leftovers {
 #[cfg(target_os = "linux")]
 pub fn clean(parent: &Path, beat: &AtomicU64) -> io::Result<Leftovers> {
     crate::workspace::remove_leftovers(parent, beat)
+}
+
+/// Returns what [`clean`] would remove below `parent`, and removes nothing.
+///
+/// # Errors
+///
+/// When `parent` cannot be read.
+#[cfg(target_os = "linux")]
+pub fn leftovers(parent: &Path) -> io::Result<Leftovers> {
+    crate::workspace::find_leftovers(parent)
+}
+
+/// Finds nothing where the engine makes nothing.
+///
+/// # Errors
+///
+/// Always [`io::ErrorKind::Unsupported`].
+#[cfg(not(target_os = "linux"))]
+pub fn leftovers(_parent: &Path) -> io::Result<Leftovers> {
+    Err(io::ErrorKind::Unsupported.into())
 }
 
 /// Refuses to remove anything where the engine makes nothing.

@@ -51,7 +51,7 @@ mod workspace;
 pub use backends::{backend_facts, backend_facts_below};
 pub use date::record_file_name;
 pub use event::{Event, Listener, Recorder};
-pub use leftovers::{Leftovers, clean};
+pub use leftovers::{Leftovers, clean, leftovers};
 pub use next::next;
 pub use plan::plan;
 pub use runner::{RunEnd, RunError, RunRequest, run};

@@ -168,6 +168,32 @@ fn mark(directory: &OwnedFd, name: &str, started_unix_s: u64) -> Result<File, Un
 
 /// Removes the directories that killed runs left next to where a new one is made.
 pub(crate) fn remove_leftovers(parent: &Path, beat: &Beat) -> io::Result<Leftovers> {
+    leftovers(parent, |parent, name, leftover| match &leftover.marker {
+        Some(_) => finish_removal(parent, name, leftover.directory.as_fd(), beat),
+        None => match rustix::fs::unlinkat(parent, name, AtFlags::REMOVEDIR) {
+            Ok(()) | Err(Errno::NOENT) => Ok(()),
+            Err(error) => Err(error.into()),
+        },
+    })
+}
+
+/// Returns what [`remove_leftovers`] would remove, and removes nothing.
+pub(crate) fn find_leftovers(parent: &Path) -> io::Result<Leftovers> {
+    leftovers(parent, |_, _, _| Ok(()))
+}
+
+/// A directory whose run is dead; its lock is held.
+struct Leftover {
+    directory: OwnedFd,
+    /// `None` if the run was killed before it made one.
+    marker: Option<File>,
+}
+
+/// Goes through the directories that killed runs left, and removes them as it is told.
+fn leftovers(
+    parent: &Path,
+    remove: impl Fn(BorrowedFd<'_>, &str, &Leftover) -> io::Result<()>,
+) -> io::Result<Leftovers> {
     let parent = open_parent(parent)?;
     let mut names = Vec::new();
     for entry in rustix::fs::Dir::read_from(&parent)? {
@@ -181,9 +207,13 @@ pub(crate) fn remove_leftovers(parent: &Path, beat: &Beat) -> io::Result<Leftove
     names.sort_unstable();
     let mut leftovers = Leftovers::default();
     for name in names {
-        match remove_leftover(parent.as_fd(), &name, beat) {
-            Ok(Some(())) => leftovers.removed.push(name),
-            Ok(None) => {}
+        let removed = match examine(parent.as_fd(), &name) {
+            Ok(Some(leftover)) => remove(parent.as_fd(), &name, &leftover).map_err(|error| error.to_string()),
+            Ok(None) => continue,
+            Err(reason) => Err(reason),
+        };
+        match removed {
+            Ok(()) => leftovers.removed.push(name),
             Err(reason) => leftovers.left.push((name, reason)),
         }
     }
@@ -198,8 +228,8 @@ fn is_ours_by_name(name: &str) -> bool {
     })
 }
 
-/// Removes one directory if its run is dead; `None` if the run lives, `Err` with the reason if it is none.
-fn remove_leftover(parent: BorrowedFd<'_>, name: &str, beat: &Beat) -> Result<Option<()>, String> {
+/// Takes the lock of a directory if its run is dead; `None` if the run lives, `Err` with the reason if it is none.
+fn examine(parent: BorrowedFd<'_>, name: &str) -> Result<Option<Leftover>, String> {
     let words = |error: Errno| io::Error::from(error).to_string();
     let directory = match open_on_this_mount(parent, name) {
         Ok(directory) => directory,
@@ -213,12 +243,10 @@ fn remove_leftover(parent: BorrowedFd<'_>, name: &str, beat: &Beat) -> Result<Op
     let flags = OFlags::RDWR | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
     let mut marker = match rustix::fs::openat(&directory, MARKER, flags, Mode::empty()) {
         Ok(marker) => File::from(marker),
-        // Made and killed at once: there is nothing in it, or the call refuses.
+        // Made and killed at once.
         Err(Errno::NOENT) if unfinished => {
-            return match rustix::fs::unlinkat(parent, name, AtFlags::REMOVEDIR) {
-                Ok(()) | Err(Errno::NOENT) => Ok(Some(())),
-                Err(error) => Err(words(error)),
-            };
+            check_empty(&directory).map_err(words)?;
+            return Ok(Some(Leftover { directory, marker: None }));
         }
         Err(Errno::NOENT) => return Err("it has no marker".into()),
         Err(error) => return Err(format!("its marker cannot be opened: {}", words(error))),
@@ -235,8 +263,20 @@ fn remove_leftover(parent: BorrowedFd<'_>, name: &str, beat: &Beat) -> Result<Op
     if !is_marker(&mut marker, name, unfinished) {
         return Err("its marker is not one that this program wrote".into());
     }
-    let removed = finish_removal(parent, name, directory.as_fd(), beat);
-    removed.map(Some).map_err(|error| error.to_string())
+    if unfinished {
+        check_empty(&directory).map_err(words)?;
+    }
+    Ok(Some(Leftover { directory, marker: Some(marker) }))
+}
+
+/// Refuses a directory that holds anything but a marker, which one that is still `.new` never does.
+fn check_empty(directory: &OwnedFd) -> Result<(), Errno> {
+    for entry in rustix::fs::Dir::read_from(directory)? {
+        if ![&b"."[..], b"..", MARKER.as_bytes()].contains(&entry?.file_name().to_bytes()) {
+            return Err(Errno::NOTEMPTY);
+        }
+    }
+    Ok(())
 }
 
 /// Returns whether a marker is a regular file with one name, of the same owner and device as its directory.

@@ -6,7 +6,7 @@ use std::process::{Command, Stdio};
 use std::sync::atomic::AtomicU64;
 use std::time::Duration;
 
-use super::{MARKER, Workspace, remove_leftovers};
+use super::{MARKER, Workspace, find_leftovers, remove_leftovers};
 
 const CHILD: &str = "MEGADIR_TEST_WORKSPACE_IN";
 
@@ -196,6 +196,41 @@ fn unfinished_directories_are_removed_at_every_stage() {
     let found = remove_leftovers(parent.path(), &AtomicU64::new(0)).unwrap();
     assert_eq!(found.removed.len(), 4, "{:?}", found.left);
     assert!(names(parent.path()).is_empty());
+}
+
+#[test]
+fn what_would_be_removed_is_what_then_is() {
+    let parent = tempfile::tempdir().unwrap();
+    let at = |name: &str| parent.path().join(name);
+    let (living, dead) = (workspace(parent.path(), 1), workspace(parent.path(), 2));
+    std::fs::write(dead.path().join("left"), "x").unwrap();
+    let dead = abandon(dead);
+    for name in [
+        "megadir-bench-aaaaaa.new",
+        "megadir-bench-full00.new",
+        "megadir-bench-marked.new",
+        "megadir-bench-nomark",
+    ] {
+        std::fs::create_dir(at(name)).unwrap();
+    }
+    std::fs::write(at("megadir-bench-full00.new").join("precious"), "x").unwrap();
+    // With the beginning of a marker, and more: its marker stays too.
+    std::fs::write(at("megadir-bench-marked.new").join(MARKER), "{").unwrap();
+    std::fs::write(at("megadir-bench-marked.new").join("precious"), "x").unwrap();
+    let before = names(parent.path());
+    let mut would = find_leftovers(parent.path()).unwrap();
+    while would.removed.len() < 2 {
+        std::thread::sleep(Duration::from_millis(10));
+        would = find_leftovers(parent.path()).unwrap();
+    }
+    assert_eq!(names(parent.path()), before);
+    assert!(at(&dead).join("left").exists());
+    let mut removed = vec![dead, "megadir-bench-aaaaaa.new".to_owned()];
+    removed.sort();
+    assert_eq!((&would.removed, would.left.len()), (&removed, 3));
+    assert_eq!(remove_abandoned(parent.path()), would);
+    assert_eq!(names(&at("megadir-bench-marked.new")), [MARKER, "precious"]);
+    assert!(living.path().join(MARKER).exists());
 }
 
 /// The process that is killed: makes and removes workspaces until it is. Nothing unless started for that.

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use crate::cmd::interrupt::interruptible;
 use crate::exit::{self, CliError};
 use crate::ui::message::quoted;
+use crate::ui::output::print;
 
 /// Removes directories that killed runs left; a run does the same where it makes its own.
 ///
@@ -14,22 +15,35 @@ pub(crate) struct Args {
     /// The directory below which runs made theirs.
     #[arg(default_value = ".")]
     directory: PathBuf,
+    /// Print what would be removed, and remove nothing.
+    #[arg(long)]
+    dry_run: bool,
 }
 
-/// Removes them.
+/// Removes them, or tells which.
 pub(crate) fn run(args: &Args) -> Result<u8, CliError> {
     let found = interruptible(|interrupt| {
-        megadir_bench::clean(&args.directory, &interrupt.beat).map_err(|error| {
+        let found = match args.dry_run {
+            true => megadir_bench::leftovers(&args.directory),
+            false => megadir_bench::clean(&args.directory, &interrupt.beat),
+        };
+        found.map_err(|error| {
             let words = error.to_string();
             let reason = words.split(" (os error").next().unwrap_or(&words);
             CliError::nothing_ran(format!("clean {}: {reason}", quoted(&args.directory)))
         })
     })?;
-    for name in &found.removed {
-        eprintln!("megadir: removed {}", args.directory.join(name).display());
+    let path = |name: &str| args.directory.join(name);
+    if args.dry_run {
+        let line = |name: &String| format!("would remove {}\n", quoted(&path(name)));
+        print(&found.removed.iter().map(line).collect::<String>())?;
+    } else {
+        for name in &found.removed {
+            eprintln!("megadir: removed {}", path(name).display());
+        }
     }
     for (name, reason) in &found.left {
-        eprintln!("megadir: left {} alone: {reason}", args.directory.join(name).display());
+        eprintln!("megadir: left {} alone: {reason}", path(name).display());
     }
     if found.removed.is_empty() && found.left.is_empty() {
         eprintln!("megadir: nothing left by killed runs in '{}'", args.directory.display());
