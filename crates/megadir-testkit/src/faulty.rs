@@ -23,12 +23,12 @@ impl Faulty {
 
 /// Makes an error of kind [`megadir::ErrorKind::NotFound`].
 pub fn not_found() -> Error {
-    Dir::open("/megadir-testkit/no/such/directory").unwrap_err()
+    Error::io("read", "faulty".as_ref(), std::io::ErrorKind::NotFound.into())
 }
 
-/// Makes an error of kind [`megadir::ErrorKind::Io`]: a name longer than any file system takes.
+/// Makes an error of kind [`megadir::ErrorKind::Io`].
 pub fn io() -> Error {
-    Dir::open(format!("/{}", "x".repeat(5000))).unwrap_err()
+    Error::io("read", "faulty".as_ref(), std::io::ErrorKind::TimedOut.into())
 }
 
 impl Backend for Faulty {

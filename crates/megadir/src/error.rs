@@ -9,7 +9,8 @@ pub type Result<T> = std::result::Result<T, Error>;
 
 /// An error that names the operation and the path.
 ///
-/// Opaque but for [`Error::kind`], so that details may be added without breaking callers.
+/// Opaque but for its methods, so that details may be added without breaking callers. Backends of other crates
+/// make theirs with [`Error::io`] and [`Error::new`]; there is an example at [`Backend`](crate::Backend).
 #[derive(Debug)]
 pub struct Error {
     operation: &'static str,
@@ -46,8 +47,11 @@ pub enum ErrorKind {
 }
 
 impl Error {
-    /// Wraps an error of the operating system.
-    pub(crate) fn io(operation: &'static str, path: &Path, source: io::Error) -> Self {
+    /// Wraps an error of the operating system; its kind follows from it.
+    ///
+    /// `operation` is one word or two for what was attempted, e.g. `open` or the backend's name; `path` may be empty
+    /// where it was about none.
+    pub fn io(operation: &'static str, path: &Path, source: io::Error) -> Self {
         let kind = match source.kind() {
             io::ErrorKind::NotFound => ErrorKind::NotFound,
             io::ErrorKind::NotADirectory => ErrorKind::NotADirectory,
@@ -58,13 +62,15 @@ impl Error {
         Self { operation, path: path.to_owned(), kind, source: Some(source), reason: String::new() }
     }
 
-    /// Makes an error of the library's own.
-    pub(crate) fn new(
-        operation: &'static str,
-        path: &Path,
-        kind: ErrorKind,
-        reason: impl Into<String>,
-    ) -> Self {
+    /// Makes an error that the operating system knows nothing of; `reason` is what stands after the path, in words.
+    ///
+    /// ```
+    /// use megadir::{Error, ErrorKind};
+    /// let error = Error::new("archive", "a.zip".as_ref(), ErrorKind::Unavailable, "not an archive");
+    /// assert_eq!(error.to_string(), "archive 'a.zip': not an archive");
+    /// assert_eq!(error.kind(), ErrorKind::Unavailable);
+    /// ```
+    pub fn new(operation: &'static str, path: &Path, kind: ErrorKind, reason: impl Into<String>) -> Self {
         Self { operation, path: path.to_owned(), kind, source: None, reason: reason.into() }
     }
 

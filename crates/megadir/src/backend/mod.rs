@@ -31,6 +31,76 @@ pub static BACKENDS: &[&dyn Backend] = &[
 ];
 
 /// A way of asking the operating system for a directory's entries.
+///
+/// Other crates may have their own. This one gives names from a list:
+///
+/// ```
+/// use megadir::{
+///     Backend, Batch, BatchBuilder, Dir, Error, ErrorKind, FileType, Listing, ReadOptions, Reader, Result,
+/// };
+///
+/// struct Fixed(&'static [&'static str]);
+///
+/// impl Backend for Fixed {
+///     fn name(&self) -> &'static str {
+///         "fixed"
+///     }
+///     fn about(&self) -> &'static str {
+///         "names from a list"
+///     }
+///     fn is_raw(&self) -> bool {
+///         false
+///     }
+///     fn open(&self, directory: &Dir, options: &ReadOptions) -> Result<Box<dyn Reader>> {
+///         if options.threads > 1 {
+///             let reason = "fixed reads with one thread";
+///             return Err(Error::new("read", directory.path(), ErrorKind::BadOption, reason));
+///         }
+///         Ok(Box::new(FixedReader { names: self.0, batch: BatchBuilder::new(options.buffer_bytes, false) }))
+///     }
+/// }
+///
+/// struct FixedReader {
+///     names: &'static [&'static str],
+///     batch: BatchBuilder,
+/// }
+///
+/// impl Reader for FixedReader {
+///     fn next_batch(&mut self) -> Result<Option<Batch<'_>>> {
+///         self.batch.clear();
+///         while let Some((name, rest)) = self.names.split_first()
+///             && self.batch.fits(name.as_bytes())
+///         {
+///             self.names = rest;
+///             if !self.batch.push(name.as_bytes(), 0, FileType::Unknown, 0) {
+///                 let reason = format!("{name:?} cannot be a name");
+///                 return Err(Error::new("fixed", "".as_ref(), ErrorKind::Malformed, reason));
+///             }
+///         }
+///         Ok(if self.batch.is_empty() { None } else { Some(self.batch.batch()) })
+///     }
+///     fn calls(&self) -> Option<u64> {
+///         None
+///     }
+/// }
+///
+/// static FIXED: Fixed = Fixed(&["one", "two"]);
+/// let directory = Dir::open(".")?;
+/// let options = ReadOptions { buffer_bytes: 4096, threads: 1, shares: 1, resolve_types: false };
+/// let mut choice = megadir::policy::choose(&directory, 1)?;
+/// (choice.backend, choice.options, choice.reason) = (&FIXED, options, "it was asked for");
+/// let mut listing = Listing::with_choice(&directory, choice)?;
+/// let mut names = Vec::new();
+/// while let Some(batch) = listing.next_batch()? {
+///     names.extend(batch.entries().map(|entry| String::from_utf8_lossy(entry.name).into_owned()));
+/// }
+/// assert_eq!(names, ["one", "two"]);
+///
+/// choice.options.threads = 2;
+/// let Err(error) = Listing::with_choice(&directory, choice) else { panic!("accepted") };
+/// assert_eq!(error.to_string(), "read '.': fixed reads with one thread");
+/// # Ok::<(), Error>(())
+/// ```
 pub trait Backend: Sync {
     /// Returns the name used in options and reports, e.g. `getdents`.
     fn name(&self) -> &'static str;
