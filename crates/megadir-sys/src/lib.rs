@@ -4,6 +4,8 @@
 //! wraps one thing and knows nothing of entries, batches or benchmarks:
 //!
 //! * [`getdents`]: the raw call, into a caller's buffer (Linux).
+//! * [`xfs_bulkstat`], [`btrfs_search`]: the attributes of many inodes in one call, for who may (Linux);
+//!   [`directory_on`]: what makes them safe.
 //! * [`readdir`]: the C library's directory stream, as the programs under study use it (Unix).
 //! * [`clock`]: the cycle counter and the monotonic clock.
 //! * [`usage`]: the processor time of this process.
@@ -12,9 +14,15 @@
 //! above and is not wrapped again.
 #![expect(unsafe_code, reason = "the one crate where system interfaces without a safe wrapper are called")]
 
+#[cfg(target_os = "linux")]
+pub mod btrfs_search;
 pub mod clock;
+#[cfg(target_os = "linux")]
+pub mod directory_on;
 #[cfg(target_os = "linux")]
 pub mod getdents;
 #[cfg(target_os = "linux")]
 pub mod readdir;
 pub mod usage;
+#[cfg(target_os = "linux")]
+pub mod xfs_bulkstat;

@@ -14,6 +14,8 @@ mod file_type;
 pub mod layout;
 pub mod limits;
 mod listing;
+#[cfg(target_os = "linux")]
+mod mounts;
 pub mod names;
 pub mod nearest;
 mod options;

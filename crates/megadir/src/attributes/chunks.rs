@@ -68,11 +68,11 @@ impl Chunks {
         }
         let mut chunks =
             Self { source: Arc::clone(&source), filled, empty, current: None, threads: Vec::new() };
-        for index in 0..threads {
+        for (index, examine) in (0..).zip(examiner.start_threads(directory, want, threads)?) {
             let worker = Worker {
                 directory: Arc::clone(directory),
                 source: Arc::clone(&source),
-                examine: examiner.start(directory, want)?,
+                examine,
                 filled: filled_in.clone(),
                 empty: empty_out.clone(),
             };

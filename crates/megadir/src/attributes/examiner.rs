@@ -6,6 +6,7 @@ use crate::attributes::{Attributes, Want};
 use crate::batch::Batch;
 use crate::dir::Dir;
 use crate::error::{Error, ErrorKind, Result};
+use crate::nearest::choices;
 
 /// Every way of asking on this system, the oracle first.
 pub static EXAMINERS: &[&dyn Examiner] = &[
@@ -14,6 +15,10 @@ pub static EXAMINERS: &[&dyn Examiner] = &[
     &super::statx::Statx,
     #[cfg(unix)]
     &super::fstatat::Fstatat,
+    #[cfg(target_os = "linux")]
+    &super::bulk::XfsBulkstat,
+    #[cfg(target_os = "linux")]
+    &super::bulk::BtrfsSearch,
 ];
 
 /// A way of asking the operating system for attributes.
@@ -37,6 +42,16 @@ pub trait Examiner: Sync {
     ///
     /// As from [`Examiner::probe`], or whatever the system gives.
     fn start(&self, directory: &Dir, want: Want) -> Result<Box<dyn Examine>>;
+
+    /// Returns what so many threads can examine entries with, one for each: of one directory, or of those below it
+    /// too. What has to be done once for a listing is done here.
+    ///
+    /// # Errors
+    ///
+    /// As from [`Examiner::start`].
+    fn start_threads(&self, directory: &Dir, want: Want, threads: usize) -> Result<Vec<Box<dyn Examine>>> {
+        (0..threads).map(|_| self.start(directory, want)).collect()
+    }
 }
 
 /// Examines entries for one thread.
@@ -47,7 +62,8 @@ pub trait Examine: Send {
     ///
     /// # Errors
     ///
-    /// Only what makes every further call useless.
+    /// [`ErrorKind::Unavailable`] if the directory lies where it cannot be had, which other directories may not do;
+    /// else only what makes every further call useless.
     fn examine(&mut self, directory: &Dir, batch: Batch<'_>, rows: &mut Vec<Attributes>) -> Result<()>;
 }
 
@@ -55,11 +71,11 @@ pub trait Examine: Send {
 ///
 /// # Errors
 ///
-/// [`ErrorKind::UnknownBackend`], listing those there are.
+/// [`ErrorKind::UnknownBackend`], naming the nearest.
 pub fn by_name(name: &str) -> Result<&'static dyn Examiner> {
     EXAMINERS.iter().copied().find(|examiner| examiner.name() == name).ok_or_else(|| {
-        let all: Vec<_> = EXAMINERS.iter().map(|examiner| examiner.name()).collect();
-        let reason = format!("unknown way of asking for attributes '{name}': there are {}", all.join(", "));
+        let choices = choices(name, EXAMINERS.iter().map(|examiner| examiner.name()));
+        let reason = format!("unknown examiner '{name}': {choices}");
         Error::new("examine", "".as_ref(), ErrorKind::UnknownBackend, reason)
     })
 }

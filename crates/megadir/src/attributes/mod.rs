@@ -4,6 +4,8 @@
 //! * [`Examiner`](examiner::Examiner): the ways of asking for them, as backends are the ways of listing.
 //! * [`AttributeListing`](stream::AttributeListing): the entries of a directory with their attributes, streamed.
 
+#[cfg(target_os = "linux")]
+mod bulk;
 mod chunks;
 pub(crate) mod examiner;
 #[cfg(unix)]
@@ -73,6 +75,14 @@ impl Attributes {
         device: (0, 0),
         mount: 0,
     };
+
+    /// Returns attributes with type and permissions as stat(2) gives them, and nothing else; none counts yet.
+    #[cfg(target_os = "linux")]
+    #[inline]
+    pub(crate) fn of_mode(mode: u32) -> Self {
+        let kind = rustix::fs::FileType::from_raw_mode(mode).into();
+        Self { kind, mode: (mode & 0o7777) as u16, ..Self::NOTHING }
+    }
 
     /// Returns the attributes of an entry that could not be examined.
     pub(crate) fn failed(error: i32) -> Self {

@@ -3,7 +3,9 @@
 //! Reference: statx(2). `AT_STATX_DONT_SYNC` lets network file systems answer from their cache, as a listing
 //! a moment ago filled it; local ones do not care.
 
-use rustix::fs::{AtFlags, FileType as Kind, StatxFlags, statx};
+use std::ffi::CStr;
+
+use rustix::fs::{AtFlags, StatxFlags, statx};
 
 use crate::attributes::examiner::{Examine, Examiner};
 use crate::attributes::{Attributes, Time, Want};
@@ -49,12 +51,12 @@ impl Examiner for Statx {
     }
 
     fn start(&self, _directory: &Dir, want: Want) -> Result<Box<dyn Examine>> {
-        let mask = BITS.iter().filter(|row| want.contains(row.0)).map(|row| row.1).collect();
-        Ok(Box::new(Asking { want, mask }))
+        Ok(Box::new(Asking::new(want)))
     }
 }
 
-struct Asking {
+/// Asks for the attributes that are wanted.
+pub(super) struct Asking {
     want: Want,
     mask: StatxFlags,
 }
@@ -63,18 +65,38 @@ impl Examine for Asking {
     fn examine(&mut self, directory: &Dir, batch: Batch<'_>, rows: &mut Vec<Attributes>) -> Result<()> {
         rows.clear();
         rows.reserve(batch.len());
-        let flags = AtFlags::SYMLINK_NOFOLLOW | AtFlags::NO_AUTOMOUNT | AtFlags::STATX_DONT_SYNC;
         for record in Records::new(batch.bytes()).filter(|record| !record.is_dot()) {
-            rows.push(match statx(directory, record.c_name(), flags, self.mask) {
-                Ok(status) => self.attributes(&status),
-                Err(error) => Attributes::failed(error.raw_os_error()),
-            });
+            rows.push(self.ask(directory, record.c_name()));
         }
         Ok(())
     }
 }
 
+/// How entries are asked about: not what a link points to, mounting nothing, from the cache of the system.
+const FLAGS: AtFlags = AtFlags::SYMLINK_NOFOLLOW.union(AtFlags::NO_AUTOMOUNT).union(AtFlags::STATX_DONT_SYNC);
+
 impl Asking {
+    pub(super) fn new(want: Want) -> Self {
+        let mask = BITS.iter().filter(|row| want.contains(row.0)).map(|row| row.1).collect();
+        Self { want, mask }
+    }
+
+    /// Asks about an entry.
+    #[inline]
+    pub(super) fn ask(&self, directory: &Dir, name: &CStr) -> Attributes {
+        match statx(directory, name, FLAGS, self.mask) {
+            Ok(status) => self.attributes(&status),
+            Err(error) => Attributes::failed(error.raw_os_error()),
+        }
+    }
+
+    /// Asks about the directory itself.
+    pub(super) fn itself(&self, directory: &Dir) -> Result<Attributes> {
+        statx(directory, "", FLAGS | AtFlags::EMPTY_PATH, self.mask)
+            .map(|status| self.attributes(&status))
+            .map_err(|error| Error::io("stat", directory.path(), error.into()))
+    }
+
     #[inline]
     fn attributes(&self, status: &rustix::fs::Statx) -> Attributes {
         let got = StatxFlags::from_bits_retain(status.stx_mask);
@@ -83,9 +105,6 @@ impl Asking {
             |time: rustix::fs::StatxTimestamp| Time { seconds: time.tv_sec, nanoseconds: time.tv_nsec };
         Attributes {
             have: (have | Want::DEVICE) & self.want,
-            error: 0,
-            kind: Kind::from_raw_mode(u32::from(status.stx_mode)).into(),
-            mode: status.stx_mode & 0o7777,
             links: u64::from(status.stx_nlink),
             user: status.stx_uid,
             group: status.stx_gid,
@@ -96,6 +115,7 @@ impl Asking {
             born: time(status.stx_btime),
             device: (status.stx_dev_major, status.stx_dev_minor),
             mount: status.stx_mnt_id,
+            ..Attributes::of_mode(status.stx_mode.into())
         }
     }
 }

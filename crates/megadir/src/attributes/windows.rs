@@ -43,7 +43,7 @@ impl Windows {
         examiner: &'static dyn Examiner,
         want: Want,
     ) -> Result<Self> {
-        let examiners = (0..threads).map(|_| examiner.start(directory, want)).collect::<Result<Vec<_>>>()?;
+        let examiners = examiner.start_threads(directory, want, threads)?;
         Ok(Self {
             directory: Arc::clone(directory),
             reader: Some(reader),

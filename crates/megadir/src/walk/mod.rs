@@ -17,7 +17,7 @@ use crossbeam_channel::{Receiver, Sender, bounded};
 
 use self::queue::{Pending, Queue};
 use self::worker::{Gathered, Output, Worker};
-use crate::attributes::examiner::{Examine, Examiner};
+use crate::attributes::examiner::Examiner;
 use crate::attributes::{Attributes, Want};
 use crate::batch::Batch;
 use crate::dir::Dir;
@@ -97,13 +97,15 @@ impl Walk {
         worker::check(options, root.path())?;
         let queue = Arc::new(Queue::new(options.threads, options.queue_directories_max));
         let path = root.path().to_owned();
-        let mut examine =
-            (0..options.threads).map(|_| start_examining(options, &root)).collect::<Result<Vec<_>>>()?;
+        let mut examine = match options.examine {
+            Some((examiner, want)) => examiner.start_threads(&root, want, options.threads)?,
+            None => Vec::new(),
+        };
         if queue.push(Pending::Root(Box::new(root))).is_err() {
             unreachable!("an empty queue has room for the root");
         }
         if options.threads == 1 {
-            let worker = Worker::new(queue, *options, examine.pop().flatten());
+            let worker = Worker::new(queue, *options, examine.pop());
             return Ok(Self { source: Source::Inline(Box::new(worker)), current: None });
         }
         let (filled_in, filled) = bounded(options.threads * 4);
@@ -113,7 +115,7 @@ impl Walk {
         // Made before the threads, so that those that have started end if one cannot.
         let mut walk = Self { source: Source::Threads { filled, empty, handles }, current: None };
         for index in 0..options.threads {
-            let worker = Worker::new(Arc::clone(&queue), *options, examine.pop().flatten());
+            let worker = Worker::new(Arc::clone(&queue), *options, examine.pop());
             let (filled, empty) = (filled_in.clone(), empty_out.clone());
             let (queue, stop) = (Arc::clone(&queue), Arc::clone(&stop));
             let thread = std::thread::Builder::new()
@@ -168,11 +170,6 @@ impl Walk {
             },
         }
     }
-}
-
-/// Starts what examines entries for one thread, where entries are examined.
-fn start_examining(options: &WalkOptions, root: &Dir) -> Result<Option<Box<dyn Examine>>> {
-    options.examine.map(|(examiner, want)| examiner.start(root, want)).transpose()
 }
 
 /// Walks until the queue has run dry or the consumer has gone.

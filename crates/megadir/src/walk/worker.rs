@@ -191,6 +191,10 @@ impl Frame {
             && let Err(error) = examine.examine(&self.directory, batch, &mut gathered.rows)
         {
             self.reader = None;
+            // On another file system everything below would be refused, one by one.
+            if error.kind() == ErrorKind::Unavailable {
+                self.below.clear();
+            }
             return Some(Output::Error(error));
         }
         Some(Output::Batch { directory: Arc::clone(&self.directory), gathered })

@@ -25,9 +25,6 @@ use crate::threads::join;
 /// The longest record that a name of 255 bytes makes, bytes.
 pub(super) const RECORD_BYTES_MAX: usize = 280;
 
-/// What examines entries, and what is wanted of them; `None` where entries are only listed.
-pub(super) type Examination = Option<(&'static dyn Examiner, Want)>;
-
 /// What the threads and their consumer share.
 pub(super) struct Shared {
     pub(super) path: PathBuf,
@@ -67,7 +64,9 @@ pub(super) struct SplitReader {
     spare: Option<Filled>,
     phase: Phase,
     threads: Vec<JoinHandle<()>>,
-    examination: Examination,
+    /// What examines entries: one for each thread, until it has been started, and one for what is read before.
+    /// None where entries are only listed.
+    examiners: Vec<Box<dyn Examine>>,
     /// What the threads judge their use by, if it is not to be measured.
     pace: Option<Pace>,
 }
@@ -93,9 +92,18 @@ enum Phase {
 }
 
 impl SplitReader {
-    pub(super) fn open(directory: &Dir, options: &ReadOptions, examination: Examination) -> Result<Self> {
+    /// Opens a directory; `examination` is what examines its entries, and what is wanted of them, if anything.
+    pub(super) fn open(
+        directory: &Dir,
+        options: &ReadOptions,
+        examination: Option<(&'static dyn Examiner, Want)>,
+    ) -> Result<Self> {
         options.check("split", directory.path())?;
         let space = Space::of(directory)?;
+        let examiners = match examination {
+            Some((examiner, want)) => examiner.start_threads(directory, want, options.threads + 1)?,
+            None => Vec::new(),
+        };
         let serial = directory.again()?;
         let shared = Shared {
             path: directory.path().to_owned(),
@@ -112,7 +120,7 @@ impl SplitReader {
             spare: None,
             phase: Phase::First { serial, options: *options },
             threads: Vec::new(),
-            examination,
+            examiners,
             pace: None,
         })
     }
@@ -143,7 +151,7 @@ impl SplitReader {
             }
             None => unreachable!("no thread has been started yet"),
         }
-        let is_certain = self.shared.space != Space::Numbers || self.examination.is_some();
+        let is_certain = self.shared.space != Space::Numbers || !self.examiners.is_empty();
         let measured = (!is_certain).then(|| Pace::new(alone.0, alone.1));
         self.start(serial, options, self.pace.or(measured))
     }
@@ -155,7 +163,7 @@ impl SplitReader {
         let (empty, empty_out) = bounded(options.threads * 2);
         for index in 0..others {
             let directory = first.again()?;
-            let examine = start_examining(self.examination, &directory)?;
+            let examine = self.examiners.pop();
             let reader = ShareReader::new(Arc::clone(&self.shared), directory, examine, pace);
             let (filled, empty_out) = (filled_in.clone(), empty_out.clone());
             let thread = std::thread::Builder::new()
@@ -167,7 +175,8 @@ impl SplitReader {
                 let _ = empty.send(Filled::new(options.buffer_bytes));
             }
         }
-        let examine = start_examining(self.examination, &first)?;
+        // The last one is left for the first batch, which has not been examined yet.
+        let examine = self.examiners.pop();
         let own = Box::new(ShareReader::new(Arc::clone(&self.shared), first, examine, None));
         self.spare = Some(Filled::new(options.buffer_bytes));
         self.phase = Phase::Shares { own, filled, empty };
@@ -178,7 +187,8 @@ impl SplitReader {
     fn advance(&mut self) -> Result<bool> {
         match std::mem::replace(&mut self.phase, Phase::Ended) {
             Phase::First { serial, options } => {
-                let of_first = self.examination.map(|_| serial.again()).transpose()?;
+                let examined = !self.examiners.is_empty();
+                let of_first = examined.then(|| serial.again()).transpose()?;
                 self.first(serial, &options)?;
                 self.examine_here(of_first.as_ref())
             }
@@ -246,18 +256,11 @@ impl SplitReader {
     /// Examines the current buffer, which the caller's thread has read; `false` if there is nothing in it.
     fn examine_here(&mut self, directory: Option<&Dir>) -> Result<bool> {
         let Some(current) = self.current.as_mut() else { return Ok(false) };
-        if let Some(directory) = directory
-            && let Some(mut examine) = start_examining(self.examination, directory)?
-        {
+        if let (Some(directory), Some(examine)) = (directory, self.examiners.first_mut()) {
             current.examine(directory, examine.as_mut())?;
         }
         Ok(!current.is_empty())
     }
-}
-
-/// Starts what examines entries for one thread, where entries are examined.
-fn start_examining(examination: Examination, directory: &Dir) -> Result<Option<Box<dyn Examine>>> {
-    examination.map(|(examiner, want)| examiner.start(directory, want)).transpose()
 }
 
 impl AttributeReader for SplitReader {

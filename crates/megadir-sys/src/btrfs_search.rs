@@ -1,0 +1,301 @@
+//! `BTRFS_IOC_TREE_SEARCH_V2`: items of a subvolume's tree, as they are on the disk (Linux 3.16 and later).
+//!
+//! A key is (object, type, offset), and what is searched is a range of *keys*: between the inode items of two
+//! inodes lie all other items of the first, and of the inodes in between. Inode items that were changed are
+//! brought into the tree when a transaction is committed. Reference: `include/uapi/linux/btrfs.h`,
+//! `include/uapi/linux/btrfs_tree.h`, `search_ioctl` in `fs/btrfs/ioctl.c`.
+
+use std::io;
+use std::os::fd::AsRawFd;
+
+use crate::directory_on::DirectoryOn;
+
+/// An open directory of a btrfs file system.
+pub type BtrfsDirectory<'a> = DirectoryOn<'a, 0x9123_683e>;
+
+/// `BTRFS_INODE_ITEM_KEY`: the type of an inode's own item.
+const INODE_ITEM: u32 = 1;
+
+/// `struct btrfs_ioctl_search_args_v2` without what is behind it.
+#[repr(C)]
+#[derive(Clone, Copy, Default)]
+struct Header {
+    tree: u64,
+    object_min: u64,
+    object_max: u64,
+    offset_min: u64,
+    offset_max: u64,
+    transaction_min: u64,
+    transaction_max: u64,
+    type_min: u32,
+    type_max: u32,
+    items: u32,
+    _unused: u32,
+    _unused_too: [u64; 4],
+    buffer_bytes: u64,
+}
+
+/// The bytes for one call's items: more gain nothing.
+pub const BUFFER_BYTES: usize = 64 << 10;
+
+#[repr(C)]
+struct Request {
+    header: Header,
+    buffer: [u8; BUFFER_BYTES],
+}
+
+const _: () = {
+    assert!(size_of::<Header>() == 112);
+    assert!(std::mem::offset_of!(Header, type_min) == 56);
+    assert!(std::mem::offset_of!(Header, items) == 64);
+    assert!(std::mem::offset_of!(Header, buffer_bytes) == 104);
+    assert!(std::mem::offset_of!(Request, buffer) == 112);
+};
+
+/// `_IOWR(0x94, 17, struct btrfs_ioctl_search_args_v2)`: in C the structure's size is the header's.
+const BTRFS_IOC_TREE_SEARCH_V2: libc::Ioctl = libc::_IOWR::<Header>(0x94, 17);
+
+/// The memory for the answer to one call.
+pub struct Search {
+    request: Box<Request>,
+}
+
+impl Search {
+    /// Allocates the memory, [`BUFFER_BYTES`].
+    #[expect(clippy::new_without_default, reason = "so much memory is allocated where one sees it")]
+    pub fn new() -> Self {
+        Self { request: Box::new(Request { header: Header::default(), buffer: [0; BUFFER_BYTES] }) }
+    }
+
+    /// Returns the items from the inode item of inode `first` to that of inode `last`, both included, in the
+    /// subvolume that the directory is in: at most `items_max`, and no more than fit the memory.
+    ///
+    /// # Errors
+    ///
+    /// `EPERM` without `CAP_SYS_ADMIN` in the first user namespace, `ENOTTY` on Linux before 3.16, `EOVERFLOW` where
+    /// not even the first item fits, or whatever reading the tree gives.
+    pub fn inodes(
+        &mut self,
+        directory: BtrfsDirectory<'_>,
+        first: u64,
+        last: u64,
+        items_max: u32,
+    ) -> io::Result<Items<'_>> {
+        self.request.header = Header {
+            // Zero is the tree of the descriptor's subvolume.
+            tree: 0,
+            object_min: first,
+            object_max: last,
+            offset_min: 0,
+            offset_max: 0,
+            transaction_min: 0,
+            transaction_max: u64::MAX,
+            type_min: INODE_ITEM,
+            type_max: INODE_ITEM,
+            items: items_max,
+            buffer_bytes: BUFFER_BYTES as u64,
+            ..Header::default()
+        };
+        let descriptor = directory.descriptor.as_raw_fd();
+        // SAFETY: on a directory of btrfs the number means BTRFS_IOC_TREE_SEARCH_V2 and nothing else. The kernel reads
+        // and writes the header and writes at most `buffer_bytes` bytes behind it, which is what the request,
+        // borrowed exclusively, has room for; it keeps no pointer. Any bytes are a value of the fields.
+        let status = unsafe { libc::ioctl(descriptor, BTRFS_IOC_TREE_SEARCH_V2, &raw mut *self.request) };
+        if status != 0 {
+            return Err(io::Error::last_os_error());
+        }
+        Ok(Items::new(&self.request.buffer, self.request.header.items))
+    }
+}
+
+/// Iterates over the items of an answer; ends early at one that is not whole.
+#[derive(Clone, Debug)]
+pub struct Items<'a> {
+    rest: &'a [u8],
+    left: u32,
+}
+
+/// One item of a tree.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Item<'a> {
+    /// The object: the inode number, for items of inodes.
+    pub object: u64,
+    /// The type, `BTRFS_*_KEY`.
+    pub kind: u32,
+    /// The offset of the key; what it means depends on the type.
+    pub offset: u64,
+    /// What the item holds.
+    pub bytes: &'a [u8],
+}
+
+/// `struct btrfs_inode_item`: the attributes of one inode.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct InodeItem {
+    /// The size, bytes.
+    pub size_bytes: u64,
+    /// Hard links.
+    pub links: u32,
+    /// The user's number.
+    pub user: u32,
+    /// The group's number.
+    pub group: u32,
+    /// Type and permissions, as in stat(2).
+    pub mode: u32,
+    /// When the inode was changed: seconds since 1970, nanoseconds.
+    pub changed: (i64, u32),
+    /// When the contents were modified.
+    pub modified: (i64, u32),
+    /// When the inode was made.
+    pub born: (i64, u32),
+}
+
+impl<'a> Items<'a> {
+    /// Takes the bytes of an answer apart that are said to hold `items` items.
+    pub fn new(bytes: &'a [u8], items: u32) -> Self {
+        Self { rest: bytes, left: items }
+    }
+}
+
+impl<'a> Iterator for Items<'a> {
+    type Item = Item<'a>;
+
+    #[inline]
+    fn next(&mut self) -> Option<Item<'a>> {
+        // `struct btrfs_ioctl_search_header`: transaction, object, offset, type, length; of this processor's order.
+        self.left = self.left.checked_sub(1)?;
+        let (header, rest) = self.rest.split_first_chunk::<32>()?;
+        let long = |at: usize| Some(u64::from_ne_bytes(*header.get(at..)?.first_chunk()?));
+        let short = |at: usize| Some(u32::from_ne_bytes(*header.get(at..)?.first_chunk()?));
+        let (bytes, rest) = rest.split_at_checked(short(28)? as usize)?;
+        self.rest = rest;
+        Some(Item { object: long(8)?, kind: short(24)?, offset: long(16)?, bytes })
+    }
+}
+
+impl Item<'_> {
+    /// Returns what the item says of its inode; `None` for items of other types, or of another length.
+    #[inline]
+    pub fn inode(&self) -> Option<InodeItem> {
+        // `struct btrfs_inode_item`, packed and of little-endian order like all that btrfs has on the disk.
+        let bytes: &[u8; 160] = self.bytes.try_into().ok().filter(|_| self.kind == INODE_ITEM)?;
+        let long = |at: usize| Some(u64::from_le_bytes(*bytes.get(at..)?.first_chunk()?));
+        let short = |at: usize| Some(u32::from_le_bytes(*bytes.get(at..)?.first_chunk()?));
+        let time = |at: usize| Some((long(at)? as i64, short(at + 8)?));
+        Some(InodeItem {
+            size_bytes: long(16)?,
+            links: short(40)?,
+            user: short(44)?,
+            group: short(48)?,
+            mode: short(52)?,
+            changed: time(124)?,
+            modified: time(136)?,
+            born: time(148)?,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{BTRFS_IOC_TREE_SEARCH_V2, BtrfsDirectory, InodeItem, Items};
+    use std::fs::File;
+    use std::os::fd::AsFd;
+
+    #[test]
+    fn the_number_is_that_of_the_header_file() {
+        #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+        assert_eq!(BTRFS_IOC_TREE_SEARCH_V2, 0xc070_9411);
+        assert_ne!(BTRFS_IOC_TREE_SEARCH_V2, 0);
+    }
+
+    #[test]
+    fn what_is_no_directory_of_btrfs_is_refused_before_the_call() {
+        for path in ["/proc", "/dev/null"] {
+            let error = BtrfsDirectory::check(File::open(path).unwrap().as_fd()).unwrap_err();
+            assert_eq!(error.raw_os_error(), Some(libc::ENOTTY), "{path}");
+        }
+    }
+
+    fn item(object: u64, kind: u32, content: &[u8]) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        for number in [9, object, 77] {
+            bytes.extend_from_slice(&u64::to_ne_bytes(number));
+        }
+        bytes.extend_from_slice(&kind.to_ne_bytes());
+        bytes.extend_from_slice(&(content.len() as u32).to_ne_bytes());
+        bytes.extend_from_slice(content);
+        bytes
+    }
+
+    /// An inode item each of whose bytes is its own place.
+    fn inode_item() -> [u8; 160] {
+        std::array::from_fn(|at| at as u8)
+    }
+
+    #[test]
+    fn items_are_told_apart_and_inodes_read() {
+        let mut bytes = item(256, 1, &inode_item());
+        bytes.extend(item(256, 12, b"a name of odd length."));
+        bytes.extend(item(257, 1, &inode_item()));
+        bytes.resize(1000, 0);
+        let items: Vec<_> = Items::new(&bytes, 3).collect();
+        let objects: Vec<_> = items.iter().map(|item| (item.object, item.kind, item.offset)).collect();
+        assert_eq!(objects, [(256, 1, 77), (256, 12, 77), (257, 1, 77)]);
+        assert_eq!((items[1].inode(), items[1].bytes), (None, &b"a name of odd length."[..]));
+        let expected = InodeItem {
+            size_bytes: 0x1716_1514_1312_1110,
+            links: 0x2b2a_2928,
+            user: 0x2f2e_2d2c,
+            group: 0x3332_3130,
+            mode: 0x3736_3534,
+            changed: (0x8382_8180_7f7e_7d7c_u64 as i64, 0x8786_8584),
+            modified: (0x8f8e_8d8c_8b8a_8988_u64 as i64, 0x9392_9190),
+            born: (0x9b9a_9998_9796_9594_u64 as i64, 0x9f9e_9d9c),
+        };
+        assert_eq!(items[2].inode(), Some(expected));
+    }
+
+    #[test]
+    fn an_inode_item_of_another_length_or_type_is_none() {
+        for (kind, content) in [(1, &inode_item()[..159]), (1, &[]), (84, &inode_item()[..])] {
+            let bytes = item(300, kind, content);
+            let found = Items::new(&bytes, 1).next().unwrap();
+            assert_eq!((found.inode(), found.bytes), (None, content));
+        }
+    }
+
+    #[test]
+    fn answers_that_are_cut_off_or_say_too_much_end_early() {
+        let mut bytes = item(256, 1, &inode_item());
+        bytes.extend(item(257, 1, &inode_item()));
+        for length in 0..bytes.len() {
+            assert_eq!(Items::new(&bytes[..length], u32::MAX).count(), length / 192, "{length} bytes");
+        }
+        assert_eq!(Items::new(&bytes, 1).count(), 1);
+        assert_eq!(Items::new(&bytes, 0).count(), 0);
+        bytes[28..32].fill(0xff);
+        assert_eq!(Items::new(&bytes, 2).count(), 0);
+    }
+
+    #[test]
+    fn arbitrary_bytes_are_never_read_past_their_end() {
+        let mut state = 0x9e37_79b9_7f4a_7c15_u64;
+        let mut random = || {
+            // Marsaglia's xorshift64.
+            state ^= state << 13;
+            state ^= state >> 7;
+            state ^= state << 17;
+            state
+        };
+        for _ in 0..20_000 {
+            let length = random() as usize % 600;
+            let mut bytes: Vec<u8> = (0..length).map(|_| random() as u8).collect();
+            // Lengths that are small enough to be followed, at some of the places where they are looked for.
+            for at in (28..length.saturating_sub(4)).step_by(32) {
+                bytes[at..at + 4].copy_from_slice(&((random() % 200) as u32).to_ne_bytes());
+            }
+            let total: usize = Items::new(&bytes, u32::MAX).map(|item| item.bytes.len() + 32).sum();
+            assert!(total <= length);
+            assert!(Items::new(&bytes, 7).filter_map(|item| item.inode()).count() <= 7);
+        }
+    }
+}

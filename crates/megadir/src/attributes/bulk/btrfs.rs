@@ -1,0 +1,116 @@
+//! Examiner `btrfs-search`: the inodes of a batch by `BTRFS_IOC_TREE_SEARCH_V2`.
+//!
+//! btrfs numbers inodes in the order in which they are made, and never uses a number again. Its tree gives the inode
+//! items together with everything between them: names, extended attributes, extents, contents of small files.
+//! What an entry that is a directory says of itself may be the number of a subvolume, which is another space of
+//! numbers: directories are asked about by statx. Changes come into the tree late; inodes that are new do at once.
+
+use std::os::fd::AsFd;
+
+use megadir_sys::btrfs_search::{BtrfsDirectory, InodeItem, Search};
+
+use super::worth::Terms;
+use super::{Answer, Bulk, Wanted, refusal};
+use crate::attributes::examiner::{Examine, Examiner};
+use crate::attributes::{Attributes, Time, Want};
+use crate::dir::Dir;
+use crate::error::Result;
+use crate::mounts::Mount;
+
+pub(crate) struct BtrfsSearch;
+
+impl Examiner for BtrfsSearch {
+    fn name(&self) -> &'static str {
+        "btrfs-search"
+    }
+
+    fn about(&self) -> &'static str {
+        "BTRFS_IOC_TREE_SEARCH_V2: inodes from the tree, after a sync of the file system (btrfs, root)"
+    }
+
+    fn probe(&self, directory: &Dir) -> Result<()> {
+        super::probe::<TreeSearch>(directory)
+    }
+
+    fn start(&self, directory: &Dir, want: Want) -> Result<Box<dyn Examine>> {
+        super::start_one::<TreeSearch>(directory, want)
+    }
+
+    fn start_threads(&self, directory: &Dir, want: Want, threads: usize) -> Result<Vec<Box<dyn Examine>>> {
+        super::start::<TreeSearch>(directory, want, threads)
+    }
+}
+
+/// The memory for a call.
+pub(super) struct TreeSearch {
+    search: Search,
+}
+
+/// `BTRFS_EMPTY_SUBVOL_DIR_OBJECTID`.
+const EMPTY_SUBVOLUME: u64 = 2;
+
+/// Items that an inode has itself: the inode, its name, contents, extended attributes.
+const ITEMS_PER_INODE: usize = 4;
+
+impl Bulk for TreeSearch {
+    const NUMBERS_DIRECTORIES: bool = false;
+    const ALL_IS_LATE: bool = true;
+    // A call takes what two inodes take, statx what three or four take.
+    const TERMS: Terms = Terms { gap: 4, run_min: 2, walked_max: 3 };
+
+    fn new() -> Self {
+        Self { search: Search::new() }
+    }
+
+    fn probe(directory: &Dir, mount: Mount) -> std::result::Result<(), String> {
+        let Ok(on_btrfs) = BtrfsDirectory::check(directory.as_fd()) else {
+            return Err(format!("btrfs-search is for btrfs, and this is {}", directory.file_system()));
+        };
+        if mount.maps_users {
+            return Err("the tree has other users than a mount that maps them (idmapped)".to_owned());
+        }
+        match Search::new().inodes(on_btrfs, 0, u64::MAX, 1) {
+            Ok(_) => Ok(()),
+            // What a snapshot has in the place of a subvolume takes no call of any kind, and is empty.
+            Err(_) if directory.id().is_ok_and(|id| id.inode == EMPTY_SUBVOLUME) => Ok(()),
+            Err(error) => Err(refusal(&error, "BTRFS_IOC_TREE_SEARCH_V2", "3.16")),
+        }
+    }
+
+    fn call(
+        &mut self,
+        directory: &Dir,
+        run: &[Wanted],
+        mut given: impl FnMut(u64, Attributes),
+    ) -> Option<Answer> {
+        let on_btrfs = BtrfsDirectory::check(directory.as_fd()).ok()?;
+        let (first, last) = (run.first()?.inode, run.last()?.inode);
+        let items_max = ((run.len() + 8) * ITEMS_PER_INODE) as u32;
+        let found = self.search.inodes(on_btrfs, first, last, items_max).ok()?;
+        let mut answer = None;
+        for (items, item) in (1..).zip(found) {
+            if let Some(inode) = item.inode() {
+                given(item.object, row(item.object, &inode));
+            }
+            // The inode's own item is the first of its items.
+            answer = Some(Answer { last: item.object, walked: items / ITEMS_PER_INODE });
+        }
+        answer
+    }
+}
+
+#[inline]
+fn row(number: u64, inode: &InodeItem) -> Attributes {
+    let time = |(seconds, nanoseconds)| Time { seconds, nanoseconds };
+    Attributes {
+        links: inode.links.into(),
+        user: inode.user,
+        group: inode.group,
+        inode: number,
+        size_bytes: inode.size_bytes,
+        modified: time(inode.modified),
+        changed: time(inode.changed),
+        born: time(inode.born),
+        ..Attributes::of_mode(inode.mode)
+    }
+}

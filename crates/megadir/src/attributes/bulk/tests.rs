@@ -1,0 +1,162 @@
+//! What is asked for in bulk and what singly, on real file systems; that the rows are true is tested outside.
+
+use std::fs::File;
+use std::path::Path;
+use std::time::Duration;
+
+use megadir_testkit::mount::{BTRFS, Mount as Mounted, XFS};
+use megadir_testkit::require;
+
+use super::btrfs::TreeSearch;
+use super::xfs::Bulkstat;
+use super::{Asker, Bulk, UNSETTLED, askers};
+use crate::attributes::examiner::Examine;
+use crate::batch::Batch;
+use crate::mounts::Mount;
+use crate::{BatchBuilder, Dir, FileType, ReadOptions, Want, backend};
+
+/// Makes files, the newest of which is settled when this returns.
+fn settled(directory: &Path, files: u64) -> Dir {
+    std::fs::create_dir(directory).unwrap();
+    for file in 0..files {
+        File::create_new(directory.join(format!("{file:032}"))).unwrap();
+    }
+    std::thread::sleep(UNSETTLED + Duration::from_millis(100));
+    Dir::open(directory).unwrap()
+}
+
+/// Examines a whole directory; returns how many entries there are.
+fn all<B: Bulk>(asker: &mut Asker<B>, directory: &Dir) -> u64 {
+    let options = ReadOptions { buffer_bytes: 64 << 10, threads: 1, shares: 1, resolve_types: false };
+    let mut reader = backend("getdents").unwrap().open(directory, &options).unwrap();
+    let (mut entries, mut rows) = (0, Vec::new());
+    while let Some(batch) = reader.next_batch().unwrap() {
+        asker.examine(directory, batch, &mut rows).unwrap();
+        entries += rows.len() as u64;
+        assert!(batch.entries().zip(&rows).all(|(entry, row)| row.error == 0 && row.inode == entry.inode));
+    }
+    entries
+}
+
+fn one<B: Bulk>(directory: &Dir) -> Asker<B> {
+    askers(directory, Want::ALL, 1).unwrap().pop().unwrap()
+}
+
+fn in_bulk<B: Bulk>(mounted: &Mounted) {
+    let path = mounted.path().join("files");
+    let directory = settled(&path, 5000);
+    let mut asker = one::<B>(&directory);
+    assert_eq!((all(&mut asker, &directory), asker.singly), (5000, 0));
+    // One inode under many names.
+    for link in 0..300 {
+        std::fs::hard_link(path.join(format!("{:032}", link / 100)), path.join(format!("link{link}")))
+            .unwrap();
+    }
+    std::thread::sleep(UNSETTLED + Duration::from_millis(100));
+    let mut asker = one::<B>(&directory);
+    assert_eq!((all(&mut asker, &directory), asker.singly), (5300, 0));
+    // Two files changed and one made after the listing began.
+    std::fs::write(path.join(format!("{:032}", 17)), "longer").unwrap();
+    std::fs::write(path.join("another"), "new").unwrap();
+    let singly = asker.singly;
+    all(&mut asker, &directory);
+    let expected = if B::ALL_IS_LATE { 1..=2 } else { 2..=2 };
+    assert!(expected.contains(&(asker.singly - singly)), "{} asked singly", asker.singly);
+}
+
+#[test]
+fn what_is_settled_is_asked_for_in_bulk() {
+    in_bulk::<Bulkstat>(&require!(Mounted::make(&XFS)));
+    in_bulk::<TreeSearch>(&require!(Mounted::make(&BTRFS)));
+}
+
+/// Every tenth inode of many is in the directory, or few that are far apart.
+fn thinly<B: Bulk>(mounted: &Mounted) {
+    let path = mounted.path().join("thin");
+    let directory = settled(&path, 20_000);
+    let elsewhere = mounted.path().join("elsewhere");
+    std::fs::create_dir(&elsewhere).unwrap();
+    for file in (0..20_000).filter(|file| file % 5 != 0) {
+        let name = format!("{file:032}");
+        std::fs::rename(path.join(&name), elsewhere.join(&name)).unwrap();
+    }
+    // Moving them has changed them; those that stay are as they were.
+    let mut asker = one::<B>(&directory);
+    assert_eq!(all(&mut asker, &directory), 4000);
+    assert!((3000..=4000).contains(&asker.singly), "{} asked singly", asker.singly);
+}
+
+#[test]
+fn what_lies_far_apart_is_asked_for_singly() {
+    thinly::<Bulkstat>(&require!(Mounted::make(&XFS)));
+    thinly::<TreeSearch>(&require!(Mounted::make(&BTRFS)));
+}
+
+fn mistaken<B: Bulk>(mounted: &Mounted) {
+    let path = mounted.path().join("mistaken");
+    let directory = settled(&path, 30);
+    let mut entries: Vec<_> = std::fs::read_dir(&path).unwrap().map(|entry| entry.unwrap()).collect();
+    entries.sort_unstable_by_key(std::fs::DirEntry::file_name);
+    let inodes: Vec<u64> = entries.iter().map(std::os::unix::fs::DirEntryExt::ino).collect();
+    let mut listed = BatchBuilder::new(64 << 10, false);
+    for (index, entry) in entries.iter().enumerate() {
+        // One of another type, one whose number nothing has; and one that is not there.
+        let kind = if index == 7 { FileType::Symlink } else { FileType::File };
+        let inode = if index == 9 { u64::from(u32::MAX) } else { inodes[index] };
+        assert!(listed.push(entry.file_name().as_encoded_bytes(), inode, kind, 0));
+    }
+    assert!(listed.push(b"gone", u64::from(u32::MAX) + 1, FileType::File, 0));
+    let mut asker = one::<B>(&directory);
+    // A few may lie apart from the others.
+    assert_eq!(all(&mut asker, &directory), 30);
+    let apart = asker.singly;
+    assert!(apart < 5, "{apart} asked singly");
+    let mut rows = Vec::new();
+    asker.examine(&directory, listed.batch(), &mut rows).unwrap();
+    assert_eq!(asker.singly - apart, apart + 3);
+    assert!(rows[..30].iter().all(|row| row.error == 0 && row.kind == FileType::File));
+    assert_eq!(rows[..30].iter().map(|row| row.inode).collect::<Vec<_>>(), inodes);
+    assert!(rows[30].has_vanished());
+}
+
+#[test]
+fn what_is_not_as_it_was_listed_is_asked_for_singly() {
+    mistaken::<Bulkstat>(&require!(Mounted::make(&XFS)));
+    mistaken::<TreeSearch>(&require!(Mounted::make(&BTRFS)));
+}
+
+#[test]
+fn threads_sync_once_and_know_the_same() {
+    let mounted = require!(Mounted::make(&XFS));
+    let directory = settled(&mounted.path().join("files"), 10);
+    let mut askers = askers::<Bulkstat>(&directory, Want::ALL, 3).unwrap();
+    let settled = askers[0].ground.settled;
+    let below = mounted.path().join("below");
+    std::fs::create_dir(&below).unwrap();
+    for asker in &mut askers {
+        assert_eq!((all(asker, &directory), asker.singly), (10, 0));
+        asker.stand_on(&Dir::open(&below).unwrap()).unwrap();
+        assert_eq!(asker.ground.settled, settled);
+    }
+    assert_eq!(askers[0].shared.grounds.lock().unwrap().len(), 1);
+}
+
+#[test]
+fn nothing_but_a_whole_batch_is_examined_on_another_file_system() {
+    let mounted = require!(Mounted::make(&BTRFS));
+    let mut asker = one::<TreeSearch>(&Dir::open(mounted.path()).unwrap());
+    let mut rows = vec![crate::Attributes::NOTHING];
+    let Ok(empty) = Batch::check(&[], false) else { panic!("nothing is a batch") };
+    let error = asker.examine(&Dir::open("/proc").unwrap(), empty, &mut rows).unwrap_err();
+    assert_eq!((error.kind(), rows.len()), (crate::ErrorKind::Unavailable, 0));
+    assert!(error.reason().starts_with("btrfs-search is for btrfs, and this is "), "{error}");
+}
+
+#[test]
+fn a_mount_that_maps_users_is_refused() {
+    let mounted = require!(Mounted::make(&BTRFS));
+    let directory = Dir::open(mounted.path()).unwrap();
+    let mount = Mount { id: 1, maps_users: true };
+    assert!(TreeSearch::probe(&directory, mount).unwrap_err().contains("idmapped"));
+    assert_eq!(TreeSearch::probe(&directory, Mount { maps_users: false, ..mount }), Ok(()));
+}

@@ -1,0 +1,122 @@
+//! What is mounted where, as far as a listing must know it: the names that something is mounted on.
+//!
+//! A directory gives the inode that a mount covers. Reference: proc_pid_mountinfo(5).
+
+use std::collections::BTreeSet;
+use std::io;
+
+/// The mounts that this thread sees.
+#[derive(Debug)]
+pub(crate) struct Mounts {
+    mounts: Vec<Mount>,
+    /// The last components of all mount points.
+    names: BTreeSet<Box<[u8]>>,
+    /// Which lengths these names have: most names are told apart by that.
+    lengths: [bool; 256],
+}
+
+/// One mount.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Mount {
+    /// Its number, as statx(2) gives it.
+    pub(crate) id: u64,
+    /// Whether it shows other users than the file system has.
+    pub(crate) maps_users: bool,
+}
+
+impl Mounts {
+    /// Reads what is mounted now.
+    pub(crate) fn read() -> io::Result<Self> {
+        // The thread's own: threads may have namespaces of their own.
+        Ok(Self::parse(&std::fs::read("/proc/thread-self/mountinfo")?))
+    }
+
+    fn parse(text: &[u8]) -> Self {
+        let mut parsed = Self { mounts: Vec::new(), names: BTreeSet::new(), lengths: [false; 256] };
+        for line in text.split(|byte| *byte == b'\n') {
+            let mut fields = line.split(|byte| *byte == b' ');
+            let id = fields.next().and_then(|id| std::str::from_utf8(id).ok()?.parse().ok());
+            let (Some(id), Some(point), Some(options)) = (id, fields.nth(3), fields.next()) else { continue };
+            let maps_users = options.split(|byte| *byte == b',').any(|option| option == b"idmapped");
+            parsed.mounts.push(Mount { id, maps_users });
+            let name = unescaped(point.rsplit(|byte| *byte == b'/').next().unwrap_or(point));
+            parsed.lengths[name.len() & 255] = true;
+            parsed.names.insert(name.into());
+        }
+        parsed
+    }
+
+    /// Returns the mount with a number; `None` if it is not among those that are seen.
+    pub(crate) fn by_id(&self, id: u64) -> Option<Mount> {
+        self.mounts.iter().find(|mount| mount.id == id).copied()
+    }
+
+    /// Tells whether something may be mounted on an entry of this name, in whatever directory.
+    #[inline]
+    pub(crate) fn may_be_on(&self, name: &[u8]) -> bool {
+        self.lengths[name.len() & 255] && self.names.contains(name)
+    }
+}
+
+/// Replaces the kernel's `\040` by the byte that it stands for.
+fn unescaped(text: &[u8]) -> Vec<u8> {
+    let mut bytes = Vec::with_capacity(text.len());
+    let mut rest = text;
+    while let Some((&first, others)) = rest.split_first() {
+        match (first, others) {
+            (b'\\', &[a @ b'0'..=b'3', b @ b'0'..=b'7', c @ b'0'..=b'7', ..]) => {
+                bytes.push((a - b'0') << 6 | (b - b'0') << 3 | (c - b'0'));
+                rest = &others[3..];
+            }
+            _ => {
+                bytes.push(first);
+                rest = others;
+            }
+        }
+    }
+    bytes
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Mount, Mounts};
+
+    const TEXT: &[u8] = b"\
+22 1 254:0 / / rw,relatime shared:1 - ext4 /dev/vda rw\n\
+36 22 0:32 / /proc rw,nosuid - proc proc rw\n\
+77 22 7:0 /sub /a\\040b/c\\134d\\012\xff ro,noatime,idmapped master:1 propagate_from:2 - xfs /dev/loop0 rw\n\
+88 22 7:0 / /idmapped rw - xfs /dev/loop0 rw,idmapped\n";
+
+    #[test]
+    fn names_are_unescaped_and_found_by_their_last_component() {
+        let mounts = Mounts::parse(TEXT);
+        for name in [&b"proc"[..], b"c\\d\n\xff", b"idmapped"] {
+            assert!(mounts.may_be_on(name), "{name:?}");
+        }
+        for name in [&b"a b"[..], b"c", b"prod", b"proc2", b"c\\134d\\012\xff"] {
+            assert!(!mounts.may_be_on(name), "{name:?}");
+        }
+    }
+
+    #[test]
+    fn mounts_are_known_by_their_number_and_own_options() {
+        let mounts = Mounts::parse(TEXT);
+        assert_eq!(mounts.by_id(22), Some(Mount { id: 22, maps_users: false }));
+        assert_eq!(mounts.by_id(77), Some(Mount { id: 77, maps_users: true }));
+        assert_eq!(mounts.by_id(88), Some(Mount { id: 88, maps_users: false }));
+        assert_eq!(mounts.by_id(1), None);
+    }
+
+    #[test]
+    fn lines_that_are_cut_off_are_left_out() {
+        for length in 0..TEXT.len() {
+            assert!(Mounts::parse(&TEXT[..length]).mounts.len() <= 4);
+        }
+        assert_eq!(Mounts::parse(b"\n\nx y z\n").mounts, []);
+    }
+
+    #[test]
+    fn this_process_sees_proc() {
+        assert!(Mounts::read().unwrap().may_be_on(b"proc"));
+    }
+}
