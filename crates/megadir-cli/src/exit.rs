@@ -62,6 +62,9 @@ pub(crate) fn describe(error: &megadir::Error) -> String {
         ErrorKind::NotADirectory => " (a directory is wanted)",
         ErrorKind::TooManyOpenFiles => " (raise the limit with ulimit -n)",
         ErrorKind::Unavailable if error.operation() == "split" => " (use --backend getdents)",
+        ErrorKind::Unavailable if error.operation() == "examine" => {
+            " (leave --examiner out, or name another)"
+        }
         _ => "",
     };
     let (operation, reason) = (error.operation(), error.reason());

@@ -1,58 +1,85 @@
-//! `megadir backends`: the ways of reading a directory, which can be had here, and why the others cannot.
+//! `megadir backends`: the ways of reading a directory and of asking for attributes, which of them can be had here,
+//! and why the others cannot.
 
 use std::path::PathBuf;
 
-use megadir::{BACKENDS, Backend, Dir, policy};
+use megadir::{BACKENDS, Dir, EXAMINERS, Want, attribute_policy, policy};
 
 use super::list::source;
 use crate::exit::{self, CliError};
 use crate::ui::message::quoted;
 use crate::ui::{escape, output};
 
-/// Shows the ways of reading a directory: which are available here, why the others are not, and which
-/// one 'megadir list' would pick.
+/// Shows the ways of reading a directory (list --backend) and of asking for attributes (list --examiner): which
+/// are available here, why the others are not, and which ones 'megadir list' would pick.
 #[derive(clap::Args)]
 pub(crate) struct Args {
     /// The directory to ask for: what is available depends on its file system.
     #[arg(value_name = "DIR", default_value = ".", value_parser = exit::directory_parser())]
     directory: PathBuf,
-    /// Print a JSON object a line: v, backend, about, available, picked, reason (null or why not available).
+    /// Print a JSON object a line: v, backend or examiner, about, available, picked, reason (null or why not available).
     #[arg(long)]
     json: bool,
 }
 
+/// One of the ways.
+struct Way {
+    name: &'static str,
+    about: &'static str,
+    picked: bool,
+    /// Why it cannot be had here.
+    refused: Option<String>,
+}
+
 pub(crate) fn run(args: &Args) -> Result<u8, CliError> {
     let directory = Dir::open(&args.directory)?;
-    let picked = policy::choose(&directory, policy::threads(directory.file_system(), source::processors()))?;
+    let threads = policy::threads(directory.file_system(), source::processors());
+    let listed = policy::choose(&directory, threads)?;
+    let examined = attribute_policy::choose(&directory, Want::ALL, threads)?;
+    let refused = |probed: megadir::Result<()>| probed.err().map(|error| error.reason());
+    let backends = BACKENDS.iter().map(|backend| Way {
+        name: backend.name(),
+        about: backend.about(),
+        picked: listed.backend.name() == backend.name(),
+        refused: refused(backend.probe(&directory)),
+    });
+    let examiners = EXAMINERS.iter().map(|examiner| Way {
+        name: examiner.name(),
+        about: examiner.about(),
+        picked: examined.examiner.name() == examiner.name(),
+        refused: refused(examiner.probe(&directory)),
+    });
     let mut text = Vec::new();
-    for backend in BACKENDS {
-        let refused = backend.probe(&directory).err().map(|error| error.reason());
-        if args.json {
-            json_line(&mut text, *backend, picked.backend.name() == backend.name(), refused.as_deref());
-            continue;
-        }
-        let state = if refused.is_none() { "available" } else { "not here" };
-        text.extend_from_slice(format!("{:<9} {state:<9}  {}\n", backend.name(), backend.about()).as_bytes());
-        if let Some(reason) = refused {
-            text.extend_from_slice(format!("{:<20} because {reason}\n", "").as_bytes());
-        }
-    }
-    if !args.json {
+    if args.json {
+        backends.for_each(|way| json_line(&mut text, "backend", &way));
+        examiners.for_each(|way| json_line(&mut text, "examiner", &way));
+    } else {
         let path = quoted(&args.directory);
-        text.extend_from_slice(format!("\n'megadir list' reads {path} with {picked}\n").as_bytes());
+        backends.for_each(|way| lines(&mut text, &way));
+        text.extend_from_slice(format!("\n'megadir list' reads {path} with {listed}\n\n").as_bytes());
+        examiners.for_each(|way| lines(&mut text, &way));
+        text.extend_from_slice(format!("\n'megadir list --long' asks there with {examined}\n").as_bytes());
     }
     output::print(&String::from_utf8_lossy(&text))?;
     Ok(exit::DONE)
 }
 
-fn json_line(text: &mut Vec<u8>, backend: &dyn Backend, picked: bool, refused: Option<&str>) {
-    text.extend_from_slice(b"{\"v\":1,\"backend\":");
-    escape::json_string(text, backend.name());
+fn lines(text: &mut Vec<u8>, way: &Way) {
+    let state = if way.refused.is_none() { "available" } else { "not here" };
+    text.extend_from_slice(format!("{:<12} {state:<9}  {}\n", way.name, way.about).as_bytes());
+    if let Some(reason) = &way.refused {
+        text.extend_from_slice(format!("{:<23} because {reason}\n", "").as_bytes());
+    }
+}
+
+fn json_line(text: &mut Vec<u8>, of: &str, way: &Way) {
+    text.extend_from_slice(format!("{{\"v\":1,\"{of}\":").as_bytes());
+    escape::json_string(text, way.name);
     text.extend_from_slice(b",\"about\":");
-    escape::json_string(text, backend.about());
-    let available = refused.is_none();
+    escape::json_string(text, way.about);
+    let (available, picked) = (way.refused.is_none(), way.picked);
     text.extend_from_slice(format!(",\"available\":{available},\"picked\":{picked},\"reason\":").as_bytes());
-    match refused {
+    match &way.refused {
         Some(reason) => escape::json_string(text, reason),
         None => text.extend_from_slice(b"null"),
     }

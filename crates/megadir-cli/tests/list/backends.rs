@@ -1,6 +1,6 @@
 //! `megadir backends`: what can read a directory, what cannot, and what would be picked.
 
-use megadir::BACKENDS;
+use megadir::{BACKENDS, EXAMINERS};
 use megadir_testkit::mount::{BTRFS, EXT4, Mount, TMPFS, XFS};
 use megadir_testkit::require;
 use megadir_testkit::tree::{Flat, Kinds, Names};
@@ -8,9 +8,11 @@ use serde_json::Value;
 
 use crate::support::{fill, run, scratch};
 
-fn lines(directory: &std::path::Path, of: &str) -> Vec<Value> {
+/// Returns the lines about backends or about examiners.
+fn lines(directory: &std::path::Path, of: &str, ways: &str) -> Vec<Value> {
     let lines = run(directory, &["backends", "--json", of]).lines();
-    lines.iter().map(|line| serde_json::from_slice(line).unwrap()).collect()
+    let lines = lines.iter().map(|line| serde_json::from_slice(line).unwrap());
+    lines.filter(|line: &Value| line.get(ways).is_some()).collect()
 }
 
 #[test]
@@ -20,11 +22,25 @@ fn every_backend_is_shown_with_what_it_is() {
     for backend in BACKENDS {
         assert!(text.contains(backend.name()) && text.contains(backend.about()), "{text}");
     }
-    assert!(text.lines().last().unwrap().starts_with("'megadir list' reads '.' with getdents on "), "{text}");
-    let json = lines(scratch.path(), ".");
-    let names: Vec<_> = json.iter().map(|line| line["backend"].as_str().unwrap().to_owned()).collect();
-    assert_eq!(names, BACKENDS.iter().map(|backend| backend.name()).collect::<Vec<_>>());
-    for line in &json {
+    assert!(
+        text.lines().any(|line| line.starts_with("'megadir list' reads '.' with getdents on ")),
+        "{text}"
+    );
+    for examiner in EXAMINERS {
+        assert!(text.contains(examiner.name()) && text.contains(examiner.about()), "{text}");
+    }
+    assert!(
+        text.lines().last().unwrap().starts_with("'megadir list --long' asks there with statx "),
+        "{text}"
+    );
+    let (backends, examiners) =
+        (lines(scratch.path(), ".", "backend"), lines(scratch.path(), ".", "examiner"));
+    let names = |lines: &[Value], key: &str| -> Vec<String> {
+        lines.iter().map(|line| line[key].as_str().unwrap().to_owned()).collect()
+    };
+    assert_eq!(names(&backends, "backend"), BACKENDS.iter().map(|way| way.name()).collect::<Vec<_>>());
+    assert_eq!(names(&examiners, "examiner"), EXAMINERS.iter().map(|way| way.name()).collect::<Vec<_>>());
+    for line in backends.iter().chain(&examiners) {
         assert_eq!(line["available"] == true, line["reason"].is_null(), "{line}");
         assert_eq!(line.as_object().unwrap().len(), 6, "{line}");
     }
@@ -39,7 +55,7 @@ fn what_is_said_to_be_available_works_and_the_rest_is_refused_with_that_reason()
             .build(&mount.path().join("large"));
         for directory in ["empty", "small", "large"] {
             let mut picked = Vec::new();
-            for line in lines(&mount.path(), directory) {
+            for line in lines(&mount.path(), directory, "backend") {
                 let name = line["backend"].as_str().unwrap();
                 let ran = run(&mount.path(), &["list", "--backend", name, "--count", directory]);
                 match line["reason"].as_str() {
@@ -51,6 +67,15 @@ fn what_is_said_to_be_available_works_and_the_rest_is_refused_with_that_reason()
                 }
             }
             assert_eq!(picked.len(), 1, "{}: {directory}", recipe.name);
+            for line in lines(&mount.path(), directory, "examiner") {
+                let name = line["examiner"].as_str().unwrap();
+                let ran = run(&mount.path(), &["list", "--examiner", name, "--larger-than", "5", directory]);
+                match line["reason"].as_str() {
+                    None => drop(ran.quiet()),
+                    Some(reason) => ran.complains(3, &[reason, "(leave --examiner out, or name another)"]),
+                }
+                assert_eq!(line["picked"], name == "statx", "{}: {directory}", recipe.name);
+            }
             let explained = run(&mount.path(), &["list", "--explain", "--count", directory]).err;
             let expected = format!("megadir: '{directory}': {} on {}", picked[0], recipe.kind);
             assert!(explained.starts_with(&expected), "{explained}");

@@ -5,6 +5,7 @@
 mod backends;
 mod bad_input;
 mod estimate;
+mod examiner;
 mod explained;
 mod golden;
 mod hang;

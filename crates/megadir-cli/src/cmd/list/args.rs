@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-use megadir::{BUFFER_BYTES_MAX, BUFFER_BYTES_MIN, Backend, FileType, THREADS_MAX};
+use megadir::{BUFFER_BYTES_MAX, BUFFER_BYTES_MIN, Backend, Examiner, FileType, THREADS_MAX};
 
 use super::summary::{Of, TOP_MAX};
 use crate::exit::{self, CliError};
@@ -150,6 +150,13 @@ pub(crate) struct Args {
     #[arg(long, value_name = "NAME", value_parser = backend, conflicts_with = "recursive")]
     #[arg(help_heading = "How it is read")]
     pub(super) backend: Option<&'static dyn Backend>,
+    /// Ask for attributes in this way instead of the one that fits: 'megadir backends' shows them.
+    ///
+    /// xfs-bulkstat and btrfs-search are for root: they ask for hundreds of inodes in one call. They sync the file
+    /// system first, which may take long where much is being written; what is changed while it is being listed
+    /// may be shown as it was when the listing began.
+    #[arg(long, value_name = "NAME", value_parser = examiner, help_heading = "How it is read")]
+    pub(super) examiner: Option<&'static dyn Examiner>,
 }
 
 /// What to sort by.
@@ -220,6 +227,11 @@ impl Args {
         if self.memory.is_some() && self.sort == Sort::None {
             return Err(CliError::usage("--memory is about sorting: it needs --sort"));
         }
+        if self.examiner.is_some() && !self.needs_attributes() {
+            let reason =
+                "--examiner is about attributes: it needs --long, --fields, --summary or a condition on them";
+            return Err(CliError::usage(reason));
+        }
         let Some(backend) = self.backend else { return Ok(()) };
         let name = backend.name();
         if self.buffer.is_some() && !backend.uses_buffer() {
@@ -282,6 +294,15 @@ fn backend(text: &str) -> Result<&'static dyn Backend, String> {
         let reason = error.reason();
         // The name stands before the reason already.
         reason.strip_prefix(&format!("unknown backend '{text}': ")).unwrap_or(&reason).to_owned()
+    })
+}
+
+/// Parses the name of a way of asking for attributes.
+fn examiner(text: &str) -> Result<&'static dyn Examiner, String> {
+    megadir::examiner(text).map_err(|error| {
+        let reason = error.reason();
+        // The name stands before the reason already.
+        reason.strip_prefix(&format!("unknown examiner '{text}': ")).unwrap_or(&reason).to_owned()
     })
 }
 

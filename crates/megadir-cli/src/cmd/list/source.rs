@@ -70,13 +70,20 @@ pub(super) fn choose_examined(directory: &Dir, args: &Args, want: Want) -> Resul
             (_, picked) => picked,
         };
     }
+    if let Some(examiner) = args.examiner {
+        examiner.probe(directory)?;
+        choice.examiner = examiner;
+    }
     Ok(choice)
 }
 
 /// Returns how a tree is walked; `want` is what is asked of each entry, if anything.
 pub(super) fn walk_options(root: &Dir, args: &Args, want: Option<Want>) -> Result<WalkOptions, CliError> {
     raise_descriptor_limit();
-    let examiner = attribute_policy::choose(root, Want::NOTHING, 1)?.examiner;
+    let examiner = match args.examiner {
+        Some(examiner) => examiner.probe(root).map(|()| examiner)?,
+        None => attribute_policy::choose(root, Want::NOTHING, 1)?.examiner,
+    };
     Ok(WalkOptions {
         buffer_bytes: args.buffer.unwrap_or(WALK_BUFFER_BYTES),
         threads: args.threads.unwrap_or_else(processors),
