@@ -7,36 +7,40 @@ use std::time::{Duration, Instant};
 
 /// Runs `command` with this process's output and without input; an error names it and how it ended.
 pub(crate) fn run(command: &mut Command) -> Result<(), String> {
-    let shown = show(command);
-    println!("$ {shown}");
-    let status =
-        command.stdin(Stdio::null()).status().map_err(|error| format!("cannot start `{shown}`: {error}"))?;
-    judge(&shown, status)
+    println!("$ {}", show(command));
+    let status = command.stdin(Stdio::null()).status().map_err(|error| cannot("start", command, &error))?;
+    judge(command, status)
 }
 
 /// Runs `command` and returns what it printed; an error carries its complaints.
 pub(crate) fn output(command: &mut Command) -> Result<String, String> {
-    let shown = show(command);
-    let output =
-        command.stdin(Stdio::null()).output().map_err(|error| format!("cannot start `{shown}`: {error}"))?;
-    judge(&shown, output.status)
-        .map_err(|error| format!("{error}\n{}", String::from_utf8_lossy(&output.stderr).trim_end()))?;
-    Ok(String::from_utf8_lossy(&output.stdout).into_owned())
+    outputs(command).map(|(printed, _)| printed)
+}
+
+/// Runs `command` and returns what it printed and what it said on standard error, which an error carries too.
+pub(crate) fn outputs(command: &mut Command) -> Result<(String, String), String> {
+    let output = command.stdin(Stdio::null()).output().map_err(|error| cannot("start", command, &error))?;
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    judge(command, output.status).map_err(|error| format!("{error}\n{}", said.trim_end()))?;
+    Ok((String::from_utf8_lossy(&output.stdout).into_owned(), said))
+}
+
+/// Starts `command`, with the streams that it was given.
+pub(crate) fn start(command: &mut Command) -> Result<Child, String> {
+    command.spawn().map_err(|error| cannot("start", command, &error))
 }
 
 /// Waits for `child` for at most `limit`, then kills it.
-fn wait_at_most(child: &mut Child, shown: &str, limit: Duration) -> Result<ExitStatus, String> {
+fn wait_at_most(child: &mut Child, command: &Command, limit: Duration) -> Result<ExitStatus, String> {
     let started = Instant::now();
     loop {
-        if let Some(status) =
-            child.try_wait().map_err(|error| format!("cannot wait for `{shown}`: {error}"))?
-        {
+        if let Some(status) = child.try_wait().map_err(|error| cannot("wait for", command, &error))? {
             return Ok(status);
         }
         if started.elapsed() > limit {
             let killed = child.kill().and_then(|()| child.wait());
             let after = if killed.is_ok() { "and was killed" } else { "and could not be killed" };
-            return Err(format!("`{shown}` still ran after {} s {after}", limit.as_secs()));
+            return Err(format!("`{}` still ran after {} s {after}", show(command), limit.as_secs()));
         }
         std::thread::sleep(Duration::from_millis(20));
     }
@@ -46,15 +50,18 @@ fn wait_at_most(child: &mut Child, shown: &str, limit: Duration) -> Result<ExitS
 ///
 /// The output goes to a file: a process left running in the background cannot keep us waiting for its end.
 pub(crate) fn run_at_most(command: &mut Command, limit: Duration) -> Result<(ExitStatus, String), String> {
-    let shown = show(command);
-    let cannot = |error: std::io::Error| format!("cannot run `{shown}`: {error}");
-    let mut file = tempfile::tempfile().map_err(cannot)?;
-    let streams = (file.try_clone().map_err(cannot)?, file.try_clone().map_err(cannot)?);
-    command.stdin(Stdio::null()).stdout(streams.0).stderr(streams.1);
-    let mut child = command.spawn().map_err(cannot)?;
-    let ended = wait_at_most(&mut child, &shown, limit);
+    println!("$ {}", show(command));
+    let streams = || -> std::io::Result<_> {
+        let file = tempfile::tempfile()?;
+        Ok((file.try_clone()?, file.try_clone()?, file))
+    };
+    let (out, err, mut file) = streams().map_err(|error| cannot("run", command, &error))?;
+    let mut child = start(command.stdin(Stdio::null()).stdout(out).stderr(err))?;
+    let ended = wait_at_most(&mut child, command, limit);
     let mut bytes = Vec::new();
-    file.seek(SeekFrom::Start(0)).and_then(|_| file.read_to_end(&mut bytes)).map_err(cannot)?;
+    file.seek(SeekFrom::Start(0))
+        .and_then(|_| file.read_to_end(&mut bytes))
+        .map_err(|error| cannot("read what was printed by", command, &error))?;
     let text = String::from_utf8_lossy(&bytes).into_owned();
     match ended {
         Ok(status) => Ok((status, text)),
@@ -71,8 +78,13 @@ pub(crate) fn find_tool(tool: &str) -> Option<PathBuf> {
 }
 
 /// Turns a bad end into an error that names the command.
-fn judge(shown: &str, status: ExitStatus) -> Result<(), String> {
-    if status.success() { Ok(()) } else { Err(format!("`{shown}` failed: {status}")) }
+pub(crate) fn judge(command: &Command, status: ExitStatus) -> Result<(), String> {
+    if status.success() { Ok(()) } else { Err(format!("`{}` failed: {status}", show(command))) }
+}
+
+/// Says what could not be done with a command, and why.
+pub(crate) fn cannot(what: &str, command: &Command, error: &std::io::Error) -> String {
+    format!("cannot {what} `{}`: {error}", show(command))
 }
 
 /// Returns `command` as a person would type it, with the environment it adds.
@@ -90,15 +102,17 @@ pub(crate) fn show(command: &Command) -> String {
     words.join(" ")
 }
 
+/// Returns a command that runs a script, for tests.
+#[cfg(test)]
+pub(crate) fn shell(script: &str) -> Command {
+    let mut command = Command::new("sh");
+    command.args(["-c", script]);
+    command
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn shell(script: &str) -> Command {
-        let mut command = Command::new("sh");
-        command.args(["-c", script]);
-        command
-    }
 
     #[test]
     fn both_streams_are_kept_and_the_end_is_told() {
@@ -120,6 +134,7 @@ mod tests {
         assert!(message.ends_with("exit 4'` failed: exit status: 4\nno"), "{message}");
         let message = output(&mut Command::new("no-such-command")).unwrap_err();
         assert!(message.contains("cannot start `no-such-command`"), "{message}");
+        assert_eq!(outputs(&mut shell("echo a; echo b >&2")), Ok(("a\n".to_owned(), "b\n".to_owned())));
     }
 
     #[test]

@@ -107,7 +107,6 @@ fn fuzz(name: &str, binaries: &Path, folder: &Path, seconds: u64) -> Result<Stri
     // Committed examples are read, never added to.
     let seeds = folder.join("seeds").join(name);
     command.args(Some(seeds).filter(|seeds| seeds.is_dir()));
-    println!("$ {}", process::show(&command));
     let (status, printed) = process::run_at_most(&mut command, Duration::from_secs(seconds * 2 + 60))?;
     if status.success() {
         return Ok(format!("fuzz: {name}: {}", done(&printed).unwrap_or("ended early")));

@@ -57,11 +57,8 @@ fn count(binary: &Path, operations: u64, file: &Path) -> Result<u64, String> {
     let mut command = Command::new("valgrind");
     command.arg("--tool=callgrind").arg(format!("--callgrind-out-file={}", file.display()));
     command.arg(binary).args(["bench", "null", "--operations", &operations.to_string()]);
-    println!("$ {}", process::show(&command));
     let (status, printed) = process::run_at_most(&mut command, Duration::from_secs(300))?;
-    if !status.success() {
-        return Err(format!("`{}` failed: {status}\n{printed}", process::show(&command)));
-    }
+    process::judge(&command, status).map_err(|error| format!("{error}\n{printed}"))?;
     let text =
         std::fs::read_to_string(file).map_err(|error| format!("cannot read {}: {error}", file.display()))?;
     total(&text).ok_or_else(|| format!("{} has no line `totals:`", file.display()))

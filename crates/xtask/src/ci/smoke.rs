@@ -57,7 +57,6 @@ fn try_study(binary: &Path, study: &str, context: &Context) -> Result<Option<Str
     if !context.full {
         command.arg("--quick");
     }
-    println!("$ {}", process::show(&command));
     let (status, printed) = process::run_at_most(&mut command, if context.full { WHOLE } else { QUICK })?;
     if status.code() == Some(NOTHING_COULD_RUN) {
         return Ok(Some(printed.lines().last().unwrap_or("it says that nothing could run").to_owned()));

@@ -27,9 +27,8 @@ pub(crate) fn run(context: &Context) -> Result<Report, String> {
     if context.full {
         command.env("MEGADIR_FULL", "1");
     }
-    let shown = process::show(&command);
-    println!("$ {shown}");
-    let ended = run_tests(&mut command, &shown)?;
+    println!("$ {}", process::show(&command));
+    let ended = run_tests(&mut command)?;
     let mut report = report(ended.results, &read(&log)?);
     report.lines.push(totals(&report.lines));
     report.failures = ended.failed;
@@ -49,15 +48,15 @@ struct Ended {
 }
 
 /// Runs the command, shows what it prints, and keeps what the summary needs.
-fn run_tests(command: &mut Command, shown: &str) -> Result<Ended, String> {
-    let cannot = |error: std::io::Error| format!("cannot run `{shown}`: {error}");
+fn run_tests(command: &mut Command) -> Result<Ended, String> {
     // One pipe for both streams: cargo names the suite on one, the suite prints its result on the other.
-    let (reader, writer) = std::io::pipe().map_err(cannot)?;
-    let twin = writer.try_clone().map_err(cannot)?;
+    let pipe = std::io::pipe().and_then(|(reader, writer)| Ok((reader, writer.try_clone()?, writer)));
+    let (reader, twin, writer) = pipe.map_err(|error| process::cannot("run", command, &error))?;
     command.stdin(Stdio::null()).stdout(twin).stderr(writer).env("CARGO_TERM_COLOR", "never");
-    let mut child = command.spawn().map_err(cannot)?;
+    let mut child = process::start(command)?;
     // The command holds the pipe's writing ends: without this the reader would never see an end.
     command.stdout(Stdio::null()).stderr(Stdio::null());
+    let cannot = |error: std::io::Error| process::cannot("run", command, &error);
     let (mut results, mut failed) = (Vec::new(), Vec::new());
     for line in BufReader::new(reader).split(b'\n') {
         let line = String::from_utf8_lossy(&line.map_err(cannot)?).into_owned();
@@ -145,10 +144,9 @@ mod tests {
 
     #[test]
     fn result_lines_are_kept_and_both_streams_are_read() {
-        let mut command = Command::new("sh");
         let script = "echo '     Running unittests a' >&2; echo 'test b ... FAILED'; echo 'test c ... ok'
             echo 'test result: FAILED. 1 passed; 1 failed'; exit 101";
-        let ended = run_tests(command.args(["-c", script]), "sh").unwrap();
+        let ended = run_tests(&mut process::shell(script)).unwrap();
         assert!(!ended.succeeded);
         assert_eq!(ended.results, ["     Running unittests a", "test result: FAILED. 1 passed; 1 failed"]);
         assert_eq!(ended.failed, ["test b ... FAILED"]);

@@ -64,30 +64,30 @@ impl Bench<'_> {
             Sink::Wc => self.count_lines(&mut command),
             Sink::FirstByte => to_first_byte(&mut command),
         }
-        .map_err(|error| format!("cannot measure `{}`: {error}", process::show(&command)))
     }
 
-    fn count_lines(&self, command: &mut Command) -> io::Result<Sample> {
-        let mut wc = self.program(Program::Wc).map_err(io::Error::other)?;
-        let (reader, writer) = io::pipe()?;
+    fn count_lines(&self, command: &mut Command) -> Result<Sample, String> {
+        let mut wc = self.program(Program::Wc)?;
+        let (reader, writer) = io::pipe().map_err(|error| process::cannot("measure", command, &error))?;
         wc.arg("-l").stdin(reader).stdout(Stdio::piped());
         command.stdout(writer);
         let started = Instant::now();
-        let mut counter = wc.spawn()?;
-        let child = command.spawn();
+        let mut counter = process::start(&mut wc)?;
+        let child = process::start(command);
         // These hold the pipe's ends: wc would never see an end.
         wc.stdin(Stdio::null());
         command.stdout(Stdio::null());
         let mut count = String::new();
         let read = counter.stdout.take().map(|mut pipe| pipe.read_to_string(&mut count));
-        let counted = ended(counter)?;
+        let counted = ended(counter, &wc)?;
         let wall_s = started.elapsed().as_secs_f64();
-        read.transpose()?;
-        let listed = ended(child?)?;
+        read.transpose().map_err(|error| process::cannot("measure", command, &error))?;
+        let listed = ended(child?, command)?;
         // Some print the directory itself too.
         let plausible = [self.entries, self.entries + 1].map(|lines| lines.to_string());
         if !plausible.iter().any(|lines| lines == count.trim()) {
-            return Err(io::Error::other(format!("{} lines instead of {}", count.trim(), self.entries)));
+            let wrong = format!("{} lines instead of {}", count.trim(), self.entries);
+            return Err(process::cannot("measure", command, &io::Error::other(wrong)));
         }
         Ok(Sample { wall_s, cpu_s: cpu_s(&listed) + cpu_s(&counted), peak_bytes: listed.rusage.maxrss })
     }
@@ -99,12 +99,9 @@ pub(crate) struct Floor;
 impl Floor {
     /// Returns it, in bytes.
     pub(crate) fn bytes() -> Result<u64, String> {
-        Self::measure().map_err(|error| format!("cannot run `true`: {error}"))
-    }
-
-    fn measure() -> io::Result<u64> {
         let mut command = Command::new("true");
-        Ok(ended(forked(&mut command).spawn()?)?.rusage.maxrss)
+        let child = process::start(forked(&mut command))?;
+        Ok(ended(child, &command)?.rusage.maxrss)
     }
 }
 
@@ -116,33 +113,34 @@ fn forked(command: &mut Command) -> &mut Command {
     command.uid(rustix::process::geteuid().as_raw())
 }
 
-fn to_null(command: &mut Command) -> io::Result<Sample> {
+fn to_null(command: &mut Command) -> Result<Sample, String> {
     command.stdout(Stdio::null());
     let started = Instant::now();
-    let used = ended(command.spawn()?)?;
+    let used = ended(process::start(command)?, command)?;
     let wall_s = started.elapsed().as_secs_f64();
     Ok(Sample { wall_s, cpu_s: cpu_s(&used), peak_bytes: used.rusage.maxrss })
 }
 
 /// Runs until the first byte is there; the program then finds its pipe closed, whatever it makes of that.
-fn to_first_byte(command: &mut Command) -> io::Result<Sample> {
+fn to_first_byte(command: &mut Command) -> Result<Sample, String> {
     command.stdout(Stdio::piped()).stderr(Stdio::null());
     let started = Instant::now();
-    let mut child = command.spawn()?;
+    let mut child = process::start(command)?;
     let mut byte = [0];
     let read = child.stdout.take().map_or(Ok(0), |mut pipe| pipe.read(&mut byte));
     let wall_s = started.elapsed().as_secs_f64();
-    let used = child.wait4()?;
-    if read? == 0 {
-        return Err(io::Error::other("it printed nothing"));
+    let used = child.wait4().map_err(|error| process::cannot("wait for", command, &error))?;
+    if read.map_err(|error| process::cannot("measure", command, &error))? == 0 {
+        return Err(process::cannot("measure", command, &io::Error::other("it printed nothing")));
     }
     Ok(Sample { wall_s, cpu_s: cpu_s(&used), peak_bytes: used.rusage.maxrss })
 }
 
 /// Waits for a process that must succeed.
-fn ended(child: Child) -> io::Result<ResUse> {
-    let used = child.wait4()?;
-    if used.status.success() { Ok(used) } else { Err(io::Error::other(used.status.to_string())) }
+fn ended(child: Child, command: &Command) -> Result<ResUse, String> {
+    let used = child.wait4().map_err(|error| process::cannot("wait for", command, &error))?;
+    process::judge(command, used.status)?;
+    Ok(used)
 }
 
 fn cpu_s(used: &ResUse) -> f64 {
@@ -152,19 +150,14 @@ fn cpu_s(used: &ResUse) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn shell(script: &str) -> Command {
-        let mut command = Command::new("sh");
-        command.args(["-c", script]);
-        command
-    }
+    use crate::process::shell;
 
     #[test]
     fn a_run_has_its_times_and_its_memory() {
         let sample = to_null(&mut shell("sleep 0.05; echo a")).unwrap();
         assert!(sample.wall_s >= 0.05 && sample.cpu_s < sample.wall_s, "{sample:?}");
         assert!(sample.peak_bytes > 100_000, "{sample:?}");
-        assert!(to_null(&mut shell("exit 3")).is_err_and(|error| error.to_string().contains('3')));
+        assert!(to_null(&mut shell("exit 3")).is_err_and(|error| error.ends_with("failed: exit status: 3")));
     }
 
     #[test]

@@ -177,10 +177,8 @@ fn explain(bench: &Bench<'_>, options: &[&str]) -> Result<String, String> {
     let tool = bench.tools.get(Program::Megadir).ok_or("no megadir")?;
     let mut command = std::process::Command::new(&tool.path);
     command.args(options).args(["--explain", "--count", arms::DIRECTORY]).current_dir(bench.root);
-    let output =
-        command.output().map_err(|error| format!("cannot run {}: {error}", process::show(&command)))?;
-    let text = String::from_utf8_lossy(&output.stderr).into_owned();
-    let line = text.lines().next().unwrap_or_default();
+    let (_, said) = process::outputs(&mut command)?;
+    let line = said.lines().next().unwrap_or_default();
     Ok(line.trim_start_matches("megadir: ").to_owned())
 }
 

@@ -21,5 +21,5 @@ pub(crate) fn enter() -> Result<(), String> {
     command.args(["--mount", "--propagation", "private", "--"]).arg(own);
     command.args(std::env::args_os().skip(1)).env(INSIDE, "1");
     let error = command.exec();
-    Err(format!("cannot start `{}`: {error}", process::show(&command)))
+    Err(process::cannot("start", &command, &error))
 }

@@ -21,11 +21,9 @@ pub(crate) fn content(bench: &Bench<'_>, arm: &Arm, expected: &Content) -> Resul
     let mut command = bench.command(arm)?;
     let (mut child, output) = start(&mut command)?;
     let seen = read(BufReader::with_capacity(1 << 16, output), arm.proof);
-    let status = child.wait().map_err(|error| error.to_string())?;
+    let status = child.wait().map_err(|error| process::cannot("wait for", &command, &error))?;
     let seen = seen.map_err(|error| format!("{}: {error}", arm.name))?;
-    if !status.success() {
-        return Err(format!("{} failed: {status}", arm.name));
-    }
+    process::judge(&command, status)?;
     match seen {
         Seen::Names(seen) if seen == *expected => Ok(()),
         Seen::Names(seen) if seen.entries == expected.entries => {
@@ -59,9 +57,7 @@ fn wrong(arm: &Arm, seen: u64, expected: u64) -> Result<(), String> {
 }
 
 fn start(command: &mut Command) -> Result<(Child, ChildStdout), String> {
-    let shown = process::show(command);
-    let child = command.stdout(Stdio::piped()).spawn();
-    let mut child = child.map_err(|error| format!("cannot start `{shown}`: {error}"))?;
+    let mut child = process::start(command.stdout(Stdio::piped()))?;
     let output = child.stdout.take().ok_or("no pipe")?;
     Ok((child, output))
 }
