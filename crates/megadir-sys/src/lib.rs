@@ -6,6 +6,7 @@
 //! * [`getdents`]: the raw call, into a caller's buffer (Linux).
 //! * [`xfs_bulkstat`], [`btrfs_search`]: the attributes of many inodes in one call, for who may (Linux);
 //!   [`directory_on`]: what makes them safe.
+//! * [`ext4_features`], [`xfs_geometry`], [`btrfs_info`], [`quota`]: what a file system tells of itself (Linux).
 //! * [`readdir`]: the C library's directory stream, as the programs under study use it (Unix).
 //! * [`clock`]: the cycle counter and the monotonic clock.
 //! * [`usage`]: the processor time of this process.
@@ -15,14 +16,22 @@
 #![expect(unsafe_code, reason = "the one crate where system interfaces without a safe wrapper are called")]
 
 #[cfg(target_os = "linux")]
+pub mod btrfs_info;
+#[cfg(target_os = "linux")]
 pub mod btrfs_search;
 pub mod clock;
 #[cfg(target_os = "linux")]
 pub mod directory_on;
 #[cfg(target_os = "linux")]
+pub mod ext4_features;
+#[cfg(target_os = "linux")]
 pub mod getdents;
+#[cfg(target_os = "linux")]
+pub mod quota;
 #[cfg(target_os = "linux")]
 pub mod readdir;
 pub mod usage;
 #[cfg(target_os = "linux")]
 pub mod xfs_bulkstat;
+#[cfg(target_os = "linux")]
+pub mod xfs_geometry;

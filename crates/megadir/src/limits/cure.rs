@@ -29,8 +29,7 @@ impl Cure {
 /// Spread entries over several directories.
 pub(super) fn spread() -> Cure {
     Cure::new(
-        "spread the entries over several directories, e.g. one level of 256 named after the first two hex digits of a \
-         hash of the name",
+        "spread the entries over several directories: one level of 256, named after a hash, costs next to nothing",
     )
 }
 
@@ -128,6 +127,7 @@ pub(super) fn quota(of: QuotaOf, facts: &Facts) -> Cure {
         QuotaOf::User(number) => Cure::with("raise the user's quota", format!("edquota -u {number}")),
         QuotaOf::Group(number) => Cure::with("raise the group's quota", format!("edquota -g {number}")),
         QuotaOf::Project(number) => Cure::with("raise the project's quota", format!("edquota -P {number}")),
+        QuotaOf::Hidden => Cure::new("have the quota raised by whoever looks after the file system"),
     }
 }
 

@@ -8,8 +8,8 @@ use super::trap::Trap;
 
 /// From this part of the index on, it is time to do something.
 const NEARLY_FULL: f64 = 0.75;
-/// Below this part of what its size once held a directory is hollow, not only churned.
-const HOLLOW: f64 = 0.35;
+/// Below this part of what churn leaves of a directory of its size it is hollow: it was emptied, not only used.
+const HOLLOW: f64 = 0.6;
 /// From this size on a hollow directory is slow to list, bytes.
 const HOLLOW_BYTES_MIN: u64 = 256 << 10;
 
@@ -19,7 +19,7 @@ pub(super) fn traps(facts: &Facts, ext4: &Ext4, judgement: &Judgement, past: Pas
     traps.extend(full(facts, ext4, judgement));
     traps.extend(small_blocks(facts, ext4, judgement));
     traps.extend(linear(facts, ext4));
-    traps.extend(shrunk(facts, past));
+    traps.extend(shrunk(facts, judgement, past));
     traps.extend(size_option(facts));
     traps.extend(link_count(facts, ext4));
     traps
@@ -83,19 +83,21 @@ fn linear(facts: &Facts, ext4: &Ext4) -> Option<Trap> {
     Some(Trap { name: "linear", text, cures: vec![cure] })
 }
 
-fn shrunk(facts: &Facts, past: Past) -> Option<Trap> {
+fn shrunk(facts: &Facts, judgement: &Judgement, past: Past) -> Option<Trap> {
     let Past::Shrunk(part) = past else { return None };
-    if part < HOLLOW && facts.directory_bytes >= HOLLOW_BYTES_MIN {
+    let churning = judgement.plan?.churning as f64 / judgement.capacity.as_ref()?.value.likely as f64;
+    if part < HOLLOW * churning && facts.directory_bytes >= HOLLOW_BYTES_MIN {
         let text = format!(
             "It is hollow: it has held far more entries, and a directory of ext4 never shrinks. {} KiB are read to list it.",
             facts.directory_bytes >> 10
         );
         return Some(Trap { name: "hollow", text, cures: vec![cure::renew(facts)] });
     }
+    let plan = judgement.plan.map_or(0, |plan| plan.churning);
     let text = format!(
         "Names have come and gone: it holds {:.0} % of what a directory of its size does that was only added to (below {:.0} % \
-         counts). Space of removed names is found again only by names whose hash is near, so the index grows on; plan \
-         for 0.45 of the first refusal, and watch its size (--watch).",
+         counts). The room of a removed name is found again only by names whose hash is near, so the index grows on; keep \
+         at most {plan} entries, and watch its size (megadir limits --watch).",
         100.0 * part,
         100.0 * GROWN_MIN
     );

@@ -124,6 +124,8 @@ pub enum QuotaOf {
     Project(u32),
     /// That of a btrfs subvolume (its level-0 group).
     Subvolume(u64),
+    /// One that cannot be seen from here.
+    Hidden,
 }
 
 /// A quota that is set; what has no limit is `None`.

@@ -16,9 +16,13 @@
 //! answer has its [`Basis`].
 
 mod answer;
+mod asked;
 mod basis;
 mod btrfs;
 mod cure;
+#[cfg(target_os = "linux")]
+mod detect;
+mod explain;
 mod ext4;
 mod ext4_traps;
 mod facts;
@@ -32,16 +36,26 @@ mod room;
 pub(crate) mod tests;
 mod tmpfs;
 mod trap;
+#[cfg(not(target_os = "linux"))]
+mod unavailable;
 mod xfs;
 
 pub use answer::Limits;
+pub use asked::Asked;
 pub use basis::{Basis, Fact, Known, Span};
 pub use cure::Cure;
+#[cfg(target_os = "linux")]
+pub use detect::{facts, limits};
+#[cfg(target_os = "linux")]
+pub use explain::explain;
+pub use explain::{Explanation, Refusal, Step, decide};
 pub use facts::{Contents, Details, Ext4, Ext4Features, Facts, Mount, Quota, QuotaOf, Space};
 pub use limit::{Ceiling, Gauge, Limit};
 pub use model::{Judgement, Model, Plan};
 pub use name_lengths::{NAME_BYTES_MAX, NameLengths};
 pub use trap::Trap;
+#[cfg(not(target_os = "linux"))]
+pub use unavailable::limits;
 
 use crate::file_system::FileSystem;
 

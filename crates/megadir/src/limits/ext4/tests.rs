@@ -77,6 +77,19 @@ fn mixes_meet_their_fills() {
 }
 
 #[test]
+fn leaves_of_few_names_lose_more_to_churn() {
+    // 1 KiB blocks; the index's part in use after 20 turnovers, divided by the part that the names are.
+    for (names, grown) in [("255", 4.0), ("128", 2.69), ("64", 2.03), ("32", 1.68)] {
+        let capacity = capacity(1024, names);
+        let part = capacity.churning / capacity.entries;
+        assert!(part * grown < 0.87, "{names}: {part}");
+        assert!(part == CHURNING || part * grown > 0.8, "{names}: {part}");
+    }
+    let usual = capacity(4096, "32");
+    assert_eq!(usual.churning, CHURNING * usual.entries);
+}
+
+#[test]
 fn a_third_level_makes_room_for_far_more() {
     let large = Shape { large_dir: true, ..shape(1024, true) };
     // Means of three fills and one.

@@ -1,0 +1,70 @@
+//! Which btrfs file system and which subvolume a directory is in, for anybody (Linux 4.18 and later).
+//!
+//! Reference: `include/uapi/linux/btrfs.h` (`BTRFS_IOC_FS_INFO`, `BTRFS_IOC_GET_SUBVOL_INFO`).
+
+use std::io;
+use std::os::fd::AsRawFd;
+
+use crate::btrfs_search::BtrfsDirectory;
+
+/// `struct btrfs_ioctl_fs_info_args`, of which only the identifier is told apart.
+#[repr(C, align(8))]
+struct FileSystemInfo {
+    before: [u8; 16],
+    identifier: [u8; 16],
+    after: [u8; 992],
+}
+
+/// `struct btrfs_ioctl_get_subvol_info_args`, of which only the number is told apart.
+#[repr(C, align(8))]
+struct SubvolumeInfo {
+    number: u64,
+    after: [u8; 496],
+}
+
+const _: () = {
+    assert!(size_of::<FileSystemInfo>() == 1024);
+    assert!(size_of::<SubvolumeInfo>() == 504);
+};
+
+const BTRFS_IOC_FS_INFO: libc::Ioctl = libc::_IOR::<FileSystemInfo>(0x94, 31);
+const BTRFS_IOC_GET_SUBVOL_INFO: libc::Ioctl = libc::_IOR::<SubvolumeInfo>(0x94, 60);
+
+/// Returns the identifier of the directory's file system, as 16 bytes.
+///
+/// # Errors
+///
+/// What a container's filter of system calls gives.
+pub fn file_system_identifier(directory: BtrfsDirectory<'_>) -> io::Result<[u8; 16]> {
+    let mut info = FileSystemInfo { before: [0; 16], identifier: [0; 16], after: [0; 992] };
+    // SAFETY: on a directory of btrfs the number means BTRFS_IOC_FS_INFO and nothing else. The kernel reads and writes 1024
+    // bytes, which is what the structure, borrowed exclusively, has; it keeps no pointer. Any bytes are a value of it.
+    let status = unsafe { libc::ioctl(directory.descriptor.as_raw_fd(), BTRFS_IOC_FS_INFO, &raw mut info) };
+    if status == 0 { Ok(info.identifier) } else { Err(io::Error::last_os_error()) }
+}
+
+/// Returns the number of the subvolume that the directory is in.
+///
+/// # Errors
+///
+/// `ENOTTY` on Linux before 4.18, or what a container's filter of system calls gives.
+pub fn subvolume(directory: BtrfsDirectory<'_>) -> io::Result<u64> {
+    let mut info = SubvolumeInfo { number: 0, after: [0; 496] };
+    // SAFETY: on a directory of btrfs the number means BTRFS_IOC_GET_SUBVOL_INFO and nothing else. The kernel writes 504
+    // bytes, which is what the structure, borrowed exclusively, has; it keeps no pointer. Any bytes are a value of it.
+    let status =
+        unsafe { libc::ioctl(directory.descriptor.as_raw_fd(), BTRFS_IOC_GET_SUBVOL_INFO, &raw mut info) };
+    if status == 0 { Ok(info.number) } else { Err(io::Error::last_os_error()) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{BTRFS_IOC_FS_INFO, BTRFS_IOC_GET_SUBVOL_INFO};
+
+    #[test]
+    fn the_numbers_are_those_of_the_header_file() {
+        #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+        assert_eq!((BTRFS_IOC_FS_INFO, BTRFS_IOC_GET_SUBVOL_INFO), (0x8400_941f, 0x81f8_943c));
+        assert_ne!(BTRFS_IOC_FS_INFO, BTRFS_IOC_GET_SUBVOL_INFO);
+    }
+}

@@ -1,0 +1,151 @@
+//! ext4: the directory's flags, and the features of its file system from the best source that answers.
+//!
+//! | source | for whom |
+//! |---|---|
+//! | `EXT4_IOC_GET_TUNE_SB_PARAM` | anybody, Linux 6.18 and later |
+//! | the superblock on the device | who may read the device: root |
+//! | none | assumed to be as mke2fs has made ext4 since 2016 |
+
+use std::fs::File;
+use std::io::{self, Read, Seek, SeekFrom};
+use std::os::fd::AsFd;
+use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt};
+
+use megadir_sys::ext4_features::{Ext4Directory, Features, features};
+
+use crate::dir::Dir;
+use crate::limits::basis::{Fact, Known};
+use crate::limits::facts::{Ext4, Ext4Features, Mount};
+
+/// `EXT4_INDEX_FL`: the directory has a hash index.
+const INDEXED: u32 = 0x1000;
+/// `EXT4_CASEFOLD_FL`.
+const CASEFOLDED: u32 = 0x4000_0000;
+/// `EXT4_ENCRYPT_FL`.
+const ENCRYPTED: u32 = 0x800;
+
+const COMPAT_DIR_INDEX: u32 = 0x20;
+const INCOMPAT_LARGE_DIR: u32 = 0x4000;
+const RO_COMPAT_DIR_NLINK: u32 = 0x20;
+const RO_COMPAT_METADATA_CSUM: u32 = 0x400;
+
+/// Where the superblock begins, bytes.
+const SUPERBLOCK_AT: u64 = 1024;
+/// As much of it as is needed.
+const SUPERBLOCK_BYTES: usize = 112;
+/// `s_magic` and the three masks of features in it.
+const MAGIC_AT: usize = 56;
+const MAGIC: u16 = 0xef53;
+const COMPAT_AT: usize = 92;
+
+/// Returns what matters of a directory on ext4.
+pub(super) fn details(directory: &Dir, mount: Option<&Mount>, device: u64) -> Ext4 {
+    let flags = rustix::fs::ioctl_getflags(directory.as_fd()).ok().map(|flags| flags.bits());
+    let has = |flag| flags.is_some_and(|flags| flags & flag != 0);
+    Ext4 {
+        features: known_features(directory, mount, device),
+        indexed: flags.map(|flags| flags & INDEXED != 0),
+        casefolded: has(CASEFOLDED),
+        encrypted: has(ENCRYPTED),
+    }
+}
+
+fn known_features(directory: &Dir, mount: Option<&Mount>, device: u64) -> Fact<Ext4Features> {
+    if let Ok(masks) = Ext4Directory::check(directory.as_fd()).and_then(features) {
+        return Fact::new(told(masks), Known::Read, "features by ioctl");
+    }
+    let from_device = mount.map(|mount| superblock(&mount.source, device));
+    match from_device {
+        Some(Ok(masks)) => Fact::new(told(masks), Known::Read, "features from the superblock"),
+        _ => Fact::new(
+            Ext4Features::USUAL,
+            Known::Assumed,
+            "features not told before Linux 6.18 (root reads the superblock); those of mke2fs since 2016",
+        ),
+    }
+}
+
+fn told(masks: Features) -> Ext4Features {
+    Ext4Features {
+        dir_index: masks.compat & COMPAT_DIR_INDEX != 0,
+        large_dir: masks.incompat & INCOMPAT_LARGE_DIR != 0,
+        metadata_csum: masks.ro_compat & RO_COMPAT_METADATA_CSUM != 0,
+        dir_nlink: masks.ro_compat & RO_COMPAT_DIR_NLINK != 0,
+    }
+}
+
+/// Reads the masks of features from the device, if it is the one that the directory is on.
+fn superblock(source: &str, device: u64) -> io::Result<Features> {
+    // The mount table may name what has another device behind it by now, or a pipe to wait for.
+    let flags = rustix::fs::OFlags::NONBLOCK.bits() as i32;
+    let mut file = File::options().read(true).custom_flags(flags).open(source)?;
+    let status = file.metadata()?;
+    if !status.file_type().is_block_device() || status.rdev() != device {
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, "not the device that the directory is on"));
+    }
+    let mut block = [0; SUPERBLOCK_BYTES];
+    file.seek(SeekFrom::Start(SUPERBLOCK_AT))?;
+    file.read_exact(&mut block)?;
+    masks(&block).ok_or_else(|| io::Error::new(io::ErrorKind::InvalidData, "no superblock of ext4"))
+}
+
+fn masks(block: &[u8; SUPERBLOCK_BYTES]) -> Option<Features> {
+    let mask = |at: usize| Some(u32::from_le_bytes(*block.get(at..)?.first_chunk()?));
+    let magic = u16::from_le_bytes(*block.get(MAGIC_AT..)?.first_chunk()?);
+    if magic != MAGIC {
+        return None;
+    }
+    Some(Features {
+        compat: mask(COMPAT_AT)?,
+        incompat: mask(COMPAT_AT + 4)?,
+        ro_compat: mask(COMPAT_AT + 8)?,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use megadir_testkit::mount::{self, Mount as Made, Recipe};
+    use megadir_testkit::require;
+
+    /// Features that are otherwise than usual, all four.
+    const UNUSUAL: Recipe = Recipe {
+        name: "ext4 with unusual features",
+        mkfs: &["mkfs.ext4", "-q", "-F", "-O", "^dir_index,large_dir,^metadata_csum,^dir_nlink"],
+        image_bytes: 64 << 20,
+        ..mount::EXT4
+    };
+
+    #[test]
+    fn the_superblock_says_what_the_ioctl_says() {
+        for (recipe, expected) in [
+            (mount::EXT4, Ext4Features::USUAL),
+            (
+                UNUSUAL,
+                Ext4Features { dir_index: false, large_dir: true, metadata_csum: false, dir_nlink: false },
+            ),
+        ] {
+            let made = require!(Made::make(&recipe));
+            let directory = Dir::open(made.path()).unwrap();
+            let device = std::fs::metadata(made.path()).unwrap().dev();
+            let mount = super::super::mount_table::mount_of(&directory).unwrap();
+            let read = superblock(&mount.source, device).unwrap();
+            assert_eq!(told(read), expected, "{}", recipe.name);
+            // Kernels before 6.18 have only the superblock.
+            if let Ok(masks) = Ext4Directory::check(directory.as_fd()).and_then(features) {
+                assert_eq!(masks, read);
+            }
+            assert!(superblock(&mount.source, device + 1).is_err());
+            assert!(superblock("/dev/null", device).is_err());
+        }
+    }
+
+    #[test]
+    fn what_is_no_superblock_is_refused() {
+        let mut block = [0; SUPERBLOCK_BYTES];
+        assert_eq!(masks(&block), None);
+        block[MAGIC_AT..MAGIC_AT + 2].copy_from_slice(&MAGIC.to_le_bytes());
+        block[COMPAT_AT..COMPAT_AT + 12].copy_from_slice(&[1, 0, 0, 0, 2, 0, 0, 0, 3, 0, 0, 0]);
+        assert_eq!(masks(&block), Some(Features { compat: 1, incompat: 2, ro_compat: 3 }));
+    }
+}

@@ -1,0 +1,150 @@
+//! Finding out what there is to know of a directory: what an unprivileged process sees, and more as root (Linux).
+//!
+//! The cost does not grow with the directory: some samples of 64 KiB of entries, 128 of their inodes, a few calls. Only a
+//! directory that is almost empty and was huge is an exception: the kernel passes over its empty blocks up to the next entry.
+
+mod entries;
+mod ext4;
+mod mount_table;
+mod overlay;
+mod quotas;
+mod sample;
+
+use std::os::fd::AsFd;
+
+use megadir_sys::xfs_bulkstat::XfsDirectory;
+use megadir_sys::xfs_geometry::directory_block_bytes;
+
+use self::sample::Sample;
+use super::answer::Limits;
+use super::asked::Asked;
+use super::basis::{Fact, Known, Span};
+use super::facts::{Contents, Details, Facts, Mount, Space};
+use crate::dir::Dir;
+use crate::error::{Error, Result};
+use crate::file_system::FileSystem;
+
+/// Tells how many entries fit a directory and what runs out first.
+///
+/// ```
+/// use megadir::limits::{Asked, limits};
+/// # fn main() -> megadir::Result<()> {
+/// let limits = limits(&megadir::Dir::open("/usr")?, &Asked::MORE_OF_THE_SAME)?;
+/// if let (Some(more), Some(limit)) = (limits.entries_until_full(), limits.runs_out_first()) {
+///     println!("about {} more entries, then {limit} run out", more.likely);
+/// }
+/// # Ok(())
+/// # }
+/// ```
+///
+/// # Errors
+///
+/// Whatever opening and reading the directory gives; permission to write is not needed. What else cannot be found out is
+/// assumed, and said to be.
+pub fn limits(directory: &Dir, asked: &Asked<'_>) -> Result<Limits> {
+    Ok(Limits::judge(facts(directory, asked)?, asked.churn))
+}
+
+/// Finds out what there is to know of a directory.
+///
+/// # Errors
+///
+/// As [`limits`].
+pub fn facts(directory: &Dir, asked: &Asked<'_>) -> Result<Facts> {
+    let mount = mount_table::mount_of(directory);
+    if directory.file_system() == FileSystem::Overlay {
+        match overlay::upper(directory, mount.as_ref()) {
+            Ok(upper) => {
+                let mut facts = of_layer(&upper.directory, asked, mount_table::mount_of(&upper.directory))?;
+                upper.adjust(&mut facts);
+                facts.path = directory.path().to_owned();
+                facts.is_upper_layer = true;
+                return Ok(facts);
+            }
+            Err(why) => {
+                let mut facts = of_layer(directory, asked, mount)?;
+                facts.details = Details::Overlay(why);
+                return Ok(facts);
+            }
+        }
+    }
+    of_layer(directory, asked, mount)
+}
+
+/// Finds out what there is to know of a directory that is no view of another one.
+fn of_layer(directory: &Dir, asked: &Asked<'_>, mount: Option<Mount>) -> Result<Facts> {
+    let io = |operation, error: rustix::io::Errno| Error::io(operation, directory.path(), error.into());
+    let status = rustix::fs::fstat(directory).map_err(|error| io("stat", error))?;
+    let space = space(directory).map_err(|error| io("statfs", error))?;
+    let file_system = directory.file_system();
+    let details = match file_system {
+        FileSystem::Ext4 => Details::Ext4(ext4::details(directory, mount.as_ref(), status.st_dev)),
+        FileSystem::Xfs => Details::Xfs(xfs_block(directory, &space)),
+        _ => Details::None,
+    };
+    let mut looked =
+        entries::look(directory, asked.count, &details, status.st_size as u64, space.block_bytes)?;
+    let sample = match asked.like {
+        Some(like) => Sample::of(like, Known::Given, &space)?,
+        None => looked.sample(directory, &space)?,
+    };
+    Ok(Facts {
+        path: directory.path().to_owned(),
+        file_system,
+        is_upper_layer: false,
+        details,
+        directory_bytes: status.st_size as u64,
+        links: u64::from(status.st_nlink as u32),
+        inode: status.st_ino,
+        entries: looked.entries,
+        names: match asked.names {
+            Some(names) => Fact::new(names.clone(), Known::Given, "as asked for"),
+            None => sample.names,
+        },
+        directory_share: sample.directory_share,
+        contents: asked.contents_bytes.map_or(sample.contents, |bytes| given_contents(bytes, &space)),
+        quotas: quotas::quotas(directory, file_system, &status),
+        space,
+        mount,
+    })
+}
+
+/// Returns blocks and inodes of the directory's file system.
+pub(super) fn space(directory: impl AsFd) -> std::result::Result<Space, rustix::io::Errno> {
+    let of_type = rustix::fs::fstatfs(&directory)?;
+    let status = rustix::fs::fstatvfs(&directory)?;
+    Ok(Space {
+        block_bytes: of_type.f_bsize as u64,
+        unit_bytes: status.f_frsize,
+        blocks: status.f_blocks,
+        blocks_free: status.f_bfree,
+        blocks_available: status.f_bavail,
+        inodes: status.f_files,
+        inodes_free: status.f_favail,
+        name_bytes_max: status.f_namemax,
+    })
+}
+
+fn xfs_block(directory: &Dir, space: &Space) -> Fact<u64> {
+    let asked = XfsDirectory::check(directory.as_fd()).and_then(directory_block_bytes);
+    match asked {
+        Ok(bytes) => Fact::new(u64::from(bytes), Known::Read, "XFS_IOC_FSGEOMETRY"),
+        Err(_) => {
+            Fact::new(space.block_bytes.max(4096), Known::Assumed, "directory blocks as mkfs.xfs makes them")
+        }
+    }
+}
+
+fn given_contents(bytes: u64, space: &Space) -> Fact<Contents> {
+    let mean_bytes = bytes.next_multiple_of(space.unit_bytes.max(1)) as f64;
+    let how = format!("contents of {bytes} bytes, as asked for");
+    Fact::new(Contents { mean_bytes, error_bytes: 0.0 }, Known::Given, how)
+}
+
+/// Returns a number that was estimated as a span.
+fn span(estimate: &crate::estimate::Estimate) -> Span {
+    Span { likely: estimate.entries, low: estimate.interval.0, high: estimate.interval.1 }
+}
+
+#[cfg(test)]
+mod tests;

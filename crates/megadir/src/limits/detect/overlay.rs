@@ -1,0 +1,69 @@
+//! overlayfs: the directory of the upper layer, in which entries are made, where it can be seen from here.
+
+use std::os::fd::{AsFd, AsRawFd};
+use std::path::{Path, PathBuf};
+
+use super::mount_table::{root_of, unescaped};
+use super::space;
+use crate::dir::Dir;
+use crate::file_system::FileSystem;
+use crate::limits::basis::{Fact, Known, Span};
+use crate::limits::facts::{Details, Facts, Mount};
+
+/// The directory of the upper layer that stands for one of an overlayfs.
+pub(super) struct Upper {
+    pub(super) directory: Dir,
+    /// Whether it is the directory itself, not the layer's root in its place.
+    is_itself: bool,
+}
+
+impl Upper {
+    /// Makes what was found out of the layer's root what would be of a new directory.
+    pub(super) fn adjust(&self, facts: &mut Facts) {
+        if self.is_itself {
+            return;
+        }
+        facts.entries = Some(Fact::new(Span::exact(0), Known::Read, "not yet in the upper layer"));
+        facts.directory_bytes = facts.space.block_bytes;
+        facts.links = 2;
+        if let Details::Ext4(ext4) = &mut facts.details {
+            ext4.indexed = Some(false);
+        }
+    }
+}
+
+/// Returns the directory of the upper layer, or why it cannot be had.
+pub(super) fn upper(directory: &Dir, mount: Option<&Mount>) -> Result<Upper, String> {
+    let mount = mount.ok_or("the mount table does not tell where it is")?;
+    let option = mount.option("upperdir").ok_or("it has none, and nothing can be made here")?;
+    let layer = PathBuf::from(unescaped(option));
+    let hidden = |_| format!("'{}' cannot be seen from here", layer.display());
+    let root = Dir::open(&layer).map_err(hidden)?;
+    // The path was right where it was mounted; here something else may have it.
+    let same = match (space(directory), space(&root)) {
+        (Ok(here), Ok(there)) => {
+            (here.blocks, here.inodes, here.block_bytes) == (there.blocks, there.inodes, there.block_bytes)
+        }
+        _ => false,
+    };
+    if !same || root.file_system() == FileSystem::Overlay {
+        return Err(format!("'{}' is something else here", layer.display()));
+    }
+    let below = path_below(directory, mount).ok_or("its path is not known")?;
+    match Dir::open(layer.join(below)) {
+        Ok(directory) => Ok(Upper { directory, is_itself: true }),
+        Err(error) if error.kind() == crate::ErrorKind::NotFound => {
+            Ok(Upper { directory: root, is_itself: false })
+        }
+        Err(error) => Err(error.to_string()),
+    }
+}
+
+/// Returns the directory's path from the root of its file system.
+fn path_below(directory: &Dir, mount: &Mount) -> Option<PathBuf> {
+    let path = std::fs::read_link(format!("/proc/self/fd/{}", directory.as_fd().as_raw_fd())).ok()?;
+    let below = path.strip_prefix(&mount.point).ok()?;
+    let root = root_of(directory)?;
+    let root = Path::new(&root).strip_prefix("/").ok()?;
+    Some(root.join(below))
+}

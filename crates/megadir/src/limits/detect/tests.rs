@@ -1,0 +1,204 @@
+//! What is found out on real file systems, by whoever asks.
+
+use std::path::Path;
+
+use megadir_testkit::mount::{self, Mount as Made, Recipe};
+use megadir_testkit::require;
+use megadir_testkit::tree::{Flat, Kinds, Maker, Names};
+use megadir_testkit::unprivileged::unprivileged;
+
+use super::*;
+use crate::limits::{Ext4Features, Limit, NameLengths, QuotaOf};
+
+fn of(path: &Path) -> Limits {
+    of_directory(&Dir::open(path).unwrap())
+}
+
+fn of_directory(directory: &Dir) -> Limits {
+    limits(directory, &Asked::MORE_OF_THE_SAME).unwrap()
+}
+
+/// Looks as a user without privileges, who could not even reach the mount by its path.
+fn unprivileged_of(path: &Path) -> Limits {
+    let directory = Dir::open(path).unwrap();
+    unprivileged(|| of_directory(&directory))
+}
+
+#[track_caller]
+fn ext4(limits: &Limits) -> &crate::limits::Ext4 {
+    limits.facts.ext4().expect("a directory on ext4")
+}
+
+#[test]
+fn an_ext4_directory_is_known_to_anybody() {
+    let made = require!(Made::make(&mount::EXT4));
+    let path = Flat { entries: 3000, names: Names::Plain, kinds: Kinds::Files, seed: 1 }.ensure(&made.path());
+    let seen = [of(&path), unprivileged_of(&path)];
+    for limits in &seen {
+        let facts = &limits.facts;
+        assert_eq!((facts.file_system, facts.space.block_bytes), (FileSystem::Ext4, 4096));
+        assert_eq!((ext4(limits).indexed, ext4(limits).features.value), (Some(true), Ext4Features::USUAL));
+        assert_eq!(facts.names, Fact { value: NameLengths::of(16), basis: facts.names.basis.clone() });
+        assert_eq!(facts.contents.value.mean_bytes, 0.0);
+        let entries = facts.entries.as_ref().unwrap().value;
+        assert!(entries.low <= 3100 && 2900 <= entries.high, "{entries:?}");
+        let mount = facts.mount.as_ref().unwrap();
+        assert_eq!((Path::new(&mount.point), mount.kind.as_str()), (made.path().as_path(), "ext4"));
+        assert_eq!(limits.runs_out_first(), Some(Limit::Inodes));
+    }
+    let linear = require!(Made::make(&mount::EXT4_LINEAR));
+    let path =
+        Flat { entries: 1000, names: Names::Longest, kinds: Kinds::Files, seed: 1 }.ensure(&linear.path());
+    let limits = of(&path);
+    assert_eq!((ext4(&limits).indexed, ext4(&limits).features.value.dir_index), (Some(false), false));
+    assert_eq!(limits.judgement.traps[0].name, "linear");
+}
+
+#[test]
+fn a_directory_to_be_like_stands_for_the_entries_to_come() {
+    let scratch = tempfile::tempdir().unwrap();
+    let (own, other) = (scratch.path().join("own"), scratch.path().join("other"));
+    Flat { entries: 10, names: Names::Plain, kinds: Kinds::Files, seed: 1 }.build(&own);
+    Flat { entries: 10, names: Names::Longest, kinds: Kinds::Mixed, seed: 1 }.build(&other);
+    let like = Dir::open(&other).unwrap();
+    let asked = Asked { like: Some(&like), ..Asked::MORE_OF_THE_SAME };
+    let found = facts(&Dir::open(&own).unwrap(), &asked).unwrap();
+    assert_eq!((found.names.value, found.names.basis.known), (NameLengths::of(255), Known::Given));
+    assert_eq!(found.directory_share, 0.2);
+    let names = NameLengths::of(99);
+    let asked = Asked { names: Some(&names), contents_bytes: Some(5000), ..Asked::MORE_OF_THE_SAME };
+    let found = facts(&Dir::open(&own).unwrap(), &asked).unwrap();
+    assert_eq!(found.names.value, names);
+    assert_eq!(found.contents.value.mean_bytes, 8192.0);
+}
+
+#[test]
+fn an_empty_directory_is_assumed_to_get_names_like_digests() {
+    let scratch = tempfile::tempdir().unwrap();
+    let found = facts(&Dir::open(scratch.path()).unwrap(), &Asked::MORE_OF_THE_SAME).unwrap();
+    assert_eq!((found.names.value, found.names.basis.known), (NameLengths::of(32), Known::Assumed));
+    assert_eq!(found.contents.basis.known, Known::Assumed);
+}
+
+#[test]
+fn a_hollow_directory_is_told_from_its_first_entries() {
+    // With the same hashes each time: an interval of 95 % fails once in twenty.
+    const SEEDED: Recipe = Recipe {
+        name: "ext4 with 1 KiB blocks and a hash of our own",
+        mkfs: &[
+            "mkfs.ext4",
+            "-q",
+            "-F",
+            "-b",
+            "1024",
+            "-N",
+            "20000",
+            "-E",
+            "hash_seed=00000000-0000-4000-8000-000000000001",
+        ],
+        image_bytes: 64 << 20,
+        ..mount::EXT4
+    };
+    let made = require!(Made::make(&SEEDED));
+    let flat = Flat { entries: 15_000, names: Names::Longest, kinds: Kinds::Files, seed: 1 };
+    let path = flat.ensure(&made.path());
+    let maker = Maker::open(&path);
+    for index in 0..flat.entries {
+        if index % 500 != 0 {
+            maker.remove(&flat.name(index));
+        }
+    }
+    let limits = of(&path);
+    let entries = limits.facts.entries.as_ref().unwrap();
+    assert!(entries.value.low <= 30 && 30 <= entries.value.high, "{entries:?}");
+    assert!(entries.basis.how.contains("hollow"), "{entries:?}");
+    let traps: Vec<_> = limits.judgement.traps.iter().map(|trap| trap.name).collect();
+    assert!(traps.contains(&"hollow"), "{traps:?}");
+    assert_eq!(limits.facts.names.value, NameLengths::of(255));
+}
+
+#[test]
+fn xfs_btrfs_and_tmpfs_have_their_models() {
+    let xfs = require!(Made::make(&mount::XFS));
+    let limits = of(&xfs.path());
+    assert_eq!(limits.facts.details, Details::Xfs(Fact::new(4096, Known::Read, "XFS_IOC_FSGEOMETRY")));
+    assert!(limits.ceilings.iter().any(|ceiling| ceiling.limit == Limit::DirectorySize));
+    let btrfs = require!(Made::make(&mount::BTRFS));
+    let limits = unprivileged_of(&btrfs.path());
+    assert_eq!(limits.ceilings.iter().map(|ceiling| ceiling.limit).collect::<Vec<_>>(), [Limit::Blocks]);
+    let tmpfs = require!(Made::make(&mount::TMPFS));
+    let limits = of(&tmpfs.path());
+    let names: Vec<_> = limits.ceilings.iter().map(|ceiling| ceiling.limit).collect();
+    assert_eq!(names, [Limit::Blocks, Limit::Inodes, Limit::Numbers]);
+}
+
+#[test]
+fn a_large_directory_block_of_xfs_is_seen() {
+    const LARGE: Recipe = Recipe {
+        name: "xfs with large directory blocks",
+        mkfs: &["mkfs.xfs", "-q", "-f", "-n", "size=16384"],
+        ..mount::XFS
+    };
+    let made = require!(Made::make(&LARGE));
+    let Details::Xfs(block) = of(&made.path()).facts.details else { panic!("no XFS") };
+    assert_eq!(block.value, 16_384);
+}
+
+#[test]
+fn the_quota_of_a_subvolume_is_seen_by_anybody() {
+    let made = require!(Made::make(&mount::BTRFS));
+    let point = made.path();
+    let btrfs = |words: &[&str]| mount::run(std::process::Command::new("btrfs").args(words).arg(&point));
+    btrfs(&["quota", "enable"]).unwrap();
+    assert_eq!(of(&point).facts.quotas, []);
+    btrfs(&["qgroup", "limit", "100M"]).unwrap();
+    let limits = unprivileged_of(&point);
+    let [quota] = limits.facts.quotas[..] else { panic!("{:?}", limits.facts.quotas) };
+    assert_eq!((quota.of, quota.inodes), (QuotaOf::Subvolume(5), None));
+    assert_eq!(quota.bytes.unwrap().1, 100 << 20);
+    assert_eq!(limits.runs_out_first(), Some(Limit::Quota(QuotaOf::Subvolume(5))));
+    btrfs(&["qgroup", "limit", "none"]).unwrap();
+    assert_eq!(of(&point).facts.quotas, []);
+}
+
+#[test]
+fn an_overlay_is_judged_by_its_upper_layer() {
+    let made = require!(Made::make(&mount::EXT4_1K));
+    let path = |name: &str| made.path().join(name);
+    for name in ["lower", "lower/below", "upper", "work", "merged"] {
+        std::fs::create_dir(path(name)).unwrap();
+    }
+    Flat { entries: 700, names: Names::Plain, kinds: Kinds::Files, seed: 1 }.build(&path("upper/own"));
+    let options = format!(
+        "lowerdir={},upperdir={},workdir={}",
+        path("lower").display(),
+        path("upper").display(),
+        path("work").display()
+    );
+    let mut command = std::process::Command::new("mount");
+    command.args(["-t", "overlay", "-o", &options, "none"]).arg(path("merged"));
+    require!(mount::run(&mut command));
+    let seen = [of(&path("merged/own")), of(&path("merged/below"))];
+    mount::run(std::process::Command::new("umount").arg(path("merged"))).unwrap();
+    for (limits, entries) in seen.iter().zip([700, 0]) {
+        assert!(limits.facts.is_upper_layer);
+        assert_eq!(limits.facts.file_system, FileSystem::Ext4);
+        assert_eq!(limits.facts.entries.as_ref().unwrap().value.likely, entries);
+        let traps: Vec<_> = limits.judgement.traps.iter().map(|trap| trap.name).collect();
+        assert!(traps.contains(&"overlay") && traps.contains(&"small-blocks"), "{traps:?}");
+    }
+    assert_eq!(seen[0].facts.path, path("merged/own"));
+}
+
+#[test]
+fn files_with_contents_and_directories_are_counted_in() {
+    let scratch = tempfile::tempdir().unwrap();
+    for index in 0..50 {
+        std::fs::create_dir(scratch.path().join(format!("d{index}"))).unwrap();
+        std::fs::write(scratch.path().join(format!("f{index}")), vec![1; 10_000]).unwrap();
+    }
+    let found = facts(&Dir::open(scratch.path()).unwrap(), &Asked::MORE_OF_THE_SAME).unwrap();
+    assert_eq!(found.directory_share, 0.5);
+    assert!(found.contents.value.mean_bytes > 5_000.0, "{:?}", found.contents);
+    assert_eq!(found.names.value, NameLengths::counted([(2, 20), (3, 80)]).unwrap());
+}

@@ -1,0 +1,316 @@
+//! Which limit a refused create has met: `ENOSPC`, `EDQUOT`, `EMLINK` and `EOVERFLOW`, told apart by evidence.
+//!
+//! Nothing is tried again and nothing made: what is free, how large the directory is, what it is mounted with and which quotas
+//! are set says it. The order is that of certainty: what is used up by the file system's own figures, then the mount option,
+//! then the size of the directory.
+
+#[cfg(target_os = "linux")]
+mod gather;
+
+use std::fmt;
+
+#[cfg(target_os = "linux")]
+pub use gather::explain;
+
+use super::answer::Limits;
+use super::cure::{self, Cure};
+use super::facts::{Details, Facts, QuotaOf};
+use super::limit::Limit;
+use crate::file_system::FileSystem;
+
+/// What was refused.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Step {
+    /// Making a file or another entry.
+    Create,
+    /// Making a directory.
+    MakeDirectory,
+    /// Writing contents.
+    Write,
+}
+
+/// The errors that limits give.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Refusal {
+    /// `ENOSPC`, "No space left on device".
+    NoSpace,
+    /// `EDQUOT`, "Disk quota exceeded".
+    Quota,
+    /// `EMLINK`, "Too many links".
+    Links,
+    /// `EOVERFLOW`, "Value too large for defined data type".
+    Overflow,
+}
+
+/// Which limit was met.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Explanation {
+    /// The limit.
+    pub limit: Limit,
+    /// By what it is told, with figures; a sentence without its full stop.
+    pub evidence: String,
+    /// Whether another name may be taken where this one is not.
+    pub another_name_may_do: bool,
+    /// What can be done, the best first.
+    pub cures: Vec<Cure>,
+}
+
+impl fmt::Display for Explanation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.evidence)?;
+        if self.another_name_may_do {
+            f.write_str("; another name may still be taken")?;
+        }
+        Ok(())
+    }
+}
+
+/// Fewer free blocks than this count as none: file systems keep a few back.
+const BLOCKS_LEFT_MAX: u64 = 16;
+/// XFS and btrfs keep back more, this part and so many bytes.
+const PART_KEPT: f64 = 0.02;
+const BYTES_KEPT: u64 = 256 << 20;
+/// From this part of its size when full on an index is what refuses: no fill ended below 0.85.
+const INDEX_USED_MIN: f64 = 0.8;
+/// A directory of bounded size takes no further block from here on.
+const SIZE_USED_MIN: f64 = 0.97;
+/// The most blocks that ext4 keeps back for itself.
+const EXT4_RESERVE_MAX: u64 = 4096;
+/// `EXT4_LINK_MAX`.
+const EXT4_LINKS: u64 = 65_000;
+
+/// Tells which limit was met from what was known of the directory at that moment; `privileged` may use what is kept for root.
+///
+/// Looks at nothing but `limits`; `explain` finds them out and calls this.
+pub fn decide(limits: &Limits, refusal: Refusal, step: Step, privileged: bool) -> Explanation {
+    match refusal {
+        Refusal::NoSpace => no_space(limits, step, privileged),
+        Refusal::Quota => quota(&limits.facts),
+        Refusal::Links => links(&limits.facts, step),
+        Refusal::Overflow => overflow(&limits.facts),
+    }
+}
+
+fn no_space(limits: &Limits, step: Step, privileged: bool) -> Explanation {
+    let facts = &limits.facts;
+    let creates = step != Step::Write;
+    let inodes = || creates.then(|| used_inodes(facts)).flatten();
+    let option = || creates.then(|| size_option(facts)).flatten();
+    let index = || creates.then(|| index(limits)).flatten();
+    inodes()
+        .or_else(|| used_blocks(facts, privileged))
+        .or_else(|| used_quota(facts))
+        .or_else(option)
+        .or_else(index)
+        .or_else(|| (!creates).then(|| blocks_of(facts, privileged)))
+        .unwrap_or_else(|| Explanation {
+            limit: Limit::Unknown,
+            evidence: format!("the file system says \"No space left on device\", though {}", free(facts)),
+            another_name_may_do: false,
+            cures: Vec::new(),
+        })
+}
+
+/// Returns what is free, in words.
+fn free(facts: &Facts) -> String {
+    let space = &facts.space;
+    let inodes = match space.inodes {
+        0 => String::new(),
+        _ => format!(" and {} inodes", space.inodes_free),
+    };
+    format!("{} blocks{inodes} are free", space.blocks_available)
+}
+
+fn used_inodes(facts: &Facts) -> Option<Explanation> {
+    let space = &facts.space;
+    if space.inodes == 0 || space.inodes_free > 0 {
+        return None;
+    }
+    let cures = match facts.file_system {
+        FileSystem::Tmpfs => vec![cure::tmpfs_inodes(facts)],
+        FileSystem::Xfs => vec![cure::fixed_inodes(), cure::xfs_inodes(facts)],
+        _ => vec![cure::fixed_inodes()],
+    };
+    let evidence = format!("the file system's inodes are used up (0 of {} free)", space.inodes);
+    Some(Explanation { limit: Limit::Inodes, evidence, another_name_may_do: false, cures })
+}
+
+fn used_blocks(facts: &Facts, privileged: bool) -> Option<Explanation> {
+    let space = &facts.space;
+    let left = blocks_left(facts, privileged);
+    let keeps_back = matches!(facts.file_system, FileSystem::Xfs | FileSystem::Btrfs);
+    let left_bytes = left.saturating_mul(space.unit_bytes);
+    let kept = (PART_KEPT * space.blocks as f64) as u64;
+    let few = left <= BLOCKS_LEFT_MAX || (keeps_back && left <= kept && left_bytes <= BYTES_KEPT);
+    (space.blocks > 0 && few).then(|| blocks_of(facts, privileged))
+}
+
+/// Returns the blocks that may still be used: root has those that are kept for it, but for ext4's own reserve.
+fn blocks_left(facts: &Facts, privileged: bool) -> u64 {
+    let space = &facts.space;
+    if !privileged {
+        return space.blocks_available;
+    }
+    // `ext4_calculate_resv_clusters`: a fiftieth of all blocks, of which those of metadata are not told here.
+    let reserve = if facts.ext4().is_some() { (space.blocks / 40).min(EXT4_RESERVE_MAX) } else { 0 };
+    space.blocks_free.saturating_sub(reserve).max(space.blocks_available)
+}
+
+/// Explains that blocks have run out; contents may need more of them than are left.
+fn blocks_of(facts: &Facts, privileged: bool) -> Explanation {
+    let space = &facts.space;
+    let left = blocks_left(facts, privileged);
+    let kept = match space.blocks_free.saturating_sub(left) {
+        0 => String::new(),
+        kept => format!(", {kept} kept back"),
+    };
+    let evidence = format!("the file system's blocks are used up ({left} of {} free{kept})", space.blocks);
+    Explanation { limit: Limit::Blocks, evidence, another_name_may_do: false, cures: vec![cure::blocks()] }
+}
+
+/// Tells a quota that is used up; projects of XFS give `ENOSPC` for theirs.
+fn used_quota(facts: &Facts) -> Option<Explanation> {
+    let used_up = |(used, allowed): (u64, u64), unit: u64| allowed.saturating_sub(used) < unit;
+    let over = facts.quotas.iter().find(|quota| {
+        quota.bytes.is_some_and(|bytes| used_up(bytes, facts.space.unit_bytes.max(1)))
+            || quota.inodes.is_some_and(|inodes| used_up(inodes, 1))
+    });
+    over.map(|quota| of_quota(quota.of, facts))
+}
+
+fn of_quota(of: QuotaOf, facts: &Facts) -> Explanation {
+    let quota = facts.quotas.iter().find(|quota| quota.of == of);
+    let bytes = quota.and_then(|quota| quota.bytes);
+    let inodes = quota.and_then(|quota| quota.inodes);
+    let figures = [(bytes, "bytes"), (inodes, "inodes")].into_iter().filter_map(|(pair, unit)| {
+        let (used, allowed) = pair?;
+        Some(format!("{used} of {allowed} {unit}"))
+    });
+    let figures: Vec<String> = figures.collect();
+    let figures = if figures.is_empty() { String::new() } else { format!(" ({} used)", figures.join(", ")) };
+    let cures = vec![cure::quota(of, facts)];
+    let evidence = format!("the quota of {of} is used up{figures}, though {}", free(facts));
+    Explanation { limit: Limit::Quota(of), evidence, another_name_may_do: false, cures }
+}
+
+fn quota(facts: &Facts) -> Explanation {
+    if let Some(explanation) = used_quota(facts) {
+        return explanation;
+    }
+    // Space that is reserved counts before it is used, so that the nearest quota may still have room by its figures.
+    let left = |pair: Option<(u64, u64)>| {
+        pair.map_or(f64::MAX, |(used, allowed)| 1.0 - used as f64 / allowed.max(1) as f64)
+    };
+    let nearest = facts.quotas.iter().min_by(|a, b| {
+        let of = |quota: &super::facts::Quota| left(quota.bytes).min(left(quota.inodes));
+        of(a).total_cmp(&of(b))
+    });
+    match nearest {
+        Some(quota) => of_quota(quota.of, facts),
+        None => Explanation {
+            limit: Limit::Quota(QuotaOf::Hidden),
+            evidence: format!("a quota is used up that cannot be seen from here, though {}", free(facts)),
+            another_name_may_do: false,
+            cures: vec![Cure::new(
+                "ask whoever looks after the file system: root sees it with repquota or xfs_quota",
+            )],
+        },
+    }
+}
+
+fn size_option(facts: &Facts) -> Option<Explanation> {
+    let kib: u64 = facts.mount.as_ref()?.option("max_dir_size_kb")?.parse().ok().filter(|kib| *kib > 0)?;
+    if facts.directory_bytes >> 10 < kib {
+        return None;
+    }
+    let evidence = format!(
+        "the directory is as large as the mount option max_dir_size_kb={kib} lets it be ({} KiB), though {}",
+        facts.directory_bytes >> 10,
+        free(facts)
+    );
+    let cures = vec![cure::max_dir_size(facts), cure::spread()];
+    Some(Explanation { limit: Limit::MountOption, evidence, another_name_may_do: true, cures })
+}
+
+/// Tells a directory that is as large as it gets.
+fn index(limits: &Limits) -> Option<Explanation> {
+    let facts = &limits.facts;
+    let gauge = limits.judgement.gauge.as_ref()?;
+    let is_ext4 = matches!(facts.details, Details::Ext4(_));
+    if gauge.used() < if is_ext4 { INDEX_USED_MIN } else { SIZE_USED_MIN } {
+        return None;
+    }
+    let (now, full) = (megabytes(gauge.bytes), megabytes(gauge.full_bytes));
+    if !is_ext4 {
+        let evidence = format!(
+            "the directory is as large as {} lets it be ({now} of {full}), though {}",
+            facts.file_system,
+            free(facts)
+        );
+        let cures = vec![cure::spread()];
+        return Some(Explanation {
+            limit: Limit::DirectorySize,
+            evidence,
+            another_name_may_do: false,
+            cures,
+        });
+    }
+    let evidence = format!(
+        "the directory's index is full, though {}: it is {now} large, and with blocks of {} bytes full at about {full}",
+        free(facts),
+        facts.space.block_bytes
+    );
+    let mut cures = vec![cure::spread()];
+    if facts.ext4().is_some_and(|ext4| !ext4.features.value.large_dir) {
+        cures.push(cure::large_dir(facts));
+    }
+    Some(Explanation { limit: Limit::DirectoryIndex, evidence, another_name_may_do: true, cures })
+}
+
+fn megabytes(bytes: u64) -> String {
+    format!("{:.1} MB", bytes as f64 / 1e6)
+}
+
+fn links(facts: &Facts, step: Step) -> Explanation {
+    let without = facts.ext4().is_some_and(|ext4| !ext4.features.value.dir_nlink);
+    if step == Step::MakeDirectory || (without && facts.links >= EXT4_LINKS) {
+        let cures = if without { vec![cure::dir_nlink(facts), cure::spread()] } else { vec![cure::spread()] };
+        let why = if without { ", and dir_nlink is off" } else { "" };
+        let evidence = format!(
+            "the directory has as many directories in it as it can count ({} links{why})",
+            facts.links
+        );
+        return Explanation { limit: Limit::LinkCount, evidence, another_name_may_do: false, cures };
+    }
+    Explanation {
+        limit: Limit::LinkCount,
+        evidence: "the file has as many names as the file system can count".into(),
+        another_name_may_do: false,
+        cures: vec![Cure::new("make a copy instead of another name")],
+    }
+}
+
+fn overflow(facts: &Facts) -> Explanation {
+    if facts.file_system == FileSystem::Btrfs {
+        return Explanation {
+            limit: Limit::NameCollision,
+            evidence:
+                "btrfs keeps names of one crc32c in one item, which is full; names collide like that when \
+                       somebody made them to"
+                    .into(),
+            another_name_may_do: true,
+            cures: vec![Cure::new(
+                "take another name; where names come from strangers, use a hash of theirs with a secret key",
+            )],
+        };
+    }
+    Explanation {
+        limit: Limit::Unknown,
+        evidence: format!("{} gives EOVERFLOW for a reason that is not known here", facts.file_system),
+        another_name_may_do: false,
+        cures: Vec::new(),
+    }
+}
+
+#[cfg(test)]
+mod tests;
