@@ -98,11 +98,31 @@ impl Mount {
     ///
     /// Why it is not to be had here: not root, a program or kernel feature missing.
     pub fn make(recipe: &Recipe) -> Result<Self, String> {
+        Self::make_below(recipe, &std::env::temp_dir())
+    }
+
+    /// Makes a file system whose image is in memory, where there is a tmpfs for that: for filling many images.
+    ///
+    /// # Errors
+    ///
+    /// As [`Mount::make`].
+    pub fn make_in_memory(recipe: &Recipe) -> Result<Self, String> {
+        let shared = Path::new("/dev/shm");
+        let free_bytes = rustix::fs::statvfs(shared).map_or(0, |space| space.f_bavail * space.f_frsize);
+        match free_bytes >= recipe.image_bytes {
+            true => Self::make_below(recipe, shared),
+            false => Self::make(recipe),
+        }
+    }
+
+    fn make_below(recipe: &Recipe, parent: &Path) -> Result<Self, String> {
         if !rustix::process::geteuid().is_root() {
             return Err(format!("{} is mounted by root only", recipe.name));
         }
-        let scratch =
-            tempfile::Builder::new().prefix("megadir-mount-").tempdir().map_err(|e| e.to_string())?;
+        let scratch = tempfile::Builder::new()
+            .prefix("megadir-mount-")
+            .tempdir_in(parent)
+            .map_err(|e| e.to_string())?;
         let mut mount = Self { recipe: *recipe, scratch, mounted: false };
         std::fs::create_dir(mount.path()).map_err(|error| error.to_string())?;
         if !recipe.mkfs.is_empty() {
