@@ -7,6 +7,8 @@
 #[cfg(target_os = "linux")]
 mod bulk;
 mod chunks;
+#[cfg(target_os = "linux")]
+mod disk;
 pub(crate) mod examiner;
 #[cfg(unix)]
 mod fstatat;

@@ -29,9 +29,18 @@ pub struct Row {
     /// Below which size of the directory itself the reading thread examines alone, bytes; 0 where the size does not
     /// tell how many entries there are.
     pub alone_below_bytes: u64,
+    /// On a disk that turns, larger directories are examined in the order of their inodes instead.
+    pub inode_order_on_disks: bool,
     /// Why.
     pub reason: &'static str,
 }
+
+/// Entries in a window that is sorted by inode: some 20 MiB of names and attributes.
+pub const WINDOW_ENTRIES: usize = 100_000;
+
+/// Why windows are used.
+const ON_A_DISK: &str =
+    "on a disk that turns, inodes in the order of the listing are a seek each; sorted, few are";
 
 /// A directory below this size has some thousand entries at most, bytes: tmpfs counts 20 an entry, others more.
 const SMALL_BYTES: u64 = 256 << 10;
@@ -44,48 +53,56 @@ pub static ROWS: &[Row] = &[
         file_system: Some(FileSystem::Ext4),
         sharing: Sharing::Shares,
         alone_below_bytes: SMALL_BYTES,
+        inode_order_on_disks: true,
         reason: "each thread asks for the entries of the share it reads, while their names are in its cache",
     },
     Row {
         file_system: Some(FileSystem::Xfs),
         sharing: Sharing::Shares,
         alone_below_bytes: SMALL_BYTES,
+        inode_order_on_disks: false,
         reason: "shares of the directory are shares of its inodes too, so threads do not meet",
     },
     Row {
         file_system: Some(FileSystem::Btrfs),
         sharing: Sharing::Shares,
         alone_below_bytes: 0,
+        inode_order_on_disks: false,
         reason: "entries are listed in the order of creation, which is the order of the inodes",
     },
     Row {
         file_system: Some(FileSystem::Tmpfs),
         sharing: Sharing::Chunks,
         alone_below_bytes: SMALL_BYTES,
+        inode_order_on_disks: false,
         reason: "the listing cannot be divided, but asking for attributes can: it costs several times as much",
     },
     Row {
         file_system: Some(FileSystem::Nfs),
         sharing: Sharing::Never,
         alone_below_bytes: u64::MAX,
+        inode_order_on_disks: false,
         reason: "the listing brings the attributes along (READDIRPLUS) while they are asked for at once and in order",
     },
     Row {
         file_system: Some(FileSystem::Cifs),
         sharing: Sharing::Never,
         alone_below_bytes: u64::MAX,
+        inode_order_on_disks: false,
         reason: "the listing brings the attributes along while they are asked for at once and in order",
     },
     Row {
         file_system: Some(FileSystem::Fuse),
         sharing: Sharing::Chunks,
         alone_below_bytes: 0,
+        inode_order_on_disks: false,
         reason: "a FUSE server may answer several requests at a time, and gives directories any size",
     },
     Row {
         file_system: None,
         sharing: Sharing::Chunks,
         alone_below_bytes: SMALL_BYTES,
+        inode_order_on_disks: false,
         reason: "threads gain wherever the system answers from memory, and lose nothing elsewhere",
     },
 ];
@@ -104,7 +121,9 @@ pub fn row(file_system: FileSystem) -> &'static Row {
 pub fn choose(directory: &Dir, want: Want, threads: usize) -> Result<AttributeChoice> {
     let listing = policy::choose(directory, threads)?;
     let examiner = examiner::preferred(directory)?;
-    Ok(decide(row(listing.file_system), listing, examiner, want, threads))
+    let row = row(listing.file_system);
+    let in_inode_order = row.inode_order_on_disks && turns(directory);
+    Ok(decide(row, listing, examiner, want, threads, in_inode_order))
 }
 
 /// Decides by a row how the entries of a directory are examined for which a listing has been picked.
@@ -114,8 +133,13 @@ fn decide(
     examiner: &'static dyn Examiner,
     want: Want,
     threads: usize,
+    in_inode_order: bool,
 ) -> AttributeChoice {
     let choice = |listing, strategy, reason| AttributeChoice { listing, strategy, examiner, want, reason };
+    if in_inode_order && listing.directory_bytes >= row.alone_below_bytes {
+        let strategy = Strategy::Windows { entries: WINDOW_ENTRIES, threads };
+        return choice(listing, strategy, ON_A_DISK);
+    }
     if threads < 2 {
         return choice(listing, Strategy::AtOnce, "one thread was asked for");
     }
@@ -137,6 +161,17 @@ fn decide(
         Sharing::Chunks | Sharing::Never => row.reason,
     };
     choice(listing, Strategy::Chunks { threads }, reason)
+}
+
+/// Tells whether a directory is known to lie on a disk that turns.
+fn turns(directory: &Dir) -> bool {
+    #[cfg(target_os = "linux")]
+    return super::disk::turns(directory);
+    #[cfg(not(target_os = "linux"))]
+    {
+        let _ = directory;
+        false
+    }
 }
 
 #[cfg(test)]
@@ -172,7 +207,7 @@ mod tests {
             directory_bytes: bytes,
             reason: "picked by the test",
         };
-        let choice = decide(row(file_system), listing, examiner("std").unwrap(), Want::ALL, threads);
+        let choice = decide(row(file_system), listing, examiner("std").unwrap(), Want::ALL, threads, false);
         assert_eq!((choice.want, choice.examiner.name()), (Want::ALL, "std"));
         assert_eq!(choice.listing.backend.name(), name, "the backend stays");
         (choice.strategy, choice.listing.options.buffer_bytes, choice.reason)
@@ -211,6 +246,27 @@ mod tests {
                     assert_eq!(small, (Strategy::AtOnce, 1 << 20, SMALL), "{file_system}");
                 }
             }
+        }
+    }
+
+    #[test]
+    fn large_directories_on_disks_that_turn_are_examined_in_windows() {
+        let in_inode_order: Vec<_> = ROWS.iter().filter(|row| row.inode_order_on_disks).collect();
+        assert_eq!(in_inode_order.len(), 1, "others list in the order of inodes, or have none of their own");
+        let ext4 = row(FileSystem::Ext4);
+        assert!(ext4.inode_order_on_disks);
+        for (bytes, threads) in [(1 << 30, 1), (1 << 30, 4), (4096, 4)] {
+            let options = ReadOptions { buffer_bytes: 1 << 20, threads: 1, shares: 1, resolve_types: false };
+            let listing = Choice {
+                backend: backend("std").unwrap(),
+                options,
+                file_system: FileSystem::Ext4,
+                directory_bytes: bytes,
+                reason: "picked by the test",
+            };
+            let choice = decide(ext4, listing, examiner("std").unwrap(), Want::ALL, threads, true);
+            let windows = Strategy::Windows { entries: 100_000, threads };
+            assert_eq!(choice.strategy == windows, bytes > 4096, "{bytes} bytes, {threads} threads");
         }
     }
 
