@@ -90,10 +90,39 @@ fn an_existing_directory_is_only_read() {
     let arguments =
         ["bench", "run", "listing", "--dir", "d", "--rounds", "5", "--buffer", "4KiB,1MiB", "--output", "r"];
     let output = run(at, &arguments);
-    says(&output, 0, "listing 'd' itself (1000 entries), which is only read");
+    says(&output, 0, "working on 'd' itself (1000 entries), which is only read");
     assert_eq!(names(&at.join("d")), before);
     assert_eq!(names(at), ["d", "r"]);
     says(&run(at, &arguments), 3, "cannot make the record 'r'");
+}
+
+#[test]
+fn look_ups_find_what_is_there_in_made_and_in_existing_directories() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let at = directory.path();
+    let quick =
+        ["bench", "run", "lookup", "--quick", "--entries", "1,300,2000", "--rounds", "6", "--output", "q"];
+    let output = run(at, &quick);
+    says(&output, 0, "the record is");
+    let report = text(&output.stdout);
+    for words in
+        ["Do absent names cost more than present ones?", "absent, popular names of 2 000", "less than linear"]
+    {
+        assert!(report.contains(words), "{words} is not in {report}");
+    }
+    assert!(!report.contains("UNEQUAL"), "{report}");
+    says(&run(at, &["bench", "report", "q", "--format", "csv"]), 0, "lookup,,,,,,absent,zipf");
+    says(&run(at, &["make", "d", "--entries", "1500", "--size", "0"]), 0, "1500 made");
+    let before = names(&at.join("d"));
+    let output = run(at, &["bench", "run", "lookup", "--dir", "d", "--rounds", "5", "--output", "r"]);
+    says(&output, 0, "'d' itself (1500 entries), which is only read");
+    assert!(text(&output.stdout).contains("absent, any name of 1 500"), "{}", text(&output.stdout));
+    assert_eq!(names(&at.join("d")), before);
+    says(
+        &run(at, &["bench", "run", "lookup", "--threads", "2"]),
+        2,
+        "study `lookup` lists nothing, so it has none",
+    );
 }
 
 #[test]

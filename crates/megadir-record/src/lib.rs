@@ -19,8 +19,8 @@ pub mod sample;
 pub use jsonl::{Cut, End, Header, Line, Note, ReadError, Record, Writer};
 pub use machine::{FileSystem, Machine, Pressure};
 pub use plan::{
-    CacheState, Cell, CellId, Data, DataId, DataSource, Group, GroupRule, NameScheme, Order, Plan, Preset,
-    Published, Role, Rules, Stage, Work,
+    CacheState, Cell, CellId, Data, DataId, DataSource, Group, GroupRule, Keys, NameScheme, Order, Pair,
+    Plan, Presence, Preset, Published, Role, Rules, Stage, Work,
 };
 pub use sample::{Counted, Phase, Sample, VoidReason};
 

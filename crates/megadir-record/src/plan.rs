@@ -134,6 +134,55 @@ pub enum Work {
         /// What is done with the entries, in this order; always begins with [`Stage::Read`].
         stages: Vec<Stage>,
     },
+    /// Asks whether a name exists in the directory, one call (`fstatat`, no symbolic link followed) an operation.
+    Lookup {
+        /// Whether the names that are asked for exist.
+        presence: Presence,
+        /// How the names of a block are drawn.
+        keys: Keys,
+    },
+}
+
+impl Work {
+    /// Returns the entries and the hash that [`Counted`](crate::Counted) must hold after this work on a data set with
+    /// so many entries whose names have this hash.
+    #[must_use]
+    pub fn expected(&self, entries: u64, hash: u64) -> (u64, u64) {
+        match self {
+            Self::List { .. } => (entries, hash),
+            // A look-up finds its name or does not; see `Counted`.
+            Self::Lookup { presence, .. } => (u64::from(*presence == Presence::Present), 0),
+        }
+    }
+
+    /// Returns whether the work lists its data set, so that its time is one of entries too.
+    #[must_use]
+    pub fn lists(&self) -> bool {
+        matches!(self, Self::List { .. })
+    }
+}
+
+/// Whether the names that are asked for exist.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Presence {
+    /// All of them do.
+    Present,
+    /// None of them does.
+    Absent,
+}
+
+/// How the names of a block are drawn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Keys {
+    /// One and the same name.
+    Fixed,
+    /// Any name of the directory, each as likely.
+    Random,
+    /// The k-th most popular name with probability proportional to 1 / k; popularity has nothing to do with the order of
+    /// creation.
+    Zipf,
 }
 
 /// One stage of a listing program.
@@ -252,11 +301,31 @@ pub enum GroupRule {
         /// The fast program's cumulative arms with the factor that each step adds.
         fast: Vec<(String, CellId)>,
     },
+    /// Contrasts between two arms each, judged as one family.
+    Pairs {
+        /// The contrasts.
+        pairs: Vec<Pair>,
+    },
     /// The growth of time with entries: arms of the same work on data sets of different sizes.
     Grow {
         /// The series; each lists its arms in ascending number of entries.
         series: Vec<(String, Vec<CellId>)>,
     },
+}
+
+/// A contrast between two arms: what the time of one is to that of the other.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Pair {
+    /// What `arm` is, in a sentence, e.g. `absent names`.
+    pub what: String,
+    /// What `to` is, e.g. `present ones`.
+    pub than: String,
+    /// Under which circumstances, e.g. `random keys, 20 001 entries`.
+    pub at: String,
+    /// The arm.
+    pub arm: CellId,
+    /// The arm that it is compared with.
+    pub to: CellId,
 }
 
 /// A figure of the published source.

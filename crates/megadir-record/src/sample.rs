@@ -38,7 +38,9 @@ pub struct Sample {
 
 /// What a block saw, so that arms can be shown to have done the same work.
 ///
-/// All numbers are those of one operation, however many the block repeats.
+/// All numbers are those of one operation, however many the block repeats. A look-up has 1 entry where every
+/// operation of the block found its name and 0 where none did; its hash is 0, or the number of those that did where
+/// some did and some did not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Counted {
     /// Entries seen.

@@ -2,11 +2,13 @@
 //!
 //! An arm that several groups ask for runs once a round and belongs to all of them.
 
-use megadir_record::{CacheState, Cell, CellId, Data, DataId, DataSource, Group, Note, Role, Stage, Work};
+use megadir_record::{
+    CacheState, Cell, CellId, Data, DataId, DataSource, Group, Keys, Note, Presence, Role, Stage, Work,
+};
 
 use super::{BackendFact, PlanError, fact};
 use crate::note::NoteKind;
-use crate::study::Study;
+use crate::study::BaselineSpec;
 
 /// What the arms of a plan are made of, and what was left out.
 pub(super) struct Arms<'a> {
@@ -15,8 +17,13 @@ pub(super) struct Arms<'a> {
     pub(super) data: Vec<Data>,
     pub(super) groups: Vec<Group>,
     pub(super) notes: Vec<Note>,
-    pub(super) baseline: CellId,
-    pub(super) base: Reading,
+}
+
+/// The arm that listings are compared with.
+#[derive(Clone, Debug)]
+pub(super) struct Base {
+    pub(super) id: CellId,
+    pub(super) reading: Reading,
 }
 
 /// How the entries of a directory are read.
@@ -28,29 +35,27 @@ pub(super) struct Reading {
 }
 
 impl<'a> Arms<'a> {
-    /// Starts with the baseline and the baseline against itself.
-    pub(super) fn new(study: &Study, facts: &'a [BackendFact], data: Vec<Data>) -> Result<Self, PlanError> {
-        let base = Reading {
-            backend: study.baseline.backend.clone(),
-            buffer_bytes: study.baseline.buffer_bytes,
-            threads: study.baseline.threads,
-        };
-        let mut arms = Self {
-            facts,
-            cells: Vec::new(),
-            data,
-            groups: Vec::new(),
-            notes: Vec::new(),
-            baseline: CellId(0),
-            base: base.clone(),
-        };
-        let name = base.backend.clone();
-        let work = arms.work(&base, &[Stage::Read])?;
+    /// Starts without any arm.
+    pub(super) fn new(facts: &'a [BackendFact], data: Vec<Data>) -> Self {
+        Self { facts, cells: Vec::new(), data, groups: Vec::new(), notes: Vec::new() }
+    }
+
+    /// Adds the baseline of a study that lists.
+    pub(super) fn listing_baseline(&mut self, spec: &BaselineSpec) -> Result<Base, PlanError> {
+        let reading =
+            Reading { backend: spec.backend.clone(), buffer_bytes: spec.buffer_bytes, threads: spec.threads };
+        let work = self.work(&reading, &[Stage::Read])?;
+        let name = reading.backend.clone();
         let work = work.map_err(|reason| PlanError::NoBaseline { name, reason })?;
-        let label = arms.name(&work, DataId(0));
-        arms.push(label.clone(), Role::Baseline, DataId(0), work.clone());
-        arms.push(format!("{label} (itself)"), Role::AgainstItself, DataId(0), work);
-        Ok(arms)
+        Ok(Base { id: self.baseline(DataId(0), work), reading })
+    }
+
+    /// Adds an arm that others are compared with, and the same against itself.
+    pub(super) fn baseline(&mut self, data: DataId, work: Work) -> CellId {
+        let label = self.name(&work, data);
+        let id = self.push(label.clone(), Role::Baseline, data, work.clone());
+        self.push(format!("{label} (itself)"), Role::AgainstItself, data, work);
+        id
     }
 
     /// Returns the work of reading so and doing `stages`, or why it cannot be done here.
@@ -136,7 +141,16 @@ impl<'a> Arms<'a> {
 
     /// Returns a short name that no other arm has.
     fn name(&self, work: &Work, data: DataId) -> String {
-        let Work::List { backend, buffer_bytes, threads, stages, .. } = work;
+        let (backend, buffer_bytes, threads, stages) = match work {
+            Work::List { backend, buffer_bytes, threads, stages, .. } => {
+                (backend, buffer_bytes, threads, stages)
+            }
+            Work::Lookup { presence, keys } => {
+                let entries = self.data[data.0 as usize].entries;
+                let (presence, keys) = (presence_name(*presence), keys_name(*keys));
+                return format!("{presence}, {keys} of {}", grouped(entries));
+            }
+        };
         let fixed = self.facts.iter().any(|fact| fact.name == backend && fact.buffer_fixed.is_some());
         let mut name = backend.clone();
         if !fixed {
@@ -162,6 +176,32 @@ fn bytes(bytes: u64) -> String {
         _ if bytes >= 1 << 20 && bytes.is_multiple_of(1 << 20) => format!("{} MiB", bytes >> 20),
         _ if bytes >= 1 << 10 && bytes.is_multiple_of(1 << 10) => format!("{} KiB", bytes >> 10),
         _ => format!("{bytes} B"),
+    }
+}
+
+/// Returns a number with spaces between groups of three digits.
+pub(super) fn grouped(number: u64) -> String {
+    let digits = number.to_string();
+    let space = |place: usize| place > 0 && (digits.len() - place).is_multiple_of(3);
+    digits
+        .chars()
+        .enumerate()
+        .flat_map(|(place, digit)| space(place).then_some(' ').into_iter().chain([digit]))
+        .collect()
+}
+
+pub(super) fn presence_name(presence: Presence) -> &'static str {
+    match presence {
+        Presence::Present => "present",
+        Presence::Absent => "absent",
+    }
+}
+
+pub(super) fn keys_name(keys: Keys) -> &'static str {
+    match keys {
+        Keys::Fixed => "one name",
+        Keys::Random => "any name",
+        Keys::Zipf => "popular names",
     }
 }
 

@@ -34,8 +34,12 @@ pub fn estimate(plan: &Plan) -> Estimate {
     let files: u64 = plan.data.iter().filter(made).map(|data| data.entries).sum();
     let sets = plan.data.iter().filter(made).count() as u64;
     let space_bytes = plan.data.iter().map(|data| space(data.entries, &data.source)).sum();
-    let round_ns: u64 =
-        plan.cells.iter().map(|cell| BLOCK_NS + entries(plan, cell) * entry_ns(&cell.work)).sum();
+    let block_ns = |cell: &megadir_record::Cell| match cell.work.lists() {
+        true => BLOCK_NS + entries(plan, cell) * entry_ns(&cell.work),
+        // As long as the rule about blocks makes it, and drawing the names.
+        false => 3 * BLOCK_NS,
+    };
+    let round_ns: u64 = plan.cells.iter().map(block_ns).sum();
     let rounds = u64::from(plan.rules.rounds);
     let warm_up_rounds = u64::from(plan.rules.warm_up_rounds_min) + 2;
     let warm_up_ns = (warm_up_rounds * round_ns).min(plan.rules.warm_up_ns_max + round_ns);
@@ -69,7 +73,7 @@ fn space(entries: u64, source: &DataSource) -> u64 {
 
 /// Returns the time of a piece of work for one entry, nanoseconds.
 fn entry_ns(work: &Work) -> u64 {
-    let Work::List { threads, stages, .. } = work;
+    let Work::List { threads, stages, .. } = work else { return 0 };
     stages.iter().map(|stage| stage_ns(*stage, *threads)).sum()
 }
 

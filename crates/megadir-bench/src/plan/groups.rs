@@ -4,33 +4,33 @@
 
 use megadir_record::{CellId, DataId, Group, GroupRule, Stage};
 
-use super::arms::{Arms, Reading};
+use super::arms::{Arms, Base, Reading};
 use super::{PlanError, Request};
 use crate::note::NoteKind;
 use crate::study::{ArmSpec, CompareSpec, DecomposeSpec, GrowSpec, StepSpec, Study};
 
 /// Adds the study's own groups.
-pub(super) fn of_study(study: &Study, arms: &mut Arms<'_>) -> Result<(), PlanError> {
-    study.compare.iter().try_for_each(|group| compare(group, arms))?;
-    study.decompose.iter().try_for_each(|group| decompose(group, arms))?;
-    study.grow.iter().try_for_each(|group| grow(group, arms))
+pub(super) fn of_study(study: &Study, base: &Base, arms: &mut Arms<'_>) -> Result<(), PlanError> {
+    study.compare.iter().try_for_each(|group| compare(group, base, arms))?;
+    study.decompose.iter().try_for_each(|group| decompose(group, base, arms))?;
+    study.grow.iter().try_for_each(|group| grow(group, base, arms))
 }
 
 /// Adds the one group that crosses what the user chose.
-pub(super) fn chosen(request: &Request<'_>, arms: &mut Arms<'_>) -> Result<(), PlanError> {
+pub(super) fn chosen(request: &Request<'_>, base: &Base, arms: &mut Arms<'_>) -> Result<(), PlanError> {
     let arm = ArmSpec {
         backend: request.backends.clone(),
         buffer_bytes: request.buffers_bytes.clone(),
         threads: request.threads.clone(),
     };
     let title = "How do the chosen ways compare with the baseline?".to_owned();
-    compare(&CompareSpec { name: "chosen".to_owned(), title, arms: vec![arm] }, arms)
+    compare(&CompareSpec { name: "chosen".to_owned(), title, arms: vec![arm] }, base, arms)
 }
 
-fn compare(spec: &CompareSpec, arms: &mut Arms<'_>) -> Result<(), PlanError> {
-    let baseline = arms.baseline;
+fn compare(spec: &CompareSpec, base: &Base, arms: &mut Arms<'_>) -> Result<(), PlanError> {
+    let baseline = base.id;
     let mut added = 0;
-    for reading in spec.arms.iter().flat_map(|arm| cross(arm, &arms.base)).collect::<Vec<_>>() {
+    for reading in spec.arms.iter().flat_map(|arm| cross(arm, &base.reading)).collect::<Vec<_>>() {
         match arms.work(&reading, &[Stage::Read])? {
             Ok(work) => {
                 arms.arm(&spec.name, DataId(0), &work);
@@ -66,9 +66,9 @@ fn cross(arm: &ArmSpec, base: &Reading) -> Vec<Reading> {
     all
 }
 
-fn decompose(spec: &DecomposeSpec, arms: &mut Arms<'_>) -> Result<(), PlanError> {
-    let slow = chain(&spec.name, &spec.slow, arms)?;
-    let fast = chain(&spec.name, &spec.fast, arms)?;
+fn decompose(spec: &DecomposeSpec, base: &Base, arms: &mut Arms<'_>) -> Result<(), PlanError> {
+    let slow = chain(&spec.name, &spec.slow, base, arms)?;
+    let fast = chain(&spec.name, &spec.fast, base, arms)?;
     let (Some(slow), Some(fast)) = (slow, fast) else {
         return Ok(());
     };
@@ -89,8 +89,13 @@ fn decompose(spec: &DecomposeSpec, arms: &mut Arms<'_>) -> Result<(), PlanError>
 type Chain = Vec<(String, megadir_record::Work)>;
 
 /// Returns the cumulative work after each step, or `None`, with a note, if a step cannot be done here.
-fn chain(group: &str, steps: &[StepSpec], arms: &mut Arms<'_>) -> Result<Option<Chain>, PlanError> {
-    let mut reading = arms.base.clone();
+fn chain(
+    group: &str,
+    steps: &[StepSpec],
+    base: &Base,
+    arms: &mut Arms<'_>,
+) -> Result<Option<Chain>, PlanError> {
+    let mut reading = base.reading.clone();
     let mut stages = vec![Stage::Read];
     let mut chain = Vec::new();
     for step in steps {
@@ -110,16 +115,16 @@ fn chain(group: &str, steps: &[StepSpec], arms: &mut Arms<'_>) -> Result<Option<
     Ok(Some(chain))
 }
 
-fn grow(spec: &GrowSpec, arms: &mut Arms<'_>) -> Result<(), PlanError> {
+fn grow(spec: &GrowSpec, base: &Base, arms: &mut Arms<'_>) -> Result<(), PlanError> {
     let Some(sizes) = sizes(spec, arms) else {
         return Ok(());
     };
     let mut series = Vec::new();
     for one in &spec.series {
         let reading = Reading {
-            backend: one.backend.clone().unwrap_or_else(|| arms.base.backend.clone()),
-            buffer_bytes: one.buffer_bytes.unwrap_or(arms.base.buffer_bytes),
-            threads: arms.base.threads,
+            backend: one.backend.clone().unwrap_or_else(|| base.reading.backend.clone()),
+            buffer_bytes: one.buffer_bytes.unwrap_or(base.reading.buffer_bytes),
+            threads: base.reading.threads,
         };
         match arms.work(&reading, &one.stages)? {
             Ok(work) => {

@@ -6,6 +6,7 @@
 mod arms;
 mod estimate;
 mod groups;
+mod lookups;
 mod prune;
 
 use megadir::nearest::choices;
@@ -136,11 +137,26 @@ pub enum PlanError {
 pub fn plan(study: &Study, request: &Request<'_>) -> Result<Planned, PlanError> {
     check_values(request)?;
     let size = size_of(study, request.preset);
-    let mut arms = Arms::new(study, request.facts, data_sets(study, request, size))?;
-    if request.backends.is_empty() && request.buffers_bytes.is_empty() && request.threads.is_empty() {
-        groups::of_study(study, &mut arms)?;
-    } else {
-        groups::chosen(request, &mut arms)?;
+    let mut arms = Arms::new(request.facts, data_sets(study, request, size));
+    let chosen =
+        !(request.backends.is_empty() && request.buffers_bytes.is_empty() && request.threads.is_empty());
+    match (&study.baseline, &study.lookup) {
+        (_, Some(_)) if chosen => {
+            return Err(PlanError::Value {
+                what: "backends, buffers or threads",
+                value: "chosen".into(),
+                allowed: format!("study `{}` lists nothing, so it has none", study.name),
+            });
+        }
+        (_, Some(lookup)) => lookups::lookups(lookup, &mut arms),
+        (Some(baseline), None) => {
+            let base = arms.listing_baseline(baseline)?;
+            match chosen {
+                true => groups::chosen(request, &base, &mut arms)?,
+                false => groups::of_study(study, &base, &mut arms)?,
+            }
+        }
+        (None, None) => return Err(PlanError::Nothing { reason: "the study says nothing to do".into() }),
     }
     let Arms { cells, data, groups, notes, .. } = arms;
     if groups.is_empty() {
@@ -186,7 +202,8 @@ fn data_sets(study: &Study, request: &Request<'_>, size: &SizeSpec) -> Vec<Data>
             }]
         }
         Target::Made { entries } => {
-            let mut sizes = if entries.is_empty() { vec![size.entries] } else { entries.clone() };
+            let own = || size.smaller.iter().copied().chain([size.entries]).collect();
+            let mut sizes: Vec<u64> = if entries.is_empty() { own() } else { entries.clone() };
             sizes.sort_unstable_by(|a, b| b.cmp(a));
             sizes.dedup();
             let source = DataSource::Made { names: study.data.names, size_bytes: study.data.size_bytes };

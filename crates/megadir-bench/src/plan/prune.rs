@@ -1,6 +1,6 @@
 //! Taking arms out of a plan that turned out not to be possible once the data were there. Pure.
 
-use megadir_record::{CellId, Group, GroupRule, Plan};
+use megadir_record::{CellId, Group, GroupRule, Pair, Plan};
 
 use super::{PlanError, Planned};
 use crate::note::NoteKind;
@@ -64,6 +64,12 @@ fn renumber(rule: GroupRule, new_ids: &[Option<CellId>]) -> Option<GroupRule> {
         GroupRule::Compare { baseline } => GroupRule::Compare { baseline: new(baseline)? },
         GroupRule::Decompose { slow_name, slow, fast_name, fast } => {
             GroupRule::Decompose { slow_name, slow: steps(slow)?, fast_name, fast: steps(fast)? }
+        }
+        GroupRule::Pairs { pairs } => {
+            // A pair needs both its arms; the others stand without it.
+            let pair = |pair: Pair| Some(Pair { arm: new(pair.arm)?, to: new(pair.to)?, ..pair });
+            let pairs: Vec<Pair> = pairs.into_iter().filter_map(pair).collect();
+            (!pairs.is_empty()).then_some(GroupRule::Pairs { pairs })?
         }
         GroupRule::Grow { series } => {
             let ids = |ids: Vec<CellId>| ids.into_iter().map(new).collect::<Option<Vec<CellId>>>();

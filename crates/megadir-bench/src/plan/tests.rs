@@ -74,6 +74,7 @@ fn the_two_programs_differ_by_one_thing_a_step() {
     assert_eq!(slow[0].1, fast[0].1, "both programs begin with the same arm");
     let stages = |id: CellId| match &planned.plan.cells[id.0 as usize].work {
         Work::List { stages, .. } => stages.clone(),
+        Work::Lookup { .. } => Vec::new(),
     };
     assert_eq!(*stages(slow.last().unwrap().1).last().unwrap(), Stage::Write);
     for steps in [slow, fast] {
@@ -190,4 +191,54 @@ fn pruned_plans_hold_together() {
     }
     let error = prune(whole, &[(CellId(0), "gone".into())]).unwrap_err();
     assert!(matches!(error, PlanError::NoBaseline { .. }));
+}
+
+fn lookup() -> Study {
+    built_in("lookup").unwrap()
+}
+
+#[test]
+fn look_ups_cross_sizes_presences_and_keys_and_the_first_is_the_baseline() {
+    let facts = facts();
+    let planned = plan(&lookup(), &request(&facts)).unwrap();
+    let cells = &planned.plan.cells;
+    // Of one file one name can be asked for if it is to be present, three ways if it is not; and itself.
+    assert_eq!(cells.len(), 1 + 4 + 6 + 6);
+    assert_eq!(cells[0].name, "present, one name of 1");
+    assert_eq!((cells[0].role, cells[1].role), (Role::Baseline, Role::AgainstItself));
+    let groups: Vec<&str> = planned.plan.groups.iter().map(|group| group.name.as_str()).collect();
+    assert_eq!(groups, ["lookup", "absent", "pattern", "growth"]);
+    for group in &planned.plan.groups {
+        match &group.rule {
+            GroupRule::Pairs { pairs } => {
+                for pair in pairs {
+                    let [one, other] = [pair.arm, pair.to].map(|id| &cells[id.0 as usize]);
+                    assert_eq!(one.data, other.data, "{} against {}", one.name, other.name);
+                    assert!(one.work != other.work && one.groups.contains(&group.name));
+                }
+            }
+            GroupRule::Grow { series } => {
+                assert_eq!(series.len(), 6);
+                for (name, arms) in series {
+                    let entries =
+                        |id: &CellId| planned.plan.data[cells[id.0 as usize].data.0 as usize].entries;
+                    let entries: Vec<u64> = arms.iter().map(entries).collect();
+                    assert!(entries.is_sorted() && entries.len() >= 2, "{name}: {entries:?}");
+                }
+            }
+            GroupRule::Compare { baseline } => assert_eq!(*baseline, CellId(0)),
+            GroupRule::Decompose { .. } => panic!("look-ups have no stages"),
+        }
+    }
+}
+
+#[test]
+fn look_ups_on_one_size_do_not_grow_and_have_no_backends() {
+    let facts = facts();
+    let target = Target::Existing { path: "/d".into(), entries: 5000 };
+    let planned = plan(&lookup(), &Request { target, ..request(&facts) }).unwrap();
+    assert!(planned.plan.groups.iter().all(|group| group.name != "growth"));
+    assert!(planned.notes.iter().any(|note| note.text.contains("one size only")));
+    let refused = plan(&lookup(), &Request { threads: vec![2], ..request(&facts) });
+    assert!(matches!(refused, Err(PlanError::Value { .. })));
 }

@@ -12,11 +12,11 @@ use megadir_record::{CellId, Counted, Data, DataSource, Note, Plan, Stage, Work}
 use super::start::Listeners;
 use super::{RunError, RunRequest};
 use crate::beat::{WRITING_BACK, marked};
-use crate::dataset::{FillSpec, fill_at};
+use crate::dataset::{FillSpec, Names, fill_at};
 use crate::event::Event;
 use crate::note::NoteKind;
 use crate::plan::{estimate, prune};
-use crate::workload::{ListError, Listing, Signals};
+use crate::workload::{ListError, Listing, NameSource, Signals, workload};
 use crate::workspace::{Workspace, remove_leftovers};
 
 /// Everything that measuring needs.
@@ -30,6 +30,8 @@ pub(super) struct Prepared<'a> {
     pub(super) data: Vec<Dir>,
     /// What the oracle saw in each of them.
     pub(super) truths: Vec<Counted>,
+    /// Where look-ups get their names from, for each of them.
+    pub(super) names: Vec<NameSource>,
     pub(super) signals: Signals<'a>,
     workspace: Option<Workspace>,
 }
@@ -82,8 +84,17 @@ pub(super) fn prepare<'a>(
     } else {
         data.push(Dir::open(&path).map_err(|error| unusable(error.into()))?);
     }
-    let mut prepared =
-        Prepared { plan, notes, command, directory, data, truths: Vec::new(), signals, workspace };
+    let mut prepared = Prepared {
+        plan,
+        notes,
+        command,
+        directory,
+        data,
+        truths: Vec::new(),
+        names: Vec::new(),
+        signals,
+        workspace,
+    };
     match verify(&mut prepared) {
         Ok(()) => Ok(prepared),
         Err(error) => {
@@ -191,19 +202,41 @@ fn verify(prepared: &mut Prepared<'_>) -> Result<(), RunError> {
     };
     let oracle = Listing::new(&oracle).map_err(|error| arm("std", error))?;
     for (data, directory) in prepared.plan.data.iter().zip(&prepared.data) {
-        let seen = oracle.run(directory, prepared.signals).map_err(|error| arm("std", error))?;
+        let seen = oracle.once(directory, prepared.signals).map_err(|error| arm("std", error))?;
         if matches!(data.source, DataSource::Made { .. }) && seen.entries != data.entries {
             return Err(RunError::Lost { made: data.entries, seen: seen.entries });
         }
         prepared.truths.push(seen);
     }
+    for (data, directory) in prepared.plan.data.iter().zip(&prepared.data) {
+        let source = name_source(&prepared.plan, data, directory, prepared.signals);
+        prepared.names.push(source.map_err(|error| arm("std", error))?);
+    }
     let mut gone: Vec<(CellId, String)> = Vec::new();
     for cell in &prepared.plan.cells {
-        let work = Listing::new(&cell.work).map_err(|error| arm(&cell.name, error))?;
+        let names = &prepared.names[cell.data.0 as usize];
+        let work = workload(&cell.work, names, prepared.plan.seed).map_err(|error| arm(&cell.name, error))?;
         gone.extend(work.unavailable(&prepared.data[cell.data.0 as usize]).map(|reason| (cell.id, reason)));
     }
     let left = prune(prepared.plan.clone(), &gone)?;
     prepared.plan = left.plan;
     prepared.notes.extend(left.notes);
     Ok(())
+}
+
+/// Returns where look-ups in a data set get their names from.
+fn name_source(
+    plan: &Plan,
+    data: &Data,
+    directory: &Dir,
+    signals: Signals<'_>,
+) -> Result<NameSource, ListError> {
+    let looked_up = plan.cells.iter().any(|cell| cell.data == data.id && !cell.work.lists());
+    match data.source {
+        DataSource::Made { names, .. } => {
+            Ok(NameSource::Made { names: Names { scheme: names, seed: plan.seed }, entries: data.entries })
+        }
+        DataSource::Existing { .. } if looked_up => NameSource::sample(directory, plan.seed, signals),
+        DataSource::Existing { .. } => Ok(NameSource::Listed(Vec::new())),
+    }
 }

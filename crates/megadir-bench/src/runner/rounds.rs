@@ -2,7 +2,7 @@
 
 use std::time::SystemTime;
 
-use megadir_record::{Counted, Sample, VoidReason};
+use megadir_record::{Cell, Sample, VoidReason};
 use megadir_sys::clock::monotonic_ns;
 use megadir_sys::usage::process_usage;
 
@@ -14,7 +14,7 @@ use crate::machine::stolen_ticks;
 use crate::next::{Block, Outcome, Step, next};
 use crate::noise::TICK_NS;
 use crate::note::NoteKind;
-use crate::workload::{ListError, Listing};
+use crate::workload::{BlockKey, ListError, Workload, workload};
 
 /// The clocks may disagree by this much over a round before it is void, nanoseconds and share of the round.
 const JUMP_NS: u64 = 10_000_000;
@@ -33,9 +33,10 @@ pub(super) fn measure(
     listeners: &mut Listeners<'_, '_>,
 ) -> Result<Measured, RunError> {
     let plan = &prepared.plan;
-    let works = plan.cells.iter().map(|cell| Listing::new(&cell.work));
-    let works = works.collect::<Result<Vec<_>, _>>();
     let works =
+        plan.cells.iter().map(|cell| workload(&cell.work, &prepared.names[cell.data.0 as usize], plan.seed));
+    let works = works.collect::<Result<Vec<_>, _>>();
+    let mut works =
         works.map_err(|error| RunError::Arm { arm: plan.study.clone(), reason: error.to_string() })?;
     let mut samples: Vec<Sample> = Vec::new();
     let mut unequal_blocks = 0;
@@ -52,7 +53,7 @@ pub(super) fn measure(
         if block.place == 0 {
             watch = Watch::start();
         }
-        let sample = match one(prepared, &works[block.cell.0 as usize], &block, run_start_ns) {
+        let sample = match one(prepared, &mut *works[block.cell.0 as usize], &block, run_start_ns) {
             Ok(sample) => sample,
             Err(ListError::Stopped) => return Ok(Measured { complete: false, unequal_blocks }),
             Err(error) => {
@@ -61,8 +62,10 @@ pub(super) fn measure(
             }
         };
         listeners.tell(&Event::Measured(&sample))?;
-        let truth = &prepared.truths[plan.cells[block.cell.0 as usize].data.0 as usize];
-        if let Some(text) = difference(&sample, truth, &plan.cells[block.cell.0 as usize].name) {
+        let cell = &plan.cells[block.cell.0 as usize];
+        let truth = &prepared.truths[cell.data.0 as usize];
+        let expected = cell.work.expected(truth.entries, truth.hash);
+        if let Some(text) = difference(&sample, expected, cell) {
             unequal_blocks += 1;
             if unequal_blocks == 1 {
                 listeners.note(&NoteKind::UnequalWork.note(text))?;
@@ -81,25 +84,16 @@ pub(super) fn measure(
 /// Measures one block.
 fn one(
     prepared: &Prepared<'_>,
-    work: &Listing,
+    work: &mut dyn Workload,
     block: &Block,
     run_start_ns: u64,
 ) -> Result<Sample, ListError> {
     let cell = &prepared.plan.cells[block.cell.0 as usize];
     let directory = &prepared.data[cell.data.0 as usize];
-    let mut counted: Option<Counted> = None;
+    work.ready(BlockKey { phase: block.phase, round: block.round, attempt: block.attempt }, block.operations);
     let before = process_usage();
     let start_ns = monotonic_ns();
-    for _ in 0..block.operations {
-        let seen = work.run(directory, prepared.signals)?;
-        // Operations of one block that differ are made to differ from everything else.
-        counted = match counted {
-            Some(first) if (first.entries, first.hash) != (seen.entries, seen.hash) => {
-                Some(Counted { hash: !first.hash.wrapping_add(seen.hash), ..seen })
-            }
-            _ => Some(seen),
-        };
-    }
+    let counted = work.run(directory, block.operations, prepared.signals)?;
     let elapsed_ns = monotonic_ns() - start_ns;
     let after = process_usage();
     Ok(Sample {
@@ -114,20 +108,24 @@ fn one(
         elapsed_ns,
         user_ns: after.user_ns.saturating_sub(before.user_ns),
         system_ns: after.system_ns.saturating_sub(before.system_ns),
-        counted: counted.unwrap_or(Counted { entries: 0, hash: 0, calls: None, written_bytes: 0 }),
+        counted,
         voided: None,
     })
 }
 
 /// Returns how a block's work differs from what is there, if it does.
-fn difference(sample: &Sample, truth: &Counted, arm: &str) -> Option<String> {
+fn difference(sample: &Sample, expected: (u64, u64), cell: &Cell) -> Option<String> {
     let counted = &sample.counted;
-    let round = sample.round;
-    if counted.entries != truth.entries {
-        let (seen, there) = (counted.entries, truth.entries);
+    let (round, arm) = (sample.round, &cell.name);
+    if !cell.work.lists() {
+        let differs = (counted.entries, counted.hash) != expected;
+        return differs.then(|| format!("{arm}: in round {round} other names were found than there are"));
+    }
+    if counted.entries != expected.0 {
+        let (seen, there) = (counted.entries, expected.0);
         return Some(format!("{arm} saw {seen} entries in round {round} where {there} were before the run"));
     }
-    (counted.hash != truth.hash)
+    (counted.hash != expected.1)
         .then(|| format!("{arm} saw other names in round {round} than there were before the run"))
 }
 

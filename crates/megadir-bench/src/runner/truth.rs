@@ -91,7 +91,7 @@ mod tests {
                     shares: 1,
                     stages: vec![Stage::Read],
                 };
-                let counted = Listing::new(&work).unwrap().run(&directory, signals).unwrap();
+                let counted = Listing::new(&work).unwrap().once(&directory, signals).unwrap();
                 (counted.entries, counted.hash)
             };
             for backend in ["std", "readdir", "getdents"] {

@@ -5,7 +5,7 @@
 use megadir::nearest::choices;
 use megadir_record::Stage;
 
-use crate::study::{StepSpec, Study};
+use crate::study::{SizeSpec, StepSpec, Study};
 
 /// A study that is embedded in the program.
 #[derive(Clone, Copy, Debug)]
@@ -17,8 +17,10 @@ pub struct BuiltIn {
 }
 
 /// The studies embedded in the program; adding one is a file in `studies/` and a line here.
-pub static BUILT_IN: &[BuiltIn] =
-    &[BuiltIn { name: "listing", text: include_str!("../../../../studies/listing.toml") }];
+pub static BUILT_IN: &[BuiltIn] = &[
+    BuiltIn { name: "listing", text: include_str!("../../../../studies/listing.toml") },
+    BuiltIn { name: "lookup", text: include_str!("../../../../studies/lookup.toml") },
+];
 
 /// Why a study could not be had.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -61,7 +63,7 @@ pub enum StudyError {
 ///
 /// ```
 /// let study = megadir_bench::study::built_in("listing").unwrap();
-/// assert_eq!(study.baseline.backend, "getdents");
+/// assert_eq!(study.baseline.unwrap().backend, "getdents");
 /// ```
 pub fn built_in(name: &str) -> Result<Study, StudyError> {
     match BUILT_IN.iter().find(|study| study.name == name) {
@@ -113,6 +115,12 @@ fn contradiction(study: &Study) -> Option<String> {
     if let Some((name, value)) = fractions.iter().find(|(_, value)| !(*value > 0.0 && *value < 1.0)) {
         return Some(format!("rules.{name} is {value}; it must lie between 0 and 1"));
     }
+    if let Some(reason) = kind_contradiction(study) {
+        return Some(reason);
+    }
+    if study.lookup.is_some() {
+        return None;
+    }
     if study.compare.is_empty() && study.decompose.is_empty() && study.grow.is_empty() {
         return Some(
             "it has no group: at least one of [[compare]], [[decompose]], [[grow]] is needed".into(),
@@ -127,6 +135,34 @@ fn contradiction(study: &Study) -> Option<String> {
     let growth =
         growth.map(|group| format!("grow `{}`: fractions must ascend from above 0 to 1", group.name));
     of_programs.chain(of_series).chain(growth).next()
+}
+
+/// A study either lists or looks names up.
+fn kind_contradiction(study: &Study) -> Option<String> {
+    let sizes = [&study.size.quick, &study.size.default, &study.size.published];
+    let lists = !study.compare.is_empty() || !study.decompose.is_empty() || !study.grow.is_empty();
+    match (&study.baseline, &study.lookup) {
+        (None, None) => Some("it has neither a [baseline] (to list) nor a [lookup]".into()),
+        (Some(_), Some(_)) => Some("it has a [baseline] and a [lookup]: a study lists or looks names up".into()),
+        (None, Some(_)) if lists => {
+            Some("[[compare]], [[decompose]] and [[grow]] are about listing: they need a [baseline], not a [lookup]".into())
+        }
+        (None, Some(lookup)) if lookup.presence.is_empty() || lookup.keys.is_empty() => {
+            Some("lookup.presence and lookup.keys need at least one value each".into())
+        }
+        (None, Some(_)) => {
+            let ascends = |size: &&&SizeSpec| {
+                let all: Vec<u64> = size.smaller.iter().copied().chain([size.entries]).collect();
+                all[0] > 0 && all.windows(2).all(|pair| pair[0] < pair[1])
+            };
+            let wrong = sizes.iter().any(|size| !ascends(&size));
+            wrong.then(|| "size.smaller must ascend from 1 or more to below size.entries".into())
+        }
+        (Some(_), None) => {
+            let wrong = sizes.iter().any(|size| !size.smaller.is_empty());
+            wrong.then(|| "size.smaller is for look-ups; [[grow]] says it by fractions".into())
+        }
+    }
 }
 
 fn steps_contradiction(steps: &[StepSpec]) -> Option<String> {

@@ -2,7 +2,7 @@
 //!
 //! Unknown fields are errors everywhere, so that a misspelt one cannot silently do nothing.
 
-use megadir_record::{NameScheme, Published, Stage};
+use megadir_record::{Keys, NameScheme, Presence, Published, Stage};
 use serde::Deserialize;
 
 /// A study file.
@@ -28,8 +28,10 @@ pub struct Study {
     pub data: DataSpec,
     /// Warm-up, bands and voiding.
     pub rules: RulesSpec,
-    /// The arm that the others are compared with.
-    pub baseline: BaselineSpec,
+    /// The arm that the others are compared with, of a study that lists.
+    pub baseline: Option<BaselineSpec>,
+    /// What is asked, of a study that looks names up.
+    pub lookup: Option<LookupSpec>,
     /// Groups of arms compared with the baseline.
     #[serde(default)]
     pub compare: Vec<CompareSpec>,
@@ -59,6 +61,9 @@ pub struct Sizes {
 pub struct SizeSpec {
     /// Entries in the directory.
     pub entries: u64,
+    /// Entries of the smaller directories that a study of look-ups asks too, ascending.
+    #[serde(default)]
+    pub smaller: Vec<u64>,
     /// Measured rounds.
     pub rounds: u32,
 }
@@ -113,6 +118,16 @@ pub struct BaselineSpec {
     pub buffer_bytes: u64,
     /// Threads that read.
     pub threads: u32,
+}
+
+/// Look-ups: every directory with every presence and every way of drawing names; the first of all is the baseline.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct LookupSpec {
+    /// Whether names exist.
+    pub presence: Vec<Presence>,
+    /// How names are drawn.
+    pub keys: Vec<Keys>,
 }
 
 /// Arms that cross every value of every field with every other.

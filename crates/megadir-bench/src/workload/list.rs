@@ -17,6 +17,7 @@ use super::format_long::{self, format_long};
 use super::format_raw::RawFormat;
 use super::kept::Kept;
 use super::output::{Sink, with_sink};
+use super::{BlockKey, Workload};
 use crate::beat::{COMPUTING, marked};
 
 /// One arm's work, ready to be done.
@@ -64,9 +65,12 @@ impl Signals<'_> {
 }
 
 impl Listing {
-    /// Prepares an arm's work.
+    /// Prepares an arm's work, which must be to list.
     pub(crate) fn new(work: &Work) -> Result<Self, ListError> {
-        let Work::List { backend, buffer_bytes, threads, shares, stages } = work;
+        let Work::List { backend, buffer_bytes, threads, shares, stages } = work else {
+            let source = std::io::Error::from(std::io::ErrorKind::InvalidInput);
+            return Err(ListError::Stage { stage: "list", source });
+        };
         let options = ReadOptions {
             buffer_bytes: *buffer_bytes as usize,
             threads: *threads as usize,
@@ -76,13 +80,8 @@ impl Listing {
         Ok(Self { backend: megadir::backend(backend)?, options, stages: stages.clone() })
     }
 
-    /// Tells why the work cannot be done on `directory`, if it cannot.
-    pub(crate) fn unavailable(&self, directory: &Dir) -> Option<String> {
-        self.backend.probe(directory).err().map(|error| error.reason())
-    }
-
     /// Lists the directory once.
-    pub(crate) fn run(&self, directory: &Dir, signals: Signals<'_>) -> Result<Counted, ListError> {
+    pub(crate) fn once(&self, directory: &Dir, signals: Signals<'_>) -> Result<Counted, ListError> {
         let writes = self.has(Stage::Write);
         with_sink(writes, |sink| self.run_into(directory, signals, sink))
     }
@@ -126,6 +125,29 @@ impl Listing {
         // What vanished before it was asked about was not worked on: the block is not equal to others.
         seen.entries -= asked.vanished.min(seen.entries);
         Ok(seen.counted(read_calls, asked.calls, sink))
+    }
+}
+
+impl Workload for Listing {
+    fn unavailable(&self, directory: &Dir) -> Option<String> {
+        self.backend.probe(directory).err().map(|error| error.reason())
+    }
+
+    fn ready(&mut self, _block: BlockKey, _operations: u64) {}
+
+    fn run(&mut self, directory: &Dir, operations: u64, signals: Signals<'_>) -> Result<Counted, ListError> {
+        let mut counted: Option<Counted> = None;
+        for _ in 0..operations {
+            let seen = self.once(directory, signals)?;
+            // Operations of one block that differ are made to differ from everything else.
+            counted = match counted {
+                Some(first) if (first.entries, first.hash) != (seen.entries, seen.hash) => {
+                    Some(Counted { hash: !first.hash.wrapping_add(seen.hash), ..seen })
+                }
+                _ => Some(seen),
+            };
+        }
+        Ok(counted.unwrap_or(Counted { entries: 0, hash: 0, calls: None, written_bytes: 0 }))
     }
 }
 

@@ -1,6 +1,6 @@
 //! What the blocks of a plan do, as real work on real directories.
 //!
-//! A workload knows nothing of rounds, clocks or records: it does one operation when it is told to and
+//! A workload knows nothing of rounds, clocks or records: it does a block's operations when it is told to and
 //! says what it saw.
 
 mod attributes;
@@ -8,7 +8,45 @@ mod format_long;
 mod format_raw;
 mod kept;
 mod list;
+mod lookup;
 mod output;
 mod owners;
 
+use megadir::Dir;
+use megadir_record::{Counted, Phase, Work};
+
 pub(crate) use list::{ListError, Listing, Signals, name_hash};
+use lookup::Lookup;
+pub(crate) use lookup::NameSource;
+
+/// One arm's work.
+pub(crate) trait Workload {
+    /// Tells why it cannot be done on `directory`, if it cannot.
+    fn unavailable(&self, directory: &Dir) -> Option<String>;
+
+    /// Prepares a block outside the time that is measured.
+    fn ready(&mut self, block: BlockKey, operations: u64);
+
+    /// Does the block.
+    fn run(&mut self, directory: &Dir, operations: u64, signals: Signals<'_>) -> Result<Counted, ListError>;
+}
+
+/// Which block it is: whatever a workload draws for it is drawn from this and the plan's seed.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct BlockKey {
+    pub(crate) phase: Phase,
+    pub(crate) round: u32,
+    pub(crate) attempt: u32,
+}
+
+/// Returns the work of an arm on a data set with these names.
+pub(crate) fn workload<'a>(
+    work: &Work,
+    names: &'a NameSource,
+    seed: u64,
+) -> Result<Box<dyn Workload + 'a>, ListError> {
+    Ok(match work {
+        Work::List { .. } => Box::new(Listing::new(work)?),
+        Work::Lookup { presence, keys } => Box::new(Lookup::new(*presence, *keys, names, seed)),
+    })
+}

@@ -11,7 +11,10 @@ pub(super) fn find(summary: &Summary) -> Vec<Finding> {
             let text = tell(summary, comparison.calls.as_ref()?);
             Some(Finding::of_group(FindingKind::Calls, &group.name, text))
         }
-        GroupReading::Decompose(_) | GroupReading::Grow(_) | GroupReading::Unreadable { .. } => None,
+        GroupReading::Decompose(_)
+        | GroupReading::Pairs(_)
+        | GroupReading::Grow(_)
+        | GroupReading::Unreadable { .. } => None,
     });
     told.collect()
 }

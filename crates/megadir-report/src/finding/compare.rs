@@ -17,7 +17,10 @@ pub(super) fn find(summary: &Summary) -> Vec<Finding> {
             let text = tell(summary, group, comparison)?;
             Some(Finding::of_group(FindingKind::Comparison, &group.name, text))
         }
-        GroupReading::Decompose(_) | GroupReading::Grow(_) | GroupReading::Unreadable { .. } => None,
+        GroupReading::Decompose(_)
+        | GroupReading::Pairs(_)
+        | GroupReading::Grow(_)
+        | GroupReading::Unreadable { .. } => None,
     });
     told.collect()
 }

@@ -17,7 +17,10 @@ pub(super) fn find(summary: &Summary) -> Vec<Finding> {
             let text = tell(summary, decomposition);
             Some(Finding::of_group(FindingKind::Decomposition, &group.name, text))
         }
-        GroupReading::Compare(_) | GroupReading::Grow(_) | GroupReading::Unreadable { .. } => None,
+        GroupReading::Compare(_)
+        | GroupReading::Pairs(_)
+        | GroupReading::Grow(_)
+        | GroupReading::Unreadable { .. } => None,
     });
     told.collect()
 }

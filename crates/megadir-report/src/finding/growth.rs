@@ -1,6 +1,6 @@
 //! The rule about growth: the exponent of time against entries, and whether it is that of a line.
 
-use super::source::claims;
+use super::source::{ClaimedGrowth, claims};
 use super::{Finding, FindingKind};
 use crate::summary::{Figure, GroupReading, Series, Shape, Summary, rounds_for_interval};
 use crate::text;
@@ -15,7 +15,10 @@ pub(super) fn find(summary: &Summary) -> Vec<Finding> {
             };
             growth.series.iter().filter_map(tell_one).collect()
         }
-        GroupReading::Compare(_) | GroupReading::Decompose(_) | GroupReading::Unreadable { .. } => Vec::new(),
+        GroupReading::Compare(_)
+        | GroupReading::Decompose(_)
+        | GroupReading::Pairs(_)
+        | GroupReading::Unreadable { .. } => Vec::new(),
     });
     told.collect()
 }
@@ -36,14 +39,18 @@ fn tell(summary: &Summary, series: &Series) -> Option<String> {
 }
 
 fn words(summary: &Summary, shape: Shape) -> String {
-    let source = claims(&summary.study).filter(|claims| claims.growth_is_linear).map(|claims| claims.who);
-    let agrees = source.map(|who| format!(", as {who} says")).unwrap_or_default();
-    let differs = source.map(|who| format!(", which {who} calls linear")).unwrap_or_default();
+    let source = claims(&summary.study);
+    // What the source calls it stands beside what it is.
+    let beside = |is: ClaimedGrowth| match source.map(|claims| (claims.who, claims.growth)) {
+        Some((who, Some(claimed))) if claimed == is => format!(", as {who} says"),
+        Some((who, Some(claimed))) => format!(", which {who} calls {}", claimed.words()),
+        _ => String::new(),
+    };
     match shape {
-        Shape::Linear => format!("linear{agrees}"),
+        Shape::Linear => format!("linear{}", beside(ClaimedGrowth::Linear)),
         Shape::PerhapsLinear => "perhaps linear: the interval is too wide to tell".into(),
-        Shape::LessThanLinear => format!("less than linear{differs}"),
-        Shape::MoreThanLinear => format!("more than linear{differs}"),
+        Shape::LessThanLinear => format!("less than linear{}", beside(ClaimedGrowth::BelowLinear)),
+        Shape::MoreThanLinear => format!("more than linear{}", beside(ClaimedGrowth::AboveLinear)),
         Shape::CannotBeTold => format!(
             "with no interval under {} rounds, its shape cannot be told",
             rounds_for_interval(summary.rules.confidence)

@@ -8,6 +8,7 @@ mod compare;
 mod decompose;
 mod derive;
 mod growth;
+mod pairs;
 mod source;
 mod work;
 

@@ -15,11 +15,23 @@ fn unequal(arm: &Arm) -> Option<Finding> {
     let text = format!(
         "`{}` did NOT {} in {}: {}. Its times are not compared with any.",
         arm.cell.name,
-        if mismatch.recorded { "list what its data set holds" } else { "do the same work as the other arms" },
+        match (arm.cell.work.lists(), mismatch.recorded) {
+            (false, _) => "find what is there and nothing else",
+            (true, true) => "list what its data set holds",
+            (true, false) => "do the same work as the other arms",
+        },
         text::counted(mismatch.rounds as u64, "round"),
-        first(mismatch)
+        if arm.cell.work.lists() { first(mismatch) } else { looked_up(mismatch) }
     );
     Some(Finding { kind: FindingKind::Work, group: None, loud: true, text })
+}
+
+fn looked_up(mismatch: &Mismatch) -> String {
+    let round = mismatch.first_round;
+    match mismatch.entries_expected {
+        Some(0) => format!("in round {round} it found names that nobody made"),
+        _ => format!("in round {round} it did not find all the names that were made"),
+    }
 }
 
 fn first(mismatch: &Mismatch) -> String {

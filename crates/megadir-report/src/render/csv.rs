@@ -28,11 +28,14 @@ pub const COLUMNS: &[(&str, &str)] = &[
     ("groups", "the arm's groups, separated by spaces"),
     ("data", "the data set's index"),
     ("cache", "the cache's state before the block"),
+    ("work", "list or lookup; the columns up to stages are of list, presence and keys of lookup"),
     ("backend", "the backend"),
     ("buffer_bytes", "the buffer of one call, bytes"),
     ("threads", "threads that read"),
     ("shares", "shares of the directory"),
     ("stages", "what was done with the entries, separated by spaces"),
+    ("presence", "whether the names exist: present or absent"),
+    ("keys", "how names were drawn: fixed, random or zipf"),
     ("start_ns", "the block's start after the run's, nanoseconds"),
     ("operations", "operations in the block"),
     ("elapsed_ns", "wall time of the block, nanoseconds"),
@@ -73,21 +76,23 @@ fn row(text: &mut String, sample: &Sample, of_cell: &str) {
     let _ = writeln!(text, "{before},{after},{entries},{hash:#018x},{calls},{written_bytes}");
 }
 
-/// Returns the columns from the arm's name to its stages.
+/// Returns the columns from the arm's name to its keys.
 fn of_cell(cell: &Cell) -> String {
-    let Work::List { backend, buffer_bytes, threads, shares, stages } = &cell.work;
-    let stages: Vec<String> = stages.iter().map(word).collect();
+    let work = match &cell.work {
+        Work::List { backend, buffer_bytes, threads, shares, stages } => {
+            let stages: Vec<String> = stages.iter().map(word).collect();
+            let backend = quoted(backend);
+            format!("list,{backend},{buffer_bytes},{threads},{shares},{},,", stages.join(" "))
+        }
+        Work::Lookup { presence, keys } => format!("lookup,,,,,,{},{}", word(presence), word(keys)),
+    };
     [
         quoted(&cell.name),
         word(&cell.role),
         quoted(&cell.groups.join(" ")),
         cell.data.0.to_string(),
         word(&cell.cache),
-        quoted(backend),
-        buffer_bytes.to_string(),
-        threads.to_string(),
-        shares.to_string(),
-        stages.join(" "),
+        work,
     ]
     .join(",")
 }

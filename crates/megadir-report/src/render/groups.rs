@@ -6,7 +6,7 @@ use super::grid::{Column, Grid, Text};
 use super::paint::Tone;
 use crate::summary::{
     Arm, Comparison, Contrast, Decomposition, Factor, Figure, GroupReading, GroupSummary, Growth, Outcome,
-    Series, Shape, Summary, Verdict, rounds_for_interval,
+    PairRow, Pairs, Series, Shape, Summary, Verdict, rounds_for_interval,
 };
 use crate::text;
 
@@ -15,6 +15,7 @@ pub(super) fn grid(summary: &Summary, group: &GroupSummary) -> Option<Grid> {
     match &group.reading {
         GroupReading::Compare(comparison) => Some(compare(summary, comparison)),
         GroupReading::Decompose(decomposition) => Some(decompose(summary, decomposition)),
+        GroupReading::Pairs(pairs) => Some(self::pairs(summary, pairs)),
         GroupReading::Grow(growth) => Some(grow(growth)),
         GroupReading::Unreadable { .. } => None,
     }
@@ -40,7 +41,7 @@ pub(super) fn arms(summary: &Summary) -> Grid {
         columns: columns.chain(HEADINGS.map(|heading| Column::right(heading, 1))).collect(),
         rows: summary.arms.iter().map(arm_row).collect(),
         legend: vec![format!(
-            "Times of one listing; interval: of the median, {}, by order statistics; Error: half of the mean's 99.9 % interval; text: bytes written.",
+            "Times of one operation; interval: of the median, {}, by order statistics; Error: half of the mean's 99.9 % interval; text: bytes written.",
             confidence(summary)
         )],
     }
@@ -214,6 +215,35 @@ fn factor_row(factor: &Factor) -> Vec<Text> {
     [factor.name.clone(), step(&factor.slow_ns), step(&factor.fast_ns), cost, share].map(Text::plain).into()
 }
 
+fn pairs(summary: &Summary, pairs: &Pairs) -> Grid {
+    let columns = vec![
+        Column::left("what", 0),
+        Column::left("at", 0),
+        Column::right("time", 1),
+        Column::right("against", 2),
+        Column::left("ratio", 0),
+        Column::left("verdict", 0),
+    ];
+    let time = |arm| {
+        let timing = summary.arm(arm).and_then(|arm| arm.timing.as_ref());
+        timing.map(|timing| text::time(timing.time_ns.value)).unwrap_or_default()
+    };
+    let row = |row: &PairRow| {
+        let (ratio, verdict, tone) = outcome(&row.outcome);
+        let fields = [
+            format!("{} / {}", row.pair.what, row.pair.than),
+            row.pair.at.clone(),
+            time(row.pair.arm),
+            time(row.pair.to),
+            ratio,
+        ];
+        let fields = fields.into_iter().map(Text::plain);
+        fields.chain([Text { text: verdict, tone }]).collect()
+    };
+    let legend = "Ratio: time of the first over time of the second, round by round. [ ]: 95 % interval, adjusted for all rows (Holm).";
+    Grid { columns, rows: pairs.rows.iter().map(row).collect(), legend: vec![legend.into()] }
+}
+
 fn grow(growth: &Growth) -> Grid {
     let columns = vec![
         Column::left("series", 0),
@@ -238,7 +268,7 @@ fn series_rows(series: &Series) -> Vec<Vec<Text>> {
             text::count(point.entries),
             text::time(point.time_ns.value),
             bounds(&point.time_ns),
-            text::time(point.entry_ns.value),
+            point.entry_ns.map(|figure| text::time(figure.value)).unwrap_or_default(),
             exponent,
             String::new(),
         ];

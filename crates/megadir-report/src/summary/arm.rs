@@ -20,12 +20,14 @@ pub struct Arm {
     pub timing: Option<Timing>,
 }
 
-/// The times of one arm. One operation is one listing of the directory.
+/// The times of one arm. One operation is one listing of the directory, or one look-up.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Timing {
+    /// Median number of operations in a block, which is timed as a whole.
+    pub operations: u64,
     /// Median time of an operation, nanoseconds.
     pub time_ns: Figure,
-    /// The same for one entry; `None` where there are no entries.
+    /// The same for one entry; `None` where there are no entries or the arm does not list them.
     pub entry_ns: Option<Figure>,
     /// Mean time of an operation, nanoseconds.
     pub mean_ns: f64,
@@ -81,8 +83,9 @@ fn timing(cell: &Cell, rounds: &Rounds<'_>, confidence: f64) -> Option<Timing> {
     let time_ns = Figure::median_of(&times, confidence)?;
     let entries = median_of(|s| s.counted.entries as f64)?;
     Some(Timing {
+        operations: (median_of(|s| s.operations as f64)?.round() as u64).max(1),
         time_ns,
-        entry_ns: (entries > 0.0).then(|| time_ns.scaled(1.0 / entries)),
+        entry_ns: (entries > 0.0 && cell.work.lists()).then(|| time_ns.scaled(1.0 / entries)),
         mean_ns: megadir_stats::mean(&times)?,
         deviation_ns: megadir_stats::standard_deviation(&times),
         error_ns: megadir_stats::error_999(&times),

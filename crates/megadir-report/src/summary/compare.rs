@@ -130,24 +130,30 @@ pub(crate) fn compare(evidence: &Evidence<'_>, group: &str, baseline: CellId) ->
 
 /// Judges a family of arms against the baseline, in the order given.
 pub(crate) fn contrasts(evidence: &Evidence<'_>, baseline: CellId, arms: &[CellId]) -> Vec<Contrast> {
-    let comparable = |arm: &CellId| evidence.is_equal(*arm) && evidence.is_equal(baseline);
-    let family: Vec<CellId> = arms.iter().copied().filter(comparable).collect();
-    let log_ratios: Vec<Vec<f64>> = family
+    let pairs: Vec<(CellId, CellId)> = arms.iter().map(|&arm| (arm, baseline)).collect();
+    let judged = contrast(evidence, &pairs).into_iter();
+    let row = |(&arm, (rounds, outcome))| Contrast { arm, rounds, outcome };
+    arms.iter().zip(judged).map(row).collect()
+}
+
+/// Judges a family of pairs of arms, the first against the second: the rounds that have both and what came out.
+pub(crate) fn contrast(evidence: &Evidence<'_>, pairs: &[(CellId, CellId)]) -> Vec<(usize, Outcome)> {
+    let comparable = |pair: &&(CellId, CellId)| evidence.is_equal(pair.0) && evidence.is_equal(pair.1);
+    let log_ratios: Vec<Vec<f64>> = pairs
         .iter()
-        .map(|&arm| {
-            let pair = evidence.rounds.paired(&[arm, baseline]);
+        .filter(comparable)
+        .map(|&(arm, to)| {
+            let pair = evidence.rounds.paired(&[arm, to]);
             megadir_stats::log_ratios(&pair[0], &pair[1]).unwrap_or_default()
         })
         .collect();
     let judgements = megadir_stats::judge_family(&log_ratios, evidence.plan.rules.equivalence_band);
-    let mut judged = family.iter().zip(log_ratios.iter().zip(judgements)).peekable();
-    let contrast = |&arm: &CellId| match judged.next_if(|(member, _)| **member == arm) {
-        Some((_, (logs, judgement))) => {
-            Contrast { arm, rounds: logs.len(), outcome: outcome(logs, judgement) }
-        }
-        None => Contrast { arm, rounds: 0, outcome: Outcome::Unequal },
+    let mut judged = log_ratios.iter().zip(judgements);
+    let one = |pair: &(CellId, CellId)| match comparable(&pair).then(|| judged.next()).flatten() {
+        Some((logs, judgement)) => (logs.len(), outcome(logs, judgement)),
+        None => (0, Outcome::Unequal),
     };
-    arms.iter().map(contrast).collect()
+    pairs.iter().map(one).collect()
 }
 
 fn outcome(log_ratios: &[f64], judgement: Option<megadir_stats::Judgement>) -> Outcome {
@@ -169,7 +175,7 @@ fn outcome(log_ratios: &[f64], judgement: Option<megadir_stats::Judgement>) -> O
 fn calls_contrast(evidence: &Evidence<'_>, arms: &[CellId]) -> Option<CallsContrast> {
     let cell = |arm: CellId| evidence.plan.cells.get(arm.0 as usize);
     let first = cell(*arms.first()?)?;
-    let alike = |cell: &Cell| cell.data == first.data && effort(cell) == effort(first);
+    let alike = |cell: &Cell| cell.data == first.data && cell.work.lists() && effort(cell) == effort(first);
     let counted = |&arm: &CellId| {
         let suits = evidence.is_equal(arm) && cell(arm).is_some_and(alike);
         let calls = |sample: &Sample| sample.counted.calls;
@@ -184,7 +190,9 @@ fn calls_contrast(evidence: &Evidence<'_>, arms: &[CellId]) -> Option<CallsContr
 }
 
 /// Returns what an arm does apart from how much it asks for in one call.
-fn effort(cell: &Cell) -> (&str, u32, &[Stage]) {
-    let Work::List { backend, threads, stages, .. } = &cell.work;
-    (backend, *threads, stages)
+fn effort(cell: &Cell) -> Option<(&str, u32, &[Stage])> {
+    match &cell.work {
+        Work::List { backend, threads, stages, .. } => Some((backend, *threads, stages)),
+        Work::Lookup { .. } => None,
+    }
 }

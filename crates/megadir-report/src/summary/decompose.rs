@@ -252,8 +252,7 @@ fn claim(share: Option<Figure>) -> Claim {
 }
 
 fn only_reads(work: &Work) -> bool {
-    let Work::List { stages, .. } = work;
-    stages.iter().all(|stage| *stage == Stage::Read)
+    matches!(work, Work::List { stages, .. } if stages.iter().all(|stage| *stage == Stage::Read))
 }
 
 /// Adds up the series of the steps that are asked for; `None` where there are none.

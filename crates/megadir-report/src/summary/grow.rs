@@ -45,8 +45,9 @@ pub struct Point {
     pub entries: u64,
     /// Median time of an operation, nanoseconds.
     pub time_ns: Figure,
-    /// The same for one entry.
-    pub entry_ns: Figure,
+    /// The same for one entry; `None` where the arm does not list the directory.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub entry_ns: Option<Figure>,
 }
 
 /// The exponent between neighbouring sizes.
@@ -100,9 +101,13 @@ fn one_series(evidence: &Evidence<'_>, name: &str, arms: &[CellId]) -> Series {
 }
 
 fn point(evidence: &Evidence<'_>, cell: &Cell) -> Option<Point> {
-    let entries = evidence.rounds.samples(cell.id).next()?.counted.entries;
+    let data = evidence.plan.data.iter().find(|data| data.id == cell.data)?;
+    let entries = match cell.work.lists() {
+        true => evidence.rounds.samples(cell.id).next()?.counted.entries,
+        false => data.entries,
+    };
     let time_ns = Figure::median_of(&evidence.rounds.times(cell.id), evidence.confidence())?;
-    let entry_ns = time_ns.scaled(1.0 / entries as f64);
+    let entry_ns = cell.work.lists().then(|| time_ns.scaled(1.0 / entries as f64));
     // A power law has no place for an empty directory.
     (entries > 0).then_some(Point { arm: cell.id, entries, time_ns, entry_ns })
 }

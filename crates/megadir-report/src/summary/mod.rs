@@ -1,8 +1,8 @@
 //! What a record says, as data: everything that a table, a page or a program needs, and no text of ours but names.
 //!
 //! Files: `whole` (the summary and how it is made), `figure` (a number with its interval), `rounds` (samples paired
-//! by round), `evidence` (what rules judge by), `arm` (one arm alone), `equal_work` (did all arms do the same?), `compare`, `decompose` and `grow`
-//! (one rule each), `resolution` (the baseline against itself). None of them knows a format.
+//! by round), `evidence` (what rules judge by), `arm` (one arm alone), `equal_work` (did all arms do the same?), `compare`, `decompose`, `pairs` and
+//! `grow` (one rule each), `resolution` (the baseline against itself). None of them knows a format.
 
 mod arm;
 mod compare;
@@ -11,6 +11,7 @@ mod equal_work;
 mod evidence;
 mod figure;
 mod grow;
+mod pairs;
 mod resolution;
 mod rounds;
 mod whole;
@@ -21,6 +22,7 @@ pub use decompose::{Claim, Decomposition, Factor, ReadingFactor};
 pub use equal_work::{DataCheck, Mismatch, WorkCheck};
 pub use figure::{Figure, Range, rounds_for_interval};
 pub use grow::{Growth, Point, Series, Shape, Step};
+pub use pairs::{PairRow, Pairs};
 pub use resolution::{Difference, Resolution};
 pub use whole::{
     Ending, GroupReading, GroupSummary, Progress, SUMMARY_VERSION, Summary, SummaryError, summarize,

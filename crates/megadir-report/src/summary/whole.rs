@@ -14,8 +14,11 @@ use super::compare::compare;
 use super::decompose::{Programs, decompose};
 use super::evidence::Evidence;
 use super::grow::grow;
+use super::pairs::read_pairs;
 use super::resolution::resolutions;
-use super::{Arm, Comparison, DataCheck, Decomposition, Growth, Resolution, Rounds, WorkCheck, equal_work};
+use super::{
+    Arm, Comparison, DataCheck, Decomposition, Growth, Pairs, Resolution, Rounds, WorkCheck, equal_work,
+};
 use crate::finding::{self, Finding};
 use crate::warning::{self, Advisory};
 
@@ -123,6 +126,8 @@ pub enum GroupReading {
     Compare(Comparison),
     /// The difference between two programs.
     Decompose(Box<Decomposition>),
+    /// Contrasts between two arms each.
+    Pairs(Pairs),
     /// Time against entries.
     Grow(Growth),
     /// The group cannot be read.
@@ -258,6 +263,7 @@ fn read_groups(evidence: &Evidence<'_>) -> Vec<GroupSummary> {
                     Err(reason) => GroupReading::Unreadable { reason },
                 }
             }
+            GroupRule::Pairs { pairs } => GroupReading::Pairs(read_pairs(evidence, pairs)),
             GroupRule::Grow { series } => GroupReading::Grow(grow(evidence, series)),
         };
         GroupSummary { name: group.name.clone(), title: group.title.clone(), reading }
@@ -295,6 +301,7 @@ fn arms_of(rule: &GroupRule) -> Vec<CellId> {
     match rule {
         GroupRule::Compare { baseline } => vec![*baseline],
         GroupRule::Decompose { slow, fast, .. } => slow.iter().chain(fast).map(|(_, arm)| *arm).collect(),
+        GroupRule::Pairs { pairs } => pairs.iter().flat_map(|pair| [pair.arm, pair.to]).collect(),
         GroupRule::Grow { series } => series.iter().flat_map(|(_, arms)| arms.iter().copied()).collect(),
     }
 }

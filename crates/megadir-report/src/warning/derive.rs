@@ -9,7 +9,7 @@ use megadir_record::{Record, Role};
 
 use super::{Advisory, Warning};
 use crate::summary::{
-    Arm, Difference, Ending, Figure, Range, Rounds, Summary, WorkCheck, rounds_for_interval,
+    Arm, Difference, Ending, Figure, Range, Rounds, Summary, Timing, WorkCheck, rounds_for_interval,
 };
 
 /// Voided rounds over this part of those that count make a run noisy.
@@ -51,10 +51,15 @@ pub(crate) fn advise(record: &Record, summary: &Summary, rounds: &Rounds<'_>) ->
 pub(crate) fn refuse_quantiles(summary: &mut Summary) {
     let Some(null_loop_ns) = summary.null_loop_ns else { return };
     for timing in summary.arms.iter_mut().filter_map(|arm| arm.timing.as_mut()) {
-        if null_loop_ns > TIMER_COST_REFUSED * timing.time_ns.value {
+        if null_loop_ns > TIMER_COST_REFUSED * block_ns(timing) {
             timing.quantiles = None;
         }
     }
+}
+
+/// Returns the time that the clock is read once for, nanoseconds.
+fn block_ns(timing: &Timing) -> f64 {
+    timing.time_ns.value * timing.operations as f64
 }
 
 fn unequal_work(summary: &Summary) -> Vec<Warning> {
@@ -114,7 +119,7 @@ fn how_far(summary: &Summary) -> Vec<Warning> {
 }
 
 fn timer_cost(summary: &Summary) -> Option<Warning> {
-    let times = summary.arms.iter().filter_map(|arm| Some((arm.timing.as_ref()?.time_ns.value, arm)));
+    let times = summary.arms.iter().filter_map(|arm| Some((block_ns(arm.timing.as_ref()?), arm)));
     let (shortest_ns, arm) = times.min_by(|a, b| a.0.total_cmp(&b.0))?;
     let cost = summary.null_loop_ns? / shortest_ns;
     (cost > TIMER_COST_WARNED).then(|| Warning::TimerCost {

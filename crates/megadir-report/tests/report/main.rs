@@ -6,6 +6,7 @@ mod golden;
 mod grow;
 mod killed;
 mod listing;
+mod pairs;
 mod synthetic;
 mod warnings;
 mod work;

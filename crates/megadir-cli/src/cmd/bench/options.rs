@@ -26,7 +26,7 @@ const EXISTING_ENTRIES_MIN: u64 = 1_000;
 pub(crate) struct Args {
     /// The study: a name from 'megadir bench list', or a study file (*.toml).
     pub(crate) study: String,
-    /// List this directory itself, only reading it, if it holds at least 1000 entries and no --entries is given; else make the data below it.
+    /// Work on this directory itself, only reading it, if it holds at least 1000 entries and no --entries is given; else make the data below it.
     #[arg(long, value_name = "DIR")]
     dir: Option<PathBuf>,
     /// Make data sets of these sizes, e.g. 100k or 10k,100k,1M; the largest is compared, growth takes all.

@@ -131,7 +131,7 @@ fn say_what_runs(resolved: &Resolved) {
         DataSource::Existing { path } => {
             let entries = plan.data[0].entries;
             eprintln!(
-                "megadir: listing '{path}' itself ({entries} entries), which is only read; about {about}"
+                "megadir: working on '{path}' itself ({entries} entries), which is only read; about {about}"
             );
         }
         DataSource::Made { .. } => eprintln!(

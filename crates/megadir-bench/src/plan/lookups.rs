@@ -1,0 +1,143 @@
+//! The plan of a study that looks names up: every directory with every presence and every way of drawing names.
+//!
+//! Three groups read the same arms: against the first of them, as the source's table does; absent names against present
+//! ones; and with ever larger directories.
+
+use megadir_record::{CellId, DataId, DataSource, Group, GroupRule, Keys, Pair, Presence, Work};
+
+use super::arms::{Arms, grouped, keys_name, presence_name};
+use crate::note::NoteKind;
+use crate::study::LookupSpec;
+
+/// One arm with what it is made of.
+struct One {
+    data: DataId,
+    entries: u64,
+    presence: Presence,
+    keys: Keys,
+    arm: CellId,
+}
+
+/// Adds the arms and groups of look-ups on every data set of `arms`.
+pub(super) fn lookups(spec: &LookupSpec, arms: &mut Arms<'_>) {
+    let all = cross(spec, arms);
+    compare(&all, arms);
+    absent(&all, arms);
+    patterns(&all, arms);
+    growth(&all, arms);
+}
+
+/// Makes the arms, the smallest directory first; the first of all is the baseline.
+fn cross(spec: &LookupSpec, arms: &mut Arms<'_>) -> Vec<One> {
+    let mut sets: Vec<(u64, DataId)> = arms.data.iter().map(|data| (data.entries, data.id)).collect();
+    sets.sort_unstable_by_key(|(entries, id)| (*entries, id.0));
+    let mut all: Vec<One> = Vec::new();
+    for (entries, data) in sets {
+        for &presence in &spec.presence {
+            for &keys in &spec.keys {
+                // Which of one name is asked for is no choice.
+                if entries == 1
+                    && presence == Presence::Present
+                    && keys != Keys::Fixed
+                    && spec.keys.contains(&Keys::Fixed)
+                {
+                    continue;
+                }
+                let work = Work::Lookup { presence, keys };
+                let arm = match all.is_empty() {
+                    true => arms.baseline(data, work),
+                    false => arms.arm("lookup", data, &work),
+                };
+                all.push(One { data, entries, presence, keys, arm });
+            }
+        }
+    }
+    all
+}
+
+fn compare(all: &[One], arms: &mut Arms<'_>) {
+    let Some(baseline) = all.first().map(|one| one.arm) else { return };
+    arms.join(baseline, "lookup");
+    arms.join(CellId(baseline.0 + 1), "lookup");
+    let title = "What does it cost to ask whether a name exists?".to_owned();
+    arms.groups.push(Group { name: "lookup".into(), title, rule: GroupRule::Compare { baseline } });
+}
+
+/// Contrasts absent names with present ones, all else being equal.
+fn absent(all: &[One], arms: &mut Arms<'_>) {
+    let pairs = pairs(all, |one, other| {
+        one.presence == Presence::Absent && other.presence == Presence::Present && one.keys == other.keys
+    });
+    let pairs = pairs.into_iter().map(|(one, other)| Pair {
+        what: "absent names".into(),
+        than: "present ones".into(),
+        at: at(one),
+        arm: one.arm,
+        to: other.arm,
+    });
+    push(arms, "absent", "Do absent names cost more than present ones?", pairs.collect());
+}
+
+/// Contrasts other ways of drawing names with one and the same name.
+fn patterns(all: &[One], arms: &mut Arms<'_>) {
+    let pairs = pairs(all, |one, other| {
+        one.keys != Keys::Fixed && other.keys == Keys::Fixed && one.presence == other.presence
+    });
+    let pairs = pairs.into_iter().map(|(one, other)| Pair {
+        what: keys_name(one.keys).into(),
+        than: "one and the same".into(),
+        at: format!("{} names of {}", presence_name(one.presence), grouped(one.entries)),
+        arm: one.arm,
+        to: other.arm,
+    });
+    push(arms, "pattern", "What does asking for one and the same name hide?", pairs.collect());
+}
+
+fn growth(all: &[One], arms: &mut Arms<'_>) {
+    let sizes = arms.data.len();
+    let mut series: Vec<(String, Vec<CellId>)> = Vec::new();
+    for one in all {
+        let name = format!("{} {}", presence_name(one.presence), keys_name(one.keys));
+        match series.iter_mut().find(|(known, _)| *known == name) {
+            Some((_, arms)) => arms.push(one.arm),
+            None => series.push((name, vec![one.arm])),
+        }
+    }
+    series.retain(|(_, arms)| arms.len() > 1);
+    if series.is_empty() {
+        if sizes == 1 {
+            let why = match arms.data[0].source {
+                DataSource::Existing { .. } => "an existing directory has one size only",
+                DataSource::Made { .. } => "one size was asked for",
+            };
+            arms.note(NoteKind::GroupLeftOut, format!("group `growth`: {why}"));
+        }
+        return;
+    }
+    for arm in series.iter().flat_map(|(_, arms)| arms.clone()).collect::<Vec<_>>() {
+        arms.join(arm, "growth");
+    }
+    let title = "How does the time grow with the number of files?".to_owned();
+    arms.groups.push(Group { name: "growth".into(), title, rule: GroupRule::Grow { series } });
+}
+
+/// Returns every two arms of one directory that go together.
+fn pairs(all: &[One], together: impl Fn(&One, &One) -> bool) -> Vec<(&One, &One)> {
+    let of = |one: &One| all.iter().find(|other| other.data == one.data && together(one, other));
+    all.iter().filter_map(|one| Some((one, of(one)?))).collect()
+}
+
+fn at(one: &One) -> String {
+    format!("{} of {}", keys_name(one.keys), grouped(one.entries))
+}
+
+fn push(arms: &mut Arms<'_>, name: &str, title: &str, pairs: Vec<Pair>) {
+    if pairs.is_empty() {
+        return;
+    }
+    for pair in &pairs {
+        arms.join(pair.arm, name);
+        arms.join(pair.to, name);
+    }
+    arms.groups.push(Group { name: name.into(), title: title.into(), rule: GroupRule::Pairs { pairs } });
+}

@@ -1,0 +1,95 @@
+//! The rule about pairs: what the contrasts on the largest data set came to, and whether the source's claim about
+//! all of them stands.
+
+use super::source::claims;
+use super::{Finding, FindingKind};
+use crate::summary::{GroupReading, GroupSummary, Outcome, PairRow, Summary, Verdict, rounds_for_interval};
+use crate::text;
+
+/// Tells of the pairs on the largest data set, and of what the source claims of all together.
+pub(super) fn find(summary: &Summary) -> Vec<Finding> {
+    let told = summary.groups.iter().flat_map(|group| match &group.reading {
+        GroupReading::Pairs(pairs) => {
+            let largest = pairs.rows.iter().filter_map(|row| entries(summary, row)).max();
+            let told = pairs.rows.iter().filter(|row| entries(summary, row) == largest);
+            let sentences = told.filter_map(|row| tell(summary, row));
+            let claim = claim(summary, group, &pairs.rows);
+            let of_group = |text| Finding::of_group(FindingKind::Pair, &group.name, text);
+            claim.into_iter().chain(sentences).map(of_group).collect()
+        }
+        GroupReading::Compare(_)
+        | GroupReading::Decompose(_)
+        | GroupReading::Grow(_)
+        | GroupReading::Unreadable { .. } => Vec::new(),
+    });
+    told.collect()
+}
+
+/// Returns the entries of the data set that a pair is on.
+fn entries(summary: &Summary, row: &PairRow) -> Option<u64> {
+    let arm = summary.arm(row.pair.arm)?;
+    summary.data.iter().find(|check| check.data.id == arm.cell.data).map(|check| check.data.entries)
+}
+
+fn tell(summary: &Summary, row: &PairRow) -> Option<String> {
+    let (what, than) = (&row.pair.what, &row.pair.than);
+    let begin = format!("On {}, {}:", summary.machine.file_system.kind, row.pair.at);
+    match row.outcome {
+        Outcome::Judged { ratio, adjusted, verdict } => {
+            let figure = text::ratio(ratio.value, adjusted);
+            Some(match verdict {
+                Verdict::Faster { negligible } | Verdict::Slower { negligible } => {
+                    let so = if negligible { ", which is negligible" } else { "" };
+                    format!("{begin} {what} cost {figure} of {than}{so}.")
+                }
+                Verdict::Equivalent => format!("{begin} {what} cost as much as {than} ({figure})."),
+                Verdict::Inconclusive { rounds_to_decide } => {
+                    let more = rounds_to_decide.map(|rounds| rounds.saturating_sub(row.rounds as u64));
+                    let decide = more.map(|more| {
+                        let rounds = text::counted(more.max(1), "more round");
+                        format!("; about {rounds} would decide")
+                    });
+                    let decide = decide.unwrap_or_default();
+                    format!("{begin} {what} against {than}: no difference shown ({figure}){decide}.")
+                }
+            })
+        }
+        Outcome::TooFewRounds { ratio } => Some(format!(
+            "{begin} {what} took {} of the time of {than}; under {} rounds nothing is judged.",
+            text::ratio(ratio, None),
+            rounds_for_interval(summary.rules.confidence)
+        )),
+        Outcome::Baseline | Outcome::Unequal | Outcome::NotMeasured => None,
+    }
+}
+
+/// Tells whether the source's claim that the first of each pair takes longer stands.
+fn claim(summary: &Summary, group: &GroupSummary, rows: &[PairRow]) -> Option<String> {
+    let claims = claims(&summary.study).filter(|claims| claims.slower_pairs == Some(group.name.as_str()))?;
+    let verdicts: Vec<Verdict> = rows
+        .iter()
+        .filter_map(|row| match row.outcome {
+            Outcome::Judged { verdict, .. } => Some(verdict),
+            _ => None,
+        })
+        .collect();
+    let first = rows.first()?;
+    let (what, than) = (&first.pair.what, &first.pair.than);
+    let slower = verdicts.iter().filter(|verdict| matches!(verdict, Verdict::Slower { .. })).count();
+    let against = |verdict: &&Verdict| matches!(verdict, Verdict::Faster { .. } | Verdict::Equivalent);
+    let against = verdicts.iter().filter(against).count();
+    let begin = format!("The claim of {} that {what} cost more than {than}", claims.who);
+    Some(match (slower, against, verdicts.len()) {
+        (_, _, 0) => format!("{begin} cannot be told here: nothing is judged."),
+        (slower, _, all) if slower == all => format!("{begin} stands here in all {all} comparisons."),
+        (0, against, all) if against > 0 => {
+            format!("{begin} falls here: not shown in any of {all} comparisons, excluded in {against}.")
+        }
+        (0, _, all) => {
+            format!("{begin} cannot be told here: none of {all} comparisons shows it or excludes it.")
+        }
+        (slower, against, all) => {
+            format!("{begin} stands here in {slower} of {all} comparisons and is excluded in {against}.")
+        }
+    })
+}

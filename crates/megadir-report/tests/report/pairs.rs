@@ -1,0 +1,83 @@
+//! Contrasts between two arms are recovered, and the source's claim about them is judged by them.
+
+use megadir_record::{CellId, Group, GroupRule, Keys, Pair, Presence, Record, Work};
+use megadir_report::summary::{GroupReading, Outcome, Verdict};
+use megadir_report::{FindingKind, Summary, summarize};
+
+use crate::synthetic::{Synthetic, arm};
+
+/// Returns a record of look-ups in which absent names cost so many times what present ones do.
+fn record(ratios: [f64; 2]) -> Record {
+    let arms: Vec<_> = [("a", 1.0), ("b", ratios[0]), ("c", 2.0), ("d", 2.0 * ratios[1])]
+        .map(|(name, times)| arm(name, 1e6 * times))
+        .into();
+    let mut synthetic = Synthetic::ratios(&[]);
+    synthetic.arms = arms;
+    let mut record = synthetic.record();
+    let plan = &mut record.header.plan;
+    plan.study = "lookup".into();
+    let pair = |arm: u32, at: &str| Pair {
+        what: "absent names".into(),
+        than: "present ones".into(),
+        at: at.into(),
+        arm: CellId(arm),
+        to: CellId(arm - 1),
+    };
+    let pairs = vec![pair(1, "one name of 100 000"), pair(3, "any name of 100 000")];
+    let rule = GroupRule::Pairs { pairs };
+    plan.groups = vec![Group { name: "absent".into(), title: "Do they?".into(), rule }];
+    for cell in &mut plan.cells {
+        cell.groups = vec!["absent".into()];
+        let presence = if cell.id.0 % 2 == 0 { Presence::Present } else { Presence::Absent };
+        cell.work = Work::Lookup { presence, keys: Keys::Random };
+    }
+    for sample in &mut record.samples {
+        (sample.counted.entries, sample.counted.hash) = (u64::from(sample.cell.0 % 2 == 0), 0);
+    }
+    record
+}
+
+fn told(summary: &Summary) -> Vec<&str> {
+    let pairs = summary.findings.iter().filter(|finding| finding.kind == FindingKind::Pair);
+    pairs.map(|finding| finding.text.as_str()).collect()
+}
+
+#[test]
+fn ratios_are_recovered_and_the_claim_stands_where_all_show_it() {
+    let summary = summarize(&record([1.8, 1.2])).unwrap();
+    let GroupReading::Pairs(pairs) = &summary.groups[0].reading else { panic!("not pairs") };
+    for (row, truth) in pairs.rows.iter().zip([1.8, 1.2]) {
+        let Outcome::Judged { ratio, adjusted, verdict } = &row.outcome else { panic!("not judged") };
+        assert!((ratio.value - truth).abs() < 0.02, "{ratio:?}");
+        assert!(adjusted.unwrap().low < truth && truth < adjusted.unwrap().high);
+        assert_eq!(*verdict, Verdict::Slower { negligible: false });
+    }
+    let told = told(&summary);
+    let claim = "The claim of the article that absent names cost more than present ones stands here in all 2 comparisons.";
+    assert_eq!(told[0], claim);
+    assert!(told[1].starts_with("On ext4, one name of 100 000: absent names cost 1.80x ["), "{}", told[1]);
+    assert_eq!(told.len(), 3);
+}
+
+#[test]
+fn a_claim_falls_where_none_shows_it_and_stands_in_part_where_some_do() {
+    let falls = summarize(&record([0.7, 1.0])).unwrap();
+    assert!(told(&falls)[0].contains("falls here: not shown in any of 2 comparisons, excluded in 2"));
+    assert!(told(&falls)[2].contains("cost as much as present ones"), "{:?}", told(&falls));
+    let partly = summarize(&record([0.7, 1.5])).unwrap();
+    assert!(told(&partly)[0].contains("stands here in 1 of 2 comparisons and is excluded in 1"));
+}
+
+#[test]
+fn a_lookup_that_finds_what_nobody_made_is_not_compared() {
+    let mut record = record([1.8, 1.2]);
+    for sample in record.samples.iter_mut().filter(|sample| sample.cell == CellId(1)) {
+        sample.counted.hash = 3;
+    }
+    let summary = summarize(&record).unwrap();
+    let GroupReading::Pairs(pairs) = &summary.groups[0].reading else { panic!("not pairs") };
+    assert_eq!(pairs.rows[0].outcome, Outcome::Unequal);
+    assert!(matches!(pairs.rows[1].outcome, Outcome::Judged { .. }));
+    let loud = summary.findings.iter().find(|finding| finding.loud).unwrap();
+    assert!(loud.text.contains("it found names that nobody made"), "{}", loud.text);
+}
