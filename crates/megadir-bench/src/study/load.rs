@@ -243,7 +243,7 @@ mod tests {
         let error = built_in("listnig").unwrap_err();
         assert_eq!(
             error.to_string(),
-            "there is no study `listnig`: did you mean 'listing'? there are listing"
+            "there is no study `listnig`: did you mean 'listing'? there are listing, lookup"
         );
         assert!(built_in("zzzzzzz").unwrap_err().to_string().contains("`: there are listing"));
     }
