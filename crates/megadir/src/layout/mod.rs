@@ -34,7 +34,7 @@
 //!
 //! Two names that a layout accepts never share a path, at no depth, and no file's path is a directory of
 //! another's: names of which that cannot be said are [refused](Refused). A path stays below the directory
-//! that it is relative to: it has no empty component, no `.`, no `..`, and none that is too long. Both holds
+//! that it is relative to: it has no empty component, no `.`, no `..`, and none longer than 255 bytes. Both holds
 //! too where the case of ASCII letters is ignored, for names that differ in more than that.
 //!
 //! Names are bytes, and a directory's name may be a part of a character; where names must be Unicode
@@ -232,8 +232,9 @@ impl Layout {
     ///
     /// # Errors
     ///
-    /// A source whose directories are numbers; a text that is empty, longer than [`LABEL_BYTES_MAX`], or has characters
-    /// other than letters, digits, `_` and `-` of ASCII; and `COM` and `LPT`, which a digit makes devices of Windows.
+    /// A source whose directories are numbers; a text that is empty, longer than [`LABEL_BYTES_MAX`] or too long for the
+    /// widest level, or has characters other than letters, digits, `_` and `-` of ASCII; and `COM` and `LPT`, which a
+    /// digit makes devices of Windows.
     pub fn labelled(self, label: &str) -> Result<Self, LayoutError> {
         if !self.takes_label() {
             return Err(LayoutError::new("only prefix, suffix, next-to-last and digest take a label"));
@@ -245,6 +246,12 @@ impl Layout {
         }
         if label.eq_ignore_ascii_case("com") || label.eq_ignore_ascii_case("lpt") {
             return Err(LayoutError::new("with a digit after it, the label names a device on Windows"));
+        }
+        let widest = self.levels().iter().copied().max().map_or(0, usize::from);
+        if label.len() + widest > NAME_BYTES_MAX {
+            let most = NAME_BYTES_MAX - widest;
+            let reason = format!("with {widest} characters after it, a label has at most {most} here");
+            return Err(LayoutError::new(reason));
         }
         Ok(Self { label: Label::new(label), ..self })
     }

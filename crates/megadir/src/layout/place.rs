@@ -145,7 +145,7 @@ impl Placer {
             } else {
                 (left, digits) = left.split_at(left.len() - width);
             }
-            // With a label before it, it is neither '.' nor '..', and all that other systems ask for.
+            // With a label before it, a directory is neither '.' nor '..'; Windows asks for more than that.
             if label.length == 0 {
                 check(digits)?;
             } else if cfg!(windows) {

@@ -4,9 +4,7 @@ use std::collections::{HashMap, HashSet};
 
 use proptest::prelude::*;
 
-use super::{
-    Growth, LABEL_BYTES_MAX, Layout, NameBuffer, PATH_BYTES_MAX, PRESETS, PathBuffer, Placer, Refused, Source,
-};
+use super::{Growth, Layout, NameBuffer, PATH_BYTES_MAX, PRESETS, PathBuffer, Placer, Refused, Source};
 
 /// Layouts of every kind, with narrow levels, so that short names meet all the cases.
 fn layouts() -> impl Strategy<Value = Layout> {
@@ -30,8 +28,12 @@ fn layouts() -> impl Strategy<Value = Layout> {
         });
         label.map_or(layout, |label| layout.labelled(&label).unwrap_or(layout))
     });
+    let wide = (200..256_u16, "[a-c]{1,8}").prop_map(|(width, label)| {
+        let layout = Layout::new(Source::Prefix, &[width]).unwrap();
+        layout.labelled(&label).unwrap_or(layout)
+    });
     let presets = (0..PRESETS.len()).prop_map(|index| PRESETS[index].layout);
-    prop_oneof![Just(Layout::FLAT), presets, full]
+    prop_oneof![1 => Just(Layout::FLAT), 1 => wide, 2 => presets, 6 => full]
 }
 
 /// Names of few different characters, so that many of them are nearly alike; those with a meaning are among them.
@@ -80,7 +82,7 @@ proptest! {
             let components: Vec<&[u8]> = path.split(|byte| *byte == b'/').collect();
             prop_assert_eq!(components.len(), placer.depth() + 1);
             for component in &components {
-                prop_assert!((1..=255 + LABEL_BYTES_MAX).contains(&component.len()));
+                prop_assert!((1..=255).contains(&component.len()));
                 prop_assert!(*component != b"." && *component != b".." && !component.contains(&0));
             }
             prop_assert_eq!(components[placer.depth()], &file[..]);
@@ -286,6 +288,17 @@ fn a_label_that_digits_make_a_device_is_refused() {
         assert!(refused.ends_with("names a device on Windows"), "{refused}");
     }
     assert_eq!(path("digest:1+label=com_", b"a").as_deref(), Ok("com_c/a"));
+}
+
+#[test]
+fn no_directory_has_a_longer_name_than_directories_can() {
+    let refused = "prefix:1/248+label=12345678".parse::<Layout>().unwrap_err().to_string();
+    assert_eq!(
+        refused,
+        "at character 14, 'label=12345678': with 248 characters after it, a label has at most 7 here"
+    );
+    let layout: Layout = "suffix:247+label=12345678".parse().unwrap();
+    assert_eq!(layout.path_for(&[b'x'; 255]).unwrap().as_os_str().len(), 255 + 1 + 255);
 }
 
 #[test]
