@@ -16,6 +16,8 @@ pub(crate) const SOME_FAILED: u8 = 1;
 pub(crate) const USAGE: u8 = 2;
 /// Nothing could run: missing, unavailable, no permission.
 pub(crate) const NOTHING_RAN: u8 = 3;
+/// The condition asked for was met.
+pub(crate) const CONDITION_MET: u8 = 10;
 /// Ended by Ctrl-C or a request to terminate.
 pub(crate) const INTERRUPTED: u8 = 130;
 

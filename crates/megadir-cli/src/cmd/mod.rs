@@ -5,6 +5,7 @@ use crate::exit::CliError;
 mod backends;
 mod bench;
 mod interrupt;
+mod limits;
 mod list;
 mod make;
 
@@ -13,6 +14,7 @@ mod make;
 pub(crate) enum Command {
     List(Box<list::Args>),
     Make(make::Args),
+    Limits(Box<limits::Args>),
     Bench(bench::Args),
     Backends(backends::Args),
 }
@@ -22,6 +24,7 @@ pub(crate) fn run(command: Command) -> Result<u8, CliError> {
     match command {
         Command::List(args) => list::run(&args),
         Command::Make(args) => make::run(&args),
+        Command::Limits(args) => limits::run(&args),
         Command::Bench(args) => bench::run(&args),
         Command::Backends(args) => backends::run(&args),
     }

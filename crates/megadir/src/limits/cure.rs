@@ -36,9 +36,8 @@ pub(super) fn spread() -> Cure {
 /// Switch ext4's three-level index on.
 pub(super) fn large_dir(facts: &Facts) -> Cure {
     Cure::with(
-        "switch on large_dir, mounted or not: a third level of the index, after which inodes run out first. It cannot be \
-         switched off again, boot loaders that do not know it (GRUB before 2.12) no longer read the file system, \
-         and kernels before 5.14 (stable ones before August 2021) can damage such directories",
+        "switch on large_dir, mounted or not: a third level, after which inodes run out first. Never off again; GRUB before \
+         2.12 does not boot from it; kernels before 5.14 (stable ones: August 2021) can damage such directories",
         format!("tune2fs -O large_dir {}", device(facts)),
     )
 }

@@ -154,9 +154,6 @@ fn long_names(facts: &Facts) -> Option<Trap> {
     if longest <= ECRYPTFS_BYTES_MAX {
         return None;
     }
-    let text = format!(
-        "Names of {longest} bytes: eCryptfs (encrypted homes) takes {ECRYPTFS_BYTES_MAX}. FAT, exFAT and NTFS take 255 characters \
-         of UTF-16, which these are not more than."
-    );
+    let text = format!("Names of {longest} bytes: eCryptfs (encrypted homes) takes {ECRYPTFS_BYTES_MAX}.");
     Some(Trap { name: "long-names", text, cures: Vec::new() })
 }

@@ -1,6 +1,6 @@
 //! Finding out what there is to know of a directory: what an unprivileged process sees, and more as root (Linux).
 //!
-//! The cost does not grow with the directory: some samples of 64 KiB of entries, 128 of their inodes, a few calls. Only a
+//! The cost does not grow with the directory: some samples of 64 KiB of entries, 32 of their inodes, a few calls. Only a
 //! directory that is almost empty and was huge is an exception: the kernel passes over its empty blocks up to the next entry.
 
 mod entries;

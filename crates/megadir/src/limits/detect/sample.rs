@@ -13,8 +13,8 @@ use crate::limits::name_lengths::{NAME_BYTES_MAX, NameLengths};
 
 /// The buffer for the sample, bytes: about a thousand entries.
 const SAMPLE_BYTES: usize = 64 << 10;
-/// So many entries are examined at most: uncached, each may be a read of the disk.
-const EXAMINED_MAX: usize = 128;
+/// So many entries are examined at most: uncached, each may be a read of the disk, on ext4 of 128 KiB.
+const EXAMINED_MAX: usize = 32;
 /// What is assumed of names where none are present: a digest in hex.
 const NAME_BYTES_ASSUMED: u16 = 32;
 /// The unit of a file's blocks in stat, bytes.

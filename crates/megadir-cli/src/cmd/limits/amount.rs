@@ -1,0 +1,128 @@
+//! Numbers of entries for people: `9 812`, `62.1 k`, `4.71 M`; an interval in the unit of its figure.
+
+use megadir::limits::Span;
+
+/// Up to here every digit is shown.
+const EXACT_MAX: u64 = 99_999;
+const UNITS: [(&str, f64); 5] = [(" k", 1e3), (" M", 1e6), (" G", 1e9), (" T", 1e12), (" P", 1e15)];
+
+/// Returns a number with three significant digits, or all of them where there are few.
+pub(super) fn amount(number: u64) -> String {
+    if number <= EXACT_MAX {
+        return grouped(number);
+    }
+    let (unit, scale) = unit(number);
+    format!("{}{unit}", scaled(number, scale, number))
+}
+
+/// Returns a number with its bounds, all in one unit.
+pub(super) fn interval(span: Span) -> String {
+    if span.is_exact() {
+        return amount(span.likely);
+    }
+    let [likely, low, high] = [span.likely, span.low, span.high];
+    // Bounds of another order of magnitude have units of their own.
+    if high > 20 * likely.max(1) {
+        return format!("{} [{} to {}]", amount(likely), amount(low), amount(high));
+    }
+    // A value lost in its own interval is printed on the interval's scale.
+    let of = if likely < high / 4 { high } else { likely };
+    if of.max(likely) < 10_000 {
+        return format!("{} [{}, {}]", grouped(likely), grouped(low), grouped(high));
+    }
+    let (unit, scale) = unit(of);
+    let [likely, low, high] = [likely, low, high].map(|number| scaled(number, scale, of));
+    format!("{likely}{unit} [{low}, {high}]")
+}
+
+/// Returns a part in per cent.
+pub(super) fn percent(part: f64) -> String {
+    match 100.0 * part {
+        percent if percent > 0.0 && percent < 0.05 => "<0.1 %".into(),
+        percent if percent > 0.0 && percent < 0.95 => format!("{percent:.1} %"),
+        percent => format!("{percent:.0} %"),
+    }
+}
+
+/// Returns a size in bytes, in the unit that suits it.
+pub(super) fn bytes(bytes: u64) -> String {
+    match bytes as f64 {
+        bytes if bytes >= 1e9 => format!("{:.2} GB", bytes / 1e9),
+        bytes if bytes >= 1e8 => format!("{:.0} MB", bytes / 1e6),
+        bytes if bytes >= 1e6 => format!("{:.1} MB", bytes / 1e6),
+        bytes if bytes >= 1e4 => format!("{:.0} kB", bytes / 1e3),
+        bytes => format!("{bytes:.0} bytes"),
+    }
+}
+
+fn unit(number: u64) -> (&'static str, f64) {
+    let fits = |unit: &&(&str, f64)| number as f64 >= unit.1 * 0.9995;
+    UNITS.iter().rev().find(fits).copied().unwrap_or(("", 1.0))
+}
+
+/// Returns a number in a unit, with the decimals that another one has with three digits.
+fn scaled(number: u64, scale: f64, of: u64) -> String {
+    let places = match of as f64 / scale {
+        of if of < 9.995 => 2,
+        of if of < 99.95 => 1,
+        _ => 0,
+    };
+    format!("{:.places$}", number as f64 / scale)
+}
+
+fn grouped(number: u64) -> String {
+    let digits = number.to_string();
+    let mut text = String::new();
+    for (index, digit) in digits.chars().enumerate() {
+        if index > 0 && (digits.len() - index).is_multiple_of(3) {
+            text.push(' ');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{amount, bytes, interval, percent};
+    use megadir::limits::Span;
+
+    #[test]
+    fn numbers_have_three_digits_or_all() {
+        for (number, text) in [
+            (0, "0"),
+            (9_812, "9 812"),
+            (99_999, "99 999"),
+            (161_234, "161 k"),
+            (999_960, "1.00 M"),
+            (4_712_000, "4.71 M"),
+            (47_120_000, "47.1 M"),
+            (2_147_483_648, "2.15 G"),
+            (u64::MAX, "18447 P"),
+        ] {
+            assert_eq!(amount(number), text);
+        }
+    }
+
+    #[test]
+    fn bounds_have_the_unit_of_their_figure() {
+        let of = |likely, low, high| interval(Span { likely, low, high });
+        assert_eq!(of(4_700_000, 3_190_000, 6_210_000), "4.70 M [3.19, 6.21]");
+        assert_eq!(of(0, 0, 5_200), "0 [0 to 5 200]");
+        assert_eq!(of(13_012, 8_000, 16_200_000), "13 012 [8 000 to 16.2 M]");
+        assert_eq!(of(500, 400, 5_200), "500 [400, 5 200]");
+        assert_eq!(of(150_000, 80_000, 1_200_000), "0.15 M [0.08, 1.20]");
+        assert_eq!(of(62_000, 39_000, 85_000), "62.0 k [39.0, 85.0]");
+        assert_eq!(of(126, 126, 126), "126");
+    }
+
+    #[test]
+    fn parts_and_sizes_are_short() {
+        assert_eq!(
+            (percent(0.0), percent(0.004), percent(0.61)),
+            ("0 %".into(), "0.4 %".into(), "61 %".into())
+        );
+        let sizes = [4096, 28_900, 9_464_832, 581_000_000, 34_359_738_368].map(bytes);
+        assert_eq!(sizes, ["4096 bytes", "29 kB", "9.5 MB", "581 MB", "34.36 GB"]);
+    }
+}

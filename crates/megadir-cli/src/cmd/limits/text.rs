@@ -1,0 +1,241 @@
+//! The answer for people: first the answer itself, then what it is based on, then the traps and what can be done.
+
+use megadir::limits::{Ceiling, Cure, Details, Known, Limit, Limits};
+
+use super::amount::{amount, bytes, interval, percent};
+use crate::ui::message::quoted;
+
+/// The width of text that no terminal shows, columns.
+const WIDTH: usize = 100;
+/// Narrower text is not wrapped any more.
+const WIDTH_MIN: usize = 50;
+/// Where the values of the first table begin.
+const VALUES_AT: usize = 17;
+
+/// How wide the answer is.
+#[derive(Clone, Copy)]
+pub(super) struct Look {
+    width: usize,
+}
+
+impl Look {
+    pub(super) fn new(is_terminal: bool) -> Self {
+        let of_terminal = || terminal_size::terminal_size().map(|(width, _)| usize::from(width.0));
+        let width = is_terminal.then(of_terminal).flatten().unwrap_or(WIDTH);
+        Self { width: width.clamp(WIDTH_MIN, WIDTH) }
+    }
+
+    /// Appends the whole answer.
+    pub(super) fn report(self, text: &mut Vec<u8>, limits: &Limits, churn: bool) {
+        let mut report = Report { text: String::new(), width: self.width };
+        report.wrapped("", "", &headline(limits, churn));
+        report.text.push('\n');
+        for (label, value) in evidence(limits) {
+            report.wrapped(
+                &format!("  {label:<width$}", width = VALUES_AT - 2),
+                &" ".repeat(VALUES_AT),
+                &value,
+            );
+        }
+        report.ceilings(&limits.ceilings);
+        report.traps(limits);
+        text.extend_from_slice(report.text.as_bytes());
+    }
+}
+
+/// Returns the answer in a sentence.
+pub(super) fn headline(limits: &Limits, churn: bool) -> String {
+    let place = quoted(&limits.facts.path);
+    let (Some(more), Some(limit)) = (limits.entries_until_full(), limits.runs_out_first()) else {
+        return format!("{place}: nothing is known that bounds its entries ({}).", without_model(limits));
+    };
+    if more.likely == 0 {
+        let may = if more.high > 0 { "creates may fail at any moment" } else { "creates fail" };
+        return format!("{place} is full: {may}; the reason is {}.", the(limit));
+    }
+    let about = if more.is_exact() { "" } else { "about " };
+    let what = if churn && limit == Limit::DirectoryIndex {
+        "more entries can be kept while names come and go"
+    } else {
+        "more entries fit before creating one fails"
+    };
+    format!("{place}: {about}{} {what}; {} first.", interval(more), runs_out(limit))
+}
+
+fn without_model(limits: &Limits) -> String {
+    format!("there is no model of {}", limits.facts.file_system)
+}
+
+/// Returns a limit as what has run out.
+fn the(limit: Limit) -> String {
+    match limit {
+        Limit::Inodes | Limit::Blocks => format!("that {limit} have run out"),
+        other => format!("the {other}"),
+    }
+}
+
+fn runs_out(limit: Limit) -> String {
+    match limit {
+        Limit::Inodes | Limit::Blocks | Limit::Numbers => format!("{limit} run out"),
+        Limit::MountOption => format!("the mount option {limit} is met"),
+        other => format!("the {other} runs out"),
+    }
+}
+
+/// Returns what the answer is based on: labels and values.
+fn evidence(limits: &Limits) -> Vec<(&'static str, String)> {
+    let facts = &limits.facts;
+    let mut rows = vec![("file system", file_system(limits))];
+    rows.push((
+        "entries now",
+        match &facts.entries {
+            Some(entries) => format!("{} ({})", interval(entries.value), entries.basis),
+            None => "not known: nothing cheap tells (--count counts them)".into(),
+        },
+    ));
+    rows.push(("names to come", format!("{} ({})", facts.names.value, facts.names.basis)));
+    if let Some(gauge) = &limits.judgement.gauge {
+        let note = match facts.details {
+            Details::Ext4(_) => "the directory's size, which never shrinks",
+            Details::Xfs(_) | Details::Overlay(_) | Details::None => "the directory's size",
+        };
+        let (now, full) = (bytes(gauge.bytes), bytes(gauge.full_bytes));
+        rows.push(("index", format!("{now} of about {full}, {} ({note})", percent(gauge.used()))));
+    }
+    if let Some(plan) = limits.judgement.plan {
+        let (growing, churning) = (amount(plan.growing), amount(plan.churning));
+        rows.push((
+            "plan for",
+            format!("{growing} entries in all if they stay, {churning} if names come and go"),
+        ));
+    }
+    match limits.model {
+        Some(model) => rows.push(("model", model.about().into())),
+        None => rows.push((
+            "model",
+            format!(
+                "none for directories of {}: what else is known bounds the answer from above",
+                facts.file_system
+            ),
+        )),
+    }
+    rows
+}
+
+fn file_system(limits: &Limits) -> String {
+    let facts = &limits.facts;
+    let mounted = facts.mount.as_ref().map(|mount| mount.kind.as_str());
+    let mut text = facts.file_system.to_string();
+    if let Some(kind) = mounted.filter(|kind| *kind != text) {
+        text = format!("{text}, mounted as {kind}");
+    }
+    if facts.is_upper_layer {
+        text = format!("{text}, upper layer of overlay");
+    }
+    text.push_str(&format!(", blocks of {} bytes", facts.space.block_bytes));
+    if let Details::Ext4(ext4) = &facts.details {
+        let features = &ext4.features.value;
+        let named = [
+            (features.dir_index, "dir_index"),
+            (features.large_dir, "large_dir"),
+            (features.metadata_csum, "metadata_csum"),
+            (features.dir_nlink, "dir_nlink"),
+            (ext4.casefolded, "casefold"),
+            (ext4.encrypted, "encrypt"),
+        ];
+        let has = named.iter().filter(|(has, _)| *has).map(|(_, name)| *name);
+        let lacks = named[..4].iter().filter(|(has, _)| !*has).map(|(_, name)| *name);
+        let list = has.map(str::to_owned).chain(lacks.map(|name| format!("no {name}")));
+        text.push_str(&format!("; {} ({})", list.collect::<Vec<_>>().join(", "), ext4.features.basis));
+    }
+    text
+}
+
+/// An answer being written.
+struct Report {
+    text: String,
+    width: usize,
+}
+
+impl Report {
+    /// Appends the table of what can run out, the nearest first.
+    fn ceilings(&mut self, ceilings: &[Ceiling]) {
+        if ceilings.is_empty() {
+            return;
+        }
+        let rows: Vec<[String; 3]> = ceilings
+            .iter()
+            .map(|ceiling| [ceiling.limit.to_string(), interval(ceiling.more), percent(ceiling.used)])
+            .collect();
+        let width = |column: usize, heading: &str| {
+            rows.iter().map(|row| row[column].chars().count()).chain([heading.len()]).max().unwrap_or(0)
+        };
+        let widths = [width(0, "what runs out"), width(1, "more entries"), width(2, "used")];
+        let line = |[what, more, used]: [&str; 3]| {
+            let [first, second, third] = widths;
+            format!("  {what:<first$}  {more:<second$}  {used:>third$}  ")
+        };
+        self.text.push('\n');
+        let heading = line(["what runs out", "more entries", "used"]);
+        let below = " ".repeat(heading.chars().count());
+        self.wrapped(&heading, &below, "known by");
+        for (row, ceiling) in rows.iter().zip(ceilings) {
+            let start = line([&row[0], &row[1], &row[2]]);
+            self.wrapped(&start, &below, &ceiling.basis.to_string());
+        }
+    }
+
+    fn traps(&mut self, limits: &Limits) {
+        let mut told: Vec<&Cure> = Vec::new();
+        for trap in &limits.judgement.traps {
+            self.text.push('\n');
+            self.wrapped(&format!("  {}: ", trap.name), "    ", &trap.text);
+            // What cures two traps is told once.
+            let (again, new): (Vec<&Cure>, Vec<&Cure>) =
+                trap.cures.iter().partition(|cure| told.contains(cure));
+            if !again.is_empty() {
+                self.wrapped("    - ", "      ", "as above");
+            }
+            told.extend(&new);
+            for cure in new {
+                self.wrapped(
+                    "    - ",
+                    "      ",
+                    &format!("{}{}", cure.text, if cure.command.is_some() { ":" } else { "" }),
+                );
+                if let Some(command) = &cure.command {
+                    // A command is one line, however long: it is there to be copied.
+                    self.text.push_str(&format!("      $ {command}\n"));
+                }
+            }
+        }
+        if limits.ceilings.iter().any(|ceiling| ceiling.basis.known == Known::Assumed) {
+            self.text.push('\n');
+            self.wrapped("  ", "  ", "What is assumed can be given: --name-length, --like, --size.");
+        }
+    }
+
+    /// Appends a paragraph, wrapped at words; the first line begins with `first`, the others with `rest`.
+    fn wrapped(&mut self, first: &str, rest: &str, paragraph: &str) {
+        let mut column = first.chars().count();
+        self.text.push_str(first);
+        let mut begun = false;
+        for word in paragraph.split(' ') {
+            let length = word.chars().count();
+            if begun && column + 1 + length > self.width {
+                self.text.push('\n');
+                self.text.push_str(rest);
+                column = rest.chars().count();
+                begun = false;
+            }
+            if begun {
+                self.text.push(' ');
+                column += 1;
+            }
+            self.text.push_str(word);
+            column += length;
+            begun = true;
+        }
+        self.text.push('\n');
+    }
+}

@@ -1,0 +1,118 @@
+//! What is answered: by whom, of which file systems, on older kernels, in JSON.
+
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+use std::process::Command;
+
+use megadir_testkit::mount::{EXT4_1K, Mount, TMPFS, XFS};
+use megadir_testkit::require;
+use megadir_testkit::tree::{Flat, Kinds, Names};
+use serde_json::Value;
+
+use crate::support::{finish, have, program, run, run_as_nobody, scratch, unprivileged};
+
+fn object(out: &[u8]) -> Value {
+    serde_json::from_slice(out).unwrap()
+}
+
+fn flat(entries: u64) -> Flat {
+    Flat { entries, names: Names::Longest, kinds: Kinds::Files, seed: 1 }
+}
+
+/// Lets anybody reach a mount, which is made where only its owner may look.
+fn open_to_all(mount: &Mount) {
+    let parent = mount.path().parent().unwrap().to_owned();
+    std::fs::set_permissions(parent, std::fs::Permissions::from_mode(0o755)).unwrap();
+}
+
+#[test]
+fn who_may_not_write_is_answered_like_root() {
+    let mount = require!(Mount::make(&EXT4_1K));
+    open_to_all(&mount);
+    flat(3000).build(&mount.path().join("d"));
+    let scratch = scratch();
+    let copy = require!(unprivileged(&scratch));
+    let by_nobody = run_as_nobody(&copy, &mount.path(), &["limits", "--json", "d"]).quiet();
+    let by_root = run(&mount.path(), &["limits", "--json", "d"]).quiet();
+    assert_eq!(object(&by_nobody), object(&by_root));
+    assert_eq!(object(&by_root)["runs_out_first"], "directory-index");
+    // Where one may not even read there is nothing to go by.
+    std::fs::set_permissions(mount.path().join("d"), std::fs::Permissions::from_mode(0o700)).unwrap();
+    run_as_nobody(&copy, &mount.path(), &["limits", "d"]).complains(3, &["'d'", "Permission denied"]);
+}
+
+/// Runs the program with every ioctl failing, as on a kernel that does not know them.
+fn without_ioctl(directory: &Path, program: &[&str]) -> Value {
+    let log = tempfile::NamedTempFile::new().unwrap();
+    let mut command = Command::new("strace");
+    command.args(["-f", "-qq", "-e", "inject=ioctl:error=ENOTTY", "-e", "trace=ioctl", "-o"]).arg(log.path());
+    command.args(program).args(["limits", "--json", "d"]).current_dir(directory);
+    let ran = finish(&mut command);
+    assert_eq!(ran.code, Some(0), "{}", ran.err);
+    object(&ran.out)
+}
+
+#[test]
+fn older_kernels_are_asked_in_other_ways() {
+    require!(have("strace"));
+    let mount = require!(Mount::make(&EXT4_1K));
+    open_to_all(&mount);
+    std::fs::create_dir(mount.path().join("d")).unwrap();
+    let by_root = without_ioctl(&mount.path(), &[program().to_str().unwrap()]);
+    let basis = &by_root["ext4"]["basis"];
+    assert_eq!((&basis["known"], &basis["how"]), (&"read".into(), &"features from the superblock".into()));
+    assert_eq!(by_root["ext4"]["indexed"], Value::Null);
+    let scratch = scratch();
+    let copy = require!(unprivileged(&scratch));
+    let words = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", copy.to_str().unwrap()];
+    let by_nobody = without_ioctl(&mount.path(), &words);
+    assert_eq!(by_nobody["ext4"]["basis"]["known"], "assumed");
+    assert_eq!(by_nobody["ext4"]["large_dir"], false);
+    assert_eq!(by_nobody["index"]["basis"]["known"], "assumed");
+    assert_eq!(by_nobody["limits"][0]["basis"]["known"], "assumed");
+}
+
+#[test]
+fn every_file_system_is_answered_or_said_to_have_no_model() {
+    let xfs = require!(Mount::make(&XFS));
+    let tmpfs = require!(Mount::make(&TMPFS));
+    let answer = |directory: &Path| object(&run(directory, &["limits", "--json", "."]).quiet());
+    let of_xfs = answer(&xfs.path());
+    assert_eq!(
+        (&of_xfs["file_system"], &of_xfs["index"]["full_bytes"]),
+        (&"xfs".into(), &(32_u64 << 30).into())
+    );
+    assert_eq!(answer(&tmpfs.path())["runs_out_first"], "blocks");
+    let of_proc = answer(Path::new("/proc"));
+    assert_eq!((&of_proc["model"], &of_proc["entries_until_full"]), (&Value::Null, &Value::Null));
+    let text = String::from_utf8(run(Path::new("/"), &["limits", "/proc"]).quiet()).unwrap();
+    assert!(
+        text.starts_with("'/proc': nothing is known that bounds its entries (there is no model of "),
+        "{text}"
+    );
+}
+
+#[test]
+fn some_directories_that_fail_do_not_keep_others_from_being_answered() {
+    let scratch = scratch();
+    std::fs::create_dir(scratch.path().join("d")).unwrap();
+    let ran = run(scratch.path(), &["limits", "missing", "d"]);
+    ran.complains(1, &["'missing'"]);
+    assert!(ran.out.starts_with(b"'d': "));
+}
+
+#[test]
+fn names_are_said_to_come_from_where_they_do() {
+    let scratch = scratch();
+    flat(20).build(&scratch.path().join("like"));
+    std::fs::create_dir(scratch.path().join("d")).unwrap();
+    let names = |arguments: &[&str]| {
+        let all: Vec<&str> = ["limits", "--json"].iter().chain(arguments).copied().collect();
+        let names = &object(&run(scratch.path(), &all).quiet())["name_bytes"];
+        (names["mean"].as_f64().unwrap(), names["basis"]["known"].as_str().unwrap().to_owned())
+    };
+    assert_eq!(names(&["d"]), (32.0, "assumed".into()));
+    assert_eq!(names(&["like"]), (255.0, "measured".into()));
+    assert_eq!(names(&["--like", "like", "d"]), (255.0, "given".into()));
+    assert_eq!(names(&["--name-length", "8:3,16:1", "like"]), (10.0, "given".into()));
+}
