@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use megadir::layout::{Layout, PRESETS, Refused, Source};
 use megadir_bench::dataset::{
-    FillError, FillProgress, FillSpec, Filled, NAME_BYTES_MAX, Names, Rehearsed, Room, fill, rehearse,
+    FillError, FillProgress, FillSpec, Filled, NAME_BYTES_MAX, Names, Rehearsed, fill, rehearse,
 };
 use megadir_record::NameScheme;
 use megadir_testkit::mount::{EXT4, Mount, Recipe};
@@ -245,5 +245,6 @@ const FEW_INODES: Recipe = Recipe {
 fn directories_that_use_up_the_inodes_are_said_to() {
     let mount = require!(Mount::make(&FEW_INODES));
     let error = run(&mount.path().join("tree"), &spec("prefix:2", 1000, 0)).unwrap_err();
-    assert!(matches!(error, FillError::NoRoom { made: 30..100, room: Room::Inodes(0, _), .. }), "{error}");
+    let FillError::NoRoom { made: 30..100, met, .. } = error else { panic!("{error}") };
+    assert_eq!(met.limit, megadir::limits::Limit::Inodes, "{met}");
 }

@@ -125,6 +125,14 @@ impl Dir {
         Ok(Self { path: self.path.clone(), descriptor: self.reopen()? })
     }
 
+    /// Makes a [`Dir`] of a directory that is open already; the two share their position.
+    #[cfg(target_os = "linux")]
+    pub(crate) fn sharing(descriptor: BorrowedFd<'_>, path: &Path) -> Result<Self> {
+        let cloned = descriptor.try_clone_to_owned();
+        let descriptor = cloned.map_err(|error| Error::io("open", path, error))?;
+        Ok(Self { path: path.to_owned(), descriptor })
+    }
+
     /// Opens this directory for one reader from its start.
     ///
     /// Where the directory may not be searched (`r--`), the descriptor itself is shared and rewound,

@@ -13,11 +13,12 @@ use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use megadir::layout::PathBuffer;
+use megadir::limits::{Explanation, Step, explain_at};
 use rustix::fs::{AtFlags, FileType, Mode, OFlags, Stat};
 use rustix::io::Errno;
 
 use super::tree::{Entered, Tree};
-use super::{Content, FillError, FillProgress, FillSpec, Filled, NAME_BYTES_MAX, Names, Room};
+use super::{Content, FillError, FillProgress, FillSpec, Filled, NAME_BYTES_MAX, Names};
 
 /// How often progress is told and the stop flag looked at, files.
 pub(super) const STEP: u64 = 256;
@@ -25,10 +26,6 @@ pub(super) const STEP: u64 = 256;
 const STEP_PIECES: u64 = 16;
 /// Contents are written and compared in pieces of this size, bytes.
 const PIECE_BYTES: usize = 64 << 10;
-/// Fewer free blocks than this count as none: file systems keep a few back.
-const BLOCKS_LEFT_MAX: u64 = 16;
-/// What statfs gives as the type of ext2, ext3 and ext4.
-const EXT_MAGIC: u64 = 0xef53;
 
 /// Fills the directory at `path`, which is made if it does not exist, with the files of `spec`.
 ///
@@ -86,7 +83,7 @@ pub(crate) fn fill_at(
         let found = match tree.enter(placed.directory(), true) {
             Ok(Entered::Directory(leaf)) => one(leaf, placed.file(), content, &mut task),
             Ok(Entered::Taken(end) | Entered::Missing(end)) => Ok(Found::InTheWay(end)),
-            Err(error) => Err(error.into()),
+            Err(error) => Err(refused(tree.deepest(), Step::MakeDirectory, error.into())),
         };
         filled.directories_made = tree.made;
         match found {
@@ -95,8 +92,14 @@ pub(crate) fn fill_at(
                 filled.stopped = true;
                 return Ok(filled);
             }
-            Err(Failed::Io(error)) => {
-                return Err(explain(tree.deepest(), placed.path(), index, spec.entries, error));
+            Err(Failed::Met(met)) => return Err(FillError::NoRoom { made: index, of: spec.entries, met }),
+            Err(Failed::Io(source)) => {
+                return Err(FillError::Make {
+                    name: lossy(placed.path()),
+                    made: index,
+                    of: spec.entries,
+                    source,
+                });
             }
         }
     }
@@ -134,6 +137,8 @@ pub(super) fn count(filled: &mut Filled, found: &Found, path: &[u8]) {
 pub(super) enum Failed {
     /// The filling was told to end; what was written of the file stays, and is its beginning.
     Stopped,
+    /// A limit was met.
+    Met(Box<Explanation>),
     Io(io::Error),
 }
 
@@ -165,8 +170,8 @@ fn one(dir: BorrowedFd<'_>, name: &[u8], content: Content, task: &mut Task<'_>) 
     match rustix::fs::openat(dir, name, flags, Mode::from_raw_mode(0o644)) {
         Ok(fd) if task.size_bytes == 0 => drop(fd),
         Ok(fd) => {
-            let written = write(&mut File::from(fd), content, 0, task);
-            if matches!(written, Err(Failed::Io(_))) {
+            let written = write_in(dir, &mut File::from(fd), content, 0, task);
+            if matches!(written, Err(Failed::Io(_) | Failed::Met(_))) {
                 // The file is ours since a moment ago: better none than one cut short.
                 let _ = rustix::fs::unlinkat(dir, name, AtFlags::empty());
             }
@@ -175,13 +180,35 @@ fn one(dir: BorrowedFd<'_>, name: &[u8], content: Content, task: &mut Task<'_>) 
         Err(Errno::EXIST) => {
             let (found, file) = existing(dir, name, content.clone(), task)?;
             if let Some((mut file, there)) = file {
-                write(&mut file, content, there, task)?;
+                write_in(dir, &mut file, content, there, task)?;
             }
             return Ok(found);
         }
-        Err(error) => return Err(error.into()),
+        Err(error) => return Err(refused(dir, Step::Create, error.into())),
     }
     Ok(Found::Nothing)
+}
+
+/// Writes a file's content, and tells which limit that has met before anything is given back.
+fn write_in(
+    dir: BorrowedFd<'_>,
+    file: &mut File,
+    content: Content,
+    from: u64,
+    task: &mut Task<'_>,
+) -> Result<(), Failed> {
+    write(file, content, from, task).map_err(|failed| match failed {
+        Failed::Io(error) => refused(dir, Step::Write, error),
+        other => other,
+    })
+}
+
+/// Turns an error into one that says which limit was met, if it is of that kind.
+fn refused(dir: BorrowedFd<'_>, step: Step, error: io::Error) -> Failed {
+    match explain_at(dir, Path::new("."), step, &error) {
+        Some(explanation) => Failed::Met(Box::new(explanation)),
+        None => Failed::Io(error),
+    }
 }
 
 /// Looks at what has the name already; with it come the file and its length if it is the beginning of ours.
@@ -266,29 +293,7 @@ fn write(file: &mut File, mut content: Content, from: u64, task: &mut Task<'_>) 
     Ok(())
 }
 
-/// Turns an error into one that says what is used up.
-pub(super) fn explain(dir: BorrowedFd<'_>, name: &[u8], made: u64, of: u64, source: io::Error) -> FillError {
-    match source.raw_os_error().map(Errno::from_raw_os_error) {
-        Some(Errno::NOSPC) => FillError::NoRoom { made, of, room: room(dir) },
-        Some(Errno::DQUOT) => FillError::NoRoom { made, of, room: Room::Quota },
-        _ => FillError::Make { name: String::from_utf8_lossy(name).into_owned(), made, of, source },
-    }
-}
-
-/// Returns what a file system that says "no space left" has run out of, by its own figures.
-fn room(dir: BorrowedFd<'_>) -> Room {
-    let (Ok(space), Ok(kind)) = (rustix::fs::fstatvfs(dir), rustix::fs::fstatfs(dir)) else {
-        return Room::Unknown(0, 0);
-    };
-    if space.f_bavail <= BLOCKS_LEFT_MAX {
-        return Room::Blocks(space.f_bavail, space.f_blocks);
-    }
-    // File systems that make inodes as they need them report none in all.
-    if space.f_files > 0 && space.f_favail == 0 {
-        return Room::Inodes(space.f_favail, space.f_files);
-    }
-    if kind.f_type as u64 == EXT_MAGIC {
-        return Room::Index(space.f_bavail, space.f_favail);
-    }
-    Room::Unknown(space.f_bavail, space.f_favail)
+/// Returns a path as messages have it.
+pub(super) fn lossy(path: &[u8]) -> String {
+    String::from_utf8_lossy(path).into_owned()
 }

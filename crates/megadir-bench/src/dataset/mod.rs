@@ -16,6 +16,7 @@ mod unavailable;
 use std::path::PathBuf;
 
 use megadir::layout::{PathBuffer, Placed, Placer, Refused};
+use megadir::limits::Explanation;
 use megadir_record::NameScheme;
 
 #[cfg(target_os = "linux")]
@@ -144,14 +145,14 @@ pub enum FillError {
         source: std::io::Error,
     },
     /// There is no room, and what of.
-    #[error("no room for more files after {made} of {of}: {room}")]
+    #[error("no room for more files after {made} of {of}: {}", with_cure(.met))]
     NoRoom {
         /// Names gone through without trouble.
         made: u64,
         /// Names in all.
         of: u64,
-        /// What is used up.
-        room: Room,
+        /// The limit that was met.
+        met: Box<Explanation>,
     },
     /// A file could not be made for another reason.
     #[error("cannot make '{name}' (after {made} of {of}): {source}")]
@@ -180,40 +181,10 @@ pub enum FillError {
     Unavailable,
 }
 
-/// What a directory that takes no more files has run out of.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Room {
-    /// Blocks: free and in all.
-    Blocks(u64, u64),
-    /// Inodes: free and in all.
-    Inodes(u64, u64),
-    /// The user's or the project's quota.
-    Quota,
-    /// Neither: an ext4 directory's index is full, with so many blocks and inodes free.
-    Index(u64, u64),
-    /// Neither, on a file system without such an index, with so many blocks and inodes free.
-    Unknown(u64, u64),
-}
-
-impl std::fmt::Display for Room {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            Self::Blocks(free, all) => {
-                write!(f, "the file system's blocks are used up ({free} of {all} free)")
-            }
-            Self::Inodes(free, all) => {
-                write!(f, "the file system's inodes are used up ({free} of {all} free)")
-            }
-            Self::Quota => write!(f, "the quota is used up"),
-            Self::Index(blocks, inodes) => write!(
-                f,
-                "the directory's index is full, though {blocks} blocks and {inodes} inodes are free: \
-                 use several directories, or ext4's large_dir feature"
-            ),
-            Self::Unknown(blocks, inodes) => write!(
-                f,
-                "the file system says no space left, though {blocks} blocks and {inodes} inodes are free"
-            ),
-        }
+/// Returns what was met and the first thing that can be done about it.
+fn with_cure(met: &Explanation) -> String {
+    match met.cures.first() {
+        Some(cure) => format!("{met} ({})", cure.text),
+        None => met.to_string(),
     }
 }

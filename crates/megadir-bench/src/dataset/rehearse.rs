@@ -11,7 +11,7 @@ use megadir::layout::{PathBuffer, Placed};
 use rustix::fs::{AtFlags, Mode, OFlags};
 use rustix::io::Errno;
 
-use super::fill::{Failed, Found, STEP, Task, count, existing, explain, piece};
+use super::fill::{Failed, Found, STEP, Task, count, existing, lossy, piece};
 use super::tree::{Entered, Tree};
 use super::{Content, FillError, FillProgress, FillSpec, NAME_BYTES_MAX, Names, Rehearsed};
 
@@ -94,9 +94,12 @@ impl Rehearsal<'_> {
                     self.found.filled.stopped = true;
                     break;
                 }
-                Err(Failed::Io(error)) => {
-                    let Some(tree) = &self.tree else { continue };
-                    return Err(explain(tree.deepest(), placed.path(), index, spec.entries, error));
+                Err(Failed::Met(met)) => {
+                    return Err(FillError::NoRoom { made: index, of: spec.entries, met });
+                }
+                Err(Failed::Io(source)) => {
+                    let name = lossy(placed.path());
+                    return Err(FillError::Make { name, made: index, of: spec.entries, source });
                 }
             }
         }

@@ -7,12 +7,13 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use megadir::Dir;
 use megadir::layout::Layout;
+use megadir::limits::{Asked, NameLengths, limits};
 use megadir_record::{CellId, Counted, Data, DataSource, Note, Plan, Stage, Work};
 
 use super::start::Listeners;
 use super::{RunError, RunRequest};
 use crate::beat::{WRITING_BACK, marked};
-use crate::dataset::{FillSpec, Names, fill_at};
+use crate::dataset::{FillSpec, NAME_BYTES_MAX, Names, fill_at};
 use crate::event::Event;
 use crate::note::NoteKind;
 use crate::plan::{estimate, prune};
@@ -118,7 +119,24 @@ fn check_room(plan: &Plan, path: &Path, directory: &Dir) -> Result<(), RunError>
     if space.f_files > 0 && space.f_favail < needed.inodes {
         return room("inodes", needed.inodes, space.f_favail);
     }
+    for data in &plan.data {
+        if let Some(fit) = fit_directory(plan.seed, data, directory)
+            && fit < data.entries
+        {
+            return room("room for names in one directory (see 'megadir limits')", data.entries, fit);
+        }
+    }
     Ok(())
+}
+
+/// Returns how many of a data set's names a new directory is sure to take; `None` if it has no limit that is known.
+fn fit_directory(seed: u64, data: &Data, directory: &Dir) -> Option<u64> {
+    let DataSource::Made { names, .. } = data.source else { return None };
+    let last = data.entries.saturating_sub(1);
+    let bytes = Names { scheme: names, seed }.write(last, &mut [0; NAME_BYTES_MAX]).len();
+    let lengths = NameLengths::of(u16::try_from(bytes).ok()?);
+    let asked = Asked { names: Some(&lengths), contents_bytes: Some(0), ..Asked::MORE_OF_THE_SAME };
+    Some(limits(directory, &asked).ok()?.judgement.capacity?.value.low)
 }
 
 /// Removes what killed runs left, and says so; trouble with that keeps no run from running.

@@ -5,6 +5,7 @@
 mod answer;
 mod cost;
 mod golden;
+mod refused;
 #[path = "../list/support.rs"]
 #[expect(dead_code, reason = "what other suites need beside")]
 mod support;

@@ -46,9 +46,9 @@ pub use basis::{Basis, Fact, Known, Span};
 pub use cure::Cure;
 #[cfg(target_os = "linux")]
 pub use detect::{facts, limits};
-#[cfg(target_os = "linux")]
-pub use explain::explain;
 pub use explain::{Explanation, Refusal, Step, decide};
+#[cfg(target_os = "linux")]
+pub use explain::{explain, explain_at};
 pub use facts::{Contents, Details, Ext4, Ext4Features, Facts, Mount, Quota, QuotaOf, Space};
 pub use limit::{Ceiling, Gauge, Limit};
 pub use model::{Judgement, Model, Plan};

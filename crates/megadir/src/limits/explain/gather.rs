@@ -1,6 +1,8 @@
 //! From the error of a create to its explanation: what the decision needs is found out after the fact (Linux).
 
 use std::io;
+use std::os::fd::BorrowedFd;
+use std::path::Path;
 
 use rustix::io::Errno;
 
@@ -30,6 +32,17 @@ pub fn explain(directory: &Dir, step: Step, error: &io::Error) -> Option<Explana
     // What cannot be looked at cannot be explained: the error stands for itself.
     let limits = limits(directory, &Asked::MORE_OF_THE_SAME).ok()?;
     Some(decide(&limits, refusal, step, rustix::process::geteuid().is_root()))
+}
+
+/// As [`explain`], for a directory that is open by other means; `path` is for messages.
+pub fn explain_at(
+    directory: BorrowedFd<'_>,
+    path: &Path,
+    step: Step,
+    error: &io::Error,
+) -> Option<Explanation> {
+    refusal(error)?;
+    explain(&Dir::sharing(directory, path).ok()?, step, error)
 }
 
 fn refusal(error: &io::Error) -> Option<Refusal> {

@@ -10,7 +10,7 @@ mod gather;
 use std::fmt;
 
 #[cfg(target_os = "linux")]
-pub use gather::explain;
+pub use gather::{explain, explain_at};
 
 use super::answer::Limits;
 use super::cure::{self, Cure};
