@@ -1,5 +1,9 @@
 //! Running something as a user without privileges: root is refused nothing, so it proves nothing about permissions.
 
+use std::mem::MaybeUninit;
+
+use megadir::Dir;
+use rustix::fs::RawDir;
 use rustix::process::{Gid, Uid, geteuid};
 
 /// The user and group that have no privileges, as most systems number them.
@@ -29,4 +33,18 @@ pub fn unprivileged<T: Send>(run: impl FnOnce() -> T + Send) -> T {
             Err(panic) => std::panic::resume_unwind(panic),
         }
     })
+}
+
+/// Tells whether the system lets a user list a directory just opened; asked by a decoder other than ours.
+///
+/// A local one that was opened may be listed. Servers may refuse it, and demand more than permission to read.
+pub fn may_be_listed(directory: &Dir) -> bool {
+    let mut buffer = [MaybeUninit::uninit(); 4096];
+    let mut entries = RawDir::new(directory, &mut buffer);
+    while let Some(entry) = entries.next() {
+        if entry.is_err() {
+            return false;
+        }
+    }
+    true
 }

@@ -5,17 +5,27 @@ use std::os::unix::fs::FileExt;
 use std::path::Path;
 use std::process::Command;
 
-use megadir::{Dir, EXAMINERS, ErrorKind, Strategy, Want, attribute_policy, backend};
+use megadir::{Dir, EXAMINERS, ErrorKind, FileSystem, Strategy, Want, attribute_policy, backend};
 use megadir_testkit::examining::{Ground, Kept, drain, examining, kept, of_times, oracle, trees};
 use megadir_testkit::mount::{self, Mount};
 use megadir_testkit::require;
 
-/// Runs the suite for every examiner in one directory.
-fn every_examiner(directory: &Path) {
+/// Runs the suite for every examiner in one directory; `bulk` is the one that is for this file system, if any is.
+fn every_examiner(directory: &Path, bulk: Option<&str>) {
     for examiner in EXAMINERS {
         let outcome = examining(*examiner, directory);
-        if ["std", "statx", "fstatat"].contains(&examiner.name()) {
-            assert_eq!(outcome.refused, 0, "{} examines any directory", examiner.name());
+        match examiner.name() {
+            name @ ("std" | "statx" | "fstatat") => {
+                assert_eq!(outcome.refused, 0, "{name} examines any directory");
+            }
+            // Users without privileges are refused.
+            name @ ("xfs-bulkstat" | "btrfs-search") if bulk == Some(name) => {
+                assert!(outcome.examined > 30 && outcome.refused < 5, "{name}: {outcome:?}");
+            }
+            name @ ("xfs-bulkstat" | "btrfs-search") => {
+                assert_eq!(outcome.examined, 0, "{name} is not for this")
+            }
+            _ => {}
         }
     }
 }
@@ -23,13 +33,18 @@ fn every_examiner(directory: &Path) {
 #[test]
 fn here() {
     let directory = tempfile::tempdir().unwrap();
-    every_examiner(directory.path());
+    let bulk = match Dir::open(directory.path()).unwrap().file_system() {
+        FileSystem::Xfs if rustix::process::geteuid().is_root() => Some("xfs-bulkstat"),
+        FileSystem::Btrfs if rustix::process::geteuid().is_root() => Some("btrfs-search"),
+        _ => None,
+    };
+    every_examiner(directory.path(), bulk);
 }
 
 #[test]
 fn on_ext4() {
     let mount = require!(Mount::make(&mount::EXT4));
-    every_examiner(&mount.path());
+    every_examiner(&mount.path(), None);
     // 34 bits of seconds from 1901 on; 2^32 - 1 blocks of 4 KiB in a file.
     let expected = Kept { seconds: (-(1 << 31), 15_032_385_535), size_bytes: (1 << 44) - 4096 };
     assert_eq!(kept(&mount.path()), expected);
@@ -80,7 +95,7 @@ fn on_ext4_with_inodes_changed_and_born_at_any_time() {
 #[test]
 fn on_xfs() {
     let mount = require!(Mount::make(&mount::XFS));
-    every_examiner(&mount.path());
+    every_examiner(&mount.path(), Some("xfs-bulkstat"));
     // 64 bits of nanoseconds from 1901 on.
     let expected = Kept { seconds: (-(1 << 31), 16_299_260_424), size_bytes: (1 << 63) - 1 };
     assert_eq!(kept(&mount.path()), expected);
@@ -89,7 +104,7 @@ fn on_xfs() {
 #[test]
 fn on_btrfs() {
     let mount = require!(Mount::make(&mount::BTRFS));
-    every_examiner(&mount.path());
+    every_examiner(&mount.path(), Some("btrfs-search"));
     let expected = Kept { seconds: (i64::MIN, i64::MAX), size_bytes: (1 << 63) - 1 };
     assert_eq!(kept(&mount.path()), expected);
 }
@@ -149,7 +164,7 @@ fn on_overlayfs() {
         format!("lowerdir={},upperdir={},workdir={}", lower.display(), upper.display(), work.display());
     let mut overlay = Command::new("mount");
     require!(mount::run(overlay.args(["-t", "overlay", "overlay", "-o", &layers]).arg(&merged)));
-    let checked = std::panic::catch_unwind(|| every_examiner(&merged));
+    let checked = std::panic::catch_unwind(|| every_examiner(&merged, None));
     mount::run(Command::new("umount").arg(&merged)).unwrap();
     checked.unwrap_or_else(|panic| std::panic::resume_unwind(panic));
 }
@@ -157,7 +172,7 @@ fn on_overlayfs() {
 #[test]
 fn on_tmpfs() {
     let mount = require!(Mount::make(&mount::TMPFS));
-    every_examiner(&mount.path());
+    every_examiner(&mount.path(), None);
     let expected = Kept { seconds: (i64::MIN, i64::MAX), size_bytes: (1 << 63) - 1 };
     assert_eq!(kept(&mount.path()), expected);
 }

@@ -1,10 +1,13 @@
 //! Sizes and times far beyond what a double or 64 bits of nanoseconds hold, of real files.
 
+use std::collections::BTreeSet;
 use std::fs::{File, FileTimes};
+use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use megadir_testkit::mount::{self, Mount, Recipe};
+use megadir_testkit::network::NetworkMount;
 use megadir_testkit::require;
 
 use crate::support::run;
@@ -35,7 +38,7 @@ fn sizes_are_exact(recipe: &Recipe) {
     for line in text(run(&path, &["list", "--json", "--fields", "size,inode,links"]).lines()) {
         let read: serde_json::Value = serde_json::from_str(&line).unwrap();
         let metadata = std::fs::metadata(path.join(read["name"].as_str().unwrap())).unwrap();
-        let inode = std::os::unix::fs::MetadataExt::ino(&metadata);
+        let inode = metadata.ino();
         let (size, name) = (metadata.len(), &read["name"]);
         let expected = format!("{{\"v\":1,\"name\":{name},\"size\":{size},\"inode\":{inode},\"links\":1}}");
         assert_eq!(line, expected);
@@ -62,6 +65,38 @@ fn sizes_beyond_a_double_are_exact_on_btrfs() {
 #[test]
 fn sizes_beyond_a_double_are_exact_on_tmpfs() {
     sizes_are_exact(&mount::TMPFS);
+}
+
+/// GlusterFS takes inode numbers from random identifiers; in the long tier only.
+#[test]
+fn inodes_beyond_2_to_the_63_are_exact_on_glusterfs() {
+    if !require::full() {
+        return;
+    }
+    let mount = require!(NetworkMount::glusterfs());
+    let path = mount.path().join("d");
+    std::fs::create_dir(&path).unwrap();
+    (0..100).for_each(|index| drop(File::create_new(path.join(index.to_string())).unwrap()));
+    let mut inodes: Vec<u64> =
+        std::fs::read_dir(&path).unwrap().map(|entry| entry.unwrap().metadata().unwrap().ino()).collect();
+    inodes.sort_unstable();
+    assert!(inodes.iter().filter(|inode| **inode > 1 << 63).count() > 20, "{inodes:?}");
+    let column = |options: &[&str]| -> Vec<u64> {
+        let text = String::from_utf8(run(&path, options).quiet()).unwrap();
+        text.lines().map(|line| line.split_whitespace().next().unwrap().parse().unwrap()).collect()
+    };
+    assert_eq!(column(&["list", "--fields", "inode", "--sort", "inode"]), inodes);
+    assert_eq!(column(&["list", "--raw", "--sort", "inode"]), inodes);
+    for options in [&["list", "--json"][..], &["list", "--json", "--fields", "inode"]] {
+        let text = String::from_utf8(run(&path, options).quiet()).unwrap();
+        let read = text.lines().map(|line| {
+            let object: serde_json::Value = serde_json::from_str(line).unwrap();
+            let inode = object["inode"].as_u64().unwrap();
+            assert!(line.contains(&format!("\"inode\":{inode}")), "{line}");
+            inode
+        });
+        assert_eq!(read.collect::<BTreeSet<u64>>(), inodes.iter().copied().collect(), "{options:?}");
+    }
 }
 
 #[test]

@@ -3,11 +3,12 @@
 use std::fs::File;
 use std::io::Write;
 use std::os::unix::fs::{PermissionsExt, chown};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-use megadir::Time;
+use megadir::{Dir, FileSystem, Time};
 
 use super::Ground;
+use super::oracle::oracle;
 use super::trees::{self, set_modified};
 
 const ENTRIES: u64 = 300;
@@ -27,15 +28,34 @@ pub(super) fn fresh(ground: &Ground) {
     growing.write_all(&[1; 5000]).unwrap();
     let unlinked = File::create_new(path.join("unlinked")).unwrap();
     std::fs::remove_file(path.join("unlinked")).unwrap();
+    still(&path);
     ground.check_path(&path, 4 << 10);
     growing.write_all(&[2; 5000]).unwrap();
+    still(&path);
     ground.check_path(&path, 32 << 10);
     // A while later, and still not written.
     change(&paths);
     ground.settle();
+    still(&path);
     ground.check_path(&path, 32 << 10);
     drop((growing, unlinked));
     std::fs::remove_dir_all(&path).unwrap();
+}
+
+/// Waits until a server has done what it was asked to do: it is the server that says when a file was changed.
+fn still(path: &Path) {
+    if Dir::open(path).unwrap().file_system() != FileSystem::Fuse {
+        return;
+    }
+    let mut truth = oracle(path);
+    loop {
+        // Some servers tell whole seconds only.
+        std::thread::sleep(std::time::Duration::from_millis(1500));
+        let before = std::mem::replace(&mut truth, oracle(path));
+        if before == truth {
+            return;
+        }
+    }
 }
 
 /// Changes each entry in one way or another.

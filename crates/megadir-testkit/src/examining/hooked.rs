@@ -33,6 +33,10 @@ impl Hooked {
         Self { inner, on_start: Box::new(|| Ok(())), on_examine: Arc::new(before) }.leak()
     }
 
+    fn hook(&self, inner: Box<dyn Examine>) -> Box<dyn Examine> {
+        Box::new(HookedExamine { inner, before: Arc::clone(&self.on_examine) })
+    }
+
     /// Examiners live for ever; a test may leak a few bytes.
     fn leak(self) -> &'static dyn Examiner {
         Box::leak(Box::new(self))
@@ -54,8 +58,13 @@ impl Examiner for Hooked {
 
     fn start(&self, directory: &Dir, want: Want) -> Result<Box<dyn Examine>> {
         (self.on_start)()?;
-        let inner = self.inner.start(directory, want)?;
-        Ok(Box::new(HookedExamine { inner, before: Arc::clone(&self.on_examine) }))
+        Ok(self.hook(self.inner.start(directory, want)?))
+    }
+
+    fn start_threads(&self, directory: &Dir, want: Want, threads: usize) -> Result<Vec<Box<dyn Examine>>> {
+        (0..threads).try_for_each(|_| (self.on_start)())?;
+        let inner = self.inner.start_threads(directory, want, threads)?;
+        Ok(inner.into_iter().map(|inner| self.hook(inner)).collect())
     }
 }
 

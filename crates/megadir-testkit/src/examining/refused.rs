@@ -8,7 +8,7 @@ use super::Ground;
 use super::ground::{Examined, drain};
 use super::oracle::oracle;
 use super::trees;
-use crate::unprivileged::{NOBODY, unprivileged};
+use crate::unprivileged::{NOBODY, may_be_listed, unprivileged};
 
 /// The system's number for "permission denied".
 const EACCES: i32 = 13;
@@ -35,6 +35,10 @@ pub(super) fn permissions(ground: &Ground) {
         }
         for way in ground.ways(&directory(), Want::ALL, 4 << 10) {
             let Examined { rows, error, .. } = drain(directory(), &way);
+            if !may_be_listed(&directory()) {
+                assert_eq!(error.map(|error| error.kind()), Some(ErrorKind::PermissionDenied), "{way}");
+                continue;
+            }
             if way.strategy == Strategy::Shares {
                 // Threads open the directory anew, for which it must be searched.
                 let kind = error.map(|error| error.kind());

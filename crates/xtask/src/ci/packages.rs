@@ -41,11 +41,24 @@ static TOOLS: &[Tool] = &[
     tool("x86_64-w64-mingw32-dlltool", "binutils-mingw-w64-x86-64", "stage windows"),
 ];
 
+/// What the long tier starts besides: network file systems, the client and servers of which run on this machine.
+static TOOLS_OF_FULL: &[Tool] = &[
+    tool("ip", "iproute2", "tests on network file systems"),
+    tool("nsenter", "util-linux", "tests on network file systems"),
+    tool("mfsmaster", "moosefs-master", "tests on MooseFS"),
+    tool("mfschunkserver", "moosefs-chunkserver", "tests on MooseFS"),
+    tool("mfsmount", "moosefs-client", "tests on MooseFS"),
+    tool("glusterfsd", "glusterfs-server", "tests on GlusterFS"),
+    tool("glusterfs", "glusterfs-client", "tests on GlusterFS"),
+];
+
 /// Installs what is missing where that is possible, and reports what is still missing.
-pub(crate) fn run(_: &Context) -> Result<Report, String> {
+pub(crate) fn run(context: &Context) -> Result<Report, String> {
+    let tools: Vec<&Tool> = TOOLS.iter().chain(if context.full { TOOLS_OF_FULL } else { &[] }).collect();
+    let missing = || -> Vec<&Tool> { tools.iter().copied().filter(|tool| !is_present(tool.file)).collect() };
     let mut lacking = missing();
     if lacking.is_empty() {
-        return Ok(Report::line(format!("packages: all {} tools are there", TOOLS.len())));
+        return Ok(Report::line(format!("packages: all {} tools are there", tools.len())));
     }
     if can_install() {
         let packages: Vec<&str> = lacking.iter().map(|tool| tool.package).collect();
@@ -55,11 +68,6 @@ pub(crate) fn run(_: &Context) -> Result<Report, String> {
     let not_run =
         lacking.iter().map(|tool| format!("{}: no {} (package {})", tool.parts, tool.file, tool.package));
     Ok(Report { not_run: not_run.collect(), ..Report::default() })
-}
-
-/// Returns the tools that are not there.
-fn missing() -> Vec<&'static Tool> {
-    TOOLS.iter().filter(|tool| !is_present(tool.file)).collect()
 }
 
 /// Tells whether a tool is there; `/usr/bin/rustc` must also be a recent one, not the distribution's own.
@@ -110,8 +118,9 @@ mod tests {
 
     #[test]
     fn tools_are_listed_once() {
-        for (index, tool) in TOOLS.iter().enumerate() {
-            assert!(TOOLS[..index].iter().all(|other| other.file != tool.file), "{} twice", tool.file);
+        let tools: Vec<&Tool> = TOOLS.iter().chain(TOOLS_OF_FULL).collect();
+        for (index, tool) in tools.iter().enumerate() {
+            assert!(tools[..index].iter().all(|other| other.file != tool.file), "{} twice", tool.file);
         }
     }
 

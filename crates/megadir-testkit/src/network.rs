@@ -1,0 +1,263 @@
+//! Network file systems for one test: servers and client on this machine, alone in a network namespace of their own.
+//!
+//! Nothing they listen on can be reached from outside, and nothing they are asked for comes from there. Servers, mount,
+//! namespace and files go when the value is dropped, also when a test panics. Root and Debian's packages are needed.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+use rustix::process::{Pid, Signal, kill_process};
+use tempfile::TempDir;
+
+use crate::mount::{Mount, TMPFS, run};
+
+/// A mounted network file system with its servers.
+#[derive(Debug)]
+pub struct NetworkMount {
+    namespace: String,
+    scratch: TempDir,
+    /// What the servers keep, in memory: removing it from a disk may take minutes.
+    kept: Mount,
+    /// What stops the servers that have been started, in their order.
+    servers: Vec<Stop>,
+    mounted: bool,
+}
+
+/// How a server is stopped.
+#[derive(Debug)]
+enum Stop {
+    /// By a command, which returns when it has ended.
+    Command(Vec<String>),
+    /// By a signal to the process whose number is in a file.
+    Process(PathBuf),
+}
+
+/// The only address in the namespace beside 127.0.0.1, which MooseFS's servers refuse.
+const ADDRESS: &str = "10.99.0.1";
+/// How long servers may take until the file system is mounted and takes data.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+impl NetworkMount {
+    /// Starts MooseFS with one server for names and one for contents, and mounts it (by FUSE).
+    ///
+    /// # Errors
+    ///
+    /// Why it is not to be had here: not root, packages missing, or what a program said.
+    pub fn moosefs() -> Result<Self, String> {
+        let packages = "moosefs-master, moosefs-chunkserver, moosefs-client";
+        let mut mount = Self::prepare(&["mfsmaster", "mfschunkserver", "mfsmount"], packages)?;
+        let below = |name: &str| mount.kept.path().join(name);
+        let (names, contents, exports) = (below("names"), below("contents"), below("exports"));
+        let (disk, disks) = (below("disk"), below("disks"));
+        for directory in [&names, &contents, &disk] {
+            std::fs::create_dir(directory).map_err(|error| error.to_string())?;
+        }
+        write(&exports, "* / rw,alldirs,admin,maproot=0:0\n")?;
+        write(&disks, &format!("{}\n", disk.display()))?;
+        // What a master begins with that has no names yet.
+        write(&names.join("metadata.mfs"), "MFSM NEW")?;
+        let master = format!(
+            "WORKING_USER = root\nWORKING_GROUP = root\nDATA_PATH = {}\nEXPORTS_FILENAME = {}\n\
+             MATOML_LISTEN_HOST = {ADDRESS}\nMATOCS_LISTEN_HOST = {ADDRESS}\nMATOCL_LISTEN_HOST = {ADDRESS}\n",
+            names.display(),
+            exports.display()
+        );
+        let chunks = format!(
+            "WORKING_USER = root\nWORKING_GROUP = root\nDATA_PATH = {}\nHDD_CONF_FILENAME = {}\n\
+             MASTER_HOST = {ADDRESS}\nCSSERV_LISTEN_HOST = {ADDRESS}\n",
+            contents.display(),
+            disks.display()
+        );
+        for (program, settings) in [("mfsmaster", master), ("mfschunkserver", chunks)] {
+            let file = mount.kept.path().join(program);
+            write(&file, &settings)?;
+            let file = file.display().to_string();
+            mount.inside(&[program, "-c", &file, "start"])?;
+            mount.servers.push(Stop::Command([program, "-c", &file, "stop"].map(str::to_owned).to_vec()));
+        }
+        let path = mount.path().display().to_string();
+        mount.attach(&["mfsmount", &path, "-H", ADDRESS])?;
+        Ok(mount)
+    }
+
+    /// Starts GlusterFS with two servers that share the entries of every directory, and mounts it (by FUSE).
+    ///
+    /// The servers are started as they are by its management, which would be found on the whole machine. Inode numbers
+    /// are taken from random identifiers: half of them are beyond 2^63.
+    ///
+    /// # Errors
+    ///
+    /// As [`NetworkMount::moosefs`].
+    pub fn glusterfs() -> Result<Self, String> {
+        let mut mount = Self::prepare(&["glusterfsd", "glusterfs"], "glusterfs-server, glusterfs-client")?;
+        let mut client = String::new();
+        for (server, port) in [("first", 24_011), ("second", 24_012)] {
+            let brick = mount.kept.path().join(server);
+            std::fs::create_dir(&brick).map_err(|error| error.to_string())?;
+            let volumes = [
+                ("disk", format!("type storage/posix\noption directory {}", brick.display())),
+                ("locks", "type features/locks\nsubvolumes disk".to_owned()),
+                ("brick", "type performance/io-threads\nsubvolumes locks".to_owned()),
+                (
+                    "server",
+                    format!(
+                        "type protocol/server\noption transport-type tcp\n\
+                         option transport.socket.bind-address {ADDRESS}\n\
+                         option transport.socket.listen-port {port}\n\
+                         option auth.addr.brick.allow {ADDRESS}\nsubvolumes brick"
+                    ),
+                ),
+            ];
+            let volumes = volumes.map(|(name, lines)| volume(name, &lines)).concat();
+            mount.gluster("glusterfsd", server, &volumes, &[])?;
+            mount.servers.push(Stop::Process(mount.kept.path().join(format!("{server}.pid"))));
+            let lines = format!(
+                "type protocol/client\noption transport-type tcp\noption remote-host {ADDRESS}\n\
+                 option remote-port {port}\noption remote-subvolume brick"
+            );
+            client.push_str(&volume(server, &lines));
+        }
+        client.push_str(&volume("both", "type cluster/distribute\nsubvolumes first second"));
+        let path = mount.path().display().to_string();
+        let words = mount.gluster_words("glusterfs", "client", &client, &[&path])?;
+        let words: Vec<&str> = words.iter().map(String::as_str).collect();
+        mount.attach(&words)?;
+        Ok(mount)
+    }
+
+    /// Starts a program of GlusterFS.
+    fn gluster(&self, program: &str, name: &str, volumes: &str, more: &[&str]) -> Result<(), String> {
+        let words = self.gluster_words(program, name, volumes, more)?;
+        self.inside(&words.iter().map(String::as_str).collect::<Vec<_>>())
+    }
+
+    /// Writes the volumes of a program of GlusterFS down, and returns the words that start it.
+    fn gluster_words(
+        &self,
+        program: &str,
+        name: &str,
+        volumes: &str,
+        more: &[&str],
+    ) -> Result<Vec<String>, String> {
+        let file = |kind: &str| self.kept.path().join(format!("{name}.{kind}")).display().to_string();
+        write(Path::new(&file("vol")), volumes)?;
+        let (volumes, log, pid) = (file("vol"), file("log"), file("pid"));
+        let words = [program, "--volfile", &volumes, "--log-file", &log, "--pid-file", &pid];
+        Ok(words.iter().chain(more).map(|word| (*word).to_owned()).collect())
+    }
+
+    /// Returns the file system's root.
+    pub fn path(&self) -> PathBuf {
+        self.scratch.path().join("root")
+    }
+
+    /// Makes the namespace and the mount point, if the programs are there.
+    fn prepare(programs: &[&str], packages: &str) -> Result<Self, String> {
+        static NUMBER: AtomicU64 = AtomicU64::new(0);
+        if !rustix::process::geteuid().is_root() {
+            return Err("network file systems are started by root only".to_owned());
+        }
+        if let Some(missing) = programs.iter().chain(&["ip", "nsenter"]).find(|program| !is_there(program)) {
+            return Err(format!(
+                "no program {missing}: install the packages {packages}, iproute2, util-linux"
+            ));
+        }
+        let scratch = tempfile::Builder::new().prefix("megadir-network-").tempdir();
+        let scratch = scratch.map_err(|error| error.to_string())?;
+        let kept = Mount::make(&TMPFS)?;
+        let number = NUMBER.fetch_add(1, Ordering::Relaxed);
+        let namespace = format!("megadir-{}-{number}", std::process::id());
+        run(Command::new("ip").args(["netns", "add", &namespace]))?;
+        let mount = Self { namespace, scratch, kept, servers: Vec::new(), mounted: false };
+        std::fs::create_dir(mount.path()).map_err(|error| error.to_string())?;
+        mount.inside(&["ip", "link", "set", "lo", "up"])?;
+        mount.inside(&["ip", "address", "add", &format!("{ADDRESS}/32"), "dev", "lo"])?;
+        Ok(mount)
+    }
+
+    /// Runs a program in the namespace; what it mounts is seen outside as well.
+    fn inside(&self, words: &[&str]) -> Result<(), String> {
+        let namespace = format!("--net=/run/netns/{}", self.namespace);
+        run(Command::new("nsenter").arg(namespace).args(words))
+    }
+
+    /// Mounts, and waits until a file can be made and filled.
+    fn attach(&mut self, words: &[&str]) -> Result<(), String> {
+        let deadline = Instant::now() + PATIENCE;
+        let file = self.path().join("first");
+        loop {
+            let tried = match self.mounted {
+                true => std::fs::write(&file, "content").map_err(|error| error.to_string()),
+                false => self.inside(words).map(|()| self.mounted = true),
+            };
+            match tried {
+                Ok(()) if file.exists() => {
+                    return std::fs::remove_file(file).map_err(|error| error.to_string());
+                }
+                Ok(()) => {}
+                Err(why) if Instant::now() > deadline => return Err(format!("{}: {why}", words[0])),
+                Err(_) => std::thread::sleep(Duration::from_millis(100)),
+            }
+        }
+    }
+}
+
+impl Drop for NetworkMount {
+    #[expect(clippy::print_stderr, reason = "a drop has no other way to say that something was left behind")]
+    fn drop(&mut self) {
+        let mut results = Vec::new();
+        if self.mounted {
+            results.push(run(Command::new("umount").arg("--lazy").arg(self.path())));
+        }
+        for server in self.servers.iter().rev() {
+            results.push(match server {
+                Stop::Command(words) => self.inside(&words.iter().map(String::as_str).collect::<Vec<_>>()),
+                Stop::Process(file) => end(file),
+            });
+        }
+        results.push(run(Command::new("ip").args(["netns", "delete", &self.namespace])));
+        for why in results.into_iter().filter_map(Result::err) {
+            eprintln!("{why}");
+        }
+    }
+}
+
+fn write(path: &Path, text: &str) -> Result<(), String> {
+    std::fs::write(path, text).map_err(|error| format!("{}: {error}", path.display()))
+}
+
+/// Returns a volume of GlusterFS in its notation.
+fn volume(name: &str, lines: &str) -> String {
+    format!("volume {name}\n{lines}\nend-volume\n")
+}
+
+/// Ends the process whose number is in a file, and waits until it is gone.
+fn end(file: &Path) -> Result<(), String> {
+    let number = std::fs::read_to_string(file).map_err(|error| format!("{}: {error}", file.display()))?;
+    let process = number.trim().parse().ok().and_then(Pid::from_raw);
+    let Some(process) = process else { return Err(format!("{}: no process", file.display())) };
+    kill_process(process, Signal::TERM).map_err(|error| format!("process {number}: {error}"))?;
+    let deadline = Instant::now() + PATIENCE;
+    while is_running(number.trim()) {
+        if Instant::now() > deadline {
+            return Err(format!("process {number} does not end"));
+        }
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    Ok(())
+}
+
+/// Tells whether a process is there and has not ended; one that has stays visible until its parent asks.
+fn is_running(number: &str) -> bool {
+    let state = std::fs::read_to_string(format!("/proc/{number}/stat")).unwrap_or_default();
+    state.rsplit_once(") ").is_some_and(|(_, state)| !state.starts_with('Z'))
+}
+
+/// Tells whether a program is there; administrators' programs are not on every user's path.
+fn is_there(program: &str) -> bool {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let folders = std::env::split_paths(&path).chain(["/usr/sbin".into(), "/sbin".into()]);
+    folders.into_iter().any(|folder: PathBuf| folder.join(program).is_file())
+}
