@@ -1,4 +1,4 @@
-//! The processor time that this process has used, divided into user and system time.
+//! The processor time that this process has used, divided into user and system time, and what a thread waited for.
 //!
 //! Reference: getrusage(2). The kernel's division may rest on its timer's ticks, the sum does not.
 
@@ -23,9 +23,39 @@ pub fn process_usage() -> Usage {
     Usage { user_ns: ns(usage.ru_utime), system_ns: ns(usage.ru_stime) }
 }
 
+/// What a thread has waited for since it started.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Waits {
+    /// How often it gave up the processor by itself: for a lock, for a device, or to sleep.
+    pub switches: u64,
+    /// What it had read from devices, units of 512 bytes; 0 throughout where the kernel does not account for it.
+    pub read_sectors: u64,
+}
+
+/// Returns what the calling thread has waited for.
+#[cfg(target_os = "linux")]
+pub fn thread_waits() -> Waits {
+    let mut usage = std::mem::MaybeUninit::<libc::rusage>::zeroed();
+    // SAFETY: the pointer is to memory of the type's size, which the kernel fills; RUSAGE_THREAD is always valid.
+    let _ = unsafe { libc::getrusage(libc::RUSAGE_THREAD, usage.as_mut_ptr()) };
+    // SAFETY: all bytes are zero or written by the kernel, and every pattern is a valid rusage.
+    let usage = unsafe { usage.assume_init() };
+    Waits { switches: usage.ru_nvcsw as u64, read_sectors: usage.ru_inblock as u64 }
+}
+
 #[cfg(all(test, unix))]
 mod tests {
     use super::process_usage;
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn sleeping_is_seen_as_waiting() {
+        let before = super::thread_waits();
+        for _ in 0..5 {
+            std::thread::sleep(std::time::Duration::from_millis(1));
+        }
+        assert!(super::thread_waits().switches >= before.switches + 5);
+    }
 
     #[test]
     fn work_is_seen() {

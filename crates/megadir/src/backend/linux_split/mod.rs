@@ -13,6 +13,7 @@
 //!
 //! What an entry's own position is, and how a share knows where it ends: [`share`].
 
+mod crowd;
 mod pace;
 mod reader;
 mod share;

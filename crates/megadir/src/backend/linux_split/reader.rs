@@ -9,6 +9,7 @@ use std::time::Instant;
 
 use crossbeam_channel::{Receiver, Sender, bounded};
 
+use super::crowd::Crowd;
 use super::pace::Pace;
 use super::share::{Filled, Share, ShareReader};
 use super::space::{self, Space};
@@ -164,7 +165,8 @@ impl SplitReader {
         for index in 0..others {
             let directory = first.again()?;
             let examine = self.examiners.pop();
-            let reader = ShareReader::new(Arc::clone(&self.shared), directory, examine, pace);
+            let mut reader = ShareReader::new(Arc::clone(&self.shared), directory, examine, pace);
+            reader.crowd = matches!(self.shared.space, Space::Offsets { .. }).then(Crowd::new);
             let (filled, empty_out) = (filled_in.clone(), empty_out.clone());
             let thread = std::thread::Builder::new()
                 .name(format!("megadir-split-{index}"))

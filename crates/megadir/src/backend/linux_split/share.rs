@@ -25,6 +25,7 @@ use megadir_sys::getdents::getdents64;
 use rustix::fs::{SeekFrom, seek};
 
 use super::super::linux_getdents::malformed;
+use super::crowd::Crowd;
 use super::pace::Pace;
 use super::reader::{RECORD_BYTES_MAX, Shared, unreliable};
 use crate::attributes::Attributes;
@@ -169,6 +170,8 @@ pub(super) struct ShareReader {
     share: Option<Share>,
     /// Whether the thread is of any use, where that is not certain.
     pace: Option<Pace>,
+    /// Whether it only crowds others out when it examines, where that may be.
+    pub(super) crowd: Option<Crowd>,
 }
 
 /// Read beyond what is expected to be left of a share, bytes; also the least that is asked for.
@@ -214,14 +217,15 @@ impl ShareReader {
         examine: Option<Box<dyn Examine>>,
         pace: Option<Pace>,
     ) -> Self {
-        Self { shared, directory, examine, share: None, pace }
+        Self { shared, directory, examine, share: None, pace, crowd: None }
     }
 
     /// Reads until there are no shares left, the consumer has gone, or something fails.
     pub(super) fn run(mut self, filled: &Sender<Result<Filled>>, empty: &Receiver<Filled>) {
         while let Ok(mut buffer) = empty.recv() {
             // The caller's thread goes on in any case, and takes over what is left.
-            if self.pace.is_some_and(|pace| pace.is_useless()) {
+            let crowded = self.crowd.is_some_and(|crowd| crowd.is_crowded());
+            if crowded || self.pace.is_some_and(|pace| pace.is_useless()) {
                 return self.shared.leave(self.share.take());
             }
             let sent = match self.step(&mut buffer) {
@@ -260,6 +264,9 @@ impl ShareReader {
                 self.share = rest;
                 if let Some(examine) = &mut self.examine {
                     buffer.examine(&self.directory, examine.as_mut())?;
+                    if let Some(crowd) = &mut self.crowd {
+                        crowd.note(buffer.batch().len());
+                    }
                 }
                 return Ok(true);
             }
