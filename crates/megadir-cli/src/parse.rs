@@ -36,6 +36,10 @@ pub(crate) fn bytes(text: &str) -> Result<u64, String> {
 
 /// Parses an age in seconds such as `90s`, `15m`, `12h`, `30d`, `2w` or `1y` (365 days).
 pub(crate) fn age_s(text: &str) -> Result<u64, String> {
+    if text.contains(|letter: char| letter.is_ascii_uppercase()) {
+        // M is a million elsewhere, and might be meant to be a month.
+        return Err(format!("'{text}' is not an age: write 1m for a minute, 30d for a month"));
+    }
     scaled(text, &AGES)
         .filter(|_| text.ends_with(|letter: char| letter.is_ascii_alphabetic()))
         .ok_or_else(|| format!("'{text}' is not an age: write 90s, 15m, 12h, 30d, 2w or 1y"))

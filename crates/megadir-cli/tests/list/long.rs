@@ -122,6 +122,33 @@ fn what_outgrows_the_memory_is_sorted_as_if_it_had_not() {
 }
 
 #[test]
+fn a_sort_that_cannot_spill_prints_nothing_as_if_it_were_sorted() {
+    let scratch = scratch();
+    Flat::plain(30_000).build(&scratch.path().join("d"));
+    fill(scratch.path(), &["e/", "e/x"]);
+    for sort in ["size", "name"] {
+        let line = format!("TMPDIR=/missing $M list --long --sort {sort} --memory 1MiB d e");
+        let ran = shell(scratch.path(), &line);
+        ran.complains(3, &["temporary files in '/missing'", "No such file or directory; nothing was listed"]);
+        assert_eq!(ran.out, b"", "{sort}");
+    }
+}
+
+#[test]
+fn objects_with_attributes_hold_what_those_without_do() {
+    let scratch = scratch();
+    file(scratch.path(), "a", 5, UNIX_EPOCH);
+    let line = |options: &[&str]| {
+        let all: Vec<&str> = ["list", "--json"].iter().chain(options).copied().collect();
+        String::from_utf8(run(scratch.path(), &all).lines().remove(0)).unwrap()
+    };
+    let plain = line(&[]);
+    let with = line(&["--fields", "size"]);
+    assert_eq!(with, format!("{},\"size\":5}}", &plain[..plain.len() - 1]));
+    assert_eq!(line(&["--fields", "inode,size"]).matches("\"inode\":").count(), 1);
+}
+
+#[test]
 fn a_terminal_gets_aligned_columns() {
     require!(crate::support::have("script"));
     let scratch = scratch();
@@ -131,6 +158,9 @@ fn a_terminal_gets_aligned_columns() {
     let line = format!("script -qec '{program} list --fields size,name --sort name --human' /dev/null");
     let shown = String::from_utf8(shell(scratch.path(), &line).out).unwrap();
     assert_eq!(shown.lines().map(str::trim_end).collect::<Vec<_>>(), ["   1 a", "1.2M b"]);
+    let line = format!("script -qec '{program} list --fields mtime,name --sort name' /dev/null");
+    let shown = String::from_utf8(shell(scratch.path(), &line).out).unwrap();
+    assert!(shown.starts_with("1970-01-01T00:00:00Z a"), "no nanoseconds for people: {shown}");
 }
 
 #[test]
@@ -157,6 +187,11 @@ fn bad_words_are_refused_in_one_line() {
         (&["--fields", "atime"], &["there are name, type, size"]),
         (&["--older-than", "30"], &["'30' is not an age: write 90s"]),
         (&["--older-than", "1x"], &["is not an age"]),
+        (&["--older-than", "1M"], &["write 1m for a minute, 30d for a month"]),
+        (&["--fields", "size,name,size"], &["'size' is named twice"]),
+        (&["--json", "--long", "--human"], &["--json gives exact values"]),
+        (&["--json", "--long", "--time-style", "relative"], &["--json gives exact values"]),
+        (&["--owner", "99999999999"], &["too large for a user's number"]),
         (&["--owner", "no-such-user-here"], &["no user of that name"]),
         (&["--human"], &["they need --long"]),
         (&["--time-style", "epoch"], &["they need --long"]),

@@ -40,7 +40,8 @@ fn sizes_are_exact(recipe: &Recipe) {
         let metadata = std::fs::metadata(path.join(read["name"].as_str().unwrap())).unwrap();
         let inode = metadata.ino();
         let (size, name) = (metadata.len(), &read["name"]);
-        let expected = format!("{{\"v\":1,\"name\":{name},\"size\":{size},\"inode\":{inode},\"links\":1}}");
+        let start = format!("{{\"v\":1,\"name\":{name},\"type\":\"file\"");
+        let expected = format!("{start},\"size\":{size},\"inode\":{inode},\"links\":1}}");
         assert_eq!(line, expected);
         assert_eq!(read["size"].as_u64(), Some(size));
     }

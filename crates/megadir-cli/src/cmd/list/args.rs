@@ -44,13 +44,13 @@ pub(crate) struct Args {
     /// With --recursive, go down into other file systems mounted below too.
     #[arg(long, help_heading = "Which entries")]
     pub(super) cross_mounts: bool,
-    /// List only entries modified longer ago than this: 90s, 15m, 12h, 30d, 2w, 1y.
+    /// List only entries modified longer ago than this: 90s, 15m, 12h, 30d, 2w, 1y (365 days).
     #[arg(long, value_name = "AGE", value_parser = parse::age_s, help_heading = "Which entries")]
     pub(super) older_than: Option<u64>,
-    /// List only entries modified within this time: 90s, 15m, 12h, 30d, 2w, 1y.
+    /// List only entries modified within this time or in the future: 90s, 15m, 12h, 30d, 2w, 1y.
     #[arg(long, value_name = "AGE", value_parser = parse::age_s, help_heading = "Which entries")]
     pub(super) newer_than: Option<u64>,
-    /// List only entries of more bytes than this, e.g. 0, 4KiB, 1M.
+    /// List only entries of more bytes than this, e.g. 0, 4KiB, 1M (K, M, G: powers of 1024; KB, MB: of 1000).
     #[arg(long, value_name = "SIZE", value_parser = parse::bytes, help_heading = "Which entries")]
     pub(super) larger_than: Option<u64>,
     /// List only entries of fewer bytes than this, e.g. 1, 4KiB, 1M.
@@ -78,7 +78,7 @@ pub(crate) struct Args {
     /// End each line with a NUL byte instead of a newline, and escape nothing.
     #[arg(short = '0', long, conflicts_with = "json", help_heading = "What is printed")]
     pub(super) null: bool,
-    /// Print a JSON object a line: v (version, 1), dir where names have a path, name, type, inode.
+    /// Print a JSON object a line: v (version, 1), dir where names have a path, name, type, inode, and the fields asked for.
     ///
     /// A name that is not UTF-8 is given as name_hex instead, the hex digits of its bytes (likewise
     /// dir_hex). With --count: v, dir, count. With --estimate: v, dir, entries, low, high, basis. Numbers are
@@ -88,7 +88,7 @@ pub(crate) struct Args {
     /// Print five columns: inode, type, record length in bytes, offset, name, as the kernel gives them.
     #[arg(long, conflicts_with = "json", help_heading = "What is printed")]
     pub(super) raw: bool,
-    /// Print attributes: those of ls -l, aligned on a terminal, separated by tabs elsewhere.
+    /// Print attributes: those of ls -l but for targets of links, aligned on a terminal, separated by tabs elsewhere.
     #[arg(short, long, conflicts_with_all = ["raw", "count", "estimate"], help_heading = "What is printed")]
     pub(super) long: bool,
     /// Print these attributes: name, type, size, mtime, ctime, btime, mode, user, group, links, inode,
@@ -99,6 +99,8 @@ pub(crate) struct Args {
     #[arg(conflicts_with_all = ["raw", "count", "estimate"], help_heading = "What is printed")]
     pub(super) fields: Vec<super::field::Field>,
     /// Print times as iso (UTC), epoch (seconds since 1970) or relative ("3 days ago") [default: iso].
+    ///
+    /// On a terminal iso ends with the second unless it is asked for. In JSON times are strings, to the nanosecond.
     #[arg(
         long,
         value_name = "STYLE",
@@ -220,6 +222,15 @@ impl Args {
         if !shows_attributes && (self.human || self.time_style.is_some()) {
             let reason = "--human and --time-style are about attributes: they need --long or --summary";
             return Err(CliError::usage(reason));
+        }
+        let relative = self.time_style == Some(super::times::Named::Relative);
+        if self.json && (self.human || relative) {
+            let reason = "--json gives exact values: it does not go with --human or --time-style relative";
+            return Err(CliError::usage(reason));
+        }
+        let twice = self.fields.iter().enumerate().find(|(at, field)| self.fields[..*at].contains(field));
+        if let Some((_, field)) = twice {
+            return Err(CliError::usage(format!("--fields: '{}' is named twice", field.name())));
         }
         if self.raw && self.needs_attributes() {
             return Err(CliError::usage("--raw prints what the listing gives, without attributes"));

@@ -57,6 +57,10 @@ fn user_number(text: &str) -> Result<u32, CliError> {
         return Ok(number);
     }
     super::owners::user_named(text).ok_or_else(|| {
-        CliError::usage(format!("--owner '{text}': no user of that name; a number works always"))
+        let reason = match text.bytes().all(|byte| byte.is_ascii_digit()) && !text.is_empty() {
+            true => format!("too large for a user's number (at most {})", u32::MAX),
+            false => "no user of that name; a number works always".to_owned(),
+        };
+        CliError::usage(format!("--owner '{text}': {reason}"))
     })
 }

@@ -11,7 +11,7 @@ use super::conditions::Conditions;
 use super::lines::{Label, Lines};
 use super::long::Long;
 use super::spill::Sorter;
-use crate::exit::{CliError, SOME_FAILED};
+use crate::exit::{CliError, NOTHING_RAN, SOME_FAILED};
 use crate::ui::message::quoted;
 use crate::ui::output::{Ended, Output};
 
@@ -89,7 +89,10 @@ impl Examined {
         }
         sorting.key.clear();
         key(&mut sorting.key, sorting.sort, label, entry, row);
-        sorting.sorter.add(&sorting.key, &sorting.item).map_err(|error| failed_to_spill(&error))?;
+        sorting.sorter.add(&sorting.key, &sorting.item).map_err(|error| {
+            // What is left in memory is no listing of anything: the run ends, and nothing is printed.
+            Stop::Output(Ended::Other(failed_to_spill(&error, "nothing was listed", NOTHING_RAN)))
+        })?;
         Ok(false)
     }
 
@@ -98,7 +101,7 @@ impl Examined {
         let Some(sorting) = self.sorting.take() else { return Ok(()) };
         let mut left = limit;
         sorting.sorter.finish(
-            |error| Ended::Other(failed_to_spill(&error)),
+            |error| Ended::Other(failed_to_spill(&error, "the output is not complete", SOME_FAILED)),
             |item| {
                 if left == 0 {
                     return Ok(false);
@@ -131,10 +134,14 @@ fn key(key: &mut Vec<u8>, sort: Sort, label: &Label, entry: &Entry<'_>, row: &At
     key.extend_from_slice(entry.name);
 }
 
-fn failed_to_spill(error: &io::Error) -> CliError {
-    let message =
-        format!("write a temporary file for sorting: {error}; give more --memory, or TMPDIR with more room");
-    CliError { message, code: SOME_FAILED }
+fn failed_to_spill(error: &io::Error, left: &str, code: u8) -> CliError {
+    let directory = quoted(&std::env::temp_dir());
+    let reason = error.to_string();
+    let reason = reason.split(" (os error").next().unwrap_or(&reason);
+    let message = format!(
+        "sort in temporary files in {directory}: {reason}; {left}: give more --memory, or another TMPDIR"
+    );
+    CliError { message, code }
 }
 
 impl Complaint {

@@ -5,7 +5,7 @@ use megadir::{Attributes, Entry, Want};
 use super::args::Args;
 use super::field::{self, Field, Values};
 use super::lines::{Format, Label, Lines};
-use super::times::Named;
+use super::times::{Named, TimeStyle};
 
 /// Makes the lines of a long listing.
 pub(super) struct Long {
@@ -43,7 +43,12 @@ impl Long {
             _ if is_terminal && lines.end == b'\n' => Layout::Aligned,
             _ => Layout::Tabs,
         };
-        let style = args.time_style.unwrap_or(Named::Iso).style();
+        let style = match args.time_style {
+            Some(named) => named.style(),
+            // A line of a terminal is short, and people do not read nanoseconds.
+            None if layout == Layout::Aligned => TimeStyle::IsoSeconds,
+            None => Named::Iso.style(),
+        };
         Some(Self {
             widths: vec![0; fields.len()],
             values: Values::new(style, args.human),
@@ -149,6 +154,16 @@ impl Long {
 
     fn json(&mut self, text: &mut Vec<u8>, label: &Label, entry: &Entry<'_>, row: &Attributes) {
         label.json_start(text, entry.name);
+        // What an object holds without attributes it holds with them too.
+        if !self.fields.contains(&Field::Type) {
+            text.push(b',');
+            self.values.write_json(text, Field::Type, entry, row);
+        }
+        if !self.fields.contains(&Field::Inode) {
+            text.extend_from_slice(b",\"inode\":");
+            let inode = if row.have.contains(Want::INODE) { row.inode } else { entry.inode };
+            text.extend_from_slice(itoa::Buffer::new().format(inode).as_bytes());
+        }
         for index in 0..self.fields.len() {
             let field = self.fields[index];
             if field != Field::Name {

@@ -11,6 +11,8 @@ use megadir::{Time, Utc};
 pub(super) enum TimeStyle {
     /// `2026-01-02T03:04:05.678901234Z`.
     Iso,
+    /// `2026-01-02T03:04:05Z`.
+    IsoSeconds,
     /// `1767323045.678901234`.
     Epoch,
     /// `3 days ago`, from the moment given.
@@ -55,7 +57,16 @@ impl TimeStyle {
     /// Appends a time.
     pub(super) fn write(self, text: &mut Vec<u8>, time: Time) {
         match self {
-            Self::Iso => iso(text, time),
+            Self::Iso => {
+                iso(text, time);
+                text.push(b'.');
+                digits::<9>(text, u64::from(time.nanoseconds));
+                text.push(b'Z');
+            }
+            Self::IsoSeconds => {
+                iso(text, time);
+                text.push(b'Z');
+            }
             Self::Epoch => epoch(text, time),
             Self::Relative { now_s } => relative(text, i128::from(now_s) - i128::from(time.seconds)),
         }
@@ -77,6 +88,7 @@ fn epoch(text: &mut Vec<u8>, time: Time) {
     digits::<9>(text, u64::from(nanoseconds));
 }
 
+/// Appends date and time of day to the second, without the zone.
 fn iso(text: &mut Vec<u8>, time: Time) {
     let Utc { year, month, day, hour, minute, second } = time.utc();
     match u64::try_from(year) {
@@ -87,9 +99,7 @@ fn iso(text: &mut Vec<u8>, time: Time) {
     let two = |value: u8| [b'0' + value / 10, b'0' + value % 10];
     let ([a, b], [c, d], [e, f]) = (two(month), two(day), two(hour));
     let ([g, h], [i, j]) = (two(minute), two(second));
-    text.extend_from_slice(&[b'-', a, b, b'-', c, d, b'T', e, f, b':', g, h, b':', i, j, b'.']);
-    digits::<9>(text, u64::from(time.nanoseconds));
-    text.push(b'Z');
+    text.extend_from_slice(&[b'-', a, b, b'-', c, d, b'T', e, f, b':', g, h, b':', i, j]);
 }
 
 /// Appends how long ago something was, in the largest unit of which there are two at least.
