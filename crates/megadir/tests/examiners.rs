@@ -23,7 +23,7 @@ fn every_examiner(directory: &Path, bulk: Option<&str>) {
                 assert!(outcome.examined > 30 && outcome.refused < 5, "{name}: {outcome:?}");
             }
             name @ ("xfs-bulkstat" | "btrfs-search") => {
-                assert_eq!(outcome.examined, 0, "{name} is not for this")
+                assert_eq!(outcome.examined, 0, "{name} is not for this");
             }
             _ => {}
         }
