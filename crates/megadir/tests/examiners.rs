@@ -9,6 +9,7 @@ use megadir::{Dir, EXAMINERS, ErrorKind, FileSystem, Strategy, Want, attribute_p
 use megadir_testkit::examining::{Ground, Kept, drain, examining, kept, of_times, oracle, trees};
 use megadir_testkit::mount::{self, Mount};
 use megadir_testkit::require;
+use megadir_testkit::unprivileged::unprivileged;
 
 /// Runs the suite for every examiner in one directory; `bulk` is the one that is for this file system, if any is.
 fn every_examiner(directory: &Path, bulk: Option<&str>) {
@@ -25,7 +26,9 @@ fn every_examiner(directory: &Path, bulk: Option<&str>) {
             name @ ("xfs-bulkstat" | "btrfs-search") => {
                 assert_eq!(outcome.examined, 0, "{name} is not for this");
             }
-            _ => {}
+            // A ring may be forbidden; where it is not, it examines all.
+            "uring" => assert!(outcome.refused == 0 || outcome.examined == 0, "uring: {outcome:?}"),
+            name => panic!("{name}: nothing is expected of it"),
         }
     }
 }
@@ -39,6 +42,27 @@ fn here() {
         _ => None,
     };
     every_examiner(directory.path(), bulk);
+}
+
+/// Root is refused nothing; what needs no privileges gives the same without them, and the rest says no.
+#[test]
+fn without_privileges() {
+    let directory = tempfile::tempdir().unwrap();
+    std::fs::set_permissions(directory.path(), std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    let kinds = trees::kinds(directory.path());
+    let expected = oracle::oracle(&kinds);
+    unprivileged(|| {
+        assert!(oracle::oracle(&kinds) == expected, "users see what root sees");
+        for examiner in EXAMINERS {
+            match examiner.probe(&Dir::open(&kinds).unwrap()) {
+                Ok(()) => Ground::new(*examiner, directory.path()).check_path(&kinds, 4 << 10),
+                Err(error) => {
+                    assert_eq!(error.kind(), ErrorKind::Unavailable);
+                    assert!(!["std", "statx", "fstatat"].contains(&examiner.name()), "{error}");
+                }
+            }
+        }
+    });
 }
 
 #[test]

@@ -121,8 +121,12 @@ fn a_large_directory_takes_no_more_than_a_small_one() {
         &["list", "--summary", "--json", "d"][..],
         &["list", "--summary", "--json", "-j1", "-r", "d"],
         &["list", "--summary=directories", "--json", "-r", "d"],
+        &["list", "--count", "--larger-than", "0", "d"],
     ] {
         check(&mount.path(), options, 1, EXAMINING);
+    }
+    for options in [&["list", "-l", "d"][..], &["list", "--json", "-l", "d"], &["list", "-l", "-r", "d"]] {
+        check(&mount.path(), options, entries, EXAMINING);
     }
     check(&mount.path(), &["list", "--sort", "name", "d"], entries, STREAMING + 100 * entries);
     check(&mount.path(), &["list", "--sort", "inode", "d"], entries, STREAMING + 100 * entries);

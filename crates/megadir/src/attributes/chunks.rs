@@ -2,7 +2,7 @@
 //!
 //! The reader is behind a lock that is held for one buffer's listing only; attributes, which cost several times
 //! as much, are asked for outside it. A thread that is done early takes the next buffer, so work is stolen
-//! by the buffer (some 600 entries of 32 KiB), without a queue of small jobs.
+//! by the buffer (256 entries at least), without a queue of small jobs.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
@@ -10,7 +10,7 @@ use std::thread::JoinHandle;
 use crossbeam_channel::{Receiver, Sender, bounded};
 
 use super::examiner::{Examine, Examiner};
-use super::stream::{AttributeBatch, AttributeReader};
+use super::stream::{AttributeBatch, AttributeReader, examine};
 use super::{Attributes, Want};
 use crate::backend::Reader;
 use crate::batch::Batch;
@@ -146,7 +146,7 @@ impl Worker {
             }
         }
         let Ok(batch) = Batch::check(&examined.bytes, examined.cookies) else { return false };
-        match self.examine.examine(&self.directory, batch, &mut examined.rows) {
+        match examine(&mut *self.examine, &self.directory, batch, &mut examined.rows) {
             Ok(()) => true,
             Err(error) => {
                 self.source.lock().unwrap_or_else(PoisonError::into_inner).fail(error);

@@ -86,6 +86,22 @@ impl<'a> AttributeBatch<'a> {
     }
 }
 
+/// Examines a batch, and refuses an examiner that does not give a row for each entry: names would get the attributes
+/// of others.
+pub(crate) fn examine(
+    examine: &mut dyn Examine,
+    directory: &Dir,
+    batch: Batch<'_>,
+    rows: &mut Vec<Attributes>,
+) -> Result<()> {
+    examine.examine(directory, batch, rows)?;
+    if rows.len() == batch.len() {
+        return Ok(());
+    }
+    let reason = format!("{} rows for {} entries: the examiner is faulty", rows.len(), batch.len());
+    Err(Error::new("examine", directory.path(), ErrorKind::Io, reason))
+}
+
 /// Gives entries with attributes, batch by batch.
 pub(crate) trait AttributeReader: Send {
     /// Returns the next batch, or `None` at the end.
@@ -217,7 +233,7 @@ struct AtOnce {
 impl AttributeReader for AtOnce {
     fn next_examined(&mut self) -> Result<Option<AttributeBatch<'_>>> {
         let Some(batch) = self.reader.next_batch()? else { return Ok(None) };
-        self.examine.examine(&self.directory, batch, &mut self.rows)?;
+        examine(&mut *self.examine, &self.directory, batch, &mut self.rows)?;
         Ok(Some(AttributeBatch::new(batch, &self.rows)))
     }
 }

@@ -90,7 +90,7 @@ impl Windows {
                 let Some(range) = chunks.get(index) else { return Ok(()) };
                 let Ok(batch) = Batch::check(&self.bytes[range.clone()], self.cookies) else { return Ok(()) };
                 let mut rows = Vec::with_capacity(CHUNK_ENTRIES);
-                examine.examine(&self.directory, batch, &mut rows)?;
+                super::stream::examine(&mut **examine, &self.directory, batch, &mut rows)?;
                 done.lock().unwrap_or_else(PoisonError::into_inner).push((index, rows));
             }
         };

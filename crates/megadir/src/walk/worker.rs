@@ -188,7 +188,8 @@ impl Frame {
         gathered.cookies = batch.has_cookies();
         gathered.rows.clear();
         if let Some(examine) = examine
-            && let Err(error) = examine.examine(&self.directory, batch, &mut gathered.rows)
+            && let Err(error) =
+                crate::attributes::stream::examine(&mut *examine, &self.directory, batch, &mut gathered.rows)
         {
             self.reader = None;
             // On another file system everything below would be refused, one by one.

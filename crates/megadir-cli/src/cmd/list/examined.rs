@@ -121,10 +121,15 @@ impl Examined {
 fn key(key: &mut Vec<u8>, sort: Sort, label: &Label, entry: &Entry<'_>, row: &Attributes) {
     match sort {
         Sort::None | Sort::Name => {}
+        Sort::Inode if row.have.contains(Want::INODE) => key.extend_from_slice(&row.inode.to_be_bytes()),
         Sort::Inode => key.extend_from_slice(&entry.inode.to_be_bytes()),
         // The largest and the newest first; what is not known last.
-        Sort::Size => key.extend_from_slice(&(!row.size_bytes).to_be_bytes()),
+        Sort::Size => {
+            key.push(u8::from(!row.have.contains(Want::SIZE)));
+            key.extend_from_slice(&(!row.size_bytes).to_be_bytes());
+        }
         Sort::Mtime => {
+            key.push(u8::from(!row.have.contains(Want::MODIFIED)));
             let seconds = (row.modified.seconds as u64) ^ (1 << 63);
             key.extend_from_slice(&(!seconds).to_be_bytes());
             key.extend_from_slice(&(!row.modified.nanoseconds).to_be_bytes());

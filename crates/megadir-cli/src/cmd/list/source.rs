@@ -69,6 +69,11 @@ pub(super) fn choose_examined(directory: &Dir, args: &Args, want: Want) -> Resul
             (_, Strategy::Shares) => Strategy::AtOnce,
             (_, picked) => picked,
         };
+        // The policy's reason is for what the policy picked.
+        choice.reason = match args.backend {
+            Some(_) => "as fits the backend asked for with --backend",
+            None => "as fits the listing with the buffer asked for with --buffer",
+        };
     }
     if let Some(examiner) = args.examiner {
         examiner.probe(directory)?;

@@ -11,9 +11,10 @@
 //!   its time of change says so. That holds for a file that got the number of one removed meanwhile, too.
 //!
 //! What is left: where the call gives changes late (btrfs), an entry changed while it is being listed may be told as
-//! it was when the listing began. Where the clock is set back during the listing, sizes may be told so on XFS.
+//! it was when the listing began. On XFS a size may be that of the sync where one write that began more than a second
+//! before the sync still goes on (its time of change is that of its beginning), or where the clock is set back during the listing.
 //! A name that is moved or replaced between being listed and being asked about may be told with the attributes
-//! of what it was, as if it had been asked about before. No row mixes two states of an inode.
+//! of what it was, as if it had been asked about before. But for those sizes no row mixes two states of an inode.
 
 mod btrfs;
 #[cfg(test)]
@@ -95,6 +96,13 @@ struct Ground {
     settled: Time,
 }
 
+impl Ground {
+    /// Tells whether it is that of directories of a device on a mount.
+    fn is_of(&self, device: (u32, u32), mount: u64) -> bool {
+        (self.device, self.mount) == (device, mount)
+    }
+}
+
 /// What the threads of a listing share.
 struct Shared {
     want: Want,
@@ -169,11 +177,20 @@ impl Shared {
         Ok(Ground { device: itself.device, mount: itself.mount, have, settled: Time::EPOCH })
     }
 
+    /// Returns what is common to the entries of directories of a device on a mount, if one has been met.
+    fn known(&self, device: (u32, u32), mount: u64) -> Option<Ground> {
+        let grounds = self.grounds.lock().unwrap_or_else(PoisonError::into_inner);
+        grounds.iter().find(|known| known.is_of(device, mount)).copied()
+    }
+
     /// Returns what is common to the entries of a directory; syncs the file system if it is the first of its mount.
     fn ground<B: Bulk>(&self, directory: &Dir) -> Result<Ground> {
         let mut ground = self.probe::<B>(directory)?;
         // Held while syncing, since the other threads must wait for that.
         let mut grounds = self.grounds.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(known) = grounds.iter().find(|known| known.is_of(ground.device, ground.mount)) {
+            return Ok(*known);
+        }
         ground.settled = match grounds.iter().find(|known| known.mount == ground.mount) {
             Some(known) => known.settled,
             None => {
@@ -197,8 +214,12 @@ impl<B: Bulk> Asker<B> {
     /// Makes sure that what is known in common is of this directory: in a tree they may lie anywhere.
     fn stand_on(&mut self, directory: &Dir) -> Result<()> {
         let here = Asking::new(PLACE).itself(directory)?;
-        if (here.device, here.mount) != (self.ground.device, self.ground.mount) {
-            self.ground = self.shared.ground::<B>(directory)?;
+        if !self.ground.is_of(here.device, here.mount) {
+            // One that was stood on before needs no probe again: a walk may go to and fro.
+            self.ground = match self.shared.known(here.device, here.mount) {
+                Some(known) => known,
+                None => self.shared.ground::<B>(directory)?,
+            };
         }
         Ok(())
     }

@@ -82,7 +82,7 @@ impl Filled {
     /// Examines the buffer's entries.
     pub(super) fn examine(&mut self, directory: &Dir, examine: &mut dyn Examine) -> Result<()> {
         let batch = Batch::from_checked(&self.buffer[..self.length], self.checked, true);
-        examine.examine(directory, batch, &mut self.rows)
+        crate::attributes::stream::examine(examine, directory, batch, &mut self.rows)
     }
 
     /// Touches the memory, so that the next call is not charged for its page faults.
