@@ -36,6 +36,11 @@ pub trait Examiner: Sync {
     /// [`ErrorKind::Unavailable`] with the reason.
     fn probe(&self, directory: &Dir) -> Result<()>;
 
+    /// Tells whether threads get on better far apart in a directory than side by side.
+    fn works_apart(&self) -> bool {
+        false
+    }
+
     /// Returns something that one thread can examine entries of a directory with.
     ///
     /// # Errors

@@ -30,6 +30,12 @@ impl Examiner for XfsBulkstat {
         super::probe::<Bulkstat>(directory)
     }
 
+    /// Every inode that is given counts a reference to its allocation group, where threads get in each other's way: two
+    /// of them take 1.6 times as long in one group as in two. Files made one after another fill group by group.
+    fn works_apart(&self) -> bool {
+        true
+    }
+
     fn start(&self, directory: &Dir, want: Want) -> Result<Box<dyn Examine>> {
         super::start_one::<Bulkstat>(directory, want)
     }

@@ -33,6 +33,8 @@ pub(super) struct Shared {
     /// The first position of every share, ascending, then the end of the last.
     bounds: Vec<i64>,
     next_share: AtomicU64,
+    /// Shares are taken from so many regions of the directory in turn.
+    regions: usize,
     /// What threads that have left have not read: position and end.
     left: Mutex<Vec<(i64, i64)>>,
     pub(super) stop: AtomicBool,
@@ -45,8 +47,12 @@ impl Shared {
         if let Some(left) = self.left.lock().unwrap_or_else(PoisonError::into_inner).pop() {
             return Some(left);
         }
-        let index = self.next_share.fetch_add(1, Ordering::Relaxed) as usize;
-        self.bounds.get(index..index + 2).map(|bounds| (bounds[0], bounds[1]))
+        let shares = self.bounds.len().saturating_sub(1);
+        loop {
+            let turn = self.next_share.fetch_add(1, Ordering::Relaxed) as usize;
+            let Some(share) = share_of_turn(turn, shares, self.regions)? else { continue };
+            return self.bounds.get(share..share + 2).map(|bounds| (bounds[0], bounds[1]));
+        }
     }
 
     /// Leaves the rest of a share to whoever takes one next.
@@ -55,6 +61,14 @@ impl Shared {
             self.left.lock().unwrap_or_else(PoisonError::into_inner).push((from, end));
         }
     }
+}
+
+/// Returns which share is taken at a turn, so that as many threads as there are regions stay far from each other. The
+/// inner `None` is a turn at which there is none, the outer one says that all have been taken.
+fn share_of_turn(turn: usize, shares: usize, regions: usize) -> Option<Option<usize>> {
+    let per_region = shares.div_ceil(regions);
+    let share = turn % regions * per_region + turn / regions;
+    (turn < per_region * regions).then(|| Some(share).filter(|share| *share < shares))
 }
 
 pub(super) struct SplitReader {
@@ -105,12 +119,15 @@ impl SplitReader {
             Some((examiner, want)) => examiner.start_threads(directory, want, options.threads + 1)?,
             None => Vec::new(),
         };
+        let apart = examination.is_some_and(|(examiner, _)| examiner.works_apart());
+        let regions = if apart { options.threads } else { 1 };
         let serial = directory.again()?;
         let shared = Shared {
             path: directory.path().to_owned(),
             space,
             bounds: Vec::new(),
             next_share: AtomicU64::new(0),
+            regions,
             left: Mutex::new(Vec::new()),
             stop: AtomicBool::new(false),
             calls: AtomicU64::new(0),
@@ -308,11 +325,28 @@ pub(super) fn unreliable(shared: &Shared) -> Error {
 
 #[cfg(test)]
 mod tests {
-    use super::{Pace, SplitReader};
+    use super::{Pace, SplitReader, share_of_turn};
     use crate::backend::Reader;
     use crate::{Dir, ReadOptions};
     use std::collections::BTreeSet;
     use std::time::Duration;
+
+    #[test]
+    fn every_share_is_taken_once_however_many_regions_there_are() {
+        for (shares, regions) in
+            [(0, 1), (0, 3), (1, 1), (1, 8), (7, 3), (8, 3), (9, 3), (32, 1), (32, 2), (5, 256)]
+        {
+            let turns: Vec<_> = (0..2000).map_while(|turn| share_of_turn(turn, shares, regions)).collect();
+            let mut taken: Vec<_> = turns.into_iter().flatten().collect();
+            if regions == 1 {
+                assert!(taken.is_sorted(), "in their order");
+            }
+            taken.sort_unstable();
+            assert_eq!(taken, (0..shares).collect::<Vec<_>>(), "{shares} shares, {regions} regions");
+        }
+        let first: Vec<_> = (0..6).map(|turn| share_of_turn(turn, 32, 2).unwrap().unwrap()).collect();
+        assert_eq!(first, [0, 16, 1, 17, 2, 18]);
+    }
 
     #[test]
     fn what_threads_that_leave_have_not_read_is_read_by_the_caller() {
