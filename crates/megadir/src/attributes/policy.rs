@@ -127,7 +127,8 @@ pub fn choose(directory: &Dir, want: Want, threads: usize) -> Result<AttributeCh
     let listing = policy::choose(directory, threads)?;
     let examiner = examiner::preferred(directory)?;
     let row = row(listing.file_system);
-    let in_inode_order = row.inode_order_on_disks && turns(directory);
+    let is_large = listing.directory_bytes >= row.alone_below_bytes;
+    let in_inode_order = row.inode_order_on_disks && is_large && turns(directory);
     Ok(decide(row, listing, examiner, want, threads, in_inode_order))
 }
 

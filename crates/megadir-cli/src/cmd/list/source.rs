@@ -85,16 +85,17 @@ pub(super) fn choose_examined(directory: &Dir, args: &Args, want: Want) -> Resul
 /// Returns how a tree is walked; `want` is what is asked of each entry, if anything.
 pub(super) fn walk_options(root: &Dir, args: &Args, want: Option<Want>) -> Result<WalkOptions, CliError> {
     raise_descriptor_limit();
-    let examiner = match args.examiner {
-        Some(examiner) => examiner.probe(root).map(|()| examiner)?,
-        None => attribute_policy::choose(root, Want::NOTHING, 1)?.examiner,
+    let examine = match (want, args.examiner) {
+        (None, _) => None,
+        (Some(want), Some(examiner)) => Some((examiner.probe(root).map(|()| examiner)?, want)),
+        (Some(want), None) => Some((attribute_policy::choose(root, want, 1)?.examiner, want)),
     };
     Ok(WalkOptions {
         buffer_bytes: args.buffer.unwrap_or(WALK_BUFFER_BYTES),
         threads: args.threads.unwrap_or_else(processors),
         queue_directories_max: WALK_QUEUE_MAX,
         cross_mounts: args.cross_mounts,
-        examine: want.map(|want| (examiner, want)),
+        examine,
         tell_ends: args.summary == Some(Of::Directories),
     })
 }
