@@ -65,7 +65,7 @@ fn cases() -> impl Strategy<Value = Case> {
 
 /// Tries random cases on a file system.
 fn hold(recipe: &Recipe) {
-    let mount = require!(Mount::make(recipe));
+    let mount = require!(Mount::make_in_memory(recipe));
     let cases_tried = if require::full() { 500 } else { 12 };
     let config = Config { cases: cases_tried, failure_persistence: None, ..Config::default() };
     let number = Cell::new(0);
@@ -106,7 +106,7 @@ fn every_strategy(case: &Case, path: &Path, settled: bool) {
     for examiner in EXAMINERS.iter().filter(|examiner| examiner.probe(&directory).is_ok()) {
         let ground = Ground::new(*examiner, path);
         if settled {
-            ground.settle();
+            ground.settle(path);
         }
         for (listing, strategy) in &ways {
             let reason = "the test tries every strategy";

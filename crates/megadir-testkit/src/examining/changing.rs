@@ -1,12 +1,14 @@
 //! Entries that vanish or become something else between being listed and being asked about.
 
 use std::collections::HashSet;
+use std::io::Write;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use megadir::{AttributeChoice, Dir, FileSystem, Want};
+use megadir::{AttributeChoice, Dir, FileSystem, Time, Want};
 
 use super::Ground;
 use super::fields::wrong;
@@ -18,7 +20,7 @@ use crate::require::full;
 use crate::rng::Rng;
 
 /// More than a buffer of 4 KiB and a chunk of a window hold.
-const ENTRIES: u64 = 500;
+const ENTRIES: u64 = 320;
 
 /// What becomes of an entry.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -47,7 +49,7 @@ fn in_every_way(ground: &Ground, purpose: &str, check: impl Fn(&Path, &Dir, Attr
     let first = make(0);
     if ground.accepts(&first) {
         let others: Vec<Dir> = (1..ways(&first).len()).map(make).collect();
-        ground.settle();
+        ground.settle(&parent);
         for (index, directory) in std::iter::once(&first).chain(&others).enumerate() {
             check(directory.path(), directory, ways(directory)[index]);
         }
@@ -84,6 +86,47 @@ pub(super) fn vanishing(ground: &Ground) {
     });
 }
 
+pub(super) fn changed(ground: &Ground) {
+    in_every_way(ground, "changed", |path, directory, way| {
+        let before = oracle(path);
+        let below = path.to_owned();
+        let changing = Hooked::on_examine(way.examiner, move |batch| {
+            batch.entries().for_each(|entry| change(&entry_path(&below, entry.name)));
+            Ok(())
+        });
+        let examined = drain(again(directory), &AttributeChoice { examiner: changing, ..way });
+        assert!(examined.error.is_none(), "{way}: {:?}", examined.error);
+        let truth = oracle(path);
+        let found = once(&examined.rows, &way.to_string());
+        assert_eq!(found.len(), truth.len(), "{way}: all of them");
+        for (name, row) in found {
+            let wrong_by = |truth: &Truth| wrong(row, &truth[name], Want::ALL, ground.lacking());
+            if !(may_be_old(ground, directory) && wrong_by(&before).is_none()) {
+                assert_eq!(wrong_by(&truth), None, "{way}: '{}'", name.escape_ascii());
+            }
+        }
+    });
+}
+
+/// Changes a file, but for those that stay.
+fn change(path: &Path) {
+    match fate(path.file_name().unwrap().as_encoded_bytes()) {
+        Fate::Stays => {}
+        Fate::First => {
+            let mut file = std::fs::File::options().append(true).open(path).unwrap();
+            file.write_all(&[3; 20_000]).unwrap();
+        }
+        Fate::Second => std::fs::set_permissions(path, PermissionsExt::from_mode(0o4711)).unwrap(),
+        Fate::Third => trees::set_modified(path, Time { seconds: 4_000_000_000, nanoseconds: 5 }),
+    }
+}
+
+/// Tells whether what was changed a moment ago may be told as it was before: who asks by inode, and the client of a
+/// server that keeps what it was told, may do so. Nobody may mix both.
+fn may_be_old(ground: &Ground, directory: &Dir) -> bool {
+    ground.is_by_inode() || directory.file_system() == FileSystem::Fuse
+}
+
 pub(super) fn replaced(ground: &Ground) {
     in_every_way(ground, "replaced", |path, directory, way| {
         let before = oracle(path);
@@ -112,10 +155,7 @@ pub(super) fn replaced(ground: &Ground) {
         assert_eq!(once(&stayed, &way.to_string()).len() + names.len(), truth.len(), "{way}: all of them");
         for (name, row) in stayed.iter().chain(&changed) {
             let wrong_by = |truth: &Truth| wrong(row, &truth[name], Want::ALL, ground.lacking());
-            // Who asks by inode may find that gone, or tell what it was, as may the client of a server that keeps what it
-            // was told a moment ago. Nobody may give something that never was.
-            let may_be_old = ground.is_by_inode() || directory.file_system() == FileSystem::Fuse;
-            if may_be_old && fate(name) != Fate::Stays {
+            if may_be_old(ground, directory) && fate(name) != Fate::Stays {
                 let is_gone = row.has_vanished() && row.have == Want::NOTHING;
                 if is_gone || wrong_by(&before).is_none() || wrong_by(&spares).is_none() {
                     continue;
@@ -153,7 +193,7 @@ pub(super) fn beside_a_writer(ground: &Ground) {
     let truth = oracle(&path);
     let directory = Dir::open(&path).unwrap();
     if ground.accepts(&directory) {
-        ground.settle();
+        ground.settle(&path);
         let budget = if full() { Duration::from_secs(20) } else { Duration::from_millis(300) };
         let until = Instant::now() + budget;
         let (stop, changes) = (AtomicBool::new(false), AtomicU64::new(0));

@@ -35,7 +35,7 @@ pub(super) fn fresh(ground: &Ground) {
     ground.check_path(&path, 32 << 10);
     // A while later, and still not written.
     change(&paths);
-    ground.settle();
+    ground.settle(&path);
     still(&path);
     ground.check_path(&path, 32 << 10);
     drop((growing, unlinked));

@@ -134,8 +134,8 @@ impl Ground {
     }
 
     /// Waits until what was made a moment ago is old enough to be asked for by inode; what is newer is not.
-    pub fn settle(&self) {
-        if self.is_by_inode() {
+    pub fn settle(&self, directory: &Path) {
+        if self.is_by_inode() && self.examiner.probe(&Dir::open(directory).unwrap()).is_ok() {
             std::thread::sleep(std::time::Duration::from_millis(1200));
         }
     }

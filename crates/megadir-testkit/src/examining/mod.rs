@@ -45,6 +45,7 @@ pub static CASES: &[Case] = &[
     Case { name: "respects permissions", run: refused::permissions },
     Case { name: "tells users without privileges the same, or nothing", run: refused::nobody },
     Case { name: "marks entries that vanish, and loses no other", run: changing::vanishing },
+    Case { name: "tells old or new of entries that are changed", run: changing::changed },
     Case { name: "tells old or new of entries that are replaced", run: changing::replaced },
     Case { name: "tells the truth of untouched entries beside a writer", run: changing::beside_a_writer },
     Case { name: "gives an error once and nothing after it", run: broken::every_call },

@@ -34,11 +34,13 @@ pub(super) fn mounts(ground: &Ground) {
     let path = ground.directory.join(format!("mounts-{}", ground.examiner.name()));
     make(&path);
     let mut mounted = Mounted { on: Vec::new() };
+    let elsewhere = path.join("directory-30").to_str().unwrap().to_owned();
     let made = mounted
-        .mount(&["-t", "tmpfs", "none"], &path.join("tmpfs"))
-        .and_then(|()| mounted.mount(&["--bind", path.join("other").to_str().unwrap()], &path.join("bound")))
-        .and_then(|()| mounted.mount(&["--bind", "/proc/self/status"], &path.join("bound-file")));
+        .mount(&["-t", "tmpfs", "none"], &path.join("directory-7"))
+        .and_then(|()| mounted.mount(&["--bind", &elsewhere], &path.join("directory-12")))
+        .and_then(|()| mounted.mount(&["--bind", "/proc/self/status"], &path.join("file-9")));
     made.unwrap();
+    ground.settle(&path);
     ground.check_path(&path, 4 << 10);
     drop(mounted);
     // What the mounts hid is seen again.
@@ -46,13 +48,12 @@ pub(super) fn mounts(ground: &Ground) {
     std::fs::remove_dir_all(&path).unwrap();
 }
 
+/// Makes directories and files among which some have neighbours on every file system.
 fn make(path: &Path) {
     std::fs::create_dir(path).unwrap();
-    for directory in ["tmpfs", "bound", "other", "plain"] {
-        std::fs::create_dir(path.join(directory)).unwrap();
+    for number in 0..40 {
+        std::fs::create_dir(path.join(format!("directory-{number}"))).unwrap();
+        std::fs::write(path.join(format!("file-{number}")), "hidden").unwrap();
     }
-    for file in ["bound-file", "plain-file", "other/file"] {
-        std::fs::write(path.join(file), "hidden").unwrap();
-    }
-    std::fs::create_dir(path.join("other/directory")).unwrap();
+    std::fs::create_dir(path.join("directory-30/below")).unwrap();
 }
