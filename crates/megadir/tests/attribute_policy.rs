@@ -45,7 +45,7 @@ fn is_shared_out(mount: &Path, file_system: FileSystem) {
     let choice = chosen(mount, MIDDLE, 2);
     assert_eq!(choice.strategy, Strategy::Chunks { threads: 2 }, "{choice}");
     assert!(choice.reason.starts_with("one thread lists this directory"), "{choice}");
-    assert_eq!((choice.listing.backend.name(), choice.listing.options.buffer_bytes), ("getdents", 32 << 10));
+    assert_eq!((choice.listing.backend.name(), choice.listing.options.buffer_bytes), ("getdents", 72 << 10));
     for flat in [SMALL, MIDDLE, LARGE] {
         let choice = chosen(mount, flat, 1);
         assert_eq!((choice.strategy, choice.reason), (Strategy::AtOnce, "one thread was asked for"));
