@@ -64,7 +64,9 @@ pub struct Outcome {
 pub fn next(plan: &Plan, samples: &[Sample]) -> Step {
     let arms = plan.cells.len();
     let warm_up = rounds_of(samples, Phase::WarmUp);
+    let none = plan.rules.warm_up_rounds_min == 0;
     match warm_up.last() {
+        None if none => {}
         None => return block(plan, samples, Phase::WarmUp, 0, 0, 0),
         Some(last) if last.samples.len() < arms => {
             return block(plan, samples, Phase::WarmUp, last.round, 0, last.samples.len());
@@ -89,7 +91,7 @@ pub fn next(plan: &Plan, samples: &[Sample]) -> Step {
             block(plan, samples, Phase::Measure, last.round + 1, 0, 0)
         }
         Some(_) => Step::Done(Outcome {
-            steady: is_steady(&warm_up),
+            steady: none || is_steady(&warm_up),
             redone,
             lost: (measured.iter().filter(|round| round.void()).count() as u32).saturating_sub(redone),
         }),

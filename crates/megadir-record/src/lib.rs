@@ -20,7 +20,7 @@ pub use jsonl::{Cut, End, Header, Line, Note, ReadError, Record, Writer};
 pub use machine::{FileSystem, Machine, Pressure};
 pub use plan::{
     CacheState, Cell, CellId, Data, DataId, DataSource, Group, GroupRule, Keys, NameScheme, Order, Pair,
-    Plan, Presence, Preset, Published, Role, Rules, Stage, Work,
+    Plan, Predicted, Presence, Preset, Published, Role, Rules, Stage, Work,
 };
 pub use sample::{Counted, Phase, Sample, VoidReason};
 

@@ -141,17 +141,40 @@ pub enum Work {
         /// How the names of a block are drawn.
         keys: Keys,
     },
+    /// Makes files in a directory of its own until one is refused, which must be for the directory's index; one directory
+    /// an operation, removed after it.
+    FillUntilRefused {
+        /// About how many entries the size that was asked for is meant for.
+        entries_about: u64,
+        /// What was predicted before the first block; `None` in a plan not yet carried out.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        predicted: Option<Predicted>,
+    },
+}
+
+/// How many entries a directory was said to take.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Predicted {
+    /// Entries when the first is refused.
+    pub entries: u64,
+    /// Hardly fewer than this.
+    pub low: u64,
+    /// Hardly more than this.
+    pub high: u64,
+    /// How that is known, and of which names and blocks.
+    pub basis: String,
 }
 
 impl Work {
     /// Returns the entries and the hash that [`Counted`](crate::Counted) must hold after this work on a data set with
-    /// so many entries whose names have this hash.
+    /// so many entries whose names have this hash; `None` where that is what the work is to find out.
     #[must_use]
-    pub fn expected(&self, entries: u64, hash: u64) -> (u64, u64) {
+    pub fn expected(&self, entries: u64, hash: u64) -> Option<(u64, u64)> {
         match self {
-            Self::List { .. } => (entries, hash),
+            Self::List { .. } => Some((entries, hash)),
             // A look-up finds its name or does not; see `Counted`.
-            Self::Lookup { presence, .. } => (u64::from(*presence == Presence::Present), 0),
+            Self::Lookup { presence, .. } => Some((u64::from(*presence == Presence::Present), 0)),
+            Self::FillUntilRefused { .. } => None,
         }
     }
 
@@ -305,6 +328,11 @@ pub enum GroupRule {
     Pairs {
         /// The contrasts.
         pairs: Vec<Pair>,
+    },
+    /// How many entries were made when the first was refused, against what was predicted.
+    Refusal {
+        /// The arm that fills directories.
+        arm: CellId,
     },
     /// The growth of time with entries: arms of the same work on data sets of different sizes.
     Grow {

@@ -40,7 +40,7 @@ pub struct Sample {
 ///
 /// All numbers are those of one operation, however many the block repeats. A look-up has 1 entry where every
 /// operation of the block found its name and 0 where none did; its hash is 0, or the number of those that did where
-/// some did and some did not.
+/// some did and some did not. A filling has the entries that were made, and 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Counted {
     /// Entries seen.

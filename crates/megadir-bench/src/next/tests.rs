@@ -86,6 +86,16 @@ fn every_arm_runs_once_a_round() {
 }
 
 #[test]
+fn what_needs_no_warming_up_gets_none() {
+    let mut plan = plan(&[4096, 8192], 6);
+    plan.rules.warm_up_rounds_min = 0;
+    let (samples, outcome) = replay(&plan, |_| STEADY_NS, |_| false);
+    assert_eq!(outcome, Outcome { steady: true, redone: 0, lost: 0 });
+    assert!(samples.iter().all(|sample| sample.phase == Phase::Measure));
+    assert_eq!(samples.len(), 6 * plan.cells.len());
+}
+
+#[test]
 fn few_arms_are_balanced_over_places_and_neighbours() {
     let plan = plan(&[4096, 8192], 8);
     assert_eq!((plan.rules.order, plan.cells.len()), (Order::BalancedLatinSquare, 4));

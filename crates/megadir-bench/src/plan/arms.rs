@@ -150,6 +150,7 @@ impl<'a> Arms<'a> {
                 let (presence, keys) = (presence_name(*presence), keys_name(*keys));
                 return format!("{presence}, {keys} of {}", grouped(entries));
             }
+            Work::FillUntilRefused { .. } => return "fill until refused".into(),
         };
         let fixed = self.facts.iter().any(|fact| fact.name == backend && fact.buffer_fixed.is_some());
         let mut name = backend.clone();

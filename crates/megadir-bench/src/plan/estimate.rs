@@ -27,28 +27,47 @@ const REMOVE_NS: u64 = 6_000;
 const BLOCK_NS: u64 = 1_000_000;
 /// Space of one inode, bytes: ext4 and XFS reserve at most this much for one.
 const INODE_BYTES: u64 = 512;
+/// Space of an entry in a directory of ext4 that is filled, bytes; inodes are there already.
+const FILLED_ENTRY_BYTES: u64 = 100;
 
 /// Returns what `plan` will need.
 pub fn estimate(plan: &Plan) -> Estimate {
     let made = |data: &&megadir_record::Data| matches!(data.source, DataSource::Made { .. });
     let files: u64 = plan.data.iter().filter(made).map(|data| data.entries).sum();
     let sets = plan.data.iter().filter(made).count() as u64;
-    let space_bytes = plan.data.iter().map(|data| space(data.entries, &data.source)).sum();
-    let block_ns = |cell: &megadir_record::Cell| match cell.work.lists() {
-        true => BLOCK_NS + entries(plan, cell) * entry_ns(&cell.work),
-        // As long as the rule about blocks makes it, and drawing the names.
-        false => 3 * BLOCK_NS,
-    };
-    let round_ns: u64 = plan.cells.iter().map(block_ns).sum();
+    let space_bytes: u64 = plan.data.iter().map(|data| space(data.entries, &data.source)).sum();
+    let round_ns: u64 = plan.cells.iter().map(|cell| block_ns(plan, cell)).sum();
     let rounds = u64::from(plan.rules.rounds);
-    let warm_up_rounds = u64::from(plan.rules.warm_up_rounds_min) + 2;
+    let warm_up_rounds = match u64::from(plan.rules.warm_up_rounds_min) {
+        0 => 0,
+        rounds => rounds + 2,
+    };
     let warm_up_ns = (warm_up_rounds * round_ns).min(plan.rules.warm_up_ns_max + round_ns);
+    // Directories that are filled go before the next one: room is needed for one of them.
+    let filled: u64 = plan.cells.iter().map(filled).sum();
     Estimate {
-        files,
-        inodes: if sets == 0 { 0 } else { files + sets + 2 },
-        space_bytes,
+        files: files + rounds * filled,
+        inodes: if sets == 0 { 0 } else { files + filled + filled / 10 + sets + 2 },
+        space_bytes: space_bytes + filled * FILLED_ENTRY_BYTES,
         blocks: rounds * plan.cells.len() as u64,
         elapsed_ns: files * (MAKE_NS + REMOVE_NS) + warm_up_ns + rounds * round_ns,
+    }
+}
+
+/// Returns how many files a block of an arm makes, if that is what it does.
+fn filled(cell: &megadir_record::Cell) -> u64 {
+    match cell.work {
+        Work::FillUntilRefused { entries_about, .. } => entries_about,
+        Work::List { .. } | Work::Lookup { .. } => 0,
+    }
+}
+
+fn block_ns(plan: &Plan, cell: &megadir_record::Cell) -> u64 {
+    match cell.work {
+        Work::List { .. } => BLOCK_NS + entries(plan, cell) * entry_ns(&cell.work),
+        // As long as the rule about blocks makes it, and drawing the names.
+        Work::Lookup { .. } => 3 * BLOCK_NS,
+        Work::FillUntilRefused { .. } => filled(cell) * (MAKE_NS + REMOVE_NS),
     }
 }
 

@@ -8,6 +8,7 @@ mod estimate;
 mod groups;
 mod lookups;
 mod prune;
+mod refusals;
 
 use megadir::nearest::choices;
 use megadir_record::{Data, DataId, DataSource, Note, Order, Plan, Preset, Rules};
@@ -15,7 +16,7 @@ use megadir_record::{Data, DataId, DataSource, Note, Order, Plan, Preset, Rules}
 pub use estimate::{Estimate, estimate};
 pub use prune::prune;
 
-use crate::study::{SizeSpec, Study};
+use crate::study::{RefusalSpec, SizeSpec, Study};
 use arms::Arms;
 
 /// The most entries that a data set may be asked to have.
@@ -137,6 +138,9 @@ pub enum PlanError {
 pub fn plan(study: &Study, request: &Request<'_>) -> Result<Planned, PlanError> {
     check_values(request)?;
     let size = size_of(study, request.preset);
+    if let Some(refusal) = &study.refusal {
+        return plan_refusals(study, request, size, refusal);
+    }
     let mut arms = Arms::new(request.facts, data_sets(study, request, size));
     let chosen =
         !(request.backends.is_empty() && request.buffers_bytes.is_empty() && request.threads.is_empty());
@@ -158,6 +162,47 @@ pub fn plan(study: &Study, request: &Request<'_>) -> Result<Planned, PlanError> 
         }
         (None, None) => return Err(PlanError::Nothing { reason: "the study says nothing to do".into() }),
     }
+    planned(study, request, size, arms)
+}
+
+/// Resolves a study that fills directories: it has one arm, which nothing of a listing is chosen for.
+fn plan_refusals(
+    study: &Study,
+    request: &Request<'_>,
+    size: &SizeSpec,
+    spec: &RefusalSpec,
+) -> Result<Planned, PlanError> {
+    let refuse = |what, value: String, allowed| Err(PlanError::Value { what, value, allowed });
+    if !(request.backends.is_empty() && request.buffers_bytes.is_empty() && request.threads.is_empty()) {
+        let allowed = format!("study `{}` lists nothing, so it has none", study.name);
+        return refuse("backends, buffers or threads", "chosen".into(), allowed);
+    }
+    let entries_about = match &request.target {
+        Target::Existing { path, .. } => {
+            let allowed =
+                "files are made in directories of the run's own: name an empty one, or give --entries";
+            return refuse("the directory", path.clone(), allowed.into());
+        }
+        Target::Made { entries } => match entries.as_slice() {
+            [] => size.entries,
+            [entries] => *entries,
+            _ => return refuse("the number of entries", "several".into(), "one number is possible".into()),
+        },
+    };
+    let source = DataSource::Made { names: study.data.names, size_bytes: study.data.size_bytes };
+    let empty = Data { id: DataId(0), entries: 0, hash: None, source };
+    let mut arms = Arms::new(request.facts, vec![empty]);
+    refusals::refusals(spec, entries_about, &mut arms);
+    planned(study, request, size, arms)
+}
+
+/// Puts a plan together from its arms.
+fn planned(
+    study: &Study,
+    request: &Request<'_>,
+    size: &SizeSpec,
+    arms: Arms<'_>,
+) -> Result<Planned, PlanError> {
     let Arms { cells, data, groups, notes, .. } = arms;
     if groups.is_empty() {
         let reason = notes.iter().map(|note| note.text.as_str()).collect::<Vec<_>>().join("; ");

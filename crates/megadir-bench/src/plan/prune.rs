@@ -71,6 +71,7 @@ fn renumber(rule: GroupRule, new_ids: &[Option<CellId>]) -> Option<GroupRule> {
             let pairs: Vec<Pair> = pairs.into_iter().filter_map(pair).collect();
             (!pairs.is_empty()).then_some(GroupRule::Pairs { pairs })?
         }
+        GroupRule::Refusal { arm } => GroupRule::Refusal { arm: new(arm)? },
         GroupRule::Grow { series } => {
             let ids = |ids: Vec<CellId>| ids.into_iter().map(new).collect::<Option<Vec<CellId>>>();
             let series = series.into_iter().map(|(name, of)| Some((name, ids(of)?)));

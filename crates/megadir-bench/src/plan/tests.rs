@@ -74,7 +74,7 @@ fn the_two_programs_differ_by_one_thing_a_step() {
     assert_eq!(slow[0].1, fast[0].1, "both programs begin with the same arm");
     let stages = |id: CellId| match &planned.plan.cells[id.0 as usize].work {
         Work::List { stages, .. } => stages.clone(),
-        Work::Lookup { .. } => Vec::new(),
+        Work::Lookup { .. } | Work::FillUntilRefused { .. } => Vec::new(),
     };
     assert_eq!(*stages(slow.last().unwrap().1).last().unwrap(), Stage::Write);
     for steps in [slow, fast] {
@@ -193,6 +193,38 @@ fn pruned_plans_hold_together() {
     assert!(matches!(error, PlanError::NoBaseline { .. }));
 }
 
+#[test]
+fn a_study_of_refusals_has_one_arm_and_is_asked_nothing_of_listings() {
+    let facts = facts();
+    let study = built_in("limits").unwrap();
+    let planned = plan(&study, &request(&facts)).unwrap();
+    let [cell] = &planned.plan.cells[..] else { panic!("{:?}", planned.plan.cells) };
+    assert_eq!(cell.work, Work::FillUntilRefused { entries_about: 160_000, predicted: None });
+    assert_eq!(planned.plan.data.iter().map(|data| data.entries).collect::<Vec<_>>(), [0]);
+    assert_eq!(planned.plan.groups[0].rule, GroupRule::Refusal { arm: CellId(0) });
+    let needs = estimate(&planned.plan);
+    assert_eq!((needs.files, needs.blocks), (1_600_000, 10));
+    assert!((176_000..177_000).contains(&needs.inodes) && needs.space_bytes < 20 << 20, "{needs:?}");
+    let with = |change: fn(&mut Request<'_>)| {
+        let mut request = request(&facts);
+        change(&mut request);
+        plan(&study, &request)
+    };
+    let about = with(|request| request.target = Target::Made { entries: vec![5_000] }).unwrap();
+    assert!(matches!(about.plan.cells[0].work, Work::FillUntilRefused { entries_about: 5_000, .. }));
+    for (planned, says) in [
+        (with(|request| request.backends = vec!["std".into()]), "lists nothing"),
+        (with(|request| request.target = Target::Made { entries: vec![1, 2] }), "one number"),
+        (
+            with(|request| request.target = Target::Existing { path: "d".into(), entries: 5_000 }),
+            "name an empty one",
+        ),
+    ] {
+        let error = planned.unwrap_err();
+        assert!(matches!(error, PlanError::Value { .. }) && error.to_string().contains(says), "{error}");
+    }
+}
+
 fn lookup() -> Study {
     built_in("lookup").unwrap()
 }
@@ -227,6 +259,7 @@ fn look_ups_cross_sizes_presences_and_keys_and_the_first_is_the_baseline() {
                 }
             }
             GroupRule::Compare { baseline } => assert_eq!(*baseline, CellId(0)),
+            GroupRule::Refusal { .. } => panic!("look-ups fill nothing"),
             GroupRule::Decompose { .. } => panic!("look-ups have no stages"),
         }
     }

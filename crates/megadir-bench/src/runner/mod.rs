@@ -6,6 +6,8 @@
 #[cfg(target_os = "linux")]
 mod prepare;
 #[cfg(target_os = "linux")]
+mod refusals;
+#[cfg(target_os = "linux")]
 mod rounds;
 #[cfg(target_os = "linux")]
 mod start;

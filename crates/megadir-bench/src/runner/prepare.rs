@@ -10,6 +10,7 @@ use megadir::layout::Layout;
 use megadir::limits::{Asked, NameLengths, limits};
 use megadir_record::{CellId, Counted, Data, DataSource, Note, Plan, Stage, Work};
 
+use super::refusals::predict;
 use super::start::Listeners;
 use super::{RunError, RunRequest};
 use crate::beat::{WRITING_BACK, marked};
@@ -61,10 +62,11 @@ pub(super) fn prepare<'a>(
     request: RunRequest<'a>,
     listeners: &mut Listeners<'_, '_>,
 ) -> Result<Prepared<'a>, RunError> {
-    let RunRequest { plan, mut notes, directory: path, command, stop, beat } = request;
+    let RunRequest { mut plan, mut notes, directory: path, command, stop, beat } = request;
     let signals = Signals { stop, beat };
     let unusable = |source: std::io::Error| RunError::Directory { path: path.clone(), source };
     let directory = Dir::open(&path).map_err(|error| unusable(error.into()))?;
+    predict(&mut plan, &path, &directory)?;
     let made = plan.data.iter().any(|data| matches!(data.source, DataSource::Made { .. }));
     let mut workspace = None;
     let mut data = Vec::new();

@@ -65,7 +65,7 @@ pub(super) fn measure(
         let cell = &plan.cells[block.cell.0 as usize];
         let truth = &prepared.truths[cell.data.0 as usize];
         let expected = cell.work.expected(truth.entries, truth.hash);
-        if let Some(text) = difference(&sample, expected, cell) {
+        if let Some(text) = expected.and_then(|expected| difference(&sample, expected, cell)) {
             unequal_blocks += 1;
             if unequal_blocks == 1 {
                 listeners.note(&NoteKind::UnequalWork.note(text))?;
@@ -96,6 +96,7 @@ fn one(
     let counted = work.run(directory, block.operations, prepared.signals)?;
     let elapsed_ns = monotonic_ns() - start_ns;
     let after = process_usage();
+    work.finish(directory, prepared.signals)?;
     Ok(Sample {
         epoch: 0,
         round: block.round,

@@ -20,6 +20,7 @@ pub struct BuiltIn {
 pub static BUILT_IN: &[BuiltIn] = &[
     BuiltIn { name: "listing", text: include_str!("../../../../studies/listing.toml") },
     BuiltIn { name: "lookup", text: include_str!("../../../../studies/lookup.toml") },
+    BuiltIn { name: "limits", text: include_str!("../../../../studies/limits.toml") },
 ];
 
 /// Why a study could not be had.
@@ -118,7 +119,7 @@ fn contradiction(study: &Study) -> Option<String> {
     if let Some(reason) = kind_contradiction(study) {
         return Some(reason);
     }
-    if study.lookup.is_some() {
+    if study.lookup.is_some() || study.refusal.is_some() {
         return None;
     }
     if study.compare.is_empty() && study.decompose.is_empty() && study.grow.is_empty() {
@@ -137,8 +138,11 @@ fn contradiction(study: &Study) -> Option<String> {
     of_programs.chain(of_series).chain(growth).next()
 }
 
-/// A study either lists or looks names up.
+/// A study lists, looks names up, or fills directories.
 fn kind_contradiction(study: &Study) -> Option<String> {
+    if study.refusal.is_some() {
+        return refusal_contradiction(study);
+    }
     let sizes = [&study.size.quick, &study.size.default, &study.size.published];
     let lists = !study.compare.is_empty() || !study.decompose.is_empty() || !study.grow.is_empty();
     match (&study.baseline, &study.lookup) {
@@ -163,6 +167,19 @@ fn kind_contradiction(study: &Study) -> Option<String> {
             wrong.then(|| "size.smaller is for look-ups; [[grow]] says it by fractions".into())
         }
     }
+}
+
+/// A study that fills directories has nothing else, and no warm-up: each directory is a new one.
+fn refusal_contradiction(study: &Study) -> Option<String> {
+    let groups = !study.compare.is_empty() || !study.decompose.is_empty() || !study.grow.is_empty();
+    let sizes = [&study.size.quick, &study.size.default, &study.size.published];
+    if groups || study.baseline.is_some() || study.lookup.is_some() {
+        return Some("a study with [refusal] has no [baseline], no [lookup] and no groups".into());
+    }
+    if study.rules.warm_up_rounds_min > 0 {
+        return Some("a study with [refusal] has nothing to warm up: rules.warm_up_rounds_min = 0".into());
+    }
+    sizes.iter().any(|size| !size.smaller.is_empty()).then(|| "size.smaller is for look-ups".into())
 }
 
 fn steps_contradiction(steps: &[StepSpec]) -> Option<String> {
@@ -243,7 +260,7 @@ mod tests {
         let error = built_in("listnig").unwrap_err();
         assert_eq!(
             error.to_string(),
-            "there is no study `listnig`: did you mean 'listing'? there are listing, lookup"
+            "there is no study `listnig`: did you mean 'listing'? there are listing, lookup, limits"
         );
         assert!(built_in("zzzzzzz").unwrap_err().to_string().contains("`: there are listing"));
     }
@@ -279,6 +296,21 @@ mod tests {
             let text = BUILT_IN[0].text.replacen(from, to, 1);
             let error = from_text("own.toml", &text).unwrap_err().to_string();
             assert!(error.starts_with("own.toml: ") && error.contains(says), "{error}");
+        }
+    }
+
+    #[test]
+    fn a_study_that_fills_directories_does_nothing_else() {
+        let own = BUILT_IN.iter().find(|study| study.name == "limits").unwrap().text;
+        let baseline = "[baseline]\nbackend = \"std\"\nbuffer_bytes = 4096\nthreads = 1\n[refusal]";
+        for (from, to, says) in [
+            ("[refusal]", baseline, "has no [baseline]"),
+            ("warm_up_rounds_min = 0", "warm_up_rounds_min = 1", "nothing to warm up"),
+            ("entries = 160_000\n", "entries = 160_000\nsmaller = [1]\n", "for look-ups"),
+            ("[refusal]\ntitle", "[refusl]\ntitle", "refusal"),
+        ] {
+            let error = from_text("own.toml", &own.replacen(from, to, 1)).unwrap_err().to_string();
+            assert!(error.contains(says), "{error}");
         }
     }
 }

@@ -9,6 +9,6 @@ mod spec;
 
 pub use load::{BUILT_IN, BuiltIn, StudyError, built_in, from_text};
 pub use spec::{
-    ArmSpec, BaselineSpec, CompareSpec, DataSpec, DecomposeSpec, GrowSpec, LookupSpec, RulesSpec, SeriesSpec,
-    SizeSpec, Sizes, StepSpec, Study,
+    ArmSpec, BaselineSpec, CompareSpec, DataSpec, DecomposeSpec, GrowSpec, LookupSpec, RefusalSpec,
+    RulesSpec, SeriesSpec, SizeSpec, Sizes, StepSpec, Study,
 };

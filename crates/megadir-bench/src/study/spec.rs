@@ -32,6 +32,8 @@ pub struct Study {
     pub baseline: Option<BaselineSpec>,
     /// What is asked, of a study that looks names up.
     pub lookup: Option<LookupSpec>,
+    /// What is asked, of a study that fills directories until one file is refused.
+    pub refusal: Option<RefusalSpec>,
     /// Groups of arms compared with the baseline.
     #[serde(default)]
     pub compare: Vec<CompareSpec>,
@@ -128,6 +130,14 @@ pub struct LookupSpec {
     pub presence: Vec<Presence>,
     /// How names are drawn.
     pub keys: Vec<Keys>,
+}
+
+/// Filling directories until one file is refused; a size's `entries` are about as many as that takes.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RefusalSpec {
+    /// What it asks, for the heading of its table.
+    pub title: String,
 }
 
 /// Arms that cross every value of every field with every other.

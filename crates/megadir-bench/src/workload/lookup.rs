@@ -59,6 +59,14 @@ impl NameSource {
         Ok(Self::Listed(kept))
     }
 
+    /// Returns how names are computed, where they are; as in the published studies elsewhere.
+    pub(super) fn scheme(&self) -> NameScheme {
+        match self {
+            Self::Made { names, .. } => names.scheme,
+            Self::Listed(_) => NameScheme::Md5,
+        }
+    }
+
     /// Returns the present names there are to draw from.
     fn entries(&self) -> u64 {
         match self {

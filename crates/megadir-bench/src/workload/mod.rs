@@ -11,6 +11,7 @@ mod list;
 mod lookup;
 mod output;
 mod owners;
+mod refusal;
 
 use megadir::Dir;
 use megadir_record::{Counted, Phase, Work};
@@ -18,6 +19,7 @@ use megadir_record::{Counted, Phase, Work};
 pub(crate) use list::{ListError, Listing, Signals, name_hash};
 use lookup::Lookup;
 pub(crate) use lookup::NameSource;
+use refusal::Refusal;
 
 /// One arm's work.
 pub(crate) trait Workload {
@@ -29,6 +31,11 @@ pub(crate) trait Workload {
 
     /// Does the block.
     fn run(&mut self, directory: &Dir, operations: u64, signals: Signals<'_>) -> Result<Counted, ListError>;
+
+    /// Takes away what a block has left, after it was timed.
+    fn finish(&mut self, _directory: &Dir, _signals: Signals<'_>) -> Result<(), ListError> {
+        Ok(())
+    }
 }
 
 /// Which block it is: whatever a workload draws for it is drawn from this and the plan's seed.
@@ -48,5 +55,6 @@ pub(crate) fn workload<'a>(
     Ok(match work {
         Work::List { .. } => Box::new(Listing::new(work)?),
         Work::Lookup { presence, keys } => Box::new(Lookup::new(*presence, *keys, names, seed)),
+        Work::FillUntilRefused { .. } => Box::new(Refusal::new(names.scheme(), seed)),
     })
 }

@@ -6,6 +6,7 @@ mod answer;
 mod cost;
 mod golden;
 mod refused;
+mod study;
 #[path = "../list/support.rs"]
 #[expect(dead_code, reason = "what other suites need beside")]
 mod support;

@@ -7,7 +7,7 @@ use crate::golden::SEEDED;
 use crate::support::run;
 
 /// A directory full of names of 32 characters long before the inodes are used up.
-const FULL_SOON: Recipe = Recipe {
+pub(crate) const FULL_SOON: Recipe = Recipe {
     name: "ext4 with 1 KiB blocks and many inodes",
     mkfs: &[
         "mkfs.ext4",

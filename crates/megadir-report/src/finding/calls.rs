@@ -13,6 +13,7 @@ pub(super) fn find(summary: &Summary) -> Vec<Finding> {
         }
         GroupReading::Decompose(_)
         | GroupReading::Pairs(_)
+        | GroupReading::Refusal(_)
         | GroupReading::Grow(_)
         | GroupReading::Unreadable { .. } => None,
     });

@@ -19,6 +19,7 @@ pub(super) fn find(summary: &Summary) -> Vec<Finding> {
         }
         GroupReading::Compare(_)
         | GroupReading::Pairs(_)
+        | GroupReading::Refusal(_)
         | GroupReading::Grow(_)
         | GroupReading::Unreadable { .. } => None,
     });

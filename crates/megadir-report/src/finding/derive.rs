@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{calls, compare, decompose, growth, pairs, work};
+use super::{calls, compare, decompose, growth, pairs, refusal, work};
 use crate::summary::Summary;
 
 /// One sentence or two that follow from the numbers by a rule.
@@ -28,6 +28,8 @@ pub enum FindingKind {
     Decomposition,
     /// The fastest and the slowest arm of a group.
     Comparison,
+    /// After how many entries the first was refused.
+    Refusal,
     /// What one arm costs against another.
     Pair,
     /// What the number of calls does to the time.
@@ -38,7 +40,7 @@ pub enum FindingKind {
 
 /// The rules, the most important first.
 const RULES: &[fn(&Summary) -> Vec<Finding>] =
-    &[work::find, decompose::find, pairs::find, compare::find, calls::find, growth::find];
+    &[work::find, decompose::find, refusal::find, pairs::find, compare::find, calls::find, growth::find];
 
 /// Applies every rule.
 pub(crate) fn derive(summary: &Summary) -> Vec<Finding> {

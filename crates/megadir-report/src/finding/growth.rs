@@ -18,6 +18,7 @@ pub(super) fn find(summary: &Summary) -> Vec<Finding> {
         GroupReading::Compare(_)
         | GroupReading::Decompose(_)
         | GroupReading::Pairs(_)
+        | GroupReading::Refusal(_)
         | GroupReading::Unreadable { .. } => Vec::new(),
     });
     told.collect()

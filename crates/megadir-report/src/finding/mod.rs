@@ -9,6 +9,7 @@ mod decompose;
 mod derive;
 mod growth;
 mod pairs;
+mod refusal;
 mod source;
 mod work;
 

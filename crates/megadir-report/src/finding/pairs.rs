@@ -19,6 +19,7 @@ pub(super) fn find(summary: &Summary) -> Vec<Finding> {
         }
         GroupReading::Compare(_)
         | GroupReading::Decompose(_)
+        | GroupReading::Refusal(_)
         | GroupReading::Grow(_)
         | GroupReading::Unreadable { .. } => Vec::new(),
     });

@@ -28,7 +28,10 @@ pub const COLUMNS: &[(&str, &str)] = &[
     ("groups", "the arm's groups, separated by spaces"),
     ("data", "the data set's index"),
     ("cache", "the cache's state before the block"),
-    ("work", "list or lookup; the columns up to stages are of list, presence and keys of lookup"),
+    (
+        "work",
+        "list, lookup or fill-until-refused; the columns up to stages are of list, presence and keys of lookup",
+    ),
     ("backend", "the backend"),
     ("buffer_bytes", "the buffer of one call, bytes"),
     ("threads", "threads that read"),
@@ -85,6 +88,7 @@ fn of_cell(cell: &Cell) -> String {
             format!("list,{backend},{buffer_bytes},{threads},{shares},{},,", stages.join(" "))
         }
         Work::Lookup { presence, keys } => format!("lookup,,,,,,{},{}", word(presence), word(keys)),
+        Work::FillUntilRefused { .. } => "fill-until-refused,,,,,,,".into(),
     };
     [
         quoted(&cell.name),

@@ -6,7 +6,7 @@ use super::grid::{Column, Grid, Text};
 use super::paint::Tone;
 use crate::summary::{
     Arm, Comparison, Contrast, Decomposition, Factor, Figure, GroupReading, GroupSummary, Growth, Outcome,
-    PairRow, Pairs, Series, Shape, Summary, Verdict, rounds_for_interval,
+    PairRow, Pairs, Refusal, Series, Shape, Summary, Verdict, rounds_for_interval,
 };
 use crate::text;
 
@@ -16,6 +16,7 @@ pub(super) fn grid(summary: &Summary, group: &GroupSummary) -> Option<Grid> {
         GroupReading::Compare(comparison) => Some(compare(summary, comparison)),
         GroupReading::Decompose(decomposition) => Some(decompose(summary, decomposition)),
         GroupReading::Pairs(pairs) => Some(self::pairs(summary, pairs)),
+        GroupReading::Refusal(refusal) => Some(self::refusal(refusal)),
         GroupReading::Grow(growth) => Some(grow(growth)),
         GroupReading::Unreadable { .. } => None,
     }
@@ -242,6 +243,36 @@ fn pairs(summary: &Summary, pairs: &Pairs) -> Grid {
     };
     let legend = "Ratio: time of the first over time of the second, round by round. [ ]: 95 % interval, adjusted for all rows (Holm).";
     Grid { columns, rows: pairs.rows.iter().map(row).collect(), legend: vec![legend.into()] }
+}
+
+fn refusal(refusal: &Refusal) -> Grid {
+    let columns = vec![
+        Column::right("directories", 0),
+        Column::right("mean", 0),
+        Column::right("least", 0),
+        Column::right("most", 0),
+        Column::right("predicted", 0),
+        Column::left("hardly outside", 0),
+        Column::right("error", 0),
+    ];
+    let of = |number: Option<u64>| number.map(text::count).unwrap_or_default();
+    let predicted = refusal.predicted.as_ref();
+    let bounds =
+        |of: &megadir_record::Predicted| format!("[{}, {}]", text::count(of.low), text::count(of.high));
+    let error =
+        |error: f64| format!("{}{}", if error < 0.0 { "-" } else { "+" }, text::percent(100.0 * error.abs()));
+    let row = [
+        text::count(refusal.directories as u64),
+        text::count(refusal.mean.round() as u64),
+        text::count(refusal.least),
+        text::count(refusal.most),
+        of(predicted.map(|predicted| predicted.entries)),
+        predicted.map(bounds).unwrap_or_default(),
+        refusal.error.map(error).unwrap_or_default(),
+    ];
+    let basis = predicted.map_or_else(String::new, |of| format!(" Predicted from: {}.", of.basis));
+    let legend = format!("Entries when the first file was refused, for the directory's index.{basis}");
+    Grid { columns, rows: vec![row.map(Text::plain).into()], legend: vec![legend] }
 }
 
 fn grow(growth: &Growth) -> Grid {

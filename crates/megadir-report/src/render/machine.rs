@@ -99,7 +99,13 @@ fn data_set(source: &DataSource, sizes: &[u64]) -> String {
                 NameScheme::Decimal => "decimal",
                 NameScheme::UpperHex => "upper-hex",
             };
-            format!("{entries} made ({names} names, {} each)", text::bytes(*size_bytes))
+            match sizes {
+                [0] => format!(
+                    "directories filled until one file was refused ({names} names, {} each)",
+                    text::bytes(*size_bytes)
+                ),
+                _ => format!("{entries} made ({names} names, {} each)", text::bytes(*size_bytes)),
+            }
         }
     }
 }

@@ -107,7 +107,12 @@ fn check_arm(cell: &Cell, rounds: &Rounds<'_>, recorded: Option<Seen>, agreed: &
     let voted = |sample: &Sample| agreed.get(&(cell.data, (sample.epoch, sample.round))).copied().flatten();
     // What does not list its data set knows by itself what it must see.
     let known = recorded.or((!cell.work.lists()).then_some((0, 0)));
-    let recorded = known.map(|(entries, hash)| cell.work.expected(entries, hash));
+    let recorded = match known.map(|(entries, hash)| cell.work.expected(entries, hash)) {
+        // What is to be found out cannot be known beforehand.
+        Some(None) => return WorkCheck::Equal,
+        Some(expected) => expected,
+        None => None,
+    };
     let expected = |sample: &Sample| recorded.or_else(|| voted(sample));
     let mut wrong = rounds.samples(cell.id).filter(|s| expected(s) != Some(seen(s)));
     let Some(first) = wrong.next() else { return WorkCheck::Equal };

@@ -1,7 +1,7 @@
 //! What a record says, as data: everything that a table, a page or a program needs, and no text of ours but names.
 //!
 //! Files: `whole` (the summary and how it is made), `figure` (a number with its interval), `rounds` (samples paired
-//! by round), `evidence` (what rules judge by), `arm` (one arm alone), `equal_work` (did all arms do the same?), `compare`, `decompose`, `pairs` and
+//! by round), `evidence` (what rules judge by), `arm` (one arm alone), `equal_work` (did all arms do the same?), `compare`, `decompose`, `pairs`, `refusal` and
 //! `grow` (one rule each), `resolution` (the baseline against itself). None of them knows a format.
 
 mod arm;
@@ -12,6 +12,7 @@ mod evidence;
 mod figure;
 mod grow;
 mod pairs;
+mod refusal;
 mod resolution;
 mod rounds;
 mod whole;
@@ -23,6 +24,7 @@ pub use equal_work::{DataCheck, Mismatch, WorkCheck};
 pub use figure::{Figure, Range, rounds_for_interval};
 pub use grow::{Growth, Point, Series, Shape, Step};
 pub use pairs::{PairRow, Pairs};
+pub use refusal::Refusal;
 pub use resolution::{Difference, Resolution};
 pub use whole::{
     Ending, GroupReading, GroupSummary, Progress, SUMMARY_VERSION, Summary, SummaryError, summarize,

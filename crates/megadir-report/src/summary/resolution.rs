@@ -79,7 +79,10 @@ fn baseline_of(plan: &Plan, cell: &Cell) -> Option<CellId> {
     let shared = plan.groups.iter().filter(|group| cell.groups.contains(&group.name));
     let baselines = shared.filter_map(|group| match group.rule {
         GroupRule::Compare { baseline } => by_id(baseline),
-        GroupRule::Decompose { .. } | GroupRule::Pairs { .. } | GroupRule::Grow { .. } => None,
+        GroupRule::Decompose { .. }
+        | GroupRule::Pairs { .. }
+        | GroupRule::Refusal { .. }
+        | GroupRule::Grow { .. } => None,
     });
     let by_role = plan.cells.iter().filter(|other| other.role == Role::Baseline);
     baselines.chain(by_role).find(|other| other.id != cell.id && same_work(other)).map(|other| other.id)

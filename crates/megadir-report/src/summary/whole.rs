@@ -15,9 +15,11 @@ use super::decompose::{Programs, decompose};
 use super::evidence::Evidence;
 use super::grow::grow;
 use super::pairs::read_pairs;
+use super::refusal::refusal;
 use super::resolution::resolutions;
 use super::{
-    Arm, Comparison, DataCheck, Decomposition, Growth, Pairs, Resolution, Rounds, WorkCheck, equal_work,
+    Arm, Comparison, DataCheck, Decomposition, Growth, Pairs, Refusal, Resolution, Rounds, WorkCheck,
+    equal_work,
 };
 use crate::finding::{self, Finding};
 use crate::warning::{self, Advisory};
@@ -128,6 +130,8 @@ pub enum GroupReading {
     Decompose(Box<Decomposition>),
     /// Contrasts between two arms each.
     Pairs(Pairs),
+    /// Entries when the first was refused.
+    Refusal(Refusal),
     /// Time against entries.
     Grow(Growth),
     /// The group cannot be read.
@@ -264,6 +268,10 @@ fn read_groups(evidence: &Evidence<'_>) -> Vec<GroupSummary> {
                 }
             }
             GroupRule::Pairs { pairs } => GroupReading::Pairs(read_pairs(evidence, pairs)),
+            GroupRule::Refusal { arm } => match refusal(evidence, *arm) {
+                Ok(refusal) => GroupReading::Refusal(refusal),
+                Err(reason) => GroupReading::Unreadable { reason },
+            },
             GroupRule::Grow { series } => GroupReading::Grow(grow(evidence, series)),
         };
         GroupSummary { name: group.name.clone(), title: group.title.clone(), reading }
@@ -300,6 +308,7 @@ fn check_plan(plan: &Plan) -> Result<(), SummaryError> {
 fn arms_of(rule: &GroupRule) -> Vec<CellId> {
     match rule {
         GroupRule::Compare { baseline } => vec![*baseline],
+        GroupRule::Refusal { arm } => vec![*arm],
         GroupRule::Decompose { slow, fast, .. } => slow.iter().chain(fast).map(|(_, arm)| *arm).collect(),
         GroupRule::Pairs { pairs } => pairs.iter().flat_map(|pair| [pair.arm, pair.to]).collect(),
         GroupRule::Grow { series } => series.iter().flat_map(|(_, arms)| arms.iter().copied()).collect(),

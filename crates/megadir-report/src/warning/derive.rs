@@ -9,7 +9,8 @@ use megadir_record::{Record, Role};
 
 use super::{Advisory, Warning};
 use crate::summary::{
-    Arm, Difference, Ending, Figure, Range, Rounds, Summary, Timing, WorkCheck, rounds_for_interval,
+    Arm, Difference, Ending, Figure, GroupReading, GroupSummary, Range, Rounds, Summary, Timing, WorkCheck,
+    rounds_for_interval,
 };
 
 /// Voided rounds over this part of those that count make a run noisy.
@@ -99,7 +100,9 @@ fn how_far(summary: &Summary) -> Vec<Warning> {
     let (rounds, planned, voided) = (progress.rounds_used, progress.rounds_planned, progress.rounds_voided);
     let mut warnings = Vec::new();
     let needed = rounds_for_interval(summary.rules.confidence);
-    if rounds < needed {
+    // Fillings are counted, not timed: they are judged however few they are.
+    let timed = |group: &GroupSummary| !matches!(group.reading, GroupReading::Refusal(_));
+    if rounds < needed && summary.groups.iter().any(timed) {
         warnings.push(Warning::TooFewRounds { rounds, needed });
     }
     match &progress.ending {

@@ -7,6 +7,7 @@ mod grow;
 mod killed;
 mod listing;
 mod pairs;
+mod refusal;
 mod synthetic;
 mod warnings;
 mod work;

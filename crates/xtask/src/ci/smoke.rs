@@ -3,6 +3,7 @@
 use super::instructions::{knows, release_binary};
 use super::stage::{Context, Report};
 use crate::process;
+use crate::speed::lab::{Kind, Lab};
 use std::path::Path;
 use std::process::Command;
 use std::time::{Duration, Instant};
@@ -13,6 +14,12 @@ const QUICK: Duration = Duration::from_secs(180);
 const WHOLE: Duration = Duration::from_secs(4 * 3600);
 /// The exit code for a study that cannot run on this machine.
 const NOTHING_COULD_RUN: i32 = 3;
+
+/// Studies that need a file system of their own, and which: directories are full there soon.
+static FILE_SYSTEMS: &[(&str, Kind)] = &[(
+    "limits",
+    Kind { name: "ext4", mkfs: &["mkfs.ext4", "-q", "-F", "-b", "1024", "-O", "^has_journal"] },
+)];
 
 /// Runs each study of `studies/` in an empty folder of its own.
 pub(crate) fn run(context: &Context) -> Result<Report, String> {
@@ -54,6 +61,17 @@ fn try_study(binary: &Path, study: &str, context: &Context) -> Result<Option<Str
         tempfile::tempdir_in(context.scratch()?).map_err(|error| format!("cannot make a folder: {error}"))?;
     let mut command = Command::new(binary);
     command.args(["bench", "run", study]).current_dir(folder.path());
+    let kind = FILE_SYSTEMS.iter().find(|(name, _)| *name == study).map(|(_, kind)| kind);
+    if kind.is_some() && !rustix::process::geteuid().is_root() {
+        return Ok(Some("it needs a file system of its own, which only root can mount".to_owned()));
+    }
+    // Unmounted when this function ends, before the folder of the image goes.
+    let image =
+        tempfile::tempdir_in(context.scratch()?).map_err(|error| format!("cannot make a folder: {error}"))?;
+    let lab = kind.map(|kind| Lab::make(kind, image.path(), 0)).transpose()?;
+    if let Some(lab) = &lab {
+        command.arg("--dir").arg(lab.path());
+    }
     if !context.full {
         command.arg("--quick");
     }

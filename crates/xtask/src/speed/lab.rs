@@ -12,7 +12,7 @@ use std::time::Duration;
 pub(crate) struct Kind {
     /// Its word for `--fs` and for mount(8).
     pub(crate) name: &'static str,
-    mkfs: &'static [&'static str],
+    pub(crate) mkfs: &'static [&'static str],
 }
 
 /// What can be measured. The inode tables of ext4 are written at once, as they would otherwise be while measuring.

@@ -11,7 +11,7 @@ mod child;
 mod drive;
 mod fill;
 mod interrupt;
-mod lab;
+pub(crate) mod lab;
 mod machine;
 mod namespace;
 mod report;

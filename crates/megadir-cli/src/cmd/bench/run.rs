@@ -158,6 +158,11 @@ fn describe(resolved: &Resolved) -> String {
             DataSource::Existing { .. } => {
                 text.push_str(&format!("data: the directory itself, {} entries, only read\n", data.entries));
             }
+            DataSource::Made { names, .. } if data.entries == 0 => {
+                text.push_str(&format!(
+                    "data: directories filled until one file is refused, names {names:?}\n"
+                ));
+            }
             DataSource::Made { names, size_bytes } => {
                 text.push_str(&format!(
                     "data: {} files of {size_bytes} bytes made, names {names:?}\n",

@@ -1,0 +1,106 @@
+//! Filling a directory of its own until one file is refused, which must be for the directory's index.
+//!
+//! Every block has other names, computed from the plan's seed and the block. Files are made as a program makes them, by open
+//! and close; they are empty. The directory is removed when the block has been timed.
+
+use std::os::fd::{AsFd, OwnedFd};
+
+use megadir::Dir;
+use megadir::limits::{Limit, Step, explain_at};
+use megadir_record::{Counted, NameScheme, Phase};
+use megadir_stats::permutation::SplitMix64;
+use rustix::fs::{AtFlags, Mode, OFlags};
+
+use super::{BlockKey, ListError, Signals, Workload};
+use crate::dataset::{NAME_BYTES_MAX, Names};
+use crate::remove::remove_content;
+
+/// The directory that is filled.
+const FILLED: &str = "filled";
+/// Files between two looks at whether the run is to end.
+const STEP: u64 = 1024;
+
+/// One arm's fillings.
+pub(super) struct Refusal {
+    scheme: NameScheme,
+    seed: u64,
+    block_seed: u64,
+}
+
+impl Refusal {
+    pub(super) fn new(scheme: NameScheme, seed: u64) -> Self {
+        Self { scheme, seed, block_seed: seed }
+    }
+}
+
+/// Makes and opens the directory that is filled.
+fn directory(parent: &Dir) -> Result<OwnedFd, rustix::io::Errno> {
+    rustix::fs::mkdirat(parent, FILLED, Mode::RWXU)?;
+    open(parent)
+}
+
+fn open(parent: &Dir) -> Result<OwnedFd, rustix::io::Errno> {
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    rustix::fs::openat(parent, FILLED, flags, Mode::empty())
+}
+
+fn failed(stage: &'static str) -> impl Fn(rustix::io::Errno) -> ListError {
+    move |error| ListError::Stage { stage, source: error.into() }
+}
+
+impl Workload for Refusal {
+    fn unavailable(&self, _directory: &Dir) -> Option<String> {
+        None
+    }
+
+    fn ready(&mut self, block: BlockKey, _operations: u64) {
+        let phase = match block.phase {
+            Phase::WarmUp => 1,
+            Phase::Measure => 2,
+        };
+        let of_block = (u64::from(block.round) << 32) | (u64::from(block.attempt) << 8) | phase;
+        self.block_seed = self.seed ^ SplitMix64::new(of_block).next_u64();
+    }
+
+    fn run(&mut self, parent: &Dir, _operations: u64, signals: Signals<'_>) -> Result<Counted, ListError> {
+        let directory = directory(parent).map_err(failed("making a directory"))?;
+        let names = Names { scheme: self.scheme, seed: self.block_seed };
+        let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let mode = Mode::RUSR | Mode::WUSR;
+        let mut buffer = [0; NAME_BYTES_MAX];
+        for index in 0.. {
+            if index % STEP == 0 {
+                signals.check()?;
+            }
+            match rustix::fs::openat(&directory, names.write(index, &mut buffer), flags, mode) {
+                Ok(file) => drop(file),
+                Err(error) => {
+                    judge(&directory, parent, error, index)?;
+                    return Ok(Counted { entries: index, hash: 0, calls: Some(index + 1), written_bytes: 0 });
+                }
+            }
+        }
+        unreachable!("every directory refuses a file in the end")
+    }
+
+    fn finish(&mut self, parent: &Dir, signals: Signals<'_>) -> Result<(), ListError> {
+        let cannot = |source| ListError::Stage { stage: "removing the files", source };
+        let directory = open(parent).map_err(failed("opening the directory"))?;
+        remove_content(directory.as_fd(), b"", signals.beat).map_err(cannot)?;
+        rustix::fs::unlinkat(parent, FILLED, AtFlags::REMOVEDIR).map_err(failed("removing the directory"))
+    }
+}
+
+/// Accepts a refusal that was for the index, and no other.
+fn judge(directory: &OwnedFd, parent: &Dir, error: rustix::io::Errno, made: u64) -> Result<(), ListError> {
+    let source = std::io::Error::from(error);
+    let explanation = explain_at(directory.as_fd(), parent.path(), Step::Create, &source);
+    match explanation {
+        Some(explanation) if explanation.limit == Limit::DirectoryIndex => Ok(()),
+        Some(explanation) => {
+            let reason = format!("after {made} files another limit was met than the index: {explanation}");
+            Err(ListError::Stage { stage: "filling", source: std::io::Error::other(reason) })
+        }
+        None => Err(ListError::Stage { stage: "making a file", source }),
+    }
+}

@@ -1,0 +1,88 @@
+//! Entries at the first refusal are held against what was predicted and what was published, whatever they are.
+
+use megadir_record::{CellId, Group, GroupRule, Predicted, Published, Record, Work};
+use megadir_report::summary::{Ending, GroupReading};
+use megadir_report::{FindingKind, summarize};
+
+use crate::synthetic::{Synthetic, arm};
+
+/// Returns a record of fillings that took so many entries each, where so many were predicted.
+fn record(entries: &[u64], predicted: u64, published: &[f64]) -> Record {
+    let mut synthetic = Synthetic::ratios(&[]);
+    synthetic.arms = vec![arm("fill until refused", 1e9)];
+    synthetic.rounds = entries.len() as u32;
+    let mut record = synthetic.record();
+    let plan = &mut record.header.plan;
+    plan.study = "limits".into();
+    let rule = GroupRule::Refusal { arm: CellId(0) };
+    plan.groups = vec![Group { name: "refusal".into(), title: "How many?".into(), rule }];
+    plan.rules.equivalence_band = 0.05;
+    let (low, high) = (predicted * 85 / 100, predicted * 115 / 100);
+    let predicted = Some(Predicted { entries: predicted, low, high, basis: "given: a formula".into() });
+    plan.cells[0].work = Work::FillUntilRefused { entries_about: 160_000, predicted };
+    plan.cells[0].groups = vec!["refusal".into()];
+    let figure = |value: &f64| Published {
+        what: "files".into(),
+        value: *value,
+        unit: "entries".into(),
+        group: Some("refusal".into()),
+    };
+    plan.published = published.iter().map(figure).collect();
+    plan.data[0].entries = 0;
+    plan.data[0].hash = Some(0);
+    let measured = record.samples.iter_mut().filter(|sample| sample.phase == megadir_record::Phase::Measure);
+    for (sample, entries) in measured.zip(entries) {
+        (sample.counted.entries, sample.counted.hash) = (*entries, 0);
+    }
+    record
+}
+
+fn told(record: &Record) -> String {
+    let summary = summarize(record).expect("a record of rounds");
+    assert_eq!(summary.progress.ending, Ending::Complete);
+    assert!(summary.findings.iter().all(|finding| !finding.loud), "{:?}", summary.findings);
+    let mut found = summary.findings.into_iter().filter(|finding| finding.kind == FindingKind::Refusal);
+    found.next().expect("a finding about refusals").text
+}
+
+#[test]
+fn a_prediction_that_holds_is_said_to_and_one_that_does_not_too() {
+    let entries = [158_000, 160_000, 162_000];
+    let record = record(&entries, 160_293, &[]);
+    let GroupReading::Refusal(read) = &summarize(&record).unwrap().groups[0].reading else { panic!() };
+    assert_eq!((read.directories, read.mean, read.least, read.most), (3, 160_000.0, 158_000, 162_000));
+    assert!((read.error.unwrap() - 293.0 / 160_000.0).abs() < 1e-9);
+    assert_eq!(
+        told(&record),
+        "The first file was refused after 160 000 entries in the mean of 3 directories (158 000 to 162 000); 160 293 were \
+         predicted, 0.18 % more: the prediction holds (within 5 %), and no directory was full before the lower bound of \
+         136 249."
+    );
+    let text = told(&self::record(&entries, 140_000, &[]));
+    assert!(text.contains("140 000 were predicted, 12 % fewer: the prediction does NOT hold"), "{text}");
+    let text = told(&self::record(&[100_000, 160_000, 220_000], 160_293, &[]));
+    assert!(text.contains("a directory was full BEFORE the lower bound"), "{text}");
+}
+
+#[test]
+fn published_figures_are_compared_where_they_are_of_the_same_kind() {
+    let published = [10_118_651.0, 10_233_706.0];
+    let text = told(&record(&[10_139_668; 3], 10_057_042, &published));
+    assert!(
+        text.ends_with("The published figures are reproduced: 0.21 % and 0.93 % from the mean."),
+        "{text}"
+    );
+    let text = told(&record(&[9_000_000; 3], 10_057_042, &published));
+    assert!(text.contains("The published figures are NOT reproduced: 12 % and 14 %"), "{text}");
+    let text = told(&record(&[160_000; 3], 160_293, &published));
+    assert!(text.contains("--published is for them"), "{text}");
+}
+
+#[test]
+fn few_fillings_are_no_reason_not_to_use_them() {
+    let summary = summarize(&record(&[160_000; 3], 160_293, &[])).unwrap();
+    assert!(summary.warnings.iter().all(|warning| !warning.loud), "{:?}", summary.warnings);
+    let csv = megadir_report::render::csv(&record(&[160_000; 3], 160_293, &[]));
+    let lines: Vec<usize> = csv.lines().map(|line| line.split(',').count()).collect();
+    assert!(lines.iter().all(|columns| *columns == lines[0]), "{csv}");
+}
