@@ -7,6 +7,7 @@
 //! * [`xfs_bulkstat`], [`btrfs_search`]: the attributes of many inodes in one call, for who may (Linux);
 //!   [`directory_on`]: what makes them safe.
 //! * [`ext4_features`], [`xfs_geometry`], [`btrfs_info`], [`quota`]: what a file system tells of itself (Linux).
+//! * `uring` (optional feature `io-uring`): statx for many names in one call (Linux).
 //! * [`readdir`]: the C library's directory stream, as the programs under study use it (Unix).
 //! * [`clock`]: the cycle counter and the monotonic clock.
 //! * [`usage`]: the processor time of this process.
@@ -30,6 +31,8 @@ pub mod getdents;
 pub mod quota;
 #[cfg(target_os = "linux")]
 pub mod readdir;
+#[cfg(all(target_os = "linux", feature = "io-uring"))]
+pub mod uring;
 pub mod usage;
 #[cfg(target_os = "linux")]
 pub mod xfs_bulkstat;

@@ -19,6 +19,8 @@ pub static EXAMINERS: &[&dyn Examiner] = &[
     &super::bulk::XfsBulkstat,
     #[cfg(target_os = "linux")]
     &super::bulk::BtrfsSearch,
+    #[cfg(all(target_os = "linux", feature = "io-uring"))]
+    &super::uring::Uring,
 ];
 
 /// A way of asking the operating system for attributes.

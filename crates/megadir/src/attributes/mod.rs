@@ -18,6 +18,8 @@ mod statx;
 mod std_metadata;
 pub(crate) mod stream;
 mod time;
+#[cfg(all(target_os = "linux", feature = "io-uring"))]
+mod uring;
 mod want;
 mod windows;
 

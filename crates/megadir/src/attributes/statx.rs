@@ -73,12 +73,19 @@ impl Examine for Asking {
 }
 
 /// How entries are asked about: not what a link points to, mounting nothing, from the cache of the system.
-const FLAGS: AtFlags = AtFlags::SYMLINK_NOFOLLOW.union(AtFlags::NO_AUTOMOUNT).union(AtFlags::STATX_DONT_SYNC);
+pub(super) const FLAGS: AtFlags =
+    AtFlags::SYMLINK_NOFOLLOW.union(AtFlags::NO_AUTOMOUNT).union(AtFlags::STATX_DONT_SYNC);
 
 impl Asking {
     pub(super) fn new(want: Want) -> Self {
         let mask = BITS.iter().filter(|row| want.contains(row.0)).map(|row| row.1).collect();
         Self { want, mask }
+    }
+
+    /// Returns what is asked for.
+    #[cfg(feature = "io-uring")]
+    pub(super) fn mask(&self) -> StatxFlags {
+        self.mask
     }
 
     /// Asks about an entry.
@@ -98,7 +105,7 @@ impl Asking {
     }
 
     #[inline]
-    fn attributes(&self, status: &rustix::fs::Statx) -> Attributes {
+    pub(super) fn attributes(&self, status: &rustix::fs::Statx) -> Attributes {
         let got = StatxFlags::from_bits_retain(status.stx_mask);
         let have: Want = BITS.iter().filter(|row| got.contains(row.1)).map(|row| row.0).collect();
         let time =

@@ -14,13 +14,16 @@ pub(crate) fn format(context: &Context) -> Result<Report, String> {
     Ok(Report::default())
 }
 
-/// Lints everything, then the length of functions alone in what is not a test.
+/// Lints everything, optional parts too, then the length of functions alone in what is not a test and built by default.
 ///
 /// Dependencies are checked once: only the workspace's own crates are linted a second time.
 pub(crate) fn clippy(context: &Context) -> Result<Report, String> {
     let common = ["clippy", "--workspace", "--locked"];
-    let all =
-        [&common[..], &["--all-targets", "--", "-D", "warnings", "-A", "clippy::too_many_lines"]].concat();
+    let all = [
+        &common[..],
+        &["--all-targets", "--all-features", "--", "-D", "warnings", "-A", "clippy::too_many_lines"],
+    ]
+    .concat();
     process::run(&mut context.cargo(&all))?;
     let length = [&common[..], &["--", "-D", "warnings"]].concat();
     process::run(&mut context.cargo(&length))?;

@@ -1,0 +1,221 @@
+//! statx(2) through io_uring: many names of a directory with one system call (Linux 5.6 and later).
+//!
+//! The kernel hands each to a thread of its own, so that on local file systems nothing is gained over calling it.
+//! A request writes to memory long after it was handed over; [`StatxRing::statx`] returns when all have been
+//! answered, and in no other way. Reference: io_uring_enter(2), `io_uring/statx.c`.
+
+use std::ffi::CStr;
+use std::io;
+use std::mem::MaybeUninit;
+use std::os::fd::{AsRawFd, BorrowedFd};
+use std::time::Duration;
+
+use io_uring::{IoUring, Probe, opcode, types};
+use rustix::fs::{AtFlags, Statx, StatxFlags};
+
+/// The most names of one call.
+pub const NAMES_MAX: usize = 256;
+
+/// `struct statx` as the kernel fills it, whole.
+const _: () = assert!(size_of::<Statx>() == 256);
+
+/// How often in a row, and how long each time, a system without memory is waited for.
+const WAITS_MAX: u32 = 1000;
+const WAIT: Duration = Duration::from_millis(1);
+
+/// A ring and the memory for the answers.
+pub struct StatxRing {
+    ring: IoUring,
+    answers: Box<[MaybeUninit<Statx>]>,
+    /// An error number for each answer; 0 where the call succeeded.
+    errors: Vec<i32>,
+    /// A call did not come to its end: what stands in the ring has addresses that are not valid any more.
+    broken: bool,
+}
+
+impl StatxRing {
+    /// Makes a ring.
+    ///
+    /// # Errors
+    ///
+    /// `ENOSYS` before Linux 5.1, `EPERM` where the administrator or a container forbids it, `EINVAL` before 5.6,
+    /// `ENOMEM` and `EMFILE`.
+    pub fn new() -> io::Result<Self> {
+        let ring = IoUring::new(NAMES_MAX as u32)?;
+        let mut probe = Probe::new();
+        ring.submitter().register_probe(&mut probe)?;
+        if !probe.is_supported(opcode::Statx::CODE) {
+            return Err(io::Error::from_raw_os_error(libc::EINVAL));
+        }
+        let answers = Box::new_uninit_slice(NAMES_MAX);
+        Ok(Self { ring, answers, errors: Vec::with_capacity(NAMES_MAX), broken: false })
+    }
+
+    /// Asks about names relative to a directory; gives the answers in their order, or the numbers of the errors.
+    ///
+    /// # Errors
+    ///
+    /// `EINVAL` for more than [`NAMES_MAX`] names; whatever io_uring_enter(2) gives, and then for every further call.
+    pub fn statx(
+        &mut self,
+        directory: BorrowedFd<'_>,
+        names: &[&CStr],
+        flags: AtFlags,
+        mask: StatxFlags,
+    ) -> io::Result<impl Iterator<Item = Result<&Statx, i32>>> {
+        if names.len() > NAMES_MAX || self.broken {
+            return Err(io::Error::from_raw_os_error(libc::EINVAL));
+        }
+        self.errors.clear();
+        self.errors.resize(names.len(), libc::ECANCELED);
+        // Until all is over: whatever goes wrong from here on, what then stands in the ring is never handed over.
+        self.broken = true;
+        let mut queue = self.ring.submission();
+        for (number, (name, answer)) in (0..).zip(names.iter().zip(&mut self.answers)) {
+            let answer = answer.as_mut_ptr().cast::<types::statx>();
+            let request = opcode::Statx::new(types::Fd(directory.as_raw_fd()), name.as_ptr(), answer);
+            let request = request.flags(flags.bits() as i32).mask(mask.bits()).build().user_data(number);
+            // SAFETY: what the request points at is borrowed until this function has returned, the answers
+            // exclusively, and `wait` returns when the kernel has answered whatever it took. What it has not taken
+            // by then it never will, since nothing is handed over once the ring is broken.
+            let pushed = unsafe { queue.push(&request) };
+            pushed.map_err(|_| io::Error::from_raw_os_error(libc::EBUSY))?;
+        }
+        drop(queue);
+        self.wait(names.len())?;
+        self.broken = false;
+        let answers = self.answers.iter().zip(&self.errors);
+        Ok(answers.map(|(answer, error)| match error {
+            // SAFETY: the kernel reported success for this one, and so filled all of it.
+            0 => Ok(unsafe { answer.assume_init_ref() }),
+            error => Err(*error),
+        }))
+    }
+
+    /// Hands over what was pushed and waits until all that the kernel took has been answered.
+    ///
+    /// Nothing in here may panic: what was borrowed would end while the kernel writes to it.
+    fn wait(&mut self, pushed: usize) -> io::Result<()> {
+        let (mut answered, mut waits) = (0, 0);
+        let mut refused = None;
+        loop {
+            for answer in self.ring.completion() {
+                answered += 1;
+                waits = 0;
+                if let Some(error) = self.errors.get_mut(answer.user_data() as usize) {
+                    *error = answer.result().min(0).saturating_neg();
+                }
+            }
+            let left = self.ring.submission().len();
+            if answered >= if refused.is_some() { pushed.saturating_sub(left) } else { pushed } {
+                break;
+            }
+            if refused.is_some() {
+                // What was taken is answered without being asked for, sooner or later.
+                std::thread::sleep(WAIT);
+                continue;
+            }
+            match self.ring.submit_and_wait(pushed - answered) {
+                Ok(_) => {}
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) if is_short_of_memory(&error) && waits < WAITS_MAX => {
+                    waits += 1;
+                    std::thread::sleep(WAIT);
+                }
+                Err(error) => refused = Some(error),
+            }
+        }
+        refused.map_or(Ok(()), Err)
+    }
+}
+
+/// Tells whether a later attempt may succeed.
+fn is_short_of_memory(error: &io::Error) -> bool {
+    matches!(error.raw_os_error(), Some(libc::EAGAIN | libc::EBUSY))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{NAMES_MAX, StatxRing};
+    use rustix::fs::{AtFlags, StatxFlags, statx};
+    use std::ffi::CString;
+    use std::fs::File;
+    use std::os::fd::AsFd;
+
+    const FLAGS: AtFlags = AtFlags::SYMLINK_NOFOLLOW;
+
+    /// Returns a ring, or says that containers may forbid them.
+    fn ring() -> Option<StatxRing> {
+        StatxRing::new().inspect_err(|error| eprintln!("unavailable: uring: {error}")).ok()
+    }
+
+    #[test]
+    fn answers_come_in_the_order_of_the_names() {
+        let Some(mut ring) = ring() else { return };
+        let directory = File::open("/proc/self").unwrap();
+        let names: Vec<CString> = ["status", "absent", "exe", "task", "", "mountinfo"]
+            .into_iter()
+            .cycle()
+            .take(NAMES_MAX)
+            .map(|name| CString::new(name).unwrap())
+            .collect();
+        let names: Vec<_> = names.iter().map(CString::as_c_str).collect();
+        for some in [&names[..], &names[..7], &[], &names[1..2]] {
+            let answers = ring.statx(directory.as_fd(), some, FLAGS, StatxFlags::BASIC_STATS).unwrap();
+            let answers: Vec<_> =
+                answers.map(|answer| answer.map(|status| (status.stx_ino, status.stx_mode))).collect();
+            let singly = some.iter().map(|name| {
+                statx(&directory, *name, FLAGS, StatxFlags::BASIC_STATS)
+                    .map(|status| (status.stx_ino, status.stx_mode))
+                    .map_err(rustix::io::Errno::raw_os_error)
+            });
+            assert_eq!(answers, singly.collect::<Vec<_>>());
+        }
+    }
+
+    #[test]
+    fn signals_neither_end_nor_mix_up_a_call() {
+        use std::time::{Duration, Instant};
+
+        extern "C" fn nothing(_signal: libc::c_int) {}
+        let Some(mut ring) = ring() else { return };
+        let handler: extern "C" fn(libc::c_int) = nothing;
+        // SAFETY: the handler does nothing, which may be done at any time.
+        let before = unsafe { libc::signal(libc::SIGUSR1, handler as *const () as libc::sighandler_t) };
+        assert_ne!(before, libc::SIG_ERR);
+        // SAFETY: has no preconditions.
+        let caller = unsafe { libc::pthread_self() };
+        let directory = File::open("/proc/self").unwrap();
+        let names: Vec<_> = [c"status", c"absent", c"stat"].into_iter().cycle().take(NAMES_MAX).collect();
+        let inode = |name| statx(&directory, name, FLAGS, StatxFlags::INO).map(|status| status.stx_ino);
+        let expected = [inode(c"status").unwrap(), 0, inode(c"stat").unwrap()];
+        let until = Instant::now() + Duration::from_millis(300);
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                while Instant::now() < until {
+                    // SAFETY: the thread is still there: it waits for this one to end.
+                    unsafe { libc::pthread_kill(caller, libc::SIGUSR1) };
+                    std::thread::sleep(Duration::from_micros(50));
+                }
+            });
+            while Instant::now() < until {
+                let answers = ring.statx(directory.as_fd(), &names, FLAGS, StatxFlags::INO).unwrap();
+                for (answer, expected) in answers.zip(expected.into_iter().cycle()) {
+                    match answer {
+                        Ok(status) => assert_eq!(status.stx_ino, expected),
+                        Err(error) => assert_eq!((error, expected), (libc::ENOENT, 0)),
+                    }
+                }
+            }
+        });
+    }
+
+    #[test]
+    fn more_names_than_fit_are_refused() {
+        let Some(mut ring) = ring() else { return };
+        let directory = File::open("/").unwrap();
+        let names = vec![c"x"; NAMES_MAX + 1];
+        assert!(ring.statx(directory.as_fd(), &names, FLAGS, StatxFlags::TYPE).is_err());
+        assert_eq!(ring.statx(directory.as_fd(), &[c"proc"], FLAGS, StatxFlags::TYPE).unwrap().count(), 1);
+    }
+}

@@ -1,0 +1,78 @@
+//! Examiner `uring`: statx through io_uring, a batch's names in a few system calls.
+//!
+//! On local file systems it loses: the kernel does each statx in a thread of its own. It is there for file systems
+//! that wait for a network, and to be measured.
+
+use std::ffi::CStr;
+use std::os::fd::AsFd;
+
+use megadir_sys::uring::{NAMES_MAX, StatxRing};
+
+use crate::attributes::examiner::{Examine, Examiner};
+use crate::attributes::statx::{Asking, FLAGS};
+use crate::attributes::{Attributes, Want};
+use crate::batch::Batch;
+use crate::decode::Records;
+use crate::dir::Dir;
+use crate::error::{Error, ErrorKind, Result};
+
+pub(crate) struct Uring;
+
+impl Examiner for Uring {
+    fn name(&self) -> &'static str {
+        "uring"
+    }
+
+    fn about(&self) -> &'static str {
+        "statx by io_uring, hundreds of names a call: for file systems that wait for a network"
+    }
+
+    fn probe(&self, directory: &Dir) -> Result<()> {
+        ring(directory).map(drop)
+    }
+
+    fn start(&self, directory: &Dir, want: Want) -> Result<Box<dyn Examine>> {
+        Ok(Box::new(Asker { ring: ring(directory)?, statx: Asking::new(want) }))
+    }
+}
+
+fn ring(directory: &Dir) -> Result<StatxRing> {
+    StatxRing::new().map_err(|error| {
+        let reason = format!("the system refuses io_uring, or its statx ({error})");
+        Error::new("examine", directory.path(), ErrorKind::Unavailable, reason)
+    })
+}
+
+struct Asker {
+    ring: StatxRing,
+    statx: Asking,
+}
+
+impl Examine for Asker {
+    fn examine(&mut self, directory: &Dir, batch: Batch<'_>, rows: &mut Vec<Attributes>) -> Result<()> {
+        rows.clear();
+        rows.reserve(batch.len());
+        let mut records = Records::new(batch.bytes()).filter(|record| !record.is_dot());
+        loop {
+            let names: Vec<&CStr> = records.by_ref().take(NAMES_MAX).map(|record| record.c_name()).collect();
+            if names.is_empty() {
+                return Ok(());
+            }
+            let answers = self
+                .ring
+                .statx(directory.as_fd(), &names, FLAGS, self.statx.mask())
+                .map_err(|error| Error::io("examine", directory.path(), error))?;
+            for (answer, name) in answers.zip(&names) {
+                rows.push(match answer {
+                    Ok(status) => self.statx.attributes(status),
+                    // Of the ring, not of the entry: a request may be cancelled.
+                    Err(CANCELED | INTERRUPTED) => self.statx.ask(directory, name),
+                    Err(error) => Attributes::failed(error),
+                });
+            }
+        }
+    }
+}
+
+const CANCELED: i32 = rustix::io::Errno::CANCELED.raw_os_error();
+const INTERRUPTED: i32 = rustix::io::Errno::INTR.raw_os_error();
