@@ -8,7 +8,9 @@
 //! each round: every arm once, in a seeded order of its own
 //! ```
 
-use megadir_record::{CellId, Order, Phase, Plan, Sample};
+use std::collections::BTreeMap;
+
+use megadir_record::{Cell, CellId, Order, Phase, Plan, Sample};
 use megadir_stats::permutation::{SplitMix64, balanced_latin_square, shuffle};
 use megadir_stats::theil_sen;
 
@@ -165,12 +167,16 @@ fn block(plan: &Plan, samples: &[Sample], phase: Phase, round: u32, attempt: u32
         place: place as u32,
         last: place + 1 == order.len(),
         cell,
-        operations: operations(samples, cell),
+        operations: operations(plan, samples, cell),
     })
 }
 
-/// Returns how often a block of `cell` repeats its operation: doubled through the warm-up until a block is long enough.
-fn operations(samples: &[Sample], cell: CellId) -> u64 {
+/// Returns how often a block of `cell` repeats its operation: as the work says, else doubled through the warm-up until a
+/// block is long enough.
+fn operations(plan: &Plan, samples: &[Sample], cell: CellId) -> u64 {
+    if let Some(operations) = plan.cells.get(cell.0 as usize).and_then(|cell| cell.work.operations()) {
+        return operations;
+    }
     let of_cell = |sample: &&Sample| sample.phase == Phase::WarmUp && sample.cell == cell;
     let Some(last) = samples.iter().rfind(of_cell) else {
         return 1;
@@ -203,7 +209,29 @@ pub fn order(plan: &Plan, phase: Phase, round: u32, attempt: u32) -> Vec<CellId>
             shuffle(&mut rows, &mut generator(plan.seed, [stream, pass as u64, 0]));
             rows[round as usize % rows.len()].iter().map(|arm| ids[*arm]).collect()
         }
+        Order::Phases => {
+            let mut random = generator(plan.seed, [stream, u64::from(round), u64::from(attempt)]);
+            let mut steps = by(&plan.cells, |cell| cell.step);
+            steps.values_mut().for_each(|arms| shuffle(arms, &mut random));
+            steps.into_values().flatten().map(|cell| cell.id).collect()
+        }
+        Order::Chains => {
+            let mut chains: Vec<Vec<&Cell>> = by(&plan.cells, |cell| cell.chain).into_values().collect();
+            let mut random = generator(plan.seed, [stream, u64::from(round), u64::from(attempt)]);
+            shuffle(&mut chains, &mut random);
+            chains.iter_mut().for_each(|chain| chain.sort_by_key(|cell| cell.step));
+            chains.into_iter().flatten().map(|cell| cell.id).collect()
+        }
     }
+}
+
+/// Returns the arms by a number that they share, ascending.
+fn by(cells: &[Cell], number: impl Fn(&Cell) -> u32) -> BTreeMap<u32, Vec<&Cell>> {
+    let mut groups: BTreeMap<u32, Vec<&Cell>> = BTreeMap::new();
+    for cell in cells {
+        groups.entry(number(cell)).or_default().push(cell);
+    }
+    groups
 }
 
 /// Returns the generator of one use of the plan's seed; every use has its own.

@@ -5,17 +5,20 @@
 //! another machine and years later; nothing else passes between the two.
 //!
 //! * [`plan`]: what was going to be measured, with nothing left to a default.
+//! * [`files`]: what is done to files, one after the other.
 //! * [`sample`]: what one block took, and the proof that it did the work.
 //! * [`machine`]: where it ran.
 //! * [`jsonl`]: the lines, their writer and the reader that survives a cut-off file.
 //!
 //! This crate knows nothing of file systems, statistics or terminals.
 
+pub mod files;
 pub mod jsonl;
 pub mod machine;
 pub mod plan;
 pub mod sample;
 
+pub use files::{Access, FileOperation, FileOrder, FileWork, Sharing, SyncPolicy, WorkerKind, Workers};
 pub use jsonl::{Cut, End, Header, Line, Note, ReadError, Record, Writer};
 pub use machine::{FileSystem, Machine, Pressure};
 pub use plan::{

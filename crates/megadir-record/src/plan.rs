@@ -4,6 +4,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::files::FileWork;
+
 /// A whole experiment with nothing left to decide.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Plan {
@@ -74,6 +76,18 @@ pub enum Order {
     BalancedLatinSquare,
     /// An independent seeded permutation for each round.
     SeededPermutation,
+    /// By [`Cell::step`]: all arms of a step before any of the next, each step's in a seeded order of its own.
+    Phases,
+    /// By [`Cell::chain`]: chains in a seeded order of their own, the arms of each in the order of their steps.
+    Chains,
+}
+
+impl Order {
+    /// Returns whether later arms of a round work on what earlier ones left, so that a round is whole or nothing.
+    #[must_use]
+    pub fn depends(self) -> bool {
+        matches!(self, Self::Phases | Self::Chains)
+    }
 }
 
 /// The index of an arm in [`Plan::cells`].
@@ -103,6 +117,12 @@ pub struct Cell {
     pub work: Work,
     /// The cache's state before each block.
     pub cache: CacheState,
+    /// Arms with the same number work one after the other on what the one before left; see [`Order::Chains`].
+    #[serde(default)]
+    pub chain: u32,
+    /// The arm's place among those that work on what others left; see [`Order`].
+    #[serde(default)]
+    pub step: u32,
 }
 
 /// What an arm is for.
@@ -150,6 +170,8 @@ pub enum Work {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         predicted: Option<Predicted>,
     },
+    /// Does one thing to each of a range of files; one file an operation.
+    Files(FileWork),
 }
 
 /// How many entries a directory was said to take.
@@ -175,6 +197,17 @@ impl Work {
             // A look-up finds its name or does not; see `Counted`.
             Self::Lookup { presence, .. } => Some((u64::from(*presence == Presence::Present), 0)),
             Self::FillUntilRefused { .. } => None,
+            // All files, each as large as it should be.
+            Self::Files(work) => Some((work.files(), 0)),
+        }
+    }
+
+    /// Returns how many operations every block has, where the work itself says so.
+    #[must_use]
+    pub fn operations(&self) -> Option<u64> {
+        match self {
+            Self::List { .. } | Self::Lookup { .. } | Self::FillUntilRefused { .. } => None,
+            Self::Files(work) => Some(work.files().max(1)),
         }
     }
 

@@ -50,7 +50,17 @@ fn cell(id: u32, role: Role) -> Cell {
         stages: vec![Stage::Read, Stage::Sort],
     };
     let (name, groups) = (format!("arm {id}"), vec!["buffer".into()]);
-    Cell { id: CellId(id), name, groups, role, data: DataId(0), work, cache: CacheState::Warm }
+    Cell {
+        id: CellId(id),
+        name,
+        groups,
+        role,
+        data: DataId(0),
+        work,
+        cache: CacheState::Warm,
+        chain: 0,
+        step: 0,
+    }
 }
 
 fn plan() -> Plan {

@@ -194,3 +194,41 @@ fn a_run_cut_anywhere_goes_on_as_if_it_had_not_been() {
         );
     }
 }
+
+/// Returns a plan of six arms in three chains of two steps.
+fn chained(order: Order) -> Plan {
+    let mut plan = plan(&[4096, 8192, 16_384, 32_768], 40);
+    assert_eq!(plan.cells.len(), 6);
+    plan.rules.order = order;
+    for (place, cell) in plan.cells.iter_mut().enumerate() {
+        (cell.chain, cell.step) = (place as u32 / 2, place as u32 % 2);
+    }
+    plan
+}
+
+#[test]
+fn steps_follow_each_other_and_all_else_is_shuffled() {
+    for order_rule in [Order::Phases, Order::Chains] {
+        let plan = chained(order_rule);
+        let mut seen = std::collections::HashSet::new();
+        for round in 0..40 {
+            let ids = order(&plan, Phase::Measure, round, 0);
+            let cells: Vec<&Cell> = ids.iter().map(|id| &plan.cells[id.0 as usize]).collect();
+            match order_rule {
+                Order::Phases => assert!(cells.is_sorted_by_key(|cell| cell.step), "{ids:?}"),
+                _ => assert!(
+                    cells
+                        .chunks(2)
+                        .all(|two| { (two[0].chain, two[0].step, two[1].step) == (two[1].chain, 0, 1) })
+                ),
+            }
+            let mut sorted = ids.clone();
+            sorted.sort_unstable();
+            assert!(sorted.iter().enumerate().all(|(place, id)| id.0 as usize == place), "{ids:?}");
+            seen.insert(ids);
+        }
+        // 6 orders of chains; 36 orders of two steps of three.
+        let orders = if order_rule == Order::Chains { 6 } else { 36 };
+        assert!(seen.len() > orders / 2 && seen.len() <= orders, "{}", seen.len());
+    }
+}

@@ -3,7 +3,8 @@
 //! An arm that several groups ask for runs once a round and belongs to all of them.
 
 use megadir_record::{
-    CacheState, Cell, CellId, Data, DataId, DataSource, Group, Keys, Note, Presence, Role, Stage, Work,
+    Access, CacheState, Cell, CellId, Data, DataId, DataSource, FileOperation, FileOrder, FileWork, Group,
+    Keys, Note, Presence, Role, Stage, SyncPolicy, Work, WorkerKind,
 };
 
 use super::{BackendFact, PlanError, fact};
@@ -135,7 +136,7 @@ impl<'a> Arms<'a> {
     fn push(&mut self, name: String, role: Role, data: DataId, work: Work) -> CellId {
         let id = CellId(self.cells.len() as u32);
         let cache = CacheState::Warm;
-        self.cells.push(Cell { id, name, groups: Vec::new(), role, data, work, cache });
+        self.cells.push(Cell { id, name, groups: Vec::new(), role, data, work, cache, chain: 0, step: 0 });
         id
     }
 
@@ -151,6 +152,7 @@ impl<'a> Arms<'a> {
                 return format!("{presence}, {keys} of {}", grouped(entries));
             }
             Work::FillUntilRefused { .. } => return "fill until refused".into(),
+            Work::Files(work) => return file_work_name(work),
         };
         let fixed = self.facts.iter().any(|fact| fact.name == backend && fact.buffer_fixed.is_some());
         let mut name = backend.clone();
@@ -189,6 +191,39 @@ pub(super) fn grouped(number: u64) -> String {
         .enumerate()
         .flat_map(|(place, digit)| space(place).then_some(' ').into_iter().chain([digit]))
         .collect()
+}
+
+/// Returns a name of work on files by itself, whatever data it is on.
+pub(super) fn file_work_name(work: &FileWork) -> String {
+    let operation = match work.operation {
+        FileOperation::Create => "create",
+        FileOperation::Read => "read",
+        FileOperation::Rewrite => "rewrite",
+        FileOperation::Stat => "stat",
+        FileOperation::Unlink => "unlink",
+    };
+    let order = match work.access {
+        Access::Directory | Access::Name { order: FileOrder::AsWritten } => "",
+        Access::Name { order: FileOrder::Random } => ", random order",
+        Access::Name { order: FileOrder::Listing } => ", listing order",
+        Access::Name { order: FileOrder::Inode } => ", inode order",
+    };
+    let sync = match work.sync {
+        SyncPolicy::Never => "",
+        SyncPolicy::EachFile => ", fsync",
+        SyncPolicy::FileAndDirectory => ", fsync of file and directory",
+        SyncPolicy::AtEnd => ", syncfs at the end",
+    };
+    let kind = match work.workers.kind {
+        WorkerKind::Thread => "thread",
+        WorkerKind::Process => "process",
+    };
+    let workers = match work.workers.count {
+        1 => String::new(),
+        count if kind == "process" => format!(", {count} {kind}es"),
+        count => format!(", {count} {kind}s"),
+    };
+    format!("{operation}{order}{sync}{workers}")
 }
 
 pub(super) fn presence_name(presence: Presence) -> &'static str {

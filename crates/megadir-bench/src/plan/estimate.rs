@@ -58,16 +58,17 @@ pub fn estimate(plan: &Plan) -> Estimate {
 fn filled(cell: &megadir_record::Cell) -> u64 {
     match cell.work {
         Work::FillUntilRefused { entries_about, .. } => entries_about,
-        Work::List { .. } | Work::Lookup { .. } => 0,
+        Work::List { .. } | Work::Lookup { .. } | Work::Files(_) => 0,
     }
 }
 
 fn block_ns(plan: &Plan, cell: &megadir_record::Cell) -> u64 {
-    match cell.work {
+    match &cell.work {
         Work::List { .. } => BLOCK_NS + entries(plan, cell) * entry_ns(&cell.work),
         // As long as the rule about blocks makes it, and drawing the names.
         Work::Lookup { .. } => 3 * BLOCK_NS,
         Work::FillUntilRefused { .. } => filled(cell) * (MAKE_NS + REMOVE_NS),
+        Work::Files(work) => BLOCK_NS + work.files() * MAKE_NS,
     }
 }
 

@@ -55,6 +55,10 @@ pub(crate) fn workload<'a>(
     Ok(match work {
         Work::List { .. } => Box::new(Listing::new(work)?),
         Work::Lookup { presence, keys } => Box::new(Lookup::new(*presence, *keys, names, seed)),
+        Work::Files(_) => {
+            let source = std::io::Error::from(std::io::ErrorKind::Unsupported);
+            return Err(ListError::Stage { stage: "files", source });
+        }
         Work::FillUntilRefused { .. } => Box::new(Refusal::new(names.scheme(), seed)),
     })
 }

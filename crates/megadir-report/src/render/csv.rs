@@ -89,6 +89,7 @@ fn of_cell(cell: &Cell) -> String {
         }
         Work::Lookup { presence, keys } => format!("lookup,,,,,,{},{}", word(presence), word(keys)),
         Work::FillUntilRefused { .. } => "fill-until-refused,,,,,,,".into(),
+        Work::Files(work) => format!("{},,,{},,,,", word(&work.operation), work.workers.count),
     };
     [
         quoted(&cell.name),

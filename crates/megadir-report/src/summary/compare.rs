@@ -193,6 +193,6 @@ fn calls_contrast(evidence: &Evidence<'_>, arms: &[CellId]) -> Option<CallsContr
 fn effort(cell: &Cell) -> Option<(&str, u32, &[Stage])> {
     match &cell.work {
         Work::List { backend, threads, stages, .. } => Some((backend, *threads, stages)),
-        Work::Lookup { .. } | Work::FillUntilRefused { .. } => None,
+        Work::Lookup { .. } | Work::FillUntilRefused { .. } | Work::Files(_) => None,
     }
 }

@@ -177,6 +177,8 @@ fn cell(id: CellId, arm: &Arm) -> Cell {
             stages: arm.stages.into(),
         },
         cache: CacheState::Warm,
+        chain: 0,
+        step: 0,
     }
 }
 
