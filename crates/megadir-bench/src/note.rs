@@ -31,6 +31,8 @@ pub enum NoteKind {
     UnequalWork,
     /// The cycle counter is not invariant, the slower clock was used.
     NoCycleCounter,
+    /// The cycle counter did not run as fast after the run as before it.
+    ClockDrift,
     /// The measured loop with nothing in it costs more than it should.
     SlowLoop,
     /// A directory of an earlier run that was killed was removed, or could not be.
@@ -51,6 +53,7 @@ pub const NOTE_KINDS: &[NoteKind] = &[
     NoteKind::Noisy,
     NoteKind::UnequalWork,
     NoteKind::NoCycleCounter,
+    NoteKind::ClockDrift,
     NoteKind::SlowLoop,
     NoteKind::Leftovers,
 ];
@@ -71,6 +74,7 @@ impl NoteKind {
             Self::Noisy => "noisy",
             Self::UnequalWork => "unequal-work",
             Self::NoCycleCounter => "no-cycle-counter",
+            Self::ClockDrift => "clock-drift",
             Self::SlowLoop => "slow-loop",
             Self::Leftovers => "leftovers",
         }

@@ -7,6 +7,7 @@
 //! * [`plan`]: what was going to be measured, with nothing left to a default.
 //! * [`files`]: what is done to files, one after the other.
 //! * [`sample`]: what one block took, and the proof that it did the work.
+//! * [`latency`]: the times of a block's single operations.
 //! * [`machine`]: where it ran.
 //! * [`jsonl`]: the lines, their writer and the reader that survives a cut-off file.
 //!
@@ -14,12 +15,14 @@
 
 pub mod files;
 pub mod jsonl;
+pub mod latency;
 pub mod machine;
 pub mod plan;
 pub mod sample;
 
 pub use files::{Access, FileOperation, FileOrder, FileWork, Sharing, SyncPolicy, WorkerKind, Workers};
 pub use jsonl::{Cut, End, Header, Line, Note, ReadError, Record, Writer};
+pub use latency::{Latency, Since};
 pub use machine::{FileSystem, Machine, Pressure};
 pub use plan::{
     CacheState, Cell, CellId, Data, DataId, DataSource, Group, GroupRule, Keys, NameScheme, Order, Pair,

@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::latency::Latency;
 use crate::plan::CellId;
 
 /// One block: one arm in one round.
@@ -31,6 +32,9 @@ pub struct Sample {
     pub system_ns: u64,
     /// Proof of equal work.
     pub counted: Counted,
+    /// The times of the block's single operations, where the arm takes them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub latency: Option<Latency>,
     /// Set when the round that the block belongs to was voided; the samples stay in the record.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub voided: Option<VoidReason>,

@@ -138,6 +138,7 @@ fn sample(round: u32, attempt: u32, cell: u32) -> Sample {
         user_ns: 400,
         system_ns: 500,
         counted: Counted { entries: 10, hash: u64::MAX, calls: None, written_bytes: 0 },
+        latency: None,
         voided: None,
     }
 }

@@ -10,8 +10,8 @@
 //! 1/256 (0.4 %) from any of them. Recording is a shift, an addition and a store: no branch on the value, no allocation, no
 //! system call. Reference: the layout of Tene's HdrHistogram (hdrhistogram.org), with a fixed range.
 
-/// The number of buckets per power of two; also the reciprocal of the relative width of a bucket.
-const SUB_BUCKETS: usize = 128;
+/// The number of buckets per power of two; also the reciprocal of the relative width of a bucket. With it the whole layout is told.
+pub const SUB_BUCKETS: usize = 128;
 const SUB_BUCKET_BITS: usize = SUB_BUCKETS.trailing_zeros() as usize;
 /// 7424 buckets are used; a power of two lets a mask take the place of the bounds check.
 const BUCKETS: usize = 8192;
@@ -206,6 +206,53 @@ impl Histogram {
         })
     }
 
+    /// Returns the buckets that hold values as their places in the layout and their counts, in ascending order.
+    ///
+    /// ```
+    /// let mut histogram = megadir_stats::histogram::Histogram::new();
+    /// [9, 9, 513].map(|time_ns| histogram.record(time_ns));
+    /// assert_eq!(histogram.counts().collect::<Vec<_>>(), [(9, 2), (384, 1)]);
+    /// ```
+    pub fn counts(&self) -> impl Iterator<Item = (u32, u64)> + '_ {
+        self.used().filter(|index| self.counts[*index] > 0).map(|index| (index as u32, self.counts[index]))
+    }
+
+    /// Returns the histogram with these counts, as [`counts`](Self::counts) gives them, and this sum, smallest and largest
+    /// value; None where they cannot belong together, or places do not ascend.
+    ///
+    /// ```
+    /// use megadir_stats::histogram::Histogram;
+    /// let again = Histogram::from_counts([(9, 2), (384, 1)], 531, 9, 513).expect("they belong together");
+    /// assert_eq!(again.quantile(1.0), Some(513));
+    /// assert_eq!(Histogram::from_counts([(9, 2)], 18, 9, 10), None);
+    /// ```
+    #[must_use]
+    pub fn from_counts(
+        counts: impl IntoIterator<Item = (u32, u64)>,
+        sum: u128,
+        min: u64,
+        max: u64,
+    ) -> Option<Self> {
+        let mut histogram = Self { sum, min, max, ..Self::new() };
+        let (mut low, mut high) = (0_u128, 0_u128);
+        let (mut first, mut last) = (None, None);
+        for (place, count) in counts {
+            let index = place as usize;
+            if count == 0 || index > index_of(u64::MAX) || last.is_some_and(|last| last >= index) {
+                return None;
+            }
+            first = first.or(Some(index));
+            last = Some(index);
+            histogram.counts[index] = count;
+            histogram.count = histogram.count.checked_add(count)?;
+            let (from, to) = bounds_of(index);
+            low += u128::from(from) * u128::from(count);
+            high += u128::from(to) * u128::from(count);
+        }
+        let ends = first == Some(index_of(min)) && last == Some(index_of(max)) && min <= max;
+        (ends && (low..=high).contains(&sum)).then_some(histogram)
+    }
+
     /// Returns the range of bucket indices that may hold values.
     fn used(&self) -> std::ops::Range<usize> {
         if self.count == 0 {
@@ -267,6 +314,10 @@ mod tests {
             a.extend(b);
             prop_assert_eq!(&merged, &record(&a));
             prop_assert_eq!(merged.buckets().map(|bucket| bucket.count).sum::<u64>(), a.len() as u64);
+            if let (Some(min), Some(max)) = (merged.min(), merged.max()) {
+                let again = Histogram::from_counts(merged.counts(), merged.sum(), min, max);
+                prop_assert_eq!(again.as_ref(), Some(&merged));
+            }
             merged.clear();
             prop_assert_eq!(merged, Histogram::new());
         }
@@ -279,6 +330,27 @@ mod tests {
             let rank = ((p * values.len() as f64).ceil() as usize).max(1);
             let exact = values[rank - 1];
             prop_assert!(histogram.quantile(p).unwrap().abs_diff(exact) <= exact / 256);
+        }
+    }
+
+    #[test]
+    fn counts_that_cannot_be_are_refused() {
+        let from = |counts: &[(u32, u64)], sum, min, max| {
+            Histogram::from_counts(counts.iter().copied(), sum, min, max)
+        };
+        assert!(from(&[(3, 1), (9, 2)], 21, 3, 9).is_some());
+        for (counts, sum, min, max) in [
+            (&[][..], 0, 0, 0),
+            (&[(3, 0)], 0, 3, 3),
+            (&[(9, 2), (3, 1)], 21, 3, 9),
+            (&[(3, 1), (3, 1)], 6, 3, 3),
+            (&[(3, 1), (9, 2)], 22, 3, 9),
+            (&[(3, 1), (9, 2)], 21, 4, 9),
+            (&[(8191, 1)], 0, 0, 0),
+            (&[(u32::MAX, 1)], 0, 0, 0),
+            (&[(3, u64::MAX), (4, 1)], 3 * u128::from(u64::MAX) + 4, 3, 4),
+        ] {
+            assert_eq!(from(counts, sum, min, max), None, "{counts:?}");
         }
     }
 

@@ -1,22 +1,23 @@
 //! The null workload: the measured loop with nothing in it, which shows what the loop itself costs.
 
+use std::convert::Infallible;
 use std::hint::black_box;
 use std::time::Duration;
 
-use megadir_stats::histogram::Histogram;
 use megadir_sys::clock::monotonic_ns;
 
-use super::ticks::{Clock, CycleCounter};
-use super::{Calibration, Operation, measured_loop};
+use super::{Calibration, Operation, Stopwatch, untimed_loop};
 
 /// An operation that does nothing but depend on its index.
 #[derive(Clone, Copy, Debug)]
 struct Null;
 
 impl Operation for Null {
+    type Error = Infallible;
+
     #[inline]
-    fn run(&mut self, index: u64) -> u64 {
-        black_box(index)
+    fn run(&mut self, index: u64) -> Result<u64, Infallible> {
+        Ok(black_box(index))
     }
 }
 
@@ -38,20 +39,17 @@ pub struct NullCost {
 /// Runs the measured loop with nothing in it.
 pub fn null_loop(operations: u64) -> NullCost {
     let calibration = Calibration::over(Duration::from_millis(20));
-    let mut histogram = Histogram::new();
+    let mut stopwatch = Stopwatch::new(calibration);
     let start = monotonic_ns();
-    let (_, checksum) = match calibration.ns_per_tick {
-        Some(_) => measured_loop(CycleCounter, &mut Null, operations, &mut histogram),
-        None => measured_loop(Clock, &mut Null, operations, &mut histogram),
-    };
+    let Ok(sum) = stopwatch.time(&mut Null, operations);
     let elapsed_ns = (monotonic_ns() - start).max(1) as f64;
-    black_box(checksum);
-    let ns_per_tick = calibration.ns_per_tick.unwrap_or(1.0);
+    black_box(sum);
+    let histogram = stopwatch.histogram();
     NullCost {
         operations,
         ns_per_operation: elapsed_ns / operations.max(1) as f64,
-        median_ns: histogram.quantile(0.5).unwrap_or(0) as f64 * ns_per_tick,
-        accounted: histogram.sum() as f64 * ns_per_tick / elapsed_ns,
+        median_ns: histogram.quantile(0.5).unwrap_or(0) as f64 * stopwatch.ns_per_tick(),
+        accounted: histogram.sum() as f64 * stopwatch.ns_per_tick() / elapsed_ns,
         cycle_counter: calibration.ns_per_tick.is_some(),
     }
 }
@@ -59,11 +57,8 @@ pub fn null_loop(operations: u64) -> NullCost {
 /// Runs the same loop without timing each operation; returns nanoseconds an operation.
 pub fn null_loop_untimed(operations: u64) -> f64 {
     let start = monotonic_ns();
-    let mut checksum = 0_u64;
-    for index in 0..operations {
-        checksum = checksum.wrapping_add(Null.run(index));
-    }
-    black_box(checksum);
+    let Ok(sum) = untimed_loop(&mut Null, operations);
+    black_box(sum);
     (monotonic_ns() - start) as f64 / operations.max(1) as f64
 }
 

@@ -12,11 +12,11 @@ pub trait Ticks: Copy {
 
 /// The processor's cycle counter, for processors where it is invariant.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct CycleCounter;
+pub struct CycleCounter;
 
 /// The monotonic clock, whose ticks are nanoseconds.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Clock;
+pub struct Clock;
 
 impl Ticks for CycleCounter {
     #[inline]
@@ -51,6 +51,21 @@ impl Calibration {
         let ticks = end_ticks.saturating_sub(start_ticks);
         let ns_per_tick = (ticks > 0).then(|| (end_ns - start_ns) as f64 / ticks as f64);
         Self { ns_per_tick }
+    }
+}
+
+impl Calibration {
+    /// Returns a time in ticks of the counter that is used.
+    pub fn ticks(&self, ns: f64) -> f64 {
+        ns / self.ns_per_tick.unwrap_or(1.0)
+    }
+
+    /// Returns how much longer a tick is now than `before`, as a fraction; 0 where the counter is not used.
+    pub fn drift_since(&self, before: &Self) -> f64 {
+        match (self.ns_per_tick, before.ns_per_tick) {
+            (Some(now), Some(before)) => now / before - 1.0,
+            _ => 0.0,
+        }
     }
 }
 

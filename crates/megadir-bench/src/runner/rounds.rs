@@ -11,6 +11,7 @@ use super::prepare::Prepared;
 use super::start::Listeners;
 use crate::event::Event;
 use crate::machine::stolen_ticks;
+use crate::measure::Stopwatch;
 use crate::next::{Block, Outcome, Step, next};
 use crate::noise::TICK_NS;
 use crate::note::NoteKind;
@@ -29,6 +30,7 @@ pub(super) struct Measured {
 /// Measures until the plan is done or the run is told to end.
 pub(super) fn measure(
     prepared: &Prepared<'_>,
+    stopwatch: &mut Stopwatch,
     run_start_ns: u64,
     listeners: &mut Listeners<'_, '_>,
 ) -> Result<Measured, RunError> {
@@ -53,7 +55,8 @@ pub(super) fn measure(
         if block.place == 0 {
             watch = Watch::start();
         }
-        let sample = match one(prepared, &mut *works[block.cell.0 as usize], &block, run_start_ns) {
+        let work = &mut *works[block.cell.0 as usize];
+        let sample = match one(prepared, work, stopwatch, &block, run_start_ns) {
             Ok(sample) => sample,
             Err(ListError::Stopped) => return Ok(Measured { complete: false, unequal_blocks }),
             Err(error) => {
@@ -71,7 +74,8 @@ pub(super) fn measure(
                 listeners.note(&NoteKind::UnequalWork.note(text))?;
             }
         }
-        samples.push(sample);
+        // What comes next does not depend on single operations, whose times would fill the memory.
+        samples.push(Sample { latency: None, ..sample });
         if block.last
             && block.phase == megadir_record::Phase::Measure
             && let Some(reason) = watch.void(plan.rules.stolen_fraction_max)
@@ -85,15 +89,17 @@ pub(super) fn measure(
 fn one(
     prepared: &Prepared<'_>,
     work: &mut dyn Workload,
+    stopwatch: &mut Stopwatch,
     block: &Block,
     run_start_ns: u64,
 ) -> Result<Sample, ListError> {
     let cell = &prepared.plan.cells[block.cell.0 as usize];
     let directory = &prepared.data[cell.data.0 as usize];
     work.ready(BlockKey { phase: block.phase, round: block.round, attempt: block.attempt }, block.operations);
+    stopwatch.clear();
     let before = process_usage();
     let start_ns = monotonic_ns();
-    let counted = work.run(directory, block.operations, prepared.signals)?;
+    let counted = work.run(directory, block.operations, stopwatch, prepared.signals)?;
     let elapsed_ns = monotonic_ns() - start_ns;
     let after = process_usage();
     work.finish(directory, prepared.signals)?;
@@ -110,6 +116,7 @@ fn one(
         user_ns: after.user_ns.saturating_sub(before.user_ns),
         system_ns: after.system_ns.saturating_sub(before.system_ns),
         counted,
+        latency: stopwatch.latency(),
         voided: None,
     })
 }

@@ -2,7 +2,7 @@
 
 use std::os::fd::AsFd;
 use std::sync::atomic::Ordering;
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use megadir_record::{End, FORMAT_VERSION, Header, Note};
 use megadir_sys::clock::monotonic_ns;
@@ -13,12 +13,16 @@ use super::truth::settle;
 use super::{RunEnd, RunError, RunRequest};
 use crate::event::{Event, Listener};
 use crate::machine;
-use crate::measure::null_loop;
+use crate::measure::{Calibration, Stopwatch, null_loop};
 use crate::noise;
 use crate::note::NoteKind;
 
 /// Operations of the self-check; about 50 ms.
 const NULL_OPERATIONS: u64 = 2_000_000;
+/// The cycle counter is held against the monotonic clock for so long, before and after the rounds.
+const CALIBRATION: Duration = Duration::from_millis(20);
+/// The length of its ticks may change by this fraction between the two.
+const DRIFT_MAX: f64 = 0.001;
 /// The measured loop must not cost more than this, nanoseconds an operation.
 const NULL_NS_MAX: f64 = 40.0;
 
@@ -91,7 +95,17 @@ fn record(
         notes.push(NoteKind::SlowLoop.note(text));
     }
     notes.iter().try_for_each(|note| listeners.note(note))?;
-    let measured = measure(prepared, start_ns, listeners);
+    let calibration = Calibration::over(CALIBRATION);
+    let measured = measure(prepared, &mut Stopwatch::new(calibration), start_ns, listeners);
+    let drift = Calibration::over(CALIBRATION).drift_since(&calibration);
+    let told = match drift.abs() > DRIFT_MAX {
+        true => listeners.note(&NoteKind::ClockDrift.note(format!(
+            "a tick of the cycle counter was {:.2} % {} after the run than before it",
+            100.0 * drift.abs(),
+            if drift > 0.0 { "longer" } else { "shorter" },
+        ))),
+        false => Ok(()),
+    };
     let (complete, reason) = match &measured {
         Ok(measured) if measured.complete => (true, None),
         Ok(_) => (false, Some("interrupted".to_owned())),
@@ -104,7 +118,7 @@ fn record(
         pressure: machine::pressure(),
         null_loop_ns: Some(null.ns_per_operation),
     };
-    let told = listeners.tell(&Event::Ended(&end));
+    let told = told.and(listeners.tell(&Event::Ended(&end)));
     let measured = measured?;
     told?;
     Ok(measured)

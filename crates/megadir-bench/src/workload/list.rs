@@ -19,6 +19,7 @@ use super::kept::Kept;
 use super::output::{Sink, with_sink};
 use super::{BlockKey, Workload};
 use crate::beat::{COMPUTING, marked};
+use crate::measure::Stopwatch;
 
 /// One arm's work, ready to be done.
 pub(crate) struct Listing {
@@ -135,7 +136,13 @@ impl Workload for Listing {
 
     fn ready(&mut self, _block: BlockKey, _operations: u64) {}
 
-    fn run(&mut self, directory: &Dir, operations: u64, signals: Signals<'_>) -> Result<Counted, ListError> {
+    fn run(
+        &mut self,
+        directory: &Dir,
+        operations: u64,
+        _stopwatch: &mut Stopwatch,
+        signals: Signals<'_>,
+    ) -> Result<Counted, ListError> {
         let mut counted: Option<Counted> = None;
         for _ in 0..operations {
             let seen = self.once(directory, signals)?;

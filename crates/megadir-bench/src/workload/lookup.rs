@@ -5,6 +5,7 @@
 //! scheme gives for indices that were not made, so that both have the same length and the same randomness.
 
 use std::ffi::CString;
+use std::os::fd::{AsFd, BorrowedFd};
 
 use megadir::{Dir, Listing as Entries};
 use megadir_record::{Counted, Keys, NameScheme, Phase, Presence};
@@ -15,13 +16,12 @@ use rustix::io::Errno;
 
 use super::{BlockKey, ListError, Signals, Workload};
 use crate::dataset::{NAME_BYTES_MAX, Names};
+use crate::measure::{Operation, Stopwatch};
 
 /// The most names that a block has: 4096 of 32 bytes and their pointers fit into a second-level cache.
 const NAMES_MAX: u64 = 4096;
 /// Names that are kept of a directory that was there already.
 const SAMPLE_MAX: usize = 65_536;
-/// Operations between two looks at whether the run is to end.
-const STEP: u64 = 1024;
 
 /// Where the names of a data set come from.
 #[derive(Debug)]
@@ -142,21 +142,50 @@ impl Workload for Lookup<'_> {
         self.names = indices.into_iter().map(name).collect();
     }
 
-    fn run(&mut self, directory: &Dir, operations: u64, signals: Signals<'_>) -> Result<Counted, ListError> {
-        let mut found = 0_u64;
-        for (index, name) in (0..operations).zip(self.names.iter().cycle()) {
-            if index % STEP == STEP - 1 {
-                signals.check()?;
-            }
-            match statat(directory, name.as_c_str(), AtFlags::SYMLINK_NOFOLLOW) {
-                Ok(_) => found += 1,
-                Err(Errno::NOENT) => {}
-                Err(error) => return Err(ListError::Stage { stage: "fstatat", source: error.into() }),
-            }
-        }
+    fn run(
+        &mut self,
+        directory: &Dir,
+        operations: u64,
+        stopwatch: &mut Stopwatch,
+        signals: Signals<'_>,
+    ) -> Result<Counted, ListError> {
+        let mut ask = Ask { directory: directory.as_fd(), names: &self.names, next: 0, signals };
+        let found = stopwatch.time(&mut ask, operations)?;
         let all = found == operations;
         let mixed = if all { 0 } else { found };
         Ok(Counted { entries: u64::from(all), hash: mixed, calls: Some(1), written_bytes: 0 })
+    }
+}
+
+/// One look-up after the other, of the names of a block.
+struct Ask<'a> {
+    directory: BorrowedFd<'a>,
+    names: &'a [CString],
+    next: usize,
+    signals: Signals<'a>,
+}
+
+impl Operation for Ask<'_> {
+    type Error = ListError;
+
+    /// Returns 1 for a name that exists.
+    #[inline]
+    fn run(&mut self, _index: u64) -> Result<u64, ListError> {
+        // A division would take longer than the rest of what is done here.
+        if self.next == self.names.len() {
+            self.next = 0;
+        }
+        let name = &self.names[self.next];
+        self.next += 1;
+        match statat(self.directory, name.as_c_str(), AtFlags::SYMLINK_NOFOLLOW) {
+            Ok(_) => Ok(1),
+            Err(Errno::NOENT) => Ok(0),
+            Err(error) => Err(ListError::Stage { stage: "fstatat", source: error.into() }),
+        }
+    }
+
+    fn between(&mut self) -> Result<(), ListError> {
+        self.signals.check()
     }
 }
 
@@ -187,6 +216,9 @@ mod tests {
     use super::*;
     use std::collections::{HashMap, HashSet};
     use std::sync::atomic::{AtomicBool, AtomicU64};
+    use std::time::Duration;
+
+    use crate::measure::Calibration;
 
     const NAMES: Names = Names { scheme: NameScheme::Md5, seed: 3 };
 
@@ -210,14 +242,17 @@ mod tests {
         let signals = Signals { stop: &stop, beat: &beat };
         let directory = Dir::open(parent.path()).unwrap();
         let listed = NameSource::sample(&directory, 5, signals).unwrap();
+        let mut stopwatch = Stopwatch::new(Calibration::over(Duration::from_millis(1)));
         for source in [made(300), listed] {
             for presence in [Presence::Present, Presence::Absent] {
                 for keys in [Keys::Fixed, Keys::Random, Keys::Zipf] {
                     let mut lookup = Lookup::new(presence, keys, &source, 9);
                     lookup.ready(key(1), 5000);
-                    let counted = lookup.run(&directory, 5000, signals).unwrap();
+                    let counted = lookup.run(&directory, 5000, &mut stopwatch, signals).unwrap();
                     let found = u64::from(presence == Presence::Present);
                     assert_eq!((counted.entries, counted.hash), (found, 0), "{presence:?} {keys:?}");
+                    assert_eq!(stopwatch.latency().unwrap().operations(), 5000);
+                    stopwatch.clear();
                 }
             }
         }
@@ -225,7 +260,7 @@ mod tests {
         let source = made(301);
         let mut lookup = Lookup::new(Presence::Present, Keys::Random, &source, 9);
         lookup.ready(key(1), 4096);
-        let counted = lookup.run(&directory, 4096, signals).unwrap();
+        let counted = lookup.run(&directory, 4096, &mut stopwatch, signals).unwrap();
         assert_eq!(counted.entries, 0);
         assert!(counted.hash > 3900, "{}", counted.hash);
     }

@@ -16,6 +16,7 @@ mod refusal;
 use megadir::Dir;
 use megadir_record::{Counted, Phase, Work};
 
+use crate::measure::Stopwatch;
 pub(crate) use list::{ListError, Listing, Signals, name_hash};
 use lookup::Lookup;
 pub(crate) use lookup::NameSource;
@@ -29,8 +30,15 @@ pub(crate) trait Workload {
     /// Prepares a block outside the time that is measured.
     fn ready(&mut self, block: BlockKey, operations: u64);
 
-    /// Does the block.
-    fn run(&mut self, directory: &Dir, operations: u64, signals: Signals<'_>) -> Result<Counted, ListError>;
+    /// Does the block. Work that times single operations does them with the stopwatch, which is empty before; other work
+    /// leaves it alone.
+    fn run(
+        &mut self,
+        directory: &Dir,
+        operations: u64,
+        stopwatch: &mut Stopwatch,
+        signals: Signals<'_>,
+    ) -> Result<Counted, ListError>;
 
     /// Takes away what a block has left, after it was timed.
     fn finish(&mut self, _directory: &Dir, _signals: Signals<'_>) -> Result<(), ListError> {

@@ -13,6 +13,7 @@ use rustix::fs::{AtFlags, Mode, OFlags};
 
 use super::{BlockKey, ListError, Signals, Workload};
 use crate::dataset::{NAME_BYTES_MAX, Names};
+use crate::measure::Stopwatch;
 use crate::remove::remove_content;
 
 /// The directory that is filled.
@@ -62,7 +63,13 @@ impl Workload for Refusal {
         self.block_seed = self.seed ^ SplitMix64::new(of_block).next_u64();
     }
 
-    fn run(&mut self, parent: &Dir, _operations: u64, signals: Signals<'_>) -> Result<Counted, ListError> {
+    fn run(
+        &mut self,
+        parent: &Dir,
+        _operations: u64,
+        _stopwatch: &mut Stopwatch,
+        signals: Signals<'_>,
+    ) -> Result<Counted, ListError> {
         let directory = directory(parent).map_err(failed("making a directory"))?;
         let names = Names { scheme: self.scheme, seed: self.block_seed };
         let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;

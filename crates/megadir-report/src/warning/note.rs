@@ -19,6 +19,10 @@ const ADVICE: &[(&str, &str)] = &[
         "no-cycle-counter",
         "Nothing need be done for operations over a microsecond; shorter ones are timed less finely.",
     ),
+    (
+        "clock-drift",
+        "Times of single operations are off by as much; times of blocks are not. A virtual machine that was moved does this.",
+    ),
     ("slow-loop", "Build with optimisation, and stop other work on the machine."),
     ("leftovers", "Nothing, if the directory was removed; else `megadir bench clean` names and removes it."),
 ];

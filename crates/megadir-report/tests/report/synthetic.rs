@@ -126,6 +126,7 @@ impl Synthetic {
                 calls: arm.calls,
                 written_bytes: if writes { entries * 80 } else { 0 },
             },
+            latency: None,
             voided: None,
         }
     }

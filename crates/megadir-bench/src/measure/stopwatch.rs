@@ -1,0 +1,252 @@
+//! What a workload times its single operations with: a counter, how long its ticks are, and a histogram.
+//!
+//! A stopwatch is made once and used for many blocks. It allocates when it is made and when a block's times are written
+//! down, never while a block runs.
+
+use megadir_record::{Latency, Since};
+use megadir_stats::histogram::{Histogram, SUB_BUCKETS};
+
+use super::ticks::{Calibration, Clock, CycleCounter};
+use super::{Looped, Operation, measured_loop, paced_loop};
+
+/// Between two looks at whether the run is to end, nanoseconds.
+const LOOK_NS: f64 = 1e6;
+
+/// Times the single operations of a block.
+#[derive(Clone, Debug)]
+pub struct Stopwatch {
+    calibration: Calibration,
+    histogram: Histogram,
+    since: Since,
+    gap_ticks: u64,
+}
+
+impl Stopwatch {
+    /// Returns a stopwatch that has timed nothing.
+    #[must_use]
+    pub fn new(calibration: Calibration) -> Self {
+        Self { calibration, histogram: Histogram::new(), since: Since::Start, gap_ticks: 0 }
+    }
+
+    /// Returns another one that reads the same counter, for a thread or a process of its own.
+    #[must_use]
+    pub fn another(&self) -> Self {
+        Self::new(self.calibration)
+    }
+
+    /// Does `operations` operations one after the other and times each; returns the sum of their results.
+    ///
+    /// # Errors
+    ///
+    /// That of the operation; what was timed before it stays.
+    pub fn time<O: Operation>(&mut self, operation: &mut O, operations: u64) -> Result<u64, O::Error> {
+        self.since = Since::Start;
+        let (look, histogram) = (self.calibration.ticks(LOOK_NS) as u64, &mut self.histogram);
+        let looped = match self.calibration.ns_per_tick {
+            Some(_) => measured_loop(CycleCounter, operation, operations, look, histogram),
+            None => measured_loop(Clock, operation, operations, look, histogram),
+        };
+        self.looped(looped?)
+    }
+
+    /// Does one operation every `1 / rate_per_s` seconds and times each from the moment it was planned for; returns the
+    /// sum of their results.
+    ///
+    /// # Errors
+    ///
+    /// That of the operation; what was timed before it stays.
+    pub fn time_paced<O: Operation>(
+        &mut self,
+        operation: &mut O,
+        operations: u64,
+        rate_per_s: u64,
+    ) -> Result<u64, O::Error> {
+        self.since = Since::IntendedStart;
+        let interval = self.calibration.ticks(1e9 / rate_per_s.max(1) as f64);
+        let (look, histogram) = (self.calibration.ticks(LOOK_NS) as u64, &mut self.histogram);
+        let looped = match self.calibration.ns_per_tick {
+            Some(_) => paced_loop(CycleCounter, operation, operations, interval, look, histogram),
+            None => paced_loop(Clock, operation, operations, interval, look, histogram),
+        };
+        self.looped(looped?)
+    }
+
+    fn looped<E>(&mut self, looped: Looped) -> Result<u64, E> {
+        self.gap_ticks += looped.gap_ticks;
+        Ok(looped.sum)
+    }
+
+    /// Forgets what was timed; keeps the memory.
+    pub fn clear(&mut self) {
+        self.histogram.clear();
+        self.gap_ticks = 0;
+    }
+
+    /// Adds what another one has timed, as threads are joined after a block.
+    pub fn merge(&mut self, other: &Self) {
+        self.since = other.since;
+        self.histogram.merge(&other.histogram);
+        self.gap_ticks += other.gap_ticks;
+    }
+
+    /// Adds what another process has timed with the same counter and written down; false where that makes no sense.
+    #[must_use]
+    pub fn merge_written(&mut self, other: &Latency) -> bool {
+        let counts: Option<Vec<(u32, u64)>> = other.counts().collect();
+        // Numbers in text may lose their last digit.
+        let same_ticks = (other.ns_per_tick / self.ns_per_tick() - 1.0).abs() < 1e-9;
+        let same = other.sub_buckets as usize == SUB_BUCKETS && same_ticks;
+        let sum = u128::from(other.sum_ticks);
+        let read = |counts| Histogram::from_counts(counts, sum, other.min_ticks, other.max_ticks);
+        let Some(histogram) = counts.filter(|_| same).and_then(read) else { return false };
+        self.since = other.since;
+        self.histogram.merge(&histogram);
+        self.gap_ticks += other.gap_ticks;
+        true
+    }
+
+    /// Returns what was timed, to be written down; `None` where nothing was.
+    #[must_use]
+    pub fn latency(&self) -> Option<Latency> {
+        Some(Latency {
+            sub_buckets: SUB_BUCKETS as u32,
+            ns_per_tick: self.ns_per_tick(),
+            since: self.since,
+            sum_ticks: u64::try_from(self.histogram.sum()).unwrap_or(u64::MAX),
+            min_ticks: self.histogram.min()?,
+            max_ticks: self.histogram.max()?,
+            gap_ticks: self.gap_ticks,
+            buckets: Latency::pack(self.histogram.counts()),
+        })
+    }
+
+    /// Returns the times themselves, in ticks.
+    #[must_use]
+    pub fn histogram(&self) -> &Histogram {
+        &self.histogram
+    }
+
+    /// Returns the length of a tick, nanoseconds.
+    #[must_use]
+    pub fn ns_per_tick(&self) -> f64 {
+        self.calibration.ns_per_tick.unwrap_or(1.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use megadir_sys::clock::monotonic_ns;
+    use std::convert::Infallible;
+    use std::time::Duration;
+
+    /// Takes no time but for every `every`-th operation, which takes `delay_ns`; counts its turns between.
+    struct Stalls {
+        every: u64,
+        delay_ns: u64,
+        turns: u64,
+    }
+
+    impl Operation for Stalls {
+        type Error = Infallible;
+
+        fn run(&mut self, index: u64) -> Result<u64, Infallible> {
+            if index % self.every == self.every - 1 {
+                let start = monotonic_ns();
+                while monotonic_ns() - start < self.delay_ns {}
+            }
+            Ok(1)
+        }
+
+        fn between(&mut self) -> Result<(), Infallible> {
+            self.turns += 1;
+            Ok(())
+        }
+    }
+
+    fn both_clocks() -> [Stopwatch; 2] {
+        let calibration = Calibration::over(Duration::from_millis(5));
+        [Stopwatch::new(calibration), Stopwatch::new(Calibration { ns_per_tick: None })]
+    }
+
+    fn quantile_ns(stopwatch: &Stopwatch, p: f64) -> f64 {
+        stopwatch.histogram().quantile(p).unwrap() as f64 * stopwatch.ns_per_tick()
+    }
+
+    #[test]
+    fn operations_are_counted_and_long_ones_show() {
+        for mut stopwatch in both_clocks() {
+            let mut stalls = Stalls { every: 100, delay_ns: 200_000, turns: 0 };
+            assert_eq!(stopwatch.time(&mut stalls, 1000), Ok(1000));
+            let latency = stopwatch.latency().unwrap();
+            assert_eq!((latency.operations(), latency.since), (1000, Since::Start));
+            // Ten of a thousand took 0.2 ms; others may have been interrupted, none of the ten can have been shorter.
+            assert!(quantile_ns(&stopwatch, 0.9901) >= 199_000.0, "{}", quantile_ns(&stopwatch, 0.9901));
+            assert!(quantile_ns(&stopwatch, 0.5) < 100_000.0);
+            // Ten stalls of 0.2 ms are 2 ms: at least one turn, at most one a stall and those of interruptions.
+            assert!((1..=20).contains(&stalls.turns), "{}", stalls.turns);
+        }
+    }
+
+    #[test]
+    fn a_stall_that_a_closed_loop_hides_shows_in_an_open_one() {
+        // One operation in a thousand takes 10 ms, in which 500 others should have started.
+        let stall = || Stalls { every: 1000, delay_ns: 10_000_000, turns: 0 };
+        for mut stopwatch in both_clocks() {
+            assert_eq!(stopwatch.time(&mut stall(), 1600), Ok(1600));
+            assert!(quantile_ns(&stopwatch, 0.9) < 100_000.0, "{}", quantile_ns(&stopwatch, 0.9));
+            stopwatch.clear();
+            assert_eq!(stopwatch.time_paced(&mut stall(), 1600, 50_000), Ok(1600));
+            let latency = stopwatch.latency().unwrap();
+            assert_eq!((latency.operations(), latency.since), (1600, Since::IntendedStart));
+            // Those 500 wait 5 ms on average, more where the machine adds stalls of its own.
+            let above = stopwatch
+                .histogram()
+                .buckets()
+                .filter(|bucket| bucket.low as f64 * stopwatch.ns_per_tick() > 1e6);
+            assert!(above.map(|bucket| bucket.count).sum::<u64>() >= 440);
+            let waited_ns = latency.gap_ticks as f64 * latency.ns_per_tick;
+            assert!(waited_ns < 32e6 && quantile_ns(&stopwatch, 1.0) >= 9.9e6, "{waited_ns}");
+        }
+    }
+
+    #[test]
+    fn a_wait_can_be_ended() {
+        struct Stopped;
+        impl Operation for Stopped {
+            type Error = &'static str;
+            fn run(&mut self, _: u64) -> Result<u64, Self::Error> {
+                Ok(0)
+            }
+            fn between(&mut self) -> Result<(), Self::Error> {
+                Err("stopped")
+            }
+        }
+        for mut stopwatch in both_clocks() {
+            let start = monotonic_ns();
+            assert_eq!(stopwatch.time_paced(&mut Stopped, 100, 1), Err("stopped"));
+            assert!(monotonic_ns() - start < 900_000_000);
+        }
+    }
+
+    #[test]
+    fn what_threads_and_processes_timed_is_added() {
+        let [mut all, other_clock] = both_clocks();
+        let mut worker = all.another();
+        worker.time(&mut Stalls { every: 7, delay_ns: 1000, turns: 0 }, 100).unwrap();
+        all.merge(&worker);
+        let written = worker.latency().unwrap();
+        assert!(all.merge_written(&written));
+        assert_eq!(all.latency().unwrap().operations(), 200);
+        assert_eq!(all.latency().unwrap().sum_ticks, 2 * written.sum_ticks);
+        let damaged = [
+            Latency { sub_buckets: 64, ..written.clone() },
+            Latency { sum_ticks: written.max_ticks - 1, ..written.clone() },
+            Latency { buckets: vec![1], ..written.clone() },
+        ];
+        assert!(damaged.iter().all(|damaged| !all.merge_written(damaged)));
+        let mut other = other_clock;
+        assert!(written.ns_per_tick == 1.0 || !other.merge_written(&written));
+        assert_eq!(other.latency(), None);
+    }
+}
