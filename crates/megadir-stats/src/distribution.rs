@@ -20,6 +20,11 @@ pub(crate) fn student_critical(degrees: f64, tail: f64) -> f64 {
     solve_decreasing(upper, tail)
 }
 
+/// Returns the probability that Student's variable of `degrees` degrees of freedom is at least as far from 0 as `t`.
+pub(crate) fn student_two_sided(degrees: f64, t: f64) -> f64 {
+    incomplete_beta(0.5 * degrees, 0.5, degrees / (degrees + t * t))
+}
+
 /// Returns the probability of at most `heads` heads in `tosses` tosses of a fair coin.
 pub(crate) fn fair_coin_cumulative(tosses: usize, heads: usize) -> f64 {
     const EXACT_TOSSES_MAX: usize = 50;

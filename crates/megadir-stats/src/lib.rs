@@ -8,6 +8,9 @@
 //! | mean, deviation, quantiles, Error | `descriptive.rs` |
 //! | median with its interval | `median.rs` |
 //! | paired rounds: Hodges-Lehmann, signed ranks, ratio | `paired.rs` |
+//! | paired rounds within epochs: hierarchical bootstrap | `hierarchical.rs` |
+//! | stopping at a width, with repeated looks | `sequential.rs` |
+//! | quantiles of latencies with intervals | `resampled_quantiles.rs` |
 //! | many contrasts | `holm.rs` |
 //! | faster, slower, equivalent, inconclusive | `verdict.rs` |
 //! | slopes and exponents | `trend.rs` |
@@ -29,6 +32,7 @@
 
 mod descriptive;
 mod distribution;
+mod hierarchical;
 pub mod histogram;
 mod holm;
 mod interval;
@@ -38,14 +42,21 @@ mod paired;
 mod pairwise;
 pub mod permutation;
 mod rank_law;
+mod resampled_quantiles;
+mod sequential;
 mod trend;
 mod verdict;
 
 pub use descriptive::{error_999, mean, median, quantile, standard_deviation};
+pub use hierarchical::{EPOCHS_MIN, hierarchical_bootstrap};
 pub use holm::{holm, holm_confidences};
 pub use interval::{Estimate, Interval};
 pub use median::median_interval;
 pub use noise::{ChangePoint, bimodality_coefficient, change_point, halves_differ, lag1_autocorrelation};
 pub use paired::{hodges_lehmann, log_ratios, paired_ratio, wilcoxon_signed_rank_p};
+pub use resampled_quantiles::quantile_intervals;
+pub use sequential::{HalfWidth, Looks, narrow_enough};
 pub use trend::{PowerLaw, power_law, theil_sen};
-pub use verdict::{DEFAULT_BAND, Judgement, Verdict, judge_family, verdict};
+pub use verdict::{
+    DEFAULT_BAND, Judgement, Judging, Method, Verdict, judge_family, judge_family_of_epochs, verdict,
+};

@@ -102,6 +102,19 @@ pub fn log_ratios(new: &[f64], old: &[f64]) -> Option<Vec<f64>> {
     Some(new.iter().zip(&old).map(|(n, o)| n - o).collect())
 }
 
+/// Returns the Hodges-Lehmann estimate of finite samples; None without samples.
+pub(crate) fn center(samples: &[f64]) -> Option<f64> {
+    Some(median_of_sorted(&sorted(samples, 1)?))
+}
+
+/// Returns the median of the Walsh averages of ascending samples.
+fn median_of_sorted(sorted: &[f64]) -> f64 {
+    let count = sorted.len() * (sorted.len() + 1) / 2;
+    let lower = walsh_average(sorted, count.div_ceil(2));
+    let upper = walsh_average(sorted, count / 2 + 1);
+    0.5 * lower + 0.5 * upper
+}
+
 /// The Walsh averages of a series, kept as the sorted series and the law of their count above zero.
 pub(crate) struct WalshAverages {
     sorted: Vec<f64>,
@@ -123,10 +136,7 @@ impl WalshAverages {
 
     /// Returns the median, the Hodges-Lehmann estimate.
     pub(crate) fn median(&self) -> f64 {
-        let count = self.law.max();
-        let lower = walsh_average(&self.sorted, count.div_ceil(2));
-        let upper = walsh_average(&self.sorted, count / 2 + 1);
-        0.5 * lower + 0.5 * upper
+        median_of_sorted(&self.sorted)
     }
 
     /// Returns Wilcoxon's interval; None where `confidence` is no probability or the samples are too few for it.

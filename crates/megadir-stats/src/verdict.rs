@@ -11,6 +11,7 @@
 //! References: Schuirmann, *Journal of Pharmacokinetics and Biopharmaceutics* 15 (1987), for equivalence by the 90 %
 //! interval (two one-sided tests at 5 %); Holm, *Scandinavian Journal of Statistics* 6 (1979), for the family.
 
+use crate::hierarchical::EpochCenters;
 use crate::holm::holm_confidences;
 use crate::paired::WalshAverages;
 use crate::{Estimate, Interval};
@@ -25,6 +26,9 @@ pub const DEFAULT_BAND: f64 = 0.03;
 /// The error a family of contrasts may make in all: one false difference in twenty families.
 const FAMILY_ALPHA: f64 = 0.05;
 
+/// What the interval of equivalence leaves out: two one-sided tests at 5 % each.
+const EQUIVALENCE_ALPHA: f64 = 0.10;
+
 /// Everything that is said about one contrast.
 ///
 /// ```
@@ -34,12 +38,32 @@ const FAMILY_ALPHA: f64 = 0.05;
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Judgement {
-    /// The ratio of times, new / old, with its own 95 % interval.
+    /// The ratio of times, new / old, with its own 95 % interval (corrected for the looks at which the run might have stopped).
     pub ratio: Estimate,
     /// The interval of the ratio at the level adjusted for the family; 0 to infinity where the rounds are too few for that level.
     pub adjusted: Interval,
     /// What follows from them.
     pub verdict: Verdict,
+    /// What the intervals were computed by.
+    pub method: Method,
+}
+
+/// What the intervals of a contrast were computed by.
+///
+/// ```
+/// use megadir_stats::Method;
+/// let judgement = megadir_stats::verdict(&[0.0; 30], 0.95, 0.03).expect("thirty rounds");
+/// assert_eq!(judgement.method, Method::SignedRank);
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Method {
+    /// Wilcoxon's signed-rank test of the rounds.
+    SignedRank,
+    /// The hierarchical bootstrap over epochs and the rounds within them.
+    HierarchicalBootstrap {
+        /// How many epochs there are.
+        epochs: usize,
+    },
 }
 
 /// The four things that can be said about a ratio of times new / old.
@@ -89,7 +113,23 @@ pub enum Verdict {
 /// ```
 #[must_use]
 pub fn verdict(log_ratios: &[f64], holm_confidence: f64, band: f64) -> Option<Judgement> {
-    judge(&WalshAverages::new(log_ratios)?, holm_confidence, band)
+    let rounds = Rounds::Walsh(WalshAverages::new(log_ratios)?);
+    judge(&rounds, holm_confidence, Judging { band, looks: 1 })
+}
+
+/// What a family of contrasts is judged by.
+///
+/// ```
+/// let judging = megadir_stats::Judging { band: 0.03, looks: 1 };
+/// assert_eq!(judging.band, megadir_stats::DEFAULT_BAND);
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Judging {
+    /// The equivalence band, a fraction: 0.03 makes it 1/1.03 to 1.03.
+    pub band: f64,
+    /// At how many looks the run might have stopped, 1 where the rounds were fixed; see [`crate::Looks`]. Every error, that of
+    /// the family and those of the intervals, is divided by it.
+    pub looks: u32,
 }
 
 /// Returns the judgements on a family of contrasts, each given by its log ratios round by round, in the order given.
@@ -110,33 +150,114 @@ pub fn verdict(log_ratios: &[f64], holm_confidence: f64, band: f64) -> Option<Ju
 /// ```
 #[must_use]
 pub fn judge_family(contrasts: &[Vec<f64>], band: f64) -> Vec<Option<Judgement>> {
-    let family: Vec<Option<WalshAverages>> = contrasts
-        .iter()
-        .map(|log_ratios| WalshAverages::new(log_ratios).filter(|w| w.interval(0.95).is_some()))
-        .collect();
-    let p_values: Vec<f64> =
-        family.iter().map(|walsh| walsh.as_ref().map_or(f64::NAN, WalshAverages::p)).collect();
-    let levels = holm_confidences(&p_values, FAMILY_ALPHA);
-    family.iter().zip(levels).map(|(walsh, level)| judge(walsh.as_ref()?, level, band)).collect()
+    let family = contrasts.iter().map(|log_ratios| WalshAverages::new(log_ratios).map(Rounds::Walsh));
+    judge_rounds(&family.collect::<Vec<_>>(), Judging { band, looks: 1 })
 }
 
-/// Returns the judgement from the Walsh averages of the log ratios.
-fn judge(walsh: &WalshAverages, holm_confidence: f64, band: f64) -> Option<Judgement> {
+/// Returns the judgements on a family of contrasts, each given by the log ratios of its epochs' rounds, in the order given.
+///
+/// As [`judge_family`], but a contrast of five epochs or more, one of them with several rounds, is judged by the hierarchical
+/// bootstrap: [`crate::hierarchical_bootstrap`] gives its intervals, and Student's test by the same standard error its
+/// p value. Of fewer epochs the rounds are judged as if of one. Errors are divided by the looks of [`Judging`].
+///
+/// References: Holm (1979); those of [`crate::hierarchical_bootstrap`] and [`crate::Looks`].
+///
+/// ```
+/// use megadir_stats::{Judging, Method, judge_family_of_epochs};
+/// let epoch: Vec<f64> = (0..8).map(|round| 0.2 + f64::from(round % 5) * 0.01).collect();
+/// let judging = Judging { band: 0.03, looks: 1 };
+/// let judged = judge_family_of_epochs(&[vec![epoch.clone(); 5], vec![epoch]], judging);
+/// let method = |contrast: usize| judged[contrast].expect("at least eight rounds").method;
+/// assert_eq!(method(0), Method::HierarchicalBootstrap { epochs: 5 });
+/// assert_eq!(method(1), Method::SignedRank);
+/// ```
+#[must_use]
+pub fn judge_family_of_epochs(contrasts: &[Vec<Vec<f64>>], judging: Judging) -> Vec<Option<Judgement>> {
+    /// Every report draws the same resamples; their number makes which ones irrelevant.
+    const SEED: u64 = 0x6d65_6761_6469_7220;
+    let rounds = |epochs: &Vec<Vec<f64>>| match EpochCenters::new(epochs, SEED) {
+        Some(centers) => Some(Rounds::Epochs(centers)),
+        None => WalshAverages::new(&epochs.concat()).map(Rounds::Walsh),
+    };
+    judge_rounds(&contrasts.iter().map(rounds).collect::<Vec<_>>(), judging)
+}
+
+fn judge_rounds(family: &[Option<Rounds>], judging: Judging) -> Vec<Option<Judgement>> {
+    let confidence = 1.0 - FAMILY_ALPHA / f64::from(judging.looks.max(1));
+    let testable = |rounds: &&Rounds| rounds.interval(confidence).is_some();
+    let family: Vec<Option<&Rounds>> = family.iter().map(|rounds| rounds.as_ref().filter(testable)).collect();
+    let p_values: Vec<f64> = family.iter().map(|rounds| rounds.map_or(f64::NAN, Rounds::p)).collect();
+    let levels = holm_confidences(&p_values, FAMILY_ALPHA / f64::from(judging.looks.max(1)));
+    family.iter().zip(levels).map(|(rounds, level)| judge((*rounds)?, level, judging)).collect()
+}
+
+/// The rounds of a contrast, by the method that judges them.
+enum Rounds {
+    Walsh(WalshAverages),
+    Epochs(EpochCenters),
+}
+
+impl Rounds {
+    fn center(&self) -> f64 {
+        match self {
+            Self::Walsh(walsh) => walsh.median(),
+            Self::Epochs(centers) => centers.mean(),
+        }
+    }
+
+    fn interval(&self, confidence: f64) -> Option<Interval> {
+        match self {
+            Self::Walsh(walsh) => walsh.interval(confidence),
+            Self::Epochs(centers) => centers.interval(confidence),
+        }
+    }
+
+    fn p(&self) -> f64 {
+        match self {
+            Self::Walsh(walsh) => walsh.p(),
+            Self::Epochs(centers) => centers.p(),
+        }
+    }
+
+    fn count(&self) -> usize {
+        match self {
+            Self::Walsh(walsh) => walsh.sample_count(),
+            Self::Epochs(centers) => centers.rounds(),
+        }
+    }
+
+    fn method(&self) -> Method {
+        match self {
+            Self::Walsh(_) => Method::SignedRank,
+            Self::Epochs(centers) => Method::HierarchicalBootstrap { epochs: centers.epochs() },
+        }
+    }
+}
+
+/// Returns the judgement from the rounds of a contrast.
+fn judge(rounds: &Rounds, holm_confidence: f64, judging: Judging) -> Option<Judgement> {
     const UNBOUNDED: Interval = Interval { low: f64::NEG_INFINITY, high: f64::INFINITY };
+    let Judging { band, looks } = judging;
     let in_bounds = holm_confidence > 0.0 && holm_confidence < 1.0 && band > 0.0 && band.is_finite();
-    if !in_bounds {
+    if !in_bounds || looks == 0 {
         return None;
     }
-    let center = walsh.median();
-    let ratio = Estimate { value: center, interval: walsh.interval(0.95)? };
+    let at = |alpha: f64| rounds.interval(1.0 - alpha / f64::from(looks));
+    let center = rounds.center();
+    let ratio = Estimate { value: center, interval: at(FAMILY_ALPHA)? };
     let evidence = Evidence {
-        rounds: walsh.sample_count(),
+        rounds: rounds.count(),
         center,
-        adjusted: walsh.interval(holm_confidence).unwrap_or(UNBOUNDED),
-        equivalence: walsh.interval(0.90)?,
+        adjusted: rounds.interval(holm_confidence).unwrap_or(UNBOUNDED),
+        equivalence: at(EQUIVALENCE_ALPHA)?,
         margin: band.ln_1p(),
     };
-    Some(Judgement { ratio: ratio.exp(), adjusted: evidence.adjusted.exp(), verdict: evidence.verdict() })
+    Some(Judgement {
+        ratio: ratio.exp(),
+        adjusted: evidence.adjusted.exp(),
+        verdict: evidence.verdict(),
+        method: rounds.method(),
+    })
 }
 
 /// What a verdict rests on, all on the log scale, where "no difference" is 0.

@@ -122,6 +122,19 @@ proptest! {
     }
 
     #[test]
+    fn a_single_epoch_and_look_are_judged_as_before(family in prop::collection::vec(log_ratios(4..40), 1..5)) {
+        let judging = stats::Judging { band: 0.03, looks: 1 };
+        let one_epoch: Vec<Vec<Vec<f64>>> = family.iter().map(|rounds| vec![rounds.clone()]).collect();
+        prop_assert_eq!(stats::judge_family_of_epochs(&one_epoch, judging), stats::judge_family(&family, 0.03));
+        // More looks make nothing different that was not.
+        let looked = stats::judge_family_of_epochs(&one_epoch, stats::Judging { looks: 5, ..judging });
+        for (looked, plain) in looked.iter().zip(stats::judge_family(&family, 0.03)) {
+            let different = |judged: &stats::Judgement| !judged.adjusted.contains(1.0);
+            prop_assert!(!looked.is_some_and(|j| different(&j)) || plain.is_some_and(|j| different(&j)));
+        }
+    }
+
+    #[test]
     fn adding_a_contrast_never_makes_another_different(family in prop::collection::vec(log_ratios(8..40), 2..6)) {
         let different = |judged: Option<stats::Judgement>| !judged.unwrap().adjusted.contains(1.0);
         let all = stats::judge_family(&family, 0.03);
@@ -139,5 +152,26 @@ proptest! {
         let _ = (stats::change_point(&x), stats::halves_differ(&x), stats::bimodality_coefficient(&x));
         let _ = (stats::lag1_autocorrelation(&x), stats::error_999(&x), stats::quantile(&x, c));
         let _ = (stats::holm(&x), stats::holm_confidences(&x, c));
+        let epochs: Vec<Vec<f64>> = x.chunks(4).map(<[f64]>::to_vec).collect();
+        let judging = stats::Judging { band: c, looks: y.len() as u32 };
+        let _ = (stats::hierarchical_bootstrap(&epochs, c, 1), stats::judge_family_of_epochs(&[epochs], judging));
+        for target in [stats::HalfWidth::Fraction(c), stats::HalfWidth::Absolute(c)] {
+            let _ = stats::narrow_enough(&x, &y, target, c);
+        }
+    }
+}
+
+proptest! {
+    // Each case draws thousands of resamples.
+    #![proptest_config(ProptestConfig::with_cases(32))]
+
+    #[test]
+    fn swapping_arms_mirrors_the_verdict_over_epochs(epochs in prop::collection::vec(log_ratios(2..12), 5..8)) {
+        let swapped = epochs.iter().map(|rounds| rounds.iter().map(|x| -x).collect()).collect();
+        let judging = stats::Judging { band: 0.03, looks: 2 };
+        let judged = stats::judge_family_of_epochs(&[epochs], judging)[0].unwrap();
+        let other = stats::judge_family_of_epochs(&[swapped], judging)[0].unwrap();
+        prop_assert_eq!(mirrored(judged.verdict), other.verdict);
+        prop_assert!((judged.ratio.value * other.ratio.value - 1.0).abs() < 1e-9);
     }
 }

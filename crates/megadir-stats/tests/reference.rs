@@ -148,3 +148,75 @@ fn holm() {
         }
     }
 }
+
+/// Of numbers that both sides drew at random, each with its own generator.
+#[track_caller]
+fn assert_near(actual: f64, expected: &Value, tolerance: f64, what: &str) {
+    let expected = expected.as_f64().unwrap();
+    assert!((actual - expected).abs() <= tolerance * expected, "{what}: {actual} instead of {expected}");
+}
+
+#[test]
+fn hierarchical_bootstrap() {
+    /// Ours is off by some 1.5 % (one standard deviation), the reference's by 0.3 %.
+    const DRAWN: f64 = 0.05;
+    for case in list(&document(), "hierarchical") {
+        let epochs: Vec<Vec<f64>> = list(case, "epochs").iter().map(numbers).collect();
+        let name = format!("{} epochs", epochs.len());
+        for level in list(case, "critical") {
+            let estimate = stats::hierarchical_bootstrap(&epochs, level[0].as_f64().unwrap(), 1).unwrap();
+            assert_close(Some(estimate.value), &case["value"], &name);
+            let half_width = estimate.interval.half_width();
+            assert_near(half_width / level[1].as_f64().unwrap(), &case["standard_error"], DRAWN, &name);
+        }
+        // The p value shows as the level at which the interval begins to include 0.
+        let p = case["p"].as_f64().unwrap();
+        let includes =
+            |level| stats::hierarchical_bootstrap(&epochs, level, 1).unwrap().interval.contains(0.0);
+        assert!(includes(1.0 - p / 1.5) && !includes(1.0 - (p * 1.5).min(0.99)), "{name}: p is not near {p}");
+    }
+}
+
+#[test]
+fn resampled_quantiles() {
+    for case in list(&document(), "resampled_quantiles") {
+        let round = |round: &Value| -> Vec<(u64, u64)> {
+            let pairs = round.as_array().unwrap().iter();
+            pairs.map(|pair| (pair[0].as_u64().unwrap(), pair[1].as_u64().unwrap())).collect()
+        };
+        let rounds: Vec<Vec<(u64, u64)>> = list(case, "rounds").iter().map(round).collect();
+        let p = numbers(&case["p"]);
+        let found = stats::quantile_intervals(&rounds, &p, 0.95, 1).unwrap();
+        for (place, estimate) in found.iter().enumerate() {
+            assert_close(Some(estimate.value), &case["value"][place], "quantile");
+            for (end, bounds) in [(estimate.interval.low, "low"), (estimate.interval.high, "high")] {
+                let (least, most) = (&case[bounds][0][place], &case[bounds][1][place]);
+                let allowed = least.as_f64().unwrap()..=most.as_f64().unwrap();
+                assert!(allowed.contains(&end), "{bounds} end of {}: {end} not in {allowed:?}", p[place]);
+            }
+        }
+    }
+}
+
+#[test]
+fn sequential_looks() {
+    for case in list(&document(), "looks") {
+        let [first, last] = [0, 1].map(|end| case[0][end].as_u64().unwrap() as u32);
+        let rounds: Vec<f64> =
+            stats::Looks::new(first, last).unwrap().rounds().into_iter().map(f64::from).collect();
+        assert_eq!(rounds, numbers(&case[1]));
+    }
+}
+
+#[test]
+fn narrowness() {
+    for case in list(&document(), "narrow") {
+        let (new, old) = (numbers(&case["new"]), numbers(&case["old"]));
+        let (fraction, absolute) = (case["fraction"].as_f64().unwrap(), case["absolute"].as_f64().unwrap());
+        let enough = |target| stats::narrow_enough(&new, &old, target, case["confidence"].as_f64().unwrap());
+        for (factor, expected) in [(1.0 - TOLERANCE, false), (1.0 + TOLERANCE, true)] {
+            assert_eq!(enough(stats::HalfWidth::Fraction(fraction * factor)), expected);
+            assert_eq!(enough(stats::HalfWidth::Absolute(absolute * factor)), expected);
+        }
+    }
+}

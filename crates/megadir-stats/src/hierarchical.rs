@@ -1,0 +1,201 @@
+//! Paired rounds within epochs: the hierarchical bootstrap, for data sets that were made anew several times.
+//!
+//! ```text
+//!  epoch 0 | d d d d ... -> center      resample epochs, then rounds within each: the spread of the mean
+//!  epoch 1 | d d d d ... -> center      of the centers is its standard error
+//!  ...
+//! ```
+//!
+//! Rounds of one epoch share its data set, so they are no independent samples of "such a data set"; epochs are.
+
+use crate::descriptive::mean;
+use crate::distribution::{student_critical, student_two_sided, tail_of};
+use crate::paired::center;
+use crate::permutation::SplitMix64;
+use crate::{Estimate, Interval};
+
+/// The fewest epochs that the hierarchical bootstrap takes; under it, rounds are judged as if of one epoch.
+///
+/// ```
+/// assert_eq!(megadir_stats::EPOCHS_MIN, 5);
+/// ```
+pub const EPOCHS_MIN: usize = 5;
+
+/// Resamples of the rounds of each epoch. Their variance is off by some 7 %, that of all epochs together by 3 %, the standard
+/// error by half of that.
+const RESAMPLES: usize = 400;
+
+/// Returns the mean over epochs of the center of paired differences, with its interval by the hierarchical bootstrap.
+///
+/// `epochs` holds the differences of each epoch's rounds, in one unit; an epoch's center is their Hodges-Lehmann estimate.
+/// Resampled with replacement are the epochs and, within each, its rounds. The standard error is that of the mean of the
+/// resampled centers, times sqrt(E / (E - 1)) against the narrowness of resampling few (E) epochs; rounds are drawn with
+/// `seed`, while over the epochs, of whose draws the result is a plain mean, the bootstrap's variance is summed up exactly.
+/// The interval is Student's with E - 1 degrees of freedom. Percentile and BCa intervals are not used, because they cannot
+/// reach past the outermost epoch: where five epochs differ, a 95 % percentile interval misses in 15 % of all cases.
+/// Resampling both levels counts the rounds' noise twice, so where epochs do not differ the interval is up to 1.5 times wider
+/// than needed (five epochs).
+///
+/// None under [`EPOCHS_MIN`] epochs, where one is empty or none has two rounds (then every round is an epoch, for which
+/// [`crate::hodges_lehmann`] is right), with a difference that is not finite, or `confidence` outside 0 to 1.
+///
+/// References: Davison and Hinkley, *Bootstrap Methods and their Application*, 1997, section 3.8 (hierarchical data); Efron and
+/// Tibshirani, *An Introduction to the Bootstrap*, 1993, section 12.2 (Student's interval with the bootstrap's standard
+/// error); Hesterberg, *The American Statistician* 69 (2015), section 4 (narrowness and its factor).
+///
+/// ```
+/// let epochs: Vec<Vec<f64>> = (0..5).map(|e| (0..20).map(|r| f64::from(e) + f64::from(r % 5)).collect()).collect();
+/// let estimate = megadir_stats::hierarchical_bootstrap(&epochs, 0.95, 1).expect("five epochs");
+/// assert!((estimate.value - 4.0).abs() < 1e-9);
+/// assert!(estimate.interval.low < 2.1 && estimate.interval.high > 5.9);
+/// ```
+#[must_use]
+pub fn hierarchical_bootstrap(epochs: &[Vec<f64>], confidence: f64, seed: u64) -> Option<Estimate> {
+    let centers = EpochCenters::new(epochs, seed)?;
+    Some(Estimate { value: centers.mean, interval: centers.interval(confidence)? })
+}
+
+/// The mean of the epochs' centers with its standard error.
+pub(crate) struct EpochCenters {
+    mean: f64,
+    standard_error: f64,
+    epochs: usize,
+    rounds: usize,
+}
+
+impl EpochCenters {
+    /// Returns the mean of the centers; None where [`hierarchical_bootstrap`] has none.
+    pub(crate) fn new(epochs: &[Vec<f64>], seed: u64) -> Option<Self> {
+        let enough = epochs.len() >= EPOCHS_MIN && epochs.iter().any(|rounds| rounds.len() > 1);
+        if !enough {
+            return None;
+        }
+        let mut random = SplitMix64::new(seed);
+        let centers: Option<Vec<f64>> = epochs.iter().map(|rounds| center(rounds)).collect();
+        let resampled: Option<Vec<Moments>> =
+            epochs.iter().map(|rounds| resampled_center(rounds, &mut random)).collect();
+        let resampled = resampled?;
+        let count = epochs.len() as f64;
+        // An epoch is drawn, then its rounds: the variance of one draw is that between the epochs' resampled centers and the
+        // mean of those within; the mean of `count` draws has its `count`th part.
+        let between = Moments::of(&resampled.iter().map(|m| m.mean).collect::<Vec<f64>>())?.variance;
+        let within = mean(&resampled.iter().map(|m| m.variance).collect::<Vec<f64>>())?;
+        Some(Self {
+            mean: mean(&centers?)?,
+            standard_error: ((between + within) / (count - 1.0)).sqrt(),
+            epochs: epochs.len(),
+            rounds: epochs.iter().map(Vec::len).sum(),
+        })
+    }
+
+    /// Returns the point estimate.
+    pub(crate) fn mean(&self) -> f64 {
+        self.mean
+    }
+
+    /// Returns how many epochs there are.
+    pub(crate) fn epochs(&self) -> usize {
+        self.epochs
+    }
+
+    /// Returns how many rounds there are in all.
+    pub(crate) fn rounds(&self) -> usize {
+        self.rounds
+    }
+
+    /// Returns Student's interval; None where `confidence` is no probability.
+    pub(crate) fn interval(&self, confidence: f64) -> Option<Interval> {
+        let half = student_critical(self.degrees(), tail_of(confidence)?) * self.standard_error;
+        Some(Interval { low: self.mean - half, high: self.mean + half })
+    }
+
+    /// Returns the two-sided p value of Student's test that belongs to [`Self::interval`].
+    pub(crate) fn p(&self) -> f64 {
+        if self.mean == 0.0 {
+            return 1.0;
+        }
+        student_two_sided(self.degrees(), self.mean / self.standard_error)
+    }
+
+    fn degrees(&self) -> f64 {
+        self.epochs as f64 - 1.0
+    }
+}
+
+/// Mean and variance (divisor n) of a bootstrap distribution.
+struct Moments {
+    mean: f64,
+    variance: f64,
+}
+
+impl Moments {
+    fn of(values: &[f64]) -> Option<Self> {
+        let center = mean(values)?;
+        let squares: f64 = values.iter().map(|x| (x - center).powi(2)).sum();
+        Some(Self { mean: center, variance: squares / values.len() as f64 })
+    }
+}
+
+/// Returns the bootstrap distribution of one epoch's center.
+fn resampled_center(rounds: &[f64], random: &mut SplitMix64) -> Option<Moments> {
+    let mut drawn = vec![0.0; rounds.len()];
+    let centers: Option<Vec<f64>> = (0..RESAMPLES)
+        .map(|_| {
+            for place in &mut drawn {
+                *place = rounds[random.below(rounds.len() as u64)? as usize];
+            }
+            center(&drawn)
+        })
+        .collect();
+    Moments::of(&centers?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn epochs(count: usize) -> Vec<Vec<f64>> {
+        (0..count).map(|e| (0..7).map(|r| ((3 * e + 5 * r) % 11) as f64).collect()).collect()
+    }
+
+    #[test]
+    fn too_few_epochs_or_single_rounds_have_no_interval() {
+        assert!(hierarchical_bootstrap(&epochs(4), 0.95, 1).is_none());
+        assert!(hierarchical_bootstrap(&epochs(5), 0.95, 1).is_some());
+        assert!(hierarchical_bootstrap(&epochs(5), 1.0, 1).is_none());
+        assert!(hierarchical_bootstrap(&vec![vec![1.0]; 30], 0.95, 1).is_none());
+        let mut broken = epochs(6);
+        broken[3].clear();
+        assert!(hierarchical_bootstrap(&broken, 0.95, 1).is_none());
+        broken[3].push(f64::NAN);
+        assert!(hierarchical_bootstrap(&broken, 0.95, 1).is_none());
+    }
+
+    #[test]
+    fn the_same_seed_gives_the_same_interval() {
+        let twice = [7, 7].map(|seed| hierarchical_bootstrap(&epochs(8), 0.95, seed));
+        assert_eq!(twice[0], twice[1]);
+        assert_ne!(twice[0], hierarchical_bootstrap(&epochs(8), 0.95, 8));
+    }
+
+    #[test]
+    fn test_and_interval_agree() {
+        let shifted = |by: f64| -> Vec<Vec<f64>> {
+            epochs(6).into_iter().map(|rounds| rounds.iter().map(|x| x - by).collect()).collect()
+        };
+        for by in [2.0, 3.5, 4.2, 4.9, 5.5, 7.0] {
+            let centers = EpochCenters::new(&shifted(by), 3).unwrap();
+            for confidence in [0.5, 0.9, 0.95, 0.99] {
+                let excludes = !centers.interval(confidence).unwrap().contains(0.0);
+                assert_eq!(excludes, centers.p() <= 1.0 - confidence);
+            }
+        }
+    }
+
+    #[test]
+    fn equal_epochs_without_noise_are_a_point() {
+        let centers = EpochCenters::new(&vec![vec![2.0; 3]; 5], 1).unwrap();
+        assert_eq!((centers.p(), centers.interval(0.95).unwrap().half_width()), (0.0, 0.0));
+        assert_eq!(EpochCenters::new(&vec![vec![0.0; 3]; 5], 1).unwrap().p(), 1.0);
+    }
+}
