@@ -4,7 +4,7 @@ use std::time::SystemTime;
 
 use megadir_record::{Cell, Sample, VoidReason};
 use megadir_sys::clock::monotonic_ns;
-use megadir_sys::usage::process_usage;
+use megadir_sys::usage::{Usage, process_usage};
 
 use super::RunError;
 use super::prepare::Prepared;
@@ -15,7 +15,7 @@ use crate::measure::Stopwatch;
 use crate::next::{Block, Outcome, Step, next};
 use crate::noise::TICK_NS;
 use crate::note::NoteKind;
-use crate::workload::{BlockKey, ListError, Workload, workload};
+use crate::workload::{BlockKey, ListError, Taken, Workload, workload};
 
 /// The clocks may disagree by this much over a round before it is void, nanoseconds and share of the round.
 const JUMP_NS: u64 = 10_000_000;
@@ -95,13 +95,19 @@ fn one(
 ) -> Result<Sample, ListError> {
     let cell = &prepared.plan.cells[block.cell.0 as usize];
     let directory = &prepared.data[cell.data.0 as usize];
-    work.ready(BlockKey { phase: block.phase, round: block.round, attempt: block.attempt }, block.operations);
+    let key = BlockKey { phase: block.phase, round: block.round, attempt: block.attempt };
+    work.ready(directory, key, block.operations, prepared.signals)?;
     stopwatch.clear();
     let before = process_usage();
     let start_ns = monotonic_ns();
     let counted = work.run(directory, block.operations, stopwatch, prepared.signals)?;
     let elapsed_ns = monotonic_ns() - start_ns;
     let after = process_usage();
+    let usage = Usage {
+        user_ns: after.user_ns.saturating_sub(before.user_ns),
+        system_ns: after.system_ns.saturating_sub(before.system_ns),
+    };
+    let taken = work.taken().unwrap_or(Taken { elapsed_ns, usage });
     work.finish(directory, prepared.signals)?;
     Ok(Sample {
         epoch: 0,
@@ -112,9 +118,9 @@ fn one(
         phase: block.phase,
         start_ns: start_ns - run_start_ns,
         operations: block.operations,
-        elapsed_ns,
-        user_ns: after.user_ns.saturating_sub(before.user_ns),
-        system_ns: after.system_ns.saturating_sub(before.system_ns),
+        elapsed_ns: taken.elapsed_ns,
+        user_ns: taken.usage.user_ns,
+        system_ns: taken.usage.system_ns,
         counted,
         latency: stopwatch.latency(),
         voided: None,

@@ -134,7 +134,9 @@ impl Workload for Listing {
         self.backend.probe(directory).err().map(|error| error.reason())
     }
 
-    fn ready(&mut self, _block: BlockKey, _operations: u64) {}
+    fn ready(&mut self, _: &Dir, _: BlockKey, _: u64, _: Signals<'_>) -> Result<(), ListError> {
+        Ok(())
+    }
 
     fn run(
         &mut self,

@@ -136,10 +136,17 @@ impl Workload for Lookup<'_> {
         none.then(|| "there is no name to ask for".to_owned())
     }
 
-    fn ready(&mut self, block: BlockKey, operations: u64) {
+    fn ready(
+        &mut self,
+        _directory: &Dir,
+        block: BlockKey,
+        operations: u64,
+        _signals: Signals<'_>,
+    ) -> Result<(), ListError> {
         let indices = self.draw(block, operations.min(NAMES_MAX));
         let name = |index| self.source.name(self.presence, index, self.seed);
         self.names = indices.into_iter().map(name).collect();
+        Ok(())
     }
 
     fn run(
@@ -247,7 +254,7 @@ mod tests {
             for presence in [Presence::Present, Presence::Absent] {
                 for keys in [Keys::Fixed, Keys::Random, Keys::Zipf] {
                     let mut lookup = Lookup::new(presence, keys, &source, 9);
-                    lookup.ready(key(1), 5000);
+                    lookup.ready(&directory, key(1), 5000, signals).unwrap();
                     let counted = lookup.run(&directory, 5000, &mut stopwatch, signals).unwrap();
                     let found = u64::from(presence == Presence::Present);
                     assert_eq!((counted.entries, counted.hash), (found, 0), "{presence:?} {keys:?}");
@@ -259,7 +266,7 @@ mod tests {
         // A file that is missing shows: 301 were made, it is said, and there are 300.
         let source = made(301);
         let mut lookup = Lookup::new(Presence::Present, Keys::Random, &source, 9);
-        lookup.ready(key(1), 4096);
+        lookup.ready(&directory, key(1), 4096, signals).unwrap();
         let counted = lookup.run(&directory, 4096, &mut stopwatch, signals).unwrap();
         assert_eq!(counted.entries, 0);
         assert!(counted.hash > 3900, "{}", counted.hash);

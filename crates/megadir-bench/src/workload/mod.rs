@@ -15,6 +15,7 @@ mod refusal;
 
 use megadir::Dir;
 use megadir_record::{Counted, Phase, Work};
+use megadir_sys::usage::Usage;
 
 use crate::measure::Stopwatch;
 pub(crate) use list::{ListError, Listing, Signals, name_hash};
@@ -28,7 +29,13 @@ pub(crate) trait Workload {
     fn unavailable(&self, directory: &Dir) -> Option<String>;
 
     /// Prepares a block outside the time that is measured.
-    fn ready(&mut self, block: BlockKey, operations: u64);
+    fn ready(
+        &mut self,
+        directory: &Dir,
+        block: BlockKey,
+        operations: u64,
+        signals: Signals<'_>,
+    ) -> Result<(), ListError>;
 
     /// Does the block. Work that times single operations does them with the stopwatch, which is empty before; other work
     /// leaves it alone.
@@ -40,10 +47,25 @@ pub(crate) trait Workload {
         signals: Signals<'_>,
     ) -> Result<Counted, ListError>;
 
+    /// Tells what the block that was just done has taken, where the work knows better than the one who called it: it has
+    /// paused, or others did it.
+    fn taken(&self) -> Option<Taken> {
+        None
+    }
+
     /// Takes away what a block has left, after it was timed.
     fn finish(&mut self, _directory: &Dir, _signals: Signals<'_>) -> Result<(), ListError> {
         Ok(())
     }
+}
+
+/// What a block took.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Taken {
+    /// Wall time, nanoseconds.
+    pub(crate) elapsed_ns: u64,
+    /// Processor time of all who worked.
+    pub(crate) usage: Usage,
 }
 
 /// Which block it is: whatever a workload draws for it is drawn from this and the plan's seed.

@@ -54,13 +54,20 @@ impl Workload for Refusal {
         None
     }
 
-    fn ready(&mut self, block: BlockKey, _operations: u64) {
+    fn ready(
+        &mut self,
+        _directory: &Dir,
+        block: BlockKey,
+        _operations: u64,
+        _signals: Signals<'_>,
+    ) -> Result<(), ListError> {
         let phase = match block.phase {
             Phase::WarmUp => 1,
             Phase::Measure => 2,
         };
         let of_block = (u64::from(block.round) << 32) | (u64::from(block.attempt) << 8) | phase;
         self.block_seed = self.seed ^ SplitMix64::new(of_block).next_u64();
+        Ok(())
     }
 
     fn run(
