@@ -5,7 +5,7 @@
 
 use std::io;
 
-use megadir_record::{Data, End, Header, Line, Note, Plan, Sample, VoidReason, Writer};
+use megadir_record::{Data, End, Header, Line, Note, Plan, Sample, SelfCheck, VoidReason, Writer};
 
 use crate::dataset::FillProgress;
 use crate::next::Block;
@@ -22,6 +22,8 @@ pub enum Event<'a> {
     },
     /// Everything is prepared: the record's first line.
     Started(&'a Header),
+    /// The run has checked its own measuring.
+    Checked(&'a SelfCheck),
     /// Something was noticed.
     Noted(&'a Note),
     /// A block starts.
@@ -80,6 +82,7 @@ impl<W: io::Write> Listener for Recorder<W> {
                 return Ok(());
             }
             Event::Noted(note) => Line::Note((*note).clone()),
+            Event::Checked(check) => Line::SelfCheck((*check).clone()),
             Event::Measured(sample) => Line::Sample((*sample).clone()),
             Event::Voided { sample, reason } => Line::Void {
                 epoch: sample.epoch,

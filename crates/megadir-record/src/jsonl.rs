@@ -12,6 +12,7 @@ use crate::FORMAT_VERSION;
 use crate::machine::{Machine, Pressure};
 use crate::plan::Plan;
 use crate::sample::{Sample, VoidReason};
+use crate::self_check::SelfCheck;
 
 /// A whole record as read from a file.
 #[derive(Clone, Debug, PartialEq)]
@@ -21,6 +22,8 @@ pub struct Record {
     /// Every sample in the order of measuring, warm-up and voided ones included; [`Sample::voided`]
     /// is set on all samples of a round that was voided.
     pub samples: Vec<Sample>,
+    /// What the run found out about its own measuring; `None` in records of older programs and where the run was killed before.
+    pub self_check: Option<SelfCheck>,
     /// What the run noticed.
     pub notes: Vec<Note>,
     /// How the run ended; `None` when it was killed.
@@ -35,6 +38,8 @@ pub struct Record {
 pub enum Line {
     /// The first line.
     Header(Box<Header>),
+    /// What the run found out about its own measuring, before the first block.
+    SelfCheck(SelfCheck),
     /// A block.
     Sample(Sample),
     /// Voids all samples of one attempt at a round.
@@ -217,7 +222,7 @@ fn parse(text: &[u8], number: u64, first: bool) -> Result<Line, ReadError> {
 
 impl Record {
     fn new(header: Header) -> Self {
-        Self { header, samples: Vec::new(), notes: Vec::new(), end: None, cut: None }
+        Self { header, samples: Vec::new(), self_check: None, notes: Vec::new(), end: None, cut: None }
     }
 
     fn add(&mut self, line: Line, number: u64) -> Result<(), ReadError> {
@@ -225,6 +230,7 @@ impl Record {
             Line::Header(_) => {
                 return Err(ReadError::BadLine { line: number, reason: "a second header".into() });
             }
+            Line::SelfCheck(check) => self.self_check = Some(check),
             Line::Sample(sample) => {
                 if sample.cell.0 as usize >= self.header.plan.cells.len() {
                     let reason = format!("arm {} is not in the plan", sample.cell.0);

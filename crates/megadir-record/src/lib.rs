@@ -8,6 +8,7 @@
 //! * [`files`]: what is done to files, one after the other.
 //! * [`sample`]: what one block took, and the proof that it did the work.
 //! * [`latency`]: the times of a block's single operations.
+//! * [`self_check`]: what measuring costs, and whether what is put in is found.
 //! * [`machine`]: where it ran.
 //! * [`jsonl`]: the lines, their writer and the reader that survives a cut-off file.
 //!
@@ -19,6 +20,7 @@ pub mod latency;
 pub mod machine;
 pub mod plan;
 pub mod sample;
+pub mod self_check;
 
 pub use files::{Access, FileOperation, FileOrder, FileWork, Sharing, SyncPolicy, WorkerKind, Workers};
 pub use jsonl::{Cut, End, Header, Line, Note, ReadError, Record, Writer};
@@ -29,6 +31,7 @@ pub use plan::{
     Plan, Predicted, Presence, Preset, Published, Role, Rules, Stage, Work,
 };
 pub use sample::{Counted, Phase, Sample, VoidReason};
+pub use self_check::{Delay, SelfCheck};
 
 /// The version of the record's format that this crate writes, and the newest that it reads.
 pub const FORMAT_VERSION: u32 = 1;

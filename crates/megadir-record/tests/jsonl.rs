@@ -1,9 +1,10 @@
 //! The reader of records: whole ones, every way of being cut off, and what is no record.
 
 use megadir_record::{
-    CacheState, Cell, CellId, Counted, Cut, Data, DataId, DataSource, End, FileSystem, Group, GroupRule,
-    Header, Line, Machine, NameScheme, Note, Order, Phase, Plan, Preset, Pressure, Published, ReadError,
-    Record, Role, Rules, Sample, Stage, VoidReason, Work, Writer, jsonl,
+    CacheState, Cell, CellId, Counted, Cut, Data, DataId, DataSource, Delay, End, FileSystem, Group,
+    GroupRule, Header, Latency, Line, Machine, NameScheme, Note, Order, Phase, Plan, Preset, Pressure,
+    Published, ReadError, Record, Role, Rules, Sample, SelfCheck, Since, Stage, VoidReason, Work, Writer,
+    jsonl,
 };
 
 fn pressure() -> Pressure {
@@ -138,7 +139,7 @@ fn sample(round: u32, attempt: u32, cell: u32) -> Sample {
         user_ns: 400,
         system_ns: 500,
         counted: Counted { entries: 10, hash: u64::MAX, calls: None, written_bytes: 0 },
-        latency: None,
+        latency: (cell == 1).then(latency),
         voided: None,
     }
 }
@@ -147,10 +148,38 @@ fn end() -> End {
     End { complete: true, reason: None, elapsed_ns: 99, pressure: pressure(), null_loop_ns: Some(12.5) }
 }
 
+fn latency() -> Latency {
+    Latency {
+        sub_buckets: 128,
+        ns_per_tick: 0.476_190_476_190_476_2,
+        since: Since::IntendedStart,
+        sum_ticks: 1540,
+        min_ticks: 500,
+        max_ticks: 540,
+        gap_ticks: 7,
+        buckets: Latency::pack([(378, 2), (391, 1)]),
+    }
+}
+
+fn self_check() -> SelfCheck {
+    SelfCheck {
+        cycle_counter: true,
+        ns_per_tick: 0.476_190_476_190_476_2,
+        timer_ns: 9.5,
+        null_loop_ns: 14.5,
+        operations: 1000,
+        untimed_ns: vec![400_000, 401_000],
+        timed_ns: vec![415_000, 414_000],
+        accounted: 0.999,
+        delays: vec![Delay { injected_ns: 2000, injected: 10, found: 9, found_ns: 2030.5 }],
+    }
+}
+
 /// Returns the lines of a record with all kinds of lines.
 fn lines() -> Vec<Line> {
     let warm_up = Sample { phase: Phase::WarmUp, ..sample(1, 0, 0) };
     vec![
+        Line::SelfCheck(self_check()),
         Line::Sample(warm_up),
         Line::Sample(sample(0, 0, 0)),
         Line::Sample(sample(0, 0, 1)),
@@ -208,7 +237,9 @@ fn what_is_written_is_read() {
         sample(1, 1, 1),
     ];
     let note = Note { kind: "stolen-time".into(), text: "4 % of a round, größer als erlaubt".into() };
-    let expected = Record { header: header(), samples, notes: vec![note], end: Some(end()), cut: None };
+    let self_check = Some(self_check());
+    let (notes, end) = (vec![note], Some(end()));
+    let expected = Record { header: header(), samples, self_check, notes, end, cut: None };
     assert_eq!(jsonl::read(&file()[..]).unwrap(), expected);
 }
 
@@ -259,7 +290,7 @@ fn garbage_in_the_middle_is_named_by_its_line() {
 #[test]
 fn garbage_at_the_end_without_a_newline_is_a_cut() {
     let record = jsonl::read(&[&file()[..], b"\xff\xfe{\"line\""].concat()[..]).unwrap();
-    assert_eq!(record.cut, Some(Cut { line: 12, bytes: 9 }));
+    assert_eq!(record.cut, Some(Cut { line: 13, bytes: 9 }));
 }
 
 #[test]

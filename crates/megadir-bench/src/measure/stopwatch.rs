@@ -120,6 +120,12 @@ impl Stopwatch {
         })
     }
 
+    /// Returns the time of which it is told where it went, to operations and to gaps, in ticks.
+    #[must_use]
+    pub fn told_ticks(&self) -> u128 {
+        self.histogram.sum() + u128::from(self.gap_ticks)
+    }
+
     /// Returns the times themselves, in ticks.
     #[must_use]
     pub fn histogram(&self) -> &Histogram {

@@ -12,6 +12,8 @@ mod rounds;
 #[cfg(target_os = "linux")]
 mod start;
 #[cfg(target_os = "linux")]
+mod timing;
+#[cfg(target_os = "linux")]
 mod truth;
 
 use std::io;

@@ -2,29 +2,21 @@
 
 use std::os::fd::AsFd;
 use std::sync::atomic::Ordering;
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use megadir_record::{End, FORMAT_VERSION, Header, Note};
 use megadir_sys::clock::monotonic_ns;
 
 use super::prepare::{Prepared, prepare};
 use super::rounds::{Measured, measure};
+use super::timing;
 use super::truth::settle;
 use super::{RunEnd, RunError, RunRequest};
 use crate::event::{Event, Listener};
 use crate::machine;
-use crate::measure::{Calibration, Stopwatch, null_loop};
+use crate::measure::Stopwatch;
 use crate::noise;
-use crate::note::NoteKind;
-
-/// Operations of the self-check; about 50 ms.
-const NULL_OPERATIONS: u64 = 2_000_000;
-/// The cycle counter is held against the monotonic clock for so long, before and after the rounds.
-const CALIBRATION: Duration = Duration::from_millis(20);
-/// The length of its ticks may change by this fraction between the two.
-const DRIFT_MAX: f64 = 0.001;
-/// The measured loop must not cost more than this, nanoseconds an operation.
-const NULL_NS_MAX: f64 = 40.0;
+use crate::workload::ListError;
 
 /// Those who listen to a run.
 pub(super) struct Listeners<'a, 'b>(pub(super) &'a mut [&'b mut dyn Listener]);
@@ -80,32 +72,24 @@ fn record(
         machine,
     };
     listeners.tell(&Event::Started(&header))?;
-    let null = null_loop(NULL_OPERATIONS);
-    if !null.cycle_counter {
-        notes.push(
-            NoteKind::NoCycleCounter
-                .note("the cycle counter is not invariant; the monotonic clock was used".into()),
-        );
-    }
-    if null.ns_per_operation > NULL_NS_MAX {
-        let text = format!(
-            "the measured loop costs {:.0} ns an operation with nothing in it",
-            null.ns_per_operation
-        );
-        notes.push(NoteKind::SlowLoop.note(text));
-    }
-    notes.iter().try_for_each(|note| listeners.note(note))?;
-    let calibration = Calibration::over(CALIBRATION);
-    let measured = measure(prepared, &mut Stopwatch::new(calibration), start_ns, listeners);
-    let drift = Calibration::over(CALIBRATION).drift_since(&calibration);
-    let told = match drift.abs() > DRIFT_MAX {
-        true => listeners.note(&NoteKind::ClockDrift.note(format!(
-            "a tick of the cycle counter was {:.2} % {} after the run than before it",
-            100.0 * drift.abs(),
-            if drift > 0.0 { "longer" } else { "shorter" },
-        ))),
-        false => Ok(()),
+    let calibration = timing::calibrate();
+    let checked = match timing::check(prepared, calibration) {
+        Ok(check) => {
+            listeners.tell(&Event::Checked(&check))?;
+            notes.extend(timing::notes_on(&check));
+            Ok(Some(check.null_loop_ns))
+        }
+        // The rounds end at once for the same reason.
+        Err(ListError::Stopped) => Ok(None),
+        Err(error) => {
+            Err(RunError::Arm { arm: "the run's check of itself".into(), reason: error.to_string() })
+        }
     };
+    notes.iter().try_for_each(|note| listeners.note(note))?;
+    let null_loop_ns = *checked.as_ref().unwrap_or(&None);
+    let mut stopwatch = Stopwatch::new(calibration);
+    let measured = checked.and_then(|_| measure(prepared, &mut stopwatch, start_ns, listeners));
+    let told = timing::drift_since(&calibration).map_or(Ok(()), |note| listeners.note(&note));
     let (complete, reason) = match &measured {
         Ok(measured) if measured.complete => (true, None),
         Ok(_) => (false, Some("interrupted".to_owned())),
@@ -116,7 +100,7 @@ fn record(
         reason,
         elapsed_ns: monotonic_ns() - start_ns,
         pressure: machine::pressure(),
-        null_loop_ns: Some(null.ns_per_operation),
+        null_loop_ns,
     };
     let told = told.and(listeners.tell(&Event::Ended(&end)));
     let measured = measured?;

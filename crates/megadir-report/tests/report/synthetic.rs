@@ -102,7 +102,14 @@ impl Synthetic {
             pressure: pressure(),
             null_loop_ns: Some(25.0),
         };
-        Record { header: self.header(), samples, notes: Vec::new(), end: Some(end), cut: None }
+        Record {
+            header: self.header(),
+            samples,
+            self_check: None,
+            notes: Vec::new(),
+            end: Some(end),
+            cut: None,
+        }
     }
 
     fn sample(&self, arm: &Arm, cell: CellId, elapsed_ns: u64) -> Sample {

@@ -1,10 +1,15 @@
 //! `megadir bench null`: the measured loop with nothing in it, for counting its instructions.
 
-use megadir_bench::measure::{null_loop, null_loop_untimed};
+use megadir_bench::measure::{Calibration, null_loop, null_loop_untimed};
+
+use std::time::Duration;
 
 use crate::exit::{self, CliError};
 use crate::parse;
 use crate::ui::output::print;
+
+/// The cycle counter is held against the monotonic clock for so long.
+const CALIBRATION: Duration = Duration::from_millis(20);
 
 /// Runs the measured loop with nothing in it and prints what an operation costs.
 #[derive(clap::Args)]
@@ -16,7 +21,7 @@ pub(crate) struct Args {
 
 /// Runs the loop.
 pub(crate) fn run(args: &Args) -> Result<u8, CliError> {
-    let null = null_loop(args.operations);
+    let null = null_loop(Calibration::over(CALIBRATION), args.operations);
     let untimed = null_loop_untimed(args.operations.min(1_000_000));
     let clock = if null.cycle_counter { "cycle counter" } else { "monotonic clock" };
     print(&format!(

@@ -1,0 +1,193 @@
+//! What measuring costs on this machine, and whether what is put in is found: the run's check of itself.
+//!
+//! The cost is that of the same operation with and without timing, in short blocks in random order within each round, so
+//! that it can be paired like any two arms.
+
+use std::convert::Infallible;
+use std::hint::black_box;
+
+use megadir_record::{Delay, SelfCheck};
+use megadir_stats::permutation::SplitMix64;
+use megadir_sys::clock::monotonic_ns;
+
+use super::ticks::{Clock, CycleCounter, Ticks};
+use super::{Calibration, Operation, Stopwatch, null_loop, untimed_loop};
+
+/// Operations of the null loop; some 30 ms.
+const NULL_OPERATIONS: u64 = 2_000_000;
+/// Reads of the counter; some milliseconds.
+const READS: u64 = 200_000;
+/// Operations of a block, unless it would last longer than [`BLOCK_NS_MAX`].
+const OPERATIONS: u64 = 1000;
+const BLOCK_NS_MAX: u64 = 1_500_000;
+/// Rounds, unless they would last longer than [`ROUNDS_NS_MAX`].
+const ROUNDS: usize = 300;
+const ROUNDS_NS_MAX: u64 = 800_000_000;
+/// Operations among which delays are put, and the delays: every so many operations one of so many nanoseconds.
+const DELAYED_OPERATIONS: u64 = 20_000;
+const DELAYS: [(u64, u64); 3] = [(10, 2_000), (100, 20_000), (400, 200_000)];
+
+/// Checks the measuring of `operation`, which must be short and leave nothing behind.
+///
+/// # Errors
+///
+/// That of the operation.
+pub fn self_check<O: Operation>(
+    calibration: Calibration,
+    operation: &mut O,
+    seed: u64,
+) -> Result<SelfCheck, O::Error> {
+    let mut stopwatch = Stopwatch::new(calibration);
+    let delays = delays(&mut stopwatch);
+    let pairs = pairs(&mut stopwatch, operation, seed)?;
+    Ok(SelfCheck {
+        cycle_counter: calibration.ns_per_tick.is_some(),
+        ns_per_tick: stopwatch.ns_per_tick(),
+        timer_ns: match calibration.ns_per_tick {
+            Some(_) => timer_ns(CycleCounter),
+            None => timer_ns(Clock),
+        },
+        null_loop_ns: null_loop(calibration, NULL_OPERATIONS).ns_per_operation,
+        operations: pairs.operations,
+        untimed_ns: pairs.untimed_ns,
+        timed_ns: pairs.timed_ns,
+        accounted: pairs.accounted,
+        delays,
+    })
+}
+
+/// Returns the cost of one read of a counter, nanoseconds.
+fn timer_ns<T: Ticks>(ticks: T) -> f64 {
+    let start = monotonic_ns();
+    for _ in 0..READS {
+        black_box(ticks.now());
+    }
+    (monotonic_ns() - start) as f64 / READS as f64
+}
+
+/// Blocks of the same operations with and without timing.
+struct Pairs {
+    operations: u64,
+    untimed_ns: Vec<u64>,
+    timed_ns: Vec<u64>,
+    accounted: f64,
+}
+
+fn pairs<O: Operation>(stopwatch: &mut Stopwatch, operation: &mut O, seed: u64) -> Result<Pairs, O::Error> {
+    // The first pass fills caches, the second tells how long one operation takes.
+    untimed_loop(operation, 100)?;
+    let start = monotonic_ns();
+    untimed_loop(operation, 100)?;
+    let one_ns = ((monotonic_ns() - start) / 100).max(1);
+    let operations = (BLOCK_NS_MAX / one_ns).clamp(1, OPERATIONS);
+    let mut random = SplitMix64::new(seed);
+    let (mut untimed_ns, mut timed_ns) = (Vec::with_capacity(ROUNDS), Vec::with_capacity(ROUNDS));
+    stopwatch.clear();
+    let begin = monotonic_ns();
+    while untimed_ns.len() < ROUNDS && monotonic_ns() - begin < ROUNDS_NS_MAX {
+        operation.between()?;
+        let timed_first = random.next_u64() >> 63 == 0;
+        for timed in [timed_first, !timed_first] {
+            let start = monotonic_ns();
+            black_box(match timed {
+                true => stopwatch.time(operation, operations)?,
+                false => untimed_loop(operation, operations)?,
+            });
+            let elapsed_ns = monotonic_ns() - start;
+            if timed { &mut timed_ns } else { &mut untimed_ns }.push(elapsed_ns);
+        }
+    }
+    let wall_ns: u64 = timed_ns.iter().sum();
+    let told_ns = stopwatch.told_ticks() as f64 * stopwatch.ns_per_tick();
+    Ok(Pairs { operations, untimed_ns, timed_ns, accounted: told_ns / wall_ns.max(1) as f64 })
+}
+
+/// Takes no time, but a delay now and then.
+struct Delayed;
+
+impl Operation for Delayed {
+    type Error = Infallible;
+
+    #[inline]
+    fn run(&mut self, index: u64) -> Result<u64, Infallible> {
+        if let Some(delay_ns) = delay_of(index) {
+            // By the other clock than the one that is checked, where there is another.
+            let start = monotonic_ns();
+            while monotonic_ns() - start < delay_ns {}
+        }
+        Ok(black_box(index))
+    }
+}
+
+/// Returns the delay of an operation, if it has one.
+fn delay_of(index: u64) -> Option<u64> {
+    let falls = |(every, _): &&(u64, u64)| index % every == every / 2;
+    DELAYS.iter().find(falls).map(|(_, delay_ns)| *delay_ns)
+}
+
+/// Puts delays into operations that take no time and looks for them in the histogram.
+fn delays(stopwatch: &mut Stopwatch) -> Vec<Delay> {
+    stopwatch.clear();
+    let Ok(sum) = stopwatch.time(&mut Delayed, DELAYED_OPERATIONS);
+    black_box(sum);
+    DELAYS.map(|(_, delay_ns)| found(stopwatch, delay_ns)).into()
+}
+
+fn found(stopwatch: &Stopwatch, delay_ns: u64) -> Delay {
+    let ns_per_tick = stopwatch.ns_per_tick();
+    let middle_ns = |low: u64, high: u64| low.midpoint(high) as f64 * ns_per_tick;
+    let of_delay = (0.98 * delay_ns as f64)..(1.5 * delay_ns as f64);
+    let near: Vec<(f64, u64)> = stopwatch
+        .histogram()
+        .buckets()
+        .map(|bucket| (middle_ns(bucket.low, bucket.high), bucket.count))
+        .filter(|(ns, _)| of_delay.contains(ns))
+        .collect();
+    let found: u64 = near.iter().map(|(_, count)| count).sum();
+    let mut up_to = 0;
+    let median = near.iter().find(|(_, count)| {
+        up_to += count;
+        2 * up_to >= found
+    });
+    Delay {
+        injected_ns: delay_ns,
+        injected: (0..DELAYED_OPERATIONS).filter(|index| delay_of(*index) == Some(delay_ns)).count() as u64,
+        found,
+        found_ns: median.map_or(0.0, |(ns, _)| *ns),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::time::Duration;
+
+    /// Takes about a microsecond.
+    struct Spin;
+
+    impl Operation for Spin {
+        type Error = Infallible;
+
+        fn run(&mut self, index: u64) -> Result<u64, Infallible> {
+            let start = monotonic_ns();
+            while monotonic_ns() - start < 1000 {}
+            Ok(index)
+        }
+    }
+
+    #[test]
+    fn what_is_put_in_is_found() {
+        let calibration = Calibration::over(Duration::from_millis(5));
+        let Ok(check) = self_check(calibration, &mut Spin, 3);
+        assert_eq!(check.untimed_ns.len(), check.timed_ns.len());
+        assert!(check.untimed_ns.len() >= 100 && check.operations >= 500, "{check:?}");
+        // Noise lengthens delays and adds to the time of none that are shorter.
+        for delay in &check.delays {
+            assert!(delay.found * 2 > delay.injected, "{delay:?}");
+            assert!(delay.found_ns >= 0.98 * delay.injected_ns as f64, "{delay:?}");
+        }
+        assert_eq!(check.delays.iter().map(|delay| delay.injected).sum::<u64>(), 2000 + 200 + 50);
+        assert!((0.99..1.005).contains(&check.accounted), "{}", check.accounted);
+        assert!(check.timer_ns > 0.0 && check.null_loop_ns > 0.0);
+    }
+}

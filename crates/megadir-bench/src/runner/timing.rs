@@ -1,0 +1,79 @@
+//! The run's counter: held against the monotonic clock before and after the rounds, and checked before them.
+
+use std::os::fd::{AsFd, BorrowedFd};
+use std::time::Duration;
+
+use megadir_record::{Note, SelfCheck};
+use rustix::fs::{AtFlags, statat};
+
+use super::prepare::Prepared;
+use crate::measure::{Calibration, Operation, self_check};
+use crate::note::NoteKind;
+use crate::workload::{ListError, Signals};
+
+/// The cycle counter is held against the monotonic clock for so long.
+const CALIBRATION: Duration = Duration::from_millis(20);
+/// The length of its ticks may change by this fraction between the two times.
+const DRIFT_MAX: f64 = 0.001;
+/// The measured loop must not cost more than this, nanoseconds an operation.
+const NULL_NS_MAX: f64 = 40.0;
+
+/// Calibrates the counter.
+pub(super) fn calibrate() -> Calibration {
+    Calibration::over(CALIBRATION)
+}
+
+/// Returns a note if the counter does not run as fast as before.
+pub(super) fn drift_since(before: &Calibration) -> Option<Note> {
+    let drift = calibrate().drift_since(before);
+    (drift.abs() > DRIFT_MAX).then(|| {
+        NoteKind::ClockDrift.note(format!(
+            "a tick of the cycle counter was {:.2} % {} after the run than before it",
+            100.0 * drift.abs(),
+            if drift > 0.0 { "longer" } else { "shorter" },
+        ))
+    })
+}
+
+/// Checks the run's own measuring on the run's directory.
+pub(super) fn check(prepared: &Prepared<'_>, calibration: Calibration) -> Result<SelfCheck, ListError> {
+    let mut operation = Itself { directory: prepared.directory.as_fd(), signals: prepared.signals };
+    self_check(calibration, &mut operation, prepared.plan.seed)
+}
+
+/// Returns notes on what the check found.
+pub(super) fn notes_on(check: &SelfCheck) -> Vec<Note> {
+    let mut notes = Vec::new();
+    if !check.cycle_counter {
+        let text = "the cycle counter is not invariant; the monotonic clock was used";
+        notes.push(NoteKind::NoCycleCounter.note(text.into()));
+    }
+    if check.null_loop_ns > NULL_NS_MAX {
+        let cost = check.null_loop_ns;
+        let text = format!("the measured loop costs {cost:.0} ns an operation with nothing in it");
+        notes.push(NoteKind::SlowLoop.note(text));
+    }
+    notes
+}
+
+/// Asks for the attributes of a directory that is open: the shortest call that a file system answers.
+struct Itself<'a> {
+    directory: BorrowedFd<'a>,
+    signals: Signals<'a>,
+}
+
+impl Operation for Itself<'_> {
+    type Error = ListError;
+
+    #[inline]
+    fn run(&mut self, _index: u64) -> Result<u64, ListError> {
+        match statat(self.directory, c".", AtFlags::SYMLINK_NOFOLLOW) {
+            Ok(_) => Ok(1),
+            Err(error) => Err(ListError::Stage { stage: "fstatat of the directory", source: error.into() }),
+        }
+    }
+
+    fn between(&mut self) -> Result<(), ListError> {
+        self.signals.check()
+    }
+}
