@@ -21,9 +21,9 @@ use crate::{Estimate, Interval};
 /// ```
 pub const EPOCHS_MIN: usize = 5;
 
-/// Resamples of the rounds of each epoch. Their variance is off by some 7 %, that of all epochs together by 3 %, the standard
+/// Resamples of the rounds of each epoch. Their variance is off by some 10 %, the mean of five epochs' by 4.5 %, the standard
 /// error by half of that.
-const RESAMPLES: usize = 400;
+const RESAMPLES: usize = 200;
 
 /// Returns the mean over epochs of the center of paired differences, with its interval by the hierarchical bootstrap.
 ///

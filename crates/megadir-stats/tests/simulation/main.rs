@@ -2,6 +2,9 @@
 
 #![expect(clippy::unwrap_used, reason = "a failed assumption is a failed test, also in what the tests share")]
 
+mod epochs;
+mod measured;
+
 use megadir_stats::permutation::SplitMix64;
 use megadir_stats::{
     DEFAULT_BAND, Verdict, change_point, halves_differ, hodges_lehmann, judge_family, log_ratios,
