@@ -15,6 +15,7 @@
 //! This crate knows nothing of file systems, statistics or terminals.
 
 pub mod files;
+pub mod group;
 pub mod jsonl;
 pub mod latency;
 pub mod machine;
@@ -23,12 +24,13 @@ pub mod sample;
 pub mod self_check;
 
 pub use files::{Access, FileOperation, FileOrder, FileWork, Sharing, SyncPolicy, WorkerKind, Workers};
+pub use group::{Group, GroupRule, Pair};
 pub use jsonl::{Cut, End, Header, Line, Note, ReadError, Record, Writer};
 pub use latency::{Latency, Since};
 pub use machine::{FileSystem, Machine, Pressure};
 pub use plan::{
-    CacheState, Cell, CellId, Data, DataId, DataSource, Group, GroupRule, Keys, NameScheme, Order, Pair,
-    Plan, Predicted, Presence, Preset, Published, Role, Rules, Stage, Work,
+    CacheState, Cell, CellId, Data, DataId, DataSource, ExpectedFiles, Keys, NameScheme, Order, Plan,
+    Predicted, Presence, Preset, Published, Role, Rules, Stage, Work,
 };
 pub use sample::{Counted, Phase, Sample, VoidReason};
 pub use self_check::{Delay, SelfCheck};

@@ -5,6 +5,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::files::FileWork;
+use crate::group::Group;
 
 /// A whole experiment with nothing left to decide.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -172,6 +173,36 @@ pub enum Work {
     },
     /// Does one thing to each of a range of files; one file an operation.
     Files(FileWork),
+    /// Finds out name, size and time of the last modification of every regular file in the directory, once an operation; other
+    /// entries are passed over.
+    Attributes {
+        /// The method, e.g. `getdents-statx`.
+        method: String,
+        /// The buffer given to one call that lists, bytes; `None` where the library picks it.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        buffer_bytes: Option<u64>,
+        /// Threads that examine entries, or that the method may use at most.
+        threads: u32,
+        /// What every operation must find, as another method found it before the first block; `None` in a plan not yet
+        /// carried out.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        expected: Option<ExpectedFiles>,
+    },
+    /// Opens the directory and asks for type, size and time of the last modification of some of its entries by name, one after
+    /// the other, once an operation.
+    Ask {
+        /// How many entries; which ones is drawn for every operation, each at most once.
+        files: u64,
+    },
+}
+
+/// What a method that finds out attributes must find.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ExpectedFiles {
+    /// Regular files.
+    pub files: u64,
+    /// Order-independent hash of their names and times and, where the method tells them, sizes.
+    pub hash: u64,
 }
 
 /// How many entries a directory was said to take.
@@ -199,6 +230,8 @@ impl Work {
             Self::FillUntilRefused { .. } => None,
             // All files, each as large as it should be.
             Self::Files(work) => Some((work.files(), 0)),
+            Self::Attributes { expected, .. } => expected.map(|expected| (expected.files, expected.hash)),
+            Self::Ask { files } => Some((*files, 0)),
         }
     }
 
@@ -207,6 +240,7 @@ impl Work {
     pub fn operations(&self) -> Option<u64> {
         match self {
             Self::List { .. } | Self::Lookup { .. } | Self::FillUntilRefused { .. } => None,
+            Self::Attributes { .. } | Self::Ask { .. } => None,
             Self::Files(work) => Some(work.files().max(1)),
         }
     }
@@ -214,6 +248,12 @@ impl Work {
     /// Returns whether the work lists its data set, so that its time is one of entries too.
     #[must_use]
     pub fn lists(&self) -> bool {
+        matches!(self, Self::List { .. } | Self::Attributes { .. })
+    }
+
+    /// Returns whether what the work counts are the names of its data set, all of them.
+    #[must_use]
+    pub fn counts_names(&self) -> bool {
         matches!(self, Self::List { .. })
     }
 }
@@ -321,72 +361,6 @@ pub enum NameScheme {
     Decimal,
     /// The index in upper-case hex, 8 digits or more, as layouts in sequence take it.
     UpperHex,
-}
-
-/// A group of arms that are read together.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Group {
-    /// The group's name, e.g. `buffer`.
-    pub name: String,
-    /// What the group asks, for the heading of its table.
-    pub title: String,
-    /// How the group is read.
-    pub rule: GroupRule,
-}
-
-/// How a group is read; reports apply the rule to whatever the numbers are.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case", tag = "rule")]
-pub enum GroupRule {
-    /// Each arm against the baseline: ratio, Holm-adjusted interval, verdict.
-    Compare {
-        /// The arm that the others are compared with.
-        baseline: CellId,
-    },
-    /// The difference between two programs, taken apart into factors.
-    ///
-    /// `slow` and `fast` list the cumulative arms of each program, from the first stage to the whole
-    /// program; a factor's cost is the sum of its steps in `slow` less its steps in `fast`.
-    Decompose {
-        /// What the slow program is, e.g. `ls -l, rebuilt`.
-        slow_name: String,
-        /// The slow program's cumulative arms with the factor that each step adds.
-        slow: Vec<(String, CellId)>,
-        /// What the fast program is.
-        fast_name: String,
-        /// The fast program's cumulative arms with the factor that each step adds.
-        fast: Vec<(String, CellId)>,
-    },
-    /// Contrasts between two arms each, judged as one family.
-    Pairs {
-        /// The contrasts.
-        pairs: Vec<Pair>,
-    },
-    /// How many entries were made when the first was refused, against what was predicted.
-    Refusal {
-        /// The arm that fills directories.
-        arm: CellId,
-    },
-    /// The growth of time with entries: arms of the same work on data sets of different sizes.
-    Grow {
-        /// The series; each lists its arms in ascending number of entries.
-        series: Vec<(String, Vec<CellId>)>,
-    },
-}
-
-/// A contrast between two arms: what the time of one is to that of the other.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Pair {
-    /// What `arm` is, in a sentence, e.g. `absent names`.
-    pub what: String,
-    /// What `to` is, e.g. `present ones`.
-    pub than: String,
-    /// Under which circumstances, e.g. `random keys, 20 001 entries`.
-    pub at: String,
-    /// The arm.
-    pub arm: CellId,
-    /// The arm that it is compared with.
-    pub to: CellId,
 }
 
 /// A figure of the published source.

@@ -44,7 +44,9 @@ pub struct Sample {
 ///
 /// All numbers are those of one operation, however many the block repeats. A look-up has 1 entry where every
 /// operation of the block found its name and 0 where none did; its hash is 0, or the number of those that did where
-/// some did and some did not. A filling has the entries that were made, and 0.
+/// some did and some did not. A filling has the entries that were made, and 0. Where attributes are found out, the entries are regular
+/// files and the hash is that of [`ExpectedFiles`](crate::ExpectedFiles); where entries are asked for, they are those that were found,
+/// and the hash is 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Counted {
     /// Entries seen.

@@ -120,8 +120,7 @@ impl Dir {
     /// # Errors
     ///
     /// As [`Dir::reopen`].
-    #[cfg(target_os = "linux")]
-    pub(crate) fn again(&self) -> Result<Self> {
+    pub fn again(&self) -> Result<Self> {
         Ok(Self { path: self.path.clone(), descriptor: self.reopen()? })
     }
 

@@ -153,6 +153,15 @@ impl<'a> Arms<'a> {
             }
             Work::FillUntilRefused { .. } => return "fill until refused".into(),
             Work::Files(work) => return file_work_name(work),
+            Work::Attributes { method, threads, .. } => {
+                let of = grouped(self.data[data.0 as usize].entries);
+                let threads = if *threads > 1 { format!(", {threads} threads") } else { String::new() };
+                return format!("{method}{threads} of {of}");
+            }
+            Work::Ask { files } => {
+                let of = grouped(self.data[data.0 as usize].entries);
+                return format!("ask {} of {of}", grouped(*files));
+            }
         };
         let fixed = self.facts.iter().any(|fact| fact.name == backend && fact.buffer_fixed.is_some());
         let mut name = backend.clone();

@@ -25,6 +25,8 @@ const MAKE_NS: u64 = 20_000;
 const REMOVE_NS: u64 = 6_000;
 /// Opening a directory and starting a block, nanoseconds.
 const BLOCK_NS: u64 = 1_000_000;
+/// Asking for an entry's attributes, nanoseconds.
+const ASK_NS: u64 = 1_200;
 /// Space of one inode, bytes: ext4 and XFS reserve at most this much for one.
 const INODE_BYTES: u64 = 512;
 /// Space of an entry in a directory of ext4 that is filled, bytes; inodes are there already.
@@ -58,7 +60,11 @@ pub fn estimate(plan: &Plan) -> Estimate {
 fn filled(cell: &megadir_record::Cell) -> u64 {
     match cell.work {
         Work::FillUntilRefused { entries_about, .. } => entries_about,
-        Work::List { .. } | Work::Lookup { .. } | Work::Files(_) => 0,
+        Work::List { .. }
+        | Work::Lookup { .. }
+        | Work::Files(_)
+        | Work::Attributes { .. }
+        | Work::Ask { .. } => 0,
     }
 }
 
@@ -69,6 +75,8 @@ fn block_ns(plan: &Plan, cell: &megadir_record::Cell) -> u64 {
         Work::Lookup { .. } => 3 * BLOCK_NS,
         Work::FillUntilRefused { .. } => filled(cell) * (MAKE_NS + REMOVE_NS),
         Work::Files(work) => BLOCK_NS + work.files() * MAKE_NS,
+        Work::Attributes { .. } => BLOCK_NS + entries(plan, cell) * ASK_NS,
+        Work::Ask { files } => BLOCK_NS + files * ASK_NS,
     }
 }
 

@@ -90,6 +90,11 @@ fn of_cell(cell: &Cell) -> String {
         Work::Lookup { presence, keys } => format!("lookup,,,,,,{},{}", word(presence), word(keys)),
         Work::FillUntilRefused { .. } => "fill-until-refused,,,,,,,".into(),
         Work::Files(work) => format!("{},,,{},,,,", word(&work.operation), work.workers.count),
+        Work::Attributes { method, buffer_bytes, threads, .. } => {
+            let buffer_bytes = buffer_bytes.map(|bytes| bytes.to_string()).unwrap_or_default();
+            format!("attributes,{},{buffer_bytes},{threads},,,,", quoted(method))
+        }
+        Work::Ask { files } => format!("ask {files},,,,,,,"),
     };
     [
         quoted(&cell.name),

@@ -175,7 +175,8 @@ fn outcome(log_ratios: &[f64], judgement: Option<megadir_stats::Judgement>) -> O
 fn calls_contrast(evidence: &Evidence<'_>, arms: &[CellId]) -> Option<CallsContrast> {
     let cell = |arm: CellId| evidence.plan.cells.get(arm.0 as usize);
     let first = cell(*arms.first()?)?;
-    let alike = |cell: &Cell| cell.data == first.data && cell.work.lists() && effort(cell) == effort(first);
+    let alike =
+        |cell: &Cell| cell.data == first.data && effort(cell).is_some() && effort(cell) == effort(first);
     let counted = |&arm: &CellId| {
         let suits = evidence.is_equal(arm) && cell(arm).is_some_and(alike);
         let calls = |sample: &Sample| sample.counted.calls;
@@ -193,6 +194,10 @@ fn calls_contrast(evidence: &Evidence<'_>, arms: &[CellId]) -> Option<CallsContr
 fn effort(cell: &Cell) -> Option<(&str, u32, &[Stage])> {
     match &cell.work {
         Work::List { backend, threads, stages, .. } => Some((backend, *threads, stages)),
-        Work::Lookup { .. } | Work::FillUntilRefused { .. } | Work::Files(_) => None,
+        Work::Lookup { .. }
+        | Work::FillUntilRefused { .. }
+        | Work::Files(_)
+        | Work::Attributes { .. }
+        | Work::Ask { .. } => None,
     }
 }

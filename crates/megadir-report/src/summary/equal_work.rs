@@ -89,7 +89,7 @@ fn seen(sample: &Sample) -> Seen {
 
 fn vote(plan: &Plan, rounds: &Rounds<'_>, data: &Data, key: Key) -> Option<Seen> {
     let mut votes: BTreeMap<Seen, u32> = BTreeMap::new();
-    for cell in plan.cells.iter().filter(|cell| cell.data == data.id && cell.work.lists()) {
+    for cell in plan.cells.iter().filter(|cell| cell.data == data.id && cell.work.counts_names()) {
         if let Some(sample) = rounds.sample(cell.id, key) {
             *votes.entry(seen(sample)).or_default() += 1;
         }
@@ -106,7 +106,7 @@ fn vote(plan: &Plan, rounds: &Rounds<'_>, data: &Data, key: Key) -> Option<Seen>
 fn check_arm(cell: &Cell, rounds: &Rounds<'_>, recorded: Option<Seen>, agreed: &Agreed) -> WorkCheck {
     let voted = |sample: &Sample| agreed.get(&(cell.data, (sample.epoch, sample.round))).copied().flatten();
     // What does not list its data set knows by itself what it must see.
-    let known = recorded.or((!cell.work.lists()).then_some((0, 0)));
+    let known = recorded.or((!cell.work.counts_names()).then_some((0, 0)));
     let recorded = match known.map(|(entries, hash)| cell.work.expected(entries, hash)) {
         // What is to be found out cannot be known beforehand.
         Some(None) => return WorkCheck::Equal,

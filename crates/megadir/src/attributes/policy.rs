@@ -45,7 +45,7 @@ const ON_A_DISK: &str =
 /// A directory below this size has some thousand entries at most, bytes: tmpfs counts 20 an entry, others more.
 const SMALL_BYTES: u64 = 256 << 10;
 /// The buffer where threads take chunks, bytes: 1300 entries with names of 32 bytes, 256 with the longest there are.
-const CHUNK_BYTES: usize = 72 << 10;
+pub const CHUNK_BYTES: usize = 72 << 10;
 /// The entries of a chunk, at least.
 const CHUNK_ENTRIES_MIN: usize = 256;
 /// The longest record of an entry: a name of 255 bytes.

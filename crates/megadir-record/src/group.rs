@@ -1,0 +1,71 @@
+//! Groups of arms, and the rules by which they are read.
+
+use serde::{Deserialize, Serialize};
+
+use crate::plan::CellId;
+
+/// A group of arms that are read together.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Group {
+    /// The group's name, e.g. `buffer`.
+    pub name: String,
+    /// What the group asks, for the heading of its table.
+    pub title: String,
+    /// How the group is read.
+    pub rule: GroupRule,
+}
+
+/// How a group is read; reports apply the rule to whatever the numbers are.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", tag = "rule")]
+pub enum GroupRule {
+    /// Each arm against the baseline: ratio, Holm-adjusted interval, verdict.
+    Compare {
+        /// The arm that the others are compared with.
+        baseline: CellId,
+    },
+    /// The difference between two programs, taken apart into factors.
+    ///
+    /// `slow` and `fast` list the cumulative arms of each program, from the first stage to the whole
+    /// program; a factor's cost is the sum of its steps in `slow` less its steps in `fast`.
+    Decompose {
+        /// What the slow program is, e.g. `ls -l, rebuilt`.
+        slow_name: String,
+        /// The slow program's cumulative arms with the factor that each step adds.
+        slow: Vec<(String, CellId)>,
+        /// What the fast program is.
+        fast_name: String,
+        /// The fast program's cumulative arms with the factor that each step adds.
+        fast: Vec<(String, CellId)>,
+    },
+    /// Contrasts between two arms each, judged as one family.
+    Pairs {
+        /// The contrasts.
+        pairs: Vec<Pair>,
+    },
+    /// How many entries were made when the first was refused, against what was predicted.
+    Refusal {
+        /// The arm that fills directories.
+        arm: CellId,
+    },
+    /// The growth of time with entries: arms of the same work on data sets of different sizes.
+    Grow {
+        /// The series; each lists its arms in ascending number of entries.
+        series: Vec<(String, Vec<CellId>)>,
+    },
+}
+
+/// A contrast between two arms: what the time of one is to that of the other.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Pair {
+    /// What `arm` is, in a sentence, e.g. `absent names`.
+    pub what: String,
+    /// What `to` is, e.g. `present ones`.
+    pub than: String,
+    /// Under which circumstances, e.g. `random keys, 20 001 entries`.
+    pub at: String,
+    /// The arm.
+    pub arm: CellId,
+    /// The arm that it is compared with.
+    pub to: CellId,
+}
