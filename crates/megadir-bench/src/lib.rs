@@ -15,6 +15,7 @@
 //! | what listeners are told; the record's writer | [`event`] |
 //! | names, contents, filled directories | [`dataset`] |
 //! | the loop for single operations, and its own cost | [`measure`] |
+//! | ways of finding out attributes | [`method`] |
 //! | what a run may notice | [`note`] |
 //! | the run's own directory; its removal, if need be by the next run | `workspace`, `remove`, `leftovers` |
 //! | what blocks do | `workload` |
@@ -34,6 +35,7 @@ mod leftovers;
 #[cfg(target_os = "linux")]
 mod machine;
 pub mod measure;
+pub mod method;
 pub mod next;
 #[cfg(target_os = "linux")]
 mod noise;
@@ -52,6 +54,7 @@ pub use backends::{backend_facts, backend_facts_below};
 pub use date::record_file_name;
 pub use event::{Event, Listener, Recorder};
 pub use leftovers::{Leftovers, clean, leftovers};
+pub use method::{METHODS, Method, MethodFact, method_facts};
 pub use next::next;
 pub use plan::plan;
 pub use runner::{RunEnd, RunError, RunRequest, run};

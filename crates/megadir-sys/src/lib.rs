@@ -8,6 +8,7 @@
 //!   [`directory_on`]: what makes them safe.
 //! * [`ext4_features`], [`xfs_geometry`], [`btrfs_info`], [`quota`]: what a file system tells of itself (Linux).
 //! * `uring` (optional feature `io-uring`): statx for many names in one call (Linux).
+//! * [`cpp_filesystem`]: C++'s own way of listing a directory (optional feature `cpp`, Linux).
 //! * [`readdir`]: the C library's directory stream, as the programs under study use it (Unix).
 //! * [`clock`]: the cycle counter and the monotonic clock.
 //! * [`usage`]: the processor time of this process.
@@ -21,6 +22,8 @@ pub mod btrfs_info;
 #[cfg(target_os = "linux")]
 pub mod btrfs_search;
 pub mod clock;
+#[cfg(target_os = "linux")]
+pub mod cpp_filesystem;
 #[cfg(target_os = "linux")]
 pub mod directory_on;
 #[cfg(target_os = "linux")]

@@ -1,5 +1,7 @@
 //! Before measuring: room for the data, leftovers of killed runs, the run's own directory, the data sets.
 
+use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -18,7 +20,7 @@ use crate::dataset::{FillSpec, NAME_BYTES_MAX, Names, fill_at};
 use crate::event::Event;
 use crate::note::NoteKind;
 use crate::plan::{estimate, prune};
-use crate::workload::{ListError, Listing, NameSource, Signals, workload};
+use crate::workload::{FILES_MAX, ListError, Listing, NameSource, SAMPLE_MAX, Signals, Truth, workload};
 use crate::workspace::{Workspace, remove_leftovers};
 
 /// Everything that measuring needs.
@@ -232,6 +234,7 @@ fn verify(prepared: &mut Prepared<'_>) -> Result<(), RunError> {
         let source = name_source(&prepared.plan, data, directory, prepared.signals);
         prepared.names.push(source.map_err(|error| arm("std", error))?);
     }
+    expect_files(prepared).map_err(|error| arm("std", error))?;
     let mut gone: Vec<(CellId, String)> = Vec::new();
     for cell in &prepared.plan.cells {
         let names = &prepared.names[cell.data.0 as usize];
@@ -244,6 +247,23 @@ fn verify(prepared: &mut Prepared<'_>) -> Result<(), RunError> {
     Ok(())
 }
 
+/// Lets the oracle find out the attributes that arms are to find out, and writes into the plan what they must find.
+fn expect_files(prepared: &mut Prepared<'_>) -> Result<(), ListError> {
+    let mut truths: BTreeMap<u32, Truth> = BTreeMap::new();
+    for cell in &mut prepared.plan.cells {
+        let Work::Attributes { method, expected, .. } = &mut cell.work else { continue };
+        let truth = match truths.entry(cell.data.0) {
+            Entry::Occupied(known) => *known.get(),
+            Entry::Vacant(place) => {
+                let directory = &prepared.data[cell.data.0 as usize];
+                *place.insert(Truth::of(directory, prepared.signals)?)
+            }
+        };
+        *expected = truth.expected(method);
+    }
+    Ok(())
+}
+
 /// Returns where look-ups in a data set get their names from.
 fn name_source(
     plan: &Plan,
@@ -251,12 +271,20 @@ fn name_source(
     directory: &Dir,
     signals: Signals<'_>,
 ) -> Result<NameSource, ListError> {
-    let looked_up = plan.cells.iter().any(|cell| cell.data == data.id && !cell.work.lists());
+    let cells = || plan.cells.iter().filter(|cell| cell.data == data.id);
+    let looked_up = cells().any(|cell| !cell.work.lists());
     match data.source {
         DataSource::Made { names, .. } => {
             Ok(NameSource::Made { names: Names { scheme: names, seed: plan.seed }, entries: data.entries })
         }
-        DataSource::Existing { .. } if looked_up => NameSource::sample(directory, plan.seed, signals),
+        DataSource::Existing { .. } if looked_up => {
+            let asked = cells().filter_map(|cell| match cell.work {
+                Work::Ask { files } => Some(files.min(FILES_MAX) as usize),
+                _ => None,
+            });
+            let at_most = asked.chain([SAMPLE_MAX]).max().unwrap_or(SAMPLE_MAX);
+            NameSource::sample(directory, plan.seed, at_most, signals)
+        }
         DataSource::Existing { .. } => Ok(NameSource::Listed(Vec::new())),
     }
 }

@@ -145,19 +145,26 @@ impl Workload for Listing {
         _stopwatch: &mut Stopwatch,
         signals: Signals<'_>,
     ) -> Result<Counted, ListError> {
-        let mut counted: Option<Counted> = None;
-        for _ in 0..operations {
-            let seen = self.once(directory, signals)?;
-            // Operations of one block that differ are made to differ from everything else.
-            counted = match counted {
-                Some(first) if (first.entries, first.hash) != (seen.entries, seen.hash) => {
-                    Some(Counted { hash: !first.hash.wrapping_add(seen.hash), ..seen })
-                }
-                _ => Some(seen),
-            };
-        }
-        Ok(counted.unwrap_or(Counted { entries: 0, hash: 0, calls: None, written_bytes: 0 }))
+        repeat(operations, || self.once(directory, signals))
     }
+}
+
+/// Does the operations of a block; those that differ are made to differ from everything else.
+pub(super) fn repeat(
+    operations: u64,
+    mut once: impl FnMut() -> Result<Counted, ListError>,
+) -> Result<Counted, ListError> {
+    let mut counted: Option<Counted> = None;
+    for _ in 0..operations {
+        let seen = once()?;
+        counted = match counted {
+            Some(first) if (first.entries, first.hash) != (seen.entries, seen.hash) => {
+                Some(Counted { hash: !first.hash.wrapping_add(seen.hash), ..seen })
+            }
+            _ => Some(seen),
+        };
+    }
+    Ok(counted.unwrap_or(Counted { entries: 0, hash: 0, calls: None, written_bytes: 0 }))
 }
 
 fn read(reader: &mut dyn Reader, seen: &mut Seen, signals: Signals<'_>) -> Result<(), ListError> {

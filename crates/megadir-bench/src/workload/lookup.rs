@@ -8,7 +8,7 @@ use std::ffi::CString;
 use std::os::fd::{AsFd, BorrowedFd};
 
 use megadir::{Dir, Listing as Entries};
-use megadir_record::{Counted, Keys, NameScheme, Phase, Presence};
+use megadir_record::{Counted, Keys, NameScheme, Presence};
 use megadir_stats::permutation::{Permutation, SplitMix64};
 use rand_distr::{Distribution, Zipf};
 use rustix::fs::{AtFlags, statat};
@@ -19,9 +19,9 @@ use crate::dataset::{NAME_BYTES_MAX, Names};
 use crate::measure::{Operation, Stopwatch};
 
 /// The most names that a block has: 4096 of 32 bytes and their pointers fit into a second-level cache.
-const NAMES_MAX: u64 = 4096;
-/// Names that are kept of a directory that was there already.
-const SAMPLE_MAX: usize = 65_536;
+pub(super) const NAMES_MAX: u64 = 4096;
+/// Names that are kept of a directory that was there already, unless some arm asks for more at once.
+pub(crate) const SAMPLE_MAX: usize = 65_536;
 
 /// Where the names of a data set come from.
 #[derive(Debug)]
@@ -38,8 +38,13 @@ pub(crate) enum NameSource {
 }
 
 impl NameSource {
-    /// Draws names of a directory that was there already, by reservoir sampling (Vitter's algorithm R).
-    pub(crate) fn sample(directory: &Dir, seed: u64, signals: Signals<'_>) -> Result<Self, ListError> {
+    /// Draws at most so many names of a directory that was there already, by reservoir sampling (Vitter's algorithm R).
+    pub(crate) fn sample(
+        directory: &Dir,
+        seed: u64,
+        at_most: usize,
+        signals: Signals<'_>,
+    ) -> Result<Self, ListError> {
         let mut random = SplitMix64::new(seed);
         let (mut kept, mut seen) = (Vec::new(), 0_u64);
         let mut listing = Entries::open(directory.path())?;
@@ -49,7 +54,7 @@ impl NameSource {
                 seen += 1;
                 // A name of a directory has no NUL.
                 let Ok(name) = CString::new(entry.name) else { continue };
-                if kept.len() < SAMPLE_MAX {
+                if kept.len() < at_most {
                     kept.push(name);
                 } else if let Some(place) = kept.get_mut(random.below(seen).unwrap_or(0) as usize) {
                     *place = name;
@@ -68,14 +73,14 @@ impl NameSource {
     }
 
     /// Returns the present names there are to draw from.
-    fn entries(&self) -> u64 {
+    pub(super) fn entries(&self) -> u64 {
         match self {
             Self::Made { entries, .. } => *entries,
             Self::Listed(kept) => kept.len() as u64,
         }
     }
 
-    fn name(&self, presence: Presence, index: u64, seed: u64) -> CString {
+    pub(super) fn name(&self, presence: Presence, index: u64, seed: u64) -> CString {
         let computed = |names: Names, index| {
             let mut buffer = [0; NAME_BYTES_MAX];
             CString::new(names.write(index, &mut buffer)).unwrap_or_default()
@@ -108,12 +113,7 @@ impl<'a> Lookup<'a> {
     /// Returns the indices of a block's names.
     fn draw(&self, block: BlockKey, count: u64) -> Vec<u64> {
         let entries = self.source.entries().max(1);
-        let phase = match block.phase {
-            Phase::WarmUp => 1,
-            Phase::Measure => 2,
-        };
-        let of_block = (u64::from(block.round) << 32) | (u64::from(block.attempt) << 8) | phase;
-        let mut random = SplitMix64::new(self.seed ^ SplitMix64::new(of_block).next_u64());
+        let mut random = SplitMix64::new(self.seed ^ block.number());
         // Which names are popular, or the one, is the same in all blocks and nothing to do with their age.
         let shuffled = Permutation::new(entries, self.seed);
         let at = |rank| shuffled.get(rank).unwrap_or(0);
@@ -221,6 +221,7 @@ impl rand_core::TryRng for Source {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use megadir_record::Phase;
     use std::collections::{HashMap, HashSet};
     use std::sync::atomic::{AtomicBool, AtomicU64};
     use std::time::Duration;
@@ -248,7 +249,7 @@ mod tests {
         let (stop, beat) = (AtomicBool::new(false), AtomicU64::new(0));
         let signals = Signals { stop: &stop, beat: &beat };
         let directory = Dir::open(parent.path()).unwrap();
-        let listed = NameSource::sample(&directory, 5, signals).unwrap();
+        let listed = NameSource::sample(&directory, 5, SAMPLE_MAX, signals).unwrap();
         let mut stopwatch = Stopwatch::new(Calibration::over(Duration::from_millis(1)));
         for source in [made(300), listed] {
             for presence in [Presence::Present, Presence::Absent] {

@@ -3,7 +3,9 @@
 //! A workload knows nothing of rounds, clocks or records: it does a block's operations when it is told to and
 //! says what it saw.
 
+mod ask;
 mod attributes;
+mod file_attributes;
 mod format_long;
 mod format_raw;
 mod kept;
@@ -15,12 +17,17 @@ mod refusal;
 
 use megadir::Dir;
 use megadir_record::{Counted, Phase, Work};
+use megadir_stats::permutation::SplitMix64;
 use megadir_sys::usage::Usage;
 
 use crate::measure::Stopwatch;
+use ask::Ask;
+pub(crate) use ask::FILES_MAX;
+use file_attributes::FileAttributes;
+pub(crate) use file_attributes::Truth;
 pub(crate) use list::{ListError, Listing, Signals, name_hash};
 use lookup::Lookup;
-pub(crate) use lookup::NameSource;
+pub(crate) use lookup::{NameSource, SAMPLE_MAX};
 use refusal::Refusal;
 
 /// One arm's work.
@@ -76,6 +83,18 @@ pub(crate) struct BlockKey {
     pub(crate) attempt: u32,
 }
 
+impl BlockKey {
+    /// Returns a number that belongs to this block alone, as good as random.
+    fn number(self) -> u64 {
+        let phase = match self.phase {
+            Phase::WarmUp => 1,
+            Phase::Measure => 2,
+        };
+        let of_block = (u64::from(self.round) << 32) | (u64::from(self.attempt) << 8) | phase;
+        SplitMix64::new(of_block).next_u64()
+    }
+}
+
 /// Returns the work of an arm on a data set with these names.
 pub(crate) fn workload<'a>(
     work: &Work,
@@ -89,6 +108,10 @@ pub(crate) fn workload<'a>(
             let source = std::io::Error::from(std::io::ErrorKind::Unsupported);
             return Err(ListError::Stage { stage: "files", source });
         }
+        Work::Attributes { method, buffer_bytes, threads, .. } => {
+            Box::new(FileAttributes::new(method, *buffer_bytes, *threads)?)
+        }
+        Work::Ask { files } => Box::new(Ask::new(*files, names, seed)),
         Work::FillUntilRefused { .. } => Box::new(Refusal::new(names.scheme(), seed)),
     })
 }

@@ -7,8 +7,7 @@ use std::os::fd::{AsFd, OwnedFd};
 
 use megadir::Dir;
 use megadir::limits::{Limit, Step, explain_at};
-use megadir_record::{Counted, NameScheme, Phase};
-use megadir_stats::permutation::SplitMix64;
+use megadir_record::{Counted, NameScheme};
 use rustix::fs::{AtFlags, Mode, OFlags};
 
 use super::{BlockKey, ListError, Signals, Workload};
@@ -61,12 +60,7 @@ impl Workload for Refusal {
         _operations: u64,
         _signals: Signals<'_>,
     ) -> Result<(), ListError> {
-        let phase = match block.phase {
-            Phase::WarmUp => 1,
-            Phase::Measure => 2,
-        };
-        let of_block = (u64::from(block.round) << 32) | (u64::from(block.attempt) << 8) | phase;
-        self.block_seed = self.seed ^ SplitMix64::new(of_block).next_u64();
+        self.block_seed = self.seed ^ block.number();
         Ok(())
     }
 

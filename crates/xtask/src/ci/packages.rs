@@ -34,7 +34,7 @@ static TOOLS: &[Tool] = &[
     tool("valgrind", "valgrind", "stage instructions"),
     tool("bfs", "bfs", "comparison with bfs"),
     tool("fdfind", "fd-find", "comparison with fd"),
-    tool("g++", "g++", "stage fuzz"),
+    tool("g++", "g++", "stage fuzz, and tests of std::filesystem"),
     tool("/usr/bin/rustc", "rustc-web", "stage windows"),
     tool("/usr/bin/clippy-driver", "rust-web-clippy", "stage windows"),
     tool("/usr/lib/rustlib/src/rust/library/std/Cargo.toml", "rust-web-src", "stage windows"),

@@ -19,7 +19,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 
 /// What is tested: everything as it is built by default, then what is built only where it is asked for.
-const RUNS: [&[&str]; 2] = [
+const RUNS: [&[&str]; 3] = [
     &["test", "--workspace", "--locked", "--no-fail-fast"],
     &[
         "test",
@@ -31,6 +31,18 @@ const RUNS: [&[&str]; 2] = [
         "--lib",
         "--test=uring",
         "uring",
+    ],
+    &[
+        "test",
+        "--locked",
+        "--no-fail-fast",
+        "--package=megadir-sys",
+        "--package=megadir-bench",
+        "--features=megadir-bench/cpp,megadir-bench/io-uring",
+        "--lib",
+        "--",
+        "cpp",
+        "methods",
     ],
 ];
 
