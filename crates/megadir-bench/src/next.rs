@@ -174,7 +174,8 @@ fn block(plan: &Plan, samples: &[Sample], phase: Phase, round: u32, attempt: u32
 /// Returns how often a block of `cell` repeats its operation: as the work says, else doubled through the warm-up until a
 /// block is long enough.
 fn operations(plan: &Plan, samples: &[Sample], cell: CellId) -> u64 {
-    if let Some(operations) = plan.cells.get(cell.0 as usize).and_then(|cell| cell.work.operations()) {
+    let fixed = |cell: &Cell| cell.operations.or_else(|| cell.work.operations());
+    if let Some(operations) = plan.cells.get(cell.0 as usize).and_then(fixed) {
         return operations;
     }
     let of_cell = |sample: &&Sample| sample.phase == Phase::WarmUp && sample.cell == cell;

@@ -4,7 +4,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::files::FileWork;
+use crate::files::{FileOperation, FileWork};
 use crate::group::Group;
 
 /// A whole experiment with nothing left to decide.
@@ -118,6 +118,10 @@ pub struct Cell {
     pub work: Work,
     /// The cache's state before each block.
     pub cache: CacheState,
+    /// Operations of every block, where the plan fixes them: each drop of a cache is one sample, and what is asked for
+    /// twice after it is warm the second time.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub operations: Option<u64>,
     /// Arms with the same number work one after the other on what the one before left; see [`Order::Chains`].
     #[serde(default)]
     pub chain: u32,
@@ -245,6 +249,25 @@ impl Work {
         }
     }
 
+    /// Returns whether the work reads what files contain, so that it can tell whether that is cached.
+    #[must_use]
+    pub fn reads_contents(&self) -> bool {
+        match self {
+            Self::Files(work) => work.operation == FileOperation::Read,
+            Self::List { .. } | Self::Lookup { .. } | Self::FillUntilRefused { .. } => false,
+        }
+    }
+
+    /// Returns whether the work leaves everything as it was, so that it can be done again in another state of the cache.
+    #[must_use]
+    pub fn leaves_all(&self) -> bool {
+        match self {
+            Self::Files(work) => matches!(work.operation, FileOperation::Read | FileOperation::Stat),
+            Self::List { .. } | Self::Lookup { .. } => true,
+            Self::FillUntilRefused { .. } => false,
+        }
+    }
+
     /// Returns whether the work lists its data set, so that its time is one of entries too.
     #[must_use]
     pub fn lists(&self) -> bool {
@@ -307,10 +330,30 @@ pub enum Stage {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum CacheState {
-    /// Read before, so that names and inodes are cached.
+    /// Read before, so that names and inodes are cached, and contents where they are read.
     Warm,
-    /// After sync and drop_caches (privileged, the whole machine).
+    /// Names and inodes cached; what files contain is not (fdatasync and POSIX_FADV_DONTNEED on each).
+    DataCold,
+    /// Neither names nor inodes nor contents cached, after sync and drop_caches (privileged, the whole machine).
     VfsCold,
+}
+
+impl CacheState {
+    /// Returns whether something is dropped before each block.
+    #[must_use]
+    pub fn is_cold(self) -> bool {
+        self != Self::Warm
+    }
+
+    /// Returns its name, as arguments, study files and records have it.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Warm => "warm",
+            Self::DataCold => "data-cold",
+            Self::VfsCold => "vfs-cold",
+        }
+    }
 }
 
 /// A data set.

@@ -30,6 +30,10 @@ pub struct Sample {
     pub user_ns: u64,
     /// System CPU time of the process in the block, nanoseconds.
     pub system_ns: u64,
+    /// Bytes that the process had read from devices in the block; `None` where the kernel does not say. What it sees of a
+    /// network or of a file system in memory is always 0.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub read_bytes: Option<u64>,
     /// Proof of equal work.
     pub counted: Counted,
     /// The times of the block's single operations, where the arm takes them.

@@ -59,6 +59,7 @@ fn cell(id: u32, role: Role) -> Cell {
         data: DataId(0),
         work,
         cache: CacheState::Warm,
+        operations: None,
         chain: 0,
         step: 0,
     }
@@ -138,6 +139,7 @@ fn sample(round: u32, attempt: u32, cell: u32) -> Sample {
         elapsed_ns: 1_000,
         user_ns: 400,
         system_ns: 500,
+        read_bytes: None,
         counted: Counted { entries: 10, hash: u64::MAX, calls: None, written_bytes: 0 },
         latency: (cell == 1).then(latency),
         voided: None,

@@ -7,6 +7,7 @@
 //! * [`xfs_bulkstat`], [`btrfs_search`]: the attributes of many inodes in one call, for who may (Linux);
 //!   [`directory_on`]: what makes them safe.
 //! * [`ext4_features`], [`xfs_geometry`], [`btrfs_info`], [`quota`]: what a file system tells of itself (Linux).
+//! * [`page_cache`]: how much of a file is cached (Linux).
 //! * `uring` (optional feature `io-uring`): statx for many names in one call (Linux).
 //! * [`cpp_filesystem`]: C++'s own way of listing a directory (optional feature `cpp`, Linux).
 //! * [`readdir`]: the C library's directory stream, as the programs under study use it (Unix).
@@ -30,6 +31,8 @@ pub mod directory_on;
 pub mod ext4_features;
 #[cfg(target_os = "linux")]
 pub mod getdents;
+#[cfg(target_os = "linux")]
+pub mod page_cache;
 #[cfg(target_os = "linux")]
 pub mod quota;
 #[cfg(target_os = "linux")]

@@ -9,6 +9,22 @@ pub struct Usage {
     pub user_ns: u64,
     /// Time in the kernel, nanoseconds.
     pub system_ns: u64,
+    /// Bytes that it had read from devices, in units of 512; `None` on systems that count something else. 0 throughout where
+    /// the kernel does not account for it, and on file systems without a device.
+    pub read_bytes: Option<u64>,
+}
+
+impl Usage {
+    /// Returns what was used since an earlier look.
+    #[must_use]
+    pub fn since(self, before: Self) -> Self {
+        let bytes = self.read_bytes.zip(before.read_bytes);
+        Self {
+            user_ns: self.user_ns.saturating_sub(before.user_ns),
+            system_ns: self.system_ns.saturating_sub(before.system_ns),
+            read_bytes: bytes.map(|(after, before)| after.saturating_sub(before)),
+        }
+    }
 }
 
 /// Returns what this process, all its threads together, has used.
@@ -20,7 +36,8 @@ pub fn process_usage() -> Usage {
     // SAFETY: all bytes are zero or written by the kernel, and every pattern is a valid rusage.
     let usage = unsafe { usage.assume_init() };
     let ns = |time: libc::timeval| time.tv_sec as u64 * 1_000_000_000 + time.tv_usec as u64 * 1_000;
-    Usage { user_ns: ns(usage.ru_utime), system_ns: ns(usage.ru_stime) }
+    let read_bytes = cfg!(target_os = "linux").then_some(usage.ru_inblock as u64 * 512);
+    Usage { user_ns: ns(usage.ru_utime), system_ns: ns(usage.ru_stime), read_bytes }
 }
 
 /// What a thread has waited for since it started.

@@ -40,6 +40,7 @@ fn sample(block: &Block, elapsed_ns: u64) -> Sample {
         elapsed_ns: elapsed_ns * block.operations,
         user_ns: 0,
         system_ns: 0,
+        read_bytes: None,
         counted: Counted { entries: 10, hash: 1, calls: None, written_bytes: 0 },
         latency: None,
         voided: None,

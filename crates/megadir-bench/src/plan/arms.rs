@@ -136,7 +136,18 @@ impl<'a> Arms<'a> {
     fn push(&mut self, name: String, role: Role, data: DataId, work: Work) -> CellId {
         let id = CellId(self.cells.len() as u32);
         let cache = CacheState::Warm;
-        self.cells.push(Cell { id, name, groups: Vec::new(), role, data, work, cache, chain: 0, step: 0 });
+        self.cells.push(Cell {
+            id,
+            name,
+            groups: Vec::new(),
+            role,
+            data,
+            work,
+            cache,
+            operations: None,
+            chain: 0,
+            step: 0,
+        });
         id
     }
 

@@ -4,7 +4,7 @@ use std::time::SystemTime;
 
 use megadir_record::{Cell, Sample, VoidReason};
 use megadir_sys::clock::monotonic_ns;
-use megadir_sys::usage::{Usage, process_usage};
+use megadir_sys::usage::process_usage;
 
 use super::RunError;
 use super::prepare::Prepared;
@@ -102,11 +102,7 @@ fn one(
     let start_ns = monotonic_ns();
     let counted = work.run(directory, block.operations, stopwatch, prepared.signals)?;
     let elapsed_ns = monotonic_ns() - start_ns;
-    let after = process_usage();
-    let usage = Usage {
-        user_ns: after.user_ns.saturating_sub(before.user_ns),
-        system_ns: after.system_ns.saturating_sub(before.system_ns),
-    };
+    let usage = process_usage().since(before);
     let taken = work.taken().unwrap_or(Taken { elapsed_ns, usage });
     work.finish(directory, prepared.signals)?;
     Ok(Sample {
@@ -121,6 +117,7 @@ fn one(
         elapsed_ns: taken.elapsed_ns,
         user_ns: taken.usage.user_ns,
         system_ns: taken.usage.system_ns,
+        read_bytes: taken.usage.read_bytes,
         counted,
         latency: stopwatch.latency(),
         voided: None,

@@ -48,6 +48,10 @@ pub const COLUMNS: &[(&str, &str)] = &[
     ("hash", "order-independent hash of the entries, 16 hexadecimal digits after 0x"),
     ("calls", "system calls of the measured kind; empty where the arm cannot see them"),
     ("written_bytes", "bytes of text written"),
+    (
+        "read_bytes",
+        "bytes that the process had read from devices in the block; empty where that is not known",
+    ),
 ];
 
 /// Returns every sample as CSV, with a heading.
@@ -72,11 +76,12 @@ fn row(text: &mut String, sample: &Sample, of_cell: &str) {
     let cell = sample.cell.0;
     let counted = &sample.counted;
     let calls = counted.calls.map(|calls| calls.to_string()).unwrap_or_default();
+    let read_bytes = sample.read_bytes.map(|bytes| bytes.to_string()).unwrap_or_default();
     let (entries, hash, written_bytes) = (counted.entries, counted.hash, counted.written_bytes);
     let before = format!("{epoch},{round},{attempt},{place},{phase},{voided},{cell},{of_cell}");
     let after = format!("{start_ns},{operations},{elapsed_ns},{user_ns},{system_ns}");
     // Writing to a string cannot fail.
-    let _ = writeln!(text, "{before},{after},{entries},{hash:#018x},{calls},{written_bytes}");
+    let _ = writeln!(text, "{before},{after},{entries},{hash:#018x},{calls},{written_bytes},{read_bytes}");
 }
 
 /// Returns the columns from the arm's name to its keys.

@@ -117,7 +117,7 @@ fn caches(summary: &Summary) -> String {
     for arm in &summary.arms {
         let state = match arm.cell.cache {
             CacheState::Warm => "warm".into(),
-            CacheState::VfsCold => format!("{guest}vfs-cold"),
+            cold @ (CacheState::DataCold | CacheState::VfsCold) => format!("{guest}{}", cold.name()),
         };
         if !states.contains(&state) {
             states.push(state);

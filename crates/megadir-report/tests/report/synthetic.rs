@@ -127,6 +127,7 @@ impl Synthetic {
             elapsed_ns,
             user_ns: elapsed_ns / 10,
             system_ns: elapsed_ns / 10 * 9,
+            read_bytes: None,
             counted: Counted {
                 entries,
                 hash: 0x5eed_0000_0000_0000 + entries,
@@ -185,6 +186,7 @@ fn cell(id: CellId, arm: &Arm) -> Cell {
             stages: arm.stages.into(),
         },
         cache: CacheState::Warm,
+        operations: None,
         chain: 0,
         step: 0,
     }

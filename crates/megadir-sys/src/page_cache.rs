@@ -1,0 +1,198 @@
+//! How much of a file is in the page cache: cachestat (Linux 6.5 and later), else mincore through a mapping.
+//!
+//! Reference: `Documentation/admin-guide/mm` and cachestat(2), mincore(2). Both answer for the owner of a file and for who may
+//! write it; the kernel refuses others, or says of every page that it is there.
+
+use std::io;
+use std::os::fd::{AsRawFd, BorrowedFd};
+
+/// Pages of one file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Resident {
+    /// Pages that are in the cache.
+    pub cached: u64,
+    /// Of these, pages that differ from what is stored or are being written; `None` where only mincore answers.
+    pub unwritten: Option<u64>,
+    /// Pages that the file has.
+    pub pages: u64,
+}
+
+/// `struct cachestat_range`; a length of 0 is the whole rest.
+#[repr(C)]
+struct Range {
+    offset: u64,
+    length: u64,
+}
+
+/// `struct cachestat`.
+#[repr(C)]
+struct CacheStat {
+    cached: u64,
+    dirty: u64,
+    writeback: u64,
+    evicted: u64,
+    recently_evicted: u64,
+}
+
+/// The call's number, which is the same wherever numbers are not an architecture's own.
+const SYS_CACHESTAT: Option<libc::c_long> = if cfg!(any(
+    all(target_arch = "x86_64", target_pointer_width = "64"),
+    target_arch = "aarch64",
+    target_arch = "riscv64",
+    target_arch = "powerpc64",
+    target_arch = "s390x",
+    target_arch = "loongarch64"
+)) {
+    Some(451)
+} else {
+    None
+};
+
+/// Bytes that are mapped at once for mincore.
+const WINDOW_BYTES: u64 = 256 << 20;
+
+/// Returns how much of an open regular file is in the page cache.
+///
+/// # Errors
+///
+/// `EPERM` where the caller neither owns the file nor may write it (Linux 6.13 and later); what fstat and mmap give.
+pub fn resident(file: BorrowedFd<'_>) -> io::Result<Resident> {
+    match cachestat(file) {
+        Err(error) if error.raw_os_error() == Some(libc::ENOSYS) => mincore(file),
+        counted => counted,
+    }
+}
+
+/// Asks cachestat; `ENOSYS` where there is none.
+fn cachestat(file: BorrowedFd<'_>) -> io::Result<Resident> {
+    let Some(number) = SYS_CACHESTAT else {
+        return Err(io::Error::from_raw_os_error(libc::ENOSYS));
+    };
+    let pages = pages(file)?;
+    let range = Range { offset: 0, length: 0 };
+    let mut found = CacheStat { cached: 0, dirty: 0, writeback: 0, evicted: 0, recently_evicted: 0 };
+    // SAFETY: the kernel reads the range and writes one `struct cachestat`, both of which live through the call, and
+    // keeps neither pointer; an older kernel does not know the number and does nothing. The descriptor is open.
+    let status = unsafe { libc::syscall(number, file.as_raw_fd(), &raw const range, &raw mut found, 0_u32) };
+    if status != 0 {
+        return Err(io::Error::last_os_error());
+    }
+    Ok(Resident { cached: found.cached, unwritten: Some(found.dirty + found.writeback), pages })
+}
+
+/// Asks mincore, window by window.
+fn mincore(file: BorrowedFd<'_>) -> io::Result<Resident> {
+    let bytes = size(file)?;
+    let mut cached = 0;
+    for offset in (0..bytes).step_by(WINDOW_BYTES as usize) {
+        cached += mincore_window(file, offset, (bytes - offset).min(WINDOW_BYTES) as usize)?;
+    }
+    Ok(Resident { cached, unwritten: None, pages: pages(file)? })
+}
+
+fn mincore_window(file: BorrowedFd<'_>, offset: u64, bytes: usize) -> io::Result<u64> {
+    let mut states = vec![0_u8; bytes.div_ceil(rustix::param::page_size())];
+    let start = offset as libc::off_t;
+    // SAFETY: a new mapping at an address of the kernel's choice, which nothing else knows; it is never read, so that
+    // a file cut short meanwhile does no harm.
+    let mapping = unsafe {
+        libc::mmap(
+            std::ptr::null_mut(),
+            bytes,
+            libc::PROT_READ,
+            libc::MAP_SHARED | libc::MAP_NORESERVE,
+            file.as_raw_fd(),
+            start,
+        )
+    };
+    if mapping == libc::MAP_FAILED {
+        return Err(io::Error::last_os_error());
+    }
+    // SAFETY: the range is that of the mapping made above; the kernel writes one byte a page of it, as many as `states` has.
+    let status = unsafe { libc::mincore(mapping, bytes, states.as_mut_ptr()) };
+    let failed = io::Error::last_os_error();
+    // SAFETY: the mapping made above, whole; nothing points into it.
+    let _ = unsafe { libc::munmap(mapping, bytes) };
+    if status != 0 {
+        return Err(failed);
+    }
+    Ok(states.iter().filter(|state| **state & 1 != 0).count() as u64)
+}
+
+fn pages(file: BorrowedFd<'_>) -> io::Result<u64> {
+    Ok(size(file)?.div_ceil(rustix::param::page_size() as u64))
+}
+
+fn size(file: BorrowedFd<'_>) -> io::Result<u64> {
+    Ok(u64::try_from(rustix::fs::fstat(file)?.st_size).unwrap_or(0))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{cachestat, mincore, resident};
+    use std::fs::File;
+    use std::io;
+    use std::os::fd::{AsFd, AsRawFd};
+
+    const PAGES: u64 = 40;
+
+    /// A file in the build's own folder, which lies on a disk where a temporary one may not.
+    fn file(name: &str) -> (std::path::PathBuf, File) {
+        let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join(format!(".page-cache-{name}.tmp"));
+        let bytes = vec![7; PAGES as usize * rustix::param::page_size()];
+        std::fs::write(&path, bytes).unwrap();
+        let file = File::open(&path).unwrap();
+        (path, file)
+    }
+
+    fn drop_pages(file: &File) {
+        rustix::fs::fdatasync(file).unwrap();
+        rustix::fs::fadvise(file, 0, None, rustix::fs::Advice::DontNeed).unwrap();
+    }
+
+    /// Both ways of asking; one may be missing.
+    fn both(file: &File) -> Vec<u64> {
+        let asked = [cachestat(file.as_fd()), mincore(file.as_fd())];
+        let known = asked.into_iter().filter_map(|answer| match answer {
+            Err(error) if error.raw_os_error() == Some(libc::ENOSYS) => None,
+            answer => Some(answer.unwrap()),
+        });
+        let known: Vec<_> = known.collect();
+        assert!(known.iter().all(|answer| answer.pages == PAGES), "{known:?}");
+        known.into_iter().map(|answer| answer.cached).collect()
+    }
+
+    #[test]
+    fn written_pages_are_there_until_they_are_dropped_unless_they_are_locked() {
+        let (path, file) = file("locked");
+        assert!(both(&file).iter().all(|cached| *cached == PAGES));
+        let bytes = PAGES as usize * rustix::param::page_size();
+        // SAFETY: a new mapping of a file that nobody else changes, removed below.
+        let mapping = unsafe {
+            libc::mmap(std::ptr::null_mut(), bytes, libc::PROT_READ, libc::MAP_SHARED, file.as_raw_fd(), 0)
+        };
+        assert_ne!(mapping, libc::MAP_FAILED);
+        // SAFETY: the range is that of the mapping.
+        let locked = unsafe { libc::mlock(mapping, bytes) };
+        assert_eq!(locked, 0, "{}", io::Error::last_os_error());
+        drop_pages(&file);
+        assert!(both(&file).iter().all(|cached| *cached == PAGES));
+        // SAFETY: the mapping made above, whole; nothing points into it.
+        assert_eq!(unsafe { libc::munmap(mapping, bytes) }, 0);
+        drop_pages(&file);
+        let left = both(&file);
+        std::fs::remove_file(path).unwrap();
+        assert!(left.iter().all(|cached| *cached == 0), "{left:?}");
+    }
+
+    #[test]
+    fn what_is_not_written_yet_is_told_apart() {
+        let (path, file) = file("written");
+        drop_pages(&file);
+        let written = resident(file.as_fd()).unwrap();
+        std::fs::remove_file(path).unwrap();
+        assert!(matches!(written.unwritten, Some(0) | None), "{written:?}");
+        let nothing = File::open("/dev/null").unwrap();
+        assert_eq!(resident(nothing.as_fd()).map(|found| found.pages).unwrap_or(0), 0);
+    }
+}
