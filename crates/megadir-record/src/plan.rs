@@ -254,7 +254,11 @@ impl Work {
     pub fn reads_contents(&self) -> bool {
         match self {
             Self::Files(work) => work.operation == FileOperation::Read,
-            Self::List { .. } | Self::Lookup { .. } | Self::FillUntilRefused { .. } => false,
+            Self::List { .. }
+            | Self::Lookup { .. }
+            | Self::FillUntilRefused { .. }
+            | Self::Attributes { .. }
+            | Self::Ask { .. } => false,
         }
     }
 
@@ -263,7 +267,7 @@ impl Work {
     pub fn leaves_all(&self) -> bool {
         match self {
             Self::Files(work) => matches!(work.operation, FileOperation::Read | FileOperation::Stat),
-            Self::List { .. } | Self::Lookup { .. } => true,
+            Self::List { .. } | Self::Lookup { .. } | Self::Attributes { .. } | Self::Ask { .. } => true,
             Self::FillUntilRefused { .. } => false,
         }
     }
