@@ -4,20 +4,19 @@
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
-use megadir::layout::Layout;
 use megadir::limits::Limit;
-use megadir_bench::dataset::{FillError, FillSpec, Filled, NAME_BYTES_MAX, Names, fill};
-use megadir_record::NameScheme;
+use megadir_bench::dataset::{Files, FillError, Filled, NAME_BYTES_MAX, Names, fill};
+use megadir_record::{Made, NameScheme};
 use megadir_testkit::mount::{EXT4, Mount, Recipe};
 use megadir_testkit::require;
 
 static NEVER: AtomicBool = AtomicBool::new(false);
 
-fn spec(entries: u64, size_bytes: u64) -> FillSpec {
-    FillSpec { entries, names: NameScheme::Md5, size_bytes, seed: 1, layout: Layout::FLAT.at(entries) }
+fn spec(entries: u64, size_bytes: u64) -> Files {
+    Files::new(&Made::flat(NameScheme::Md5, size_bytes), 1, entries).expect("files that can be")
 }
 
-fn run(path: &Path, spec: &FillSpec) -> Result<Filled, FillError> {
+fn run(path: &Path, spec: &Files) -> Result<Filled, FillError> {
     fill(path, spec, &mut |_| {}, &NEVER)
 }
 

@@ -9,37 +9,41 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use megadir::layout::{Layout, PRESETS, Refused, Source};
 use megadir_bench::dataset::{
-    FillError, FillProgress, FillSpec, Filled, NAME_BYTES_MAX, Names, Rehearsed, fill, rehearse,
+    Files, FilesError, FillError, FillProgress, Filled, PlaceBuffer, Rehearsed, fill, rehearse,
 };
-use megadir_record::NameScheme;
+use megadir_record::{Made, NameScheme, Spread};
 use megadir_testkit::mount::{EXT4, Mount, Recipe};
 use megadir_testkit::require;
 
 static NEVER: AtomicBool = AtomicBool::new(false);
 
-fn spec(layout: &str, entries: u64, size_bytes: u64) -> FillSpec {
-    let layout: Layout = layout.parse().unwrap();
-    let names = match layout.source() {
+fn spec(layout: &str, entries: u64, size_bytes: u64) -> Files {
+    let names = match layout.parse::<Layout>().unwrap().source() {
         Source::Decimal => NameScheme::Decimal,
         Source::Sequence => NameScheme::UpperHex,
         _ => NameScheme::Md5,
     };
-    FillSpec { entries, names, size_bytes, seed: 1, layout: layout.at(entries) }
+    named(names, layout, entries, size_bytes).unwrap()
 }
 
-fn run(path: &Path, spec: &FillSpec) -> Result<Filled, FillError> {
+fn named(names: NameScheme, layout: &str, entries: u64, size_bytes: u64) -> Result<Files, FilesError> {
+    let spread = Spread::Layout { layout: layout.to_owned() };
+    Files::new(&Made { spread, ..Made::flat(names, size_bytes) }, 1, entries)
+}
+
+fn run(path: &Path, spec: &Files) -> Result<Filled, FillError> {
     fill(path, spec, &mut |_| {}, &NEVER)
 }
 
-fn rehearsed(path: &Path, spec: &FillSpec) -> Rehearsed {
+fn rehearsed(path: &Path, spec: &Files) -> Rehearsed {
     rehearse(path, spec, &mut |_| {}, &NEVER).unwrap()
 }
 
 /// Returns where the library says that a file belongs.
-fn place(spec: &FillSpec, index: u64) -> PathBuf {
-    let mut buffer = [0; NAME_BYTES_MAX];
-    let name = Names { scheme: spec.names, seed: spec.seed }.write(index, &mut buffer);
-    spec.layout.path_for(name).unwrap()
+fn place(spec: &Files, index: u64) -> PathBuf {
+    let mut buffer = PlaceBuffer::new();
+    let path = spec.place(index, &mut buffer).unwrap().path().to_vec();
+    PathBuf::from(String::from_utf8(path).unwrap())
 }
 
 /// Everything below a directory: paths with the length of what is a file and when it was written.
@@ -93,7 +97,7 @@ fn every_preset_puts_every_file_where_it_says() {
 fn a_rehearsal_tells_what_filling_then_does_and_writes_nothing() {
     let parent = tempfile::tempdir().unwrap();
     let top = parent.path().join("top");
-    let some = FillSpec { entries: 60, ..spec("prefix:1/1", 200, 100_000) };
+    let some = spec("prefix:1/1", 60, 100_000);
     run(&top, &some).unwrap();
     std::fs::remove_file(top.join(place(&some, 3))).unwrap();
     for (index, length) in [(7, 0), (8, 70_001)] {
@@ -101,7 +105,7 @@ fn a_rehearsal_tells_what_filling_then_does_and_writes_nothing() {
         file.set_len(length).unwrap();
     }
     std::fs::write(top.join(place(&some, 9)), "something else").unwrap();
-    let all = FillSpec { entries: 200, ..some };
+    let all = spec("prefix:1/1", 200, 100_000);
     let before = tree(&top);
     let told = rehearsed(&top, &all);
     assert_eq!(tree(&top), before);
@@ -176,28 +180,19 @@ fn nothing_is_written_into_what_is_mounted_below() {
 fn names_without_a_place_are_refused_before_anything_is_made() {
     let parent = tempfile::tempdir().unwrap();
     let top = parent.path().join("top");
-    let decimal = |layout, entries| FillSpec { names: NameScheme::Decimal, ..spec(layout, entries, 1) };
-    for (spec, name, reason) in [
-        (
-            FillSpec { names: NameScheme::Hex, ..spec("prefix:9/9", 10, 1) },
-            None,
-            Refused::TooShort { bytes: 16, least: 18 },
-        ),
+    let decimal = |layout, entries| named(NameScheme::Decimal, layout, entries, 1);
+    for (files, name, reason) in [
+        (named(NameScheme::Hex, "prefix:9/9", 10, 1), None, Refused::TooShort { bytes: 16, least: 18 }),
         (decimal("prefix:1/1", 100), Some("0"), Refused::TooShort { bytes: 1, least: 2 }),
         (decimal("decimal:1/2", 1001), Some("1000"), Refused::NotDecimal { digits: 3 }),
         // Neither the first nor the last of these names is like a directory.
         (decimal("digest:3+from=0+under=1", 100_000), Some("100"), Refused::LikeDirectory),
         (decimal("squid", 1), Some("0"), Refused::NotSequence),
     ] {
-        let refused = |error: FillError| {
-            let FillError::Refused { name: found, reason: why, .. } = error else { panic!("{error}") };
-            assert!(name.is_none_or(|name| name == found) && why == reason, "{found} {why:?}");
-        };
-        refused(run(&top, &spec).unwrap_err());
-        refused(rehearse(&top, &spec, &mut |_| {}, &NEVER).unwrap_err());
-        assert!(!top.exists());
+        let Err(FilesError::Refused { name: found, reason: why, .. }) = files else { panic!("{files:?}") };
+        assert!(name.is_none_or(|name| name == found) && why == reason, "{found} {why:?}");
     }
-    assert_eq!(run(&top, &decimal("decimal:1/2", 1000)).unwrap().made, 1000);
+    assert_eq!(run(&top, &decimal("decimal:1/2", 1000).unwrap()).unwrap().made, 1000);
 }
 
 #[test]

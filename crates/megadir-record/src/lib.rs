@@ -5,6 +5,7 @@
 //! another machine and years later; nothing else passes between the two.
 //!
 //! * [`plan`]: what was going to be measured, with nothing left to a default.
+//! * [`data`]: the data sets: whose names, sizes, contents and places follow from a seed.
 //! * [`files`]: what is done to files, one after the other.
 //! * [`sample`]: what one block took, and the proof that it did the work.
 //! * [`latency`]: the times of a block's single operations.
@@ -14,6 +15,7 @@
 //!
 //! This crate knows nothing of file systems, statistics or terminals.
 
+pub mod data;
 pub mod files;
 pub mod group;
 pub mod jsonl;
@@ -23,14 +25,18 @@ pub mod plan;
 pub mod sample;
 pub mod self_check;
 
+pub use data::{
+    ContentKind, Data, DataSource, DirectoryClass, Level, Made, MakeDirectories, NAME_LENGTHS, NameScheme,
+    SizeLaw, Spread, When,
+};
 pub use files::{Access, FileOperation, FileOrder, FileWork, Sharing, SyncPolicy, WorkerKind, Workers};
 pub use group::{Group, GroupRule, Pair};
 pub use jsonl::{Cut, End, Header, Line, Note, ReadError, Record, Writer};
 pub use latency::{Latency, Since};
 pub use machine::{FileSystem, Machine, Pressure};
 pub use plan::{
-    CacheState, Cell, CellId, Data, DataId, DataSource, ExpectedFiles, Keys, NameScheme, Order, Plan,
-    Predicted, Presence, Preset, Published, Role, Rules, Stage, Work,
+    CacheState, Cell, CellId, DataId, ExpectedFiles, Keys, Order, Plan, Predicted, Presence, Preset,
+    Published, Role, Rules, Stage, Work,
 };
 pub use sample::{Counted, Phase, Sample, VoidReason};
 pub use self_check::{Delay, SelfCheck};

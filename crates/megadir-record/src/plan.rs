@@ -4,6 +4,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::data::Data;
 use crate::files::{FileOperation, FileWork};
 use crate::group::Group;
 
@@ -358,56 +359,6 @@ impl CacheState {
             Self::VfsCold => "vfs-cold",
         }
     }
-}
-
-/// A data set.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Data {
-    /// The data set's index.
-    pub id: DataId,
-    /// Entries in the directory (for [`DataSource::Existing`], as counted before the run).
-    pub entries: u64,
-    /// What [`Counted::hash`](crate::Counted::hash) of a listing must be: of made data computed from the names
-    /// that were made, of an existing directory as listed before the run. `None` in a plan not yet carried out
-    /// and in records of older programs.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub hash: Option<u64>,
-    /// Where the entries come from.
-    pub source: DataSource,
-}
-
-/// Where the entries of a data set come from.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case", tag = "from")]
-pub enum DataSource {
-    /// The user's own directory, only ever read.
-    Existing {
-        /// The directory as the user named it (lossy where it is not UTF-8).
-        path: String,
-    },
-    /// Made for the run and removed after it.
-    Made {
-        /// How the names are computed.
-        names: NameScheme,
-        /// The size of each file, bytes.
-        size_bytes: u64,
-    },
-}
-
-/// How the names of made entries are computed from the seed and an index.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum NameScheme {
-    /// The MD5 digest of seed and index in hex, 32 characters.
-    Md5,
-    /// A pseudorandom 64-bit permutation of the index in hex, 16 characters.
-    Hex,
-    /// `file` and the index, padded with zeros to 12 digits.
-    Sequence,
-    /// The index in decimal, as layouts by decimal number take it.
-    Decimal,
-    /// The index in upper-case hex, 8 digits or more, as layouts in sequence take it.
-    UpperHex,
 }
 
 /// A figure of the published source.

@@ -2,7 +2,7 @@
 
 use megadir_record::{
     CacheState, Cell, CellId, Counted, Cut, Data, DataId, DataSource, Delay, End, FileSystem, Group,
-    GroupRule, Header, Latency, Line, Machine, NameScheme, Note, Order, Phase, Plan, Preset, Pressure,
+    GroupRule, Header, Latency, Line, Machine, Made, NameScheme, Note, Order, Phase, Plan, Preset, Pressure,
     Published, ReadError, Record, Role, Rules, Sample, SelfCheck, Since, Stage, VoidReason, Work, Writer,
     jsonl,
 };
@@ -95,7 +95,7 @@ fn plan() -> Plan {
                 id: DataId(1),
                 entries: 20,
                 hash: Some(u64::MAX),
-                source: DataSource::Made { names: NameScheme::Hex, size_bytes: 3 },
+                source: DataSource::Made(Made::flat(NameScheme::Hex, 3)),
             },
         ],
         groups: vec![

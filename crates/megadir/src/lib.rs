@@ -20,6 +20,7 @@ pub mod names;
 pub mod nearest;
 mod options;
 pub mod policy;
+pub mod quantity;
 #[cfg(unix)]
 mod resolve;
 pub mod summary;

@@ -12,13 +12,12 @@ use std::os::fd::{AsFd, BorrowedFd};
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use megadir::layout::PathBuffer;
 use megadir::limits::{Explanation, Step, explain_at};
 use rustix::fs::{AtFlags, FileType, Mode, OFlags, Stat};
 use rustix::io::Errno;
 
 use super::tree::{Entered, Tree};
-use super::{Content, FillError, FillProgress, FillSpec, Filled, NAME_BYTES_MAX, Names};
+use super::{Content, Files, FillError, FillProgress, Filled, PlaceBuffer};
 
 /// How often progress is told and the stop flag looked at, files.
 pub(super) const STEP: u64 = 256;
@@ -27,7 +26,7 @@ const STEP_PIECES: u64 = 16;
 /// Contents are written and compared in pieces of this size, bytes.
 const PIECE_BYTES: usize = 64 << 10;
 
-/// Fills the directory at `path`, which is made if it does not exist, with the files of `spec`.
+/// Fills the directory at `path`, which is made if it does not exist, with `files`.
 ///
 /// `progress` is called now and then; with `stop` set the filling ends soon and says so.
 ///
@@ -36,11 +35,10 @@ const PIECE_BYTES: usize = 64 << 10;
 /// [`FillError`]; what was made stays.
 pub fn fill(
     path: &Path,
-    spec: &FillSpec,
+    files: &Files,
     progress: &mut dyn FnMut(FillProgress),
     stop: &AtomicBool,
 ) -> Result<Filled, FillError> {
-    spec.check_names()?;
     let open = |source| FillError::Open { path: path.to_owned(), source };
     match std::fs::create_dir(path) {
         Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(open(error)),
@@ -48,38 +46,36 @@ pub fn fill(
     }
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
     let dir = rustix::fs::open(path, flags, Mode::empty()).map_err(|error| open(error.into()))?;
-    fill_at(dir.as_fd(), spec, progress, stop)
+    fill_at(dir.as_fd(), files, progress, stop)
 }
 
-/// Fills the directory `dir` with the files of `spec`.
+/// Fills the directory `dir` with `files`.
 ///
 /// # Errors
 ///
 /// [`FillError`]; what was made stays.
 pub(crate) fn fill_at(
     dir: BorrowedFd<'_>,
-    spec: &FillSpec,
+    files: &Files,
     progress: &mut dyn FnMut(FillProgress),
     stop: &AtomicBool,
 ) -> Result<Filled, FillError> {
-    let names = Names { scheme: spec.names, seed: spec.seed };
     let mut filled = Filled::default();
     let mut tree = Tree::new(dir);
-    let (mut name_buffer, mut path_buffer) = ([0; NAME_BYTES_MAX], PathBuffer::new());
-    let mut piece = piece(spec);
-    for index in 0..spec.entries {
+    let mut buffer = PlaceBuffer::new();
+    let (mut piece, entries) = (piece(files), files.entries());
+    for index in 0..entries {
         let mut stopped = || {
-            progress(FillProgress { done: index, of: spec.entries });
+            progress(FillProgress { done: index, of: entries });
             stop.load(Ordering::Relaxed)
         };
         if index % STEP == 0 && stopped() {
             filled.stopped = true;
             return Ok(filled);
         }
-        let name = names.write(index, &mut name_buffer);
-        let placed = spec.place(name, &mut path_buffer)?;
-        let content = Content::new(spec.seed, index);
-        let mut task = Task { size_bytes: spec.size_bytes, piece: &mut piece, stopped: &mut stopped };
+        let placed = files.place(index, &mut buffer).map_err(|reason| files.refused(index, reason))?;
+        let content = files.content(index);
+        let mut task = Task { size_bytes: files.size_bytes(index), piece: &mut piece, stopped: &mut stopped };
         let found = match tree.enter(placed.directory(), true) {
             Ok(Entered::Directory(leaf)) => one(leaf, placed.file(), content, &mut task),
             Ok(Entered::Taken(end) | Entered::Missing(end)) => Ok(Found::InTheWay(end)),
@@ -92,24 +88,19 @@ pub(crate) fn fill_at(
                 filled.stopped = true;
                 return Ok(filled);
             }
-            Err(Failed::Met(met)) => return Err(FillError::NoRoom { made: index, of: spec.entries, met }),
+            Err(Failed::Met(met)) => return Err(FillError::NoRoom { made: index, of: entries, met }),
             Err(Failed::Io(source)) => {
-                return Err(FillError::Make {
-                    name: lossy(placed.path()),
-                    made: index,
-                    of: spec.entries,
-                    source,
-                });
+                return Err(FillError::Make { name: lossy(placed.path()), made: index, of: entries, source });
             }
         }
     }
-    progress(FillProgress { done: spec.entries, of: spec.entries });
+    progress(FillProgress { done: entries, of: entries });
     Ok(filled)
 }
 
 /// Returns a buffer for the contents of a file.
-pub(super) fn piece(spec: &FillSpec) -> Vec<u8> {
-    vec![0; usize::try_from(spec.size_bytes).map_or(PIECE_BYTES, |size| size.min(PIECE_BYTES))]
+pub(super) fn piece(files: &Files) -> Vec<u8> {
+    vec![0; usize::try_from(files.sizes().largest_bytes()).map_or(PIECE_BYTES, |size| size.min(PIECE_BYTES))]
 }
 
 /// What was there under a name before.

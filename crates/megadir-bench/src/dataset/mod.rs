@@ -1,13 +1,27 @@
-//! Data sets: names and contents computed from a seed and an index, and directories filled with them.
+//! Data sets: names, places, sizes and contents computed from a seed and an index, and directories filled with them.
 //!
-//! Nothing is held in memory: the n-th name is computed when it is needed, so a data set of any size
-//! costs a few hundred bytes, and a run can be repeated from its seed.
+//! Nothing is held in memory: what the n-th file is follows from the plan when it is needed ([`Files`]), so a data set of
+//! any size costs some kilobytes, and a run can be repeated from its seed.
+//!
+//! | subject | file |
+//! |---|---|
+//! | the n-th file in all respects | `files.rs` |
+//! | its name, its place, its size, its content | `names.rs`, `places.rs` and `shape.rs`, `sizes.rs`, `content.rs` and `json.rs` |
+//! | laws as they are written | `text.rs` |
+//! | making them; what that would do | `fill.rs` and `tree.rs`, `rehearse.rs` |
 
+mod content;
+mod files;
 #[cfg(target_os = "linux")]
 mod fill;
+mod json;
 mod names;
+mod places;
 #[cfg(target_os = "linux")]
 mod rehearse;
+mod shape;
+mod sizes;
+mod text;
 #[cfg(target_os = "linux")]
 mod tree;
 #[cfg(not(target_os = "linux"))]
@@ -15,17 +29,25 @@ mod unavailable;
 
 use std::path::PathBuf;
 
-use megadir::layout::{PathBuffer, Placed, Placer, Refused};
 use megadir::limits::Explanation;
-use megadir_record::NameScheme;
+use megadir_stats::permutation::SplitMix64;
 
+pub use content::Content;
+pub use files::{Files, FilesError};
 #[cfg(target_os = "linux")]
 pub use fill::fill;
 #[cfg(target_os = "linux")]
 pub(crate) use fill::fill_at;
-pub use names::{Content, NAME_BYTES_MAX, Names};
+pub use names::{NAME_BYTES_MAX, Names};
+pub use places::{Directories, Place, PlaceBuffer};
 #[cfg(target_os = "linux")]
 pub use rehearse::rehearse;
+pub use shape::LEVELS_MAX;
+pub use sizes::{SIGMA_MAX, SIZE_BYTES_MAX, Sizes};
+pub use text::{
+    CONTENTS, SIZE_LAWS, parse_content, parse_sizes, parse_spread, spreads, write_content, write_sizes,
+    write_spread,
+};
 #[cfg(not(target_os = "linux"))]
 pub use unavailable::{fill, rehearse};
 
@@ -33,49 +55,10 @@ pub use unavailable::{fill, rehearse};
 #[cfg(target_os = "linux")]
 const TAKEN_NAMES_MAX: usize = 5;
 
-/// The files that a directory is to be filled with.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct FillSpec {
-    /// How many.
-    pub entries: u64,
-    /// How their names are computed.
-    pub names: NameScheme,
-    /// The size of each, bytes.
-    pub size_bytes: u64,
-    /// The seed of names and contents.
-    pub seed: u64,
-    /// Where each file goes, at the depth that the layout has for so many.
-    pub layout: Placer,
-}
-
-impl FillSpec {
-    /// Writes the path of a name into a buffer.
-    ///
-    /// # Errors
-    ///
-    /// [`FillError::Refused`] if the layout has no place for it.
-    pub fn place<'a>(&self, name: &[u8], buffer: &'a mut PathBuffer) -> Result<Placed<'a>, FillError> {
-        self.layout.place(name, buffer).map_err(|reason| FillError::Refused {
-            name: String::from_utf8_lossy(name).into_owned(),
-            layout: self.layout.layout().to_string(),
-            reason,
-        })
-    }
-
-    /// Refuses names that the layout has no place for, before anything is made.
-    ///
-    /// Whether a layout accepts the names of a scheme depends on their length, so one of each length is tried.
-    #[cfg(target_os = "linux")]
-    fn check_names(&self) -> Result<(), FillError> {
-        let names = Names { scheme: self.names, seed: self.seed };
-        let (mut name, mut path) = ([0; NAME_BYTES_MAX], PathBuffer::new());
-        let powers = |base: u64| std::iter::successors(Some(1_u64), move |power| power.checked_mul(base));
-        let indices = powers(10).chain(powers(16)).filter(|index| *index < self.entries);
-        for index in std::iter::once(0).chain(indices).chain(self.entries.checked_sub(1)) {
-            self.place(names.write(index, &mut name), &mut path)?;
-        }
-        Ok(())
-    }
+/// Returns a generator for one purpose and one file, independent of those of other purposes and files.
+fn stream(seed: u64, purpose: u64, index: u64) -> SplitMix64 {
+    let of_purpose = SplitMix64::new(seed ^ purpose).next_u64();
+    SplitMix64::new(SplitMix64::new(of_purpose ^ index).next_u64())
 }
 
 /// How far the filling has come.
@@ -166,16 +149,9 @@ pub enum FillError {
         /// Why.
         source: std::io::Error,
     },
-    /// The layout has no place for a name; nothing was made.
-    #[error("layout {layout} has no place for the name '{name}': {reason}")]
-    Refused {
-        /// The name.
-        name: String,
-        /// The layout.
-        layout: String,
-        /// Why.
-        reason: Refused,
-    },
+    /// There are no such files; nothing was made.
+    #[error(transparent)]
+    Files(#[from] FilesError),
     /// Not on this system.
     #[error("making files is not available on this system")]
     Unavailable,

@@ -1,13 +1,17 @@
-//! The n-th name and the n-th content of a data set, computed and never held.
+//! The n-th name of a data set, computed and never held.
 
 use md5::{Digest, Md5};
-use megadir_record::NameScheme;
+use megadir_record::{NAME_LENGTHS, NameScheme};
 use megadir_stats::permutation::SplitMix64;
 
-/// The longest name that any scheme gives, bytes.
-pub const NAME_BYTES_MAX: usize = 32;
+use super::stream;
 
-const GOLDEN: u64 = 0x9e37_79b9_7f4a_7c15;
+/// The longest name that any scheme gives, bytes.
+pub const NAME_BYTES_MAX: usize = 255;
+/// What lengths are drawn for, among the things that are drawn from one seed.
+const PURPOSE: u64 = 0x6e61_6d65;
+
+pub(super) const GOLDEN: u64 = 0x9e37_79b9_7f4a_7c15;
 
 /// The names of a data set.
 ///
@@ -39,11 +43,11 @@ impl Names {
                 digest.update(decimal(self.seed, &mut text));
                 digest.update(b":");
                 digest.update(decimal(index, &mut text));
-                hex(&digest.finalize(), buffer)
+                hex_digits(&digest.finalize(), &mut buffer[..32])
             }
             NameScheme::Hex => {
                 let state = self.seed.wrapping_add(index.wrapping_mul(GOLDEN));
-                hex(&SplitMix64::new(state).next_u64().to_be_bytes(), buffer)
+                hex_digits(&SplitMix64::new(state).next_u64().to_be_bytes(), &mut buffer[..16])
             }
             NameScheme::Sequence => {
                 buffer[..4].copy_from_slice(b"file");
@@ -56,16 +60,65 @@ impl Names {
             }
             NameScheme::Decimal => copy(decimal(index, &mut [0; 41]), buffer),
             NameScheme::UpperHex => {
-                let mut digits = [0; NAME_BYTES_MAX];
-                let digits = hex(&index.to_be_bytes(), &mut digits);
+                let mut digits = [0; 16];
+                let digits = hex_digits(&index.to_be_bytes(), &mut digits);
                 let zeros = digits.iter().take_while(|digit| **digit == b'0').count();
                 let name = copy(&digits[zeros.min(8)..], buffer);
                 name.make_ascii_uppercase();
                 name
             }
+            NameScheme::Lengths { bytes } => self.by_length(bytes, index, index, buffer),
         }
     }
+
+    /// Writes the name of the file of `index`, which is number `number` in its directory.
+    ///
+    /// That is the same as [`Names::write`] for all schemes but names by length, which need only differ within a directory:
+    /// so they can be as short as they are to be.
+    pub(super) fn write_in<'a>(
+        &self,
+        number: u64,
+        index: u64,
+        buffer: &'a mut [u8; NAME_BYTES_MAX],
+    ) -> &'a [u8] {
+        match self.scheme {
+            NameScheme::Lengths { bytes } => self.by_length(bytes, number, index, buffer),
+            _ => self.write(index, buffer),
+        }
+    }
+
+    /// Writes the number, `_`, and pseudorandom characters up to a length drawn from the table; without `_` where the number
+    /// takes all of it, and longer where it takes more: so names of different numbers differ.
+    fn by_length<'a>(
+        &self,
+        bytes: [u8; NAME_LENGTHS],
+        number: u64,
+        index: u64,
+        buffer: &'a mut [u8; NAME_BYTES_MAX],
+    ) -> &'a [u8] {
+        let mut random = stream(self.seed, PURPOSE, index);
+        let wanted = usize::from(bytes[(random.next_u64() % NAME_LENGTHS as u64) as usize]);
+        let mut length = 0;
+        let mut rest = number;
+        while length == 0 || rest > 0 {
+            buffer[length] = CHARACTERS[(rest % 32) as usize];
+            rest /= 32;
+            length += 1;
+        }
+        if length < wanted {
+            buffer[length] = b'_';
+            for chunk in buffer[length + 1..wanted].chunks_mut(8) {
+                let drawn = random.next_u64().to_le_bytes();
+                chunk.iter_mut().zip(drawn).for_each(|(to, byte)| *to = CHARACTERS[usize::from(byte % 32)]);
+            }
+            length = wanted;
+        }
+        &buffer[..length]
+    }
 }
+
+/// The characters of names by length; without `d`, with which the directories beside them begin.
+const CHARACTERS: &[u8; 32] = b"0123456789abcefghijkmnopqrstuvwx";
 
 /// Copies a name to the beginning of `buffer` and returns it there.
 fn copy<'a>(name: &[u8], buffer: &'a mut [u8; NAME_BYTES_MAX]) -> &'a mut [u8] {
@@ -74,7 +127,7 @@ fn copy<'a>(name: &[u8], buffer: &'a mut [u8; NAME_BYTES_MAX]) -> &'a mut [u8] {
 }
 
 /// Writes `value` in decimal at the end of `text` and returns it.
-fn decimal(value: u64, text: &mut [u8; 41]) -> &[u8] {
+pub(super) fn decimal(value: u64, text: &mut [u8; 41]) -> &[u8] {
     let mut rest = value;
     let mut start = text.len();
     loop {
@@ -87,46 +140,36 @@ fn decimal(value: u64, text: &mut [u8; 41]) -> &[u8] {
     }
 }
 
-fn hex<'a>(bytes: &[u8], buffer: &'a mut [u8; NAME_BYTES_MAX]) -> &'a [u8] {
+/// Writes bytes in lower-case hex into a buffer of twice as many, and returns it.
+pub(super) fn hex_digits<'a>(bytes: &[u8], buffer: &'a mut [u8]) -> &'a [u8] {
     const DIGITS: &[u8; 16] = b"0123456789abcdef";
     for (pair, byte) in buffer.chunks_exact_mut(2).zip(bytes) {
         pair[0] = DIGITS[usize::from(byte >> 4)];
         pair[1] = DIGITS[usize::from(byte & 15)];
     }
-    &buffer[..bytes.len() * 2]
-}
-
-/// The content of one file: pseudorandom bytes that no file system can compress away.
-#[derive(Clone, Debug)]
-pub struct Content {
-    random: SplitMix64,
-}
-
-impl Content {
-    /// Returns the content of the file of `index`.
-    pub fn new(seed: u64, index: u64) -> Self {
-        let mut random = SplitMix64::new(seed ^ !index.wrapping_mul(GOLDEN));
-        random.next_u64();
-        Self { random }
-    }
-
-    /// Fills `buffer` with the bytes that come next; every call but the last must fill a multiple of 8.
-    pub fn fill(&mut self, buffer: &mut [u8]) {
-        for chunk in buffer.chunks_mut(8) {
-            chunk.copy_from_slice(&self.random.next_u64().to_le_bytes()[..chunk.len()]);
-        }
-    }
+    buffer
 }
 
 #[cfg(test)]
 mod tests {
     use std::collections::HashSet;
 
-    use super::{Content, NAME_BYTES_MAX, Names};
-    use megadir_record::NameScheme;
+    use super::{CHARACTERS, NAME_BYTES_MAX, Names};
+    use megadir_record::{NAME_LENGTHS, NameScheme};
 
-    const SCHEMES: [NameScheme; 5] =
-        [NameScheme::Md5, NameScheme::Hex, NameScheme::Sequence, NameScheme::Decimal, NameScheme::UpperHex];
+    const LENGTHS: NameScheme = NameScheme::Lengths {
+        bytes: [
+            1, 1, 1, 1, 1, 1, 1, 1, 2, 2, 2, 2, 2, 2, 2, 2, 3, 3, 3, 3, 3, 3, 3, 3, 9, 9, 9, 9, 9, 9, 9, 255,
+        ],
+    };
+    const SCHEMES: [NameScheme; 6] = [
+        NameScheme::Md5,
+        NameScheme::Hex,
+        NameScheme::Sequence,
+        NameScheme::Decimal,
+        NameScheme::UpperHex,
+        LENGTHS,
+    ];
 
     fn name(scheme: NameScheme, seed: u64, index: u64) -> String {
         let mut buffer = [0; NAME_BYTES_MAX];
@@ -164,15 +207,15 @@ mod tests {
     }
 
     #[test]
-    fn contents_come_in_pieces_as_they_come_whole() {
-        let (mut whole, mut pieces) = ([0; 50], [0; 50]);
-        Content::new(3, 9).fill(&mut whole);
-        let mut content = Content::new(3, 9);
-        content.fill(&mut pieces[..16]);
-        content.fill(&mut pieces[16..]);
-        assert_eq!(whole, pieces);
-        let mut other = [0; 50];
-        Content::new(3, 10).fill(&mut other);
-        assert_ne!(whole, other);
+    fn names_by_length_have_their_lengths_where_there_are_enough_of_them() {
+        let long = NameScheme::Lengths { bytes: [11; NAME_LENGTHS] };
+        assert!((0..10_000).all(|index| name(long, 7, index).len() == 11));
+        let mut counts = [0_u32; NAME_BYTES_MAX + 1];
+        (0..32_000).for_each(|index| counts[name(LENGTHS, 7, index).len()] += 1);
+        // Numbers from 1024 on take 3 characters, so nothing else is left of 1 and 2 but some below that.
+        assert!(counts[1] < 32 && counts[2] < 1024 && counts[3] > 22_000, "{:?}", &counts[..10]);
+        // 7 000 and 1 000 in the mean, with deviations of 74 and 31.
+        assert!((6_600..7_400).contains(&counts[9]) && (840..1160).contains(&counts[255]), "{:?}", counts[9]);
+        assert!(!CHARACTERS.contains(&b'd') && CHARACTERS.is_sorted());
     }
 }

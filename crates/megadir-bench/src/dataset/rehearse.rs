@@ -7,13 +7,13 @@ use std::os::fd::{AsFd, BorrowedFd};
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use megadir::layout::{PathBuffer, Placed};
+use megadir_record::SizeLaw;
 use rustix::fs::{AtFlags, Mode, OFlags};
 use rustix::io::Errno;
 
 use super::fill::{Failed, Found, STEP, Task, count, existing, lossy, piece};
 use super::tree::{Entered, Tree};
-use super::{Content, FillError, FillProgress, FillSpec, NAME_BYTES_MAX, Names, Rehearsed};
+use super::{Content, Files, FillError, FillProgress, Place, PlaceBuffer, Rehearsed};
 
 /// Missing directories are counted up to here; each takes some ten bytes meanwhile.
 const DIRECTORIES_MAX: usize = 1 << 20;
@@ -25,11 +25,10 @@ const DIRECTORIES_MAX: usize = 1 << 20;
 /// [`FillError`], as from filling.
 pub fn rehearse(
     path: &Path,
-    spec: &FillSpec,
+    files: &Files,
     progress: &mut dyn FnMut(FillProgress),
     stop: &AtomicBool,
 ) -> Result<Rehearsed, FillError> {
-    spec.check_names()?;
     let open = |source: io::Error| FillError::Open { path: path.to_owned(), source };
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
     let directory = match rustix::fs::open(path, flags, Mode::empty()) {
@@ -46,19 +45,19 @@ pub fn rehearse(
         Err(error) => return Err(open(error.into())),
     };
     let mut found = Rehearsed::default();
-    if directory.is_none() && spec.layout.depth() == 0 {
-        found.filled.made = spec.entries;
-        found.bytes = spec.entries.saturating_mul(spec.size_bytes);
+    if directory.is_none() && files.is_flat() && files.sizes().law == SizeLaw::Fixed {
+        found.filled.made = files.entries();
+        found.bytes = files.entries().saturating_mul(files.sizes().size_bytes);
         return Ok(found);
     }
     let tree = directory.as_ref().map(|directory| Tree::new(directory.as_fd()));
-    let mut rehearsal = Rehearsal { spec, tree, missing: HashSet::new(), hasher: RandomState::new(), found };
+    let mut rehearsal = Rehearsal { files, tree, missing: HashSet::new(), hasher: RandomState::new(), found };
     rehearsal.run(progress, stop)?;
     Ok(rehearsal.found)
 }
 
 struct Rehearsal<'a> {
-    spec: &'a FillSpec,
+    files: &'a Files,
     /// The directory, if it exists.
     tree: Option<Tree<'a>>,
     /// Hashes of the paths of directories that would be made.
@@ -69,22 +68,22 @@ struct Rehearsal<'a> {
 
 impl Rehearsal<'_> {
     fn run(&mut self, progress: &mut dyn FnMut(FillProgress), stop: &AtomicBool) -> Result<(), FillError> {
-        let spec = self.spec;
-        let names = Names { scheme: spec.names, seed: spec.seed };
-        let (mut name, mut path) = ([0; NAME_BYTES_MAX], PathBuffer::new());
-        let mut piece = piece(spec);
-        for index in 0..spec.entries {
+        let files = self.files;
+        let mut buffer = PlaceBuffer::new();
+        let (mut piece, entries) = (piece(files), files.entries());
+        for index in 0..entries {
             let mut stopped = || {
-                progress(FillProgress { done: index, of: spec.entries });
+                progress(FillProgress { done: index, of: entries });
                 stop.load(Ordering::Relaxed)
             };
             if index % STEP == 0 && stopped() {
                 self.found.filled.stopped = true;
                 break;
             }
-            let placed = spec.place(names.write(index, &mut name), &mut path)?;
-            let content = Content::new(spec.seed, index);
-            let mut task = Task { size_bytes: spec.size_bytes, piece: &mut piece, stopped: &mut stopped };
+            let placed = files.place(index, &mut buffer).map_err(|reason| files.refused(index, reason))?;
+            let content = files.content(index);
+            let mut task =
+                Task { size_bytes: files.size_bytes(index), piece: &mut piece, stopped: &mut stopped };
             match self.look(&placed, content, &mut task) {
                 Ok((found, bytes)) => {
                     count(&mut self.found.filled, &found, placed.path());
@@ -95,11 +94,11 @@ impl Rehearsal<'_> {
                     break;
                 }
                 Err(Failed::Met(met)) => {
-                    return Err(FillError::NoRoom { made: index, of: spec.entries, met });
+                    return Err(FillError::NoRoom { made: index, of: entries, met });
                 }
                 Err(Failed::Io(source)) => {
                     let name = lossy(placed.path());
-                    return Err(FillError::Make { name, made: index, of: spec.entries, source });
+                    return Err(FillError::Make { name, made: index, of: entries, source });
                 }
             }
         }
@@ -110,7 +109,7 @@ impl Rehearsal<'_> {
     /// Looks at what has the path of a file, and returns how many bytes would be written into it.
     fn look(
         &mut self,
-        placed: &Placed<'_>,
+        placed: &Place<'_>,
         content: Content,
         task: &mut Task<'_>,
     ) -> Result<(Found, u64), Failed> {

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
-use super::{FillError, FillProgress, FillSpec, Filled, Rehearsed};
+use super::{Files, FillError, FillProgress, Filled, Rehearsed};
 
 /// Refuses to fill a directory.
 ///
@@ -12,7 +12,7 @@ use super::{FillError, FillProgress, FillSpec, Filled, Rehearsed};
 /// Always [`FillError::Unavailable`].
 pub fn fill(
     _path: &Path,
-    _spec: &FillSpec,
+    _files: &Files,
     _progress: &mut dyn FnMut(FillProgress),
     _stop: &AtomicBool,
 ) -> Result<Filled, FillError> {
@@ -26,7 +26,7 @@ pub fn fill(
 /// Always [`FillError::Unavailable`].
 pub fn rehearse(
     _path: &Path,
-    _spec: &FillSpec,
+    _files: &Files,
     _progress: &mut dyn FnMut(FillProgress),
     _stop: &AtomicBool,
 ) -> Result<Rehearsed, FillError> {

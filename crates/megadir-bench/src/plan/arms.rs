@@ -3,8 +3,8 @@
 //! An arm that several groups ask for runs once a round and belongs to all of them.
 
 use megadir_record::{
-    Access, CacheState, Cell, CellId, Data, DataId, DataSource, FileOperation, FileOrder, FileWork, Group,
-    Keys, Note, Presence, Role, Stage, SyncPolicy, Work, WorkerKind,
+    Access, CacheState, Cell, CellId, Data, DataId, FileOperation, FileOrder, FileWork, Group, Keys, Note,
+    Presence, Role, Stage, SyncPolicy, Work, WorkerKind,
 };
 
 use super::{BackendFact, PlanError, fact};
@@ -114,9 +114,7 @@ impl<'a> Arms<'a> {
     ///
     /// `None` on the user's own directory, which has one size only.
     pub(super) fn data_of(&mut self, entries: u64) -> Option<DataId> {
-        let DataSource::Made { .. } = &self.data[0].source else {
-            return None;
-        };
+        self.data[0].source.made()?;
         if let Some(found) = self.data.iter().find(|data| data.entries == entries) {
             return Some(found.id);
         }

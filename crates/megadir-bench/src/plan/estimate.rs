@@ -3,7 +3,7 @@
 //! The time is an order of magnitude from constants measured on one machine (2 virtual cores, ext4,
 //! warm); the progress of a run replaces it with what it measures.
 
-use megadir_record::{DataSource, NameScheme, Plan, Stage, Work};
+use megadir_record::{DataSource, Made, NameScheme, Plan, Stage, Work};
 
 /// What a plan will need.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -88,11 +88,14 @@ fn entries(plan: &Plan, cell: &megadir_record::Cell) -> u64 {
 fn space(entries: u64, source: &DataSource) -> u64 {
     match source {
         DataSource::Existing { .. } => 0,
-        DataSource::Made { names, size_bytes } => {
+        DataSource::Made(Made { names, size_bytes, .. }) => {
             let name_bytes = match names {
                 NameScheme::Md5 => 32,
                 NameScheme::Hex | NameScheme::Sequence => 16,
                 NameScheme::Decimal | NameScheme::UpperHex => 12,
+                NameScheme::Lengths { bytes } => {
+                    bytes.iter().map(|bytes| u64::from(*bytes)).sum::<u64>() / 32
+                }
             };
             entries * (size_bytes.next_multiple_of(4096) + INODE_BYTES + 2 * (name_bytes + 12)) + 65_536
         }

@@ -16,6 +16,7 @@ use megadir_record::{Data, DataId, DataSource, Note, Order, Plan, Preset, Rules}
 pub use estimate::{Estimate, estimate};
 pub use prune::prune;
 
+use crate::dataset::Files;
 use crate::study::{RefusalSpec, SizeSpec, Study};
 use arms::Arms;
 
@@ -111,6 +112,12 @@ pub enum PlanError {
         /// What is allowed.
         allowed: String,
     },
+    /// Files as they are asked for cannot be.
+    #[error("the files cannot be made: {reason}")]
+    Data {
+        /// Why.
+        reason: String,
+    },
     /// The arm that everything is compared with cannot run here.
     #[error("the baseline `{name}` is not available here: {reason}")]
     NoBaseline {
@@ -189,7 +196,7 @@ fn plan_refusals(
             _ => return refuse("the number of entries", "several".into(), "one number is possible".into()),
         },
     };
-    let source = DataSource::Made { names: study.data.names, size_bytes: study.data.size_bytes };
+    let source = DataSource::Made(study.data.clone());
     let empty = Data { id: DataId(0), entries: 0, hash: None, source };
     let mut arms = Arms::new(request.facts, vec![empty]);
     refusals::refusals(spec, entries_about, &mut arms);
@@ -204,6 +211,7 @@ fn planned(
     arms: Arms<'_>,
 ) -> Result<Planned, PlanError> {
     let Arms { cells, data, groups, notes, .. } = arms;
+    check_data(&data, request.seed)?;
     if groups.is_empty() {
         let reason = notes.iter().map(|note| note.text.as_str()).collect::<Vec<_>>().join("; ");
         return Err(PlanError::Nothing { reason });
@@ -225,6 +233,16 @@ fn planned(
         published: study.published.clone(),
     };
     Ok(Planned { plan, notes })
+}
+
+/// Refuses data sets that cannot be made anywhere.
+fn check_data(data: &[Data], seed: u64) -> Result<(), PlanError> {
+    let made = data.iter().filter_map(|data| Some((data.source.made()?, data.entries)));
+    let refused = |(made, entries)| Files::new(made, seed, entries).err();
+    match made.filter_map(refused).next() {
+        None => Ok(()),
+        Some(error) => Err(PlanError::Data { reason: error.to_string() }),
+    }
 }
 
 fn size_of(study: &Study, preset: Preset) -> &SizeSpec {
@@ -251,7 +269,7 @@ fn data_sets(study: &Study, request: &Request<'_>, size: &SizeSpec) -> Vec<Data>
             let mut sizes: Vec<u64> = if entries.is_empty() { own() } else { entries.clone() };
             sizes.sort_unstable_by(|a, b| b.cmp(a));
             sizes.dedup();
-            let source = DataSource::Made { names: study.data.names, size_bytes: study.data.size_bytes };
+            let source = DataSource::Made(study.data.clone());
             let made =
                 |(index, entries)| Data { id: DataId(index), entries, hash: None, source: source.clone() };
             (0..).zip(sizes).map(made).collect()

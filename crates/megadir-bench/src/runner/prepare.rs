@@ -8,7 +8,6 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use megadir::Dir;
-use megadir::layout::Layout;
 use megadir::limits::{Asked, NameLengths, limits};
 use megadir_record::{CellId, Counted, Data, DataSource, Note, Plan, Stage, Work};
 
@@ -16,7 +15,7 @@ use super::refusals::predict;
 use super::start::Listeners;
 use super::{RunError, RunRequest};
 use crate::beat::{WRITING_BACK, marked};
-use crate::dataset::{FillSpec, NAME_BYTES_MAX, Names, fill_at};
+use crate::dataset::{Files, FillError, NAME_BYTES_MAX, Names, fill_at};
 use crate::event::Event;
 use crate::note::NoteKind;
 use crate::plan::{estimate, prune};
@@ -135,7 +134,7 @@ fn check_room(plan: &Plan, path: &Path, directory: &Dir) -> Result<(), RunError>
 
 /// Returns how many of a data set's names a new directory is sure to take; `None` if it has no limit that is known.
 fn fit_directory(seed: u64, data: &Data, directory: &Dir) -> Option<u64> {
-    let DataSource::Made { names, .. } = data.source else { return None };
+    let names = data.source.made()?.names;
     let last = data.entries.saturating_sub(1);
     let bytes = Names { scheme: names, seed }.write(last, &mut [0; NAME_BYTES_MAX]).len();
     let lengths = NameLengths::of(u16::try_from(bytes).ok()?);
@@ -182,12 +181,11 @@ fn fill_one(
     let name = format!("data{}", data.id.0);
     let path: PathBuf = workspace.path().join(&name);
     let unusable = |source: std::io::Error| RunError::Directory { path: path.clone(), source };
-    let DataSource::Made { names, size_bytes } = data.source else {
+    let DataSource::Made(made) = &data.source else {
         return Err(unusable(std::io::Error::other("made and existing directories in one plan")));
     };
     let directory = workspace.data_directory(&name).map_err(unusable)?;
-    let layout = Layout::FLAT.at(data.entries);
-    let spec = FillSpec { entries: data.entries, names, size_bytes, seed: plan.seed, layout };
+    let files = Files::new(made, plan.seed, data.entries).map_err(FillError::Files)?;
     let mut told = Ok(());
     let mut progress = |progress| {
         beat.fetch_add(1, Ordering::Relaxed);
@@ -195,7 +193,7 @@ fn fill_one(
             told = listeners.tell(&Event::Filling { data, progress });
         }
     };
-    let filled = fill_at(directory.as_fd(), &spec, &mut progress, stop)?;
+    let filled = fill_at(directory.as_fd(), &files, &mut progress, stop)?;
     told?;
     if filled.stopped {
         return Err(RunError::Interrupted);
@@ -273,10 +271,11 @@ fn name_source(
 ) -> Result<NameSource, ListError> {
     let cells = || plan.cells.iter().filter(|cell| cell.data == data.id);
     let looked_up = cells().any(|cell| !cell.work.lists());
-    match data.source {
-        DataSource::Made { names, .. } => {
-            Ok(NameSource::Made { names: Names { scheme: names, seed: plan.seed }, entries: data.entries })
-        }
+    match &data.source {
+        DataSource::Made(made) => Ok(NameSource::Made {
+            names: Names { scheme: made.names, seed: plan.seed },
+            entries: data.entries,
+        }),
         DataSource::Existing { .. } if looked_up => {
             let asked = cells().filter_map(|cell| match cell.work {
                 Work::Ask { files } => Some(files.min(FILES_MAX) as usize),

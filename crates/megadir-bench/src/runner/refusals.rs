@@ -4,7 +4,7 @@ use std::path::Path;
 
 use megadir::Dir;
 use megadir::limits::{Asked, Ceiling, Limit, NameLengths, limits};
-use megadir_record::{DataSource, Plan, Predicted, Work};
+use megadir_record::{Plan, Predicted, Work};
 
 use super::RunError;
 use crate::dataset::{NAME_BYTES_MAX, Names};
@@ -17,8 +17,8 @@ pub(super) fn predict(plan: &mut Plan, path: &Path, directory: &Dir) -> Result<(
     let seed = plan.seed;
     for cell in &mut plan.cells {
         let Work::FillUntilRefused { entries_about, predicted } = &mut cell.work else { continue };
-        let DataSource::Made { names, .. } = plan.data[cell.data.0 as usize].source else { continue };
-        let bytes = Names { scheme: names, seed }.write(*entries_about, &mut [0; NAME_BYTES_MAX]).len();
+        let Some(made) = plan.data[cell.data.0 as usize].source.made() else { continue };
+        let bytes = Names { scheme: made.names, seed }.write(*entries_about, &mut [0; NAME_BYTES_MAX]).len();
         let refused = |reason| RunError::Arm { arm: format!("'{}'", path.display()), reason };
         *predicted = Some(prediction(directory, bytes as u16, *entries_about).map_err(refused)?);
     }

@@ -19,10 +19,10 @@ const STEP: u64 = 4096;
 pub(super) fn settle(prepared: &mut Prepared<'_>) -> Result<(), RunError> {
     let seed = prepared.plan.seed;
     for (data, truth) in prepared.plan.data.iter_mut().zip(&mut prepared.truths) {
-        match data.source {
-            DataSource::Made { names, .. } => {
+        match &data.source {
+            DataSource::Made(made) => {
                 truth.entries = data.entries;
-                truth.hash = made_hash(Names { scheme: names, seed }, data.entries, prepared.signals)?;
+                truth.hash = made_hash(Names { scheme: made.names, seed }, data.entries, prepared.signals)?;
             }
             DataSource::Existing { .. } => data.entries = truth.entries,
         }
@@ -52,11 +52,10 @@ mod tests {
     use std::sync::atomic::{AtomicBool, AtomicU64};
 
     use megadir::Dir;
-    use megadir::layout::Layout;
-    use megadir_record::{NameScheme, Stage, Work};
+    use megadir_record::{Made, NameScheme, Stage, Work};
 
     use super::{Names, Signals, made_hash};
-    use crate::dataset::{FillSpec, fill};
+    use crate::dataset::{Files, fill};
     use crate::workload::Listing;
 
     #[test]
@@ -73,14 +72,8 @@ mod tests {
         ];
         for (number, scheme) in schemes.into_iter().enumerate() {
             let path = parent.path().join(number.to_string());
-            let spec = FillSpec {
-                entries: 3000,
-                names: scheme,
-                size_bytes: 0,
-                seed: 7,
-                layout: Layout::FLAT.at(3000),
-            };
-            fill(&path, &spec, &mut |_| {}, &stop).unwrap();
+            let files = Files::new(&Made::flat(scheme, 0), 7, 3000).unwrap();
+            fill(&path, &files, &mut |_| {}, &stop).unwrap();
             let expected = (3000, made_hash(Names { scheme, seed: 7 }, 3000, signals).unwrap());
             let directory = Dir::open(&path).unwrap();
             let list = |backend: &str| {

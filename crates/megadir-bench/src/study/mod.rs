@@ -4,11 +4,12 @@
 //! no parameter of a particular run. The built-in ones are embedded, a user's own file works the same.
 //! This module never decides anything: [`crate::plan()`] turns a study and a request into a plan.
 
+mod data;
 mod load;
 mod spec;
 
 pub use load::{BUILT_IN, BuiltIn, StudyError, built_in, from_text};
 pub use spec::{
-    ArmSpec, BaselineSpec, CompareSpec, DataSpec, DecomposeSpec, GrowSpec, LookupSpec, RefusalSpec,
-    RulesSpec, SeriesSpec, SizeSpec, Sizes, StepSpec, Study,
+    ArmSpec, BaselineSpec, CompareSpec, DecomposeSpec, GrowSpec, LookupSpec, RefusalSpec, RulesSpec,
+    SeriesSpec, SizeSpec, Sizes, StepSpec, Study,
 };

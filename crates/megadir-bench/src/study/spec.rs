@@ -2,7 +2,7 @@
 //!
 //! Unknown fields are errors everywhere, so that a misspelt one cannot silently do nothing.
 
-use megadir_record::{Keys, NameScheme, Presence, Published, Stage};
+use megadir_record::{Keys, Made, Presence, Published, Stage};
 use serde::Deserialize;
 
 /// A study file.
@@ -25,7 +25,8 @@ pub struct Study {
     /// The sizes it can run at.
     pub size: Sizes,
     /// The files it makes.
-    pub data: DataSpec,
+    #[serde(deserialize_with = "super::data::made")]
+    pub data: Made,
     /// Warm-up, bands and voiding.
     pub rules: RulesSpec,
     /// The arm that the others are compared with, of a study that lists.
@@ -68,16 +69,6 @@ pub struct SizeSpec {
     pub smaller: Vec<u64>,
     /// Measured rounds.
     pub rounds: u32,
-}
-
-/// The files that a study makes.
-#[derive(Clone, Debug, PartialEq, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct DataSpec {
-    /// How their names are computed.
-    pub names: NameScheme,
-    /// The size of each, bytes.
-    pub size_bytes: u64,
 }
 
 /// The rules of a run.

@@ -3,11 +3,12 @@
 use std::path::PathBuf;
 
 use indicatif::{ProgressBar, ProgressStyle};
-use megadir::layout::{Layout, PRESETS, PathBuffer, Refused, Source};
+use megadir::layout::{Layout, PRESETS, Refused, Source};
 use megadir_bench::dataset::{
-    self, FillError, FillProgress, FillSpec, Filled, NAME_BYTES_MAX, Rehearsed, fill, rehearse,
+    Files, FilesError, FillError, FillProgress, Filled, PlaceBuffer, Rehearsed, Sizes, fill, parse_content,
+    parse_sizes, parse_spread, rehearse, write_spread,
 };
-use megadir_record::NameScheme;
+use megadir_record::{ContentKind, Made, NameScheme, Spread};
 
 use super::interrupt::{Interrupt, interruptible};
 use crate::exit::{self, CliError};
@@ -32,12 +33,18 @@ pub(crate) struct Args {
     /// The size of each file, e.g. 10 or 4KiB.
     #[arg(long, value_name = "SIZE", default_value = "10", value_parser = parse::bytes)]
     size: u64,
+    /// Sizes that differ: uniform:1KiB-100KiB, lognormal:50kB+sigma=1 (mean, and sigma of the natural logarithm).
+    #[arg(long, value_name = "LAW", value_parser = parse_sizes, conflicts_with = "size")]
+    sizes: Option<Sizes>,
+    /// What is in the files: pseudorandom, hex-digest or json.
+    #[arg(long, value_name = "KIND", default_value = "pseudorandom", value_parser = parse_content)]
+    content: ContentKind,
     /// How names are made: md5, or the numbers that the layout takes, unless said otherwise.
     #[arg(long, value_enum)]
     names: Option<Names>,
-    /// Where the files go: flat, prefix:2/2, digest:2/2, git and so on.
-    #[arg(long, value_name = "LAYOUT", default_value = "flat", long_help = layout_help())]
-    layout: Layout,
+    /// Where the files go: flat, per-directory:200, prefix:2/2, digest:2/2, git and so on.
+    #[arg(long, value_name = "LAYOUT", default_value = "flat", value_parser = parse_spread, long_help = layout_help())]
+    layout: Spread,
     /// The seed of names and contents.
     #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,
@@ -63,8 +70,14 @@ enum Names {
 
 impl Names {
     /// Returns the names for a layout of which nothing else was said.
-    fn of(layout: &Layout) -> Self {
-        match layout.source() {
+    fn of(layout: &Spread) -> Self {
+        let source = match layout {
+            Spread::Layout { layout } => {
+                layout.parse::<Layout>().map_or(Source::Flat, |layout| layout.source())
+            }
+            Spread::Flat | Spread::PerDirectory { .. } | Spread::Shape { .. } => Source::Flat,
+        };
+        match source {
             Source::Decimal => Self::Decimal,
             Source::Sequence => Self::UpperHex,
             _ => Self::Md5,
@@ -77,6 +90,7 @@ fn layout_help() -> String {
     let mut help = String::from(
         "Where the files go.\n\n\
          flat            all in one directory\n\
+         per-directory:200  d000000/abcdef: 200 in a directory, then the next begins\n\
          prefix:2/2      ab/cd/abcdef: directories from the name's beginning; with +rest ab/cd/ef\n\
          suffix:1/2      f/de/abcdef: from its end\n\
          next-to-last:2  de/abcdef: from its end without the last character\n\
@@ -97,48 +111,50 @@ pub(crate) fn run(args: &Args) -> Result<u8, CliError> {
     if args.entries > megadir_bench::plan::ENTRIES_MAX * 100 {
         return Err(CliError::usage(format!("{} files are more than any directory holds", args.entries)));
     }
-    let spec = FillSpec {
-        entries: args.entries,
-        names: match args.names.unwrap_or(Names::of(&args.layout)) {
-            Names::Md5 => NameScheme::Md5,
-            Names::Hex => NameScheme::Hex,
-            Names::Sequence => NameScheme::Sequence,
-            Names::Decimal => NameScheme::Decimal,
-            Names::UpperHex => NameScheme::UpperHex,
-        },
-        size_bytes: args.size,
-        seed: args.seed,
-        layout: args.layout.at(args.entries),
+    let names = match args.names.unwrap_or(Names::of(&args.layout)) {
+        Names::Md5 => NameScheme::Md5,
+        Names::Hex => NameScheme::Hex,
+        Names::Sequence => NameScheme::Sequence,
+        Names::Decimal => NameScheme::Decimal,
+        Names::UpperHex => NameScheme::UpperHex,
     };
+    let sizes = args.sizes.clone().unwrap_or(Sizes::fixed(args.size));
+    let made = Made {
+        sizes: sizes.law,
+        content: args.content,
+        spread: args.layout.clone(),
+        ..Made::flat(names, sizes.size_bytes)
+    };
+    let files = Files::new(&made, args.seed, args.entries).map_err(|error| files_error(&error))?;
     interruptible(|interrupt| match args.dry_run {
-        true => tell(args, &spec, interrupt),
-        false => make(args, &spec, interrupt),
+        true => tell(&files, args, interrupt),
+        false => make(args, &files, interrupt),
     })
 }
 
 /// Prints what would be made.
-fn tell(args: &Args, spec: &FillSpec, interrupt: &Interrupt) -> Result<u8, CliError> {
+fn tell(files: &Files, args: &Args, interrupt: &Interrupt) -> Result<u8, CliError> {
     let bar = bar(args.entries);
     let mut progress = |progress: FillProgress| {
         interrupt.beat.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
         bar.set_position(progress.done);
     };
-    let found = rehearse(&args.directory, spec, &mut progress, &interrupt.stop);
+    let found = rehearse(&args.directory, files, &mut progress, &interrupt.stop);
     bar.finish_and_clear();
     let found = found.map_err(|error| explain(&error))?;
     if found.filled.stopped {
         eprintln!("megadir: interrupted; nothing was written");
         return Ok(exit::INTERRUPTED);
     }
-    print(&rehearsal(args, spec, &found)?)?;
+    print(&rehearsal(args, files, &found)?)?;
     Ok(left_alone(&found.filled))
 }
 
 /// Returns what would be made as lines.
-fn rehearsal(args: &Args, spec: &FillSpec, found: &Rehearsed) -> Result<String, CliError> {
+fn rehearsal(args: &Args, files: &Files, found: &Rehearsed) -> Result<String, CliError> {
     let Rehearsed { filled, more_directories, bytes } = found;
     let mut text = format!("would make in {}: {} files", quoted(&args.directory), filled.made);
-    if spec.layout.depth() > 0 {
+    if !files.is_flat() {
         let more = if *more_directories { "more than " } else { "" };
         text.push_str(&format!(", {more}{} directories", filled.directories_made));
     }
@@ -152,27 +168,26 @@ fn rehearsal(args: &Args, spec: &FillSpec, found: &Rehearsed) -> Result<String, 
             text.push_str(&format!("{count} files {what}\n"));
         }
     }
-    if spec.layout.depth() > 0 {
-        let mut path = PathBuffer::new();
-        let mut name = [0; NAME_BYTES_MAX];
-        let name = dataset::Names { scheme: spec.names, seed: spec.seed }.write(0, &mut name);
-        let first = spec.place(name, &mut path).map_err(|error| explain(&error))?;
-        let first = String::from_utf8_lossy(first.path());
-        text.push_str(&format!("layout {}: the first file is {first}\n", args.layout));
+    if !files.is_flat() {
+        let mut buffer = PlaceBuffer::new();
+        let first =
+            files.place(0, &mut buffer).map(|place| String::from_utf8_lossy(place.path()).into_owned());
+        let first = first.map_err(|reason| CliError::usage(reason.to_string()))?;
+        text.push_str(&format!("layout {}: the first file is {first}\n", write_spread(&args.layout)));
     }
     Ok(text)
 }
 
-fn make(args: &Args, spec: &FillSpec, interrupt: &Interrupt) -> Result<u8, CliError> {
+fn make(args: &Args, files: &Files, interrupt: &Interrupt) -> Result<u8, CliError> {
     let bar = bar(args.entries);
     let mut progress = |progress: FillProgress| {
         interrupt.beat.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
         bar.set_position(progress.done);
     };
-    let filled = fill(&args.directory, spec, &mut progress, &interrupt.stop);
+    let filled = fill(&args.directory, files, &mut progress, &interrupt.stop);
     bar.finish_and_clear();
     let filled = filled.map_err(|error| explain(&error))?;
-    eprintln!("megadir: '{}': {}", args.directory.display(), summary(&filled, spec));
+    eprintln!("megadir: '{}': {}", args.directory.display(), summary(&filled, files));
     if filled.stopped {
         eprintln!("megadir: interrupted; the same command goes on from here");
         return Ok(exit::INTERRUPTED);
@@ -207,9 +222,9 @@ fn bar(entries: u64) -> ProgressBar {
     bar
 }
 
-fn summary(filled: &Filled, spec: &FillSpec) -> String {
+fn summary(filled: &Filled, files: &Files) -> String {
     let mut text = format!("{} made", filled.made);
-    if spec.layout.depth() > 0 {
+    if !files.is_flat() {
         text.push_str(&format!(" and {} directories for them", filled.directories_made));
     }
     let others = [
@@ -231,14 +246,21 @@ fn explain(error: &FillError) -> CliError {
         FillError::NoRoom { made, .. } | FillError::Make { made, .. } if *made > 0 => {
             CliError { message: format!("{message}; what was made stays"), code: exit::SOME_FAILED }
         }
-        FillError::Refused { reason, .. } => {
+        FillError::Files(error) => files_error(error),
+        _ => CliError::nothing_ran(message),
+    }
+}
+
+fn files_error(error: &FilesError) -> CliError {
+    match error {
+        FilesError::Refused { reason, .. } => {
             let hint = match reason {
                 Refused::NotDecimal { .. } => " (use --names decimal)",
                 Refused::NotSequence => " (use --names upper-hex)",
                 _ => "",
             };
-            CliError::usage(format!("{message}{hint}"))
+            CliError::usage(format!("{error}{hint}"))
         }
-        _ => CliError::nothing_ran(message),
+        FilesError::Layout { .. } | FilesError::Contradiction(_) => CliError::usage(error.to_string()),
     }
 }

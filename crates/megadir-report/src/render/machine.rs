@@ -1,6 +1,6 @@
 //! Where and on what a run took place, in lines that table and Markdown share.
 
-use megadir_record::{CacheState, Data, DataSource, NameScheme, Preset};
+use megadir_record::{CacheState, Data, DataSource, Made, NameScheme, Preset};
 
 use crate::summary::{Ending, Resolution, Summary};
 use crate::text;
@@ -91,13 +91,14 @@ fn data_set(source: &DataSource, sizes: &[u64]) -> String {
     };
     match source {
         DataSource::Existing { path } => format!("{entries} found in {path}"),
-        DataSource::Made { names, size_bytes } => {
+        DataSource::Made(Made { names, size_bytes, .. }) => {
             let names = match names {
                 NameScheme::Md5 => "md5",
                 NameScheme::Hex => "hex",
                 NameScheme::Sequence => "sequence",
                 NameScheme::Decimal => "decimal",
                 NameScheme::UpperHex => "upper-hex",
+                NameScheme::Lengths { .. } => "by length",
             };
             match sizes {
                 [0] => format!(

@@ -2,8 +2,8 @@
 
 use megadir_record::{
     CacheState, Cell, CellId, Counted, Data, DataId, DataSource, End, FileSystem, Group, GroupRule, Header,
-    Machine, NameScheme, Note, Order, Phase, Plan, Preset, Pressure, Published, Record, Role, Rules, Sample,
-    Stage, Work,
+    Machine, Made, NameScheme, Note, Order, Phase, Plan, Preset, Pressure, Published, Record, Role, Rules,
+    Sample, Stage, Work,
 };
 use megadir_stats::permutation::SplitMix64;
 
@@ -140,7 +140,7 @@ impl Synthetic {
     }
 
     fn header(&self) -> Header {
-        let made = DataSource::Made { names: NameScheme::Md5, size_bytes: 0 };
+        let made = DataSource::Made(Made::flat(NameScheme::Md5, 0));
         let data = |(id, entries): (u32, &u64)| Data {
             id: DataId(id),
             entries: *entries,

@@ -101,7 +101,9 @@ pub(crate) fn resolve(args: &Args, interrupt: &Interrupt) -> Result<Resolved, Cl
 
 pub(crate) fn plan_error(error: &PlanError) -> CliError {
     match error {
-        PlanError::UnknownBackend { .. } | PlanError::Value { .. } => CliError::usage(error.to_string()),
+        PlanError::UnknownBackend { .. } | PlanError::Value { .. } | PlanError::Data { .. } => {
+            CliError::usage(error.to_string())
+        }
         PlanError::NoBaseline { .. } | PlanError::Nothing { .. } => CliError::nothing_ran(error.to_string()),
     }
 }

@@ -7,7 +7,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use megadir_bench::plan::{Estimate, Planned, estimate};
 use megadir_bench::{Listener, Recorder, RunEnd, RunError, RunRequest, record_file_name};
-use megadir_record::{DataSource, Plan, Preset};
+use megadir_record::{DataSource, Made, Plan, Preset};
 
 use super::options::{self, Args, Resolved, resolve};
 use super::progress::Progress;
@@ -158,12 +158,12 @@ fn describe(resolved: &Resolved) -> String {
             DataSource::Existing { .. } => {
                 text.push_str(&format!("data: the directory itself, {} entries, only read\n", data.entries));
             }
-            DataSource::Made { names, .. } if data.entries == 0 => {
+            DataSource::Made(Made { names, .. }) if data.entries == 0 => {
                 text.push_str(&format!(
                     "data: directories filled until one file is refused, names {names:?}\n"
                 ));
             }
-            DataSource::Made { names, size_bytes } => {
+            DataSource::Made(Made { names, size_bytes, .. }) => {
                 text.push_str(&format!(
                     "data: {} files of {size_bytes} bytes made, names {names:?}\n",
                     data.entries

@@ -1,0 +1,246 @@
+//! The files of a data set: name, place, size and content of the n-th, from the seed and n alone.
+//!
+//! A [`Files`] holds a few hundred bytes and tables of the plan, whatever the number of files; asking it allocates nothing,
+//! and any number of threads may ask it at the same time.
+
+use megadir::layout::{Layout, Refused};
+use megadir_record::{Made, NameScheme, Spread};
+use megadir_stats::permutation::SplitMix64;
+
+use super::places::{Directories, Places};
+use super::{Content, NAME_BYTES_MAX, Names, Place, PlaceBuffer, Sizes};
+
+/// The files of a data set.
+///
+/// ```
+/// use megadir_bench::dataset::{Files, PlaceBuffer};
+/// use megadir_record::{Made, NameScheme, Spread};
+/// let spread = Spread::Layout { layout: "prefix:2/2".into() };
+/// let made = Made { spread, ..Made::flat(NameScheme::Md5, 32) };
+/// let files = Files::new(&made, 0, 10_000_000)?;
+/// let mut buffer = PlaceBuffer::new();
+/// let place = files.place(0, &mut buffer)?;
+/// assert_eq!(place.path(), b"3e/ac/3eac1f3c2ef5215eb9bd13e28ae0975a");
+/// assert_eq!(files.directories().map(|directories| directories.count()), Some(65_792));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Debug, PartialEq)]
+pub struct Files {
+    made: Made,
+    sizes: Sizes,
+    seed: u64,
+    entries: u64,
+    places: Places,
+}
+
+/// Why there are no such files.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum FilesError {
+    /// The layout is none.
+    #[error("layout {layout}: {reason}")]
+    Layout {
+        /// The layout as it was written.
+        layout: String,
+        /// What is wrong with it.
+        reason: String,
+    },
+    /// The layout has no place for a name.
+    #[error("layout {layout} has no place for the name '{name}': {reason}")]
+    Refused {
+        /// The name.
+        name: String,
+        /// The layout.
+        layout: String,
+        /// Why.
+        reason: Refused,
+    },
+    /// The laws cannot be, or not together.
+    #[error("{0}")]
+    Contradiction(String),
+}
+
+impl Files {
+    /// Returns so many files, with names, sizes, contents and places as `made` says.
+    ///
+    /// # Errors
+    ///
+    /// [`FilesError`]: whatever could be wrong is found here, before anything is made.
+    pub fn new(made: &Made, seed: u64, entries: u64) -> Result<Self, FilesError> {
+        let sizes = Sizes { size_bytes: made.size_bytes, law: made.sizes.clone() };
+        if let Some(reason) = sizes.contradiction() {
+            return Err(FilesError::Contradiction(reason));
+        }
+        let places = Places::new(&made.spread, entries)?;
+        let files = Self { made: made.clone(), sizes, seed, entries, places };
+        files.check_names()?;
+        let before = made.directories == megadir_record::MakeDirectories::Before;
+        if before && files.directories().is_none() {
+            return Err(FilesError::Contradiction(format!(
+                "the directories of layout {} are not known before the names: make them on demand, or take md5, hex or \
+                 a layout by digest",
+                files.spread_text()
+            )));
+        }
+        Ok(files)
+    }
+
+    /// Returns the files of one of several workers that each have a set of their own, as many and of the same laws.
+    ///
+    /// Their places are relative to the worker's own directory, [`Files::worker_directory`].
+    #[must_use]
+    pub fn of_worker(&self, worker: u32) -> Self {
+        let seed = SplitMix64::new(self.seed ^ (u64::from(worker) + 1).rotate_left(32)).next_u64();
+        Self { seed, ..self.clone() }
+    }
+
+    /// Returns the name of a worker's own directory: `w0`, `w1` and so on.
+    pub fn worker_directory(worker: u32) -> String {
+        format!("w{worker}")
+    }
+
+    /// Returns how the files are made.
+    pub fn made(&self) -> &Made {
+        &self.made
+    }
+
+    /// Returns how many files there are.
+    pub fn entries(&self) -> u64 {
+        self.entries
+    }
+
+    /// Returns the seed.
+    pub fn seed(&self) -> u64 {
+        self.seed
+    }
+
+    /// Returns the law of the sizes.
+    pub fn sizes(&self) -> &Sizes {
+        &self.sizes
+    }
+
+    /// Returns the names, without their places.
+    pub fn names(&self) -> Names {
+        Names { scheme: self.made.names, seed: self.seed }
+    }
+
+    /// Returns the layout, if the files are spread by one.
+    pub fn layout(&self) -> Option<&Layout> {
+        match &self.places {
+            Places::Layout(placer) => Some(placer.layout()),
+            Places::Flat | Places::PerDirectory(_) | Places::Shape(_) => None,
+        }
+    }
+
+    /// Returns whether all files lie in one directory.
+    pub fn is_flat(&self) -> bool {
+        match &self.places {
+            Places::Flat => true,
+            Places::Layout(placer) => placer.depth() == 0,
+            Places::PerDirectory(_) => false,
+            Places::Shape(shape) => shape.directories() == 0,
+        }
+    }
+
+    /// Writes the path of the file of `index`, relative to the top, into a buffer.
+    ///
+    /// # Errors
+    ///
+    /// The reason why the layout has no place for the name. [`Files::new`] has tried a name of each length, so that this is
+    /// left for names that differ in more than that.
+    pub fn place<'a>(&self, index: u64, buffer: &'a mut PlaceBuffer) -> Result<Place<'a>, Refused> {
+        self.places.place(self.names(), index, buffer)
+    }
+
+    /// Returns the size of the file of `index`, bytes.
+    #[inline]
+    pub fn size_bytes(&self, index: u64) -> u64 {
+        self.sizes.of(self.seed, index)
+    }
+
+    /// Returns the content of the file of `index`, which has [`Files::size_bytes`].
+    pub fn content(&self, index: u64) -> Content {
+        Content::new(self.made.content, self.seed, index, self.size_bytes(index))
+    }
+
+    /// Returns the directories below the top; `None` if they are known only by going through all names.
+    ///
+    /// Of names in hex these are all that the layout can have, used or not, as programs that make them beforehand do.
+    pub fn directories(&self) -> Option<Directories<'_>> {
+        Directories::of(&self.places, self.made.names, self.entries)
+    }
+
+    /// Returns how many directories are there at the end, below the top: as expected where it depends on the names.
+    pub fn directories_expected(&self) -> f64 {
+        let before = self.made.directories == megadir_record::MakeDirectories::Before;
+        match (&self.places, self.directories()) {
+            (Places::Layout(placer), known) if !(before && known.is_some()) => {
+                placer.layout().shape(self.entries, values(self.made.names)).directories
+            }
+            (_, Some(known)) => known.count() as f64,
+            (_, None) => 0.0,
+        }
+    }
+
+    /// Returns how many files a directory that holds any has on average, as expected.
+    pub fn files_per_directory(&self) -> f64 {
+        match &self.places {
+            Places::Flat => self.entries as f64,
+            Places::Layout(placer) => {
+                placer.layout().shape(self.entries, values(self.made.names)).files_per_leaf
+            }
+            Places::PerDirectory(files) => (*files).min(self.entries) as f64,
+            Places::Shape(shape) => self.entries as f64 / shape.leaves().max(1) as f64,
+        }
+    }
+
+    /// Returns the most files that one directory holds, as far as it can be said.
+    pub fn files_in_one_directory_max(&self) -> u64 {
+        match &self.places {
+            Places::Flat => self.entries,
+            Places::Layout(placer) if placer.depth() == 0 => self.entries,
+            // Four deviations of a number of files that fall where they fall.
+            Places::Layout(_) => {
+                let mean = self.files_per_directory();
+                ((mean + 4.0 * mean.sqrt()).ceil() as u64).min(self.entries)
+            }
+            Places::PerDirectory(files) => (*files).min(self.entries),
+            Places::Shape(shape) => shape.files_max(),
+        }
+    }
+
+    /// Returns an error that names the file for which there is no place.
+    pub(crate) fn refused(&self, index: u64, reason: Refused) -> FilesError {
+        let mut name = [0; NAME_BYTES_MAX];
+        let name = String::from_utf8_lossy(self.names().write(index, &mut name)).into_owned();
+        FilesError::Refused { name, layout: self.spread_text(), reason }
+    }
+
+    fn spread_text(&self) -> String {
+        match &self.made.spread {
+            Spread::Layout { layout } => layout.clone(),
+            Spread::Flat | Spread::PerDirectory { .. } | Spread::Shape { .. } => "flat".into(),
+        }
+    }
+
+    /// Refuses names that the layout has no place for, before anything is made.
+    ///
+    /// Whether a layout accepts the names of a scheme depends on their length, so one of each length is tried.
+    fn check_names(&self) -> Result<(), FilesError> {
+        let mut buffer = PlaceBuffer::new();
+        let powers = |base: u64| std::iter::successors(Some(1_u64), move |power| power.checked_mul(base));
+        let indices = powers(10).chain(powers(16)).filter(|index| *index < self.entries);
+        for index in std::iter::once(0).chain(indices).chain(self.entries.checked_sub(1)) {
+            self.place(index, &mut buffer).map_err(|reason| self.refused(index, reason))?;
+        }
+        Ok(())
+    }
+}
+
+/// Returns how many different characters stand at each place of the names.
+fn values(names: NameScheme) -> u64 {
+    match names {
+        NameScheme::Md5 | NameScheme::Hex | NameScheme::UpperHex => 16,
+        NameScheme::Sequence | NameScheme::Decimal => 10,
+        NameScheme::Lengths { .. } => 32,
+    }
+}

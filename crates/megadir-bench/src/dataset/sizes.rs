@@ -1,0 +1,252 @@
+//! The size of the n-th file: laws of sizes, computed from the seed and never held.
+//!
+//! What must be known of many files beforehand (their blocks, their bytes) is computed from the law, not by going through
+//! the files. Reference for the log-normal law: Crow and Shimizu, *Lognormal Distributions*, chapter 1.
+
+use megadir_record::SizeLaw;
+use megadir_stats::permutation::SplitMix64;
+
+use super::stream;
+
+/// Standard normal deviates are cut to this on both sides.
+const DEVIATES_MAX: f64 = 6.0;
+/// The largest σ of a log-normal law: beyond it, a few files would hold everything.
+pub const SIGMA_MAX: f64 = 3.0;
+/// The most bytes that a file may have on average, so that sums of 10^8 files fit 64 bits.
+pub const SIZE_BYTES_MAX: u64 = 1 << 36;
+/// Blocks counted one by one; what is larger is smooth enough for a formula.
+const BLOCKS_EXACT: u64 = 4096;
+/// What sizes are drawn for, among the things that are drawn from one seed.
+const PURPOSE: u64 = 0x7369_7a65;
+
+/// The law of the sizes of a data set's files.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Sizes {
+    /// The mean size, bytes.
+    pub size_bytes: u64,
+    /// The law.
+    pub law: SizeLaw,
+}
+
+impl Sizes {
+    /// Returns a law under which every file has the same size.
+    pub fn fixed(size_bytes: u64) -> Self {
+        Self { size_bytes, law: SizeLaw::Fixed }
+    }
+
+    /// Returns what is wrong with the law; `None` if nothing is.
+    pub fn contradiction(&self) -> Option<String> {
+        let Self { size_bytes, law } = self;
+        if *size_bytes > SIZE_BYTES_MAX {
+            return Some(format!("files of {size_bytes} bytes are too large: at most {SIZE_BYTES_MAX}"));
+        }
+        match law {
+            SizeLaw::Fixed => None,
+            SizeLaw::Uniform { low_bytes, high_bytes } if low_bytes > high_bytes => {
+                Some(format!("the smallest size is {low_bytes} bytes and the largest {high_bytes}"))
+            }
+            SizeLaw::Uniform { low_bytes, high_bytes } => {
+                let mean = low_bytes / 2 + high_bytes / 2 + (low_bytes % 2 + high_bytes % 2) / 2;
+                (mean != *size_bytes).then(|| format!("the mean is {mean} bytes, not {size_bytes}"))
+            }
+            SizeLaw::LogNormal { sigma } if !(*sigma > 0.0 && *sigma <= SIGMA_MAX) => {
+                Some(format!("sigma is {sigma}; it lies above 0 and is at most {SIGMA_MAX}"))
+            }
+            SizeLaw::LogNormal { .. } if *size_bytes == 0 => {
+                Some("a log-normal law has a mean of 1 byte or more".into())
+            }
+            SizeLaw::LogNormal { .. } => None,
+            SizeLaw::Quantiles { bytes } if bytes.is_empty() => Some("a table of sizes is empty".into()),
+            SizeLaw::Quantiles { bytes } => {
+                let wrong = !bytes.is_sorted() || bytes.last().is_some_and(|last| *last > 1 << 50);
+                wrong.then(|| "a table of sizes ascends, to 2^50 bytes at most".into())
+            }
+        }
+    }
+
+    /// Returns the size of the file of `index`, bytes.
+    pub fn of(&self, seed: u64, index: u64) -> u64 {
+        match &self.law {
+            SizeLaw::Fixed => self.size_bytes,
+            SizeLaw::Uniform { low_bytes, high_bytes } => {
+                let drawn = stream(seed, PURPOSE, index).next_u64();
+                low_bytes + share(drawn, u128::from(high_bytes - low_bytes) + 1)
+            }
+            SizeLaw::LogNormal { sigma } => {
+                let deviate = normal(&mut stream(seed, PURPOSE, index));
+                libm::round(libm::exp(self.mu(*sigma) + sigma * deviate)) as u64
+            }
+            SizeLaw::Quantiles { bytes } => {
+                let drawn = stream(seed, PURPOSE, index).next_u64();
+                bytes[share(drawn, bytes.len() as u128) as usize]
+            }
+        }
+    }
+
+    /// Returns the largest size that a file can have, bytes.
+    pub fn largest_bytes(&self) -> u64 {
+        match &self.law {
+            SizeLaw::Fixed => self.size_bytes,
+            SizeLaw::Uniform { high_bytes, .. } => *high_bytes,
+            SizeLaw::LogNormal { sigma } => {
+                libm::round(libm::exp(self.mu(*sigma) + sigma * DEVIATES_MAX)) as u64
+            }
+            SizeLaw::Quantiles { bytes } => bytes.last().copied().unwrap_or(0),
+        }
+    }
+
+    /// Returns the expected number of blocks of so many bytes that hold a file.
+    pub fn blocks(&self, block_bytes: u64) -> f64 {
+        match &self.law {
+            SizeLaw::Fixed => self.size_bytes.div_ceil(block_bytes) as f64,
+            SizeLaw::Uniform { low_bytes, high_bytes } => {
+                let below = low_bytes.checked_sub(1).map_or(0, |low| blocks_to(low, block_bytes));
+                let all = blocks_to(*high_bytes, block_bytes) - below;
+                all as f64 / (high_bytes - low_bytes + 1) as f64
+            }
+            SizeLaw::LogNormal { sigma } => self.log_normal_blocks(*sigma, block_bytes),
+            SizeLaw::Quantiles { bytes } => {
+                let all: u128 = bytes.iter().map(|size| u128::from(size.div_ceil(block_bytes))).sum();
+                all as f64 / bytes.len().max(1) as f64
+            }
+        }
+    }
+
+    /// Returns the standard deviation of a size, bytes.
+    pub fn deviation_bytes(&self) -> f64 {
+        let mean = self.size_bytes as f64;
+        match &self.law {
+            SizeLaw::Fixed => 0.0,
+            SizeLaw::Uniform { low_bytes, high_bytes } => (high_bytes - low_bytes) as f64 / 12_f64.sqrt(),
+            SizeLaw::LogNormal { sigma } => mean * libm::expm1(sigma * sigma).sqrt(),
+            SizeLaw::Quantiles { bytes } => {
+                let squares: f64 = bytes.iter().map(|size| (*size as f64 - mean).powi(2)).sum();
+                (squares / bytes.len().max(1) as f64).sqrt()
+            }
+        }
+    }
+
+    /// Returns μ, so that exp(μ + σ²/2) is the mean.
+    fn mu(&self, sigma: f64) -> f64 {
+        libm::log(self.size_bytes as f64) - sigma * sigma / 2.0
+    }
+
+    /// Returns the mean of the number of blocks: the sum over k of the probability of more than k blocks.
+    ///
+    /// From block K on, where a block is a small part of the size, the sum is E\[(X - K b)+\] / b + P(X > K b) / 2 by the
+    /// trapezoidal rule.
+    fn log_normal_blocks(&self, sigma: f64, block_bytes: u64) -> f64 {
+        let (mu, mean) = (self.mu(sigma), self.size_bytes as f64);
+        // Half a byte is what rounding to whole bytes moves.
+        let score = |bytes: f64| (mu - libm::log(bytes + 0.5)) / sigma;
+        let more = |blocks: u64| cumulative(score((blocks * block_bytes) as f64));
+        let exact: f64 = (0..BLOCKS_EXACT).map(more).sum();
+        let rest = (BLOCKS_EXACT * block_bytes) as f64;
+        let beyond = mean * cumulative(score(rest) + sigma) - rest * cumulative(score(rest));
+        exact + beyond.max(0.0) / block_bytes as f64 + 0.5 * more(BLOCKS_EXACT)
+    }
+}
+
+/// Returns a number below `end` from 64 random bits.
+fn share(drawn: u64, end: u128) -> u64 {
+    ((u128::from(drawn) * end) >> 64) as u64
+}
+
+/// Returns the sum of the blocks of files of 0 to `bytes` bytes.
+fn blocks_to(bytes: u64, block_bytes: u64) -> u128 {
+    let (whole, rest) = (u128::from(bytes / block_bytes), u128::from(bytes % block_bytes));
+    u128::from(block_bytes) * whole * (whole + 1) / 2 + rest * (whole + 1)
+}
+
+/// Returns a standard normal deviate by the method of Box and Muller (1958), cut to [`DEVIATES_MAX`].
+fn normal(random: &mut SplitMix64) -> f64 {
+    // The logarithm is of 2^-53 to 1, never of 0.
+    let radius = libm::sqrt(-2.0 * libm::log(1.0 - random.unit()));
+    let deviate = radius * libm::cos(std::f64::consts::TAU * random.unit());
+    deviate.clamp(-DEVIATES_MAX, DEVIATES_MAX)
+}
+
+/// Returns the probability that a standard normal variable is at most `z`.
+fn cumulative(z: f64) -> f64 {
+    0.5 * libm::erfc(-z * std::f64::consts::FRAC_1_SQRT_2)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const FILES: u64 = 200_000;
+
+    fn laws() -> Vec<Sizes> {
+        let log_normal = |size_bytes, sigma| Sizes { size_bytes, law: SizeLaw::LogNormal { sigma } };
+        vec![
+            Sizes::fixed(4097),
+            Sizes { size_bytes: 10_000, law: SizeLaw::Uniform { low_bytes: 0, high_bytes: 20_000 } },
+            Sizes { size_bytes: 4096, law: SizeLaw::Uniform { low_bytes: 4096, high_bytes: 4096 } },
+            log_normal(50_000, 1.0),
+            log_normal(50_000, 0.1),
+            log_normal(3000, 1.5),
+            log_normal(1 << 20, 0.5),
+            Sizes { size_bytes: 2535, law: SizeLaw::Quantiles { bytes: vec![0, 10, 33, 10_100] } },
+        ]
+    }
+
+    #[test]
+    fn means_and_blocks_are_those_of_the_law() {
+        for sizes in laws() {
+            assert_eq!(sizes.contradiction(), None, "{sizes:?}");
+            let (mut bytes, mut blocks, mut largest) = (0_u64, 0_u64, 0);
+            for index in 0..FILES {
+                let size = sizes.of(7, index);
+                bytes += size;
+                blocks += size.div_ceil(4096);
+                largest = largest.max(size);
+            }
+            // Five standard errors of the mean: a right law is outside once in two million.
+            let error = 5.0 * sizes.deviation_bytes() / (FILES as f64).sqrt();
+            let mean = bytes as f64 / FILES as f64;
+            assert!((mean - sizes.size_bytes as f64).abs() <= error + 0.51, "{sizes:?}: {mean}, {error}");
+            let mean_blocks = blocks as f64 / FILES as f64;
+            let off = (mean_blocks - sizes.blocks(4096)).abs();
+            // A block more or less is a file of some bytes more or less: the error of both is nearly the same.
+            assert!(off <= error / 4096.0 + 0.006, "{sizes:?}: {mean_blocks} {}", sizes.blocks(4096));
+            assert!(largest <= sizes.largest_bytes(), "{sizes:?}");
+        }
+    }
+
+    #[test]
+    fn log_normal_sizes_have_the_quantiles_of_their_law() {
+        let sizes = Sizes { size_bytes: 50_000, law: SizeLaw::LogNormal { sigma: 1.0 } };
+        let mut drawn: Vec<u64> = (0..FILES).map(|index| sizes.of(3, index)).collect();
+        drawn.sort_unstable();
+        // exp(ln 50 000 - 1/2 + z), with z of 5, 25, 50, 75 and 95 %.
+        for (share, expected) in
+            [(0.05, 5854.0), (0.25, 15_448.0), (0.5, 30_326.5), (0.75, 59_534.0), (0.95, 157_099.0)]
+        {
+            let found = drawn[(share * FILES as f64) as usize] as f64;
+            assert!((found / expected - 1.0).abs() < 0.03, "{share}: {found} {expected}");
+        }
+    }
+
+    #[test]
+    fn blocks_of_large_log_normal_files_are_as_if_counted() {
+        // Most files have more than the blocks that are counted one by one.
+        let sizes = Sizes { size_bytes: 1 << 30, law: SizeLaw::LogNormal { sigma: 1.0 } };
+        let expected = f64::from(1 << 18) + 0.5;
+        assert!((sizes.blocks(4096) / expected - 1.0).abs() < 1e-3, "{}", sizes.blocks(4096));
+    }
+
+    #[test]
+    fn a_law_that_cannot_be_is_refused() {
+        let with = |size_bytes, law| Sizes { size_bytes, law }.contradiction();
+        assert!(with(5, SizeLaw::Uniform { low_bytes: 9, high_bytes: 1 }).is_some());
+        assert!(with(4, SizeLaw::Uniform { low_bytes: 1, high_bytes: 9 }).is_some());
+        for sigma in [0.0, -1.0, 3.1, f64::NAN, f64::INFINITY] {
+            assert!(with(5, SizeLaw::LogNormal { sigma }).is_some(), "{sigma}");
+        }
+        assert!(with(0, SizeLaw::LogNormal { sigma: 1.0 }).is_some());
+        assert!(with(0, SizeLaw::Quantiles { bytes: vec![] }).is_some());
+        assert!(with(0, SizeLaw::Quantiles { bytes: vec![2, 1] }).is_some());
+        assert!(with(u64::MAX, SizeLaw::Fixed).is_some());
+    }
+}
