@@ -273,6 +273,20 @@ impl Work {
         }
     }
 
+    /// Returns whether the work times each of its operations, one after the other, so that their times and the gaps between
+    /// them make up the wall time of a block.
+    #[must_use]
+    pub fn times_one_by_one(&self) -> bool {
+        match self {
+            Self::Lookup { .. } => true,
+            Self::List { .. }
+            | Self::Files(_)
+            | Self::FillUntilRefused { .. }
+            | Self::Attributes { .. }
+            | Self::Ask { .. } => false,
+        }
+    }
+
     /// Returns whether the work lists its data set, so that its time is one of entries too.
     #[must_use]
     pub fn lists(&self) -> bool {

@@ -81,6 +81,24 @@ impl Histogram {
         self.max = self.max.max(value);
     }
 
+    /// Records a value `times` times.
+    ///
+    /// ```
+    /// let mut histogram = megadir_stats::histogram::Histogram::new();
+    /// histogram.record_many(42, 3);
+    /// assert_eq!((histogram.count(), histogram.sum()), (3, 126));
+    /// ```
+    pub fn record_many(&mut self, value: u64, times: u64) {
+        if times == 0 {
+            return;
+        }
+        self.counts[index_of(value)] += times;
+        self.count += times;
+        self.sum += u128::from(value) * u128::from(times);
+        self.min = self.min.min(value);
+        self.max = self.max.max(value);
+    }
+
     /// Adds all values of `other`, as if they had been recorded here.
     ///
     /// ```

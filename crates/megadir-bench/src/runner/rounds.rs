@@ -2,7 +2,7 @@
 
 use std::time::SystemTime;
 
-use megadir_record::{Cell, Sample, VoidReason};
+use megadir_record::{Cell, Phase, Sample, VoidReason};
 use megadir_sys::clock::monotonic_ns;
 use megadir_sys::usage::process_usage;
 
@@ -77,7 +77,7 @@ pub(super) fn measure(
         // What comes next does not depend on single operations, whose times would fill the memory.
         samples.push(Sample { latency: None, ..sample });
         if block.last
-            && block.phase == megadir_record::Phase::Measure
+            && block.phase == Phase::Measure
             && let Some(reason) = watch.void(plan.rules.stolen_fraction_max)
         {
             void(&mut samples, &block, reason, listeners)?;
@@ -119,7 +119,8 @@ fn one(
         system_ns: taken.usage.system_ns,
         read_bytes: taken.usage.read_bytes,
         counted,
-        latency: stopwatch.latency(),
+        // The warm-up is not judged, and may be longer than the rest.
+        latency: stopwatch.latency().filter(|_| block.phase == Phase::Measure),
         voided: None,
     })
 }

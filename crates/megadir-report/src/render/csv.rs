@@ -2,15 +2,17 @@
 
 use std::fmt::Write as _;
 
-use megadir_record::{Cell, Record, Sample, Work};
+use megadir_record::{Cell, Latency, Record, Sample, Work};
 use serde::Serialize;
 
 use super::Format;
+use crate::summary::{times_of, together};
 
 /// The format.
 pub(super) const FORMAT: Format = Format {
     name: "csv",
     what: "every sample, one row each, for other programs",
+    refuses: |_| None,
     render: |report, _| csv(report.record),
 };
 
@@ -52,6 +54,15 @@ pub const COLUMNS: &[(&str, &str)] = &[
         "read_bytes",
         "bytes that the process had read from devices in the block; empty where that is not known",
     ),
+    (
+        "p50_ns",
+        "median time of the block's single operations, nanoseconds; this and those after it empty where they were not timed",
+    ),
+    ("p90_ns", "nine of ten operations took no longer"),
+    ("p99_ns", "99 of 100 took no longer"),
+    ("p999_ns", "999 of 1000 took no longer"),
+    ("max_ns", "the longest"),
+    ("gap_ns", "time of the block that belongs to no operation, nanoseconds"),
 ];
 
 /// Returns every sample as CSV, with a heading.
@@ -81,7 +92,22 @@ fn row(text: &mut String, sample: &Sample, of_cell: &str) {
     let before = format!("{epoch},{round},{attempt},{place},{phase},{voided},{cell},{of_cell}");
     let after = format!("{start_ns},{operations},{elapsed_ns},{user_ns},{system_ns}");
     // Writing to a string cannot fail.
-    let _ = writeln!(text, "{before},{after},{entries},{hash:#018x},{calls},{written_bytes},{read_bytes}");
+    let _ = writeln!(
+        text,
+        "{before},{after},{entries},{hash:#018x},{calls},{written_bytes},{read_bytes},{}",
+        single(sample.latency.as_ref())
+    );
+}
+
+/// Returns the columns of single operations.
+fn single(latency: Option<&Latency>) -> String {
+    let Some((latency, times)) = latency.and_then(|latency| Some((latency, times_of(latency)?))) else {
+        return ",,,,,".into();
+    };
+    let all = together(&[times]);
+    let at = |p| all.quantile(p).map(|ns| ns.to_string()).unwrap_or_default();
+    let gap_ns = (latency.gap_ticks as f64 * latency.ns_per_tick).round();
+    format!("{},{},{},{},{},{gap_ns}", at(0.5), at(0.9), at(0.99), at(0.999), at(1.0))
 }
 
 /// Returns the columns from the arm's name to its keys.

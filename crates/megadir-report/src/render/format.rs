@@ -12,6 +12,8 @@ pub struct Format {
     pub name: &'static str,
     /// What it is, for help.
     pub what: &'static str,
+    /// Says why it cannot show this report, as the end of a sentence, if it cannot.
+    pub refuses: fn(&Report<'_>) -> Option<&'static str>,
     /// Makes the text, which ends with a newline. The width and style of the view matter to terminals only.
     pub render: fn(&Report<'_>, &View) -> String,
 }

@@ -3,6 +3,7 @@
 use megadir_record::Role;
 
 use super::grid::{Column, Grid, Text};
+use super::operations::bounds;
 use super::paint::Tone;
 use crate::summary::{
     Arm, Comparison, Contrast, Decomposition, Factor, Figure, GroupReading, GroupSummary, Growth, Outcome,
@@ -335,10 +336,4 @@ fn shape(shape: Shape) -> &'static str {
 /// Returns the confidence of intervals.
 fn confidence(summary: &Summary) -> String {
     text::chosen(summary.rules.confidence)
-}
-
-/// Returns the interval of a time alone, in the unit of its figure; nothing without one.
-fn bounds(figure: &Figure) -> String {
-    let text = text::time_with_interval(figure);
-    text.find('[').map(|place| text[place..].to_owned()).unwrap_or_default()
 }

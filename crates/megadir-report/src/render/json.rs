@@ -12,8 +12,12 @@ use super::Format;
 use crate::summary::Summary;
 
 /// The format.
-pub(super) const FORMAT: Format =
-    Format { name: "json", what: "the summary as data, versioned", render: |report, _| json(report.summary) };
+pub(super) const FORMAT: Format = Format {
+    name: "json",
+    what: "the summary as data, versioned",
+    refuses: |_| None,
+    render: |report, _| json(report.summary),
+};
 
 /// Returns the summary as indented JSON, ending with a newline.
 #[must_use]

@@ -61,6 +61,32 @@ pub(super) fn resolution_line(summary: &Summary, resolution: &Resolution) -> Str
     }
 }
 
+/// Returns what the run found out about its own measuring, in one line.
+pub(super) fn self_check_line(summary: &Summary) -> Option<String> {
+    let Some(check) = &summary.self_check else {
+        let null_loop_ns = summary.null_loop_ns?;
+        return Some(format!(
+            "Self-check: the loop with nothing in it takes {} an operation.",
+            text::time(null_loop_ns)
+        ));
+    };
+    let lengths: Vec<String> =
+        check.delays.iter().map(|delay| text::time(delay.injected_ns as f64)).collect();
+    Some(format!(
+        "Self-check: a read of the {} takes {}, the loop with nothing in it {}; timing adds {} to a cached fstatat of {} ({}, {} pairs of blocks); delays of {} {}; histograms account for {:.2} % of the time.",
+        if check.cycle_counter { "cycle counter" } else { "monotonic clock" },
+        text::time(check.timer_ns),
+        text::time(check.null_loop_ns),
+        text::time_with_interval(&check.overhead_ns),
+        text::time(check.untimed_ns),
+        text::percent(100.0 * check.overhead_ns.value / check.untimed_ns),
+        text::count(check.rounds as u64),
+        text::list(&lengths),
+        if check.delays_found { "were found" } else { "were NOT FOUND" },
+        100.0 * check.accounted,
+    ))
+}
+
 fn preset(preset: Preset) -> &'static str {
     match preset {
         Preset::Quick => "quick",

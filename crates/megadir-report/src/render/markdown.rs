@@ -1,9 +1,9 @@
 //! The full report in Markdown: everything that the table has, every arm, the method and the machine.
 
 use super::grid::{Align, Grid};
-use super::machine::{machine_line, resolution_line, run_line};
+use super::machine::{machine_line, resolution_line, run_line, self_check_line};
 use super::paint::is_control;
-use super::{Format, groups};
+use super::{Format, groups, operations};
 use crate::summary::Summary;
 use crate::text;
 
@@ -11,6 +11,7 @@ use crate::text;
 pub(super) const FORMAT: Format = Format {
     name: "markdown",
     what: "the full report: findings, all arms, method and machine",
+    refuses: |_| None,
     render: |report, _| markdown(report.summary),
 };
 
@@ -30,9 +31,14 @@ pub fn markdown(summary: &Summary) -> String {
     }
     page.push_str("## Can the run be trusted?\n\n");
     summary.resolution.iter().for_each(|r| paragraph(&mut page, &resolution_line(summary, r)));
+    self_check_line(summary).iter().for_each(|line| paragraph(&mut page, line));
     warnings(&mut page, summary);
     page.push_str("## All arms\n\n");
     push_grid(&mut page, &groups::arms(summary));
+    if let Some(grid) = operations::grid(summary) {
+        page.push_str(&format!("## {}\n\n", operations::TITLE));
+        push_grid(&mut page, &grid);
+    }
     method(&mut page, summary);
     page.truncate(page.trim_end().len());
     page.push('\n');
@@ -75,12 +81,6 @@ fn method(page: &mut String, summary: &Summary) {
         "* Rounds: every arm once in each, in random order; ratios and differences are taken within rounds. Equivalence band {}.\n",
         text::chosen(summary.rules.equivalence_band)
     ));
-    if let Some(null_loop_ns) = summary.null_loop_ns {
-        page.push_str(&format!(
-            "* Self-check: the loop with nothing in it takes {} an operation.\n",
-            text::time(null_loop_ns)
-        ));
-    }
     page.push_str(&format!("* Repeat: `{}`\n\n", clean(&summary.command.join(" ")).replace('`', "'")));
     let published = groups::published(summary, None);
     published.iter().for_each(|published| paragraph(page, published));

@@ -1,6 +1,6 @@
 //! The formats: one file each, and the list of them.
 //!
-//! `table`, `markdown`, `csv`, `json` are the formats; `format` is what a format is; `groups` and `machine` turn a
+//! `table`, `markdown`, `csv`, `json`, `hdr` are the formats; `format` is what a format is; `groups`, `operations` and `machine` turn a
 //! summary into the grids and lines that table and Markdown share; `grid` and `paint` lay them out. To add a format:
 //! one file and two lines here. The same record gives the same bytes; nothing here decides what the numbers mean.
 
@@ -8,17 +8,20 @@ mod csv;
 mod format;
 mod grid;
 mod groups;
+mod hdr;
 mod json;
 mod machine;
 mod markdown;
+mod operations;
 mod paint;
 mod table;
 
 pub use csv::{COLUMNS as CSV_COLUMNS, csv};
 pub use format::{Format, Report, Style, View, format_named};
+pub use hdr::hdr;
 pub use json::json;
 pub use markdown::markdown;
 pub use table::table;
 
 /// Every format, for help and errors to list.
-pub const FORMATS: &[Format] = &[table::FORMAT, markdown::FORMAT, csv::FORMAT, json::FORMAT];
+pub const FORMATS: &[Format] = &[table::FORMAT, markdown::FORMAT, csv::FORMAT, json::FORMAT, hdr::FORMAT];

@@ -2,10 +2,10 @@
 //!
 //! Lines fit the width that is given, 80 or what the terminal has; the caller prints the text and the record's path.
 
-use super::grid::lay_out;
-use super::machine::{machine_line, resolution_line, run_line};
+use super::grid::{Grid, lay_out};
+use super::machine::{machine_line, resolution_line, run_line, self_check_line};
 use super::paint::{Tone, clean, paint, wrap};
-use super::{Format, Style, groups};
+use super::{Format, Style, groups, operations};
 use crate::finding::Finding;
 use crate::summary::{GroupSummary, Summary};
 use crate::warning::Advisory;
@@ -14,6 +14,7 @@ use crate::warning::Advisory;
 pub(super) const FORMAT: Format = Format {
     name: "table",
     what: "the answer and its numbers, for a terminal",
+    refuses: |_| None,
     render: |report, view| table(report.summary, view.width, view.style),
 };
 
@@ -33,9 +34,17 @@ pub fn table(summary: &Summary, width: usize, style: Style) -> String {
         page.gap();
         one_group(&mut page, summary, group);
     }
+    if let Some(grid) = operations::grid(summary) {
+        page.gap();
+        page.paragraph(operations::TITLE, "", Tone::Heading);
+        page.grid(&grid);
+    }
     page.gap();
     for resolution in &summary.resolution {
         page.paragraph(&resolution_line(summary, resolution), "", Tone::Plain);
+    }
+    if let Some(line) = self_check_line(summary) {
+        page.paragraph(&line, "", Tone::Plain);
     }
     if let Some(published) = groups::published(summary, None) {
         page.paragraph(&published, "", Tone::Plain);
@@ -72,12 +81,7 @@ fn one_group(page: &mut Page, summary: &Summary, group: &GroupSummary) {
         page.paragraph(&finding.text, "  ", Tone::Plain);
     }
     match groups::grid(summary, group) {
-        Some(grid) => {
-            for line in lay_out(&grid, page.width, page.style) {
-                page.line(&line);
-            }
-            grid.legend.iter().for_each(|legend| page.paragraph(legend, "  ", Tone::Faint));
-        }
+        Some(grid) => page.grid(&grid),
         None => page.paragraph("cannot be read, see above", "  ", Tone::Alarm),
     }
     if let Some(published) = groups::published(summary, Some(&group.name)) {
@@ -107,6 +111,14 @@ impl Page {
             let line = format!("{start}{}", paint(line, tone, self.style));
             self.line(&line);
         }
+    }
+
+    /// Adds a grid with its legend.
+    fn grid(&mut self, grid: &Grid) {
+        for line in lay_out(grid, self.width, self.style) {
+            self.line(&line);
+        }
+        grid.legend.iter().for_each(|legend| self.paragraph(legend, "  ", Tone::Faint));
     }
 
     fn line(&mut self, line: &str) {

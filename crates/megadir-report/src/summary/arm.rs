@@ -5,7 +5,8 @@
 use megadir_record::{Cell, Plan, Sample};
 use serde::{Deserialize, Serialize};
 
-use super::{Figure, Rounds, WorkCheck};
+use super::operations::operations;
+use super::{Figure, Operations, Rounds, WorkCheck};
 
 /// One arm of the plan and what was measured of it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -37,6 +38,9 @@ pub struct Timing {
     pub error_ns: Option<f64>,
     /// Quantiles; `None` where reading the clock costs too much for them to mean anything.
     pub quantiles: Option<Quantiles>,
+    /// The times of single operations, where the arm takes them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub single: Option<Operations>,
     /// Median user processor time of an operation, nanoseconds.
     pub user_ns: f64,
     /// Median system processor time of an operation, nanoseconds.
@@ -64,17 +68,17 @@ pub struct Quantiles {
 
 /// Summarises every arm of the plan, in its order.
 pub(crate) fn arms(plan: &Plan, rounds: &Rounds<'_>, checks: Vec<WorkCheck>) -> Vec<Arm> {
-    let confidence = plan.rules.confidence;
     let arm = |(cell, work): (&Cell, WorkCheck)| Arm {
         cell: cell.clone(),
         rounds: rounds.samples(cell.id).count(),
         work,
-        timing: timing(cell, rounds, confidence),
+        timing: timing(plan, cell, rounds),
     };
     plan.cells.iter().zip(checks).map(arm).collect()
 }
 
-fn timing(cell: &Cell, rounds: &Rounds<'_>, confidence: f64) -> Option<Timing> {
+fn timing(plan: &Plan, cell: &Cell, rounds: &Rounds<'_>) -> Option<Timing> {
+    let confidence = plan.rules.confidence;
     let times = rounds.times(cell.id);
     let median_of = |part: fn(&Sample) -> f64| {
         let values: Vec<f64> = rounds.samples(cell.id).map(part).collect();
@@ -90,6 +94,7 @@ fn timing(cell: &Cell, rounds: &Rounds<'_>, confidence: f64) -> Option<Timing> {
         deviation_ns: megadir_stats::standard_deviation(&times),
         error_ns: megadir_stats::error_999(&times),
         quantiles: quantiles(times),
+        single: operations(plan, rounds, cell.id),
         user_ns: median_of(|s| s.user_ns as f64 / s.operations as f64)?,
         system_ns: median_of(|s| s.system_ns as f64 / s.operations as f64)?,
         calls: calls(cell, rounds),

@@ -1,7 +1,7 @@
 //! What a record says, as data: everything that a table, a page or a program needs, and no text of ours but names.
 //!
 //! Files: `whole` (the summary and how it is made), `figure` (a number with its interval), `rounds` (samples paired
-//! by round), `evidence` (what rules judge by), `arm` (one arm alone), `equal_work` (did all arms do the same?), `compare`, `decompose`, `pairs`, `refusal` and
+//! by round), `evidence` (what rules judge by), `arm` (one arm alone), `operations` (its single operations), `self_check` (what measuring costs), `equal_work` (did all arms do the same?), `compare`, `decompose`, `pairs`, `refusal` and
 //! `grow` (one rule each), `resolution` (the baseline against itself). None of them knows a format.
 
 mod arm;
@@ -11,10 +11,12 @@ mod equal_work;
 mod evidence;
 mod figure;
 mod grow;
+mod operations;
 mod pairs;
 mod refusal;
 mod resolution;
 mod rounds;
+mod self_check;
 mod whole;
 
 pub use arm::{Arm, Quantiles, Timing};
@@ -23,11 +25,14 @@ pub use decompose::{Claim, Decomposition, Factor, ReadingFactor};
 pub use equal_work::{DataCheck, Mismatch, WorkCheck};
 pub use figure::{Figure, Range, rounds_for_interval};
 pub use grow::{Growth, Point, Series, Shape, Step};
+pub use operations::{OperationQuantiles, Operations};
 pub use pairs::{PairRow, Pairs};
 pub use refusal::Refusal;
 pub use resolution::{Difference, Resolution};
+pub use self_check::SelfChecked;
 pub use whole::{
     Ending, GroupReading, GroupSummary, Progress, SUMMARY_VERSION, Summary, SummaryError, summarize,
 };
 
+pub(crate) use operations::{Times, histogram, times_by_round, times_of, together};
 pub(crate) use rounds::Rounds;

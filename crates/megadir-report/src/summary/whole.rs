@@ -17,9 +17,10 @@ use super::grow::grow;
 use super::pairs::read_pairs;
 use super::refusal::refusal;
 use super::resolution::resolutions;
+use super::self_check::judge;
 use super::{
-    Arm, Comparison, DataCheck, Decomposition, Growth, Pairs, Refusal, Resolution, Rounds, WorkCheck,
-    equal_work,
+    Arm, Comparison, DataCheck, Decomposition, Growth, Pairs, Refusal, Resolution, Rounds, SelfChecked,
+    WorkCheck, equal_work,
 };
 use crate::finding::{self, Finding};
 use crate::warning::{self, Advisory};
@@ -70,6 +71,9 @@ pub struct Summary {
     pub pressure_after: Option<Pressure>,
     /// Cost of the measured loop with nothing in it, nanoseconds an operation.
     pub null_loop_ns: Option<f64>,
+    /// What the run found out about its own measuring.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub self_check: Option<SelfChecked>,
     /// When the run started, seconds since 1970-01-01 UTC.
     pub started_unix_s: u64,
     /// The command line that repeats the run.
@@ -231,6 +235,7 @@ fn bare(record: &Record, rounds: &Rounds<'_>, data: Vec<DataCheck>, checks: Vec<
         machine: header.machine.clone(),
         pressure_after: record.end.as_ref().map(|end| end.pressure.clone()),
         null_loop_ns: record.end.as_ref().and_then(|end| end.null_loop_ns),
+        self_check: record.self_check.as_ref().and_then(|check| judge(check, plan.rules.confidence)),
         started_unix_s: header.started_unix_s,
         command: header.command.clone(),
     }
@@ -324,7 +329,13 @@ fn check_samples(record: &Record) -> Result<(), SummaryError> {
     let reason = |sample: &Sample| match (sample.operations, sample.elapsed_ns) {
         (0, _) => Some("it has no operations"),
         (_, 0) => Some("it took no time"),
-        _ => None,
+        _ => sample.latency.as_ref().and_then(|latency| match super::histogram(latency) {
+            None => Some("the times of its operations contradict themselves"),
+            Some(times) if times.count() != sample.operations => {
+                Some("it has the times of another number of operations")
+            }
+            Some(_) => None,
+        }),
     };
     let wrong = record.samples.iter().find_map(|sample| Some((sample, reason(sample)?)));
     wrong.map_or(Ok(()), |(sample, reason)| {

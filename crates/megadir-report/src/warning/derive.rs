@@ -9,8 +9,8 @@ use megadir_record::{Record, Role};
 
 use super::{Advisory, Warning};
 use crate::summary::{
-    Arm, Difference, Ending, Figure, GroupReading, GroupSummary, Range, Rounds, Summary, Timing, WorkCheck,
-    rounds_for_interval,
+    Arm, Difference, Ending, Figure, GroupReading, GroupSummary, Range, Rounds, SelfChecked, Summary, Timing,
+    WorkCheck, rounds_for_interval,
 };
 
 /// Voided rounds over this part of those that count make a run noisy.
@@ -19,6 +19,8 @@ const VOIDED_MAX: f64 = 0.2;
 const TIMER_COST_WARNED: f64 = 0.02;
 /// Measuring may cost this part before quantiles mean nothing.
 const TIMER_COST_REFUSED: f64 = 0.1;
+/// Histograms and gaps may miss the time of their blocks by this part.
+const UNACCOUNTED_MAX: f64 = 0.005;
 /// Correlations of neighbouring rounds above this are warned of, once they exceed chance (2 / sqrt(n)).
 const AUTOCORRELATION_MAX: f64 = 0.3;
 /// A change of level less probable than this is warned of.
@@ -37,6 +39,7 @@ pub(crate) fn advise(record: &Record, summary: &Summary, rounds: &Rounds<'_>) ->
     warnings.extend(against_itself(summary));
     warnings.extend(how_far(summary));
     warnings.extend(timer_cost(summary));
+    warnings.extend(self_check(summary));
     let baselines = summary.arms.iter().filter(|arm| arm.cell.role == Role::Baseline);
     warnings.extend(baselines.flat_map(|arm| series(arm, &rounds.times(arm.cell.id), summary)));
     // What the run noticed of unequal work is said better above, where it is said at all.
@@ -50,17 +53,26 @@ pub(crate) fn advise(record: &Record, summary: &Summary, rounds: &Rounds<'_>) ->
 
 /// Withholds the quantiles of arms that take little longer than measuring them.
 pub(crate) fn refuse_quantiles(summary: &mut Summary) {
-    let Some(null_loop_ns) = summary.null_loop_ns else { return };
+    let (check, null_loop_ns) = (summary.self_check.clone(), summary.null_loop_ns);
     for timing in summary.arms.iter_mut().filter_map(|arm| arm.timing.as_mut()) {
-        if null_loop_ns > TIMER_COST_REFUSED * block_ns(timing) {
+        if cost_of_timing(timing, check.as_ref(), null_loop_ns).is_some_and(|cost| cost > TIMER_COST_REFUSED)
+        {
             timing.quantiles = None;
+            if let Some(single) = &mut timing.single {
+                single.quantiles = None;
+            }
         }
     }
 }
 
-/// Returns the time that the clock is read once for, nanoseconds.
-fn block_ns(timing: &Timing) -> f64 {
-    timing.time_ns.value * timing.operations as f64
+/// Returns the part of an arm's time that measuring it takes: what the run's check of itself found where every operation
+/// is timed, else one turn of the empty loop in the whole block.
+fn cost_of_timing(timing: &Timing, check: Option<&SelfChecked>, null_loop_ns: Option<f64>) -> Option<f64> {
+    match (&timing.single, check) {
+        (Some(_), Some(check)) => Some(check.overhead_ns.value / timing.time_ns.value),
+        (Some(_), None) => Some(null_loop_ns? / timing.time_ns.value),
+        (None, _) => Some(null_loop_ns? / (timing.time_ns.value * timing.operations as f64)),
+    }
 }
 
 fn unequal_work(summary: &Summary) -> Vec<Warning> {
@@ -122,14 +134,33 @@ fn how_far(summary: &Summary) -> Vec<Warning> {
 }
 
 fn timer_cost(summary: &Summary) -> Option<Warning> {
-    let times = summary.arms.iter().filter_map(|arm| Some((block_ns(arm.timing.as_ref()?), arm)));
-    let (shortest_ns, arm) = times.min_by(|a, b| a.0.total_cmp(&b.0))?;
-    let cost = summary.null_loop_ns? / shortest_ns;
+    let cost =
+        |arm: &Arm| cost_of_timing(arm.timing.as_ref()?, summary.self_check.as_ref(), summary.null_loop_ns);
+    let costs = summary.arms.iter().filter_map(|arm| Some((cost(arm)?, arm)));
+    let (cost, arm) = costs.max_by(|a, b| a.0.total_cmp(&b.0))?;
     (cost > TIMER_COST_WARNED).then(|| Warning::TimerCost {
         arm: arm.cell.name.clone(),
         percent: 100.0 * cost,
         quantiles_refused: cost > TIMER_COST_REFUSED,
     })
+}
+
+/// Tells what the run's check of itself did not find.
+fn self_check(summary: &Summary) -> Vec<Warning> {
+    let mut warnings = Vec::new();
+    if summary.self_check.as_ref().is_some_and(|check| !check.delays_found) {
+        warnings.push(Warning::DelaysNotFound);
+    }
+    let arms = summary.arms.iter().filter_map(|arm| {
+        Some((Some(arm.cell.name.clone()), arm.timing.as_ref()?.single.as_ref()?.accounted?))
+    });
+    let of_check = summary.self_check.as_ref().map(|check| (None, check.accounted));
+    let worst =
+        of_check.into_iter().chain(arms).max_by(|a, b| (a.1 - 1.0).abs().total_cmp(&(b.1 - 1.0).abs()));
+    if let Some((arm, accounted)) = worst.filter(|(_, accounted)| (accounted - 1.0).abs() > UNACCOUNTED_MAX) {
+        warnings.push(Warning::Unaccounted { arm, percent: 100.0 * accounted });
+    }
+    warnings
 }
 
 /// Looks at one series in the order of its rounds.

@@ -85,6 +85,15 @@ pub enum Warning {
         /// Whether the quantiles of such arms are withheld.
         quantiles_refused: bool,
     },
+    /// Delays that were put in were not found where and as often as they should be.
+    DelaysNotFound,
+    /// Histograms and gaps do not add up to the time of their blocks.
+    Unaccounted {
+        /// The arm; `None` for the run's check of itself.
+        arm: Option<String>,
+        /// What they add up to, per cent of the blocks' wall time.
+        percent: f64,
+    },
     /// The series changed its level at some round.
     ChangePoint {
         /// The arm.
@@ -136,11 +145,12 @@ impl Warning {
         match self {
             Self::UnequalWork { .. } | Self::DataChanged { .. } => true,
             Self::DiffersFromItself { negligible, .. } => !negligible,
-            Self::TooFewRounds { .. } => true,
+            Self::TooFewRounds { .. } | Self::DelaysNotFound => true,
             Self::TimerCost { quantiles_refused, .. } => *quantiles_refused,
             Self::CutOff { .. }
             | Self::Incomplete { .. }
             | Self::Noisy { .. }
+            | Self::Unaccounted { .. }
             | Self::ChangePoint { .. }
             | Self::HalvesDiffer { .. }
             | Self::Autocorrelated { .. }
@@ -185,6 +195,13 @@ impl Warning {
                 let refused = if *quantiles_refused { ", so its quantiles are withheld" } else { "" };
                 format!("Measuring costs {} of the time of `{arm}`{refused}.", text::percent(*percent))
             }
+            Self::DelaysNotFound => {
+                "Delays that were put into operations do not show in their histogram where and as often as they should.".into()
+            }
+            Self::Unaccounted { arm, percent } => format!(
+                "The times of the operations of {} add up to {percent:.1} % of the time of their blocks.",
+                arm.as_ref().map_or_else(|| "the run's check of itself".into(), |arm| format!("`{arm}`"))
+            ),
             Self::ChangePoint { arm, round, p } => {
                 format!("The times of `{arm}` change their level at round {round} (p = {p:.2e}).")
             }
@@ -224,7 +241,12 @@ impl Warning {
                 "Run on a directory that nothing changes, or let the study make its own."
             }
             Self::Noisy { .. } => "Stop other work on the machine (or on its host) and run it again.",
-            Self::TimerCost { .. } => "Use a larger directory, so that one operation takes longer.",
+            Self::TimerCost { .. } => {
+                "Ratios bear it, for all arms pay the same; times of operations this short are to be taken less it."
+            }
+            Self::DelaysNotFound | Self::Unaccounted { .. } => {
+                "Do not use times of single operations of this run. Stop what else runs, and run it again."
+            }
             Self::ChangePoint { .. } | Self::HalvesDiffer { .. } => {
                 "Ratios are paired by round and bear this; absolute times do not. Look for a task that began or ended, or run it again."
             }

@@ -50,6 +50,13 @@ fn the_study_in_every_format() {
 }
 
 #[test]
+fn single_operations_in_table_and_markdown() {
+    let record = crate::single::lookups();
+    golden("lookups.table.txt", &render("table", &record, 100, PLAIN));
+    golden("lookups.markdown.md", &render("markdown", &record, 100, PLAIN));
+}
+
+#[test]
 fn a_killed_run_in_every_format() {
     let record = killed();
     golden("killed.table.txt", &render("table", &record, 80, PLAIN));
@@ -59,7 +66,7 @@ fn a_killed_run_in_every_format() {
 
 #[test]
 fn tables_fit_their_width() {
-    for record in [study().record(), killed()] {
+    for record in [study().record(), killed(), crate::single::lookups()] {
         for width in [80, 100, 132, 200] {
             let text = render("table", &record, width, PLAIN);
             let longest = text.lines().map(|line| line.chars().count()).max().unwrap();

@@ -8,6 +8,7 @@ mod killed;
 mod listing;
 mod pairs;
 mod refusal;
+mod single;
 mod synthetic;
 mod warnings;
 mod work;

@@ -1,4 +1,4 @@
-//! `megadir bench report`: a record as a table, Markdown, CSV or JSON.
+//! `megadir bench report`: a record as a table, Markdown, CSV, JSON or an HdrHistogram log.
 
 use std::fs::File;
 use std::io::{BufReader, IsTerminal};
@@ -56,7 +56,11 @@ pub(crate) fn show(path: &Path, format: &str) -> Result<(), CliError> {
         );
     }
     let summary = summarize(&record).map_err(|error| refuse(error.to_string()))?;
-    print(&(format.render)(&Report { record: &record, summary: &summary }, &view()))
+    let report = Report { record: &record, summary: &summary };
+    match (format.refuses)(&report) {
+        Some(why) => Err(refuse(why.into())),
+        None => print(&(format.render)(&report, &view())),
+    }
 }
 
 /// Returns how reports may look where they go.

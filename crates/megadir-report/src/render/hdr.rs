@@ -1,0 +1,84 @@
+//! The times of single operations as an HdrHistogram interval log (V2, compressed), nanoseconds: one line an arm, its name as
+//! the tag.
+//!
+//! Reference: hdrhistogram.org and the log format of its Java implementation, version 1.3, which the crate `hdrhistogram`
+//! writes. The log's start is the run's; an arm's interval is from its first block that counts to its last, in which other
+//! arms had their turns.
+
+use std::time::{Duration, UNIX_EPOCH};
+
+use hdrhistogram::Histogram;
+use hdrhistogram::serialization::V2DeflateSerializer;
+use hdrhistogram::serialization::interval_log::{IntervalLogWriterBuilder, Tag};
+use megadir_record::Record;
+
+use super::Format;
+use crate::summary::{Rounds, Times, times_by_round};
+
+/// The format.
+pub(super) const FORMAT: Format = Format {
+    name: "hdr",
+    what: "the times of single operations as an HdrHistogram interval log, nanoseconds",
+    refuses: |report| {
+        let timed = report.record.samples.iter().any(|sample| sample.latency.is_some());
+        (!timed).then_some("holds no times of single operations, which only studies such as lookup take")
+    },
+    render: |report, _| hdr(report.record),
+};
+
+/// Decimal digits that values keep: a bucket of the log is then narrower than one of the record.
+const DIGITS: u8 = 3;
+
+/// Returns the times of every arm's single operations that count as an HdrHistogram interval log.
+#[must_use]
+pub fn hdr(record: &Record) -> String {
+    let mut log = Vec::new();
+    let written = write(record, &mut log);
+    debug_assert!(written.is_some(), "memory takes it, and names are made into tags");
+    String::from_utf8(log).unwrap_or_default()
+}
+
+fn write(record: &Record, log: &mut Vec<u8>) -> Option<()> {
+    let rounds = Rounds::of(record);
+    let mut serializer = V2DeflateSerializer::new();
+    let started = UNIX_EPOCH + Duration::from_secs(record.header.started_unix_s);
+    let mut writer = IntervalLogWriterBuilder::new()
+        .add_comment(&format!("megadir, study {}", one_line(&record.header.plan.study)))
+        .add_comment("times of single operations, nanoseconds")
+        .with_start_time(started)
+        .with_max_value_divisor(1.0)
+        .begin_log_with(log, &mut serializer)
+        .ok()?;
+    for cell in &record.header.plan.cells {
+        let Some(each) = times_by_round(&rounds, cell.id) else { continue };
+        let starts = || rounds.samples(cell.id).map(|sample| sample.start_ns);
+        let ends = rounds.samples(cell.id).map(|sample| sample.start_ns.saturating_add(sample.elapsed_ns));
+        let (start, end) = (starts().min()?, ends.max()?);
+        let duration = Duration::from_nanos(end.saturating_sub(start));
+        let name = tag(&cell.name);
+        writer
+            .write_histogram(&histogram(&each)?, Duration::from_nanos(start), duration, Tag::new(&name))
+            .ok()?;
+    }
+    Some(())
+}
+
+fn histogram(each: &[Times]) -> Option<Histogram<u64>> {
+    let mut histogram = Histogram::new(DIGITS).ok()?;
+    for (ns, count) in each.iter().flatten() {
+        histogram.record_n(*ns, *count).ok()?;
+    }
+    Some(histogram)
+}
+
+/// Returns an arm's name as the log takes it: without commas and spaces.
+fn tag(name: &str) -> String {
+    let letter = |letter: char| {
+        if letter == ',' || letter.is_whitespace() || letter.is_control() { '_' } else { letter }
+    };
+    name.chars().map(letter).collect()
+}
+
+fn one_line(text: &str) -> String {
+    text.chars().map(|letter| if letter.is_control() { ' ' } else { letter }).collect()
+}

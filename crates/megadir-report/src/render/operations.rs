@@ -1,0 +1,73 @@
+//! The times of single operations as a grid, shared by the terminal table and Markdown.
+
+use megadir_record::Since;
+
+use super::grid::{Column, Grid, Text};
+use crate::summary::{Arm, Figure, Operations, Summary};
+use crate::text;
+
+/// The grid's heading.
+pub(super) const TITLE: &str = "How long do single operations take?";
+
+/// Returns the grid of every arm whose operations were timed; `None` where there is none.
+pub(super) fn grid(summary: &Summary) -> Option<Grid> {
+    let single = |arm: &Arm| arm.timing.as_ref().and_then(|timing| timing.single.clone());
+    let timed: Vec<(&Arm, Operations)> =
+        summary.arms.iter().filter_map(|arm| Some((arm, single(arm)?))).collect();
+    if timed.is_empty() {
+        return None;
+    }
+    let columns = vec![
+        Column::left("arm", 0),
+        Column::right("p50", 0),
+        Column::left("interval", 4),
+        Column::right("p90", 2),
+        Column::left("interval", 6),
+        Column::right("p99", 0),
+        Column::left("interval", 3),
+        Column::right("p99.9", 1),
+        Column::left("interval", 5),
+        Column::right("max", 1),
+        Column::right("operations", 7),
+    ];
+    let since = timed[0].1.since;
+    let rows = timed.iter().map(|(arm, single)| row(&arm.cell.name, single)).collect();
+    Some(Grid { columns, rows, legend: vec![legend(summary, since)] })
+}
+
+fn row(name: &str, single: &Operations) -> Vec<Text> {
+    let mut fields = vec![name.to_owned()];
+    match &single.quantiles {
+        Some(quantiles) => {
+            for figure in [&quantiles.p50_ns, &quantiles.p90_ns, &quantiles.p99_ns, &quantiles.p999_ns] {
+                fields.extend([text::time(figure.value), bounds(figure)]);
+            }
+            fields.push(text::time(quantiles.max_ns));
+        }
+        None => {
+            for _ in 0..4 {
+                fields.extend(["refused".to_owned(), String::new()]);
+            }
+            fields.push("refused".to_owned());
+        }
+    }
+    fields.push(text::count(single.operations));
+    fields.into_iter().map(Text::plain).collect()
+}
+
+/// Returns the interval of a time alone, in the unit of its figure; nothing without one.
+pub(super) fn bounds(figure: &Figure) -> String {
+    let text = text::time_with_interval(figure);
+    text.find('[').map(|place| text[place..].to_owned()).unwrap_or_default()
+}
+
+fn legend(summary: &Summary, since: Since) -> String {
+    let from = match since {
+        Since::Start => "from the end of the operation before to its own end",
+        Since::IntendedStart => "from when it was planned to start to its end",
+    };
+    format!(
+        "Time of one operation, {from}, all rounds together; interval: {}, by resampling rounds.",
+        text::chosen(summary.rules.confidence)
+    )
+}

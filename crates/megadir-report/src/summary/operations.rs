@@ -1,0 +1,127 @@
+//! The times of an arm's single operations: all its histograms together.
+//!
+//! Quantiles over rounds (in [`super::Timing`]) tell how blocks scatter; these tell how single operations do. Operations of one
+//! round share its moment, so intervals come from resampling rounds.
+
+use megadir_record::{CellId, Latency, Plan, Sample, Since};
+use megadir_stats::histogram::{Histogram, SUB_BUCKETS};
+use serde::{Deserialize, Serialize};
+
+use super::{Figure, Range, Rounds};
+
+/// The quantiles that are told, and those of the fields below.
+const QUANTILES: [f64; 4] = [0.5, 0.9, 0.99, 0.999];
+
+/// The times of an arm's single operations.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Operations {
+    /// How many were timed in the rounds that count.
+    pub operations: u64,
+    /// What their times are counted from.
+    pub since: Since,
+    /// Their quantiles; `None` where timing costs too much of them to mean anything.
+    pub quantiles: Option<OperationQuantiles>,
+    /// What of the blocks' wall time the histograms and the gaps account for; `None` where several work at once or operations
+    /// are timed from when they were planned.
+    pub accounted: Option<f64>,
+}
+
+/// Quantiles of the times of single operations, nanoseconds; at most 1/256 beside the true ones.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct OperationQuantiles {
+    /// The median.
+    pub p50_ns: Figure,
+    /// Nine of ten took no longer.
+    pub p90_ns: Figure,
+    /// 99 of 100 took no longer.
+    pub p99_ns: Figure,
+    /// 999 of 1000 took no longer.
+    pub p999_ns: Figure,
+    /// The longest, exactly.
+    pub max_ns: f64,
+}
+
+/// Returns the histogram of a block in its ticks; `None` where it contradicts itself.
+pub(crate) fn histogram(latency: &Latency) -> Option<Histogram> {
+    let length = latency.ns_per_tick;
+    if latency.sub_buckets as usize != SUB_BUCKETS || !(length.is_finite() && length > 0.0) {
+        return None;
+    }
+    let counts: Vec<(u32, u64)> = latency.counts().collect::<Option<_>>()?;
+    Histogram::from_counts(counts, u128::from(latency.sum_ticks), latency.min_ticks, latency.max_ticks)
+}
+
+/// Times, nanoseconds, each with how often it occurred, in ascending order.
+pub(crate) type Times = Vec<(u64, u64)>;
+
+/// Returns the times of a block's operations; `None` where they contradict themselves.
+pub(crate) fn times_of(latency: &Latency) -> Option<Times> {
+    let block = histogram(latency)?;
+    let ns = |ticks: u64| (ticks as f64 * latency.ns_per_tick).round() as u64;
+    let (min, max) = (block.min()?, block.max()?);
+    let middle = |low: u64, high: u64| ns(low.midpoint(high).clamp(min, max));
+    let mut times: Times =
+        block.buckets().map(|bucket| (middle(bucket.low, bucket.high), bucket.count)).collect();
+    // The longest is known exactly.
+    if let Some(last) = times.last_mut().filter(|last| last.0 != ns(max)) {
+        last.1 -= 1;
+        times.push((ns(max), 1));
+    }
+    times.retain(|(_, count)| *count > 0);
+    Some(times)
+}
+
+/// Returns the times of an arm's operations in each round that counts; `None` where they were not taken.
+pub(crate) fn times_by_round(rounds: &Rounds<'_>, arm: CellId) -> Option<Vec<Times>> {
+    let latencies = rounds.samples(arm).filter_map(|sample| sample.latency.as_ref());
+    let each: Vec<Times> = latencies.map(times_of).collect::<Option<_>>()?;
+    (!each.is_empty()).then_some(each)
+}
+
+/// Returns times in one histogram, nanoseconds.
+pub(crate) fn together(each: &[Times]) -> Histogram {
+    let mut all = Histogram::new();
+    each.iter().flatten().for_each(|(ns, count)| all.record_many(*ns, *count));
+    all
+}
+
+/// Reads the times of an arm's single operations.
+pub(super) fn operations(plan: &Plan, rounds: &Rounds<'_>, arm: CellId) -> Option<Operations> {
+    let each = times_by_round(rounds, arm)?;
+    let all = together(&each);
+    let estimates = megadir_stats::quantile_intervals(&each, &QUANTILES, plan.rules.confidence, plan.seed);
+    let figure = |place: usize| -> Option<Figure> {
+        Some(match &estimates {
+            Some(estimates) => {
+                Figure { value: estimates[place].value, interval: Range::bounded(estimates[place].interval) }
+            }
+            None => Figure { value: all.quantile(QUANTILES[place])? as f64, interval: None },
+        })
+    };
+    let quantiles = OperationQuantiles {
+        p50_ns: figure(0)?,
+        p90_ns: figure(1)?,
+        p99_ns: figure(2)?,
+        p999_ns: figure(3)?,
+        max_ns: all.max()? as f64,
+    };
+    let first = rounds.samples(arm).find_map(|sample| sample.latency.as_ref())?;
+    let alone = plan.cells.get(arm.0 as usize).is_some_and(|cell| cell.work.times_one_by_one());
+    Some(Operations {
+        operations: all.count(),
+        since: first.since,
+        quantiles: Some(quantiles),
+        accounted: accounted(rounds, arm).filter(|_| alone && first.since == Since::Start),
+    })
+}
+
+/// Returns the share of an arm's wall time that its histograms and gaps account for.
+fn accounted(rounds: &Rounds<'_>, arm: CellId) -> Option<f64> {
+    let (mut told_ns, mut wall_ns) = (0.0, 0.0);
+    for sample in rounds.samples(arm) {
+        let Sample { latency: Some(latency), elapsed_ns, .. } = sample else { continue };
+        told_ns += (latency.sum_ticks as f64 + latency.gap_ticks as f64) * latency.ns_per_tick;
+        wall_ns += *elapsed_ns as f64;
+    }
+    (wall_ns > 0.0).then_some(told_ns / wall_ns)
+}

@@ -1,0 +1,107 @@
+//! What a run found out about its own measuring, judged.
+
+use megadir_record::{Delay, SelfCheck};
+use serde::{Deserialize, Serialize};
+
+use super::Figure;
+
+/// Delays may be missed or invented up to this part of them, or [`DELAYS_OFF`].
+const DELAYS_OFF_MAX: f64 = 0.1;
+const DELAYS_OFF: u64 = 3;
+/// A delay may look longer than it was by this part, and by the time that starting and ending it takes, nanoseconds.
+const DELAY_LONGER_MAX: f64 = 0.05;
+const DELAY_ENDS_NS: f64 = 200.0;
+
+/// What a run found out about its own measuring.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct SelfChecked {
+    /// Whether the cycle counter was read; else the monotonic clock.
+    pub cycle_counter: bool,
+    /// One read of the counter, nanoseconds.
+    pub timer_ns: f64,
+    /// The measured loop with nothing in it, nanoseconds an operation.
+    pub null_loop_ns: f64,
+    /// Median time of a cached `fstatat` of the run's directory that is not timed, nanoseconds.
+    pub untimed_ns: f64,
+    /// What timing adds to one, nanoseconds: Hodges-Lehmann estimate over paired blocks with Wilcoxon's interval.
+    pub overhead_ns: Figure,
+    /// Paired blocks of each kind.
+    pub rounds: usize,
+    /// The sum of the times in the histograms and the gaps over the wall time of the blocks.
+    pub accounted: f64,
+    /// The delays put in.
+    pub delays: Vec<Delay>,
+    /// Whether each of them was found, in the right place and number.
+    pub delays_found: bool,
+}
+
+/// Judges a run's check of itself; `None` where it has no figures.
+pub(super) fn judge(check: &SelfCheck, confidence: f64) -> Option<SelfChecked> {
+    let each = |blocks: &[u64]| -> Vec<f64> {
+        blocks.iter().map(|ns| *ns as f64 / check.operations.max(1) as f64).collect()
+    };
+    let (timed, untimed) = (each(&check.timed_ns), each(&check.untimed_ns));
+    let differences: Vec<f64> = timed.iter().zip(&untimed).map(|(timed, untimed)| timed - untimed).collect();
+    let overhead_ns = match megadir_stats::hodges_lehmann(&differences, confidence) {
+        Some(estimate) => Figure::from(estimate),
+        None => Figure { value: megadir_stats::median(&differences)?, interval: None },
+    };
+    Some(SelfChecked {
+        cycle_counter: check.cycle_counter,
+        timer_ns: check.timer_ns,
+        null_loop_ns: check.null_loop_ns,
+        untimed_ns: megadir_stats::median(&untimed)?,
+        overhead_ns,
+        rounds: differences.len(),
+        accounted: check.accounted,
+        delays: check.delays.clone(),
+        delays_found: check.delays.iter().all(is_found),
+    })
+}
+
+/// Returns whether a delay shows in the histogram where and as often as it should.
+fn is_found(delay: &Delay) -> bool {
+    let off = delay.found.abs_diff(delay.injected);
+    let length = delay.injected_ns as f64;
+    // Buckets are told by their middles, up to 1/256 beside what is in them.
+    let places = length * 0.99..=length * (1.0 + DELAY_LONGER_MAX) + DELAY_ENDS_NS;
+    off <= DELAYS_OFF.max((DELAYS_OFF_MAX * delay.injected as f64) as u64) && places.contains(&delay.found_ns)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn delays_count_as_found_in_the_right_place_and_number_only() {
+        let right = Delay { injected_ns: 20_000, injected: 200, found: 195, found_ns: 20_080.0 };
+        assert!(is_found(&right));
+        assert!(!is_found(&Delay { found: 170, ..right }));
+        assert!(!is_found(&Delay { found: 230, ..right }));
+        assert!(!is_found(&Delay { found_ns: 19_000.0, ..right }));
+        assert!(!is_found(&Delay { found_ns: 22_000.0, ..right }));
+        assert!(is_found(&Delay { injected: 5, found: 3, ..right }));
+    }
+
+    #[test]
+    fn the_overhead_is_that_of_paired_blocks() {
+        // Rounds differ by far more than timing costs.
+        let untimed: Vec<u64> = (0..40).map(|round| 400_000 + 9_000 * (round * 7 % 11)).collect();
+        let timed = untimed.iter().zip(0..).map(|(ns, round)| ns + 15_000 + 100 * (round % 3)).collect();
+        let check = SelfCheck {
+            cycle_counter: true,
+            ns_per_tick: 0.5,
+            timer_ns: 9.0,
+            null_loop_ns: 14.0,
+            operations: 1000,
+            untimed_ns: untimed,
+            timed_ns: timed,
+            accounted: 1.0,
+            delays: vec![],
+        };
+        let judged = judge(&check, 0.95).unwrap();
+        assert!((judged.overhead_ns.value - 15.1).abs() < 0.11, "{:?}", judged.overhead_ns);
+        assert!(judged.overhead_ns.interval.unwrap().half_width() < 0.11);
+        assert_eq!(judge(&SelfCheck { untimed_ns: vec![], timed_ns: vec![], ..check }, 0.95), None);
+    }
+}

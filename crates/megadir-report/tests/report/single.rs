@@ -1,0 +1,248 @@
+//! Times of single operations: their quantiles, what measuring them costs, and the log for other programs.
+
+use hdrhistogram::Histogram as Hdr;
+use hdrhistogram::serialization::Deserializer;
+use hdrhistogram::serialization::interval_log::{IntervalLogIterator, LogEntry};
+use megadir_record::{Counted, Delay, Keys, Latency, Presence, Record, SelfCheck, Since, Work};
+use megadir_report::summary::Operations;
+use megadir_report::{Report, Style, Summary, SummaryError, View, Warning, format_named, summarize};
+use megadir_stats::histogram::{Histogram, SUB_BUCKETS};
+use megadir_stats::permutation::SplitMix64;
+
+use crate::synthetic::{Synthetic, note};
+
+/// Nanoseconds a tick.
+const TICK: f64 = 0.5;
+
+/// Returns a record of look-ups: most take 400 ns or `ratio` times that, one in a hundred ten times as long.
+pub(crate) fn lookups() -> Record {
+    let mut record = Synthetic { rounds: 20, ..Synthetic::ratios(&[("half", 0.5)]) }.record();
+    for cell in &mut record.header.plan.cells {
+        cell.work = Work::Lookup { presence: Presence::Present, keys: Keys::Random };
+    }
+    let mut random = SplitMix64::new(8);
+    for sample in &mut record.samples {
+        let base_ns = sample.elapsed_ns as f64 / 40e6 * 400.0;
+        let mut ticks = Histogram::new();
+        for operation in 0..1000 {
+            let slow = if operation % 100 == 99 { 10.0 } else { 1.0 };
+            ticks.record((base_ns * slow * (0.95 + 0.1 * random.unit()) / TICK) as u64);
+        }
+        let gap_ticks = 100;
+        sample.operations = 1000;
+        sample.elapsed_ns = ((ticks.sum() as f64 + gap_ticks as f64) * TICK) as u64 + 300;
+        (sample.user_ns, sample.system_ns) = (sample.elapsed_ns / 10, sample.elapsed_ns / 10 * 9);
+        sample.counted = Counted { entries: 1, hash: 0, calls: Some(1), written_bytes: 0 };
+        sample.latency = Some(Latency {
+            sub_buckets: SUB_BUCKETS as u32,
+            ns_per_tick: TICK,
+            since: Since::Start,
+            sum_ticks: ticks.sum() as u64,
+            min_ticks: ticks.min().expect("it was put in"),
+            max_ticks: ticks.max().expect("it was put in"),
+            gap_ticks,
+            buckets: Latency::pack(ticks.counts()),
+        });
+    }
+    let rounds = 0..300_u64;
+    record.self_check = Some(SelfCheck {
+        cycle_counter: true,
+        ns_per_tick: TICK,
+        timer_ns: 9.5,
+        null_loop_ns: 14.5,
+        operations: 1000,
+        untimed_ns: rounds.clone().map(|round| 380_000 + 1000 * (round % 7)).collect(),
+        timed_ns: rounds.map(|round| 383_000 + 1000 * (round % 7) + 10 * (round % 5)).collect(),
+        accounted: 0.9995,
+        delays: vec![Delay { injected_ns: 20_000, injected: 200, found: 199, found_ns: 20_050.0 }],
+    });
+    record.end.as_mut().expect("it was put in").null_loop_ns = Some(14.5);
+    record
+}
+
+fn summary_of(record: &Record) -> Summary {
+    summarize(record).expect("the record can be summarised")
+}
+
+fn single(summary: &Summary, arm: usize) -> Operations {
+    summary.arms[arm]
+        .timing
+        .as_ref()
+        .expect("it was put in")
+        .single
+        .clone()
+        .expect("single operations were timed")
+}
+
+fn render(format: &str, record: &Record) -> String {
+    let summary = summary_of(record);
+    let view = View { width: 100, style: Style { color: false, unicode: true } };
+    let format = format_named(format).expect("one of FORMATS");
+    let report = Report { record, summary: &summary };
+    assert_eq!((format.refuses)(&report), None);
+    (format.render)(&report, &view)
+}
+
+/// Adds so many nanoseconds to what timing an operation costs.
+fn dearer(record: &mut Record, ns: u64) {
+    let check = record.self_check.as_mut().expect("it was put in");
+    check.timed_ns.iter_mut().for_each(|block| *block += ns * 1000);
+}
+
+fn timer_cost(summary: &Summary) -> Option<(f64, bool)> {
+    summary.warnings.iter().find_map(|advisory| match &advisory.warning {
+        Warning::TimerCost { percent, quantiles_refused, .. } => Some((*percent, *quantiles_refused)),
+        _ => None,
+    })
+}
+
+#[test]
+fn quantiles_are_those_of_all_operations_with_intervals_over_rounds() {
+    let summary = summary_of(&lookups());
+    assert_eq!(summary.warnings, []);
+    let [base, half] = [0, 2].map(|arm| single(&summary, arm));
+    assert_eq!((base.operations, base.since), (20_000, Since::Start));
+    let (quantiles, halved) = (base.quantiles.unwrap(), half.quantiles.unwrap());
+    assert!((quantiles.p50_ns.value - 400.0).abs() < 12.0, "{quantiles:?}");
+    assert!((quantiles.p999_ns.value - 4000.0).abs() < 300.0, "{quantiles:?}");
+    assert!(quantiles.max_ns >= quantiles.p999_ns.value);
+    assert!((halved.p50_ns.value - 200.0).abs() < 6.0, "{halved:?}");
+    for figure in [quantiles.p50_ns, quantiles.p90_ns, quantiles.p99_ns, quantiles.p999_ns] {
+        assert!(figure.interval.is_some_and(|interval| interval.contains(figure.value)), "{figure:?}");
+    }
+    assert!((base.accounted.unwrap() - 1.0).abs() < 0.002, "{:?}", base.accounted);
+    let table = render("table", &lookups());
+    for words in
+        ["How long do single operations take?", "adds 3.02 ns [3.02, 3.02] to a cached fstatat", "p99.9"]
+    {
+        assert!(table.contains(words), "{words} is not in {table}");
+    }
+    let csv = render("csv", &lookups());
+    let row = csv.lines().nth(5).unwrap();
+    assert!(
+        row.split(',').rev().take(6).all(|field| field.parse::<f64>().is_ok_and(|number| number > 0.0)),
+        "{row}"
+    );
+}
+
+#[test]
+fn few_rounds_have_quantiles_without_intervals() {
+    let mut record = lookups();
+    record.samples.retain(|sample| sample.round < 4);
+    let base = single(&summary_of(&record), 0).quantiles.unwrap();
+    assert!(base.p50_ns.interval.is_none() && (base.p50_ns.value - 400.0).abs() < 15.0);
+}
+
+#[test]
+fn measuring_that_costs_much_warns_and_then_refuses_quantiles() {
+    let mut record = lookups();
+    // 3 ns of 200 are 1.5 %.
+    assert_eq!(timer_cost(&summary_of(&record)), None);
+    dearer(&mut record, 7);
+    let (percent, refused) = timer_cost(&summary_of(&record)).unwrap();
+    assert!(!refused && (4.0..6.0).contains(&percent), "{percent}");
+    // 23 ns are more than a tenth of the 218 that the fast arm takes on average, and less than that of the slow one's.
+    dearer(&mut record, 15);
+    let summary = summary_of(&record);
+    assert!(timer_cost(&summary).unwrap().1);
+    assert_eq!(single(&summary, 2).quantiles, None);
+    assert!(single(&summary, 0).quantiles.is_some());
+    assert!(render("table", &record).contains("refused"));
+}
+
+#[test]
+fn delays_that_are_not_found_and_time_that_is_lost_are_told() {
+    let mut record = lookups();
+    record.self_check.as_mut().unwrap().delays[0].found = 120;
+    let summary = summary_of(&record);
+    assert!(summary.warnings[0].loud && summary.warnings[0].warning == Warning::DelaysNotFound);
+    assert!(render("table", &record).contains("NOT FOUND"));
+
+    let mut record = lookups();
+    record.self_check.as_mut().unwrap().accounted = 0.993;
+    let lost = |warning: &Warning, of: Option<&str>| matches!(warning, Warning::Unaccounted { arm, .. } if arm.as_deref() == of);
+    assert!(lost(&summary_of(&record).warnings[0].warning, None));
+
+    let mut record = lookups();
+    record
+        .samples
+        .iter_mut()
+        .filter(|sample| sample.cell.0 == 2)
+        .for_each(|sample| sample.elapsed_ns += 9_000);
+    assert!(summary_of(&record).warnings.iter().any(|advisory| lost(&advisory.warning, Some("half"))));
+}
+
+#[test]
+fn times_that_contradict_themselves_are_refused() {
+    type Damage = fn(&mut Latency);
+    let damages: [Damage; 5] = [
+        |latency| latency.sub_buckets = 64,
+        |latency| latency.ns_per_tick = 0.0,
+        |latency| latency.max_ticks *= 2,
+        |latency| latency.buckets.push(1),
+        |latency| latency.buckets[1] += 1,
+    ];
+    for damage in damages {
+        let mut record = lookups();
+        damage(record.samples[7].latency.as_mut().unwrap());
+        assert!(matches!(summarize(&record), Err(SummaryError::Sample { .. })));
+    }
+}
+
+#[test]
+fn the_log_is_read_by_its_own_library_and_tells_the_same() {
+    let mut record = lookups();
+    record.header.plan.cells[2].name = "half, the other".into();
+    record.notes.push(note("load", "A note."));
+    let log = render("hdr", &record);
+    let summary = summary_of(&record);
+    let mut tags = Vec::new();
+    for entry in IntervalLogIterator::new(log.as_bytes()) {
+        let LogEntry::Interval(interval) = entry.expect("every line is understood") else { continue };
+        tags.push(interval.tag().expect("every line has a tag").as_str().to_owned());
+        let packed = interval.encoded_histogram();
+        let bytes = base64_of(packed);
+        let hdr: Hdr<u64> = Deserializer::new().deserialize(&mut &bytes[..]).expect("a V2 histogram");
+        let arm = single(&summary, tags.len() - 1);
+        let ours = arm.quantiles.unwrap();
+        assert_eq!(hdr.len(), arm.operations);
+        for (p, value) in [
+            (0.5, ours.p50_ns.value),
+            (0.9, ours.p90_ns.value),
+            (0.99, ours.p99_ns.value),
+            (0.999, ours.p999_ns.value),
+            (1.0, ours.max_ns),
+        ] {
+            // Buckets of the record are 1/128 wide, those of the log narrower; times are whole nanoseconds.
+            let theirs = hdr.value_at_quantile(p) as f64;
+            assert!((theirs - value).abs() <= value / 128.0 + 1.0, "{p}: {theirs} {value}");
+        }
+    }
+    assert_eq!(tags, ["base", "base_(itself)", "half__the_other"]);
+}
+
+#[test]
+fn a_record_without_such_times_has_no_log() {
+    let record = Synthetic::ratios(&[]).record();
+    let summary = summary_of(&record);
+    let report = Report { record: &record, summary: &summary };
+    let refused = (format_named("hdr").unwrap().refuses)(&report);
+    assert!(refused.is_some_and(|why| why.contains("lookup")));
+}
+
+/// Decodes base64, as interval logs hold histograms in it.
+fn base64_of(text: &str) -> Vec<u8> {
+    const DIGITS: &[u8] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    let (mut bits, mut held) = (0_u32, 0);
+    let mut bytes = Vec::new();
+    for digit in text.bytes().filter(|digit| *digit != b'=') {
+        let value = DIGITS.iter().position(|known| *known == digit).expect("a digit of base64");
+        bits = (bits << 6) | value as u32;
+        held += 6;
+        if held >= 8 {
+            held -= 8;
+            bytes.push((bits >> held) as u8);
+        }
+    }
+    bytes
+}
