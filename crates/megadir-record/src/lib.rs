@@ -9,6 +9,7 @@
 //! * [`files`]: what is done to files, one after the other.
 //! * [`sample`]: what one block took, and the proof that it did the work.
 //! * [`latency`]: the times of a block's single operations.
+//! * [`stop`]: when a run has measured enough.
 //! * [`self_check`]: what measuring costs, and whether what is put in is found.
 //! * [`machine`]: where it ran.
 //! * [`jsonl`]: the lines, their writer and the reader that survives a cut-off file.
@@ -24,6 +25,7 @@ pub mod machine;
 pub mod plan;
 pub mod sample;
 pub mod self_check;
+pub mod stop;
 
 pub use data::{
     ContentKind, Data, DataSource, DirectoryClass, Level, Made, MakeDirectories, NAME_LENGTHS, NameScheme,
@@ -40,6 +42,7 @@ pub use plan::{
 };
 pub use sample::{Counted, Phase, Sample, VoidReason};
 pub use self_check::{Delay, SelfCheck};
+pub use stop::Stop;
 
 /// The version of the record's format that this crate writes, and the newest that it reads.
 pub const FORMAT_VERSION: u32 = 1;

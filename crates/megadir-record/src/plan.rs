@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use crate::data::Data;
 use crate::files::{FileOperation, FileWork};
 use crate::group::Group;
+use crate::stop::Stop;
 
 /// A whole experiment with nothing left to decide.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -52,8 +53,11 @@ pub enum Preset {
 /// The rules that a run follows, fixed before it starts.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Rules {
-    /// Measured rounds; every arm runs once in each.
+    /// Measured rounds, at most; every arm runs once in each.
     pub rounds: u32,
+    /// Whether fewer may do.
+    #[serde(default = "Stop::fixed", skip_serializing_if = "Stop::is_fixed")]
+    pub stop: Stop,
     /// Rounds of warm-up before the first measured one, at least.
     pub warm_up_rounds_min: u32,
     /// Warm-up ends here even when the series still has a trend, nanoseconds.

@@ -3,8 +3,8 @@
 use megadir_record::{
     CacheState, Cell, CellId, Counted, Cut, Data, DataId, DataSource, Delay, End, FileSystem, Group,
     GroupRule, Header, Latency, Line, Machine, Made, NameScheme, Note, Order, Phase, Plan, Preset, Pressure,
-    Published, ReadError, Record, Role, Rules, Sample, SelfCheck, Since, Stage, VoidReason, Work, Writer,
-    jsonl,
+    Published, ReadError, Record, Role, Rules, Sample, SelfCheck, Since, Stage, Stop, VoidReason, Work,
+    Writer, jsonl,
 };
 
 fn pressure() -> Pressure {
@@ -75,6 +75,7 @@ fn plan() -> Plan {
         preset: Preset::Quick,
         seed: u64::MAX,
         rules: Rules {
+            stop: Stop::Ratio { half_width: 0.01, rounds_min: 30 },
             rounds: 2,
             warm_up_rounds_min: 1,
             warm_up_ns_max: 1,

@@ -11,7 +11,7 @@ mod prune;
 mod refusals;
 
 use megadir::nearest::choices;
-use megadir_record::{Data, DataId, DataSource, Note, Order, Plan, Preset, Rules};
+use megadir_record::{Data, DataId, DataSource, Note, Order, Plan, Preset, Rules, Stop};
 
 pub use estimate::{Estimate, estimate};
 pub use prune::prune;
@@ -281,6 +281,7 @@ fn rules(study: &Study, rounds: u32, order: Order) -> Rules {
     let rules = &study.rules;
     Rules {
         rounds,
+        stop: Stop::Rounds,
         warm_up_rounds_min: rules.warm_up_rounds_min,
         warm_up_ns_max: rules.warm_up_s_max.saturating_mul(1_000_000_000),
         order,

@@ -70,7 +70,7 @@ fn judged<'a>(summary: &'a Summary, row: &Contrast) -> Option<Judged<'a>> {
     let arm = summary.arm(row.arm).filter(|arm| arm.cell.role != Role::AgainstItself)?;
     let name = arm.cell.name.as_str();
     match row.outcome {
-        Outcome::Judged { ratio, adjusted, verdict } => {
+        Outcome::Judged { ratio, adjusted, verdict, .. } => {
             Some(Judged { name, ratio: ratio.value, adjusted, verdict: Some(verdict) })
         }
         Outcome::TooFewRounds { ratio } => Some(Judged { name, ratio, adjusted: None, verdict: None }),

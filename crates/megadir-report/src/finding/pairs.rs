@@ -36,7 +36,7 @@ fn tell(summary: &Summary, row: &PairRow) -> Option<String> {
     let (what, than) = (&row.pair.what, &row.pair.than);
     let begin = format!("On {}, {}:", summary.machine.file_system.kind, row.pair.at);
     match row.outcome {
-        Outcome::Judged { ratio, adjusted, verdict } => {
+        Outcome::Judged { ratio, adjusted, verdict, .. } => {
             let figure = text::ratio(ratio.value, adjusted);
             Some(match verdict {
                 Verdict::Faster { negligible } | Verdict::Slower { negligible } => {

@@ -7,7 +7,7 @@ use super::operations::bounds;
 use super::paint::Tone;
 use crate::summary::{
     Arm, Comparison, Contrast, Decomposition, Factor, Figure, GroupReading, GroupSummary, Growth, Outcome,
-    PairRow, Pairs, Refusal, Series, Shape, Summary, Verdict, rounds_for_interval,
+    PairRow, Pairs, Refusal, Series, Shape, Summary, Verdict, looks, rounds_for_interval,
 };
 use crate::text;
 
@@ -101,7 +101,11 @@ fn compare_legend(summary: &Summary, comparison: &Comparison) -> String {
     let mut legend =
         format!("Ratio: time / time of {baseline}, below 1 is faster; 2.00x faster: half the time.");
     if any(|outcome| matches!(outcome, Outcome::Judged { .. })) {
-        legend.push_str(" [ ]: 95 % interval, adjusted for all arms of the group (Holm).");
+        legend.push_str(&intervals(
+            summary,
+            "all arms of the group",
+            comparison.rows.iter().map(|row| &row.outcome),
+        ));
     }
     if any(|outcome| matches!(outcome, Outcome::TooFewRounds { .. })) {
         let needed = rounds_for_interval(summary.rules.confidence);
@@ -115,6 +119,21 @@ fn compare_legend(summary: &Summary, comparison: &Comparison) -> String {
         legend.push_str(" (~n): so many rounds would probably decide.");
     }
     legend
+}
+
+/// Explains the intervals of a family of outcomes.
+fn intervals<'a>(summary: &Summary, family: &str, outcomes: impl Iterator<Item = &'a Outcome>) -> String {
+    let epochs = outcomes.filter_map(|outcome| match outcome {
+        Outcome::Judged { epochs, .. } => *epochs,
+        _ => None,
+    });
+    let bootstrap = epochs.max().map(|epochs| format!(" by hierarchical bootstrap over {epochs} epochs"));
+    let looks = match looks(&summary.rules) {
+        1 => String::new(),
+        looks => format!(" and for the {looks} looks at which the run might have stopped (Bonferroni)"),
+    };
+    let bootstrap = bootstrap.unwrap_or_default();
+    format!(" [ ]: 95 % interval{bootstrap}, adjusted for {family} (Holm){looks}.")
 }
 
 fn is_negligible(outcome: &Outcome) -> bool {
@@ -148,7 +167,7 @@ fn compare_row(summary: &Summary, contrast: &Contrast) -> Vec<Text> {
 fn outcome(outcome: &Outcome) -> (String, String, Tone) {
     match outcome {
         Outcome::Baseline => (String::new(), "baseline".into(), Tone::Faint),
-        Outcome::Judged { ratio, adjusted, verdict } => {
+        Outcome::Judged { ratio, adjusted, verdict, .. } => {
             let (words, tone) = verdict_words(*verdict, ratio.value);
             (text::ratio(ratio.value, *adjusted), words, tone)
         }
@@ -242,8 +261,9 @@ fn pairs(summary: &Summary, pairs: &Pairs) -> Grid {
         let fields = fields.into_iter().map(Text::plain);
         fields.chain([Text { text: verdict, tone }]).collect()
     };
-    let legend = "Ratio: time of the first over time of the second, round by round. [ ]: 95 % interval, adjusted for all rows (Holm).";
-    Grid { columns, rows: pairs.rows.iter().map(row).collect(), legend: vec![legend.into()] }
+    let intervals = intervals(summary, "all rows", pairs.rows.iter().map(|row| &row.outcome));
+    let legend = format!("Ratio: time of the first over time of the second, round by round.{intervals}");
+    Grid { columns, rows: pairs.rows.iter().map(row).collect(), legend: vec![legend] }
 }
 
 fn refusal(refusal: &Refusal) -> Grid {

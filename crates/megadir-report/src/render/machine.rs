@@ -1,6 +1,6 @@
 //! Where and on what a run took place, in lines that table and Markdown share.
 
-use megadir_record::{CacheState, Data, DataSource, Made, NameScheme, Preset};
+use megadir_record::{CacheState, Data, DataSource, Made, NameScheme, Preset, Stop};
 
 use crate::summary::{Ending, Resolution, Summary};
 use crate::text;
@@ -9,8 +9,9 @@ use crate::text;
 pub(super) fn run_line(summary: &Summary) -> String {
     let progress = &summary.progress;
     let rounds = format!(
-        "{} of {}, {} of warm-up, {} voided",
+        "{} of {}{}, {} of warm-up, {} voided",
         progress.rounds_used,
+        if summary.rules.stop == Stop::Rounds { "" } else { "at most " },
         text::counted(u64::from(progress.rounds_planned), "round"),
         progress.rounds_warm_up,
         progress.rounds_voided
@@ -20,13 +21,27 @@ pub(super) fn run_line(summary: &Summary) -> String {
         Ending::Early { .. } | Ending::Killed { .. } => " (INCOMPLETE)",
     };
     format!(
-        "Study {} ({} size) on {}; {}; {rounds}{ending}; seed {}.",
+        "Study {} ({} size) on {}; {}; {rounds}{ending}{}; seed {}.",
         summary.study,
         preset(summary.preset),
         data_sets(summary),
         caches(summary),
+        stopping(summary.rules.stop),
         summary.seed
     )
+}
+
+/// Returns the half-width at which the run stops, if it does at one.
+fn stopping(stop: Stop) -> String {
+    match stop {
+        Stop::Rounds => String::new(),
+        Stop::Ratio { half_width, .. } => {
+            format!(", to stop once every ratio is known to {}", text::chosen(half_width))
+        }
+        Stop::Difference { half_width_ns, .. } => {
+            format!(", to stop once every difference is known to {}", text::time(half_width_ns))
+        }
+    }
 }
 
 /// Returns the machine in one line.

@@ -45,6 +45,9 @@ pub enum Outcome {
         adjusted: Option<Range>,
         /// What follows.
         verdict: Verdict,
+        /// How many epochs the intervals rest on, where they are the hierarchical bootstrap's and not the signed ranks' of rounds.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        epochs: Option<usize>,
     },
     /// Too few rounds for any interval: the median ratio alone.
     TooFewRounds {
@@ -139,18 +142,12 @@ pub(crate) fn contrasts(evidence: &Evidence<'_>, baseline: CellId, arms: &[CellI
 /// Judges a family of pairs of arms, the first against the second: the rounds that have both and what came out.
 pub(crate) fn contrast(evidence: &Evidence<'_>, pairs: &[(CellId, CellId)]) -> Vec<(usize, Outcome)> {
     let comparable = |pair: &&(CellId, CellId)| evidence.is_equal(pair.0) && evidence.is_equal(pair.1);
-    let log_ratios: Vec<Vec<f64>> = pairs
-        .iter()
-        .filter(comparable)
-        .map(|&(arm, to)| {
-            let pair = evidence.rounds.paired(&[arm, to]);
-            megadir_stats::log_ratios(&pair[0], &pair[1]).unwrap_or_default()
-        })
-        .collect();
-    let judgements = megadir_stats::judge_family(&log_ratios, evidence.plan.rules.equivalence_band);
-    let mut judged = log_ratios.iter().zip(judgements);
+    let log_ratios: Vec<Vec<Vec<f64>>> =
+        pairs.iter().filter(comparable).map(|&(arm, to)| evidence.rounds.log_ratios(arm, to)).collect();
+    let judgements = megadir_stats::judge_family_of_epochs(&log_ratios, evidence.judging());
+    let mut judged = log_ratios.iter().map(|epochs| epochs.concat()).zip(judgements);
     let one = |pair: &(CellId, CellId)| match comparable(&pair).then(|| judged.next()).flatten() {
-        Some((logs, judgement)) => (logs.len(), outcome(logs, judgement)),
+        Some((logs, judgement)) => (logs.len(), outcome(&logs, judgement)),
         None => (0, Outcome::Unequal),
     };
     pairs.iter().map(one).collect()
@@ -162,6 +159,10 @@ fn outcome(log_ratios: &[f64], judgement: Option<megadir_stats::Judgement>) -> O
             ratio: judgement.ratio.into(),
             adjusted: Range::bounded(judgement.adjusted),
             verdict: judgement.verdict.into(),
+            epochs: match judgement.method {
+                megadir_stats::Method::SignedRank => None,
+                megadir_stats::Method::HierarchicalBootstrap { epochs } => Some(epochs),
+            },
         },
         (None, Some(median)) => Outcome::TooFewRounds { ratio: median.exp() },
         (None, None) => Outcome::NotMeasured,
@@ -185,8 +186,11 @@ fn calls_contrast(evidence: &Evidence<'_>, arms: &[CellId]) -> Option<CallsContr
     let counts: Vec<(u64, CellId)> = arms.iter().filter_map(counted).collect();
     let &(most_calls, most) = counts.iter().max_by_key(|(calls, arm)| (*calls, std::cmp::Reverse(*arm)))?;
     let &(fewest_calls, fewest) = counts.iter().min()?;
-    let pair = evidence.rounds.paired(&[fewest, most]);
-    let ratio = Figure::ratio_of(&pair[0], &pair[1], evidence.confidence())?;
+    let ratio = match contrast(evidence, &[(fewest, most)]).pop()?.1 {
+        Outcome::Judged { ratio, .. } => ratio,
+        Outcome::TooFewRounds { ratio } => Figure { value: ratio, interval: None },
+        Outcome::Baseline | Outcome::Unequal | Outcome::NotMeasured => return None,
+    };
     (fewest_calls < most_calls).then_some(CallsContrast { most, most_calls, fewest, fewest_calls, ratio })
 }
 

@@ -2,7 +2,8 @@
 //!
 //! It holds no results, so that no rule can lean on another's.
 
-use megadir_record::{CellId, Plan};
+use megadir_record::{CellId, Plan, Rules};
+use megadir_stats::{Judging, Looks};
 
 use super::{Rounds, WorkCheck};
 
@@ -19,8 +20,20 @@ impl Evidence<'_> {
         self.checks.get(arm.0 as usize).is_some_and(WorkCheck::is_equal)
     }
 
+    /// Returns what contrasts are judged by.
+    pub(crate) fn judging(&self) -> Judging {
+        Judging { band: self.plan.rules.equivalence_band, looks: looks(&self.plan.rules) }
+    }
+
     /// Returns the confidence of intervals.
     pub(crate) fn confidence(&self) -> f64 {
         self.plan.rules.confidence
     }
+}
+
+/// Returns at how many looks a run with these rules might have stopped, by which errors are divided.
+#[must_use]
+pub fn looks(rules: &Rules) -> u32 {
+    let looks = rules.stop.rounds_min().and_then(|min| Looks::new(min, rules.rounds));
+    looks.map_or(1, |looks| looks.count())
 }

@@ -23,6 +23,7 @@ pub use arm::{Arm, Quantiles, Timing};
 pub use compare::{CallsContrast, Comparison, Contrast, Outcome, Verdict};
 pub use decompose::{Claim, Decomposition, Factor, ReadingFactor};
 pub use equal_work::{DataCheck, Mismatch, WorkCheck};
+pub use evidence::looks;
 pub use figure::{Figure, Range, rounds_for_interval};
 pub use grow::{Growth, Point, Series, Shape, Step};
 pub use operations::{OperationQuantiles, Operations};

@@ -72,6 +72,20 @@ impl<'a> Rounds<'a> {
         }
         columns
     }
+
+    /// Returns the logarithms of `arm`'s times over `to`'s in the rounds that have both, one series an epoch; none where a
+    /// time is not above 0.
+    pub(crate) fn log_ratios(&self, arm: CellId, to: CellId) -> Vec<Vec<f64>> {
+        let keys: Vec<&Key> = self.arms.get(index(arm)).into_iter().flat_map(BTreeMap::keys).collect();
+        let of_epoch = |keys: &[&Key]| -> Vec<f64> {
+            let pair = |key: Key| Some([self.sample(arm, key)?, self.sample(to, key)?].map(time_ns));
+            let [new, old]: [Vec<f64>; 2] =
+                [0, 1].map(|side| keys.iter().filter_map(|key| Some(pair(**key)?[side])).collect());
+            megadir_stats::log_ratios(&new, &old).unwrap_or_default()
+        };
+        let epochs = keys.chunk_by(|a, b| a.0 == b.0).map(of_epoch);
+        epochs.filter(|rounds| !rounds.is_empty()).collect()
+    }
 }
 
 /// Returns the time of one operation of a block, nanoseconds.

@@ -5,8 +5,9 @@
 use std::collections::BTreeSet;
 
 use megadir_record::{
-    Cell, CellId, GroupRule, Machine, Phase, Plan, Preset, Pressure, Published, Record, Rules, Sample,
+    Cell, CellId, GroupRule, Machine, Phase, Plan, Preset, Pressure, Published, Record, Rules, Sample, Stop,
 };
+use megadir_stats::Looks;
 use serde::{Deserialize, Serialize};
 
 use super::arm::arms;
@@ -307,7 +308,22 @@ fn check_plan(plan: &Plan) -> Result<(), SummaryError> {
     if !(rules.equivalence_band > 0.0 && rules.equivalence_band.is_finite()) {
         return broken(format!("its equivalence band is {}, not above 0", rules.equivalence_band));
     }
-    Ok(())
+    check_stop(rules).map_or(Ok(()), broken)
+}
+
+/// Returns what is wrong with a stopping rule, if anything is.
+fn check_stop(rules: &Rules) -> Option<String> {
+    let width = match rules.stop {
+        Stop::Rounds => return None,
+        Stop::Ratio { half_width, .. } => half_width,
+        Stop::Difference { half_width_ns, .. } => half_width_ns,
+    };
+    let first = rules.stop.rounds_min().unwrap_or(0);
+    if Looks::new(first, rules.rounds).is_none() {
+        return Some(format!("it looks first after {first} of {} rounds", rules.rounds));
+    }
+    let usable = width > 0.0 && width.is_finite();
+    (!usable).then(|| format!("it stops at a half-width of {width}, not above 0"))
 }
 
 fn arms_of(rule: &GroupRule) -> Vec<CellId> {

@@ -1,7 +1,9 @@
 //! Known ratios are called, no ratio is not, and the resolution is that of the noise.
 
 use megadir_report::summary::{Comparison, Difference, GroupReading, Outcome, Verdict};
-use megadir_report::{Summary, summarize};
+use megadir_report::{Style, Summary, summarize};
+
+use megadir_record::{Record, Stop};
 
 use crate::synthetic::Synthetic;
 
@@ -101,4 +103,81 @@ fn fewer_calls_are_weighed_against_the_time() {
     assert!(calls.ratio.interval.unwrap().contains(1.0));
     let told = summary.findings.iter().find(|finding| finding.text.contains("calls,")).unwrap();
     assert!(told.text.contains("that makes a negligible difference in time, if any"), "{}", told.text);
+}
+
+/// Returns a record of six epochs of five rounds, whose data sets make the second arm take these multiples of its time.
+fn epochs(factors: [f64; 6]) -> Record {
+    let mut record = Synthetic::ratios(&[("shifted", 1.0)]).record();
+    for sample in &mut record.samples {
+        sample.epoch = sample.round / 5;
+        if sample.cell.0 == 2 {
+            sample.elapsed_ns = (sample.elapsed_ns as f64 * factors[sample.epoch as usize]) as u64;
+        }
+    }
+    record
+}
+
+#[test]
+fn what_one_data_set_does_by_chance_is_no_difference() {
+    let record = epochs([1.3, 0.95, 1.25, 0.97, 1.2, 1.1]);
+    let summary = summarize(&record).unwrap();
+    let Outcome::Judged { epochs, verdict, ratio, .. } = comparison(&summary).rows[2].outcome else {
+        panic!("not judged")
+    };
+    assert_eq!(epochs, Some(6));
+    assert!(matches!(verdict, Verdict::Inconclusive { rounds_to_decide: Some(31..) }), "{verdict:?}");
+    assert!(ratio.interval.unwrap().contains(1.0), "{ratio:?}");
+    let table = table_of(&summary);
+    assert!(table.contains("by hierarchical bootstrap over 6 epochs"), "{table}");
+
+    // The same rounds of a single epoch would have been called slower, and a difference in all epochs is.
+    let mut flat = record;
+    flat.samples.iter_mut().for_each(|sample| sample.epoch = 0);
+    assert_eq!(verdict_of(&flat), Verdict::Slower { negligible: false });
+    assert_eq!(
+        verdict_of(&self::epochs([1.3, 1.25, 1.35, 1.3, 1.25, 1.3])),
+        Verdict::Slower { negligible: false }
+    );
+}
+
+/// Returns the table in one line.
+fn table_of(summary: &Summary) -> String {
+    let table = megadir_report::render::table(summary, 200, Style { color: false, unicode: false });
+    table.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+fn verdict_of(record: &Record) -> Verdict {
+    verdict(&summarize(record).unwrap(), "shifted").1
+}
+
+#[test]
+fn a_run_that_might_have_stopped_earlier_has_wider_intervals() {
+    let width = |stop: Stop| {
+        let mut record = Synthetic::ratios(&[("half", 0.5)]).record();
+        record.header.plan.rules.stop = stop;
+        let summary = summarize(&record).unwrap();
+        let table = table_of(&summary);
+        let looks = table.contains("and for the 5 looks at which the run might have stopped");
+        assert_eq!(looks, stop != Stop::Rounds, "{table}");
+        assert_eq!(table.contains("30 of at most 30 rounds"), looks, "{table}");
+        summary.resolution[0].half_width_percent.unwrap()
+    };
+    assert!(width(Stop::Ratio { half_width: 0.01, rounds_min: 6 }) > 1.2 * width(Stop::Rounds));
+    assert!(width(Stop::Difference { half_width_ns: 5.0, rounds_min: 6 }) > 1.2 * width(Stop::Rounds));
+}
+
+#[test]
+fn a_stopping_rule_that_cannot_be_followed_is_refused() {
+    for (stop, why) in [
+        (Stop::Ratio { half_width: 0.01, rounds_min: 31 }, "it looks first after 31 of 30 rounds"),
+        (
+            Stop::Difference { half_width_ns: -1.0, rounds_min: 6 },
+            "it stops at a half-width of -1, not above 0",
+        ),
+    ] {
+        let mut record = Synthetic::ratios(&[]).record();
+        record.header.plan.rules.stop = stop;
+        let error = summarize(&record).unwrap_err().to_string();
+        assert!(error.contains(why), "{error}");
+    }
 }

@@ -47,7 +47,7 @@ fn ratios_are_recovered_and_the_claim_stands_where_all_show_it() {
     let summary = summarize(&record([1.8, 1.2])).unwrap();
     let GroupReading::Pairs(pairs) = &summary.groups[0].reading else { panic!("not pairs") };
     for (row, truth) in pairs.rows.iter().zip([1.8, 1.2]) {
-        let Outcome::Judged { ratio, adjusted, verdict } = &row.outcome else { panic!("not judged") };
+        let Outcome::Judged { ratio, adjusted, verdict, .. } = &row.outcome else { panic!("not judged") };
         assert!((ratio.value - truth).abs() < 0.02, "{ratio:?}");
         assert!(adjusted.unwrap().low < truth && truth < adjusted.unwrap().high);
         assert_eq!(*verdict, Verdict::Slower { negligible: false });

@@ -3,7 +3,7 @@
 use megadir_record::{
     CacheState, Cell, CellId, Counted, Data, DataId, DataSource, End, FileSystem, Group, GroupRule, Header,
     Machine, Made, NameScheme, Note, Order, Phase, Plan, Preset, Pressure, Published, Record, Role, Rules,
-    Sample, Stage, Work,
+    Sample, Stage, Stop, Work,
 };
 use megadir_stats::permutation::SplitMix64;
 
@@ -195,6 +195,7 @@ fn cell(id: CellId, arm: &Arm) -> Cell {
 fn rules(rounds: u32) -> Rules {
     Rules {
         rounds,
+        stop: Stop::Rounds,
         warm_up_rounds_min: 1,
         warm_up_ns_max: 10_000_000_000,
         order: Order::SeededPermutation,
