@@ -10,6 +10,7 @@
 //! * [`page_cache`]: how much of a file is cached (Linux).
 //! * `uring` (optional feature `io-uring`): statx for many names in one call (Linux).
 //! * [`cpp_filesystem`]: C++'s own way of listing a directory (optional feature `cpp`, Linux).
+//! * [`descriptors`]: a table of descriptors of a thread's own (Linux).
 //! * [`readdir`]: the C library's directory stream, as the programs under study use it (Unix).
 //! * [`clock`]: the cycle counter and the monotonic clock.
 //! * [`usage`]: the processor time of this process.
@@ -25,6 +26,8 @@ pub mod btrfs_search;
 pub mod clock;
 #[cfg(target_os = "linux")]
 pub mod cpp_filesystem;
+#[cfg(target_os = "linux")]
+pub mod descriptors;
 #[cfg(target_os = "linux")]
 pub mod directory_on;
 #[cfg(target_os = "linux")]

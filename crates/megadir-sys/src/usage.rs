@@ -2,7 +2,7 @@
 //!
 //! Reference: getrusage(2). The kernel's division may rest on its timer's ticks, the sum does not.
 
-/// Processor time of a process since it started.
+/// Processor time of a process or a thread since it started.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Usage {
     /// Time in user mode, nanoseconds.
@@ -35,6 +35,22 @@ pub fn process_usage() -> Usage {
     let _ = unsafe { libc::getrusage(libc::RUSAGE_SELF, usage.as_mut_ptr()) };
     // SAFETY: all bytes are zero or written by the kernel, and every pattern is a valid rusage.
     let usage = unsafe { usage.assume_init() };
+    told(usage)
+}
+
+/// Returns what the calling thread has used.
+#[cfg(target_os = "linux")]
+pub fn thread_usage() -> Usage {
+    let mut usage = std::mem::MaybeUninit::<libc::rusage>::zeroed();
+    // SAFETY: the pointer is to memory of the type's size, which the kernel fills; RUSAGE_THREAD is always valid.
+    let _ = unsafe { libc::getrusage(libc::RUSAGE_THREAD, usage.as_mut_ptr()) };
+    // SAFETY: all bytes are zero or written by the kernel, and every pattern is a valid rusage.
+    let usage = unsafe { usage.assume_init() };
+    told(usage)
+}
+
+#[cfg(unix)]
+fn told(usage: libc::rusage) -> Usage {
     let ns = |time: libc::timeval| time.tv_sec as u64 * 1_000_000_000 + time.tv_usec as u64 * 1_000;
     let read_bytes = cfg!(target_os = "linux").then_some(usage.ru_inblock as u64 * 512);
     Usage { user_ns: ns(usage.ru_utime), system_ns: ns(usage.ru_stime), read_bytes }
@@ -72,6 +88,14 @@ mod tests {
             std::thread::sleep(std::time::Duration::from_millis(1));
         }
         assert!(super::thread_waits().switches >= before.switches + 5);
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn a_thread_has_used_what_it_has_used_itself() {
+        let before = super::thread_usage();
+        std::thread::spawn(|| while super::thread_usage().user_ns < 20_000_000 {}).join().unwrap();
+        assert!(super::thread_usage().user_ns < before.user_ns + 10_000_000);
     }
 
     #[test]

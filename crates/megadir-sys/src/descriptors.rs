@@ -1,0 +1,47 @@
+//! A table of descriptors of a thread's own.
+//!
+//! The threads of a process share one table, whose lock everyone who opens or closes a file takes. Threads that stand for
+//! programs of their own must not wait for each other there. Reference: unshare(2), `CLONE_FILES`.
+
+use std::io;
+
+/// Gives the calling thread a copy of the table of descriptors, which from now on nobody else sees.
+///
+/// What the thread opens afterwards it must close itself and hand to nobody: elsewhere the number means another file or
+/// none. What others close stays open in the copy until the thread ends.
+///
+/// # Errors
+///
+/// Where a filter of system calls forbids it.
+pub fn own_table() -> io::Result<()> {
+    // SAFETY: the call has no pointer; it gives this thread another table with the same content, so that every number that
+    // is in use stays valid here and everywhere else.
+    match unsafe { libc::unshare(libc::CLONE_FILES) } {
+        0 => Ok(()),
+        _ => Err(io::Error::last_os_error()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::fd::AsRawFd;
+
+    #[test]
+    fn what_a_thread_opens_then_is_its_own() {
+        let shared = std::fs::File::open("/").unwrap();
+        let number = shared.as_raw_fd();
+        let link = |number: i32| std::fs::read_link(format!("/proc/thread-self/fd/{number}"));
+        let own = std::thread::spawn(move || {
+            super::own_table().unwrap();
+            assert_eq!(link(number).unwrap(), std::path::Path::new("/"));
+            let opened = std::fs::File::open("/proc/self/cmdline").unwrap();
+            assert!(link(opened.as_raw_fd()).is_ok());
+            // Kept open until the thread ends, whose table ends with it.
+            let number = opened.as_raw_fd();
+            (number, std::fs::read_link(format!("/proc/self/fd/{number}")).ok())
+        });
+        let (_, elsewhere) = own.join().unwrap();
+        assert!(elsewhere.is_none_or(|path| !path.ends_with("cmdline")), "others see it");
+        drop(shared);
+    }
+}
