@@ -283,8 +283,9 @@ impl Work {
     pub fn times_one_by_one(&self) -> bool {
         match self {
             Self::Lookup { .. } => true,
+            // Several work at the same time.
+            Self::Files(work) => work.workers.count == 1,
             Self::List { .. }
-            | Self::Files(_)
             | Self::FillUntilRefused { .. }
             | Self::Attributes { .. }
             | Self::Ask { .. } => false,

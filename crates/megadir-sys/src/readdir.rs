@@ -5,7 +5,7 @@
 
 use std::ffi::CStr;
 use std::io;
-use std::os::fd::{IntoRawFd, OwnedFd};
+use std::os::fd::{BorrowedFd, IntoRawFd, OwnedFd};
 use std::ptr::NonNull;
 
 /// A directory stream, closed when dropped.
@@ -103,6 +103,19 @@ impl DirStream {
         }))
     }
 
+    /// Returns the next entry and the directory that it is in, by whose descriptor it can be reached.
+    ///
+    /// # Errors
+    ///
+    /// As [`DirStream::next_entry`].
+    pub fn next_below(&mut self) -> io::Result<Option<(BorrowedFd<'_>, StreamEntry<'_>)>> {
+        // SAFETY: the stream is open.
+        let descriptor = unsafe { libc::dirfd(self.stream.as_ptr()) };
+        // SAFETY: the stream owns the descriptor and is borrowed for as long as the result lives, so nobody closes it.
+        let directory = unsafe { BorrowedFd::borrow_raw(descriptor) };
+        Ok(self.next_entry()?.map(|entry| (directory, entry)))
+    }
+
     /// Returns how many times the stream has asked the kernel so far.
     ///
     /// Seen from outside: the stream hands out pointers into its buffer, and a pointer that goes back
@@ -133,6 +146,16 @@ mod tests {
         }
         assert!(names.contains(&b".".to_vec()) && names.contains(&b"..".to_vec()));
         assert_eq!(stream.refills(), 2, "one call with entries, one that finds the end");
+    }
+
+    #[test]
+    fn entries_are_reached_by_the_descriptor_of_the_stream() {
+        use std::os::fd::AsRawFd;
+        let opened = File::open("/proc/self").unwrap();
+        let number = opened.as_raw_fd();
+        let mut stream = DirStream::open(opened.into()).unwrap();
+        let (directory, entry) = stream.next_below().unwrap().unwrap();
+        assert_eq!((directory.as_raw_fd(), entry.name), (number, b".".as_slice()));
     }
 
     #[test]

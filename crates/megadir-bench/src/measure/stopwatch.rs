@@ -76,6 +76,13 @@ impl Stopwatch {
         Ok(looped.sum)
     }
 
+    /// Counts as gaps what operations did not take of so much time, which was all that was worked.
+    pub fn close(&mut self, worked_ns: u64) {
+        let sum_ticks = u64::try_from(self.histogram.sum()).unwrap_or(u64::MAX);
+        let worked_ticks = self.calibration.ticks(worked_ns as f64) as u64;
+        self.gap_ticks = worked_ticks.saturating_sub(sum_ticks);
+    }
+
     /// Forgets what was timed; keeps the memory.
     pub fn clear(&mut self) {
         self.histogram.clear();

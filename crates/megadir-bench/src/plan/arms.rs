@@ -214,6 +214,7 @@ pub(super) fn grouped(number: u64) -> String {
 /// Returns a name of work on files by itself, whatever data it is on.
 pub(super) fn file_work_name(work: &FileWork) -> String {
     let operation = match work.operation {
+        FileOperation::MakeDirectories => "make directories",
         FileOperation::Create => "create",
         FileOperation::Read => "read",
         FileOperation::Rewrite => "rewrite",

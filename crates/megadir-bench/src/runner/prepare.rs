@@ -236,7 +236,7 @@ fn verify(prepared: &mut Prepared<'_>) -> Result<(), RunError> {
     let mut gone: Vec<(CellId, String)> = Vec::new();
     for cell in &prepared.plan.cells {
         let names = &prepared.names[cell.data.0 as usize];
-        let work = workload(&cell.work, names, prepared.plan.seed).map_err(|error| arm(&cell.name, error))?;
+        let work = workload(&prepared.plan, cell, names).map_err(|error| arm(&cell.name, error))?;
         gone.extend(work.unavailable(&prepared.data[cell.data.0 as usize]).map(|reason| (cell.id, reason)));
     }
     let left = prune(prepared.plan.clone(), &gone)?;

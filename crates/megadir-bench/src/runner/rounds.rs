@@ -35,8 +35,7 @@ pub(super) fn measure(
     listeners: &mut Listeners<'_, '_>,
 ) -> Result<Measured, RunError> {
     let plan = &prepared.plan;
-    let works =
-        plan.cells.iter().map(|cell| workload(&cell.work, &prepared.names[cell.data.0 as usize], plan.seed));
+    let works = plan.cells.iter().map(|cell| workload(plan, cell, &prepared.names[cell.data.0 as usize]));
     let works = works.collect::<Result<Vec<_>, _>>();
     let mut works =
         works.map_err(|error| RunError::Arm { arm: plan.study.clone(), reason: error.to_string() })?;

@@ -6,6 +6,7 @@
 mod ask;
 mod attributes;
 mod file_attributes;
+mod files;
 mod format_long;
 mod format_raw;
 mod kept;
@@ -16,7 +17,7 @@ mod owners;
 mod refusal;
 
 use megadir::Dir;
-use megadir_record::{Counted, Phase, Work};
+use megadir_record::{Cell, Counted, Phase, Plan, Work};
 use megadir_stats::permutation::SplitMix64;
 use megadir_sys::usage::Usage;
 
@@ -25,6 +26,7 @@ use ask::Ask;
 pub(crate) use ask::FILES_MAX;
 use file_attributes::FileAttributes;
 pub(crate) use file_attributes::Truth;
+use files::Files;
 pub(crate) use list::{ListError, Listing, Signals, name_hash};
 use lookup::Lookup;
 pub(crate) use lookup::{NameSource, SAMPLE_MAX};
@@ -97,17 +99,15 @@ impl BlockKey {
 
 /// Returns the work of an arm on a data set with these names.
 pub(crate) fn workload<'a>(
-    work: &Work,
+    plan: &Plan,
+    cell: &Cell,
     names: &'a NameSource,
-    seed: u64,
 ) -> Result<Box<dyn Workload + 'a>, ListError> {
-    Ok(match work {
-        Work::List { .. } => Box::new(Listing::new(work)?),
+    let seed = plan.seed;
+    Ok(match &cell.work {
+        Work::List { .. } => Box::new(Listing::new(&cell.work)?),
         Work::Lookup { presence, keys } => Box::new(Lookup::new(*presence, *keys, names, seed)),
-        Work::Files(_) => {
-            let source = std::io::Error::from(std::io::ErrorKind::Unsupported);
-            return Err(ListError::Stage { stage: "files", source });
-        }
+        Work::Files(work) => Box::new(Files::new(work, &plan.data[cell.data.0 as usize], seed)),
         Work::Attributes { method, buffer_bytes, threads, .. } => {
             Box::new(FileAttributes::new(method, *buffer_bytes, *threads)?)
         }

@@ -1,0 +1,170 @@
+//! Files directory by directory, as programs do that know no names: open, list, work on each entry, close.
+//!
+//! A file's time holds what it had to wait for: the first of a directory the opening, the first of each of the C library's
+//! buffers (32 KiB in glibc) the call that filled it. Files are made in the order of their numbers, each directory being
+//! entered, and made if it is missing, when the first of its files comes.
+
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+
+use megadir::limits::Step;
+use megadir_sys::readdir::DirStream;
+use rustix::fs::{Mode, OFlags};
+use rustix::io::Errno;
+
+use super::batch::Batch;
+use super::file::{Hand, Met, make_directories};
+use super::proof::{Proof, directory_key};
+use super::task::Set;
+use super::{explained, failed};
+use crate::measure::Operation;
+use crate::workload::{ListError, Signals};
+
+const DIRECTORY: OFlags =
+    OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
+/// The type byte of a directory (`DT_DIR`).
+const KIND_DIRECTORY: u8 = 4;
+
+fn open(top: BorrowedFd<'_>, path: &[u8]) -> Result<OwnedFd, Errno> {
+    let path = if path.is_empty() { b"." } else { path };
+    rustix::fs::openat(top, path, DIRECTORY, Mode::empty())
+}
+
+/// Works on the entries of one directory after the other.
+pub(super) struct Listed<'a, 'b> {
+    pub(super) top: BorrowedFd<'a>,
+    /// The directories that are left, the next one last.
+    pub(super) directories: std::slice::Iter<'a, Vec<u8>>,
+    pub(super) hand: &'a mut Hand<'b>,
+    pub(super) now: Option<Open<'a>>,
+    pub(super) seen: Proof,
+    pub(super) signals: Signals<'b>,
+}
+
+/// A directory that is being listed.
+pub(super) struct Open<'a> {
+    path: &'a [u8],
+    key: u64,
+    stream: DirStream,
+}
+
+impl<'a> Listed<'a, '_> {
+    /// Works on the next entry; returns whether there was one.
+    pub(super) fn next(&mut self) -> Result<bool, ListError> {
+        loop {
+            if self.now.is_none() {
+                let Some(path) = self.directories.next() else { return Ok(false) };
+                self.now = Some(enter(self.top, path)?);
+            }
+            let Some(now) = &mut self.now else { return Ok(false) };
+            let next = now.stream.next_below();
+            let cannot = |source| ListError::Stage { stage: "readdir", source };
+            let Some((directory, entry)) = next.map_err(cannot)? else {
+                self.now = None;
+                continue;
+            };
+            if entry.kind == KIND_DIRECTORY || entry.name == b"." || entry.name == b".." {
+                continue;
+            }
+            let worked = self.hand.listed(directory, entry.name);
+            let synced = match worked {
+                Ok(size) => {
+                    self.seen.add(now.key, entry.name, size);
+                    if self.hand.syncs_directory() { self.hand.fsync(directory) } else { Ok(()) }
+                }
+                // What is no file, or is gone, is not counted, and so missing.
+                Err(Met { error: Errno::NOENT | Errno::LOOP | Errno::ISDIR, .. }) => Ok(()),
+                Err(met) => Err(met),
+            };
+            return synced.map(|()| true).map_err(|met| explained(self.top, now.path, &met));
+        }
+    }
+}
+
+/// Opens a directory as opendir does; its entries are reached by the stream's descriptor.
+fn enter<'a>(top: BorrowedFd<'_>, path: &'a [u8]) -> Result<Open<'a>, ListError> {
+    let directory = open(top, path).map_err(failed("opening a directory"))?;
+    let cannot = |source| ListError::Stage { stage: "opendir", source };
+    let stream = DirStream::open(directory).map_err(cannot)?;
+    Ok(Open { path, key: directory_key(path), stream })
+}
+
+impl Operation for Listed<'_, '_> {
+    type Error = ListError;
+
+    fn run(&mut self, _index: u64) -> Result<u64, ListError> {
+        self.next().map(u64::from)
+    }
+
+    fn between(&mut self) -> Result<(), ListError> {
+        self.signals.check()
+    }
+}
+
+/// The directory that files are made in.
+#[derive(Default)]
+pub(super) struct Entered {
+    path: Vec<u8>,
+    directory: Option<OwnedFd>,
+}
+
+/// Makes or rewrites the files of a batch, each directory entered when its first file comes.
+pub(super) struct Made<'a, 'b> {
+    pub(super) top: BorrowedFd<'a>,
+    pub(super) set: &'a Set,
+    pub(super) batch: &'a Batch,
+    pub(super) hand: &'a mut Hand<'b>,
+    pub(super) entered: &'a mut Entered,
+    pub(super) signals: Signals<'b>,
+}
+
+impl Made<'_, '_> {
+    fn one(&mut self, at: usize) -> Result<bool, Met> {
+        let file = self.batch.get(at, &self.set.files);
+        let directory = match &self.entered.directory {
+            Some(directory) if self.entered.path == file.directory() => directory,
+            _ => {
+                self.entered.directory = None;
+                self.entered.path.clear();
+                self.entered.path.extend_from_slice(file.directory());
+                let opened = enter_or_make(self.top, file.directory())?;
+                self.entered.directory.insert(opened)
+            }
+        };
+        let right = self.hand.work(directory.as_fd(), file.file(), file.size_bytes, file.content)?;
+        if self.hand.syncs_directory() {
+            self.hand.fsync(directory.as_fd())?;
+        }
+        Ok(right)
+    }
+}
+
+/// Opens a directory, which is made if it is missing.
+fn enter_or_make(top: BorrowedFd<'_>, path: &[u8]) -> Result<OwnedFd, Met> {
+    let opened = match open(top, path) {
+        Err(Errno::NOENT) => {
+            make_directories(top, path)?;
+            open(top, path)
+        }
+        opened => opened,
+    };
+    opened.map_err(|error| Met { stage: "opening a directory", step: Step::MakeDirectory, error })
+}
+
+impl Operation for Made<'_, '_> {
+    type Error = ListError;
+
+    /// Returns 1 for a file that was not as it should be.
+    fn run(&mut self, index: u64) -> Result<u64, ListError> {
+        match self.one(index as usize) {
+            Ok(right) => Ok(u64::from(!right)),
+            Err(met) => {
+                let file = self.batch.get(index as usize, &self.set.files);
+                Err(explained(self.top, file.directory(), &met))
+            }
+        }
+    }
+
+    fn between(&mut self) -> Result<(), ListError> {
+        self.signals.check()
+    }
+}

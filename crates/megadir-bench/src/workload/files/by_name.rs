@@ -1,0 +1,73 @@
+//! Files by names known beforehand: one path an operation, relative to the top of the tree.
+//!
+//! The path is resolved by the kernel, as for any program that knows its layout: that is what a deep layout costs. It leads
+//! through no link, for the tree lies in a directory of the run's own that nobody else may enter, and its last component is
+//! never followed.
+
+use std::os::fd::{AsFd, BorrowedFd};
+
+use rustix::fs::{Mode, OFlags};
+
+use super::batch::Batch;
+use super::explained;
+use super::file::{Hand, Met, make_directories};
+use super::task::Set;
+use crate::measure::Operation;
+use crate::workload::{ListError, Signals};
+
+/// Works on the files of a batch, one after the other.
+pub(super) struct ByName<'a, 'b> {
+    pub(super) top: BorrowedFd<'a>,
+    pub(super) set: &'a Set,
+    pub(super) batch: &'a Batch,
+    pub(super) hand: &'a mut Hand<'b>,
+    /// Whether a file's directories are made before it, where they are missing.
+    pub(super) make_directories: bool,
+    pub(super) signals: Signals<'b>,
+}
+
+impl ByName<'_, '_> {
+    #[inline]
+    fn one(&mut self, at: usize) -> Result<bool, Met> {
+        let file = self.batch.get(at, &self.set.files);
+        if self.make_directories && !file.directory().is_empty() {
+            make_directories(self.top, file.directory())?;
+        }
+        let right = self.hand.work(self.top, file.path, file.size_bytes, file.content)?;
+        if self.hand.syncs_directory() {
+            self.sync(file.directory())?;
+        }
+        Ok(right)
+    }
+
+    fn sync(&self, directory: &[u8]) -> Result<(), Met> {
+        if directory.is_empty() {
+            return self.hand.fsync(self.top);
+        }
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let opened = rustix::fs::openat(self.top, directory, flags, Mode::empty());
+        let step = megadir::limits::Step::Create;
+        let opened = opened.map_err(|error| Met { stage: "opening a directory", step, error })?;
+        self.hand.fsync(opened.as_fd())
+    }
+}
+
+impl Operation for ByName<'_, '_> {
+    type Error = ListError;
+
+    /// Returns 1 for a file that was not as it should be.
+    #[inline]
+    fn run(&mut self, index: u64) -> Result<u64, ListError> {
+        match self.one(index as usize) {
+            Ok(right) => Ok(u64::from(!right)),
+            Err(met) => {
+                let file = self.batch.get(index as usize, &self.set.files);
+                Err(explained(self.top, file.directory(), &met))
+            }
+        }
+    }
+
+    fn between(&mut self) -> Result<(), ListError> {
+        self.signals.check()
+    }
+}

@@ -1,0 +1,69 @@
+//! The directories of a layout, made before the first file: one mkdirat each, those that hold others first.
+
+use std::os::fd::BorrowedFd;
+
+use super::explained;
+use super::file::make_directories;
+use super::task::Set;
+use crate::dataset::{self, PlaceBuffer};
+use crate::measure::Operation;
+use crate::workload::{ListError, Signals};
+
+/// Makes some of the directories of a set, or all.
+pub(super) struct Directories<'a> {
+    top: BorrowedFd<'a>,
+    all: dataset::Directories<'a>,
+    first: u64,
+    step: u64,
+    buffer: PlaceBuffer,
+    signals: Signals<'a>,
+}
+
+impl<'a> Directories<'a> {
+    /// Returns those from number `first` on, each `step`-th; `None` if they are known only by going through all names.
+    pub(super) fn new(
+        top: BorrowedFd<'a>,
+        set: &'a Set,
+        first: u64,
+        step: u64,
+        signals: Signals<'a>,
+    ) -> Option<Self> {
+        let all = set.files.directories()?;
+        Some(Self { top, all, first, step, buffer: PlaceBuffer::new(), signals })
+    }
+
+    /// Returns how many they are.
+    pub(super) fn count(&self) -> u64 {
+        self.all.count().saturating_sub(self.first).div_ceil(self.step)
+    }
+}
+
+impl Operation for Directories<'_> {
+    type Error = ListError;
+
+    fn run(&mut self, index: u64) -> Result<u64, ListError> {
+        let Some(path) = self.all.path(self.first + index * self.step, &mut self.buffer) else {
+            return Ok(1);
+        };
+        match make_directories(self.top, path) {
+            Ok(()) => Ok(0),
+            Err(met) => Err(explained(self.top, b"", &met)),
+        }
+    }
+
+    fn between(&mut self) -> Result<(), ListError> {
+        self.signals.check()
+    }
+}
+
+/// Makes all directories of a set that are missing, outside the time.
+pub(super) fn make_all(top: BorrowedFd<'_>, set: &Set, signals: Signals<'_>) -> Result<(), ListError> {
+    let Some(mut directories) = Directories::new(top, set, 0, 1, signals) else { return Ok(()) };
+    for index in 0..directories.count() {
+        if index % 256 == 0 {
+            signals.check()?;
+        }
+        directories.run(index)?;
+    }
+    Ok(())
+}

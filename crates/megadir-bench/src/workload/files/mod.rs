@@ -1,0 +1,223 @@
+//! Work on files one after the other: made, read, made again, looked at, removed; by one worker or several.
+//!
+//! ```text
+//! ready   each worker: its files, their order, the names and contents of the first batch     outside the time
+//! run     barrier; each worker: batch, pause to compute the next, batch ...; syncfs         the block
+//! ```
+//!
+//! The block's time is that of the worker which took longest, from the first one's start to its end, without its pauses (in
+//! which names and contents are computed, 4096 files or 4 MiB of contents at a time). An operation's time is that of its
+//! system calls; [`file`] says which. What of the block belongs to no operation is written down as its gaps.
+//!
+//! Everything is reached relative to the data set's directory; a file is made with `O_EXCL`, and no link is followed as the
+//! last component of a path.
+
+mod batch;
+mod by_directory;
+mod by_name;
+mod directories;
+mod file;
+mod order;
+mod proof;
+mod task;
+mod worker;
+
+#[cfg(test)]
+mod tests;
+
+use std::os::fd::BorrowedFd;
+use std::path::Path;
+
+use megadir::Dir;
+use megadir::limits::explain_at;
+use megadir_record::{
+    Access, Counted, Data, DataSource, FileOperation, FileOrder, FileWork, Phase, SyncPolicy, WorkerKind,
+};
+use megadir_stats::permutation::SplitMix64;
+use megadir_sys::usage::Usage;
+use rustix::fs::{Mode, OFlags};
+use rustix::io::Errno;
+
+use self::file::Met;
+use self::order::LISTED_MAX;
+use self::task::Task;
+use self::worker::{Report, Worker};
+use super::{BlockKey, ListError, Signals, Taken, Workload};
+use crate::measure::Stopwatch;
+
+/// One arm's work on files.
+pub(super) struct Files {
+    work: FileWork,
+    data: Data,
+    seed: u64,
+    workers: Vec<Worker>,
+    taken: Option<Taken>,
+}
+
+impl Files {
+    pub(super) fn new(work: &FileWork, data: &Data, seed: u64) -> Self {
+        Self { work: work.clone(), data: data.clone(), seed, workers: Vec::new(), taken: None }
+    }
+
+    /// Returns the tasks of a block, one a worker; `None` on a directory that was there already.
+    fn tasks(&self, block: BlockKey) -> Option<Vec<Task>> {
+        let made = self.data.source.made()?;
+        let phase = match block.phase {
+            Phase::WarmUp => 1,
+            Phase::Measure => 2,
+        };
+        let of_block = (u64::from(block.round) << 32) | (u64::from(block.attempt) << 8) | phase;
+        let task = |worker| Task {
+            work: self.work.clone(),
+            made: made.clone(),
+            entries: self.data.entries,
+            seed: self.seed,
+            block_seed: self.seed ^ SplitMix64::new(of_block ^ (u64::from(worker) << 16)).next_u64(),
+            worker,
+        };
+        Some((0..self.work.workers.count).map(task).collect())
+    }
+}
+
+impl Workload for Files {
+    fn unavailable(&self, _directory: &Dir) -> Option<String> {
+        let DataSource::Made(made) = &self.data.source else {
+            return Some(
+                "it works on files that the run has made, and leaves a directory of yours alone".into(),
+            );
+        };
+        refused(&self.work).or_else(|| {
+            let task = self.tasks(FIRST)?.pop()?;
+            let set = match task.set() {
+                Ok(set) => set,
+                Err(error) => return Some(error.to_string()),
+            };
+            let beyond = matches!(made.spread, megadir_record::Spread::Shape { .. })
+                && self.work.to > self.data.entries;
+            if beyond {
+                return Some("a shape that was copied has no place for files beyond its own".into());
+            }
+            let unknown =
+                self.work.operation == FileOperation::MakeDirectories && set.files.directories().is_none();
+            unknown.then(|| "the directories of this layout are not known before the names".into())
+        })
+    }
+
+    fn ready(
+        &mut self,
+        directory: &Dir,
+        block: BlockKey,
+        _operations: u64,
+        signals: Signals<'_>,
+    ) -> Result<(), ListError> {
+        self.workers.clear();
+        let tasks = self.tasks(block).unwrap_or_default();
+        for task in tasks {
+            self.workers.push(Worker::prepare(task, directory, signals)?);
+        }
+        Ok(())
+    }
+
+    fn run(
+        &mut self,
+        directory: &Dir,
+        _operations: u64,
+        stopwatch: &mut Stopwatch,
+        signals: Signals<'_>,
+    ) -> Result<Counted, ListError> {
+        let mut reports = Vec::new();
+        for worker in &mut self.workers {
+            reports.push(worker.work(directory, stopwatch, || (), signals)?);
+        }
+        let (taken, counted) = sum_up(&reports);
+        self.taken = Some(taken);
+        Ok(counted)
+    }
+
+    fn taken(&self) -> Option<Taken> {
+        self.taken
+    }
+
+    fn finish(&mut self, _directory: &Dir, _signals: Signals<'_>) -> Result<(), ListError> {
+        self.workers.clear();
+        Ok(())
+    }
+}
+
+/// A block to try things out with.
+const FIRST: BlockKey = BlockKey { phase: Phase::WarmUp, round: 0, attempt: 0 };
+
+/// Tells why work cannot be asked for, if it cannot: nothing that is asked for is silently left out.
+fn refused(work: &FileWork) -> Option<String> {
+    let says = |text: &str| Some(text.to_owned());
+    let FileWork { operation, access, sync, owner_and_mode, workers, .. } = work;
+    let writes = matches!(operation, FileOperation::Create | FileOperation::Rewrite);
+    let only_looks = matches!(operation, FileOperation::Read | FileOperation::Stat);
+    match (operation, access) {
+        (FileOperation::Create, Access::Name { order: FileOrder::Listing | FileOrder::Inode }) => {
+            return says("files that are to be made have no order of listing or inodes yet");
+        }
+        (FileOperation::MakeDirectories, Access::Name { order }) if *order != FileOrder::AsWritten => {
+            return says("directories are made in their own order only");
+        }
+        _ => {}
+    }
+    if *owner_and_mode && !writes {
+        return says("owner and mode are given to files that are made or made again only");
+    }
+    if only_looks && *sync != SyncPolicy::Never {
+        return says("there is nothing to make durable in reading and looking");
+    }
+    if !writes && *sync == SyncPolicy::EachFile {
+        return says("only files that are written can be made durable one by one");
+    }
+    if *operation == FileOperation::MakeDirectories && *sync == SyncPolicy::FileAndDirectory {
+        return says("directories are made durable at the end or never");
+    }
+    if workers.count > 1 || workers.kind == WorkerKind::Process {
+        return says("only one worker, in the program itself, is available");
+    }
+    if workers.count == 0 || work.from >= work.to {
+        return says("there is nothing to do");
+    }
+    let listed = matches!(access, Access::Name { order: FileOrder::Listing | FileOrder::Inode });
+    let files = work.to - work.from;
+    (listed && files > LISTED_MAX).then(|| {
+        format!("an order of {files} files by listing or inode is more than is kept in memory ({LISTED_MAX})")
+    })
+}
+
+/// Returns what a block came to.
+fn sum_up(reports: &[Report]) -> (Taken, Counted) {
+    let start_ns = reports.iter().map(|report| report.start_ns).min().unwrap_or(0);
+    let worked = |report: &Report| (report.end_ns - start_ns).saturating_sub(report.paused_ns);
+    let sum = |of: fn(&Report) -> u64| reports.iter().map(of).sum::<u64>();
+    let usage = Usage {
+        user_ns: sum(|report| report.user_ns),
+        system_ns: sum(|report| report.system_ns),
+        read_bytes: reports.iter().map(|report| report.read_bytes).sum(),
+    };
+    let taken = Taken { elapsed_ns: reports.iter().map(worked).max().unwrap_or(0), usage };
+    let (entries, hash) = (sum(|report| report.files), sum(|report| report.wrong));
+    (taken, Counted { entries, hash, calls: None, written_bytes: 0 })
+}
+
+fn failed(stage: &'static str) -> impl Fn(Errno) -> ListError {
+    move |error| ListError::Stage { stage, source: error.into() }
+}
+
+/// Turns a call's error into one that says which limit was met, if it is of that kind.
+fn explained(top: BorrowedFd<'_>, directory: &[u8], met: &Met) -> ListError {
+    let source = std::io::Error::from(met.error);
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let below = match directory {
+        b"" => None,
+        path => rustix::fs::openat(top, path, flags, Mode::empty()).ok(),
+    };
+    let at = below.as_ref().map_or(top, |below| std::os::fd::AsFd::as_fd(below));
+    let source = match explain_at(at, Path::new("."), met.step, &source) {
+        Some(explanation) => std::io::Error::other(explanation.to_string()),
+        None => source,
+    };
+    ListError::Stage { stage: met.stage, source }
+}

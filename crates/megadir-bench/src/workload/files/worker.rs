@@ -1,0 +1,244 @@
+//! One worker: what it prepares before the barrier, and the block.
+
+use std::os::fd::AsFd;
+
+use megadir::Dir;
+use megadir_record::{Access, FileOperation, MakeDirectories, SyncPolicy};
+use megadir_sys::usage::thread_usage;
+use rustix::time::{ClockId, clock_gettime};
+use serde::{Deserialize, Serialize};
+
+use super::batch::Batch;
+use super::by_directory::{Entered, Listed, Made};
+use super::by_name::ByName;
+use super::directories::{Directories, make_all};
+use super::failed;
+use super::file::Hand;
+use super::order::Order;
+use super::proof::Proof;
+use super::task::{Set, Task};
+use crate::beat::{WRITING_BACK, marked};
+use crate::measure::Stopwatch;
+use crate::workload::{ListError, Signals};
+
+/// A worker that waits for its block to begin.
+#[derive(Debug)]
+pub(super) struct Worker {
+    pub(super) task: Task,
+    set: Set,
+    order: Order,
+    /// Names that were not as they should be when the order was prepared.
+    wrong: u64,
+    /// The first files.
+    batch: Batch,
+    batched: u64,
+    /// The directories that are listed, and what they must hold.
+    directories: Vec<Vec<u8>>,
+    expected: Proof,
+}
+
+/// What a worker did, and when.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Report {
+    /// Start and end on the monotonic clock, which all processes share, nanoseconds.
+    pub(super) start_ns: u64,
+    pub(super) end_ns: u64,
+    /// What of that it spent on computing names and contents, nanoseconds.
+    pub(super) paused_ns: u64,
+    /// Processor time, without that of the pauses, nanoseconds.
+    pub(super) user_ns: u64,
+    pub(super) system_ns: u64,
+    /// Bytes that were read from devices for it, where the system tells.
+    pub(super) read_bytes: Option<u64>,
+    /// Files that were gone through.
+    pub(super) files: u64,
+    /// Files that were not as they should be.
+    pub(super) wrong: u64,
+}
+
+/// Returns the monotonic clock, nanoseconds; the same for all processes.
+fn now_ns() -> u64 {
+    let now = clock_gettime(ClockId::Monotonic);
+    now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64
+}
+
+/// Time and processor time that belong to no operation.
+#[derive(Default)]
+struct Pauses {
+    ns: u64,
+    user_ns: u64,
+    system_ns: u64,
+}
+
+impl Pauses {
+    fn during<R>(&mut self, step: impl FnOnce() -> R) -> R {
+        let (start_ns, before) = (now_ns(), thread_usage());
+        let result = step();
+        let used = thread_usage().since(before);
+        self.user_ns += used.user_ns;
+        self.system_ns += used.system_ns;
+        self.ns += now_ns() - start_ns;
+        result
+    }
+}
+
+impl Worker {
+    /// Prepares a block, outside its time.
+    pub(super) fn prepare(task: Task, data: &Dir, signals: Signals<'_>) -> Result<Self, ListError> {
+        let set = task.set().map_err(|error| ListError::Stage {
+            stage: "computing the files",
+            source: std::io::Error::other(error.to_string()),
+        })?;
+        let top = task.top(data, true)?;
+        let work = &task.work;
+        if work.operation == FileOperation::Create && task.made.directories == MakeDirectories::Before {
+            make_all(top.as_fd(), &set, signals)?;
+        }
+        let (order, wrong) = Order::prepare(&task, &set, &top, signals)?;
+        let mut worker = Self {
+            set,
+            order,
+            wrong,
+            batch: Batch::default(),
+            batched: 0,
+            directories: Vec::new(),
+            expected: Proof::default(),
+            task,
+        };
+        if worker.lists() {
+            let sizes = worker.task.work.operation != FileOperation::Unlink;
+            (worker.expected, worker.directories) = Proof::expected(&worker.set, sizes, signals)?;
+        } else {
+            worker.batched = worker.fill(0)?;
+        }
+        Ok(worker)
+    }
+
+    /// Returns whether files are found by listing.
+    fn lists(&self) -> bool {
+        let work = &self.task.work;
+        let makes = matches!(
+            work.operation,
+            FileOperation::Create | FileOperation::Rewrite | FileOperation::MakeDirectories
+        );
+        work.access == Access::Directory && !makes
+    }
+
+    fn fill(&mut self, from: u64) -> Result<u64, ListError> {
+        let writes = matches!(self.task.work.operation, FileOperation::Create | FileOperation::Rewrite);
+        self.batch.fill(&self.set, &self.order, from, writes)
+    }
+
+    /// Does the block, when `barrier` has let it begin.
+    ///
+    /// Every descriptor that is opened here is closed here, so that the thread may have a table of its own.
+    pub(super) fn work(
+        &mut self,
+        data: &Dir,
+        stopwatch: &mut Stopwatch,
+        barrier: impl FnOnce(),
+        signals: Signals<'_>,
+    ) -> Result<Report, ListError> {
+        let top = self.task.top(data, false)?;
+        let work = self.task.work.clone();
+        let mut hand = Hand::new(&work, signals.beat);
+        let mut pauses = Pauses::default();
+        barrier();
+        let (start_ns, before) = (now_ns(), thread_usage());
+        let (files, wrong) = match (work.operation, self.lists()) {
+            (FileOperation::MakeDirectories, _) => self.make_directories(&top, stopwatch, signals)?,
+            (_, true) => self.by_listing(&top, &mut hand, stopwatch, signals)?,
+            (_, false) => self.by_number(&top, &mut hand, stopwatch, &mut pauses, signals)?,
+        };
+        if work.sync == SyncPolicy::AtEnd {
+            marked(signals.beat, WRITING_BACK, || rustix::fs::syncfs(&top)).map_err(failed("syncfs"))?;
+        }
+        let (used, end_ns) = (thread_usage().since(before), now_ns());
+        stopwatch.close((end_ns - start_ns).saturating_sub(pauses.ns));
+        Ok(Report {
+            start_ns,
+            end_ns,
+            paused_ns: pauses.ns,
+            user_ns: used.user_ns.saturating_sub(pauses.user_ns),
+            system_ns: used.system_ns.saturating_sub(pauses.system_ns),
+            read_bytes: used.read_bytes,
+            files,
+            wrong: wrong + self.wrong,
+        })
+    }
+
+    /// Works on files whose names are computed, batch by batch; returns how many, and how many were wrong.
+    fn by_number<'a>(
+        &mut self,
+        top: &Dir,
+        hand: &mut Hand<'a>,
+        stopwatch: &mut Stopwatch,
+        pauses: &mut Pauses,
+        signals: Signals<'a>,
+    ) -> Result<(u64, u64), ListError> {
+        let mut entered = Entered::default();
+        let (mut done, mut wrong) = (0, 0);
+        let count = self.set.count();
+        let make_directories = self.task.work.operation == FileOperation::Create
+            && self.task.made.directories == MakeDirectories::OnDemand;
+        while done < count {
+            if done > 0 {
+                self.batched = pauses.during(|| self.fill(done))?;
+                signals.check()?;
+            }
+            let (top, set, batch) = (top.as_fd(), &self.set, &self.batch);
+            wrong += match self.task.work.access {
+                Access::Name { .. } => {
+                    let mut operation = ByName { top, set, batch, hand, make_directories, signals };
+                    stopwatch.time(&mut operation, self.batched)?
+                }
+                Access::Directory => {
+                    let mut operation = Made { top, set, batch, hand, entered: &mut entered, signals };
+                    stopwatch.time(&mut operation, self.batched)?
+                }
+            };
+            done += self.batched;
+        }
+        Ok((done, wrong))
+    }
+
+    /// Works on files as they are listed; returns how many, and how many were wrong.
+    fn by_listing<'a>(
+        &mut self,
+        top: &Dir,
+        hand: &mut Hand<'a>,
+        stopwatch: &mut Stopwatch,
+        signals: Signals<'a>,
+    ) -> Result<(u64, u64), ListError> {
+        let directories = self.directories.iter();
+        let mut listed =
+            Listed { top: top.as_fd(), directories, hand, now: None, seen: Proof::default(), signals };
+        stopwatch.time(&mut listed, self.expected.files)?;
+        // The last directory's end, and whatever should not be there.
+        while listed.next()? {
+            signals.check()?;
+        }
+        let wrong = listed.seen.wrong(&self.expected);
+        Ok((listed.seen.files, wrong))
+    }
+
+    /// Makes the directories of the set; returns its files, for whom they are.
+    fn make_directories(
+        &self,
+        top: &Dir,
+        stopwatch: &mut Stopwatch,
+        signals: Signals<'_>,
+    ) -> Result<(u64, u64), ListError> {
+        let workers = &self.task.work.workers;
+        let (first, step) = match workers.sharing {
+            megadir_record::Sharing::Own => (0, 1),
+            megadir_record::Sharing::Same => (u64::from(self.task.worker), u64::from(workers.count.max(1))),
+        };
+        let Some(mut directories) = Directories::new(top.as_fd(), &self.set, first, step, signals) else {
+            return Ok((0, self.set.count()));
+        };
+        let count = directories.count();
+        stopwatch.time(&mut directories, count)?;
+        Ok((self.set.count(), 0))
+    }
+}
