@@ -5,7 +5,7 @@
 
 use std::io;
 
-use megadir_record::{Data, End, Header, Line, Note, Plan, Sample, SelfCheck, VoidReason, Writer};
+use megadir_record::{Data, End, Header, Line, Note, Plan, Resumed, Sample, SelfCheck, VoidReason, Writer};
 
 use crate::dataset::FillProgress;
 use crate::next::Block;
@@ -24,6 +24,8 @@ pub enum Event<'a> {
     Started(&'a Header),
     /// The run has checked its own measuring.
     Checked(&'a SelfCheck),
+    /// Everything is prepared, and a record that was begun goes on.
+    Resumed(&'a Resumed),
     /// Something was noticed.
     Noted(&'a Note),
     /// A block starts.
@@ -42,6 +44,8 @@ pub enum Event<'a> {
         /// The criterion.
         reason: VoidReason,
     },
+    /// What is measured from here on is on other data, or the same made anew: what was measured is to be made durable.
+    EpochEnds,
     /// The run's directory is being removed.
     Cleaning,
     /// The run has ended: the record's last line.
@@ -65,14 +69,40 @@ pub struct Recorder<W> {
     writer: Option<Writer<W>>,
 }
 
-impl<W: io::Write> Recorder<W> {
+/// Where a record is written.
+pub trait Durable: io::Write {
+    /// Returns when what was written would survive a power failure.
+    ///
+    /// # Errors
+    ///
+    /// Whatever the system says.
+    fn make_durable(&mut self) -> io::Result<()>;
+}
+
+impl Durable for std::fs::File {
+    fn make_durable(&mut self) -> io::Result<()> {
+        match self.sync_data() {
+            // Pipes and some devices cannot be synced.
+            Err(error) if error.kind() == io::ErrorKind::InvalidInput => Ok(()),
+            synced => synced,
+        }
+    }
+}
+
+impl Durable for Vec<u8> {
+    fn make_durable(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+impl<W: Durable> Recorder<W> {
     /// Returns a recorder that writes to `output` once the run has started.
     pub fn new(output: W) -> Self {
         Self { output: Some(output), writer: None }
     }
 }
 
-impl<W: io::Write> Listener for Recorder<W> {
+impl<W: Durable> Listener for Recorder<W> {
     fn event(&mut self, event: &Event<'_>) -> io::Result<()> {
         let line = match event {
             Event::Started(header) => {
@@ -80,6 +110,10 @@ impl<W: io::Write> Listener for Recorder<W> {
                     self.writer = Some(Writer::start(output, (*header).clone())?);
                 }
                 return Ok(());
+            }
+            Event::Resumed(resumed) => {
+                self.writer = self.output.take().map(Writer::resume);
+                Line::Resumed((*resumed).clone())
             }
             Event::Noted(note) => Line::Note((*note).clone()),
             Event::Checked(check) => Line::SelfCheck((*check).clone()),
@@ -91,11 +125,13 @@ impl<W: io::Write> Listener for Recorder<W> {
                 reason: *reason,
             },
             Event::Ended(end) => Line::End((*end).clone()),
+            Event::EpochEnds => {
+                return self.writer.as_mut().map_or(Ok(()), |writer| writer.get_mut().make_durable());
+            }
             Event::Filling { .. } | Event::Starts { .. } | Event::Cleaning => return Ok(()),
         };
-        match &mut self.writer {
-            Some(writer) => writer.write(&line),
-            None => Ok(()),
-        }
+        let Some(writer) = &mut self.writer else { return Ok(()) };
+        writer.write(&line)?;
+        if matches!(line, Line::End(_)) { writer.get_mut().make_durable() } else { Ok(()) }
     }
 }

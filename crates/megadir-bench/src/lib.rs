@@ -52,7 +52,7 @@ mod workspace;
 
 pub use backends::{backend_facts, backend_facts_below};
 pub use date::record_file_name;
-pub use event::{Event, Listener, Recorder};
+pub use event::{Durable, Event, Listener, Recorder};
 pub use leftovers::{Leftovers, clean, leftovers};
 pub use method::{METHODS, Method, MethodFact, method_facts};
 pub use next::next;

@@ -111,6 +111,14 @@ impl Workspace {
         Ok(rustix::fs::openat(&self.directory, name, DIRECTORY, Mode::empty())?)
     }
 
+    /// Takes away a directory below it with everything in it and makes it again.
+    pub(crate) fn renew_data_directory(&self, name: &str, beat: &Beat) -> io::Result<OwnedFd> {
+        let old = rustix::fs::openat(&self.directory, name, DIRECTORY, Mode::empty())?;
+        remove_content(old.as_fd(), b"", beat)?;
+        rustix::fs::unlinkat(&self.directory, name, AtFlags::REMOVEDIR)?;
+        self.data_directory(name)
+    }
+
     /// Returns the directory's path.
     pub(crate) fn path(&self) -> &Path {
         &self.path

@@ -1,7 +1,7 @@
 //! The record's lines, their writer, and the reader that survives a cut-off file.
 //!
 //! Every line is one JSON object with a `line` tag. The first is the header, which alone carries the
-//! format's version. A file that ends without an [`End`] line, or in the middle of a line, is the
+//! format's version. A run that is taken up again goes on in the same file, after a [`Resumed`] line. A file that ends without an [`End`] line, or in the middle of a line, is the
 //! record of a run that was killed: what was written whole is read, and [`Record::cut`] says so.
 
 use std::io::{self, BufRead, Read, Write};
@@ -26,6 +26,8 @@ pub struct Record {
     pub self_check: Option<SelfCheck>,
     /// What the run noticed.
     pub notes: Vec<Note>,
+    /// When the run was taken up again, in order.
+    pub resumed: Vec<Resumed>,
     /// How the run ended; `None` when it was killed.
     pub end: Option<End>,
     /// Set when the file ends in the middle of a line.
@@ -55,8 +57,21 @@ pub enum Line {
     },
     /// Something noticed on the way.
     Note(Note),
-    /// The last line.
+    /// A run that had ended early is taken up again.
+    Resumed(Resumed),
+    /// The last line, unless the run is taken up again.
     End(End),
+}
+
+/// A run that had ended early is taken up again, on the same machine.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Resumed {
+    /// When, seconds since 1970-01-01 UTC.
+    pub resumed_unix_s: u64,
+    /// The program's version, which may be another than that which began.
+    pub version: String,
+    /// Load and pressure at that time.
+    pub pressure: Pressure,
 }
 
 /// The first line of a record.
@@ -68,6 +83,9 @@ pub struct Header {
     pub started_unix_s: u64,
     /// The command line that repeats the run.
     pub command: Vec<String>,
+    /// The directory that is worked on or below, as the user named it; `None` when the record is meant to be shared.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub directory: Option<String>,
     /// The plan.
     pub plan: Plan,
     /// The machine.
@@ -222,7 +240,15 @@ fn parse(text: &[u8], number: u64, first: bool) -> Result<Line, ReadError> {
 
 impl Record {
     fn new(header: Header) -> Self {
-        Self { header, samples: Vec::new(), self_check: None, notes: Vec::new(), end: None, cut: None }
+        Self {
+            header,
+            samples: Vec::new(),
+            self_check: None,
+            notes: Vec::new(),
+            resumed: Vec::new(),
+            end: None,
+            cut: None,
+        }
     }
 
     fn add(&mut self, line: Line, number: u64) -> Result<(), ReadError> {
@@ -248,6 +274,10 @@ impl Record {
                 }
             }
             Line::Note(note) => self.notes.push(note),
+            Line::Resumed(resumed) => {
+                self.resumed.push(resumed);
+                self.end = None;
+            }
             Line::End(end) => self.end = Some(end),
         }
         Ok(())
@@ -270,6 +300,16 @@ impl<W: Write> Writer<W> {
         let mut writer = Self { output };
         writer.write(&Line::Header(Box::new(header)))?;
         Ok(writer)
+    }
+
+    /// Goes on with a record whose header is there already; `output` writes after its last whole line.
+    pub fn resume(output: W) -> Self {
+        Self { output }
+    }
+
+    /// Returns the output, to make what was written durable.
+    pub fn get_mut(&mut self) -> &mut W {
+        &mut self.output
     }
 
     /// Appends a line and flushes it.

@@ -33,7 +33,7 @@ pub use data::{
 };
 pub use files::{Access, FileOperation, FileOrder, FileWork, Sharing, SyncPolicy, WorkerKind, Workers};
 pub use group::{Group, GroupRule, Pair};
-pub use jsonl::{Cut, End, Header, Line, Note, ReadError, Record, Writer};
+pub use jsonl::{Cut, End, Header, Line, Note, ReadError, Record, Resumed, Writer};
 pub use latency::{Latency, Since};
 pub use machine::{FileSystem, Machine, Pressure};
 pub use plan::{
@@ -45,4 +45,4 @@ pub use self_check::{Delay, SelfCheck};
 pub use stop::Stop;
 
 /// The version of the record's format that this crate writes, and the newest that it reads.
-pub const FORMAT_VERSION: u32 = 1;
+pub const FORMAT_VERSION: u32 = 2;

@@ -122,6 +122,7 @@ fn header() -> Header {
         version: megadir_record::FORMAT_VERSION,
         started_unix_s: 1,
         command,
+        directory: Some("/data".into()),
         plan: plan(),
         machine: machine(),
     }
@@ -241,8 +242,8 @@ fn what_is_written_is_read() {
     ];
     let note = Note { kind: "stolen-time".into(), text: "4 % of a round, größer als erlaubt".into() };
     let self_check = Some(self_check());
-    let (notes, end) = (vec![note], Some(end()));
-    let expected = Record { header: header(), samples, self_check, notes, end, cut: None };
+    let (notes, resumed, end) = (vec![note], Vec::new(), Some(end()));
+    let expected = Record { header: header(), samples, self_check, notes, resumed, end, cut: None };
     assert_eq!(jsonl::read(&file()[..]).unwrap(), expected);
 }
 
@@ -278,7 +279,7 @@ fn a_newer_version_is_named_whatever_else_it_holds() {
     let error =
         jsonl::read(&b"{\"line\":\"header\",\"version\":7,\"shape\":\"of tomorrow\"}\n"[..]).unwrap_err();
     assert!(matches!(error, ReadError::Newer { version: 7 }));
-    assert!(error.to_string().contains("format version 7 and this program reads up to 1"));
+    assert!(error.to_string().contains("format version 7 and this program reads up to 2"));
 }
 
 #[test]

@@ -4,9 +4,13 @@
 //! or an interruption, the record is ended properly and the run's own directory removed.
 
 #[cfg(target_os = "linux")]
+mod grounds;
+#[cfg(target_os = "linux")]
 mod prepare;
 #[cfg(target_os = "linux")]
 mod refusals;
+#[cfg(target_os = "linux")]
+mod replay;
 #[cfg(target_os = "linux")]
 mod rounds;
 #[cfg(target_os = "linux")]
@@ -20,7 +24,7 @@ use std::io;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicU64};
 
-use megadir_record::{Note, Plan};
+use megadir_record::{Note, Plan, Record};
 
 use crate::dataset::FillError;
 use crate::plan::PlanError;
@@ -39,6 +43,8 @@ pub struct RunRequest<'a> {
     pub directory: PathBuf,
     /// The command line that repeats the run, for the record.
     pub command: Vec<String>,
+    /// The record that the run goes on with, instead of beginning one; its plan is [`RunRequest::plan`].
+    pub resume: Option<Record>,
     /// Set from outside when the run is to end; looked at every few milliseconds.
     pub stop: &'a AtomicBool,
     /// Counted up by the run as a sign of life, so that a watcher can tell work from a hang.
@@ -111,6 +117,12 @@ pub enum RunError {
         path: PathBuf,
         /// Why.
         source: io::Error,
+    },
+    /// A record was begun elsewhere, or on what has changed since.
+    #[error("the record cannot be gone on with: {reason}")]
+    Resume {
+        /// Why.
+        reason: String,
     },
     /// It was told to end before anything was measured.
     #[error("interrupted before anything was measured")]

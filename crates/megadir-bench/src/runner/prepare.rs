@@ -9,7 +9,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use megadir::Dir;
 use megadir::limits::{Asked, NameLengths, limits};
-use megadir_record::{CellId, Counted, Data, DataSource, Note, Plan, Stage, Work};
+use megadir_record::{CellId, Counted, Data, DataId, DataSource, Note, Plan, Stage, Work};
 
 use super::refusals::predict;
 use super::start::Listeners;
@@ -39,7 +39,17 @@ pub(super) struct Prepared<'a> {
     workspace: Option<Workspace>,
 }
 
+/// Returns the name of a data set's directory within the run's own.
+pub(super) fn data_name(data: DataId) -> String {
+    format!("data{}", data.0)
+}
+
 impl Prepared<'_> {
+    /// Returns the run's own directory, if there is one.
+    pub(super) fn workspace(&self) -> Option<&Workspace> {
+        self.workspace.as_ref()
+    }
+
     /// Removes the run's own directory, if there is one.
     pub(super) fn clean(self, beat: &AtomicU64, listeners: &mut Listeners<'_, '_>) -> Result<(), RunError> {
         let Some(workspace) = self.workspace else {
@@ -63,7 +73,7 @@ pub(super) fn prepare<'a>(
     request: RunRequest<'a>,
     listeners: &mut Listeners<'_, '_>,
 ) -> Result<Prepared<'a>, RunError> {
-    let RunRequest { mut plan, mut notes, directory: path, command, stop, beat } = request;
+    let RunRequest { mut plan, mut notes, directory: path, command, stop, beat, resume: _ } = request;
     let signals = Signals { stop, beat };
     let unusable = |source: std::io::Error| RunError::Directory { path: path.clone(), source };
     let directory = Dir::open(&path).map_err(|error| unusable(error.into()))?;
@@ -178,7 +188,7 @@ fn fill_one(
     beat: &AtomicU64,
     listeners: &mut Listeners<'_, '_>,
 ) -> Result<Dir, RunError> {
-    let name = format!("data{}", data.id.0);
+    let name = data_name(data.id);
     let path: PathBuf = workspace.path().join(&name);
     let unusable = |source: std::io::Error| RunError::Directory { path: path.clone(), source };
     let DataSource::Made(made) = &data.source else {

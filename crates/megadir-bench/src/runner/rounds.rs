@@ -2,20 +2,23 @@
 
 use std::time::SystemTime;
 
-use megadir_record::{Cell, Phase, Sample, VoidReason};
+use megadir::Dir;
+use megadir_record::{Cell, CellId, Phase, Plan, Sample, VoidReason};
 use megadir_sys::clock::monotonic_ns;
 use megadir_sys::usage::process_usage;
 
 use super::RunError;
+use super::grounds::Grounds;
 use super::prepare::Prepared;
+use super::replay::replay;
 use super::start::Listeners;
 use crate::event::Event;
 use crate::machine::stolen_ticks;
 use crate::measure::Stopwatch;
-use crate::next::{Block, Outcome, Step, next};
+use crate::next::{Block, Outcome, Step, next, order};
 use crate::noise::TICK_NS;
 use crate::note::NoteKind;
-use crate::workload::{BlockKey, ListError, Taken, Workload, workload};
+use crate::workload::{BlockKey, ListError, Signals, Taken, Workload, workload};
 
 /// The clocks may disagree by this much over a round before it is void, nanoseconds and share of the round.
 const JUMP_NS: u64 = 10_000_000;
@@ -27,20 +30,53 @@ pub(super) struct Measured {
     pub(super) unequal_blocks: u64,
 }
 
-/// Measures until the plan is done or the run is told to end.
+/// The arms' work, in the plan's order.
+pub(super) struct Works<'a> {
+    pub(super) works: Vec<Box<dyn Workload + 'a>>,
+    pub(super) stopwatch: Stopwatch,
+    pub(super) signals: Signals<'a>,
+}
+
+impl<'a> Works<'a> {
+    fn new(prepared: &'a Prepared<'_>, stopwatch: Stopwatch) -> Result<Self, RunError> {
+        let plan = &prepared.plan;
+        let work = |cell: &Cell| workload(plan, cell, &prepared.names[cell.data.0 as usize]);
+        let works = plan.cells.iter().map(work).collect::<Result<Vec<_>, _>>();
+        let works =
+            works.map_err(|error| RunError::Arm { arm: plan.study.clone(), reason: error.to_string() })?;
+        Ok(Self { works, stopwatch, signals: prepared.signals })
+    }
+}
+
+/// Returns the error of a run whose arm failed; `None` if it is no failure but the run is to end.
+pub(super) fn failed(plan: &Plan, cell: CellId, error: ListError) -> Option<RunError> {
+    match error {
+        ListError::Stopped => None,
+        error => {
+            let arm = plan.cells[cell.0 as usize].name.clone();
+            Some(RunError::Arm { arm, reason: error.to_string() })
+        }
+    }
+}
+
+/// Measures until the plan is done or the run is told to end; `samples` were measured before.
+///
+/// A block's start is told from `zero_ns` of the monotonic clock.
 pub(super) fn measure(
     prepared: &Prepared<'_>,
-    stopwatch: &mut Stopwatch,
-    run_start_ns: u64,
+    directories: Vec<Dir>,
+    mut samples: Vec<Sample>,
+    zero_ns: u64,
+    stopwatch: Stopwatch,
     listeners: &mut Listeners<'_, '_>,
 ) -> Result<Measured, RunError> {
     let plan = &prepared.plan;
-    let works = plan.cells.iter().map(|cell| workload(plan, cell, &prepared.names[cell.data.0 as usize]));
-    let works = works.collect::<Result<Vec<_>, _>>();
-    let mut works =
-        works.map_err(|error| RunError::Arm { arm: plan.study.clone(), reason: error.to_string() })?;
-    let mut samples: Vec<Sample> = Vec::new();
+    let mut works = Works::new(prepared, stopwatch)?;
+    let mut grounds = Grounds::new(plan, prepared.workspace(), directories, prepared.signals);
     let mut unequal_blocks = 0;
+    if !replay(plan, &samples, &mut works, &mut grounds)? {
+        return Ok(Measured { complete: false, unequal_blocks });
+    }
     let mut watch = Watch::start();
     loop {
         let block = match next(plan, &samples) {
@@ -54,13 +90,13 @@ pub(super) fn measure(
         if block.place == 0 {
             watch = Watch::start();
         }
-        let work = &mut *works[block.cell.0 as usize];
-        let sample = match one(prepared, work, stopwatch, &block, run_start_ns) {
+        let order = order(plan, block.phase, block.round, block.attempt);
+        grounds.enter(&order, block.place as usize)?;
+        let sample = match one(&mut works, &grounds, &block, zero_ns) {
             Ok(sample) => sample,
-            Err(ListError::Stopped) => return Ok(Measured { complete: false, unequal_blocks }),
             Err(error) => {
-                let arm = plan.cells[block.cell.0 as usize].name.clone();
-                return Err(RunError::Arm { arm, reason: error.to_string() });
+                let stopped = Ok(Measured { complete: false, unequal_blocks });
+                return failed(plan, block.cell, error).map_or(stopped, Err);
             }
         };
         listeners.tell(&Event::Measured(&sample))?;
@@ -81,29 +117,33 @@ pub(super) fn measure(
         {
             void(&mut samples, &block, reason, listeners)?;
         }
+        grounds.leave(&order, block.place as usize)?;
+        if block.last && plan.rules.order.depends() {
+            listeners.tell(&Event::EpochEnds)?;
+        }
     }
 }
 
 /// Measures one block.
 fn one(
-    prepared: &Prepared<'_>,
-    work: &mut dyn Workload,
-    stopwatch: &mut Stopwatch,
+    works: &mut Works<'_>,
+    grounds: &Grounds<'_>,
     block: &Block,
-    run_start_ns: u64,
+    zero_ns: u64,
 ) -> Result<Sample, ListError> {
-    let cell = &prepared.plan.cells[block.cell.0 as usize];
-    let directory = &prepared.data[cell.data.0 as usize];
+    let (work, stopwatch) = (&mut works.works[block.cell.0 as usize], &mut works.stopwatch);
+    let signals = works.signals;
+    let directory = grounds.of(block.cell);
     let key = BlockKey { phase: block.phase, round: block.round, attempt: block.attempt };
-    work.ready(directory, key, block.operations, prepared.signals)?;
+    work.ready(directory, key, block.operations, signals)?;
     stopwatch.clear();
     let before = process_usage();
     let start_ns = monotonic_ns();
-    let counted = work.run(directory, block.operations, stopwatch, prepared.signals)?;
+    let counted = work.run(directory, block.operations, stopwatch, signals)?;
     let elapsed_ns = monotonic_ns() - start_ns;
     let usage = process_usage().since(before);
     let taken = work.taken().unwrap_or(Taken { elapsed_ns, usage });
-    work.finish(directory, prepared.signals)?;
+    work.finish(directory, signals)?;
     Ok(Sample {
         epoch: 0,
         round: block.round,
@@ -111,7 +151,7 @@ fn one(
         place: block.place,
         cell: block.cell,
         phase: block.phase,
-        start_ns: start_ns - run_start_ns,
+        start_ns: start_ns.wrapping_sub(zero_ns),
         operations: block.operations,
         elapsed_ns: taken.elapsed_ns,
         user_ns: taken.usage.user_ns,

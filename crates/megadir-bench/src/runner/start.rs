@@ -4,7 +4,7 @@ use std::os::fd::AsFd;
 use std::sync::atomic::Ordering;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use megadir_record::{End, FORMAT_VERSION, Header, Note};
+use megadir_record::{End, FORMAT_VERSION, Header, Machine, Note, Record, Resumed, Sample};
 use megadir_sys::clock::monotonic_ns;
 
 use super::prepare::{Prepared, prepare};
@@ -41,8 +41,13 @@ pub fn run(request: RunRequest<'_>, listeners: &mut [&mut dyn Listener]) -> Resu
     let start_ns = monotonic_ns();
     let mut listeners = Listeners(listeners);
     let (stop, beat) = (request.stop, request.beat);
+    let mut request = request;
+    let begun = request.resume.take();
     let mut prepared = prepare(request, &mut listeners)?;
-    let result = settle(&mut prepared).and_then(|()| record(&mut prepared, start_ns, &mut listeners));
+    let result = settle(&mut prepared).and_then(|()| match begun {
+        Some(begun) => go_on(&mut prepared, begun, start_ns, &mut listeners),
+        None => begin(&mut prepared, start_ns, &mut listeners),
+    });
     let cleaned = prepared.clean(beat, &mut listeners);
     let measured = result?;
     cleaned?;
@@ -54,24 +59,84 @@ pub fn run(request: RunRequest<'_>, listeners: &mut [&mut dyn Listener]) -> Resu
 }
 
 /// Writes a record from its header to its end.
-fn record(
+fn begin(
     prepared: &mut Prepared<'_>,
     start_ns: u64,
     listeners: &mut Listeners<'_, '_>,
 ) -> Result<Measured, RunError> {
     let machine = machine::describe(prepared.directory.as_fd());
-    let mut notes = std::mem::take(&mut prepared.notes);
-    notes.extend(noise::probe(&machine));
+    prepared.notes.extend(noise::probe(&machine));
     let since_s = (monotonic_ns() - start_ns) / 1_000_000_000;
     let now_s = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |now| now.as_secs());
     let header = Header {
         version: FORMAT_VERSION,
         started_unix_s: now_s - since_s,
         command: prepared.command.clone(),
+        directory: Some(prepared.directory.path().to_string_lossy().into_owned()),
         plan: prepared.plan.clone(),
         machine,
     };
     listeners.tell(&Event::Started(&header))?;
+    record(prepared, Vec::new(), start_ns, listeners)
+}
+
+/// Goes on with a record to its end.
+fn go_on(
+    prepared: &mut Prepared<'_>,
+    begun: Record,
+    start_ns: u64,
+    listeners: &mut Listeners<'_, '_>,
+) -> Result<Measured, RunError> {
+    let machine = machine::describe(prepared.directory.as_fd());
+    check_same(prepared, &begun, &machine)?;
+    prepared.notes.extend(noise::probe(&machine));
+    let resumed = Resumed {
+        resumed_unix_s: SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |now| now.as_secs()),
+        version: machine.version,
+        pressure: machine.pressure,
+    };
+    listeners.tell(&Event::Resumed(&resumed))?;
+    // Blocks follow those of before on the record's clock; how long the run lay still in between is not on it.
+    let before_ns = begun.samples.last().map_or(0, |sample| sample.start_ns + sample.elapsed_ns);
+    record(prepared, begun.samples, start_ns.wrapping_sub(before_ns), listeners)
+}
+
+/// Refuses to go on with a record where the rest of it could not be compared with what is there.
+fn check_same(prepared: &Prepared<'_>, begun: &Record, machine: &Machine) -> Result<(), RunError> {
+    let differs = |reason: String| Err(RunError::Resume { reason });
+    let before = &begun.header.machine;
+    let facts = [
+        ("kernel", Some(&before.kernel), Some(&machine.kernel)),
+        ("processor", before.processor.as_ref(), machine.processor.as_ref()),
+        ("file system", Some(&before.file_system.kind), Some(&machine.file_system.kind)),
+    ];
+    for (what, then, now) in facts {
+        if then != now {
+            let name = |value: Option<&String>| value.map_or("unknown", |name| name.as_str()).to_owned();
+            return differs(format!("the {what} was '{}' and is '{}'", name(then), name(now)));
+        }
+    }
+    let (then, now) = (&begun.header.plan, &prepared.plan);
+    if then.cells.len() != now.cells.len() {
+        return differs("an arm of its plan is not available any more".into());
+    }
+    match then.data.iter().zip(&now.data).find(|(then, now)| then.hash.is_some() && then.hash != now.hash) {
+        Some((then, now)) => differs(format!(
+            "the directory held {} entries and holds {}, or others",
+            then.entries, now.entries
+        )),
+        None => Ok(()),
+    }
+}
+
+/// Checks the measuring itself, measures, and writes the record's last line.
+fn record(
+    prepared: &mut Prepared<'_>,
+    samples: Vec<Sample>,
+    zero_ns: u64,
+    listeners: &mut Listeners<'_, '_>,
+) -> Result<Measured, RunError> {
+    let mut notes = std::mem::take(&mut prepared.notes);
     let calibration = timing::calibrate();
     let checked = match timing::check(prepared, calibration) {
         Ok(check) => {
@@ -87,8 +152,10 @@ fn record(
     };
     notes.iter().try_for_each(|note| listeners.note(note))?;
     let null_loop_ns = *checked.as_ref().unwrap_or(&None);
-    let mut stopwatch = Stopwatch::new(calibration);
-    let measured = checked.and_then(|_| measure(prepared, &mut stopwatch, start_ns, listeners));
+    let directories = std::mem::take(&mut prepared.data);
+    let stopwatch = Stopwatch::new(calibration);
+    let measured =
+        checked.and_then(|_| measure(prepared, directories, samples, zero_ns, stopwatch, listeners));
     let told = timing::drift_since(&calibration).map_or(Ok(()), |note| listeners.note(&note));
     let (complete, reason) = match &measured {
         Ok(measured) if measured.complete => (true, None),
@@ -98,7 +165,7 @@ fn record(
     let end = End {
         complete,
         reason,
-        elapsed_ns: monotonic_ns() - start_ns,
+        elapsed_ns: monotonic_ns().wrapping_sub(zero_ns),
         pressure: machine::pressure(),
         null_loop_ns,
     };

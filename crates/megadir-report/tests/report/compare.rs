@@ -147,7 +147,7 @@ fn table_of(summary: &Summary) -> String {
 }
 
 fn verdict_of(record: &Record) -> Verdict {
-    verdict(&summarize(record).unwrap(), "shifted").1
+    verdict(&summarize(record).expect("a summary"), "shifted").1
 }
 
 #[test]

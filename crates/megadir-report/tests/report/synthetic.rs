@@ -107,6 +107,7 @@ impl Synthetic {
             samples,
             self_check: None,
             notes: Vec::new(),
+            resumed: Vec::new(),
             end: Some(end),
             cut: None,
         }
@@ -162,7 +163,14 @@ impl Synthetic {
             published: published(),
         };
         let command = ["megadir", "bench", "run", "listing"].map(String::from).into();
-        Header { version: 1, started_unix_s: 1_760_000_000, command, plan, machine: machine() }
+        Header {
+            version: 1,
+            started_unix_s: 1_760_000_000,
+            command,
+            directory: None,
+            plan,
+            machine: machine(),
+        }
     }
 }
 

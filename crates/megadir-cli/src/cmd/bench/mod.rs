@@ -6,6 +6,7 @@ mod null;
 mod options;
 mod progress;
 mod report;
+mod resume;
 mod run;
 
 use crate::exit::CliError;

@@ -25,10 +25,18 @@ const EXISTING_ENTRIES_MIN: u64 = 1_000;
 #[derive(clap::Args)]
 pub(crate) struct Args {
     /// The study: a name from 'megadir bench list', or a study file (*.toml).
-    pub(crate) study: String,
+    #[arg(required_unless_present = "resume")]
+    pub(crate) study: Option<String>,
+    /// Go on with the run that wrote this record and ended early (interrupted, killed, disk full); only --dir and --dry-run go with it.
+    #[arg(
+        long,
+        value_name = "RECORD",
+        conflicts_with_all = ["study", "entries", "backend", "buffer", "threads", "quick", "published", "rounds", "seed", "output"]
+    )]
+    pub(crate) resume: Option<PathBuf>,
     /// Work on this directory itself, only reading it, if it holds at least 1000 entries and no --entries is given; else make the data below it.
     #[arg(long, value_name = "DIR")]
-    dir: Option<PathBuf>,
+    pub(crate) dir: Option<PathBuf>,
     /// Make data sets of these sizes, e.g. 100k or 10k,100k,1M; the largest is compared, growth takes all.
     #[arg(long, value_name = "N,...", value_delimiter = ',', value_parser = parse::count)]
     entries: Vec<u64>,
@@ -72,7 +80,7 @@ pub(crate) struct Resolved {
 
 /// Resolves the arguments; counts the entries of a directory that is to be listed itself.
 pub(crate) fn resolve(args: &Args, interrupt: &Interrupt) -> Result<Resolved, CliError> {
-    let study = study_of(&args.study)?;
+    let study = study_of(args.study.as_deref().unwrap_or_default())?;
     let directory = args.dir.clone().unwrap_or_else(|| PathBuf::from("."));
     let open = Dir::open(&directory)?;
     let target = target(args, &directory, interrupt)?;

@@ -72,7 +72,7 @@ impl Listener for Progress {
                 self.blocks = u64::from(header.plan.rules.rounds) * header.plan.cells.len() as u64;
             }
             Event::Cleaning => self.bar.set_message("removing what was made"),
-            Event::Voided { .. } | Event::Checked(_) => {}
+            Event::Voided { .. } | Event::Checked(_) | Event::EpochEnds | Event::Resumed(_) => {}
             Event::Ended(_) => self.bar.set_position(self.bar.length().unwrap_or(0)),
         }
         Ok(())

@@ -7,11 +7,12 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use megadir_bench::plan::{Estimate, Planned, estimate};
 use megadir_bench::{Listener, Recorder, RunEnd, RunError, RunRequest, record_file_name};
-use megadir_record::{DataSource, Made, Plan, Preset};
+use megadir_record::{DataSource, Made, Plan, Preset, Record};
 
 use super::options::{self, Args, Resolved, resolve};
 use super::progress::Progress;
 use super::report;
+use super::resume;
 use crate::cmd::interrupt::{Interrupt, interruptible};
 use crate::exit::{self, CliError};
 use crate::ui::output::print;
@@ -34,6 +35,9 @@ enum Done {
 }
 
 fn carry_out(args: &Args, interrupt: &Interrupt) -> Result<Done, CliError> {
+    if let Some(path) = &args.resume {
+        return go_on(path, args, interrupt);
+    }
     let resolved = resolve(args, interrupt)?;
     if args.dry_run {
         return Ok(Done::Described(describe(&resolved)));
@@ -41,8 +45,31 @@ fn carry_out(args: &Args, interrupt: &Interrupt) -> Result<Done, CliError> {
     say_what_runs(&resolved);
     let (path, file) = create_record(args, &resolved.planned.plan)?;
     interrupt.remove_if_empty(&path);
-    let result = measure(resolved, interrupt, file);
+    let result = measure(resolved, interrupt, file, None);
     Ok(Done::Ran { path, result })
+}
+
+/// Goes on with the run of a record.
+fn go_on(path: &Path, args: &Args, interrupt: &Interrupt) -> Result<Done, CliError> {
+    let mut begun = resume::open(path, args.dir.as_deref())?;
+    let blocks = begun.record.samples.len();
+    if args.dry_run {
+        let text = describe(&begun.resolved);
+        return Ok(Done::Described(format!("{text}so far: {blocks} blocks are in the record\n")));
+    }
+    eprintln!("megadir: going on with '{}' after {blocks} blocks", path.display());
+    resume::cut_off(&mut begun).map_err(|error| {
+        CliError::nothing_ran(format!("cannot go on with the record '{}': {error}", path.display()))
+    })?;
+    let resume::Begun { file, record, resolved } = begun;
+    let before = file.metadata().map_or(0, |status| status.len());
+    let result = measure(resolved, interrupt, file, Some(record));
+    let grew = path.metadata().is_ok_and(|status| status.len() > before);
+    match result {
+        // Nothing was added, so there is nothing new to report.
+        Err(error) if !grew => Err(run_error(error, exit::NOTHING_RAN)),
+        result => Ok(Done::Ran { path: path.to_owned(), result }),
+    }
 }
 
 /// Prints the report of what was measured, complete or not, and returns the exit code.
@@ -88,13 +115,18 @@ fn run_error(error: RunError, code: u8) -> CliError {
     }
 }
 
-fn measure(resolved: Resolved, interrupt: &Interrupt, file: File) -> Result<RunEnd, RunError> {
+fn measure(
+    resolved: Resolved,
+    interrupt: &Interrupt,
+    file: File,
+    resume: Option<Record>,
+) -> Result<RunEnd, RunError> {
     let Resolved { planned: Planned { plan, notes }, directory, command } = resolved;
     let mut recorder = Recorder::new(file);
     let mut progress = Progress::new(&plan);
     let mut listeners: [&mut dyn Listener; 2] = [&mut recorder, &mut progress];
     let request =
-        RunRequest { plan, notes, directory, command, stop: &interrupt.stop, beat: &interrupt.beat };
+        RunRequest { plan, notes, directory, command, resume, stop: &interrupt.stop, beat: &interrupt.beat };
     megadir_bench::run(request, &mut listeners)
 }
 
@@ -105,7 +137,7 @@ fn create_record(args: &Args, plan: &Plan) -> Result<(PathBuf, File), CliError> 
         CliError::nothing_ran(format!("cannot make the record '{}': {error}", path.display()))
     };
     if let Some(path) = &args.output {
-        return match File::create_new(path) {
+        return match create_locked(path) {
             Ok(file) => Ok((path.clone(), file)),
             Err(error) => Err(failed(path, &error)),
         };
@@ -113,13 +145,20 @@ fn create_record(args: &Args, plan: &Plan) -> Result<(PathBuf, File), CliError> 
     // Two runs may start in the same second.
     for second in now_s..now_s + 60 {
         let path = PathBuf::from(record_file_name(&plan.study, second));
-        match File::create_new(&path) {
+        match create_locked(&path) {
             Ok(file) => return Ok((path, file)),
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
             Err(error) => return Err(failed(&path, &error)),
         }
     }
     Err(CliError::nothing_ran("no free name for the record; give one with --output"))
+}
+
+/// Makes a record that nobody else goes on with while it is written.
+fn create_locked(path: &Path) -> io::Result<File> {
+    let file = File::create_new(path)?;
+    resume::lock(&file)?;
+    Ok(file)
 }
 
 /// Says what will be listed, and about how long it takes.

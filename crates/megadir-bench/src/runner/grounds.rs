@@ -1,0 +1,77 @@
+//! The directories of the data sets while arms work on them.
+//!
+//! What arms make themselves begins empty in every round, and goes, untimed, when the last arm of the round that works on
+//! it is done. The directory itself goes too: one that has held many entries stays large. Where arms work on what others
+//! left, what those wrote is on the disk before the next arm starts, so that none pays for another.
+
+use std::path::Path;
+
+use megadir::Dir;
+use megadir_record::{CellId, DataId, Plan, When};
+
+use super::RunError;
+use super::prepare::data_name;
+use crate::beat::{WRITING_BACK, marked};
+use crate::workload::Signals;
+use crate::workspace::Workspace;
+
+/// The directories of a plan's data sets.
+pub(super) struct Grounds<'a> {
+    plan: &'a Plan,
+    workspace: Option<&'a Workspace>,
+    directories: Vec<Dir>,
+    signals: Signals<'a>,
+}
+
+impl<'a> Grounds<'a> {
+    pub(super) fn new(
+        plan: &'a Plan,
+        workspace: Option<&'a Workspace>,
+        directories: Vec<Dir>,
+        signals: Signals<'a>,
+    ) -> Self {
+        Self { plan, workspace, directories, signals }
+    }
+
+    /// Returns the directory of the data set that an arm works on.
+    pub(super) fn of(&self, cell: CellId) -> &Dir {
+        &self.directories[self.data_of(cell).0 as usize]
+    }
+
+    /// Makes ready for the arm at `place` of a round in this order.
+    pub(super) fn enter(&self, order: &[CellId], place: usize) -> Result<(), RunError> {
+        if !self.plan.rules.order.depends() {
+            return Ok(());
+        }
+        let directory = self.of(order[place]);
+        marked(self.signals.beat, WRITING_BACK, || rustix::fs::syncfs(directory))
+            .map_err(|error| unusable(directory.path(), error.into()))
+    }
+
+    /// Takes away what nobody needs after the arm at `place` of a round in this order.
+    pub(super) fn leave(&mut self, order: &[CellId], place: usize) -> Result<(), RunError> {
+        let data = self.data_of(order[place]);
+        let Some(workspace) = self.workspace.filter(|_| self.is_made_by_arms(data)) else { return Ok(()) };
+        if order[place + 1..].iter().any(|later| self.data_of(*later) == data) {
+            return Ok(());
+        }
+        let name = data_name(data);
+        let path = workspace.path().join(&name);
+        let directory = &mut self.directories[data.0 as usize];
+        workspace.renew_data_directory(&name, self.signals.beat).map_err(|error| unusable(&path, error))?;
+        *directory = Dir::open(&path).map_err(|error| unusable(&path, error.into()))?;
+        Ok(())
+    }
+
+    fn data_of(&self, cell: CellId) -> DataId {
+        self.plan.cells[cell.0 as usize].data
+    }
+
+    fn is_made_by_arms(&self, data: DataId) -> bool {
+        self.plan.data[data.0 as usize].source.made().is_some_and(|made| made.when == When::ByArms)
+    }
+}
+
+fn unusable(path: &Path, source: std::io::Error) -> RunError {
+    RunError::Directory { path: path.to_owned(), source }
+}

@@ -1,0 +1,69 @@
+//! Going on with a record that was begun: the state that the next block needs is made again, untimed and unrecorded.
+//!
+//! ```text
+//! arms that work on what others left     those of the round that were measured already, in their order
+//! all other arms                         each once, so that caches are as warm as after a round
+//! ```
+
+use megadir_record::{CellId, Plan, Sample};
+
+use super::RunError;
+use super::grounds::Grounds;
+use super::rounds::{Works, failed};
+use crate::next::{Block, Step, next, order};
+use crate::workload::BlockKey;
+
+/// Makes again what the next block needs; `false` if the run is to end.
+pub(super) fn replay(
+    plan: &Plan,
+    samples: &[Sample],
+    works: &mut Works<'_>,
+    grounds: &mut Grounds<'_>,
+) -> Result<bool, RunError> {
+    let Step::Block(block) = next(plan, samples) else { return Ok(true) };
+    if samples.is_empty() {
+        return Ok(true);
+    }
+    let order = order(plan, block.phase, block.round, block.attempt);
+    let (depends, rehearses) = (plan.rules.order.depends(), plan.rules.warm_up_rounds_min > 0);
+    let until = match (depends, rehearses) {
+        (true, _) => block.place as usize,
+        (false, true) => order.len(),
+        (false, false) => 0,
+    };
+    for place in 0..until {
+        grounds.enter(&order, place)?;
+        if !one(plan, &block, order[place], samples, works, grounds)? {
+            return Ok(false);
+        }
+        // Where arms do not depend on each other this leaves everything as it is.
+        grounds.leave(&order, place)?;
+    }
+    Ok(true)
+}
+
+/// Does a block of an arm as it was done in the round; `false` if the run is to end.
+fn one(
+    plan: &Plan,
+    block: &Block,
+    cell: CellId,
+    samples: &[Sample],
+    works: &mut Works<'_>,
+    grounds: &Grounds<'_>,
+) -> Result<bool, RunError> {
+    let last = samples.iter().rfind(|sample| sample.cell == cell);
+    let operations = plan.cells[cell.0 as usize].work.operations();
+    let operations = operations.or(last.map(|sample| sample.operations)).unwrap_or(1);
+    let key = BlockKey { phase: block.phase, round: block.round, attempt: block.attempt };
+    let work = &mut works.works[cell.0 as usize];
+    let (directory, signals) = (grounds.of(cell), works.signals);
+    works.stopwatch.clear();
+    let done = work
+        .ready(directory, key, operations, signals)
+        .and_then(|()| work.run(directory, operations, &mut works.stopwatch, signals))
+        .and_then(|_| work.finish(directory, signals));
+    match done {
+        Ok(()) => Ok(true),
+        Err(error) => failed(plan, cell, error).map_or(Ok(false), Err),
+    }
+}

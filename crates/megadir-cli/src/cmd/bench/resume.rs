@@ -1,0 +1,68 @@
+//! `megadir bench run --resume RECORD`: going on with a run that ended early, in the same record.
+//!
+//! The plan is the record's. What the last block wrote of a line is cut off; everything before it counts.
+
+use std::fs::File;
+use std::io::{self, BufReader, Seek, SeekFrom};
+use std::path::{Path, PathBuf};
+
+use megadir::Dir;
+use megadir_bench::plan::Planned;
+use megadir_record::jsonl::read;
+use megadir_record::{DataSource, Record};
+
+use super::options::Resolved;
+use crate::exit::CliError;
+
+/// A record to go on with: the open file, what it holds, and what to run.
+pub(crate) struct Begun {
+    pub(crate) file: File,
+    pub(crate) record: Record,
+    pub(crate) resolved: Resolved,
+}
+
+/// Opens and reads the record at `path`; nothing is written to it yet.
+pub(crate) fn open(path: &Path, dir: Option<&Path>) -> Result<Begun, CliError> {
+    let cannot = |reason: String| {
+        CliError::nothing_ran(format!("cannot go on with the record '{}': {reason}", path.display()))
+    };
+    let file =
+        File::options().read(true).append(true).open(path).map_err(|error| cannot(error.to_string()))?;
+    lock(&file).map_err(|error| cannot(error.to_string()))?;
+    let record = read(BufReader::new(&file)).map_err(|error| cannot(error.to_string()))?;
+    if record.end.as_ref().is_some_and(|end| end.complete) {
+        return Err(cannot("it is complete; 'megadir bench report' prints it".into()));
+    }
+    let header = &record.header;
+    let existing = header.plan.data.iter().find_map(|data| match &data.source {
+        DataSource::Existing { path } => Some(path),
+        DataSource::Made { .. } => None,
+    });
+    let recorded = existing.or(header.directory.as_ref()).map(PathBuf::from);
+    let Some(directory) = dir.map(Path::to_owned).or(recorded) else {
+        return Err(cannot("it does not say in which directory; name that with --dir".into()));
+    };
+    Dir::open(&directory)?;
+    let planned = Planned { plan: header.plan.clone(), notes: Vec::new() };
+    let resolved = Resolved { planned, directory, command: header.command.clone() };
+    Ok(Begun { file, record, resolved })
+}
+
+/// Cuts off what is there of a line that was not finished, so that whole lines follow whole lines.
+pub(crate) fn cut_off(begun: &mut Begun) -> io::Result<()> {
+    let Some(cut) = begun.record.cut else { return Ok(()) };
+    let length = begun.file.metadata()?.len();
+    begun.file.set_len(length.saturating_sub(cut.bytes))?;
+    begun.file.seek(SeekFrom::End(0))?;
+    Ok(())
+}
+
+/// Keeps others from writing the same record; file systems without locks are taken as they are.
+pub(crate) fn lock(file: &File) -> io::Result<()> {
+    match file.try_lock() {
+        Ok(()) => Ok(()),
+        Err(std::fs::TryLockError::WouldBlock) => Err(io::Error::other("another run is writing it")),
+        Err(std::fs::TryLockError::Error(error)) if error.kind() == io::ErrorKind::Unsupported => Ok(()),
+        Err(std::fs::TryLockError::Error(error)) => Err(error),
+    }
+}

@@ -1,0 +1,192 @@
+//! `megadir bench run --resume`: runs that were interrupted, killed or out of space go on as if they had not been.
+#![cfg(target_os = "linux")]
+
+use std::io::BufReader;
+use std::path::Path;
+use std::process::{Child, Command, Output, Stdio};
+use std::time::{Duration, Instant};
+
+use megadir_bench::next::{Step, next};
+use megadir_record::jsonl::read;
+use megadir_record::{Record, Sample};
+use megadir_testkit::mount::{EXT4, Mount, Recipe};
+use megadir_testkit::require;
+
+const RUN: [&str; 9] = ["bench", "run", "study.toml", "--quick", "--seed", "7", "-o", "record", "--dir"];
+
+/// Makes a directory that holds a study of look-ups which does not warm up for long, and a place for the run.
+fn scratch() -> tempfile::TempDir {
+    let study = include_str!("../../../studies/lookup.toml");
+    let (head, sizes) = study.split_once("[size.quick]").expect("sizes");
+    let (_, others) = sizes.split_once("[size.default]").expect("sizes");
+    let quick = "[size.quick]\nentries = 500\nrounds = 12\n";
+    let text =
+        format!("{head}{quick}[size.default]{others}").replace("warm_up_s_max = 10", "warm_up_s_max = 0");
+    let scratch = tempfile::tempdir().expect("a directory");
+    std::fs::write(scratch.path().join("study.toml"), text).expect("written");
+    std::fs::create_dir(scratch.path().join("below")).expect("made");
+    scratch
+}
+
+fn megadir(directory: &Path, arguments: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_megadir"));
+    command.args(arguments).current_dir(directory).stdin(Stdio::null()).stdout(Stdio::null());
+    command
+}
+
+fn start(directory: &Path, arguments: &[&str]) -> Child {
+    megadir(directory, arguments).stderr(Stdio::null()).spawn().expect("the program starts")
+}
+
+#[track_caller]
+fn says(output: &Output, code: i32, words: &str) {
+    let err = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(code), "{err}");
+    assert!(err.contains(words), "nothing about '{words}' in:\n{err}");
+}
+
+fn lines(path: &Path) -> usize {
+    std::fs::read_to_string(path).map_or(0, |text| text.lines().count())
+}
+
+/// Waits until the record has so many lines; `false` if the run ends before.
+fn reaches(child: &mut Child, path: &Path, count: usize) -> bool {
+    let deadline = Instant::now() + Duration::from_secs(60);
+    while lines(path) < count {
+        if child.try_wait().expect("waitable").is_some() {
+            return false;
+        }
+        assert!(Instant::now() < deadline, "the run does not come on");
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    true
+}
+
+fn record(path: &Path) -> Record {
+    read(BufReader::new(std::fs::File::open(path).expect("there"))).expect("a record")
+}
+
+/// Checks that every block is the one that the plan's rules call for after those before it.
+fn follows_its_rules(record: &Record) {
+    let place = |sample: &Sample| (sample.phase, sample.round, sample.attempt, sample.place, sample.cell);
+    for (index, sample) in record.samples.iter().enumerate() {
+        // Whether a round is void is told after its last block.
+        let mut before = record.samples[..index].to_vec();
+        let of_round = |other: &&mut Sample| {
+            (other.phase, other.round, other.attempt) == (sample.phase, sample.round, sample.attempt)
+        };
+        before.iter_mut().filter(of_round).for_each(|other| other.voided = None);
+        let Step::Block(block) = next(&record.header.plan, &before) else {
+            panic!("block {index} is one too many")
+        };
+        assert_eq!(
+            (block.phase, block.round, block.attempt, block.place, block.cell),
+            place(sample),
+            "{index}"
+        );
+    }
+    assert!(matches!(next(&record.header.plan, &record.samples), Step::Done(_)));
+}
+
+#[test]
+fn a_run_killed_again_and_again_goes_on_in_the_balanced_order() {
+    let scratch = scratch();
+    let (at, path) = (scratch.path(), scratch.path().join("record"));
+    let mut child = start(at, &[&RUN[..], &["below"]].concat());
+    let mut kills = 0;
+    // Each time a little further, at whatever moment it happens to be in.
+    while reaches(&mut child, &path, lines(&path) + 40) {
+        let blocks = record(&path).samples.len();
+        child.kill().expect("killed");
+        child.wait().expect("waited for");
+        assert!(record(&path).samples.len() >= blocks, "what was in the record stays there");
+        kills += 1;
+        child = start(at, &["bench", "run", "--resume", "record"]);
+    }
+    assert_eq!(child.wait().expect("waited for").code(), Some(0));
+    assert!(kills >= 3, "{kills} kills");
+    let record = record(&path);
+    assert_eq!(record.resumed.len(), kills);
+    assert!(record.end.as_ref().is_some_and(|end| end.complete) && record.cut.is_none());
+    follows_its_rules(&record);
+    assert!(record.samples.is_sorted_by_key(|sample| sample.start_ns), "one clock for all");
+    assert_eq!(std::fs::read_dir(at.join("below")).expect("readable").count(), 0, "nothing is left");
+    let again = megadir(at, &["bench", "run", "--resume", "record"]).output().expect("starts");
+    says(&again, 3, "it is complete");
+}
+
+#[test]
+fn an_unfinished_line_is_cut_off_and_measured_again() {
+    let scratch = scratch();
+    let (at, path) = (scratch.path(), scratch.path().join("record"));
+    let mut child = start(at, &[&RUN[..], &["below"]].concat());
+    assert!(reaches(&mut child, &path, 40));
+    child.kill().expect("killed");
+    child.wait().expect("waited for");
+    let whole = std::fs::read(&path).expect("readable");
+    std::fs::write(&path, &whole[..whole.len() - 30]).expect("written");
+    let before = record(&path);
+    assert!(before.cut.is_some());
+    let resumed = megadir(at, &["bench", "run", "--resume", "record"]).output().expect("starts");
+    says(&resumed, 0, "going on with 'record'");
+    let after = record(&path);
+    assert!(after.cut.is_none());
+    assert_eq!(after.samples[..before.samples.len()], before.samples[..]);
+    follows_its_rules(&after);
+}
+
+#[test]
+fn what_is_not_the_same_any_more_is_not_gone_on_with() {
+    let scratch = tempfile::tempdir().expect("a directory");
+    let at = scratch.path();
+    std::fs::create_dir(at.join("mine")).expect("made");
+    for index in 0..1200 {
+        std::fs::write(at.join(format!("mine/{index}")), "").expect("written");
+    }
+    let path = at.join("record");
+    let run = ["bench", "run", "lookup", "--rounds", "500", "-o", "record", "--dir", "mine"];
+    let mut child = start(at, &run);
+    assert!(reaches(&mut child, &path, 60));
+    // While it runs, nobody else writes to its record.
+    let other = megadir(at, &["bench", "run", "--resume", "record"]).output().expect("starts");
+    says(&other, 3, "another run is writing it");
+    child.kill().expect("killed");
+    child.wait().expect("waited for");
+    std::fs::remove_file(at.join("mine/7")).expect("removed");
+    let length = path.metadata().expect("there").len();
+    let changed = megadir(at, &["bench", "run", "--resume", "record"]).output().expect("starts");
+    says(&changed, 3, "held 1200 entries and holds 1199");
+    assert_eq!(path.metadata().expect("there").len(), length);
+    let mixed = megadir(at, &["bench", "run", "lookup", "--resume", "record"]).output().expect("starts");
+    says(&mixed, 2, "cannot be used with");
+    let none = megadir(at, &["bench", "run", "--resume", "mine/1"]).output().expect("starts");
+    says(&none, 3, "it is empty");
+}
+
+#[test]
+fn a_full_disk_costs_one_block_at_most() {
+    let small = require!(Mount::make(&Recipe {
+        image_bytes: 4 << 20,
+        mkfs: &["mkfs.ext4", "-q", "-F", "-m", "0"],
+        ..EXT4
+    }));
+    let space = rustix::fs::statvfs(small.path()).expect("a file system");
+    let ballast = (space.f_bavail * space.f_frsize - (96 << 10)) as usize;
+    std::fs::write(small.path().join("ballast"), vec![1; ballast]).expect("there is room");
+    let scratch = scratch();
+    let (at, path) = (scratch.path(), small.path().join("record"));
+    let place = path.to_str().expect("UTF-8");
+    let run = ["bench", "run", "study.toml", "--quick", "--rounds", "30", "--dir", "below", "-o", place];
+    let full = megadir(at, &run).output().expect("starts");
+    says(&full, 1, "cannot write the record");
+    let before = record(&path).samples.len();
+    assert!(before > 10);
+    // On another disk there is room.
+    let moved = at.join("record");
+    std::fs::copy(&path, &moved).expect("copied");
+    let resumed = megadir(at, &["bench", "run", "--resume", "record"]).output().expect("starts");
+    says(&resumed, 0, "going on with");
+    let after = record(&moved);
+    assert!(after.samples.len() > before);
+    follows_its_rules(&after);
+}
