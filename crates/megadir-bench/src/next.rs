@@ -5,6 +5,7 @@
 //!
 //! ```text
 //! warm-up rounds 0, 1, 2 ... until steady or at the limit -> rounds 0 .. n, a voided one again
+//! or fewer than n: those after which every interval is narrow enough, if the plan says so (`stop`)
 //! each round: every arm once, in a seeded order of its own
 //! ```
 
@@ -13,6 +14,10 @@ use std::collections::BTreeMap;
 use megadir_record::{Cell, CellId, Order, Phase, Plan, Sample};
 use megadir_stats::permutation::{SplitMix64, balanced_latin_square, shuffle};
 use megadir_stats::theil_sen;
+
+pub(crate) use stop::compares;
+use stop::enough;
+pub use stop::{contrasts, looks};
 
 /// A block shorter than this repeats its operation, nanoseconds.
 const BLOCK_NS_MIN: u64 = 1_000_000;
@@ -89,7 +94,7 @@ pub fn next(plan: &Plan, samples: &[Sample]) -> Step {
         Some(last) if last.void() && more => {
             block(plan, samples, Phase::Measure, last.round, last.attempt + 1, 0)
         }
-        Some(last) if last.round + 1 < plan.rules.rounds => {
+        Some(last) if last.round + 1 < plan.rules.rounds && !enough(plan, &measured, last.round + 1) => {
             block(plan, samples, Phase::Measure, last.round + 1, 0, 0)
         }
         Some(_) => Step::Done(Outcome {
@@ -116,6 +121,12 @@ impl Round<'_> {
     fn log_ns(&self) -> f64 {
         let log = |sample: &Sample| (sample.elapsed_ns.max(1) as f64 / sample.operations.max(1) as f64).ln();
         self.samples.iter().map(log).sum::<f64>() / self.samples.len() as f64
+    }
+
+    /// Returns the time of one operation of each arm.
+    fn times_ns(&self) -> BTreeMap<CellId, f64> {
+        let time = |sample: &Sample| sample.elapsed_ns as f64 / sample.operations.max(1) as f64;
+        self.samples.iter().map(|sample| (sample.cell, time(sample))).collect()
     }
 
     fn elapsed_ns(&self) -> u64 {
@@ -242,6 +253,8 @@ fn generator(seed: u64, uses: [u64; 3]) -> SplitMix64 {
     };
     SplitMix64::new(uses.into_iter().fold(seed, mix))
 }
+
+mod stop;
 
 #[cfg(test)]
 mod tests;

@@ -1,3 +1,34 @@
-//! Counts, sizes and ages as people type them.
+//! Counts, sizes, ages and widths of intervals as people type them.
+
+use megadir_bench::plan::HalfWidth;
 
 pub(crate) use megadir::quantity::{age_s, bytes, count};
+
+/// Parses half the width of an interval: of a ratio as `1%`, of a difference of times as `5ns`, `0.2us` or `1ms`.
+pub(crate) fn width(text: &str) -> Result<HalfWidth, String> {
+    let digits = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
+    let (number, unit) = text.split_at(digits);
+    let value = number.parse::<f64>().ok().filter(|value| *value > 0.0);
+    match (value, unit.trim_start()) {
+        (Some(value), "%") => Ok(HalfWidth::Fraction(value / 100.0)),
+        (Some(value), "ns") => Ok(HalfWidth::Absolute(value)),
+        (Some(value), "us") => Ok(HalfWidth::Absolute(1e3 * value)),
+        (Some(value), "ms") => Ok(HalfWidth::Absolute(1e6 * value)),
+        _ => Err(format!("'{text}' is not a width: write 1% (of a ratio) or 5ns, 0.2us (of a difference)")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{HalfWidth, width};
+
+    #[test]
+    fn widths_have_a_unit() {
+        assert_eq!(width("0.5%"), Ok(HalfWidth::Fraction(0.005)));
+        assert_eq!(width("5ns"), Ok(HalfWidth::Absolute(5.0)));
+        assert_eq!(width("0.2 us"), Ok(HalfWidth::Absolute(200.0)));
+        for text in ["", "5", "0%", "-1%", "%", "5s", "1.2.3ns"] {
+            assert!(width(text).is_err(), "{text}");
+        }
+    }
+}

@@ -18,6 +18,7 @@ fn plan(buffers: &[u64], rounds: u32) -> Plan {
         preset: Preset::Quick,
         seed: 11,
         rounds: Some(rounds),
+        until: None,
         target: Target::Made { entries: vec![10] },
         backends: Vec::new(),
         buffers_bytes: buffers.to_vec(),
@@ -233,4 +234,54 @@ fn steps_follow_each_other_and_all_else_is_shuffled() {
         let orders = if order_rule == Order::Chains { 6 } else { 36 };
         assert!(seen.len() > orders / 2 && seen.len() <= orders, "{}", seen.len());
     }
+}
+
+/// Returns a plan that stops once its ratios are known to so much, after at most 200 rounds.
+fn until(half_width: f64) -> Plan {
+    let mut plan = plan(&[4096], 200);
+    plan.rules.stop = megadir_record::Stop::Ratio { half_width, rounds_min: 30 };
+    plan
+}
+
+/// Times that vary by so much, differently in each arm and round.
+fn varying(by: f64) -> impl Fn(&Block) -> u64 {
+    move |block| {
+        let mut random = generator(7, [u64::from(block.round), u64::from(block.cell.0), 0]);
+        (STEADY_NS as f64 * (1.0 + by * (random.unit() - 0.5))) as u64
+    }
+}
+
+#[test]
+fn a_run_stops_at_the_first_look_that_is_narrow_enough() {
+    let rounds = |half_width: f64| {
+        let plan = until(half_width);
+        let (samples, _) = replay(&plan, varying(0.1), |_| false);
+        let measured = samples.iter().filter(|sample| sample.phase == Phase::Measure);
+        measured.map(|sample| sample.round + 1).max().unwrap()
+    };
+    assert_eq!(rounds(0.05), 30);
+    assert_eq!(rounds(0.0001), 200);
+    let between = rounds(0.012);
+    assert!([45, 68, 102, 153].contains(&between), "{between}");
+    // Narrower takes longer, and only looks end a run.
+    assert!(rounds(0.009) > between);
+}
+
+#[test]
+fn a_voided_round_is_measured_again_before_a_look() {
+    let mut plan = until(0.05);
+    plan.rules.stop = megadir_record::Stop::Difference { half_width_ns: 1e5, rounds_min: 30 };
+    let (samples, outcome) = replay(&plan, varying(0.1), |block| block.round == 29 && block.attempt == 0);
+    assert_eq!(outcome.redone, 1);
+    assert_eq!(samples.iter().map(|sample| sample.round).max(), Some(29));
+}
+
+#[test]
+fn what_is_waited_for_are_arms_against_baselines_and_pairs() {
+    let plan = plan(&[4096, 8192], 6);
+    let baseline = plan.cells.iter().find(|cell| cell.role == megadir_record::Role::Baseline).unwrap().id;
+    let contrasts = contrasts(&plan);
+    assert!(contrasts.iter().all(|(arm, to)| *to == baseline && *arm != baseline));
+    assert_eq!(contrasts.len(), plan.cells.len() - 1);
+    assert!(compares(&plan));
 }

@@ -9,16 +9,21 @@ mod groups;
 mod lookups;
 mod prune;
 mod refusals;
+mod stopping;
 
 use megadir::nearest::choices;
-use megadir_record::{Data, DataId, DataSource, Note, Order, Plan, Preset, Rules, Stop};
+use megadir_record::{Data, DataId, DataSource, Note, Order, Plan, Preset, Rules};
 
 pub use estimate::{Estimate, estimate};
 pub use prune::prune;
 
+/// How narrow intervals are to be for a run to stop; absolute widths are in nanoseconds.
+pub use megadir_stats::HalfWidth;
+
 use crate::dataset::Files;
 use crate::study::{RefusalSpec, SizeSpec, Study};
 use arms::Arms;
+use stopping::{check_until, stopping};
 
 /// The most entries that a data set may be asked to have.
 pub const ENTRIES_MAX: u64 = 100_000_000;
@@ -34,8 +39,10 @@ pub struct Request<'a> {
     pub preset: Preset,
     /// The seed of all random choices.
     pub seed: u64,
-    /// Measured rounds.
+    /// Measured rounds; the most of them where the run stops at a width.
     pub rounds: Option<u32>,
+    /// The half-width at which the run stops, of ratios or of differences in nanoseconds; `None` measures all rounds.
+    pub until: Option<HalfWidth>,
     /// What the arms work on.
     pub target: Target,
     /// Backends to compare; the study's comparisons are replaced by one of these.
@@ -226,12 +233,19 @@ fn planned(
         mends: study.mends.clone(),
         preset: request.preset,
         seed: request.seed,
-        rules: rules(study, request.rounds.unwrap_or(size.rounds), order),
+        rules: rules(study, request, size, order),
         data,
         groups,
         cells,
         published: study.published.clone(),
     };
+    if request.until.is_some() && !crate::next::compares(&plan) {
+        return Err(PlanError::Value {
+            what: "the width to stop at",
+            value: "given".into(),
+            allowed: format!("study `{}` compares no arms here, so give --rounds alone", study.name),
+        });
+    }
     Ok(Planned { plan, notes })
 }
 
@@ -277,11 +291,12 @@ fn data_sets(study: &Study, request: &Request<'_>, size: &SizeSpec) -> Vec<Data>
     }
 }
 
-fn rules(study: &Study, rounds: u32, order: Order) -> Rules {
+fn rules(study: &Study, request: &Request<'_>, size: &SizeSpec, order: Order) -> Rules {
     let rules = &study.rules;
+    let (rounds, stop) = stopping(request, size);
     Rules {
         rounds,
-        stop: Stop::Rounds,
+        stop,
         warm_up_rounds_min: rules.warm_up_rounds_min,
         warm_up_ns_max: rules.warm_up_s_max.saturating_mul(1_000_000_000),
         order,
@@ -297,6 +312,7 @@ fn check_values(request: &Request<'_>) -> Result<(), PlanError> {
     if let Some(rounds) = request.rounds.filter(|rounds| !(1..=ROUNDS_MAX).contains(rounds)) {
         return refuse("the number of rounds", rounds.to_string(), format!("1 to {ROUNDS_MAX} are possible"));
     }
+    check_until(request)?;
     if let Target::Made { entries } = &request.target
         && let Some(entries) = entries.iter().find(|entries| !(1..=ENTRIES_MAX).contains(*entries))
     {

@@ -29,6 +29,7 @@ fn request(facts: &[BackendFact]) -> Request<'_> {
         preset: Preset::Default,
         seed: 7,
         rounds: None,
+        until: None,
         target: Target::Made { entries: Vec::new() },
         backends: Vec::new(),
         buffers_bytes: Vec::new(),
@@ -151,6 +152,12 @@ fn impossible_values_are_refused_with_what_is_allowed() {
     let made = |entries| Target::Made { entries: vec![entries] };
     for (request, says) in [
         (Request { rounds: Some(0), ..base() }, "1 to 100000"),
+        (Request { until: Some(HalfWidth::Fraction(-0.1)), ..base() }, "above 0 and up to 100 %"),
+        (Request { until: Some(HalfWidth::Absolute(f64::INFINITY)), ..base() }, "above 0 and up to 1000 s"),
+        (
+            Request { until: Some(HalfWidth::Fraction(0.1)), rounds: Some(5), ..base() },
+            "6 and more are possible",
+        ),
         (Request { target: made(0), ..base() }, "1 to 100000000"),
         (Request { target: made(u64::MAX), ..base() }, "1 to 100000000"),
         (Request { buffers_bytes: vec![0], ..base() }, "4096 to 16777216 bytes"),
@@ -274,4 +281,17 @@ fn look_ups_on_one_size_do_not_grow_and_have_no_backends() {
     assert!(planned.notes.iter().any(|note| note.text.contains("one size only")));
     let refused = plan(&lookup(), &Request { threads: vec![2], ..request(&facts) });
     assert!(matches!(refused, Err(PlanError::Value { .. })));
+}
+
+#[test]
+fn a_width_to_stop_at_limits_the_rounds_and_needs_something_to_compare() {
+    let facts = facts();
+    let until = Some(HalfWidth::Fraction(0.01));
+    let rules = plan(&listing(), &Request { until, rounds: None, ..request(&facts) }).unwrap().plan.rules;
+    assert_eq!(rules.rounds, 10 * listing().size.quick.rounds);
+    assert_eq!(rules.stop, megadir_record::Stop::Ratio { half_width: 0.01, rounds_min: 30 });
+    let rules = plan(&listing(), &Request { until, rounds: Some(12), ..request(&facts) }).unwrap().plan.rules;
+    assert_eq!((rules.rounds, rules.stop.rounds_min()), (12, Some(12)));
+    let refused = plan(&built_in("limits").unwrap(), &Request { until, ..request(&facts) });
+    assert!(refused.unwrap_err().to_string().contains("compares no arms here"));
 }

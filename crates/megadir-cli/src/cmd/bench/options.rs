@@ -5,7 +5,7 @@ use std::sync::atomic::Ordering;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use megadir::{Dir, Listing};
-use megadir_bench::plan::{PlanError, Planned, Request, Target, plan};
+use megadir_bench::plan::{HalfWidth, PlanError, Planned, Request, Target, plan};
 use megadir_bench::study::{self, Study, StudyError};
 use megadir_bench::{backend_facts, backend_facts_below};
 use megadir_record::Preset;
@@ -55,9 +55,12 @@ pub(crate) struct Args {
     /// Run the size of the published source.
     #[arg(long, conflicts_with = "quick")]
     published: bool,
-    /// Measure this many rounds.
+    /// Measure this many rounds; with --until at most so many.
     #[arg(long, value_name = "N")]
     rounds: Option<u32>,
+    /// Measure until half the interval of every comparison is at most this wide: of ratios (1%) or differences (5ns, 0.2us); --rounds limits it [default limit: 10 times the study's rounds].
+    #[arg(long, value_name = "WIDTH", value_parser = parse::width)]
+    until: Option<HalfWidth>,
     /// Seed names and orders with this [default: drawn, and written into the record].
     #[arg(long, value_name = "N")]
     seed: Option<u64>,
@@ -97,6 +100,7 @@ pub(crate) fn resolve(args: &Args, interrupt: &Interrupt) -> Result<Resolved, Cl
         },
         seed,
         rounds: args.rounds,
+        until: args.until,
         target,
         backends: args.backend.clone(),
         buffers_bytes: args.buffer.clone(),

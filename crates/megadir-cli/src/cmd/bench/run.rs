@@ -5,9 +5,10 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use megadir_bench::next;
 use megadir_bench::plan::{Estimate, Planned, estimate};
 use megadir_bench::{Listener, Recorder, RunEnd, RunError, RunRequest, record_file_name};
-use megadir_record::{DataSource, Made, Plan, Preset, Record};
+use megadir_record::{DataSource, Made, Plan, Preset, Record, Stop};
 
 use super::options::{self, Args, Resolved, resolve};
 use super::progress::Progress;
@@ -216,12 +217,14 @@ fn describe(resolved: &Resolved) -> String {
         seconds(elapsed_ns),
     ));
     let rules = &plan.rules;
+    let most = if rules.stop == Stop::Rounds { "" } else { "at most " };
     text.push_str(&format!(
-        "rounds: at least {} to warm up, {} measured; {} arms, {blocks} blocks\n",
+        "rounds: at least {} to warm up, {most}{} measured; {} arms, {most}{blocks} blocks\n",
         rules.warm_up_rounds_min,
         rules.rounds,
         plan.cells.len(),
     ));
+    text.push_str(&stopping(plan));
     for cell in &plan.cells {
         text.push_str(&format!("  {:3}  {:44} {}\n", cell.id.0, cell.name, cell.groups.join(", ")));
     }
@@ -229,6 +232,23 @@ fn describe(resolved: &Resolved) -> String {
         text.push_str(&format!("not in the plan: {}\n", note.text));
     }
     text
+}
+
+/// Returns the stopping rule as a line, where there is one.
+fn stopping(plan: &Plan) -> String {
+    let Some(looks) = next::looks(&plan.rules) else { return String::new() };
+    let width = match plan.rules.stop {
+        Stop::Rounds => return String::new(),
+        Stop::Ratio { half_width, .. } => format!("each ratio is known to {} %", 100.0 * half_width),
+        Stop::Difference { half_width_ns, .. } => format!("each difference is known to {half_width_ns} ns"),
+    };
+    let rounds: Vec<String> = looks.rounds().iter().map(u32::to_string).collect();
+    format!(
+        "stops: once {width} ({} comparisons); looks after {} rounds, intervals corrected for {} looks\n",
+        next::contrasts(plan).len(),
+        rounds.join(", "),
+        looks.count()
+    )
 }
 
 /// Returns a time as a person says it.

@@ -1,0 +1,58 @@
+//! The stopping rule of a plan: the study's rounds, or as many as a width takes.
+
+use megadir_record::Stop;
+use megadir_stats::HalfWidth;
+
+use super::{PlanError, ROUNDS_MAX, Request};
+use crate::study::SizeSpec;
+
+/// The first look at the intervals of a run that stops at a width comes after so many rounds.
+const ROUNDS_MIN: u32 = 30;
+/// Fewer rounds have no interval.
+const ROUNDS_FEWEST: u32 = 6;
+/// A run that stops at a width measures at most this many times the study's rounds, unless another number is given.
+const ROUNDS_FACTOR: u32 = 10;
+
+/// Returns the rounds that are measured at most, and whether fewer may do.
+pub(super) fn stopping(request: &Request<'_>, size: &SizeSpec) -> (u32, Stop) {
+    let Some(until) = request.until else {
+        return (request.rounds.unwrap_or(size.rounds), Stop::Rounds);
+    };
+    let most = || size.rounds.saturating_mul(ROUNDS_FACTOR).clamp(ROUNDS_MIN, ROUNDS_MAX);
+    let rounds = request.rounds.unwrap_or_else(most);
+    let rounds_min = ROUNDS_MIN.min(rounds);
+    let stop = match until {
+        HalfWidth::Fraction(half_width) => Stop::Ratio { half_width, rounds_min },
+        HalfWidth::Absolute(half_width_ns) => Stop::Difference { half_width_ns, rounds_min },
+    };
+    (rounds, stop)
+}
+
+/// Refuses widths that cannot be reached and rounds that have no interval.
+pub(super) fn check_until(request: &Request<'_>) -> Result<(), PlanError> {
+    let refuse =
+        |what, value: String, allowed: &str| Err(PlanError::Value { what, value, allowed: allowed.into() });
+    let usable = |value: f64, most: f64| value > 0.0 && value <= most;
+    match request.until {
+        None => return Ok(()),
+        Some(HalfWidth::Fraction(value)) if !usable(value, 1.0) => {
+            let value = format!("{} %", 100.0 * value);
+            return refuse("the width to stop at", value, "above 0 and up to 100 % are possible");
+        }
+        Some(HalfWidth::Absolute(value)) if !usable(value, 1e12) => {
+            return refuse(
+                "the width to stop at",
+                format!("{value} ns"),
+                "above 0 and up to 1000 s are possible",
+            );
+        }
+        Some(_) => {}
+    }
+    match request.rounds {
+        Some(rounds) if rounds < ROUNDS_FEWEST => {
+            let allowed = "with a width to stop at, 6 and more are possible: fewer have no interval";
+            refuse("the number of rounds", rounds.to_string(), allowed)
+        }
+        _ => Ok(()),
+    }
+}
