@@ -62,7 +62,7 @@ pub fn null_loop_untimed(operations: u64) -> f64 {
 
 #[cfg(test)]
 mod tests {
-    use super::{Calibration, null_loop, null_loop_untimed};
+    use super::{Calibration, Null, Stopwatch, black_box, null_loop, null_loop_untimed};
     use std::time::Duration;
 
     #[test]
@@ -71,6 +71,12 @@ mod tests {
         let calibration = Calibration::over(Duration::from_millis(5));
         let accounted = (0..10).map(|_| null_loop(calibration, 200_000).accounted).fold(0.0, f64::max);
         assert!((0.98..1.02).contains(&accounted), "{accounted}");
+        let mut stopwatch = Stopwatch::new(calibration);
+        let counted = allocation_counter::measure(|| {
+            let Ok(sum) = stopwatch.time(&mut Null, 200_000);
+            black_box(sum);
+        });
+        assert_eq!(counted.count_total, 0);
         assert!(null_loop_untimed(100_000) < 1_000.0);
     }
 }

@@ -274,6 +274,33 @@ mod tests {
     }
 
     #[test]
+    fn a_block_allocates_nothing() {
+        let parent = tempfile::tempdir().unwrap();
+        std::fs::write(parent.path().join("here"), "").unwrap();
+        let (stop, beat) = (AtomicBool::new(false), AtomicU64::new(0));
+        let signals = Signals { stop: &stop, beat: &beat };
+        let directory = Dir::open(parent.path()).unwrap();
+        let mut stopwatch = Stopwatch::new(Calibration::over(Duration::from_millis(1)));
+        for (presence, source) in
+            [(Presence::Present, NameSource::Listed(vec![c"here".into()])), (Presence::Absent, made(1000))]
+        {
+            let mut lookup = Lookup::new(presence, Keys::Random, &source, 9);
+            let mut allocated = Vec::new();
+            for operations in [1, 20_000] {
+                lookup.ready(&directory, key(1), operations, signals).unwrap();
+                stopwatch.clear();
+                let counted = allocation_counter::measure(|| {
+                    lookup.run(&directory, operations, &mut stopwatch, signals).unwrap();
+                });
+                allocated.push(counted.count_total);
+            }
+            assert_eq!(allocated, [0, 0], "{presence:?}");
+        }
+        // What is counted can be counted.
+        assert!(allocation_counter::measure(|| drop(std::hint::black_box(vec![0_u8; 9]))).count_total > 0);
+    }
+
+    #[test]
     fn blocks_draw_their_own_names_and_the_same_ones_again() {
         let source = made(1_000_000);
         let lookup = Lookup::new(Presence::Present, Keys::Random, &source, 9);

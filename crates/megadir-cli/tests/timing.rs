@@ -1,0 +1,76 @@
+//! What `megadir bench run` does between the start and the end of a block of single operations: the operations, nothing else.
+#![cfg(target_os = "linux")]
+
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use megadir_record::jsonl::read;
+use megadir_record::{Phase, Record};
+use megadir_testkit::require;
+
+fn have(tool: &str) -> Result<(), String> {
+    let found = Command::new(tool).arg("-V").stdout(Stdio::null()).stderr(Stdio::null()).status();
+    found.map(drop).map_err(|error| format!("{tool}: {error}"))
+}
+
+#[track_caller]
+fn record_of(path: &Path) -> Record {
+    let file = std::fs::File::open(path).expect("the record is there");
+    read(std::io::BufReader::new(file)).expect("the record can be read")
+}
+
+/// Returns the calls of the thread that measures: of those that strace wrote into files below `directory`, the one that asks most.
+fn calls(directory: &Path) -> Vec<String> {
+    let files = std::fs::read_dir(directory).expect("readable").map(|entry| entry.expect("readable").path());
+    let logs = files.map(|path| std::fs::read_to_string(path).expect("readable"));
+    let asks = |log: &String| log.matches("newfstatat(").count();
+    let log = logs.max_by_key(asks).expect("a thread was traced");
+    log.lines().map(str::to_owned).collect()
+}
+
+/// Returns how many look-ups follow each other without another call, for each such row of them.
+fn rows_of_look_ups(calls: &[String]) -> Vec<u64> {
+    // Names of a study are 32 digits; what else is asked about is not.
+    let look_up = |call: &String| {
+        let name = call.strip_prefix("newfstatat(").and_then(|rest| rest.split('"').nth(1));
+        name.is_some_and(|name| name.len() == 32 && name.bytes().all(|digit| digit.is_ascii_hexdigit()))
+    };
+    calls
+        .chunk_by(|a, b| look_up(a) && look_up(b))
+        .filter(|row| look_up(&row[0]))
+        .map(|row| row.len() as u64)
+        .collect()
+}
+
+#[test]
+fn a_block_makes_the_measured_calls_and_no_other() {
+    require!(have("strace"));
+    let (at, logs) = (tempfile::tempdir().expect("a directory"), tempfile::tempdir().expect("a directory"));
+    let mut command = Command::new("strace");
+    // A file for each thread, so that their calls do not mix; strings long enough for the names.
+    command.args(["-ff", "-qq", "-s", "64", "-o"]).arg(logs.path().join("calls"));
+    command.arg(env!("CARGO_BIN_EXE_megadir"));
+    command.args([
+        "bench",
+        "run",
+        "lookup",
+        "--quick",
+        "--entries",
+        "50,400",
+        "--rounds",
+        "6",
+        "--output",
+        "r",
+    ]);
+    let output = command.current_dir(at.path()).stdin(Stdio::null()).output().expect("strace starts");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let record = record_of(&at.path().join("r"));
+    let blocks: Vec<u64> = record.samples.iter().map(|sample| sample.operations).collect();
+    assert_eq!(rows_of_look_ups(&calls(logs.path())), blocks);
+    assert!(blocks.iter().any(|operations| *operations >= 8), "no block has several operations: {blocks:?}");
+    let measured = record.samples.iter().filter(|sample| sample.phase == Phase::Measure);
+    for sample in measured {
+        let latency = sample.latency.as_ref().expect("look-ups are timed one by one");
+        assert_eq!(latency.operations(), sample.operations);
+    }
+}
