@@ -5,7 +5,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 
 use megadir_record::jsonl::read;
-use megadir_record::{Phase, Record};
+use megadir_record::{Phase, Record, Since};
 use megadir_testkit::require;
 
 fn have(tool: &str) -> Result<(), String> {
@@ -72,5 +72,46 @@ fn a_block_makes_the_measured_calls_and_no_other() {
     for sample in measured {
         let latency = sample.latency.as_ref().expect("look-ups are timed one by one");
         assert_eq!(latency.operations(), sample.operations);
+    }
+}
+
+/// Runs look-ups at a rate and returns their record and report.
+#[track_caller]
+fn at_rate(rate: &str) -> (Record, String) {
+    let at = tempfile::tempdir().expect("a directory");
+    let mut command = Command::new(env!("CARGO_BIN_EXE_megadir"));
+    command.args(["bench", "run", "lookup", "--quick", "--entries", "300", "--rounds", "2", "--output", "r"]);
+    let output = command.args(["--rate", rate]).current_dir(at.path()).stdin(Stdio::null()).output();
+    let output = output.expect("the program starts");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    (record_of(&at.path().join("r")), String::from_utf8_lossy(&output.stdout).into_owned())
+}
+
+#[test]
+fn a_rate_is_kept_or_said_not_to_be() {
+    let (record, report) = at_rate("2000");
+    assert!(report.contains("2 000 to start a second (open loop)"), "{report}");
+    for sample in record.samples.iter().filter(|sample| sample.phase == Phase::Measure) {
+        // 200 operations begin in 199 intervals of half a millisecond, whatever the machine does.
+        assert!(sample.operations == 200 && sample.elapsed_ns >= 99_000_000, "{sample:?}");
+        assert_eq!(sample.latency.as_ref().map(|latency| latency.since), Some(Since::IntendedStart));
+    }
+    let (_, report) = at_rate("10M");
+    assert!(report.contains("were to start 10 000 000 times a second and did"), "{report}");
+}
+
+#[test]
+fn a_rate_that_cannot_be_is_refused() {
+    for (study, rate, words) in [
+        ("lookup", "0", "1 to 10000000 operations a second are possible"),
+        ("lookup", "11M", "1 to 10000000 operations a second are possible"),
+        ("listing", "10", "study `listing` does not time single operations one by one"),
+    ] {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_megadir"));
+        let output = command.args(["bench", "run", study, "--dry-run", "--rate", rate]).output();
+        let output = output.expect("the program starts");
+        let errors = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(output.status.code() == Some(2) && errors.contains(words), "{errors}");
+        assert_eq!(errors.lines().count(), 1, "{errors}");
     }
 }

@@ -127,6 +127,10 @@ pub struct Cell {
     /// twice after it is warm the second time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub operations: Option<u64>,
+    /// Operations that are to start a second, each at a moment planned beforehand, from which its time is counted (open loop);
+    /// `None` where the next starts when the one before has ended (closed loop).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rate_per_s: Option<u64>,
     /// Arms with the same number work one after the other on what the one before left; see [`Order::Chains`].
     #[serde(default)]
     pub chain: u32,

@@ -60,6 +60,7 @@ fn cell(id: u32, role: Role) -> Cell {
         work,
         cache: CacheState::Warm,
         operations: None,
+        rate_per_s: None,
         chain: 0,
         step: 0,
     }

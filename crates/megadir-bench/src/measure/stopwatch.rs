@@ -6,7 +6,7 @@
 use megadir_record::{Latency, Since};
 use megadir_stats::histogram::{Histogram, SUB_BUCKETS};
 
-use super::ticks::{Calibration, Clock, CycleCounter};
+use super::ticks::{Calibration, Clock, CycleCounter, Ticks};
 use super::{Looped, Operation, measured_loop, paced_loop};
 
 /// Between two looks at whether the run is to end, nanoseconds.
@@ -17,6 +17,7 @@ const LOOK_NS: f64 = 1e6;
 pub struct Stopwatch {
     calibration: Calibration,
     histogram: Histogram,
+    rate_per_s: Option<u64>,
     since: Since,
     gap_ticks: u64,
 }
@@ -25,48 +26,51 @@ impl Stopwatch {
     /// Returns a stopwatch that has timed nothing.
     #[must_use]
     pub fn new(calibration: Calibration) -> Self {
-        Self { calibration, histogram: Histogram::new(), since: Since::Start, gap_ticks: 0 }
+        let (histogram, since) = (Histogram::new(), Since::Start);
+        Self { calibration, histogram, rate_per_s: None, since, gap_ticks: 0 }
     }
 
-    /// Returns another one that reads the same counter, for a thread or a process of its own.
+    /// Returns another one that reads the same counter and has the same rate, for a thread or a process of its own.
     #[must_use]
     pub fn another(&self) -> Self {
-        Self::new(self.calibration)
+        Self { rate_per_s: self.rate_per_s, ..Self::new(self.calibration) }
     }
 
-    /// Does `operations` operations one after the other and times each; returns the sum of their results.
-    ///
-    /// # Errors
-    ///
-    /// That of the operation; what was timed before it stays.
-    pub fn time<O: Operation>(&mut self, operation: &mut O, operations: u64) -> Result<u64, O::Error> {
-        self.since = Since::Start;
-        let (look, histogram) = (self.calibration.ticks(LOOK_NS) as u64, &mut self.histogram);
-        let looped = match self.calibration.ns_per_tick {
-            Some(_) => measured_loop(CycleCounter, operation, operations, look, histogram),
-            None => measured_loop(Clock, operation, operations, look, histogram),
-        };
-        self.looped(looped?)
+    /// Sets how many operations are to start a second; `None` for one after the other.
+    pub fn set_rate(&mut self, rate_per_s: Option<u64>) {
+        self.rate_per_s = rate_per_s;
     }
 
-    /// Does one operation every `1 / rate_per_s` seconds and times each from the moment it was planned for; returns the
+    /// Does `operations` operations and times each, one after the other or at the [rate](Self::set_rate) that was set; returns the
     /// sum of their results.
     ///
     /// # Errors
     ///
     /// That of the operation; what was timed before it stays.
-    pub fn time_paced<O: Operation>(
+    pub fn time<O: Operation>(&mut self, operation: &mut O, operations: u64) -> Result<u64, O::Error> {
+        match self.calibration.ns_per_tick {
+            Some(_) => self.time_by(CycleCounter, operation, operations),
+            None => self.time_by(Clock, operation, operations),
+        }
+    }
+
+    fn time_by<T: Ticks, O: Operation>(
         &mut self,
+        ticks: T,
         operation: &mut O,
         operations: u64,
-        rate_per_s: u64,
     ) -> Result<u64, O::Error> {
-        self.since = Since::IntendedStart;
-        let interval = self.calibration.ticks(1e9 / rate_per_s.max(1) as f64);
         let (look, histogram) = (self.calibration.ticks(LOOK_NS) as u64, &mut self.histogram);
-        let looped = match self.calibration.ns_per_tick {
-            Some(_) => paced_loop(CycleCounter, operation, operations, interval, look, histogram),
-            None => paced_loop(Clock, operation, operations, interval, look, histogram),
+        let looped = match self.rate_per_s {
+            None => {
+                self.since = Since::Start;
+                measured_loop(ticks, operation, operations, look, histogram)
+            }
+            Some(rate) => {
+                self.since = Since::IntendedStart;
+                let interval = self.calibration.ticks(1e9 / rate.max(1) as f64);
+                paced_loop(ticks, operation, operations, interval, look, histogram)
+            }
         };
         self.looped(looped?)
     }
@@ -209,7 +213,8 @@ mod tests {
             assert_eq!(stopwatch.time(&mut stall(), 1600), Ok(1600));
             assert!(quantile_ns(&stopwatch, 0.9) < 100_000.0, "{}", quantile_ns(&stopwatch, 0.9));
             stopwatch.clear();
-            assert_eq!(stopwatch.time_paced(&mut stall(), 1600, 50_000), Ok(1600));
+            stopwatch.set_rate(Some(50_000));
+            assert_eq!(stopwatch.time(&mut stall(), 1600), Ok(1600));
             let latency = stopwatch.latency().unwrap();
             assert_eq!((latency.operations(), latency.since), (1600, Since::IntendedStart));
             // Those 500 wait 5 ms on average, more where the machine adds stalls of its own.
@@ -237,7 +242,8 @@ mod tests {
         }
         for mut stopwatch in both_clocks() {
             let start = monotonic_ns();
-            assert_eq!(stopwatch.time_paced(&mut Stopped, 100, 1), Err("stopped"));
+            stopwatch.set_rate(Some(1));
+            assert_eq!(stopwatch.time(&mut Stopped, 100), Err("stopped"));
             assert!(monotonic_ns() - start < 900_000_000);
         }
     }

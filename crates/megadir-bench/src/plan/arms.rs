@@ -143,6 +143,7 @@ impl<'a> Arms<'a> {
             work,
             cache,
             operations: None,
+            rate_per_s: None,
             chain: 0,
             step: 0,
         });

@@ -69,6 +69,9 @@ fn filled(cell: &megadir_record::Cell) -> u64 {
 }
 
 fn block_ns(plan: &Plan, cell: &megadir_record::Cell) -> u64 {
+    if let (Some(rate), Some(operations)) = (cell.rate_per_s, cell.operations) {
+        return BLOCK_NS + operations.saturating_mul(1_000_000_000) / rate.max(1);
+    }
     match &cell.work {
         Work::List { .. } => BLOCK_NS + entries(plan, cell) * entry_ns(&cell.work),
         // As long as the rule about blocks makes it, and drawing the names.

@@ -8,6 +8,7 @@ mod estimate;
 mod groups;
 mod lookups;
 mod prune;
+mod rate;
 mod refusals;
 mod stopping;
 
@@ -51,6 +52,8 @@ pub struct Request<'a> {
     pub buffers_bytes: Vec<u64>,
     /// Numbers of threads to compare; as with `backends`.
     pub threads: Vec<u32>,
+    /// Operations that are to start a second, for studies of single operations; one after the other without.
+    pub rate_per_s: Option<u64>,
     /// What the machine and the file system can do.
     pub facts: &'a [BackendFact],
 }
@@ -217,7 +220,10 @@ fn planned(
     size: &SizeSpec,
     arms: Arms<'_>,
 ) -> Result<Planned, PlanError> {
-    let Arms { cells, data, groups, notes, .. } = arms;
+    let Arms { mut cells, data, groups, notes, .. } = arms;
+    if let Some(rate_per_s) = request.rate_per_s {
+        rate::set(study, rate_per_s, &mut cells)?;
+    }
     check_data(&data, request.seed)?;
     if groups.is_empty() {
         let reason = notes.iter().map(|note| note.text.as_str()).collect::<Vec<_>>().join("; ");

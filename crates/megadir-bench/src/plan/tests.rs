@@ -30,6 +30,7 @@ fn request(facts: &[BackendFact]) -> Request<'_> {
         seed: 7,
         rounds: None,
         until: None,
+        rate_per_s: None,
         target: Target::Made { entries: Vec::new() },
         backends: Vec::new(),
         buffers_bytes: Vec::new(),

@@ -137,6 +137,7 @@ fn one(
     let key = BlockKey { phase: block.phase, round: block.round, attempt: block.attempt };
     work.ready(directory, key, block.operations, signals)?;
     stopwatch.clear();
+    stopwatch.set_rate(cell.rate_per_s);
     let before = process_usage();
     let start_ns = monotonic_ns();
     let counted = work.run(directory, block.operations, stopwatch, signals)?;

@@ -41,6 +41,7 @@ pub const COLUMNS: &[(&str, &str)] = &[
     ("stages", "what was done with the entries, separated by spaces"),
     ("presence", "whether the names exist: present or absent"),
     ("keys", "how names were drawn: fixed, random or zipf"),
+    ("rate_per_s", "operations that were to start a second; empty where one followed the other"),
     ("start_ns", "the block's start after the run's, nanoseconds"),
     ("operations", "operations in the block"),
     ("elapsed_ns", "wall time of the block, nanoseconds"),
@@ -110,7 +111,7 @@ fn single(latency: Option<&Latency>) -> String {
     format!("{},{},{},{},{},{gap_ns}", at(0.5), at(0.9), at(0.99), at(0.999), at(1.0))
 }
 
-/// Returns the columns from the arm's name to its keys.
+/// Returns the columns from the arm's name to its rate.
 fn of_cell(cell: &Cell) -> String {
     let work = match &cell.work {
         Work::List { backend, buffer_bytes, threads, shares, stages } => {
@@ -134,6 +135,7 @@ fn of_cell(cell: &Cell) -> String {
         cell.data.0.to_string(),
         word(&cell.cache),
         work,
+        cell.rate_per_s.map(|rate| rate.to_string()).unwrap_or_default(),
     ]
     .join(",")
 }

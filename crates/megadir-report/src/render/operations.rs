@@ -30,9 +30,8 @@ pub(super) fn grid(summary: &Summary) -> Option<Grid> {
         Column::right("max", 1),
         Column::right("operations", 7),
     ];
-    let since = timed[0].1.since;
     let rows = timed.iter().map(|(arm, single)| row(&arm.cell.name, single)).collect();
-    Some(Grid { columns, rows, legend: vec![legend(summary, since)] })
+    Some(Grid { columns, rows, legend: vec![legend(summary, &timed[0].1)] })
 }
 
 fn row(name: &str, single: &Operations) -> Vec<Text> {
@@ -61,13 +60,17 @@ pub(super) fn bounds(figure: &Figure) -> String {
     text.find('[').map(|place| text[place..].to_owned()).unwrap_or_default()
 }
 
-fn legend(summary: &Summary, since: Since) -> String {
-    let from = match since {
+fn legend(summary: &Summary, single: &Operations) -> String {
+    let from = match single.since {
         Since::Start => "from the end of the operation before to its own end",
         Since::IntendedStart => "from when it was planned to start to its end",
     };
+    let rate = match single.rate {
+        Some(rate) => format!(" {} to start a second (open loop).", text::count(rate.asked_per_s)),
+        None => String::new(),
+    };
     format!(
-        "Time of one operation, {from}, all rounds together; interval: {}, by resampling rounds.",
+        "Time of one operation, {from}, all rounds together; interval: {}, by resampling rounds.{rate}",
         text::chosen(summary.rules.confidence)
     )
 }

@@ -26,7 +26,7 @@ pub use equal_work::{DataCheck, Mismatch, WorkCheck};
 pub use evidence::looks;
 pub use figure::{Figure, Range, rounds_for_interval};
 pub use grow::{Growth, Point, Series, Shape, Step};
-pub use operations::{OperationQuantiles, Operations};
+pub use operations::{OperationQuantiles, Operations, Rate};
 pub use pairs::{PairRow, Pairs};
 pub use refusal::Refusal;
 pub use resolution::{Difference, Resolution};

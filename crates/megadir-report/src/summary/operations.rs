@@ -21,9 +21,21 @@ pub struct Operations {
     pub since: Since,
     /// Their quantiles; `None` where timing costs too much of them to mean anything.
     pub quantiles: Option<OperationQuantiles>,
+    /// The rate at which they were to start and did; `None` where one started when the one before had ended.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rate: Option<Rate>,
     /// What of the blocks' wall time the histograms and the gaps account for; `None` where several work at once or operations
     /// are timed from when they were planned.
     pub accounted: Option<f64>,
+}
+
+/// How many operations started a second.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Rate {
+    /// As planned.
+    pub asked_per_s: u64,
+    /// In truth, over all blocks.
+    pub achieved_per_s: f64,
 }
 
 /// Quantiles of the times of single operations, nanoseconds; at most 1/256 beside the true ones.
@@ -106,13 +118,22 @@ pub(super) fn operations(plan: &Plan, rounds: &Rounds<'_>, arm: CellId) -> Optio
         max_ns: all.max()? as f64,
     };
     let first = rounds.samples(arm).find_map(|sample| sample.latency.as_ref())?;
-    let alone = plan.cells.get(arm.0 as usize).is_some_and(|cell| cell.work.times_one_by_one());
+    let cell = plan.cells.get(arm.0 as usize)?;
+    let alone = cell.work.times_one_by_one();
     Some(Operations {
         operations: all.count(),
         since: first.since,
         quantiles: Some(quantiles),
+        rate: cell.rate_per_s.map(|asked_per_s| Rate { asked_per_s, achieved_per_s: achieved(rounds, arm) }),
         accounted: accounted(rounds, arm).filter(|_| alone && first.since == Since::Start),
     })
+}
+
+/// Returns how many operations of an arm started a second: of n in a block, the last did after n - 1 intervals.
+fn achieved(rounds: &Rounds<'_>, arm: CellId) -> f64 {
+    let started: u64 = rounds.samples(arm).map(|sample| sample.operations.saturating_sub(1)).sum();
+    let elapsed_ns: u64 = rounds.samples(arm).map(|sample| sample.elapsed_ns).sum();
+    1e9 * started as f64 / elapsed_ns.max(1) as f64
 }
 
 /// Returns the share of an arm's wall time that its histograms and gaps account for.

@@ -10,7 +10,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use megadir_record::{CellId, Phase, Record, Sample};
+use megadir_record::{CellId, Phase, Record, Sample, Since};
 
 /// A round: epoch and round.
 pub(crate) type Key = (u32, u32);
@@ -88,8 +88,12 @@ impl<'a> Rounds<'a> {
     }
 }
 
-/// Returns the time of one operation of a block, nanoseconds.
+/// Returns the time of one operation of a block, nanoseconds; at a rate, the mean of the times from their planned starts,
+/// for the block lasts as long as the rate says.
 fn time_ns(sample: &Sample) -> f64 {
+    if let Some(latency) = sample.latency.as_ref().filter(|latency| latency.since == Since::IntendedStart) {
+        return latency.sum_ticks as f64 * latency.ns_per_tick / sample.operations as f64;
+    }
     sample.elapsed_ns as f64 / sample.operations as f64
 }
 

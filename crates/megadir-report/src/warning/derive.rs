@@ -9,8 +9,8 @@ use megadir_record::{Record, Role};
 
 use super::{Advisory, Warning};
 use crate::summary::{
-    Arm, Difference, Ending, Figure, GroupReading, GroupSummary, Range, Rounds, SelfChecked, Summary, Timing,
-    WorkCheck, rounds_for_interval,
+    Arm, Difference, Ending, Figure, GroupReading, GroupSummary, Range, Rate, Rounds, SelfChecked, Summary,
+    Timing, WorkCheck, rounds_for_interval,
 };
 
 /// Voided rounds over this part of those that count make a run noisy.
@@ -21,6 +21,8 @@ const TIMER_COST_WARNED: f64 = 0.02;
 const TIMER_COST_REFUSED: f64 = 0.1;
 /// Histograms and gaps may miss the time of their blocks by this part.
 const UNACCOUNTED_MAX: f64 = 0.005;
+/// A rate is kept if operations started at least this part as often.
+const RATE_KEPT_MIN: f64 = 0.98;
 /// Correlations of neighbouring rounds above this are warned of, once they exceed chance (2 / sqrt(n)).
 const AUTOCORRELATION_MAX: f64 = 0.3;
 /// A change of level less probable than this is warned of.
@@ -40,6 +42,7 @@ pub(crate) fn advise(record: &Record, summary: &Summary, rounds: &Rounds<'_>) ->
     warnings.extend(how_far(summary));
     warnings.extend(timer_cost(summary));
     warnings.extend(self_check(summary));
+    warnings.extend(rate_not_kept(summary));
     let baselines = summary.arms.iter().filter(|arm| arm.cell.role == Role::Baseline);
     warnings.extend(baselines.flat_map(|arm| series(arm, &rounds.times(arm.cell.id), summary)));
     // What the run noticed of unequal work is said better above, where it is said at all.
@@ -161,6 +164,19 @@ fn self_check(summary: &Summary) -> Vec<Warning> {
         warnings.push(Warning::Unaccounted { arm, percent: 100.0 * accounted });
     }
     warnings
+}
+
+/// Tells of the arm that was furthest behind its rate.
+fn rate_not_kept(summary: &Summary) -> Option<Warning> {
+    let rate = |arm: &Arm| arm.timing.as_ref()?.single.as_ref()?.rate;
+    let behind = summary.arms.iter().filter_map(|arm| Some((arm, rate(arm)?)));
+    let kept = |rate: &Rate| rate.achieved_per_s / rate.asked_per_s.max(1) as f64;
+    let (arm, rate) = behind.min_by(|a, b| kept(&a.1).total_cmp(&kept(&b.1)))?;
+    (kept(&rate) < RATE_KEPT_MIN).then(|| Warning::RateNotKept {
+        arm: arm.cell.name.clone(),
+        asked_per_s: rate.asked_per_s,
+        achieved_per_s: rate.achieved_per_s,
+    })
 }
 
 /// Looks at one series in the order of its rounds.

@@ -94,6 +94,15 @@ pub enum Warning {
         /// What they add up to, per cent of the blocks' wall time.
         percent: f64,
     },
+    /// Operations did not start as often as planned.
+    RateNotKept {
+        /// The arm that was furthest behind.
+        arm: String,
+        /// Operations a second, as planned.
+        asked_per_s: u64,
+        /// In truth.
+        achieved_per_s: f64,
+    },
     /// The series changed its level at some round.
     ChangePoint {
         /// The arm.
@@ -151,6 +160,7 @@ impl Warning {
             | Self::Incomplete { .. }
             | Self::Noisy { .. }
             | Self::Unaccounted { .. }
+            | Self::RateNotKept { .. }
             | Self::ChangePoint { .. }
             | Self::HalvesDiffer { .. }
             | Self::Autocorrelated { .. }
@@ -202,6 +212,11 @@ impl Warning {
                 "The times of the operations of {} add up to {percent:.1} % of the time of their blocks.",
                 arm.as_ref().map_or_else(|| "the run's check of itself".into(), |arm| format!("`{arm}`"))
             ),
+            Self::RateNotKept { arm, asked_per_s, achieved_per_s } => format!(
+                "Operations of `{arm}` were to start {} times a second and did {} times: what is told of them is how long the queue grew.",
+                text::count(*asked_per_s),
+                text::count(achieved_per_s.round() as u64)
+            ),
             Self::ChangePoint { arm, round, p } => {
                 format!("The times of `{arm}` change their level at round {round} (p = {p:.2e}).")
             }
@@ -244,6 +259,7 @@ impl Warning {
             Self::TimerCost { .. } => {
                 "Ratios bear it, for all arms pay the same; times of operations this short are to be taken less it."
             }
+            Self::RateNotKept { .. } => "Ask for a lower rate (--rate).",
             Self::DelaysNotFound | Self::Unaccounted { .. } => {
                 "Do not use times of single operations of this run. Stop what else runs, and run it again."
             }

@@ -190,6 +190,37 @@ fn times_that_contradict_themselves_are_refused() {
 }
 
 #[test]
+fn at_a_rate_times_count_from_planned_starts_and_a_rate_that_was_not_kept_is_told() {
+    let mut record = lookups();
+    for cell in &mut record.header.plan.cells {
+        (cell.rate_per_s, cell.operations) = (Some(10_000), Some(1000));
+    }
+    for sample in &mut record.samples {
+        sample.latency.as_mut().unwrap().since = Since::IntendedStart;
+        // 1000 operations at 10 000 a second.
+        sample.elapsed_ns = 99_901_000;
+    }
+    let summary = summary_of(&record);
+    assert_eq!(summary.warnings, []);
+    let rate = single(&summary, 0).rate.unwrap();
+    assert!(rate.asked_per_s == 10_000 && (rate.achieved_per_s - 10_000.0).abs() < 1.0, "{rate:?}");
+    assert_eq!(single(&summary, 0).accounted, None);
+    // The mean of the times, not the part of the block that an operation has.
+    let time_ns = summary.arms[0].timing.as_ref().unwrap().time_ns.value;
+    assert!((time_ns - 437.0).abs() < 15.0, "{time_ns}");
+    assert!(render("table", &record).contains("10 000 to start a second (open loop)"));
+    for sample in record.samples.iter_mut().filter(|sample| sample.cell.0 == 1) {
+        sample.elapsed_ns *= 2;
+    }
+    let summary = summary_of(&record);
+    let behind = summary.warnings.iter().find_map(|advisory| match &advisory.warning {
+        Warning::RateNotKept { arm, achieved_per_s, .. } => Some((arm.clone(), *achieved_per_s)),
+        _ => None,
+    });
+    assert!(behind.is_some_and(|(arm, rate)| arm == "base (itself)" && (rate - 5000.0).abs() < 1.0));
+}
+
+#[test]
 fn the_log_is_read_by_its_own_library_and_tells_the_same() {
     let mut record = lookups();
     record.header.plan.cells[2].name = "half, the other".into();

@@ -195,6 +195,7 @@ fn cell(id: CellId, arm: &Arm) -> Cell {
         },
         cache: CacheState::Warm,
         operations: None,
+        rate_per_s: None,
         chain: 0,
         step: 0,
     }

@@ -49,6 +49,10 @@ pub(crate) struct Args {
     /// Compare these numbers of threads.
     #[arg(long, value_name = "N,...", value_delimiter = ',')]
     threads: Vec<u32>,
+    /// Start so many operations a second, for studies of single operations such as lookup; their times are then counted from when each
+    /// was to start [default: one after the other].
+    #[arg(long, value_name = "N", value_parser = parse::count)]
+    rate: Option<u64>,
     /// Run the small size, in a few seconds.
     #[arg(long)]
     quick: bool,
@@ -101,6 +105,7 @@ pub(crate) fn resolve(args: &Args, interrupt: &Interrupt) -> Result<Resolved, Cl
         seed,
         rounds: args.rounds,
         until: args.until,
+        rate_per_s: args.rate,
         target,
         backends: args.backend.clone(),
         buffers_bytes: args.buffer.clone(),
