@@ -92,7 +92,8 @@ pub(super) fn measure(
         }
         let order = order(plan, block.phase, block.round, block.attempt);
         grounds.enter(&order, block.place as usize)?;
-        let sample = match one(&mut works, &grounds, &block, zero_ns) {
+        let cell = &plan.cells[block.cell.0 as usize];
+        let sample = match one(&mut works, &grounds, cell.rate_per_s, &block, zero_ns) {
             Ok(sample) => sample,
             Err(error) => {
                 let stopped = Ok(Measured { complete: false, unequal_blocks });
@@ -100,7 +101,6 @@ pub(super) fn measure(
             }
         };
         listeners.tell(&Event::Measured(&sample))?;
-        let cell = &plan.cells[block.cell.0 as usize];
         let truth = &prepared.truths[cell.data.0 as usize];
         let expected = cell.work.expected(truth.entries, truth.hash);
         if let Some(text) = expected.and_then(|expected| difference(&sample, expected, cell)) {
@@ -128,6 +128,7 @@ pub(super) fn measure(
 fn one(
     works: &mut Works<'_>,
     grounds: &Grounds<'_>,
+    rate_per_s: Option<u64>,
     block: &Block,
     zero_ns: u64,
 ) -> Result<Sample, ListError> {
@@ -137,7 +138,7 @@ fn one(
     let key = BlockKey { phase: block.phase, round: block.round, attempt: block.attempt };
     work.ready(directory, key, block.operations, signals)?;
     stopwatch.clear();
-    stopwatch.set_rate(cell.rate_per_s);
+    stopwatch.set_rate(rate_per_s);
     let before = process_usage();
     let start_ns = monotonic_ns();
     let counted = work.run(directory, block.operations, stopwatch, signals)?;

@@ -342,12 +342,16 @@ fn check_samples(record: &Record) -> Result<(), SummaryError> {
         let cell: Option<&Cell> = record.header.plan.cells.get(sample.cell.0 as usize);
         cell.map_or_else(|| "?".into(), |cell| cell.name.clone())
     };
+    let one_by_one = |sample: &Sample| {
+        let cell = record.header.plan.cells.get(sample.cell.0 as usize);
+        cell.is_some_and(|cell| cell.work.times_one_by_one())
+    };
     let reason = |sample: &Sample| match (sample.operations, sample.elapsed_ns) {
         (0, _) => Some("it has no operations"),
         (_, 0) => Some("it took no time"),
         _ => sample.latency.as_ref().and_then(|latency| match super::histogram(latency) {
             None => Some("the times of its operations contradict themselves"),
-            Some(times) if times.count() != sample.operations => {
+            Some(times) if times.count() != sample.operations && one_by_one(sample) => {
                 Some("it has the times of another number of operations")
             }
             Some(_) => None,
