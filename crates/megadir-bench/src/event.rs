@@ -5,7 +5,7 @@
 
 use std::io;
 
-use megadir_record::{Data, End, Header, Line, Note, Plan, Resumed, Sample, SelfCheck, VoidReason, Writer};
+use megadir_record::{Built, End, Header, Line, Note, Plan, Resumed, Sample, SelfCheck, VoidReason, Writer};
 
 use crate::dataset::FillProgress;
 use crate::next::Block;
@@ -13,15 +13,12 @@ use crate::next::Block;
 /// Something that happened in a run.
 #[derive(Clone, Copy, Debug)]
 pub enum Event<'a> {
-    /// A data set is being made.
-    Filling {
-        /// The data set.
-        data: &'a Data,
-        /// How far it is.
-        progress: FillProgress,
-    },
+    /// The data sets are being made; of all their files, so many are there.
+    Filling(FillProgress),
     /// Everything is prepared: the record's first line.
     Started(&'a Header),
+    /// What was made before, and how long that took.
+    Built(&'a Built),
     /// The run has checked its own measuring.
     Checked(&'a SelfCheck),
     /// Everything is prepared, and a record that was begun goes on.
@@ -116,6 +113,7 @@ impl<W: Durable> Listener for Recorder<W> {
                 Line::Resumed((*resumed).clone())
             }
             Event::Noted(note) => Line::Note((*note).clone()),
+            Event::Built(built) => Line::Built((*built).clone()),
             Event::Checked(check) => Line::SelfCheck((*check).clone()),
             Event::Measured(sample) => Line::Sample((*sample).clone()),
             Event::Voided { sample, reason } => Line::Void {
@@ -128,7 +126,7 @@ impl<W: Durable> Listener for Recorder<W> {
             Event::EpochEnds => {
                 return self.writer.as_mut().map_or(Ok(()), |writer| writer.get_mut().make_durable());
             }
-            Event::Filling { .. } | Event::Starts { .. } | Event::Cleaning => return Ok(()),
+            Event::Filling(_) | Event::Starts { .. } | Event::Cleaning => return Ok(()),
         };
         let Some(writer) = &mut self.writer else { return Ok(()) };
         writer.write(&line)?;

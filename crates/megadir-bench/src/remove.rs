@@ -84,6 +84,12 @@ pub(crate) fn open_on_this_mount(parent: BorrowedFd<'_>, name: impl Arg + Copy) 
     }
 }
 
+/// Makes a directory below `parent` and opens it.
+pub(crate) fn make_directory(parent: BorrowedFd<'_>, name: &str) -> Result<OwnedFd, Errno> {
+    rustix::fs::mkdirat(parent, name, Mode::from_raw_mode(0o755))?;
+    open_on_this_mount(parent, name)
+}
+
 /// As [`open_on_this_mount`], by what the system tells of the two directories once both are open.
 fn open_and_compare(parent: BorrowedFd<'_>, name: impl Arg, flags: OFlags) -> Result<OwnedFd, Errno> {
     let directory = rustix::fs::openat(parent, name, flags, Mode::empty())?;

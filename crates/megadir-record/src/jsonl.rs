@@ -9,6 +9,7 @@ use std::io::{self, BufRead, Read, Write};
 use serde::{Deserialize, Serialize};
 
 use crate::FORMAT_VERSION;
+use crate::built::Built;
 use crate::machine::{Machine, Pressure};
 use crate::plan::Plan;
 use crate::sample::{Sample, VoidReason};
@@ -24,6 +25,8 @@ pub struct Record {
     pub samples: Vec<Sample>,
     /// What the run found out about its own measuring; `None` in records of older programs and where the run was killed before.
     pub self_check: Option<SelfCheck>,
+    /// What was made before the first block; `None` where nothing was and in records of older programs.
+    pub built: Option<Built>,
     /// What the run noticed.
     pub notes: Vec<Note>,
     /// When the run was taken up again, in order.
@@ -42,6 +45,8 @@ pub enum Line {
     Header(Box<Header>),
     /// What the run found out about its own measuring, before the first block.
     SelfCheck(SelfCheck),
+    /// What was made before the first block.
+    Built(Built),
     /// A block.
     Sample(Sample),
     /// Voids all samples of one attempt at a round.
@@ -244,6 +249,7 @@ impl Record {
             header,
             samples: Vec::new(),
             self_check: None,
+            built: None,
             notes: Vec::new(),
             resumed: Vec::new(),
             end: None,
@@ -257,6 +263,7 @@ impl Record {
                 return Err(ReadError::BadLine { line: number, reason: "a second header".into() });
             }
             Line::SelfCheck(check) => self.self_check = Some(check),
+            Line::Built(built) => self.built = Some(built),
             Line::Sample(sample) => {
                 if sample.cell.0 as usize >= self.header.plan.cells.len() {
                     let reason = format!("arm {} is not in the plan", sample.cell.0);

@@ -5,6 +5,7 @@
 //! another machine and years later; nothing else passes between the two.
 //!
 //! * [`plan`]: what was going to be measured, with nothing left to a default.
+//! * [`built`]: what making them took, and what they use.
 //! * [`data`]: the data sets: whose names, sizes, contents and places follow from a seed.
 //! * [`files`]: what is done to files, one after the other.
 //! * [`sample`]: what one block took, and the proof that it did the work.
@@ -16,6 +17,7 @@
 //!
 //! This crate knows nothing of file systems, statistics or terminals.
 
+pub mod built;
 pub mod data;
 pub mod files;
 pub mod group;
@@ -27,6 +29,7 @@ pub mod sample;
 pub mod self_check;
 pub mod stop;
 
+pub use built::{Built, BuiltSet, Used};
 pub use data::{
     ContentKind, Data, DataSource, DirectoryClass, Level, Made, MakeDirectories, NAME_LENGTHS, NameScheme,
     SizeLaw, Spread, When,

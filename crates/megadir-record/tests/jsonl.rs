@@ -1,10 +1,10 @@
 //! The reader of records: whole ones, every way of being cut off, and what is no record.
 
 use megadir_record::{
-    CacheState, Cell, CellId, Counted, Cut, Data, DataId, DataSource, Delay, End, FileSystem, Group,
-    GroupRule, Header, Latency, Line, Machine, Made, NameScheme, Note, Order, Phase, Plan, Preset, Pressure,
-    Published, ReadError, Record, Role, Rules, Sample, SelfCheck, Since, Stage, Stop, VoidReason, Work,
-    Writer, jsonl,
+    Built, BuiltSet, CacheState, Cell, CellId, Counted, Cut, Data, DataId, DataSource, Delay, End,
+    FileSystem, Group, GroupRule, Header, Latency, Line, Machine, Made, NameScheme, Note, Order, Phase, Plan,
+    Preset, Pressure, Published, ReadError, Record, Role, Rules, Sample, SelfCheck, Since, Stage, Stop, Used,
+    VoidReason, Work, Writer, jsonl,
 };
 
 fn pressure() -> Pressure {
@@ -166,6 +166,12 @@ fn latency() -> Latency {
     }
 }
 
+fn built() -> Built {
+    let used = Used { files: 20, directories: 1, inodes: 21, content_bytes: 60, bytes: 86_016 };
+    let set = BuiltSet { data: DataId(1), used, directories_ns: None, files_ns: 5 };
+    Built { sets: vec![set], file_system_inodes: None, file_system_bytes: -4096 }
+}
+
 fn self_check() -> SelfCheck {
     SelfCheck {
         cycle_counter: true,
@@ -185,6 +191,7 @@ fn lines() -> Vec<Line> {
     let warm_up = Sample { phase: Phase::WarmUp, ..sample(1, 0, 0) };
     vec![
         Line::SelfCheck(self_check()),
+        Line::Built(built()),
         Line::Sample(warm_up),
         Line::Sample(sample(0, 0, 0)),
         Line::Sample(sample(0, 0, 1)),
@@ -242,9 +249,9 @@ fn what_is_written_is_read() {
         sample(1, 1, 1),
     ];
     let note = Note { kind: "stolen-time".into(), text: "4 % of a round, größer als erlaubt".into() };
-    let self_check = Some(self_check());
+    let (self_check, built) = (Some(self_check()), Some(built()));
     let (notes, resumed, end) = (vec![note], Vec::new(), Some(end()));
-    let expected = Record { header: header(), samples, self_check, notes, resumed, end, cut: None };
+    let expected = Record { header: header(), samples, self_check, built, notes, resumed, end, cut: None };
     assert_eq!(jsonl::read(&file()[..]).unwrap(), expected);
 }
 
@@ -295,7 +302,7 @@ fn garbage_in_the_middle_is_named_by_its_line() {
 #[test]
 fn garbage_at_the_end_without_a_newline_is_a_cut() {
     let record = jsonl::read(&[&file()[..], b"\xff\xfe{\"line\""].concat()[..]).unwrap();
-    assert_eq!(record.cut, Some(Cut { line: 13, bytes: 9 }));
+    assert_eq!(record.cut, Some(Cut { line: 14, bytes: 9 }));
 }
 
 #[test]

@@ -50,32 +50,80 @@ pub fn fill(
 }
 
 /// Fills the directory `dir` with `files`.
-///
-/// # Errors
-///
-/// [`FillError`]; what was made stays.
-pub(crate) fn fill_at(
+fn fill_at(
     dir: BorrowedFd<'_>,
     files: &Files,
     progress: &mut dyn FnMut(FillProgress),
     stop: &AtomicBool,
 ) -> Result<Filled, FillError> {
-    let mut filled = Filled::default();
-    let mut tree = Tree::new(dir);
-    let mut buffer = PlaceBuffer::new();
-    let (mut piece, entries) = (piece(files), files.entries());
-    for index in 0..entries {
-        let mut stopped = || {
-            progress(FillProgress { done: index, of: entries });
-            stop.load(Ordering::Relaxed)
-        };
-        if index % STEP == 0 && stopped() {
-            filled.stopped = true;
-            return Ok(filled);
+    let mut filling = Filling::new(dir, files);
+    filling.to(files.entries(), progress, stop)?;
+    Ok(filling.filled)
+}
+
+/// A directory being filled, a part at a time.
+pub(crate) struct Filling<'a> {
+    files: &'a Files,
+    tree: Tree<'a>,
+    buffer: PlaceBuffer,
+    piece: Vec<u8>,
+    next: u64,
+    /// What it came to so far.
+    pub(crate) filled: Filled,
+}
+
+impl<'a> Filling<'a> {
+    pub(crate) fn new(dir: BorrowedFd<'a>, files: &'a Files) -> Self {
+        let (tree, buffer, piece) = (Tree::new(dir), PlaceBuffer::new(), piece(files));
+        Self { files, tree, buffer, piece, next: 0, filled: Filled::default() }
+    }
+
+    /// Returns how many files have been gone through.
+    pub(crate) fn done(&self) -> u64 {
+        self.next
+    }
+
+    /// Goes through the files up to the one of `end`, unless it is stopped before; both may be said again later.
+    pub(crate) fn to(
+        &mut self,
+        end: u64,
+        progress: &mut dyn FnMut(FillProgress),
+        stop: &AtomicBool,
+    ) -> Result<(), FillError> {
+        let of = self.files.entries();
+        while self.next < end {
+            let index = self.next;
+            let mut stopped = || {
+                progress(FillProgress { done: index, of });
+                stop.load(Ordering::Relaxed)
+            };
+            if index.is_multiple_of(STEP) && stopped() {
+                self.filled.stopped = true;
+                return Ok(());
+            }
+            match self.one(&mut stopped) {
+                Ok(()) => self.next += 1,
+                Err(Unmade::Stopped) => {
+                    self.filled.stopped = true;
+                    return Ok(());
+                }
+                Err(Unmade::Error(error)) => return Err(error),
+            }
         }
-        let placed = files.place(index, &mut buffer).map_err(|reason| files.refused(index, reason))?;
+        if end == of {
+            progress(FillProgress { done: of, of });
+        }
+        Ok(())
+    }
+
+    /// Makes the next file.
+    fn one(&mut self, stopped: &mut dyn FnMut() -> bool) -> Result<(), Unmade> {
+        let Self { files, tree, buffer, piece, next, filled } = self;
+        let (index, of) = (*next, files.entries());
+        let placed = files.place(index, buffer);
+        let placed = placed.map_err(|reason| FillError::Files(files.refused(index, reason)))?;
         let content = files.content(index);
-        let mut task = Task { size_bytes: files.size_bytes(index), piece: &mut piece, stopped: &mut stopped };
+        let mut task = Task { size_bytes: files.size_bytes(index), piece, stopped };
         let found = match tree.enter(placed.directory(), true) {
             Ok(Entered::Directory(leaf)) => one(leaf, placed.file(), content, &mut task),
             Ok(Entered::Taken(end) | Entered::Missing(end)) => Ok(Found::InTheWay(end)),
@@ -83,19 +131,49 @@ pub(crate) fn fill_at(
         };
         filled.directories_made = tree.made;
         match found {
-            Ok(found) => count(&mut filled, &found, placed.path()),
-            Err(Failed::Stopped) => {
-                filled.stopped = true;
-                return Ok(filled);
-            }
-            Err(Failed::Met(met)) => return Err(FillError::NoRoom { made: index, of: entries, met }),
+            Ok(found) => count(filled, &found, placed.path()),
+            Err(Failed::Stopped) => return Err(Unmade::Stopped),
+            Err(Failed::Met(met)) => return Err(FillError::NoRoom { made: index, of, met }.into()),
             Err(Failed::Io(source)) => {
-                return Err(FillError::Make { name: lossy(placed.path()), made: index, of: entries, source });
+                return Err(FillError::Make { name: lossy(placed.path()), made: index, of, source }.into());
             }
         }
+        Ok(())
     }
-    progress(FillProgress { done: entries, of: entries });
-    Ok(filled)
+
+    /// Makes the directories from number `from` to before `to`, which the files will need.
+    pub(crate) fn directories(&mut self, from: u64, to: u64) -> Result<(), FillError> {
+        let Some(directories) = self.files.directories() else { return Ok(()) };
+        for number in from..to {
+            let Some(path) = directories.path(number, &mut self.buffer) else { break };
+            let made =
+                |source| FillError::Make { name: lossy(path), made: 0, of: self.files.entries(), source };
+            let error = match self.tree.enter(path, true) {
+                Ok(Entered::Directory(_)) => continue,
+                Ok(Entered::Taken(_) | Entered::Missing(_)) => return Err(made(Errno::NOTDIR.into())),
+                Err(error) => error,
+            };
+            return Err(match refused(self.tree.deepest(), Step::MakeDirectory, error.into()) {
+                Failed::Met(met) => FillError::NoRoom { made: 0, of: self.files.entries(), met },
+                Failed::Io(source) => made(source),
+                Failed::Stopped => made(error.into()),
+            });
+        }
+        self.filled.directories_made = self.tree.made;
+        Ok(())
+    }
+}
+
+/// Why the next file was not made.
+enum Unmade {
+    Stopped,
+    Error(FillError),
+}
+
+impl From<FillError> for Unmade {
+    fn from(error: FillError) -> Self {
+        Self::Error(error)
+    }
 }
 
 /// Returns a buffer for the contents of a file.

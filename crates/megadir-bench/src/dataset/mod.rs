@@ -35,9 +35,9 @@ use megadir_stats::permutation::SplitMix64;
 pub use content::Content;
 pub use files::{Files, FilesError};
 #[cfg(target_os = "linux")]
-pub use fill::fill;
+pub(crate) use fill::Filling;
 #[cfg(target_os = "linux")]
-pub(crate) use fill::fill_at;
+pub use fill::fill;
 pub use names::{NAME_BYTES_MAX, Names};
 pub use places::{Directories, Place, PlaceBuffer};
 #[cfg(target_os = "linux")]

@@ -11,17 +11,19 @@ mod prune;
 mod rate;
 mod refusals;
 mod stopping;
+mod trees;
 
 use megadir::nearest::choices;
-use megadir_record::{Data, DataId, DataSource, Note, Order, Plan, Preset, Rules};
+use megadir_record::{Data, DataId, DataSource, Note, Order, Plan, Preset, Rules, When, Work};
 
 pub use estimate::{Estimate, estimate};
 pub use prune::prune;
+pub(crate) use trees::{in_one_directory, trees};
 
 /// How narrow intervals are to be for a run to stop; absolute widths are in nanoseconds.
 pub use megadir_stats::HalfWidth;
 
-use crate::dataset::Files;
+use crate::dataset::write_spread;
 use crate::study::{RefusalSpec, SizeSpec, Study};
 use arms::Arms;
 use stopping::{check_until, stopping};
@@ -224,7 +226,6 @@ fn planned(
     if let Some(rate_per_s) = request.rate_per_s {
         rate::set(study, rate_per_s, &mut cells)?;
     }
-    check_data(&data, request.seed)?;
     if groups.is_empty() {
         let reason = notes.iter().map(|note| note.text.as_str()).collect::<Vec<_>>().join("; ");
         return Err(PlanError::Nothing { reason });
@@ -245,6 +246,7 @@ fn planned(
         cells,
         published: study.published.clone(),
     };
+    check_data(&plan)?;
     if request.until.is_some() && !crate::next::compares(&plan) {
         return Err(PlanError::Value {
             what: "the width to stop at",
@@ -255,14 +257,34 @@ fn planned(
     Ok(Planned { plan, notes })
 }
 
-/// Refuses data sets that cannot be made anywhere.
-fn check_data(data: &[Data], seed: u64) -> Result<(), PlanError> {
-    let made = data.iter().filter_map(|data| Some((data.source.made()?, data.entries)));
-    let refused = |(made, entries)| Files::new(made, seed, entries).err();
-    match made.filter_map(refused).next() {
-        None => Ok(()),
-        Some(error) => Err(PlanError::Data { reason: error.to_string() }),
+/// Refuses data sets that cannot be made anywhere, and arms that have no use for theirs.
+fn check_data(plan: &Plan) -> Result<(), PlanError> {
+    for data in &plan.data {
+        let sets = trees(plan, data).map_err(|error| PlanError::Data { reason: error.to_string() })?;
+        let Some(made) = data.source.made() else { continue };
+        let flat = sets.iter().all(|(below, files)| below.is_none() && files.is_flat());
+        for cell in plan.cells.iter().filter(|cell| cell.data == data.id) {
+            let name = &cell.name;
+            let refuse = |reason: String| Err(PlanError::Data { reason });
+            match &cell.work {
+                Work::Files(_) => {}
+                Work::FillUntilRefused { .. } if flat && made.when == When::BeforeRun => {}
+                _ if !flat => {
+                    let spread = write_spread(&made.spread);
+                    return refuse(format!(
+                        "arm '{name}' works in one directory, and they would be spread ({spread}): --layout flat"
+                    ));
+                }
+                _ if made.when == When::ByArms => {
+                    return refuse(format!(
+                        "arm '{name}' makes none, and its data are to be made by the arms"
+                    ));
+                }
+                _ => {}
+            }
+        }
     }
+    Ok(())
 }
 
 fn size_of(study: &Study, preset: Preset) -> &SizeSpec {

@@ -2,7 +2,9 @@
 
 use super::*;
 use crate::study::{Study, built_in};
-use megadir_record::{CellId, GroupRule, Role, Stage, Work};
+use megadir_record::{
+    CellId, DataSource, GroupRule, Made, NameScheme, Role, SizeLaw, Spread, Stage, When, Work,
+};
 
 fn fact(name: &'static str, threads_max: u32, buffer_fixed: Option<u64>) -> BackendFact {
     BackendFact {
@@ -295,4 +297,51 @@ fn a_width_to_stop_at_limits_the_rounds_and_needs_something_to_compare() {
     assert_eq!((rules.rounds, rules.stop.rounds_min()), (12, Some(12)));
     let refused = plan(&built_in("limits").unwrap(), &Request { until, ..request(&facts) });
     assert!(refused.unwrap_err().to_string().contains("compares no arms here"));
+}
+
+#[test]
+fn data_that_an_arm_has_no_use_for_are_refused_before_anything_is_made() {
+    let facts = facts();
+    let mut study = listing();
+    study.data.spread = Spread::Layout { layout: "prefix:2/2".into() };
+    let error = plan(&study, &request(&facts)).unwrap_err().to_string();
+    assert!(error.contains("works in one directory") && error.contains("--layout flat"), "{error}");
+    study.data.spread = Spread::Flat;
+    study.data.when = When::ByArms;
+    assert!(plan(&study, &request(&facts)).unwrap_err().to_string().contains("made by the arms"));
+    study.data =
+        Made { spread: Spread::Layout { layout: "decimal:1/1".into() }, ..Made::flat(NameScheme::Md5, 0) };
+    assert!(plan(&study, &request(&facts)).unwrap_err().to_string().contains("has no place"));
+}
+
+#[test]
+fn directories_inodes_and_blocks_of_data_sets_are_counted() {
+    let facts = facts();
+    let mut plan = plan(&listing(), &request(&facts)).unwrap().plan;
+    plan.data.truncate(1);
+    plan.cells.clear();
+    let mut needs = |made: Made, entries| {
+        plan.data[0].entries = entries;
+        plan.data[0].source = DataSource::Made(made);
+        let needs = estimate(&plan);
+        (needs.inodes - 3, needs.space_bytes)
+    };
+    let flat = Made::flat(NameScheme::Md5, 32);
+    // A block and an inode a file, and 88 bytes of a directory.
+    let (inodes, bytes) = needs(flat.clone(), 1_000_000);
+    assert_eq!(inodes, 1_000_000);
+    assert!((4_690_000_000..4_710_000_000).contains(&bytes), "{bytes}");
+    // S2 at its size: 65 792 directories more, and each of 65 536 leaves has 153 names of 88 bytes, which take 4 blocks.
+    let deep = Made { spread: Spread::Layout { layout: "prefix:2/2".into() }, ..flat.clone() };
+    let (inodes, bytes) = needs(deep, 10_000_000);
+    assert_eq!(inodes, 10_065_792);
+    let leaves = 65_536 * 4 * 4096 + 256 * 4096 + inodes * 512;
+    assert!((bytes - leaves).abs_diff(10_000_000 * 4096) < 1 << 20, "{bytes}");
+    // S5: 350 000 files of 50 kB on average in directories of 200. Half a block is lost a file, and sizes scatter.
+    let sizes = SizeLaw::LogNormal { sigma: 1.0 };
+    let spread = Spread::PerDirectory { files: 200 };
+    let (inodes, bytes) = needs(Made { size_bytes: 50_000, sizes, spread, ..flat }, 350_000);
+    assert_eq!(inodes, 351_750);
+    let contents = 350_000 * (50_000 + 2048 + 512);
+    assert!((contents..contents + contents / 50).contains(&bytes), "{bytes} {contents}");
 }

@@ -4,6 +4,8 @@
 //! or an interruption, the record is ended properly and the run's own directory removed.
 
 #[cfg(target_os = "linux")]
+mod build;
+#[cfg(target_os = "linux")]
 mod grounds;
 #[cfg(target_os = "linux")]
 mod prepare;
@@ -12,9 +14,13 @@ mod refusals;
 #[cfg(target_os = "linux")]
 mod replay;
 #[cfg(target_os = "linux")]
+mod room;
+#[cfg(target_os = "linux")]
 mod rounds;
 #[cfg(target_os = "linux")]
 mod start;
+#[cfg(target_os = "linux")]
+pub(crate) mod survey;
 #[cfg(target_os = "linux")]
 mod timing;
 #[cfg(target_os = "linux")]
@@ -106,6 +112,12 @@ pub enum RunError {
         made: u64,
         /// Entries listed.
         seen: u64,
+    },
+    /// A data set holds as many files as were made in it, under other names.
+    #[error("the data set of {made} files has other names than were made")]
+    OtherNames {
+        /// Files made.
+        made: u64,
     },
     /// A listener cannot go on: the record cannot be written.
     #[error("cannot write the record: {0}")]

@@ -2,23 +2,24 @@
 
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
-use std::os::fd::AsFd;
-use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::path::Path;
+use std::sync::atomic::AtomicU64;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use megadir::Dir;
-use megadir::limits::{Asked, NameLengths, limits};
-use megadir_record::{CellId, Counted, Data, DataId, DataSource, Note, Plan, Stage, Work};
+use megadir_record::{Built, CellId, Counted, Data, DataId, DataSource, Note, Plan, Stage, Work};
 
+use super::build::build;
 use super::refusals::predict;
+use super::room::check_room;
 use super::start::Listeners;
+use super::survey::Survey;
+use super::truth::before_run;
 use super::{RunError, RunRequest};
-use crate::beat::{WRITING_BACK, marked};
-use crate::dataset::{Files, FillError, NAME_BYTES_MAX, Names, fill_at};
+use crate::dataset::{Files, Names};
 use crate::event::Event;
 use crate::note::NoteKind;
-use crate::plan::{estimate, prune};
+use crate::plan::{in_one_directory, prune};
 use crate::workload::{FILES_MAX, ListError, Listing, NameSource, SAMPLE_MAX, Signals, Truth, workload};
 use crate::workspace::{Workspace, remove_leftovers};
 
@@ -31,6 +32,8 @@ pub(super) struct Prepared<'a> {
     pub(super) directory: Dir,
     /// The directories of the plan's data sets.
     pub(super) data: Vec<Dir>,
+    /// What making them took.
+    pub(super) built: Option<Built>,
     /// What the oracle saw in each of them.
     pub(super) truths: Vec<Counted>,
     /// Where look-ups get their names from, for each of them.
@@ -80,15 +83,14 @@ pub(super) fn prepare<'a>(
     predict(&mut plan, &path, &directory)?;
     let made = plan.data.iter().any(|data| matches!(data.source, DataSource::Made { .. }));
     let mut workspace = None;
-    let mut data = Vec::new();
+    let (mut data, mut surveys, mut built) = (Vec::new(), Vec::new(), None);
     if made {
         check_room(&plan, &path, &directory)?;
         notes.extend(leftovers(&path, beat));
         let started_unix_s = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |now| now.as_secs());
         let own = Workspace::create(&path, started_unix_s, plan.seed).map_err(unusable)?;
-        let filled = fill_all(&plan, &own, stop, beat, listeners);
-        match filled {
-            Ok(filled) => data = filled,
+        match build(&plan, &own, signals, listeners) {
+            Ok(made) => (data, surveys, built) = (made.directories, made.surveys, Some(made.built)),
             Err(error) => {
                 remove(own, beat)?;
                 return Err(error);
@@ -104,52 +106,19 @@ pub(super) fn prepare<'a>(
         command,
         directory,
         data,
+        built,
         truths: Vec::new(),
         names: Vec::new(),
         signals,
         workspace,
     };
-    match verify(&mut prepared) {
+    match verify(&mut prepared, &surveys) {
         Ok(()) => Ok(prepared),
         Err(error) => {
             prepared.clean(beat, listeners)?;
             Err(error)
         }
     }
-}
-
-/// Refuses a plan that the file system has no room for.
-fn check_room(plan: &Plan, path: &Path, directory: &Dir) -> Result<(), RunError> {
-    let needed = estimate(plan);
-    let Ok(space) = rustix::fs::fstatvfs(directory.as_fd()) else {
-        return Ok(());
-    };
-    let room = |what, needed, free| Err(RunError::Room { path: path.to_owned(), what, needed, free });
-    let free_bytes = space.f_bavail.saturating_mul(space.f_frsize);
-    if free_bytes < needed.space_bytes {
-        return room("bytes of space", needed.space_bytes, free_bytes);
-    }
-    if space.f_files > 0 && space.f_favail < needed.inodes {
-        return room("inodes", needed.inodes, space.f_favail);
-    }
-    for data in &plan.data {
-        if let Some(fit) = fit_directory(plan.seed, data, directory)
-            && fit < data.entries
-        {
-            return room("room for names in one directory (see 'megadir limits')", data.entries, fit);
-        }
-    }
-    Ok(())
-}
-
-/// Returns how many of a data set's names a new directory is sure to take; `None` if it has no limit that is known.
-fn fit_directory(seed: u64, data: &Data, directory: &Dir) -> Option<u64> {
-    let names = data.source.made()?.names;
-    let last = data.entries.saturating_sub(1);
-    let bytes = Names { scheme: names, seed }.write(last, &mut [0; NAME_BYTES_MAX]).len();
-    let lengths = NameLengths::of(u16::try_from(bytes).ok()?);
-    let asked = Asked { names: Some(&lengths), contents_bytes: Some(0), ..Asked::MORE_OF_THE_SAME };
-    Some(limits(directory, &asked).ok()?.judgement.capacity?.value.low)
 }
 
 /// Removes what killed runs left, and says so; trouble with that keeps no run from running.
@@ -169,56 +138,8 @@ fn leftovers(path: &Path, beat: &AtomicU64) -> Vec<Note> {
     }
 }
 
-/// Makes every data set of the plan and returns their directories.
-fn fill_all(
-    plan: &Plan,
-    workspace: &Workspace,
-    stop: &AtomicBool,
-    beat: &AtomicU64,
-    listeners: &mut Listeners<'_, '_>,
-) -> Result<Vec<Dir>, RunError> {
-    plan.data.iter().map(|data| fill_one(plan, data, workspace, stop, beat, listeners)).collect()
-}
-
-fn fill_one(
-    plan: &Plan,
-    data: &Data,
-    workspace: &Workspace,
-    stop: &AtomicBool,
-    beat: &AtomicU64,
-    listeners: &mut Listeners<'_, '_>,
-) -> Result<Dir, RunError> {
-    let name = data_name(data.id);
-    let path: PathBuf = workspace.path().join(&name);
-    let unusable = |source: std::io::Error| RunError::Directory { path: path.clone(), source };
-    let DataSource::Made(made) = &data.source else {
-        return Err(unusable(std::io::Error::other("made and existing directories in one plan")));
-    };
-    let directory = workspace.data_directory(&name).map_err(unusable)?;
-    let files = Files::new(made, plan.seed, data.entries).map_err(FillError::Files)?;
-    let mut told = Ok(());
-    let mut progress = |progress| {
-        beat.fetch_add(1, Ordering::Relaxed);
-        if told.is_ok() {
-            told = listeners.tell(&Event::Filling { data, progress });
-        }
-    };
-    let filled = fill_at(directory.as_fd(), &files, &mut progress, stop)?;
-    told?;
-    if filled.stopped {
-        return Err(RunError::Interrupted);
-    }
-    // What is still to be written would be written while we measure.
-    let written = marked(beat, WRITING_BACK, || rustix::fs::syncfs(&directory));
-    written.map_err(|error| unusable(error.into()))?;
-    if stop.load(Ordering::Relaxed) {
-        return Err(RunError::Interrupted);
-    }
-    Dir::open(&path).map_err(|error| unusable(error.into()))
-}
-
 /// Lets the oracle list every data set once, and takes out of the plan what cannot be done on them.
-fn verify(prepared: &mut Prepared<'_>) -> Result<(), RunError> {
+fn verify(prepared: &mut Prepared<'_>, surveys: &[Survey]) -> Result<(), RunError> {
     let oracle = Work::List {
         backend: "std".into(),
         buffer_bytes: 32 << 10,
@@ -231,10 +152,14 @@ fn verify(prepared: &mut Prepared<'_>) -> Result<(), RunError> {
         error => RunError::Arm { arm: name.to_owned(), reason: error.to_string() },
     };
     let oracle = Listing::new(&oracle).map_err(|error| arm("std", error))?;
-    for (data, directory) in prepared.plan.data.iter().zip(&prepared.data) {
-        let seen = oracle.once(directory, prepared.signals).map_err(|error| arm("std", error))?;
-        if matches!(data.source, DataSource::Made { .. }) && seen.entries != data.entries {
-            return Err(RunError::Lost { made: data.entries, seen: seen.entries });
+    for (index, (data, directory)) in prepared.plan.data.iter().zip(&prepared.data).enumerate() {
+        let seen = match surveys.get(index) {
+            Some(survey) if !in_one_directory(&prepared.plan, data) => survey.counted(),
+            _ => oracle.once(directory, prepared.signals).map_err(|error| arm("std", error))?,
+        };
+        let made = before_run(&prepared.plan, data).iter().map(Files::entries).sum();
+        if matches!(data.source, DataSource::Made(_)) && seen.entries != made {
+            return Err(RunError::Lost { made, seen: seen.entries });
         }
         prepared.truths.push(seen);
     }

@@ -77,6 +77,9 @@ fn begin(
         machine,
     };
     listeners.tell(&Event::Started(&header))?;
+    if let Some(built) = &prepared.built {
+        listeners.tell(&Event::Built(built))?;
+    }
     record(prepared, Vec::new(), start_ns, listeners)
 }
 

@@ -5,44 +5,72 @@
 
 use std::sync::atomic::Ordering;
 
-use megadir_record::DataSource;
+use megadir_record::{Data, DataSource, Plan, When};
 
 use super::RunError;
 use super::prepare::Prepared;
-use crate::dataset::{NAME_BYTES_MAX, Names};
+use crate::dataset::{Files, FillError, PlaceBuffer};
+use crate::plan::{in_one_directory, trees};
 use crate::workload::{Signals, name_hash};
 
 /// Signs of life come every so many names.
 const STEP: u64 = 4096;
 
-/// Writes into the plan's data sets what every listing of them must see.
+/// Writes into the plan's data sets what every listing of them must see; of what the arms make, nothing is there yet.
 pub(super) fn settle(prepared: &mut Prepared<'_>) -> Result<(), RunError> {
-    let seed = prepared.plan.seed;
-    for (data, truth) in prepared.plan.data.iter_mut().zip(&mut prepared.truths) {
-        match &data.source {
-            DataSource::Made(made) => {
-                truth.entries = data.entries;
-                truth.hash = made_hash(Names { scheme: made.names, seed }, data.entries, prepared.signals)?;
-            }
+    let plan = &prepared.plan;
+    let mut hashes = Vec::new();
+    for (data, truth) in plan.data.iter().zip(&prepared.truths) {
+        let Some(made) = data.source.made() else {
+            hashes.push(Some(truth.hash));
+            continue;
+        };
+        if made.when == When::ByArms {
+            hashes.push(None);
+            continue;
+        }
+        let mut hash = 0_u64;
+        for files in before_run(plan, data) {
+            hash = hash.wrapping_add(made_hash(&files, prepared.signals)?);
+        }
+        // Listings of one directory are held against it, block for block; nobody lists a tree again.
+        if !in_one_directory(plan, data) && truth.hash != hash {
+            return Err(RunError::OtherNames { made: truth.entries });
+        }
+        hashes.push(Some(hash));
+    }
+    for ((data, truth), hash) in prepared.plan.data.iter_mut().zip(&mut prepared.truths).zip(hashes) {
+        match data.source {
+            DataSource::Made(_) => truth.entries = data.entries,
             DataSource::Existing { .. } => data.entries = truth.entries,
         }
-        data.hash = Some(truth.hash);
+        truth.hash = hash.unwrap_or(0);
+        data.hash = hash;
     }
     Ok(())
 }
 
-/// Returns the hash of a data set's names.
-fn made_hash(names: Names, entries: u64, signals: Signals<'_>) -> Result<u64, RunError> {
-    let mut buffer = [0; NAME_BYTES_MAX];
+/// Returns what is made of a data set before anything is measured, tree by tree.
+pub(super) fn before_run(plan: &Plan, data: &Data) -> Vec<Files> {
+    let before = data.source.made().is_some_and(|made| made.when == When::BeforeRun);
+    let all = if before { trees(plan, data).unwrap_or_default() } else { Vec::new() };
+    all.into_iter().map(|(_, files)| files).collect()
+}
+
+/// Returns the hash of the files' own names.
+fn made_hash(files: &Files, signals: Signals<'_>) -> Result<u64, RunError> {
+    let mut buffer = PlaceBuffer::new();
     let mut hash = 0_u64;
-    for index in 0..entries {
+    for index in 0..files.entries() {
         if index % STEP == 0 {
             signals.beat.fetch_add(1, Ordering::Relaxed);
             if signals.stop.load(Ordering::Relaxed) {
                 return Err(RunError::Interrupted);
             }
         }
-        hash = hash.wrapping_add(name_hash(names.write(index, &mut buffer)));
+        let place = files.place(index, &mut buffer);
+        let place = place.map_err(|reason| FillError::Files(files.refused(index, reason)))?;
+        hash = hash.wrapping_add(name_hash(place.file()));
     }
     Ok(hash)
 }
@@ -54,7 +82,7 @@ mod tests {
     use megadir::Dir;
     use megadir_record::{Made, NameScheme, Stage, Work};
 
-    use super::{Names, Signals, made_hash};
+    use super::{Signals, made_hash};
     use crate::dataset::{Files, fill};
     use crate::workload::Listing;
 
@@ -74,7 +102,7 @@ mod tests {
             let path = parent.path().join(number.to_string());
             let files = Files::new(&Made::flat(scheme, 0), 7, 3000).unwrap();
             fill(&path, &files, &mut |_| {}, &stop).unwrap();
-            let expected = (3000, made_hash(Names { scheme, seed: 7 }, 3000, signals).unwrap());
+            let expected = (3000, made_hash(&files, signals).unwrap());
             let directory = Dir::open(&path).unwrap();
             let list = |backend: &str| {
                 let work = Work::List {

@@ -106,6 +106,7 @@ impl Synthetic {
             header: self.header(),
             samples,
             self_check: None,
+            built: None,
             notes: Vec::new(),
             resumed: Vec::new(),
             end: Some(end),

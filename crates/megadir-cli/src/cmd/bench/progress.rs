@@ -60,10 +60,10 @@ impl Progress {
 impl Listener for Progress {
     fn event(&mut self, event: &Event<'_>) -> io::Result<()> {
         match event {
-            Event::Filling { data, progress } => {
+            Event::Filling(progress) => {
                 self.bar.set_length(progress.of);
                 self.bar.set_position(progress.done);
-                self.bar.set_message(format!("making {} files", data.entries));
+                self.bar.set_message(format!("making {} files", progress.of));
             }
             Event::Starts { plan, block } => self.starts(plan, block),
             Event::Measured(sample) => self.measured(sample),
@@ -72,7 +72,11 @@ impl Listener for Progress {
                 self.blocks = u64::from(header.plan.rules.rounds) * header.plan.cells.len() as u64;
             }
             Event::Cleaning => self.bar.set_message("removing what was made"),
-            Event::Voided { .. } | Event::Checked(_) | Event::EpochEnds | Event::Resumed(_) => {}
+            Event::Voided { .. }
+            | Event::Built(_)
+            | Event::Checked(_)
+            | Event::EpochEnds
+            | Event::Resumed(_) => {}
             Event::Ended(_) => self.bar.set_position(self.bar.length().unwrap_or(0)),
         }
         Ok(())

@@ -1,0 +1,50 @@
+//! The trees that a data set consists of: one, or one for each worker that has a set of its own. Pure.
+
+use megadir_record::{Data, FileWork, Plan, Sharing, When, Work};
+
+use crate::dataset::{Files, FilesError};
+
+/// Returns the trees of a data set, each with its directory below the data set's (none: that itself); none of data that were
+/// there already.
+///
+/// Where several workers share one tree, it has as many files as the data set says for each of them.
+pub(crate) fn trees(plan: &Plan, data: &Data) -> Result<Vec<(Option<String>, Files)>, FilesError> {
+    let Some(made) = data.source.made() else { return Ok(Vec::new()) };
+    let most = |sharing| workers(plan, data, sharing).max();
+    match (most(Sharing::Own), most(Sharing::Same)) {
+        (Some(_), Some(_)) => Err(FilesError::Contradiction(
+            "workers with sets of their own and workers that share one cannot work on the same data".into(),
+        )),
+        (Some(own), None) => {
+            let files = Files::new(made, plan.seed, data.entries)?;
+            let of = |worker| (Some(Files::worker_directory(worker)), files.of_worker(worker));
+            Ok((0..own).map(of).collect())
+        }
+        (None, shared) => {
+            let entries = data.entries.saturating_mul(u64::from(shared.unwrap_or(1)));
+            Ok(vec![(None, Files::new(made, plan.seed, entries)?)])
+        }
+    }
+}
+
+/// Returns whether all files of a data set are in its directory itself before anything is measured.
+pub(crate) fn in_one_directory(plan: &Plan, data: &Data) -> bool {
+    match data.source.made() {
+        None => true,
+        Some(made) => {
+            let flat = |trees: Vec<(Option<String>, Files)>| {
+                trees.iter().all(|(below, files)| below.is_none() && files.is_flat())
+            };
+            made.when == When::BeforeRun && trees(plan, data).is_ok_and(flat)
+        }
+    }
+}
+
+fn workers(plan: &Plan, data: &Data, sharing: Sharing) -> impl Iterator<Item = u32> {
+    let on_data = plan.cells.iter().filter(move |cell| cell.data == data.id);
+    let files = on_data.filter_map(|cell| match &cell.work {
+        Work::Files(FileWork { workers, .. }) => Some(*workers),
+        _ => None,
+    });
+    files.filter(move |workers| workers.sharing == sharing).map(|workers| workers.count)
+}
