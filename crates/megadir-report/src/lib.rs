@@ -44,4 +44,4 @@ pub mod warning;
 pub use finding::{Finding, FindingKind};
 pub use render::{FORMATS, Format, Report, Style, View, format_named};
 pub use summary::{Figure, Range, Summary, SummaryError, summarize};
-pub use warning::{Advisory, Warning};
+pub use warning::{Advisory, WARNING_KINDS, Warning};

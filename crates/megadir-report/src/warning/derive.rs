@@ -7,7 +7,7 @@ use std::cmp::Reverse;
 
 use megadir_record::{Record, Role};
 
-use super::{Advisory, Warning};
+use super::{Advisory, Warning, run};
 use crate::summary::{
     Arm, Difference, Ending, Figure, GroupReading, GroupSummary, Range, Rate, Rounds, SelfChecked, Summary,
     Timing, WorkCheck, rounds_for_interval,
@@ -42,6 +42,9 @@ pub(crate) fn advise(record: &Record, summary: &Summary, rounds: &Rounds<'_>) ->
     warnings.extend(how_far(summary));
     warnings.extend(timer_cost(summary));
     warnings.extend(self_check(summary));
+    warnings.extend(run::resolution_wide(summary));
+    warnings.extend(run::width_not_reached(summary, rounds));
+    warnings.extend(run::pressure_rose(summary));
     warnings.extend(rate_not_kept(summary));
     let baselines = summary.arms.iter().filter(|arm| arm.cell.role == Role::Baseline);
     warnings.extend(baselines.flat_map(|arm| series(arm, &rounds.times(arm.cell.id), summary)));

@@ -1,10 +1,9 @@
-//! The closed set of warnings and their words.
+//! The closed set of warnings.
 
 use serde::{Deserialize, Serialize};
 
-use super::note;
+use super::words;
 use crate::summary::Figure;
-use crate::text;
 
 /// A warning with its words, as summaries carry it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -103,6 +102,31 @@ pub enum Warning {
         /// In truth.
         achieved_per_s: f64,
     },
+    /// The run cannot tell apart what it is to tell apart.
+    ResolutionWide {
+        /// The baseline.
+        arm: String,
+        /// Half the interval of the baseline against itself, per cent.
+        half_width_percent: f64,
+        /// The equivalence band, as a fraction.
+        band: f64,
+    },
+    /// A run that was to stop at a width measured all rounds it was allowed and did not reach it.
+    WidthNotReached {
+        /// Comparisons that are known less well than asked for.
+        comparisons: usize,
+        /// Rounds that count.
+        rounds: usize,
+    },
+    /// Tasks waited for something when the run ended, and more than before it.
+    PressureRose {
+        /// What they waited for.
+        resource: String,
+        /// Share of the last ten seconds before the run, per cent.
+        before_percent: f64,
+        /// Share of its last ten seconds, per cent.
+        after_percent: f64,
+    },
     /// The series changed its level at some round.
     ChangePoint {
         /// The arm.
@@ -142,11 +166,65 @@ pub enum Warning {
     },
 }
 
+/// Every kind of warning, as the JSON form names it.
+pub const WARNING_KINDS: &[&str] = &[
+    "unequal-work",
+    "differs-from-itself",
+    "too-few-rounds",
+    "cut-off",
+    "incomplete",
+    "data-changed",
+    "noisy",
+    "timer-cost",
+    "delays-not-found",
+    "unaccounted",
+    "rate-not-kept",
+    "resolution-wide",
+    "width-not-reached",
+    "pressure-rose",
+    "change-point",
+    "halves-differ",
+    "autocorrelated",
+    "bimodal",
+    "noted",
+];
+
 impl Warning {
+    /// Returns the kind's name, one of [`WARNING_KINDS`].
+    #[must_use]
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Self::UnequalWork { .. } => "unequal-work",
+            Self::DiffersFromItself { .. } => "differs-from-itself",
+            Self::TooFewRounds { .. } => "too-few-rounds",
+            Self::CutOff { .. } => "cut-off",
+            Self::Incomplete { .. } => "incomplete",
+            Self::DataChanged { .. } => "data-changed",
+            Self::Noisy { .. } => "noisy",
+            Self::TimerCost { .. } => "timer-cost",
+            Self::DelaysNotFound => "delays-not-found",
+            Self::Unaccounted { .. } => "unaccounted",
+            Self::RateNotKept { .. } => "rate-not-kept",
+            Self::ResolutionWide { .. } => "resolution-wide",
+            Self::WidthNotReached { .. } => "width-not-reached",
+            Self::PressureRose { .. } => "pressure-rose",
+            Self::ChangePoint { .. } => "change-point",
+            Self::HalvesDiffer { .. } => "halves-differ",
+            Self::Autocorrelated { .. } => "autocorrelated",
+            Self::Bimodal { .. } => "bimodal",
+            Self::Noted { .. } => "noted",
+        }
+    }
+
     /// Returns the warning with its words.
     #[must_use]
     pub fn advisory(self) -> Advisory {
-        Advisory { loud: self.is_loud(), text: self.text(), advice: self.advice(), warning: self }
+        Advisory {
+            loud: self.is_loud(),
+            text: words::text(&self),
+            advice: words::advice(&self).into(),
+            warning: self,
+        }
     }
 
     /// Returns whether the numbers are not to be used before the warning is dealt with.
@@ -161,146 +239,14 @@ impl Warning {
             | Self::Noisy { .. }
             | Self::Unaccounted { .. }
             | Self::RateNotKept { .. }
+            | Self::ResolutionWide { .. }
+            | Self::WidthNotReached { .. }
+            | Self::PressureRose { .. }
             | Self::ChangePoint { .. }
             | Self::HalvesDiffer { .. }
             | Self::Autocorrelated { .. }
             | Self::Bimodal { .. }
             | Self::Noted { .. } => false,
         }
-    }
-
-    fn text(&self) -> String {
-        match self {
-            Self::UnequalWork { arm, rounds } => format!(
-                "`{arm}` saw other entries than it should have in {}, so its times are not compared.",
-                text::counted(*rounds as u64, "round")
-            ),
-            Self::DiffersFromItself { arm, ratio, negligible } => {
-                differs_from_itself(arm, ratio, *negligible)
-            }
-            Self::TooFewRounds { rounds, needed } => format!(
-                "Only {} can be used: no interval under {needed} rounds, so medians stand alone and nothing is judged.",
-                text::counted(*rounds as u64, "round")
-            ),
-            Self::CutOff { line } => {
-                format!("The record breaks off in line {line}; what was written whole before it is used.")
-            }
-            Self::Incomplete { rounds, planned, reason } => {
-                let why = reason
-                    .as_ref()
-                    .map_or_else(|| "the run was killed or still goes on".into(), String::clone);
-                format!(
-                    "The run is incomplete ({rounds} of {planned} rounds): {}.",
-                    why.trim_end_matches('.')
-                )
-            }
-            Self::DataChanged { entries, entries_min, entries_max } => {
-                data_changed(*entries, *entries_min, *entries_max)
-            }
-            Self::Noisy { voided, rounds } => format!(
-                "{} voided and measured again beside {rounds} that count: the machine was noisy.",
-                if *voided == 1 { "1 round was".into() } else { format!("{voided} rounds were") }
-            ),
-            Self::TimerCost { arm, percent, quantiles_refused } => {
-                let refused = if *quantiles_refused { ", so its quantiles are withheld" } else { "" };
-                format!("Measuring costs {} of the time of `{arm}`{refused}.", text::percent(*percent))
-            }
-            Self::DelaysNotFound => {
-                "Delays that were put into operations do not show in their histogram where and as often as they should.".into()
-            }
-            Self::Unaccounted { arm, percent } => format!(
-                "The times of the operations of {} add up to {percent:.1} % of the time of their blocks.",
-                arm.as_ref().map_or_else(|| "the run's check of itself".into(), |arm| format!("`{arm}`"))
-            ),
-            Self::RateNotKept { arm, asked_per_s, achieved_per_s } => format!(
-                "Operations of `{arm}` were to start {} times a second and did {} times: what is told of them is how long the queue grew.",
-                text::count(*asked_per_s),
-                text::count(achieved_per_s.round() as u64)
-            ),
-            Self::ChangePoint { arm, round, p } => {
-                format!("The times of `{arm}` change their level at round {round} (p = {p:.2e}).")
-            }
-            Self::HalvesDiffer { arm, ratio } => format!(
-                "The second half of the rounds of `{arm}` took {} of the time of the first.",
-                text::ratio(ratio.value, ratio.interval)
-            ),
-            Self::Autocorrelated { arm, coefficient } => format!(
-                "Neighbouring rounds of `{arm}` resemble each other (correlation {coefficient:.2}): intervals are somewhat too narrow."
-            ),
-            Self::Bimodal { arm, coefficient } => format!(
-                "The times of `{arm}` fall into two heaps (bimodality coefficient {coefficient:.2}): its median may lie where no round does."
-            ),
-            Self::Noted { text, .. } => format!("{}.", text.trim_end_matches('.')),
-        }
-    }
-
-    fn advice(&self) -> String {
-        let advice = match self {
-            Self::UnequalWork { .. } => {
-                "Make sure that nothing changes the directory; if nothing does, the arm's backend loses or repeats entries: report it."
-            }
-            Self::DiffersFromItself { negligible: false, .. } => {
-                "Do not use this run. Stop what else runs, and run it again with more rounds."
-            }
-            Self::DiffersFromItself { .. } => {
-                "One run in twenty does this by chance. Take no smaller difference seriously, or run again."
-            }
-            Self::TooFewRounds { .. } => "Run more rounds, or let the run finish.",
-            Self::CutOff { .. } => {
-                "This is what a killed run leaves; if it was not killed, look for a full disk and run it again."
-            }
-            Self::Incomplete { .. } => {
-                "Run it again to the end before drawing conclusions from small differences."
-            }
-            Self::DataChanged { .. } => {
-                "Run on a directory that nothing changes, or let the study make its own."
-            }
-            Self::Noisy { .. } => "Stop other work on the machine (or on its host) and run it again.",
-            Self::TimerCost { .. } => {
-                "Ratios bear it, for all arms pay the same; times of operations this short are to be taken less it."
-            }
-            Self::RateNotKept { .. } => "Ask for a lower rate (--rate).",
-            Self::DelaysNotFound | Self::Unaccounted { .. } => {
-                "Do not use times of single operations of this run. Stop what else runs, and run it again."
-            }
-            Self::ChangePoint { .. } | Self::HalvesDiffer { .. } => {
-                "Ratios are paired by round and bear this; absolute times do not. Look for a task that began or ended, or run it again."
-            }
-            Self::Autocorrelated { .. } => "Look for periodic work on the machine, or run more rounds.",
-            Self::Bimodal { .. } => "Look at the samples (--format csv), and for work that comes and goes.",
-            Self::Noted { note, .. } => note::advice(note),
-        };
-        advice.into()
-    }
-}
-
-fn differs_from_itself(arm: &str, ratio: &Figure, negligible: bool) -> String {
-    let figures = text::ratio(ratio.value, ratio.interval);
-    if negligible {
-        format!("`{arm}` against itself came out slightly different ({figures}).")
-    } else {
-        format!(
-            "`{arm}` against itself came out DIFFERENT ({figures}): this run finds differences where there are none."
-        )
-    }
-}
-
-fn data_changed(entries: u64, min: Option<u64>, max: Option<u64>) -> String {
-    let planned = text::entries(entries);
-    match (min, max) {
-        (Some(min), Some(max)) if min == max && min == entries => {
-            format!(
-                "The directory of {planned} changed during the run: its names or types did not stay the same."
-            )
-        }
-        (Some(min), Some(max)) if min == max => {
-            format!("The directory of {planned} was found to have {}.", text::count(min))
-        }
-        (Some(min), Some(max)) => format!(
-            "The directory of {planned} changed during the run: from {} to {} were seen.",
-            text::count(min),
-            text::count(max)
-        ),
-        _ => format!("The arms never agreed on what the directory of {planned} holds."),
     }
 }

@@ -1,12 +1,14 @@
 //! What speaks against believing a run, as a closed set of warnings that each say what to do.
 //!
-//! Files: `kind` (the set, with its words), `note` (what the run itself noticed), `derive` (what the samples
-//! betray). Modelled on hyperfine's warnings. No warning changes a number.
+//! Files: `kind` (the set), `words`, `note` (what the run itself noticed), `derive` (what the samples betray), `run` (what speaks
+//! against it as a whole). Modelled on hyperfine's warnings. No warning changes a number.
 
 mod derive;
 mod kind;
 mod note;
+mod run;
+mod words;
 
-pub use kind::{Advisory, Warning};
+pub use kind::{Advisory, WARNING_KINDS, Warning};
 
 pub(crate) use derive::{advise, refuse_quantiles};

@@ -10,5 +10,6 @@ mod pairs;
 mod refusal;
 mod single;
 mod synthetic;
+mod warning_kinds;
 mod warnings;
 mod work;

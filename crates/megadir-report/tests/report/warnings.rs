@@ -5,7 +5,7 @@ use megadir_report::{Summary, Warning, summarize};
 
 use crate::synthetic::{Synthetic, note};
 
-fn good() -> Record {
+pub(crate) fn good() -> Record {
     Synthetic::ratios(&[("half", 0.5)]).record()
 }
 
@@ -20,7 +20,7 @@ fn warns(summary: &Summary, sort: fn(&Warning) -> bool) -> bool {
 }
 
 /// Multiplies the times of all arms, or of one, by a factor of the round.
-fn stretch(record: &mut Record, cell: Option<u32>, factor: impl Fn(u32) -> f64) {
+pub(crate) fn stretch(record: &mut Record, cell: Option<u32>, factor: impl Fn(u32) -> f64) {
     let measured = record.samples.iter_mut().filter(|sample| sample.phase == Phase::Measure);
     for sample in measured.filter(|sample| cell.is_none_or(|cell| sample.cell.0 == cell)) {
         sample.elapsed_ns = (sample.elapsed_ns as f64 * factor(sample.round)) as u64;

@@ -72,3 +72,18 @@ fn view() -> View {
     let style = Style { color: terminal && !set("NO_COLOR") && !dumb, unicode: !terminal || is_unicode() };
     View { width: if terminal { width.unwrap_or(WIDTH) } else { WIDTH }, style }
 }
+
+#[cfg(test)]
+mod tests {
+    use megadir_bench::note::NOTE_KINDS;
+    use megadir_report::Warning;
+
+    #[test]
+    fn the_report_knows_what_to_do_about_every_note_that_a_run_writes() {
+        for kind in NOTE_KINDS {
+            let noted = Warning::Noted { note: kind.name().into(), text: "Something.".into() };
+            let advice = noted.advisory().advice;
+            assert!(!advice.contains("newer megadir"), "{}: {advice}", kind.name());
+        }
+    }
+}

@@ -1,0 +1,80 @@
+//! What speaks against a whole run: a resolution that is too coarse, a width that was not reached, company that arrived.
+
+use std::collections::BTreeSet;
+
+use megadir_record::{CellId, Machine, Rules, Stop};
+use megadir_stats::{HalfWidth, Looks, narrow_enough};
+
+use super::Warning;
+use crate::summary::{Ending, GroupReading, GroupSummary, Rounds, Summary};
+
+/// Tasks that waited in less than this part of the last ten seconds are no company, per cent.
+const PRESSURE_MIN: f64 = 10.0;
+/// Pressure that rose by less than this is no more than there was, per cent.
+const PRESSURE_RISE_MIN: f64 = 5.0;
+
+/// Tells of baselines whose difference from themselves is known less well than the equivalence band.
+pub(super) fn resolution_wide(summary: &Summary) -> Vec<Warning> {
+    let band = summary.rules.equivalence_band;
+    let wide = summary.resolution.iter().filter_map(|resolution| {
+        let half_width_percent = resolution.half_width_percent.filter(|percent| *percent > 100.0 * band)?;
+        let arm = summary.arm_name(resolution.baseline).to_owned();
+        Some(Warning::ResolutionWide { arm, half_width_percent, band })
+    });
+    wide.collect()
+}
+
+/// Tells of a run that measured all rounds it was allowed and did not reach its width.
+pub(super) fn width_not_reached(summary: &Summary, rounds: &Rounds<'_>) -> Option<Warning> {
+    let (target, looks) = target(&summary.rules)?;
+    let confidence = looks.confidence(summary.rules.confidence);
+    let wide = |(arm, to): &(CellId, CellId)| {
+        let times = rounds.paired(&[*arm, *to]);
+        !narrow_enough(&times[0], &times[1], target, confidence)
+    };
+    let comparisons = contrasts(summary).iter().filter(|contrast| wide(contrast)).count();
+    let ended = summary.progress.ending == Ending::Complete && comparisons > 0;
+    ended.then_some(Warning::WidthNotReached { comparisons, rounds: summary.progress.rounds_used })
+}
+
+fn target(rules: &Rules) -> Option<(HalfWidth, Looks)> {
+    let looks = Looks::new(rules.stop.rounds_min()?, rules.rounds)?;
+    match rules.stop {
+        Stop::Rounds => None,
+        Stop::Ratio { half_width, .. } => Some((HalfWidth::Fraction(half_width), looks)),
+        Stop::Difference { half_width_ns, .. } => Some((HalfWidth::Absolute(half_width_ns), looks)),
+    }
+}
+
+/// Returns what the groups compare with what.
+fn contrasts(summary: &Summary) -> BTreeSet<(CellId, CellId)> {
+    let of_group = |group: &GroupSummary| -> Vec<(CellId, CellId)> {
+        match &group.reading {
+            GroupReading::Compare(comparison) => {
+                let others = comparison.rows.iter().filter(|row| row.arm != comparison.baseline);
+                others.map(|row| (row.arm, comparison.baseline)).collect()
+            }
+            GroupReading::Pairs(pairs) => pairs.rows.iter().map(|row| (row.pair.arm, row.pair.to)).collect(),
+            _ => Vec::new(),
+        }
+    };
+    summary.groups.iter().flat_map(of_group).collect()
+}
+
+/// Tells of tasks that waited when the run ended, and did not before it.
+///
+/// A run whose arms write or read from devices makes the others wait for them itself.
+pub(super) fn pressure_rose(summary: &Summary) -> Vec<Warning> {
+    let Some(after) = &summary.pressure_after else { return Vec::new() };
+    let Machine { pressure: before, .. } = &summary.machine;
+    let quiet = summary.arms.iter().all(|arm| arm.cell.work.leaves_all() && !arm.cell.cache.is_cold());
+    let io = (before.io_some_10s_percent, after.io_some_10s_percent);
+    let processor = (before.cpu_some_10s_percent, after.cpu_some_10s_percent);
+    let of = [("the processor", Some(processor)), ("input or output", quiet.then_some(io))];
+    let rose = of.into_iter().filter_map(|(resource, percents)| {
+        let (before_percent, after_percent) = percents.and_then(|(before, after)| Some((before?, after?)))?;
+        let rose = after_percent > PRESSURE_MIN && after_percent - before_percent > PRESSURE_RISE_MIN;
+        rose.then(|| Warning::PressureRose { resource: resource.into(), before_percent, after_percent })
+    });
+    rose.collect()
+}

@@ -1,0 +1,180 @@
+//! The words of warnings: what is the matter, and what to do about it.
+
+use super::{Warning, note};
+use crate::summary::Figure;
+use crate::text;
+
+/// Returns what is the matter.
+pub(super) fn text(warning: &Warning) -> String {
+    match warning {
+        Warning::UnequalWork { arm, rounds } => format!(
+            "`{arm}` saw other entries than it should have in {}, so its times are not compared.",
+            text::counted(*rounds as u64, "round")
+        ),
+        Warning::DiffersFromItself { arm, ratio, negligible } => {
+            differs_from_itself(arm, ratio, *negligible)
+        }
+        Warning::TooFewRounds { rounds, needed } => format!(
+            "Only {} can be used: no interval under {needed} rounds, so medians stand alone and nothing is judged.",
+            text::counted(*rounds as u64, "round")
+        ),
+        Warning::CutOff { line } => {
+            format!("The record breaks off in line {line}; what was written whole before it is used.")
+        }
+        Warning::Incomplete { rounds, planned, reason } => incomplete(*rounds, *planned, reason.as_deref()),
+        Warning::DataChanged { entries, entries_min, entries_max } => {
+            data_changed(*entries, *entries_min, *entries_max)
+        }
+        Warning::Noisy { voided, rounds } => format!(
+            "{} voided and measured again beside {rounds} that count: the machine was noisy.",
+            if *voided == 1 { "1 round was".into() } else { format!("{voided} rounds were") }
+        ),
+        Warning::TimerCost { arm, percent, quantiles_refused } => {
+            let refused = if *quantiles_refused { ", so its quantiles are withheld" } else { "" };
+            format!("Measuring costs {} of the time of `{arm}`{refused}.", text::percent(*percent))
+        }
+        Warning::DelaysNotFound => {
+            "Delays that were put into operations do not show in their histogram where and as often as they should.".into()
+        }
+        Warning::Unaccounted { arm, percent } => format!(
+            "The times of the operations of {} add up to {percent:.1} % of the time of their blocks.",
+            arm.as_ref().map_or_else(|| "the run's check of itself".into(), |arm| format!("`{arm}`"))
+        ),
+        Warning::RateNotKept { arm, asked_per_s, achieved_per_s } => format!(
+            "Operations of `{arm}` were to start {} times a second and did {} times: what is told of them is how long the queue grew.",
+            text::count(*asked_per_s),
+            text::count(achieved_per_s.round() as u64)
+        ),
+        Warning::ResolutionWide { .. }
+        | Warning::WidthNotReached { .. }
+        | Warning::PressureRose { .. }
+        | Warning::ChangePoint { .. }
+        | Warning::HalvesDiffer { .. }
+        | Warning::Autocorrelated { .. }
+        | Warning::Bimodal { .. } => noise(warning).unwrap_or_default(),
+        Warning::Noted { text, .. } => format!("{}.", text.trim_end_matches('.')),
+    }
+}
+
+/// Returns what to do about it.
+pub(super) fn advice(warning: &Warning) -> &'static str {
+    match warning {
+        Warning::UnequalWork { .. } => {
+            "Make sure that nothing changes the directory; if nothing does, the arm's backend loses or repeats entries: report it."
+        }
+        Warning::DiffersFromItself { negligible: false, .. } => {
+            "Do not use this run. Stop what else runs, and run it again with more rounds."
+        }
+        Warning::DiffersFromItself { .. } => {
+            "One run in twenty does this by chance. Take no smaller difference seriously, or run again."
+        }
+        Warning::TooFewRounds { .. } => "Run more rounds, or let the run finish.",
+        Warning::CutOff { .. } => {
+            "This is what a killed run leaves; if it was not killed, look for a full disk and run it again."
+        }
+        Warning::Incomplete { .. } => {
+            "Run it again to the end before drawing conclusions from small differences."
+        }
+        Warning::DataChanged { .. } => {
+            "Run on a directory that nothing changes, or let the study make its own."
+        }
+        Warning::Noisy { .. } => "Stop other work on the machine (or on its host) and run it again.",
+        Warning::TimerCost { .. } => {
+            "Ratios bear it, for all arms pay the same; times of operations this short are to be taken less it."
+        }
+        Warning::ResolutionWide { .. } => {
+            "Run more rounds (--rounds, or --until), or on a quieter machine: nothing will be called equivalent before."
+        }
+        Warning::WidthNotReached { .. } => {
+            "Allow more rounds (--rounds), or ask for a larger width (--until)."
+        }
+        Warning::PressureRose { .. } => {
+            "Something began beside the run: find it, wait until it is done, and run it again."
+        }
+        Warning::RateNotKept { .. } => "Ask for a lower rate (--rate).",
+        Warning::DelaysNotFound | Warning::Unaccounted { .. } => {
+            "Do not use times of single operations of this run. Stop what else runs, and run it again."
+        }
+        Warning::ChangePoint { .. } | Warning::HalvesDiffer { .. } => {
+            "Ratios are paired by round and bear this; absolute times do not. Look for a task that began or ended, or run it again."
+        }
+        Warning::Autocorrelated { .. } => "Look for periodic work on the machine, or run more rounds.",
+        Warning::Bimodal { .. } => "Look at the samples (--format csv), and for work that comes and goes.",
+        Warning::Noted { note, .. } => note::advice(note),
+    }
+}
+
+/// Returns what is the matter with the noise of a run; `None` for other warnings.
+fn noise(warning: &Warning) -> Option<String> {
+    Some(match warning {
+        Warning::ResolutionWide { arm, half_width_percent, band } => format!(
+            "`{arm}` against itself is known to {} only, less well than the equivalence band of {}.",
+            text::percent(*half_width_percent),
+            text::chosen(*band)
+        ),
+        Warning::WidthNotReached { comparisons, rounds } => format!(
+            "{} known less well than the run was to stop at, after {} and with that all that were allowed.",
+            if *comparisons == 1 {
+                "1 comparison is".into()
+            } else {
+                format!("{comparisons} comparisons are")
+            },
+            text::counted(*rounds as u64, "round")
+        ),
+        Warning::PressureRose { resource, before_percent, after_percent } => format!(
+            "Some task waited for {resource} in {} of the run's last 10 s, and in {} of those before the run.",
+            text::percent(*after_percent),
+            text::percent(*before_percent)
+        ),
+        Warning::ChangePoint { arm, round, p } => {
+            format!("The times of `{arm}` change their level at round {round} (p = {p:.2e}).")
+        }
+        Warning::HalvesDiffer { arm, ratio } => format!(
+            "The second half of the rounds of `{arm}` took {} of the time of the first.",
+            text::ratio(ratio.value, ratio.interval)
+        ),
+        Warning::Autocorrelated { arm, coefficient } => format!(
+            "Neighbouring rounds of `{arm}` resemble each other (correlation {coefficient:.2}): intervals are somewhat too narrow."
+        ),
+        Warning::Bimodal { arm, coefficient } => format!(
+            "The times of `{arm}` fall into two heaps (bimodality coefficient {coefficient:.2}): its median may lie where no round does."
+        ),
+        _ => return None,
+    })
+}
+
+fn incomplete(rounds: usize, planned: u32, reason: Option<&str>) -> String {
+    let why = reason.unwrap_or("the run was killed or still goes on").trim_end_matches('.');
+    format!("The run is incomplete ({rounds} of {planned} rounds): {why}.")
+}
+
+fn differs_from_itself(arm: &str, ratio: &Figure, negligible: bool) -> String {
+    let figures = text::ratio(ratio.value, ratio.interval);
+    if negligible {
+        format!("`{arm}` against itself came out slightly different ({figures}).")
+    } else {
+        format!(
+            "`{arm}` against itself came out DIFFERENT ({figures}): this run finds differences where there are none."
+        )
+    }
+}
+
+fn data_changed(entries: u64, min: Option<u64>, max: Option<u64>) -> String {
+    let planned = text::entries(entries);
+    match (min, max) {
+        (Some(min), Some(max)) if min == max && min == entries => {
+            format!(
+                "The directory of {planned} changed during the run: its names or types did not stay the same."
+            )
+        }
+        (Some(min), Some(max)) if min == max => {
+            format!("The directory of {planned} was found to have {}.", text::count(min))
+        }
+        (Some(min), Some(max)) => format!(
+            "The directory of {planned} changed during the run: from {} to {} were seen.",
+            text::count(min),
+            text::count(max)
+        ),
+        _ => format!("The arms never agreed on what the directory of {planned} holds."),
+    }
+}

@@ -1,0 +1,125 @@
+//! The closed set: every kind of warning is reached by a record with that fault, says what is the matter and what to do.
+
+use megadir_record::{Cut, Phase, Record, Stop, VoidReason};
+use megadir_report::{Summary, WARNING_KINDS, summarize};
+
+use crate::single::lookups;
+use crate::synthetic::{Synthetic, note};
+use crate::warnings::{good, stretch};
+
+/// A kind, and a record that has its fault.
+type Case = (&'static str, fn() -> Record);
+
+/// Returns a good record after something was done to it.
+fn but(fault: impl FnOnce(&mut Record)) -> Record {
+    let mut record = good();
+    fault(&mut record);
+    record
+}
+
+fn lookups_but(fault: impl FnOnce(&mut Record)) -> Record {
+    let mut record = lookups();
+    fault(&mut record);
+    record
+}
+
+/// Adds to the entries that arms see.
+fn see_more(record: &mut Record, cell: Option<u32>, rounds: std::ops::Range<u32>) {
+    for sample in &mut record.samples {
+        if rounds.contains(&sample.round) && cell.is_none_or(|cell| sample.cell.0 == cell) {
+            sample.counted.entries += 1;
+        }
+    }
+}
+
+const CASES: &[Case] = &[
+    ("unequal-work", || but(|record| see_more(record, Some(2), 3..9))),
+    ("data-changed", || but(|record| see_more(record, None, 10..30))),
+    ("differs-from-itself", || but(|record| stretch(record, Some(1), |_| 1.2))),
+    ("too-few-rounds", || Synthetic { rounds: 5, ..Synthetic::ratios(&[]) }.record()),
+    ("incomplete", || but(|record| record.end = None)),
+    ("cut-off", || but(|record| (record.end, record.cut) = (None, Some(Cut { line: 97, bytes: 12 })))),
+    ("noisy", || {
+        but(|record| {
+            let early = record.samples.iter_mut().filter(|s| s.phase == Phase::Measure && s.round < 8);
+            early.for_each(|sample| sample.voided = Some(VoidReason::StolenTime));
+        })
+    }),
+    ("timer-cost", || but(|record| record.end.as_mut().expect("it was put in").null_loop_ns = Some(1e6))),
+    ("delays-not-found", || {
+        lookups_but(|record| record.self_check.as_mut().expect("it was put in").delays[0].found = 120)
+    }),
+    ("unaccounted", || {
+        lookups_but(|record| record.self_check.as_mut().expect("it was put in").accounted = 0.9)
+    }),
+    ("rate-not-kept", || {
+        lookups_but(|record| {
+            let cells = record.header.plan.cells.iter_mut();
+            cells.for_each(|cell| (cell.rate_per_s, cell.operations) = (Some(10_000), Some(1000)));
+            for sample in &mut record.samples {
+                sample.latency.as_mut().expect("it was put in").since = megadir_record::Since::IntendedStart;
+                sample.elapsed_ns = 200_000_000;
+            }
+        })
+    }),
+    ("resolution-wide", || {
+        but(|record| stretch(record, Some(1), |round| 0.85 + 0.3 * f64::from(round * 7 % 30) / 29.0))
+    }),
+    ("width-not-reached", || {
+        but(|record| record.header.plan.rules.stop = Stop::Ratio { half_width: 1e-6, rounds_min: 10 })
+    }),
+    ("pressure-rose", || {
+        but(|record| {
+            record.header.machine.pressure.cpu_some_10s_percent = Some(1.0);
+            record.end.as_mut().expect("it was put in").pressure.cpu_some_10s_percent = Some(45.0);
+        })
+    }),
+    ("change-point", || but(|record| stretch(record, None, |round| if round < 15 { 1.0 } else { 1.3 }))),
+    ("autocorrelated", || but(|record| stretch(record, None, |round| 1.0 + 0.2 * f64::from(round / 4 % 2)))),
+    ("halves-differ", || {
+        let mut record = Synthetic { rounds: 12, ..Synthetic::ratios(&[]) }.record();
+        stretch(&mut record, None, |round| 1.0 + f64::from(round) * 0.04);
+        record
+    }),
+    ("bimodal", || but(|record| stretch(record, Some(0), |round| if round % 3 == 0 { 1.5 } else { 1.0 }))),
+    ("noted", || but(|record| record.notes = vec![note("not-steady", "A trend was left.")])),
+];
+
+fn summary_of(record: &Record) -> Summary {
+    summarize(record).expect("the record can be summarised")
+}
+
+#[test]
+fn every_kind_is_reached_and_says_what_to_do() {
+    for (kind, faulty) in CASES {
+        let summary = summary_of(&faulty());
+        let found = summary.warnings.iter().find(|advisory| advisory.warning.kind() == *kind);
+        let advisory = found.unwrap_or_else(|| panic!("no {kind} in {:?}", summary.warnings));
+        assert!(advisory.text.len() > 15 && advisory.text.ends_with('.'), "{kind}: {}", advisory.text);
+        assert!(advisory.advice.len() > 15 && advisory.advice.ends_with('.'), "{kind}: {}", advisory.advice);
+        let json = serde_json::to_value(&advisory.warning).expect("a value");
+        assert_eq!(json["kind"], *kind, "the JSON form has the same name");
+    }
+}
+
+#[test]
+fn the_table_has_every_kind_once() {
+    let mut told: Vec<&str> = CASES.iter().map(|(kind, _)| *kind).collect();
+    let mut all = WARNING_KINDS.to_vec();
+    told.sort_unstable();
+    all.sort_unstable();
+    assert_eq!(told, all);
+}
+
+#[test]
+fn a_width_that_was_reached_and_pressure_of_the_run_itself_are_no_fault() {
+    let mut record = good();
+    record.header.plan.rules.stop = Stop::Ratio { half_width: 0.05, rounds_min: 10 };
+    let end = record.end.as_mut().expect("it was put in");
+    end.pressure.io_some_10s_percent = Some(60.0);
+    record.header.machine.pressure.io_some_10s_percent = Some(1.0);
+    for cell in &mut record.header.plan.cells {
+        cell.cache = megadir_record::CacheState::VfsCold;
+    }
+    assert_eq!(summary_of(&record).warnings, []);
+}
