@@ -53,6 +53,22 @@ pub enum GroupRule {
         /// The series; each lists its arms in ascending number of entries.
         series: Vec<(String, Vec<CellId>)>,
     },
+    /// From which share of a directory's entries on does listing it cost less than asking for them one by one?
+    BreakEven {
+        /// The series, each of one directory and one way of listing it.
+        series: Vec<BreakEvenArms>,
+    },
+}
+
+/// A way of listing a directory with attributes, and arms that ask for ever more of its entries instead.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct BreakEvenArms {
+    /// How it is listed, e.g. `getdents-statx`.
+    pub name: String,
+    /// The arm that lists it.
+    pub list: CellId,
+    /// The arms that ask ([`Work::Ask`](crate::Work::Ask)), in ascending number of entries asked for.
+    pub asks: Vec<CellId>,
 }
 
 /// A contrast between two arms: what the time of one is to that of the other.

@@ -35,7 +35,7 @@ pub use data::{
     SizeLaw, Spread, When,
 };
 pub use files::{Access, FileOperation, FileOrder, FileWork, Sharing, SyncPolicy, WorkerKind, Workers};
-pub use group::{Group, GroupRule, Pair};
+pub use group::{BreakEvenArms, Group, GroupRule, Pair};
 pub use jsonl::{Cut, End, Header, Line, Note, ReadError, Record, Resumed, Writer};
 pub use latency::{Latency, Since};
 pub use machine::{FileSystem, Machine, Pressure};

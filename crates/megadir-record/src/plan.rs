@@ -196,6 +196,8 @@ pub enum Work {
         buffer_bytes: Option<u64>,
         /// Threads that examine entries, or that the method may use at most.
         threads: u32,
+        /// Whether names and times of all files are kept in memory; else each file is looked at once.
+        keeps: bool,
         /// What every operation must find, as another method found it before the first block; `None` in a plan not yet
         /// carried out.
         #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -3,7 +3,7 @@
 //! An interval is always printed in the unit and with the decimals of its figure, so that the two can be
 //! compared at a glance. Nothing here knows where a number comes from.
 
-use crate::summary::{Figure, Range};
+use crate::summary::{Figure, Range, Threshold};
 
 /// The units of time: name, and nanoseconds in one.
 const TIME_UNITS: [(&str, f64); 4] = [("ns", 1.0), ("µs", 1e3), ("ms", 1e6), ("s", 1e9)];
@@ -55,6 +55,46 @@ pub fn share(figure: &Figure) -> String {
     };
     let places = usize::from(high - low < 0.01 && figure.value.abs() < 0.095);
     format!("{} % [{}, {}]", percent(figure.value, places), percent(low, places), percent(high, places))
+}
+
+/// Returns a fraction in per cent with two significant digits, e.g. `23 %`, `0.30 %`.
+#[must_use]
+pub fn share_alone(fraction: f64) -> String {
+    let percent = 100.0 * fraction;
+    format!("{} %", fixed(percent, decimals(percent).saturating_sub(1)))
+}
+
+/// Returns a share from which on something holds with its interval, whose ends may lie outside what was looked at, e.g. `23 %
+/// [21, 25]`, `80 % [61, never]`.
+#[must_use]
+pub fn threshold(share: f64, interval: Option<(Threshold, Threshold)>) -> String {
+    let Some((low, high)) = interval else { return share_alone(share) };
+    let ends = [low, high].map(|end| match end {
+        Threshold::At { share } => Some(100.0 * share),
+        Threshold::Always | Threshold::Never => None,
+    });
+    let percent = 100.0 * share;
+    let least = decimals(percent).saturating_sub(1);
+    let places = match ends {
+        [Some(low), Some(high)] => least.max(resolving(high - low).min(3)),
+        _ => least,
+    };
+    let [low, high] = [low, high].map(|end| match end {
+        Threshold::Always => "always".to_owned(),
+        Threshold::At { share } => fixed(100.0 * share, places),
+        Threshold::Never => "never".to_owned(),
+    });
+    format!("{} % [{low}, {high}]", fixed(percent, places))
+}
+
+/// Returns one end of an interval of shares in words.
+#[must_use]
+pub fn end(end: Threshold) -> String {
+    match end {
+        Threshold::Always => "less than the smallest asked for".into(),
+        Threshold::At { share } => share_alone(share),
+        Threshold::Never => "more than the largest asked for".into(),
+    }
 }
 
 /// Returns an exponent with its interval, e.g. `1.01 [0.99, 1.03]`.
@@ -156,10 +196,13 @@ fn magnitude(value: f64) -> i32 {
 
 /// Returns the decimals that resolve an interval of this width around a ratio.
 fn ratio_decimals(value: f64, width: f64) -> usize {
-    // A half-width of one unit of the last decimal or more; the margin is for rounding.
-    let resolving = if width > 0.0 { (-(0.5 * width).log10() - 1e-6).ceil() } else { 3.0 };
-    let least = if value.abs() < 10.0 { 2.0 } else { 1.0 };
-    resolving.clamp(least, 4.0) as usize
+    let least = if value.abs() < 10.0 { 2 } else { 1 };
+    resolving(width).clamp(least, 4)
+}
+
+/// Returns the decimals with which half of a width is one unit of the last or more; the margin is for rounding.
+fn resolving(width: f64) -> usize {
+    if width > 0.0 { (-(0.5 * width).log10() - 1e-6).ceil().max(0.0) as usize } else { 3 }
 }
 
 /// Prints with so many decimals, and a zero never with a sign.
@@ -218,6 +261,16 @@ mod tests {
         assert_eq!(share(&figure(0.61, 0.58, 0.64)), "61 % [58, 64]");
         assert_eq!(share(&figure(-0.021, -0.023, -0.019)), "-2.1 % [-2.3, -1.9]");
         assert_eq!(share(&figure(-0.001, -0.02, 0.02)), "0 % [-2, 2]");
+    }
+
+    #[test]
+    fn thresholds_say_where_their_ends_lie() {
+        let at = |share| Threshold::At { share };
+        assert_eq!(threshold(0.2312, Some((at(0.2108), at(0.25)))), "23 % [21, 25]");
+        assert_eq!(threshold(0.4, Some((at(0.398), at(0.4021)))), "40.0 % [39.8, 40.2]");
+        assert_eq!(threshold(0.004, Some((Threshold::Always, at(0.0122)))), "0.40 % [always, 1.22]");
+        assert_eq!(threshold(0.9, Some((at(0.8), Threshold::Never))), "90 % [80, never]");
+        assert_eq!((threshold(1.0, None), share_alone(0.001)), ("100 %".into(), "0.10 %".into()));
     }
 
     #[test]

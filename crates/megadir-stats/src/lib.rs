@@ -14,6 +14,7 @@
 //! | many contrasts | `holm.rs` |
 //! | faster, slower, equivalent, inconclusive | `verdict.rs` |
 //! | slopes and exponents | `trend.rs` |
+//! | where a curve reaches a level | `crossing.rs` |
 //! | is the run to be trusted | `noise.rs` |
 //! | latencies, recorded in the hot path | `histogram.rs` |
 //! | random order | `permutation/` |
@@ -30,6 +31,7 @@
 //! assert_eq!(verdict, megadir_stats::Verdict::Faster { negligible: false });
 //! ```
 
+mod crossing;
 mod descriptive;
 mod distribution;
 mod hierarchical;
@@ -47,6 +49,7 @@ mod sequential;
 mod trend;
 mod verdict;
 
+pub use crossing::{Crossing, CrossingEstimate, crossing, crossing_estimate};
 pub use descriptive::{error_999, mean, median, quantile, standard_deviation};
 pub use hierarchical::{EPOCHS_MIN, hierarchical_bootstrap};
 pub use holm::{holm, holm_confidences};

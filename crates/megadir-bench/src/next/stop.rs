@@ -14,7 +14,7 @@ pub fn looks(rules: &Rules) -> Option<Looks> {
 }
 
 /// Returns the contrasts that a run which stops at a width measures until they are narrow enough: every arm of a group with
-/// a baseline against it, and every pair.
+/// a baseline against it, every pair, and every arm that asks against the one that lists.
 pub fn contrasts(plan: &Plan) -> BTreeSet<(CellId, CellId)> {
     let of_group = |group: &megadir_record::Group| -> Vec<(CellId, CellId)> {
         match &group.rule {
@@ -24,6 +24,9 @@ pub fn contrasts(plan: &Plan) -> BTreeSet<(CellId, CellId)> {
                 plan.cells.iter().filter(member).map(|cell| (cell.id, *baseline)).collect()
             }
             GroupRule::Pairs { pairs } => pairs.iter().map(|pair| (pair.arm, pair.to)).collect(),
+            GroupRule::BreakEven { series } => {
+                series.iter().flat_map(|one| one.asks.iter().map(|ask| (*ask, one.list))).collect()
+            }
             GroupRule::Decompose { .. } | GroupRule::Grow { .. } | GroupRule::Refusal { .. } => Vec::new(),
         }
     };

@@ -25,6 +25,7 @@ fn plan(buffers: &[u64], rounds: u32) -> Plan {
         buffers_bytes: buffers.to_vec(),
         threads: Vec::new(),
         facts: &facts,
+        methods: &[],
     };
     make_plan(&crate::study::built_in("listing").unwrap(), &request).unwrap().plan
 }

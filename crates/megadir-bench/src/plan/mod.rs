@@ -4,6 +4,8 @@
 //! environment: what the machine can do comes in as [`BackendFact`]s.
 
 mod arms;
+mod asks;
+mod attributes;
 mod estimate;
 mod groups;
 mod lookups;
@@ -24,6 +26,7 @@ pub(crate) use trees::{in_one_directory, trees};
 pub use megadir_stats::HalfWidth;
 
 use crate::dataset::write_spread;
+use crate::method::MethodFact;
 use crate::study::{RefusalSpec, SizeSpec, Study};
 use arms::Arms;
 use stopping::{check_until, stopping};
@@ -58,6 +61,8 @@ pub struct Request<'a> {
     pub rate_per_s: Option<u64>,
     /// What the machine and the file system can do.
     pub facts: &'a [BackendFact],
+    /// The ways of finding out attributes, and what they can do there.
+    pub methods: &'a [MethodFact],
 }
 
 /// What the arms work on.
@@ -163,6 +168,16 @@ pub fn plan(study: &Study, request: &Request<'_>) -> Result<Planned, PlanError> 
     let mut arms = Arms::new(request.facts, data_sets(study, request, size));
     let chosen =
         !(request.backends.is_empty() && request.buffers_bytes.is_empty() && request.threads.is_empty());
+    if let Some(spec) = &study.attributes {
+        nothing_chosen(study, request, "backends or buffers", false)?;
+        attributes::attributes(spec, request, &mut arms)?;
+        return planned(study, request, size, arms);
+    }
+    if let Some(spec) = &study.ask {
+        nothing_chosen(study, request, "backends, buffers or threads", true)?;
+        asks::asks(spec, request, &mut arms)?;
+        return planned(study, request, size, arms);
+    }
     match (&study.baseline, &study.lookup) {
         (_, Some(_)) if chosen => {
             return Err(PlanError::Value {
@@ -182,6 +197,21 @@ pub fn plan(study: &Study, request: &Request<'_>) -> Result<Planned, PlanError> 
         (None, None) => return Err(PlanError::Nothing { reason: "the study says nothing to do".into() }),
     }
     planned(study, request, size, arms)
+}
+
+/// Refuses what only studies of listings have.
+fn nothing_chosen(
+    study: &Study,
+    request: &Request<'_>,
+    what: &'static str,
+    threads_too: bool,
+) -> Result<(), PlanError> {
+    let threads = threads_too && !request.threads.is_empty();
+    if request.backends.is_empty() && request.buffers_bytes.is_empty() && !threads {
+        return Ok(());
+    }
+    let allowed = format!("the methods of study `{}` have their own", study.name);
+    Err(PlanError::Value { what, value: "chosen".into(), allowed })
 }
 
 /// Resolves a study that fills directories: it has one arm, which nothing of a listing is chosen for.

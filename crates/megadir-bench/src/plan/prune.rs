@@ -1,6 +1,6 @@
 //! Taking arms out of a plan that turned out not to be possible once the data were there. Pure.
 
-use megadir_record::{CellId, Group, GroupRule, Pair, Plan};
+use megadir_record::{BreakEvenArms, CellId, Group, GroupRule, Pair, Plan};
 
 use super::{PlanError, Planned};
 use crate::note::NoteKind;
@@ -74,8 +74,20 @@ fn renumber(rule: GroupRule, new_ids: &[Option<CellId>]) -> Option<GroupRule> {
         GroupRule::Refusal { arm } => GroupRule::Refusal { arm: new(arm)? },
         GroupRule::Grow { series } => {
             let ids = |ids: Vec<CellId>| ids.into_iter().map(new).collect::<Option<Vec<CellId>>>();
-            let series = series.into_iter().map(|(name, of)| Some((name, ids(of)?)));
-            GroupRule::Grow { series: series.collect::<Option<_>>()? }
+            // A series needs all its arms; the others stand without it.
+            let series = series.into_iter().filter_map(|(name, of)| Some((name, ids(of)?)));
+            let series: Vec<(String, Vec<CellId>)> = series.collect();
+            (!series.is_empty()).then_some(GroupRule::Grow { series })?
+        }
+        GroupRule::BreakEven { series } => {
+            // Shares that cannot be asked for are left out of a series; what it is compared with cannot.
+            let of = |one: BreakEvenArms| {
+                let asks: Vec<CellId> = one.asks.into_iter().filter_map(new).collect();
+                let list = new(one.list)?;
+                (!asks.is_empty()).then_some(BreakEvenArms { list, asks, ..one })
+            };
+            let series: Vec<BreakEvenArms> = series.into_iter().filter_map(of).collect();
+            (!series.is_empty()).then_some(GroupRule::BreakEven { series })?
         }
     })
 }

@@ -38,6 +38,7 @@ fn request(facts: &[BackendFact]) -> Request<'_> {
         buffers_bytes: Vec::new(),
         threads: Vec::new(),
         facts,
+        methods: &[],
     }
 }
 
@@ -269,7 +270,7 @@ fn look_ups_cross_sizes_presences_and_keys_and_the_first_is_the_baseline() {
                 }
             }
             GroupRule::Compare { baseline } => assert_eq!(*baseline, CellId(0)),
-            GroupRule::Refusal { .. } => panic!("look-ups fill nothing"),
+            GroupRule::Refusal { .. } | GroupRule::BreakEven { .. } => panic!("look-ups fill nothing"),
             GroupRule::Decompose { .. } => panic!("look-ups have no stages"),
         }
     }

@@ -5,7 +5,8 @@
 use megadir::nearest::choices;
 use megadir_record::Stage;
 
-use crate::study::{SizeSpec, StepSpec, Study};
+use super::of_attributes;
+use crate::study::{StepSpec, Study};
 
 /// A study that is embedded in the program.
 #[derive(Clone, Copy, Debug)]
@@ -20,6 +21,8 @@ pub struct BuiltIn {
 pub static BUILT_IN: &[BuiltIn] = &[
     BuiltIn { name: "listing", text: include_str!("../../../../studies/listing.toml") },
     BuiltIn { name: "lookup", text: include_str!("../../../../studies/lookup.toml") },
+    BuiltIn { name: "attributes", text: include_str!("../../../../studies/attributes.toml") },
+    BuiltIn { name: "stat-or-list", text: include_str!("../../../../studies/stat-or-list.toml") },
     BuiltIn { name: "limits", text: include_str!("../../../../studies/limits.toml") },
 ];
 
@@ -119,7 +122,7 @@ fn contradiction(study: &Study) -> Option<String> {
     if let Some(reason) = kind_contradiction(study) {
         return Some(reason);
     }
-    if study.lookup.is_some() || study.refusal.is_some() {
+    if study.lookup.is_some() || study.refusal.is_some() || of_attributes::asks(study) {
         return None;
     }
     if study.compare.is_empty() && study.decompose.is_empty() && study.grow.is_empty() {
@@ -143,6 +146,9 @@ fn kind_contradiction(study: &Study) -> Option<String> {
     if study.refusal.is_some() {
         return refusal_contradiction(study);
     }
+    if of_attributes::asks(study) {
+        return of_attributes::contradiction(study);
+    }
     let sizes = [&study.size.quick, &study.size.default, &study.size.published];
     let lists = !study.compare.is_empty() || !study.decompose.is_empty() || !study.grow.is_empty();
     match (&study.baseline, &study.lookup) {
@@ -155,12 +161,7 @@ fn kind_contradiction(study: &Study) -> Option<String> {
             Some("lookup.presence and lookup.keys need at least one value each".into())
         }
         (None, Some(_)) => {
-            let ascends = |size: &&&SizeSpec| {
-                let all: Vec<u64> = size.smaller.iter().copied().chain([size.entries]).collect();
-                all[0] > 0 && all.windows(2).all(|pair| pair[0] < pair[1])
-            };
-            let wrong = sizes.iter().any(|size| !ascends(&size));
-            wrong.then(|| "size.smaller must ascend from 1 or more to below size.entries".into())
+            of_attributes::sizes_contradiction(study)
         }
         (Some(_), None) => {
             let wrong = sizes.iter().any(|size| !size.smaller.is_empty());
@@ -173,7 +174,7 @@ fn kind_contradiction(study: &Study) -> Option<String> {
 fn refusal_contradiction(study: &Study) -> Option<String> {
     let groups = !study.compare.is_empty() || !study.decompose.is_empty() || !study.grow.is_empty();
     let sizes = [&study.size.quick, &study.size.default, &study.size.published];
-    if groups || study.baseline.is_some() || study.lookup.is_some() {
+    if groups || study.baseline.is_some() || study.lookup.is_some() || of_attributes::asks(study) {
         return Some("a study with [refusal] has no [baseline], no [lookup] and no groups".into());
     }
     if study.rules.warm_up_rounds_min > 0 {
@@ -258,9 +259,11 @@ mod tests {
     #[test]
     fn an_unknown_study_is_answered_with_the_nearest() {
         let error = built_in("listnig").unwrap_err();
+        let names: Vec<&str> = BUILT_IN.iter().map(|study| study.name).collect();
+        let all = names.join(", ");
         assert_eq!(
             error.to_string(),
-            "there is no study `listnig`: did you mean 'listing'? there are listing, lookup, limits"
+            format!("there is no study `listnig`: did you mean 'listing'? there are {all}")
         );
         assert!(built_in("zzzzzzz").unwrap_err().to_string().contains("`: there are listing"));
     }

@@ -6,10 +6,11 @@
 
 mod data;
 mod load;
+mod of_attributes;
 mod spec;
 
 pub use load::{BUILT_IN, BuiltIn, StudyError, built_in, from_text};
 pub use spec::{
-    ArmSpec, BaselineSpec, CompareSpec, DecomposeSpec, GrowSpec, LookupSpec, RefusalSpec, RulesSpec,
-    SeriesSpec, SizeSpec, Sizes, StepSpec, Study,
+    ArmSpec, AskSpec, AttributesSpec, BaselineSpec, CompareSpec, DecomposeSpec, GrowSpec, LookupSpec,
+    RefusalSpec, RulesSpec, SeriesSpec, SizeSpec, Sizes, StepSpec, Study,
 };

@@ -35,6 +35,10 @@ pub struct Study {
     pub lookup: Option<LookupSpec>,
     /// What is asked, of a study that fills directories until one file is refused.
     pub refusal: Option<RefusalSpec>,
+    /// How attributes are found out, of a study that compares ways of doing so.
+    pub attributes: Option<AttributesSpec>,
+    /// What is asked for and against what, of a study that holds asking for some files against listing all.
+    pub ask: Option<AskSpec>,
     /// Groups of arms compared with the baseline.
     #[serde(default)]
     pub compare: Vec<CompareSpec>,
@@ -64,7 +68,7 @@ pub struct Sizes {
 pub struct SizeSpec {
     /// Entries in the directory.
     pub entries: u64,
-    /// Entries of the smaller directories that a study of look-ups asks too, ascending.
+    /// Entries of the smaller directories that a study of look-ups or attributes asks too, ascending.
     #[serde(default)]
     pub smaller: Vec<u64>,
     /// Measured rounds.
@@ -129,6 +133,29 @@ pub struct LookupSpec {
 pub struct RefusalSpec {
     /// What it asks, for the heading of its table.
     pub title: String,
+}
+
+/// Finding out name, size and time of every file: every method on every directory, against the first of them.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct AttributesSpec {
+    /// The methods; every one that there is when empty.
+    #[serde(default)]
+    pub methods: Vec<String>,
+    /// Numbers of threads of the method that has threads.
+    pub threads: Vec<u32>,
+}
+
+/// Asking for shares of a directory's files by name, against listing it with attributes.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct AskSpec {
+    /// What it asks, for the heading of its table.
+    pub title: String,
+    /// The methods that list.
+    pub list: Vec<String>,
+    /// The shares that are asked for, ascending, at most 1.
+    pub shares: Vec<f64>,
 }
 
 /// Arms that cross every value of every field with every other.

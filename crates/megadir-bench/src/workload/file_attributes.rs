@@ -1,6 +1,6 @@
 //! Name, size and time of the last modification of every regular file of a directory, by one of the methods of `method.rs`.
 //!
-//! Each operation opens the directory, fills a vector of names and times, and gives everything back, as a program that looks for
+//! Each operation opens the directory, fills a vector of names and times (or looks at each file once, where the plan says so), and gives everything back, as a program that looks for
 //! changed files does. Files are hashed as they are kept, in every method alike by two multiplications more than a name takes; types
 //! are in the hash in so far as only regular files are kept. Of a method that does not tell sizes, names and times are hashed; what
 //! the oracle (Rust's standard library) found before the run gives either hash, so all methods are held to the same set.
@@ -32,12 +32,15 @@ pub(crate) struct FileAttributes {
     method: &'static Method,
     buffer_bytes: u64,
     threads: usize,
+    keeps: bool,
 }
 
 /// What is kept of a directory: a vector of names and times, and the hashes of what was told.
 #[derive(Debug, Default)]
 struct Files {
-    rows: Vec<(Box<[u8]>, Time)>,
+    /// The vector, where files are kept.
+    rows: Option<Vec<(Box<[u8]>, Time)>>,
+    files: u64,
     /// Of names and times.
     times: u64,
     /// Of names, times and sizes.
@@ -53,7 +56,10 @@ impl Files {
         let times = fold(name_hash(name), modified.seconds as u64 ^ (u64::from(modified.nanoseconds) << 34));
         self.times = self.times.wrapping_add(times);
         self.all = self.all.wrapping_add(fold(times, size_bytes));
-        self.rows.push((name.into(), modified));
+        self.files += 1;
+        if let Some(rows) = &mut self.rows {
+            rows.push((name.into(), modified));
+        }
     }
 
     /// Gives a sign of life now and then.
@@ -65,7 +71,7 @@ impl Files {
 
     fn expected(&self, tells_sizes: bool) -> ExpectedFiles {
         let hash = if tells_sizes { self.all } else { self.times };
-        ExpectedFiles { files: self.rows.len() as u64, hash }
+        ExpectedFiles { files: self.files, hash }
     }
 }
 
@@ -104,15 +110,20 @@ impl Truth {
 }
 
 impl FileAttributes {
-    pub(crate) fn new(method: &str, buffer_bytes: Option<u64>, threads: u32) -> Result<Self, ListError> {
+    pub(crate) fn new(
+        method: &str,
+        buffer_bytes: Option<u64>,
+        threads: u32,
+        keeps: bool,
+    ) -> Result<Self, ListError> {
         let method =
             method_named(method).map_err(|reason| failed("attributes")(std::io::Error::other(reason)))?;
-        Ok(Self { method, buffer_bytes: buffer_bytes.unwrap_or(0), threads: threads as usize })
+        Ok(Self { method, buffer_bytes: buffer_bytes.unwrap_or(0), threads: threads as usize, keeps })
     }
 
     /// Does it once.
     fn once(&self, directory: &Dir, signals: Signals<'_>) -> Result<Counted, ListError> {
-        let mut files = Files::default();
+        let mut files = Files { rows: self.keeps.then(Vec::new), ..Files::default() };
         match self.method.way {
             Way::Path => self.by_path(directory, &mut files, signals)?,
             Way::Examined { .. } | Way::Policy => self.examined(directory, &mut files, signals)?,

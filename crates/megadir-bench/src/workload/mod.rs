@@ -108,8 +108,8 @@ pub(crate) fn workload<'a>(
         Work::List { .. } => Box::new(Listing::new(&cell.work)?),
         Work::Lookup { presence, keys } => Box::new(Lookup::new(*presence, *keys, names, seed)),
         Work::Files(work) => Box::new(Files::new(work, &plan.data[cell.data.0 as usize], seed)),
-        Work::Attributes { method, buffer_bytes, threads, .. } => {
-            Box::new(FileAttributes::new(method, *buffer_bytes, *threads)?)
+        Work::Attributes { method, buffer_bytes, threads, keeps, .. } => {
+            Box::new(FileAttributes::new(method, *buffer_bytes, *threads, *keeps)?)
         }
         Work::Ask { files } => Box::new(Ask::new(*files, names, seed)),
         Work::FillUntilRefused { .. } => Box::new(Refusal::new(names.scheme(), seed)),

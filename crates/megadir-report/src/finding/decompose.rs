@@ -21,6 +21,7 @@ pub(super) fn find(summary: &Summary) -> Vec<Finding> {
         | GroupReading::Pairs(_)
         | GroupReading::Refusal(_)
         | GroupReading::Grow(_)
+        | GroupReading::BreakEven(_)
         | GroupReading::Unreadable { .. } => None,
     });
     told.collect()

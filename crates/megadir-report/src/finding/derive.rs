@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{calls, compare, decompose, growth, pairs, refusal, work};
+use super::{attributes, break_even, calls, compare, decompose, growth, pairs, refusal, work};
 use crate::summary::Summary;
 
 /// One sentence or two that follow from the numbers by a rule.
@@ -30,6 +30,10 @@ pub enum FindingKind {
     Comparison,
     /// After how many entries the first was refused.
     Refusal,
+    /// Whether a claim of the source stands that no other rule judges.
+    Claim,
+    /// From which share of a directory on listing beats asking.
+    BreakEven,
     /// What one arm costs against another.
     Pair,
     /// What the number of calls does to the time.
@@ -39,8 +43,17 @@ pub enum FindingKind {
 }
 
 /// The rules, the most important first.
-const RULES: &[fn(&Summary) -> Vec<Finding>] =
-    &[work::find, decompose::find, refusal::find, pairs::find, compare::find, calls::find, growth::find];
+const RULES: &[fn(&Summary) -> Vec<Finding>] = &[
+    work::find,
+    decompose::find,
+    refusal::find,
+    break_even::find,
+    attributes::find,
+    pairs::find,
+    compare::find,
+    calls::find,
+    growth::find,
+];
 
 /// Applies every rule.
 pub(crate) fn derive(summary: &Summary) -> Vec<Finding> {

@@ -19,6 +19,7 @@ pub(super) fn find(summary: &Summary) -> Vec<Finding> {
         | GroupReading::Decompose(_)
         | GroupReading::Pairs(_)
         | GroupReading::Refusal(_)
+        | GroupReading::BreakEven(_)
         | GroupReading::Unreadable { .. } => Vec::new(),
     });
     told.collect()

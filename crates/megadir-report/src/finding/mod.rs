@@ -3,6 +3,8 @@
 //! One file a rule. A sentence is made of figures, intervals and verdicts only; each rule has words for "cannot be
 //! told" too. Nothing here knows a format or recomputes a number.
 
+mod attributes;
+mod break_even;
 mod calls;
 mod compare;
 mod decompose;

@@ -21,6 +21,7 @@ pub(super) fn find(summary: &Summary) -> Vec<Finding> {
         | GroupReading::Decompose(_)
         | GroupReading::Refusal(_)
         | GroupReading::Grow(_)
+        | GroupReading::BreakEven(_)
         | GroupReading::Unreadable { .. } => Vec::new(),
     });
     told.collect()

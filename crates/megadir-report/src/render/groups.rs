@@ -7,18 +7,21 @@ use super::operations::bounds;
 use super::paint::Tone;
 use crate::summary::{
     Arm, Comparison, Contrast, Decomposition, Factor, Figure, GroupReading, GroupSummary, Growth, Outcome,
-    PairRow, Pairs, Refusal, Series, Shape, Summary, Verdict, looks, rounds_for_interval,
+    PairRow, Pairs, Range, Refusal, Series, Shape, Summary, Verdict, looks, rounds_for_interval,
 };
 use crate::text;
 
 /// Returns the grid of a group; `None` for one that cannot be read, which a finding tells.
 pub(super) fn grid(summary: &Summary, group: &GroupSummary) -> Option<Grid> {
     match &group.reading {
-        GroupReading::Compare(comparison) => Some(compare(summary, comparison)),
+        GroupReading::Compare(comparison) => {
+            Some(compare(summary, comparison, tells_speed_ups(summary, group)))
+        }
         GroupReading::Decompose(decomposition) => Some(decompose(summary, decomposition)),
         GroupReading::Pairs(pairs) => Some(self::pairs(summary, pairs)),
         GroupReading::Refusal(refusal) => Some(self::refusal(refusal)),
         GroupReading::Grow(growth) => Some(grow(growth)),
+        GroupReading::BreakEven(read) => Some(super::break_even::grid(read)),
         GroupReading::Unreadable { .. } => None,
     }
 }
@@ -75,8 +78,14 @@ fn arm_row(arm: &Arm) -> Vec<Text> {
     row.into_iter().map(Text::plain).collect()
 }
 
-fn compare(summary: &Summary, comparison: &Comparison) -> Grid {
-    let columns = vec![
+/// Tells whether the source of a study tells speed-ups for a group: then ours stand beside ratios.
+fn tells_speed_ups(summary: &Summary, group: &GroupSummary) -> bool {
+    let of_group = |figure: &&megadir_record::Published| figure.group.as_ref() == Some(&group.name);
+    summary.published.iter().filter(of_group).any(|figure| figure.unit == "x")
+}
+
+fn compare(summary: &Summary, comparison: &Comparison, speed_ups: bool) -> Grid {
+    let mut columns = vec![
         Column::left("arm", 0),
         Column::right("time", 1),
         Column::left("interval", 5),
@@ -90,8 +99,30 @@ fn compare(summary: &Summary, comparison: &Comparison) -> Grid {
     let itself =
         |row: &&Contrast| summary.arm(row.arm).is_some_and(|arm| arm.cell.role == Role::AgainstItself);
     let shown = comparison.rows.iter().filter(|row| !itself(row));
-    let rows = shown.map(|row| compare_row(summary, row)).collect();
-    Grid { columns, rows, legend: vec![compare_legend(summary, comparison)] }
+    let mut rows: Vec<Vec<Text>> = shown.clone().map(|row| compare_row(summary, row)).collect();
+    let mut legend = compare_legend(summary, comparison);
+    if speed_ups {
+        let verdict = columns.len() - 1;
+        columns.insert(verdict, Column::left("speed-up", 0));
+        for (row, contrast) in rows.iter_mut().zip(shown) {
+            row.insert(verdict, Text::plain(speed_up(&contrast.outcome)));
+        }
+        legend.push_str(" Speed-up: 1 / ratio, as the source tells it.");
+    }
+    Grid { columns, rows, legend: vec![legend] }
+}
+
+/// Returns how many times as fast as the baseline an arm is, with its interval.
+fn speed_up(outcome: &Outcome) -> String {
+    match outcome {
+        Outcome::Baseline => "1".into(),
+        Outcome::Judged { ratio, adjusted, .. } => {
+            let turned = |range: Range| Range { low: 1.0 / range.high, high: 1.0 / range.low };
+            text::ratio(1.0 / ratio.value, adjusted.map(turned))
+        }
+        Outcome::TooFewRounds { ratio } => text::ratio(1.0 / ratio, None),
+        Outcome::Unequal | Outcome::NotMeasured => String::new(),
+    }
 }
 
 /// Explains what occurs in the grid and nothing else.

@@ -4,6 +4,7 @@
 //! summary into the grids and lines that table and Markdown share; `grid` and `paint` lay them out. To add a format:
 //! one file and two lines here. The same record gives the same bytes; nothing here decides what the numbers mean.
 
+mod break_even;
 mod csv;
 mod format;
 mod grid;

@@ -1,10 +1,11 @@
 //! What a record says, as data: everything that a table, a page or a program needs, and no text of ours but names.
 //!
 //! Files: `whole` (the summary and how it is made), `figure` (a number with its interval), `rounds` (samples paired
-//! by round), `evidence` (what rules judge by), `arm` (one arm alone), `operations` (its single operations), `self_check` (what measuring costs), `equal_work` (did all arms do the same?), `compare`, `decompose`, `pairs`, `refusal` and
+//! by round), `evidence` (what rules judge by), `arm` (one arm alone), `operations` (its single operations), `self_check` (what measuring costs), `equal_work` (did all arms do the same?), `compare`, `decompose`, `break_even`, `pairs`, `refusal` and
 //! `grow` (one rule each), `resolution` (the baseline against itself). None of them knows a format.
 
 mod arm;
+mod break_even;
 mod compare;
 mod decompose;
 mod equal_work;
@@ -20,6 +21,7 @@ mod self_check;
 mod whole;
 
 pub use arm::{Arm, Quantiles, Timing};
+pub use break_even::{AskPoint, BreakEven, BreakEvenSeries, BreakEvenSizes, Threshold};
 pub use compare::{CallsContrast, Comparison, Contrast, Outcome, Verdict};
 pub use decompose::{Claim, Decomposition, Factor, ReadingFactor};
 pub use equal_work::{DataCheck, Mismatch, WorkCheck};

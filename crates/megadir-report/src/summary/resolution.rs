@@ -82,7 +82,8 @@ fn baseline_of(plan: &Plan, cell: &Cell) -> Option<CellId> {
         GroupRule::Decompose { .. }
         | GroupRule::Pairs { .. }
         | GroupRule::Refusal { .. }
-        | GroupRule::Grow { .. } => None,
+        | GroupRule::Grow { .. }
+        | GroupRule::BreakEven { .. } => None,
     });
     let by_role = plan.cells.iter().filter(|other| other.role == Role::Baseline);
     baselines.chain(by_role).find(|other| other.id != cell.id && same_work(other)).map(|other| other.id)

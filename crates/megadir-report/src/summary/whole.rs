@@ -11,6 +11,7 @@ use megadir_stats::Looks;
 use serde::{Deserialize, Serialize};
 
 use super::arm::arms;
+use super::break_even::break_even;
 use super::compare::compare;
 use super::decompose::{Programs, decompose};
 use super::evidence::Evidence;
@@ -20,8 +21,8 @@ use super::refusal::refusal;
 use super::resolution::resolutions;
 use super::self_check::judge;
 use super::{
-    Arm, Comparison, DataCheck, Decomposition, Growth, Pairs, Refusal, Resolution, Rounds, SelfChecked,
-    WorkCheck, equal_work,
+    Arm, BreakEven, Comparison, DataCheck, Decomposition, Growth, Pairs, Refusal, Resolution, Rounds,
+    SelfChecked, WorkCheck, equal_work,
 };
 use crate::finding::{self, Finding};
 use crate::warning::{self, Advisory};
@@ -139,6 +140,8 @@ pub enum GroupReading {
     Refusal(Refusal),
     /// Time against entries.
     Grow(Growth),
+    /// Asking for some entries against listing all.
+    BreakEven(BreakEven),
     /// The group cannot be read.
     Unreadable {
         /// Why, in one sentence without its full stop.
@@ -279,6 +282,10 @@ fn read_groups(evidence: &Evidence<'_>) -> Vec<GroupSummary> {
                 Err(reason) => GroupReading::Unreadable { reason },
             },
             GroupRule::Grow { series } => GroupReading::Grow(grow(evidence, series)),
+            GroupRule::BreakEven { series } => match break_even(evidence, series) {
+                Ok(read) => GroupReading::BreakEven(read),
+                Err(reason) => GroupReading::Unreadable { reason },
+            },
         };
         GroupSummary { name: group.name.clone(), title: group.title.clone(), reading }
     };
@@ -333,6 +340,9 @@ fn arms_of(rule: &GroupRule) -> Vec<CellId> {
         GroupRule::Decompose { slow, fast, .. } => slow.iter().chain(fast).map(|(_, arm)| *arm).collect(),
         GroupRule::Pairs { pairs } => pairs.iter().flat_map(|pair| [pair.arm, pair.to]).collect(),
         GroupRule::Grow { series } => series.iter().flat_map(|(_, arms)| arms.iter().copied()).collect(),
+        GroupRule::BreakEven { series } => {
+            series.iter().flat_map(|one| [one.list].into_iter().chain(one.asks.iter().copied())).collect()
+        }
     }
 }
 

@@ -65,8 +65,20 @@ fn a_killed_run_in_every_format() {
 }
 
 #[test]
+fn shares_and_methods_as_tables() {
+    let shares = crate::break_even::record([2.5, 0.5]);
+    golden("break-even.table.txt", &render("table", &shares, 80, PLAIN));
+    golden("break-even.markdown.md", &render("markdown", &shares, 80, PLAIN));
+    let methods =
+        crate::attributes::record(&[("getdents-statx", 0.9), ("xfs-bulkstat", 0.2), ("cpp-filesystem", 1.5)]);
+    golden("attributes.table.txt", &render("table", &methods, 100, PLAIN));
+}
+
+#[test]
 fn tables_fit_their_width() {
-    for record in [study().record(), killed(), crate::single::lookups()] {
+    for record in
+        [study().record(), killed(), crate::single::lookups(), crate::break_even::record([2.5, 0.5])]
+    {
         for width in [80, 100, 132, 200] {
             let text = render("table", &record, width, PLAIN);
             let longest = text.lines().map(|line| line.chars().count()).max().unwrap();

@@ -1,5 +1,7 @@
 //! Synthetic records with known effects go in; verdicts, shares, exponents, warnings and texts must follow.
 
+mod attributes;
+mod break_even;
 mod compare;
 mod decompose;
 mod golden;

@@ -25,6 +25,7 @@ fn plan_of(sets: Vec<(MadeSource, u64)>) -> Plan {
         buffers_bytes: Vec::new(),
         threads: Vec::new(),
         facts: &facts,
+        methods: &[],
         until: None,
         rate_per_s: None,
     };

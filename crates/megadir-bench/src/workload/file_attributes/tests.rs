@@ -61,14 +61,21 @@ fn compare(parent: &Path) -> Vec<(&'static str, String)> {
         let mut refused = Vec::new();
         let mut stopwatch = Stopwatch::new(Calibration::over(Duration::from_millis(1)));
         for method in METHODS {
-            let mut work = FileAttributes::new(method.name, method.buffer_bytes, 2).unwrap();
-            if let Some(reason) = work.unavailable(&directory) {
+            let work = |keeps| FileAttributes::new(method.name, method.buffer_bytes, 2, keeps).unwrap();
+            if let Some(reason) = work(true).unavailable(&directory) {
                 refused.push((method.name, reason));
                 continue;
             }
-            let counted = work.run(&directory, 2, &mut stopwatch, signals).unwrap();
-            let expected = truth.expected(method.name).unwrap();
-            assert_eq!((counted.entries, counted.hash), (expected.files, expected.hash), "{}", method.name);
+            for keeps in [true, false] {
+                let counted = work(keeps).run(&directory, 2, &mut stopwatch, signals).unwrap();
+                let expected = truth.expected(method.name).unwrap();
+                assert_eq!(
+                    (counted.entries, counted.hash),
+                    (expected.files, expected.hash),
+                    "{}",
+                    method.name
+                );
+            }
         }
         refused
     })

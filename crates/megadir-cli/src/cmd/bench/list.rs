@@ -1,5 +1,6 @@
 //! `megadir bench list`: the studies that are built in.
 
+use megadir_bench::METHODS;
 use megadir_bench::study::{BUILT_IN, built_in};
 
 use crate::exit::{self, CliError};
@@ -8,6 +9,18 @@ use crate::ui::output::print;
 /// Lists the built-in studies.
 #[derive(clap::Args)]
 pub(crate) struct Args {}
+
+/// Returns the methods of a study, all where it names none, and what they need.
+fn methods(names: &[String]) -> String {
+    let mut text = String::new();
+    for method in
+        METHODS.iter().filter(|method| names.is_empty() || names.iter().any(|name| name == method.name))
+    {
+        let needs = method.needs.map(|needs| format!(" (needs {needs})")).unwrap_or_default();
+        text.push_str(&format!("  method {}: {}{needs}\n", method.name, method.what));
+    }
+    text
+}
 
 /// Prints name, question, sizes and source of every study.
 pub(crate) fn run(_args: &Args) -> Result<u8, CliError> {
@@ -20,6 +33,9 @@ pub(crate) fn run(_args: &Args) -> Result<u8, CliError> {
         let sizes = [("quick", &size.quick), ("default", &size.default), ("published", &size.published)];
         for (name, size) in sizes {
             text.push_str(&format!("  {name}: {} entries, {} rounds\n", size.entries, size.rounds));
+        }
+        if let Some(spec) = &study.attributes {
+            text.push_str(&methods(&spec.methods));
         }
     }
     print(&text)?;

@@ -7,7 +7,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use megadir::{Dir, Listing};
 use megadir_bench::plan::{HalfWidth, PlanError, Planned, Request, Target, plan};
 use megadir_bench::study::{self, Study, StudyError};
-use megadir_bench::{backend_facts, backend_facts_below};
+use megadir_bench::{backend_facts, backend_facts_below, method_facts};
 use megadir_record::Preset;
 
 use crate::cmd::interrupt::Interrupt;
@@ -95,6 +95,7 @@ pub(crate) fn resolve(args: &Args, interrupt: &Interrupt) -> Result<Resolved, Cl
         Target::Existing { .. } => backend_facts(&open),
         Target::Made { .. } => backend_facts_below(&open),
     };
+    let methods = method_facts(&open);
     let seed = args.seed.unwrap_or_else(drawn_seed);
     let request = Request {
         preset: match (args.quick, args.published) {
@@ -111,6 +112,7 @@ pub(crate) fn resolve(args: &Args, interrupt: &Interrupt) -> Result<Resolved, Cl
         buffers_bytes: args.buffer.clone(),
         threads: args.threads.clone(),
         facts: &facts,
+        methods: &methods,
     };
     let planned = plan(&study, &request).map_err(|error| plan_error(&error))?;
     Ok(Resolved { planned, directory, command: command(args, seed) })

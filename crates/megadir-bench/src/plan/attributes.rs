@@ -1,0 +1,135 @@
+//! The plan of a study that finds out attributes: every method on every directory.
+//!
+//! Each directory has a comparison of its own, against the first method, as the source has a table for each; one more group follows
+//! every method to ever larger directories.
+
+use megadir_record::{CellId, DataId, DataSource, Group, GroupRule, Work};
+
+use super::arms::{Arms, grouped};
+use super::{PlanError, Request};
+use crate::method::{METHODS, Method, MethodFact, Threads};
+use crate::note::NoteKind;
+use crate::study::AttributesSpec;
+
+/// Adds the arms and groups of every method on every data set of `arms`.
+pub(super) fn attributes(
+    spec: &AttributesSpec,
+    request: &Request<'_>,
+    arms: &mut Arms<'_>,
+) -> Result<(), PlanError> {
+    let ways = ways(spec, request, arms)?;
+    let Some((first, others)) = ways.split_first() else { return Ok(()) };
+    let mut series: Vec<(String, Vec<CellId>)> = ways.iter().map(|way| (way_name(way), Vec::new())).collect();
+    for (entries, data) in ascending(arms) {
+        let group = format!("{entries} files");
+        let baseline = arms.baseline(data, work(first, true));
+        arms.join(baseline, &group);
+        arms.join(CellId(baseline.0 + 1), &group);
+        series[0].1.push(baseline);
+        for (place, way) in others.iter().enumerate() {
+            let arm = arms.arm(&group, data, &work(way, true));
+            series[place + 1].1.push(arm);
+        }
+        let title =
+            format!("How fast are name, size and time of every file found out, of {}?", grouped(entries));
+        arms.groups.push(Group { name: group, title, rule: GroupRule::Compare { baseline } });
+    }
+    growth(series, arms);
+    Ok(())
+}
+
+/// Returns the data sets of a plan, the smallest first.
+pub(super) fn ascending(arms: &Arms<'_>) -> Vec<(u64, DataId)> {
+    let mut sets: Vec<(u64, DataId)> = arms.data.iter().map(|data| (data.entries, data.id)).collect();
+    sets.sort_unstable_by_key(|(entries, id)| (*entries, id.0));
+    sets
+}
+
+/// A method with a number of threads.
+type Way = (&'static Method, u32);
+
+/// Returns the methods that can be used here, each with every number of threads it is to have.
+fn ways(spec: &AttributesSpec, request: &Request<'_>, arms: &mut Arms<'_>) -> Result<Vec<Way>, PlanError> {
+    let all: Vec<&str> = METHODS.iter().map(|method| method.name).collect();
+    let names: Vec<&str> =
+        if spec.methods.is_empty() { all } else { spec.methods.iter().map(String::as_str).collect() };
+    let threads = if request.threads.is_empty() { &spec.threads } else { &request.threads };
+    let mut ways = Vec::new();
+    for (place, name) in names.into_iter().enumerate() {
+        let fact = fact(request, name)?;
+        match &fact.unavailable {
+            Some(reason) if place == 0 => {
+                return Err(PlanError::NoBaseline { name: name.to_owned(), reason: reason.clone() });
+            }
+            Some(reason) => arms.note(NoteKind::ArmLeftOut, format!("method {name}: {reason}")),
+            None => ways.extend(with_threads(fact, threads)),
+        }
+    }
+    Ok(ways)
+}
+
+fn with_threads(fact: &MethodFact, asked: &[u32]) -> Vec<Way> {
+    match fact.method.threads {
+        Threads::One => vec![(fact.method, 1)],
+        Threads::Processors => vec![(fact.method, fact.processors)],
+        Threads::Asked => asked.iter().map(|threads| (fact.method, *threads)).collect(),
+    }
+}
+
+/// Returns what a method can do here.
+fn fact<'a>(request: &Request<'a>, name: &str) -> Result<&'a MethodFact, PlanError> {
+    let unknown =
+        || crate::method::method_named(name).err().unwrap_or_else(|| "nothing is known of it here".into());
+    request.methods.iter().find(|fact| fact.method.name == name).ok_or_else(|| PlanError::Value {
+        what: "the method",
+        value: name.to_owned(),
+        allowed: unknown(),
+    })
+}
+
+/// Returns the work of listing by a method that is named in a study, keeping nothing, with one thread or one a processor; or why it
+/// cannot be had.
+pub(super) fn work_of(request: &Request<'_>, name: &str) -> Result<Result<Work, String>, PlanError> {
+    let fact = fact(request, name)?;
+    Ok(match &fact.unavailable {
+        Some(reason) => Err(reason.clone()),
+        None => Ok(work(&with_threads(fact, &[1])[0], false)),
+    })
+}
+
+fn work(&(method, threads): &Way, keeps: bool) -> Work {
+    let method_name = method.name.to_owned();
+    Work::Attributes {
+        method: method_name,
+        buffer_bytes: method.buffer_bytes,
+        threads,
+        keeps,
+        expected: None,
+    }
+}
+
+fn way_name((method, threads): &Way) -> String {
+    match method.threads {
+        Threads::One => method.name.to_owned(),
+        Threads::Asked | Threads::Processors => format!("{}, {threads} threads", method.name),
+    }
+}
+
+fn growth(series: Vec<(String, Vec<CellId>)>, arms: &mut Arms<'_>) {
+    if series.iter().all(|(_, cells)| cells.len() < 2) {
+        let why = match arms.data[0].source {
+            DataSource::Existing { .. } => "an existing directory has one size only",
+            DataSource::Made { .. } => "one size was asked for",
+        };
+        arms.note(NoteKind::GroupLeftOut, format!("group `growth`: {why}"));
+        return;
+    }
+    for arm in series.iter().flat_map(|(_, cells)| cells.clone()) {
+        arms.join(arm, "growth");
+    }
+    let title = "How does the time grow with the number of files?".to_owned();
+    arms.groups.push(Group { name: "growth".into(), title, rule: GroupRule::Grow { series } });
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,158 @@
+//! What the plans of studies of attributes hold, and what is refused.
+
+use megadir_record::{Cell, CellId, GroupRule, Preset, Role, Work};
+
+use crate::method::{METHODS, MethodFact, Threads};
+use crate::plan::{PlanError, Planned, Request, Target, estimate, plan, prune};
+use crate::study::built_in;
+
+fn facts(gone: &[&str]) -> Vec<MethodFact> {
+    let unavailable = |name: &str| gone.contains(&name).then(|| "not on this machine".to_owned());
+    let fact = |method| MethodFact { method, unavailable: unavailable(method.name), processors: 3 };
+    METHODS.iter().map(fact).collect()
+}
+
+fn request(methods: &[MethodFact]) -> Request<'_> {
+    Request {
+        preset: Preset::Default,
+        seed: 7,
+        rounds: None,
+        until: None,
+        target: Target::Made { entries: Vec::new() },
+        backends: Vec::new(),
+        buffers_bytes: Vec::new(),
+        threads: Vec::new(),
+        rate_per_s: None,
+        facts: &[],
+        methods,
+    }
+}
+
+fn planned(study: &str, request: &Request<'_>) -> Result<Planned, PlanError> {
+    plan(&built_in(study).unwrap(), request)
+}
+
+fn entries(planned: &Planned, id: CellId) -> u64 {
+    planned.plan.data[planned.plan.cells[id.0 as usize].data.0 as usize].entries
+}
+
+#[test]
+fn every_method_meets_the_first_on_every_size_and_is_followed_through_all() {
+    let methods = facts(&[]);
+    let planned = planned("attributes", &request(&methods)).unwrap();
+    let groups: Vec<&str> = planned.plan.groups.iter().map(|group| group.name.as_str()).collect();
+    assert_eq!(groups, ["1000 files", "2000 files", "5000 files", "100000 files", "growth"]);
+    let of = |group: &str| {
+        let member = |cell: &&Cell| cell.groups.iter().any(|name| name == group);
+        planned.plan.cells.iter().filter(member).collect::<Vec<_>>()
+    };
+    let many = METHODS.iter().filter(|method| method.threads == Threads::Asked).count();
+    for group in &planned.plan.groups[..4] {
+        let GroupRule::Compare { baseline } = group.rule else { panic!("{}", group.name) };
+        let cells = of(&group.name);
+        // Each method once, those with threads twice, and the first against itself.
+        assert_eq!(cells.len(), METHODS.len() + many + 1, "{}", group.name);
+        assert!(cells.iter().all(|cell| entries(&planned, cell.id) == entries(&planned, baseline)));
+        assert_eq!(cells.iter().filter(|cell| cell.role == Role::Baseline).count(), 1);
+        let Work::Attributes { method, expected, .. } = &planned.plan.cells[baseline.0 as usize].work else {
+            panic!()
+        };
+        assert_eq!((method.as_str(), *expected), ("readdir-lstat", None));
+    }
+    let GroupRule::Grow { series } = &planned.plan.groups[4].rule else { panic!() };
+    for (name, arms) in series {
+        let sizes: Vec<u64> = arms.iter().map(|arm| entries(&planned, *arm)).collect();
+        assert_eq!(sizes, [1000, 2000, 5000, 100_000], "{name}");
+    }
+    let names: std::collections::BTreeSet<&str> =
+        planned.plan.cells.iter().map(|cell| cell.name.as_str()).collect();
+    assert_eq!(names.len(), planned.plan.cells.len(), "every arm has a name of its own");
+    assert!(estimate(&planned.plan).elapsed_ns > 1_000_000_000);
+}
+
+#[test]
+fn published_figures_stand_beside_groups_that_there_are() {
+    let methods = facts(&[]);
+    let mut request = request(&methods);
+    for preset in [Preset::Quick, Preset::Default, Preset::Published] {
+        request.preset = preset;
+        let planned = planned("attributes", &request).unwrap();
+        for figure in &planned.plan.published {
+            let group = figure.group.as_deref().unwrap();
+            assert!(planned.plan.groups.iter().any(|one| one.name == group), "{group}");
+        }
+    }
+}
+
+#[test]
+fn a_method_that_cannot_be_had_is_left_out_with_one_line() {
+    let methods = facts(&["uring", "cpp-filesystem"]);
+    let planned = planned("attributes", &request(&methods)).unwrap();
+    let texts: Vec<&str> = planned.notes.iter().map(|note| note.text.as_str()).collect();
+    assert_eq!(texts, ["Method uring: not on this machine.", "Method cpp-filesystem: not on this machine."]);
+    assert!(!planned.plan.cells.iter().any(|cell| cell.name.starts_with("uring")));
+    let methods = facts(&["readdir-lstat"]);
+    let error = plan(&built_in("attributes").unwrap(), &request(&methods)).unwrap_err();
+    assert!(matches!(error, PlanError::NoBaseline { .. }), "{error}");
+}
+
+#[test]
+fn threads_can_be_chosen_and_backends_cannot() {
+    let methods = facts(&[]);
+    let target = Target::Existing { path: "/d".into(), entries: 5000 };
+    let chosen = Request { threads: vec![1], target, ..request(&methods) };
+    // Numbers of threads are checked against what backends take, and there are none in this test.
+    let planned = planned("attributes", &chosen).unwrap();
+    let groups: Vec<&str> = planned.plan.groups.iter().map(|group| group.name.as_str()).collect();
+    assert_eq!(groups, ["5000 files"]);
+    assert!(planned.notes[0].text.contains("one size only"));
+    for study in ["attributes", "stat-or-list"] {
+        let refused = Request { backends: vec!["std".into()], ..request(&methods) };
+        let error = plan(&built_in(study).unwrap(), &refused).unwrap_err();
+        assert!(matches!(error, PlanError::Value { .. } | PlanError::UnknownBackend { .. }), "{error}");
+    }
+    let refused = Request { threads: vec![1], ..request(&methods) };
+    assert!(matches!(plan(&built_in("stat-or-list").unwrap(), &refused), Err(PlanError::Value { .. })));
+}
+
+#[test]
+fn every_size_is_listed_in_every_way_and_asked_for_every_share() {
+    let methods = facts(&[]);
+    let planned = planned("stat-or-list", &request(&methods)).unwrap();
+    let [group] = &planned.plan.groups[..] else { panic!("{:?}", planned.plan.groups) };
+    let GroupRule::BreakEven { series } = &group.rule else { panic!() };
+    assert_eq!(series.len(), 3 * 2);
+    for one in series {
+        let files = entries(&planned, one.list);
+        let asked: Vec<u64> = one
+            .asks
+            .iter()
+            .map(|arm| match planned.plan.cells[arm.0 as usize].work {
+                Work::Ask { files } => files,
+                _ => panic!("an arm that does not ask"),
+            })
+            .collect();
+        assert!(
+            asked.is_sorted() && asked.len() == 7 && asked.last() == Some(&files),
+            "{}: {asked:?}",
+            one.name
+        );
+        assert!(one.asks.iter().all(|arm| entries(&planned, *arm) == files));
+    }
+    let itself = planned.plan.cells.iter().filter(|cell| cell.role == Role::AgainstItself);
+    assert_eq!(
+        itself.map(|cell| cell.name.as_str()).collect::<Vec<_>>(),
+        ["getdents-statx of 100 000 (itself)"]
+    );
+}
+
+#[test]
+fn shares_that_cannot_be_asked_for_leave_the_others() {
+    let methods = facts(&["policy"]);
+    let planned = planned("stat-or-list", &request(&methods)).unwrap();
+    assert_eq!(planned.notes[0].text, "Method policy: not on this machine.");
+    let last = planned.plan.cells.iter().find(|cell| cell.name == "ask 100 000 of 100 000").unwrap().id;
+    let left = prune(planned.plan, &[(last, "too many".into())]).unwrap();
+    let GroupRule::BreakEven { series } = &left.plan.groups[0].rule else { panic!() };
+    assert_eq!(series.iter().map(|one| one.asks.len()).collect::<Vec<_>>(), [7, 7, 6]);
+}

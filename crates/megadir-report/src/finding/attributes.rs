@@ -1,0 +1,129 @@
+//! The rule about methods of finding out attributes: whether what their source claims of two of them stands.
+//!
+//! The source's own calls exist on Windows only. What Linux has in kind is judged: calls that give the attributes of many inodes at a
+//! time, and C++'s standard library.
+
+use megadir_record::Work;
+
+use super::{Finding, FindingKind};
+use crate::summary::{Contrast, GroupReading, GroupSummary, Outcome, Range, Summary, Verdict};
+use crate::text;
+
+/// The study whose source is judged.
+const STUDY: &str = "attributes";
+/// Methods that get attributes in bulk.
+const BULK: [&str; 2] = ["xfs-bulkstat", "btrfs-search"];
+/// How many times faster the source's bulk calls are when all is cached: the least and the most.
+const CLAIMED: (u32, u32) = (21, 69);
+
+/// One method on one directory.
+struct Judged {
+    files: u64,
+    ratio: f64,
+    adjusted: Option<Range>,
+    verdict: Verdict,
+}
+
+/// Tells whether the claims of the source of the study of attributes stand.
+pub(super) fn find(summary: &Summary) -> Vec<Finding> {
+    if summary.study != STUDY {
+        return Vec::new();
+    }
+    // They are about all groups, and stand beside the last: that of the largest directory.
+    let compares = |group: &&GroupSummary| matches!(group.reading, GroupReading::Compare(_));
+    let Some(group) = summary.groups.iter().rfind(compares) else { return Vec::new() };
+    let finding = |text| Finding::of_group(FindingKind::Claim, &group.name, text);
+    let bulk: Vec<(&str, Vec<Judged>)> =
+        BULK.iter().map(|method| (*method, judged(summary, method))).collect();
+    let bulk = bulk.iter().find(|(_, judged)| !judged.is_empty());
+    let of_bulk = bulk.map_or_else(no_bulk, |(method, judged)| told_bulk(method, judged));
+    [of_bulk, told_cpp(&judged(summary, "cpp-filesystem"))].map(finding).into()
+}
+
+/// Returns what was judged of a method, the smallest directory first.
+fn judged(summary: &Summary, method: &str) -> Vec<Judged> {
+    let rows = summary.groups.iter().flat_map(|group| match &group.reading {
+        GroupReading::Compare(comparison) => &comparison.rows[..],
+        _ => &[],
+    });
+    rows.filter_map(|row| of_row(summary, row, method)).collect()
+}
+
+fn of_row(summary: &Summary, row: &Contrast, method: &str) -> Option<Judged> {
+    let cell = &summary.arm(row.arm)?.cell;
+    let Work::Attributes { method: of_arm, .. } = &cell.work else { return None };
+    let Outcome::Judged { ratio, adjusted, verdict, .. } = row.outcome else { return None };
+    let files = summary.data.iter().find(|check| check.data.id == cell.data)?.data.entries;
+    (of_arm == method).then_some(Judged { files, ratio: ratio.value, adjusted, verdict })
+}
+
+fn claim_bulk() -> String {
+    let (least, most) = CLAIMED;
+    format!(
+        "The claim of the article that attributes delivered with the listing come many times faster than asking for each file \
+         ({least} to {most} times when cached)"
+    )
+}
+
+fn no_bulk() -> String {
+    format!(
+        "{} cannot be told here: its calls exist on Windows only, and those of Linux that are like them (of XFS and of btrfs, for root) \
+         were not to be had.",
+        claim_bulk()
+    )
+}
+
+fn told_bulk(method: &str, judged: &[Judged]) -> String {
+    let faster = |one: &&Judged| one.verdict == Verdict::Faster { negligible: false };
+    let against = |one: &&Judged| !faster(one) && !matches!(one.verdict, Verdict::Inconclusive { .. });
+    let (all, faster, against) =
+        (judged.len(), judged.iter().filter(faster).count(), judged.iter().filter(against).count());
+    let (least, _) = CLAIMED;
+    let as_claimed =
+        judged.iter().filter(|one| one.adjusted.is_some_and(|ratio| ratio.high <= 1.0 / f64::from(least)));
+    let as_claimed = as_claimed.count();
+    let verdict = match (faster, against) {
+        (faster, _) if faster == all && as_claimed == all => "stands here in kind".to_owned(),
+        (faster, _) if faster == all => {
+            format!("stands here in its direction, not in its size ({as_claimed} of {all} as fast)")
+        }
+        (0, against) if against == all => "falls here in kind".to_owned(),
+        (0, 0) => "cannot be told here: no difference is shown".to_owned(),
+        _ => format!("stands here in its direction on {faster} of {all} directories and falls on {against}"),
+    };
+    format!(
+        "{}, tested on {method}, for its calls exist on Windows only: {verdict}; time against asking for each by path: {}.",
+        claim_bulk(),
+        figures(judged)
+    )
+}
+
+fn told_cpp(judged: &[Judged]) -> String {
+    let claim = "The claim of the article that std::filesystem with last_write_time is as slow as asking for each file by its path";
+    if judged.is_empty() {
+        return format!("{claim} cannot be told here: C++ was not to be had or is not judged.");
+    }
+    let same = |one: &&Judged| {
+        matches!(
+            one.verdict,
+            Verdict::Equivalent | Verdict::Faster { negligible: true } | Verdict::Slower { negligible: true }
+        )
+    };
+    let other = |one: &&Judged| !same(one) && !matches!(one.verdict, Verdict::Inconclusive { .. });
+    let (all, same, other) =
+        (judged.len(), judged.iter().filter(same).count(), judged.iter().filter(other).count());
+    let verdict = match (same, other) {
+        (same, _) if same == all => "stands here".to_owned(),
+        (0, other) if other == all => "falls here".to_owned(),
+        (0, 0) => "cannot be told here".to_owned(),
+        (same, other) => format!("stands here on {same} of {all} directories and falls on {other}"),
+    };
+    format!("{claim} {verdict}; time against that: {}.", figures(judged))
+}
+
+fn figures(judged: &[Judged]) -> String {
+    let one = |one: &Judged| {
+        format!("{} at {}", text::ratio(one.ratio, one.adjusted), text::counted(one.files, "file"))
+    };
+    text::list(&judged.iter().map(one).collect::<Vec<_>>())
+}

@@ -1,0 +1,180 @@
+//! The rule BreakEven: from which share of a directory's files on listing all of them costs less than asking for some.
+//!
+//! In each round the share lies where the curve through the arms that ask reaches the time of the listing; the interval is over
+//! rounds. A curve that stays below or above is told as such, and nothing is extrapolated.
+
+use megadir_record::{BreakEvenArms, CellId, Work};
+use megadir_stats::{Crossing, crossing, crossing_estimate};
+use serde::{Deserialize, Serialize};
+
+use super::Figure;
+use super::evidence::Evidence;
+
+/// A group read by the rule BreakEven.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct BreakEven {
+    /// Every series of the group.
+    pub series: Vec<BreakEvenSeries>,
+    /// What the share of the largest directory is to that of the smallest, for each way of listing.
+    pub sizes: Vec<BreakEvenSizes>,
+}
+
+/// One directory and one way of listing it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct BreakEvenSeries {
+    /// How it is listed.
+    pub name: String,
+    /// The entries of the directory.
+    pub entries: u64,
+    /// The arm that lists it.
+    pub list: CellId,
+    /// Median time of listing it, nanoseconds.
+    pub list_ns: Figure,
+    /// The arms that ask, in ascending share, without those that did other work.
+    pub asks: Vec<AskPoint>,
+    /// Rounds in which all of them were measured.
+    pub rounds: usize,
+    /// From which share on listing costs less.
+    pub from: Threshold,
+    /// The ends of its interval; `None` with too few rounds.
+    pub interval: Option<(Threshold, Threshold)>,
+}
+
+/// An arm that asks for a share of the files.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct AskPoint {
+    /// The arm.
+    pub arm: CellId,
+    /// Files asked for.
+    pub files: u64,
+    /// As a share of the entries, 0 to 1.
+    pub share: f64,
+    /// Median time of asking, nanoseconds.
+    pub time_ns: Figure,
+    /// Time of asking over time of listing, round by round.
+    pub ratio: Figure,
+}
+
+/// A share from which on listing costs less than asking.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", tag = "is")]
+pub enum Threshold {
+    /// Listing costs less even than asking for the smallest share that was asked for.
+    Always,
+    /// From this share on.
+    At {
+        /// The share, 0 to 1.
+        share: f64,
+    },
+    /// Asking for the largest share that was asked for costs less still.
+    Never,
+}
+
+/// The shares of the smallest and the largest directory that is listed in one way.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct BreakEvenSizes {
+    /// How they are listed.
+    pub name: String,
+    /// Entries of the smallest.
+    pub small: u64,
+    /// Entries of the largest.
+    pub large: u64,
+    /// Share of the largest over share of the smallest, round by round.
+    pub ratio: Figure,
+}
+
+impl From<Crossing> for Threshold {
+    fn from(crossing: Crossing) -> Self {
+        match crossing {
+            Crossing::Before => Self::Always,
+            Crossing::At(share) => Self::At { share },
+            Crossing::Beyond => Self::Never,
+        }
+    }
+}
+
+/// A series as it was read, with what each round came to.
+struct Read {
+    series: BreakEvenSeries,
+    rounds: Vec<Crossing>,
+}
+
+/// Reads a group by the rule BreakEven; an error is why it cannot be read.
+pub(crate) fn break_even(evidence: &Evidence<'_>, arms: &[BreakEvenArms]) -> Result<BreakEven, String> {
+    let read: Vec<Read> = arms.iter().filter_map(|arms| one_series(evidence, arms)).collect();
+    if read.is_empty() {
+        return Err("no directory was both listed and asked about".into());
+    }
+    let sizes = sizes(&read, evidence.confidence());
+    Ok(BreakEven { series: read.into_iter().map(|read| read.series).collect(), sizes })
+}
+
+fn one_series(evidence: &Evidence<'_>, arms: &BreakEvenArms) -> Option<Read> {
+    let cell = |arm: CellId| evidence.plan.cells.get(arm.0 as usize);
+    let data = cell(arms.list)?.data;
+    let entries = evidence.plan.data.iter().find(|one| one.id == data)?.entries;
+    let files = |arm: CellId| match cell(arm)?.work {
+        Work::Ask { files } if entries > 0 && evidence.is_equal(arm) => Some((arm, files)),
+        _ => None,
+    };
+    let mut asked: Vec<(CellId, u64)> = arms.asks.iter().filter_map(|arm| files(*arm)).collect();
+    asked.sort_by_key(|(_, files)| *files);
+    if !evidence.is_equal(arms.list) {
+        return None;
+    }
+    let all: Vec<CellId> = [arms.list].into_iter().chain(asked.iter().map(|(arm, _)| *arm)).collect();
+    let times = evidence.rounds.paired(&all);
+    let (list, asks) = times.split_first()?;
+    let shares: Vec<f64> = asked.iter().map(|(_, files)| *files as f64 / entries as f64).collect();
+    let of_round = |round: usize| {
+        let curve: Vec<f64> = asks.iter().map(|times| times[round]).collect();
+        crossing(&shares, &curve, list[round])
+    };
+    let rounds: Vec<Crossing> = (0..list.len()).map(of_round).collect::<Option<_>>()?;
+    let estimate = crossing_estimate(&rounds, evidence.confidence())?;
+    let point = |(((arm, files), share), times): (((CellId, u64), f64), &Vec<f64>)| {
+        let time_ns = Figure::median_of(times, evidence.confidence())?;
+        let ratio = Figure::ratio_of(times, list, evidence.confidence())?;
+        Some(AskPoint { arm, files, share, time_ns, ratio })
+    };
+    let points = asked.iter().copied().zip(shares.iter().copied()).zip(asks).map(point);
+    let series = BreakEvenSeries {
+        name: arms.name.clone(),
+        entries,
+        list: arms.list,
+        list_ns: Figure::median_of(list, evidence.confidence())?,
+        asks: points.collect::<Option<_>>()?,
+        rounds: rounds.len(),
+        from: estimate.value.into(),
+        interval: estimate.interval.map(|(low, high)| (low.into(), high.into())),
+    };
+    Some(Read { series, rounds })
+}
+
+/// Compares the smallest directory with the largest, for every way of listing that has a share of both in every round.
+fn sizes(read: &[Read], confidence: f64) -> Vec<BreakEvenSizes> {
+    let mut names: Vec<&str> = Vec::new();
+    for one in read {
+        if !names.contains(&one.series.name.as_str()) {
+            names.push(&one.series.name);
+        }
+    }
+    let of_name = |name: &&str| {
+        let all = || read.iter().filter(|one| one.series.name == **name);
+        let small = all().min_by_key(|one| one.series.entries)?;
+        let large = all().max_by_key(|one| one.series.entries)?;
+        let ratio = Figure::ratio_of(&places(&large.rounds)?, &places(&small.rounds)?, confidence)?;
+        let (small, large) = (small.series.entries, large.series.entries);
+        (small < large).then(|| BreakEvenSizes { name: (*name).to_owned(), small, large, ratio })
+    };
+    names.iter().filter_map(of_name).collect()
+}
+
+/// Returns the places of rounds, if all have one.
+fn places(rounds: &[Crossing]) -> Option<Vec<f64>> {
+    let place = |crossing: &Crossing| match crossing {
+        Crossing::At(place) => Some(*place),
+        Crossing::Before | Crossing::Beyond => None,
+    };
+    rounds.iter().map(place).collect()
+}

@@ -1,0 +1,160 @@
+//! The share from which on listing beats asking is recovered, with its interval; where there is none, that is said.
+
+use megadir_record::{BreakEvenArms, CellId, DataId, ExpectedFiles, Group, GroupRule, Record, Work};
+use megadir_report::summary::{BreakEven, GroupReading, Threshold};
+use megadir_report::{FindingKind, Summary, summarize};
+
+use crate::synthetic::{Arm, Synthetic, arm};
+
+const SHARES: [f64; 5] = [0.01, 0.03, 0.1, 0.3, 1.0];
+
+/// Returns a record of two directories in which asking for an entry takes so many times as long as listing one does.
+pub(crate) fn record(costs: [f64; 2]) -> Record {
+    let sizes = [1_000_u64, 100_000];
+    let mut arms: Vec<Arm> = Vec::new();
+    for (data, (entries, cost)) in (0..).zip(sizes.into_iter().zip(costs)) {
+        let list_ns = 600.0 * entries as f64;
+        let asks = SHARES.map(|share| Arm { data, ..arm("ask", list_ns * share * cost) });
+        arms.push(Arm { data, ..arm("list", list_ns) });
+        arms.extend(asks);
+    }
+    let mut synthetic = Synthetic { arms, entries: sizes.into(), ..Synthetic::ratios(&[]) };
+    synthetic.rounds = 40;
+    let mut record = synthetic.record();
+    let plan = &mut record.header.plan;
+    plan.study = "stat-or-list".into();
+    let series = |first: u32| BreakEvenArms {
+        name: "getdents-statx".into(),
+        list: CellId(first),
+        asks: (first + 1..=first + 5).map(CellId).collect(),
+    };
+    let rule = GroupRule::BreakEven { series: vec![series(0), series(6)] };
+    let title = "From which share on does listing all beat asking for some?".into();
+    plan.groups = vec![Group { name: "break-even".into(), title, rule }];
+    plan.published.clear();
+    for cell in &mut plan.cells {
+        cell.groups = vec!["break-even".into()];
+        let entries = sizes[cell.data.0 as usize];
+        let place = cell.id.0 % 6;
+        cell.work = match place {
+            0 => Work::Attributes {
+                method: "getdents-statx".into(),
+                buffer_bytes: Some(131_072),
+                threads: 1,
+                keeps: false,
+                expected: Some(ExpectedFiles { files: entries, hash: 7 }),
+            },
+            _ => Work::Ask { files: (SHARES[place as usize - 1] * entries as f64).round() as u64 },
+        };
+        cell.name = match &cell.work {
+            Work::Ask { files } => format!("ask {files} of {entries}"),
+            _ => format!("getdents-statx of {entries}"),
+        };
+    }
+    for sample in &mut record.samples {
+        let cell = &record.header.plan.cells[sample.cell.0 as usize];
+        (sample.counted.entries, sample.counted.hash) = match cell.work {
+            Work::Ask { files } => (files, 0),
+            _ => (sizes[cell.data.0 as usize], 7),
+        };
+    }
+    record
+}
+
+fn read(summary: &Summary) -> &BreakEven {
+    match &summary.groups[0].reading {
+        GroupReading::BreakEven(read) => read,
+        other => panic!("{other:?}"),
+    }
+}
+
+fn told(summary: &Summary) -> Vec<&str> {
+    let told = summary.findings.iter().filter(|finding| finding.kind == FindingKind::BreakEven);
+    told.map(|finding| finding.text.as_str()).collect()
+}
+
+#[test]
+fn the_share_is_recovered_with_an_interval_that_holds_it() {
+    let summary = summarize(&record([2.5, 5.0])).unwrap();
+    for (series, truth) in read(&summary).series.iter().zip([0.4, 0.2]) {
+        let Threshold::At { share } = series.from else { panic!("{:?}", series.from) };
+        assert!((share / truth - 1.0).abs() < 0.02, "{share} {truth}");
+        let Some((Threshold::At { share: low }, Threshold::At { share: high })) = series.interval else {
+            panic!()
+        };
+        assert!(low < truth && truth < high && high / low < 1.05, "{low} {high}");
+        assert_eq!((series.rounds, series.asks.len()), (40, 5));
+        assert_eq!(series.asks[2].share, 0.1);
+    }
+    let told = told(&summary);
+    assert_eq!(told.len(), 3);
+    let begin = "On ext4, listing 100 000 files with attributes (getdents-statx) beats asking for them one by one from 20.";
+    assert!(told[0].starts_with(begin), "{}", told[0]);
+    assert!(told[2].starts_with("The share of 100 000 files is 0.50"), "{}", told[2]);
+    assert!(told[2].ends_with(": it depends on the size of the directory."), "{}", told[2]);
+}
+
+#[test]
+fn where_the_sizes_agree_no_dependence_is_told() {
+    let summary = summarize(&record([4.0, 4.0])).unwrap();
+    assert!(told(&summary)[2].ends_with("that it depends on the size of the directory is not shown."));
+}
+
+#[test]
+fn never_and_always_are_said_and_nothing_is_extrapolated() {
+    let summary = summarize(&record([0.5, 500.0])).unwrap();
+    let series = &read(&summary).series;
+    assert_eq!(
+        (series[0].from, series[0].interval),
+        (Threshold::Never, Some((Threshold::Never, Threshold::Never)))
+    );
+    assert_eq!(series[1].from, Threshold::Always);
+    assert!(read(&summary).sizes.is_empty(), "what has no place has no ratio");
+    let told = told(&summary);
+    assert!(told[0].ends_with("even where only 1.0 % of them are asked for."), "{}", told[0]);
+    assert!(
+        told[1].ends_with("does not beat asking for them one by one, not even for all of them."),
+        "{}",
+        told[1]
+    );
+}
+
+#[test]
+fn a_share_at_the_edge_has_an_interval_that_says_so() {
+    let summary = summarize(&record([1.0, 1.001])).unwrap();
+    let series = &read(&summary).series[0];
+    let Some((low, high)) = series.interval else { panic!() };
+    assert!(matches!(low, Threshold::At { share } if share > 0.98), "{low:?}");
+    assert_eq!(high, Threshold::Never);
+}
+
+#[test]
+fn too_few_rounds_have_a_share_and_no_interval() {
+    let mut record = record([2.5, 5.0]);
+    record.samples.retain(|sample| sample.round < 4);
+    let summary = summarize(&record).unwrap();
+    assert!(matches!(read(&summary).series[0].from, Threshold::At { .. }));
+    assert_eq!(read(&summary).series[0].interval, None);
+    assert!(told(&summary)[2].ends_with("cannot be told."), "{}", told(&summary)[2]);
+}
+
+#[test]
+fn arms_that_did_other_work_are_left_out_of_the_curve() {
+    let mut record = record([2.5, 5.0]);
+    let ask = |sample: &&mut megadir_record::Sample| sample.cell == CellId(3);
+    record.samples.iter_mut().filter(ask).for_each(|sample| sample.counted.entries -= 1);
+    let list = |sample: &&mut megadir_record::Sample| sample.cell == CellId(6);
+    record.samples.iter_mut().filter(list).for_each(|sample| sample.counted.hash = 8);
+    let summary = summarize(&record).unwrap();
+    let series = &read(&summary).series;
+    assert_eq!(
+        (series.len(), series[0].asks.len()),
+        (1, 4),
+        "a listing that saw something else is no measure"
+    );
+    assert!(matches!(series[0].from, Threshold::At { share } if (share - 0.4).abs() < 0.02));
+    let loud: Vec<&str> = summary.findings.iter().filter(|f| f.loud).map(|f| f.text.as_str()).collect();
+    assert_eq!(loud.len(), 2, "{loud:?}");
+    assert!(loud.iter().all(|text| text.contains("did NOT")), "{loud:?}");
+    assert_eq!(record.header.plan.cells[3].data, DataId(0));
+}
