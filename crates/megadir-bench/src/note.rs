@@ -35,6 +35,8 @@ pub enum NoteKind {
     ClockDrift,
     /// The measured loop with nothing in it costs more than it should.
     SlowLoop,
+    /// Threads that work could not be given tables of descriptors of their own.
+    SharedDescriptors,
     /// A directory of an earlier run that was killed was removed, or could not be.
     Leftovers,
 }
@@ -55,6 +57,7 @@ pub const NOTE_KINDS: &[NoteKind] = &[
     NoteKind::NoCycleCounter,
     NoteKind::ClockDrift,
     NoteKind::SlowLoop,
+    NoteKind::SharedDescriptors,
     NoteKind::Leftovers,
 ];
 
@@ -76,6 +79,7 @@ impl NoteKind {
             Self::NoCycleCounter => "no-cycle-counter",
             Self::ClockDrift => "clock-drift",
             Self::SlowLoop => "slow-loop",
+            Self::SharedDescriptors => "shared-descriptors",
             Self::Leftovers => "leftovers",
         }
     }

@@ -291,3 +291,11 @@ fn ctrl_c_ends_the_program_while_a_mount_hangs() {
     }
     assert!(names(directory.path()).is_empty());
 }
+
+#[test]
+fn a_worker_without_a_run_says_what_it_is() {
+    let directory = tempfile::tempdir().unwrap();
+    let output = run(directory.path(), &["bench", "worker"]);
+    says(&output, 3, "is started by 'megadir bench run' and of no use by hand");
+    assert_eq!(text(&output.stderr).lines().count(), 1);
+}

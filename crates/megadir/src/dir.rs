@@ -124,6 +124,11 @@ impl Dir {
         Ok(Self { path: self.path.clone(), descriptor: self.reopen()? })
     }
 
+    /// Takes a directory that is open already, as one that another process has handed over; `path` is for messages.
+    pub fn from_descriptor(descriptor: OwnedFd, path: impl Into<PathBuf>) -> Self {
+        Self { path: path.into(), descriptor }
+    }
+
     /// Makes a [`Dir`] of a directory that is open already; the two share their position.
     #[cfg(target_os = "linux")]
     pub(crate) fn sharing(descriptor: BorrowedFd<'_>, path: &Path) -> Result<Self> {

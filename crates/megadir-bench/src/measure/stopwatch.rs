@@ -41,6 +41,18 @@ impl Stopwatch {
         self.rate_per_s = rate_per_s;
     }
 
+    /// Returns how many operations are to start a second, if that was set.
+    #[must_use]
+    pub fn rate_per_s(&self) -> Option<u64> {
+        self.rate_per_s
+    }
+
+    /// Returns how long ticks are, and so which counter it reads.
+    #[must_use]
+    pub fn calibration(&self) -> Calibration {
+        self.calibration
+    }
+
     /// Does `operations` operations and times each, one after the other or at the [rate](Self::set_rate) that was set; returns the
     /// sum of their results.
     ///
@@ -80,8 +92,12 @@ impl Stopwatch {
         Ok(looped.sum)
     }
 
-    /// Counts as gaps what operations did not take of so much time, which was all that was worked.
+    /// Counts as gaps what operations did not take of so much time, which was all that was worked. At a rate, where times
+    /// begin before operations do, gaps stay what was waited.
     pub fn close(&mut self, worked_ns: u64) {
+        if self.rate_per_s.is_some() {
+            return;
+        }
         let sum_ticks = u64::try_from(self.histogram.sum()).unwrap_or(u64::MAX);
         let worked_ticks = self.calibration.ticks(worked_ns as f64) as u64;
         self.gap_ticks = worked_ticks.saturating_sub(sum_ticks);

@@ -25,6 +25,10 @@ pub(super) fn set(study: &Study, rate_per_s: u64, cells: &mut [Cell]) -> Result<
     }
     for cell in cells {
         cell.rate_per_s = Some(rate_per_s);
+        if cell.work.operations().is_some() {
+            // As many as there are files.
+            continue;
+        }
         cell.operations = Some((rate_per_s / BLOCKS_PER_S).clamp(*OPERATIONS.start(), *OPERATIONS.end()));
     }
     Ok(())

@@ -26,6 +26,7 @@ mod timing;
 #[cfg(target_os = "linux")]
 mod truth;
 
+use std::ffi::OsString;
 use std::io;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicU64};
@@ -55,6 +56,17 @@ pub struct RunRequest<'a> {
     pub stop: &'a AtomicBool,
     /// Counted up by the run as a sign of life, so that a watcher can tell work from a hang.
     pub beat: &'a AtomicU64,
+    /// How processes that work are started; without it arms whose workers are processes are left out.
+    pub worker: Option<WorkerCommand>,
+}
+
+/// A command that calls [`serve`](crate::serve), in this same version.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct WorkerCommand {
+    /// The program.
+    pub program: PathBuf,
+    /// Its arguments.
+    pub arguments: Vec<OsString>,
 }
 
 /// How a run ended.

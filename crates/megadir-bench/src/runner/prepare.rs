@@ -15,7 +15,7 @@ use super::room::check_room;
 use super::start::Listeners;
 use super::survey::Survey;
 use super::truth::before_run;
-use super::{RunError, RunRequest};
+use super::{RunError, RunRequest, WorkerCommand};
 use crate::dataset::{Files, Names};
 use crate::event::Event;
 use crate::note::NoteKind;
@@ -39,6 +39,8 @@ pub(super) struct Prepared<'a> {
     /// Where look-ups get their names from, for each of them.
     pub(super) names: Vec<NameSource>,
     pub(super) signals: Signals<'a>,
+    /// How processes that work are started.
+    pub(super) worker: Option<WorkerCommand>,
     workspace: Option<Workspace>,
 }
 
@@ -76,7 +78,7 @@ pub(super) fn prepare<'a>(
     request: RunRequest<'a>,
     listeners: &mut Listeners<'_, '_>,
 ) -> Result<Prepared<'a>, RunError> {
-    let RunRequest { mut plan, mut notes, directory: path, command, stop, beat, resume: _ } = request;
+    let RunRequest { mut plan, mut notes, directory: path, command, stop, beat, worker, resume: _ } = request;
     let signals = Signals { stop, beat };
     let unusable = |source: std::io::Error| RunError::Directory { path: path.clone(), source };
     let directory = Dir::open(&path).map_err(|error| unusable(error.into()))?;
@@ -110,6 +112,7 @@ pub(super) fn prepare<'a>(
         truths: Vec::new(),
         names: Vec::new(),
         signals,
+        worker,
         workspace,
     };
     match verify(&mut prepared, &surveys) {
@@ -171,7 +174,13 @@ fn verify(prepared: &mut Prepared<'_>, surveys: &[Survey]) -> Result<(), RunErro
     let mut gone: Vec<(CellId, String)> = Vec::new();
     for cell in &prepared.plan.cells {
         let names = &prepared.names[cell.data.0 as usize];
-        let work = workload(&prepared.plan, cell, names).map_err(|error| arm(&cell.name, error))?;
+        let work = workload(&prepared.plan, cell, names, prepared.worker.as_ref())
+            .map_err(|error| arm(&cell.name, error))?;
+        if let Some(note) = work.remark()
+            && !prepared.notes.contains(&note)
+        {
+            prepared.notes.push(note);
+        }
         gone.extend(work.unavailable(&prepared.data[cell.data.0 as usize]).map(|reason| (cell.id, reason)));
     }
     let left = prune(prepared.plan.clone(), &gone)?;

@@ -40,7 +40,8 @@ pub(super) struct Works<'a> {
 impl<'a> Works<'a> {
     fn new(prepared: &'a Prepared<'_>, stopwatch: Stopwatch) -> Result<Self, RunError> {
         let plan = &prepared.plan;
-        let work = |cell: &Cell| workload(plan, cell, &prepared.names[cell.data.0 as usize]);
+        let worker = prepared.worker.as_ref();
+        let work = |cell: &Cell| workload(plan, cell, &prepared.names[cell.data.0 as usize], worker);
         let works = plan.cells.iter().map(work).collect::<Result<Vec<_>, _>>();
         let works =
             works.map_err(|error| RunError::Arm { arm: plan.study.clone(), reason: error.to_string() })?;

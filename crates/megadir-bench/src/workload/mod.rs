@@ -17,16 +17,18 @@ mod owners;
 mod refusal;
 
 use megadir::Dir;
-use megadir_record::{Cell, Counted, Phase, Plan, Work};
+use megadir_record::{Cell, Counted, Note, Phase, Plan, Work};
 use megadir_stats::permutation::SplitMix64;
 use megadir_sys::usage::Usage;
 
 use crate::measure::Stopwatch;
+use crate::runner::WorkerCommand;
 use ask::Ask;
 pub(crate) use ask::FILES_MAX;
 use file_attributes::FileAttributes;
 pub(crate) use file_attributes::Truth;
 use files::Files;
+pub use files::serve;
 pub(crate) use list::{ListError, Listing, Signals, name_hash};
 use lookup::Lookup;
 pub(crate) use lookup::{NameSource, SAMPLE_MAX};
@@ -36,6 +38,11 @@ use refusal::Refusal;
 pub(crate) trait Workload {
     /// Tells why it cannot be done on `directory`, if it cannot.
     fn unavailable(&self, directory: &Dir) -> Option<String>;
+
+    /// Says what is otherwise here than the plan has it, and still worth measuring.
+    fn remark(&self) -> Option<Note> {
+        None
+    }
 
     /// Prepares a block outside the time that is measured.
     fn ready(
@@ -102,12 +109,13 @@ pub(crate) fn workload<'a>(
     plan: &Plan,
     cell: &Cell,
     names: &'a NameSource,
+    worker: Option<&'a WorkerCommand>,
 ) -> Result<Box<dyn Workload + 'a>, ListError> {
     let seed = plan.seed;
     Ok(match &cell.work {
         Work::List { .. } => Box::new(Listing::new(&cell.work)?),
         Work::Lookup { presence, keys } => Box::new(Lookup::new(*presence, *keys, names, seed)),
-        Work::Files(work) => Box::new(Files::new(work, &plan.data[cell.data.0 as usize], seed)),
+        Work::Files(work) => Box::new(Files::new(work, &plan.data[cell.data.0 as usize], seed, worker)),
         Work::Attributes { method, buffer_bytes, threads, keeps, .. } => {
             Box::new(FileAttributes::new(method, *buffer_bytes, *threads, *keeps)?)
         }

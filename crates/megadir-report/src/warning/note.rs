@@ -24,6 +24,10 @@ const ADVICE: &[(&str, &str)] = &[
         "Times of single operations are off by as much; times of blocks are not. A virtual machine that was moved does this.",
     ),
     ("slow-loop", "Build with optimisation, and stop other work on the machine."),
+    (
+        "shared-descriptors",
+        "Compare threads with each other only; a filter of system calls forbids unshare(2), as containers have it.",
+    ),
     ("leftovers", "Nothing, if the directory was removed; else `megadir bench clean` names and removes it."),
 ];
 

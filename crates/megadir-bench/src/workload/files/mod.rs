@@ -17,9 +17,13 @@ mod by_directory;
 mod by_name;
 mod directories;
 mod file;
+mod message;
 mod order;
+mod processes;
 mod proof;
+mod serve;
 mod task;
+mod threads;
 mod worker;
 
 #[cfg(test)]
@@ -31,7 +35,8 @@ use std::path::Path;
 use megadir::Dir;
 use megadir::limits::explain_at;
 use megadir_record::{
-    Access, Counted, Data, DataSource, FileOperation, FileOrder, FileWork, Phase, SyncPolicy, WorkerKind,
+    Access, Counted, Data, DataSource, FileOperation, FileOrder, FileWork, Note, Phase, Sharing, SyncPolicy,
+    WorkerKind,
 };
 use megadir_stats::permutation::SplitMix64;
 use megadir_sys::usage::Usage;
@@ -40,23 +45,36 @@ use rustix::io::Errno;
 
 use self::file::Met;
 use self::order::LISTED_MAX;
+use self::processes::Processes;
+pub use self::serve::serve;
 use self::task::Task;
 use self::worker::{Report, Worker};
 use super::{BlockKey, ListError, Signals, Taken, Workload};
 use crate::measure::Stopwatch;
+use crate::note::NoteKind;
+use crate::runner::WorkerCommand;
 
 /// One arm's work on files.
-pub(super) struct Files {
+pub(super) struct Files<'a> {
     work: FileWork,
     data: Data,
     seed: u64,
-    workers: Vec<Worker>,
+    /// How a process is started.
+    command: Option<&'a WorkerCommand>,
+    /// Those who are ready to do a block.
+    crew: Crew,
     taken: Option<Taken>,
 }
 
-impl Files {
-    pub(super) fn new(work: &FileWork, data: &Data, seed: u64) -> Self {
-        Self { work: work.clone(), data: data.clone(), seed, workers: Vec::new(), taken: None }
+enum Crew {
+    None,
+    Threads(Vec<Worker>),
+    Processes(Processes),
+}
+
+impl<'a> Files<'a> {
+    pub(super) fn new(work: &FileWork, data: &Data, seed: u64, command: Option<&'a WorkerCommand>) -> Self {
+        Self { work: work.clone(), data: data.clone(), seed, command, crew: Crew::None, taken: None }
     }
 
     /// Returns the tasks of a block, one a worker; `None` on a directory that was there already.
@@ -79,13 +97,16 @@ impl Files {
     }
 }
 
-impl Workload for Files {
+impl Workload for Files<'_> {
     fn unavailable(&self, _directory: &Dir) -> Option<String> {
         let DataSource::Made(made) = &self.data.source else {
             return Some(
                 "it works on files that the run has made, and leaves a directory of yours alone".into(),
             );
         };
+        if self.work.workers.kind == WorkerKind::Process && self.command.is_none() {
+            return Some("this program has no way of starting processes that work".into());
+        }
         refused(&self.work).or_else(|| {
             let task = self.tasks(FIRST)?.pop()?;
             let set = match task.set() {
@@ -103,6 +124,14 @@ impl Workload for Files {
         })
     }
 
+    fn remark(&self) -> Option<Note> {
+        let workers = &self.work.workers;
+        let threads = workers.kind == WorkerKind::Thread && workers.count > 1;
+        let error = threads.then(threads::shares_descriptors).flatten()?;
+        let text = format!("threads share one table of descriptors, whose lock they wait for: {error}");
+        Some(NoteKind::SharedDescriptors.note(text))
+    }
+
     fn ready(
         &mut self,
         directory: &Dir,
@@ -110,11 +139,15 @@ impl Workload for Files {
         _operations: u64,
         signals: Signals<'_>,
     ) -> Result<(), ListError> {
-        self.workers.clear();
+        // What an earlier block has left is ended first.
+        self.crew = Crew::None;
         let tasks = self.tasks(block).unwrap_or_default();
-        for task in tasks {
-            self.workers.push(Worker::prepare(task, directory, signals)?);
-        }
+        self.crew = match (self.work.workers.kind, self.command) {
+            (WorkerKind::Process, Some(command)) => {
+                Crew::Processes(Processes::prepare(tasks, directory, command, signals)?)
+            }
+            _ => Crew::Threads(threads::prepare(tasks, directory, signals)?),
+        };
         Ok(())
     }
 
@@ -125,10 +158,12 @@ impl Workload for Files {
         stopwatch: &mut Stopwatch,
         signals: Signals<'_>,
     ) -> Result<Counted, ListError> {
-        let mut reports = Vec::new();
-        for worker in &mut self.workers {
-            reports.push(worker.work(directory, stopwatch, || (), signals)?);
-        }
+        // Whoever is not done when this returns is ended with it.
+        let reports = match std::mem::replace(&mut self.crew, Crew::None) {
+            Crew::None => Vec::new(),
+            Crew::Threads(mut workers) => threads::work(&mut workers, directory, stopwatch, signals)?,
+            Crew::Processes(mut processes) => processes.work(stopwatch, signals)?,
+        };
         let (taken, counted) = sum_up(&reports);
         self.taken = Some(taken);
         Ok(counted)
@@ -136,11 +171,6 @@ impl Workload for Files {
 
     fn taken(&self) -> Option<Taken> {
         self.taken
-    }
-
-    fn finish(&mut self, _directory: &Dir, _signals: Signals<'_>) -> Result<(), ListError> {
-        self.workers.clear();
-        Ok(())
     }
 }
 
@@ -162,6 +192,10 @@ fn refused(work: &FileWork) -> Option<String> {
         }
         _ => {}
     }
+    let all_in_one = workers.count > 1 && workers.sharing == Sharing::Same;
+    if all_in_one && *access == Access::Directory && (only_looks || *operation == FileOperation::Unlink) {
+        return says("workers in one tree that list it would each work on the files of all");
+    }
     if *owner_and_mode && !writes {
         return says("owner and mode are given to files that are made or made again only");
     }
@@ -173,9 +207,6 @@ fn refused(work: &FileWork) -> Option<String> {
     }
     if *operation == FileOperation::MakeDirectories && *sync == SyncPolicy::FileAndDirectory {
         return says("directories are made durable at the end or never");
-    }
-    if workers.count > 1 || workers.kind == WorkerKind::Process {
-        return says("only one worker, in the program itself, is available");
     }
     if workers.count == 0 || work.from >= work.to {
         return says("there is nothing to do");

@@ -41,6 +41,11 @@ impl Set {
         self.count
     }
 
+    /// Returns whether others work in the same directories.
+    pub(super) fn shared(&self) -> bool {
+        self.stride > 1
+    }
+
     /// Returns the number in the data set of the `nth` file.
     #[inline]
     pub(super) fn index(&self, nth: u64) -> u64 {

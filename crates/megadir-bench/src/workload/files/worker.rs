@@ -139,11 +139,13 @@ impl Worker {
         barrier: impl FnOnce(),
         signals: Signals<'_>,
     ) -> Result<Report, ListError> {
-        let top = self.task.top(data, false)?;
+        let top = self.task.top(data, false);
         let work = self.task.work.clone();
         let mut hand = Hand::new(&work, signals.beat);
         let mut pauses = Pauses::default();
+        // Whoever cannot begin must not keep the others from it.
         barrier();
+        let top = top?;
         let (start_ns, before) = (now_ns(), thread_usage());
         let (files, wrong) = match (work.operation, self.lists()) {
             (FileOperation::MakeDirectories, _) => self.make_directories(&top, stopwatch, signals)?,

@@ -8,6 +8,7 @@ mod progress;
 mod report;
 mod resume;
 mod run;
+mod worker;
 
 use crate::exit::CliError;
 
@@ -26,6 +27,8 @@ enum Command {
     Clean(clean::Args),
     #[command(hide = true)]
     Null(null::Args),
+    #[command(hide = true)]
+    Worker(worker::Args),
 }
 
 /// Runs a subcommand and returns the exit code.
@@ -36,5 +39,6 @@ pub(crate) fn run(args: &Args) -> Result<u8, CliError> {
         Command::Report(args) => report::run(args),
         Command::Clean(args) => clean::run(args),
         Command::Null(args) => null::run(args),
+        Command::Worker(args) => worker::run(args),
     }
 }

@@ -126,8 +126,16 @@ fn measure(
     let mut recorder = Recorder::new(file);
     let mut progress = Progress::new(&plan);
     let mut listeners: [&mut dyn Listener; 2] = [&mut recorder, &mut progress];
-    let request =
-        RunRequest { plan, notes, directory, command, resume, stop: &interrupt.stop, beat: &interrupt.beat };
+    let request = RunRequest {
+        plan,
+        notes,
+        directory,
+        command,
+        resume,
+        stop: &interrupt.stop,
+        beat: &interrupt.beat,
+        worker: super::worker::command(),
+    };
     megadir_bench::run(request, &mut listeners)
 }
 

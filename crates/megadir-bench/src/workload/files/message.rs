@@ -1,0 +1,98 @@
+//! What a run and its worker processes say to each other: lines of JSON over a socket.
+//!
+//! ```text
+//! run                                         worker
+//! one byte, with two descriptors:
+//!   the data directory, the barrier  ------>
+//! Start: the task                    ------>  prepares
+//!                                    <------  Ready
+//! Go: ticks, rate                    ------>
+//!                                    <------  Waiting, and reads the barrier
+//! (closes the barrier)                        works
+//!                                    <------  Done: report and times, or Failed
+//! ```
+//!
+//! The barrier is a pipe in which nothing is ever written: when its only writing end is closed, all who read it go on.
+
+use std::io::{self, Read, Write};
+use std::os::unix::net::UnixStream;
+
+use megadir_record::Latency;
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+
+use super::task::Task;
+use super::worker::Report;
+
+/// What the run says first.
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) struct Start {
+    /// The run's process; a worker whose parent is another one has outlived it.
+    pub(super) parent: u32,
+    pub(super) task: Task,
+}
+
+/// What the run says when all are ready.
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) struct Go {
+    pub(super) ns_per_tick: Option<f64>,
+    pub(super) rate_per_s: Option<u64>,
+}
+
+/// What a worker says.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", tag = "said")]
+pub(super) enum Said {
+    /// It has prepared its block.
+    Ready,
+    /// It waits at the barrier.
+    Waiting,
+    /// It has done its block.
+    Done { report: Report, latency: Option<Latency> },
+    /// It could not.
+    Failed { reason: String },
+}
+
+/// Longer than any message, bytes: a histogram has 7424 buckets, of some 30 characters each, and a shape fewer.
+const LINE_BYTES_MAX: usize = 4 << 20;
+
+/// The lines that come over a socket.
+#[derive(Debug)]
+pub(super) struct Lines {
+    pub(super) socket: UnixStream,
+    pending: Vec<u8>,
+}
+
+impl Lines {
+    pub(super) fn new(socket: UnixStream) -> Self {
+        Self { socket, pending: Vec::new() }
+    }
+
+    pub(super) fn say(&mut self, message: &impl Serialize) -> io::Result<()> {
+        let mut line = serde_json::to_vec(message)?;
+        line.push(b'\n');
+        self.socket.write_all(&line)
+    }
+
+    /// Returns the next message; `None` where nothing came within the socket's time.
+    pub(super) fn hear<M: DeserializeOwned>(&mut self) -> io::Result<Option<M>> {
+        loop {
+            if let Some(end) = self.pending.iter().position(|byte| *byte == b'\n') {
+                let message = serde_json::from_slice(&self.pending[..end])?;
+                self.pending.drain(..=end);
+                return Ok(Some(message));
+            }
+            let mut piece = [0; 4096];
+            match self.socket.read(&mut piece) {
+                Ok(0) => return Err(io::ErrorKind::UnexpectedEof.into()),
+                Ok(length) => self.pending.extend_from_slice(&piece[..length]),
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(None),
+                Err(error) => return Err(error),
+            }
+            if self.pending.len() > LINE_BYTES_MAX {
+                return Err(io::Error::other("a message that has no end"));
+            }
+        }
+    }
+}

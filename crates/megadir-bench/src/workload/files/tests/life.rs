@@ -1,0 +1,79 @@
+//! Every operation, access and order: what is there afterwards.
+
+use super::*;
+
+/// Goes through the life of files: by every access, on data of every kind.
+fn life(recipe: &Recipe) {
+    let mount = require!(Mount::make(recipe));
+    for (number, data) in all_data().iter().enumerate() {
+        let files = made_files(data);
+        for (form, access) in accesses().into_iter().enumerate() {
+            let top = mount.path().join(format!("{number}-{form}"));
+            std::fs::create_dir(&top).unwrap();
+            let listed = matches!(access, Access::Name { order: FileOrder::Listing | FileOrder::Inode });
+            let create = work(FileOperation::Create, if listed { BY_NAME } else { access });
+            right(&create, data, &top);
+            let before = check(&files, &top, 0..ENTRIES);
+            assert_eq!(count(&top).0, ENTRIES);
+            right(&work(FileOperation::Stat, access), data, &top);
+            right(&work(FileOperation::Read, access), data, &top);
+            std::fs::hard_link(top.join(path_of(&files, 9)), mount.path().join("kept")).unwrap();
+            right(&work(FileOperation::Rewrite, access), data, &top);
+            let after = check(&files, &top, 0..ENTRIES);
+            assert_ne!(before[9], after[9], "a file was opened and written over, not made again");
+            std::fs::remove_file(mount.path().join("kept")).unwrap();
+            let directories = count(&top).1;
+            right(&work(FileOperation::Unlink, access), data, &top);
+            assert_eq!(count(&top), (0, directories));
+        }
+    }
+}
+
+#[test]
+fn files_live_and_end_on_ext4() {
+    life(&EXT4);
+}
+
+#[test]
+fn files_live_and_end_on_xfs() {
+    life(&XFS);
+}
+
+#[test]
+fn files_live_and_end_on_btrfs() {
+    life(&BTRFS);
+}
+
+#[test]
+fn files_live_and_end_on_tmpfs() {
+    life(&TMPFS);
+}
+
+#[test]
+fn ranges_reach_beyond_the_population() {
+    let parent = tempfile::tempdir().unwrap();
+    for data in all_data() {
+        let files = made_files(&data);
+        right(&work(FileOperation::Create, BY_NAME), &data, parent.path());
+        let beyond = |operation| FileWork { from: ENTRIES, to: ENTRIES + 5, ..work(operation, BY_NAME) };
+        for _ in 0..2 {
+            right(&beyond(FileOperation::Create), &data, parent.path());
+            check(&files, parent.path(), 0..ENTRIES + 5);
+            right(&beyond(FileOperation::Unlink), &data, parent.path());
+            check(&files, parent.path(), 0..ENTRIES);
+            assert_eq!(count(parent.path()).0, ENTRIES);
+        }
+        right(&work(FileOperation::Unlink, BY_NAME), &data, parent.path());
+    }
+}
+
+#[test]
+fn directories_are_made_beforehand_as_work_of_its_own() {
+    let parent = tempfile::tempdir().unwrap();
+    let data = data(Spread::Layout { layout: "prefix:1/1".into() }, MakeDirectories::Before);
+    let (_, stopwatch) = right(&work(FileOperation::MakeDirectories, BY_NAME), &data, parent.path());
+    assert_eq!(stopwatch.latency().unwrap().operations(), 16 + 256);
+    assert_eq!(count(parent.path()), (0, 16 + 256));
+    right(&work(FileOperation::Create, BY_NAME), &data, parent.path());
+    assert_eq!(count(parent.path()), (ENTRIES, 16 + 256));
+}

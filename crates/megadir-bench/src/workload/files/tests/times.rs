@@ -1,0 +1,56 @@
+//! What belongs to a block's time, and what does not.
+
+use super::*;
+
+#[test]
+fn times_of_operations_and_gaps_are_the_block() {
+    let parent = tempfile::tempdir().unwrap();
+    let mut shares = Vec::new();
+    for access in [BY_NAME, Access::Directory] {
+        for operation in [
+            FileOperation::Create,
+            FileOperation::Stat,
+            FileOperation::Read,
+            FileOperation::Rewrite,
+            FileOperation::Unlink,
+        ] {
+            let (taken, stopwatch) = right(&work(operation, access), &flat(), parent.path());
+            let latency = stopwatch.latency().unwrap();
+            assert_eq!(latency.operations(), ENTRIES);
+            let sum_ns = (latency.sum_ticks + latency.gap_ticks) as f64 * latency.ns_per_tick;
+            let off = (sum_ns / taken.elapsed_ns as f64 - 1.0).abs();
+            assert!(off < 0.005, "{operation:?}: {sum_ns} of {} ns", taken.elapsed_ns);
+            shares.push(latency.gap_ticks as f64 / (latency.sum_ticks + latency.gap_ticks) as f64);
+        }
+    }
+    // The gaps are what the clocks cost and the last directory's end; a block that was interrupted there may have more.
+    let small = shares.iter().filter(|share| **share < 0.2).count();
+    assert!(small >= 7, "{shares:?}");
+}
+
+#[test]
+fn computing_names_and_contents_is_no_time_of_the_block() {
+    let parent = tempfile::tempdir().unwrap();
+    // One file of this size fits the buffer, so that each but the first is computed in a pause.
+    let made = Made::flat(NameScheme::Md5, 4_000_000);
+    let data = Data { id: DataId(0), entries: 60, hash: None, source: DataSource::Made(made) };
+    let start = Instant::now();
+    let create = FileWork { owner_and_mode: false, ..work(FileOperation::Create, BY_NAME) };
+    let (taken, stopwatch) = right(&create, &data, parent.path());
+    let whole_ns = start.elapsed().as_nanos() as u64;
+    let latency = stopwatch.latency().unwrap();
+    assert!(taken.elapsed_ns < whole_ns);
+    let gaps_ns = latency.gap_ticks as f64 * latency.ns_per_tick;
+    assert!(gaps_ns < 0.05 * taken.elapsed_ns as f64, "{gaps_ns} of {}", taken.elapsed_ns);
+}
+
+#[test]
+fn a_file_too_large_for_the_buffer_is_written_whole() {
+    let parent = tempfile::tempdir().unwrap();
+    let made = Made::flat(NameScheme::Md5, 5_000_003);
+    let data = Data { id: DataId(0), entries: 2, hash: None, source: DataSource::Made(made) };
+    let create = FileWork { to: 2, ..work(FileOperation::Create, BY_NAME) };
+    right(&create, &data, parent.path());
+    check(&made_files(&data), parent.path(), 0..2);
+    right(&FileWork { to: 2, ..work(FileOperation::Read, Access::Directory) }, &data, parent.path());
+}

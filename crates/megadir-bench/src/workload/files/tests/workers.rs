@@ -1,0 +1,241 @@
+//! Several workers: threads and processes give the same, all begin together, nobody is left behind.
+
+use std::os::unix::process::CommandExt;
+use std::process::{Command, Stdio};
+
+use super::*;
+
+/// Set in the environment of this program where it is to be a worker, or the run that is killed.
+const ROLE: &str = "MEGADIR_TEST_ROLE";
+const THIS: &str = "workload::files::tests::workers::";
+
+/// Returns the words that call this program again with only one test, in a role.
+fn again(role: &str, test: &str) -> Vec<String> {
+    let program = std::env::current_exe().unwrap().display().to_string();
+    vec![format!("{ROLE}={role}"), program, "--exact".into(), format!("{THIS}{test}"), "--nocapture".into()]
+}
+
+/// Returns the command that makes this program a worker.
+pub(super) fn command() -> WorkerCommand {
+    let arguments = again("worker", "this_program_as_a_worker").into_iter().map(Into::into).collect();
+    WorkerCommand { program: "env".into(), arguments }
+}
+
+#[test]
+fn this_program_as_a_worker() {
+    match std::env::var_os(ROLE) {
+        Some(role) if role == "worker" => serve().unwrap(),
+        // Started by hand or by the harness there is no run to serve.
+        _ => assert!(std::os::fd::AsFd::as_fd(&std::io::stdin()).try_clone_to_owned().is_ok()),
+    }
+}
+
+fn workers(count: u32, kind: WorkerKind, sharing: Sharing) -> Workers {
+    Workers { count, kind, sharing }
+}
+
+#[test]
+fn threads_and_processes_do_the_same() {
+    let mount = require!(Mount::make(&EXT4));
+    for (number, data) in all_data().iter().enumerate() {
+        for kind in [WorkerKind::Thread, WorkerKind::Process] {
+            for (count, sharing) in [(1, Sharing::Own), (3, Sharing::Own), (3, Sharing::Same)] {
+                let top = mount.path().join(format!("{number}-{kind:?}-{count}-{sharing:?}"));
+                std::fs::create_dir(&top).unwrap();
+                let with = |work: FileWork| FileWork { workers: workers(count, kind, sharing), ..work };
+                let own = sharing == Sharing::Own;
+                let access = if own { Access::Directory } else { Access::Name { order: FileOrder::Random } };
+                let listed = Access::Name { order: FileOrder::Listing };
+                right(&with(work(FileOperation::Create, BY_NAME)), data, &top);
+                check_all(data, &top, count, sharing);
+                right(&with(work(FileOperation::Stat, access)), data, &top);
+                right(&with(work(FileOperation::Read, listed)), data, &top);
+                right(&with(work(FileOperation::Rewrite, BY_NAME)), data, &top);
+                check_all(data, &top, count, sharing);
+                let (_, stopwatch) = right(&with(work(FileOperation::Unlink, access)), data, &top);
+                assert_eq!(stopwatch.latency().unwrap().operations(), u64::from(count) * ENTRIES);
+                assert_eq!(super::count(&top).0, 0);
+            }
+        }
+    }
+}
+
+/// Checks the files of all workers, and that there are no others.
+fn check_all(data: &Data, top: &Path, count: u32, sharing: Sharing) {
+    assert_eq!(super::count(top).0, u64::from(count) * ENTRIES);
+    match sharing {
+        Sharing::Own => (0..count).for_each(|worker| {
+            check(&made_files(data).of_worker(worker), &top.join(format!("w{worker}")), 0..ENTRIES);
+        }),
+        Sharing::Same => {
+            let all = u64::from(count) * ENTRIES;
+            let files = dataset::Files::new(data.source.made().unwrap(), SEED, all).unwrap();
+            check(&files, top, 0..all);
+        }
+    }
+}
+
+#[test]
+fn the_work_of_others_is_counted() {
+    let parent = tempfile::tempdir().unwrap();
+    for kind in [WorkerKind::Thread, WorkerKind::Process] {
+        let create =
+            FileWork { workers: workers(2, kind, Sharing::Own), ..work(FileOperation::Create, BY_NAME) };
+        let create = FileWork { to: 3000, ..create };
+        let (taken, _) = right(&create, &Data { entries: 3000, ..flat() }, parent.path());
+        // 6000 files of 20 kB cannot be made in less, be it that a timer's tick is missed.
+        assert!(taken.usage.user_ns + taken.usage.system_ns > 20_000_000, "{kind:?}: {taken:?}");
+        assert!(taken.elapsed_ns > 10_000_000, "{kind:?}: {taken:?}");
+        let unlink = FileWork { operation: FileOperation::Unlink, owner_and_mode: false, ..create };
+        right(&unlink, &Data { entries: 3000, ..flat() }, parent.path());
+    }
+}
+
+#[test]
+fn processes_that_fail_say_why() {
+    let tiny = Recipe { image_bytes: 8 << 20, mkfs: &["mkfs.ext4", "-q", "-F", "-N", "64"], ..EXT4 };
+    let mount = require!(Mount::make(&tiny));
+    let data = Data { entries: 100, source: DataSource::Made(Made::flat(NameScheme::Md5, 0)), ..flat() };
+    for kind in [WorkerKind::Thread, WorkerKind::Process] {
+        let create = FileWork {
+            to: 100,
+            workers: workers(3, kind, Sharing::Own),
+            ..work(FileOperation::Create, BY_NAME)
+        };
+        let error = block(&create, &data, &mount.path(), SIGNALS).map(|_| ()).unwrap_err().to_string();
+        assert!(error.contains("inodes"), "{error}");
+        let directory = std::fs::File::open(mount.path()).unwrap();
+        crate::remove::remove_content(std::os::fd::AsFd::as_fd(&directory), b"lost+found", &BEAT).unwrap();
+    }
+}
+
+/// Prepares a block of two processes that are started so; returns what that gave, and how long it took.
+fn prepare_with(program: &str, argument: &str, signals: Signals<'_>) -> (ListError, Duration) {
+    let parent = tempfile::tempdir().unwrap();
+    let command = WorkerCommand { program: program.into(), arguments: vec![argument.into()] };
+    let work = FileWork {
+        workers: workers(2, WorkerKind::Process, Sharing::Own),
+        ..work(FileOperation::Create, BY_NAME)
+    };
+    let data = flat();
+    let mut files = Files::new(&work, &data, SEED, Some(&command));
+    let start = Instant::now();
+    let directory = Dir::open(parent.path()).unwrap();
+    let error = files.ready(&directory, FIRST, 1, signals).unwrap_err();
+    (error, start.elapsed())
+}
+
+#[test]
+fn a_program_that_is_no_worker_is_noticed() {
+    let (error, _) = prepare_with("/bin/true", "", SIGNALS);
+    assert!(error.to_string().starts_with("a worker process: 0: "), "{error}");
+    let (error, _) = prepare_with("/bin/no-such-program", "", SIGNALS);
+    assert!(error.to_string().contains("No such file"), "{error}");
+    // One that never answers is waited for until the run is to end.
+    let stop = AtomicBool::new(false);
+    let signals = Signals { stop: &stop, beat: &BEAT };
+    let (error, took) = std::thread::scope(|scope| {
+        scope.spawn(|| {
+            std::thread::sleep(Duration::from_millis(100));
+            stop.store(true, Ordering::Relaxed);
+        });
+        prepare_with("/bin/sleep", "1000", signals)
+    });
+    assert!(matches!(error, ListError::Stopped) && took < Duration::from_secs(2), "{error} {took:?}");
+}
+
+/// Work that takes longer than a test may.
+fn endless() -> (FileWork, Data) {
+    let entries = 5_000_000;
+    let made = Made::flat(NameScheme::Md5, 0);
+    let data = Data { id: DataId(0), entries, hash: None, source: DataSource::Made(made) };
+    let workers = workers(3, WorkerKind::Process, Sharing::Own);
+    let create = work(FileOperation::Create, BY_NAME);
+    (FileWork { to: entries, owner_and_mode: false, workers, ..create }, data)
+}
+
+/// Waits until each of three workers has made some files.
+fn wait_for_files(path: &Path) {
+    let start = Instant::now();
+    let made = |worker: u32| {
+        let own = path.join(format!("w{worker}"));
+        own.exists() && count(&own).0 > 100
+    };
+    while !(0..3).all(made) {
+        assert!(start.elapsed() < Duration::from_secs(60), "no worker has begun");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
+/// Returns the processes whose parent is `parent`.
+fn children_of(parent: u32) -> Vec<u32> {
+    let status = |pid: u32| std::fs::read_to_string(format!("/proc/{pid}/status")).ok();
+    let numbers = std::fs::read_dir("/proc")
+        .unwrap()
+        .filter_map(|entry| entry.unwrap().file_name().to_str()?.parse::<u32>().ok());
+    numbers
+        .filter(|pid| status(*pid).is_some_and(|text| text.contains(&format!("\nPPid:\t{parent}\n"))))
+        .collect()
+}
+
+#[test]
+fn processes_end_with_an_interrupted_block() {
+    let mount = require!(Mount::make(&TMPFS));
+    let (create, data) = endless();
+    let stop = AtomicBool::new(false);
+    let signals = Signals { stop: &stop, beat: &BEAT };
+    let ended = std::thread::scope(|scope| {
+        let asked = scope.spawn(|| {
+            wait_for_files(&mount.path());
+            stop.store(true, Ordering::Relaxed);
+            Instant::now()
+        });
+        let done = block(&create, &data, &mount.path(), signals);
+        assert!(matches!(done, Err(ListError::Stopped)));
+        asked.join().unwrap().elapsed()
+    });
+    assert!(ended < Duration::from_millis(500), "{ended:?}");
+    // Nobody works any more.
+    let before = count(&mount.path());
+    std::thread::sleep(Duration::from_millis(50));
+    assert_eq!(count(&mount.path()), before);
+}
+
+/// The run that is killed: does endless work with processes in the directory that is named.
+#[test]
+fn this_program_as_a_run() {
+    let Some(path) = std::env::var_os(ROLE).filter(|role| role != "worker") else {
+        return assert!(children_of(u32::MAX).is_empty());
+    };
+    let (create, data) = endless();
+    let done = block(&create, &data, Path::new(&path), SIGNALS).map(|_| ());
+    panic!("it was to be killed: {done:?}");
+}
+
+#[test]
+fn nobody_outlives_a_run_that_is_killed() {
+    let mount = require!(Mount::make(&TMPFS));
+    let words = again(&mount.path().display().to_string(), "this_program_as_a_run");
+    let mut run = Command::new("env")
+        .args(words)
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .process_group(0)
+        .spawn()
+        .unwrap();
+    wait_for_files(&mount.path());
+    let workers = children_of(run.id());
+    run.kill().unwrap();
+    run.wait().unwrap();
+    assert_eq!(workers.len(), 3);
+    let alive = |pid: &u32| {
+        // A process that has ended and that nobody has waited for yet makes nothing any more.
+        let status = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
+        status.contains("megadir") && !status.contains("State:\tZ")
+    };
+    let start = Instant::now();
+    while workers.iter().any(alive) {
+        assert!(start.elapsed() < Duration::from_secs(5), "{workers:?} have outlived their run");
+        std::thread::sleep(Duration::from_millis(2));
+    }
+}

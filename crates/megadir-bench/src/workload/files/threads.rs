@@ -1,0 +1,74 @@
+//! Workers as threads of this process: each with a table of descriptors of its own, where the system allows that.
+
+use std::sync::Barrier;
+
+use megadir::Dir;
+use megadir_sys::descriptors::own_table;
+
+use super::task::Task;
+use super::worker::{Report, Worker};
+use crate::measure::Stopwatch;
+use crate::workload::{ListError, Signals};
+
+/// Prepares the workers of a block, all at the same time.
+pub(super) fn prepare(
+    mut tasks: Vec<Task>,
+    data: &Dir,
+    signals: Signals<'_>,
+) -> Result<Vec<Worker>, ListError> {
+    if tasks.len() == 1
+        && let Some(task) = tasks.pop()
+    {
+        return Ok(vec![Worker::prepare(task, data, signals)?]);
+    }
+    std::thread::scope(|scope| {
+        let start = |task| scope.spawn(move || Worker::prepare(task, data, signals));
+        let started: Vec<_> = tasks.into_iter().map(start).collect();
+        started.into_iter().map(|thread| thread.join().unwrap_or_else(|_| Err(panicked()))).collect()
+    })
+}
+
+/// Does a block: in the caller's thread if there is one worker, else in threads that begin together.
+pub(super) fn work(
+    workers: &mut [Worker],
+    data: &Dir,
+    stopwatch: &mut Stopwatch,
+    signals: Signals<'_>,
+) -> Result<Vec<Report>, ListError> {
+    if let [alone] = workers {
+        return Ok(vec![alone.work(data, stopwatch, || (), signals)?]);
+    }
+    let barrier = Barrier::new(workers.len());
+    let all: Vec<Result<(Report, Stopwatch), ListError>> = std::thread::scope(|scope| {
+        let mut started = Vec::with_capacity(workers.len());
+        for worker in workers {
+            let (barrier, mut stopwatch) = (&barrier, stopwatch.another());
+            started.push(scope.spawn(move || {
+                // Where it is forbidden the run has said so; see `shares_descriptors`.
+                let _ = own_table();
+                let wait = || {
+                    barrier.wait();
+                };
+                let report = worker.work(data, &mut stopwatch, wait, signals)?;
+                Ok((report, stopwatch))
+            }));
+        }
+        started.into_iter().map(|thread| thread.join().unwrap_or_else(|_| Err(panicked()))).collect()
+    });
+    let mut reports = Vec::with_capacity(all.len());
+    for done in all {
+        let (report, of_thread) = done?;
+        stopwatch.merge(&of_thread);
+        reports.push(report);
+    }
+    Ok(reports)
+}
+
+/// Returns why threads cannot have tables of descriptors of their own, if they cannot.
+pub(super) fn shares_descriptors() -> Option<std::io::Error> {
+    std::thread::spawn(|| own_table().err()).join().ok().flatten()
+}
+
+fn panicked() -> ListError {
+    ListError::Stage { stage: "a worker", source: std::io::Error::other("panicked; what it said is above") }
+}

@@ -1,0 +1,33 @@
+//! `megadir bench worker`: one of the processes that a run's work is divided among; started by the run itself.
+
+use megadir_bench::WorkerCommand;
+
+use crate::exit::CliError;
+
+/// Does a part of a run's work, as the run that started it says; of no use by hand.
+#[derive(clap::Args)]
+pub(crate) struct Args {}
+
+/// Returns how a run starts this, where it can.
+pub(super) fn command() -> Option<WorkerCommand> {
+    // This very file, even if another one has its name by now.
+    let arguments = ["bench", "worker"].map(Into::into).into();
+    cfg!(target_os = "linux").then(|| WorkerCommand { program: "/proc/self/exe".into(), arguments })
+}
+
+/// Works until the run says that it is done.
+#[cfg(target_os = "linux")]
+pub(crate) fn run(_args: &Args) -> Result<u8, CliError> {
+    match megadir_bench::serve() {
+        Ok(()) => Ok(crate::exit::DONE),
+        Err(error) => Err(CliError::nothing_ran(format!(
+            "{error}: 'megadir bench worker' is started by 'megadir bench run' and of no use by hand"
+        ))),
+    }
+}
+
+/// Refuses where no run starts workers.
+#[cfg(not(target_os = "linux"))]
+pub(crate) fn run(_args: &Args) -> Result<u8, CliError> {
+    Err(CliError::nothing_ran("workers are not available on this system"))
+}
