@@ -20,6 +20,7 @@
 //! | the run's own directory; its removal, if need be by the next run | `workspace`, `remove`, `leftovers` |
 //! | what blocks do | `workload` |
 //! | signs of life, and what is waited for without any | [`beat`] |
+//! | states of the cache: had, verified, given back | `cache` |
 //! | machine and noise | `machine`, `noise` |
 //!
 //! Invariants: `study`, `plan` and `next` are pure · nothing below [`plan()`] has a default · the engine
@@ -28,6 +29,11 @@
 
 mod backends;
 pub mod beat;
+#[cfg(target_os = "linux")]
+mod cache;
+#[cfg(not(target_os = "linux"))]
+#[path = "cache/unavailable.rs"]
+mod cache;
 pub mod dataset;
 mod date;
 pub mod event;
@@ -51,6 +57,7 @@ mod workload;
 mod workspace;
 
 pub use backends::{backend_facts, backend_facts_below};
+pub use cache::cache_facts;
 pub use date::record_file_name;
 pub use event::{Durable, Event, Listener, Recorder};
 pub use leftovers::{Leftovers, clean, leftovers};

@@ -40,6 +40,16 @@ pub(crate) fn pressure() -> Pressure {
     }
 }
 
+/// Returns what waits to be written to all devices, and what is being written, bytes.
+pub(crate) fn unwritten_bytes() -> Option<u64> {
+    Some(meminfo_bytes("Dirty")? + meminfo_bytes("Writeback")?)
+}
+
+/// Returns whether this is a virtual machine: what it reads from its disks may come from its host's memory.
+pub(crate) fn is_virtual() -> bool {
+    hypervisor(&read("/proc/cpuinfo").unwrap_or_default()).is_some()
+}
+
 /// Returns the time stolen by the hypervisor from all processors since the machine started, in ticks of 10 ms.
 pub(crate) fn stolen_ticks() -> Option<u64> {
     let stat = std::fs::read_to_string("/proc/stat").ok()?;

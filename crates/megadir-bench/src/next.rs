@@ -6,7 +6,7 @@
 //! ```text
 //! warm-up rounds 0, 1, 2 ... until steady or at the limit -> rounds 0 .. n, a voided one again
 //! or fewer than n: those after which every interval is narrow enough, if the plan says so (`stop`)
-//! each round: every arm once, in a seeded order of its own
+//! each round: every arm once, in a seeded order of its own; cold arms together, and none in the warm-up
 //! ```
 
 use std::collections::BTreeMap;
@@ -71,11 +71,12 @@ pub struct Outcome {
 pub fn next(plan: &Plan, samples: &[Sample]) -> Step {
     let arms = plan.cells.len();
     let warm_up = rounds_of(samples, Phase::WarmUp);
-    let none = plan.rules.warm_up_rounds_min == 0;
+    let warm_arms = plan.cells.iter().filter(|cell| warms_up(cell)).count();
+    let none = plan.rules.warm_up_rounds_min == 0 || warm_arms == 0;
     match warm_up.last() {
         None if none => {}
         None => return block(plan, samples, Phase::WarmUp, 0, 0, 0),
-        Some(last) if last.samples.len() < arms => {
+        Some(last) if last.samples.len() < warm_arms => {
             return block(plan, samples, Phase::WarmUp, last.round, 0, last.samples.len());
         }
         Some(last) if !warm_up_ends(plan, &warm_up) => {
@@ -201,35 +202,43 @@ fn operations(plan: &Plan, samples: &[Sample], cell: CellId) -> u64 {
     operations
 }
 
+/// Returns whether an arm takes part in the warm-up: a cold one has nothing to warm.
+fn warms_up(cell: &Cell) -> bool {
+    !cell.cache.is_cold()
+}
+
 /// Returns the arms in the order of one attempt at a round.
+///
+/// Cold arms stand together, before or after the warm ones as a coin falls: a drop cools what others need warm, so that
+/// it is warmed again once a round and not once an arm. Where arms depend on each other they stay in their order.
 pub fn order(plan: &Plan, phase: Phase, round: u32, attempt: u32) -> Vec<CellId> {
-    let ids: Vec<CellId> = plan.cells.iter().map(|cell| cell.id).collect();
+    let taking_part = |cell: &&Cell| phase == Phase::Measure || warms_up(cell);
+    let all: Vec<&Cell> = plan.cells.iter().filter(taking_part).collect();
     let stream = match phase {
         Phase::WarmUp => 1,
         Phase::Measure => 2,
     };
+    let at = |stream| generator(plan.seed, [stream, u64::from(round), u64::from(attempt)]);
     match plan.rules.order {
-        Order::SeededPermutation => {
-            let mut ids = ids;
-            shuffle(&mut ids, &mut generator(plan.seed, [stream, u64::from(round), u64::from(attempt)]));
-            ids
-        }
-        Order::BalancedLatinSquare => {
-            // The rows of each pass through the square come in an order of their own.
-            let mut rows = balanced_latin_square(ids.len());
-            let pass = round as usize / rows.len();
-            shuffle(&mut rows, &mut generator(plan.seed, [stream, pass as u64, 0]));
-            rows[round as usize % rows.len()].iter().map(|arm| ids[*arm]).collect()
+        Order::SeededPermutation | Order::BalancedLatinSquare => {
+            let (cold, warm): (Vec<&Cell>, Vec<&Cell>) =
+                all.into_iter().partition(|cell| cell.cache.is_cold());
+            let mut parts =
+                [shuffled(plan, &warm, stream, round, attempt), shuffled(plan, &cold, 3, round, attempt)];
+            if at(4).below(2) == Some(1) {
+                parts.swap(0, 1);
+            }
+            parts.concat()
         }
         Order::Phases => {
-            let mut random = generator(plan.seed, [stream, u64::from(round), u64::from(attempt)]);
-            let mut steps = by(&plan.cells, |cell| cell.step);
+            let mut random = at(stream);
+            let mut steps = by(&all, |cell| cell.step);
             steps.values_mut().for_each(|arms| shuffle(arms, &mut random));
             steps.into_values().flatten().map(|cell| cell.id).collect()
         }
         Order::Chains => {
-            let mut chains: Vec<Vec<&Cell>> = by(&plan.cells, |cell| cell.chain).into_values().collect();
-            let mut random = generator(plan.seed, [stream, u64::from(round), u64::from(attempt)]);
+            let mut chains: Vec<Vec<&Cell>> = by(&all, |cell| cell.chain).into_values().collect();
+            let mut random = at(stream);
             shuffle(&mut chains, &mut random);
             chains.iter_mut().for_each(|chain| chain.sort_by_key(|cell| cell.step));
             chains.into_iter().flatten().map(|cell| cell.id).collect()
@@ -237,8 +246,22 @@ pub fn order(plan: &Plan, phase: Phase, round: u32, attempt: u32) -> Vec<CellId>
     }
 }
 
+/// Returns independent arms in a seeded order; each stream has orders of its own.
+fn shuffled(plan: &Plan, cells: &[&Cell], stream: u64, round: u32, attempt: u32) -> Vec<CellId> {
+    let mut ids: Vec<CellId> = cells.iter().map(|cell| cell.id).collect();
+    if plan.rules.order == Order::BalancedLatinSquare && !ids.is_empty() {
+        // The rows of each pass through the square come in an order of their own.
+        let mut rows = balanced_latin_square(ids.len());
+        let pass = round as usize / rows.len();
+        shuffle(&mut rows, &mut generator(plan.seed, [stream, pass as u64, 0]));
+        return rows[round as usize % rows.len()].iter().map(|arm| ids[*arm]).collect();
+    }
+    shuffle(&mut ids, &mut generator(plan.seed, [stream, u64::from(round), u64::from(attempt)]));
+    ids
+}
+
 /// Returns the arms by a number that they share, ascending.
-fn by(cells: &[Cell], number: impl Fn(&Cell) -> u32) -> BTreeMap<u32, Vec<&Cell>> {
+fn by<'a>(cells: &[&'a Cell], number: impl Fn(&Cell) -> u32) -> BTreeMap<u32, Vec<&'a Cell>> {
     let mut groups: BTreeMap<u32, Vec<&Cell>> = BTreeMap::new();
     for cell in cells {
         groups.entry(number(cell)).or_default().push(cell);

@@ -39,6 +39,8 @@ pub enum NoteKind {
     SharedDescriptors,
     /// A directory of an earlier run that was killed was removed, or could not be.
     Leftovers,
+    /// A block after a drop of all caches read nothing from the device.
+    ColdWithoutReads,
 }
 
 /// Every kind, for reports and their tests.
@@ -59,6 +61,7 @@ pub const NOTE_KINDS: &[NoteKind] = &[
     NoteKind::SlowLoop,
     NoteKind::SharedDescriptors,
     NoteKind::Leftovers,
+    NoteKind::ColdWithoutReads,
 ];
 
 impl NoteKind {
@@ -81,6 +84,7 @@ impl NoteKind {
             Self::SlowLoop => "slow-loop",
             Self::SharedDescriptors => "shared-descriptors",
             Self::Leftovers => "leftovers",
+            Self::ColdWithoutReads => "cold-without-reads",
         }
     }
 

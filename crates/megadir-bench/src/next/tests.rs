@@ -26,6 +26,9 @@ fn plan(buffers: &[u64], rounds: u32) -> Plan {
         threads: Vec::new(),
         facts: &facts,
         methods: &[],
+        caches: Vec::new(),
+        drop_caches: false,
+        cache_facts: &[],
     };
     make_plan(&crate::study::built_in("listing").unwrap(), &request).unwrap().plan
 }
@@ -286,4 +289,51 @@ fn what_is_waited_for_are_arms_against_baselines_and_pairs() {
     assert!(contrasts.iter().all(|(arm, to)| *to == baseline && *arm != baseline));
     assert_eq!(contrasts.len(), plan.cells.len() - 1);
     assert!(compares(&plan));
+}
+
+/// The plan with some arms cold.
+fn with_cold(mut plan: Plan, cold: impl Fn(usize) -> bool) -> Plan {
+    for (place, cell) in plan.cells.iter_mut().enumerate().filter(|(place, _)| cold(*place)) {
+        (cell.cache, cell.operations) = (megadir_record::CacheState::VfsCold, Some(1 + place as u64));
+    }
+    plan
+}
+
+#[test]
+fn cold_arms_are_not_warmed_up_and_stand_together() {
+    for arms in [&[4096_u64, 8192][..], &[4096, 8192, 16384, 32768, 65536, 131_073, 1 << 20, 1 << 21]] {
+        let plan = with_cold(plan(arms, 40), |place| place % 2 == 1);
+        let is_cold = |cell: CellId| plan.cells[cell.0 as usize].cache.is_cold();
+        let (samples, outcome) = replay(&plan, |_| STEADY_NS, |_| false);
+        assert!(outcome.steady);
+        let warm = plan.cells.iter().filter(|cell| !cell.cache.is_cold()).count();
+        let warm_up: Vec<&Sample> = samples.iter().filter(|sample| sample.phase == Phase::WarmUp).collect();
+        assert!(warm_up.len().is_multiple_of(warm) && warm_up.iter().all(|sample| !is_cold(sample.cell)));
+        let measured: Vec<Sample> =
+            samples.iter().filter(|sample| sample.phase == Phase::Measure).cloned().collect();
+        let mut cold_first = 0;
+        let rounds: Vec<&[Sample]> = measured.chunks(plan.cells.len()).collect();
+        assert_eq!(rounds.len(), 40);
+        for round in rounds {
+            let mut ids: Vec<CellId> = round.iter().map(|sample| sample.cell).collect();
+            let changes = ids.windows(2).filter(|pair| is_cold(pair[0]) != is_cold(pair[1])).count();
+            assert_eq!(changes, 1, "cold and warm arms are mixed");
+            cold_first += usize::from(is_cold(ids[0]));
+            ids.sort_unstable();
+            ids.dedup();
+            assert_eq!(ids.len(), plan.cells.len());
+        }
+        // A fair coin falls on one side 8 to 32 times of 40 but once in 10 000.
+        assert!((8..=32).contains(&cold_first), "{cold_first}");
+        let fixed = samples.iter().filter(|sample| is_cold(sample.cell));
+        assert!(fixed.into_iter().all(|sample| sample.operations == 1 + u64::from(sample.cell.0)));
+    }
+}
+
+#[test]
+fn a_plan_of_cold_arms_only_has_no_warm_up() {
+    let plan = with_cold(plan(&[4096, 8192], 11), |_| true);
+    let (samples, outcome) = replay(&plan, |_| STEADY_NS, |_| false);
+    assert!(samples.iter().all(|sample| sample.phase == Phase::Measure) && outcome.steady);
+    assert_eq!(samples.len(), 11 * plan.cells.len());
 }

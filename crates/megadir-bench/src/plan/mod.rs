@@ -1,11 +1,12 @@
 //! From a study and a request to a plan: defaults, overrides, crossing of axes. Pure.
 //!
 //! Nothing below [`plan()`] has a default, and nothing here looks at a file system, a clock or an
-//! environment: what the machine can do comes in as [`BackendFact`]s.
+//! environment: what the machine can do comes in as [`BackendFact`]s and [`CacheFact`]s.
 
 mod arms;
 mod asks;
 mod attributes;
+mod caches;
 mod estimate;
 mod groups;
 mod lookups;
@@ -16,7 +17,7 @@ mod stopping;
 mod trees;
 
 use megadir::nearest::choices;
-use megadir_record::{Data, DataId, DataSource, Note, Order, Plan, Preset, Rules, When, Work};
+use megadir_record::{CacheState, Data, DataId, DataSource, Note, Order, Plan, Preset, Rules, When, Work};
 
 pub use estimate::{Estimate, estimate};
 pub use prune::prune;
@@ -63,6 +64,12 @@ pub struct Request<'a> {
     pub facts: &'a [BackendFact],
     /// The ways of finding out attributes, and what they can do there.
     pub methods: &'a [MethodFact],
+    /// The states of the cache to measure in; the study's own when empty, and warm when that names none.
+    pub caches: Vec<CacheState>,
+    /// Whether the caches of the whole machine may be dropped.
+    pub drop_caches: bool,
+    /// Which states can be had.
+    pub cache_facts: &'a [CacheFact],
 }
 
 /// What the arms work on.
@@ -97,6 +104,17 @@ pub struct BackendFact {
     pub buffer_fixed: Option<u64>,
     /// The smallest and the largest buffer it takes, bytes.
     pub buffer_bytes: (u64, u64),
+}
+
+/// One state of the cache, as it is here.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CacheFact {
+    /// The state.
+    pub state: CacheState,
+    /// How reports call it: within a virtual machine the host's cache stays warm, and the name says so.
+    pub name: String,
+    /// Why it cannot be had here; `None` when it can.
+    pub unavailable: Option<String>,
 }
 
 /// A plan, and what had to be left out of it.
@@ -252,6 +270,10 @@ fn planned(
     size: &SizeSpec,
     arms: Arms<'_>,
 ) -> Result<Planned, PlanError> {
+    let mut arms = arms;
+    let states = caches::states(request, &size.cache)?;
+    let size = &SizeSpec { rounds: caches::rounds(request, &states, size.rounds)?, ..size.clone() };
+    caches::cross(&states, request.cache_facts, &mut arms);
     let Arms { mut cells, data, groups, notes, .. } = arms;
     if let Some(rate_per_s) = request.rate_per_s {
         rate::set(study, rate_per_s, &mut cells)?;

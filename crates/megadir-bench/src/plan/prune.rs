@@ -20,7 +20,8 @@ pub fn prune(plan: Plan, gone: &[(CellId, String)]) -> Result<Planned, PlanError
     let mut cells = Vec::new();
     for mut cell in plan.cells {
         match reason_of(cell.id) {
-            Some(reason) if cell.role == megadir_record::Role::Baseline => {
+            // Without the baseline of a cold cache the warm arms stand all the same.
+            Some(reason) if cell.role == megadir_record::Role::Baseline && !cell.cache.is_cold() => {
                 return Err(PlanError::NoBaseline { name: cell.name, reason });
             }
             Some(reason) => notes.push(NoteKind::ArmLeftOut.note(format!("{}: {reason}", cell.name))),
@@ -55,7 +56,7 @@ pub fn prune(plan: Plan, gone: &[(CellId, String)]) -> Result<Planned, PlanError
 }
 
 /// Returns the rule with the new numbers of its arms, or `None` if one that it needs is gone.
-fn renumber(rule: GroupRule, new_ids: &[Option<CellId>]) -> Option<GroupRule> {
+pub(super) fn renumber(rule: GroupRule, new_ids: &[Option<CellId>]) -> Option<GroupRule> {
     let new = |id: CellId| new_ids[id.0 as usize];
     let steps = |steps: Vec<(String, CellId)>| -> Option<Vec<(String, CellId)>> {
         steps.into_iter().map(|(factor, id)| Some((factor, new(id)?))).collect()

@@ -39,6 +39,9 @@ fn request(facts: &[BackendFact]) -> Request<'_> {
         threads: Vec::new(),
         facts,
         methods: &[],
+        caches: Vec::new(),
+        drop_caches: false,
+        cache_facts: &[],
     }
 }
 

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
+use std::os::fd::AsFd;
 use std::path::Path;
 use std::sync::atomic::AtomicU64;
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -16,8 +17,10 @@ use super::start::Listeners;
 use super::survey::Survey;
 use super::truth::before_run;
 use super::{RunError, RunRequest, WorkerCommand};
+use crate::cache::Caches;
 use crate::dataset::{Files, Names};
 use crate::event::Event;
+use crate::machine;
 use crate::note::NoteKind;
 use crate::plan::{in_one_directory, prune};
 use crate::workload::{FILES_MAX, ListError, Listing, NameSource, SAMPLE_MAX, Signals, Truth, workload};
@@ -41,6 +44,8 @@ pub(super) struct Prepared<'a> {
     pub(super) signals: Signals<'a>,
     /// How processes that work are started.
     pub(super) worker: Option<WorkerCommand>,
+    /// In which state their caches are.
+    pub(super) caches: Caches,
     workspace: Option<Workspace>,
 }
 
@@ -102,6 +107,7 @@ pub(super) fn prepare<'a>(
     } else {
         data.push(Dir::open(&path).map_err(|error| unusable(error.into()))?);
     }
+    let caches = Caches::new(&plan, &machine::file_system(directory.as_fd()).kind);
     let mut prepared = Prepared {
         plan,
         notes,
@@ -113,6 +119,7 @@ pub(super) fn prepare<'a>(
         names: Vec::new(),
         signals,
         worker,
+        caches,
         workspace,
     };
     match verify(&mut prepared, &surveys) {
@@ -183,6 +190,8 @@ fn verify(prepared: &mut Prepared<'_>, surveys: &[Survey]) -> Result<(), RunErro
         }
         gone.extend(work.unavailable(&prepared.data[cell.data.0 as usize]).map(|reason| (cell.id, reason)));
     }
+    let Prepared { caches, plan, data, signals, .. } = prepared;
+    gone.extend(caches.rehearse(plan, data, *signals).map_err(|error| arm("cold caches", error))?);
     let left = prune(prepared.plan.clone(), &gone)?;
     prepared.plan = left.plan;
     prepared.notes.extend(left.notes);

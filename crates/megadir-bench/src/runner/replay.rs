@@ -51,10 +51,14 @@ fn one(
     works: &mut Works<'_>,
     grounds: &Grounds<'_>,
 ) -> Result<bool, RunError> {
+    if plan.cells[cell.0 as usize].cache.is_cold() {
+        // It left everything as it was, and has nothing to warm.
+        return Ok(true);
+    }
     let last = samples.iter().rfind(|sample| sample.cell == cell);
     let operations = plan.cells[cell.0 as usize].work.operations();
     let operations = operations.or(last.map(|sample| sample.operations)).unwrap_or(1);
-    let key = BlockKey { phase: block.phase, round: block.round, attempt: block.attempt };
+    let key = BlockKey { phase: block.phase, round: block.round, attempt: block.attempt, distinct: false };
     let work = &mut works.works[cell.0 as usize];
     let (directory, signals) = (grounds.of(cell), works.signals);
     works.stopwatch.clear();

@@ -12,6 +12,7 @@ use super::grounds::Grounds;
 use super::prepare::Prepared;
 use super::replay::replay;
 use super::start::Listeners;
+use crate::cache::{Before, Caches};
 use crate::event::Event;
 use crate::machine::stolen_ticks;
 use crate::measure::Stopwatch;
@@ -35,6 +36,8 @@ pub(super) struct Works<'a> {
     pub(super) works: Vec<Box<dyn Workload + 'a>>,
     pub(super) stopwatch: Stopwatch,
     pub(super) signals: Signals<'a>,
+    /// In which state the caches of the data sets are.
+    caches: Caches,
 }
 
 impl<'a> Works<'a> {
@@ -45,7 +48,7 @@ impl<'a> Works<'a> {
         let works = plan.cells.iter().map(work).collect::<Result<Vec<_>, _>>();
         let works =
             works.map_err(|error| RunError::Arm { arm: plan.study.clone(), reason: error.to_string() })?;
-        Ok(Self { works, stopwatch, signals: prepared.signals })
+        Ok(Self { works, stopwatch, signals: prepared.signals, caches: prepared.caches.clone() })
     }
 }
 
@@ -94,7 +97,7 @@ pub(super) fn measure(
         let order = order(plan, block.phase, block.round, block.attempt);
         grounds.enter(&order, block.place as usize)?;
         let cell = &plan.cells[block.cell.0 as usize];
-        let sample = match one(&mut works, &grounds, cell.rate_per_s, &block, zero_ns) {
+        let sample = match one(plan, &mut works, &grounds, &block, zero_ns) {
             Ok(sample) => sample,
             Err(error) => {
                 let stopped = Ok(Measured { complete: false, unequal_blocks });
@@ -102,6 +105,9 @@ pub(super) fn measure(
             }
         };
         listeners.tell(&Event::Measured(&sample))?;
+        if let Some(note) = works.caches.after(cell, &sample) {
+            listeners.note(&note)?;
+        }
         let truth = &prepared.truths[cell.data.0 as usize];
         let expected = cell.work.expected(truth.entries, truth.hash);
         if let Some(text) = expected.and_then(|expected| difference(&sample, expected, cell)) {
@@ -127,19 +133,25 @@ pub(super) fn measure(
 
 /// Measures one block.
 fn one(
+    plan: &Plan,
     works: &mut Works<'_>,
     grounds: &Grounds<'_>,
-    rate_per_s: Option<u64>,
     block: &Block,
     zero_ns: u64,
 ) -> Result<Sample, ListError> {
     let (work, stopwatch) = (&mut works.works[block.cell.0 as usize], &mut works.stopwatch);
-    let signals = works.signals;
+    let (signals, operations) = (works.signals, block.operations);
+    let cell = &plan.cells[block.cell.0 as usize];
     let directory = grounds.of(block.cell);
-    let key = BlockKey { phase: block.phase, round: block.round, attempt: block.attempt };
-    work.ready(directory, key, block.operations, signals)?;
+    let distinct = cell.cache.is_cold();
+    let key = BlockKey { phase: block.phase, round: block.round, attempt: block.attempt, distinct };
+    works.caches.ready(
+        &mut **work,
+        stopwatch,
+        &Before { plan, cell, directory, key, operations, signals },
+    )?;
     stopwatch.clear();
-    stopwatch.set_rate(rate_per_s);
+    stopwatch.set_rate(cell.rate_per_s);
     let before = process_usage();
     let start_ns = monotonic_ns();
     let counted = work.run(directory, block.operations, stopwatch, signals)?;

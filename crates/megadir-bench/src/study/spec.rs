@@ -2,7 +2,7 @@
 //!
 //! Unknown fields are errors everywhere, so that a misspelt one cannot silently do nothing.
 
-use megadir_record::{Keys, Made, Presence, Published, Stage};
+use megadir_record::{CacheState, Keys, Made, Presence, Published, Stage};
 use serde::Deserialize;
 
 /// A study file.
@@ -71,8 +71,11 @@ pub struct SizeSpec {
     /// Entries of the smaller directories that a study of look-ups or attributes asks too, ascending.
     #[serde(default)]
     pub smaller: Vec<u64>,
-    /// Measured rounds.
+    /// Measured rounds; where the cache is cold it has rounds of its own.
     pub rounds: u32,
+    /// States of the cache to measure in; warm when there are none.
+    #[serde(default)]
+    pub cache: Vec<CacheState>,
 }
 
 /// The rules of a run.

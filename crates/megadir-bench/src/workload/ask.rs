@@ -132,7 +132,7 @@ mod tests {
     }
 
     fn key(round: u32) -> BlockKey {
-        BlockKey { phase: Phase::Measure, round, attempt: 0 }
+        BlockKey { phase: Phase::Measure, round, attempt: 0, distinct: false }
     }
 
     #[test]

@@ -4,6 +4,7 @@
 //! goes through them again. Present names are drawn from those of the data set; absent ones are names that the
 //! scheme gives for indices that were not made, so that both have the same length and the same randomness.
 
+use std::collections::HashSet;
 use std::ffi::CString;
 use std::os::fd::{AsFd, BorrowedFd};
 
@@ -119,11 +120,21 @@ impl<'a> Lookup<'a> {
         let at = |rank| shuffled.get(rank).unwrap_or(0);
         match self.keys {
             Keys::Fixed => vec![at(0)],
+            // The first so many ranks of a shuffling of the block's own.
+            Keys::Random if block.distinct => {
+                let own = Permutation::new(entries, random.next_u64());
+                (0..count.min(entries)).map(|rank| own.get(rank).unwrap_or(0)).collect()
+            }
             Keys::Random => (0..count).map(|_| random.below(entries).unwrap_or(0)).collect(),
             Keys::Zipf => {
                 let Ok(zipf) = Zipf::new(entries as f64, 1.0) else { return vec![at(0)] };
                 let mut random = Source(random);
                 let rank = |_| (zipf.sample(&mut random) as u64).clamp(1, entries) - 1;
+                if block.distinct {
+                    let mut seen = HashSet::new();
+                    let ranks = std::iter::repeat(0).map(rank).filter(|rank| seen.insert(*rank));
+                    return ranks.take(count.min(entries) as usize).map(at).collect();
+                }
                 (0..count).map(rank).map(at).collect()
             }
         }
@@ -222,7 +233,7 @@ impl rand_core::TryRng for Source {
 mod tests {
     use super::*;
     use megadir_record::Phase;
-    use std::collections::{HashMap, HashSet};
+    use std::collections::HashMap;
     use std::sync::atomic::{AtomicBool, AtomicU64};
     use std::time::Duration;
 
@@ -231,7 +242,7 @@ mod tests {
     const NAMES: Names = Names { scheme: NameScheme::Md5, seed: 3 };
 
     fn key(round: u32) -> BlockKey {
-        BlockKey { phase: Phase::Measure, round, attempt: 0 }
+        BlockKey { phase: Phase::Measure, round, attempt: 0, distinct: false }
     }
 
     fn made(entries: u64) -> NameSource {
@@ -311,6 +322,24 @@ mod tests {
         assert!((39_000..39_400).contains(&all.len()), "{}", all.len());
         let fixed = Lookup::new(Presence::Absent, Keys::Fixed, &source, 9);
         assert_eq!(fixed.draw(key(1), 100), fixed.draw(key(7), 100));
+    }
+
+    #[test]
+    fn after_a_drop_no_name_is_asked_for_twice() {
+        let source = made(5000);
+        for keys in [Keys::Random, Keys::Zipf] {
+            let lookup = Lookup::new(Presence::Present, keys, &source, 9);
+            let cold = |round| lookup.draw(BlockKey { distinct: true, ..key(round) }, 50);
+            let names: HashSet<u64> = cold(1).into_iter().collect();
+            assert!(names.len() == 50 && names.iter().all(|index| *index < 5000), "{keys:?}");
+            assert_eq!(cold(1), cold(1));
+            assert_ne!(cold(1), cold(2));
+        }
+        let one = made(1);
+        for keys in [Keys::Fixed, Keys::Random, Keys::Zipf] {
+            let lookup = Lookup::new(Presence::Present, keys, &one, 9);
+            assert_eq!(lookup.draw(BlockKey { distinct: true, ..key(1) }, 1), [0], "{keys:?}");
+        }
     }
 
     #[test]

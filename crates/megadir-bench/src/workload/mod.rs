@@ -90,6 +90,8 @@ pub(crate) struct BlockKey {
     pub(crate) phase: Phase,
     pub(crate) round: u32,
     pub(crate) attempt: u32,
+    /// Whether nothing may be asked for twice: after a drop the second time would be warm.
+    pub(crate) distinct: bool,
 }
 
 impl BlockKey {

@@ -28,6 +28,10 @@ const ADVICE: &[(&str, &str)] = &[
         "shared-descriptors",
         "Compare threads with each other only; a filter of system calls forbids unshare(2), as containers have it.",
     ),
+    (
+        "cold-without-reads",
+        "What the arm needs lies in the inode of the directory, which stays while it is open: take its times for warm ones.",
+    ),
     ("leftovers", "Nothing, if the directory was removed; else `megadir bench clean` names and removes it."),
 ];
 

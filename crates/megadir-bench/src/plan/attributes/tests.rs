@@ -24,6 +24,9 @@ fn request(methods: &[MethodFact]) -> Request<'_> {
         threads: Vec::new(),
         rate_per_s: None,
         facts: &[],
+        caches: Vec::new(),
+        drop_caches: false,
+        cache_facts: &[],
         methods,
     }
 }

@@ -26,6 +26,9 @@ fn plan_of(sets: Vec<(MadeSource, u64)>) -> Plan {
         threads: Vec::new(),
         facts: &facts,
         methods: &[],
+        caches: Vec::new(),
+        drop_caches: false,
+        cache_facts: &[],
         until: None,
         rate_per_s: None,
     };

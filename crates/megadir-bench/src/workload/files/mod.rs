@@ -175,7 +175,7 @@ impl Workload for Files<'_> {
 }
 
 /// A block to try things out with.
-const FIRST: BlockKey = BlockKey { phase: Phase::WarmUp, round: 0, attempt: 0 };
+const FIRST: BlockKey = BlockKey { phase: Phase::WarmUp, round: 0, attempt: 0, distinct: false };
 
 /// Tells why work cannot be asked for, if it cannot: nothing that is asked for is silently left out.
 fn refused(work: &FileWork) -> Option<String> {

@@ -5,10 +5,10 @@ use std::sync::atomic::Ordering;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use megadir::{Dir, Listing};
-use megadir_bench::plan::{HalfWidth, PlanError, Planned, Request, Target, plan};
+use megadir_bench::plan::{CacheFact, HalfWidth, PlanError, Planned, Request, Target, plan};
 use megadir_bench::study::{self, Study, StudyError};
-use megadir_bench::{backend_facts, backend_facts_below, method_facts};
-use megadir_record::Preset;
+use megadir_bench::{backend_facts, backend_facts_below, cache_facts, method_facts};
+use megadir_record::{CacheState, Preset};
 
 use crate::cmd::interrupt::Interrupt;
 use crate::exit::CliError;
@@ -27,11 +27,11 @@ pub(crate) struct Args {
     /// The study: a name from 'megadir bench list', or a study file (*.toml).
     #[arg(required_unless_present = "resume")]
     pub(crate) study: Option<String>,
-    /// Go on with the run that wrote this record and ended early (interrupted, killed, disk full); only --dir and --dry-run go with it.
+    /// Go on with the run that wrote this record and ended early (interrupted, killed, disk full); only --dir, --drop-caches and --dry-run go with it.
     #[arg(
         long,
         value_name = "RECORD",
-        conflicts_with_all = ["study", "entries", "backend", "buffer", "threads", "quick", "published", "rounds", "seed", "output"]
+        conflicts_with_all = ["study", "entries", "backend", "buffer", "threads", "quick", "published", "rounds", "seed", "output", "cache"]
     )]
     pub(crate) resume: Option<PathBuf>,
     /// Work on this directory itself, only reading it, if it holds at least 1000 entries and no --entries is given; else make the data below it.
@@ -53,6 +53,13 @@ pub(crate) struct Args {
     /// was to start [default: one after the other].
     #[arg(long, value_name = "N", value_parser = parse::count)]
     rate: Option<u64>,
+    /// Measure in these states of the cache, each arm in each: warm; data-cold (what files contain is dropped); vfs-cold
+    /// (names, inodes and contents are dropped, of the whole machine: root only, and only with --drop-caches).
+    #[arg(long, value_name = "STATE,...", value_delimiter = ',', value_parser = cache_state)]
+    cache: Vec<CacheState>,
+    /// Allow the run to drop the caches of the whole machine before every block that is vfs-cold, which slows all programs down.
+    #[arg(long)]
+    pub(crate) drop_caches: bool,
     /// Run the small size, in a few seconds.
     #[arg(long)]
     quick: bool,
@@ -79,6 +86,8 @@ pub(crate) struct Args {
 /// What is to be run, and where.
 pub(crate) struct Resolved {
     pub(crate) planned: Planned,
+    /// Which states of the cache can be had.
+    pub(crate) caches: Vec<CacheFact>,
     /// The directory that is listed, or below which data sets are made.
     pub(crate) directory: PathBuf,
     /// The command line that repeats the run.
@@ -96,6 +105,7 @@ pub(crate) fn resolve(args: &Args, interrupt: &Interrupt) -> Result<Resolved, Cl
         Target::Made { .. } => backend_facts_below(&open),
     };
     let methods = method_facts(&open);
+    let caches = cache_facts(&open);
     let seed = args.seed.unwrap_or_else(drawn_seed);
     let request = Request {
         preset: match (args.quick, args.published) {
@@ -113,9 +123,12 @@ pub(crate) fn resolve(args: &Args, interrupt: &Interrupt) -> Result<Resolved, Cl
         threads: args.threads.clone(),
         facts: &facts,
         methods: &methods,
+        caches: args.cache.clone(),
+        drop_caches: args.drop_caches,
+        cache_facts: &caches,
     };
     let planned = plan(&study, &request).map_err(|error| plan_error(&error))?;
-    Ok(Resolved { planned, directory, command: command(args, seed) })
+    Ok(Resolved { planned, caches, directory, command: command(args, seed) })
 }
 
 pub(crate) fn plan_error(error: &PlanError) -> CliError {
@@ -125,6 +138,15 @@ pub(crate) fn plan_error(error: &PlanError) -> CliError {
         }
         PlanError::NoBaseline { .. } | PlanError::Nothing { .. } => CliError::nothing_ran(error.to_string()),
     }
+}
+
+/// Parses a state of the cache.
+fn cache_state(text: &str) -> Result<CacheState, String> {
+    let all = [CacheState::Warm, CacheState::DataCold, CacheState::VfsCold];
+    let found = all.into_iter().find(|state| state.name() == text);
+    found.ok_or_else(|| {
+        format!("no such state of the cache; there are {}", all.map(CacheState::name).join(", "))
+    })
 }
 
 fn study_of(name: &str) -> Result<Study, CliError> {

@@ -7,6 +7,7 @@ use std::io::{self, BufReader, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 
 use megadir::Dir;
+use megadir_bench::cache_facts;
 use megadir_bench::plan::Planned;
 use megadir_record::jsonl::read;
 use megadir_record::{DataSource, Record};
@@ -42,9 +43,9 @@ pub(crate) fn open(path: &Path, dir: Option<&Path>) -> Result<Begun, CliError> {
     let Some(directory) = dir.map(Path::to_owned).or(recorded) else {
         return Err(cannot("it does not say in which directory; name that with --dir".into()));
     };
-    Dir::open(&directory)?;
+    let caches = cache_facts(&Dir::open(&directory)?);
     let planned = Planned { plan: header.plan.clone(), notes: Vec::new() };
-    let resolved = Resolved { planned, directory, command: header.command.clone() };
+    let resolved = Resolved { planned, caches, directory, command: header.command.clone() };
     Ok(Begun { file, record, resolved })
 }
 

@@ -8,7 +8,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use megadir_bench::next;
 use megadir_bench::plan::{Estimate, Planned, estimate};
 use megadir_bench::{Listener, Recorder, RunEnd, RunError, RunRequest, record_file_name};
-use megadir_record::{DataSource, Made, Plan, Preset, Record, Stop};
+use megadir_record::{CacheState, DataSource, Made, Plan, Preset, Record, Stop};
 
 use super::options::{self, Args, Resolved, resolve};
 use super::progress::Progress;
@@ -44,6 +44,7 @@ fn carry_out(args: &Args, interrupt: &Interrupt) -> Result<Done, CliError> {
         return Ok(Done::Described(describe(&resolved)));
     }
     say_what_runs(&resolved);
+    say_what_drops(&resolved.planned.plan);
     let (path, file) = create_record(args, &resolved.planned.plan)?;
     interrupt.remove_if_empty(&path);
     let result = measure(resolved, interrupt, file, None);
@@ -53,12 +54,14 @@ fn carry_out(args: &Args, interrupt: &Interrupt) -> Result<Done, CliError> {
 /// Goes on with the run of a record.
 fn go_on(path: &Path, args: &Args, interrupt: &Interrupt) -> Result<Done, CliError> {
     let mut begun = resume::open(path, args.dir.as_deref())?;
+    check_drops(&begun.resolved.planned.plan, args.drop_caches)?;
     let blocks = begun.record.samples.len();
     if args.dry_run {
         let text = describe(&begun.resolved);
         return Ok(Done::Described(format!("{text}so far: {blocks} blocks are in the record\n")));
     }
     eprintln!("megadir: going on with '{}' after {blocks} blocks", path.display());
+    say_what_drops(&begun.resolved.planned.plan);
     resume::cut_off(&mut begun).map_err(|error| {
         CliError::nothing_ran(format!("cannot go on with the record '{}': {error}", path.display()))
     })?;
@@ -122,7 +125,7 @@ fn measure(
     file: File,
     resume: Option<Record>,
 ) -> Result<RunEnd, RunError> {
-    let Resolved { planned: Planned { plan, notes }, directory, command } = resolved;
+    let Resolved { planned: Planned { plan, notes }, directory, command, .. } = resolved;
     let mut recorder = Recorder::new(file);
     let mut progress = Progress::new(&plan);
     let mut listeners: [&mut dyn Listener; 2] = [&mut recorder, &mut progress];
@@ -190,6 +193,33 @@ fn say_what_runs(resolved: &Resolved) {
     }
 }
 
+/// Returns how many blocks of a plan begin with a drop of all caches.
+fn drops(plan: &Plan) -> u64 {
+    let arms = plan.cells.iter().filter(|cell| cell.cache == CacheState::VfsCold).count();
+    arms as u64 * u64::from(plan.rules.rounds)
+}
+
+/// Says how often the caches of the whole machine will be dropped, if they will.
+fn say_what_drops(plan: &Plan) {
+    match drops(plan) {
+        0 => {}
+        blocks => eprintln!(
+            "megadir: dropping the caches of the whole machine before each of {blocks} blocks, as --drop-caches allows"
+        ),
+    }
+}
+
+/// Refuses to go on with a run that drops what this command has not allowed, and a permission that nothing needs.
+fn check_drops(plan: &Plan, allowed: bool) -> Result<(), CliError> {
+    match (drops(plan) > 0, allowed) {
+        (true, false) => Err(CliError::usage(
+            "the run drops the caches of the whole machine before blocks that are vfs-cold; allow it again with --drop-caches",
+        )),
+        (false, true) => Err(CliError::usage("--drop-caches: the run of this record drops nothing")),
+        _ => Ok(()),
+    }
+}
+
 /// Returns the plan in words, with what it needs.
 fn describe(resolved: &Resolved) -> String {
     let plan = &resolved.planned.plan;
@@ -235,6 +265,14 @@ fn describe(resolved: &Resolved) -> String {
     text.push_str(&stopping(plan));
     for cell in &plan.cells {
         text.push_str(&format!("  {:3}  {:44} {}\n", cell.id.0, cell.name, cell.groups.join(", ")));
+    }
+    for fact in &resolved.caches {
+        let how = match &fact.unavailable {
+            Some(reason) => format!("cannot be had here: {reason}"),
+            None if fact.state == CacheState::VfsCold => "can be had, with --drop-caches".to_owned(),
+            None => "can be had".to_owned(),
+        };
+        text.push_str(&format!("cache {}: {how}\n", fact.name));
     }
     for note in &resolved.planned.notes {
         text.push_str(&format!("not in the plan: {}\n", note.text));

@@ -82,7 +82,7 @@ fn block(
     let mut files = Files::new(work, data, SEED, Some(&command));
     assert_eq!(files.unavailable(&directory), None, "{work:?}");
     let mut stopwatch = Stopwatch::new(Calibration::over(Duration::from_millis(2)));
-    let block = BlockKey { phase: Phase::Measure, round: 3, attempt: 0 };
+    let block = BlockKey { phase: Phase::Measure, round: 3, attempt: 0, distinct: false };
     files.ready(&directory, block, work.files(), signals)?;
     let counted = files.run(&directory, work.files(), &mut stopwatch, signals)?;
     let taken = files.taken().unwrap();

@@ -1,0 +1,80 @@
+//! Which states of the cache can be had on a directory, and why not.
+
+use std::fs::OpenOptions;
+use std::os::fd::AsFd;
+
+use megadir::Dir;
+use megadir_record::CacheState;
+
+use super::held::{SLABINFO, is_known};
+use super::names::DROP_CACHES;
+use crate::machine;
+use crate::plan::CacheFact;
+
+/// File systems whose cache is their storage.
+const IN_MEMORY: &[&str] = &["tmpfs", "ramfs", "devtmpfs", "hugetlbfs"];
+
+/// Returns every state of the cache with its name in reports, and why it cannot be had on `directory`, if it cannot.
+///
+/// In a virtual machine cold states are named `guest-...`: the host's cache stays warm. Nothing is dropped.
+pub fn cache_facts(directory: &Dir) -> Vec<CacheFact> {
+    let file_system = machine::file_system(directory.as_fd()).kind;
+    let guest = if machine::is_virtual() { "guest-" } else { "" };
+    let states = [CacheState::Warm, CacheState::DataCold, CacheState::VfsCold];
+    let facts = states.into_iter().map(|state| CacheFact {
+        state,
+        name: if state.is_cold() { format!("{guest}{}", state.name()) } else { state.name().to_owned() },
+        unavailable: unavailable(state, &file_system),
+    });
+    facts.collect()
+}
+
+fn unavailable(state: CacheState, file_system: &str) -> Option<String> {
+    if !state.is_cold() {
+        return None;
+    }
+    if IN_MEMORY.contains(&file_system) {
+        return Some(format!("{file_system} has no cold state: its cache is its storage"));
+    }
+    if !is_known(file_system) {
+        return Some(format!("what {file_system} has cached is not known, so nothing could be verified"));
+    }
+    match state {
+        CacheState::Warm | CacheState::DataCold => None,
+        CacheState::VfsCold => may_drop().err(),
+    }
+}
+
+/// Tells whether this process may drop the caches of the machine and see what is left.
+fn may_drop() -> Result<(), String> {
+    OpenOptions::new().write(true).open(DROP_CACHES).map_err(|error| {
+        format!(
+            "{DROP_CACHES} cannot be written ({error}): only root may, and hardly ever within a container"
+        )
+    })?;
+    OpenOptions::new()
+        .read(true)
+        .open(SLABINFO)
+        .map_err(|error| format!("{SLABINFO} cannot be read ({error}), so nothing could be verified"))?;
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use megadir_testkit::unprivileged;
+
+    #[test]
+    fn memory_has_no_cold_state_and_users_may_not_drop() {
+        for state in [CacheState::DataCold, CacheState::VfsCold] {
+            assert!(unavailable(state, "tmpfs").unwrap().contains("its cache is its storage"));
+            assert!(unavailable(state, "overlay").unwrap().contains("is not known"));
+        }
+        assert_eq!(unavailable(CacheState::Warm, "tmpfs"), None);
+        assert_eq!(unavailable(CacheState::DataCold, "ext4"), None);
+        let refused = unprivileged::unprivileged(|| unavailable(CacheState::VfsCold, "ext4"));
+        assert!(refused.unwrap().contains("only root may"));
+        let facts = cache_facts(&Dir::open("/dev/shm").unwrap());
+        assert_eq!(facts.iter().filter(|fact| fact.unavailable.is_none()).count(), 1, "{facts:?}");
+    }
+}

@@ -1,0 +1,265 @@
+//! States of the cache: had before a block, proven, and given back to arms that need it warm.
+//!
+//! ```text
+//! cold arm:  the work gets ready -> drop -> verify -> touch our own pages again -> measure
+//! warm arm:  something was dropped since? one pass over the data set, one over the arm's own work -> ready -> measure
+//! ```
+//!
+//! None of it is timed. A state that cannot be had or verified is an error with its reason, never another state. Knows
+//! nothing of clocks, records or reports.
+
+mod contents;
+mod facts;
+mod held;
+mod names;
+mod own_pages;
+
+mod tree;
+
+use std::collections::HashSet;
+use std::io;
+use std::os::fd::AsFd;
+
+use megadir::Dir;
+use megadir_record::{CacheState, Cell, CellId, DataSource, Note, Plan, Sample, When};
+use megadir_stats::permutation::SplitMix64;
+
+pub use facts::cache_facts;
+
+use crate::measure::Stopwatch;
+use crate::note::NoteKind;
+use crate::workload::{BlockKey, ListError, Signals, Workload};
+use names::Names;
+use tree::{Pass, Sampled};
+
+/// The caches of a run's data sets, as far as the run has cooled and warmed them.
+#[derive(Clone, Debug)]
+pub(crate) struct Caches {
+    /// Whether any arm wants a cold cache; nothing is done otherwise.
+    cools: bool,
+    /// The type of the file system that all data sets are on.
+    file_system: String,
+    sets: Vec<Set>,
+    /// Warm arms that have done their work since what they need was dropped.
+    warm_arms: HashSet<CellId>,
+    /// Arms of which was told that a cold block read nothing.
+    told: HashSet<CellId>,
+    names: Names,
+    random: SplitMix64,
+}
+
+/// What is known of one data set.
+#[derive(Clone, Debug)]
+struct Set {
+    /// Whether what lies below directories belongs to it.
+    deep: bool,
+    /// Whether its names and inodes were looked at since they were dropped.
+    warm: bool,
+    entries: u64,
+    sample: Vec<Sampled>,
+}
+
+/// One block, for what must be done before it.
+pub(crate) struct Before<'a> {
+    pub(crate) plan: &'a Plan,
+    pub(crate) cell: &'a Cell,
+    pub(crate) directory: &'a Dir,
+    pub(crate) key: BlockKey,
+    pub(crate) operations: u64,
+    pub(crate) signals: Signals<'a>,
+}
+
+impl Caches {
+    /// Returns the caches of a plan whose data sets are just made or found.
+    pub(crate) fn new(plan: &Plan, file_system: &str) -> Self {
+        let set = |data: &megadir_record::Data| Set {
+            deep: matches!(data.source, DataSource::Made(_)),
+            warm: true,
+            entries: data.entries,
+            sample: Vec::new(),
+        };
+        Self {
+            cools: plan.cells.iter().any(|cell| cell.cache.is_cold()),
+            file_system: file_system.to_owned(),
+            sets: plan.data.iter().map(set).collect(),
+            warm_arms: HashSet::new(),
+            told: HashSet::new(),
+            names: Names::default(),
+            random: SplitMix64::new(plan.seed ^ 0x0063_6163_6865),
+        }
+    }
+
+    /// Has every state that the plan asks for once, on every data set that holds something, and returns the arms whose state
+    /// cannot be had or verified, with the reason.
+    pub(crate) fn rehearse(
+        &mut self,
+        plan: &Plan,
+        directories: &[Dir],
+        signals: Signals<'_>,
+    ) -> Result<Vec<(CellId, String)>, ListError> {
+        let mut gone = Vec::new();
+        // What arms make themselves is not there yet: its state is verified before the first block.
+        let there = |data: &megadir_record::Data| {
+            data.entries > 0 && data.source.made().is_none_or(|made| made.when == When::BeforeRun)
+        };
+        for (data, directory) in plan.data.iter().zip(directories).filter(|(data, _)| there(data)) {
+            for state in [CacheState::DataCold, CacheState::VfsCold] {
+                let arms = plan.cells.iter().filter(|cell| cell.data == data.id && cell.cache == state);
+                let arms: Vec<CellId> = arms.map(|cell| cell.id).collect();
+                if arms.is_empty() {
+                    continue;
+                }
+                let place = data.id.0 as usize;
+                let tried = self
+                    .warm_names(place, directory, signals)
+                    .and_then(|()| self.cool(state, place, directory, signals));
+                let tried = match state {
+                    CacheState::VfsCold => tried.and_then(|()| self.come_back_by_reading(place, directory)),
+                    CacheState::Warm | CacheState::DataCold => tried,
+                };
+                match tried {
+                    Ok(()) => {}
+                    Err(ListError::Stopped) => return Err(ListError::Stopped),
+                    Err(error) => gone.extend(arms.into_iter().map(|arm| (arm, error.to_string()))),
+                }
+            }
+        }
+        Ok(gone)
+    }
+
+    /// Gets the work of a block ready, and the cache into the state that its arm wants.
+    pub(crate) fn ready(
+        &mut self,
+        work: &mut dyn Workload,
+        stopwatch: &mut Stopwatch,
+        before: &Before<'_>,
+    ) -> Result<(), ListError> {
+        let Before { cell, directory, key, operations, signals, .. } = *before;
+        let place = cell.data.0 as usize;
+        if self.cools && !cell.cache.is_cold() {
+            self.warm_names(place, directory, signals)?;
+            self.warm_arm(work, stopwatch, before)?;
+        }
+        work.ready(directory, key, operations, signals)?;
+        if cell.cache.is_cold() {
+            let cooled = self.cool(cell.cache, place, directory, signals);
+            self.forget(cell.cache, before);
+            cooled?;
+        }
+        Ok(())
+    }
+
+    /// Looks at a block that was measured: one from which nothing was read was hardly cold, and that is noted once an arm.
+    pub(crate) fn after(&mut self, cell: &Cell, sample: &Sample) -> Option<Note> {
+        let nothing = cell.cache == CacheState::VfsCold && sample.read_bytes == Some(0);
+        (nothing && self.told.insert(cell.id)).then(|| {
+            NoteKind::ColdWithoutReads.note(format!(
+                "{}: in round {} nothing was read from the device although the cache was cold",
+                cell.name, sample.round
+            ))
+        })
+    }
+
+    /// Looks at every name and inode of a data set, if they were dropped.
+    fn warm_names(&mut self, place: usize, directory: &Dir, signals: Signals<'_>) -> Result<(), ListError> {
+        if self.sets[place].warm && !self.sets[place].sample.is_empty() {
+            return Ok(());
+        }
+        self.pass(place, directory, signals)?;
+        self.sets[place].warm = true;
+        Ok(())
+    }
+
+    /// Goes through a data set, asks about every entry and draws a sample of them.
+    fn pass(&mut self, place: usize, directory: &Dir, signals: Signals<'_>) -> Result<(), ListError> {
+        let set = &mut self.sets[place];
+        let mut pass = Pass::new(&mut self.random);
+        tree::each(directory.as_fd(), set.deep, signals, &mut |entry| pass.see(entry))?;
+        (set.entries, set.sample) = (pass.seen, pass.sample);
+        Ok(())
+    }
+
+    /// Does a warm arm's work once, unrecorded, after something that it may need was dropped.
+    fn warm_arm(
+        &mut self,
+        work: &mut dyn Workload,
+        stopwatch: &mut Stopwatch,
+        before: &Before<'_>,
+    ) -> Result<(), ListError> {
+        let Before { cell, directory, key, operations, signals, .. } = *before;
+        if !self.warm_arms.insert(cell.id) || !cell.work.leaves_all() {
+            return Ok(());
+        }
+        // Other names than those of the block itself: those would be warmer than they ever are.
+        let other = BlockKey { phase: megadir_record::Phase::WarmUp, attempt: u32::MAX, ..key };
+        stopwatch.set_rate(None);
+        work.ready(directory, other, operations, signals)?;
+        work.run(directory, operations, stopwatch, signals)?;
+        work.finish(directory, signals)?;
+        stopwatch.clear();
+        Ok(())
+    }
+
+    /// Drops what a state does not have in the cache, and verifies that it is gone.
+    fn cool(
+        &mut self,
+        state: CacheState,
+        place: usize,
+        directory: &Dir,
+        signals: Signals<'_>,
+    ) -> Result<(), ListError> {
+        match state {
+            CacheState::Warm => Ok(()),
+            CacheState::DataCold => contents::drop_all(directory.as_fd(), self.sets[place].deep, signals),
+            CacheState::VfsCold => {
+                if !names::are_there(directory.as_fd(), &self.sets[place].sample)? {
+                    // What was there when the sample was drawn is gone: the arms make their own files.
+                    self.pass(place, directory, signals)?;
+                }
+                let set = &self.sets[place];
+                self.names.drop_all(
+                    directory.as_fd(),
+                    &self.file_system,
+                    set.entries,
+                    &set.sample,
+                    signals,
+                )?;
+                own_pages::touch();
+                Ok(())
+            }
+        }
+    }
+
+    /// Remembers what a drop has taken from others.
+    fn forget(&mut self, state: CacheState, before: &Before<'_>) {
+        match state {
+            CacheState::Warm => {}
+            CacheState::DataCold => {
+                let reads = |cell: &&Cell| cell.data == before.cell.data && cell.work.reads_contents();
+                for cell in before.plan.cells.iter().filter(reads) {
+                    self.warm_arms.remove(&cell.id);
+                }
+            }
+            CacheState::VfsCold => self.forget_all(),
+        }
+    }
+
+    fn forget_all(&mut self) {
+        self.warm_arms.clear();
+        self.sets.iter_mut().for_each(|set| set.warm = false);
+    }
+
+    /// Asks about the sample after a drop: the device must have been read.
+    fn come_back_by_reading(&mut self, place: usize, directory: &Dir) -> Result<(), ListError> {
+        self.forget_all();
+        names::come_back_by_reading(directory.as_fd(), &self.sets[place].sample)
+    }
+}
+
+/// Returns the error for a state that cannot be had or verified.
+fn refused(state: CacheState, reason: impl Into<String>) -> ListError {
+    ListError::Stage { stage: state.name(), source: io::Error::other(reason.into()) }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,254 @@
+//! `vfs-cold`: names, inodes and contents of the whole machine are dropped.
+//!
+//! ```text
+//! syncfs -> wait until little is left to be written -> drop_caches, twice at least -> verify
+//! ```
+//!
+//! Once is not enough: what was just written to ext4 is attached to the journal's list until a shrinker lets go of it, and
+//! drop_caches calls shrinkers after it has gone through the pages. 20 000 files just made keep 1540 of 1557 pages of
+//! metadata through the first drop, and 3 through the second (Linux 6.18). XFS writes inodes back when shrinkers ask.
+//!
+//! Verified by what warms nothing: names drawn from the data set are looked for in the cache alone (`RESOLVE_CACHED`), and
+//! the kernel's counts of inodes and names must have fallen. A directory that is held open keeps its own inode.
+
+use std::os::fd::BorrowedFd;
+use std::time::{Duration, Instant};
+
+use megadir_record::CacheState;
+use megadir_sys::usage::thread_waits;
+use rustix::fs::{AtFlags, Mode, OFlags, ResolveFlags, openat2, statat};
+use rustix::io::Errno;
+
+use super::held::{Buffered, Counts};
+use super::refused;
+use super::tree::Sampled;
+use crate::beat::{WRITING_BACK, marked};
+use crate::machine::unwritten_bytes;
+use crate::workload::{ListError, Signals};
+
+/// Where the order to drop goes, and the order: pages, and what the shrinkers of names and inodes hold.
+pub(super) const DROP_CACHES: &str = "/proc/sys/vm/drop_caches";
+const ALL: &str = "3";
+/// Less than this waiting to be written by all programs together disturbs little, bytes.
+const UNWRITTEN_BYTES_MAX: u64 = 64 << 20;
+/// Waiting for it ends here.
+const DRAIN_MAX: Duration = Duration::from_secs(30);
+/// After this the whole machine is told to write, not only the file system.
+const DRAIN_ALONE: Duration = Duration::from_millis(500);
+/// A drop that leaves too much is done again, so often in all: inodes are given back some time after they were dropped.
+const DROPS_MIN: u32 = 2;
+const DROPS_MAX: u32 = 12;
+const PAUSE: Duration = Duration::from_millis(20);
+/// The pause after a drop that left too much grows by this from drop to drop.
+const PAUSE_AFTER_DROP: Duration = Duration::from_millis(30);
+/// One in so many names that were drawn may still be cached: none of fewer.
+const CACHED_ONE_IN: usize = 50;
+/// What programs that run meanwhile may hold beside what they always hold.
+const OTHERS_MAX: u64 = 10_000;
+
+/// Why a state cannot be had or verified, in words.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Refusal(pub(super) String);
+
+impl From<String> for Refusal {
+    fn from(reason: String) -> Self {
+        Self(reason)
+    }
+}
+
+/// What is known of the machine's names and inodes.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Names {
+    /// What was left after the first drop that was verified: what others always hold.
+    floor: Option<Counts>,
+}
+
+impl Names {
+    /// Drops everything and verifies that a data set with so many entries is gone.
+    pub(super) fn drop_all(
+        &mut self,
+        directory: BorrowedFd<'_>,
+        file_system: &str,
+        entries: u64,
+        sample: &[Sampled],
+        signals: Signals<'_>,
+    ) -> Result<(), ListError> {
+        let refuse = |Refusal(reason)| refused(CacheState::VfsCold, reason);
+        find_cached(directory, sample).map_err(refuse)?;
+        let before = Counts::now(directory, file_system).map_err(refuse)?;
+        drain(directory, signals)?;
+        let mut left = String::new();
+        for dropped in 1..=DROPS_MAX {
+            marked(signals.beat, WRITING_BACK, || std::fs::write(DROP_CACHES, ALL))
+                .map_err(|error| refused(CacheState::VfsCold, format!("{DROP_CACHES}: {error}")))?;
+            if dropped < DROPS_MIN {
+                continue;
+            }
+            let after = Counts::now(directory, file_system).map_err(refuse)?;
+            match self.what_is_left(before, after, entries).or_else(|| cached(directory, sample)) {
+                None => {
+                    self.floor.get_or_insert(after);
+                    return Ok(());
+                }
+                Some(what) => left = what,
+            }
+            signals.check()?;
+            std::thread::sleep(PAUSE_AFTER_DROP * dropped);
+        }
+        Err(refused(CacheState::VfsCold, format!("after {DROPS_MAX} drops {left}")))
+    }
+
+    /// Tells what the counts say is left, if that is too much.
+    fn what_is_left(&self, before: Counts, after: Counts, entries: u64) -> Option<String> {
+        let floor = self.floor;
+        let of_entries = |what: &str, before: u64, after: u64, floor: Option<u64>| {
+            let few = OTHERS_MAX + entries / 10 + floor.map_or(0, |floor| floor + floor / 10);
+            // What others always hold is not known before the first drop, but then all of the data set was there.
+            let fell = floor.is_none() && before.saturating_sub(after) >= entries - entries / 10;
+            (after > few && !fell).then(|| format!("the kernel still holds {after} {what} (of {before})"))
+        };
+        let of_buffers = || {
+            let (before, Buffered { count: after, few: after_max }) = (before.buffers?.count, after.buffers?);
+            let floor = floor.and_then(|floor| floor.buffers).map(|buffers| buffers.count);
+            let few = after_max + floor.map_or(0, |floor| floor + floor / 10);
+            let fell = floor.is_none() && after <= before / 4;
+            let what = "buffers of metadata";
+            (after > few && !fell).then(|| format!("the kernel still holds {after} {what} (of {before})"))
+        };
+        of_entries("inodes", before.inodes, after.inodes, floor.map(|floor| floor.inodes))
+            .or_else(|| of_entries("names", before.names, after.names, floor.map(|floor| floor.names)))
+            .or_else(of_buffers)
+    }
+}
+
+/// Asks about every name that was drawn; tells whether there are any and all of them are there.
+pub(super) fn are_there(directory: BorrowedFd<'_>, sample: &[Sampled]) -> Result<bool, ListError> {
+    for path in sample {
+        match statat(directory, path, AtFlags::SYMLINK_NOFOLLOW) {
+            Ok(_) => {}
+            Err(Errno::NOENT | Errno::NOTDIR) => return Ok(false),
+            Err(error) => return Err(refused(CacheState::VfsCold, error.to_string())),
+        }
+    }
+    Ok(!sample.is_empty())
+}
+
+/// Makes sure that names which were just asked about are found in the cache, or a miss would prove nothing.
+fn find_cached(directory: BorrowedFd<'_>, sample: &[Sampled]) -> Result<(), Refusal> {
+    if sample.is_empty() {
+        return Err("the data set is empty: there is nothing to be cold".to_owned().into());
+    }
+    let mut found = 0;
+    for path in sample {
+        match look(directory, path) {
+            Ok(true) => found += 1,
+            Ok(false) => {}
+            Err(error) => {
+                return Err(format!("names cannot be looked for in the cache (Linux 5.12): {error}").into());
+            }
+        }
+    }
+    if found * 2 < sample.len() {
+        let of = sample.len();
+        return Err(format!(
+            "of {of} names just asked about {found} are found in the cache: nothing could be verified"
+        )
+        .into());
+    }
+    Ok(())
+}
+
+/// Tells how many of the names that were drawn are still cached, if that is too many.
+fn cached(directory: BorrowedFd<'_>, sample: &[Sampled]) -> Option<String> {
+    let held: Vec<&Sampled> = sample.iter().filter(|path| look(directory, path).unwrap_or(true)).collect();
+    let first = held.first()?.to_string_lossy();
+    let (held, of) = (held.len(), sample.len());
+    (held * CACHED_ONE_IN > of).then(|| {
+        format!(
+            "{held} of {of} names that were drawn are still cached, '{first}' first: some process uses them"
+        )
+    })
+}
+
+/// Looks for a path in the cache alone.
+fn look(directory: BorrowedFd<'_>, path: &Sampled) -> Result<bool, Errno> {
+    let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let resolve = ResolveFlags::CACHED | ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS;
+    match openat2(directory, path, flags, Mode::empty(), resolve) {
+        // What is known not to exist is known from the cache.
+        Ok(_) | Err(Errno::NOENT) => Ok(true),
+        Err(Errno::AGAIN) => Ok(false),
+        Err(error) => Err(error),
+    }
+}
+
+/// Asks about the names that were drawn, after a drop: the device must have been read.
+pub(super) fn come_back_by_reading(directory: BorrowedFd<'_>, sample: &[Sampled]) -> Result<(), ListError> {
+    let before = thread_waits().read_sectors;
+    are_there(directory, sample)?;
+    if thread_waits().read_sectors > before {
+        return Ok(());
+    }
+    let reason = format!("{} names came back without a read from the device", sample.len());
+    Err(refused(CacheState::VfsCold, reason))
+}
+
+/// Writes what the file system has to write, and waits until little is left on the whole machine.
+fn drain(directory: BorrowedFd<'_>, signals: Signals<'_>) -> Result<(), ListError> {
+    let started = Instant::now();
+    let failed = |error: Errno| refused(CacheState::VfsCold, format!("syncfs: {error}"));
+    marked(signals.beat, WRITING_BACK, || rustix::fs::syncfs(directory)).map_err(failed)?;
+    let mut all_told = false;
+    loop {
+        let unwritten = unwritten_bytes().ok_or_else(|| {
+            refused(CacheState::VfsCold, "/proc/meminfo does not tell what is still to be written")
+        })?;
+        if unwritten <= UNWRITTEN_BYTES_MAX {
+            return Ok(());
+        }
+        if started.elapsed() > DRAIN_MAX {
+            let (mib, s) = (unwritten >> 20, DRAIN_MAX.as_secs());
+            let reason =
+                format!("after {s} s {mib} MiB still wait to be written: stop what writes on this machine");
+            return Err(refused(CacheState::VfsCold, reason));
+        }
+        signals.check()?;
+        if started.elapsed() > DRAIN_ALONE && !all_told {
+            marked(signals.beat, WRITING_BACK, rustix::fs::sync);
+            all_told = true;
+        }
+        std::thread::sleep(PAUSE);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Buffered, Counts, Names};
+
+    fn counts(inodes: u64) -> Counts {
+        Counts { inodes, names: 500, buffers: None }
+    }
+
+    #[test]
+    fn counts_tell_what_is_left() {
+        let fresh = Names::default();
+        // 200 000 of ours beside 80 000 that others hold: gone, half gone, all there.
+        assert_eq!(fresh.what_is_left(counts(280_000), counts(80_000), 200_000), None);
+        assert!(
+            fresh.what_is_left(counts(280_000), counts(180_000), 200_000).unwrap().contains("180000 inodes")
+        );
+        assert!(fresh.what_is_left(counts(280_000), counts(280_000), 200_000).is_some());
+        // Later drops find a cache that is cold already, and know what others hold.
+        let known = Names { floor: Some(counts(80_000)) };
+        assert_eq!(known.what_is_left(counts(90_000), counts(80_500), 200_000), None);
+        assert!(known.what_is_left(counts(280_000), counts(280_000), 200_000).is_some());
+        // Few are few.
+        assert_eq!(fresh.what_is_left(counts(300), counts(300), 1), None);
+        let many = Counts { inodes: 0, names: 400_000, buffers: None };
+        assert!(fresh.what_is_left(many, many, 100_000).unwrap().contains("names"));
+        let buffers = |count| Counts { buffers: Some(Buffered { count, few: 256 }), ..counts(10) };
+        assert!(fresh.what_is_left(buffers(1557), buffers(1540), 20_000).unwrap().contains("1540 buffers"));
+        assert_eq!(fresh.what_is_left(buffers(1557), buffers(3), 20_000), None);
+        assert_eq!(fresh.what_is_left(buffers(9000), buffers(2000), 20_000), None);
+    }
+}

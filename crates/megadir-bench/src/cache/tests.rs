@@ -1,0 +1,151 @@
+//! States on real file systems: what is dropped is gone, what stays is noticed.
+
+use std::fs::{File, create_dir, write};
+use std::os::fd::AsFd;
+use std::path::Path;
+use std::process::{Child, Command};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, AtomicU64};
+
+use megadir::Dir;
+use megadir_sys::page_cache::resident;
+use megadir_sys::usage::thread_waits;
+use megadir_testkit::mount::{BTRFS, EXT4, Mount, Recipe, XFS};
+use megadir_testkit::require;
+use rustix::fs::{AtFlags, statat};
+
+use super::names::{Names, are_there, come_back_by_reading};
+use super::tree::{Pass, Sampled, each};
+use super::{SplitMix64, contents};
+use crate::workload::{ListError, Signals};
+
+static NEVER: AtomicBool = AtomicBool::new(false);
+static BEAT: AtomicU64 = AtomicU64::new(0);
+const SIGNALS: Signals<'static> = Signals { stop: &NEVER, beat: &BEAT };
+const FILE_BYTES: usize = 40 << 10;
+/// One test drops at a time, or one would see the names that another warms.
+static DROPS: Mutex<()> = Mutex::new(());
+
+/// A tree: 300 files in the directory and 20 below it.
+fn tree(path: &Path) -> Dir {
+    let content: Vec<u8> = (0..FILE_BYTES).map(|place| (place % 251) as u8).collect();
+    for index in 0..300 {
+        write(path.join(format!("file{index}")), &content).unwrap();
+    }
+    create_dir(path.join("below")).unwrap();
+    for index in 0..20 {
+        write(path.join(format!("below/deep{index}")), &content).unwrap();
+    }
+    Dir::open(path).unwrap()
+}
+
+/// A program that runs from the tree: its pages are mapped, its name and inode in use.
+struct Running(Child);
+
+impl Running {
+    fn start(path: &Path) -> Self {
+        std::fs::copy("/bin/sleep", path.join("asleep")).unwrap();
+        // Until the copy's descriptor is closed everywhere it may count as being written.
+        let start = || Command::new(path.join("asleep")).arg("600").spawn();
+        let child = (0..50)
+            .find_map(|_| start().map_err(|_| std::thread::sleep(std::time::Duration::from_millis(20))).ok());
+        Self(child.unwrap())
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+fn sample(directory: &Dir) -> (u64, Vec<Sampled>) {
+    let mut random = SplitMix64::new(7);
+    let mut pass = Pass::new(&mut random);
+    each(directory.as_fd(), true, SIGNALS, &mut |found| pass.see(found)).unwrap();
+    (pass.seen, pass.sample)
+}
+
+fn reason(result: Result<(), ListError>) -> String {
+    result.unwrap_err().to_string()
+}
+
+fn contents_go(recipe: &Recipe) -> Result<(), String> {
+    let mount = Mount::make(recipe)?;
+    let directory = tree(&mount.path());
+    let cached = |name: &str| resident(File::open(mount.path().join(name)).unwrap().as_fd()).unwrap();
+    assert!(cached("file7").cached > 0 && cached("below/deep7").cached > 0, "{}", recipe.name);
+    contents::drop_all(directory.as_fd(), true, SIGNALS).unwrap();
+    for index in 0..300 {
+        assert_eq!(cached(&format!("file{index}")).cached, 0, "{}", recipe.name);
+    }
+    assert_eq!(cached("below/deep7").cached, 0, "{}", recipe.name);
+    // Names and inodes are still there: nothing is read for them.
+    let before = thread_waits().read_sectors;
+    statat(&directory, "below/deep7", AtFlags::SYMLINK_NOFOLLOW).unwrap();
+    assert_eq!(thread_waits().read_sectors, before, "{}", recipe.name);
+    // And what is read again comes from the device.
+    std::fs::read(mount.path().join("file7")).unwrap();
+    assert!(thread_waits().read_sectors >= before + (FILE_BYTES as u64 >> 9), "{}", recipe.name);
+    Ok(())
+}
+
+#[test]
+fn contents_are_gone_and_names_stay() {
+    for recipe in [&EXT4, &XFS, &BTRFS] {
+        let _alone = DROPS.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        require!(contents_go(recipe));
+    }
+}
+
+#[test]
+fn contents_that_stay_are_noticed() {
+    let mount = require!(Mount::make(&EXT4));
+    let directory = Dir::open(mount.path()).unwrap();
+    assert!(reason(contents::drop_all(directory.as_fd(), true, SIGNALS)).contains("the files are empty"));
+    let running = Running::start(&mount.path());
+    let refused = reason(contents::drop_all(directory.as_fd(), true, SIGNALS));
+    assert!(refused.contains("of 'asleep' first: some process has them mapped"), "{refused}");
+    drop(running);
+    contents::drop_all(directory.as_fd(), true, SIGNALS).unwrap();
+    // The program is not in the directory itself.
+    create_dir(mount.path().join("down")).unwrap();
+    std::fs::rename(mount.path().join("asleep"), mount.path().join("down/asleep")).unwrap();
+    assert!(reason(contents::drop_all(directory.as_fd(), false, SIGNALS)).contains("the files are empty"));
+}
+
+fn names_go(recipe: &Recipe) -> Result<(), String> {
+    let mount = Mount::make(recipe)?;
+    let directory = tree(&mount.path());
+    let (entries, drawn) = sample(&directory);
+    // Beside what mkfs puts there.
+    assert!((321..=322).contains(&entries) && drawn.len() == 64, "{entries}");
+    let mut names = Names::default();
+    let mut cool =
+        |drawn: &[Sampled]| names.drop_all(directory.as_fd(), recipe.kind, entries, drawn, SIGNALS);
+    cool(&drawn).unwrap();
+    let before = thread_waits().read_sectors;
+    statat(&directory, "file7", AtFlags::SYMLINK_NOFOLLOW).unwrap();
+    assert!(thread_waits().read_sectors > before, "{}: the first stat read nothing", recipe.name);
+    are_there(directory.as_fd(), &drawn).unwrap();
+    let warm = reason(come_back_by_reading(directory.as_fd(), &drawn));
+    assert!(warm.contains("64 names came back without a read"), "{warm}");
+    // Names in use stay, and that is noticed.
+    let held: Vec<File> =
+        drawn.iter().map(|path| File::open(mount.path().join(path.to_str().unwrap())).unwrap()).collect();
+    let refused = reason(cool(&drawn));
+    assert!(refused.contains("64 of 64 names that were drawn are still cached"), "{refused}");
+    drop(held);
+    cool(&drawn).unwrap();
+    come_back_by_reading(directory.as_fd(), &drawn).unwrap();
+    Ok(())
+}
+
+#[test]
+fn names_and_inodes_are_gone_and_those_in_use_are_noticed() {
+    for recipe in [&EXT4, &XFS, &BTRFS] {
+        let _alone = DROPS.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        require!(names_go(recipe));
+    }
+}

@@ -1,0 +1,230 @@
+//! States of the cache as an axis: every arm that can be had in a state gets a twin in it, and the twins are contrasted. Pure.
+//!
+//! What a study compares warm is compared in each other state too, with an arm against itself of its own; arms whose work
+//! changes something stay as they are.
+
+use megadir_record::{CacheState, Cell, CellId, Group, GroupRule, Keys, Pair, Preset, Role, Work};
+
+use super::arms::Arms;
+use super::prune::renumber;
+use super::{CacheFact, PlanError, Request};
+use crate::note::NoteKind;
+
+/// Fewer drops than this tell too little.
+const COLD_ROUNDS_MIN: u32 = 11;
+/// Measured rounds of a plan with cold arms, if nobody says otherwise.
+const COLD_ROUNDS: u32 = 15;
+/// The part of a directory's names that one drop is used for: what is asked for must not warm the rest much.
+const LOOKED_UP_ONE_IN: u64 = 100;
+/// The most names that one drop is used for.
+const LOOKED_UP_MAX: u64 = 1000;
+
+/// Returns the states that are asked for, from warm to cold: the request's, else the study's, else warm.
+///
+/// # Errors
+///
+/// [`PlanError::Value`] for a state that the user has not allowed, and for a permission that nothing needs.
+pub(super) fn states(request: &Request<'_>, of_study: &[CacheState]) -> Result<Vec<CacheState>, PlanError> {
+    let asked = [&request.caches[..], of_study, &[CacheState::Warm]];
+    let asked = asked.into_iter().find(|states| !states.is_empty()).unwrap_or_default();
+    let all = [CacheState::Warm, CacheState::DataCold, CacheState::VfsCold];
+    let states: Vec<CacheState> = all.into_iter().filter(|state| asked.contains(state)).collect();
+    let refuse = |what, value: &str, allowed: &str| {
+        Err(PlanError::Value { what, value: value.to_owned(), allowed: allowed.to_owned() })
+    };
+    match (states.contains(&CacheState::VfsCold), request.drop_caches) {
+        (true, false) => refuse(
+            "the cache",
+            "vfs-cold",
+            "that drops the caches of the whole machine before every block; allow it with --drop-caches",
+        ),
+        (false, true) => {
+            refuse("--drop-caches", "given", "nothing is to be dropped; ask for it with --cache vfs-cold")
+        }
+        _ => Ok(states),
+    }
+}
+
+/// Returns the measured rounds of a plan in these states.
+pub(super) fn rounds(request: &Request<'_>, states: &[CacheState], of_size: u32) -> Result<u32, PlanError> {
+    let cold = states.iter().any(|state| state.is_cold());
+    match request.rounds {
+        Some(rounds) if cold && rounds < COLD_ROUNDS_MIN => Err(PlanError::Value {
+            what: "the number of rounds",
+            value: rounds.to_string(),
+            allowed: format!(
+                "with a cold cache at least {COLD_ROUNDS_MIN} are needed: each drop is one sample"
+            ),
+        }),
+        Some(rounds) => Ok(rounds),
+        None if cold && request.preset == Preset::Quick => Ok(COLD_ROUNDS_MIN),
+        None if cold => Ok(COLD_ROUNDS),
+        None => Ok(of_size),
+    }
+}
+
+/// Gives the arms the states that are asked for.
+pub(super) fn cross(states: &[CacheState], facts: &[CacheFact], arms: &mut Arms<'_>) {
+    if states.iter().all(|state| !state.is_cold()) {
+        return;
+    }
+    let cells = std::mem::take(&mut arms.cells);
+    let groups = std::mem::take(&mut arms.groups);
+    let warm = states.contains(&CacheState::Warm);
+    // Arms that make what others work on are needed whatever the state of those.
+    let kept = |cell: &Cell| warm || !cell.work.leaves_all();
+    let mut twins = vec![twin(&cells, &groups, kept, None, arms)];
+    for state in states.iter().copied().filter(|state| state.is_cold()) {
+        let Some(name) = available(state, &cells, facts, arms) else { continue };
+        twins.push(twin(&cells, &groups, |cell| applies(state, &cell.work), Some((state, &name)), arms));
+    }
+    if twins.len() == 1 && !warm {
+        // Nothing of what was asked for can be had; what is left would be something else.
+        arms.groups.clear();
+    }
+    contrast(&cells, &twins, arms);
+}
+
+/// Returns the name of a state that can be had; `None`, with a note that says why, of one that cannot.
+fn available(state: CacheState, cells: &[Cell], facts: &[CacheFact], arms: &mut Arms<'_>) -> Option<String> {
+    let fact = facts.iter().find(|fact| fact.state == state);
+    let reason = match fact {
+        None => Some("is not known here".to_owned()),
+        Some(fact) => fact.unavailable.as_ref().map(|reason| format!("cannot be had here: {reason}")),
+    };
+    let reason = reason.or_else(|| {
+        let none = !cells.iter().any(|cell| applies(state, &cell.work));
+        none.then(|| match state {
+            CacheState::DataCold => {
+                "makes no difference: no arm reads what files contain, so it would be warm by another name"
+                    .into()
+            }
+            CacheState::Warm | CacheState::VfsCold => {
+                "cannot be had: every arm changes what it works on".into()
+            }
+        })
+    });
+    if let Some(reason) = reason {
+        arms.note(NoteKind::ArmLeftOut, format!("the state {} {reason}", state.name()));
+        return None;
+    }
+    fact.map(|fact| fact.name.clone())
+}
+
+/// Tells whether work can be done in a state, and differs in it.
+fn applies(state: CacheState, work: &Work) -> bool {
+    match state {
+        CacheState::Warm => true,
+        CacheState::DataCold => work.leaves_all() && work.reads_contents(),
+        CacheState::VfsCold => work.leaves_all(),
+    }
+}
+
+/// The arms of one state.
+struct Twin {
+    /// How the state is called; `None` for the arms as they were.
+    name: Option<String>,
+    /// The number of each arm's twin.
+    ids: Vec<Option<CellId>>,
+}
+
+/// Adds the arms that `wanted` tells, in a state, and the groups that they make up.
+fn twin(
+    cells: &[Cell],
+    groups: &[Group],
+    wanted: impl Fn(&Cell) -> bool,
+    state: Option<(CacheState, &str)>,
+    arms: &mut Arms<'_>,
+) -> Twin {
+    let mut ids = vec![None; cells.len()];
+    let from = arms.cells.len();
+    for cell in cells.iter().filter(|cell| wanted(cell)) {
+        let id = CellId(arms.cells.len() as u32);
+        ids[cell.id.0 as usize] = Some(id);
+        let mut twin = Cell { id, ..cell.clone() };
+        if let Some((state, name)) = state {
+            let entries = arms.data[cell.data.0 as usize].entries;
+            (twin.cache, twin.operations) = (state, operations(&cell.work, entries));
+            twin.name = format!("{}, {name}", cell.name);
+            twin.groups.iter_mut().for_each(|group| *group = group_name(group, name));
+        }
+        arms.cells.push(twin);
+    }
+    let name = state.map(|(_, name)| name.to_owned());
+    let added: Vec<Group> = groups
+        .iter()
+        .filter_map(|group| group_of(group, &ids, name.as_deref(), &arms.cells[from..]))
+        .collect();
+    for cell in &mut arms.cells[from..] {
+        cell.groups.retain(|name| added.iter().any(|group| group.name == *name));
+    }
+    arms.groups.extend(added);
+    Twin { name, ids }
+}
+
+/// Returns a group with the twins of its arms; `None` if one that it needs has none.
+fn group_of(group: &Group, ids: &[Option<CellId>], state: Option<&str>, twins: &[Cell]) -> Option<Group> {
+    let mut rule = renumber(group.rule.clone(), ids)?;
+    let Some(state) = state else {
+        return twins
+            .iter()
+            .any(|cell| cell.groups.contains(&group.name))
+            .then(|| Group { rule, ..group.clone() });
+    };
+    match &mut rule {
+        GroupRule::Grow { series } => {
+            series.iter_mut().for_each(|(name, _)| *name = format!("{name}, {state}"));
+        }
+        GroupRule::Pairs { pairs } => {
+            pairs.iter_mut().for_each(|pair| pair.at = format!("{}, {state}", pair.at));
+        }
+        _ => {}
+    }
+    let name = group_name(&group.name, state);
+    let arms = twins.iter().filter(|cell| cell.role == Role::Arm && cell.groups.contains(&name)).count();
+    (arms > 0).then(|| Group { name, title: format!("{} ({state})", group.title), rule })
+}
+
+fn group_name(group: &str, state: &str) -> String {
+    format!("{group}-{state}")
+}
+
+/// Contrasts every arm with its twin in the first state.
+fn contrast(cells: &[Cell], twins: &[Twin], arms: &mut Arms<'_>) {
+    let mut pairs = Vec::new();
+    for (place, twin) in twins.iter().enumerate().skip(1) {
+        for cell in cells.iter().filter(|cell| cell.role != Role::AgainstItself) {
+            let of = |twin: &Twin| twin.ids[cell.id.0 as usize];
+            // Work that stays as it is in every state has no twin.
+            let first = twins[..place].iter().find_map(|first| Some((first, of(first)?)));
+            let (Some(arm), Some((first, to))) = (of(twin), first) else { continue };
+            let caches =
+                |twin: &Twin| format!("a {} cache", twin.name.as_deref().unwrap_or(CacheState::Warm.name()));
+            pairs.push(Pair { what: caches(twin), than: caches(first), at: cell.name.clone(), arm, to });
+        }
+    }
+    if pairs.is_empty() {
+        return;
+    }
+    for pair in &pairs {
+        arms.join(pair.arm, "cache");
+        arms.join(pair.to, "cache");
+    }
+    let title = "What does a cold cache cost?".to_owned();
+    arms.groups.push(Group { name: "cache".into(), title, rule: GroupRule::Pairs { pairs } });
+}
+
+/// Returns the operations of a block after a drop: what is asked for again is warm.
+fn operations(work: &Work, entries: u64) -> Option<u64> {
+    match work {
+        Work::List { .. } | Work::Attributes { .. } | Work::Ask { .. } => Some(1),
+        Work::Lookup { keys: Keys::Fixed, .. } => Some(1),
+        Work::Lookup { keys: Keys::Random | Keys::Zipf, .. } => {
+            Some((entries / LOOKED_UP_ONE_IN).clamp(1, LOOKED_UP_MAX))
+        }
+        Work::Files(_) | Work::FillUntilRefused { .. } => None,
+    }
+}
+
+#[cfg(test)]
+mod tests;

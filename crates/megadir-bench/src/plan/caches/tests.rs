@@ -1,0 +1,177 @@
+//! Arms in other states of the cache, and what is refused.
+
+use super::*;
+use crate::plan::{BackendFact, Planned, Target, plan};
+use crate::study::built_in;
+use megadir_record::Plan;
+
+fn facts() -> Vec<CacheFact> {
+    let fact =
+        |state: CacheState| CacheFact { state, name: format!("guest-{}", state.name()), unavailable: None };
+    [CacheState::Warm, CacheState::DataCold, CacheState::VfsCold].into_iter().map(fact).collect()
+}
+
+fn backends() -> Vec<BackendFact> {
+    let fact = |name, threads_max, buffer_fixed| BackendFact {
+        name,
+        unavailable: None,
+        threads_max,
+        shares_per_thread: None,
+        buffer_fixed,
+        buffer_bytes: (4096, 16 << 20),
+    };
+    vec![
+        fact("std", 1, Some(32 << 10)),
+        fact("readdir", 1, Some(32 << 10)),
+        fact("getdents", 1, None),
+        fact("split", 256, None),
+    ]
+}
+
+fn planned(
+    study: &str,
+    caches: &[CacheState],
+    facts: &[CacheFact],
+    rounds: Option<u32>,
+) -> Result<Planned, PlanError> {
+    let request = Request {
+        preset: Preset::Quick,
+        seed: 5,
+        rounds,
+        until: None,
+        rate_per_s: None,
+        target: Target::Made { entries: Vec::new() },
+        backends: Vec::new(),
+        buffers_bytes: Vec::new(),
+        threads: Vec::new(),
+        facts: &backends(),
+        caches: caches.to_vec(),
+        drop_caches: true,
+        cache_facts: facts,
+        methods: &[],
+    };
+    plan(&built_in(study).unwrap(), &request)
+}
+
+fn cold(plan: &Plan) -> Vec<&Cell> {
+    plan.cells.iter().filter(|cell| cell.cache.is_cold()).collect()
+}
+
+const BOTH: [CacheState; 2] = [CacheState::VfsCold, CacheState::Warm];
+
+#[test]
+fn every_arm_has_a_cold_twin_in_groups_of_its_own() {
+    for study in ["lookup", "listing"] {
+        let warm = {
+            let request = planned(study, &[CacheState::VfsCold], &facts(), None).unwrap().plan;
+            assert!(request.cells.iter().all(|cell| cell.cache == CacheState::VfsCold));
+            assert!(request.groups.iter().all(|group| group.name.ends_with("-guest-vfs-cold")));
+            request.cells.len()
+        };
+        let plan = planned(study, &BOTH, &facts(), None).unwrap().plan;
+        assert_eq!((plan.cells.len(), cold(&plan).len()), (2 * warm, warm), "{study}");
+        assert!(plan.cells.iter().enumerate().all(|(place, cell)| cell.id.0 as usize == place));
+        assert_eq!(plan.rules.rounds, COLD_ROUNDS_MIN);
+        for cell in &plan.cells {
+            assert!(cell.groups.iter().all(|name| plan.groups.iter().any(|group| group.name == *name)));
+            assert_eq!(cell.name.ends_with(", guest-vfs-cold"), cell.cache.is_cold(), "{}", cell.name);
+        }
+        // An arm against itself in each state, beside a baseline in the same state.
+        let itself: Vec<&Cell> = plan.cells.iter().filter(|cell| cell.role == Role::AgainstItself).collect();
+        assert_eq!(itself.len(), 2);
+        for cell in itself {
+            let baseline = &plan.cells[cell.id.0 as usize - 1];
+            assert_eq!((baseline.role, baseline.cache), (Role::Baseline, cell.cache));
+            assert_eq!((&baseline.work, baseline.operations), (&cell.work, cell.operations));
+        }
+        let cache = plan.groups.iter().find(|group| group.name == "cache").unwrap();
+        let GroupRule::Pairs { pairs } = &cache.rule else { panic!("{cache:?}") };
+        assert_eq!(pairs.len(), warm - 1);
+        for pair in pairs {
+            let [arm, to] = [pair.arm, pair.to].map(|id| &plan.cells[id.0 as usize]);
+            assert_eq!((arm.cache, to.cache), (CacheState::VfsCold, CacheState::Warm));
+            assert_eq!((&arm.work, arm.data), (&to.work, to.data));
+        }
+    }
+}
+
+#[test]
+fn one_drop_is_for_few_names_each_asked_for_once() {
+    let plan = planned("lookup", &BOTH, &facts(), None).unwrap().plan;
+    for cell in cold(&plan) {
+        let entries = plan.data[cell.data.0 as usize].entries;
+        let operations = cell.operations.unwrap();
+        let fixed = matches!(cell.work, Work::Lookup { keys: Keys::Fixed, .. });
+        assert!(operations == 1 || !fixed && operations <= entries / 100, "{}", cell.name);
+    }
+    assert!(cold(&plan).iter().any(|cell| cell.operations == Some(500)));
+    assert!(plan.cells.iter().filter(|cell| !cell.cache.is_cold()).all(|cell| cell.operations.is_none()));
+    let listing = planned("listing", &BOTH, &facts(), Some(20)).unwrap().plan;
+    assert!(cold(&listing).iter().all(|cell| cell.operations == Some(1)));
+    assert_eq!(listing.rules.rounds, 20);
+}
+
+#[test]
+fn what_cannot_be_had_is_left_out_or_refused() {
+    let mut none = facts();
+    none[2].unavailable = Some("only root may".into());
+    let left = planned("lookup", &BOTH, &none, None).unwrap();
+    assert!(cold(&left.plan).is_empty() && left.plan.groups.iter().all(|group| group.name != "cache"));
+    assert!(left.notes.iter().any(|note| note.text.contains("vfs-cold cannot be had here: only root may")));
+    let refused = |study, caches: &[CacheState], facts: &[CacheFact], rounds| {
+        planned(study, caches, facts, rounds).unwrap_err().to_string()
+    };
+    assert!(refused("lookup", &[CacheState::VfsCold], &none, None).contains("only root may"));
+    assert!(refused("lookup", &[CacheState::VfsCold], &[], None).contains("is not known here"));
+    assert!(refused("lookup", &BOTH, &facts(), Some(10)).contains("at least 11 are needed"));
+    let changes = refused("limits", &[CacheState::VfsCold], &facts(), None);
+    assert!(changes.contains("every arm changes what it works on"), "{changes}");
+    // A permission that nothing needs, and a state without it.
+    let useless = refused("lookup", &[CacheState::DataCold], &facts(), None);
+    assert!(useless.contains("--cache vfs-cold"), "{useless}");
+    let request = Request { drop_caches: false, caches: BOTH.to_vec(), ..bare() };
+    let forbidden = plan(&built_in("lookup").unwrap(), &request).unwrap_err().to_string();
+    assert!(forbidden.contains("allow it with --drop-caches"), "{forbidden}");
+    let request = Request { caches: vec![CacheState::Warm, CacheState::DataCold], ..bare() };
+    let same = plan(
+        &built_in("listing").unwrap(),
+        &Request { facts: &backends(), cache_facts: &facts(), ..request },
+    );
+    let same = same.unwrap();
+    assert!(cold(&same.plan).is_empty());
+    assert!(same.notes.iter().any(|note| note.text.contains("warm by another name")));
+}
+
+fn bare() -> Request<'static> {
+    Request {
+        preset: Preset::Quick,
+        seed: 5,
+        rounds: None,
+        until: None,
+        rate_per_s: None,
+        target: Target::Made { entries: Vec::new() },
+        backends: Vec::new(),
+        buffers_bytes: Vec::new(),
+        threads: Vec::new(),
+        facts: &[],
+        caches: Vec::new(),
+        drop_caches: false,
+        cache_facts: &[],
+        methods: &[],
+    }
+}
+
+#[test]
+fn a_study_may_name_its_states() {
+    let text = include_str!("../../../../../studies/lookup.toml").replacen(
+        "rounds = 30",
+        "rounds = 30\ncache = [\"warm\", \"vfs-cold\"]",
+        1,
+    );
+    let study = crate::study::from_text("own.toml", &text).unwrap();
+    let facts = facts();
+    let request = Request { drop_caches: true, cache_facts: &facts, ..bare() };
+    assert!(!cold(&plan(&study, &request).unwrap().plan).is_empty());
+    let warm = Request { caches: vec![CacheState::Warm], cache_facts: &facts, ..bare() };
+    assert!(cold(&plan(&study, &warm).unwrap().plan).is_empty());
+}
