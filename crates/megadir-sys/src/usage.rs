@@ -39,8 +39,14 @@ pub fn process_usage() -> Usage {
 }
 
 /// Returns what the calling thread has used.
+///
+/// The thread's own clock is read first: the kernel then brings up to date what it otherwise knows as of the last timer's
+/// tick (`task_sched_runtime`; for a whole process getrusage does that itself).
 #[cfg(target_os = "linux")]
 pub fn thread_usage() -> Usage {
+    let mut now = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: the pointer is to a timespec, which the kernel fills; every thread has this clock.
+    let _ = unsafe { libc::clock_gettime(libc::CLOCK_THREAD_CPUTIME_ID, &raw mut now) };
     let mut usage = std::mem::MaybeUninit::<libc::rusage>::zeroed();
     // SAFETY: the pointer is to memory of the type's size, which the kernel fills; RUSAGE_THREAD is always valid.
     let _ = unsafe { libc::getrusage(libc::RUSAGE_THREAD, usage.as_mut_ptr()) };
@@ -96,6 +102,18 @@ mod tests {
         let before = super::thread_usage();
         std::thread::spawn(|| while super::thread_usage().user_ns < 20_000_000 {}).join().unwrap();
         assert!(super::thread_usage().user_ns < before.user_ns + 10_000_000);
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn less_than_a_tick_is_seen() {
+        let whole = |usage: super::Usage| usage.user_ns + usage.system_ns;
+        let before = whole(super::thread_usage());
+        let mut steps = std::collections::BTreeSet::new();
+        while whole(super::thread_usage()) < before + 2_000_000 {
+            steps.insert(whole(super::thread_usage()));
+        }
+        assert!(steps.len() > 20, "{steps:?}");
     }
 
     #[test]

@@ -1,0 +1,196 @@
+//! Whole runs whose arms work on files: generations on a populated directory, and chains on files that the arms make.
+#![cfg(target_os = "linux")]
+
+use std::io;
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, AtomicU64};
+
+use megadir_bench::{Event, Listener, RunRequest, WorkerCommand, run, serve};
+use megadir_record::{
+    Access, CacheState, Cell, CellId, ContentKind, Data, DataId, DataSource, FileOperation, FileOrder,
+    FileWork, Made, MakeDirectories, NameScheme, Order, Plan, Preset, Role, Rules, Sample, Sharing, SizeLaw,
+    Spread, Stop, SyncPolicy, When, Work, WorkerKind, Workers,
+};
+use megadir_testkit::mount::{EXT4, Mount};
+use megadir_testkit::require;
+
+/// Set in the environment of this program where it is to be a worker.
+const ROLE: &str = "MEGADIR_TEST_ROLE";
+const POPULATION: u64 = 5000;
+const ROUNDS: u32 = 4;
+
+#[test]
+fn this_program_as_a_worker() {
+    match std::env::var_os(ROLE) {
+        Some(_) => serve().unwrap(),
+        // Started by hand or by the harness there is no run to serve.
+        None => assert_eq!(worker().arguments.len(), 5),
+    }
+}
+
+fn worker() -> WorkerCommand {
+    let program = std::env::current_exe().expect("this program has a path").display().to_string();
+    let words = [format!("{ROLE}=worker"), program, "--exact".into(), "this_program_as_a_worker".into()];
+    let arguments = words.into_iter().chain(["--nocapture".to_owned()]).map(Into::into).collect();
+    WorkerCommand { program: "env".into(), arguments }
+}
+
+const ALONE: Workers = Workers { count: 1, kind: WorkerKind::Thread, sharing: Sharing::Same };
+const BY_NAME: Access = Access::Name { order: FileOrder::AsWritten };
+
+fn work(operation: FileOperation, range: std::ops::Range<u64>, access: Access, workers: Workers) -> FileWork {
+    let (from, to) = (range.start, range.end);
+    FileWork { operation, from, to, access, sync: SyncPolicy::Never, owner_and_mode: false, workers }
+}
+
+/// A plan of chains, each of which works on the data set of its number.
+fn plan(data: Vec<DataSource>, entries: u64, chains: Vec<Vec<FileWork>>) -> Plan {
+    let data = data.into_iter().enumerate().map(|(number, source)| Data {
+        id: DataId(number as u32),
+        entries,
+        hash: None,
+        source,
+    });
+    let mut cells: Vec<Cell> = Vec::new();
+    for (chain, works) in chains.into_iter().enumerate() {
+        for (step, work) in works.into_iter().enumerate() {
+            cells.push(Cell {
+                id: CellId(cells.len() as u32),
+                name: format!("{chain} {:?} {:?}", work.operation, work.access),
+                groups: Vec::new(),
+                role: Role::Arm,
+                data: DataId(chain as u32),
+                work: Work::Files(work),
+                cache: CacheState::Warm,
+                operations: None,
+                rate_per_s: None,
+                chain: chain as u32,
+                step: step as u32,
+            });
+        }
+    }
+    let rules = Rules {
+        rounds: ROUNDS,
+        stop: Stop::Rounds,
+        warm_up_rounds_min: 0,
+        warm_up_ns_max: 0,
+        order: Order::Chains,
+        equivalence_band: 0.03,
+        confidence: 0.95,
+        stolen_fraction_max: 1.0,
+        redone_fraction_max: 0.0,
+    };
+    Plan {
+        study: "files".into(),
+        question: "Does it work?".into(),
+        source: "none".into(),
+        keeps: Vec::new(),
+        mends: Vec::new(),
+        preset: Preset::Quick,
+        seed: 7,
+        rules,
+        data: data.collect(),
+        groups: Vec::new(),
+        cells,
+        published: Vec::new(),
+    }
+}
+
+#[derive(Default)]
+struct Heard {
+    samples: Vec<Sample>,
+    notes: Vec<String>,
+}
+
+impl Listener for Heard {
+    fn event(&mut self, event: &Event<'_>) -> io::Result<()> {
+        match event {
+            Event::Measured(sample) => self.samples.push((*sample).clone()),
+            Event::Noted(note) => self.notes.push(note.text.clone()),
+            _ => {}
+        }
+        Ok(())
+    }
+}
+
+/// Carries a plan out; every block must have done what it should.
+fn carry_out(plan: &Plan, directory: &Path) -> Heard {
+    let (stop, beat, mut heard) = (AtomicBool::new(false), AtomicU64::new(0), Heard::default());
+    let request = RunRequest {
+        plan: plan.clone(),
+        notes: Vec::new(),
+        directory: directory.to_owned(),
+        command: Vec::new(),
+        stop: &stop,
+        beat: &beat,
+        worker: Some(worker()),
+        resume: None,
+    };
+    let end = run(request, &mut [&mut heard]).expect("the run ends well");
+    assert!(end.complete && end.unequal_blocks == 0, "{:?}", heard.notes);
+    assert_eq!(heard.samples.len(), plan.cells.len() * ROUNDS as usize, "{:?}", heard.notes);
+    for sample in &heard.samples {
+        let Work::Files(work) = &plan.cells[sample.cell.0 as usize].work else { panic!() };
+        assert_eq!(
+            (sample.operations, sample.counted.entries, sample.counted.hash),
+            (work.files(), work.files(), 0)
+        );
+        let latency = sample.latency.as_ref().expect("operations are timed");
+        assert_eq!(latency.operations(), work.files());
+        assert!(sample.elapsed_ns > 0 && sample.user_ns + sample.system_ns > 0);
+    }
+    let left =
+        std::fs::read_dir(directory).expect("readable").map(|entry| entry.expect("readable").file_name());
+    assert_eq!(left.filter(|name| name != "lost+found").count(), 0);
+    heard
+}
+
+#[test]
+fn generations_on_a_populated_directory() {
+    let mount = require!(Mount::make(&EXT4));
+    let beyond = POPULATION..POPULATION + POPULATION / 100;
+    let generation = vec![
+        work(FileOperation::Create, beyond.clone(), BY_NAME, ALONE),
+        work(FileOperation::Unlink, beyond, Access::Name { order: FileOrder::Random }, ALONE),
+        work(FileOperation::Stat, 0..POPULATION, Access::Name { order: FileOrder::Inode }, ALONE),
+        work(FileOperation::Read, 0..POPULATION, Access::Directory, ALONE),
+    ];
+    let made = DataSource::Made(Made::flat(NameScheme::Md5, 10));
+    carry_out(&plan(vec![made], POPULATION, vec![generation]), &mount.path());
+}
+
+#[test]
+fn chains_on_files_that_the_arms_make() {
+    let mount = require!(Mount::make(&EXT4));
+    let made = DataSource::Made(Made {
+        names: NameScheme::Md5,
+        size_bytes: 2000,
+        sizes: SizeLaw::LogNormal { sigma: 1.0 },
+        content: ContentKind::Pseudorandom,
+        spread: Spread::PerDirectory { files: 50 },
+        directories: MakeDirectories::OnDemand,
+        when: When::ByArms,
+    });
+    let chain = |workers: Workers| -> Vec<FileWork> {
+        let operations = [
+            FileOperation::Create,
+            FileOperation::Stat,
+            FileOperation::Read,
+            FileOperation::Rewrite,
+            FileOperation::Unlink,
+        ];
+        let one = |operation| FileWork {
+            owner_and_mode: matches!(operation, FileOperation::Create | FileOperation::Rewrite),
+            sync: match operation {
+                FileOperation::Stat | FileOperation::Read => SyncPolicy::Never,
+                _ => SyncPolicy::AtEnd,
+            },
+            ..work(operation, 0..500, Access::Directory, workers)
+        };
+        operations.map(one).into()
+    };
+    let kinds = [(1, WorkerKind::Process), (2, WorkerKind::Process), (2, WorkerKind::Thread)];
+    let chains = kinds.map(|(count, kind)| chain(Workers { count, kind, sharing: Sharing::Own }));
+    let data = vec![made.clone(), made.clone(), made];
+    carry_out(&plan(data, 500, chains.into()), &mount.path());
+}
