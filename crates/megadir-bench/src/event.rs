@@ -5,7 +5,9 @@
 
 use std::io;
 
-use megadir_record::{Built, End, Header, Line, Note, Plan, Resumed, Sample, SelfCheck, VoidReason, Writer};
+use megadir_record::{
+    Built, End, Header, Line, Note, Plan, Resumed, Sample, SelfCheck, VoidReason, Writer, share,
+};
 
 use crate::dataset::FillProgress;
 use crate::next::Block;
@@ -64,6 +66,7 @@ pub trait Listener {
 pub struct Recorder<W> {
     output: Option<W>,
     writer: Option<Writer<W>>,
+    private: Option<Vec<String>>,
 }
 
 /// Where a record is written.
@@ -95,7 +98,14 @@ impl Durable for Vec<u8> {
 impl<W: Durable> Recorder<W> {
     /// Returns a recorder that writes to `output` once the run has started.
     pub fn new(output: W) -> Self {
-        Self { output: Some(output), writer: None }
+        Self { output: Some(output), writer: None, private: None }
+    }
+
+    /// Returns a recorder that leaves out what tells whose machine it is; `private` are names and paths that must not be in
+    /// any sentence, beside those that the record's header would hold.
+    #[must_use]
+    pub fn shared(self, private: Vec<String>) -> Self {
+        Self { private: Some(private), ..self }
     }
 }
 
@@ -103,9 +113,13 @@ impl<W: Durable> Listener for Recorder<W> {
     fn event(&mut self, event: &Event<'_>) -> io::Result<()> {
         let line = match event {
             Event::Started(header) => {
-                if let Some(output) = self.output.take() {
-                    self.writer = Some(Writer::start(output, (*header).clone())?);
+                let Some(output) = self.output.take() else { return Ok(()) };
+                let mut header = (*header).clone();
+                if let Some(private) = &mut self.private {
+                    private.extend(share::named(&header));
+                    share::header(&mut header, private);
                 }
+                self.writer = Some(Writer::start(output, header)?);
                 return Ok(());
             }
             Event::Resumed(resumed) => {
@@ -129,6 +143,10 @@ impl<W: Durable> Listener for Recorder<W> {
             Event::Filling(_) | Event::Starts { .. } | Event::Cleaning => return Ok(()),
         };
         let Some(writer) = &mut self.writer else { return Ok(()) };
+        let mut line = line;
+        if let Some(private) = &self.private {
+            share::line(&mut line, private);
+        }
         writer.write(&line)?;
         if matches!(line, Line::End(_)) { writer.get_mut().make_durable() } else { Ok(()) }
     }

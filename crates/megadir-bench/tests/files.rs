@@ -5,7 +5,7 @@ use std::io;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU64};
 
-use megadir_bench::{Event, Listener, RunRequest, WorkerCommand, run, serve};
+use megadir_bench::{Event, Listener, Program, RunRequest, WorkerCommand, run, serve};
 use megadir_record::{
     Access, CacheState, Cell, CellId, ContentKind, Data, DataId, DataSource, FileOperation, FileOrder,
     FileWork, Made, MakeDirectories, NameScheme, Order, Plan, Preset, Role, Rules, Sample, Sharing, SizeLaw,
@@ -121,6 +121,7 @@ fn carry_out(plan: &Plan, directory: &Path) -> Heard {
         notes: Vec::new(),
         directory: directory.to_owned(),
         command: Vec::new(),
+        program: Program { commit: None, by: None },
         stop: &stop,
         beat: &beat,
         worker: Some(worker()),

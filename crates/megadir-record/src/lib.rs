@@ -12,6 +12,7 @@
 //! * [`latency`]: the times of a block's single operations.
 //! * [`stop`]: when a run has measured enough.
 //! * [`self_check`]: what measuring costs, and whether what is put in is found.
+//! * [`share`]: what is left out of records that are shown to others.
 //! * [`machine`]: where it ran.
 //! * [`jsonl`]: the lines, their writer and the reader that survives a cut-off file.
 //!
@@ -27,6 +28,7 @@ pub mod machine;
 pub mod plan;
 pub mod sample;
 pub mod self_check;
+pub mod share;
 pub mod stop;
 
 pub use built::{Built, BuiltSet, Used};

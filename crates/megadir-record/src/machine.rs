@@ -17,6 +17,9 @@ pub struct Machine {
     pub memory_bytes: Option<u64>,
     /// The memory limit of the control group, bytes.
     pub memory_limit_bytes: Option<u64>,
+    /// Processors that the control group may use at once (its quota), e.g. 1.5.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub processor_limit: Option<f64>,
     /// The hypervisor, where the processor tells of one.
     pub hypervisor: Option<String>,
     /// The frequency governor of the first processor.
@@ -27,8 +30,17 @@ pub struct Machine {
     pub clock_source: Option<String>,
     /// The file system under test.
     pub file_system: FileSystem,
+    /// What the kernel is told of writing back and of keeping names cached, as sysctl(8) prints it, e.g. `vm.dirty_ratio = 20`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub settings: Vec<String>,
     /// `megadir`'s version.
     pub version: String,
+    /// The commit that it was built from, with `-dirty` where files differed from it; `None` outside a checkout.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub commit: Option<String>,
+    /// Compiler and profile that it was built with, e.g. `rustc 1.95.0, release`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub build: Option<String>,
     /// Load and pressure when the run started.
     pub pressure: Pressure,
 }
@@ -48,6 +60,18 @@ pub struct FileSystem {
     pub blocks: Option<(u64, u64)>,
     /// Inodes in all and inodes free; `None` where the file system does not count them.
     pub inodes: Option<(u64, u64)>,
+    /// The features that it was made with, by the names that its own tools give them; `None` where it does not tell.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub features: Option<Vec<String>>,
+    /// When it was made, seconds since 1970-01-01 UTC.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub made_unix_s: Option<u64>,
+    /// Bytes ever written to it, where it counts them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub written_bytes: Option<u64>,
+    /// The block devices below it, from the one that is mounted down to the disks, each in words; empty where there is none.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub block_stack: Vec<String>,
 }
 
 /// Load and pressure, before or after a run.
@@ -59,6 +83,9 @@ pub struct Pressure {
     pub cpu_some_10s_percent: Option<f64>,
     /// Share of the last ten seconds in which some task waited for input or output, per cent.
     pub io_some_10s_percent: Option<f64>,
+    /// Share of the last ten seconds in which some task waited for memory, per cent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub memory_some_10s_percent: Option<f64>,
     /// Dirty pages waiting to be written, bytes.
     pub dirty_bytes: Option<u64>,
 }

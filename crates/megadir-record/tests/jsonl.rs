@@ -12,6 +12,7 @@ fn pressure() -> Pressure {
         load_1m: Some(0.5),
         cpu_some_10s_percent: Some(1.25),
         io_some_10s_percent: None,
+        memory_some_10s_percent: None,
         dirty_bytes: Some(4096),
     }
 }
@@ -25,6 +26,7 @@ fn machine() -> Machine {
         processors: 2,
         memory_bytes: Some(8 << 30),
         memory_limit_bytes: None,
+        processor_limit: None,
         hypervisor: None,
         governor: None,
         mitigations: vec!["meltdown: Not affected".into()],
@@ -36,8 +38,15 @@ fn machine() -> Machine {
             block_bytes: Some(4096),
             blocks: Some((100, 50)),
             inodes: None,
+            features: Some(vec!["extent".into()]),
+            made_unix_s: None,
+            written_bytes: None,
+            block_stack: Vec::new(),
         },
+        settings: vec!["vm.dirty_ratio = 20".into()],
         version: "0.1.0".into(),
+        commit: None,
+        build: None,
         pressure: pressure(),
     }
 }

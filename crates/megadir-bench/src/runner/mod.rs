@@ -52,6 +52,8 @@ pub struct RunRequest<'a> {
     pub command: Vec<String>,
     /// The record that the run goes on with, instead of beginning one; its plan is [`RunRequest::plan`].
     pub resume: Option<Record>,
+    /// What the program was built from and with.
+    pub program: Program,
     /// Set from outside when the run is to end; looked at every few milliseconds.
     pub stop: &'a AtomicBool,
     /// Counted up by the run as a sign of life, so that a watcher can tell work from a hang.
@@ -67,6 +69,15 @@ pub struct WorkerCommand {
     pub program: PathBuf,
     /// Its arguments.
     pub arguments: Vec<OsString>,
+}
+
+/// What the program was built from and with, for the record; whoever builds it knows.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Program {
+    /// The commit, with `-dirty` where files differed from it.
+    pub commit: Option<String>,
+    /// Compiler and profile.
+    pub by: Option<String>,
 }
 
 /// How a run ended.

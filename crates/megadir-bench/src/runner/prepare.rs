@@ -16,7 +16,7 @@ use super::room::check_room;
 use super::start::Listeners;
 use super::survey::Survey;
 use super::truth::before_run;
-use super::{RunError, RunRequest, WorkerCommand};
+use super::{Program, RunError, RunRequest, WorkerCommand};
 use crate::cache::Caches;
 use crate::dataset::{Files, Names};
 use crate::event::Event;
@@ -31,6 +31,7 @@ pub(super) struct Prepared<'a> {
     pub(super) plan: Plan,
     pub(super) notes: Vec<Note>,
     pub(super) command: Vec<String>,
+    pub(super) program: Program,
     /// The directory that was named, for the machine's description.
     pub(super) directory: Dir,
     /// The directories of the plan's data sets.
@@ -83,7 +84,8 @@ pub(super) fn prepare<'a>(
     request: RunRequest<'a>,
     listeners: &mut Listeners<'_, '_>,
 ) -> Result<Prepared<'a>, RunError> {
-    let RunRequest { mut plan, mut notes, directory: path, command, stop, beat, worker, resume: _ } = request;
+    let RunRequest { mut plan, mut notes, directory: path, command, program, stop, beat, worker, resume: _ } =
+        request;
     let signals = Signals { stop, beat };
     let unusable = |source: std::io::Error| RunError::Directory { path: path.clone(), source };
     let directory = Dir::open(&path).map_err(|error| unusable(error.into()))?;
@@ -112,6 +114,7 @@ pub(super) fn prepare<'a>(
         plan,
         notes,
         command,
+        program,
         directory,
         data,
         built,

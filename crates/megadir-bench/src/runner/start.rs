@@ -64,7 +64,7 @@ fn begin(
     start_ns: u64,
     listeners: &mut Listeners<'_, '_>,
 ) -> Result<Measured, RunError> {
-    let machine = machine::describe(prepared.directory.as_fd());
+    let machine = machine::describe(prepared.directory.as_fd(), &prepared.program);
     prepared.notes.extend(noise::probe(&machine));
     let since_s = (monotonic_ns() - start_ns) / 1_000_000_000;
     let now_s = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |now| now.as_secs());
@@ -90,7 +90,7 @@ fn go_on(
     start_ns: u64,
     listeners: &mut Listeners<'_, '_>,
 ) -> Result<Measured, RunError> {
-    let machine = machine::describe(prepared.directory.as_fd());
+    let machine = machine::describe(prepared.directory.as_fd(), &prepared.program);
     check_same(prepared, &begun, &machine)?;
     prepared.notes.extend(noise::probe(&machine));
     let resumed = Resumed {

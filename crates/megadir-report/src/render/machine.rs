@@ -63,6 +63,43 @@ pub(super) fn machine_line(summary: &Summary) -> String {
     format!("Machine: {}.", parts.into_iter().flatten().collect::<Vec<_>>().join("; "))
 }
 
+/// Returns what else is known of the machine and the file system, a line for each subject.
+pub(super) fn machine_details(summary: &Summary) -> Vec<String> {
+    let (machine, file_system) = (&summary.machine, &summary.machine.file_system);
+    let used = |what: &str, (all, free): (u64, u64)| {
+        let percent = 100.0 * all.saturating_sub(free) as f64 / all.max(1) as f64;
+        format!("{} of {} {what} in use", text::percent(percent), text::count(all))
+    };
+    let facts = [
+        file_system.block_bytes.map(|bytes| format!("blocks of {}", text::bytes(bytes))),
+        file_system.blocks.map(|blocks| used("blocks", blocks)),
+        file_system.inodes.map(|inodes| used("inodes", inodes)),
+        file_system.made_unix_s.map(|made| {
+            let days = summary.started_unix_s.saturating_sub(made) / 86_400;
+            format!("made {} before the run", text::counted(days, "day"))
+        }),
+        file_system.written_bytes.map(|bytes| format!("{} written to it so far", text::bytes(bytes))),
+        file_system.features.as_ref().map(|features| format!("features {}", features.join(" "))),
+    ];
+    let limits = [
+        machine.memory_limit_bytes.map(|bytes| format!("{} of memory", text::bytes(bytes))),
+        machine.processor_limit.map(|limit| format!("{limit:.2} processors")),
+    ];
+    let join =
+        |parts: Vec<String>, of: &str| (!parts.is_empty()).then(|| format!("{of}: {}.", parts.join("; ")));
+    let built = [machine.commit.as_ref().map(|commit| format!("commit {commit}")), machine.build.clone()];
+    [
+        join(facts.into_iter().flatten().collect(), "File system"),
+        join(file_system.block_stack.clone(), "Devices below it"),
+        join(limits.into_iter().flatten().collect(), "Limits of the control group"),
+        join(machine.settings.clone(), "Settings"),
+        join(built.into_iter().flatten().collect(), "Built from"),
+    ]
+    .into_iter()
+    .flatten()
+    .collect()
+}
+
 /// Returns what the run can tell apart, in one line.
 pub(super) fn resolution_line(summary: &Summary, resolution: &Resolution) -> String {
     let name = summary.arm_name(resolution.baseline);

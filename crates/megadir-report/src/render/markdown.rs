@@ -1,7 +1,7 @@
 //! The full report in Markdown: everything that the table has, every arm, the method and the machine.
 
 use super::grid::{Align, Grid};
-use super::machine::{machine_line, resolution_line, run_line, self_check_line};
+use super::machine::{machine_details, machine_line, resolution_line, run_line, self_check_line};
 use super::paint::is_control;
 use super::{Format, groups, operations};
 use crate::summary::Summary;
@@ -85,6 +85,7 @@ fn method(page: &mut String, summary: &Summary) {
     let published = groups::published(summary, None);
     published.iter().for_each(|published| paragraph(page, published));
     paragraph(page, &machine_line(summary));
+    machine_details(summary).iter().for_each(|line| paragraph(page, line));
     let mitigations = &summary.machine.mitigations;
     if !mitigations.is_empty() {
         paragraph(page, &format!("Mitigations: {}.", mitigations.join("; ")));

@@ -234,6 +234,7 @@ fn machine() -> Machine {
         processors: 2,
         memory_bytes: Some(8 << 30),
         memory_limit_bytes: None,
+        processor_limit: None,
         hypervisor: Some("KVM".into()),
         governor: None,
         mitigations: vec!["spectre_v2: Mitigation: Retpolines".into()],
@@ -245,8 +246,15 @@ fn machine() -> Machine {
             block_bytes: Some(4096),
             blocks: Some((1_000_000, 500_000)),
             inodes: Some((250_000, 100_000)),
+            features: Some(vec!["extent".into()]),
+            made_unix_s: None,
+            written_bytes: None,
+            block_stack: Vec::new(),
         },
+        settings: vec!["vm.dirty_ratio = 20".into()],
         version: "0.1.0".into(),
+        commit: None,
+        build: None,
         pressure: pressure(),
     }
 }
@@ -256,6 +264,7 @@ fn pressure() -> Pressure {
         load_1m: Some(0.25),
         cpu_some_10s_percent: None,
         io_some_10s_percent: None,
+        memory_some_10s_percent: None,
         dirty_bytes: Some(0),
     }
 }

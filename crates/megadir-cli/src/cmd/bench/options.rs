@@ -75,6 +75,9 @@ pub(crate) struct Args {
     /// Seed names and orders with this [default: drawn, and written into the record].
     #[arg(long, value_name = "N")]
     seed: Option<u64>,
+    /// Leave out of the record what tells whose machine it is: host and user names, paths, devices.
+    #[arg(long)]
+    pub(crate) share: bool,
     /// Print the plan and what it needs; touch nothing.
     #[arg(long)]
     pub(crate) dry_run: bool,

@@ -22,6 +22,9 @@ pub(crate) struct Args {
     /// How to print it.
     #[arg(short, long, value_name = "FORMAT", default_value = "table", value_parser = formats())]
     format: String,
+    /// Leave out what tells whose machine it was: host and user names, paths, devices.
+    #[arg(long)]
+    share: bool,
 }
 
 fn formats() -> clap::builder::PossibleValuesParser {
@@ -32,17 +35,20 @@ fn formats() -> clap::builder::PossibleValuesParser {
 
 /// Prints the report.
 pub(crate) fn run(args: &Args) -> Result<u8, CliError> {
-    show(&args.record, &args.format)?;
+    show(&args.record, &args.format, args.share)?;
     Ok(exit::DONE)
 }
 
 /// Prints the report of the record at `path`.
-pub(crate) fn show(path: &Path, format: &str) -> Result<(), CliError> {
+pub(crate) fn show(path: &Path, format: &str, share: bool) -> Result<(), CliError> {
     let refuse = |reason: String| CliError::nothing_ran(format!("'{}': {reason}", path.display()));
     let format =
         format_named(format).ok_or_else(|| CliError::usage(format!("there is no format '{format}'")))?;
     let file = File::open(path).map_err(|error| refuse(error.to_string()))?;
-    let record = read(BufReader::new(file)).map_err(|error| refuse(error.to_string()))?;
+    let mut record = read(BufReader::new(file)).map_err(|error| refuse(error.to_string()))?;
+    if share {
+        megadir_record::share::record(&mut record);
+    }
     if let Some(cut) = record.cut {
         let (line, bytes) = (cut.line, cut.bytes);
         eprintln!(

@@ -7,7 +7,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use megadir_bench::next;
 use megadir_bench::plan::{Estimate, Planned, estimate};
-use megadir_bench::{Listener, Recorder, RunEnd, RunError, RunRequest, record_file_name};
+use megadir_bench::{Listener, Program, Recorder, RunEnd, RunError, RunRequest, record_file_name};
 use megadir_record::{CacheState, DataSource, Made, Plan, Preset, Record, Stop};
 
 use super::options::{self, Args, Resolved, resolve};
@@ -47,7 +47,7 @@ fn carry_out(args: &Args, interrupt: &Interrupt) -> Result<Done, CliError> {
     say_what_drops(&resolved.planned.plan);
     let (path, file) = create_record(args, &resolved.planned.plan)?;
     interrupt.remove_if_empty(&path);
-    let result = measure(resolved, interrupt, file, None);
+    let result = measure(resolved, interrupt, file, None, args.share);
     Ok(Done::Ran { path, result })
 }
 
@@ -67,7 +67,7 @@ fn go_on(path: &Path, args: &Args, interrupt: &Interrupt) -> Result<Done, CliErr
     })?;
     let resume::Begun { file, record, resolved } = begun;
     let before = file.metadata().map_or(0, |status| status.len());
-    let result = measure(resolved, interrupt, file, Some(record));
+    let result = measure(resolved, interrupt, file, Some(record), args.share);
     let grew = path.metadata().is_ok_and(|status| status.len() > before);
     match result {
         // Nothing was added, so there is nothing new to report.
@@ -86,7 +86,7 @@ fn report_on(path: &Path, result: Result<RunEnd, RunError>) -> Result<u8, CliErr
             Err(error) => Err(run_error(error, exit::NOTHING_RAN)),
         };
     }
-    let shown = report::show(path, "table");
+    let shown = report::show(path, "table", false);
     eprintln!("megadir: the record is '{}'; 'megadir bench report' prints it again", path.display());
     let end = result.map_err(|error| run_error(error, exit::SOME_FAILED))?;
     if end.interrupted {
@@ -124,9 +124,13 @@ fn measure(
     interrupt: &Interrupt,
     file: File,
     resume: Option<Record>,
+    share: bool,
 ) -> Result<RunEnd, RunError> {
     let Resolved { planned: Planned { plan, notes }, directory, command, .. } = resolved;
     let mut recorder = Recorder::new(file);
+    if share {
+        recorder = recorder.shared(private(&directory));
+    }
     let mut progress = Progress::new(&plan);
     let mut listeners: [&mut dyn Listener; 2] = [&mut recorder, &mut progress];
     let request = RunRequest {
@@ -138,8 +142,23 @@ fn measure(
         stop: &interrupt.stop,
         beat: &interrupt.beat,
         worker: super::worker::command(),
+        program: program(),
     };
     megadir_bench::run(request, &mut listeners)
+}
+
+/// Returns what the program was built from and with, as the build found it out.
+fn program() -> Program {
+    let known = |text: Option<&'static str>| text.map(str::to_owned);
+    Program { commit: known(option_env!("MEGADIR_COMMIT")), by: known(option_env!("MEGADIR_BUILD")) }
+}
+
+/// Returns names and paths that tell whose machine it is: home, user, and where the run works.
+fn private(directory: &Path) -> Vec<String> {
+    let set = ["HOME", "USER", "LOGNAME"].into_iter().filter_map(std::env::var_os);
+    let known = set.map(|value| value.to_string_lossy().into_owned()).filter(|name| name != "root");
+    let paths = [directory.canonicalize(), std::env::current_dir()].into_iter().flatten();
+    known.chain(paths.map(|path| path.to_string_lossy().into_owned())).collect()
 }
 
 /// Makes the record's file, which must be new.

@@ -1,0 +1,71 @@
+//! What `--share` leaves out of records and reports.
+#![cfg(target_os = "linux")]
+
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
+
+use megadir_testkit::require;
+
+const HOST: &str = "alice-laptop";
+
+/// Returns whether this process may give itself another host name.
+fn may_rename() -> Result<(), String> {
+    let tried = Command::new("unshare").args(["--uts", "hostname", HOST]).output();
+    let tried = tried.map_err(|error| format!("unshare: {error}"))?;
+    if tried.status.success() { Ok(()) } else { Err("it takes root to have a host name of its own".into()) }
+}
+
+/// Runs the program at home, with a host and a user of the test's own.
+#[track_caller]
+fn run(home: &Path, arguments: &[&str]) -> Output {
+    let mut command = Command::new("unshare");
+    command.args(["--uts", "sh", "-c", "hostname \"$0\" && exec \"$@\"", HOST]);
+    command.arg(env!("CARGO_BIN_EXE_megadir")).args(arguments);
+    command.current_dir(home).env("HOME", home).env("USER", "alicia").stdin(Stdio::null());
+    command.output().expect("unshare starts")
+}
+
+#[test]
+fn neither_host_nor_home_nor_user_nor_device_is_in_a_shared_record() {
+    require!(may_rename());
+    let parent = tempfile::tempdir().expect("a directory");
+    let home = parent.path().join("alicia");
+    std::fs::create_dir(&home).expect("a directory");
+    let made = run(&home, &["make", "wedding", "--entries", "1200", "--size", "0"]);
+    assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
+    let wedding = home.join("wedding");
+    let wedding = wedding.to_str().expect("UTF-8");
+    let quick = ["bench", "run", "listing", "--rounds", "2", "--buffer", "8KiB"];
+    let private = [HOST, home.to_str().expect("UTF-8"), "alicia", "wedding", "/dev/"];
+    let holds = |text: &str| private.iter().filter(|name| text.contains(**name)).count();
+    for (record, options) in [
+        ("open", &["--dir", wedding][..]),
+        ("existing", &["--share", "--dir", wedding]),
+        ("relative", &["--share", "--dir=./wedding"]),
+        ("made", &["--share", "--entries", "50"]),
+    ] {
+        // Names the record by its whole path, so that the command holds it.
+        let path = home.join(record);
+        let output = ["--output", path.to_str().expect("UTF-8")];
+        let output = run(&home, &[&quick[..], options, &output].concat());
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        let text = std::fs::read_to_string(&path).expect("readable");
+        if record == "open" {
+            // The test can fail: without the option all of it is there, the device where there is one.
+            assert!(holds(&text) >= private.len() - 1, "{text}");
+        } else {
+            assert_eq!(holds(&text), 0, "{text}");
+        }
+        assert!(text.contains("--rounds") && text.contains("8KiB"), "{text}");
+    }
+    for format in ["table", "markdown", "json", "csv"] {
+        let report = |options: &[&str]| {
+            let output = run(&home, &[&["bench", "report", "open", "--format", format], options].concat());
+            assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+            String::from_utf8(output.stdout).expect("UTF-8")
+        };
+        let (open, shared) = (report(&[]), report(&["--share"]));
+        assert!(holds(&open) > 0 || format == "csv", "{open}");
+        assert_eq!(holds(&shared), 0, "{shared}");
+    }
+}

@@ -1,0 +1,205 @@
+//! Leaves out of a record what tells whose machine it was: host and user names, paths, devices, serial numbers.
+//!
+//! What is measured stays. Paths are left out wherever they stand, for directories are named after people and projects; in
+//! sentences (notes, reasons) those that are known to be private, and whatever begins like one.
+
+use crate::data::DataSource;
+use crate::jsonl::{Header, Line, Record};
+use crate::machine::Machine;
+use crate::plan::Plan;
+
+/// What stands for a path that was left out.
+const LEFT_OUT: &str = "...";
+/// Words that begin like this are paths.
+const BEGINNINGS: [&str; 5] = ["/", "./", "../", ".../", "~"];
+
+/// Leaves out of a line what is private; `private` holds names and paths that must not be in any sentence.
+pub fn line(line: &mut Line, private: &[String]) {
+    match line {
+        Line::Header(of_run) => header(of_run, private),
+        Line::Note(note) => note.text = sentence(&note.text, private),
+        Line::End(end) => end.reason = end.reason.as_deref().map(|reason| sentence(reason, private)),
+        Line::Sample(_) | Line::Built(_) | Line::SelfCheck(_) | Line::Void { .. } | Line::Resumed(_) => {}
+    }
+}
+
+/// Leaves out of a whole record what is private, as far as the record itself tells what that is.
+pub fn record(record: &mut Record) {
+    let private = named(&record.header);
+    header(&mut record.header, &private);
+    record.notes.iter_mut().for_each(|note| note.text = sentence(&note.text, &private));
+    if let Some(end) = &mut record.end {
+        end.reason = end.reason.as_deref().map(|reason| sentence(reason, &private));
+    }
+}
+
+/// Returns the names and paths that a header holds: what must not be in any sentence of the record.
+#[must_use]
+pub fn named(header: &Header) -> Vec<String> {
+    let existing = header.plan.data.iter().filter_map(|data| match &data.source {
+        DataSource::Existing { path } => Some(path.clone()),
+        DataSource::Made(_) => None,
+    });
+    let of_machine = [&header.machine.host, &header.machine.file_system.device];
+    let directory = header.directory.clone();
+    existing.chain(directory).chain(of_machine.into_iter().flatten().cloned()).collect()
+}
+
+/// Leaves out of a header what is private.
+pub fn header(header: &mut Header, private: &[String]) {
+    header.directory = None;
+    header.command = command(&header.command, private);
+    machine(&mut header.machine);
+    plan(&mut header.plan);
+}
+
+fn machine(machine: &mut Machine) {
+    machine.host = None;
+    let file_system = &mut machine.file_system;
+    file_system.device = None;
+    // Options may name directories (overlay), users and servers.
+    let harmless = |option: &&str| !option.contains('/') && !option.contains('@') && !names_somebody(option);
+    let options = file_system.mount_options.take();
+    file_system.mount_options =
+        options.map(|options| options.split(',').filter(harmless).collect::<Vec<_>>().join(","));
+}
+
+/// Returns whether a mount option tells a name, an address or a number of somebody's.
+fn names_somebody(option: &str) -> bool {
+    let key = option.split('=').next().unwrap_or(option);
+    ["addr", "clientaddr", "mountaddr", "username", "user", "domain", "name", "secret", "fsid", "uuid"]
+        .contains(&key)
+}
+
+fn plan(plan: &mut Plan) {
+    for data in &mut plan.data {
+        if let DataSource::Existing { path } = &mut data.source {
+            LEFT_OUT.clone_into(path);
+        }
+    }
+}
+
+/// Returns the command line without what follows options that take a path, and without words that are paths.
+fn command(words: &[String], private: &[String]) -> Vec<String> {
+    const TAKE_PATHS: [&str; 5] = ["--dir", "--output", "-o", "--resume", "--shape-of"];
+    let mut left_out = false;
+    let word = |word: &String| {
+        let follows = std::mem::replace(&mut left_out, TAKE_PATHS.contains(&word.as_str()));
+        let (key, value) = word.split_once('=').unwrap_or(("", word));
+        if follows {
+            return LEFT_OUT.to_owned();
+        }
+        if TAKE_PATHS.contains(&key) || (key.starts_with('-') && value.contains(['/', '\\'])) {
+            return format!("{key}={LEFT_OUT}");
+        }
+        // An option of one letter may have its value joined to it.
+        let joined = word.starts_with("-o") && word.len() > 2;
+        let path = word.contains(['/', '\\']) || word.starts_with('~') || word.ends_with(".toml");
+        if joined || path { LEFT_OUT.to_owned() } else { sentence(word, private) }
+    };
+    words.iter().map(word).collect()
+}
+
+/// Returns a sentence without what is private and without paths.
+fn sentence(text: &str, private: &[String]) -> String {
+    // The longest first, for one may be a part of another.
+    let tells = |name: &&String| name.contains(|letter: char| letter != '.' && letter != '/');
+    let mut private: Vec<&String> = private.iter().filter(tells).collect();
+    private.sort_by_key(|name| std::cmp::Reverse(name.len()));
+    let known = private.into_iter().fold(text.to_owned(), |text, name| without(&text, name));
+    let known = without_quoted_paths(&known);
+    let quote =
+        |letter: char| letter.is_whitespace() || matches!(letter, '\'' | '"' | '`' | '(' | ')' | ',' | ';');
+    let clean = |word: &str| {
+        let bare = word.trim_end_matches(quote);
+        let path = BEGINNINGS.iter().any(|beginning| bare.starts_with(beginning)) && bare.len() > 1;
+        if path { format!("{LEFT_OUT}{}", &word[bare.len()..]) } else { word.to_owned() }
+    };
+    known.split_inclusive(quote).map(clean).collect()
+}
+
+/// Returns the text without paths in single quotes, which may hold spaces; an apostrophe within a word is no quote.
+fn without_quoted_paths(text: &str) -> String {
+    let mut rest = text;
+    let mut clean = String::with_capacity(text.len());
+    while let Some(open) = rest.find('\'') {
+        let (before, quoted) = (&rest[..open], &rest[open + 1..]);
+        let opens = before.chars().next_back().is_none_or(|letter| !letter.is_alphanumeric());
+        let ends = |place: &usize| {
+            let after = quoted[place + 1..].chars().next();
+            after.is_none_or(|letter| !letter.is_alphanumeric())
+        };
+        let close = quoted.match_indices('\'').map(|(place, _)| place).find(ends).filter(|_| opens);
+        clean.push_str(before);
+        clean.push('\'');
+        rest = quoted;
+        if let Some(close) = close {
+            let content = &quoted[..close];
+            let path = BEGINNINGS.iter().any(|beginning| content.starts_with(beginning));
+            clean.push_str(if path { LEFT_OUT } else { content });
+            clean.push('\'');
+            rest = &quoted[close + 1..];
+        }
+    }
+    clean.push_str(rest);
+    clean
+}
+
+/// Returns the text without a name where it stands as a word of its own, or a part of a path.
+fn without(text: &str, name: &str) -> String {
+    let mut rest = text;
+    let mut clean = String::with_capacity(text.len());
+    let inside =
+        |letter: Option<char>| letter.is_some_and(|letter| letter.is_alphanumeric() || letter == '_');
+    while let Some(place) = rest.find(name) {
+        let (before, after) = (&rest[..place], &rest[place + name.len()..]);
+        let within = inside(before.chars().next_back()) || inside(after.chars().next());
+        clean.push_str(before);
+        clean.push_str(if within { name } else { LEFT_OUT });
+        rest = after;
+    }
+    clean.push_str(rest);
+    clean
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{command, sentence};
+
+    fn words(text: &str) -> Vec<String> {
+        text.split(' ').map(str::to_owned).collect()
+    }
+
+    #[test]
+    fn commands_lose_paths_and_keep_the_rest() {
+        let private = words("alice-laptop alice");
+        let line = "megadir bench run listing --dir work --rounds 5 -o a --output=/people/alice/r --buffer 4KiB,1MiB --resume x";
+        assert_eq!(
+            command(&words(line), &private).join(" "),
+            "megadir bench run listing --dir ... --rounds 5 -o ... --output=... --buffer 4KiB,1MiB --resume ..."
+        );
+        let line = "megadir bench run ./mine.toml --dir=alice -oalice --seed 7";
+        assert_eq!(command(&words(line), &private).join(" "), "megadir bench run ... --dir=... ... --seed 7");
+    }
+
+    #[test]
+    fn sentences_lose_paths_and_names() {
+        let private = words("/people/alice alice-laptop alice d");
+        for (text, clean) in [
+            ("cannot use '/people/alice/x y': gone", "cannot use '...': gone"),
+            ("bob's '/srv/a b' isn't /srv/c.", "bob's '...' isn't ..."),
+            (
+                "'d' has not enough inodes: 5/7, and/or space.",
+                "'...' has not enough inodes: 5/7, and/or space.",
+            ),
+            ("alice-laptop was busy, said alice.", "... was busy, said ...."),
+            ("malice stays; ~/x and ../y go", "malice stays; ... and ... go"),
+            (
+                "2 gaps in 200 ms of spinning took 3.1 ms (1.5 %)",
+                "2 gaps in 200 ms of spinning took 3.1 ms (1.5 %)",
+            ),
+        ] {
+            assert_eq!(sentence(text, &private), clean);
+        }
+    }
+}
