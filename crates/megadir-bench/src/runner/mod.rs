@@ -6,6 +6,8 @@
 #[cfg(target_os = "linux")]
 mod build;
 #[cfg(target_os = "linux")]
+mod expect;
+#[cfg(target_os = "linux")]
 mod grounds;
 #[cfg(target_os = "linux")]
 mod prepare;

@@ -1,7 +1,5 @@
 //! Before measuring: room for the data, leftovers of killed runs, the run's own directory, the data sets.
 
-use std::collections::BTreeMap;
-use std::collections::btree_map::Entry;
 use std::os::fd::AsFd;
 use std::path::Path;
 use std::sync::atomic::AtomicU64;
@@ -11,6 +9,7 @@ use megadir::Dir;
 use megadir_record::{Built, CellId, Counted, Data, DataId, DataSource, Note, Plan, Stage, Work};
 
 use super::build::build;
+use super::expect::expect_files;
 use super::refusals::predict;
 use super::room::check_room;
 use super::start::Listeners;
@@ -23,7 +22,7 @@ use crate::event::Event;
 use crate::machine;
 use crate::note::NoteKind;
 use crate::plan::{in_one_directory, prune};
-use crate::workload::{FILES_MAX, ListError, Listing, NameSource, SAMPLE_MAX, Signals, Truth, workload};
+use crate::workload::{FILES_MAX, ListError, Listing, NameSource, SAMPLE_MAX, Signals, workload};
 use crate::workspace::{Workspace, remove_leftovers};
 
 /// Everything that measuring needs.
@@ -198,23 +197,6 @@ fn verify(prepared: &mut Prepared<'_>, surveys: &[Survey]) -> Result<(), RunErro
     let left = prune(prepared.plan.clone(), &gone)?;
     prepared.plan = left.plan;
     prepared.notes.extend(left.notes);
-    Ok(())
-}
-
-/// Lets the oracle find out the attributes that arms are to find out, and writes into the plan what they must find.
-fn expect_files(prepared: &mut Prepared<'_>) -> Result<(), ListError> {
-    let mut truths: BTreeMap<u32, Truth> = BTreeMap::new();
-    for cell in &mut prepared.plan.cells {
-        let Work::Attributes { method, expected, .. } = &mut cell.work else { continue };
-        let truth = match truths.entry(cell.data.0) {
-            Entry::Occupied(known) => *known.get(),
-            Entry::Vacant(place) => {
-                let directory = &prepared.data[cell.data.0 as usize];
-                *place.insert(Truth::of(directory, prepared.signals)?)
-            }
-        };
-        *expected = truth.expected(method);
-    }
     Ok(())
 }
 

@@ -4,7 +4,7 @@ use std::os::fd::AsFd;
 use std::sync::atomic::Ordering;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use megadir_record::{End, FORMAT_VERSION, Header, Machine, Note, Record, Resumed, Sample};
+use megadir_record::{End, FORMAT_VERSION, Header, Machine, Note, Plan, Record, Resumed, Sample};
 use megadir_sys::clock::monotonic_ns;
 
 use super::prepare::{Prepared, prepare};
@@ -122,6 +122,12 @@ fn check_same(prepared: &Prepared<'_>, begun: &Record, machine: &Machine) -> Res
     let (then, now) = (&begun.header.plan, &prepared.plan);
     if then.cells.len() != now.cells.len() {
         return differs("an arm of its plan is not available any more".into());
+    }
+    let finds = |plan: &Plan| -> Vec<Option<(u64, u64)>> {
+        plan.cells.iter().map(|cell| cell.work.expected(0, 0)).collect()
+    };
+    if finds(then) != finds(now) {
+        return differs("files of the directory have other sizes or times".into());
     }
     match then.data.iter().zip(&now.data).find(|(then, now)| then.hash.is_some() && then.hash != now.hash) {
         Some((then, now)) => differs(format!(

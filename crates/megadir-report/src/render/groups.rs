@@ -14,9 +14,7 @@ use crate::text;
 /// Returns the grid of a group; `None` for one that cannot be read, which a finding tells.
 pub(super) fn grid(summary: &Summary, group: &GroupSummary) -> Option<Grid> {
     match &group.reading {
-        GroupReading::Compare(comparison) => {
-            Some(compare(summary, comparison, tells_speed_ups(summary, group)))
-        }
+        GroupReading::Compare(comparison) => Some(compare(summary, comparison, tells_speed_ups(summary))),
         GroupReading::Decompose(decomposition) => Some(decompose(summary, decomposition)),
         GroupReading::Pairs(pairs) => Some(self::pairs(summary, pairs)),
         GroupReading::Refusal(refusal) => Some(self::refusal(refusal)),
@@ -78,10 +76,9 @@ fn arm_row(arm: &Arm) -> Vec<Text> {
     row.into_iter().map(Text::plain).collect()
 }
 
-/// Tells whether the source of a study tells speed-ups for a group: then ours stand beside ratios.
-fn tells_speed_ups(summary: &Summary, group: &GroupSummary) -> bool {
-    let of_group = |figure: &&megadir_record::Published| figure.group.as_ref() == Some(&group.name);
-    summary.published.iter().filter(of_group).any(|figure| figure.unit == "x")
+/// Tells whether the source of a study tells speed-ups: then ours stand beside ratios.
+fn tells_speed_ups(summary: &Summary) -> bool {
+    summary.published.iter().any(|figure| figure.unit == "x")
 }
 
 fn compare(summary: &Summary, comparison: &Comparison, speed_ups: bool) -> Grid {

@@ -1,0 +1,92 @@
+//! The studies `attributes` and `stat-or-list` from end to end, on files of their own and on a directory that is only read.
+#![cfg(target_os = "linux")]
+
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
+
+#[track_caller]
+fn run(directory: &Path, arguments: &[&str]) -> String {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_megadir"));
+    let output: Output = command
+        .args(arguments)
+        .current_dir(directory)
+        .stdin(Stdio::null())
+        .output()
+        .expect("the program starts");
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    let all = text(&output.stdout) + &text(&output.stderr);
+    assert_eq!(output.status.code(), Some(0), "{all}");
+    all
+}
+
+fn names(directory: &Path) -> Vec<String> {
+    let entries = std::fs::read_dir(directory).expect("readable");
+    let mut names: Vec<String> =
+        entries.map(|entry| entry.expect("readable").file_name().to_string_lossy().into_owned()).collect();
+    names.sort();
+    names
+}
+
+/// Returns what the record in a directory says, which holds nothing else.
+fn record(directory: &Path) -> String {
+    let names = names(directory);
+    assert!(names.len() == 1 && names[0].ends_with(".jsonl"), "{names:?}");
+    std::fs::read_to_string(directory.join(&names[0])).expect("readable")
+}
+
+#[test]
+fn methods_are_compared_on_files_of_their_own() {
+    let here = tempfile::tempdir().expect("a directory");
+    let all = run(
+        here.path(),
+        &["bench", "run", "attributes", "--quick", "--entries", "300,1200", "--rounds", "6"],
+    );
+    for says in [
+        "of 1 200?",
+        "of 300?",
+        "speed-up",
+        "getdents-statx-inode of 1 200",
+        "The claim of the article that std::filesystem",
+    ] {
+        assert!(all.contains(says), "nothing about '{says}' in:\n{all}");
+    }
+    let record = record(here.path());
+    assert!(record.contains("\"expected\":{\"files\":1200,"), "what must be found stands in the record");
+    assert!(!record.contains("unequal-work"));
+}
+
+#[test]
+fn a_directory_that_is_named_is_only_read_and_its_directories_are_passed_over() {
+    let here = tempfile::tempdir().expect("a directory");
+    let there = tempfile::tempdir().expect("a directory");
+    for index in 0..1100 {
+        std::fs::write(there.path().join(format!("file {index}")), vec![b'x'; index % 50]).expect("writable");
+    }
+    for index in 0..20 {
+        std::fs::create_dir(there.path().join(format!("directory {index}"))).expect("writable");
+    }
+    std::os::unix::fs::symlink("file 1", there.path().join("link")).expect("writable");
+    let before = names(there.path());
+    let directory = there.path().to_str().expect("UTF-8");
+    for study in ["attributes", "stat-or-list"] {
+        let own = here.path().join(study);
+        std::fs::create_dir(&own).expect("writable");
+        let all = run(&own, &["bench", "run", study, "--quick", "--dir", directory, "--rounds", "6"]);
+        assert!(all.contains("which is only read"), "{all}");
+        let record = record(&own);
+        assert!(record.contains("\"expected\":{\"files\":1100,"), "directories and links are passed over");
+        assert!(!record.contains("unequal-work"));
+        if study == "stat-or-list" {
+            assert!(record.contains("\"files\":1121}") && all.contains("listing 1 121 files"), "{all}");
+        }
+    }
+    assert_eq!(names(there.path()), before);
+}
+
+#[test]
+fn the_list_of_studies_names_the_methods_and_what_they_need() {
+    let here = tempfile::tempdir().expect("a directory");
+    let all = run(here.path(), &["bench", "list"]);
+    assert!(all.contains("method readdir-lstat: readdir, then lstat of each entry by its path\n"), "{all}");
+    assert!(all.contains("hundreds a call (needs root, and XFS)\n"), "{all}");
+}
