@@ -3,7 +3,7 @@
 //! The time is an order of magnitude from constants measured on one machine (2 virtual cores, ext4,
 //! warm); the progress of a run replaces it with what it measures.
 
-use megadir_record::{Data, NameScheme, Plan, Stage, When, Work};
+use megadir_record::{CacheState, Data, NameScheme, Plan, Stage, When, Work};
 
 use super::trees;
 
@@ -29,6 +29,10 @@ const REMOVE_NS: u64 = 6_000;
 const BLOCK_NS: u64 = 1_000_000;
 /// Asking for an entry's attributes, nanoseconds.
 const ASK_NS: u64 = 1_200;
+/// Dropping all caches and verifying it, nanoseconds.
+const DROP_NS: u64 = 60_000_000;
+/// Reading what one name needs from a fast device, nanoseconds.
+const COLD_READ_NS: u64 = 200_000;
 /// Blocks of the file system, bytes; those of most.
 const BLOCK_BYTES: u64 = 4096;
 /// Space of one inode, bytes: ext4 and XFS reserve at most this much for one.
@@ -43,7 +47,7 @@ pub fn estimate(plan: &Plan) -> Estimate {
     let sum = |of: fn(&Needs) -> u64| all.iter().map(of).fold(0, u64::saturating_add);
     let (files, inodes) = (sum(|needs| needs.files), sum(|needs| needs.inodes));
     let space_bytes = sum(|needs| needs.space_bytes);
-    let round_ns: u64 = plan.cells.iter().map(|cell| block_ns(plan, cell)).sum();
+    let round_ns = plan.cells.iter().map(|cell| block_ns(plan, cell)).sum::<u64>() + warming_ns(plan);
     let rounds = u64::from(plan.rules.rounds);
     let warm_up_rounds = match u64::from(plan.rules.warm_up_rounds_min) {
         0 => 0,
@@ -73,7 +77,33 @@ fn filled(cell: &megadir_record::Cell) -> u64 {
     }
 }
 
+/// Returns the time of a block with what must be done before it for the state of the cache.
 fn block_ns(plan: &Plan, cell: &megadir_record::Cell) -> u64 {
+    match cell.cache {
+        CacheState::Warm => warm_block_ns(plan, cell),
+        CacheState::DataCold => 2 * warm_block_ns(plan, cell) + entries(plan, cell) * ASK_NS,
+        // What is read again costs tens of times as much; the data set is warmed for others once a round.
+        CacheState::VfsCold => DROP_NS + cold_work_ns(plan, cell),
+    }
+}
+
+/// Returns the time of a block whose names and inodes come from the device.
+fn cold_work_ns(plan: &Plan, cell: &megadir_record::Cell) -> u64 {
+    match cell.work {
+        Work::Lookup { .. } => cell.operations.unwrap_or(1) * COLD_READ_NS,
+        _ => 5 * warm_block_ns(plan, cell),
+    }
+}
+
+/// Returns the time of warming each data set once a round, where something is dropped in each.
+fn warming_ns(plan: &Plan) -> u64 {
+    let drops = plan.cells.iter().any(|cell| cell.cache == CacheState::VfsCold);
+    let warm = |data: &&Data| plan.cells.iter().any(|cell| cell.data == data.id && !cell.cache.is_cold());
+    let sets = plan.data.iter().filter(|_| drops).filter(warm);
+    sets.map(|data| data.entries.saturating_mul(5 * ASK_NS)).sum()
+}
+
+fn warm_block_ns(plan: &Plan, cell: &megadir_record::Cell) -> u64 {
     if let (Some(rate), Some(operations)) = (cell.rate_per_s, cell.operations) {
         return BLOCK_NS + operations.saturating_mul(1_000_000_000) / rate.max(1);
     }

@@ -2,7 +2,7 @@
 
 use super::source::{ClaimedGrowth, claims};
 use super::{Finding, FindingKind};
-use crate::summary::{Figure, GroupReading, Series, Shape, Summary, rounds_for_interval};
+use crate::summary::{Figure, GroupReading, Point, Series, Shape, Summary, rounds_for_interval};
 use crate::text;
 
 /// Tells of every series of every growth group.
@@ -35,20 +35,22 @@ fn tell(summary: &Summary, series: &Series) -> Option<String> {
         text::entries(last),
         series.name,
         text::exponent(exponent),
-        words(summary, series.shape),
+        words(summary, series),
         last_step(series, exponent)
     ))
 }
 
-fn words(summary: &Summary, shape: Shape) -> String {
-    let source = claims(&summary.study);
+fn words(summary: &Summary, series: &Series) -> String {
+    // What a source says is said of warm caches.
+    let cold = |point: &Point| summary.arm(point.arm).is_some_and(|arm| arm.cell.cache.is_cold());
+    let source = claims(&summary.study).filter(|_| !series.points.iter().any(cold));
     // What the source calls it stands beside what it is.
     let beside = |is: ClaimedGrowth| match source.map(|claims| (claims.who, claims.growth)) {
         Some((who, Some(claimed))) if claimed == is => format!(", as {who} says"),
         Some((who, Some(claimed))) => format!(", which {who} calls {}", claimed.words()),
         _ => String::new(),
     };
-    match shape {
+    match series.shape {
         Shape::Linear => format!("linear{}", beside(ClaimedGrowth::Linear)),
         Shape::PerhapsLinear => "perhaps linear: the interval is too wide to tell".into(),
         Shape::LessThanLinear => format!("less than linear{}", beside(ClaimedGrowth::BelowLinear)),
