@@ -5,13 +5,13 @@ use std::io;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU64};
 
-use megadir_bench::{Event, Listener, Program, RunRequest, WorkerCommand, run, serve};
+use megadir_bench::{Event, Listener, Program, RunEnd, RunError, RunRequest, WorkerCommand, run, serve};
 use megadir_record::{
-    Access, CacheState, Cell, CellId, ContentKind, Data, DataId, DataSource, FileOperation, FileOrder,
+    Access, CacheState, Cell, CellId, ContentKind, Data, DataId, DataSource, End, FileOperation, FileOrder,
     FileWork, Made, MakeDirectories, NameScheme, Order, Plan, Preset, Role, Rules, Sample, Sharing, SizeLaw,
     Spread, Stop, SyncPolicy, When, Work, WorkerKind, Workers,
 };
-use megadir_testkit::mount::{EXT4, Mount};
+use megadir_testkit::mount::{EXT4, Mount, Recipe};
 use megadir_testkit::require;
 
 /// Set in the environment of this program where it is to be a worker.
@@ -100,12 +100,23 @@ fn plan(data: Vec<DataSource>, entries: u64, chains: Vec<Vec<FileWork>>) -> Plan
 struct Heard {
     samples: Vec<Sample>,
     notes: Vec<String>,
+    ended: Option<End>,
+    /// What is done when so many blocks were measured.
+    after: Option<(usize, Box<dyn Fn()>)>,
 }
 
 impl Listener for Heard {
     fn event(&mut self, event: &Event<'_>) -> io::Result<()> {
         match event {
-            Event::Measured(sample) => self.samples.push((*sample).clone()),
+            Event::Measured(sample) => {
+                self.samples.push((*sample).clone());
+                if let Some((_, act)) =
+                    self.after.as_ref().filter(|(blocks, _)| *blocks == self.samples.len())
+                {
+                    act();
+                }
+            }
+            Event::Ended(end) => self.ended = Some((*end).clone()),
             Event::Noted(note) => self.notes.push(note.text.clone()),
             _ => {}
         }
@@ -113,9 +124,9 @@ impl Listener for Heard {
     }
 }
 
-/// Carries a plan out; every block must have done what it should.
-fn carry_out(plan: &Plan, directory: &Path) -> Heard {
-    let (stop, beat, mut heard) = (AtomicBool::new(false), AtomicU64::new(0), Heard::default());
+/// Carries a plan out.
+fn carry_out(plan: &Plan, directory: &Path, heard: &mut Heard) -> Result<RunEnd, RunError> {
+    let (stop, beat) = (AtomicBool::new(false), AtomicU64::new(0));
     let request = RunRequest {
         plan: plan.clone(),
         notes: Vec::new(),
@@ -127,7 +138,18 @@ fn carry_out(plan: &Plan, directory: &Path) -> Heard {
         worker: Some(worker()),
         resume: None,
     };
-    let end = run(request, &mut [&mut heard]).expect("the run ends well");
+    let end = run(request, &mut [heard]);
+    let left =
+        std::fs::read_dir(directory).expect("readable").map(|entry| entry.expect("readable").file_name());
+    let ours = left.filter(|name| name.to_string_lossy().starts_with("megadir"));
+    assert_eq!(ours.count(), 0, "the run's own directory is left");
+    end
+}
+
+/// Carries a plan out, every block of which must do what it should.
+fn carry_out_well(plan: &Plan, directory: &Path) {
+    let mut heard = Heard::default();
+    let end = carry_out(plan, directory, &mut heard).expect("the run ends well");
     assert!(end.complete && end.unequal_blocks == 0, "{:?}", heard.notes);
     assert_eq!(heard.samples.len(), plan.cells.len() * ROUNDS as usize, "{:?}", heard.notes);
     for sample in &heard.samples {
@@ -140,10 +162,6 @@ fn carry_out(plan: &Plan, directory: &Path) -> Heard {
         assert_eq!(latency.operations(), work.files());
         assert!(sample.elapsed_ns > 0 && sample.user_ns + sample.system_ns > 0);
     }
-    let left =
-        std::fs::read_dir(directory).expect("readable").map(|entry| entry.expect("readable").file_name());
-    assert_eq!(left.filter(|name| name != "lost+found").count(), 0);
-    heard
 }
 
 #[test]
@@ -157,7 +175,7 @@ fn generations_on_a_populated_directory() {
         work(FileOperation::Read, 0..POPULATION, Access::Directory, ALONE),
     ];
     let made = DataSource::Made(Made::flat(NameScheme::Md5, 10));
-    carry_out(&plan(vec![made], POPULATION, vec![generation]), &mount.path());
+    carry_out_well(&plan(vec![made], POPULATION, vec![generation]), &mount.path());
 }
 
 #[test]
@@ -193,5 +211,31 @@ fn chains_on_files_that_the_arms_make() {
     let kinds = [(1, WorkerKind::Process), (2, WorkerKind::Process), (2, WorkerKind::Thread)];
     let chains = kinds.map(|(count, kind)| chain(Workers { count, kind, sharing: Sharing::Own }));
     let data = vec![made.clone(), made.clone(), made];
-    carry_out(&plan(data, 500, chains.into()), &mount.path());
+    carry_out_well(&plan(data, 500, chains.into()), &mount.path());
+}
+
+#[test]
+fn a_file_system_that_fills_up_meanwhile_is_explained() {
+    let tiny = Recipe { image_bytes: 16 << 20, mkfs: &["mkfs.ext4", "-q", "-F", "-N", "400"], ..EXT4 };
+    for kind in [WorkerKind::Thread, WorkerKind::Process] {
+        let mount = require!(Mount::make(&tiny));
+        let made = Made { when: When::ByArms, ..Made::flat(NameScheme::Md5, 0) };
+        let workers = Workers { count: 2, kind, sharing: Sharing::Own };
+        let operations = [FileOperation::Create, FileOperation::Unlink];
+        let chain = operations.map(|operation| work(operation, 0..100, BY_NAME, workers));
+        let plan = plan(vec![DataSource::Made(made)], 100, vec![chain.into()]);
+        let top = mount.path();
+        // Somebody else takes the inodes after the first round.
+        let take = move || {
+            (0..300).for_each(|number| drop(std::fs::write(top.join(format!("other{number}")), "")));
+        };
+        let mut heard = Heard { after: Some((2, Box::new(take))), ..Heard::default() };
+        let error = carry_out(&plan, &mount.path(), &mut heard).expect_err("there is no room").to_string();
+        assert!(error.contains("inodes"), "{error}");
+        // What was measured before is there, and the record says how it ended.
+        assert_eq!(heard.samples.len(), 2);
+        let ended = heard.ended.expect("the record is ended");
+        assert_eq!((ended.complete, ended.reason), (false, Some(error)));
+        assert_eq!(std::fs::read_dir(mount.path()).expect("readable").count(), 301);
+    }
 }

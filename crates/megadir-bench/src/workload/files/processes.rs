@@ -55,7 +55,9 @@ impl Processes {
         let (waits, lets_go) = io::pipe().map_err(failed)?;
         let mut all = Self { workers: Vec::with_capacity(tasks.len()), barrier: Some(lets_go.into()) };
         for task in tasks {
-            all.workers.push(Process::start(task, data.as_fd(), waits.as_fd(), command).map_err(failed)?);
+            let mut process = Process::start(task.worker, command).map_err(failed)?;
+            process.say_task(task, data.as_fd(), waits.as_fd()).map_err(|error| process.ended(&error))?;
+            all.workers.push(process);
         }
         for worker in &mut all.workers {
             match worker.answer(signals)? {
@@ -101,24 +103,21 @@ impl Processes {
 }
 
 impl Process {
-    fn start(
-        task: Task,
-        data: BorrowedFd<'_>,
-        barrier: BorrowedFd<'_>,
-        command: &WorkerCommand,
-    ) -> io::Result<Self> {
+    fn start(number: u32, command: &WorkerCommand) -> io::Result<Self> {
         let (ours, theirs) = UnixStream::pair()?;
+        ours.set_read_timeout(Some(LOOK))?;
         let child = Command::new(&command.program)
             .args(&command.arguments)
             .stdin(OwnedFd::from(theirs))
             .stdout(Stdio::null())
             .process_group(0)
             .spawn()?;
-        ours.set_read_timeout(Some(LOOK))?;
-        let mut process = Self { child, lines: Lines::new(ours), number: task.worker };
-        hand_over(&process.lines.socket, &[data, barrier])?;
-        process.lines.say(&Start { parent: std::process::id(), task })?;
-        Ok(process)
+        Ok(Self { child, lines: Lines::new(ours), number })
+    }
+
+    fn say_task(&mut self, task: Task, data: BorrowedFd<'_>, barrier: BorrowedFd<'_>) -> io::Result<()> {
+        hand_over(&self.lines.socket, &[data, barrier])?;
+        self.lines.say(&Start { parent: std::process::id(), task })
     }
 
     /// Returns what the worker says next; looks meanwhile whether the run is to end.

@@ -146,7 +146,9 @@ impl Worker {
         // Whoever cannot begin must not keep the others from it.
         barrier();
         let top = top?;
-        let (start_ns, before) = (now_ns(), thread_usage());
+        // Asking for the processor time may make the kernel see that a thread has had its share, and let another one run.
+        let before = thread_usage();
+        let start_ns = now_ns();
         let (files, wrong) = match (work.operation, self.lists()) {
             (FileOperation::MakeDirectories, _) => self.make_directories(&top, stopwatch, signals)?,
             (_, true) => self.by_listing(&top, &mut hand, stopwatch, signals)?,
@@ -155,7 +157,8 @@ impl Worker {
         if work.sync == SyncPolicy::AtEnd {
             marked(signals.beat, WRITING_BACK, || rustix::fs::syncfs(&top)).map_err(failed("syncfs"))?;
         }
-        let (used, end_ns) = (thread_usage().since(before), now_ns());
+        let end_ns = now_ns();
+        let used = thread_usage().since(before);
         stopwatch.close((end_ns - start_ns).saturating_sub(pauses.ns));
         Ok(Report {
             start_ns,

@@ -63,8 +63,8 @@ fn each(
     let mut each = BTreeMap::new();
     for (name, count) in &many {
         let more = count.saturating_sub(few.get(name).copied().unwrap_or(0));
-        if more >= 2000 {
-            each.insert(name.clone(), more / 2000);
+        if more >= 1000 {
+            each.insert(name.clone(), (more + 1000) / 2000);
         }
     }
     let own = 2000 * each.values().sum::<u64>();

@@ -1,5 +1,7 @@
 //! Every operation, access and order: what is there afterwards.
 
+use megadir_testkit::unprivileged::{NOBODY, unprivileged};
+
 use super::*;
 
 /// Goes through the life of files: by every access, on data of every kind.
@@ -76,4 +78,22 @@ fn directories_are_made_beforehand_as_work_of_its_own() {
     assert_eq!(count(parent.path()), (0, 16 + 256));
     right(&work(FileOperation::Create, BY_NAME), &data, parent.path());
     assert_eq!(count(parent.path()), (ENTRIES, 16 + 256));
+}
+
+#[test]
+fn owner_and_mode_are_given_without_privileges_too() {
+    let mount = require!(Mount::make(&EXT4));
+    let own = mount.path().join("own");
+    std::fs::create_dir(&own).unwrap();
+    std::os::unix::fs::chown(&own, Some(NOBODY), Some(NOBODY)).unwrap();
+    unprivileged(|| {
+        for operation in [FileOperation::Create, FileOperation::Rewrite] {
+            right(&work(operation, BY_NAME), &flat(), &own);
+        }
+    });
+    for entry in std::fs::read_dir(&own).unwrap() {
+        let status = entry.unwrap().metadata().unwrap();
+        assert_eq!((status.uid(), status.gid(), status.mode() & 0o7777), (NOBODY, NOBODY, 0o644));
+    }
+    assert_eq!(count(&own), (ENTRIES, 0));
 }

@@ -99,7 +99,7 @@ fn a_block_that_is_to_end_ends_at_once() {
         assert!(matches!(done, Err(ListError::Stopped)));
         asked.join().unwrap().elapsed()
     });
-    assert!(ended < Duration::from_millis(200), "{ended:?}");
+    assert!(ended < Duration::from_secs(1), "{ended:?}");
     assert!(count(&mount.path()).0 < 900_000);
 }
 

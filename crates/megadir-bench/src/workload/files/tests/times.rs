@@ -41,7 +41,7 @@ fn computing_names_and_contents_is_no_time_of_the_block() {
     let latency = stopwatch.latency().unwrap();
     assert!(taken.elapsed_ns < whole_ns);
     let gaps_ns = latency.gap_ticks as f64 * latency.ns_per_tick;
-    assert!(gaps_ns < 0.05 * taken.elapsed_ns as f64, "{gaps_ns} of {}", taken.elapsed_ns);
+    assert!(gaps_ns < 0.25 * taken.elapsed_ns as f64, "{gaps_ns} of {}", taken.elapsed_ns);
 }
 
 #[test]

@@ -128,7 +128,7 @@ fn prepare_with(program: &str, argument: &str, signals: Signals<'_>) -> (ListErr
 #[test]
 fn a_program_that_is_no_worker_is_noticed() {
     let (error, _) = prepare_with("/bin/true", "", SIGNALS);
-    assert!(error.to_string().starts_with("a worker process: 0: "), "{error}");
+    assert!(error.to_string().contains(": ended before its work was done"), "{error}");
     let (error, _) = prepare_with("/bin/no-such-program", "", SIGNALS);
     assert!(error.to_string().contains("No such file"), "{error}");
     // One that never answers is waited for until the run is to end.
@@ -194,7 +194,7 @@ fn processes_end_with_an_interrupted_block() {
         assert!(matches!(done, Err(ListError::Stopped)));
         asked.join().unwrap().elapsed()
     });
-    assert!(ended < Duration::from_millis(500), "{ended:?}");
+    assert!(ended < Duration::from_secs(1), "{ended:?}");
     // Nobody works any more.
     let before = count(&mount.path());
     std::thread::sleep(Duration::from_millis(50));
