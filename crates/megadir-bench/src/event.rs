@@ -6,7 +6,7 @@
 use std::io;
 
 use megadir_record::{
-    Built, End, Header, Line, Note, Plan, Resumed, Sample, SelfCheck, VoidReason, Writer, share,
+    Built, End, Header, Line, Note, Plan, Resumed, Sample, SelfCheck, UsedByArms, VoidReason, Writer, share,
 };
 
 use crate::dataset::FillProgress;
@@ -21,6 +21,8 @@ pub enum Event<'a> {
     Started(&'a Header),
     /// What was made before, and how long that took.
     Built(&'a Built),
+    /// What a data set that the arms have made uses.
+    Used(&'a UsedByArms),
     /// The run has checked its own measuring.
     Checked(&'a SelfCheck),
     /// Everything is prepared, and a record that was begun goes on.
@@ -128,6 +130,7 @@ impl<W: Durable> Listener for Recorder<W> {
             }
             Event::Noted(note) => Line::Note((*note).clone()),
             Event::Built(built) => Line::Built((*built).clone()),
+            Event::Used(used) => Line::Used(**used),
             Event::Checked(check) => Line::SelfCheck((*check).clone()),
             Event::Measured(sample) => Line::Sample((*sample).clone()),
             Event::Voided { sample, reason } => Line::Void {

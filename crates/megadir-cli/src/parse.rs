@@ -1,5 +1,6 @@
 //! Counts, sizes, ages and widths of intervals as people type them.
 
+use megadir_bench::dataset::{CONTENTS, SIZE_LAWS};
 use megadir_bench::plan::HalfWidth;
 
 pub(crate) use megadir::quantity::{age_s, bytes, count};
@@ -16,6 +17,18 @@ pub(crate) fn width(text: &str) -> Result<HalfWidth, String> {
         (Some(value), "ms") => Ok(HalfWidth::Absolute(1e6 * value)),
         _ => Err(format!("'{text}' is not a width: write 1% (of a ratio) or 5ns, 0.2us (of a difference)")),
     }
+}
+
+/// Returns the help on sizes, from the laws that there are.
+pub(crate) fn sizes_help() -> String {
+    let lines = SIZE_LAWS.iter().map(|(form, about)| format!("{form:<24} {about}"));
+    format!("Sizes that differ.\n\n{}", lines.collect::<Vec<_>>().join("\n"))
+}
+
+/// Returns the help on contents, from the kinds that there are.
+pub(crate) fn content_help() -> String {
+    let lines = CONTENTS.iter().map(|(name, _, about)| format!("{name:<14} {about}"));
+    format!("What is in the files.\n\n{}", lines.collect::<Vec<_>>().join("\n"))
 }
 
 #[cfg(test)]

@@ -126,6 +126,50 @@ fn look_ups_find_what_is_there_in_made_and_in_existing_directories() {
 }
 
 #[test]
+fn files_can_be_chosen_and_copied_in_shape() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let run = |more: &[&str]| {
+        run(directory.path(), &[&["bench", "run", "listing", "--quick", "--dry-run"][..], more].concat())
+    };
+    let laws = ["--entries", "3000", "--sizes", "lognormal:50kB", "--content", "json"];
+    says(
+        &run(&laws),
+        0,
+        "3000 files of 50000 bytes on average made (lognormal:50000+sigma=1), names Md5, content json",
+    );
+    says(&run(&["--sizes", "lognormla:5"]), 2, "did you mean 'lognormal'");
+    says(&run(&["--content", "jsn"]), 2, "did you mean 'json'");
+    says(&run(&["--layout", "prefix:2/2"]), 2, "works in one directory");
+    let tree = directory.path().join("tree");
+    let made = [
+        "make",
+        "tree",
+        "-n",
+        "3000",
+        "--layout",
+        "prefix:1",
+        "--sizes",
+        "uniform:0-8KiB",
+        "--content",
+        "json",
+    ];
+    says(&self::run(directory.path(), &made), 0, "3000 made and 16 directories");
+    let first =
+        std::fs::read_dir(tree.join("0")).expect("readable").next().expect("a file").expect("readable");
+    let document = std::fs::read(first.path()).expect("readable");
+    assert!(serde_json::from_slice::<serde_json::Value>(&document).is_ok(), "{}", text(&document));
+    says(&run(&["--shape-of", "tree"]), 2, "17 directories on 2 levels");
+    says(&run(&["--shape-of", "tree", "--layout", "flat"]), 0, "3000 files of");
+    says(&run(&["--shape-of", "tree", "--layout", "flat"]), 0, "names of 32 to 32 bytes");
+    says(&run(&["--shape-of", "tree", "--entries", "5"]), 2, "cannot be used with");
+    says(&run(&["--shape-of", "none"]), 3, "none");
+    says(&run(&["--dir", "tree/0", "--shape-of", "tree", "--layout", "flat"]), 0, "3000 files of");
+    let existing = ["make", "many", "-n", "1000", "--size", "0"];
+    says(&self::run(directory.path(), &existing), 0, "1000 made");
+    says(&run(&["--dir", "many", "--content", "json"]), 2, "give --entries");
+}
+
+#[test]
 fn a_dry_run_touches_nothing() {
     let directory = tempfile::tempdir().expect("a directory");
     let output = run(directory.path(), &["bench", "run", "listing", "--dry-run"]);

@@ -31,6 +31,15 @@ pub struct BuiltSet {
     pub files_ns: u64,
 }
 
+/// What a data set that the arms make used when the first round that had made all of it was done.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct UsedByArms {
+    /// Which.
+    pub data: DataId,
+    /// What it used.
+    pub used: Used,
+}
+
 /// What a data set uses: as its files and directories say, one by one, after all was written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Used {

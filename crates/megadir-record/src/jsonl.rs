@@ -9,7 +9,7 @@ use std::io::{self, BufRead, Read, Write};
 use serde::{Deserialize, Serialize};
 
 use crate::FORMAT_VERSION;
-use crate::built::Built;
+use crate::built::{Built, UsedByArms};
 use crate::machine::{Machine, Pressure};
 use crate::plan::Plan;
 use crate::sample::{Sample, VoidReason};
@@ -27,6 +27,8 @@ pub struct Record {
     pub self_check: Option<SelfCheck>,
     /// What was made before the first block; `None` where nothing was and in records of older programs.
     pub built: Option<Built>,
+    /// What data sets that the arms make used; none in records of older programs.
+    pub used: Vec<UsedByArms>,
     /// What the run noticed.
     pub notes: Vec<Note>,
     /// When the run was taken up again, in order.
@@ -47,6 +49,8 @@ pub enum Line {
     SelfCheck(SelfCheck),
     /// What was made before the first block.
     Built(Built),
+    /// What a data set that the arms made used.
+    Used(UsedByArms),
     /// A block.
     Sample(Sample),
     /// Voids all samples of one attempt at a round.
@@ -250,6 +254,7 @@ impl Record {
             samples: Vec::new(),
             self_check: None,
             built: None,
+            used: Vec::new(),
             notes: Vec::new(),
             resumed: Vec::new(),
             end: None,
@@ -263,6 +268,7 @@ impl Record {
                 return Err(ReadError::BadLine { line: number, reason: "a second header".into() });
             }
             Line::SelfCheck(check) => self.self_check = Some(check),
+            Line::Used(used) => self.used.push(used),
             Line::Built(built) => self.built = Some(built),
             Line::Sample(sample) => {
                 if sample.cell.0 as usize >= self.header.plan.cells.len() {

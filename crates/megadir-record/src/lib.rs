@@ -31,7 +31,7 @@ pub mod self_check;
 pub mod share;
 pub mod stop;
 
-pub use built::{Built, BuiltSet, Used};
+pub use built::{Built, BuiltSet, Used, UsedByArms};
 pub use data::{
     ContentKind, Data, DataSource, DirectoryClass, Level, Made, MakeDirectories, NAME_LENGTHS, NameScheme,
     SizeLaw, Spread, When,

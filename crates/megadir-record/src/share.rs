@@ -19,7 +19,12 @@ pub fn line(line: &mut Line, private: &[String]) {
         Line::Header(of_run) => header(of_run, private),
         Line::Note(note) => note.text = sentence(&note.text, private),
         Line::End(end) => end.reason = end.reason.as_deref().map(|reason| sentence(reason, private)),
-        Line::Sample(_) | Line::Built(_) | Line::SelfCheck(_) | Line::Void { .. } | Line::Resumed(_) => {}
+        Line::Sample(_)
+        | Line::Built(_)
+        | Line::Used(_)
+        | Line::SelfCheck(_)
+        | Line::Void { .. }
+        | Line::Resumed(_) => {}
     }
 }
 

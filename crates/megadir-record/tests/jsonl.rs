@@ -4,7 +4,7 @@ use megadir_record::{
     Built, BuiltSet, CacheState, Cell, CellId, Counted, Cut, Data, DataId, DataSource, Delay, End,
     FileSystem, Group, GroupRule, Header, Latency, Line, Machine, Made, NameScheme, Note, Order, Phase, Plan,
     Preset, Pressure, Published, ReadError, Record, Role, Rules, Sample, SelfCheck, Since, Stage, Stop, Used,
-    VoidReason, Work, Writer, jsonl,
+    UsedByArms, VoidReason, Work, Writer, jsonl,
 };
 
 fn pressure() -> Pressure {
@@ -181,6 +181,11 @@ fn built() -> Built {
     Built { sets: vec![set], file_system_inodes: None, file_system_bytes: -4096 }
 }
 
+fn used() -> UsedByArms {
+    let used = Used { files: 1, directories: 2, inodes: 3, content_bytes: 4, bytes: 5 };
+    UsedByArms { data: DataId(1), used }
+}
+
 fn self_check() -> SelfCheck {
     SelfCheck {
         cycle_counter: true,
@@ -201,6 +206,7 @@ fn lines() -> Vec<Line> {
     vec![
         Line::SelfCheck(self_check()),
         Line::Built(built()),
+        Line::Used(used()),
         Line::Sample(warm_up),
         Line::Sample(sample(0, 0, 0)),
         Line::Sample(sample(0, 0, 1)),
@@ -260,7 +266,17 @@ fn what_is_written_is_read() {
     let note = Note { kind: "stolen-time".into(), text: "4 % of a round, größer als erlaubt".into() };
     let (self_check, built) = (Some(self_check()), Some(built()));
     let (notes, resumed, end) = (vec![note], Vec::new(), Some(end()));
-    let expected = Record { header: header(), samples, self_check, built, notes, resumed, end, cut: None };
+    let expected = Record {
+        header: header(),
+        samples,
+        self_check,
+        built,
+        used: vec![used()],
+        notes,
+        resumed,
+        end,
+        cut: None,
+    };
     assert_eq!(jsonl::read(&file()[..]).unwrap(), expected);
 }
 
@@ -311,7 +327,7 @@ fn garbage_in_the_middle_is_named_by_its_line() {
 #[test]
 fn garbage_at_the_end_without_a_newline_is_a_cut() {
     let record = jsonl::read(&[&file()[..], b"\xff\xfe{\"line\""].concat()[..]).unwrap();
-    assert_eq!(record.cut, Some(Cut { line: 14, bytes: 9 }));
+    assert_eq!(record.cut, Some(Cut { line: 15, bytes: 9 }));
 }
 
 #[test]

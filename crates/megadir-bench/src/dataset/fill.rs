@@ -13,6 +13,7 @@ use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use megadir::limits::{Explanation, Step, explain_at};
+use megadir_record::MakeDirectories;
 use rustix::fs::{AtFlags, FileType, Mode, OFlags, Stat};
 use rustix::io::Errno;
 
@@ -57,6 +58,17 @@ fn fill_at(
     stop: &AtomicBool,
 ) -> Result<Filled, FillError> {
     let mut filling = Filling::new(dir, files);
+    if files.made().directories == MakeDirectories::Before {
+        let count = files.directories().map_or(0, |directories| directories.count());
+        for from in (0..count).step_by(STEP as usize) {
+            progress(FillProgress { done: 0, of: files.entries() });
+            if stop.load(Ordering::Relaxed) {
+                filling.filled.stopped = true;
+                return Ok(filling.filled);
+            }
+            filling.directories(from, count.min(from + STEP))?;
+        }
+    }
     filling.to(files.entries(), progress, stop)?;
     Ok(filling.filled)
 }

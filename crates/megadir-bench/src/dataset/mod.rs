@@ -7,14 +7,17 @@
 //! |---|---|
 //! | the n-th file in all respects | `files.rs` |
 //! | its name, its place, its size, its content | `names.rs`, `places.rs` and `shape.rs`, `sizes.rs`, `content.rs` and `json.rs` |
-//! | laws as they are written | `text.rs` |
+//! | laws as they are written; those that a user chooses | `text.rs`, `chosen.rs` |
+//! | the shape of a user's tree | `look.rs` |
 //! | making them; what that would do | `fill.rs` and `tree.rs`, `rehearse.rs` |
 
+mod chosen;
 mod content;
 mod files;
 #[cfg(target_os = "linux")]
 mod fill;
 mod json;
+mod look;
 mod names;
 mod places;
 #[cfg(target_os = "linux")]
@@ -32,12 +35,14 @@ use std::path::PathBuf;
 use megadir::limits::Explanation;
 use megadir_stats::permutation::SplitMix64;
 
+pub use chosen::{Chosen, names_of};
 pub use content::Content;
 pub use files::{Files, FilesError};
 #[cfg(target_os = "linux")]
 pub(crate) use fill::Filling;
 #[cfg(target_os = "linux")]
 pub use fill::fill;
+pub use look::{Look, LookError, look_at};
 pub use names::{NAME_BYTES_MAX, Names};
 pub use places::{Directories, Place, PlaceBuffer};
 #[cfg(target_os = "linux")]
@@ -45,8 +50,7 @@ pub use rehearse::rehearse;
 pub use shape::LEVELS_MAX;
 pub use sizes::{SIGMA_MAX, SIZE_BYTES_MAX, Sizes};
 pub use text::{
-    CONTENTS, SIZE_LAWS, parse_content, parse_sizes, parse_spread, spreads, write_content, write_sizes,
-    write_spread,
+    CONTENTS, SIZE_LAWS, parse_content, parse_sizes, parse_spread, write_content, write_sizes, write_spread,
 };
 #[cfg(not(target_os = "linux"))]
 pub use unavailable::{fill, rehearse};

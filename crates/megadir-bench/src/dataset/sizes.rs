@@ -174,6 +174,7 @@ fn cumulative(z: f64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
 
     const FILES: u64 = 200_000;
 
@@ -225,6 +226,29 @@ mod tests {
         {
             let found = drawn[(share * FILES as f64) as usize] as f64;
             assert!((found / expected - 1.0).abs() < 0.03, "{share}: {found} {expected}");
+        }
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig { cases: 24, ..ProptestConfig::default() })]
+
+        #[test]
+        fn sizes_of_any_log_normal_law_are_distributed_as_it_says(
+            mean in 1_000_u64..1_000_000, sigma in 0.1_f64..2.5, seed: u64,
+        ) {
+            const FILES: u64 = 20_000;
+            let sizes = Sizes { size_bytes: mean, law: SizeLaw::LogNormal { sigma } };
+            let mut drawn: Vec<u64> = (0..FILES).map(|index| sizes.of(seed, index)).collect();
+            drawn.sort_unstable();
+            // The distance of Kolmogorov and Smirnov: beyond 3 once in 33 million, by its limiting distribution.
+            let mut distance = 0.0_f64;
+            for (rank, size) in drawn.iter().enumerate() {
+                let at = |bytes: f64| cumulative((libm::log(bytes.max(0.1)) - sizes.mu(sigma)) / sigma);
+                let (low, high) = (rank as f64 / FILES as f64, (rank + 1) as f64 / FILES as f64);
+                // A whole number of bytes stands for half a byte on both sides.
+                distance = distance.max(at(*size as f64 - 0.5) - high).max(low - at(*size as f64 + 0.5));
+            }
+            prop_assert!(distance * (FILES as f64).sqrt() < 3.0, "{distance}");
         }
     }
 

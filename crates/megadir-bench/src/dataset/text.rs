@@ -1,6 +1,6 @@
 //! The laws of a data set as people write them, in study files and on the command line alike.
 
-use megadir::layout::{Layout, PRESETS};
+use megadir::layout::Layout;
 use megadir::nearest::choices;
 use megadir::quantity::{bytes, count};
 use megadir_record::{ContentKind, SizeLaw, Spread};
@@ -23,13 +23,6 @@ pub const CONTENTS: &[(&str, ContentKind, &str)] = &[
     ("pseudorandom", ContentKind::Pseudorandom, "bytes that no file system can compress away"),
     ("hex-digest", ContentKind::HexDigest, "MD5 digests in hex; 32 bytes are one"),
     ("json", ContentKind::Json, "a JSON document of exactly the file's size"),
-];
-
-/// Forms of spreads over directories, beside the presets of layouts.
-const SPREADS: &[(&str, &str)] = &[
-    ("flat", "all files in one directory"),
-    ("per-directory:200", "200 files in a directory, then the next begins"),
-    ("prefix:2/2", "by a layout, as 'megadir make --layout' takes it"),
 ];
 
 /// σ of a log-normal law of which nothing else is said.
@@ -139,15 +132,6 @@ pub fn write_spread(spread: &Spread) -> String {
     }
 }
 
-/// Returns the forms of spreads and all presets of layouts, for help.
-pub fn spreads() -> impl Iterator<Item = (String, String)> {
-    let forms = SPREADS.iter().map(|(form, about)| ((*form).to_owned(), (*about).to_owned()));
-    let preset = |preset: &megadir::layout::Preset| {
-        (preset.name.to_owned(), format!("{}: {}", preset.layout, preset.about))
-    };
-    forms.chain(PRESETS.iter().map(preset))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -171,8 +155,6 @@ mod tests {
         for (form, _) in SIZE_LAWS {
             assert!(parse_sizes(form).is_ok(), "{form}");
         }
-        assert!(SPREADS.iter().all(|(form, _)| parse_spread(form).is_ok()));
-        assert!(spreads().count() > SPREADS.len());
     }
 
     #[test]

@@ -4,15 +4,17 @@
 //! it is done. The directory itself goes too: one that has held many entries stays large. Where arms work on what others
 //! left, what those wrote is on the disk before the next arm starts, so that none pays for another.
 
+use std::os::fd::AsFd;
 use std::path::Path;
 
 use megadir::Dir;
-use megadir_record::{CellId, DataId, Plan, When};
+use megadir_record::{CellId, DataId, FileOperation, FileWork, Plan, UsedByArms, When, Work};
 
 use super::RunError;
 use super::prepare::data_name;
+use super::survey::survey;
 use crate::beat::{WRITING_BACK, marked};
-use crate::workload::Signals;
+use crate::workload::{ListError, Signals};
 use crate::workspace::Workspace;
 
 /// The directories of a plan's data sets.
@@ -21,6 +23,8 @@ pub(super) struct Grounds<'a> {
     workspace: Option<&'a Workspace>,
     directories: Vec<Dir>,
     signals: Signals<'a>,
+    /// Data sets of the arms of which it is known what they use.
+    known: Vec<DataId>,
 }
 
 impl<'a> Grounds<'a> {
@@ -30,7 +34,7 @@ impl<'a> Grounds<'a> {
         directories: Vec<Dir>,
         signals: Signals<'a>,
     ) -> Self {
-        Self { plan, workspace, directories, signals }
+        Self { plan, workspace, directories, signals, known: Vec::new() }
     }
 
     /// Returns the directory of the data set that an arm works on.
@@ -61,6 +65,36 @@ impl<'a> Grounds<'a> {
         workspace.renew_data_directory(&name, self.signals.beat).map_err(|error| unusable(&path, error))?;
         *directory = Dir::open(&path).map_err(|error| unusable(&path, error.into()))?;
         Ok(())
+    }
+
+    /// Returns what the data set that the arm at `place` has worked on uses, where arms make it, once: when the next thing is
+    /// that its files go.
+    pub(super) fn used(&mut self, order: &[CellId], place: usize) -> Result<Option<UsedByArms>, RunError> {
+        let data = self.data_of(order[place]);
+        if !self.is_made_by_arms(data) || self.known.contains(&data) {
+            return Ok(None);
+        }
+        let next = order[place + 1..].iter().find(|later| self.data_of(**later) == data);
+        if next.is_some_and(|next| !self.unlinks(*next)) {
+            return Ok(None);
+        }
+        let directory = &self.directories[data.0 as usize];
+        // Blocks are counted when they are known: some file systems choose them when they write.
+        marked(self.signals.beat, WRITING_BACK, || rustix::fs::syncfs(directory))
+            .map_err(|error| unusable(directory.path(), error.into()))?;
+        let found = match survey(directory.as_fd(), self.signals) {
+            Ok(found) => found,
+            // The run ends at once for the same reason.
+            Err(ListError::Stopped) => return Ok(None),
+            Err(error) => return Err(unusable(directory.path(), std::io::Error::other(error.to_string()))),
+        };
+        self.known.push(data);
+        Ok(Some(UsedByArms { data, used: found.used }))
+    }
+
+    fn unlinks(&self, cell: CellId) -> bool {
+        let work = &self.plan.cells[cell.0 as usize].work;
+        matches!(work, Work::Files(FileWork { operation: FileOperation::Unlink, .. }))
     }
 
     fn data_of(&self, cell: CellId) -> DataId {

@@ -124,6 +124,9 @@ pub(super) fn measure(
         {
             void(&mut samples, &block, reason, listeners)?;
         }
+        if let Some(used) = grounds.used(&order, block.place as usize)? {
+            listeners.tell(&Event::Used(&used))?;
+        }
         grounds.leave(&order, block.place as usize)?;
         if block.last && plan.rules.order.depends() {
             listeners.tell(&Event::EpochEnds)?;

@@ -3,10 +3,10 @@
 use std::path::PathBuf;
 
 use indicatif::{ProgressBar, ProgressStyle};
-use megadir::layout::{Layout, PRESETS, Refused, Source};
+use megadir::layout::{PRESETS, Refused};
 use megadir_bench::dataset::{
-    Files, FilesError, FillError, FillProgress, Filled, PlaceBuffer, Rehearsed, Sizes, fill, parse_content,
-    parse_sizes, parse_spread, rehearse, write_spread,
+    Files, FilesError, FillError, FillProgress, Filled, PlaceBuffer, Rehearsed, Sizes, fill, names_of,
+    parse_content, parse_sizes, parse_spread, rehearse, write_spread,
 };
 use megadir_record::{ContentKind, Made, NameScheme, Spread};
 
@@ -34,10 +34,10 @@ pub(crate) struct Args {
     #[arg(long, value_name = "SIZE", default_value = "10", value_parser = parse::bytes)]
     size: u64,
     /// Sizes that differ: uniform:1KiB-100KiB, lognormal:50kB+sigma=1 (mean, and sigma of the natural logarithm).
-    #[arg(long, value_name = "LAW", value_parser = parse_sizes, conflicts_with = "size")]
+    #[arg(long, value_name = "LAW", value_parser = parse_sizes, long_help = parse::sizes_help(), conflicts_with = "size")]
     sizes: Option<Sizes>,
     /// What is in the files: pseudorandom, hex-digest or json.
-    #[arg(long, value_name = "KIND", default_value = "pseudorandom", value_parser = parse_content)]
+    #[arg(long, value_name = "KIND", default_value = "pseudorandom", value_parser = parse_content, long_help = parse::content_help())]
     content: ContentKind,
     /// How names are made: md5, or the numbers that the layout takes, unless said otherwise.
     #[arg(long, value_enum)]
@@ -68,29 +68,12 @@ enum Names {
     UpperHex,
 }
 
-impl Names {
-    /// Returns the names for a layout of which nothing else was said.
-    fn of(layout: &Spread) -> Self {
-        let source = match layout {
-            Spread::Layout { layout } => {
-                layout.parse::<Layout>().map_or(Source::Flat, |layout| layout.source())
-            }
-            Spread::Flat | Spread::PerDirectory { .. } | Spread::Shape { .. } => Source::Flat,
-        };
-        match source {
-            Source::Decimal => Self::Decimal,
-            Source::Sequence => Self::UpperHex,
-            _ => Self::Md5,
-        }
-    }
-}
-
 /// Returns the help on layouts, with all presets.
 fn layout_help() -> String {
     let mut help = String::from(
         "Where the files go.\n\n\
          flat            all in one directory\n\
-         per-directory:200  d000000/abcdef: 200 in a directory, then the next begins\n\
+         per-directory:9 d000000/abcdef: 9 files in a directory, then the next begins\n\
          prefix:2/2      ab/cd/abcdef: directories from the name's beginning; with +rest ab/cd/ef\n\
          suffix:1/2      f/de/abcdef: from its end\n\
          next-to-last:2  de/abcdef: from its end without the last character\n\
@@ -111,12 +94,13 @@ pub(crate) fn run(args: &Args) -> Result<u8, CliError> {
     if args.entries > megadir_bench::plan::ENTRIES_MAX * 100 {
         return Err(CliError::usage(format!("{} files are more than any directory holds", args.entries)));
     }
-    let names = match args.names.unwrap_or(Names::of(&args.layout)) {
-        Names::Md5 => NameScheme::Md5,
-        Names::Hex => NameScheme::Hex,
-        Names::Sequence => NameScheme::Sequence,
-        Names::Decimal => NameScheme::Decimal,
-        Names::UpperHex => NameScheme::UpperHex,
+    let names = match args.names {
+        None => names_of(&args.layout).unwrap_or(NameScheme::Md5),
+        Some(Names::Md5) => NameScheme::Md5,
+        Some(Names::Hex) => NameScheme::Hex,
+        Some(Names::Sequence) => NameScheme::Sequence,
+        Some(Names::Decimal) => NameScheme::Decimal,
+        Some(Names::UpperHex) => NameScheme::UpperHex,
     };
     let sizes = args.sizes.clone().unwrap_or(Sizes::fixed(args.size));
     let made = Made {

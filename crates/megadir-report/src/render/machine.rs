@@ -1,7 +1,8 @@
 //! Where and on what a run took place, in lines that table and Markdown share.
 
-use megadir_record::{CacheState, Data, DataSource, Made, NameScheme, Preset, Stop};
+use megadir_record::{CacheState, Preset, Stop};
 
+use super::data::data_sets;
 use crate::summary::{Ending, Resolution, Summary};
 use crate::text;
 
@@ -144,48 +145,6 @@ fn preset(preset: Preset) -> &'static str {
         Preset::Quick => "quick",
         Preset::Default => "default",
         Preset::Published => "published",
-    }
-}
-
-/// Names the data sets; those that differ in size only are told together.
-fn data_sets(summary: &Summary) -> String {
-    let mut kinds: Vec<(&DataSource, Vec<u64>)> = Vec::new();
-    for check in &summary.data {
-        let Data { source, entries, .. } = &check.data;
-        match kinds.iter_mut().find(|(kind, _)| *kind == source) {
-            Some((_, sizes)) => sizes.push(*entries),
-            None => kinds.push((source, vec![*entries])),
-        }
-    }
-    text::list(&kinds.iter().map(|(source, sizes)| data_set(source, sizes)).collect::<Vec<_>>())
-}
-
-fn data_set(source: &DataSource, sizes: &[u64]) -> String {
-    let entries = match sizes {
-        [one] => text::entries(*one),
-        several => {
-            format!("{} entries", text::list(&several.iter().copied().map(text::count).collect::<Vec<_>>()))
-        }
-    };
-    match source {
-        DataSource::Existing { path } => format!("{entries} found in {path}"),
-        DataSource::Made(Made { names, size_bytes, .. }) => {
-            let names = match names {
-                NameScheme::Md5 => "md5",
-                NameScheme::Hex => "hex",
-                NameScheme::Sequence => "sequence",
-                NameScheme::Decimal => "decimal",
-                NameScheme::UpperHex => "upper-hex",
-                NameScheme::Lengths { .. } => "by length",
-            };
-            match sizes {
-                [0] => format!(
-                    "directories filled until one file was refused ({names} names, {} each)",
-                    text::bytes(*size_bytes)
-                ),
-                _ => format!("{entries} made ({names} names, {} each)", text::bytes(*size_bytes)),
-            }
-        }
     }
 }
 

@@ -1,5 +1,6 @@
 //! The full report in Markdown: everything that the table has, every arm, the method and the machine.
 
+use super::data::use_lines;
 use super::grid::{Align, Grid};
 use super::machine::{machine_details, machine_line, resolution_line, run_line, self_check_line};
 use super::paint::is_control;
@@ -31,6 +32,7 @@ pub fn markdown(summary: &Summary) -> String {
     }
     page.push_str("## Can the run be trusted?\n\n");
     summary.resolution.iter().for_each(|r| paragraph(&mut page, &resolution_line(summary, r)));
+    use_lines(summary).iter().for_each(|line| paragraph(&mut page, line));
     self_check_line(summary).iter().for_each(|line| paragraph(&mut page, line));
     warnings(&mut page, summary);
     page.push_str("## All arms\n\n");

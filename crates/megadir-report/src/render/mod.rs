@@ -6,6 +6,7 @@
 
 mod break_even;
 mod csv;
+mod data;
 mod format;
 mod grid;
 mod groups;

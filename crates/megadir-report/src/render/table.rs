@@ -2,6 +2,7 @@
 //!
 //! Lines fit the width that is given, 80 or what the terminal has; the caller prints the text and the record's path.
 
+use super::data::use_lines;
 use super::grid::{Grid, lay_out};
 use super::machine::{machine_line, resolution_line, run_line, self_check_line};
 use super::paint::{Tone, clean, paint, wrap};
@@ -42,6 +43,9 @@ pub fn table(summary: &Summary, width: usize, style: Style) -> String {
     page.gap();
     for resolution in &summary.resolution {
         page.paragraph(&resolution_line(summary, resolution), "", Tone::Plain);
+    }
+    for line in use_lines(summary) {
+        page.paragraph(&line, "", Tone::Plain);
     }
     if let Some(line) = self_check_line(summary) {
         page.paragraph(&line, "", Tone::Plain);

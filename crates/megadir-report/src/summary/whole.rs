@@ -5,7 +5,8 @@
 use std::collections::BTreeSet;
 
 use megadir_record::{
-    Cell, CellId, GroupRule, Machine, Phase, Plan, Preset, Pressure, Published, Record, Rules, Sample, Stop,
+    Built, Cell, CellId, GroupRule, Machine, Phase, Plan, Preset, Pressure, Published, Record, Rules, Sample,
+    Stop, UsedByArms,
 };
 use megadir_stats::Looks;
 use serde::{Deserialize, Serialize};
@@ -76,6 +77,12 @@ pub struct Summary {
     /// What the run found out about its own measuring.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub self_check: Option<SelfChecked>,
+    /// What making the data sets took.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub built: Option<Built>,
+    /// What data sets that the arms made used.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub used: Vec<UsedByArms>,
     /// When the run started, seconds since 1970-01-01 UTC.
     pub started_unix_s: u64,
     /// The command line that repeats the run.
@@ -239,6 +246,8 @@ fn bare(record: &Record, rounds: &Rounds<'_>, data: Vec<DataCheck>, checks: Vec<
         machine: header.machine.clone(),
         pressure_after: record.end.as_ref().map(|end| end.pressure.clone()),
         null_loop_ns: record.end.as_ref().and_then(|end| end.null_loop_ns),
+        built: record.built.clone(),
+        used: record.used.clone(),
         self_check: record.self_check.as_ref().and_then(|check| judge(check, plan.rules.confidence)),
         started_unix_s: header.started_unix_s,
         command: header.command.clone(),

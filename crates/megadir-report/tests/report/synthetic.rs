@@ -107,6 +107,7 @@ impl Synthetic {
             samples,
             self_check: None,
             built: None,
+            used: Vec::new(),
             notes: Vec::new(),
             resumed: Vec::new(),
             end: Some(end),

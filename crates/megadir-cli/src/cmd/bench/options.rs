@@ -5,10 +5,13 @@ use std::sync::atomic::Ordering;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use megadir::{Dir, Listing};
+use megadir_bench::dataset::{
+    Chosen, Look, LookError, Sizes, look_at, parse_content, parse_sizes, parse_spread,
+};
 use megadir_bench::plan::{CacheFact, HalfWidth, PlanError, Planned, Request, Target, plan};
 use megadir_bench::study::{self, Study, StudyError};
 use megadir_bench::{backend_facts, backend_facts_below, cache_facts, method_facts};
-use megadir_record::{CacheState, Preset};
+use megadir_record::{CacheState, ContentKind, Preset, Spread};
 
 use crate::cmd::interrupt::Interrupt;
 use crate::exit::CliError;
@@ -40,6 +43,18 @@ pub(crate) struct Args {
     /// Make data sets of these sizes, e.g. 100k or 10k,100k,1M; the largest is compared, growth takes all.
     #[arg(long, value_name = "N,...", value_delimiter = ',', value_parser = parse::count)]
     entries: Vec<u64>,
+    /// Make files of these sizes: 4KiB, uniform:1KiB-100KiB or lognormal:50kB+sigma=1 (mean, and sigma of the natural logarithm).
+    #[arg(long, value_name = "LAW", value_parser = parse_sizes, long_help = parse::sizes_help())]
+    sizes: Option<Sizes>,
+    /// Make files with this in them: pseudorandom, hex-digest or json.
+    #[arg(long, value_name = "KIND", value_parser = parse_content, long_help = parse::content_help())]
+    content: Option<ContentKind>,
+    /// Spread files over directories, for studies that work in many: flat, per-directory:200, prefix:2/2, git ('megadir make --help' explains layouts).
+    #[arg(long, value_name = "LAYOUT", value_parser = parse_spread)]
+    layout: Option<Spread>,
+    /// Make files as there are below this directory: as many, on as many levels, with such names, sizes and numbers in a directory. Only numbers are taken, and no file is opened; --layout flat puts them into one directory.
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["entries", "resume"])]
+    shape_of: Option<PathBuf>,
     /// Compare these backends ('megadir backends' lists them).
     #[arg(long, value_name = "NAME,...", value_delimiter = ',')]
     backend: Vec<String>,
@@ -99,10 +114,21 @@ pub(crate) struct Resolved {
 
 /// Resolves the arguments; counts the entries of a directory that is to be listed itself.
 pub(crate) fn resolve(args: &Args, interrupt: &Interrupt) -> Result<Resolved, CliError> {
-    let study = study_of(args.study.as_deref().unwrap_or_default())?;
+    let mut study = study_of(args.study.as_deref().unwrap_or_default())?;
     let directory = args.dir.clone().unwrap_or_else(|| PathBuf::from("."));
     let open = Dir::open(&directory)?;
-    let target = target(args, &directory, interrupt)?;
+    let look = args.shape_of.as_deref().map(|path| look(path, interrupt)).transpose()?;
+    let entries = look.as_ref().map_or(args.entries.clone(), |look| vec![look.entries]);
+    let chosen =
+        Chosen { look, sizes: args.sizes.clone(), content: args.content, spread: args.layout.clone() };
+    let target = target(args, entries, &directory, interrupt)?;
+    if matches!(target, Target::Existing { .. }) && !chosen.is_nothing() {
+        return Err(CliError::usage(format!(
+            "'{}' itself would be worked on, so no files are made: give --entries to make some below it",
+            directory.display()
+        )));
+    }
+    study.data = chosen.over(&study.data);
     let facts = match &target {
         Target::Existing { .. } => backend_facts(&open),
         Target::Made { .. } => backend_facts_below(&open),
@@ -162,9 +188,31 @@ fn study_of(name: &str) -> Result<Study, CliError> {
     study::from_text(name, &text).map_err(usage)
 }
 
-fn target(args: &Args, directory: &Path, interrupt: &Interrupt) -> Result<Target, CliError> {
-    if args.dir.is_none() || !args.entries.is_empty() {
-        return Ok(Target::Made { entries: args.entries.clone() });
+/// Looks at the tree whose shape is wanted, and says what could not be seen of it.
+fn look(path: &Path, interrupt: &Interrupt) -> Result<Look, CliError> {
+    let look = look_at(path, &interrupt.stop, &interrupt.beat).map_err(|error| match error {
+        LookError::Read(error) => error.into(),
+        LookError::Stopped => CliError { message: "interrupted".into(), code: crate::exit::INTERRUPTED },
+        LookError::Empty(_) | LookError::Deep(_) => CliError::nothing_ran(error.to_string()),
+    })?;
+    for (count, what) in
+        [(look.unread, "directories could not be read"), (look.unexamined, "files have no known size")]
+    {
+        if count > 0 {
+            eprintln!("megadir: '{}': {count} {what}; the shape is without them", path.display());
+        }
+    }
+    Ok(look)
+}
+
+fn target(
+    args: &Args,
+    entries: Vec<u64>,
+    directory: &Path,
+    interrupt: &Interrupt,
+) -> Result<Target, CliError> {
+    if args.dir.is_none() || !entries.is_empty() {
+        return Ok(Target::Made { entries });
     }
     let mut listing = Listing::open(directory)?;
     let mut entries = 0;

@@ -74,6 +74,7 @@ impl Listener for Progress {
             Event::Cleaning => self.bar.set_message("removing what was made"),
             Event::Voided { .. }
             | Event::Built(_)
+            | Event::Used(_)
             | Event::Checked(_)
             | Event::EpochEnds
             | Event::Resumed(_) => {}

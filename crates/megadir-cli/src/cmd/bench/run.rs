@@ -5,10 +5,14 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use megadir_bench::dataset::{Sizes, write_content, write_sizes, write_spread};
 use megadir_bench::next;
 use megadir_bench::plan::{Estimate, Planned, estimate};
 use megadir_bench::{Listener, Program, Recorder, RunEnd, RunError, RunRequest, record_file_name};
-use megadir_record::{CacheState, DataSource, Made, Plan, Preset, Record, Stop};
+use megadir_record::{
+    CacheState, ContentKind, DataSource, Made, MakeDirectories, NameScheme, Plan, Preset, Record, SizeLaw,
+    Stop, When,
+};
 
 use super::options::{self, Args, Resolved, resolve};
 use super::progress::Progress;
@@ -260,12 +264,7 @@ fn describe(resolved: &Resolved) -> String {
                     "data: directories filled until one file is refused, names {names:?}\n"
                 ));
             }
-            DataSource::Made(Made { names, size_bytes, .. }) => {
-                text.push_str(&format!(
-                    "data: {} files of {size_bytes} bytes made, names {names:?}\n",
-                    data.entries
-                ));
-            }
+            DataSource::Made(made) => text.push_str(&format!("data: {}\n", described(made, data.entries))),
         }
     }
     text.push_str(&format!(
@@ -314,6 +313,36 @@ fn stopping(plan: &Plan) -> String {
         rounds.join(", "),
         looks.count()
     )
+}
+
+/// Returns what is made in words.
+fn described(made: &Made, entries: u64) -> String {
+    let sizes = Sizes { size_bytes: made.size_bytes, law: made.sizes.clone() };
+    let mut text = match sizes.law {
+        SizeLaw::Fixed => format!("{entries} files of {} bytes made", made.size_bytes),
+        _ => {
+            format!("{entries} files of {} bytes on average made ({})", made.size_bytes, write_sizes(&sizes))
+        }
+    };
+    match made.names {
+        NameScheme::Lengths { bytes } => {
+            text.push_str(&format!(", names of {} to {} bytes", bytes[0], bytes[bytes.len() - 1]));
+        }
+        names => text.push_str(&format!(", names {names:?}")),
+    }
+    if made.content != ContentKind::Pseudorandom {
+        text.push_str(&format!(", content {}", write_content(made.content)));
+    }
+    if !made.spread.is_flat() {
+        text.push_str(&format!(", spread {}", write_spread(&made.spread)));
+        if made.directories == MakeDirectories::Before {
+            text.push_str(", directories made before");
+        }
+    }
+    if made.when == When::ByArms {
+        text.push_str(", by the arms");
+    }
+    text
 }
 
 /// Returns a time as a person says it.

@@ -1,0 +1,129 @@
+//! What the arms worked on, and what that took and uses, in lines that table and Markdown share.
+
+use megadir_record::{
+    ContentKind, Data, DataId, DataSource, Level, Made, MakeDirectories, NameScheme, SizeLaw, Spread, Used,
+    When,
+};
+
+use crate::summary::Summary;
+use crate::text;
+
+/// Names the data sets; those that differ in size only are told together.
+pub(super) fn data_sets(summary: &Summary) -> String {
+    let mut kinds: Vec<(&DataSource, Vec<u64>)> = Vec::new();
+    for check in &summary.data {
+        let Data { source, entries, .. } = &check.data;
+        match kinds.iter_mut().find(|(kind, _)| *kind == source) {
+            Some((_, sizes)) => sizes.push(*entries),
+            None => kinds.push((source, vec![*entries])),
+        }
+    }
+    text::list(&kinds.iter().map(|(source, sizes)| data_set(source, sizes)).collect::<Vec<_>>())
+}
+
+fn data_set(source: &DataSource, entries: &[u64]) -> String {
+    let all = match entries {
+        [one] => text::entries(*one),
+        several => {
+            format!("{} entries", text::list(&several.iter().copied().map(text::count).collect::<Vec<_>>()))
+        }
+    };
+    match source {
+        DataSource::Existing { path } => format!("{all} found in {path}"),
+        DataSource::Made(made) => {
+            let laws = laws(made).join(", ");
+            let by_arms = if made.when == When::ByArms { " by the arms" } else { "" };
+            match entries {
+                [0] => format!("directories filled until one file was refused ({laws})"),
+                _ => format!("{all} made{by_arms} ({laws})"),
+            }
+        }
+    }
+}
+
+/// Returns names, sizes, contents and places of made files, each in words; what is as usual is left out.
+fn laws(made: &Made) -> Vec<String> {
+    let names = match made.names {
+        NameScheme::Md5 => "md5 names".to_owned(),
+        NameScheme::Hex => "hex names".to_owned(),
+        NameScheme::Sequence => "sequence names".to_owned(),
+        NameScheme::Decimal => "decimal names".to_owned(),
+        NameScheme::UpperHex => "upper-hex names".to_owned(),
+        NameScheme::Lengths { bytes } => format!("names of {} to {} bytes", bytes[0], bytes[bytes.len() - 1]),
+    };
+    let mean = text::bytes(made.size_bytes);
+    let sizes = match &made.sizes {
+        SizeLaw::Fixed => format!("{mean} each"),
+        SizeLaw::Uniform { low_bytes, high_bytes } => {
+            format!("{} to {}, uniform", text::bytes(*low_bytes), text::bytes(*high_bytes))
+        }
+        SizeLaw::LogNormal { sigma } => format!("{mean} on average, log-normal with sigma {sigma}"),
+        SizeLaw::Quantiles { .. } => format!("{mean} on average, sizes as in a tree that was looked at"),
+    };
+    let content = match made.content {
+        ContentKind::Pseudorandom => None,
+        ContentKind::HexDigest => Some("digests".to_owned()),
+        ContentKind::Json => Some("JSON".to_owned()),
+    };
+    let spread = match &made.spread {
+        Spread::Flat => None,
+        Spread::Layout { layout } => Some(format!("layout {layout}")),
+        Spread::PerDirectory { files } => Some(format!("{} a directory", text::count(*files))),
+        Spread::Shape { levels } => {
+            let of = |level: &Level| level.classes.iter().map(|class| class.directories).sum::<u64>();
+            let directories = levels.iter().map(of).sum();
+            Some(format!("{} directories as in a tree that was looked at", text::count(directories)))
+        }
+    };
+    let before = made.directories == MakeDirectories::Before;
+    let before = before.then(|| "directories made before".to_owned());
+    [Some(names), Some(sizes), content, spread, before].into_iter().flatten().collect()
+}
+
+/// Returns what making the data took and what it uses, a line for each data set of which that is known and worth one:
+/// those in one directory of files of one size say nothing that is not known.
+pub(super) fn use_lines(summary: &Summary) -> Vec<String> {
+    let usual = |id: DataId| {
+        let made =
+            summary.data.iter().find(|check| check.data.id == id).and_then(|check| check.data.source.made());
+        made.is_none_or(|made| *made == Made::flat(made.names, made.size_bytes))
+    };
+    let built = summary.built.iter().flat_map(|built| &built.sets);
+    let built = built.map(|set| {
+        let directories =
+            set.directories_ns.map(|ns| format!("directories made in {}, ", text::time(ns as f64)));
+        let files = text::time(set.files_ns as f64);
+        let line = format!("{}files in {files}; {}", directories.unwrap_or_default(), uses(set.used));
+        (set.data, line)
+    });
+    let by_arms = summary.used.iter().map(|used| (used.data, uses(used.used)));
+    let line = |(id, line): (DataId, String)| format!("Data {}: {line}.", name(summary, id));
+    built.chain(by_arms).filter(|(id, _)| !usual(*id)).map(line).collect()
+}
+
+fn uses(used: Used) -> String {
+    format!(
+        "{} and {} take {} inodes and {} for {} of content",
+        text::counted(used.files, "file"),
+        match used.directories {
+            1 => "1 directory".to_owned(),
+            several => format!("{} directories", text::count(several)),
+        },
+        text::count(used.inodes),
+        text::bytes(used.bytes),
+        text::bytes(used.content_bytes)
+    )
+}
+
+/// Returns what distinguishes a data set from the others.
+fn name(summary: &Summary, id: DataId) -> String {
+    let found = summary.data.iter().find(|check| check.data.id == id);
+    let Some(made) = found.and_then(|check| check.data.source.made()) else { return id.0.to_string() };
+    let spread = match &made.spread {
+        Spread::Flat => "flat".to_owned(),
+        Spread::Layout { layout } => layout.clone(),
+        Spread::PerDirectory { files } => format!("per-directory:{files}"),
+        Spread::Shape { .. } => "as the tree that was looked at".to_owned(),
+    };
+    format!("{} ({spread})", id.0)
+}
