@@ -54,3 +54,31 @@ fn a_file_too_large_for_the_buffer_is_written_whole() {
     check(&made_files(&data), parent.path(), 0..2);
     right(&FileWork { to: 2, ..work(FileOperation::Read, Access::Directory) }, &data, parent.path());
 }
+
+#[test]
+fn a_rate_holds_for_each_worker() {
+    let parent = tempfile::tempdir().unwrap();
+    for kind in [WorkerKind::Thread, WorkerKind::Process] {
+        let workers = Workers { count: 2, kind, sharing: Sharing::Own };
+        let command = workers::command();
+        for operation in [FileOperation::Create, FileOperation::Unlink] {
+            let work = FileWork { workers, owner_and_mode: false, ..work(operation, BY_NAME) };
+            let data = flat();
+            let mut files = Files::new(&work, &data, SEED, Some(&command));
+            let directory = Dir::open(parent.path()).unwrap();
+            let mut stopwatch = Stopwatch::new(Calibration::over(Duration::from_millis(2)));
+            stopwatch.set_rate(Some(2000));
+            files.ready(&directory, FIRST, 1, SIGNALS).unwrap();
+            let counted = files.run(&directory, 1, &mut stopwatch, SIGNALS).unwrap();
+            assert_eq!((counted.entries, counted.hash), (2 * ENTRIES, 0));
+            let latency = stopwatch.latency().unwrap();
+            assert_eq!(
+                (latency.operations(), latency.since),
+                (2 * ENTRIES, megadir_record::Since::IntendedStart)
+            );
+            // The last of 60 starts after 59 halves of a millisecond.
+            let elapsed_ns = files.taken().unwrap().elapsed_ns;
+            assert!(elapsed_ns >= 29_400_000, "{kind:?}: {elapsed_ns}");
+        }
+    }
+}
