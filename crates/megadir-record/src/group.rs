@@ -48,6 +48,11 @@ pub enum GroupRule {
         /// The arm that fills directories.
         arm: CellId,
     },
+    /// What it costs to create a file in a directory that holds more and more of them.
+    Fill {
+        /// Arms that create ranges of files in one directory, from the empty one on.
+        arms: Vec<CellId>,
+    },
     /// The growth of time with entries: arms of the same work on data sets of different sizes.
     Grow {
         /// The series; each lists its arms in ascending number of entries.

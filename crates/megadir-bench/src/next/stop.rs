@@ -27,6 +27,10 @@ pub fn contrasts(plan: &Plan) -> BTreeSet<(CellId, CellId)> {
             GroupRule::BreakEven { series } => {
                 series.iter().flat_map(|one| one.asks.iter().map(|ask| (*ask, one.list))).collect()
             }
+            GroupRule::Fill { arms } => match arms.split_first() {
+                Some((first, others)) => others.iter().map(|arm| (*arm, *first)).collect(),
+                None => Vec::new(),
+            },
             GroupRule::Decompose { .. } | GroupRule::Grow { .. } | GroupRule::Refusal { .. } => Vec::new(),
         }
     };

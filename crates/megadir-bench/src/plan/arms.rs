@@ -132,6 +132,18 @@ impl<'a> Arms<'a> {
     }
 
     fn push(&mut self, name: String, role: Role, data: DataId, work: Work) -> CellId {
+        self.push_at(name, role, data, work, (0, 0))
+    }
+
+    /// Adds an arm at a step of a chain of those that work on what others left.
+    pub(super) fn push_at(
+        &mut self,
+        name: String,
+        role: Role,
+        data: DataId,
+        work: Work,
+        (chain, step): (u32, u32),
+    ) -> CellId {
         let id = CellId(self.cells.len() as u32);
         let cache = CacheState::Warm;
         self.cells.push(Cell {
@@ -144,8 +156,8 @@ impl<'a> Arms<'a> {
             cache,
             operations: None,
             rate_per_s: None,
-            chain: 0,
-            step: 0,
+            chain,
+            step,
         });
         id
     }

@@ -8,11 +8,15 @@ mod asks;
 mod attributes;
 mod caches;
 mod estimate;
+mod file_studies;
+mod fills;
 mod groups;
+mod layouts;
 mod lookups;
 mod prune;
 mod rate;
 mod refusals;
+mod small_files;
 mod stopping;
 mod trees;
 
@@ -183,6 +187,9 @@ pub fn plan(study: &Study, request: &Request<'_>) -> Result<Planned, PlanError> 
     if let Some(refusal) = &study.refusal {
         return plan_refusals(study, request, size, refusal);
     }
+    if study.fill.is_some() || study.layout.is_some() || study.smallfile.is_some() {
+        return plan_files(study, request, size);
+    }
     let mut arms = Arms::new(request.facts, data_sets(study, request, size));
     let chosen =
         !(request.backends.is_empty() && request.buffers_bytes.is_empty() && request.threads.is_empty());
@@ -263,17 +270,52 @@ fn plan_refusals(
     planned(study, request, size, arms)
 }
 
-/// Puts a plan together from its arms.
+/// Resolves a study of work on files.
+fn plan_files(study: &Study, request: &Request<'_>, size: &SizeSpec) -> Result<Planned, PlanError> {
+    let sizes = file_studies::sizes(study, request, size)?;
+    let mut arms = Arms::new(request.facts, Vec::new());
+    let one = || match sizes.as_slice() {
+        [entries] => Ok(*entries),
+        _ => Err(PlanError::Value {
+            what: "the number of entries",
+            value: "several".into(),
+            allowed: "one number is possible".into(),
+        }),
+    };
+    let order = match (&study.fill, &study.layout, &study.smallfile) {
+        (Some(spec), ..) => fills::fills(spec, &study.data, &sizes, &mut arms)?,
+        (_, Some(spec), _) => layouts::layouts(spec, &study.data, one()?, &mut arms)?,
+        (.., Some(spec)) => small_files::small_files(spec, &study.data, one()?, &mut arms)?,
+        (None, None, None) => {
+            return Err(PlanError::Nothing { reason: "the study says nothing to do".into() });
+        }
+    };
+    ordered(study, request, size, arms, Some(order))
+}
+
+/// Puts a plan together from arms that do not depend on each other.
 fn planned(
     study: &Study,
     request: &Request<'_>,
     size: &SizeSpec,
     arms: Arms<'_>,
 ) -> Result<Planned, PlanError> {
-    let mut arms = arms;
+    ordered(study, request, size, arms, None)
+}
+
+/// Puts a plan together from its arms, in all states of the cache; without an order, arms do not depend on each other.
+fn ordered(
+    study: &Study,
+    request: &Request<'_>,
+    size: &SizeSpec,
+    mut arms: Arms<'_>,
+    order: Option<Order>,
+) -> Result<Planned, PlanError> {
     let states = caches::states(request, &size.cache)?;
     let size = &SizeSpec { rounds: caches::rounds(request, &states, size.rounds)?, ..size.clone() };
     caches::cross(&states, request.cache_facts, &mut arms);
+    let few = arms.cells.len() <= LATIN_ARMS_MAX;
+    let order = order.unwrap_or(if few { Order::BalancedLatinSquare } else { Order::SeededPermutation });
     let Arms { mut cells, data, groups, notes, .. } = arms;
     if let Some(rate_per_s) = request.rate_per_s {
         rate::set(study, rate_per_s, &mut cells)?;
@@ -282,8 +324,6 @@ fn planned(
         let reason = notes.iter().map(|note| note.text.as_str()).collect::<Vec<_>>().join("; ");
         return Err(PlanError::Nothing { reason });
     }
-    let order =
-        if cells.len() <= LATIN_ARMS_MAX { Order::BalancedLatinSquare } else { Order::SeededPermutation };
     let plan = Plan {
         study: study.name.clone(),
         question: study.question.clone(),
@@ -426,5 +466,7 @@ fn fact<'a>(facts: &'a [BackendFact], name: &str) -> Result<&'a BackendFact, Pla
     })
 }
 
+#[cfg(test)]
+mod file_tests;
 #[cfg(test)]
 mod tests;

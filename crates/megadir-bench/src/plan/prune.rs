@@ -72,6 +72,10 @@ pub(super) fn renumber(rule: GroupRule, new_ids: &[Option<CellId>]) -> Option<Gr
             let pairs: Vec<Pair> = pairs.into_iter().filter_map(pair).collect();
             (!pairs.is_empty()).then_some(GroupRule::Pairs { pairs })?
         }
+        GroupRule::Fill { arms } => {
+            let arms: Vec<CellId> = arms.into_iter().filter_map(new).collect();
+            (arms.len() > 1).then_some(GroupRule::Fill { arms })?
+        }
         GroupRule::Refusal { arm } => GroupRule::Refusal { arm: new(arm)? },
         GroupRule::Grow { series } => {
             let ids = |ids: Vec<CellId>| ids.into_iter().map(new).collect::<Option<Vec<CellId>>>();

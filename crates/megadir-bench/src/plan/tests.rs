@@ -273,7 +273,9 @@ fn look_ups_cross_sizes_presences_and_keys_and_the_first_is_the_baseline() {
                 }
             }
             GroupRule::Compare { baseline } => assert_eq!(*baseline, CellId(0)),
-            GroupRule::Refusal { .. } | GroupRule::BreakEven { .. } => panic!("look-ups fill nothing"),
+            GroupRule::Refusal { .. } | GroupRule::BreakEven { .. } | GroupRule::Fill { .. } => {
+                panic!("look-ups fill nothing")
+            }
             GroupRule::Decompose { .. } => panic!("look-ups have no stages"),
         }
     }

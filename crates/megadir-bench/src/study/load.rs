@@ -23,6 +23,9 @@ pub static BUILT_IN: &[BuiltIn] = &[
     BuiltIn { name: "lookup", text: include_str!("../../../../studies/lookup.toml") },
     BuiltIn { name: "attributes", text: include_str!("../../../../studies/attributes.toml") },
     BuiltIn { name: "stat-or-list", text: include_str!("../../../../studies/stat-or-list.toml") },
+    BuiltIn { name: "fill", text: include_str!("../../../../studies/fill.toml") },
+    BuiltIn { name: "layout", text: include_str!("../../../../studies/layout.toml") },
+    BuiltIn { name: "smallfile", text: include_str!("../../../../studies/smallfile.toml") },
     BuiltIn { name: "limits", text: include_str!("../../../../studies/limits.toml") },
 ];
 
@@ -122,7 +125,7 @@ fn contradiction(study: &Study) -> Option<String> {
     if let Some(reason) = kind_contradiction(study) {
         return Some(reason);
     }
-    if study.lookup.is_some() || study.refusal.is_some() || of_attributes::asks(study) {
+    if study.baseline.is_none() {
         return None;
     }
     if study.compare.is_empty() && study.decompose.is_empty() && study.grow.is_empty() {
@@ -149,6 +152,9 @@ fn kind_contradiction(study: &Study) -> Option<String> {
     if of_attributes::asks(study) {
         return of_attributes::contradiction(study);
     }
+    if study.fill.is_some() || study.layout.is_some() || study.smallfile.is_some() {
+        return files_contradiction(study);
+    }
     let sizes = [&study.size.quick, &study.size.default, &study.size.published];
     let lists = !study.compare.is_empty() || !study.decompose.is_empty() || !study.grow.is_empty();
     match (&study.baseline, &study.lookup) {
@@ -168,6 +174,34 @@ fn kind_contradiction(study: &Study) -> Option<String> {
             wrong.then(|| "size.smaller is for look-ups; [[grow]] says it by fractions".into())
         }
     }
+}
+
+/// A study of work on files has one kind of it and nothing else, and no warm-up: its files are new in every round.
+fn files_contradiction(study: &Study) -> Option<String> {
+    let kinds = [study.fill.is_some(), study.layout.is_some(), study.smallfile.is_some()];
+    let groups = !study.compare.is_empty() || !study.decompose.is_empty() || !study.grow.is_empty();
+    if kinds.into_iter().filter(|kind| *kind).count() > 1 {
+        return Some("a study has one of [fill], [layout] and [smallfile]".into());
+    }
+    if groups || study.baseline.is_some() || study.lookup.is_some() {
+        return Some("a study of work on files has no [baseline], no [lookup] and no groups".into());
+    }
+    if study.rules.warm_up_rounds_min > 0 {
+        return Some("work on files has nothing to warm up: rules.warm_up_rounds_min = 0".into());
+    }
+    if study.layout.as_ref().is_some_and(|layout| layout.layouts.len() < 2 || layout.read_orders.is_empty()) {
+        return Some("layout.layouts needs two layouts or more, layout.read_orders one order or more".into());
+    }
+    let small = study.smallfile.as_ref();
+    if small.is_some_and(|small| small.workers.is_empty() || small.sync.is_empty()) {
+        return Some("smallfile.workers and smallfile.sync need at least one value each".into());
+    }
+    if small.is_some_and(|small| !small.workers.is_sorted_by(|a, b| a < b)) {
+        return Some("smallfile.workers must ascend".into());
+    }
+    let sizes = [&study.size.quick, &study.size.default, &study.size.published];
+    let smaller = study.fill.is_none() && sizes.iter().any(|size| !size.smaller.is_empty());
+    smaller.then(|| "size.smaller is for [lookup] and [fill]".into())
 }
 
 /// A study that fills directories has nothing else, and no warm-up: each directory is a new one.

@@ -5,10 +5,12 @@
 //! This module never decides anything: [`crate::plan()`] turns a study and a request into a plan.
 
 mod data;
+mod files;
 mod load;
 mod of_attributes;
 mod spec;
 
+pub use files::{FillSpec, LayoutSpec, SmallFileSpec};
 pub use load::{BUILT_IN, BuiltIn, StudyError, built_in, from_text};
 pub use spec::{
     ArmSpec, AskSpec, AttributesSpec, BaselineSpec, CompareSpec, DecomposeSpec, GrowSpec, LookupSpec,

@@ -5,6 +5,8 @@
 use megadir_record::{CacheState, Keys, Made, Presence, Published, Stage};
 use serde::Deserialize;
 
+use super::files::{FillSpec, LayoutSpec, SmallFileSpec};
+
 /// A study file.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -39,6 +41,12 @@ pub struct Study {
     pub attributes: Option<AttributesSpec>,
     /// What is asked for and against what, of a study that holds asking for some files against listing all.
     pub ask: Option<AskSpec>,
+    /// What is asked, of a study that fills a directory.
+    pub fill: Option<FillSpec>,
+    /// What is asked, of a study that compares layouts.
+    pub layout: Option<LayoutSpec>,
+    /// What is asked, of a study of the life of small files.
+    pub smallfile: Option<SmallFileSpec>,
     /// Groups of arms compared with the baseline.
     #[serde(default)]
     pub compare: Vec<CompareSpec>,
@@ -68,7 +76,7 @@ pub struct Sizes {
 pub struct SizeSpec {
     /// Entries in the directory.
     pub entries: u64,
-    /// Entries of the smaller directories that a study of look-ups or attributes asks too, ascending.
+    /// Entries of the smaller directories that a study of look-ups, attributes or filling asks too, ascending.
     #[serde(default)]
     pub smaller: Vec<u64>,
     /// Measured rounds; where the cache is cold it has rounds of its own.

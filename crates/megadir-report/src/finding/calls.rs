@@ -14,6 +14,7 @@ pub(super) fn find(summary: &Summary) -> Vec<Finding> {
         GroupReading::Decompose(_)
         | GroupReading::Pairs(_)
         | GroupReading::Refusal(_)
+        | GroupReading::Fill(_)
         | GroupReading::Grow(_)
         | GroupReading::BreakEven(_)
         | GroupReading::Unreadable { .. } => None,

@@ -2,7 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{attributes, break_even, calls, compare, decompose, growth, pairs, refusal, work};
+use super::{
+    attributes, break_even, calls, compare, decompose, file_systems, fill, growth, pairs, refusal, work,
+};
 use crate::summary::Summary;
 
 /// One sentence or two that follow from the numbers by a rule.
@@ -34,12 +36,16 @@ pub enum FindingKind {
     Claim,
     /// From which share of a directory on listing beats asking.
     BreakEven,
+    /// What creating a file costs as a directory fills.
+    Fill,
     /// What one arm costs against another.
     Pair,
     /// What the number of calls does to the time.
     Calls,
     /// How time grows with entries.
     Growth,
+    /// Claims that compare file systems.
+    FileSystems,
 }
 
 /// The rules, the most important first.
@@ -47,12 +53,14 @@ const RULES: &[fn(&Summary) -> Vec<Finding>] = &[
     work::find,
     decompose::find,
     refusal::find,
+    fill::find,
     break_even::find,
     attributes::find,
     pairs::find,
     compare::find,
     calls::find,
     growth::find,
+    file_systems::find,
 ];
 
 /// Applies every rule.

@@ -20,6 +20,7 @@ pub(super) fn find(summary: &Summary) -> Vec<Finding> {
         | GroupReading::Pairs(_)
         | GroupReading::Refusal(_)
         | GroupReading::BreakEven(_)
+        | GroupReading::Fill(_)
         | GroupReading::Unreadable { .. } => Vec::new(),
     });
     told.collect()

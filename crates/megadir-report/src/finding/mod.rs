@@ -9,6 +9,8 @@ mod calls;
 mod compare;
 mod decompose;
 mod derive;
+mod file_systems;
+mod fill;
 mod growth;
 mod pairs;
 mod refusal;

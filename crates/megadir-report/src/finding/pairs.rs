@@ -1,6 +1,8 @@
 //! The rule about pairs: what the contrasts on the largest data set came to, and whether the source's claim about
 //! all of them stands.
 
+use megadir_record::Published;
+
 use super::source::claims;
 use super::{Finding, FindingKind};
 use crate::summary::{GroupReading, GroupSummary, Outcome, PairRow, Summary, Verdict, rounds_for_interval};
@@ -20,6 +22,7 @@ pub(super) fn find(summary: &Summary) -> Vec<Finding> {
         GroupReading::Compare(_)
         | GroupReading::Decompose(_)
         | GroupReading::Refusal(_)
+        | GroupReading::Fill(_)
         | GroupReading::Grow(_)
         | GroupReading::BreakEven(_)
         | GroupReading::Unreadable { .. } => Vec::new(),
@@ -67,7 +70,8 @@ fn tell(summary: &Summary, row: &PairRow) -> Option<String> {
 
 /// Tells whether the source's claim that the first of each pair takes longer stands.
 fn claim(summary: &Summary, group: &GroupSummary, rows: &[PairRow]) -> Option<String> {
-    let claims = claims(&summary.study).filter(|claims| claims.slower_pairs == Some(group.name.as_str()))?;
+    let claims = claims(&summary.study)?;
+    let (_, words) = claims.slower_pairs.iter().find(|(name, _)| *name == group.name)?;
     let verdicts: Vec<Verdict> = rows
         .iter()
         .filter_map(|row| match row.outcome {
@@ -75,13 +79,11 @@ fn claim(summary: &Summary, group: &GroupSummary, rows: &[PairRow]) -> Option<St
             _ => None,
         })
         .collect();
-    let first = rows.first()?;
-    let (what, than) = (&first.pair.what, &first.pair.than);
     let slower = verdicts.iter().filter(|verdict| matches!(verdict, Verdict::Slower { .. })).count();
     let against = |verdict: &&Verdict| matches!(verdict, Verdict::Faster { .. } | Verdict::Equivalent);
     let against = verdicts.iter().filter(against).count();
-    let begin = format!("The claim of {} that {what} cost more than {than}", claims.who);
-    Some(match (slower, against, verdicts.len()) {
+    let begin = format!("The claim of {} that {words}", claims.who);
+    let stands = match (slower, against, verdicts.len()) {
         (_, _, 0) => format!("{begin} cannot be told here: nothing is judged."),
         (slower, _, all) if slower == all => format!("{begin} stands here in all {all} comparisons."),
         (0, against, all) if against > 0 => {
@@ -93,5 +95,15 @@ fn claim(summary: &Summary, group: &GroupSummary, rows: &[PairRow]) -> Option<St
         (slower, against, all) => {
             format!("{begin} stands here in {slower} of {all} comparisons and is excluded in {against}.")
         }
-    })
+    };
+    Some(format!("{stands}{}", published(summary, group)))
+}
+
+/// Returns the source's figures for a group, as ratios.
+fn published(summary: &Summary, group: &GroupSummary) -> String {
+    let of_group = |figure: &&Published| figure.unit == "ratio" && figure.group.as_ref() == Some(&group.name);
+    let told = summary.published.iter().filter(of_group);
+    let told: Vec<String> =
+        told.map(|figure| format!("{} ({})", text::ratio(figure.value, None), figure.what)).collect();
+    if told.is_empty() { String::new() } else { format!(" Published: {}.", told.join("; ")) }
 }

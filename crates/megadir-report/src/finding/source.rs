@@ -10,8 +10,12 @@ pub(super) struct Claims {
     pub(super) buffer_is_the_cause: bool,
     /// How it says that time grows with entries.
     pub(super) growth: Option<ClaimedGrowth>,
-    /// The group of pairs of which it says that the first of each takes longer.
-    pub(super) slower_pairs: Option<&'static str>,
+    /// Groups of pairs of which it says that the first of each takes longer, with what it says in words.
+    pub(super) slower_pairs: &'static [(&'static str, &'static str)],
+    /// Whether it says that creating a file costs the same however many are there.
+    pub(super) flat_filling: bool,
+    /// What it says of file systems, which one file system cannot tell.
+    pub(super) of_file_systems: Option<&'static str>,
 }
 
 /// How a source says that time grows.
@@ -44,7 +48,9 @@ const CLAIMS: &[(&str, Claims)] = &[
             who: "the article",
             buffer_is_the_cause: true,
             growth: Some(ClaimedGrowth::Linear),
-            slower_pairs: None,
+            slower_pairs: &[],
+            flat_filling: false,
+            of_file_systems: None,
         },
     ),
     (
@@ -53,7 +59,47 @@ const CLAIMS: &[(&str, Claims)] = &[
             who: "the article",
             buffer_is_the_cause: false,
             growth: Some(ClaimedGrowth::BelowLinear),
-            slower_pairs: Some("absent"),
+            slower_pairs: &[("absent", "absent names cost more than present ones")],
+            flat_filling: false,
+            of_file_systems: None,
+        },
+    ),
+    (
+        "fill",
+        Claims {
+            who: "the article",
+            buffer_is_the_cause: false,
+            growth: None,
+            slower_pairs: &[],
+            flat_filling: true,
+            of_file_systems: None,
+        },
+    ),
+    (
+        "layout",
+        Claims {
+            who: "the article",
+            buffer_is_the_cause: false,
+            growth: None,
+            slower_pairs: &[
+                ("write", "nested directories take longer to write than one flat directory"),
+                ("read", "nested directories take longer to read than one flat directory"),
+            ],
+            flat_filling: false,
+            of_file_systems: None,
+        },
+    ),
+    (
+        "smallfile",
+        Claims {
+            who: "the article",
+            buffer_is_the_cause: false,
+            growth: None,
+            slower_pairs: &[],
+            flat_filling: false,
+            of_file_systems: Some(
+                "ext4 best overall, XFS weak on small files, ext3 slow, ext2 faster than ext3, ReiserFS good but for concurrent writes",
+            ),
         },
     ),
 ];

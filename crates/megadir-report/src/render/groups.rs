@@ -6,8 +6,9 @@ use super::grid::{Column, Grid, Text};
 use super::operations::bounds;
 use super::paint::Tone;
 use crate::summary::{
-    Arm, Comparison, Contrast, Decomposition, Factor, Figure, GroupReading, GroupSummary, Growth, Outcome,
-    PairRow, Pairs, Range, Refusal, Series, Shape, Summary, Verdict, looks, rounds_for_interval,
+    Arm, Bucket, Comparison, Contrast, Decomposition, Factor, Figure, Fill, GroupReading, GroupSummary,
+    Growth, Outcome, PairRow, Pairs, Range, Refusal, Series, Shape, Summary, Verdict, looks,
+    rounds_for_interval,
 };
 use crate::text;
 
@@ -18,6 +19,7 @@ pub(super) fn grid(summary: &Summary, group: &GroupSummary) -> Option<Grid> {
         GroupReading::Decompose(decomposition) => Some(decompose(summary, decomposition)),
         GroupReading::Pairs(pairs) => Some(self::pairs(summary, pairs)),
         GroupReading::Refusal(refusal) => Some(self::refusal(refusal)),
+        GroupReading::Fill(fill) => Some(self::fill(summary, fill)),
         GroupReading::Grow(growth) => Some(grow(growth)),
         GroupReading::BreakEven(read) => Some(super::break_even::grid(read)),
         GroupReading::Unreadable { .. } => None,
@@ -322,6 +324,41 @@ fn refusal(refusal: &Refusal) -> Grid {
     let basis = predicted.map_or_else(String::new, |of| format!(" Predicted from: {}.", of.basis));
     let legend = format!("Entries when the first file was refused, for the directory's index.{basis}");
     Grid { columns, rows: vec![row.map(Text::plain).into()], legend: vec![legend] }
+}
+
+fn fill(summary: &Summary, fill: &Fill) -> Grid {
+    let columns = vec![
+        Column::right("files there", 0),
+        Column::right("time", 0),
+        Column::left("interval", 2),
+        Column::right("p50", 3),
+        Column::right("p99", 1),
+        Column::right("longest", 3),
+        Column::left("ratio", 0),
+        Column::left("verdict", 0),
+    ];
+    let row = |bucket: &Bucket| {
+        let timing = summary.arm(bucket.arm).and_then(|arm| arm.timing.as_ref());
+        let quantiles = timing.and_then(|timing| timing.single.as_ref()?.quantiles);
+        let of = |ns: Option<f64>| ns.map(text::time).unwrap_or_default();
+        let (ratio, verdict, tone) = outcome(&bucket.outcome);
+        let fields = [
+            text::count(bucket.from),
+            of(bucket.time_ns.map(|figure| figure.value)),
+            bucket.time_ns.as_ref().map(bounds).unwrap_or_default(),
+            of(quantiles.map(|of| of.p50_ns.value)),
+            of(quantiles.map(|of| of.p99_ns.value)),
+            of(quantiles.map(|of| of.max_ns)),
+            ratio,
+        ];
+        fields.into_iter().map(Text::plain).chain([Text { text: verdict, tone }]).collect()
+    };
+    let intervals = intervals(summary, "all rows", fill.buckets.iter().map(|bucket| &bucket.outcome));
+    let legend = format!(
+        "Files there: when the first of the row was created. Time: of one file, median of the rounds. p50, p99, longest: of single \
+         files. Ratio: to the first row, round by round.{intervals}"
+    );
+    Grid { columns, rows: fill.buckets.iter().map(row).collect(), legend: vec![legend] }
 }
 
 fn grow(growth: &Growth) -> Grid {

@@ -1,7 +1,7 @@
 //! What a record says, as data: everything that a table, a page or a program needs, and no text of ours but names.
 //!
 //! Files: `whole` (the summary and how it is made), `figure` (a number with its interval), `rounds` (samples paired
-//! by round), `evidence` (what rules judge by), `arm` (one arm alone), `operations` (its single operations), `self_check` (what measuring costs), `equal_work` (did all arms do the same?), `compare`, `decompose`, `break_even`, `pairs`, `refusal` and
+//! by round), `evidence` (what rules judge by), `arm` (one arm alone), `operations` (its single operations), `self_check` (what measuring costs), `equal_work` (did all arms do the same?), `compare`, `decompose`, `break_even`, `pairs`, `refusal`, `fill` and
 //! `grow` (one rule each), `resolution` (the baseline against itself). None of them knows a format.
 
 mod arm;
@@ -11,6 +11,7 @@ mod decompose;
 mod equal_work;
 mod evidence;
 mod figure;
+mod fill;
 mod grow;
 mod operations;
 mod pairs;
@@ -27,6 +28,7 @@ pub use decompose::{Claim, Decomposition, Factor, ReadingFactor};
 pub use equal_work::{DataCheck, Mismatch, WorkCheck};
 pub use evidence::looks;
 pub use figure::{Figure, Range, rounds_for_interval};
+pub use fill::{Bucket, Fill};
 pub use grow::{Growth, Point, Series, Shape, Step};
 pub use operations::{OperationQuantiles, Operations, Rate};
 pub use pairs::{PairRow, Pairs};

@@ -73,8 +73,15 @@ fn difference(verdict: Verdict) -> Difference {
 
 /// Returns the arm of the same work that serves as the baseline, by a shared group if there is one.
 fn baseline_of(plan: &Plan, cell: &Cell) -> Option<CellId> {
-    let same_work =
-        |other: &Cell| (&other.work, other.data, other.cache) == (&cell.work, cell.data, cell.cache);
+    // Arms that make their files themselves have them in data sets of their own, which are alike.
+    let data = |cell: &Cell| {
+        let data = plan.data.iter().find(|data| data.id == cell.data);
+        data.map(|data| (data.entries, &data.source))
+    };
+    let same_work = |other: &Cell| {
+        let alike = other.data == cell.data || (cell.chain != other.chain && data(other) == data(cell));
+        alike && (&other.work, other.cache) == (&cell.work, cell.cache)
+    };
     let by_id = |id: CellId| plan.cells.get(id.0 as usize);
     let shared = plan.groups.iter().filter(|group| cell.groups.contains(&group.name));
     let baselines = shared.filter_map(|group| match group.rule {
@@ -82,6 +89,7 @@ fn baseline_of(plan: &Plan, cell: &Cell) -> Option<CellId> {
         GroupRule::Decompose { .. }
         | GroupRule::Pairs { .. }
         | GroupRule::Refusal { .. }
+        | GroupRule::Fill { .. }
         | GroupRule::Grow { .. }
         | GroupRule::BreakEven { .. } => None,
     });

@@ -16,13 +16,14 @@ use super::break_even::break_even;
 use super::compare::compare;
 use super::decompose::{Programs, decompose};
 use super::evidence::Evidence;
+use super::fill::fill;
 use super::grow::grow;
 use super::pairs::read_pairs;
 use super::refusal::refusal;
 use super::resolution::resolutions;
 use super::self_check::judge;
 use super::{
-    Arm, BreakEven, Comparison, DataCheck, Decomposition, Growth, Pairs, Refusal, Resolution, Rounds,
+    Arm, BreakEven, Comparison, DataCheck, Decomposition, Fill, Growth, Pairs, Refusal, Resolution, Rounds,
     SelfChecked, WorkCheck, equal_work,
 };
 use crate::finding::{self, Finding};
@@ -145,6 +146,8 @@ pub enum GroupReading {
     Pairs(Pairs),
     /// Entries when the first was refused.
     Refusal(Refusal),
+    /// What creating a file costs as a directory fills.
+    Fill(Fill),
     /// Time against entries.
     Grow(Growth),
     /// Asking for some entries against listing all.
@@ -286,6 +289,10 @@ fn read_groups(evidence: &Evidence<'_>) -> Vec<GroupSummary> {
                 }
             }
             GroupRule::Pairs { pairs } => GroupReading::Pairs(read_pairs(evidence, pairs)),
+            GroupRule::Fill { arms } => match fill(evidence, arms) {
+                Ok(fill) => GroupReading::Fill(fill),
+                Err(reason) => GroupReading::Unreadable { reason },
+            },
             GroupRule::Refusal { arm } => match refusal(evidence, *arm) {
                 Ok(refusal) => GroupReading::Refusal(refusal),
                 Err(reason) => GroupReading::Unreadable { reason },
@@ -346,6 +353,7 @@ fn arms_of(rule: &GroupRule) -> Vec<CellId> {
     match rule {
         GroupRule::Compare { baseline } => vec![*baseline],
         GroupRule::Refusal { arm } => vec![*arm],
+        GroupRule::Fill { arms } => arms.clone(),
         GroupRule::Decompose { slow, fast, .. } => slow.iter().chain(fast).map(|(_, arm)| *arm).collect(),
         GroupRule::Pairs { pairs } => pairs.iter().flat_map(|pair| [pair.arm, pair.to]).collect(),
         GroupRule::Grow { series } => series.iter().flat_map(|(_, arms)| arms.iter().copied()).collect(),

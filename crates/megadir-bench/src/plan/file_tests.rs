@@ -1,0 +1,143 @@
+//! The plans of studies that make, read and remove files.
+
+use std::collections::BTreeMap;
+
+use megadir_record::{Cell, FileOperation, FileWork, GroupRule, MakeDirectories, Order, Plan, Role, Work};
+
+use super::*;
+use crate::study::built_in;
+
+fn planned(name: &str, preset: Preset) -> Plan {
+    let request = Request {
+        preset,
+        seed: 7,
+        rounds: None,
+        until: None,
+        rate_per_s: None,
+        target: Target::Made { entries: Vec::new() },
+        backends: Vec::new(),
+        buffers_bytes: Vec::new(),
+        threads: Vec::new(),
+        caches: Vec::new(),
+        drop_caches: false,
+        cache_facts: &[],
+        methods: &[],
+        facts: &[],
+    };
+    plan(&built_in(name).expect("a study"), &request).expect("a plan").plan
+}
+
+fn work(cell: &Cell) -> &FileWork {
+    let Work::Files(work) = &cell.work else { panic!("{} works on no files", cell.name) };
+    work
+}
+
+#[test]
+fn arms_have_names_of_their_own_and_every_chain_has_its_own_files() {
+    for name in ["fill", "layout", "smallfile"] {
+        for preset in [Preset::Quick, Preset::Default, Preset::Published] {
+            let plan = planned(name, preset);
+            let mut data_of: BTreeMap<u32, DataId> = BTreeMap::new();
+            for (index, cell) in plan.cells.iter().enumerate() {
+                assert!(!plan.cells[..index].iter().any(|other| other.name == cell.name), "{}", cell.name);
+                assert_eq!(*data_of.entry(cell.chain).or_insert(cell.data), cell.data, "{}", cell.name);
+            }
+            assert_eq!(data_of.len(), plan.data.len());
+            let itself = plan.cells.iter().filter(|cell| cell.role == Role::AgainstItself);
+            for cell in itself.clone() {
+                let same = |other: &&Cell| other.role == Role::Baseline && other.work == cell.work;
+                assert!(plan.cells.iter().any(|other| same(&other)), "{}", cell.name);
+            }
+            assert!(itself.count() > 0);
+        }
+    }
+}
+
+#[test]
+fn a_filling_goes_from_nothing_to_all_without_a_gap() {
+    let plan = planned("fill", Preset::Published);
+    assert_eq!(plan.rules.order, Order::Chains);
+    let GroupRule::Fill { arms } = &plan.groups[0].rule else { panic!("no filling") };
+    let cells: Vec<&Cell> = arms.iter().map(|arm| &plan.cells[arm.0 as usize]).collect();
+    assert_eq!((work(cells[0]).from, work(cells[19]).to, cells.len()), (0, 1_000_000, 20));
+    assert!(cells.windows(2).all(|two| work(two[0]).to == work(two[1]).from && two[0].step < two[1].step));
+    let GroupRule::Pairs { pairs } = &plan.groups[1].rule else { panic!("no populations") };
+    assert_eq!(pairs.len(), 4);
+    // What comes goes again, and is at most a hundredth of what is there, or 100.
+    for pair in pairs.iter().filter(|pair| pair.what.starts_with("creating")) {
+        let created = &plan.cells[pair.arm.0 as usize];
+        let removed = plan.cells.iter().find(|cell| (cell.chain, cell.step) == (created.chain, 1));
+        let removed = removed.expect("what removes it");
+        assert_eq!(work(removed).operation, FileOperation::Unlink);
+        assert_eq!((work(removed).from, work(removed).to), (work(created).from, work(created).to));
+        let (there, more) = (work(created).from, work(created).to - work(created).from);
+        assert!(more <= (there / 100).max(100), "{more} among {there}");
+    }
+}
+
+#[test]
+fn all_layouts_are_written_before_any_is_read() {
+    let plan = planned("layout", Preset::Default);
+    assert_eq!(plan.rules.order, Order::Phases);
+    for cell in &plan.cells {
+        let made = plan.data[cell.data.0 as usize].source.made().expect("made files");
+        match (cell.step, work(cell).operation) {
+            (0, FileOperation::MakeDirectories) => assert_eq!(made.directories, MakeDirectories::Before),
+            (1, FileOperation::Create) | (2 | 3, FileOperation::Read) => {}
+            (step, operation) => panic!("{operation:?} in step {step}"),
+        }
+    }
+    // Three nested layouts, each with directories beforehand and on demand, against the flat one.
+    for group in &plan.groups {
+        let GroupRule::Pairs { pairs } = &group.rule else { panic!("no pairs") };
+        assert_eq!(pairs.len(), 6, "{}", group.name);
+        assert!(pairs.iter().all(|pair| pair.than == "flat"));
+    }
+}
+
+#[test]
+fn small_files_live_a_whole_life_with_every_number_of_processes() {
+    let plan = planned("smallfile", Preset::Published);
+    assert_eq!(plan.rules.order, Order::Chains);
+    let counts: Vec<u32> = plan.cells.iter().map(|cell| work(cell).workers.count).collect();
+    assert_eq!(counts.iter().copied().max(), Some(4));
+    let first: Vec<FileOperation> =
+        plan.cells.iter().filter(|cell| cell.chain == 0).map(|cell| work(cell).operation).collect();
+    let life = [
+        FileOperation::Create,
+        FileOperation::Stat,
+        FileOperation::Read,
+        FileOperation::Rewrite,
+        FileOperation::Unlink,
+    ];
+    assert_eq!(first, life);
+    assert!(plan.data.iter().all(|data| data.entries == 350_000));
+}
+
+#[test]
+fn what_cannot_be_planned_says_why() {
+    let study = built_in("layout").expect("a study");
+    let request = |target, threads| Request {
+        preset: Preset::Quick,
+        seed: 7,
+        rounds: None,
+        until: None,
+        rate_per_s: None,
+        target,
+        backends: Vec::new(),
+        buffers_bytes: Vec::new(),
+        threads,
+        caches: Vec::new(),
+        drop_caches: false,
+        cache_facts: &[],
+        methods: &[],
+        facts: &[],
+    };
+    let refused = |target, threads, says: &str| {
+        let error = plan(&study, &request(target, threads)).expect_err("refused").to_string();
+        assert!(error.contains(says), "{error}");
+    };
+    let existing = Target::Existing { path: "/data".into(), entries: 5 };
+    refused(existing, Vec::new(), "directory of the run's own");
+    refused(Target::Made { entries: vec![10, 20] }, Vec::new(), "one number is possible");
+}

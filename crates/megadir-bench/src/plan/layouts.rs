@@ -1,0 +1,140 @@
+//! The plan of a study that keeps the same files in different layouts: all are written, then all are read back.
+//!
+//! ```text
+//! step 0      directories made beforehand, where the arm has them so
+//! step 1      every file created
+//! step 2...   every file read, in one order after the other
+//! ```
+//!
+//! A step is over for all layouts before the next begins, in random order within it, so that none is read right after it
+//! was written. Layouts with directories come twice: made beforehand, and each when the first file needs it.
+
+use megadir_record::{
+    CellId, DataId, FileOperation, FileOrder, FileWork, Made, MakeDirectories, Order, Pair, Role, Spread,
+    When,
+};
+
+use super::PlanError;
+use super::arms::Arms;
+use super::file_studies::{Place, by_name};
+use crate::dataset::parse_spread;
+use crate::study::LayoutSpec;
+
+/// One layout with the time at which its directories are made.
+struct Variant {
+    name: String,
+    spread: Spread,
+    directories: MakeDirectories,
+}
+
+/// The arms of one data set.
+struct Arm {
+    make_directories: Option<CellId>,
+    create: CellId,
+    read: Vec<CellId>,
+}
+
+/// Adds the arms and groups.
+pub(super) fn layouts(
+    spec: &LayoutSpec,
+    made: &Made,
+    entries: u64,
+    arms: &mut Arms<'_>,
+) -> Result<Order, PlanError> {
+    let variants = variants(spec)?;
+    let mut all: Vec<(&Variant, Arm)> = Vec::new();
+    for (index, variant) in variants.iter().enumerate() {
+        let first = index == 0;
+        let role = if first { Role::Baseline } else { Role::Arm };
+        all.push((variant, arm(spec, made, entries, variant, role, arms)));
+        if first {
+            arm(spec, made, entries, variant, Role::AgainstItself, arms);
+        }
+    }
+    let Some(((flat, base), others)) = all.split_first() else {
+        return Err(PlanError::Nothing { reason: "the study names no layout".into() });
+    };
+    let pair = |variant: &Variant, at: &str, arm, to| Pair {
+        what: variant.name.clone(),
+        than: flat.name.clone(),
+        at: at.into(),
+        arm,
+        to,
+    };
+    let written =
+        others.iter().map(|(variant, arm)| pair(variant, "writing all files", arm.create, base.create));
+    let written = written.collect();
+    arms.pairs("write", "Does the layout matter to writing?", written);
+    for (place, order) in spec.read_orders.iter().enumerate() {
+        let at = format!("reading all files{}", order_name(*order));
+        let read = others.iter().map(|(variant, arm)| pair(variant, &at, arm.read[place], base.read[place]));
+        let read = read.collect();
+        let group = if place == 0 { "read".to_owned() } else { format!("read-{}", place + 1) };
+        arms.pairs(&group, &format!("Does the layout matter to reading{}?", order_name(*order)), read);
+    }
+    let before: Vec<CellId> = all.iter().filter_map(|(_, arm)| arm.make_directories).collect();
+    for arm in before {
+        arms.join(arm, "write");
+    }
+    Ok(Order::Phases)
+}
+
+fn variants(spec: &LayoutSpec) -> Result<Vec<Variant>, PlanError> {
+    let mut variants = Vec::new();
+    for layout in &spec.layouts {
+        let spread = parse_spread(layout).map_err(|reason| PlanError::Data { reason })?;
+        if spread.is_flat() {
+            variants.push(Variant { name: layout.clone(), spread, directories: MakeDirectories::OnDemand });
+            continue;
+        }
+        let name = format!("{layout}, directories on demand");
+        variants.push(Variant { name, spread: spread.clone(), directories: MakeDirectories::OnDemand });
+        let name = format!("{layout}, directories made before");
+        variants.push(Variant { name, spread, directories: MakeDirectories::Before });
+    }
+    Ok(variants)
+}
+
+/// Adds the arms of one data set.
+fn arm(
+    spec: &LayoutSpec,
+    made: &Made,
+    entries: u64,
+    variant: &Variant,
+    role: Role,
+    arms: &mut Arms<'_>,
+) -> Arm {
+    let Variant { name, spread, directories } = variant;
+    let (spread, directories) = (spread.clone(), *directories);
+    let data: DataId =
+        arms.add_data(entries, Made { spread, directories, when: When::ByArms, ..made.clone() });
+    let itself = if role == Role::AgainstItself { " (itself)" } else { "" };
+    let chain = data.0;
+    let work = |operation, order| {
+        let work = by_name(operation, order, (0, entries));
+        FileWork { sync: spec.sync, ..work }
+    };
+    let mut add = |step, what: &str, work| {
+        let place = Place { data, chain, step };
+        arms.files(format!("{what}, {name}{itself}"), role, place, work)
+    };
+    let make_directories = (directories == MakeDirectories::Before)
+        .then(|| add(0, "make directories", work(FileOperation::MakeDirectories, FileOrder::AsWritten)));
+    let create = add(1, "create", work(FileOperation::Create, FileOrder::AsWritten));
+    let read = (2..).zip(&spec.read_orders);
+    let read = read.map(|(step, order)| {
+        let what = format!("read{}", order_name(*order));
+        add(step, &what, work(FileOperation::Read, *order))
+    });
+    let read = read.collect();
+    Arm { make_directories, create, read }
+}
+
+fn order_name(order: FileOrder) -> &'static str {
+    match order {
+        FileOrder::AsWritten => " as written",
+        FileOrder::Random => " in random order",
+        FileOrder::Listing => " in listing order",
+        FileOrder::Inode => " by inode",
+    }
+}

@@ -1,0 +1,42 @@
+//! What studies that make, read and remove files say of them, as it is written in a study file.
+
+use megadir_record::{FileOrder, Sharing, SyncPolicy, WorkerKind};
+use serde::Deserialize;
+
+/// Filling one directory: `[fill]`. A size's `smaller` are populations at which creating and removing are measured too.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct FillSpec {
+    /// The heading of the curve of cost against population.
+    pub title: String,
+    /// Parts of equal size that the filling is told in, 2 to 100.
+    pub buckets: u32,
+    /// When a file is made durable.
+    pub sync: SyncPolicy,
+}
+
+/// The same files in different layouts: `[layout]`.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct LayoutSpec {
+    /// Layouts as they are written; the first is what the others are compared with.
+    pub layouts: Vec<String>,
+    /// Orders in which all files are read back, each once after the other.
+    pub read_orders: Vec<FileOrder>,
+    /// When a file is made durable.
+    pub sync: SyncPolicy,
+}
+
+/// The life of many small files: `[smallfile]`.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SmallFileSpec {
+    /// Numbers of workers, ascending.
+    pub workers: Vec<u32>,
+    /// What a worker is.
+    pub worker_kind: WorkerKind,
+    /// Where each one's files are.
+    pub sharing: Sharing,
+    /// When files that are written are made durable; the first with all operations, others with those that write.
+    pub sync: Vec<SyncPolicy>,
+}
