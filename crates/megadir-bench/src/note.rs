@@ -41,6 +41,8 @@ pub enum NoteKind {
     Leftovers,
     /// A block after a drop of all caches read nothing from the device.
     ColdWithoutReads,
+    /// What arms made in a round was removed before the next one.
+    RoomReused,
 }
 
 /// Every kind, for reports and their tests.
@@ -62,6 +64,7 @@ pub const NOTE_KINDS: &[NoteKind] = &[
     NoteKind::SharedDescriptors,
     NoteKind::Leftovers,
     NoteKind::ColdWithoutReads,
+    NoteKind::RoomReused,
 ];
 
 impl NoteKind {
@@ -85,6 +88,7 @@ impl NoteKind {
             Self::SharedDescriptors => "shared-descriptors",
             Self::Leftovers => "leftovers",
             Self::ColdWithoutReads => "cold-without-reads",
+            Self::RoomReused => "room-reused",
         }
     }
 

@@ -119,6 +119,12 @@ impl Workspace {
         self.data_directory(name)
     }
 
+    /// Gives a directory below it another name, and makes an empty one under its own.
+    pub(crate) fn set_aside_data_directory(&self, name: &str, aside: &str) -> io::Result<OwnedFd> {
+        rename_new(self.directory.as_fd(), name, aside)?;
+        self.data_directory(name)
+    }
+
     /// Returns the directory's path.
     pub(crate) fn path(&self) -> &Path {
         &self.path

@@ -3,9 +3,12 @@
 //! The time is an order of magnitude from constants measured on one machine (2 virtual cores, ext4,
 //! warm); the progress of a run replaces it with what it measures.
 
-use megadir_record::{CacheState, Data, NameScheme, Plan, Stage, When, Work};
+use megadir_record::{
+    CacheState, Data, FileOperation, Made, MakeDirectories, NameScheme, Order, Plan, Stage, When, Work,
+};
 
 use super::trees;
+use crate::dataset::Files;
 
 /// What a plan will need.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -44,9 +47,18 @@ const FILLED_ENTRY_BYTES: u64 = 100;
 pub fn estimate(plan: &Plan) -> Estimate {
     let sets = plan.data.iter().filter(|data| data.source.made().is_some()).count() as u64;
     let all: Vec<Needs> = plan.data.iter().map(|data| needs(plan, data)).collect();
-    let sum = |of: fn(&Needs) -> u64| all.iter().map(of).fold(0, u64::saturating_add);
-    let (files, inodes) = (sum(|needs| needs.files), sum(|needs| needs.inodes));
-    let space_bytes = sum(|needs| needs.space_bytes);
+    // Chains come one after the other, so what their arms make is there for one of them at a time.
+    let at_once = |of: fn(&Needs) -> u64| {
+        let (by_arms, before): (Vec<&Needs>, Vec<&Needs>) = all.iter().partition(|needs| needs.by_arms);
+        let before = before.into_iter().map(of).fold(0, u64::saturating_add);
+        let by_arms = by_arms.into_iter().map(of);
+        before.saturating_add(match plan.rules.order {
+            Order::Chains => by_arms.max().unwrap_or(0),
+            _ => by_arms.fold(0, u64::saturating_add),
+        })
+    };
+    let (files, inodes) = (at_once(|needs| needs.files), at_once(|needs| needs.inodes));
+    let space_bytes = at_once(|needs| needs.space_bytes);
     let round_ns = plan.cells.iter().map(|cell| block_ns(plan, cell)).sum::<u64>() + warming_ns(plan);
     let rounds = u64::from(plan.rules.rounds);
     let warm_up_rounds = match u64::from(plan.rules.warm_up_rounds_min) {
@@ -56,12 +68,13 @@ pub fn estimate(plan: &Plan) -> Estimate {
     let warm_up_ns = (warm_up_rounds * round_ns).min(plan.rules.warm_up_ns_max + round_ns);
     // Directories that are filled go before the next one: room is needed for one of them.
     let filled: u64 = plan.cells.iter().map(filled).sum();
+    let created: u64 = plan.cells.iter().map(created).sum();
     Estimate {
-        files: files + rounds * filled,
+        files: files + rounds * (filled + created),
         inodes: if sets == 0 { 0 } else { inodes.saturating_add(filled + filled / 10 + sets + 2) },
         space_bytes: space_bytes.saturating_add(filled * FILLED_ENTRY_BYTES),
         blocks: rounds * plan.cells.len() as u64,
-        elapsed_ns: files * (MAKE_NS + REMOVE_NS) + warm_up_ns + rounds * round_ns,
+        elapsed_ns: files * (MAKE_NS + REMOVE_NS) + warm_up_ns + rounds * (round_ns + created * REMOVE_NS),
     }
 }
 
@@ -74,6 +87,14 @@ fn filled(cell: &megadir_record::Cell) -> u64 {
         | Work::Files(_)
         | Work::Attributes { .. }
         | Work::Ask { .. } => 0,
+    }
+}
+
+/// Returns how many files a block of an arm creates where they are the work.
+fn created(cell: &megadir_record::Cell) -> u64 {
+    match &cell.work {
+        Work::Files(work) if work.operation == FileOperation::Create => work.files(),
+        _ => 0,
     }
 }
 
@@ -125,6 +146,8 @@ fn entries(plan: &Plan, cell: &megadir_record::Cell) -> u64 {
 /// What a data set needs.
 #[derive(Clone, Copy, Debug, Default)]
 struct Needs {
+    /// Whether the arms make it.
+    by_arms: bool,
     /// Files made before the run.
     files: u64,
     inodes: u64,
@@ -137,9 +160,10 @@ struct Needs {
 fn needs(plan: &Plan, data: &Data) -> Needs {
     let mut needs = Needs::default();
     let Some(made) = data.source.made() else { return needs };
+    needs.by_arms = made.when == When::ByArms;
     for (_, files) in trees(plan, data).unwrap_or_default() {
         let entries = files.entries() as f64;
-        let directories = files.directories_expected().ceil();
+        let directories = directories(made, &files).ceil();
         // Sums of many sizes stay within four deviations, but for some in 100 000 seeds.
         let scatter = 4.0 * entries.sqrt() * files.sizes().deviation_bytes();
         let contents = entries * files.sizes().blocks(BLOCK_BYTES) * BLOCK_BYTES as f64 + scatter;
@@ -158,6 +182,16 @@ fn needs(plan: &Plan, data: &Data) -> Needs {
         }
     }
     needs
+}
+
+/// Returns how many directories there will be; arms make only those that files need.
+fn directories(made: &Made, files: &Files) -> f64 {
+    if made.when == When::BeforeRun {
+        return files.directories_expected();
+    }
+    let needed = Made { directories: MakeDirectories::OnDemand, ..made.clone() };
+    let needed = Files::new(&needed, files.seed(), files.entries());
+    needed.map_or_else(|_| files.directories_expected(), |files| files.directories_expected())
 }
 
 /// Returns the mean length of names, bytes.

@@ -1,14 +1,18 @@
 //! The directories of the data sets while arms work on them.
 //!
-//! What arms make themselves begins empty in every round, and goes, untimed, when the last arm of the round that works on
-//! it is done. The directory itself goes too: one that has held many entries stays large. Where arms work on what others
-//! left, what those wrote is on the disk before the next arm starts, so that none pays for another.
+//! What arms make themselves begins empty in every round, and is put aside, untimed, when the last arm of the round that
+//! works on it is done; the run's end removes it. Removed at once it would make the next round another experiment: ext4
+//! passes over inodes that were deleted less than 35 s ago (`recently_deleted` in `fs/ext4/ialloc.c`), which makes creating
+//! up to eight times slower. Only where there is no room to keep it all does it go at once, with a note.
+//!
+//! Where arms work on what others left, what those wrote is on the disk before the next operation begins, so that none pays
+//! for another.
 
 use std::os::fd::AsFd;
 use std::path::Path;
 
 use megadir::Dir;
-use megadir_record::{CellId, DataId, FileOperation, FileWork, Plan, UsedByArms, When, Work};
+use megadir_record::{Cell, CellId, DataId, FileOperation, FileWork, Order, Plan, UsedByArms, When, Work};
 
 use super::RunError;
 use super::prepare::data_name;
@@ -22,6 +26,10 @@ pub(super) struct Grounds<'a> {
     plan: &'a Plan,
     workspace: Option<&'a Workspace>,
     directories: Vec<Dir>,
+    /// Whether there is room for what arms make in all rounds.
+    keeps: bool,
+    /// How many data sets were put aside.
+    aside: u64,
     signals: Signals<'a>,
     /// Data sets of the arms of which it is known what they use.
     known: Vec<DataId>,
@@ -32,9 +40,10 @@ impl<'a> Grounds<'a> {
         plan: &'a Plan,
         workspace: Option<&'a Workspace>,
         directories: Vec<Dir>,
+        keeps: bool,
         signals: Signals<'a>,
     ) -> Self {
-        Self { plan, workspace, directories, signals, known: Vec::new() }
+        Self { plan, workspace, directories, keeps, aside: 0, signals, known: Vec::new() }
     }
 
     /// Returns the directory of the data set that an arm works on.
@@ -44,7 +53,15 @@ impl<'a> Grounds<'a> {
 
     /// Makes ready for the arm at `place` of a round in this order.
     pub(super) fn enter(&self, order: &[CellId], place: usize) -> Result<(), RunError> {
-        if !self.plan.rules.order.depends() {
+        let cell = |place: usize| &self.plan.cells[order[place].0 as usize];
+        let goes_on = |before: &Cell, after: &Cell| match (&before.work, &after.work) {
+            (Work::Files(one), Work::Files(other)) => {
+                one.operation == other.operation
+                    && (before.chain == after.chain || self.plan.rules.order == Order::Phases)
+            }
+            _ => false,
+        };
+        if !self.plan.rules.order.depends() || place > 0 && goes_on(cell(place - 1), cell(place)) {
             return Ok(());
         }
         let directory = self.of(order[place]);
@@ -62,7 +79,14 @@ impl<'a> Grounds<'a> {
         let name = data_name(data);
         let path = workspace.path().join(&name);
         let directory = &mut self.directories[data.0 as usize];
-        workspace.renew_data_directory(&name, self.signals.beat).map_err(|error| unusable(&path, error))?;
+        let renewed = match self.keeps {
+            true => {
+                self.aside += 1;
+                workspace.set_aside_data_directory(&name, &format!("used{}", self.aside))
+            }
+            false => workspace.renew_data_directory(&name, self.signals.beat),
+        };
+        renewed.map_err(|error| unusable(&path, error))?;
         *directory = Dir::open(&path).map_err(|error| unusable(&path, error.into()))?;
         Ok(())
     }

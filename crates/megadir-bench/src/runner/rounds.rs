@@ -11,6 +11,7 @@ use super::RunError;
 use super::grounds::Grounds;
 use super::prepare::Prepared;
 use super::replay::replay;
+use super::room::keeps_all_rounds;
 use super::start::Listeners;
 use crate::cache::{Before, Caches};
 use crate::event::Event;
@@ -76,7 +77,13 @@ pub(super) fn measure(
 ) -> Result<Measured, RunError> {
     let plan = &prepared.plan;
     let mut works = Works::new(prepared, stopwatch)?;
-    let mut grounds = Grounds::new(plan, prepared.workspace(), directories, prepared.signals);
+    let keeps = keeps_all_rounds(plan, &prepared.directory);
+    if !keeps && plan.rules.order.depends() {
+        let text =
+            "what a round made was removed before the next, for want of room to keep it to the end".into();
+        listeners.note(&NoteKind::RoomReused.note(text))?;
+    }
+    let mut grounds = Grounds::new(plan, prepared.workspace(), directories, keeps, prepared.signals);
     let mut unequal_blocks = 0;
     if !replay(plan, &samples, &mut works, &mut grounds)? {
         return Ok(Measured { complete: false, unequal_blocks });

@@ -32,6 +32,10 @@ const ADVICE: &[(&str, &str)] = &[
         "cold-without-reads",
         "What the arm needs lies in the inode of the directory, which stays while it is open: take its times for warm ones.",
     ),
+    (
+        "room-reused",
+        "Times of creating may be longer than they need be (ext4 passes over inodes that were just deleted): give it more room.",
+    ),
     ("leftovers", "Nothing, if the directory was removed; else `megadir bench clean` names and removes it."),
 ];
 
