@@ -125,9 +125,8 @@ fn contradiction(study: &Study) -> Option<String> {
     if let Some(reason) = kind_contradiction(study) {
         return Some(reason);
     }
-    if study.baseline.is_none() {
-        return None;
-    }
+    // What follows is about studies that list.
+    study.baseline.as_ref()?;
     if study.compare.is_empty() && study.decompose.is_empty() && study.grow.is_empty() {
         return Some(
             "it has no group: at least one of [[compare]], [[decompose]], [[grow]] is needed".into(),
