@@ -6,7 +6,8 @@
 use std::io;
 
 use megadir_record::{
-    Built, End, Header, Line, Note, Plan, Resumed, Sample, SelfCheck, UsedByArms, VoidReason, Writer, share,
+    Built, End, Epoch, Header, Line, Note, Plan, Resumed, Sample, SelfCheck, UsedByArms, VoidReason, Writer,
+    share,
 };
 
 use crate::dataset::FillProgress;
@@ -23,6 +24,8 @@ pub enum Event<'a> {
     Built(&'a Built),
     /// What a data set that the arms have made uses.
     Used(&'a UsedByArms),
+    /// The data sets of a later epoch were made.
+    Epoch(&'a Epoch),
     /// The run has checked its own measuring.
     Checked(&'a SelfCheck),
     /// Everything is prepared, and a record that was begun goes on.
@@ -131,6 +134,7 @@ impl<W: Durable> Listener for Recorder<W> {
             Event::Noted(note) => Line::Note((*note).clone()),
             Event::Built(built) => Line::Built((*built).clone()),
             Event::Used(used) => Line::Used(**used),
+            Event::Epoch(epoch) => Line::Epoch((*epoch).clone()),
             Event::Checked(check) => Line::SelfCheck((*check).clone()),
             Event::Measured(sample) => Line::Sample((*sample).clone()),
             Event::Voided { sample, reason } => Line::Void {

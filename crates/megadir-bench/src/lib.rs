@@ -36,6 +36,7 @@ mod cache;
 mod cache;
 pub mod dataset;
 mod date;
+pub mod epochs;
 pub mod event;
 mod leftovers;
 #[cfg(target_os = "linux")]

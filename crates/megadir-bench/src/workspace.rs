@@ -113,10 +113,15 @@ impl Workspace {
 
     /// Takes away a directory below it with everything in it and makes it again.
     pub(crate) fn renew_data_directory(&self, name: &str, beat: &Beat) -> io::Result<OwnedFd> {
+        self.remove_data_directory(name, beat)?;
+        self.data_directory(name)
+    }
+
+    /// Takes away a directory below it with everything in it.
+    pub(crate) fn remove_data_directory(&self, name: &str, beat: &Beat) -> io::Result<()> {
         let old = rustix::fs::openat(&self.directory, name, DIRECTORY, Mode::empty())?;
         remove_content(old.as_fd(), b"", beat)?;
-        rustix::fs::unlinkat(&self.directory, name, AtFlags::REMOVEDIR)?;
-        self.data_directory(name)
+        Ok(rustix::fs::unlinkat(&self.directory, name, AtFlags::REMOVEDIR)?)
     }
 
     /// Gives a directory below it another name, and makes an empty one under its own.

@@ -70,6 +70,7 @@ fn plan(data: Vec<DataSource>, entries: u64, chains: Vec<Vec<FileWork>>) -> Plan
         }
     }
     let rules = Rules {
+        epochs: 1,
         rounds: ROUNDS,
         stop: Stop::Rounds,
         warm_up_rounds_min: 0,

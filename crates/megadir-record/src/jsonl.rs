@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::FORMAT_VERSION;
 use crate::built::{Built, UsedByArms};
+use crate::epoch::Epoch;
 use crate::machine::{Machine, Pressure};
 use crate::plan::Plan;
 use crate::sample::{Sample, VoidReason};
@@ -29,6 +30,8 @@ pub struct Record {
     pub built: Option<Built>,
     /// What data sets that the arms make used; none in records of older programs.
     pub used: Vec<UsedByArms>,
+    /// The epochs after the first, in order; one that was taken up again is there twice.
+    pub epochs: Vec<Epoch>,
     /// What the run noticed.
     pub notes: Vec<Note>,
     /// When the run was taken up again, in order.
@@ -51,6 +54,8 @@ pub enum Line {
     Built(Built),
     /// What a data set that the arms made used.
     Used(UsedByArms),
+    /// A later epoch begins: its data sets were made.
+    Epoch(Epoch),
     /// A block.
     Sample(Sample),
     /// Voids all samples of one attempt at a round.
@@ -255,6 +260,7 @@ impl Record {
             self_check: None,
             built: None,
             used: Vec::new(),
+            epochs: Vec::new(),
             notes: Vec::new(),
             resumed: Vec::new(),
             end: None,
@@ -270,6 +276,7 @@ impl Record {
             Line::SelfCheck(check) => self.self_check = Some(check),
             Line::Used(used) => self.used.push(used),
             Line::Built(built) => self.built = Some(built),
+            Line::Epoch(epoch) => self.epochs.push(epoch),
             Line::Sample(sample) => {
                 if sample.cell.0 as usize >= self.header.plan.cells.len() {
                     let reason = format!("arm {} is not in the plan", sample.cell.0);

@@ -5,6 +5,7 @@
 //! another machine and years later; nothing else passes between the two.
 //!
 //! * [`plan`]: what was going to be measured, with nothing left to a default.
+//! * [`epoch`]: data sets that are made anew.
 //! * [`built`]: what making them took, and what they use.
 //! * [`data`]: the data sets: whose names, sizes, contents and places follow from a seed.
 //! * [`files`]: what is done to files, one after the other.
@@ -20,6 +21,7 @@
 
 pub mod built;
 pub mod data;
+pub mod epoch;
 pub mod files;
 pub mod group;
 pub mod jsonl;
@@ -36,6 +38,7 @@ pub use data::{
     ContentKind, Data, DataSource, DirectoryClass, Level, Made, MakeDirectories, NAME_LENGTHS, NameScheme,
     SizeLaw, Spread, When,
 };
+pub use epoch::Epoch;
 pub use files::{Access, FileOperation, FileOrder, FileWork, Sharing, SyncPolicy, WorkerKind, Workers};
 pub use group::{BreakEvenArms, Group, GroupRule, Pair};
 pub use jsonl::{Cut, End, Header, Line, Note, ReadError, Record, Resumed, Writer};

@@ -58,6 +58,10 @@ pub struct Rules {
     /// Whether fewer may do.
     #[serde(default = "Stop::fixed", skip_serializing_if = "Stop::is_fixed")]
     pub stop: Stop,
+    /// How often the data sets are made anew, with seeds of their own; the rounds are split over the epochs, each with its own
+    /// warm-up.
+    #[serde(default = "crate::epoch::one", skip_serializing_if = "crate::epoch::is_one")]
+    pub epochs: u32,
     /// Rounds of warm-up before the first measured one, at least.
     pub warm_up_rounds_min: u32,
     /// Warm-up ends here even when the series still has a trend, nanoseconds.

@@ -10,7 +10,7 @@ use crate::plan::CellId;
 pub struct Sample {
     /// The epoch (fresh data set, process or mount), from 0.
     pub epoch: u32,
-    /// The round within the run, from 0; warm-up rounds count on their own.
+    /// The round within its epoch, from 0; warm-up rounds count on their own.
     pub round: u32,
     /// How often this round had been voided before this attempt.
     pub attempt: u32,

@@ -22,6 +22,7 @@ pub fn line(line: &mut Line, private: &[String]) {
         Line::Sample(_)
         | Line::Built(_)
         | Line::Used(_)
+        | Line::Epoch(_)
         | Line::SelfCheck(_)
         | Line::Void { .. }
         | Line::Resumed(_) => {}

@@ -1,7 +1,7 @@
 //! The reader of records: whole ones, every way of being cut off, and what is no record.
 
 use megadir_record::{
-    Built, BuiltSet, CacheState, Cell, CellId, Counted, Cut, Data, DataId, DataSource, Delay, End,
+    Built, BuiltSet, CacheState, Cell, CellId, Counted, Cut, Data, DataId, DataSource, Delay, End, Epoch,
     FileSystem, Group, GroupRule, Header, Latency, Line, Machine, Made, NameScheme, Note, Order, Phase, Plan,
     Preset, Pressure, Published, ReadError, Record, Role, Rules, Sample, SelfCheck, Since, Stage, Stop, Used,
     UsedByArms, VoidReason, Work, Writer, jsonl,
@@ -85,6 +85,7 @@ fn plan() -> Plan {
         preset: Preset::Quick,
         seed: u64::MAX,
         rules: Rules {
+            epochs: 5,
             stop: Stop::Ratio { half_width: 0.01, rounds_min: 30 },
             rounds: 2,
             warm_up_rounds_min: 1,
@@ -175,6 +176,10 @@ fn latency() -> Latency {
     }
 }
 
+fn epoch() -> Epoch {
+    Epoch { epoch: 1, seed: 9, hashes: vec![None, Some(4)] }
+}
+
 fn built() -> Built {
     let used = Used { files: 20, directories: 1, inodes: 21, content_bytes: 60, bytes: 86_016 };
     let set = BuiltSet { data: DataId(1), used, directories_ns: None, files_ns: 5 };
@@ -207,6 +212,7 @@ fn lines() -> Vec<Line> {
         Line::SelfCheck(self_check()),
         Line::Built(built()),
         Line::Used(used()),
+        Line::Epoch(epoch()),
         Line::Sample(warm_up),
         Line::Sample(sample(0, 0, 0)),
         Line::Sample(sample(0, 0, 1)),
@@ -272,6 +278,7 @@ fn what_is_written_is_read() {
         self_check,
         built,
         used: vec![used()],
+        epochs: vec![epoch()],
         notes,
         resumed,
         end,
@@ -327,7 +334,7 @@ fn garbage_in_the_middle_is_named_by_its_line() {
 #[test]
 fn garbage_at_the_end_without_a_newline_is_a_cut() {
     let record = jsonl::read(&[&file()[..], b"\xff\xfe{\"line\""].concat()[..]).unwrap();
-    assert_eq!(record.cut, Some(Cut { line: 15, bytes: 9 }));
+    assert_eq!(record.cut, Some(Cut { line: 16, bytes: 9 }));
 }
 
 #[test]

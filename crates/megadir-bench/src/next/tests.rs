@@ -19,6 +19,7 @@ fn plan(buffers: &[u64], rounds: u32) -> Plan {
         seed: 11,
         rounds: Some(rounds),
         until: None,
+        epochs: None,
         rate_per_s: None,
         target: Target::Made { entries: vec![10] },
         backends: Vec::new(),

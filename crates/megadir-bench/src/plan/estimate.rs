@@ -66,15 +66,19 @@ pub fn estimate(plan: &Plan) -> Estimate {
         rounds => rounds + 2,
     };
     let warm_up_ns = (warm_up_rounds * round_ns).min(plan.rules.warm_up_ns_max + round_ns);
+    let epochs = u64::from(plan.rules.epochs);
+    let made = files.saturating_mul(epochs);
     // Directories that are filled go before the next one: room is needed for one of them.
     let filled: u64 = plan.cells.iter().map(filled).sum();
     let created: u64 = plan.cells.iter().map(created).sum();
     Estimate {
-        files: files + rounds * (filled + created),
+        files: made.saturating_add(rounds * (filled + created)),
         inodes: if sets == 0 { 0 } else { inodes.saturating_add(filled + filled / 10 + sets + 2) },
         space_bytes: space_bytes.saturating_add(filled * FILLED_ENTRY_BYTES),
         blocks: rounds * plan.cells.len() as u64,
-        elapsed_ns: files * (MAKE_NS + REMOVE_NS) + warm_up_ns + rounds * (round_ns + created * REMOVE_NS),
+        elapsed_ns: made.saturating_mul(MAKE_NS + REMOVE_NS)
+            + epochs * warm_up_ns
+            + rounds * (round_ns + created * REMOVE_NS),
     }
 }
 

@@ -34,7 +34,7 @@ use crate::dataset::write_spread;
 use crate::method::MethodFact;
 use crate::study::{RefusalSpec, SizeSpec, Study};
 use arms::Arms;
-use stopping::{check_until, stopping};
+use stopping::{check_epochs, check_until, stopping};
 
 /// The most entries that a data set may be asked to have.
 pub const ENTRIES_MAX: u64 = 100_000_000;
@@ -54,6 +54,8 @@ pub struct Request<'a> {
     pub rounds: Option<u32>,
     /// The half-width at which the run stops, of ratios or of differences in nanoseconds; `None` measures all rounds.
     pub until: Option<HalfWidth>,
+    /// How often the data sets are made anew; `None` makes them once.
+    pub epochs: Option<u32>,
     /// What the arms work on.
     pub target: Target,
     /// Backends to compare; the study's comparisons are replaced by one of these.
@@ -339,6 +341,7 @@ fn ordered(
         published: study.published.clone(),
     };
     check_data(&plan)?;
+    check_epochs(&plan)?;
     if request.until.is_some() && !crate::next::compares(&plan) {
         return Err(PlanError::Value {
             what: "the width to stop at",
@@ -417,6 +420,7 @@ fn rules(study: &Study, request: &Request<'_>, size: &SizeSpec, order: Order) ->
     Rules {
         rounds,
         stop,
+        epochs: request.epochs.unwrap_or(1),
         warm_up_rounds_min: rules.warm_up_rounds_min,
         warm_up_ns_max: rules.warm_up_s_max.saturating_mul(1_000_000_000),
         order,

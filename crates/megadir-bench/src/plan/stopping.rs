@@ -1,13 +1,17 @@
 //! The stopping rule of a plan: the study's rounds, or as many as a width takes.
 
-use megadir_record::Stop;
-use megadir_stats::HalfWidth;
+use megadir_record::{Cell, Data, Plan, Rules, Stop, When, Work};
+use megadir_stats::{EPOCHS_MIN, HalfWidth};
 
 use super::{PlanError, ROUNDS_MAX, Request};
 use crate::study::SizeSpec;
 
 /// The first look at the intervals of a run that stops at a width comes after so many rounds.
 const ROUNDS_MIN: u32 = 30;
+/// An epoch has at least so many rounds.
+const ROUNDS_OF_EPOCH: u32 = 2;
+/// More epochs than this are a mistake.
+const EPOCHS_MAX: u32 = 1000;
 /// Fewer rounds have no interval.
 const ROUNDS_FEWEST: u32 = 6;
 /// A run that stops at a width measures at most this many times the study's rounds, unless another number is given.
@@ -26,6 +30,43 @@ pub(super) fn stopping(request: &Request<'_>, size: &SizeSpec) -> (u32, Stop) {
         HalfWidth::Absolute(half_width_ns) => Stop::Difference { half_width_ns, rounds_min },
     };
     (rounds, stop)
+}
+
+/// Refuses epochs that nothing can be made anew for, or whose rounds would not do.
+pub(super) fn check_epochs(plan: &Plan) -> Result<(), PlanError> {
+    let Rules { epochs, rounds, stop, order, .. } = plan.rules;
+    let refuse = |allowed: String| {
+        Err(PlanError::Value { what: "the number of epochs", value: epochs.to_string(), allowed })
+    };
+    let at_least = EPOCHS_MIN as u32;
+    if epochs == 1 {
+        return Ok(());
+    }
+    if !(at_least..=EPOCHS_MAX).contains(&epochs) {
+        return refuse(format!(
+            "1 or {at_least} to {EPOCHS_MAX} are possible: fewer have no interval of their own"
+        ));
+    }
+    if rounds < ROUNDS_OF_EPOCH * epochs {
+        let (least, most) = (ROUNDS_OF_EPOCH * epochs, rounds / ROUNDS_OF_EPOCH);
+        return refuse(format!(
+            "each has at least {ROUNDS_OF_EPOCH} rounds; give --rounds {least}, or at most {most} epochs"
+        ));
+    }
+    if stop != Stop::Rounds {
+        return refuse("with --until the rounds are not known beforehand, so they cannot be split".into());
+    }
+    let made = |data: &Data| data.source.made().is_some_and(|made| made.when == When::BeforeRun);
+    if order.depends() || !plan.data.iter().all(made) {
+        return refuse(
+            "data that is there already, or that the arms make in every round, cannot be made anew".into(),
+        );
+    }
+    let renewable = |cell: &Cell| matches!(cell.work, Work::List { .. } | Work::Lookup { .. });
+    match plan.cells.iter().find(|cell| !renewable(cell)) {
+        Some(cell) => refuse(format!("the work of `{}` is tied to one data set; 1 is possible", cell.name)),
+        None => Ok(()),
+    }
 }
 
 /// Refuses widths that cannot be reached and rounds that have no interval.

@@ -32,6 +32,7 @@ fn request(facts: &[BackendFact]) -> Request<'_> {
         seed: 7,
         rounds: None,
         until: None,
+        epochs: None,
         rate_per_s: None,
         target: Target::Made { entries: Vec::new() },
         backends: Vec::new(),
@@ -164,6 +165,13 @@ fn impossible_values_are_refused_with_what_is_allowed() {
         (
             Request { until: Some(HalfWidth::Fraction(0.1)), rounds: Some(5), ..base() },
             "6 and more are possible",
+        ),
+        (Request { epochs: Some(0), ..base() }, "1 or 5 to 1000 are possible"),
+        (Request { epochs: Some(4), ..base() }, "1 or 5 to 1000 are possible"),
+        (Request { epochs: Some(5), rounds: Some(9), ..base() }, "give --rounds 10, or at most 4 epochs"),
+        (
+            Request { epochs: Some(5), until: Some(HalfWidth::Fraction(0.1)), ..base() },
+            "not known beforehand",
         ),
         (Request { target: made(0), ..base() }, "1 to 100000000"),
         (Request { target: made(u64::MAX), ..base() }, "1 to 100000000"),

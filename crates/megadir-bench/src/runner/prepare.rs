@@ -14,7 +14,7 @@ use super::refusals::predict;
 use super::room::check_room;
 use super::start::Listeners;
 use super::survey::Survey;
-use super::truth::before_run;
+use super::truth::{before_run, settle};
 use super::{Program, RunError, RunRequest, WorkerCommand};
 use crate::cache::Caches;
 use crate::dataset::{Files, Names};
@@ -27,7 +27,10 @@ use crate::workspace::{Workspace, remove_leftovers};
 
 /// Everything that measuring needs.
 pub(super) struct Prepared<'a> {
+    /// The plan of the epoch; of a run with one epoch that of the run.
     pub(super) plan: Plan,
+    /// The epoch, from 0.
+    pub(super) epoch: u32,
     pub(super) notes: Vec<Note>,
     pub(super) command: Vec<String>,
     pub(super) program: Program,
@@ -111,6 +114,7 @@ pub(super) fn prepare<'a>(
     let caches = Caches::new(&plan, &machine::file_system(directory.as_fd()).kind);
     let mut prepared = Prepared {
         plan,
+        epoch: 0,
         notes,
         command,
         program,
@@ -131,6 +135,35 @@ pub(super) fn prepare<'a>(
             Err(error)
         }
     }
+}
+
+/// Takes the data sets away and makes those of another epoch, whose plan this is.
+pub(super) fn make_anew(
+    prepared: &mut Prepared<'_>,
+    plan: Plan,
+    listeners: &mut Listeners<'_, '_>,
+) -> Result<(), RunError> {
+    prepared.plan = plan;
+    let Some(workspace) = &prepared.workspace else { return Ok(()) };
+    prepared.data.clear();
+    for data in &prepared.plan.data {
+        let name = data_name(data.id);
+        let path = workspace.path().join(&name);
+        let removed = workspace.remove_data_directory(&name, prepared.signals.beat);
+        removed.map_err(|source| RunError::Directory { path, source })?;
+    }
+    let made = build(&prepared.plan, workspace, prepared.signals, listeners)?;
+    prepared.data = made.directories;
+    prepared.caches = Caches::new(&prepared.plan, &machine::file_system(prepared.directory.as_fd()).kind);
+    prepared.truths.clear();
+    prepared.names.clear();
+    let arms = prepared.plan.cells.len();
+    verify(prepared, &made.surveys)?;
+    if prepared.plan.cells.len() < arms {
+        let reason = "it was available in the first epoch and is not any more".into();
+        return Err(RunError::Arm { arm: "an arm".into(), reason });
+    }
+    settle(prepared)
 }
 
 /// Removes what killed runs left, and says so; trouble with that keeps no run from running.

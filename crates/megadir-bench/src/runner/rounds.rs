@@ -105,7 +105,7 @@ pub(super) fn measure(
         grounds.enter(&order, block.place as usize)?;
         let cell = &plan.cells[block.cell.0 as usize];
         let sample = match one(plan, &mut works, &grounds, &block, zero_ns) {
-            Ok(sample) => sample,
+            Ok(sample) => Sample { epoch: prepared.epoch, ..sample },
             Err(error) => {
                 let stopped = Ok(Measured { complete: false, unequal_blocks });
                 return failed(plan, block.cell, error).map_or(stopped, Err);

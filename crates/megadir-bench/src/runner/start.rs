@@ -4,14 +4,17 @@ use std::os::fd::AsFd;
 use std::sync::atomic::Ordering;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use megadir_record::{End, FORMAT_VERSION, Header, Machine, Note, Plan, Record, Resumed, Sample};
+use megadir_record::{
+    Data, End, Epoch, FORMAT_VERSION, Header, Machine, Note, Plan, Record, Resumed, Sample,
+};
 use megadir_sys::clock::monotonic_ns;
 
-use super::prepare::{Prepared, prepare};
+use super::prepare::{Prepared, make_anew, prepare};
 use super::rounds::{Measured, measure};
 use super::timing;
 use super::truth::settle;
 use super::{RunEnd, RunError, RunRequest};
+use crate::epochs;
 use crate::event::{Event, Listener};
 use crate::machine;
 use crate::measure::Stopwatch;
@@ -43,10 +46,18 @@ pub fn run(request: RunRequest<'_>, listeners: &mut [&mut dyn Listener]) -> Resu
     let (stop, beat) = (request.stop, request.beat);
     let mut request = request;
     let begun = request.resume.take();
+    let whole = request.plan.clone();
+    let epoch = begun.as_ref().map_or(0, |record| epochs::current(&whole, &record.samples));
+    request.plan = epochs::plan_of(&whole, epoch);
     let mut prepared = prepare(request, &mut listeners)?;
-    let result = settle(&mut prepared).and_then(|()| match begun {
-        Some(begun) => go_on(&mut prepared, begun, start_ns, &mut listeners),
-        None => begin(&mut prepared, start_ns, &mut listeners),
+    prepared.epoch = epoch;
+    let result = settle(&mut prepared).and_then(|()| {
+        // Arms that are not available here are left out of all epochs.
+        let whole = Plan { seed: whole.seed, rules: whole.rules, ..prepared.plan.clone() };
+        match begun {
+            Some(begun) => go_on(&mut prepared, &whole, &begun, start_ns, &mut listeners),
+            None => begin(&mut prepared, &whole, start_ns, &mut listeners),
+        }
     });
     let cleaned = prepared.clean(beat, &mut listeners);
     let measured = result?;
@@ -61,6 +72,7 @@ pub fn run(request: RunRequest<'_>, listeners: &mut [&mut dyn Listener]) -> Resu
 /// Writes a record from its header to its end.
 fn begin(
     prepared: &mut Prepared<'_>,
+    whole: &Plan,
     start_ns: u64,
     listeners: &mut Listeners<'_, '_>,
 ) -> Result<Measured, RunError> {
@@ -73,25 +85,26 @@ fn begin(
         started_unix_s: now_s - since_s,
         command: prepared.command.clone(),
         directory: Some(prepared.directory.path().to_string_lossy().into_owned()),
-        plan: prepared.plan.clone(),
+        plan: whole.clone(),
         machine,
     };
     listeners.tell(&Event::Started(&header))?;
     if let Some(built) = &prepared.built {
         listeners.tell(&Event::Built(built))?;
     }
-    record(prepared, Vec::new(), start_ns, listeners)
+    record(prepared, whole, Vec::new(), start_ns, listeners)
 }
 
 /// Goes on with a record to its end.
 fn go_on(
     prepared: &mut Prepared<'_>,
-    begun: Record,
+    whole: &Plan,
+    begun: &Record,
     start_ns: u64,
     listeners: &mut Listeners<'_, '_>,
 ) -> Result<Measured, RunError> {
     let machine = machine::describe(prepared.directory.as_fd(), &prepared.program);
-    check_same(prepared, &begun, &machine)?;
+    check_same(prepared, begun, &machine)?;
     prepared.notes.extend(noise::probe(&machine));
     let resumed = Resumed {
         resumed_unix_s: SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |now| now.as_secs()),
@@ -99,9 +112,13 @@ fn go_on(
         pressure: machine.pressure,
     };
     listeners.tell(&Event::Resumed(&resumed))?;
+    if prepared.epoch > 0 {
+        listeners.tell(&Event::Epoch(&epoch_of(prepared)))?;
+    }
     // Blocks follow those of before on the record's clock; how long the run lay still in between is not on it.
     let before_ns = begun.samples.last().map_or(0, |sample| sample.start_ns + sample.elapsed_ns);
-    record(prepared, begun.samples, start_ns.wrapping_sub(before_ns), listeners)
+    let samples = epochs::of(&begun.samples, prepared.epoch).to_vec();
+    record(prepared, whole, samples, start_ns.wrapping_sub(before_ns), listeners)
 }
 
 /// Refuses to go on with a record where the rest of it could not be compared with what is there.
@@ -129,7 +146,14 @@ fn check_same(prepared: &Prepared<'_>, begun: &Record, machine: &Machine) -> Res
     if finds(then) != finds(now) {
         return differs("files of the directory have other sizes or times".into());
     }
-    match then.data.iter().zip(&now.data).find(|(then, now)| then.hash.is_some() && then.hash != now.hash) {
+    let later = begun.epochs.iter().rfind(|later| later.epoch == prepared.epoch);
+    let hash = |place: usize| match (prepared.epoch, later) {
+        (0, _) => then.data[place].hash,
+        (_, later) => later.and_then(|later| *later.hashes.get(place)?),
+    };
+    let changed =
+        |(place, (_, now)): &(usize, (&Data, &Data))| hash(*place).is_some_and(|hash| Some(hash) != now.hash);
+    match then.data.iter().zip(&now.data).enumerate().find(changed).map(|(_, pair)| pair) {
         Some((then, now)) => differs(format!(
             "the directory held {} entries and holds {}, or others",
             then.entries, now.entries
@@ -138,9 +162,46 @@ fn check_same(prepared: &Prepared<'_>, begun: &Record, machine: &Machine) -> Res
     }
 }
 
+/// Measures from the epoch that is prepared to the last; `samples` were measured of it before.
+fn all_epochs(
+    prepared: &mut Prepared<'_>,
+    whole: &Plan,
+    samples: Vec<Sample>,
+    zero_ns: u64,
+    stopwatch: &dyn Fn() -> Stopwatch,
+    listeners: &mut Listeners<'_, '_>,
+) -> Result<Measured, RunError> {
+    let mut samples = samples;
+    let mut unequal_blocks = 0;
+    loop {
+        let directories = std::mem::take(&mut prepared.data);
+        let taken = std::mem::take(&mut samples);
+        let measured = measure(prepared, directories, taken, zero_ns, stopwatch(), listeners)?;
+        unequal_blocks += measured.unequal_blocks;
+        let epoch = prepared.epoch + 1;
+        if !measured.complete || epoch >= whole.rules.epochs {
+            return Ok(Measured { unequal_blocks, ..measured });
+        }
+        listeners.tell(&Event::EpochEnds)?;
+        match make_anew(prepared, epochs::plan_of(whole, epoch), listeners) {
+            Ok(()) => prepared.epoch = epoch,
+            Err(RunError::Interrupted) => return Ok(Measured { complete: false, unequal_blocks }),
+            Err(error) => return Err(error),
+        }
+        listeners.tell(&Event::Epoch(&epoch_of(prepared)))?;
+    }
+}
+
+/// Returns what the record says of a later epoch.
+fn epoch_of(prepared: &Prepared<'_>) -> Epoch {
+    let hashes = prepared.plan.data.iter().map(|data| data.hash).collect();
+    Epoch { epoch: prepared.epoch, seed: prepared.plan.seed, hashes }
+}
+
 /// Checks the measuring itself, measures, and writes the record's last line.
 fn record(
     prepared: &mut Prepared<'_>,
+    whole: &Plan,
     samples: Vec<Sample>,
     zero_ns: u64,
     listeners: &mut Listeners<'_, '_>,
@@ -161,10 +222,8 @@ fn record(
     };
     notes.iter().try_for_each(|note| listeners.note(note))?;
     let null_loop_ns = *checked.as_ref().unwrap_or(&None);
-    let directories = std::mem::take(&mut prepared.data);
-    let stopwatch = Stopwatch::new(calibration);
-    let measured =
-        checked.and_then(|_| measure(prepared, directories, samples, zero_ns, stopwatch, listeners));
+    let stopwatch = || Stopwatch::new(calibration);
+    let measured = checked.and_then(|_| all_epochs(prepared, whole, samples, zero_ns, &stopwatch, listeners));
     let told = timing::drift_since(&calibration).map_or(Ok(()), |note| listeners.note(&note));
     let (complete, reason) = match &measured {
         Ok(measured) if measured.complete => (true, None),

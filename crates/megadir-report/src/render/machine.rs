@@ -10,10 +10,11 @@ use crate::text;
 pub(super) fn run_line(summary: &Summary) -> String {
     let progress = &summary.progress;
     let rounds = format!(
-        "{} of {}{}, {} of warm-up, {} voided",
+        "{} of {}{}{}, {} of warm-up, {} voided",
         progress.rounds_used,
         if summary.rules.stop == Stop::Rounds { "" } else { "at most " },
         text::counted(u64::from(progress.rounds_planned), "round"),
+        if summary.rules.epochs > 1 { format!(" in {} epochs", summary.rules.epochs) } else { String::new() },
         progress.rounds_warm_up,
         progress.rounds_voided
     );

@@ -7,7 +7,7 @@
 
 use std::collections::BTreeMap;
 
-use megadir_record::{Cell, Data, DataId, DataSource, Plan, Sample};
+use megadir_record::{Cell, Data, DataId, DataSource, Plan, Record, Sample};
 use serde::{Deserialize, Serialize};
 
 use super::Rounds;
@@ -63,19 +63,32 @@ impl WorkCheck {
 type Seen = (u64, u64);
 
 /// Checks every arm, in the plan's order, and every data set.
-pub(crate) fn check(plan: &Plan, rounds: &Rounds<'_>) -> (Vec<WorkCheck>, Vec<DataCheck>) {
+pub(crate) fn check(record: &Record, rounds: &Rounds<'_>) -> (Vec<WorkCheck>, Vec<DataCheck>) {
+    let plan = &record.header.plan;
     let mut agreed = BTreeMap::new();
     for key in rounds.keys() {
         for data in &plan.data {
             agreed.insert((data.id, key), vote(plan, rounds, data, key));
         }
     }
-    let recorded = |id: DataId| {
-        let data = plan.data.iter().find(|data| data.id == id)?;
-        Some((data.entries, data.hash?))
+    let recorded = |id: DataId, epoch: u32| {
+        let place = plan.data.iter().position(|data| data.id == id)?;
+        let data = &plan.data[place];
+        let hash = match epoch {
+            0 => data.hash,
+            _ => record
+                .epochs
+                .iter()
+                .rfind(|later| later.epoch == epoch)
+                .and_then(|later| *later.hashes.get(place)?),
+        };
+        Some((data.entries, hash?))
     };
-    let checks =
-        plan.cells.iter().map(|cell| check_arm(cell, rounds, recorded(cell.data), &agreed)).collect();
+    let recorded_of = |cell: &Cell| {
+        let id = cell.data;
+        move |epoch: u32| recorded(id, epoch)
+    };
+    let checks = plan.cells.iter().map(|cell| check_arm(cell, rounds, recorded_of(cell), &agreed)).collect();
     let data = plan.data.iter().map(|data| check_data(data, &agreed)).collect();
     (checks, data)
 }
@@ -103,17 +116,21 @@ fn vote(plan: &Plan, rounds: &Rounds<'_>, data: &Data, key: Key) -> Option<Seen>
     }
 }
 
-fn check_arm(cell: &Cell, rounds: &Rounds<'_>, recorded: Option<Seen>, agreed: &Agreed) -> WorkCheck {
+fn check_arm(
+    cell: &Cell,
+    rounds: &Rounds<'_>,
+    recorded: impl Fn(u32) -> Option<Seen>,
+    agreed: &Agreed,
+) -> WorkCheck {
     let voted = |sample: &Sample| agreed.get(&(cell.data, (sample.epoch, sample.round))).copied().flatten();
     // What does not list its data set knows by itself what it must see.
-    let known = recorded.or((!cell.work.counts_names()).then_some((0, 0)));
-    let recorded = match known.map(|(entries, hash)| cell.work.expected(entries, hash)) {
-        // What is to be found out cannot be known beforehand.
-        Some(None) => return WorkCheck::Equal,
-        Some(expected) => expected,
-        None => None,
-    };
-    let expected = |sample: &Sample| recorded.or_else(|| voted(sample));
+    let known = |epoch| recorded(epoch).or((!cell.work.counts_names()).then_some((0, 0)));
+    // What is to be found out cannot be known beforehand.
+    if known(0).is_some_and(|(entries, hash)| cell.work.expected(entries, hash).is_none()) {
+        return WorkCheck::Equal;
+    }
+    let recorded = |epoch| known(epoch).and_then(|(entries, hash)| cell.work.expected(entries, hash));
+    let expected = |sample: &Sample| recorded(sample.epoch).or_else(|| voted(sample));
     let mut wrong = rounds.samples(cell.id).filter(|s| expected(s) != Some(seen(s)));
     let Some(first) = wrong.next() else { return WorkCheck::Equal };
     WorkCheck::Unequal(Mismatch {
@@ -121,15 +138,19 @@ fn check_arm(cell: &Cell, rounds: &Rounds<'_>, recorded: Option<Seen>, agreed: &
         first_round: first.round,
         entries: first.counted.entries,
         entries_expected: expected(first).map(|(entries, _)| entries),
-        recorded: recorded.is_some(),
+        recorded: recorded(first.epoch).is_some(),
     })
 }
 
 fn check_data(data: &Data, agreed: &Agreed) -> DataCheck {
-    let seen: Vec<Seen> =
-        agreed.iter().filter(|((id, _), _)| *id == data.id).filter_map(|(_, seen)| *seen).collect();
-    let entries = || seen.iter().map(|(entries, _)| *entries);
-    let same = seen.windows(2).all(|pair| pair[0] == pair[1]);
+    let seen: Vec<(u32, Seen)> = agreed
+        .iter()
+        .filter(|((id, _), _)| *id == data.id)
+        .filter_map(|((_, (epoch, _)), seen)| Some((*epoch, (*seen)?)))
+        .collect();
+    let entries = || seen.iter().map(|(_, (entries, _))| *entries);
+    // Each epoch has data of its own.
+    let same = seen.windows(2).all(|pair| pair[0] == pair[1] || pair[0].0 != pair[1].0);
     let as_planned = match data.source {
         DataSource::Made { .. } => entries().all(|entries| entries == data.entries),
         DataSource::Existing { .. } => true,

@@ -213,7 +213,7 @@ pub fn summarize(record: &Record) -> Result<Summary, SummaryError> {
         let warm_up = record.samples.iter().filter(|s| s.phase == Phase::WarmUp).count() as u64;
         return Err(SummaryError::NothingMeasured { warm_up: crate::text::counted(warm_up, "sample") });
     }
-    let (checks, data) = equal_work::check(plan, &rounds);
+    let (checks, data) = equal_work::check(record, &rounds);
     let evidence = Evidence { plan, rounds: &rounds, checks: &checks };
     let groups = read_groups(&evidence);
     let resolution = resolutions(&evidence);

@@ -108,6 +108,7 @@ impl Synthetic {
             self_check: None,
             built: None,
             used: Vec::new(),
+            epochs: Vec::new(),
             notes: Vec::new(),
             resumed: Vec::new(),
             end: Some(end),
@@ -207,6 +208,7 @@ fn rules(rounds: u32) -> Rules {
     Rules {
         rounds,
         stop: Stop::Rounds,
+        epochs: 1,
         warm_up_rounds_min: 1,
         warm_up_ns_max: 10_000_000_000,
         order: Order::SeededPermutation,

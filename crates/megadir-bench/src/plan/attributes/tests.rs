@@ -18,6 +18,7 @@ fn request(methods: &[MethodFact]) -> Request<'_> {
         seed: 7,
         rounds: None,
         until: None,
+        epochs: None,
         target: Target::Made { entries: Vec::new() },
         backends: Vec::new(),
         buffers_bytes: Vec::new(),

@@ -30,6 +30,7 @@ fn plan_of(sets: Vec<(MadeSource, u64)>) -> Plan {
         drop_caches: false,
         cache_facts: &[],
         until: None,
+        epochs: None,
         rate_per_s: None,
     };
     let mut plan = plan(&built_in("lookup").unwrap(), &request).unwrap().plan;

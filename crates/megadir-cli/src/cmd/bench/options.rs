@@ -34,7 +34,7 @@ pub(crate) struct Args {
     #[arg(
         long,
         value_name = "RECORD",
-        conflicts_with_all = ["study", "entries", "backend", "buffer", "threads", "quick", "published", "rounds", "seed", "output", "cache"]
+        conflicts_with_all = ["study", "entries", "backend", "buffer", "threads", "quick", "published", "rounds", "until", "epochs", "rate", "seed", "output", "cache"]
     )]
     pub(crate) resume: Option<PathBuf>,
     /// Work on this directory itself, only reading it, if it holds at least 1000 entries and no --entries is given; else make the data below it.
@@ -84,6 +84,9 @@ pub(crate) struct Args {
     /// Measure this many rounds; with --until at most so many.
     #[arg(long, value_name = "N")]
     rounds: Option<u32>,
+    /// Make the data sets anew so many times (5 or more), with other names, and split the rounds over them: what one data set does by chance is then no difference [default: make them once].
+    #[arg(long, value_name = "N")]
+    epochs: Option<u32>,
     /// Measure until half the interval of every comparison is at most this wide: of ratios (1%) or differences (5ns, 0.2us); --rounds limits it [default limit: 10 times the study's rounds].
     #[arg(long, value_name = "WIDTH", value_parser = parse::width)]
     until: Option<HalfWidth>,
@@ -145,6 +148,7 @@ pub(crate) fn resolve(args: &Args, interrupt: &Interrupt) -> Result<Resolved, Cl
         seed,
         rounds: args.rounds,
         until: args.until,
+        epochs: args.epochs,
         rate_per_s: args.rate,
         target,
         backends: args.backend.clone(),

@@ -14,6 +14,12 @@ pub(crate) struct Progress {
     /// The time of each arm's last block, nanoseconds.
     last_ns: HashMap<CellId, u64>,
     blocks: u64,
+    /// Blocks measured up to now, and before the epoch that is being measured.
+    done: u64,
+    before: u64,
+    /// The epoch, where there are several, e.g. `epoch 2 of 5: `, and how many there are.
+    epoch: String,
+    epochs: u32,
 }
 
 impl Progress {
@@ -24,19 +30,24 @@ impl Progress {
             bar.set_style(style);
         }
         let blocks = u64::from(plan.rules.rounds) * plan.cells.len() as u64;
-        Self { bar, last_ns: HashMap::new(), blocks }
+        let epochs = plan.rules.epochs;
+        let epoch = if epochs > 1 { format!("epoch 1 of {epochs}: ") } else { String::new() };
+        Self { bar, last_ns: HashMap::new(), blocks, done: 0, before: 0, epoch, epochs }
     }
 
     fn starts(&mut self, plan: &Plan, block: &Block) {
         let arms = plan.cells.len() as u64;
         let name = &plan.cells[block.cell.0 as usize].name;
         let (position, message) = match block.phase {
-            Phase::WarmUp => (0, format!("warming up, round {}: {name}", block.round + 1)),
+            Phase::WarmUp => {
+                (self.before, format!("{}warming up, round {}: {name}", self.epoch, block.round + 1))
+            }
             Phase::Measure => {
-                let done = u64::from(block.round) * arms + u64::from(block.place);
+                let done = self.before + u64::from(block.round) * arms + u64::from(block.place);
+                self.done = done + 1;
                 let left_s = self.left_ns(plan, block).div_ceil(1_000_000_000);
                 let (round, of) = (block.round + 1, plan.rules.rounds);
-                (done, format!("{left_s} s left, round {round} of {of}: {name}"))
+                (done, format!("{}{left_s} s left, round {round} of {of}: {name}", self.epoch))
             }
         };
         self.bar.set_length(self.blocks);
@@ -70,6 +81,10 @@ impl Listener for Progress {
             Event::Noted(note) => self.bar.suspend(|| eprintln!("megadir: {}", note.text)),
             Event::Started(header) => {
                 self.blocks = u64::from(header.plan.rules.rounds) * header.plan.cells.len() as u64;
+            }
+            Event::Epoch(epoch) => {
+                self.before = self.done;
+                self.epoch = format!("epoch {} of {}: ", epoch.epoch + 1, self.epochs);
             }
             Event::Cleaning => self.bar.set_message("removing what was made"),
             Event::Voided { .. }

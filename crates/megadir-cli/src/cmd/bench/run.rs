@@ -280,6 +280,12 @@ fn describe(resolved: &Resolved) -> String {
         rules.rounds,
         plan.cells.len(),
     ));
+    if rules.epochs > 1 {
+        let epochs = rules.epochs;
+        text.push_str(&format!(
+            "epochs: {epochs}; data and warm-up are made anew in each, the rounds split over them\n"
+        ));
+    }
     text.push_str(&stopping(plan));
     for cell in &plan.cells {
         text.push_str(&format!("  {:3}  {:44} {}\n", cell.id.0, cell.name, cell.groups.join(", ")));
