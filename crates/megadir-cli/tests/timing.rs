@@ -66,7 +66,9 @@ fn a_block_makes_the_measured_calls_and_no_other() {
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     let record = record_of(&at.path().join("r"));
     let blocks: Vec<u64> = record.samples.iter().map(|sample| sample.operations).collect();
-    assert_eq!(rows_of_look_ups(&calls(logs.path())), blocks);
+    // Before the blocks, what was made is verified.
+    let rows = rows_of_look_ups(&calls(logs.path()));
+    assert!(rows.ends_with(&blocks), "{rows:?} {blocks:?}");
     assert!(blocks.iter().any(|operations| *operations >= 8), "no block has several operations: {blocks:?}");
     let measured = record.samples.iter().filter(|sample| sample.phase == Phase::Measure);
     for sample in measured {
@@ -105,7 +107,7 @@ fn a_rate_that_cannot_be_is_refused() {
     for (study, rate, words) in [
         ("lookup", "0", "1 to 10000000 operations a second are possible"),
         ("lookup", "11M", "1 to 10000000 operations a second are possible"),
-        ("listing", "10", "study `listing` does not time single operations one by one"),
+        ("listing", "10", "study `listing` is not of single operations that can start at any time"),
     ] {
         let mut command = Command::new(env!("CARGO_BIN_EXE_megadir"));
         let output = command.args(["bench", "run", study, "--dry-run", "--rate", rate]).output();

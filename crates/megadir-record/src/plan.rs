@@ -287,6 +287,19 @@ impl Work {
         }
     }
 
+    /// Returns by how many files a block changes its data set; `None` of work that makes and removes none.
+    #[must_use]
+    pub fn change(&self) -> Option<i64> {
+        let Self::Files(work) = self else { return None };
+        let files = i64::try_from(work.files()).ok()?;
+        match work.operation {
+            FileOperation::Create => Some(files),
+            FileOperation::Unlink => Some(-files),
+            FileOperation::Rewrite => Some(0),
+            FileOperation::MakeDirectories | FileOperation::Read | FileOperation::Stat => None,
+        }
+    }
+
     /// Returns whether the work times each of its operations, one after the other, so that their times and the gaps between
     /// them make up the wall time of a block.
     #[must_use]

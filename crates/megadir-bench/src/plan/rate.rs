@@ -1,6 +1,6 @@
 //! Open loop: operations start at moments planned beforehand, however long the ones before take.
 
-use megadir_record::Cell;
+use megadir_record::{Cell, Work};
 
 use super::PlanError;
 use crate::study::Study;
@@ -20,8 +20,11 @@ pub(super) fn set(study: &Study, rate_per_s: u64, cells: &mut [Cell]) -> Result<
     if !(1..=RATE_MAX).contains(&rate_per_s) {
         return refuse(format!("1 to {RATE_MAX} operations a second are possible"));
     }
-    if !cells.iter().all(|cell| cell.work.times_one_by_one()) {
-        return refuse(format!("study `{}` does not time single operations one by one", study.name));
+    if !cells.iter().all(|cell| matches!(cell.work, Work::Lookup { .. })) {
+        return refuse(format!(
+            "study `{}` is not of single operations that can start at any time, as those of `lookup` are",
+            study.name
+        ));
     }
     for cell in cells {
         cell.rate_per_s = Some(rate_per_s);

@@ -24,6 +24,8 @@ mod start;
 #[cfg(target_os = "linux")]
 pub(crate) mod survey;
 #[cfg(target_os = "linux")]
+mod tally;
+#[cfg(target_os = "linux")]
 mod timing;
 #[cfg(target_os = "linux")]
 mod truth;

@@ -1,5 +1,6 @@
 //! Warm-up and measured rounds: one block after the other, as the plan's rules say.
 
+use std::os::fd::AsFd;
 use std::time::SystemTime;
 
 use megadir::Dir;
@@ -13,6 +14,7 @@ use super::prepare::Prepared;
 use super::replay::replay;
 use super::room::keeps_all_rounds;
 use super::start::Listeners;
+use super::tally::Tally;
 use crate::cache::{Before, Caches};
 use crate::event::Event;
 use crate::machine::stolen_ticks;
@@ -155,6 +157,7 @@ fn one(
     let directory = grounds.of(block.cell);
     let distinct = cell.cache.is_cold();
     let key = BlockKey { phase: block.phase, round: block.round, attempt: block.attempt, distinct };
+    let tally = Tally::before(cell, directory.as_fd(), signals)?;
     works.caches.ready(
         &mut **work,
         stopwatch,
@@ -168,6 +171,10 @@ fn one(
     let elapsed_ns = monotonic_ns() - start_ns;
     let usage = process_usage().since(before);
     let taken = work.taken().unwrap_or(Taken { elapsed_ns, usage });
+    let counted = match tally {
+        Some(tally) => tally.after(counted, directory.as_fd(), signals)?,
+        None => counted,
+    };
     work.finish(directory, signals)?;
     Ok(Sample {
         epoch: 0,

@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 
 use megadir_record::{
     Built, Cell, CellId, GroupRule, Machine, Phase, Plan, Preset, Pressure, Published, Record, Rules, Sample,
-    Stop, UsedByArms,
+    Stop, UsedByArms, Work,
 };
 use megadir_stats::Looks;
 use serde::{Deserialize, Serialize};
@@ -371,7 +371,7 @@ fn check_samples(record: &Record) -> Result<(), SummaryError> {
     };
     let one_by_one = |sample: &Sample| {
         let cell = record.header.plan.cells.get(sample.cell.0 as usize);
-        cell.is_some_and(|cell| cell.work.times_one_by_one())
+        cell.is_some_and(|cell| matches!(cell.work, Work::Lookup { .. }))
     };
     let reason = |sample: &Sample| match (sample.operations, sample.elapsed_ns) {
         (0, _) => Some("it has no operations"),

@@ -1,0 +1,114 @@
+//! Whether a block that makes or removes files has changed the data set by as many as it says, counted by the directories
+//! themselves: listed before and after the block, in no block's time, and without asking for a file's attributes.
+
+use std::os::fd::{AsFd, BorrowedFd};
+
+use megadir_record::{Cell, Counted};
+use rustix::fs::{AtFlags, FileType, RawDir};
+use rustix::io::Errno;
+
+use crate::dataset::LEVELS_MAX;
+use crate::remove::open_on_this_mount;
+use crate::workload::{ListError, Signals};
+
+const BUFFER_BYTES: usize = 64 << 10;
+
+/// The files that there were before a block, where it is to change them.
+pub(super) struct Tally {
+    before: u64,
+    change: i64,
+}
+
+impl Tally {
+    /// Counts the files of a data set, if the arm changes them.
+    pub(super) fn before(
+        cell: &Cell,
+        directory: BorrowedFd<'_>,
+        signals: Signals<'_>,
+    ) -> Result<Option<Self>, ListError> {
+        let Some(change) = cell.work.change() else { return Ok(None) };
+        Ok(Some(Self { before: files_below(directory, signals, 0)?, change }))
+    }
+
+    /// Counts them again; files that are missing or too many make the block's work unequal to what it should be.
+    pub(super) fn after(
+        &self,
+        counted: Counted,
+        directory: BorrowedFd<'_>,
+        signals: Signals<'_>,
+    ) -> Result<Counted, ListError> {
+        let should = self.before.saturating_add_signed(self.change);
+        let off = files_below(directory, signals, 0)?.abs_diff(should);
+        Ok(Counted { hash: counted.hash.saturating_add(off), ..counted })
+    }
+}
+
+/// Returns how many entries other than directories there are below a directory.
+fn files_below(directory: BorrowedFd<'_>, signals: Signals<'_>, depth: usize) -> Result<u64, ListError> {
+    let failed = |error: Errno| ListError::Stage { stage: "counting files", source: error.into() };
+    if depth > LEVELS_MAX {
+        return Err(failed(Errno::LOOP));
+    }
+    // Of its own: a descriptor that others read too has one position for all.
+    let own = open_on_this_mount(directory, c".").map_err(failed)?;
+    let mut buffer = Vec::with_capacity(BUFFER_BYTES);
+    let mut entries = RawDir::new(&own, buffer.spare_capacity_mut());
+    let (mut files, mut seen) = (0, 0_u32);
+    while let Some(entry) = entries.next() {
+        let entry = entry.map_err(failed)?;
+        let name = entry.file_name();
+        if [&b"."[..], b".."].contains(&name.to_bytes()) {
+            continue;
+        }
+        seen = seen.wrapping_add(1);
+        if seen % 256 == 1 {
+            signals.check()?;
+        }
+        let kind = match entry.file_type() {
+            // Not every file system tells types.
+            FileType::Unknown => {
+                let status = rustix::fs::statat(&own, name, AtFlags::SYMLINK_NOFOLLOW).map_err(failed)?;
+                FileType::from_raw_mode(status.st_mode)
+            }
+            told => told,
+        };
+        match kind {
+            FileType::Directory => {
+                let below = open_on_this_mount(own.as_fd(), name).map_err(failed)?;
+                files += files_below(below.as_fd(), signals, depth + 1)?;
+            }
+            _ => files += 1,
+        }
+    }
+    Ok(files)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::atomic::{AtomicBool, AtomicU64};
+
+    #[test]
+    fn files_that_are_missing_or_too_many_show() {
+        let parent = tempfile::tempdir().unwrap();
+        let at = |name: &str| parent.path().join(name);
+        std::fs::create_dir_all(at("a/b")).unwrap();
+        let make = |names: &[&str]| names.iter().for_each(|name| std::fs::write(at(name), "").unwrap());
+        make(&["1", "a/2", "a/b/3"]);
+        let (stop, beat) = (AtomicBool::new(false), AtomicU64::new(0));
+        let signals = Signals { stop: &stop, beat: &beat };
+        let directory = std::fs::File::open(parent.path()).unwrap();
+        let before = files_below(directory.as_fd(), signals, 0).unwrap();
+        assert_eq!(before, 3);
+        let said = Counted { entries: 2, hash: 0, calls: None, written_bytes: 0 };
+        let off = |change| {
+            let tally = Tally { before, change };
+            tally.after(said, directory.as_fd(), signals).unwrap().hash
+        };
+        assert_eq!((off(0), off(2)), (0, 2));
+        make(&["4", "a/b/5"]);
+        assert_eq!((off(2), off(3), off(0)), (0, 1, 2));
+        std::fs::remove_file(at("1")).unwrap();
+        assert_eq!((off(1), off(2), off(-1)), (0, 1, 2));
+    }
+}
