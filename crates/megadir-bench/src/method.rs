@@ -37,7 +37,6 @@ pub enum Threads {
 
 /// How a method works.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[cfg_attr(not(target_os = "linux"), expect(dead_code, reason = "methods work on Linux only"))]
 pub(crate) enum Way {
     /// Listed by the library, each entry asked for by path.
     Path,
@@ -53,7 +52,6 @@ pub(crate) enum Way {
 
 /// In which order entries are asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[cfg_attr(not(target_os = "linux"), expect(dead_code, reason = "methods work on Linux only"))]
 pub(crate) enum AskingOrder {
     /// As listed, by the thread that lists.
     Listing,
