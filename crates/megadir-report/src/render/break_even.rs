@@ -43,8 +43,11 @@ fn rows(series: &BreakEvenSeries) -> Vec<Vec<Text>> {
     let mut rows: Vec<Vec<Text>> = series.asks.iter().map(row).collect();
     let share = match series.from {
         Threshold::At { share } => text::threshold(share, series.interval),
-        Threshold::Always => "listing always".into(),
-        Threshold::Never => "asking always".into(),
+        from @ (Threshold::Always | Threshold::Never) => {
+            let who = if from == Threshold::Always { "listing" } else { "asking" };
+            let how = if series.interval == Some((from, from)) { "always" } else { "mostly" };
+            format!("{who} {how}")
+        }
     };
     let (entries, nothing) = (text::count(series.entries), String::new);
     let name = series.name.clone();
