@@ -9,7 +9,7 @@ use megadir_bench::{Event, Listener, Program, RunEnd, RunError, RunRequest, Work
 use megadir_record::{
     Access, CacheState, Cell, CellId, ContentKind, Data, DataId, DataSource, End, FileOperation, FileOrder,
     FileWork, Made, MakeDirectories, NameScheme, Order, Plan, Preset, Role, Rules, Sample, Sharing, SizeLaw,
-    Spread, Stop, SyncPolicy, When, Work, WorkerKind, Workers,
+    Spread, Stop, SyncPolicy, UsedByArms, When, Work, WorkerKind, Workers,
 };
 use megadir_testkit::mount::{EXT4, Mount, Recipe};
 use megadir_testkit::require;
@@ -101,6 +101,7 @@ fn plan(data: Vec<DataSource>, entries: u64, chains: Vec<Vec<FileWork>>) -> Plan
 struct Heard {
     samples: Vec<Sample>,
     notes: Vec<String>,
+    used: Vec<UsedByArms>,
     ended: Option<End>,
     /// What is done when so many blocks were measured.
     after: Option<(usize, Box<dyn Fn()>)>,
@@ -118,6 +119,7 @@ impl Listener for Heard {
                 }
             }
             Event::Ended(end) => self.ended = Some((*end).clone()),
+            Event::Used(used) => self.used.push(**used),
             Event::Noted(note) => self.notes.push(note.text.clone()),
             _ => {}
         }

@@ -88,8 +88,15 @@ fn plan(plan: &mut Plan) {
 /// Returns the command line without what follows options that take a path, and without words that are paths.
 fn command(words: &[String], private: &[String]) -> Vec<String> {
     const TAKE_PATHS: [&str; 5] = ["--dir", "--output", "-o", "--resume", "--shape-of"];
-    let mut left_out = false;
+    // Layouts have slashes too.
+    const LAYOUT: &str = "--layout";
+    let (mut left_out, mut layout) = (false, false);
     let word = |word: &String| {
+        if std::mem::replace(&mut layout, word == LAYOUT)
+            || word.split_once('=').is_some_and(|(key, _)| key == LAYOUT)
+        {
+            return word.clone();
+        }
         let follows = std::mem::replace(&mut left_out, TAKE_PATHS.contains(&word.as_str()));
         let (key, value) = word.split_once('=').unwrap_or(("", word));
         if follows {
@@ -179,10 +186,10 @@ mod tests {
     #[test]
     fn commands_lose_paths_and_keep_the_rest() {
         let private = words("alice-laptop alice");
-        let line = "megadir bench run listing --dir work --rounds 5 -o a --output=/people/alice/r --buffer 4KiB,1MiB --resume x";
+        let line = "megadir bench run listing --dir work --rounds 5 -o a --output=/people/alice/r --layout prefix:2/2 --buffer 4KiB,1MiB --shape-of x";
         assert_eq!(
             command(&words(line), &private).join(" "),
-            "megadir bench run listing --dir ... --rounds 5 -o ... --output=... --buffer 4KiB,1MiB --resume ..."
+            "megadir bench run listing --dir ... --rounds 5 -o ... --output=... --layout prefix:2/2 --buffer 4KiB,1MiB --shape-of ..."
         );
         let line = "megadir bench run ./mine.toml --dir=alice -oalice --seed 7";
         assert_eq!(command(&words(line), &private).join(" "), "megadir bench run ... --dir=... ... --seed 7");

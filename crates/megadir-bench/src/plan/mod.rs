@@ -25,7 +25,9 @@ use megadir_record::{CacheState, Data, DataId, DataSource, Note, Order, Plan, Pr
 
 pub use estimate::{Estimate, estimate};
 pub use prune::prune;
-pub(crate) use trees::{in_one_directory, trees};
+#[cfg(target_os = "linux")]
+pub(crate) use trees::in_one_directory;
+pub(crate) use trees::trees;
 
 /// How narrow intervals are to be for a run to stop; absolute widths are in nanoseconds.
 pub use megadir_stats::HalfWidth;
