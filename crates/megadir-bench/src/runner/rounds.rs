@@ -117,9 +117,7 @@ pub(super) fn measure(
         if let Some(note) = works.caches.after(cell, &sample) {
             listeners.note(&note)?;
         }
-        let truth = &prepared.truths[cell.data.0 as usize];
-        let expected = cell.work.expected(truth.entries, truth.hash);
-        if let Some(text) = expected.and_then(|expected| difference(&sample, expected, cell)) {
+        if let Some(text) = unequal(prepared, cell, &sample) {
             unequal_blocks += 1;
             if unequal_blocks == 1 {
                 listeners.note(&NoteKind::UnequalWork.note(text))?;
@@ -194,6 +192,12 @@ fn one(
         latency: stopwatch.latency().filter(|_| block.phase == Phase::Measure),
         voided: None,
     })
+}
+
+/// Returns how a block's work differs from what its data set holds, if it is known and does.
+fn unequal(prepared: &Prepared<'_>, cell: &Cell, sample: &Sample) -> Option<String> {
+    let truth = &prepared.truths[cell.data.0 as usize];
+    difference(sample, cell.work.expected(truth.entries, truth.hash)?, cell)
 }
 
 /// Returns how a block's work differs from what is there, if it does.
