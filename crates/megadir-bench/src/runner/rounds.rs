@@ -4,7 +4,7 @@ use std::os::fd::AsFd;
 use std::time::SystemTime;
 
 use megadir::Dir;
-use megadir_record::{Cell, CellId, Phase, Plan, Sample, VoidReason};
+use megadir_record::{Cell, CellId, Note, Phase, Plan, Sample, VoidReason};
 use megadir_sys::clock::monotonic_ns;
 use megadir_sys::usage::process_usage;
 
@@ -81,9 +81,7 @@ pub(super) fn measure(
     let mut works = Works::new(prepared, stopwatch)?;
     let keeps = keeps_all_rounds(plan, &prepared.directory);
     if !keeps && plan.rules.order.depends() {
-        let text =
-            "what a round made was removed before the next, for want of room to keep it to the end".into();
-        listeners.note(&NoteKind::RoomReused.note(text))?;
+        listeners.note(&room_reused())?;
     }
     let mut grounds = Grounds::new(plan, prepared.workspace(), directories, keeps, prepared.signals);
     let mut unequal_blocks = 0;
@@ -192,6 +190,11 @@ fn one(
         latency: stopwatch.latency().filter(|_| block.phase == Phase::Measure),
         voided: None,
     })
+}
+
+fn room_reused() -> Note {
+    let text = "what a round made was removed before the next, for want of room to keep it to the end";
+    NoteKind::RoomReused.note(text.into())
 }
 
 /// Returns how a block's work differs from what its data set holds, if it is known and does.
