@@ -273,6 +273,8 @@ fn the_null_loop_says_what_it_costs() {
         0,
         "ns/op over 100000 operations",
     );
+    let monotonic = ["bench", "null", "--operations", "100k", "--monotonic"];
+    says(&run(directory.path(), &monotonic), 0, "100000 operations (monotonic clock");
 }
 
 /// A FUSE mount whose server never answers; unmounted when dropped.

@@ -81,6 +81,21 @@ impl Histogram {
         self.max = self.max.max(value);
     }
 
+    /// Starts to record many values, with what is told of all of them kept apart until the end, as in a loop it can be kept in
+    /// registers.
+    ///
+    /// ```
+    /// let mut histogram = megadir_stats::histogram::Histogram::new();
+    /// let mut recording = histogram.recording();
+    /// [3, 5].map(|time_ns| recording.record(time_ns));
+    /// drop(recording);
+    /// assert_eq!((histogram.count(), histogram.sum(), histogram.max()), (2, 8, Some(5)));
+    /// ```
+    #[inline]
+    pub fn recording(&mut self) -> Recording<'_> {
+        Recording { histogram: self, count: 0, sum: 0, min: u64::MAX, max: 0 }
+    }
+
     /// Records a value `times` times.
     ///
     /// ```
@@ -280,6 +295,50 @@ impl Histogram {
     }
 }
 
+/// A histogram into which values are being recorded; it tells of them when this is dropped.
+///
+/// ```
+/// let mut histogram = megadir_stats::histogram::Histogram::new();
+/// histogram.recording().record(7);
+/// assert_eq!(histogram.min(), Some(7));
+/// ```
+#[derive(Debug)]
+pub struct Recording<'a> {
+    histogram: &'a mut Histogram,
+    count: u64,
+    sum: u128,
+    min: u64,
+    max: u64,
+}
+
+impl Recording<'_> {
+    /// Records one value.
+    ///
+    /// ```
+    /// let mut histogram = megadir_stats::histogram::Histogram::new();
+    /// histogram.recording().record(42);
+    /// assert_eq!(histogram.count(), 1);
+    /// ```
+    #[inline]
+    pub fn record(&mut self, value: u64) {
+        self.histogram.counts[index_of(value)] += 1;
+        self.count += 1;
+        self.sum += u128::from(value);
+        self.min = self.min.min(value);
+        self.max = self.max.max(value);
+    }
+}
+
+impl Drop for Recording<'_> {
+    #[inline]
+    fn drop(&mut self) {
+        self.histogram.count += self.count;
+        self.histogram.sum += self.sum;
+        self.histogram.min = self.histogram.min.min(self.min);
+        self.histogram.max = self.histogram.max.max(self.max);
+    }
+}
+
 impl Default for Histogram {
     fn default() -> Self {
         Self::new()
@@ -327,6 +386,12 @@ mod tests {
                 values.iter().for_each(|&value| histogram.record(value));
                 histogram
             };
+            let mut recorded = Histogram::new();
+            for part in a.chunks(7) {
+                let mut recording = recorded.recording();
+                part.iter().for_each(|&value| recording.record(value));
+            }
+            prop_assert_eq!(&recorded, &record(&a));
             let mut merged = record(&a);
             merged.merge(&record(&b));
             a.extend(b);

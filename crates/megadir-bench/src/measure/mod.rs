@@ -76,13 +76,14 @@ pub fn measured_loop<T: Ticks, O: Operation>(
     histogram: &mut Histogram,
 ) -> Result<Looped, O::Error> {
     let (mut sum, mut gap_ticks) = (0_u64, 0_u64);
+    let mut times = histogram.recording();
     let start = ticks.now();
     let (mut last, mut look) = (start, start.saturating_add(look_ticks));
     for index in 0..operations {
         sum = sum.wrapping_add(operation.run(index)?);
         let now = ticks.now();
         // A counter that is read on another processor may be a few ticks behind.
-        histogram.record(now.saturating_sub(last));
+        times.record(now.saturating_sub(last));
         last = now;
         if now >= look {
             operation.between()?;

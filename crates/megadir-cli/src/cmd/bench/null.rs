@@ -17,11 +17,18 @@ pub(crate) struct Args {
     /// How many operations.
     #[arg(long, value_name = "N", default_value = "10M", value_parser = parse::count)]
     operations: u64,
+    /// Read the monotonic clock, as where the cycle counter is not invariant.
+    #[arg(long)]
+    monotonic: bool,
 }
 
 /// Runs the loop.
 pub(crate) fn run(args: &Args) -> Result<u8, CliError> {
-    let null = null_loop(Calibration::over(CALIBRATION), args.operations);
+    let calibration = match args.monotonic {
+        true => Calibration { ns_per_tick: None },
+        false => Calibration::over(CALIBRATION),
+    };
+    let null = null_loop(calibration, args.operations);
     let untimed = null_loop_untimed(args.operations.min(1_000_000));
     let clock = if null.cycle_counter { "cycle counter" } else { "monotonic clock" };
     print(&format!(
