@@ -85,8 +85,8 @@ pub fn next(plan: &Plan, samples: &[Sample]) -> Step {
         Some(_) => {}
     }
     let measured = rounds_of(samples, Phase::Measure);
-    let redone = measured.iter().filter(|round| round.attempt > 0).count() as u32;
-    let more = f64::from(redone + 1) <= plan.rules.redone_fraction_max * f64::from(plan.rules.rounds);
+    let redone = redone(&measured);
+    let more = more(plan, redone);
     match measured.last() {
         None => block(plan, samples, Phase::Measure, 0, 0, 0),
         Some(last) if last.samples.len() < arms => {
@@ -104,6 +104,19 @@ pub fn next(plan: &Plan, samples: &[Sample]) -> Step {
             lost: (measured.iter().filter(|round| round.void()).count() as u32).saturating_sub(redone),
         }),
     }
+}
+
+/// Returns whether a round that is void after `samples` would be measured again.
+pub(crate) fn may_redo(plan: &Plan, samples: &[Sample]) -> bool {
+    more(plan, redone(&rounds_of(samples, Phase::Measure)))
+}
+
+fn redone(measured: &[Round<'_>]) -> u32 {
+    measured.iter().filter(|round| round.attempt > 0).count() as u32
+}
+
+fn more(plan: &Plan, redone: u32) -> bool {
+    f64::from(redone + 1) <= plan.rules.redone_fraction_max * f64::from(plan.rules.rounds)
 }
 
 /// One attempt at a round.

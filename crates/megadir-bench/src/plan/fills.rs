@@ -79,7 +79,7 @@ fn populations(made: &Made, sizes: &[u64], create: &dyn Fn(u64, u64) -> FileWork
     let Some((&(few, created, removed), larger)) = rows.split_first() else { return };
     let pair = |what: &str, entries, arm, to| Pair {
         what: format!("{what} among {}", grouped(entries)),
-        than: format!("among {}", grouped(few)),
+        than: format!("{what} among {}", grouped(few)),
         at: "files that come and go".into(),
         arm,
         to,

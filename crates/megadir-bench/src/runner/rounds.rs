@@ -19,14 +19,14 @@ use crate::cache::{Before, Caches};
 use crate::event::Event;
 use crate::machine::stolen_ticks;
 use crate::measure::Stopwatch;
-use crate::next::{Block, Outcome, Step, next, order};
+use crate::next::{Block, Outcome, Step, may_redo, next, order};
 use crate::noise::TICK_NS;
 use crate::note::NoteKind;
 use crate::workload::{BlockKey, ListError, Signals, Taken, Workload, workload};
 
 /// The clocks may disagree by this much over a round before it is void, nanoseconds and share of the round.
 const JUMP_NS: u64 = 10_000_000;
-const JUMP_FRACTION: f64 = 0.001;
+const JUMP_FRACTION: f64 = 0.01;
 
 /// What the measuring came to.
 pub(super) struct Measured {
@@ -84,7 +84,7 @@ pub(super) fn measure(
         listeners.note(&room_reused())?;
     }
     let mut grounds = Grounds::new(plan, prepared.workspace(), directories, keeps, prepared.signals);
-    let mut unequal_blocks = 0;
+    let (mut unequal_blocks, mut disturbed) = (0, 0);
     if !replay(plan, &samples, &mut works, &mut grounds)? {
         return Ok(Measured { complete: false, unequal_blocks });
     }
@@ -93,7 +93,7 @@ pub(super) fn measure(
         let block = match next(plan, &samples) {
             Step::Block(block) => block,
             Step::Done(outcome) => {
-                tell_outcome(&outcome, listeners)?;
+                tell_outcome(&outcome, disturbed, listeners)?;
                 return Ok(Measured { complete: true, unequal_blocks });
             }
         };
@@ -127,7 +127,11 @@ pub(super) fn measure(
             && block.phase == Phase::Measure
             && let Some(reason) = watch.void(plan.rules.stolen_fraction_max)
         {
-            void(&mut samples, &block, reason, listeners)?;
+            match may_redo(plan, &samples) {
+                true => void(&mut samples, &block, reason, listeners)?,
+                // A round that nobody measures again is better than none.
+                false => disturbed += 1,
+            }
         }
         if let Some(used) = grounds.used(&order, block.place as usize)? {
             listeners.tell(&Event::Used(&used))?;
@@ -236,14 +240,21 @@ fn void(
     }
 }
 
-fn tell_outcome(outcome: &Outcome, listeners: &mut Listeners<'_, '_>) -> Result<(), RunError> {
+fn tell_outcome(
+    outcome: &Outcome,
+    disturbed: u32,
+    listeners: &mut Listeners<'_, '_>,
+) -> Result<(), RunError> {
     if !outcome.steady {
         let text = "the warm-up ended at its limit and the series still had a trend".to_owned();
         listeners.note(&NoteKind::NotSteady.note(text))?;
     }
-    if outcome.lost > 0 {
-        let text =
-            format!("{} of the rounds stay void, {} were measured again", outcome.lost, outcome.redone);
+    let (lost, redone) = (outcome.lost, outcome.redone);
+    if lost + disturbed > 0 {
+        let text = format!(
+            "{redone} void rounds were measured again, as many as may be; of the others {disturbed} were disturbed and count all the \
+             same, {lost} stay void"
+        );
         listeners.note(&NoteKind::Noisy.note(text))?;
     }
     Ok(())

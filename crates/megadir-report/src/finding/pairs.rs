@@ -8,13 +8,26 @@ use super::{Finding, FindingKind};
 use crate::summary::{GroupReading, GroupSummary, Outcome, PairRow, Summary, Verdict, rounds_for_interval};
 use crate::text;
 
+/// At most so many comparisons of a group are told in words; all are in its table.
+const TOLD_MAX: usize = 4;
+
 /// Tells of the pairs on the largest data set, and of what the source claims of all together.
 pub(super) fn find(summary: &Summary) -> Vec<Finding> {
     let told = summary.groups.iter().flat_map(|group| match &group.reading {
         GroupReading::Pairs(pairs) => {
             let largest = pairs.rows.iter().filter_map(|row| entries(summary, row)).max();
-            let told = pairs.rows.iter().filter(|row| entries(summary, row) == largest);
-            let sentences = told.filter_map(|row| tell(summary, row));
+            let on_largest = pairs.rows.iter().filter(|row| entries(summary, row) == largest);
+            let mut told: Vec<&PairRow> = on_largest.collect();
+            let left = told.len().saturating_sub(TOLD_MAX) as u64;
+            if left > 0 {
+                told.sort_by(|a, b| weight(b).total_cmp(&weight(a)));
+                told.truncate(TOLD_MAX);
+            }
+            let more = (left > 0).then(|| match left {
+                1 => "Another comparison is in the table.".to_owned(),
+                left => format!("{} other comparisons are in the table.", text::count(left)),
+            });
+            let sentences = told.into_iter().filter_map(|row| tell(summary, row)).chain(more);
             let claim = claim(summary, group, &pairs.rows);
             let of_group = |text| Finding::of_group(FindingKind::Pair, &group.name, text);
             claim.into_iter().chain(sentences).map(of_group).collect()
@@ -28,6 +41,20 @@ pub(super) fn find(summary: &Summary) -> Vec<Finding> {
         | GroupReading::Unreadable { .. } => Vec::new(),
     });
     told.collect()
+}
+
+/// Returns how much a comparison has to say: what is decided before what is not, large differences before small ones.
+fn weight(row: &PairRow) -> f64 {
+    match row.outcome {
+        Outcome::Judged { ratio, verdict, .. } => match verdict {
+            Verdict::Faster { negligible: false } | Verdict::Slower { negligible: false } => {
+                2.0 + ratio.value.max(f64::MIN_POSITIVE).ln().abs()
+            }
+            Verdict::Faster { .. } | Verdict::Slower { .. } | Verdict::Equivalent => 1.0,
+            Verdict::Inconclusive { .. } => 0.0,
+        },
+        _ => 0.0,
+    }
 }
 
 /// Returns the entries of the data set that a pair is on.

@@ -8,40 +8,78 @@ use megadir_record::{
 use crate::summary::Summary;
 use crate::text;
 
-/// Names the data sets; those that differ in size only are told together.
+/// Names the data sets; those that differ in size or places only are told together.
 pub(super) fn data_sets(summary: &Summary) -> String {
-    let mut kinds: Vec<(&DataSource, Vec<u64>)> = Vec::new();
+    let mut kinds: Vec<Kind> = Vec::new();
     for check in &summary.data {
         let Data { source, entries, .. } = &check.data;
-        match kinds.iter_mut().find(|(kind, _)| *kind == source) {
-            Some((_, sizes)) => sizes.push(*entries),
-            None => kinds.push((source, vec![*entries])),
+        let (source, place) = match source {
+            DataSource::Existing { .. } => (source.clone(), None),
+            DataSource::Made(made) => (DataSource::Made(without_places(made)), Some(places(made).join(", "))),
+        };
+        let at = kinds.iter().position(|kind| kind.source == source).unwrap_or_else(|| {
+            kinds.push(Kind { source, sets: 0, sizes: Vec::new(), places: Vec::new() });
+            kinds.len() - 1
+        });
+        let kind = &mut kinds[at];
+        kind.sets += 1;
+        if !kind.sizes.contains(entries) {
+            kind.sizes.push(*entries);
+        }
+        if let Some(place) = place.filter(|place| !kind.places.contains(place)) {
+            kind.places.push(place);
         }
     }
-    text::list(&kinds.iter().map(|(source, sizes)| data_set(source, sizes)).collect::<Vec<_>>())
+    text::list(&kinds.iter().map(data_set).collect::<Vec<_>>())
 }
 
-fn data_set(source: &DataSource, entries: &[u64]) -> String {
-    let all = match entries {
+/// Data sets that differ in size or places only.
+struct Kind {
+    source: DataSource,
+    sets: usize,
+    sizes: Vec<u64>,
+    /// Where their files are; empty for one flat directory.
+    places: Vec<String>,
+}
+
+/// Returns how files are made, wherever they are.
+fn without_places(made: &Made) -> Made {
+    Made { spread: Spread::Flat, directories: MakeDirectories::OnDemand, ..made.clone() }
+}
+
+fn data_set(kind: &Kind) -> String {
+    let all = match kind.sizes.as_slice() {
         [one] => text::entries(*one),
         several => {
             format!("{} entries", text::list(&several.iter().copied().map(text::count).collect::<Vec<_>>()))
         }
     };
-    match source {
+    match &kind.source {
         DataSource::Existing { path } => format!("{all} found in {path}"),
         DataSource::Made(made) => {
-            let laws = laws(made).join(", ");
+            let mut laws = laws(made);
+            match kind.places.as_slice() {
+                [one] if one.is_empty() => {}
+                [one] => laws.push(one.clone()),
+                several => {
+                    let name = |place: &String| if place.is_empty() { "flat".into() } else { place.clone() };
+                    laws.push(format!("in turn {}", several.iter().map(name).collect::<Vec<_>>().join("; ")));
+                }
+            }
             let by_arms = if made.when == When::ByArms { " by the arms" } else { "" };
-            match entries {
-                [0] => format!("directories filled until one file was refused ({laws})"),
-                _ => format!("{all} made{by_arms} ({laws})"),
+            let times = match kind.sets {
+                sets if sets > kind.sizes.len() => format!("{} times ", text::count(sets as u64)),
+                _ => String::new(),
+            };
+            match kind.sizes.as_slice() {
+                [0] => format!("directories filled until one file was refused ({})", laws.join(", ")),
+                _ => format!("{times}{all} made{by_arms} ({})", laws.join(", ")),
             }
         }
     }
 }
 
-/// Returns names, sizes, contents and places of made files, each in words; what is as usual is left out.
+/// Returns names, sizes and contents of made files, each in words; what is as usual is left out.
 fn laws(made: &Made) -> Vec<String> {
     let names = match made.names {
         NameScheme::Md5 => "md5 names".to_owned(),
@@ -65,6 +103,11 @@ fn laws(made: &Made) -> Vec<String> {
         ContentKind::HexDigest => Some("digests".to_owned()),
         ContentKind::Json => Some("JSON".to_owned()),
     };
+    [Some(names), Some(sizes), content].into_iter().flatten().collect()
+}
+
+/// Returns where made files are, in words; nothing for one directory.
+fn places(made: &Made) -> Vec<String> {
     let spread = match &made.spread {
         Spread::Flat => None,
         Spread::Layout { layout } => Some(format!("layout {layout}")),
@@ -77,7 +120,7 @@ fn laws(made: &Made) -> Vec<String> {
     };
     let before = made.directories == MakeDirectories::Before;
     let before = before.then(|| "directories made before".to_owned());
-    [Some(names), Some(sizes), content, spread, before].into_iter().flatten().collect()
+    [spread, before].into_iter().flatten().collect()
 }
 
 /// Returns what making the data took and what it uses, a line for each data set of which that is known and worth one:
