@@ -345,3 +345,22 @@ fn a_worker_without_a_run_says_what_it_is() {
     says(&output, 3, "is started by 'megadir bench run' and of no use by hand");
     assert_eq!(text(&output.stderr).lines().count(), 1);
 }
+
+#[test]
+fn work_on_files_can_be_chosen_and_what_a_study_has_no_use_for_is_refused() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let dry = |arguments: &[&str]| {
+        run(directory.path(), &[&["bench", "run"], arguments, &["--quick", "--dry-run"]].concat())
+    };
+    let layouts = dry(&["layout", "--layout", "flat,prefix:1/1", "--order", "inode", "--sync", "at-end"]);
+    says(&layouts, 0, "read by inode, prefix:1/1, directories made before");
+    assert!(!text(&layouts.stdout).contains("prefix:2"));
+    let workers = ["smallfile", "--workers", "3,1", "--worker-kind", "thread", "--sharing", "same"];
+    says(&dry(&workers), 0, "rewrite, 3 threads");
+    says(&dry(&["lookup", "--workers", "2"]), 2, "study `lookup` has no use for --workers");
+    says(&dry(&["layout", "--sync", "never,at-end"]), 2, "name one");
+    says(&dry(&["lookup", "--layout", "flat,git"]), 2, "does not compare layouts");
+    says(&dry(&["smallfile", "--sync", "always"]), 2, "expected one of `never`, `each-file`");
+    says(&dry(&["layout", "--layout", "prefix:0"]), 2, "prefix:0");
+    says(&dry(&["smallfile", "--workers", "0"]), 2, "the number of workers cannot be 0");
+}

@@ -7,7 +7,8 @@
 //! ```
 
 use megadir_record::{
-    Access, CellId, FileOperation, FileWork, Made, Order, Pair, Role, SyncPolicy, When, WorkerKind, Workers,
+    Access, CellId, FileOperation, FileOrder, FileWork, Made, Order, Pair, Role, Sharing, SyncPolicy, When,
+    WorkerKind, Workers,
 };
 
 use super::PlanError;
@@ -114,7 +115,11 @@ impl Chains<'_> {
                 operation,
                 from: 0,
                 to: self.entries,
-                access: Access::Directory,
+                access: match self.spec.sharing {
+                    Sharing::Own => Access::Directory,
+                    // A directory that several list has no listing order for each.
+                    Sharing::Same => Access::Name { order: FileOrder::AsWritten },
+                },
                 sync: if writes { sync } else { SyncPolicy::Never },
                 owner_and_mode: writes,
                 workers,

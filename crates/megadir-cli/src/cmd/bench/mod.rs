@@ -8,6 +8,7 @@ mod progress;
 mod report;
 mod resume;
 mod run;
+mod work;
 mod worker;
 
 use crate::exit::CliError;

@@ -5,14 +5,13 @@ use std::sync::atomic::Ordering;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use megadir::{Dir, Listing};
-use megadir_bench::dataset::{
-    Chosen, Look, LookError, Sizes, look_at, parse_content, parse_sizes, parse_spread,
-};
+use megadir_bench::dataset::{Chosen, Look, LookError, Sizes, look_at, parse_content, parse_sizes};
 use megadir_bench::plan::{CacheFact, HalfWidth, PlanError, Planned, Request, Target, plan};
 use megadir_bench::study::{self, Study, StudyError};
 use megadir_bench::{backend_facts, backend_facts_below, cache_facts, method_facts};
-use megadir_record::{CacheState, ContentKind, Preset, Spread};
+use megadir_record::{CacheState, ContentKind, Preset};
 
+use super::work::FileWorkArgs;
 use crate::cmd::interrupt::Interrupt;
 use crate::exit::CliError;
 use crate::parse;
@@ -34,7 +33,7 @@ pub(crate) struct Args {
     #[arg(
         long,
         value_name = "RECORD",
-        conflicts_with_all = ["study", "entries", "backend", "buffer", "threads", "quick", "published", "rounds", "until", "epochs", "rate", "seed", "output", "cache"]
+        conflicts_with_all = ["study", "entries", "backend", "buffer", "threads", "quick", "published", "rounds", "until", "epochs", "rate", "seed", "output", "cache", "layout", "order", "sync", "workers", "worker_kind", "sharing"]
     )]
     pub(crate) resume: Option<PathBuf>,
     /// Work on this directory itself, only reading it, if it holds at least 1000 entries and no --entries is given; else make the data below it.
@@ -49,9 +48,8 @@ pub(crate) struct Args {
     /// Make files with this in them: pseudorandom, hex-digest or json.
     #[arg(long, value_name = "KIND", value_parser = parse_content, long_help = parse::content_help())]
     content: Option<ContentKind>,
-    /// Spread files over directories, for studies that work in many: flat, per-directory:200, prefix:2/2, git ('megadir make --help' explains layouts).
-    #[arg(long, value_name = "LAYOUT", value_parser = parse_spread)]
-    layout: Option<Spread>,
+    #[command(flatten)]
+    work: FileWorkArgs,
     /// Make files as there are below this directory: as many, on as many levels, with such names, sizes and numbers in a directory. Only numbers are taken, and no file is opened; --layout flat puts them into one directory.
     #[arg(long, value_name = "DIR", conflicts_with_all = ["entries", "resume"])]
     shape_of: Option<PathBuf>,
@@ -122,8 +120,8 @@ pub(crate) fn resolve(args: &Args, interrupt: &Interrupt) -> Result<Resolved, Cl
     let open = Dir::open(&directory)?;
     let look = args.shape_of.as_deref().map(|path| look(path, interrupt)).transpose()?;
     let entries = look.as_ref().map_or(args.entries.clone(), |look| vec![look.entries]);
-    let chosen =
-        Chosen { look, sizes: args.sizes.clone(), content: args.content, spread: args.layout.clone() };
+    let spread = args.work.spread(&study)?;
+    let chosen = Chosen { look, sizes: args.sizes.clone(), content: args.content, spread };
     let target = target(args, entries, &directory, interrupt)?;
     if matches!(target, Target::Existing { .. }) && !chosen.is_nothing() {
         return Err(CliError::usage(format!(
@@ -132,6 +130,7 @@ pub(crate) fn resolve(args: &Args, interrupt: &Interrupt) -> Result<Resolved, Cl
         )));
     }
     study.data = chosen.over(&study.data);
+    args.work.apply(&mut study)?;
     let facts = match &target {
         Target::Existing { .. } => backend_facts(&open),
         Target::Made { .. } => backend_facts_below(&open),
