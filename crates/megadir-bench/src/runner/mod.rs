@@ -84,6 +84,26 @@ pub struct Program {
     pub by: Option<String>,
 }
 
+/// Returns what to try where a directory cannot be used.
+fn way_out(error: &io::Error) -> &'static str {
+    match error.kind() {
+        io::ErrorKind::ReadOnlyFilesystem | io::ErrorKind::PermissionDenied => {
+            "; data is made below it, so name a directory that you can write with --dir"
+        }
+        _ => "",
+    }
+}
+
+/// Returns an amount as a person says it: bytes in the largest binary unit that leaves three digits, all else as it is.
+fn amount(what: &str, number: u64) -> String {
+    if what != "space" || number < 1 << 10 {
+        return number.to_string();
+    }
+    let units = ["KiB", "MiB", "GiB", "TiB", "PiB", "EiB"];
+    let power = (number.ilog2() / 10).min(units.len() as u32);
+    format!("{:.1} {}", number as f64 / 2_f64.powi(10 * power as i32), units[power as usize - 1])
+}
+
 /// How a run ended.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RunEnd {
@@ -99,7 +119,7 @@ pub struct RunEnd {
 #[derive(Debug, thiserror::Error)]
 pub enum RunError {
     /// The directory cannot be used.
-    #[error("cannot use '{}': {source}", .path.display())]
+    #[error("cannot use '{}': {source}{}", .path.display(), way_out(.source))]
     Directory {
         /// The directory.
         path: PathBuf,
@@ -107,7 +127,7 @@ pub enum RunError {
         source: io::Error,
     },
     /// Not enough space or inodes for the plan's data sets.
-    #[error("'{}' has not enough {what}: about {needed} are needed and {free} are free", .path.display())]
+    #[error("'{}' has not enough {what}: about {} are needed and {} are free", .path.display(), amount(.what, *.needed), amount(.what, *.free))]
     Room {
         /// The directory.
         path: PathBuf,

@@ -20,7 +20,7 @@ pub(super) fn check_room(plan: &Plan, path: &Path, directory: &Dir) -> Result<()
     let room = |what, needed, free| Err(RunError::Room { path: path.to_owned(), what, needed, free });
     let free_bytes = space.f_bavail.saturating_mul(space.f_frsize);
     if free_bytes < needed.space_bytes {
-        return room("bytes of space", needed.space_bytes, free_bytes);
+        return room("space", needed.space_bytes, free_bytes);
     }
     if space.f_files > 0 && space.f_favail < needed.inodes {
         return room("inodes", needed.inodes, space.f_favail);
