@@ -36,7 +36,8 @@ pub(super) fn check_room(plan: &Plan, path: &Path, directory: &Dir) -> Result<()
     Ok(())
 }
 
-/// Returns whether what arms make may stay until the run's end: half of the free inodes and a quarter of the free space do.
+/// Returns whether what arms make may stay until the run's end: three quarters of the
+/// free inodes and half of the free space do.
 pub(super) fn keeps_all_rounds(plan: &Plan, directory: &Dir) -> bool {
     let needed = estimate(plan);
     let Ok(space) = rustix::fs::fstatvfs(directory.as_fd()) else { return false };
@@ -44,7 +45,7 @@ pub(super) fn keeps_all_rounds(plan: &Plan, directory: &Dir) -> bool {
     let bytes = needed.space_bytes.saturating_mul(rounds);
     let inodes = needed.inodes.saturating_mul(rounds);
     let free_bytes = space.f_bavail.saturating_mul(space.f_frsize);
-    bytes <= free_bytes / 4 && (space.f_files == 0 || inodes <= space.f_favail / 2)
+    bytes <= free_bytes / 2 && (space.f_files == 0 || inodes <= space.f_favail / 4 * 3)
 }
 
 /// Returns how many names of these files a new directory is sure to take; `None` if it has no limit that is known.
