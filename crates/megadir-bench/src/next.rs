@@ -107,7 +107,7 @@ pub fn next(plan: &Plan, samples: &[Sample]) -> Step {
 }
 
 /// Returns whether a round that is void after `samples` would be measured again.
-pub(crate) fn may_redo(plan: &Plan, samples: &[Sample]) -> bool {
+pub fn may_redo(plan: &Plan, samples: &[Sample]) -> bool {
     more(plan, redone(&rounds_of(samples, Phase::Measure)))
 }
 

@@ -79,11 +79,7 @@ pub(super) fn measure(
 ) -> Result<Measured, RunError> {
     let plan = &prepared.plan;
     let mut works = Works::new(prepared, stopwatch)?;
-    let keeps = keeps_all_rounds(plan, &prepared.directory);
-    if !keeps && plan.rules.order.depends() {
-        listeners.note(&room_reused())?;
-    }
-    let mut grounds = Grounds::new(plan, prepared.workspace(), directories, keeps, prepared.signals);
+    let mut grounds = grounds(prepared, directories, listeners)?;
     let (mut unequal_blocks, mut disturbed) = (0, 0);
     if !replay(plan, &samples, &mut works, &mut grounds)? {
         return Ok(Measured { complete: false, unequal_blocks });
@@ -141,6 +137,20 @@ pub(super) fn measure(
             listeners.tell(&Event::EpochEnds)?;
         }
     }
+}
+
+/// Returns the directories that the arms work on.
+fn grounds<'a>(
+    prepared: &'a Prepared<'_>,
+    directories: Vec<Dir>,
+    listeners: &mut Listeners<'_, '_>,
+) -> Result<Grounds<'a>, RunError> {
+    let plan = &prepared.plan;
+    let keeps = keeps_all_rounds(plan, &prepared.directory);
+    if !keeps && plan.rules.order.depends() {
+        listeners.note(&room_reused())?;
+    }
+    Ok(Grounds::new(plan, prepared.workspace(), directories, keeps, prepared.signals))
 }
 
 /// Measures one block.
