@@ -35,12 +35,9 @@ fn cross(spec: &LookupSpec, arms: &mut Arms<'_>) -> Vec<One> {
     for (entries, data) in sets {
         for &presence in &spec.presence {
             for &keys in &spec.keys {
-                // Which of one name is asked for is no choice.
-                if entries == 1
-                    && presence == Presence::Present
-                    && keys != Keys::Fixed
-                    && spec.keys.contains(&Keys::Fixed)
-                {
+                // Which of one name is asked for is no choice; only of absent names there are always others.
+                let choice = presence == Presence::Absent && keys == Keys::Random;
+                if entries == 1 && !choice && keys != Keys::Fixed && spec.keys.contains(&Keys::Fixed) {
                     continue;
                 }
                 let work = Work::Lookup { presence, keys };

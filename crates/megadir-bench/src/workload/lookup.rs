@@ -1,7 +1,8 @@
 //! Look-ups: does a name exist? One `fstatat` an operation, relative to the directory, no symbolic link followed.
 //!
 //! The names of a block are drawn and written out before it starts, at most [`NAMES_MAX`] of them; a longer block
-//! goes through them again. Present names are drawn from those of the data set; absent ones are names that the
+//! goes through them again. Only any absent name is another one for every operation: the system answers the second question
+//! about one from what it keeps in mind (negative entries), not from the directory. Present names are drawn from those of the data set; absent ones are names that the
 //! scheme gives for indices that were not made, so that both have the same length and the same randomness.
 
 use std::collections::HashSet;
@@ -21,6 +22,8 @@ use crate::measure::{Operation, Stopwatch};
 
 /// The most names that a block has: 4096 of 32 bytes and their pointers fit into a second-level cache.
 pub(super) const NAMES_MAX: u64 = 4096;
+/// Any name that is absent is one of so many, which a run asks for a small part of: 2^38, for which all schemes have room.
+const ABSENT_NAMES: u64 = 1 << 38;
 /// Names that are kept of a directory that was there already, unless some arm asks for more at once.
 pub(crate) const SAMPLE_MAX: usize = 65_536;
 
@@ -104,11 +107,13 @@ pub(super) struct Lookup<'a> {
     source: &'a NameSource,
     seed: u64,
     names: Vec<CString>,
+    /// Blocks made ready so far.
+    blocks: u64,
 }
 
 impl<'a> Lookup<'a> {
     pub(super) fn new(presence: Presence, keys: Keys, source: &'a NameSource, seed: u64) -> Self {
-        Self { presence, keys, source, seed, names: Vec::new() }
+        Self { presence, keys, source, seed, names: Vec::new(), blocks: 0 }
     }
 
     /// Returns the indices of a block's names.
@@ -120,6 +125,11 @@ impl<'a> Lookup<'a> {
         let at = |rank| shuffled.get(rank).unwrap_or(0);
         match self.keys {
             Keys::Fixed => vec![at(0)],
+            Keys::Random if self.presence == Presence::Absent => {
+                // The system keeps in mind which names were not there: one that was asked for is no longer any name.
+                let mut fresh = SplitMix64::new(random.next_u64() ^ self.blocks.rotate_left(32));
+                (0..count).map(|_| entries + fresh.below(ABSENT_NAMES).unwrap_or(0)).collect()
+            }
             // The first so many ranks of a shuffling of the block's own.
             Keys::Random if block.distinct => {
                 let own = Permutation::new(entries, random.next_u64());
@@ -154,7 +164,9 @@ impl Workload for Lookup<'_> {
         operations: u64,
         _signals: Signals<'_>,
     ) -> Result<(), ListError> {
-        let indices = self.draw(block, operations.min(NAMES_MAX));
+        let anew = self.presence == Presence::Absent && self.keys == Keys::Random;
+        self.blocks += 1;
+        let indices = self.draw(block, if anew { operations } else { operations.min(NAMES_MAX) });
         let name = |index| self.source.name(self.presence, index, self.seed);
         self.names = indices.into_iter().map(name).collect();
         Ok(())
