@@ -64,15 +64,14 @@ fn a_filling_goes_from_nothing_to_all_without_a_gap() {
     assert!(cells.windows(2).all(|two| work(two[0]).to == work(two[1]).from && two[0].step < two[1].step));
     let GroupRule::Pairs { pairs } = &plan.groups[1].rule else { panic!("no populations") };
     assert_eq!(pairs.len(), 4);
-    // What comes goes again, and is at most a hundredth of what is there, or 100.
+    // What comes goes again, and is as much in every population.
     for pair in pairs.iter().filter(|pair| pair.what.starts_with("creating")) {
         let created = &plan.cells[pair.arm.0 as usize];
         let removed = plan.cells.iter().find(|cell| (cell.chain, cell.step) == (created.chain, 1));
         let removed = removed.expect("what removes it");
         assert_eq!(work(removed).operation, FileOperation::Unlink);
         assert_eq!((work(removed).from, work(removed).to), (work(created).from, work(created).to));
-        let (there, more) = (work(created).from, work(created).to - work(created).from);
-        assert!(more <= (there / 100).max(100), "{more} among {there}");
+        assert_eq!(work(created).to - work(created).from, 200);
     }
 }
 

@@ -15,10 +15,9 @@ use super::arms::{Arms, grouped};
 use super::file_studies::{Place, by_name};
 use crate::study::FillSpec;
 
-/// Files that are created and removed again, as a fraction of the population.
-const EXCURSION: f64 = 0.01;
-/// At least so many, or a block is over before it can be timed; small populations grow by more than the fraction.
-const EXCURSION_MIN: u64 = 100;
+/// Files that are created and removed again, as many in every population, so that nothing else differs; 1 % of 20 000. A
+/// smaller population grows by more, which the arms' names tell.
+const EXCURSION: u64 = 200;
 
 /// Adds the arms and groups; `sizes` are populations, ascending, the last being what is filled up to.
 pub(super) fn fills(
@@ -66,9 +65,8 @@ fn populations(made: &Made, sizes: &[u64], create: &dyn Fn(u64, u64) -> FileWork
     let mut rows: Vec<(u64, CellId, CellId)> = Vec::new();
     for (chain, &entries) in (2..).zip(sizes) {
         let data = arms.add_data(entries, Made { when: When::BeforeRun, ..made.clone() });
-        let more = ((entries as f64 * EXCURSION) as u64).max(EXCURSION_MIN);
-        let range = (entries, entries + more);
-        let name = |verb| format!("{verb} {} among {}", grouped(more), grouped(entries));
+        let range = (entries, entries + EXCURSION);
+        let name = |verb| format!("{verb} {} among {}", grouped(EXCURSION), grouped(entries));
         let unlink = by_name(FileOperation::Unlink, FileOrder::AsWritten, range);
         let made = create(range.0, range.1);
         let at = |step| Place { data, chain, step };
