@@ -8,7 +8,7 @@ use rustix::fs::{AtFlags, Mode, OFlags, RawDir, ResolveFlags, SeekFrom, StatxFla
 use rustix::io::Errno;
 use rustix::path::Arg;
 
-/// The deepest tree that is removed; the engine makes one level.
+/// The deepest tree that is removed; layouts, with the directories of workers and rounds above them, are not as deep.
 const DEPTH_MAX: u32 = 64;
 /// A directory is read again from its start at most this often, for names that came while it was read.
 const PASSES_MAX: u32 = 1_000;
@@ -42,7 +42,7 @@ fn remove_below(directory: BorrowedFd<'_>, keep: &[u8], depth: u32, beat: &Beat)
             match rustix::fs::unlinkat(directory, entry.file_name(), AtFlags::empty()) {
                 Ok(()) | Err(Errno::NOENT) => {}
                 Err(Errno::ISDIR | Errno::PERM) => {
-                    remove_directory(directory, entry.file_name(), depth, beat)?;
+                    remove_tree(directory, entry.file_name(), depth + 1, beat)?;
                 }
                 Err(error) => return Err(error.into()),
             }
@@ -54,18 +54,18 @@ fn remove_below(directory: BorrowedFd<'_>, keep: &[u8], depth: u32, beat: &Beat)
     Err(io::Error::other("something keeps making files in the directory"))
 }
 
-fn remove_directory(
-    parent: BorrowedFd<'_>,
-    name: &std::ffi::CStr,
-    depth: u32,
-    beat: &Beat,
-) -> io::Result<()> {
+/// Removes a directory below `parent` with everything in it.
+pub(crate) fn remove_directory(parent: BorrowedFd<'_>, name: &str, beat: &Beat) -> io::Result<()> {
+    remove_tree(parent, name, 0, beat)
+}
+
+fn remove_tree(parent: BorrowedFd<'_>, name: impl Arg + Copy, depth: u32, beat: &Beat) -> io::Result<()> {
     let directory = match open_on_this_mount(parent, name) {
         Ok(directory) => directory,
         Err(Errno::XDEV) => return Err(io::Error::other("something else is mounted in it")),
         Err(error) => return Err(error.into()),
     };
-    remove_below(directory.as_fd(), b"", depth + 1, beat)?;
+    remove_below(directory.as_fd(), b"", depth, beat)?;
     match rustix::fs::unlinkat(parent, name, AtFlags::REMOVEDIR) {
         Ok(()) | Err(Errno::NOENT) => Ok(()),
         Err(error) => Err(error.into()),

@@ -23,7 +23,7 @@ use rustix::io::Errno;
 use serde::{Deserialize, Serialize};
 
 use crate::leftovers::Leftovers;
-use crate::remove::{Beat, open_on_this_mount, remove_content};
+use crate::remove::{Beat, make_directory, open_on_this_mount, remove_content, remove_directory};
 
 const PREFIX: &str = "megadir-bench-";
 const UNFINISHED: &str = ".new";
@@ -103,12 +103,7 @@ impl Workspace {
 
     /// Makes a directory for one data set and opens it.
     pub(crate) fn data_directory(&self, name: &str) -> io::Result<OwnedFd> {
-        rustix::fs::mkdirat(
-            &self.directory,
-            name,
-            Mode::RWXU | Mode::RGRP | Mode::XGRP | Mode::ROTH | Mode::XOTH,
-        )?;
-        Ok(rustix::fs::openat(&self.directory, name, DIRECTORY, Mode::empty())?)
+        Ok(make_directory(self.directory.as_fd(), name)?)
     }
 
     /// Takes away a directory below it with everything in it and makes it again.
@@ -119,9 +114,7 @@ impl Workspace {
 
     /// Takes away a directory below it with everything in it.
     pub(crate) fn remove_data_directory(&self, name: &str, beat: &Beat) -> io::Result<()> {
-        let old = rustix::fs::openat(&self.directory, name, DIRECTORY, Mode::empty())?;
-        remove_content(old.as_fd(), b"", beat)?;
-        Ok(rustix::fs::unlinkat(&self.directory, name, AtFlags::REMOVEDIR)?)
+        remove_directory(self.directory.as_fd(), name, beat)
     }
 
     /// Gives a directory below it another name, and makes an empty one under its own.
@@ -138,6 +131,12 @@ impl Workspace {
     /// Removes the directory with everything in it.
     pub(crate) fn remove(self, beat: &Beat) -> io::Result<()> {
         finish_removal(self.parent.as_fd(), &self.name, self.directory.as_fd(), beat)
+    }
+}
+
+impl AsFd for Workspace {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.directory.as_fd()
     }
 }
 

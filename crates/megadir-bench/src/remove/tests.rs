@@ -9,6 +9,8 @@ use megadir_testkit::require;
 use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
 
+use crate::workspace::Workspace;
+
 use super::{open_and_compare, open_on_this_mount, remove_content};
 
 /// A directory that is seen in another place too; unmounted when dropped.
@@ -28,6 +30,28 @@ impl Drop for Bound {
 }
 
 const FLAGS: OFlags = OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
+
+#[test]
+fn what_is_mounted_on_a_data_set_is_not_emptied() {
+    let scratch = tempfile::tempdir().unwrap();
+    let outside = scratch.path().join("outside");
+    std::fs::create_dir(&outside).unwrap();
+    std::fs::write(outside.join("victim"), "precious").unwrap();
+    let own = Workspace::create(scratch.path(), 1, 1).unwrap();
+    drop(own.data_directory("data0").unwrap());
+    let data = own.path().join("data0");
+    let beat = AtomicU64::new(0);
+    let bound = require!(Bound::make(&outside, &data));
+    let error = own.renew_data_directory("data0", &beat).unwrap_err();
+    assert_eq!(error.to_string(), "something else is mounted in it");
+    assert!(own.set_aside_data_directory("data0", "used1").is_err());
+    assert_eq!(std::fs::read(outside.join("victim")).unwrap(), b"precious");
+    drop(bound);
+    std::fs::write(data.join("made"), "").unwrap();
+    drop(own.renew_data_directory("data0", &beat).unwrap());
+    assert_eq!(std::fs::read_dir(&data).unwrap().count(), 0);
+    own.remove(&beat).unwrap();
+}
 
 #[test]
 fn a_directory_of_the_same_file_system_that_is_mounted_in_it_is_not_entered() {

@@ -4,13 +4,14 @@
 //! the better part of a disk, of a group of inodes or of the cache. Which of them begins is drawn from the seed.
 
 use std::os::fd::{AsFd, OwnedFd};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::atomic::Ordering;
 
 use megadir::Dir;
 use megadir_record::{Built, BuiltSet, Data, DataSource, MakeDirectories, Plan, When};
 use megadir_stats::permutation::{SplitMix64, shuffle};
 use megadir_sys::clock::monotonic_ns;
+use rustix::io::Errno;
 
 use super::RunError;
 use super::prepare::data_name;
@@ -55,7 +56,7 @@ pub(super) fn build(
 ) -> Result<Made, RunError> {
     let grounds: Vec<Ground<'_>> =
         plan.data.iter().map(|data| Ground::make(plan, data, workspace)).collect::<Result<_, _>>()?;
-    let before = free(&workspace.path().join("."))?;
+    let before = free(workspace)?;
     let mut sets: Vec<Set<'_>> = grounds.iter().flat_map(Ground::sets).collect();
     let mut order: Vec<usize> = (0..sets.len()).collect();
     shuffle(&mut order, &mut SplitMix64::new(plan.seed));
@@ -85,15 +86,16 @@ pub(super) fn build(
         }
         surveys.push(found);
     }
-    let after = free(&workspace.path().join("."))?;
+    let after = free(workspace)?;
     built.file_system_inodes = before.0.zip(after.0).map(|(before, after)| before.wrapping_sub(after) as i64);
     built.file_system_bytes = before.1.wrapping_sub(after.1) as i64;
-    let open = |ground: &Ground<'_>| {
+    let again = |ground: Ground<'_>| {
         let unusable =
             |error: megadir::Error| RunError::Directory { path: ground.path.clone(), source: error.into() };
-        Dir::open(&ground.path).map_err(unusable)
+        // Opened again, since btrfs tells of a directory what was in it when it was opened; not by its path.
+        Dir::from_descriptor(ground.directory, &ground.path).again().map_err(unusable)
     };
-    Ok(Made { directories: grounds.iter().map(open).collect::<Result<_, _>>()?, surveys, built })
+    Ok(Made { directories: grounds.into_iter().map(again).collect::<Result<_, _>>()?, surveys, built })
 }
 
 /// Where a data set is made: its directory, and in it the trees that are filled before the run.
@@ -136,9 +138,10 @@ impl<'a> Ground<'a> {
 }
 
 /// Returns how many inodes and bytes are free; no number of inodes where the file system does not count them.
-fn free(path: &Path) -> Result<(Option<u64>, u64), RunError> {
-    let space = rustix::fs::statvfs(path);
-    let space = space.map_err(|error| RunError::Directory { path: path.to_owned(), source: error.into() })?;
+fn free(workspace: &Workspace) -> Result<(Option<u64>, u64), RunError> {
+    let unusable =
+        |error: Errno| RunError::Directory { path: workspace.path().to_owned(), source: error.into() };
+    let space = rustix::fs::fstatvfs(workspace).map_err(unusable)?;
     Ok(((space.f_files > 0).then_some(space.f_ffree), space.f_bfree.saturating_mul(space.f_frsize)))
 }
 

@@ -86,8 +86,8 @@ impl<'a> Grounds<'a> {
             }
             false => workspace.renew_data_directory(&name, self.signals.beat),
         };
-        renewed.map_err(|error| unusable(&path, error))?;
-        *directory = Dir::open(&path).map_err(|error| unusable(&path, error.into()))?;
+        // What was made is what is worked on, whatever has become of its path.
+        *directory = Dir::from_descriptor(renewed.map_err(|error| unusable(&path, error))?, path);
         Ok(())
     }
 

@@ -109,7 +109,7 @@ pub(super) fn prepare<'a>(
         }
         workspace = Some(own);
     } else {
-        data.push(Dir::open(&path).map_err(|error| unusable(error.into()))?);
+        data.push(directory.again().map_err(|error| unusable(error.into()))?);
     }
     let caches = Caches::new(&plan, &machine::file_system(directory.as_fd()).kind);
     let mut prepared = Prepared {

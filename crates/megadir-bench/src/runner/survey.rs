@@ -37,7 +37,9 @@ pub(crate) fn survey(directory: BorrowedFd<'_>, signals: Signals<'_>) -> Result<
     let mut surveyor = Surveyor { survey: Survey { used, hash: 0 }, linked: HashSet::new(), signals };
     let status = rustix::fs::fstat(directory).map_err(failed)?;
     surveyor.count(&status);
-    surveyor.below(directory, 0)?;
+    // Opened again: btrfs tells of a directory what was in it when it was opened, and what others have read stays read.
+    let own = open_on_this_mount(directory, c".").map_err(failed)?;
+    surveyor.below(own.as_fd(), 0)?;
     Ok(surveyor.survey)
 }
 
@@ -97,4 +99,30 @@ impl Surveyor<'_> {
 
 fn failed(error: Errno) -> ListError {
     ListError::Stage { stage: "going through a data set", source: error.into() }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicBool, AtomicU64};
+
+    use megadir_testkit::mount::{BTRFS, Mount};
+    use megadir_testkit::require;
+
+    use super::*;
+
+    #[test]
+    fn what_was_made_after_a_directory_was_opened_is_found_every_time() {
+        let mount = require!(Mount::make(&BTRFS));
+        let path = mount.path().join("data");
+        std::fs::create_dir(&path).unwrap();
+        let opened = std::fs::File::open(&path).unwrap();
+        for name in 0..5 {
+            std::fs::write(path.join(name.to_string()), "x").unwrap();
+        }
+        let (stop, beat) = (AtomicBool::new(false), AtomicU64::new(0));
+        let signals = Signals { stop: &stop, beat: &beat };
+        for _ in 0..2 {
+            assert_eq!(survey(opened.as_fd(), signals).unwrap().used.files, 5);
+        }
+    }
 }
