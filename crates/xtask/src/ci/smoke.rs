@@ -15,11 +15,28 @@ const WHOLE: Duration = Duration::from_secs(4 * 3600);
 /// The exit code for a study that cannot run on this machine.
 const NOTHING_COULD_RUN: i32 = 3;
 
-/// Studies that need a file system of their own, and which: directories are full there soon.
-static FILE_SYSTEMS: &[(&str, Kind)] = &[(
-    "limits",
-    Kind { name: "ext4", mkfs: &["mkfs.ext4", "-q", "-F", "-b", "1024", "-O", "^has_journal"] },
-)];
+/// A file system of a study's own.
+struct Own {
+    study: &'static str,
+    kind: Kind,
+    /// Whether the study cannot run without it.
+    needed: bool,
+}
+
+/// ext4 where nothing was removed a moment ago, which is slow to create on: builds remove thousands of files.
+const FRESH: Kind = Kind { name: "ext4", mkfs: &["mkfs.ext4", "-q", "-F", "-N", "400000"] };
+
+/// Studies that run on a file system of their own, and which; directories are full soon where `limits` runs.
+static FILE_SYSTEMS: &[Own] = &[
+    Own {
+        study: "limits",
+        kind: Kind { name: "ext4", mkfs: &["mkfs.ext4", "-q", "-F", "-b", "1024", "-O", "^has_journal"] },
+        needed: true,
+    },
+    Own { study: "fill", kind: FRESH, needed: false },
+    Own { study: "layout", kind: FRESH, needed: false },
+    Own { study: "smallfile", kind: FRESH, needed: false },
+];
 
 /// Runs each study of `studies/` in an empty folder of its own.
 pub(crate) fn run(context: &Context) -> Result<Report, String> {
@@ -61,10 +78,12 @@ fn try_study(binary: &Path, study: &str, context: &Context) -> Result<Option<Str
         tempfile::tempdir_in(context.scratch()?).map_err(|error| format!("cannot make a folder: {error}"))?;
     let mut command = Command::new(binary);
     command.args(["bench", "run", study]).current_dir(folder.path());
-    let kind = FILE_SYSTEMS.iter().find(|(name, _)| *name == study).map(|(_, kind)| kind);
-    if kind.is_some() && !rustix::process::geteuid().is_root() {
+    let own = FILE_SYSTEMS.iter().find(|own| own.study == study);
+    let root = rustix::process::geteuid().is_root();
+    if own.is_some_and(|own| own.needed) && !root {
         return Ok(Some("it needs a file system of its own, which only root can mount".to_owned()));
     }
+    let kind = own.filter(|_| root).map(|own| &own.kind);
     // Unmounted when this function ends, before the folder of the image goes.
     let image =
         tempfile::tempdir_in(context.scratch()?).map_err(|error| format!("cannot make a folder: {error}"))?;
