@@ -19,6 +19,10 @@ pub struct Estimate {
     pub inodes: u64,
     /// Space needed, bytes, on a file system with 4 KiB blocks.
     pub space_bytes: u64,
+    /// Inodes of all that the arms make in all rounds, if nothing of it goes before the end.
+    pub kept_inodes: u64,
+    /// Space of all that the arms make in all rounds, bytes.
+    pub kept_space_bytes: u64,
     /// Blocks of the measured rounds, one an arm and round.
     pub blocks: u64,
     /// Time for making, warming up, measuring and removing, nanoseconds: an order of magnitude.
@@ -71,7 +75,13 @@ pub fn estimate(plan: &Plan) -> Estimate {
     // Directories that are filled go before the next one: room is needed for one of them.
     let filled: u64 = plan.cells.iter().map(filled).sum();
     let created: u64 = plan.cells.iter().map(created).sum();
+    let kept = |of: fn(&Needs) -> u64| {
+        let made = all.iter().filter(|needs| needs.by_arms).map(of).fold(0, u64::saturating_add);
+        made.saturating_mul(rounds)
+    };
     Estimate {
+        kept_inodes: kept(|needs| needs.inodes),
+        kept_space_bytes: kept(|needs| needs.space_bytes),
         files: made.saturating_add(rounds * (filled + created)),
         inodes: if sets == 0 { 0 } else { inodes.saturating_add(filled + filled / 10 + sets + 2) },
         space_bytes: space_bytes.saturating_add(filled * FILLED_ENTRY_BYTES),

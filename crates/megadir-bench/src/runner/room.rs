@@ -41,9 +41,7 @@ pub(super) fn check_room(plan: &Plan, path: &Path, directory: &Dir) -> Result<()
 pub(super) fn keeps_all_rounds(plan: &Plan, directory: &Dir) -> bool {
     let needed = estimate(plan);
     let Ok(space) = rustix::fs::fstatvfs(directory.as_fd()) else { return false };
-    let rounds = u64::from(plan.rules.rounds);
-    let bytes = needed.space_bytes.saturating_mul(rounds);
-    let inodes = needed.inodes.saturating_mul(rounds);
+    let (bytes, inodes) = (needed.kept_space_bytes, needed.kept_inodes);
     let free_bytes = space.f_bavail.saturating_mul(space.f_frsize);
     bytes <= free_bytes / 2 && (space.f_files == 0 || inodes <= space.f_favail / 4 * 3)
 }

@@ -246,7 +246,7 @@ fn check_drops(plan: &Plan, allowed: bool) -> Result<(), CliError> {
 /// Returns the plan in words, with what it needs.
 fn describe(resolved: &Resolved) -> String {
     let plan = &resolved.planned.plan;
-    let Estimate { files, inodes, space_bytes, blocks, elapsed_ns } = estimate(plan);
+    let Estimate { files, inodes, space_bytes, blocks, elapsed_ns, .. } = estimate(plan);
     let preset = match plan.preset {
         Preset::Quick => "quick",
         Preset::Default => "default",
