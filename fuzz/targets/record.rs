@@ -1,14 +1,28 @@
-//! The reader of records, over arbitrary bytes: it never panics, and what it read can be written and read again.
+//! The reader of records, over arbitrary bytes: it never panics; what it read names nothing that is not in its plan,
+//! and can be written and read again.
 #![no_main]
 
 use megadir_record::jsonl::{Line, Record, Writer, read};
 
 libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
     match read(bytes) {
-        Ok(record) => write_and_read(&record),
+        Ok(record) => {
+            follows_its_plan(&record);
+            write_and_read(&record);
+        }
         Err(error) => assert!(!error.to_string().is_empty()),
     }
 });
+
+/// What those who go on with a record, or report on it, rely on.
+fn follows_its_plan(record: &Record) {
+    let (plan, samples) = (&record.header.plan, &record.samples);
+    assert!(!plan.cells.is_empty());
+    assert!(plan.cells.iter().enumerate().all(|(place, cell)| cell.id.0 as usize == place));
+    assert!(plan.cells.iter().all(|cell| plan.data.get(cell.data.0 as usize).is_some()));
+    assert!(samples.iter().all(|sample| plan.cells.get(sample.cell.0 as usize).is_some()));
+    assert!(samples.is_sorted_by_key(|sample| sample.epoch));
+}
 
 fn write_and_read(record: &Record) {
     let Ok(mut writer) = Writer::start(Vec::new(), record.header.clone()) else { return };

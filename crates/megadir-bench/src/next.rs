@@ -144,7 +144,7 @@ impl Round<'_> {
     }
 
     fn elapsed_ns(&self) -> u64 {
-        self.samples.iter().map(|sample| sample.elapsed_ns).sum()
+        self.samples.iter().map(|sample| sample.elapsed_ns).fold(0, u64::saturating_add)
     }
 }
 
@@ -157,7 +157,7 @@ fn rounds_of(samples: &[Sample], phase: Phase) -> Vec<Round<'_>> {
 }
 
 fn warm_up_ends(plan: &Plan, rounds: &[Round<'_>]) -> bool {
-    let spent_ns: u64 = rounds.iter().map(Round::elapsed_ns).sum();
+    let spent_ns = rounds.iter().map(Round::elapsed_ns).fold(0, u64::saturating_add);
     let enough = rounds.len() >= plan.rules.warm_up_rounds_min as usize;
     enough && (is_steady(rounds) || spent_ns >= plan.rules.warm_up_ns_max)
 }
@@ -209,7 +209,7 @@ fn operations(plan: &Plan, samples: &[Sample], cell: CellId) -> u64 {
     };
     let mut operations = last.operations.max(1);
     let one_ns = (last.elapsed_ns / operations).max(1);
-    while operations < OPERATIONS_MAX && operations * one_ns < BLOCK_NS_MIN {
+    while operations < OPERATIONS_MAX && operations.saturating_mul(one_ns) < BLOCK_NS_MIN {
         operations *= 2;
     }
     operations

@@ -136,6 +136,63 @@ fn an_unfinished_line_is_cut_off_and_measured_again() {
 }
 
 #[test]
+fn a_line_without_its_end_is_whole_and_gets_it_and_a_shared_record_stays_shared() {
+    let scratch = scratch();
+    let (at, path) = (scratch.path(), scratch.path().join("record"));
+    let mut child = start(at, &[&RUN[..], &["below", "--share"]].concat());
+    assert!(reaches(&mut child, &path, 40));
+    child.kill().expect("killed");
+    child.wait().expect("waited for");
+    // The last line that is whole, without its end.
+    let text = std::fs::read(&path).expect("readable");
+    let end = text.iter().rposition(|byte| *byte == b'\n').expect("lines");
+    std::fs::write(&path, &text[..end]).expect("written");
+    let before = record(&path);
+    assert_eq!((before.cut, before.header.directory.as_ref()), (None, None));
+    let nowhere = megadir(at, &["bench", "run", "--resume", "record"]).output().expect("starts");
+    says(&nowhere, 3, "it does not say in which directory");
+    let below = at.join("below");
+    let below = below.to_str().expect("UTF-8");
+    let run = ["bench", "run", "--resume", "record", "--dir", below];
+    says(&megadir(at, &run).output().expect("starts"), 0, "going on with 'record'");
+    let after = record(&path);
+    assert_eq!(after.samples[..before.samples.len()], before.samples[..]);
+    follows_its_rules(&after);
+    let text = std::fs::read_to_string(&path).expect("readable");
+    assert!(!text.contains(at.to_str().expect("UTF-8")), "{text}");
+}
+
+#[test]
+fn a_run_goes_on_where_it_began_from_wherever_that_is_asked() {
+    let scratch = scratch();
+    let (at, path) = (scratch.path(), scratch.path().join("record"));
+    let mut child = start(at, &[&RUN[..], &["below"]].concat());
+    assert!(reaches(&mut child, &path, 20));
+    child.kill().expect("killed");
+    child.wait().expect("waited for");
+    let below = at.join("below").canonicalize().expect("there");
+    assert_eq!(record(&path).header.directory.as_deref(), below.to_str());
+    let elsewhere = at.join("elsewhere");
+    std::fs::create_dir_all(elsewhere.join("below")).expect("made");
+    let plan = megadir(&elsewhere, &["bench", "run", "--resume", "../record", "--dry-run"])
+        .stdout(Stdio::piped())
+        .output()
+        .expect("starts");
+    let text = String::from_utf8_lossy(&plan.stdout);
+    assert!(text.contains(&format!("directory: {}\n", below.display())), "{text}");
+    for option in [&["--sizes", "4KiB"][..], &["--content", "json"], &["--share"]] {
+        let arguments = [&["bench", "run", "--resume", "record"], option].concat();
+        says(&megadir(at, &arguments).output().expect("starts"), 2, "cannot be used with");
+    }
+    let shm = Path::new("/dev/shm");
+    let other = |path: &Path| rustix::fs::statvfs(path).expect("a file system").f_fsid;
+    if other(shm) != other(at) {
+        let run = ["bench", "run", "--resume", "record", "--dir", "/dev/shm"];
+        says(&megadir(at, &run).output().expect("starts"), 3, "the record cannot be gone on with");
+    }
+}
+
+#[test]
 fn what_is_not_the_same_any_more_is_not_gone_on_with() {
     let scratch = tempfile::tempdir().expect("a directory");
     let at = scratch.path();

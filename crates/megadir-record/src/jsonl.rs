@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::FORMAT_VERSION;
 use crate::built::{Built, UsedByArms};
+use crate::check;
 use crate::epoch::Epoch;
 use crate::machine::{Machine, Pressure};
 use crate::plan::Plan;
@@ -97,7 +98,7 @@ pub struct Header {
     pub started_unix_s: u64,
     /// The command line that repeats the run.
     pub command: Vec<String>,
-    /// The directory that is worked on or below, as the user named it; `None` when the record is meant to be shared.
+    /// The directory that is worked on or below, its whole path (older programs: as the user named it); `None` when the record is meant to be shared.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub directory: Option<String>,
     /// The plan.
@@ -151,7 +152,7 @@ pub enum ReadError {
         /// The record's version.
         version: u32,
     },
-    /// A line in the middle of the file is not a line of a record.
+    /// A line is not a line of a record, or not of this one: of an arm, a data set or an epoch that its plan has not.
     BadLine {
         /// The line's number, from 1.
         line: u64,
@@ -207,7 +208,10 @@ pub fn read(mut input: impl BufRead) -> Result<Record, ReadError> {
             return Err(too_long(number));
         }
         match (parse(&text, number, record.is_none()), &mut record) {
-            (Ok(Line::Header(header)), None) => record = Some(Record::new(*header)),
+            (Ok(Line::Header(header)), None) => {
+                check::plan(&header.plan).map_err(ReadError::NotARecord)?;
+                record = Some(Record::new(*header));
+            }
             (Ok(line), Some(record)) => record.add(line, number)?,
             (Ok(_), None) => return Err(ReadError::NotARecord("its first line is not a header".into())),
             (Err(_), Some(record)) if !whole => {
@@ -269,21 +273,16 @@ impl Record {
     }
 
     fn add(&mut self, line: Line, number: u64) -> Result<(), ReadError> {
+        check::line(&self.header.plan, &line, self.samples.last())
+            .map_err(|reason| ReadError::BadLine { line: number, reason })?;
         match line {
-            Line::Header(_) => {
-                return Err(ReadError::BadLine { line: number, reason: "a second header".into() });
-            }
+            // Refused above.
+            Line::Header(_) => {}
             Line::SelfCheck(check) => self.self_check = Some(check),
             Line::Used(used) => self.used.push(used),
             Line::Built(built) => self.built = Some(built),
             Line::Epoch(epoch) => self.epochs.push(epoch),
-            Line::Sample(sample) => {
-                if sample.cell.0 as usize >= self.header.plan.cells.len() {
-                    let reason = format!("arm {} is not in the plan", sample.cell.0);
-                    return Err(ReadError::BadLine { line: number, reason });
-                }
-                self.samples.push(sample);
-            }
+            Line::Sample(sample) => self.samples.push(sample),
             Line::Void { epoch, round, attempt, reason } => {
                 let of_round = |sample: &&mut Sample| {
                     (sample.epoch, sample.round, sample.attempt) == (epoch, round, attempt)
@@ -305,9 +304,13 @@ impl Record {
 }
 
 /// Writes a record line by line; each line reaches the file before the next block starts.
+///
+/// Once a line could not be written no other is: it would stand on what is there of the first, and a record that can
+/// be read to its cut would be one that is damaged in its middle.
 #[derive(Debug)]
 pub struct Writer<W> {
     output: W,
+    failed: bool,
 }
 
 impl<W: Write> Writer<W> {
@@ -317,14 +320,14 @@ impl<W: Write> Writer<W> {
     ///
     /// Whatever writing to `output` gives.
     pub fn start(output: W, header: Header) -> io::Result<Self> {
-        let mut writer = Self { output };
+        let mut writer = Self { output, failed: false };
         writer.write(&Line::Header(Box::new(header)))?;
         Ok(writer)
     }
 
     /// Goes on with a record whose header is there already; `output` writes after its last whole line.
     pub fn resume(output: W) -> Self {
-        Self { output }
+        Self { output, failed: false }
     }
 
     /// Returns the output, to make what was written durable.
@@ -336,12 +339,16 @@ impl<W: Write> Writer<W> {
     ///
     /// # Errors
     ///
-    /// Whatever writing to the output gives.
+    /// Whatever writing to the output gives; after that always an error.
     pub fn write(&mut self, line: &Line) -> io::Result<()> {
         let mut text = serde_json::to_vec(line)?;
         text.push(b'\n');
-        self.output.write_all(&text)?;
-        self.output.flush()
+        if self.failed {
+            return Err(io::Error::other("an earlier line could not be written"));
+        }
+        let written = self.output.write_all(&text).and_then(|()| self.output.flush());
+        self.failed = written.is_err();
+        written
     }
 
     /// Returns the output.

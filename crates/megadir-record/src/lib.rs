@@ -20,6 +20,7 @@
 //! This crate knows nothing of file systems, statistics or terminals.
 
 pub mod built;
+mod check;
 pub mod data;
 pub mod epoch;
 pub mod files;

@@ -9,7 +9,7 @@ use crate::machine::Machine;
 use crate::plan::Plan;
 
 /// What stands for a path that was left out.
-const LEFT_OUT: &str = "...";
+pub const LEFT_OUT: &str = "...";
 /// Words that begin like this are paths.
 const BEGINNINGS: [&str; 5] = ["/", "./", "../", ".../", "~"];
 

@@ -385,3 +385,70 @@ fn a_failing_input_is_an_error_of_reading() {
     assert!(matches!(error, ReadError::Io(_)));
     assert_eq!(error.to_string(), "the cable is out");
 }
+
+#[test]
+fn what_its_plan_has_not_is_damage() {
+    let stray =
+        |line: &Line| bad_line(&with_line(12, &[&serde_json::to_vec(line).unwrap()[..], b"\n"].concat()));
+    let late = Sample { start_ns: u64::MAX, ..sample(1, 1, 0) };
+    let of_data_2 = Line::Used(UsedByArms { data: DataId(2), ..used() });
+    for (line, reason) in [
+        (Line::Sample(Sample { epoch: 5, ..sample(1, 1, 0) }), "epoch 5 is not in the plan"),
+        (Line::Sample(late), "no block ends so late"),
+        (Line::Sample(sample(u32::MAX, 1, 0)), "no round has such a number"),
+        (Line::Epoch(Epoch { epoch: 9, ..epoch() }), "epoch 9 is not in the plan"),
+        (of_data_2, "data set 2 is not in the plan"),
+    ] {
+        assert_eq!(stray(&line), (12, reason.into()));
+    }
+    // What comes after it is of an earlier epoch.
+    let later = serde_json::to_vec(&Line::Sample(Sample { epoch: 1, ..sample(1, 1, 0) })).unwrap();
+    let line = with_line(13, &[&later[..], b"\n"].concat());
+    assert_eq!(bad_line(&line), (14, "epoch 0 comes after epoch 1".into()));
+}
+
+#[test]
+fn a_plan_that_names_what_it_has_not_is_no_record() {
+    type Spoil = fn(&mut Plan);
+    let spoils: [(Spoil, &str); 5] = [
+        (|plan| plan.cells.clear(), "its plan has no arms"),
+        (|plan| plan.cells[1].id = CellId(7), "arm 7 stands in its plan where 1 belongs"),
+        (|plan| plan.cells[1].data = DataId(2), "data set 2 is not in the plan"),
+        (|plan| plan.data[0].id = DataId(1), "data set 1 stands in its plan where 0 belongs"),
+        (|plan| plan.groups[0].rule = GroupRule::Compare { baseline: CellId(2) }, "arm 2 is not in the plan"),
+    ];
+    for (spoil, reason) in spoils {
+        let mut header = header();
+        spoil(&mut header.plan);
+        let file = Writer::start(Vec::new(), header).unwrap().into_inner();
+        assert_eq!(not_a_record(&file), format!("not a megadir record: {reason}"));
+    }
+}
+
+#[test]
+fn after_a_line_that_was_torn_no_other_is_written() {
+    /// Takes so many bytes, fails once, and has room again.
+    struct Full(Vec<u8>, usize, bool);
+    impl std::io::Write for Full {
+        fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+            let free = self.1.saturating_sub(self.0.len());
+            let taken = if self.2 { bytes.len() } else { free.min(bytes.len()) };
+            if taken == 0 {
+                self.2 = true;
+                return Err(std::io::ErrorKind::StorageFull.into());
+            }
+            self.0.extend_from_slice(&bytes[..taken]);
+            Ok(taken)
+        }
+        fn flush(&mut self) -> std::io::Result<()> {
+            Ok(())
+        }
+    }
+    let header_bytes = file().iter().position(|&byte| byte == b'\n').unwrap() + 1;
+    let mut writer = Writer::start(Full(Vec::new(), header_bytes + 10, false), header()).unwrap();
+    let error = writer.write(&lines()[0]).unwrap_err();
+    assert_eq!(error.kind(), std::io::ErrorKind::StorageFull);
+    assert!(writer.write(&Line::End(end())).is_err());
+    let record = jsonl::read(&writer.into_inner().0[..]).unwrap();
+    assert_eq!((record.end, record.cut), (None, Some(Cut { line: 2, bytes: 10 })));
+}

@@ -1,11 +1,12 @@
 //! A run from start to end: the frame around preparing, measuring and cleaning.
 
 use std::os::fd::AsFd;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use megadir_record::{
-    Data, End, Epoch, FORMAT_VERSION, Header, Machine, Note, Plan, Record, Resumed, Sample,
+    Data, End, Epoch, FORMAT_VERSION, FileSystem, Header, Machine, Note, Plan, Record, Resumed, Sample,
 };
 use megadir_sys::clock::monotonic_ns;
 
@@ -13,7 +14,7 @@ use super::prepare::{Prepared, make_anew, prepare};
 use super::rounds::{Measured, measure};
 use super::timing;
 use super::truth::settle;
-use super::{RunEnd, RunError, RunRequest};
+use super::{RunEnd, RunError, RunRequest, amount};
 use crate::epochs;
 use crate::event::{Event, Listener};
 use crate::machine;
@@ -84,7 +85,7 @@ fn begin(
         version: FORMAT_VERSION,
         started_unix_s: now_s - since_s,
         command: prepared.command.clone(),
-        directory: Some(prepared.directory.path().to_string_lossy().into_owned()),
+        directory: Some(whole_path(prepared.directory.path()).to_string_lossy().into_owned()),
         plan: whole.clone(),
         machine,
     };
@@ -93,6 +94,11 @@ fn begin(
         listeners.tell(&Event::Built(built))?;
     }
     record(prepared, whole, Vec::new(), start_ns, listeners)
+}
+
+/// Returns a path that names the same directory from wherever the run is gone on with.
+fn whole_path(path: &Path) -> PathBuf {
+    path.canonicalize().unwrap_or_else(|_| path.to_owned())
 }
 
 /// Goes on with a record to its end.
@@ -136,6 +142,10 @@ fn check_same(prepared: &Prepared<'_>, begun: &Record, machine: &Machine) -> Res
             return differs(format!("the {what} was '{}' and is '{}'", name(then), name(now)));
         }
     }
+    let shared = begun.header.directory.is_none();
+    if let Some(reason) = another_file_system(&before.file_system, &machine.file_system, shared) {
+        return differs(reason);
+    }
     let (then, now) = (&begun.header.plan, &prepared.plan);
     if then.cells.len() != now.cells.len() {
         return differs("an arm of its plan is not available any more".into());
@@ -160,6 +170,36 @@ fn check_same(prepared: &Prepared<'_>, begun: &Record, machine: &Machine) -> Res
         )),
         None => Ok(()),
     }
+}
+
+/// Returns what tells that two descriptions are not of one file system, mounted alike.
+///
+/// Of a record that is meant to be shared `then` lacks the device and some of the options.
+fn another_file_system(then: &FileSystem, now: &FileSystem, shared: bool) -> Option<String> {
+    let named = [
+        ("file system's device was", then.device.as_ref().zip(now.device.as_ref())),
+        (
+            "mount options were",
+            then.mount_options.as_ref().zip(now.mount_options.as_ref()).filter(|_| !shared),
+        ),
+    ];
+    for (what, both) in named {
+        if let Some((then, now)) = both.filter(|(then, now)| then != now) {
+            return Some(format!("its {what} '{then}' and now '{now}'; name the same place with --dir"));
+        }
+    }
+    let bytes = |of: &FileSystem| Some(of.block_bytes?.saturating_mul(of.blocks?.0));
+    let (then, now) = bytes(then).zip(bytes(now))?;
+    // Some file systems count with what others of their pool use (ZFS), or with what they have set aside.
+    let apart = then.abs_diff(now) > then.max(now) / 100;
+    let size = |bytes| amount("space", bytes);
+    apart.then(|| {
+        format!(
+            "its file system was of {} and is of {}; name the same place with --dir",
+            size(then),
+            size(now)
+        )
+    })
 }
 
 /// Measures from the epoch that is prepared to the last; `samples` were measured of it before.
@@ -241,4 +281,33 @@ fn record(
     let measured = measured?;
     told?;
     Ok(measured)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn another_disk_is_told_by_name_options_or_size_where_they_are_known() {
+        let here = machine::file_system(std::fs::File::open("/").unwrap().as_fd());
+        let then = FileSystem {
+            device: Some("/dev/vda".into()),
+            mount_options: Some("rw,noatime".into()),
+            block_bytes: Some(4096),
+            blocks: Some((1 << 20, 5)),
+            ..here
+        };
+        let tells = |now: &FileSystem, shared| another_file_system(&then, now, shared).unwrap_or_default();
+        let less_free = FileSystem { blocks: Some((1 << 20, 1)), ..then.clone() };
+        assert_eq!(tells(&less_free, false), "");
+        let device = FileSystem { device: Some("/dev/vdb".into()), ..then.clone() };
+        assert!(tells(&device, false).contains("device was '/dev/vda' and now '/dev/vdb'"));
+        assert_eq!(tells(&FileSystem { device: None, ..then.clone() }, false), "");
+        let options = FileSystem { mount_options: Some("rw".into()), ..then.clone() };
+        assert!(tells(&options, false).contains("mount options were 'rw,noatime' and now 'rw'"));
+        assert_eq!(tells(&options, true), "");
+        let larger = FileSystem { blocks: Some((1 << 21, 5)), ..then.clone() };
+        assert!(tells(&larger, true).contains("was of 4.0 GiB and is of 8.0 GiB"));
+        assert_eq!(tells(&FileSystem { blocks: None, ..then.clone() }, true), "");
+    }
 }

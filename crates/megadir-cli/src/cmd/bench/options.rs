@@ -29,11 +29,11 @@ pub(crate) struct Args {
     /// The study: a name from 'megadir bench list', or a study file (*.toml).
     #[arg(required_unless_present = "resume")]
     pub(crate) study: Option<String>,
-    /// Go on with the run that wrote this record and ended early (interrupted, killed, disk full); only --dir, --drop-caches and --dry-run go with it.
+    /// Go on with the run that wrote this record and ended early (interrupted, killed, disk full); only --dir, --drop-caches and --dry-run go with it, and a record made with --share stays one.
     #[arg(
         long,
         value_name = "RECORD",
-        conflicts_with_all = ["study", "entries", "backend", "buffer", "threads", "quick", "published", "rounds", "until", "epochs", "rate", "seed", "output", "cache", "layout", "order", "sync", "workers", "worker_kind", "sharing"]
+        conflicts_with_all = ["study", "entries", "sizes", "content", "share", "backend", "buffer", "threads", "quick", "published", "rounds", "until", "epochs", "rate", "seed", "output", "cache", "layout", "order", "sync", "workers", "worker_kind", "sharing"]
     )]
     pub(crate) resume: Option<PathBuf>,
     /// Work on this directory itself, only reading it, if it holds at least 1000 entries and no --entries is given; else make the data below it.

@@ -3,14 +3,14 @@
 //! The plan is the record's. What the last block wrote of a line is cut off; everything before it counts.
 
 use std::fs::File;
-use std::io::{self, BufReader, Seek, SeekFrom};
+use std::io::{self, BufReader, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
 use megadir::Dir;
 use megadir_bench::cache_facts;
 use megadir_bench::plan::Planned;
 use megadir_record::jsonl::read;
-use megadir_record::{DataSource, Record};
+use megadir_record::{DataSource, Record, share};
 
 use super::options::Resolved;
 use crate::exit::CliError;
@@ -20,6 +20,8 @@ pub(crate) struct Begun {
     pub(crate) file: File,
     pub(crate) record: Record,
     pub(crate) resolved: Resolved,
+    /// Whether the record is one that is meant to be shared, and so stays.
+    pub(crate) share: bool,
 }
 
 /// Opens and reads the record at `path`; nothing is written to it yet.
@@ -39,22 +41,34 @@ pub(crate) fn open(path: &Path, dir: Option<&Path>) -> Result<Begun, CliError> {
         DataSource::Existing { path } => Some(path),
         DataSource::Made { .. } => None,
     });
-    let recorded = existing.or(header.directory.as_ref()).map(PathBuf::from);
+    // The header's is whole; that of the data set is as it was typed, which older records have in both places.
+    let recorded = header.directory.as_ref().or(existing.filter(|path| *path != share::LEFT_OUT));
+    let recorded = recorded.map(PathBuf::from);
     let Some(directory) = dir.map(Path::to_owned).or(recorded) else {
         return Err(cannot("it does not say in which directory; name that with --dir".into()));
     };
     let caches = cache_facts(&Dir::open(&directory)?);
+    let share = header.directory.is_none();
     let planned = Planned { plan: header.plan.clone(), notes: Vec::new() };
     let resolved = Resolved { planned, caches, directory, command: header.command.clone() };
-    Ok(Begun { file, record, resolved })
+    Ok(Begun { file, record, resolved, share })
 }
 
-/// Cuts off what is there of a line that was not finished, so that whole lines follow whole lines.
+/// Cuts off what is there of a line that was not finished, and ends a line that lacks only its end, so that whole lines
+/// follow whole lines.
 pub(crate) fn cut_off(begun: &mut Begun) -> io::Result<()> {
-    let Some(cut) = begun.record.cut else { return Ok(()) };
-    let length = begun.file.metadata()?.len();
-    begun.file.set_len(length.saturating_sub(cut.bytes))?;
-    begun.file.seek(SeekFrom::End(0))?;
+    let file = &mut begun.file;
+    if let Some(cut) = begun.record.cut {
+        let length = file.metadata()?.len();
+        file.set_len(length.saturating_sub(cut.bytes))?;
+    }
+    let mut last = [0];
+    file.seek(SeekFrom::End(-1))?;
+    file.read_exact(&mut last)?;
+    if last != *b"\n" {
+        file.write_all(b"\n")?;
+    }
+    file.seek(SeekFrom::End(0))?;
     Ok(())
 }
 

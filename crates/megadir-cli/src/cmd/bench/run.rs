@@ -69,9 +69,9 @@ fn go_on(path: &Path, args: &Args, interrupt: &Interrupt) -> Result<Done, CliErr
     resume::cut_off(&mut begun).map_err(|error| {
         CliError::nothing_ran(format!("cannot go on with the record '{}': {error}", path.display()))
     })?;
-    let resume::Begun { file, record, resolved } = begun;
+    let resume::Begun { file, record, resolved, share } = begun;
     let before = file.metadata().map_or(0, |status| status.len());
-    let result = measure(resolved, interrupt, file, Some(record), args.share);
+    let result = measure(resolved, interrupt, file, Some(record), share);
     let grew = path.metadata().is_ok_and(|status| status.len() > before);
     match result {
         // Nothing was added, so there is nothing new to report.
@@ -161,7 +161,8 @@ fn program() -> Program {
 fn private(directory: &Path) -> Vec<String> {
     let set = ["HOME", "USER", "LOGNAME"].into_iter().filter_map(std::env::var_os);
     let known = set.map(|value| value.to_string_lossy().into_owned()).filter(|name| name != "root");
-    let paths = [directory.canonicalize(), std::env::current_dir()].into_iter().flatten();
+    let paths = [directory.canonicalize(), std::env::current_dir(), Ok(directory.to_owned())];
+    let paths = paths.into_iter().flatten();
     known.chain(paths.map(|path| path.to_string_lossy().into_owned())).collect()
 }
 
@@ -286,6 +287,7 @@ fn describe(resolved: &Resolved) -> String {
             "epochs: {epochs}; data and warm-up are made anew in each, the rounds split over them\n"
         ));
     }
+    text.push_str(&staying(plan));
     text.push_str(&stopping(plan));
     for cell in &plan.cells {
         text.push_str(&format!("  {:3}  {:44} {}\n", cell.id.0, cell.name, cell.groups.join(", ")));
@@ -302,6 +304,21 @@ fn describe(resolved: &Resolved) -> String {
         text.push_str(&format!("not in the plan: {}\n", note.text));
     }
     text
+}
+
+/// Returns what becomes of what arms make as a line, where they make anything.
+fn staying(plan: &Plan) -> String {
+    let by_arms = |made: &Made| made.when == When::ByArms;
+    if !plan.data.iter().any(|data| data.source.made().is_some_and(by_arms)) {
+        return String::new();
+    }
+    let (Estimate { inodes, space_bytes, .. }, rounds) = (estimate(plan), u64::from(plan.rules.rounds));
+    format!(
+        "room: what the arms make stays to the end, up to {} inodes and {:.1} MiB after {rounds} rounds, where that is at most three quarters \
+         of the free inodes and half of the free space; else it is removed after each round\n",
+        inodes.saturating_mul(rounds),
+        space_bytes.saturating_mul(rounds) as f64 / f64::from(1 << 20),
+    )
 }
 
 /// Returns the stopping rule as a line, where there is one.

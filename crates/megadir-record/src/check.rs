@@ -1,0 +1,83 @@
+//! What must hold of a record's lines beyond their syntax, so that nobody who reads one meets an arm or a data set that is not there.
+
+use crate::group::GroupRule;
+use crate::jsonl::Line;
+use crate::plan::{CellId, DataId, Plan};
+use crate::sample::Sample;
+
+/// Returns what is wrong with a plan.
+pub(crate) fn plan(plan: &Plan) -> Result<(), String> {
+    if plan.cells.is_empty() {
+        return Err("its plan has no arms".into());
+    }
+    for (place, data) in plan.data.iter().enumerate() {
+        if data.id.0 as usize != place {
+            return Err(format!("data set {} stands in its plan where {place} belongs", data.id.0));
+        }
+    }
+    for (place, cell) in plan.cells.iter().enumerate() {
+        if cell.id.0 as usize != place {
+            return Err(format!("arm {} stands in its plan where {place} belongs", cell.id.0));
+        }
+        data_of(plan, cell.data)?;
+    }
+    plan.groups.iter().flat_map(|group| arms(&group.rule)).try_for_each(|arm| cell_of(plan, arm))
+}
+
+/// Returns what is wrong with a line after the header of a record with this plan, whose last sample so far is `last`.
+pub(crate) fn line(plan: &Plan, line: &Line, last: Option<&Sample>) -> Result<(), String> {
+    match line {
+        Line::Header(_) => Err("a second header".into()),
+        Line::Sample(sample) => one(plan, sample, last),
+        Line::Used(used) => data_of(plan, used.data),
+        Line::Built(built) => built.sets.iter().try_for_each(|set| data_of(plan, set.data)),
+        Line::Epoch(epoch) => epoch_of(plan, epoch.epoch),
+        Line::SelfCheck(_) | Line::Void { .. } | Line::Note(_) | Line::Resumed(_) | Line::End(_) => Ok(()),
+    }
+}
+
+/// Returns what is wrong with a sample that follows another.
+fn one(plan: &Plan, sample: &Sample, last: Option<&Sample>) -> Result<(), String> {
+    cell_of(plan, sample.cell)?;
+    epoch_of(plan, sample.epoch)?;
+    if let Some(last) = last.filter(|last| last.epoch > sample.epoch) {
+        return Err(format!("epoch {} comes after epoch {}", sample.epoch, last.epoch));
+    }
+    if sample.round == u32::MAX || sample.attempt == u32::MAX {
+        return Err("no round has such a number".into());
+    }
+    match sample.start_ns.checked_add(sample.elapsed_ns) {
+        Some(_) => Ok(()),
+        None => Err("no block ends so late".into()),
+    }
+}
+
+fn cell_of(plan: &Plan, cell: CellId) -> Result<(), String> {
+    let there = (cell.0 as usize) < plan.cells.len();
+    if there { Ok(()) } else { Err(format!("arm {} is not in the plan", cell.0)) }
+}
+
+fn data_of(plan: &Plan, data: DataId) -> Result<(), String> {
+    let there = (data.0 as usize) < plan.data.len();
+    if there { Ok(()) } else { Err(format!("data set {} is not in the plan", data.0)) }
+}
+
+fn epoch_of(plan: &Plan, epoch: u32) -> Result<(), String> {
+    let there = epoch < plan.rules.epochs.max(1);
+    if there { Ok(()) } else { Err(format!("epoch {epoch} is not in the plan")) }
+}
+
+/// Returns the arms that the rule of a group names.
+fn arms(rule: &GroupRule) -> Vec<CellId> {
+    match rule {
+        GroupRule::Compare { baseline } => vec![*baseline],
+        GroupRule::Decompose { slow, fast, .. } => slow.iter().chain(fast).map(|(_, arm)| *arm).collect(),
+        GroupRule::Pairs { pairs } => pairs.iter().flat_map(|pair| [pair.arm, pair.to]).collect(),
+        GroupRule::Refusal { arm } => vec![*arm],
+        GroupRule::Fill { arms } => arms.clone(),
+        GroupRule::Grow { series } => series.iter().flat_map(|(_, arms)| arms).copied().collect(),
+        GroupRule::BreakEven { series } => {
+            series.iter().flat_map(|one| one.asks.iter().chain([&one.list])).copied().collect()
+        }
+    }
+}
