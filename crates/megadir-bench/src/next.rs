@@ -17,7 +17,7 @@ use megadir_stats::theil_sen;
 
 pub(crate) use stop::compares;
 use stop::enough;
-pub use stop::{contrasts, looks};
+pub use stop::looks;
 
 /// A block shorter than this repeats its operation, nanoseconds.
 const BLOCK_NS_MIN: u64 = 1_000_000;

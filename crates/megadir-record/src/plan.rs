@@ -300,15 +300,15 @@ impl Work {
         }
     }
 
-    /// Returns whether the work times each of its operations, one after the other, so that their times and the gaps between
-    /// them make up the wall time of a block.
+    /// Returns whether the gaps between the work's single operations are counted by themselves, so that whether they and the
+    /// operations make up the wall time of a block is a check.
     #[must_use]
-    pub fn times_one_by_one(&self) -> bool {
+    pub fn gaps_are_counted(&self) -> bool {
         match self {
             Self::Lookup { .. } => true,
-            // Several work at the same time.
-            Self::Files(work) => work.workers.count == 1,
-            Self::List { .. }
+            // Its gaps are what is left of the wall time, and several may work at the same time.
+            Self::Files(_)
+            | Self::List { .. }
             | Self::FillUntilRefused { .. }
             | Self::Attributes { .. }
             | Self::Ask { .. } => false,

@@ -286,7 +286,7 @@ fn a_voided_round_is_measured_again_before_a_look() {
 fn what_is_waited_for_are_arms_against_baselines_and_pairs() {
     let plan = plan(&[4096, 8192], 6);
     let baseline = plan.cells.iter().find(|cell| cell.role == megadir_record::Role::Baseline).unwrap().id;
-    let contrasts = contrasts(&plan);
+    let contrasts = plan.contrasts();
     assert!(contrasts.iter().all(|(arm, to)| *to == baseline && *arm != baseline));
     assert_eq!(contrasts.len(), plan.cells.len() - 1);
     assert!(compares(&plan));

@@ -71,7 +71,7 @@ pub(super) fn small_files(
         Some(Pair {
             what: counted(one.workers, spec.worker_kind),
             than: counted(fewest, spec.worker_kind),
-            at: format!("{}{}, each file", verb(one.operation), sync_name(one.sync)),
+            at: format!("{}{}, wall time per file", verb(one.operation), sync_name(one.sync)),
             arm: one.arm,
             to: find(one.operation, fewest, one.sync)?,
         })
@@ -87,7 +87,7 @@ pub(super) fn small_files(
         })
     });
     let durable = durable.collect();
-    arms.pairs("scaling", "What do more workers do to the time of a file?", scaling);
+    arms.pairs("scaling", "What do more workers do to the wall time per file?", scaling);
     arms.pairs("durability", "What does it cost that files are on the disk?", durable);
     Ok(Order::Chains)
 }

@@ -126,7 +126,12 @@ pub(super) fn measure(
             match may_redo(plan, &samples) {
                 true => void(&mut samples, &block, reason, listeners)?,
                 // A round that nobody measures again is better than none.
-                false => disturbed += 1,
+                false => {
+                    disturbed += 1;
+                    if disturbed == 1 {
+                        listeners.note(&disturbed_counts(block.round, reason))?;
+                    }
+                }
             }
         }
         if let Some(used) = grounds.used(&order, block.place as usize)? {
@@ -248,6 +253,18 @@ fn void(
         Some(sample) => listeners.tell(&Event::Voided { sample, reason }),
         None => Ok(()),
     }
+}
+
+/// Returns what is told at once of the first disturbed round that counts: a run may not come to its end.
+fn disturbed_counts(round: u32, reason: VoidReason) -> Note {
+    let what = match reason {
+        VoidReason::StolenTime => "the processor was taken away",
+        VoidReason::ClockJump => "a clock jumped",
+    };
+    let text = format!(
+        "in round {round} {what}; no more rounds may be measured again, and it counts, as do others after it that are disturbed"
+    );
+    NoteKind::Noisy.note(text)
 }
 
 fn tell_outcome(

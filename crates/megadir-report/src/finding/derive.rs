@@ -3,7 +3,8 @@
 use serde::{Deserialize, Serialize};
 
 use super::{
-    attributes, break_even, calls, compare, decompose, file_systems, fill, growth, pairs, refusal, work,
+    attributes, break_even, calls, compare, decompose, directories, file_systems, fill, growth, pairs,
+    refusal, work,
 };
 use crate::summary::Summary;
 
@@ -57,6 +58,7 @@ const RULES: &[fn(&Summary) -> Vec<Finding>] = &[
     break_even::find,
     attributes::find,
     pairs::find,
+    directories::find,
     compare::find,
     calls::find,
     growth::find,

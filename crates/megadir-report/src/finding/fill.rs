@@ -1,6 +1,6 @@
-//! The rule about filling: the last bucket against the first, and whether the cost is as flat as the source says.
+//! The rule about filling: the last bucket against the first, and whether all are as flat as the source says.
 
-use super::source::claims;
+use super::source::{claims, published};
 use super::{Finding, FindingKind};
 use crate::summary::{Bucket, GroupReading, GroupSummary, Outcome, Summary, Verdict, rounds_for_interval};
 use crate::text;
@@ -25,9 +25,10 @@ fn of_group(summary: &Summary, group: &GroupSummary) -> Option<Finding> {
             let in_first = format!("of that among the first {}", text::count(first.to));
             let steepest = steepest(&fill.buckets, last);
             format!(
-                "{begin} takes {figure} {in_first}: {}{steepest}{}.",
+                "{begin} takes {figure} {in_first}: {}{steepest}{}.{}",
                 words(verdict),
-                claim(summary, verdict)
+                claim(summary, &fill.buckets),
+                published(summary, group)
             )
         }
         Outcome::TooFewRounds { ratio } => format!(
@@ -72,18 +73,29 @@ fn steepest(buckets: &[Bucket], last: &Bucket) -> String {
     }
 }
 
-/// Tells whether the source's flat line stands.
-fn claim(summary: &Summary, verdict: Verdict) -> String {
+/// Tells whether the source's flat line stands: it falls where one part of it rises, and stands where no part does.
+fn claim(summary: &Summary, buckets: &[Bucket]) -> String {
     let Some(claims) = claims(&summary.study).filter(|claims| claims.flat_filling) else {
         return String::new();
     };
-    let stands = match verdict {
-        Verdict::Equivalent | Verdict::Slower { negligible: true } | Verdict::Faster { negligible: true } => {
-            "stands here"
+    let others = buckets.iter().filter(|bucket| bucket.outcome != Outcome::Baseline);
+    let verdict = |bucket: &Bucket| match bucket.outcome {
+        Outcome::Judged { verdict, .. } => verdict,
+        _ => Verdict::Inconclusive { rounds_to_decide: None },
+    };
+    let verdicts: Vec<Verdict> = others.map(verdict).collect();
+    let count = |is: fn(&Verdict) -> bool| verdicts.iter().filter(|verdict| is(verdict)).count();
+    let all = verdicts.len();
+    let rises = count(|verdict| matches!(verdict, Verdict::Slower { negligible: false }));
+    let falls = count(|verdict| matches!(verdict, Verdict::Faster { negligible: false }));
+    let open = count(|verdict| matches!(verdict, Verdict::Inconclusive { .. }));
+    let stands = match (rises, open, falls) {
+        (1.., ..) => format!("falls here, for {rises} of {all} parts after the first cost more"),
+        (0, 1.., _) => {
+            format!("cannot be told here, for {open} of {all} parts after the first are not decided")
         }
-        Verdict::Slower { negligible: false } => "falls here",
-        Verdict::Faster { negligible: false } => "stands here in that it does not grow",
-        Verdict::Inconclusive { .. } => "cannot be told here",
+        (0, 0, 1..) => "stands here in that it does not grow".to_owned(),
+        (0, 0, 0) => "stands here".to_owned(),
     };
     format!("; the claim of {}, whose plot is flat, {stands}", claims.who)
 }

@@ -9,6 +9,7 @@ mod calls;
 mod compare;
 mod decompose;
 mod derive;
+mod directories;
 mod file_systems;
 mod fill;
 mod growth;

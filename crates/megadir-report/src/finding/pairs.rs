@@ -1,9 +1,7 @@
 //! The rule about pairs: what the contrasts on the largest data set came to, and whether the source's claim about
 //! all of them stands.
 
-use megadir_record::Published;
-
-use super::source::claims;
+use super::source::{SlowerPairs, claims, published};
 use super::{Finding, FindingKind};
 use crate::summary::{GroupReading, GroupSummary, Outcome, PairRow, Summary, Verdict, rounds_for_interval};
 use crate::text;
@@ -95,10 +93,16 @@ fn tell(summary: &Summary, row: &PairRow) -> Option<String> {
     }
 }
 
+/// Returns whether the source speaks of a comparison: what is compared begins with the layout's name.
+fn is_claimed(claimed: &SlowerPairs, row: &PairRow) -> bool {
+    claimed.layout.is_none_or(|layout| row.pair.what.split(',').next() == Some(layout))
+}
+
 /// Tells whether the source's claim that the first of each pair takes longer stands.
 fn claim(summary: &Summary, group: &GroupSummary, rows: &[PairRow]) -> Option<String> {
     let claims = claims(&summary.study)?;
-    let (_, words) = claims.slower_pairs.iter().find(|(name, _)| *name == group.name)?;
+    let claimed = claims.slower_pairs.iter().find(|claimed| claimed.group == group.name)?;
+    let rows: Vec<&PairRow> = rows.iter().filter(|row| is_claimed(claimed, row)).collect();
     let verdicts: Vec<Verdict> = rows
         .iter()
         .filter_map(|row| match row.outcome {
@@ -109,7 +113,8 @@ fn claim(summary: &Summary, group: &GroupSummary, rows: &[PairRow]) -> Option<St
     let slower = verdicts.iter().filter(|verdict| matches!(verdict, Verdict::Slower { .. })).count();
     let against = |verdict: &&Verdict| matches!(verdict, Verdict::Faster { .. } | Verdict::Equivalent);
     let against = verdicts.iter().filter(against).count();
-    let begin = format!("The claim of {} that {words}", claims.who);
+    let of_layout = claimed.layout.map(|layout| format!(" (judged by `{layout}`)")).unwrap_or_default();
+    let begin = format!("The claim of {} that {}{of_layout}", claims.who, claimed.words);
     let stands = match (slower, against, verdicts.len()) {
         (_, _, 0) => format!("{begin} cannot be told here: nothing is judged."),
         (slower, _, all) if slower == all => format!("{begin} stands here in all {all} comparisons."),
@@ -124,13 +129,4 @@ fn claim(summary: &Summary, group: &GroupSummary, rows: &[PairRow]) -> Option<St
         }
     };
     Some(format!("{stands}{}", published(summary, group)))
-}
-
-/// Returns the source's figures for a group, as ratios.
-fn published(summary: &Summary, group: &GroupSummary) -> String {
-    let of_group = |figure: &&Published| figure.unit == "ratio" && figure.group.as_ref() == Some(&group.name);
-    let told = summary.published.iter().filter(of_group);
-    let told: Vec<String> =
-        told.map(|figure| format!("{} ({})", text::ratio(figure.value, None), figure.what)).collect();
-    if told.is_empty() { String::new() } else { format!(" Published: {}.", told.join("; ")) }
 }

@@ -1,6 +1,15 @@
 //! What the published sources claim, so that findings can say whether a claim stands.
 //!
-//! Holds words only: whether a claim stands is decided by the numbers of the run.
+//! Holds words, and chooses which published figures are of the same kind of data: whether a claim stands is decided by the
+//! numbers of the run.
+
+use megadir_record::{ContentKind, DataSource, Published};
+
+use crate::summary::{GroupSummary, Summary};
+use crate::text;
+
+/// What published figures of directories of JSON documents say of them.
+const JSON: &str = "JSON";
 
 /// The claims of a study's source.
 pub(super) struct Claims {
@@ -10,13 +19,26 @@ pub(super) struct Claims {
     pub(super) buffer_is_the_cause: bool,
     /// How it says that time grows with entries.
     pub(super) growth: Option<ClaimedGrowth>,
-    /// Groups of pairs of which it says that the first of each takes longer, with what it says in words.
-    pub(super) slower_pairs: &'static [(&'static str, &'static str)],
+    /// Groups of pairs of which it says that the first of each takes longer.
+    pub(super) slower_pairs: &'static [SlowerPairs],
     /// Whether it says that creating a file costs the same however many are there.
     pub(super) flat_filling: bool,
     /// What it says of file systems, which one file system cannot tell.
     pub(super) of_file_systems: Option<&'static str>,
 }
+
+/// Pairs of which a source says that the first takes longer.
+pub(super) struct SlowerPairs {
+    /// Their group.
+    pub(super) group: &'static str,
+    /// What it says, in words.
+    pub(super) words: &'static str,
+    /// The layout that it speaks of, where it does of one only: pairs of others do not judge it.
+    pub(super) layout: Option<&'static str>,
+}
+
+/// The layout of the article that kept files two levels deep.
+const TWO_LEVELS: Option<&str> = Some("prefix:2/2");
 
 /// How a source says that time grows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -59,7 +81,11 @@ const CLAIMS: &[(&str, Claims)] = &[
             who: "the article",
             buffer_is_the_cause: false,
             growth: Some(ClaimedGrowth::BelowLinear),
-            slower_pairs: &[("absent", "absent names cost more than present ones")],
+            slower_pairs: &[SlowerPairs {
+                group: "absent",
+                words: "absent names cost more than present ones",
+                layout: None,
+            }],
             flat_filling: false,
             of_file_systems: None,
         },
@@ -82,8 +108,16 @@ const CLAIMS: &[(&str, Claims)] = &[
             buffer_is_the_cause: false,
             growth: None,
             slower_pairs: &[
-                ("write", "nested directories take longer to write than one flat directory"),
-                ("read", "nested directories take longer to read than one flat directory"),
+                SlowerPairs {
+                    group: "write",
+                    words: "directories two levels deep take longer to write than one flat directory",
+                    layout: TWO_LEVELS,
+                },
+                SlowerPairs {
+                    group: "read",
+                    words: "directories two levels deep take longer to read than one flat directory",
+                    layout: TWO_LEVELS,
+                },
             ],
             flat_filling: false,
             of_file_systems: None,
@@ -107,4 +141,26 @@ const CLAIMS: &[(&str, Claims)] = &[
 /// Returns the claims of a study's source, if the rules can judge any.
 pub(super) fn claims(study: &str) -> Option<&'static Claims> {
     CLAIMS.iter().find(|(name, _)| *name == study).map(|(_, claims)| claims)
+}
+
+/// Returns the source's figures for a group, as ratios; where it tells those of JSON documents by themselves, those of the
+/// run's contents.
+pub(super) fn published(summary: &Summary, group: &GroupSummary) -> String {
+    let of_group = |figure: &&Published| figure.unit == "ratio" && figure.group.as_ref() == Some(&group.name);
+    let mut figures: Vec<&Published> = summary.published.iter().filter(of_group).collect();
+    let of_json = |figure: &&Published| figure.what.contains(JSON);
+    if figures.iter().any(of_json) {
+        let json = is_json(summary);
+        figures.retain(|figure| of_json(figure) == json);
+    }
+    let one = |figure: &&Published| format!("{} ({})", text::ratio(figure.value, None), figure.what);
+    let told: Vec<String> = figures.iter().map(one).collect();
+    if told.is_empty() { String::new() } else { format!(" Published: {}.", told.join("; ")) }
+}
+
+/// Returns whether the files hold JSON documents; a run's data sets hold the same.
+fn is_json(summary: &Summary) -> bool {
+    let json =
+        |source: &DataSource| matches!(source, DataSource::Made(made) if made.content == ContentKind::Json);
+    summary.data.iter().any(|check| json(&check.data.source))
 }

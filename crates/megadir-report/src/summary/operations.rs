@@ -119,13 +119,13 @@ pub(super) fn operations(plan: &Plan, rounds: &Rounds<'_>, arm: CellId) -> Optio
     };
     let first = rounds.samples(arm).find_map(|sample| sample.latency.as_ref())?;
     let cell = plan.cells.get(arm.0 as usize)?;
-    let alone = cell.work.times_one_by_one();
+    let adds_up = cell.work.gaps_are_counted();
     Some(Operations {
         operations: all.count(),
         since: first.since,
         quantiles: Some(quantiles),
         rate: cell.rate_per_s.map(|asked_per_s| Rate { asked_per_s, achieved_per_s: achieved(rounds, arm) }),
-        accounted: accounted(rounds, arm).filter(|_| alone && first.since == Since::Start),
+        accounted: accounted(rounds, arm).filter(|_| adds_up && first.since == Since::Start),
     })
 }
 

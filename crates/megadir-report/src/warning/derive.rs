@@ -5,7 +5,7 @@
 
 use std::cmp::Reverse;
 
-use megadir_record::{Record, Role};
+use megadir_record::{Cell, Record, Role, Work};
 
 use super::{Advisory, Warning, run};
 use crate::summary::{
@@ -43,7 +43,7 @@ pub(crate) fn advise(record: &Record, summary: &Summary, rounds: &Rounds<'_>) ->
     warnings.extend(timer_cost(summary));
     warnings.extend(self_check(summary));
     warnings.extend(run::resolution_wide(summary));
-    warnings.extend(run::width_not_reached(summary, rounds));
+    warnings.extend(run::width_not_reached(&record.header.plan, summary, rounds));
     warnings.extend(run::pressure_rose(summary));
     warnings.extend(rate_not_kept(summary));
     let baselines = summary.arms.iter().filter(|arm| arm.cell.role == Role::Baseline);
@@ -60,9 +60,10 @@ pub(crate) fn advise(record: &Record, summary: &Summary, rounds: &Rounds<'_>) ->
 /// Withholds the quantiles of arms that take little longer than measuring them.
 pub(crate) fn refuse_quantiles(summary: &mut Summary) {
     let (check, null_loop_ns) = (summary.self_check.clone(), summary.null_loop_ns);
-    for timing in summary.arms.iter_mut().filter_map(|arm| arm.timing.as_mut()) {
-        if cost_of_timing(timing, check.as_ref(), null_loop_ns).is_some_and(|cost| cost > TIMER_COST_REFUSED)
-        {
+    for arm in &mut summary.arms {
+        let Some(timing) = &mut arm.timing else { continue };
+        let cost = cost_of_timing(&arm.cell, timing, check.as_ref(), null_loop_ns);
+        if cost.is_some_and(|cost| cost > TIMER_COST_REFUSED) {
             timing.quantiles = None;
             if let Some(single) = &mut timing.single {
                 single.quantiles = None;
@@ -73,10 +74,20 @@ pub(crate) fn refuse_quantiles(summary: &mut Summary) {
 
 /// Returns the part of an arm's time that measuring it takes: what the run's check of itself found where every operation
 /// is timed, else one turn of the empty loop in the whole block.
-fn cost_of_timing(timing: &Timing, check: Option<&SelfChecked>, null_loop_ns: Option<f64>) -> Option<f64> {
+fn cost_of_timing(
+    cell: &Cell,
+    timing: &Timing,
+    check: Option<&SelfChecked>,
+    null_loop_ns: Option<f64>,
+) -> Option<f64> {
+    // The wall time of several workers is shared by the operations of all, of which each takes that many times longer.
+    let at_a_time = match &cell.work {
+        Work::Files(work) if cell.rate_per_s.is_none() => f64::from(work.workers.count),
+        _ => 1.0,
+    };
     match (&timing.single, check) {
-        (Some(_), Some(check)) => Some(check.overhead_ns.value / timing.time_ns.value),
-        (Some(_), None) => Some(null_loop_ns? / timing.time_ns.value),
+        (Some(_), Some(check)) => Some(check.overhead_ns.value / (timing.time_ns.value * at_a_time)),
+        (Some(_), None) => Some(null_loop_ns? / (timing.time_ns.value * at_a_time)),
         (None, _) => Some(null_loop_ns? / (timing.time_ns.value * timing.operations as f64)),
     }
 }
@@ -140,8 +151,8 @@ fn how_far(summary: &Summary) -> Vec<Warning> {
 }
 
 fn timer_cost(summary: &Summary) -> Option<Warning> {
-    let cost =
-        |arm: &Arm| cost_of_timing(arm.timing.as_ref()?, summary.self_check.as_ref(), summary.null_loop_ns);
+    let (check, null_loop_ns) = (summary.self_check.as_ref(), summary.null_loop_ns);
+    let cost = |arm: &Arm| cost_of_timing(&arm.cell, arm.timing.as_ref()?, check, null_loop_ns);
     let costs = summary.arms.iter().filter_map(|arm| Some((cost(arm)?, arm)));
     let (cost, arm) = costs.max_by(|a, b| a.0.total_cmp(&b.0))?;
     (cost > TIMER_COST_WARNED).then(|| Warning::TimerCost {

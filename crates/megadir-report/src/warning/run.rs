@@ -1,12 +1,10 @@
 //! What speaks against a whole run: a resolution that is too coarse, a width that was not reached, company that arrived.
 
-use std::collections::BTreeSet;
-
-use megadir_record::{CellId, Machine, Rules, Stop};
+use megadir_record::{CellId, Machine, Plan, Rules, Stop};
 use megadir_stats::{HalfWidth, Looks, narrow_enough};
 
 use super::Warning;
-use crate::summary::{Ending, GroupReading, GroupSummary, Rounds, Summary};
+use crate::summary::{Ending, Rounds, Summary};
 
 /// Tasks that waited in less than this part of the last ten seconds are no company, per cent.
 const PRESSURE_MIN: f64 = 10.0;
@@ -25,14 +23,14 @@ pub(super) fn resolution_wide(summary: &Summary) -> Vec<Warning> {
 }
 
 /// Tells of a run that measured all rounds it was allowed and did not reach its width.
-pub(super) fn width_not_reached(summary: &Summary, rounds: &Rounds<'_>) -> Option<Warning> {
+pub(super) fn width_not_reached(plan: &Plan, summary: &Summary, rounds: &Rounds<'_>) -> Option<Warning> {
     let (target, looks) = target(&summary.rules)?;
     let confidence = looks.confidence(summary.rules.confidence);
     let wide = |(arm, to): &(CellId, CellId)| {
         let times = rounds.paired(&[*arm, *to]);
         !narrow_enough(&times[0], &times[1], target, confidence)
     };
-    let comparisons = contrasts(summary).iter().filter(|contrast| wide(contrast)).count();
+    let comparisons = plan.contrasts().iter().filter(|contrast| wide(contrast)).count();
     let ended = summary.progress.ending == Ending::Complete && comparisons > 0;
     ended.then_some(Warning::WidthNotReached { comparisons, rounds: summary.progress.rounds_used })
 }
@@ -44,21 +42,6 @@ fn target(rules: &Rules) -> Option<(HalfWidth, Looks)> {
         Stop::Ratio { half_width, .. } => Some((HalfWidth::Fraction(half_width), looks)),
         Stop::Difference { half_width_ns, .. } => Some((HalfWidth::Absolute(half_width_ns), looks)),
     }
-}
-
-/// Returns what the groups compare with what.
-fn contrasts(summary: &Summary) -> BTreeSet<(CellId, CellId)> {
-    let of_group = |group: &GroupSummary| -> Vec<(CellId, CellId)> {
-        match &group.reading {
-            GroupReading::Compare(comparison) => {
-                let others = comparison.rows.iter().filter(|row| row.arm != comparison.baseline);
-                others.map(|row| (row.arm, comparison.baseline)).collect()
-            }
-            GroupReading::Pairs(pairs) => pairs.rows.iter().map(|row| (row.pair.arm, row.pair.to)).collect(),
-            _ => Vec::new(),
-        }
-    };
-    summary.groups.iter().flat_map(of_group).collect()
 }
 
 /// Tells of tasks that waited when the run ended, and did not before it.

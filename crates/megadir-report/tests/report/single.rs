@@ -3,12 +3,15 @@
 use hdrhistogram::Histogram as Hdr;
 use hdrhistogram::serialization::Deserializer;
 use hdrhistogram::serialization::interval_log::{IntervalLogIterator, LogEntry};
-use megadir_record::{Counted, Delay, Keys, Latency, Presence, Record, SelfCheck, Since, Work};
+use megadir_record::{
+    Counted, Delay, FileOperation, Keys, Latency, Presence, Record, SelfCheck, Since, Work,
+};
 use megadir_report::summary::Operations;
 use megadir_report::{Report, Style, Summary, SummaryError, View, Warning, format_named, summarize};
 use megadir_stats::histogram::{Histogram, SUB_BUCKETS};
 use megadir_stats::permutation::SplitMix64;
 
+use crate::fill::{files, work_on_files};
 use crate::synthetic::{Synthetic, note};
 
 /// Nanoseconds a tick.
@@ -276,4 +279,37 @@ fn base64_of(text: &str) -> Vec<u8> {
         }
     }
     bytes
+}
+
+/// Returns the look-ups as work on files by so many workers, with so short operations that timing them is felt.
+fn short_work(workers: u32) -> Summary {
+    let mut record = lookups();
+    work_on_files(&mut record, |_| files(FileOperation::Read, (0, 1000 / u64::from(workers)), workers));
+    for sample in &mut record.samples {
+        sample.elapsed_ns /= 10;
+    }
+    summary_of(&record)
+}
+
+#[test]
+fn what_timing_costs_is_held_against_the_time_of_a_worker() {
+    let cost = |workers| {
+        short_work(workers).warnings.into_iter().find_map(|advisory| match advisory.warning {
+            Warning::TimerCost { percent, .. } => Some(percent),
+            _ => None,
+        })
+    };
+    let (alone, two) = (cost(1).expect("it is warned of"), cost(2).expect("it is warned of"));
+    assert!((alone / two - 2.0).abs() < 0.01, "{alone} {two}");
+}
+
+#[test]
+fn gaps_of_work_on_files_check_nothing() {
+    assert_eq!(single(&short_work(1), 0).accounted, None);
+    assert!(
+        !short_work(1)
+            .warnings
+            .iter()
+            .any(|advisory| matches!(advisory.warning, Warning::Unaccounted { .. }))
+    );
 }

@@ -332,7 +332,7 @@ fn stopping(plan: &Plan) -> String {
     let rounds: Vec<String> = looks.rounds().iter().map(u32::to_string).collect();
     format!(
         "stops: once {width} ({} comparisons); looks after {} rounds, intervals corrected for {} looks\n",
-        next::contrasts(plan).len(),
+        plan.contrasts().len(),
         rounds.join(", "),
         looks.count()
     )

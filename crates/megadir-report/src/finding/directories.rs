@@ -1,0 +1,48 @@
+//! The rule about directories that are made beforehand: what that takes beside writing, which does not hold it.
+
+use megadir_record::{DataSource, FileOperation, Spread, Work};
+
+use super::{Finding, FindingKind};
+use crate::summary::{Arm, GroupSummary, Summary};
+use crate::text;
+
+/// Tells of every group with arms that make directories.
+pub(super) fn find(summary: &Summary) -> Vec<Finding> {
+    let tell = |group: &GroupSummary| {
+        let arms = summary.arms.iter().filter(|arm| arm.cell.groups.contains(&group.name));
+        let told: Vec<String> = arms.filter_map(|arm| made_before(summary, arm)).collect();
+        (!told.is_empty()).then(|| {
+            let text = format!("Making the directories beforehand took {}.", text::list(&told));
+            Finding::of_group(FindingKind::Pair, &group.name, text)
+        })
+    };
+    summary.groups.iter().filter_map(tell).collect()
+}
+
+/// Returns what an arm took that made the directories of a data set, against writing the files into them.
+fn made_before(summary: &Summary, arm: &Arm) -> Option<String> {
+    let time_ns = median(arm, FileOperation::MakeDirectories)?;
+    let mut of_data = summary.arms.iter().filter(|other| other.cell.data == arm.cell.data);
+    let writing = of_data.find_map(|other| median(other, FileOperation::Create));
+    let share = writing.filter(|ns| *ns > 0.0).map(|ns| time_ns / ns);
+    let share = share.map(|share| format!(" ({} of writing)", text::percent(100.0 * share)));
+    let of = layout(summary, arm).map(|layout| format!(" for `{layout}`")).unwrap_or_default();
+    Some(format!("{} a file more{}{of}", text::time(time_ns), share.unwrap_or_default()))
+}
+
+/// Returns the median time of a file of an arm that does this, nanoseconds.
+fn median(arm: &Arm, operation: FileOperation) -> Option<f64> {
+    let does = matches!(&arm.cell.work, Work::Files(work) if work.operation == operation);
+    arm.timing.as_ref().filter(|_| does).map(|timing| timing.time_ns.value)
+}
+
+fn layout<'a>(summary: &'a Summary, arm: &Arm) -> Option<&'a str> {
+    let check = summary.data.iter().find(|check| check.data.id == arm.cell.data)?;
+    match &check.data.source {
+        DataSource::Made(made) => match &made.spread {
+            Spread::Layout { layout } => Some(layout),
+            _ => None,
+        },
+        DataSource::Existing { .. } => None,
+    }
+}

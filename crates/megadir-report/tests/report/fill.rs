@@ -1,0 +1,99 @@
+//! The claim that filling costs the same all along is judged by every part of it.
+
+use megadir_record::{
+    Access, CellId, FileOperation, FileOrder, FileWork, Group, GroupRule, Published, Record, Sharing, Stop,
+    SyncPolicy, Work, WorkerKind, Workers,
+};
+use megadir_report::{FindingKind, Summary, Warning, summarize};
+
+use crate::synthetic::{Synthetic, arm};
+
+pub(crate) fn files(operation: FileOperation, (from, to): (u64, u64), count: u32) -> FileWork {
+    FileWork {
+        operation,
+        from,
+        to,
+        access: Access::Name { order: FileOrder::AsWritten },
+        sync: SyncPolicy::Never,
+        owner_and_mode: false,
+        workers: Workers { count, kind: WorkerKind::Process, sharing: Sharing::Own },
+    }
+}
+
+/// Makes arms work on files, one operation a sample, all as they should.
+pub(crate) fn work_on_files(record: &mut Record, work: impl Fn(u32) -> FileWork) {
+    for cell in &mut record.header.plan.cells {
+        cell.work = Work::Files(work(cell.id.0));
+    }
+    for sample in &mut record.samples {
+        let cell = &record.header.plan.cells[sample.cell.0 as usize];
+        let Work::Files(work) = &cell.work else { continue };
+        (sample.counted.entries, sample.counted.hash) = (work.files(), 0);
+    }
+}
+
+/// Returns a record of a filling whose parts cost so many times what the first does.
+pub(crate) fn filled(ratios: &[f64]) -> Record {
+    let mut synthetic = Synthetic::ratios(&[]);
+    let times = [1.0].iter().chain(ratios);
+    synthetic.arms = times.map(|times| arm("part", 1e6 * times)).collect();
+    synthetic.groups = Vec::new();
+    let mut record = synthetic.record();
+    work_on_files(&mut record, |id| {
+        let from = 1000 * u64::from(id);
+        files(FileOperation::Create, (from, from + 1000), 1)
+    });
+    let plan = &mut record.header.plan;
+    plan.study = "fill".into();
+    let arms = plan.cells.iter().map(|cell| cell.id).collect();
+    plan.groups = vec![Group { name: "fill".into(), title: "What?".into(), rule: GroupRule::Fill { arms } }];
+    for cell in &mut plan.cells {
+        cell.groups = vec!["fill".into()];
+    }
+    plan.published = vec![Published {
+        what: "plotted".into(),
+        value: 1.0,
+        unit: "ratio".into(),
+        group: Some("fill".into()),
+    }];
+    record
+}
+
+fn told(summary: &Summary) -> &str {
+    &summary.findings.iter().find(|finding| finding.kind == FindingKind::Fill).expect("it is told").text
+}
+
+#[test]
+fn a_flat_claim_falls_by_one_part_and_stands_by_all() {
+    let cases: [(&[f64], &str); 3] = [
+        (
+            &[1.5, 1.0],
+            "is flat, falls here, for 1 of 2 parts after the first cost more. Published: 1.00x (plotted).",
+        ),
+        (&[1.0, 1.0], "is flat, stands here. Published: 1.00x (plotted)."),
+        (&[0.5, 1.0], "is flat, stands here in that it does not grow. Published: 1.00x (plotted)."),
+    ];
+    for (ratios, end) in cases {
+        let summary = summarize(&filled(ratios)).unwrap();
+        assert!(told(&summary).ends_with(end), "{ratios:?}: {}", told(&summary));
+    }
+}
+
+#[test]
+fn a_part_that_is_not_decided_leaves_the_claim_open() {
+    let mut record = filled(&[1.0, 1.0]);
+    for sample in record.samples.iter_mut().filter(|sample| sample.cell == CellId(1)) {
+        sample.elapsed_ns = sample.elapsed_ns * [7, 10, 14][sample.round as usize % 3] / 10;
+    }
+    let summary = summarize(&record).unwrap();
+    assert!(told(&summary).contains("cannot be told here, for 1 of 2 parts"), "{}", told(&summary));
+}
+
+#[test]
+fn a_width_that_a_filling_did_not_reach_is_told() {
+    let mut record = filled(&[1.0, 1.0]);
+    record.header.plan.rules.stop = Stop::Ratio { half_width: 1e-6, rounds_min: 10 };
+    let warnings = summarize(&record).unwrap().warnings;
+    let wide = |warning: &Warning| matches!(warning, Warning::WidthNotReached { comparisons: 2, .. });
+    assert!(warnings.iter().any(|advisory| wide(&advisory.warning)), "{warnings:?}");
+}

@@ -1,0 +1,85 @@
+//! The claim about layouts is judged by the layout that it speaks of, and figures of the same contents stand beside it.
+
+use megadir_record::{
+    CellId, ContentKind, DataSource, FileOperation, Group, GroupRule, Pair, Published, Record, Spread,
+};
+use megadir_report::{FindingKind, summarize};
+
+use crate::fill::{files, work_on_files};
+use crate::synthetic::{Synthetic, arm};
+
+/// Returns a record of writing flat, one level deep (half the time), two levels deep (twice) and making the latter's
+/// directories (half of the former).
+fn record(content: ContentKind) -> Record {
+    let arms = [("flat", 0, 1e6), ("one", 1, 0.5e6), ("two", 2, 2e6), ("make directories, two", 2, 1e6)];
+    let mut synthetic = Synthetic::ratios(&[]);
+    synthetic.entries = vec![1000; 3];
+    synthetic.arms = arms
+        .map(|(name, data, ns)| crate::synthetic::Arm { data, groups: &["write"], ..arm(name, ns) })
+        .into();
+    let layouts = ["prefix:2", "prefix:2/2"].map(|layout| Spread::Layout { layout: layout.into() });
+    let pair = |what: &str, arm| Pair {
+        what: what.into(),
+        than: "flat".into(),
+        at: "writing all files".into(),
+        arm: CellId(arm),
+        to: CellId(0),
+    };
+    let pairs =
+        vec![pair("prefix:2, directories on demand", 1), pair("prefix:2/2, directories made before", 2)];
+    synthetic.groups =
+        vec![Group { name: "write".into(), title: "Does it?".into(), rule: GroupRule::Pairs { pairs } }];
+    let mut record = synthetic.record();
+    work_on_files(&mut record, |id| {
+        files(if id == 3 { FileOperation::MakeDirectories } else { FileOperation::Create }, (0, 1000), 1)
+    });
+    let plan = &mut record.header.plan;
+    plan.study = "layout".into();
+    for data in &mut plan.data {
+        let DataSource::Made(made) = &mut data.source else { continue };
+        made.content = content;
+        if let Some(layout) = data.id.0.checked_sub(1) {
+            made.spread = layouts[layout as usize].clone();
+        }
+    }
+    let figure = |what: &str, value| Published {
+        what: what.into(),
+        value,
+        unit: "ratio".into(),
+        group: Some("write".into()),
+    };
+    plan.published = vec![figure("digests", 1.44), figure("JSON documents", 1.2)];
+    record
+}
+
+fn told(record: &Record) -> Vec<String> {
+    let findings = summarize(record).expect("it can be summarised").findings;
+    let pairs = findings.into_iter().filter(|finding| finding.kind == FindingKind::Pair);
+    pairs.map(|finding| finding.text).collect()
+}
+
+#[test]
+fn two_levels_are_judged_by_two_levels_and_figures_by_contents() {
+    let claim = "The claim of the article that directories two levels deep take longer to write than one flat directory \
+                 (judged by `prefix:2/2`) stands here in all 1 comparisons.";
+    let digests = told(&record(ContentKind::HexDigest));
+    assert_eq!(digests[0], format!("{claim} Published: 1.44x (digests)."));
+    let json = told(&record(ContentKind::Json));
+    assert_eq!(json[0], format!("{claim} Published: 1.20x (JSON documents)."));
+}
+
+#[test]
+fn a_layout_that_was_not_measured_judges_nothing() {
+    let mut record = record(ContentKind::HexDigest);
+    let GroupRule::Pairs { pairs } = &mut record.header.plan.groups[0].rule else { panic!("not pairs") };
+    pairs.pop();
+    assert!(told(&record)[0].contains("cannot be told here: nothing is judged."), "{:?}", told(&record));
+}
+
+#[test]
+fn directories_made_beforehand_are_told() {
+    let told = told(&record(ContentKind::HexDigest));
+    let last = told.last().unwrap();
+    assert!(last.starts_with("Making the directories beforehand took 1.0"), "{last}");
+    assert!(last.contains(" a file more (50 % of writing) for `prefix:2/2`."), "{last}");
+}
