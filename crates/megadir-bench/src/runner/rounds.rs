@@ -80,7 +80,7 @@ pub(super) fn measure(
     let plan = &prepared.plan;
     let mut works = Works::new(prepared, stopwatch)?;
     let mut grounds = grounds(prepared, directories, listeners)?;
-    let (mut unequal_blocks, mut disturbed) = (0, 0);
+    let (mut unequal_blocks, mut disturbed) = (0, Disturbed::default());
     if !replay(plan, &samples, &mut works, &mut grounds)? {
         return Ok(Measured { complete: false, unequal_blocks });
     }
@@ -89,7 +89,7 @@ pub(super) fn measure(
         let block = match next(plan, &samples) {
             Step::Block(block) => block,
             Step::Done(outcome) => {
-                tell_outcome(&outcome, disturbed, listeners)?;
+                tell_outcome(&outcome, disturbed.rounds, listeners)?;
                 return Ok(Measured { complete: true, unequal_blocks });
             }
         };
@@ -127,9 +127,8 @@ pub(super) fn measure(
                 true => void(&mut samples, &block, reason, listeners)?,
                 // A round that nobody measures again is better than none.
                 false => {
-                    disturbed += 1;
-                    if disturbed == 1 {
-                        listeners.note(&disturbed_counts(block.round, reason))?;
+                    if let Some(note) = disturbed.count(block.round, reason) {
+                        listeners.note(&note)?;
                     }
                 }
             }
@@ -255,16 +254,25 @@ fn void(
     }
 }
 
-/// Returns what is told at once of the first disturbed round that counts: a run may not come to its end.
-fn disturbed_counts(round: u32, reason: VoidReason) -> Note {
-    let what = match reason {
-        VoidReason::StolenTime => "the processor was taken away",
-        VoidReason::ClockJump => "a clock jumped",
-    };
-    let text = format!(
-        "in round {round} {what}; no more rounds may be measured again, and it counts, as do others after it that are disturbed"
-    );
-    NoteKind::Noisy.note(text)
+/// Rounds that were disturbed and count all the same, for no more may be measured again.
+#[derive(Default)]
+struct Disturbed {
+    rounds: u32,
+}
+
+impl Disturbed {
+    /// Counts one; returns what is told at once of the first, for a run may not come to its end.
+    fn count(&mut self, round: u32, reason: VoidReason) -> Option<Note> {
+        self.rounds += 1;
+        let what = match reason {
+            VoidReason::StolenTime => "the processor was taken away",
+            VoidReason::ClockJump => "a clock jumped",
+        };
+        let text = format!(
+            "in round {round} {what}; no more rounds may be measured again: it counts, as do later ones that are disturbed"
+        );
+        (self.rounds == 1).then(|| NoteKind::Noisy.note(text))
+    }
 }
 
 fn tell_outcome(
@@ -312,5 +320,20 @@ impl Watch {
         let wall_ns = self.wall.elapsed().map_or(0, |wall| wall.as_nanos() as u64);
         let allowed_ns = JUMP_NS + (JUMP_FRACTION * elapsed_ns as f64) as u64;
         (wall_ns.abs_diff(elapsed_ns) > allowed_ns).then_some(VoidReason::ClockJump)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_disturbed_round_that_counts_is_told_at_once() {
+        let mut disturbed = Disturbed::default();
+        let note = disturbed.count(7, VoidReason::StolenTime).unwrap();
+        assert_eq!(note.kind, "noisy");
+        assert!(note.text.starts_with("In round 7 the processor was taken away;"), "{}", note.text);
+        assert_eq!(disturbed.count(9, VoidReason::ClockJump), None);
+        assert_eq!(disturbed.rounds, 2);
     }
 }
