@@ -187,7 +187,10 @@ fn needs(plan: &Plan, data: &Data) -> Needs {
             if files.is_flat() { 1.0 } else { (entries / files.files_per_directory().max(1.0)).ceil() };
         let leaf_blocks = (files.files_per_directory() * records / BLOCK_BYTES as f64).ceil().max(1.0);
         let blocks = leaves * leaf_blocks + (directories - leaves).max(0.0);
-        let inodes = entries + directories;
+        // Arms may make a part of their files only.
+        let part = part(plan, data, made);
+        let (contents, directories, blocks) = (contents * part, directories * part, blocks * part);
+        let inodes = entries * part + directories;
         let space = contents + inodes * INODE_BYTES as f64 + blocks * BLOCK_BYTES as f64;
         needs.inodes = needs.inodes.saturating_add(inodes as u64);
         needs.space_bytes = needs.space_bytes.saturating_add(space as u64).saturating_add(65_536);
@@ -196,6 +199,19 @@ fn needs(plan: &Plan, data: &Data) -> Needs {
         }
     }
     needs
+}
+
+/// Returns the part of a data set's files that is ever made.
+fn part(plan: &Plan, data: &Data, made: &Made) -> f64 {
+    if made.when == When::BeforeRun {
+        return 1.0;
+    }
+    let of_data = plan.cells.iter().filter(|cell| cell.data == data.id);
+    let last = of_data.filter_map(|cell| match &cell.work {
+        Work::Files(work) => Some(work.to),
+        _ => None,
+    });
+    last.max().unwrap_or(0) as f64 / data.entries.max(1) as f64
 }
 
 /// Returns how many directories there will be; arms make only those that files need.
