@@ -354,6 +354,9 @@ fn work_on_files_can_be_chosen_and_what_a_study_has_no_use_for_is_refused() {
     };
     let layouts = dry(&["layout", "--layout", "flat,prefix:1/1", "--order", "inode", "--sync", "at-end"]);
     says(&layouts, 0, "read by inode, prefix:1/1, directories made before");
+    // What arms make takes room until the end; data that is made once does not grow.
+    says(&layouts, 0, "room: what the arms make stays to the end, up to ");
+    assert!(!text(&dry(&["lookup"]).stdout).contains("stays to the end"));
     assert!(!text(&layouts.stdout).contains("prefix:2"));
     let workers = ["smallfile", "--workers", "3,1", "--worker-kind", "thread", "--sharing", "same"];
     says(&dry(&workers), 0, "rewrite, 3 threads");
