@@ -126,11 +126,7 @@ pub(super) fn measure(
             match may_redo(plan, &samples) {
                 true => void(&mut samples, &block, reason, listeners)?,
                 // A round that nobody measures again is better than none.
-                false => {
-                    if let Some(note) = disturbed.count(block.round, reason) {
-                        listeners.note(&note)?;
-                    }
-                }
+                false => disturbed.count(block.round, reason, listeners)?,
             }
         }
         if let Some(used) = grounds.used(&order, block.place as usize)? {
@@ -261,8 +257,21 @@ struct Disturbed {
 }
 
 impl Disturbed {
+    /// Counts one, and tells of the first at once.
+    fn count(
+        &mut self,
+        round: u32,
+        reason: VoidReason,
+        listeners: &mut Listeners<'_, '_>,
+    ) -> Result<(), RunError> {
+        match self.note(round, reason) {
+            Some(note) => listeners.note(&note),
+            None => Ok(()),
+        }
+    }
+
     /// Counts one; returns what is told at once of the first, for a run may not come to its end.
-    fn count(&mut self, round: u32, reason: VoidReason) -> Option<Note> {
+    fn note(&mut self, round: u32, reason: VoidReason) -> Option<Note> {
         self.rounds += 1;
         let what = match reason {
             VoidReason::StolenTime => "the processor was taken away",
@@ -330,10 +339,10 @@ mod tests {
     #[test]
     fn the_first_disturbed_round_that_counts_is_told_at_once() {
         let mut disturbed = Disturbed::default();
-        let note = disturbed.count(7, VoidReason::StolenTime).unwrap();
+        let note = disturbed.note(7, VoidReason::StolenTime).unwrap();
         assert_eq!(note.kind, "noisy");
         assert!(note.text.starts_with("In round 7 the processor was taken away;"), "{}", note.text);
-        assert_eq!(disturbed.count(9, VoidReason::ClockJump), None);
+        assert_eq!(disturbed.note(9, VoidReason::ClockJump), None);
         assert_eq!(disturbed.rounds, 2);
     }
 }
