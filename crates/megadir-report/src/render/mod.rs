@@ -1,12 +1,13 @@
 //! The formats: one file each, and the list of them.
 //!
-//! `table`, `markdown`, `csv`, `json`, `hdr` are the formats; `format` is what a format is; `groups`, `operations` and `machine` turn a
+//! `table`, `markdown`, `csv`, `json`, `hdr` are the formats; `format` is what a format is; `groups`, `filling`, `operations` and `machine` turn a
 //! summary into the grids and lines that table and Markdown share; `grid` and `paint` lay them out. To add a format:
 //! one file and two lines here. The same record gives the same bytes; nothing here decides what the numbers mean.
 
 mod break_even;
 mod csv;
 mod data;
+mod filling;
 mod format;
 mod grid;
 mod groups;

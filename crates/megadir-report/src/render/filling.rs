@@ -1,0 +1,130 @@
+//! The grids of groups that are read by how many entries there are: refusals, fillings and growth.
+
+use super::grid::{Column, Grid, Text};
+use super::groups::{intervals, outcome};
+use super::operations::bounds;
+use super::paint::Tone;
+use crate::summary::{Bucket, Fill, Growth, Refusal, Series, Shape, Summary};
+use crate::text;
+
+pub(super) fn refusal(refusal: &Refusal) -> Grid {
+    let columns = vec![
+        Column::right("directories", 0),
+        Column::right("mean", 0),
+        Column::right("least", 0),
+        Column::right("most", 0),
+        Column::right("predicted", 0),
+        Column::left("hardly outside", 0),
+        Column::right("error", 0),
+    ];
+    let of = |number: Option<u64>| number.map(text::count).unwrap_or_default();
+    let predicted = refusal.predicted.as_ref();
+    let bounds =
+        |of: &megadir_record::Predicted| format!("[{}, {}]", text::count(of.low), text::count(of.high));
+    let error =
+        |error: f64| format!("{}{}", if error < 0.0 { "-" } else { "+" }, text::percent(100.0 * error.abs()));
+    let row = [
+        text::count(refusal.directories as u64),
+        text::count(refusal.mean.round() as u64),
+        text::count(refusal.least),
+        text::count(refusal.most),
+        of(predicted.map(|predicted| predicted.entries)),
+        predicted.map(bounds).unwrap_or_default(),
+        refusal.error.map(error).unwrap_or_default(),
+    ];
+    let basis = predicted.map_or_else(String::new, |of| format!(" Predicted from: {}.", of.basis));
+    let legend = format!("Entries when the first file was refused, for the directory's index.{basis}");
+    Grid { columns, rows: vec![row.map(Text::plain).into()], legend: vec![legend] }
+}
+
+pub(super) fn fill(summary: &Summary, fill: &Fill) -> Grid {
+    let columns = vec![
+        Column::right("files there", 0),
+        Column::right("time", 0),
+        Column::left("interval", 2),
+        Column::right("p50", 3),
+        Column::right("p99", 1),
+        Column::right("longest", 3),
+        Column::left("ratio", 0),
+        Column::left("verdict", 0),
+    ];
+    let row = |bucket: &Bucket| {
+        let timing = summary.arm(bucket.arm).and_then(|arm| arm.timing.as_ref());
+        let quantiles = timing.and_then(|timing| timing.single.as_ref()?.quantiles);
+        let of = |ns: Option<f64>| ns.map(text::time).unwrap_or_default();
+        let (ratio, verdict, tone) = outcome(&bucket.outcome);
+        let fields = [
+            text::count(bucket.from),
+            of(bucket.time_ns.map(|figure| figure.value)),
+            bucket.time_ns.as_ref().map(bounds).unwrap_or_default(),
+            of(quantiles.map(|of| of.p50_ns.value)),
+            of(quantiles.map(|of| of.p99_ns.value)),
+            of(quantiles.map(|of| of.max_ns)),
+            ratio,
+        ];
+        fields.into_iter().map(Text::plain).chain([Text { text: verdict, tone }]).collect()
+    };
+    let intervals = intervals(summary, "all rows", fill.buckets.iter().map(|bucket| &bucket.outcome));
+    let legend = format!(
+        "Files there: when the first of the row was created. Time: of one file, median of the rounds. p50, p99, longest: of single \
+         files. Ratio: to the first row, round by round.{intervals}"
+    );
+    Grid { columns, rows: fill.buckets.iter().map(row).collect(), legend: vec![legend] }
+}
+
+pub(super) fn grow(growth: &Growth) -> Grid {
+    let columns = vec![
+        Column::left("series", 0),
+        Column::right("entries", 0),
+        Column::right("time", 1),
+        Column::left("interval", 3),
+        Column::right("an entry", 2),
+        Column::left("exponent", 0),
+        Column::left("says", 0),
+    ];
+    let rows = growth.series.iter().flat_map(series_rows).collect();
+    let legend = "Exponent: the time grows with entries to this power, from the row above and over all sizes; 1 is linear.";
+    Grid { columns, rows, legend: vec![legend.into()] }
+}
+
+fn series_rows(series: &Series) -> Vec<Vec<Text>> {
+    let point = |point: &crate::summary::Point| {
+        let step = series.steps.iter().find(|step| step.to_entries == point.entries);
+        let exponent = step.map(|step| text::exponent(&step.exponent)).unwrap_or_default();
+        let fields = [
+            series.name.clone(),
+            text::count(point.entries),
+            text::time(point.time_ns.value),
+            bounds(&point.time_ns),
+            point.entry_ns.map(|figure| text::time(figure.value)).unwrap_or_default(),
+            exponent,
+            String::new(),
+        ];
+        fields.map(Text::plain).into()
+    };
+    let mut rows: Vec<Vec<Text>> = series.points.iter().map(point).collect();
+    if let Some(exponent) = &series.exponent {
+        let nothing = String::new;
+        let fields = [
+            series.name.clone(),
+            "all".into(),
+            nothing(),
+            nothing(),
+            nothing(),
+            text::exponent(exponent),
+            shape(series.shape).into(),
+        ];
+        rows.push(fields.map(|text| Text { text, tone: Tone::Heading }).into());
+    }
+    rows
+}
+
+fn shape(shape: Shape) -> &'static str {
+    match shape {
+        Shape::Linear => "linear",
+        Shape::PerhapsLinear => "perhaps linear",
+        Shape::LessThanLinear => "less than linear",
+        Shape::MoreThanLinear => "more than linear",
+        Shape::CannotBeTold => "cannot be told",
+    }
+}
