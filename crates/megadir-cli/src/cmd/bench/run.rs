@@ -308,16 +308,15 @@ fn describe(resolved: &Resolved) -> String {
 
 /// Returns what becomes of what arms make as a line, where they make anything.
 fn staying(plan: &Plan) -> String {
-    let by_arms = |made: &Made| made.when == When::ByArms;
-    if !plan.data.iter().any(|data| data.source.made().is_some_and(by_arms)) {
+    let Estimate { kept_inodes, kept_space_bytes, .. } = estimate(plan);
+    if kept_inodes == 0 {
         return String::new();
     }
-    let (Estimate { inodes, space_bytes, .. }, rounds) = (estimate(plan), u64::from(plan.rules.rounds));
+    let rounds = plan.rules.rounds;
     format!(
-        "room: what the arms make stays to the end, up to {} inodes and {:.1} MiB after {rounds} rounds, where that is at most three quarters \
+        "room: what the arms make stays to the end, up to {kept_inodes} inodes and {:.1} MiB after {rounds} rounds, where that is at most three quarters \
          of the free inodes and half of the free space; else it is removed after each round\n",
-        inodes.saturating_mul(rounds),
-        space_bytes.saturating_mul(rounds) as f64 / f64::from(1 << 20),
+        kept_space_bytes as f64 / f64::from(1 << 20),
     )
 }
 
