@@ -17,7 +17,8 @@ use megadir_record::{
 use super::PlanError;
 use super::arms::Arms;
 use super::file_studies::{Place, by_name};
-use crate::dataset::parse_spread;
+use crate::dataset::{Files, parse_spread};
+use crate::note::NoteKind;
 use crate::study::LayoutSpec;
 
 /// One layout with the time at which its directories are made.
@@ -41,7 +42,14 @@ pub(super) fn layouts(
     entries: u64,
     arms: &mut Arms<'_>,
 ) -> Result<Order, PlanError> {
-    let variants = variants(spec)?;
+    let mut variants = variants(spec)?;
+    variants.retain(|variant| match impossible(made, entries, variant) {
+        None => true,
+        Some(reason) => {
+            arms.note(NoteKind::ArmLeftOut, format!("{}: {reason}", variant.name));
+            false
+        }
+    });
     let mut all: Vec<(&Variant, Arm)> = Vec::new();
     for (index, variant) in variants.iter().enumerate() {
         let first = index == 0;
@@ -51,8 +59,12 @@ pub(super) fn layouts(
             arm(spec, made, entries, variant, Role::AgainstItself, arms);
         }
     }
-    let Some(((flat, base), others)) = all.split_first() else {
-        return Err(PlanError::Nothing { reason: "the study names no layout".into() });
+    let Some(((flat, base), others)) = all.split_first().filter(|(_, others)| !others.is_empty()) else {
+        return Err(PlanError::Value {
+            what: "the layouts",
+            value: spec.layouts.join(","),
+            allowed: "name two or more that differ; the others are compared with the first".into(),
+        });
     };
     let pair = |variant: &Variant, at: &str, arm, to| Pair {
         what: variant.name.clone(),
@@ -77,6 +89,19 @@ pub(super) fn layouts(
         arms.join(arm, "write");
     }
     Ok(Order::Phases)
+}
+
+/// Tells why directories cannot be made before the files, where the files can be made without that.
+fn impossible(made: &Made, entries: u64, variant: &Variant) -> Option<String> {
+    let of = |directories| {
+        let made = Made { spread: variant.spread.clone(), directories, when: When::ByArms, ..made.clone() };
+        Files::new(&made, 0, entries).err()
+    };
+    match (variant.directories, of(MakeDirectories::OnDemand)) {
+        (MakeDirectories::Before, None) => of(MakeDirectories::Before).map(|error| error.to_string()),
+        // What cannot be made at all is refused with all its words.
+        _ => None,
+    }
 }
 
 fn variants(spec: &LayoutSpec) -> Result<Vec<Variant>, PlanError> {

@@ -71,7 +71,11 @@ pub(super) fn small_files(
         Some(Pair {
             what: counted(one.workers, spec.worker_kind),
             than: counted(fewest, spec.worker_kind),
-            at: format!("{}{}, wall time per file", verb(one.operation), sync_name(one.sync)),
+            at: format!(
+                "{}{}, wall time per file",
+                verb(one.operation),
+                sync_name(if WRITING.contains(&one.operation) { one.sync } else { SyncPolicy::Never })
+            ),
             arm: one.arm,
             to: find(one.operation, fewest, one.sync)?,
         })

@@ -6,6 +6,8 @@ use super::{Finding, FindingKind};
 use crate::summary::{GroupReading, GroupSummary, Outcome, PairRow, Summary, Verdict, rounds_for_interval};
 use crate::text;
 
+/// More rounds than this nobody measures.
+const ROUNDS_PRACTICAL: u64 = 10_000;
 /// At most so many comparisons of a group are told in words; all are in its table.
 const TOLD_MAX: usize = 4;
 
@@ -75,9 +77,12 @@ fn tell(summary: &Summary, row: &PairRow) -> Option<String> {
                 Verdict::Equivalent => format!("{begin} {what} cost as much as {than} ({figure})."),
                 Verdict::Inconclusive { rounds_to_decide } => {
                     let more = rounds_to_decide.map(|rounds| rounds.saturating_sub(row.rounds as u64));
-                    let decide = more.map(|more| {
-                        let rounds = text::counted(more.max(1), "more round");
-                        format!("; about {rounds} would decide")
+                    let decide = more.map(|more| match more {
+                        ROUNDS_PRACTICAL.. => "; no practical number of rounds would decide".to_owned(),
+                        more => {
+                            let rounds = text::counted(more.max(1), "more round");
+                            format!("; about {rounds} would decide")
+                        }
                     });
                     let decide = decide.unwrap_or_default();
                     format!("{begin} {what} against {than}: no difference shown ({figure}){decide}.")

@@ -141,7 +141,9 @@ pub(super) fn use_lines(summary: &Summary) -> Vec<String> {
     });
     let by_arms = summary.used.iter().map(|used| (used.data, uses(used.used)));
     let line = |(id, line): (DataId, String)| format!("Data {}: {line}.", name(summary, id));
-    built.chain(by_arms).filter(|(id, _)| !usual(*id)).map(line).collect()
+    let mut told: Vec<(DataId, String)> = built.chain(by_arms).filter(|(id, _)| !usual(*id)).collect();
+    told.sort_by_key(|(id, _)| *id);
+    told.into_iter().map(line).collect()
 }
 
 fn uses(used: Used) -> String {
@@ -168,5 +170,9 @@ fn name(summary: &Summary, id: DataId) -> String {
         Spread::PerDirectory { files } => format!("per-directory:{files}"),
         Spread::Shape { .. } => "as the tree that was looked at".to_owned(),
     };
-    format!("{} ({spread})", id.0)
+    let before = match made.directories {
+        MakeDirectories::Before => ", directories made before",
+        MakeDirectories::OnDemand => "",
+    };
+    format!("{} ({spread}{before})", id.0)
 }

@@ -30,7 +30,10 @@ pub(super) fn grid(summary: &Summary, group: &GroupSummary) -> Option<Grid> {
 pub(super) fn published(summary: &Summary, group: Option<&str>) -> Option<String> {
     let belongs = summary.published.iter().filter(|published| published.group.as_deref() == group);
     let figures: Vec<String> = belongs
-        .map(|published| format!("{}: {} {}", published.what, published.value, published.unit))
+        .map(|published| match published.unit.as_str() {
+            "ratio" => format!("{}: {}", published.what, text::ratio(published.value, None)),
+            unit => format!("{}: {} {unit}", published.what, published.value),
+        })
         .collect();
     (!figures.is_empty()).then(|| format!("Published, another machine: {}.", figures.join("; ")))
 }
@@ -271,7 +274,11 @@ fn factor_row(factor: &Factor) -> Vec<Text> {
 }
 
 fn pairs(summary: &Summary, pairs: &Pairs) -> Grid {
-    let columns = vec![
+    // What all rows share stands below them once, and leaves room for what differs.
+    let first = pairs.rows.first().map(|row| &row.pair);
+    let than = first.filter(|first| pairs.rows.iter().all(|row| row.pair.than == first.than));
+    let at = first.filter(|first| pairs.rows.iter().all(|row| row.pair.at == first.at));
+    let mut columns = vec![
         Column::left("what", 0),
         Column::left("at", 0),
         Column::right("time", 1),
@@ -279,24 +286,31 @@ fn pairs(summary: &Summary, pairs: &Pairs) -> Grid {
         Column::left("ratio", 0),
         Column::left("verdict", 0),
     ];
+    if at.is_some() {
+        columns.remove(1);
+    }
     let time = |arm| {
         let timing = summary.arm(arm).and_then(|arm| arm.timing.as_ref());
         timing.map(|timing| text::time(timing.time_ns.value)).unwrap_or_default()
     };
     let row = |row: &PairRow| {
         let (ratio, verdict, tone) = outcome(&row.outcome);
-        let fields = [
-            format!("{} / {}", row.pair.what, row.pair.than),
-            row.pair.at.clone(),
-            time(row.pair.arm),
-            time(row.pair.to),
-            ratio,
-        ];
-        let fields = fields.into_iter().map(Text::plain);
+        let what = match than {
+            Some(_) => row.pair.what.clone(),
+            None => format!("{} / {}", row.pair.what, row.pair.than),
+        };
+        let shown = at.is_none().then(|| row.pair.at.clone());
+        let times = [time(row.pair.arm), time(row.pair.to), ratio];
+        let fields = std::iter::once(what).chain(shown).chain(times).map(Text::plain);
         fields.chain([Text { text: verdict, tone }]).collect()
     };
     let intervals = intervals(summary, "all rows", pairs.rows.iter().map(|row| &row.outcome));
-    let legend = format!("Ratio: time of the first over time of the second, round by round.{intervals}");
+    let of = match than {
+        Some(pair) => format!("Ratio: time over that of {}, round by round", pair.than),
+        None => "Ratio: time of the first over time of the second, round by round".to_owned(),
+    };
+    let at = at.map(|pair| format!("; {}", pair.at)).unwrap_or_default();
+    let legend = format!("{of}{at}.{intervals}");
     Grid { columns, rows: pairs.rows.iter().map(row).collect(), legend: vec![legend] }
 }
 

@@ -92,6 +92,9 @@ fn report_on(path: &Path, result: Result<RunEnd, RunError>) -> Result<u8, CliErr
     }
     let shown = report::show(path, "table", false);
     eprintln!("megadir: the record is '{}'; 'megadir bench report' prints it again", path.display());
+    if result.as_ref().map_or(true, |end| end.interrupted) {
+        eprintln!("megadir: 'megadir bench run --resume {}' goes on with it", path.display());
+    }
     let end = result.map_err(|error| run_error(error, exit::SOME_FAILED))?;
     if end.interrupted {
         if let Err(error) = shown {
