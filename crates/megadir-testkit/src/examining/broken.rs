@@ -96,9 +96,16 @@ pub(super) fn every_read(ground: &Ground) {
             assert_eq!(kind, fails.then_some(ErrorKind::Io), "{way}, call {fails_at}");
             let read = batches.iter().take(fails_at.saturating_sub(1)).flatten();
             let sorted = |names: BTreeSet<String>| names.into_iter().collect::<Vec<_>>();
-            let found = examined.rows.iter().map(|(name, _)| name.escape_ascii().to_string()).collect();
-            let read = read.map(|name| name.escape_ascii().to_string()).collect();
+            let found: BTreeSet<String> =
+                examined.rows.iter().map(|(name, _)| name.escape_ascii().to_string()).collect();
+            let read: BTreeSet<String> = read.map(|name| name.escape_ascii().to_string()).collect();
             let what = format!("{way}, call {fails_at}: what was read is not lost");
+            if way.examiner.name() == "uring" {
+                // Work that io_uring has for the thread makes getdents64 return early (`filldir64` looks for signals), so a
+                // call may have given fewer entries than it did before.
+                assert!(found.is_subset(&read), "{what}");
+                continue;
+            }
             seen::assert_same(&sorted(found), &sorted(read), &what);
         }
     });
