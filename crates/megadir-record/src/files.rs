@@ -34,7 +34,7 @@ impl FileWork {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum FileOperation {
-    /// Makes the directories that the files need and that are missing, without any file; their time is told by the file.
+    /// Makes all directories of the data set that are missing, without any file; their time is told by the file.
     MakeDirectories,
     /// open with `O_CREAT | O_EXCL`, write, close; directories that are missing are made where the data set says on demand.
     Create,

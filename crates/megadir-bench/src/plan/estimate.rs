@@ -3,12 +3,9 @@
 //! The time is an order of magnitude from constants measured on one machine (2 virtual cores, ext4,
 //! warm); the progress of a run replaces it with what it measures.
 
-use megadir_record::{
-    CacheState, Data, FileOperation, Made, MakeDirectories, NameScheme, Order, Plan, Stage, When, Work,
-};
+use megadir_record::{CacheState, Data, FileOperation, Made, NameScheme, Order, Plan, Stage, When, Work};
 
 use super::trees;
-use crate::dataset::Files;
 
 /// What a plan will need.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -177,7 +174,7 @@ fn needs(plan: &Plan, data: &Data) -> Needs {
     needs.by_arms = made.when == When::ByArms;
     for (_, files) in trees(plan, data).unwrap_or_default() {
         let entries = files.entries() as f64;
-        let directories = directories(made, &files).ceil();
+        let directories = files.directories_expected().ceil();
         // Sums of many sizes stay within four deviations, but for some in 100 000 seeds.
         let scatter = 4.0 * entries.sqrt() * files.sizes().deviation_bytes();
         let contents = entries * files.sizes().blocks(BLOCK_BYTES) * BLOCK_BYTES as f64 + scatter;
@@ -212,16 +209,6 @@ fn part(plan: &Plan, data: &Data, made: &Made) -> f64 {
         _ => None,
     });
     last.max().unwrap_or(0) as f64 / data.entries.max(1) as f64
-}
-
-/// Returns how many directories there will be; arms make only those that files need.
-fn directories(made: &Made, files: &Files) -> f64 {
-    if made.when == When::BeforeRun {
-        return files.directories_expected();
-    }
-    let needed = Made { directories: MakeDirectories::OnDemand, ..made.clone() };
-    let needed = Files::new(&needed, files.seed(), files.entries());
-    needed.map_or_else(|_| files.directories_expected(), |files| files.directories_expected())
 }
 
 /// Returns the mean length of names, bytes.

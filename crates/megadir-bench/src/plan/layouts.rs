@@ -91,14 +91,24 @@ pub(super) fn layouts(
     Ok(Order::Phases)
 }
 
+/// Nobody makes more directories than this for each file beforehand.
+const DIRECTORIES_A_FILE_MAX: f64 = 2.0;
+
 /// Tells why directories cannot be made before the files, where the files can be made without that.
 fn impossible(made: &Made, entries: u64, variant: &Variant) -> Option<String> {
     let of = |directories| {
         let made = Made { spread: variant.spread.clone(), directories, when: When::ByArms, ..made.clone() };
-        Files::new(&made, 0, entries).err()
+        Files::new(&made, 0, entries)
     };
-    match (variant.directories, of(MakeDirectories::OnDemand)) {
-        (MakeDirectories::Before, None) => of(MakeDirectories::Before).map(|error| error.to_string()),
+    match (variant.directories, of(MakeDirectories::OnDemand).err()) {
+        (MakeDirectories::Before, None) => match of(MakeDirectories::Before) {
+            Err(error) => Some(error.to_string()),
+            Ok(files) => {
+                let directories = files.directories_expected();
+                let most = DIRECTORIES_A_FILE_MAX * entries as f64;
+                (directories > most).then(|| format!("{directories:.0} directories for {entries} files"))
+            }
+        },
         // What cannot be made at all is refused with all its words.
         _ => None,
     }
