@@ -59,21 +59,12 @@ mod tests {
             buffer_bytes: (4096, 16 << 20),
         }];
         let request = Request {
-            preset: Preset::Quick,
-            seed: 11,
             rounds: Some(rounds),
-            until: None,
-            rate_per_s: None,
             epochs: Some(epochs),
             target: Target::Made { entries: vec![10] },
-            backends: Vec::new(),
-            methods: &[],
-            caches: Vec::new(),
-            drop_caches: false,
-            cache_facts: &[],
             buffers_bytes: vec![4096],
-            threads: Vec::new(),
             facts: &facts,
+            ..Request::bare(Preset::Quick, 11)
         };
         make_plan(&crate::study::built_in("listing").unwrap(), &request).unwrap().plan
     }

@@ -15,21 +15,11 @@ fn plan(buffers: &[u64], rounds: u32) -> Plan {
         buffer_bytes: (4096, 16 << 20),
     }];
     let request = Request {
-        preset: Preset::Quick,
-        seed: 11,
         rounds: Some(rounds),
-        until: None,
-        epochs: None,
-        rate_per_s: None,
         target: Target::Made { entries: vec![10] },
-        backends: Vec::new(),
         buffers_bytes: buffers.to_vec(),
-        threads: Vec::new(),
         facts: &facts,
-        methods: &[],
-        caches: Vec::new(),
-        drop_caches: false,
-        cache_facts: &[],
+        ..Request::bare(Preset::Quick, 11)
     };
     make_plan(&crate::study::built_in("listing").unwrap(), &request).unwrap().plan
 }

@@ -3,8 +3,7 @@
 //! An arm that several groups ask for runs once a round and belongs to all of them.
 
 use megadir_record::{
-    Access, CacheState, Cell, CellId, Data, DataId, FileOperation, FileOrder, FileWork, Group, Keys, Note,
-    Presence, Role, Stage, SyncPolicy, Work, WorkerKind,
+    CacheState, Cell, CellId, Data, DataId, Group, GroupRule, Keys, Note, Pair, Presence, Role, Stage, Work,
 };
 
 use super::{BackendFact, PlanError, fact};
@@ -124,6 +123,18 @@ impl<'a> Arms<'a> {
         Some(id)
     }
 
+    /// Adds a group of contrasts, unless there are none.
+    pub(super) fn pairs(&mut self, name: &str, title: &str, pairs: Vec<Pair>) {
+        if pairs.is_empty() {
+            return;
+        }
+        for pair in &pairs {
+            self.join(pair.arm, name);
+            self.join(pair.to, name);
+        }
+        self.groups.push(Group { name: name.into(), title: title.into(), rule: GroupRule::Pairs { pairs } });
+    }
+
     pub(super) fn note(&mut self, kind: NoteKind, text: String) {
         let note = kind.note(text);
         if !self.notes.contains(&note) {
@@ -174,7 +185,8 @@ impl<'a> Arms<'a> {
                 return format!("{presence}, {keys} of {}", grouped(entries));
             }
             Work::FillUntilRefused { .. } => return "fill until refused".into(),
-            Work::Files(work) => return file_work_name(work),
+            // Studies of work on files name their arms themselves.
+            Work::Files(_) => return "work on files".into(),
             Work::Attributes { method, threads, .. } => {
                 let of = grouped(self.data[data.0 as usize].entries);
                 let threads = if *threads > 1 { format!(", {threads} threads") } else { String::new() };
@@ -222,40 +234,6 @@ pub(super) fn grouped(number: u64) -> String {
         .enumerate()
         .flat_map(|(place, digit)| space(place).then_some(' ').into_iter().chain([digit]))
         .collect()
-}
-
-/// Returns a name of work on files by itself, whatever data it is on.
-pub(super) fn file_work_name(work: &FileWork) -> String {
-    let operation = match work.operation {
-        FileOperation::MakeDirectories => "make directories",
-        FileOperation::Create => "create",
-        FileOperation::Read => "read",
-        FileOperation::Rewrite => "rewrite",
-        FileOperation::Stat => "stat",
-        FileOperation::Unlink => "unlink",
-    };
-    let order = match work.access {
-        Access::Directory | Access::Name { order: FileOrder::AsWritten } => "",
-        Access::Name { order: FileOrder::Random } => ", random order",
-        Access::Name { order: FileOrder::Listing } => ", listing order",
-        Access::Name { order: FileOrder::Inode } => ", inode order",
-    };
-    let sync = match work.sync {
-        SyncPolicy::Never => "",
-        SyncPolicy::EachFile => ", fsync",
-        SyncPolicy::FileAndDirectory => ", fsync of file and directory",
-        SyncPolicy::AtEnd => ", syncfs at the end",
-    };
-    let kind = match work.workers.kind {
-        WorkerKind::Thread => "thread",
-        WorkerKind::Process => "process",
-    };
-    let workers = match work.workers.count {
-        1 => String::new(),
-        count if kind == "process" => format!(", {count} {kind}es"),
-        count => format!(", {count} {kind}s"),
-    };
-    format!("{operation}{order}{sync}{workers}")
 }
 
 pub(super) fn presence_name(presence: Presence) -> &'static str {

@@ -203,15 +203,7 @@ fn contrast(cells: &[Cell], twins: &[Twin], arms: &mut Arms<'_>) {
             pairs.push(Pair { what: caches(twin), than: caches(first), at: cell.name.clone(), arm, to });
         }
     }
-    if pairs.is_empty() {
-        return;
-    }
-    for pair in &pairs {
-        arms.join(pair.arm, "cache");
-        arms.join(pair.to, "cache");
-    }
-    let title = "What does a cold cache cost?".to_owned();
-    arms.groups.push(Group { name: "cache".into(), title, rule: GroupRule::Pairs { pairs } });
+    arms.pairs("cache", "What does a cold cache cost?", pairs);
 }
 
 /// Returns the operations of a block after a drop: what is asked for again is warm.

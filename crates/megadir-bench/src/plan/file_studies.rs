@@ -1,8 +1,8 @@
 //! What studies of work on files have in common: files by one worker, arms that come in steps, data sets of their own.
 
 use megadir_record::{
-    Access, CellId, Data, DataId, DataSource, FileOperation, FileOrder, FileWork, Group, GroupRule, Made,
-    Pair, Role, Sharing, SyncPolicy, Work, WorkerKind, Workers,
+    Access, CellId, Data, DataId, DataSource, FileOperation, FileOrder, FileWork, Made, Role, Sharing,
+    SyncPolicy, Work, WorkerKind, Workers,
 };
 
 use super::arms::Arms;
@@ -62,17 +62,5 @@ impl Arms<'_> {
     /// Adds an arm that works on files.
     pub(super) fn files(&mut self, name: String, role: Role, place: Place, work: FileWork) -> CellId {
         self.push_at(name, role, place.data, Work::Files(work), (place.chain, place.step))
-    }
-
-    /// Adds a group of contrasts, unless there are none.
-    pub(super) fn pairs(&mut self, name: &str, title: &str, pairs: Vec<Pair>) {
-        if pairs.is_empty() {
-            return;
-        }
-        for pair in &pairs {
-            self.join(pair.arm, name);
-            self.join(pair.to, name);
-        }
-        self.groups.push(Group { name: name.into(), title: title.into(), rule: GroupRule::Pairs { pairs } });
     }
 }

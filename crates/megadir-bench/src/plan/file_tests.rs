@@ -8,23 +8,7 @@ use super::*;
 use crate::study::built_in;
 
 fn planned(name: &str, preset: Preset) -> Plan {
-    let request = Request {
-        preset,
-        seed: 7,
-        rounds: None,
-        until: None,
-        epochs: None,
-        rate_per_s: None,
-        target: Target::Made { entries: Vec::new() },
-        backends: Vec::new(),
-        buffers_bytes: Vec::new(),
-        threads: Vec::new(),
-        caches: Vec::new(),
-        drop_caches: false,
-        cache_facts: &[],
-        methods: &[],
-        facts: &[],
-    };
+    let request = Request::bare(preset, 7);
     plan(&built_in(name).expect("a study"), &request).expect("a plan").plan
 }
 
@@ -117,23 +101,7 @@ fn small_files_live_a_whole_life_with_every_number_of_processes() {
 #[test]
 fn what_cannot_be_planned_says_why() {
     let study = built_in("layout").expect("a study");
-    let request = |target, threads| Request {
-        preset: Preset::Quick,
-        seed: 7,
-        rounds: None,
-        until: None,
-        epochs: None,
-        rate_per_s: None,
-        target,
-        backends: Vec::new(),
-        buffers_bytes: Vec::new(),
-        threads,
-        caches: Vec::new(),
-        drop_caches: false,
-        cache_facts: &[],
-        methods: &[],
-        facts: &[],
-    };
+    let request = |target, threads| Request { target, threads, ..Request::bare(Preset::Quick, 7) };
     let refused = |target, threads, says: &str| {
         let error = plan(&study, &request(target, threads)).expect_err("refused").to_string();
         assert!(error.contains(says), "{error}");

@@ -72,7 +72,7 @@ fn absent(all: &[One], arms: &mut Arms<'_>) {
         arm: one.arm,
         to: other.arm,
     });
-    push(arms, "absent", "Do absent names cost more than present ones?", pairs.collect());
+    arms.pairs("absent", "Do absent names cost more than present ones?", pairs.collect());
 }
 
 /// Contrasts other ways of drawing names with one and the same name.
@@ -87,7 +87,7 @@ fn patterns(all: &[One], arms: &mut Arms<'_>) {
         arm: one.arm,
         to: other.arm,
     });
-    push(arms, "pattern", "What does asking for one and the same name hide?", pairs.collect());
+    arms.pairs("pattern", "What does asking for one and the same name hide?", pairs.collect());
 }
 
 fn growth(all: &[One], arms: &mut Arms<'_>) {
@@ -126,15 +126,4 @@ fn pairs(all: &[One], together: impl Fn(&One, &One) -> bool) -> Vec<(&One, &One)
 
 fn at(one: &One) -> String {
     format!("{} of {}", keys_name(one.keys), grouped(one.entries))
-}
-
-fn push(arms: &mut Arms<'_>, name: &str, title: &str, pairs: Vec<Pair>) {
-    if pairs.is_empty() {
-        return;
-    }
-    for pair in &pairs {
-        arms.join(pair.arm, name);
-        arms.join(pair.to, name);
-    }
-    arms.groups.push(Group { name: name.into(), title: title.into(), rule: GroupRule::Pairs { pairs } });
 }

@@ -80,6 +80,30 @@ pub struct Request<'a> {
     pub cache_facts: &'a [CacheFact],
 }
 
+#[cfg(test)]
+impl Request<'_> {
+    /// Returns a request that leaves all to the study, on a system that can do nothing.
+    pub(crate) fn bare(preset: Preset, seed: u64) -> Self {
+        Self {
+            preset,
+            seed,
+            rounds: None,
+            until: None,
+            epochs: None,
+            target: Target::Made { entries: Vec::new() },
+            backends: Vec::new(),
+            buffers_bytes: Vec::new(),
+            threads: Vec::new(),
+            rate_per_s: None,
+            facts: &[],
+            methods: &[],
+            caches: Vec::new(),
+            drop_caches: false,
+            cache_facts: &[],
+        }
+    }
+}
+
 /// What the arms work on.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Target {

@@ -27,23 +27,7 @@ fn facts() -> Vec<BackendFact> {
 }
 
 fn request(facts: &[BackendFact]) -> Request<'_> {
-    Request {
-        preset: Preset::Default,
-        seed: 7,
-        rounds: None,
-        until: None,
-        epochs: None,
-        rate_per_s: None,
-        target: Target::Made { entries: Vec::new() },
-        backends: Vec::new(),
-        buffers_bytes: Vec::new(),
-        threads: Vec::new(),
-        facts,
-        methods: &[],
-        caches: Vec::new(),
-        drop_caches: false,
-        cache_facts: &[],
-    }
+    Request { facts, ..Request::bare(Preset::Default, 7) }
 }
 
 fn listing() -> Study {

@@ -13,23 +13,7 @@ fn facts(gone: &[&str]) -> Vec<MethodFact> {
 }
 
 fn request(methods: &[MethodFact]) -> Request<'_> {
-    Request {
-        preset: Preset::Default,
-        seed: 7,
-        rounds: None,
-        until: None,
-        epochs: None,
-        target: Target::Made { entries: Vec::new() },
-        backends: Vec::new(),
-        buffers_bytes: Vec::new(),
-        threads: Vec::new(),
-        rate_per_s: None,
-        facts: &[],
-        caches: Vec::new(),
-        drop_caches: false,
-        cache_facts: &[],
-        methods,
-    }
+    Request { methods, ..Request::bare(Preset::Default, 7) }
 }
 
 fn planned(study: &str, request: &Request<'_>) -> Result<Planned, PlanError> {

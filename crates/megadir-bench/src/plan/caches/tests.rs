@@ -1,7 +1,7 @@
 //! Arms in other states of the cache, and what is refused.
 
 use super::*;
-use crate::plan::{BackendFact, Planned, Target, plan};
+use crate::plan::{BackendFact, Planned, plan};
 use crate::study::built_in;
 use megadir_record::Plan;
 
@@ -35,21 +35,12 @@ fn planned(
     rounds: Option<u32>,
 ) -> Result<Planned, PlanError> {
     let request = Request {
-        preset: Preset::Quick,
-        seed: 5,
         rounds,
-        until: None,
-        epochs: None,
-        rate_per_s: None,
-        target: Target::Made { entries: Vec::new() },
-        backends: Vec::new(),
-        buffers_bytes: Vec::new(),
-        threads: Vec::new(),
         facts: &backends(),
         caches: caches.to_vec(),
         drop_caches: true,
         cache_facts: facts,
-        methods: &[],
+        ..Request::bare(Preset::Quick, 5)
     };
     plan(&built_in(study).unwrap(), &request)
 }
@@ -144,23 +135,7 @@ fn what_cannot_be_had_is_left_out_or_refused() {
 }
 
 fn bare() -> Request<'static> {
-    Request {
-        preset: Preset::Quick,
-        seed: 5,
-        rounds: None,
-        until: None,
-        epochs: None,
-        rate_per_s: None,
-        target: Target::Made { entries: Vec::new() },
-        backends: Vec::new(),
-        buffers_bytes: Vec::new(),
-        threads: Vec::new(),
-        facts: &[],
-        caches: Vec::new(),
-        drop_caches: false,
-        cache_facts: &[],
-        methods: &[],
-    }
+    Request::bare(Preset::Quick, 5)
 }
 
 #[test]

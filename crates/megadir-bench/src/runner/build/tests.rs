@@ -17,21 +17,9 @@ use crate::study::built_in;
 fn plan_of(sets: Vec<(MadeSource, u64)>) -> Plan {
     let facts = crate::backend_facts(&Dir::open(".").unwrap());
     let request = Request {
-        preset: Preset::Quick,
-        seed: 11,
-        rounds: None,
         target: Target::Made { entries: vec![10] },
-        backends: Vec::new(),
-        buffers_bytes: Vec::new(),
-        threads: Vec::new(),
         facts: &facts,
-        methods: &[],
-        caches: Vec::new(),
-        drop_caches: false,
-        cache_facts: &[],
-        until: None,
-        epochs: None,
-        rate_per_s: None,
+        ..Request::bare(Preset::Quick, 11)
     };
     let mut plan = plan(&built_in("lookup").unwrap(), &request).unwrap().plan;
     let data = |(number, (made, entries))| Data {
