@@ -1,0 +1,75 @@
+//! Where rows come from and go to.
+
+use megadir::Result;
+
+use crate::metadata::Metadata;
+use crate::row::{OwnedRow, Row};
+
+/// Rows in ascending order of their keys, one after another.
+pub trait Rows {
+    /// Returns what holds for all rows.
+    fn metadata(&self) -> &Metadata;
+
+    /// Returns the next row, or `None` after the last.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::Malformed`](megadir::ErrorKind::Malformed) where the inventory is damaged or its rows do not ascend,
+    /// or whatever reading gives. Nothing follows an error.
+    fn next_row(&mut self) -> Result<Option<Row<'_>>>;
+}
+
+/// Takes rows in ascending order of their keys.
+pub trait Sink {
+    /// Takes a row.
+    ///
+    /// # Errors
+    ///
+    /// Whatever writing gives; nothing may be added after it.
+    fn add(&mut self, row: &Row<'_>) -> Result<()>;
+}
+
+impl Sink for Vec<OwnedRow> {
+    fn add(&mut self, row: &Row<'_>) -> Result<()> {
+        self.push(OwnedRow::from(*row));
+        Ok(())
+    }
+}
+
+/// Two sinks that both get every row, the first one first.
+impl<A: Sink, B: Sink> Sink for (A, B) {
+    fn add(&mut self, row: &Row<'_>) -> Result<()> {
+        self.0.add(row)?;
+        self.1.add(row)
+    }
+}
+
+impl<S: Sink + ?Sized> Sink for &mut S {
+    fn add(&mut self, row: &Row<'_>) -> Result<()> {
+        (**self).add(row)
+    }
+}
+
+/// Rows that lie in memory, sorted already.
+#[derive(Clone, Debug)]
+pub struct SliceRows<'a> {
+    metadata: &'a Metadata,
+    rows: std::slice::Iter<'a, OwnedRow>,
+}
+
+impl<'a> SliceRows<'a> {
+    /// Gives rows in the order they lie in, which is to ascend.
+    pub fn new(metadata: &'a Metadata, rows: &'a [OwnedRow]) -> Self {
+        Self { metadata, rows: rows.iter() }
+    }
+}
+
+impl Rows for SliceRows<'_> {
+    fn metadata(&self) -> &Metadata {
+        self.metadata
+    }
+
+    fn next_row(&mut self) -> Result<Option<Row<'_>>> {
+        Ok(self.rows.next().map(OwnedRow::row))
+    }
+}
