@@ -49,6 +49,7 @@ fn plan(data: Vec<DataSource>, entries: u64, chains: Vec<Vec<FileWork>>) -> Plan
         id: DataId(number as u32),
         entries,
         hash: None,
+        on: None,
         source,
     });
     let mut cells: Vec<Cell> = Vec::new();
@@ -90,6 +91,8 @@ fn plan(data: Vec<DataSource>, entries: u64, chains: Vec<Vec<FileWork>>) -> Plan
         preset: Preset::Quick,
         seed: 7,
         rules,
+        file_systems: Vec::new(),
+        unavailable: Vec::new(),
         data: data.collect(),
         groups: Vec::new(),
         cells,

@@ -1,19 +1,32 @@
 //! What must hold of a record's lines beyond their syntax, so that nobody who reads one meets an arm or a data set that is not there.
 
+use crate::file_systems::FsId;
 use crate::group::GroupRule;
-use crate::jsonl::Line;
+use crate::jsonl::{Header, Line};
 use crate::plan::{CellId, DataId, Plan};
 use crate::sample::Sample;
 
+/// Returns what is wrong with a header.
+pub(crate) fn header(header: &Header) -> Result<(), String> {
+    plan(&header.plan)?;
+    header.file_systems.iter().try_for_each(|mount| file_system_of(&header.plan, mount.on))
+}
+
 /// Returns what is wrong with a plan.
-pub(crate) fn plan(plan: &Plan) -> Result<(), String> {
+fn plan(plan: &Plan) -> Result<(), String> {
     if plan.cells.is_empty() {
         return Err("its plan has no arms".into());
+    }
+    for (place, file_system) in plan.file_systems.iter().enumerate() {
+        if file_system.id.0 as usize != place {
+            return Err(format!("file system {} stands in its plan where {place} belongs", file_system.id.0));
+        }
     }
     for (place, data) in plan.data.iter().enumerate() {
         if data.id.0 as usize != place {
             return Err(format!("data set {} stands in its plan where {place} belongs", data.id.0));
         }
+        data.on.map_or(Ok(()), |on| file_system_of(plan, on))?;
     }
     for (place, cell) in plan.cells.iter().enumerate() {
         if cell.id.0 as usize != place {
@@ -60,6 +73,11 @@ fn cell_of(plan: &Plan, cell: CellId) -> Result<(), String> {
 fn data_of(plan: &Plan, data: DataId) -> Result<(), String> {
     let there = (data.0 as usize) < plan.data.len();
     if there { Ok(()) } else { Err(format!("data set {} is not in the plan", data.0)) }
+}
+
+fn file_system_of(plan: &Plan, on: FsId) -> Result<(), String> {
+    let there = (on.0 as usize) < plan.file_systems.len();
+    if there { Ok(()) } else { Err(format!("file system {} is not in the plan", on.0)) }
 }
 
 fn epoch_of(plan: &Plan, epoch: u32) -> Result<(), String> {

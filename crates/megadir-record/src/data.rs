@@ -7,6 +7,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::file_systems::FsId;
 use crate::plan::DataId;
 
 /// A data set.
@@ -21,6 +22,9 @@ pub struct Data {
     /// and in records of older programs, and of data in many directories the sum over all files.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hash: Option<u64>,
+    /// The file system that it lies on; `None` in the directory that was named.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub on: Option<FsId>,
     /// Where the entries come from.
     pub source: DataSource,
 }

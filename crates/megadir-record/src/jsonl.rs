@@ -12,6 +12,7 @@ use crate::FORMAT_VERSION;
 use crate::built::{Built, UsedByArms};
 use crate::check;
 use crate::epoch::Epoch;
+use crate::file_systems::LabMount;
 use crate::machine::{Machine, Pressure};
 use crate::plan::Plan;
 use crate::sample::{Sample, VoidReason};
@@ -103,8 +104,11 @@ pub struct Header {
     pub directory: Option<String>,
     /// The plan.
     pub plan: Plan,
-    /// The machine.
+    /// The machine; its file system is that of the directory, on which images lie.
     pub machine: Machine,
+    /// The file systems that were made for the run, as they were when it began.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub file_systems: Vec<LabMount>,
 }
 
 /// Something the run noticed: one of a closed set of kinds, with its figures in words.
@@ -209,7 +213,7 @@ pub fn read(mut input: impl BufRead) -> Result<Record, ReadError> {
         }
         match (parse(&text, number, record.is_none()), &mut record) {
             (Ok(Line::Header(header)), None) => {
-                check::plan(&header.plan).map_err(ReadError::NotARecord)?;
+                check::header(&header).map_err(ReadError::NotARecord)?;
                 record = Some(Record::new(*header));
             }
             (Ok(line), Some(record)) => record.add(line, number)?,

@@ -8,6 +8,7 @@
 //! * [`epoch`]: data sets that are made anew.
 //! * [`built`]: what making them took, and what they use.
 //! * [`data`]: the data sets: whose names, sizes, contents and places follow from a seed.
+//! * [`file_systems`]: those that are made and mounted for the run.
 //! * [`files`]: what is done to files, one after the other.
 //! * [`sample`]: what one block took, and the proof that it did the work.
 //! * [`latency`]: the times of a block's single operations.
@@ -23,6 +24,7 @@ pub mod built;
 mod check;
 pub mod data;
 pub mod epoch;
+pub mod file_systems;
 pub mod files;
 pub mod group;
 pub mod jsonl;
@@ -40,6 +42,7 @@ pub use data::{
     SizeLaw, Spread, When,
 };
 pub use epoch::Epoch;
+pub use file_systems::{FsId, LabFileSystem, LabMount, Place, Unavailable};
 pub use files::{Access, FileOperation, FileOrder, FileWork, Sharing, SyncPolicy, WorkerKind, Workers};
 pub use group::{BreakEvenArms, Group, GroupRule, Pair};
 pub use jsonl::{Cut, End, Header, Line, Note, ReadError, Record, Resumed, Writer};
@@ -54,4 +57,4 @@ pub use self_check::{Delay, SelfCheck};
 pub use stop::Stop;
 
 /// The version of the record's format that this crate writes, and the newest that it reads.
-pub const FORMAT_VERSION: u32 = 2;
+pub const FORMAT_VERSION: u32 = 3;

@@ -5,6 +5,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::data::Data;
+use crate::file_systems::{FsId, LabFileSystem, Unavailable};
 use crate::files::{FileOperation, FileWork};
 use crate::group::Group;
 use crate::stop::Stop;
@@ -28,6 +29,13 @@ pub struct Plan {
     pub seed: u64,
     /// Rounds, orders, stopping and voiding.
     pub rules: Rules,
+    /// The file systems that are made and mounted for the run; `file_systems[i].id.0 == i`. None where the run works in the
+    /// directory that was named.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub file_systems: Vec<LabFileSystem>,
+    /// The file systems that were asked for and cannot be had.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub unavailable: Vec<Unavailable>,
     /// The data sets that the arms work on.
     pub data: Vec<Data>,
     /// The groups of arms, each with the rule that reads it.
@@ -90,6 +98,20 @@ pub enum Order {
     Phases,
     /// By [`Cell::chain`]: chains in a seeded order of their own, the arms of each in the order of their steps.
     Chains,
+}
+
+impl Plan {
+    /// Returns the file system that a data set lies on; `None` in the directory that was named.
+    #[must_use]
+    pub fn file_system_of(&self, data: DataId) -> Option<&LabFileSystem> {
+        self.file_system(self.data[data.0 as usize].on?)
+    }
+
+    /// Returns a file system of the plan.
+    #[must_use]
+    pub fn file_system(&self, id: FsId) -> Option<&LabFileSystem> {
+        self.file_systems.get(id.0 as usize)
+    }
 }
 
 impl Order {
@@ -383,13 +405,24 @@ pub enum CacheState {
     DataCold,
     /// Neither names nor inodes nor contents cached, after sync and drop_caches (privileged, the whole machine).
     VfsCold,
+    /// Nothing of the file system is cached: it was unmounted and mounted again (only what is made for the run is).
+    FsCold,
 }
 
 impl CacheState {
+    /// All of them, from warm to cold.
+    pub const ALL: [Self; 4] = [Self::Warm, Self::DataCold, Self::VfsCold, Self::FsCold];
+
     /// Returns whether something is dropped before each block.
     #[must_use]
     pub fn is_cold(self) -> bool {
         self != Self::Warm
+    }
+
+    /// Returns whether names and inodes are dropped before each block, so that it must read from the device.
+    #[must_use]
+    pub fn drops_names(self) -> bool {
+        matches!(self, Self::VfsCold | Self::FsCold)
     }
 
     /// Returns its name, as arguments, study files and records have it.
@@ -399,6 +432,7 @@ impl CacheState {
             Self::Warm => "warm",
             Self::DataCold => "data-cold",
             Self::VfsCold => "vfs-cold",
+            Self::FsCold => "fs-cold",
         }
     }
 }

@@ -4,8 +4,9 @@
 //! sentences (notes, reasons) those that are known to be private, and whatever begins like one.
 
 use crate::data::DataSource;
+use crate::file_systems::Place;
 use crate::jsonl::{Header, Line, Record};
-use crate::machine::Machine;
+use crate::machine::{FileSystem, Machine};
 use crate::plan::Plan;
 
 /// What stands for a path that was left out.
@@ -48,7 +49,14 @@ pub fn named(header: &Header) -> Vec<String> {
     });
     let of_machine = [&header.machine.host, &header.machine.file_system.device];
     let directory = header.directory.clone();
-    existing.chain(directory).chain(of_machine.into_iter().flatten().cloned()).collect()
+    let mounted = header.file_systems.iter().filter_map(|mount| mount.file_system.device.clone());
+    let devices = header.plan.file_systems.iter().filter_map(|file_system| match &file_system.place {
+        Place::Device { path } => Some(path.clone()),
+        Place::Image { .. } | Place::Memory { .. } => None,
+    });
+    // A file system in memory has its own name for a device, which is a word like any other.
+    let devices = mounted.chain(devices).filter(|device| device.contains('/'));
+    existing.chain(directory).chain(of_machine.into_iter().flatten().cloned()).chain(devices).collect()
 }
 
 /// Leaves out of a header what is private.
@@ -56,12 +64,16 @@ pub fn header(header: &mut Header, private: &[String]) {
     header.directory = None;
     header.command = command(&header.command, private);
     machine(&mut header.machine);
-    plan(&mut header.plan);
+    header.file_systems.iter_mut().for_each(|mount| file_system(&mut mount.file_system));
+    plan(&mut header.plan, private);
 }
 
 fn machine(machine: &mut Machine) {
     machine.host = None;
-    let file_system = &mut machine.file_system;
+    file_system(&mut machine.file_system);
+}
+
+fn file_system(file_system: &mut FileSystem) {
     file_system.device = None;
     // Options may name directories (overlay), users and servers.
     let harmless = |option: &&str| !option.contains('/') && !option.contains('@') && !names_somebody(option);
@@ -77,17 +89,23 @@ fn names_somebody(option: &str) -> bool {
         .contains(&key)
 }
 
-fn plan(plan: &mut Plan) {
+fn plan(plan: &mut Plan, private: &[String]) {
     for data in &mut plan.data {
         if let DataSource::Existing { path } = &mut data.source {
             LEFT_OUT.clone_into(path);
         }
     }
+    for file_system in &mut plan.file_systems {
+        if let Place::Device { path } = &mut file_system.place {
+            LEFT_OUT.clone_into(path);
+        }
+    }
+    plan.unavailable.iter_mut().for_each(|gone| gone.reason = sentence(&gone.reason, private));
 }
 
 /// Returns the command line without what follows options that take a path, and without words that are paths.
 fn command(words: &[String], private: &[String]) -> Vec<String> {
-    const TAKE_PATHS: [&str; 5] = ["--dir", "--output", "-o", "--resume", "--shape-of"];
+    const TAKE_PATHS: [&str; 6] = ["--dir", "--device", "--output", "-o", "--resume", "--shape-of"];
     // Layouts have slashes too.
     const LAYOUT: &str = "--layout";
     let (mut left_out, mut layout) = (false, false);

@@ -96,17 +96,21 @@ fn plan() -> Plan {
             stolen_fraction_max: 0.02,
             redone_fraction_max: 0.2,
         },
+        file_systems: Vec::new(),
+        unavailable: Vec::new(),
         data: vec![
             Data {
                 id: DataId(0),
                 entries: 10,
                 hash: None,
+                on: None,
                 source: DataSource::Existing { path: "/data".into() },
             },
             Data {
                 id: DataId(1),
                 entries: 20,
                 hash: Some(u64::MAX),
+                on: None,
                 source: DataSource::Made(Made::flat(NameScheme::Hex, 3)),
             },
         ],
@@ -136,6 +140,7 @@ fn header() -> Header {
         directory: Some("/data".into()),
         plan: plan(),
         machine: machine(),
+        file_systems: Vec::new(),
     }
 }
 
@@ -319,7 +324,7 @@ fn a_newer_version_is_named_whatever_else_it_holds() {
     let error =
         jsonl::read(&b"{\"line\":\"header\",\"version\":7,\"shape\":\"of tomorrow\"}\n"[..]).unwrap_err();
     assert!(matches!(error, ReadError::Newer { version: 7 }));
-    assert!(error.to_string().contains("format version 7 and this program reads up to 2"));
+    assert!(error.to_string().contains("format version 7 and this program reads up to 3"));
 }
 
 #[test]

@@ -14,14 +14,16 @@ use crate::plan::CacheFact;
 /// File systems whose cache is their storage.
 const IN_MEMORY: &[&str] = &["tmpfs", "ramfs", "devtmpfs", "hugetlbfs"];
 
+/// Why a directory as it was named is not unmounted.
+const NOT_OURS: &str = "only what is made and mounted for the run is unmounted: name file systems with --fs";
+
 /// Returns every state of the cache with its name in reports, and why it cannot be had on `directory`, if it cannot.
 ///
 /// In a virtual machine cold states are named `guest-...`: the host's cache stays warm. Nothing is dropped.
 pub fn cache_facts(directory: &Dir) -> Vec<CacheFact> {
     let file_system = machine::file_system(directory.as_fd()).kind;
     let guest = if machine::is_virtual() { "guest-" } else { "" };
-    let states = [CacheState::Warm, CacheState::DataCold, CacheState::VfsCold];
-    let facts = states.into_iter().map(|state| CacheFact {
+    let facts = CacheState::ALL.into_iter().map(|state| CacheFact {
         state,
         name: if state.is_cold() { format!("{guest}{}", state.name()) } else { state.name().to_owned() },
         unavailable: unavailable(state, &file_system),
@@ -42,6 +44,7 @@ fn unavailable(state: CacheState, file_system: &str) -> Option<String> {
     match state {
         CacheState::Warm | CacheState::DataCold => None,
         CacheState::VfsCold => may_drop().err(),
+        CacheState::FsCold => Some(NOT_OURS.to_owned()),
     }
 }
 

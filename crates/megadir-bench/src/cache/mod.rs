@@ -115,7 +115,7 @@ impl Caches {
                     .and_then(|()| self.cool(state, place, directory, signals));
                 let tried = match state {
                     CacheState::VfsCold => tried.and_then(|()| self.come_back_by_reading(place, directory)),
-                    CacheState::Warm | CacheState::DataCold => tried,
+                    CacheState::Warm | CacheState::DataCold | CacheState::FsCold => tried,
                 };
                 match tried {
                     Ok(()) => {}
@@ -151,7 +151,7 @@ impl Caches {
 
     /// Looks at a block that was measured: one from which nothing was read was hardly cold, and that is noted once an arm.
     pub(crate) fn after(&mut self, cell: &Cell, sample: &Sample) -> Option<Note> {
-        let nothing = cell.cache == CacheState::VfsCold && sample.read_bytes == Some(0);
+        let nothing = cell.cache.drops_names() && sample.read_bytes == Some(0);
         (nothing && self.told.insert(cell.id)).then(|| {
             NoteKind::ColdWithoutReads.note(format!(
                 "{}: in round {} nothing was read from the device although the cache was cold",
@@ -227,6 +227,9 @@ impl Caches {
                 own_pages::touch();
                 Ok(())
             }
+            CacheState::FsCold => {
+                Err(refused(state, "only what is made and mounted for the run is unmounted"))
+            }
         }
     }
 
@@ -240,7 +243,7 @@ impl Caches {
                     self.warm_arms.remove(&cell.id);
                 }
             }
-            CacheState::VfsCold => self.forget_all(),
+            CacheState::VfsCold | CacheState::FsCold => self.forget_all(),
         }
     }
 

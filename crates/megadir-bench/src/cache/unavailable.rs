@@ -7,9 +7,8 @@ use crate::plan::CacheFact;
 
 /// Returns every state of the cache with its name in reports, and why it cannot be had on this system.
 pub fn cache_facts(_directory: &Dir) -> Vec<CacheFact> {
-    let states = [CacheState::Warm, CacheState::DataCold, CacheState::VfsCold];
     let unavailable = |state: CacheState| state.is_cold().then(|| "this system drops no caches".to_owned());
     let fact =
         |state: CacheState| CacheFact { state, name: state.name().into(), unavailable: unavailable(state) };
-    states.into_iter().map(fact).collect()
+    CacheState::ALL.into_iter().map(fact).collect()
 }

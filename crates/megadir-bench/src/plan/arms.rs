@@ -119,7 +119,7 @@ impl<'a> Arms<'a> {
         }
         let id = DataId(self.data.len() as u32);
         let source = self.data[0].source.clone();
-        self.data.push(Data { id, entries, hash: None, source });
+        self.data.push(Data { id, entries, hash: None, on: None, source });
         Some(id)
     }
 

@@ -27,8 +27,7 @@ const LOOKED_UP_MAX: u64 = 1000;
 pub(super) fn states(request: &Request<'_>, of_study: &[CacheState]) -> Result<Vec<CacheState>, PlanError> {
     let asked = [&request.caches[..], of_study, &[CacheState::Warm]];
     let asked = asked.into_iter().find(|states| !states.is_empty()).unwrap_or_default();
-    let all = [CacheState::Warm, CacheState::DataCold, CacheState::VfsCold];
-    let states: Vec<CacheState> = all.into_iter().filter(|state| asked.contains(state)).collect();
+    let states: Vec<CacheState> = CacheState::ALL.into_iter().filter(|state| asked.contains(state)).collect();
     let refuse = |what, value: &str, allowed: &str| {
         Err(PlanError::Value { what, value: value.to_owned(), allowed: allowed.to_owned() })
     };
@@ -99,7 +98,7 @@ fn available(state: CacheState, cells: &[Cell], facts: &[CacheFact], arms: &mut 
                 "makes no difference: no arm reads what files contain, so it would be warm by another name"
                     .into()
             }
-            CacheState::Warm | CacheState::VfsCold => {
+            CacheState::Warm | CacheState::VfsCold | CacheState::FsCold => {
                 "cannot be had: every arm changes what it works on".into()
             }
         })
@@ -116,7 +115,7 @@ fn applies(state: CacheState, work: &Work) -> bool {
     match state {
         CacheState::Warm => true,
         CacheState::DataCold => work.leaves_all() && work.reads_contents(),
-        CacheState::VfsCold => work.leaves_all(),
+        CacheState::VfsCold | CacheState::FsCold => work.leaves_all(),
     }
 }
 

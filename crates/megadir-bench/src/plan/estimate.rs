@@ -35,6 +35,8 @@ const BLOCK_NS: u64 = 1_000_000;
 const ASK_NS: u64 = 1_200;
 /// Dropping all caches and verifying it, nanoseconds.
 const DROP_NS: u64 = 60_000_000;
+/// Unmounting, mounting and verifying it, nanoseconds.
+const REMOUNT_NS: u64 = 60_000_000;
 /// Reading what one name needs from a fast device, nanoseconds.
 const COLD_READ_NS: u64 = 200_000;
 /// Blocks of the file system, bytes; those of most.
@@ -116,6 +118,7 @@ fn block_ns(plan: &Plan, cell: &megadir_record::Cell) -> u64 {
         CacheState::DataCold => 2 * warm_block_ns(plan, cell) + entries(plan, cell) * ASK_NS,
         // What is read again costs tens of times as much; the data set is warmed for others once a round.
         CacheState::VfsCold => DROP_NS + cold_work_ns(plan, cell),
+        CacheState::FsCold => REMOUNT_NS + cold_work_ns(plan, cell),
     }
 }
 
@@ -129,7 +132,7 @@ fn cold_work_ns(plan: &Plan, cell: &megadir_record::Cell) -> u64 {
 
 /// Returns the time of warming each data set once a round, where something is dropped in each.
 fn warming_ns(plan: &Plan) -> u64 {
-    let drops = plan.cells.iter().any(|cell| cell.cache == CacheState::VfsCold);
+    let drops = plan.cells.iter().any(|cell| cell.cache.drops_names());
     let warm = |data: &&Data| plan.cells.iter().any(|cell| cell.data == data.id && !cell.cache.is_cold());
     let sets = plan.data.iter().filter(|_| drops).filter(warm);
     sets.map(|data| data.entries.saturating_mul(5 * ASK_NS)).sum()

@@ -55,7 +55,7 @@ impl Arms<'_> {
     /// Adds a data set.
     pub(super) fn add_data(&mut self, entries: u64, made: Made) -> DataId {
         let id = DataId(self.data.len() as u32);
-        self.data.push(Data { id, entries, hash: None, source: DataSource::Made(made) });
+        self.data.push(Data { id, entries, hash: None, on: None, source: DataSource::Made(made) });
         id
     }
 

@@ -292,7 +292,7 @@ fn plan_refusals(
         },
     };
     let source = DataSource::Made(study.data.clone());
-    let empty = Data { id: DataId(0), entries: 0, hash: None, source };
+    let empty = Data { id: DataId(0), entries: 0, hash: None, on: None, source };
     let mut arms = Arms::new(request.facts, vec![empty]);
     refusals::refusals(spec, entries_about, &mut arms);
     planned(study, request, size, arms)
@@ -361,6 +361,8 @@ fn ordered(
         preset: request.preset,
         seed: request.seed,
         rules: rules(study, request, size, order),
+        file_systems: Vec::new(),
+        unavailable: Vec::new(),
         data,
         groups,
         cells,
@@ -424,6 +426,7 @@ fn data_sets(study: &Study, request: &Request<'_>, size: &SizeSpec) -> Vec<Data>
                 id: DataId(0),
                 entries: *entries,
                 hash: None,
+                on: None,
                 source: DataSource::Existing { path: path.clone() },
             }]
         }
@@ -433,8 +436,13 @@ fn data_sets(study: &Study, request: &Request<'_>, size: &SizeSpec) -> Vec<Data>
             sizes.sort_unstable_by(|a, b| b.cmp(a));
             sizes.dedup();
             let source = DataSource::Made(study.data.clone());
-            let made =
-                |(index, entries)| Data { id: DataId(index), entries, hash: None, source: source.clone() };
+            let made = |(index, entries)| Data {
+                id: DataId(index),
+                entries,
+                hash: None,
+                on: None,
+                source: source.clone(),
+            };
             (0..).zip(sizes).map(made).collect()
         }
     }

@@ -88,6 +88,7 @@ fn begin(
         directory: Some(whole_path(prepared.directory.path()).to_string_lossy().into_owned()),
         plan: whole.clone(),
         machine,
+        file_systems: Vec::new(),
     };
     listeners.tell(&Event::Started(&header))?;
     if let Some(built) = &prepared.built {

@@ -156,7 +156,7 @@ fn caches(summary: &Summary) -> String {
     for arm in &summary.arms {
         let state = match arm.cell.cache {
             CacheState::Warm => "warm".into(),
-            cold @ (CacheState::DataCold | CacheState::VfsCold) => format!("{guest}{}", cold.name()),
+            cold => format!("{guest}{}", cold.name()),
         };
         if !states.contains(&state) {
             states.push(state);

@@ -149,6 +149,7 @@ impl Synthetic {
             id: DataId(id),
             entries: *entries,
             hash: None,
+            on: None,
             source: made.clone(),
         };
         let plan = Plan {
@@ -160,6 +161,8 @@ impl Synthetic {
             preset: Preset::Default,
             seed: self.seed,
             rules: rules(self.rounds),
+            file_systems: Vec::new(),
+            unavailable: Vec::new(),
             data: (0..).zip(&self.entries).map(data).collect(),
             groups: self.groups.clone(),
             cells: (0..).zip(&self.arms).map(|(id, arm)| cell(CellId(id), arm)).collect(),
@@ -173,6 +176,7 @@ impl Synthetic {
             directory: None,
             plan,
             machine: machine(),
+            file_systems: Vec::new(),
         }
     }
 }

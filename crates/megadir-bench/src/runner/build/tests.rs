@@ -26,6 +26,7 @@ fn plan_of(sets: Vec<(MadeSource, u64)>) -> Plan {
         id: DataId(number),
         entries,
         hash: None,
+        on: None,
         source: DataSource::Made(made),
     };
     plan.data = (0..).zip(sets).map(data).collect();

@@ -174,10 +174,9 @@ pub(crate) fn plan_error(error: &PlanError) -> CliError {
 
 /// Parses a state of the cache.
 fn cache_state(text: &str) -> Result<CacheState, String> {
-    let all = [CacheState::Warm, CacheState::DataCold, CacheState::VfsCold];
-    let found = all.into_iter().find(|state| state.name() == text);
+    let found = CacheState::ALL.into_iter().find(|state| state.name() == text);
     found.ok_or_else(|| {
-        format!("no such state of the cache; there are {}", all.map(CacheState::name).join(", "))
+        format!("no such state of the cache; there are {}", CacheState::ALL.map(CacheState::name).join(", "))
     })
 }
 

@@ -40,7 +40,7 @@ fn data(spread: Spread, directories: MakeDirectories) -> Data {
         directories,
         when: When::ByArms,
     };
-    Data { id: DataId(0), entries: ENTRIES, hash: None, source: DataSource::Made(made) }
+    Data { id: DataId(0), entries: ENTRIES, hash: None, on: None, source: DataSource::Made(made) }
 }
 
 fn flat() -> Data {

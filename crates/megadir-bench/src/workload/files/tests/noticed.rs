@@ -83,7 +83,7 @@ fn nothing_that_is_asked_for_is_left_out() {
 fn a_block_that_is_to_end_ends_at_once() {
     let mount = require!(Mount::make(&TMPFS));
     let made = Made::flat(NameScheme::Md5, 0);
-    let data = Data { id: DataId(0), entries: 900_000, hash: None, source: DataSource::Made(made) };
+    let data = Data { id: DataId(0), entries: 900_000, hash: None, on: None, source: DataSource::Made(made) };
     let stop = AtomicBool::new(false);
     let signals = Signals { stop: &stop, beat: &BEAT };
     let create = FileWork { to: 900_000, owner_and_mode: false, ..work(FileOperation::Create, BY_NAME) };

@@ -33,7 +33,7 @@ fn computing_names_and_contents_is_no_time_of_the_block() {
     let parent = tempfile::tempdir().unwrap();
     // One file of this size fits the buffer, so that each but the first is computed in a pause.
     let made = Made::flat(NameScheme::Md5, 4_000_000);
-    let data = Data { id: DataId(0), entries: 60, hash: None, source: DataSource::Made(made) };
+    let data = Data { id: DataId(0), entries: 60, hash: None, on: None, source: DataSource::Made(made) };
     let start = Instant::now();
     let create = FileWork { owner_and_mode: false, ..work(FileOperation::Create, BY_NAME) };
     let (taken, stopwatch) = right(&create, &data, parent.path());
@@ -48,7 +48,7 @@ fn computing_names_and_contents_is_no_time_of_the_block() {
 fn a_file_too_large_for_the_buffer_is_written_whole() {
     let parent = tempfile::tempdir().unwrap();
     let made = Made::flat(NameScheme::Md5, 5_000_003);
-    let data = Data { id: DataId(0), entries: 2, hash: None, source: DataSource::Made(made) };
+    let data = Data { id: DataId(0), entries: 2, hash: None, on: None, source: DataSource::Made(made) };
     let create = FileWork { to: 2, ..work(FileOperation::Create, BY_NAME) };
     right(&create, &data, parent.path());
     check(&made_files(&data), parent.path(), 0..2);

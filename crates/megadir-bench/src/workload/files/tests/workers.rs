@@ -148,7 +148,7 @@ fn a_program_that_is_no_worker_is_noticed() {
 fn endless() -> (FileWork, Data) {
     let entries = 5_000_000;
     let made = Made::flat(NameScheme::Md5, 0);
-    let data = Data { id: DataId(0), entries, hash: None, source: DataSource::Made(made) };
+    let data = Data { id: DataId(0), entries, hash: None, on: None, source: DataSource::Made(made) };
     let workers = workers(3, WorkerKind::Process, Sharing::Own);
     let create = work(FileOperation::Create, BY_NAME);
     (FileWork { to: entries, owner_and_mode: false, workers, ..create }, data)
