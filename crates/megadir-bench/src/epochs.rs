@@ -86,6 +86,7 @@ mod tests {
             counted: Counted { entries: 10, hash: 1, calls: None, written_bytes: 0 },
             latency: None,
             voided: None,
+            refused: None,
         }
     }
 

@@ -69,7 +69,6 @@ pub struct Outcome {
 ///
 /// A round's attempt is void when any of its samples is marked so.
 pub fn next(plan: &Plan, samples: &[Sample]) -> Step {
-    let arms = plan.cells.len();
     let warm_up = rounds_of(samples, Phase::WarmUp);
     let warm_arms = plan.cells.iter().filter(|cell| warms_up(cell)).count();
     let none = plan.rules.warm_up_rounds_min == 0 || warm_arms == 0;
@@ -87,23 +86,44 @@ pub fn next(plan: &Plan, samples: &[Sample]) -> Step {
     let measured = rounds_of(samples, Phase::Measure);
     let redone = redone(&measured);
     let more = more(plan, redone);
-    match measured.last() {
-        None => block(plan, samples, Phase::Measure, 0, 0, 0),
-        Some(last) if last.samples.len() < arms => {
-            block(plan, samples, Phase::Measure, last.round, last.attempt, last.samples.len())
-        }
-        Some(last) if last.void() && more => {
-            block(plan, samples, Phase::Measure, last.round, last.attempt + 1, 0)
-        }
-        Some(last) if last.round + 1 < plan.rules.rounds && !enough(plan, &measured, last.round + 1) => {
-            block(plan, samples, Phase::Measure, last.round + 1, 0, 0)
-        }
-        Some(_) => Step::Done(Outcome {
+    let done = || {
+        Step::Done(Outcome {
             steady: none || is_steady(&warm_up),
             redone,
             lost: (measured.iter().filter(|round| round.void()).count() as u32).saturating_sub(redone),
-        }),
+        })
+    };
+    let left = |round, attempt| order_after(plan, samples, Phase::Measure, round, attempt).len();
+    let begun = |round, attempt| match left(round, attempt) {
+        // Every arm was stopped.
+        0 => done(),
+        _ => block(plan, samples, Phase::Measure, round, attempt, 0),
+    };
+    match measured.last() {
+        None => begun(0, 0),
+        Some(last) if last.samples.len() < left(last.round, last.attempt) => {
+            block(plan, samples, Phase::Measure, last.round, last.attempt, last.samples.len())
+        }
+        Some(last) if last.void() && more => begun(last.round, last.attempt + 1),
+        Some(last) if last.round + 1 < plan.rules.rounds && !enough(plan, &measured, last.round + 1) => {
+            begun(last.round + 1, 0)
+        }
+        Some(_) => done(),
     }
+}
+
+/// Returns the arms of one attempt at a round in their order, without those that were stopped: an arm whose block was
+/// refused has none in later attempts, nor have those that depend on it after that block.
+pub fn order_after(plan: &Plan, samples: &[Sample], phase: Phase, round: u32, attempt: u32) -> Vec<CellId> {
+    let mut order = order(plan, phase, round, attempt);
+    for refused in samples.iter().filter(|sample| sample.refused.is_some()) {
+        let here = (refused.phase, refused.round, refused.attempt) == (phase, round, attempt);
+        let from = if here { refused.place as usize + 1 } else { 0 };
+        let stopped: Vec<CellId> = plan.stopped_by(refused.cell).chain([refused.cell]).collect();
+        let later = order.split_off(from.min(order.len()));
+        order.extend(later.into_iter().filter(|cell| !stopped.contains(cell)));
+    }
+    order
 }
 
 /// Returns whether a round that is void after `samples` would be measured again.
@@ -140,7 +160,8 @@ impl Round<'_> {
     /// Returns the time of one operation of each arm.
     fn times_ns(&self) -> BTreeMap<CellId, f64> {
         let time = |sample: &Sample| sample.elapsed_ns as f64 / sample.operations.max(1) as f64;
-        self.samples.iter().map(|sample| (sample.cell, time(sample))).collect()
+        let whole = self.samples.iter().filter(|sample| sample.refused.is_none());
+        whole.map(|sample| (sample.cell, time(sample))).collect()
     }
 
     fn elapsed_ns(&self) -> u64 {
@@ -183,7 +204,7 @@ fn is_steady(rounds: &[Round<'_>]) -> bool {
 }
 
 fn block(plan: &Plan, samples: &[Sample], phase: Phase, round: u32, attempt: u32, place: usize) -> Step {
-    let order = order(plan, phase, round, attempt);
+    let order = order_after(plan, samples, phase, round, attempt);
     let cell = order[place];
     Step::Block(Block {
         phase,

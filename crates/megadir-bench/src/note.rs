@@ -43,6 +43,8 @@ pub enum NoteKind {
     ColdWithoutReads,
     /// What arms made in a round was removed before the next one.
     RoomReused,
+    /// A directory took no more names, so that an arm was stopped; or may take fewer than an arm is to make.
+    IndexFull,
 }
 
 /// Every kind, for reports and their tests.
@@ -65,6 +67,7 @@ pub const NOTE_KINDS: &[NoteKind] = &[
     NoteKind::Leftovers,
     NoteKind::ColdWithoutReads,
     NoteKind::RoomReused,
+    NoteKind::IndexFull,
 ];
 
 impl NoteKind {
@@ -89,6 +92,7 @@ impl NoteKind {
             Self::Leftovers => "leftovers",
             Self::ColdWithoutReads => "cold-without-reads",
             Self::RoomReused => "room-reused",
+            Self::IndexFull => "index-full",
         }
     }
 

@@ -5,13 +5,15 @@ use std::io;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU64};
 
-use megadir_bench::{Event, Listener, Program, RunEnd, RunError, RunRequest, WorkerCommand, run, serve};
+use megadir_bench::{
+    Event, Listener, Program, Recorder, RunEnd, RunError, RunRequest, WorkerCommand, run, serve,
+};
 use megadir_record::{
     Access, CacheState, Cell, CellId, ContentKind, Data, DataId, DataSource, End, FileOperation, FileOrder,
-    FileWork, Made, MakeDirectories, NameScheme, Order, Plan, Preset, Role, Rules, Sample, Sharing, SizeLaw,
-    Spread, Stop, SyncPolicy, UsedByArms, When, Work, WorkerKind, Workers,
+    FileWork, Made, MakeDirectories, NAME_LENGTHS, NameScheme, Order, Plan, Preset, Record, Role, Rules,
+    Sample, Sharing, SizeLaw, Spread, Stop, SyncPolicy, UsedByArms, When, Work, WorkerKind, Workers,
 };
-use megadir_testkit::mount::{EXT4, Mount, Recipe};
+use megadir_testkit::mount::{EXT4, EXT4_1K, Mount, Recipe};
 use megadir_testkit::require;
 
 /// Set in the environment of this program where it is to be a worker.
@@ -108,6 +110,8 @@ struct Heard {
     ended: Option<End>,
     /// What is done when so many blocks were measured.
     after: Option<(usize, Box<dyn Fn()>)>,
+    /// After how many blocks the run cannot go on.
+    breaks_after: Option<usize>,
 }
 
 impl Listener for Heard {
@@ -119,6 +123,9 @@ impl Listener for Heard {
                     self.after.as_ref().filter(|(blocks, _)| *blocks == self.samples.len())
                 {
                     act();
+                }
+                if self.breaks_after == Some(self.samples.len()) {
+                    return Err(io::Error::other("as asked for"));
                 }
             }
             Event::Ended(end) => self.ended = Some((*end).clone()),
@@ -132,6 +139,16 @@ impl Listener for Heard {
 
 /// Carries a plan out.
 fn carry_out(plan: &Plan, directory: &Path, heard: &mut Heard) -> Result<RunEnd, RunError> {
+    go_on(plan, directory, None, &mut [heard])
+}
+
+/// Carries a plan out, from where a record ends.
+fn go_on(
+    plan: &Plan,
+    directory: &Path,
+    resume: Option<Record>,
+    listeners: &mut [&mut dyn Listener],
+) -> Result<RunEnd, RunError> {
     let (stop, beat) = (AtomicBool::new(false), AtomicU64::new(0));
     let request = RunRequest {
         plan: plan.clone(),
@@ -142,9 +159,9 @@ fn carry_out(plan: &Plan, directory: &Path, heard: &mut Heard) -> Result<RunEnd,
         stop: &stop,
         beat: &beat,
         worker: Some(worker()),
-        resume: None,
+        resume,
     };
-    let end = run(request, &mut [heard]);
+    let end = run(request, listeners);
     let left =
         std::fs::read_dir(directory).expect("readable").map(|entry| entry.expect("readable").file_name());
     let ours = left.filter(|name| name.to_string_lossy().starts_with("megadir"));
@@ -243,5 +260,78 @@ fn a_file_system_that_fills_up_meanwhile_is_explained() {
         let ended = heard.ended.expect("the record is ended");
         assert_eq!((ended.complete, ended.reason), (false, Some(error)));
         assert_eq!(std::fs::read_dir(mount.path()).expect("readable").count(), 301);
+    }
+}
+
+/// Directories of names as long as can be, on blocks of 1 KiB, are full of them after some 20 000.
+const TOO_MANY: u64 = 26_000;
+
+/// A chain of one flat directory that is full before it is done, and one that never is.
+fn overfull(workers: Workers) -> Plan {
+    let names = NameScheme::Lengths { bytes: [255; NAME_LENGTHS] };
+    let made = |spread| DataSource::Made(Made { when: When::ByArms, spread, ..Made::flat(names, 0) });
+    let life = |to| {
+        let operations = [FileOperation::Create, FileOperation::Stat, FileOperation::Unlink];
+        operations.map(|operation| work(operation, 0..to, BY_NAME, workers)).to_vec()
+    };
+    let data = vec![made(Spread::Flat), made(Spread::PerDirectory { files: 100 })];
+    let mut plan = plan(data, TOO_MANY, vec![life(TOO_MANY), life(300)]);
+    plan.rules.rounds = 3;
+    plan
+}
+
+/// Checks the samples of a run of `overfull`: the first arm was refused once, and none of its chain came again.
+fn check_overfull(samples: &[Sample]) {
+    let of = |cell| samples.iter().filter(move |sample| sample.cell == CellId(cell));
+    let counts: Vec<usize> = (0..6).map(|cell| of(cell).count()).collect();
+    assert_eq!(counts, [1, 0, 0, 3, 3, 3]);
+    let refused = of(0).next().and_then(|sample| sample.refused.as_ref()).expect("it was refused");
+    assert!((15_000..TOO_MANY).contains(&refused.entries), "{refused:?}");
+    assert!(refused.cause.contains("index"), "{refused:?}");
+    assert!(of(0).all(|sample| sample.latency.is_none() && sample.operations >= refused.entries));
+    assert_eq!(samples.iter().filter(|sample| sample.refused.is_some()).count(), 1);
+}
+
+#[test]
+fn a_directory_whose_index_is_full_stops_its_arm_and_no_other() {
+    for kind in [WorkerKind::Thread, WorkerKind::Process] {
+        let mount = require!(Mount::make_in_memory(&EXT4_1K));
+        // What others work on is no worker's own.
+        let workers = Workers { count: 1, kind, sharing: Sharing::Own };
+        let mut heard = Heard::default();
+        let end = carry_out(&overfull(workers), &mount.path(), &mut heard).expect("the run ends well");
+        assert!(end.complete && end.unequal_blocks == 0, "{:?}", heard.notes);
+        check_overfull(&heard.samples);
+        let told = heard.notes.iter().filter(|note| note.contains("directory index full at "));
+        let told: Vec<&String> = told.collect();
+        let [told] = told[..] else { panic!("{:?}", heard.notes) };
+        assert!(
+            told.contains("not blocks and not inodes") && told.contains("the 2 that need its files"),
+            "{told}"
+        );
+    }
+}
+
+#[test]
+fn a_run_with_a_full_directory_goes_on_from_its_record() {
+    // After the refusal, within the round or at its end, and later.
+    for breaks_after in [1, 5] {
+        let mount = require!(Mount::make_in_memory(&EXT4_1K));
+        let plan = overfull(ALONE);
+        let scratch = tempfile::tempdir().expect("scratch");
+        let path = scratch.path().join("record");
+        let mut recorder = Recorder::new(std::fs::File::create(&path).expect("a file"));
+        let mut heard = Heard { breaks_after: Some(breaks_after), ..Heard::default() };
+        let broken = go_on(&plan, &mount.path(), None, &mut [&mut recorder, &mut heard]);
+        assert!(broken.is_err(), "{broken:?}");
+        let mut record =
+            megadir_record::jsonl::read(&std::fs::read(&path).expect("readable")[..]).expect("a record");
+        assert_eq!(record.samples.len(), breaks_after);
+        record.end = None;
+        let before = record.samples.clone();
+        let mut heard = Heard::default();
+        let end = go_on(&record.header.plan.clone(), &mount.path(), Some(record), &mut [&mut heard]);
+        assert!(end.expect("it goes on").complete);
+        check_overfull(&before.into_iter().chain(heard.samples).collect::<Vec<_>>());
     }
 }

@@ -10,6 +10,7 @@
 //! * [`data`]: the data sets: whose names, sizes, contents and places follow from a seed.
 //! * [`file_systems`]: those that are made and mounted for the run.
 //! * [`files`]: what is done to files, one after the other.
+//! * [`refused`]: blocks that a full directory ended.
 //! * [`sample`]: what one block took, and the proof that it did the work.
 //! * [`latency`]: the times of a block's single operations.
 //! * [`stop`]: when a run has measured enough.
@@ -31,6 +32,7 @@ pub mod jsonl;
 pub mod latency;
 pub mod machine;
 pub mod plan;
+pub mod refused;
 pub mod sample;
 pub mod self_check;
 pub mod share;
@@ -52,6 +54,7 @@ pub use plan::{
     CacheState, Cell, CellId, DataId, ExpectedFiles, Keys, Order, Plan, Predicted, Presence, Preset,
     Published, Role, Rules, Stage, Work,
 };
+pub use refused::Refused;
 pub use sample::{Counted, Phase, Sample, VoidReason};
 pub use self_check::{Delay, SelfCheck};
 pub use stop::Stop;

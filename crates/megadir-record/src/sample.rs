@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::latency::Latency;
 use crate::plan::CellId;
+use crate::refused::Refused;
 
 /// One block: one arm in one round.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -42,6 +43,10 @@ pub struct Sample {
     /// Set when the round that the block belongs to was voided; the samples stay in the record.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub voided: Option<VoidReason>,
+    /// Set where the arm could not do its whole block, for a directory took no more names. The block is not judged, its
+    /// operations are those that were done, and the arm is left out from then on, with those of [`Plan::stopped_by`](crate::Plan::stopped_by).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub refused: Option<Refused>,
 }
 
 /// What a block saw, so that arms can be shown to have done the same work.

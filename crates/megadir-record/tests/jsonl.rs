@@ -161,6 +161,7 @@ fn sample(round: u32, attempt: u32, cell: u32) -> Sample {
         counted: Counted { entries: 10, hash: u64::MAX, calls: None, written_bytes: 0 },
         latency: (cell == 1).then(latency),
         voided: None,
+        refused: None,
     }
 }
 

@@ -1,6 +1,6 @@
 //! Whether a run that stops at a width has measured enough: pure, of the plan and of the samples so far.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use megadir_record::{CellId, Plan, Role, Rules, Stop};
 use megadir_stats::{HalfWidth, Looks, narrow_enough};
@@ -30,9 +30,17 @@ pub(super) fn enough(plan: &Plan, measured: &[Round<'_>], done: u32) -> bool {
     let confidence = looks.confidence(plan.rules.confidence);
     let rounds: Vec<BTreeMap<CellId, f64>> =
         measured.iter().filter(|round| !round.void()).map(Round::times_ns).collect();
-    plan.contrasts().into_iter().all(|(arm, to)| {
-        let pairs = rounds.iter().filter_map(|round| Some((round.get(&arm)?, round.get(&to)?)));
-        let (new, old): (Vec<f64>, Vec<f64>) = pairs.unzip();
-        narrow_enough(&new, &old, target, confidence)
-    })
+    // Of an arm that was stopped nothing more will be known.
+    let refused = measured.iter().flat_map(|round| round.samples).filter(|sample| sample.refused.is_some());
+    let stopped: BTreeSet<CellId> =
+        refused.flat_map(|sample| plan.stopped_by(sample.cell).chain([sample.cell])).collect();
+    let contrasts =
+        plan.contrasts().into_iter().filter(|(arm, to)| !stopped.contains(arm) && !stopped.contains(to));
+    let contrasts: Vec<_> = contrasts.collect();
+    !contrasts.is_empty()
+        && contrasts.into_iter().all(|(arm, to)| {
+            let pairs = rounds.iter().filter_map(|round| Some((round.get(&arm)?, round.get(&to)?)));
+            let (new, old): (Vec<f64>, Vec<f64>) = pairs.unzip();
+            narrow_enough(&new, &old, target, confidence)
+        })
 }

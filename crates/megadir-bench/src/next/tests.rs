@@ -41,6 +41,7 @@ fn sample(block: &Block, elapsed_ns: u64) -> Sample {
         counted: Counted { entries: 10, hash: 1, calls: None, written_bytes: 0 },
         latency: None,
         voided: None,
+        refused: None,
     }
 }
 
@@ -327,4 +328,53 @@ fn a_plan_of_cold_arms_only_has_no_warm_up() {
     let (samples, outcome) = replay(&plan, |_| STEADY_NS, |_| false);
     assert!(samples.iter().all(|sample| sample.phase == Phase::Measure) && outcome.steady);
     assert_eq!(samples.len(), 11 * plan.cells.len());
+}
+
+/// The plan of the study of layouts: chains of data sets, in phases.
+fn layouts() -> Plan {
+    let request = Request {
+        rounds: Some(4),
+        target: Target::Made { entries: vec![100] },
+        ..Request::bare(Preset::Quick, 11)
+    };
+    make_plan(&crate::study::built_in("layout").unwrap(), &request).unwrap().plan
+}
+
+#[test]
+fn an_arm_that_was_refused_and_what_depends_on_it_are_left_out_from_then_on() {
+    let plan = layouts();
+    let creates: Vec<&Cell> =
+        plan.cells.iter().filter(|cell| cell.name.starts_with("create, flat")).collect();
+    let flat = creates[0];
+    let dependents: Vec<CellId> = plan.stopped_by(flat.id).collect();
+    assert_eq!(dependents.len(), 2, "both orders of reading");
+    let mut samples: Vec<Sample> = Vec::new();
+    while let Step::Block(block) = next(&plan, &samples) {
+        let refused = (block.cell == flat.id && block.round == 1)
+            .then(|| megadir_record::Refused { entries: 50, cause: "it is full".into() });
+        samples.push(Sample { refused, ..sample(&block, STEADY_NS) });
+        assert!(samples.len() < 10_000, "the run does not end");
+    }
+    let of = |cell: CellId| samples.iter().filter(|sample| sample.cell == cell).count();
+    assert_eq!(of(flat.id), 2, "once whole, once refused");
+    assert!(dependents.iter().all(|cell| of(*cell) == 1), "once");
+    let others = plan.cells.iter().filter(|cell| cell.id != flat.id && !dependents.contains(&cell.id));
+    assert!(others.into_iter().all(|cell| of(cell.id) == 4));
+    // Places tell how many came before in the same round, whatever was left out.
+    for round in samples.chunk_by(|a, b| a.round == b.round) {
+        assert!(round.iter().enumerate().all(|(place, sample)| sample.place == place as u32));
+    }
+}
+
+#[test]
+fn a_run_whose_arms_are_all_stopped_is_done() {
+    let plan = layouts();
+    let mut samples: Vec<Sample> = Vec::new();
+    while let Step::Block(block) = next(&plan, &samples) {
+        let refused = Some(megadir_record::Refused { entries: 50, cause: "it is full".into() });
+        samples.push(Sample { refused, ..sample(&block, STEADY_NS) });
+        assert!(samples.len() < 10_000, "the run does not end");
+    }
+    assert!(samples.iter().all(|sample| sample.round == 0));
+    assert!(samples.len() < plan.cells.len());
 }

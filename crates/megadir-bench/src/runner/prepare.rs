@@ -96,7 +96,7 @@ pub(super) fn prepare<'a>(
     let mut workspace = None;
     let (mut data, mut surveys, mut built) = (Vec::new(), Vec::new(), None);
     if made {
-        check_room(&plan, &path, &directory)?;
+        notes.extend(check_room(&plan, &path, &directory)?);
         notes.extend(leftovers(&path, beat));
         let started_unix_s = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |now| now.as_secs());
         let own = Workspace::create(&path, started_unix_s, plan.seed).map_err(unusable)?;

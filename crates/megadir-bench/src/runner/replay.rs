@@ -10,7 +10,7 @@ use megadir_record::{CellId, Plan, Sample};
 use super::RunError;
 use super::grounds::Grounds;
 use super::rounds::{Works, failed};
-use crate::next::{Block, Step, next, order};
+use crate::next::{Block, Step, next, order_after};
 use crate::workload::BlockKey;
 
 /// Makes again what the next block needs; `false` if the run is to end.
@@ -24,7 +24,7 @@ pub(super) fn replay(
     if samples.is_empty() {
         return Ok(true);
     }
-    let order = order(plan, block.phase, block.round, block.attempt);
+    let order = order_after(plan, samples, block.phase, block.round, block.attempt);
     let (depends, rehearses) = (plan.rules.order.depends(), plan.rules.warm_up_rounds_min > 0);
     let until = match (depends, rehearses) {
         (true, _) => block.place as usize,
@@ -53,6 +53,10 @@ fn one(
 ) -> Result<bool, RunError> {
     if plan.cells[cell.0 as usize].cache.is_cold() {
         // It left everything as it was, and has nothing to warm.
+        return Ok(true);
+    }
+    if samples.iter().any(|sample| sample.cell == cell && sample.refused.is_some()) {
+        // Nobody works on what it left.
         return Ok(true);
     }
     let last = samples.iter().rfind(|sample| sample.cell == cell);

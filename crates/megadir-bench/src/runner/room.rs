@@ -4,18 +4,23 @@ use std::os::fd::AsFd;
 use std::path::Path;
 
 use megadir::Dir;
-use megadir::limits::{Asked, NameLengths, limits};
-use megadir_record::{NameScheme, Plan};
+use megadir::limits::{Asked, Limit, NameLengths, limits};
+use megadir_record::{NameScheme, Note, Plan, When};
 
 use super::RunError;
 use crate::dataset::{Files, FillError, NAME_BYTES_MAX};
+use crate::note::NoteKind;
 use crate::plan::{estimate, trees};
 
-/// Refuses a plan that the file system has no room for.
-pub(super) fn check_room(plan: &Plan, path: &Path, directory: &Dir) -> Result<(), RunError> {
+/// Refuses a plan that the file system has no room for; returns what is noted of one that has.
+///
+/// What arms make in one directory may be more than that is sure to take where its index is what would refuse it: then the arm is stopped
+/// and tells at how many entries.
+pub(super) fn check_room(plan: &Plan, path: &Path, directory: &Dir) -> Result<Vec<Note>, RunError> {
     let needed = estimate(plan);
+    let mut notes = Vec::new();
     let Ok(space) = rustix::fs::fstatvfs(directory.as_fd()) else {
-        return Ok(());
+        return Ok(notes);
     };
     let room = |what, needed, free| Err(RunError::Room { path: path.to_owned(), what, needed, free });
     let free_bytes = space.f_bavail.saturating_mul(space.f_frsize);
@@ -28,12 +33,23 @@ pub(super) fn check_room(plan: &Plan, path: &Path, directory: &Dir) -> Result<()
     for data in &plan.data {
         for (_, files) in trees(plan, data).map_err(FillError::Files)? {
             let fullest = files.files_in_one_directory_max();
-            if let Some(fit) = fit_directory(&files, directory).filter(|fit| *fit < fullest) {
-                return room("room for names in one directory (see 'megadir limits')", fullest, fit);
+            let Some(fit) = fit_directory(&files, directory).filter(|fit| fit.entries < fullest) else {
+                continue;
+            };
+            if !(fit.by_index && files.made().when == When::ByArms) {
+                let what = "room for names in one directory (see 'megadir limits')";
+                return room(what, fullest, fit.entries);
+            }
+            let note = NoteKind::IndexFull.note(format!(
+                "an arm is to make {fullest} files in one directory, which is sure to take {} such names only: it is stopped where it is full",
+                fit.entries
+            ));
+            if !notes.contains(&note) {
+                notes.push(note);
             }
         }
     }
-    Ok(())
+    Ok(notes)
 }
 
 /// Returns whether what arms make may stay until the run's end: three quarters of the
@@ -46,8 +62,15 @@ pub(super) fn keeps_all_rounds(plan: &Plan, directory: &Dir) -> bool {
     bytes <= free_bytes / 2 && (space.f_files == 0 || inodes <= space.f_favail / 4 * 3)
 }
 
+/// How many names a new directory is sure to take.
+struct Fit {
+    entries: u64,
+    /// Whether its index is what refuses more.
+    by_index: bool,
+}
+
 /// Returns how many names of these files a new directory is sure to take; `None` if it has no limit that is known.
-fn fit_directory(files: &Files, directory: &Dir) -> Option<u64> {
+fn fit_directory(files: &Files, directory: &Dir) -> Option<Fit> {
     let lengths = match files.made().names {
         NameScheme::Lengths { bytes } => NameLengths::counted(bytes.map(|bytes| (u16::from(bytes), 1)))?,
         _ => {
@@ -57,5 +80,7 @@ fn fit_directory(files: &Files, directory: &Dir) -> Option<u64> {
         }
     };
     let asked = Asked { names: Some(&lengths), contents_bytes: Some(0), ..Asked::MORE_OF_THE_SAME };
-    Some(limits(directory, &asked).ok()?.judgement.capacity?.value.low)
+    let found = limits(directory, &asked).ok()?;
+    let by_index = found.ceilings.iter().any(|ceiling| ceiling.limit == Limit::DirectoryIndex);
+    Some(Fit { entries: found.judgement.capacity?.value.low, by_index })
 }

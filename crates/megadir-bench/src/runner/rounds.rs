@@ -4,7 +4,7 @@ use std::os::fd::AsFd;
 use std::time::SystemTime;
 
 use megadir::Dir;
-use megadir_record::{Cell, CellId, Note, Phase, Plan, Sample, VoidReason};
+use megadir_record::{Cell, CellId, Counted, Note, Phase, Plan, Refused, Sample, VoidReason};
 use megadir_sys::clock::monotonic_ns;
 use megadir_sys::usage::process_usage;
 
@@ -19,7 +19,7 @@ use crate::cache::{Before, Caches};
 use crate::event::Event;
 use crate::machine::stolen_ticks;
 use crate::measure::Stopwatch;
-use crate::next::{Block, Outcome, Step, may_redo, next, order};
+use crate::next::{Block, Outcome, Step, may_redo, next, order_after};
 use crate::noise::TICK_NS;
 use crate::note::NoteKind;
 use crate::workload::{BlockKey, ListError, Signals, Taken, Workload, workload};
@@ -97,7 +97,7 @@ pub(super) fn measure(
         if block.place == 0 {
             watch = Watch::start();
         }
-        let order = order(plan, block.phase, block.round, block.attempt);
+        let order = order_after(plan, &samples, block.phase, block.round, block.attempt);
         grounds.enter(&order, block.place as usize)?;
         let cell = &plan.cells[block.cell.0 as usize];
         let sample = match one(plan, &mut works, &grounds, &block, zero_ns) {
@@ -107,19 +107,13 @@ pub(super) fn measure(
                 return failed(plan, block.cell, error).map_or(stopped, Err);
             }
         };
-        listeners.tell(&Event::Measured(&sample))?;
-        if let Some(note) = works.caches.after(cell, &sample) {
-            listeners.note(&note)?;
-        }
-        if let Some(text) = unequal(prepared, cell, &sample) {
-            unequal_blocks += 1;
-            if unequal_blocks == 1 {
-                listeners.note(&NoteKind::UnequalWork.note(text))?;
-            }
-        }
+        tell(prepared, &sample, &mut works.caches, &mut unequal_blocks, listeners)?;
         // What comes next does not depend on single operations, whose times would fill the memory.
         samples.push(Sample { latency: None, ..sample });
-        if block.last
+        // A refusal may have ended the round.
+        let order = order_after(plan, &samples, block.phase, block.round, block.attempt);
+        let last = block.place as usize + 1 == order.len();
+        if last
             && block.phase == Phase::Measure
             && let Some(reason) = watch.void(plan.rules.stolen_fraction_max)
         {
@@ -133,10 +127,34 @@ pub(super) fn measure(
             listeners.tell(&Event::Used(&used))?;
         }
         grounds.leave(&order, block.place as usize)?;
-        if block.last && plan.rules.order.depends() {
+        if last && plan.rules.order.depends() {
             listeners.tell(&Event::EpochEnds)?;
         }
     }
+}
+
+/// Tells of a block, and what is to be said of it; counts those that did not do what they should.
+fn tell(
+    prepared: &Prepared<'_>,
+    sample: &Sample,
+    caches: &mut Caches,
+    unequal_blocks: &mut u64,
+    listeners: &mut Listeners<'_, '_>,
+) -> Result<(), RunError> {
+    let cell = &prepared.plan.cells[sample.cell.0 as usize];
+    listeners.tell(&Event::Measured(sample))?;
+    if let Some(note) = caches.after(cell, sample) {
+        listeners.note(&note)?;
+    }
+    if let Some(refused) = &sample.refused {
+        return listeners.note(&stopped(&prepared.plan, cell, refused));
+    }
+    let Some(text) = unequal(prepared, cell, sample) else { return Ok(()) };
+    *unequal_blocks += 1;
+    if *unequal_blocks == 1 {
+        listeners.note(&NoteKind::UnequalWork.note(text))?;
+    }
+    Ok(())
 }
 
 /// Returns the directories that the arms work on.
@@ -168,24 +186,28 @@ fn one(
     let distinct = cell.cache.is_cold();
     let key = BlockKey { phase: block.phase, round: block.round, attempt: block.attempt, distinct };
     let tally = Tally::before(cell, directory.as_fd(), signals)?;
-    works.caches.ready(
-        &mut **work,
-        stopwatch,
-        &Before { plan, cell, directory, key, operations, signals },
-    )?;
+    let before = Before { plan, cell, directory, key, operations, signals };
+    let readied = works.caches.ready(&mut **work, stopwatch, &before);
     stopwatch.clear();
     stopwatch.set_rate(cell.rate_per_s);
     let before = process_usage();
     let start_ns = monotonic_ns();
-    let counted = work.run(directory, block.operations, stopwatch, signals)?;
+    let worked = readied.and_then(|()| work.run(directory, operations, stopwatch, signals));
     let elapsed_ns = monotonic_ns() - start_ns;
     let usage = process_usage().since(before);
     let taken = work.taken().unwrap_or(Taken { elapsed_ns, usage });
-    let counted = match tally {
-        Some(tally) => tally.after(counted, directory.as_fd(), signals)?,
-        None => counted,
+    let (counted, refused) = match (worked, &tally) {
+        (Ok(counted), None) => (counted, None),
+        (Ok(counted), Some(tally)) => (tally.after(counted, directory.as_fd(), signals)?, None),
+        (Err(ListError::Refused(refused)), tally) => {
+            let tally = tally.as_ref().map(|tally| tally.change(directory.as_fd(), signals));
+            let entries = tally.transpose()?.unwrap_or(0);
+            (Counted { entries, hash: 0, calls: None, written_bytes: 0 }, Some(refused))
+        }
+        (Err(error), _) => return Err(error),
     };
     work.finish(directory, signals)?;
+    let done = if refused.is_some() { counted.entries.max(1) } else { operations };
     Ok(Sample {
         epoch: 0,
         round: block.round,
@@ -194,16 +216,30 @@ fn one(
         cell: block.cell,
         phase: block.phase,
         start_ns: start_ns.wrapping_sub(zero_ns),
-        operations: block.operations,
-        elapsed_ns: taken.elapsed_ns,
+        operations: done,
+        elapsed_ns: taken.elapsed_ns.max(u64::from(refused.is_some())),
         user_ns: taken.usage.user_ns,
         system_ns: taken.usage.system_ns,
         read_bytes: taken.usage.read_bytes,
         counted,
         // The warm-up is not judged, and may be longer than the rest.
-        latency: stopwatch.latency().filter(|_| block.phase == Phase::Measure),
+        latency: stopwatch.latency().filter(|_| block.phase == Phase::Measure && refused.is_none()),
         voided: None,
+        refused,
     })
+}
+
+/// Returns what is said of an arm whose directory took no more names.
+fn stopped(plan: &Plan, cell: &Cell, refused: &Refused) -> Note {
+    let others = match plan.stopped_by(cell.id).count() {
+        0 => "the arm is".to_owned(),
+        1 => "the arm and the one that needs its files are".to_owned(),
+        others => format!("the arm and the {others} that need its files are"),
+    };
+    NoteKind::IndexFull.note(format!(
+        "{}: directory index full at {} entries, not blocks and not inodes ({}); {others} left out from here on",
+        cell.name, refused.entries, refused.cause
+    ))
 }
 
 fn room_reused() -> Note {

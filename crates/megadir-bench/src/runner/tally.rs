@@ -41,6 +41,11 @@ impl Tally {
         let off = files_below(directory, signals, 0)?.abs_diff(should);
         Ok(Counted { hash: counted.hash.saturating_add(off), ..counted })
     }
+
+    /// Returns by how many files a block has changed the data set, however it ended.
+    pub(super) fn change(&self, directory: BorrowedFd<'_>, signals: Signals<'_>) -> Result<u64, ListError> {
+        Ok(files_below(directory, signals, 0)?.abs_diff(self.before))
+    }
 }
 
 /// Returns how many entries other than directories there are below a directory.

@@ -10,7 +10,7 @@
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use megadir::{Backend, Batch, Dir, ReadOptions, Reader};
-use megadir_record::{Counted, Stage, Work};
+use megadir_record::{Counted, Refused, Stage, Work};
 
 use super::attributes::{self, Asked};
 use super::format_long::{self, format_long};
@@ -42,6 +42,9 @@ pub(crate) enum ListError {
         /// Why.
         source: std::io::Error,
     },
+    /// A directory takes no more names, though there is room.
+    #[error("a directory of {} entries takes no more: {}", .0.entries, .0.cause)]
+    Refused(Refused),
     /// The run is to end.
     #[error("interrupted")]
     Stopped,

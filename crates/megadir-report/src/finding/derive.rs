@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{
     attributes, break_even, calls, compare, decompose, directories, file_systems, fill, growth, pairs,
-    refusal, work,
+    refusal, stopped, work,
 };
 use crate::summary::Summary;
 
@@ -54,6 +54,7 @@ const RULES: &[fn(&Summary) -> Vec<Finding>] = &[
     work::find,
     decompose::find,
     refusal::find,
+    stopped::find,
     fill::find,
     break_even::find,
     attributes::find,

@@ -16,6 +16,7 @@ mod growth;
 mod pairs;
 mod refusal;
 mod source;
+mod stopped;
 mod work;
 
 pub use derive::{Finding, FindingKind};

@@ -32,7 +32,8 @@ pub const COLUMNS: &[(&str, &str)] = &[
     ("cache", "the cache's state before the block"),
     (
         "work",
-        "list, lookup or fill-until-refused; the columns up to stages are of list, presence and keys of lookup",
+        "list, lookup, attributes, ask N, fill-until-refused, or what is done to files (make-directories, create, read, rewrite, \
+         stat, unlink; threads are workers); the columns up to stages are of list, presence and keys of lookup",
     ),
     ("backend", "the backend"),
     ("buffer_bytes", "the buffer of one call, bytes"),
@@ -55,6 +56,7 @@ pub const COLUMNS: &[(&str, &str)] = &[
         "read_bytes",
         "bytes that the process had read from devices in the block; empty where that is not known",
     ),
+    ("refused_entries", "entries of the directory that took no more names; empty where the block was done"),
     (
         "p50_ns",
         "median time of the block's single operations, nanoseconds; this and those after it empty where they were not timed",
@@ -89,13 +91,14 @@ fn row(text: &mut String, sample: &Sample, of_cell: &str) {
     let counted = &sample.counted;
     let calls = counted.calls.map(|calls| calls.to_string()).unwrap_or_default();
     let read_bytes = sample.read_bytes.map(|bytes| bytes.to_string()).unwrap_or_default();
+    let refused = sample.refused.as_ref().map(|refused| refused.entries.to_string()).unwrap_or_default();
     let (entries, hash, written_bytes) = (counted.entries, counted.hash, counted.written_bytes);
     let before = format!("{epoch},{round},{attempt},{place},{phase},{voided},{cell},{of_cell}");
     let after = format!("{start_ns},{operations},{elapsed_ns},{user_ns},{system_ns}");
     // Writing to a string cannot fail.
     let _ = writeln!(
         text,
-        "{before},{after},{entries},{hash:#018x},{calls},{written_bytes},{read_bytes},{}",
+        "{before},{after},{entries},{hash:#018x},{calls},{written_bytes},{read_bytes},{refused},{}",
         single(sample.latency.as_ref())
     );
 }

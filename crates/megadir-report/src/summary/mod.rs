@@ -19,6 +19,7 @@ mod refusal;
 mod resolution;
 mod rounds;
 mod self_check;
+mod stopped;
 mod whole;
 
 pub use arm::{Arm, Quantiles, Timing};
@@ -35,6 +36,7 @@ pub use pairs::{PairRow, Pairs};
 pub use refusal::Refusal;
 pub use resolution::{Difference, Resolution};
 pub use self_check::SelfChecked;
+pub use stopped::Stopped;
 pub use whole::{
     Ending, GroupReading, GroupSummary, Progress, SUMMARY_VERSION, Summary, SummaryError, summarize,
 };

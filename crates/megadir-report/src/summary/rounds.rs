@@ -6,7 +6,7 @@
 //!  arm 1             22.3 ms       22.1     22.2
 //! ```
 //!
-//! Warm-up and voided samples are left out here and nowhere else.
+//! Warm-up and voided samples, and blocks that were refused, are left out here and nowhere else.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -18,19 +18,27 @@ pub(crate) type Key = (u32, u32);
 /// The samples that count, by arm and round.
 pub(crate) struct Rounds<'a> {
     arms: Vec<BTreeMap<Key, &'a Sample>>,
+    /// Arms that were stopped.
+    stopped: BTreeSet<usize>,
 }
 
 impl<'a> Rounds<'a> {
     /// Arranges a record's samples; of a round measured again, the last attempt counts.
     pub(crate) fn of(record: &'a Record) -> Self {
         let mut arms = vec![BTreeMap::new(); record.header.plan.cells.len()];
-        let counts = |sample: &&Sample| sample.phase == Phase::Measure && sample.voided.is_none();
+        let plan = &record.header.plan;
+        let refused = record.samples.iter().filter(|sample| sample.refused.is_some());
+        let stopped = refused.flat_map(|sample| plan.stopped_by(sample.cell).chain([sample.cell]).map(index));
+        let stopped = stopped.collect();
+        let counts = |sample: &&Sample| {
+            sample.phase == Phase::Measure && sample.voided.is_none() && sample.refused.is_none()
+        };
         for sample in record.samples.iter().filter(counts) {
             if let Some(arm) = arms.get_mut(index(sample.cell)) {
                 arm.insert((sample.epoch, sample.round), sample);
             }
         }
-        Self { arms }
+        Self { arms, stopped }
     }
 
     /// Returns the rounds in which any arm was measured, in order.
@@ -38,9 +46,11 @@ impl<'a> Rounds<'a> {
         self.arms.iter().flat_map(|arm| arm.keys().copied()).collect()
     }
 
-    /// Returns the number of rounds in which every arm was measured.
+    /// Returns the number of rounds in which every arm was measured that was not stopped.
     pub(crate) fn whole(&self) -> usize {
-        let Some((first, others)) = self.arms.split_first() else { return 0 };
+        let arms = self.arms.iter().enumerate().filter(|(arm, _)| !self.stopped.contains(arm));
+        let arms: Vec<_> = arms.map(|(_, rounds)| rounds).collect();
+        let Some((first, others)) = arms.split_first() else { return 0 };
         first.keys().filter(|key| others.iter().all(|arm| arm.contains_key(key))).count()
     }
 

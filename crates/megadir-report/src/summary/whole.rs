@@ -22,6 +22,7 @@ use super::pairs::read_pairs;
 use super::refusal::refusal;
 use super::resolution::resolutions;
 use super::self_check::judge;
+use super::stopped::{Stopped, stopped};
 use super::{
     Arm, BreakEven, Comparison, DataCheck, Decomposition, Fill, Growth, Pairs, Refusal, Resolution, Rounds,
     SelfChecked, WorkCheck, equal_work,
@@ -55,6 +56,9 @@ pub struct Summary {
     pub resolution: Vec<Resolution>,
     /// Every arm by itself, in the plan's order: `arms[i].cell.id.0 == i`.
     pub arms: Vec<Arm>,
+    /// Arms that were stopped because a directory took no more names.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub stopped: Vec<Stopped>,
     /// The data sets, and whether they stayed the same.
     pub data: Vec<DataCheck>,
     /// The figures of the published source.
@@ -209,7 +213,8 @@ pub fn summarize(record: &Record) -> Result<Summary, SummaryError> {
     check_samples(record)?;
     let plan = &record.header.plan;
     let rounds = Rounds::of(record);
-    if rounds.keys().is_empty() {
+    let refused = record.samples.iter().any(|sample| sample.refused.is_some());
+    if rounds.keys().is_empty() && !refused {
         let warm_up = record.samples.iter().filter(|s| s.phase == Phase::WarmUp).count() as u64;
         return Err(SummaryError::NothingMeasured { warm_up: crate::text::counted(warm_up, "sample") });
     }
@@ -239,6 +244,7 @@ fn bare(record: &Record, rounds: &Rounds<'_>, data: Vec<DataCheck>, checks: Vec<
         groups: Vec::new(),
         resolution: Vec::new(),
         arms: arms(plan, rounds, checks),
+        stopped: stopped(record),
         data,
         published: plan.published.clone(),
         keeps: plan.keeps.clone(),

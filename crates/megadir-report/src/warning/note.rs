@@ -36,6 +36,11 @@ const ADVICE: &[(&str, &str)] = &[
         "room-reused",
         "Times of creating may be longer than they need be (ext4 passes over inodes that were just deleted): give it more room.",
     ),
+    (
+        "index-full",
+        "Spread the files over directories (--layout prefix:2), take fewer, or make ext4 with large_dir or larger blocks; \
+         `megadir limits` tells how many names fit.",
+    ),
     ("leftovers", "Nothing, if the directory was removed; else `megadir bench clean` names and removes it."),
 ];
 

@@ -1,9 +1,11 @@
 //! The claim about layouts is judged by the layout that it speaks of, and figures of the same contents stand beside it.
 
 use megadir_record::{
-    CellId, ContentKind, DataSource, FileOperation, Group, GroupRule, Pair, Published, Record, Spread,
+    CellId, ContentKind, DataSource, FileOperation, Group, GroupRule, Pair, Phase, Published, Record,
+    Refused, Spread,
 };
-use megadir_report::{FindingKind, summarize};
+use megadir_report::summary::{GroupReading, Outcome};
+use megadir_report::{FindingKind, Style, render, summarize};
 
 use crate::fill::{files, work_on_files};
 use crate::synthetic::{Synthetic, arm};
@@ -82,4 +84,48 @@ fn directories_made_beforehand_are_told() {
     let last = told.last().unwrap();
     assert!(last.starts_with("Making the directories beforehand took 1.0"), "{last}");
     assert!(last.contains(" a file more (50 % of writing) for `prefix:2/2`."), "{last}");
+}
+
+/// Lets the arms of `refused` be refused in their first block, after which they have no more.
+fn refuse(record: &mut Record, refused: &[u32]) {
+    record.samples.retain(|sample| {
+        !refused.contains(&sample.cell.0) || (sample.round == 0 && sample.phase == Phase::Measure)
+    });
+    for sample in record.samples.iter_mut().filter(|sample| refused.contains(&sample.cell.0)) {
+        let entries = 161_000 + u64::from(sample.cell.0);
+        sample.refused = Some(Refused { entries, cause: "the index is full (9.5 MB of 9.5 MB)".into() });
+    }
+}
+
+#[test]
+fn an_arm_whose_directory_was_full_is_told_and_not_judged() {
+    let mut record = record(ContentKind::HexDigest);
+    refuse(&mut record, &[0]);
+    let summary = summarize(&record).expect("the others can be summarised");
+    let text = &summary.findings[0].text;
+    assert!(
+        text.starts_with("A directory took no more names at 161 000 entries: its index was full"),
+        "{text}"
+    );
+    assert!(text.ends_with("flat at 161 000."), "{text}");
+    assert!(summary.arms[0].timing.is_none() && summary.arms[1].timing.is_some());
+    assert!(summary.progress.rounds_used > 1, "rounds count without it");
+    let GroupReading::Pairs(pairs) = &summary.groups[0].reading else { panic!() };
+    assert!(pairs.rows.iter().all(|row| row.outcome == Outcome::NotMeasured), "{:?}", pairs.rows);
+    let csv = render::csv(&record);
+    let rows = csv.lines().filter(|row| row.contains(",161000,"));
+    assert_eq!(rows.count(), 1);
+}
+
+#[test]
+fn a_run_in_which_every_directory_was_full_is_reported() {
+    let mut record = record(ContentKind::HexDigest);
+    refuse(&mut record, &[0, 1, 2, 3]);
+    let summary = summarize(&record).expect("it can be summarised");
+    let text = &summary.findings[0].text;
+    assert!(text.contains("at 161 000 to 161 003 entries"), "{text}");
+    assert!(
+        render::table(&summary, 80, Style { color: false, unicode: true }).contains("took no more names")
+    );
+    assert!(render::markdown(&summary).contains("took no more names"));
 }

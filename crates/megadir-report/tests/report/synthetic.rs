@@ -140,6 +140,7 @@ impl Synthetic {
             },
             latency: None,
             voided: None,
+            refused: None,
         }
     }
 

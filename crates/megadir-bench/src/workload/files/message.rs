@@ -9,7 +9,7 @@
 //! Go: ticks, rate                    ------>
 //!                                    <------  Waiting, and reads the barrier
 //! (closes the barrier)                        works
-//!                                    <------  Done: report and times, or Failed
+//!                                    <------  Done: report and times, or Refused, or Failed
 //! ```
 //!
 //! The barrier is a pipe in which nothing is ever written: when its only writing end is closed, all who read it go on.
@@ -17,7 +17,7 @@
 use std::io::{self, Read, Write};
 use std::os::unix::net::UnixStream;
 
-use megadir_record::Latency;
+use megadir_record::{Latency, Refused};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
@@ -49,6 +49,8 @@ pub(super) enum Said {
     Waiting,
     /// It has done its block.
     Done { report: Report, latency: Option<Latency> },
+    /// A directory takes no more names.
+    Refused(Refused),
     /// It could not.
     Failed { reason: String },
 }

@@ -33,14 +33,14 @@ use std::os::fd::BorrowedFd;
 use std::path::Path;
 
 use megadir::Dir;
-use megadir::limits::explain_at;
+use megadir::limits::{Limit, explain_at};
 use megadir_record::{
-    Access, Counted, Data, DataSource, FileOperation, FileOrder, FileWork, Note, Phase, Sharing, SyncPolicy,
-    WorkerKind,
+    Access, Counted, Data, DataSource, FileOperation, FileOrder, FileWork, Note, Phase, Refused, Sharing,
+    SyncPolicy, WorkerKind,
 };
 use megadir_stats::permutation::SplitMix64;
 use megadir_sys::usage::Usage;
-use rustix::fs::{Mode, OFlags};
+use rustix::fs::{Mode, OFlags, RawDir};
 use rustix::io::Errno;
 
 use self::file::Met;
@@ -140,7 +140,7 @@ impl Workload for Files<'_> {
         signals: Signals<'_>,
     ) -> Result<(), ListError> {
         // What an earlier block has left is ended first.
-        self.crew = Crew::None;
+        (self.crew, self.taken) = (Crew::None, None);
         let tasks = self.tasks(block).unwrap_or_default();
         self.crew = match (self.work.workers.kind, self.command) {
             (WorkerKind::Process, Some(command)) => {
@@ -173,6 +173,9 @@ impl Workload for Files<'_> {
         self.taken
     }
 }
+
+/// The buffer that a full directory's entries are counted with, bytes.
+const COUNTED_BYTES: usize = 64 << 10;
 
 /// A block to try things out with.
 const FIRST: BlockKey = BlockKey { phase: Phase::WarmUp, round: 0, attempt: 0, distinct: false };
@@ -247,8 +250,28 @@ fn explained(top: BorrowedFd<'_>, directory: &[u8], met: &Met) -> ListError {
     };
     let at = below.as_ref().map_or(top, |below| std::os::fd::AsFd::as_fd(below));
     let source = match explain_at(at, Path::new("."), met.step, &source) {
+        Some(explanation) if explanation.limit == Limit::DirectoryIndex => {
+            return match entries_of(at) {
+                Ok(entries) => ListError::Refused(Refused { entries, cause: explanation.to_string() }),
+                Err(error) => failed("counting a directory's entries")(error),
+            };
+        }
         Some(explanation) => std::io::Error::other(explanation.to_string()),
         None => source,
     };
     ListError::Stage { stage: met.stage, source }
+}
+
+/// Counts the entries of a directory, without `.` and `..`.
+fn entries_of(directory: BorrowedFd<'_>) -> Result<u64, Errno> {
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    // Of its own: a descriptor that others read too has one position for all.
+    let own = rustix::fs::openat(directory, c".", flags, Mode::empty())?;
+    let mut buffer = Vec::with_capacity(COUNTED_BYTES);
+    let mut entries = RawDir::new(&own, buffer.spare_capacity_mut());
+    let mut count = 0;
+    while let Some(entry) = entries.next() {
+        count += u64::from(![&b"."[..], b".."].contains(&entry?.file_name().to_bytes()));
+    }
+    Ok(count)
 }

@@ -129,6 +129,7 @@ impl Process {
                     let text = format!("{}: {reason}", self.number);
                     return Err(failed(io::Error::other(text)));
                 }
+                Ok(Some(Said::Refused(refused))) => return Err(ListError::Refused(refused)),
                 Ok(Some(said)) => return Ok(said),
                 Ok(None) => {}
                 Err(error) => return Err(self.ended(&error)),

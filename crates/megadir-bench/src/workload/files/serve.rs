@@ -34,6 +34,7 @@ pub fn serve() -> io::Result<()> {
     let data = Dir::from_descriptor(data, "the data set's directory");
     let said = match work(start, &data, barrier, &mut lines) {
         Ok(said) => said,
+        Err(Failed::Work(ListError::Refused(refused))) => Said::Refused(refused),
         Err(Failed::Work(error)) => Said::Failed { reason: error.to_string() },
         Err(Failed::Said(error)) => return Err(error),
     };
