@@ -99,7 +99,6 @@ pub(super) fn measure(
         }
         let order = order_after(plan, &samples, block.phase, block.round, block.attempt);
         grounds.enter(&order, block.place as usize)?;
-        let cell = &plan.cells[block.cell.0 as usize];
         let sample = match one(plan, &mut works, &grounds, &block, zero_ns) {
             Ok(sample) => Sample { epoch: prepared.epoch, ..sample },
             Err(error) => {
