@@ -40,6 +40,10 @@ pub enum ErrorKind {
     Malformed,
     /// Positions did not ascend while a directory was read in shares; the listing is incomplete.
     PositionsUnreliable,
+    /// Something is mounted there.
+    MountPoint,
+    /// A directory that was to be removed is not empty.
+    NotEmpty,
     /// Too many descriptors are open.
     TooManyOpenFiles,
     /// Anything else the operating system gave.
@@ -56,6 +60,7 @@ impl Error {
             io::ErrorKind::NotFound => ErrorKind::NotFound,
             io::ErrorKind::NotADirectory => ErrorKind::NotADirectory,
             io::ErrorKind::PermissionDenied => ErrorKind::PermissionDenied,
+            io::ErrorKind::DirectoryNotEmpty => ErrorKind::NotEmpty,
             _ if is_descriptor_limit(&source) => ErrorKind::TooManyOpenFiles,
             _ => ErrorKind::Io,
         };

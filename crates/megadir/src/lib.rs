@@ -21,6 +21,7 @@ pub mod nearest;
 mod options;
 pub mod policy;
 pub mod quantity;
+pub mod remove;
 #[cfg(unix)]
 mod resolve;
 pub mod summary;

@@ -1,0 +1,252 @@
+//! One entry: removing it, or going into it.
+
+use std::ffi::{CStr, CString};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::sync::Arc;
+use std::time::Duration;
+
+use rustix::fs::{AtFlags, Statx, StatxFlags};
+use rustix::io::Errno;
+
+use super::names::Names;
+use super::node::{KEPT, Node};
+use super::opener;
+use super::worker::{Frame, Worker};
+use crate::attributes::Time;
+use crate::error::{Error, ErrorKind};
+use crate::file_type::FileType;
+
+/// What became of an entry.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Became {
+    /// Gone, to stay, or told as a failure.
+    Done,
+    /// It is a directory.
+    Directory,
+}
+
+impl Became {
+    pub(super) fn is_directory(self) -> bool {
+        self == Self::Directory
+    }
+}
+
+/// An entry that is a directory when removed and none when opened is looked at this often, if somebody swaps it all the time.
+const SWAPS_MAX: u32 = 16;
+/// How long to wait for a descriptor when all are in use elsewhere, and how often.
+const WAIT: Duration = Duration::from_millis(10);
+const WAITS_MAX: u32 = 500;
+
+/// What is asked of an entry whose attributes matter.
+const WANTED: StatxFlags =
+    StatxFlags::TYPE.union(StatxFlags::MTIME).union(StatxFlags::BLOCKS).union(StatxFlags::NLINK);
+
+impl Worker<'_, '_, '_> {
+    /// Removes an entry that is not known to be a directory.
+    pub(super) fn remove_entry(
+        &mut self,
+        node: &Node,
+        directory: &OwnedFd,
+        name: &CStr,
+        kind: FileType,
+    ) -> Became {
+        let options = self.shared.options;
+        let mut space = Space::default();
+        if options.dry_run || !self.shared.unconditional {
+            match self.examine(node, directory.as_fd(), name, kind) {
+                Examined::Goes(of_entry) => space = of_entry,
+                Examined::Stays => return Became::Done,
+                Examined::Directory => return Became::Directory,
+            }
+        }
+        if let Some(pace) = &self.shared.pace {
+            pace.wait(self.shared.progress);
+        }
+        let removed = match options.dry_run {
+            true => Ok(()),
+            false => unlink(directory.as_fd(), name, AtFlags::empty()),
+        };
+        match removed {
+            Ok(()) => {
+                self.counts.entries += 1;
+                self.counts.bytes += space.bytes;
+                self.counts.linked += u64::from(space.linked);
+                self.count();
+            }
+            // Somebody else has removed it.
+            Err(Errno::NOENT) => {}
+            Err(Errno::ISDIR) => return Became::Directory,
+            // What POSIX gives for directories, and Linux for what may not be removed.
+            Err(Errno::PERM)
+                if kind == FileType::Unknown
+                    && crate::resolve::kind_of(directory.as_fd(), name.to_bytes()) == FileType::Directory =>
+            {
+                return Became::Directory;
+            }
+            Err(error) => self.fail(node, name.to_bytes(), "remove", error.into()),
+        }
+        Became::Done
+    }
+
+    /// Holds an entry against the conditions; asks for its attributes only if they matter.
+    fn examine(&mut self, node: &Node, directory: BorrowedFd<'_>, name: &CStr, kind: FileType) -> Examined {
+        let (options, conditions) = (self.shared.options, &self.shared.options.conditions);
+        let goes_by_name = conditions.accepts_name(name.to_bytes());
+        // The type must be known even of what stays, which would be entered if it were a directory.
+        let status = if (goes_by_name && (options.dry_run || conditions.older_than.is_some()))
+            || kind == FileType::Unknown
+        {
+            let flags = AtFlags::SYMLINK_NOFOLLOW | AtFlags::NO_AUTOMOUNT;
+            match rustix::fs::statx(directory, name, flags, WANTED) {
+                Ok(status) => Some(status),
+                Err(Errno::NOENT) => return Examined::Stays,
+                Err(error) => {
+                    self.fail(node, name.to_bytes(), "stat", error.into());
+                    return Examined::Stays;
+                }
+            }
+        } else {
+            None
+        };
+        let kind = status
+            .map_or(kind, |status| rustix::fs::FileType::from_raw_mode(u32::from(status.stx_mode)).into());
+        if kind == FileType::Directory {
+            return Examined::Directory;
+        }
+        let goes = goes_by_name
+            && conditions.accepts_type(kind)
+            && status.is_none_or(|status| conditions.accepts_time(modified(&status)));
+        if !goes {
+            node.stay(KEPT);
+            return Examined::Stays;
+        }
+        Examined::Goes(status.map_or(Space::default(), |status| Space::of(&status)))
+    }
+
+    /// Goes into a directory below the one on top of the stack.
+    pub(super) fn enter(&mut self, name: CString) {
+        if self.reopen_top().is_err() {
+            return;
+        }
+        let Some(Frame { node, descriptor: Some(descriptor), .. }) = self.stack.last() else { return };
+        let (parent, directory) = (Arc::clone(node), Arc::clone(descriptor));
+        for _ in 0..SWAPS_MAX {
+            let opened = self.with_descriptors(|worker| worker.shared.opener.below(directory.as_fd(), &name));
+            match opened {
+                Ok(opened) => return self.go_into(parent, name, opened),
+                Err(Errno::NOENT) => return,
+                Err(Errno::XDEV) => {
+                    let path = parent.path(&self.shared.path, name.to_bytes());
+                    let reason = "another file system is mounted there, which is not entered";
+                    return self
+                        .tell_failure(&parent, Error::new("enter", &path, ErrorKind::MountPoint, reason));
+                }
+                // No directory, or no longer.
+                Err(Errno::NOTDIR | Errno::LOOP) => {
+                    if !self.remove_entry(&parent, &directory, &name, FileType::Unknown).is_directory() {
+                        return;
+                    }
+                }
+                Err(error) => return self.not_opened(&parent, &directory, &name, error),
+            }
+        }
+        self.fail(&parent, name.to_bytes(), "open", Errno::LOOP.into());
+    }
+
+    fn go_into(&mut self, parent: Arc<Node>, name: CString, opened: OwnedFd) {
+        let (mut stays, mut bytes) = (0, 0);
+        if self.shared.options.dry_run || !self.shared.unconditional {
+            let conditions = &self.shared.options.conditions;
+            let mut goes =
+                conditions.accepts_name(name.to_bytes()) && conditions.accepts_type(FileType::Directory);
+            if goes && (self.shared.options.dry_run || conditions.older_than.is_some()) {
+                match opener::stat(opened.as_fd(), AtFlags::empty(), WANTED) {
+                    Ok(status) => {
+                        goes = conditions.accepts_time(modified(&status));
+                        bytes = status.stx_blocks * 512;
+                    }
+                    Err(error) => {
+                        return self.fail(&parent, name.to_bytes(), "stat", error.into());
+                    }
+                }
+            }
+            stays = if goes { 0 } else { KEPT };
+        }
+        self.push(Frame {
+            node: Arc::new(Node::new(Some(parent), name, stays, bytes)),
+            descriptor: Some(Arc::new(opened)),
+            below: Names::default(),
+            ended: false,
+            position: 0,
+            astray: false,
+        });
+    }
+
+    /// Deals with a directory that cannot be opened: an empty one may be removed all the same.
+    fn not_opened(&mut self, parent: &Node, directory: &OwnedFd, name: &CStr, error: Errno) {
+        if self.shared.unconditional && !self.shared.options.dry_run {
+            match unlink(directory.as_fd(), name, AtFlags::REMOVEDIR) {
+                Ok(()) => {
+                    self.counts.directories += 1;
+                    return self.count();
+                }
+                Err(Errno::NOENT) => return,
+                Err(_) => {}
+            }
+        }
+        self.fail(parent, name.to_bytes(), "open", error.into());
+    }
+
+    /// Opens something; where descriptors are lacking, closes those that are least needed and waits for others to.
+    pub(super) fn with_descriptors<T>(
+        &mut self,
+        mut open: impl FnMut(&mut Self) -> Result<T, Errno>,
+    ) -> Result<T, Errno> {
+        let mut waits = 0;
+        loop {
+            match open(self) {
+                Err(Errno::MFILE | Errno::NFILE) if self.close_oldest() => {}
+                Err(Errno::MFILE | Errno::NFILE)
+                    if waits < WAITS_MAX && !self.shared.progress.is_cancelled() =>
+                {
+                    waits += 1;
+                    std::thread::sleep(WAIT);
+                }
+                opened => return opened,
+            }
+        }
+    }
+}
+
+/// The space of an entry on the disk, as far as it was looked at.
+#[derive(Clone, Copy, Default)]
+struct Space {
+    bytes: u64,
+    /// It has other links, so that its space may stay in use.
+    linked: bool,
+}
+
+impl Space {
+    fn of(status: &Statx) -> Self {
+        match status.stx_nlink {
+            0 | 1 => Self { bytes: status.stx_blocks * 512, linked: false },
+            _ => Self { bytes: 0, linked: true },
+        }
+    }
+}
+
+/// What the conditions say to an entry.
+enum Examined {
+    Goes(Space),
+    Stays,
+    Directory,
+}
+
+/// Removes an entry, again after a signal.
+pub(super) fn unlink(directory: BorrowedFd<'_>, name: &CStr, flags: AtFlags) -> Result<(), Errno> {
+    rustix::io::retry_on_intr(|| rustix::fs::unlinkat(directory, name, flags))
+}
+
+fn modified(status: &Statx) -> Time {
+    Time { seconds: status.stx_mtime.tv_sec, nanoseconds: status.stx_mtime.tv_nsec }
+}

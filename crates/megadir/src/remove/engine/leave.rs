@@ -1,0 +1,184 @@
+//! The way up: removing directories that have become empty, and opening those above again.
+
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use rustix::fs::AtFlags;
+use rustix::io::Errno;
+
+use super::entry::unlink;
+use super::names::Names;
+use super::node::{FAILED, Node};
+use super::opener::{self, Opener};
+use super::worker::{Frame, Worker};
+use crate::error::{Error, ErrorKind};
+
+/// How often a directory is read again that was not empty when it should have been.
+pub(super) const PASSES_MAX: u8 = 10;
+
+/// What is said when that was not enough.
+pub(super) const KEEPS_FILLING: &str =
+    "not empty after it was emptied 10 times: something keeps making entries in it";
+const MOVED: &str = "moved or replaced while it was being removed";
+
+/// What became of an attempt to remove a directory.
+enum Left {
+    Done,
+    /// There is something in it.
+    NotEmpty,
+}
+
+impl Worker<'_, '_, '_> {
+    /// Ends the part in the directory on top of the stack, and removes it if that was the last.
+    pub(super) fn leave(&mut self) {
+        let Some(Frame { mut node, mut descriptor, .. }) = self.pop() else { return };
+        while node.end_part() {
+            let Some(parent) = node.parent.clone() else { return };
+            let is_on_stack = self.stack.last().is_some_and(|top| Arc::ptr_eq(&top.node, &parent));
+            let below = descriptor.as_deref().map(AsFd::as_fd);
+            let above = match is_on_stack {
+                true => self.open_top(below),
+                false => self.reach(&parent, below).map(Arc::new),
+            };
+            let Ok(above) = above else {
+                node.stay(FAILED);
+                parent.stay(FAILED);
+                if is_on_stack {
+                    parent.end_part();
+                    return;
+                }
+                (node, descriptor) = (parent, None);
+                continue;
+            };
+            if let Left::NotEmpty = self.remove_directory(&node, &parent, above.as_fd()) {
+                return self.read_again(node, descriptor);
+            }
+            if is_on_stack {
+                // Not the last part: the frame on the stack is one.
+                parent.end_part();
+                return;
+            }
+            (node, descriptor) = (parent, Some(above));
+        }
+    }
+
+    /// Removes a directory of which all parts have ended, if nothing in it is to stay.
+    fn remove_directory(&mut self, node: &Node, parent: &Node, above: BorrowedFd<'_>) -> Left {
+        let stays = node.stays();
+        if stays != 0 {
+            parent.stay(stays);
+            self.counts.directories_kept += u64::from(stays & FAILED != 0);
+            return Left::Done;
+        }
+        if let Some(pace) = &self.shared.pace {
+            pace.wait(self.shared.progress);
+        }
+        let removed = match self.shared.options.dry_run {
+            true => Ok(()),
+            false => unlink(above, &node.name, AtFlags::REMOVEDIR),
+        };
+        match removed {
+            Ok(()) => {
+                self.counts.directories += 1;
+                self.counts.bytes += node.bytes;
+                self.count();
+            }
+            Err(Errno::NOENT) => {}
+            Err(Errno::NOTEMPTY | Errno::EXIST) => {
+                if node.passes.fetch_add(1, Ordering::Relaxed) < PASSES_MAX {
+                    return Left::NotEmpty;
+                }
+                let path = node.path(&self.shared.path, b"");
+                self.tell_failure(parent, Error::new("remove", &path, ErrorKind::NotEmpty, KEEPS_FILLING));
+            }
+            Err(Errno::NOTDIR) => {
+                let path = node.path(&self.shared.path, b"");
+                self.tell_failure(parent, Error::new("remove", &path, ErrorKind::NotFound, MOVED));
+            }
+            Err(error) => self.fail(parent, node.name.to_bytes(), "remove", error.into()),
+        }
+        Left::Done
+    }
+
+    /// Puts a directory in which something was left on the stack again.
+    fn read_again(&mut self, node: Arc<Node>, descriptor: Option<Arc<OwnedFd>>) {
+        node.add_part();
+        let frame =
+            Frame { node, descriptor, below: Names::default(), ended: false, position: 0, astray: true };
+        self.push(frame);
+    }
+
+    /// Opens the directory on top of the stack again if it was closed.
+    ///
+    /// # Errors
+    ///
+    /// When it cannot be reached any more. It is then told and has come to its end.
+    pub(super) fn reopen_top(&mut self) -> Result<(), ()> {
+        self.open_top(None).map(drop)
+    }
+
+    /// Returns the directory on top of the stack, open; by way of a directory in it, if that is still there.
+    fn open_top(&mut self, below: Option<BorrowedFd<'_>>) -> Result<Arc<OwnedFd>, ()> {
+        let Some(top) = self.stack.last() else { return Err(()) };
+        if let Some(descriptor) = &top.descriptor {
+            return Ok(Arc::clone(descriptor));
+        }
+        let node = Arc::clone(&top.node);
+        let reached = self.reach(&node, below).map(Arc::new);
+        let Some(top) = self.stack.last_mut() else { return Err(()) };
+        match &reached {
+            Ok(descriptor) => {
+                (top.descriptor, top.astray) = (Some(Arc::clone(descriptor)), true);
+                self.open += 1;
+            }
+            Err(()) => {
+                (top.below, top.ended) = (Names::default(), true);
+            }
+        }
+        reached
+    }
+
+    /// Opens a directory again: by way of a directory in it, or by its name and those of all above it. It is the same one as
+    /// before, or a failure is told.
+    fn reach(&mut self, node: &Node, below: Option<BorrowedFd<'_>>) -> Result<OwnedFd, ()> {
+        let Some(identity) = node.identity() else { unreachable!("what was closed or given away is known") };
+        if let Some(below) = below
+            && let Ok(Some(above)) = self.with_descriptors(|_| Opener::above(below, &identity))
+        {
+            return Ok(above);
+        }
+        let reached =
+            self.reach_by_names(node).and_then(|reached| match opener::identity(reached.as_fd())? {
+                found if found == identity => Ok(reached),
+                _ => Err(Errno::NOENT),
+            });
+        reached.map_err(|error| {
+            if node.stays() & FAILED != 0 {
+                return;
+            }
+            let path = node.path(&self.shared.path, b"");
+            let failure = match error {
+                Errno::NOENT | Errno::NOTDIR | Errno::LOOP | Errno::XDEV => {
+                    Error::new("remove", &path, ErrorKind::NotFound, MOVED)
+                }
+                error => Error::io("open", &path, error.into()),
+            };
+            self.tell_failure(node, failure);
+        })
+    }
+
+    fn reach_by_names(&mut self, node: &Node) -> Result<OwnedFd, Errno> {
+        let mut reached = Arc::clone(&self.shared.root);
+        for name in node.names() {
+            let opened = self.with_descriptors(|worker| worker.shared.opener.below(reached.as_fd(), name))?;
+            reached = Arc::new(opened);
+        }
+        match Arc::try_unwrap(reached) {
+            Ok(reached) => Ok(reached),
+            Err(root) => self.with_descriptors(|_| {
+                root.try_clone().map_err(|error| Errno::from_io_error(&error).unwrap_or(Errno::IO))
+            }),
+        }
+    }
+}

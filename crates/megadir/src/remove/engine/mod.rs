@@ -1,0 +1,53 @@
+//! The workers that empty directories and share those of a tree.
+
+mod entry;
+mod leave;
+mod names;
+mod node;
+mod opener;
+mod pace;
+mod pool;
+mod start;
+mod window;
+mod worker;
+
+use std::os::fd::OwnedFd;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::AtomicUsize;
+
+pub use self::start::{remove_contents, remove_tree};
+
+use self::opener::Opener;
+use self::pace::Pace;
+use self::pool::Pool;
+use super::policy::{Order, Row};
+use super::{Progress, RemoveOptions};
+use crate::error::Error;
+
+/// What all workers of a removal know.
+struct Shared<'a> {
+    options: &'a RemoveOptions<'a>,
+    progress: &'a Progress,
+    /// The path of the root, for messages.
+    path: PathBuf,
+    root: Arc<OwnedFd>,
+    /// Whether anything may go: without conditions a directory is simply emptied.
+    unconditional: bool,
+    opener: Opener,
+    pace: Option<Pace>,
+    pool: Pool,
+    row: &'static Row,
+    order: Order,
+    /// The directories that a worker keeps open.
+    open_max: usize,
+    /// Workers started so far, for the names of threads.
+    threads: AtomicUsize,
+}
+
+impl Shared<'_> {
+    /// Tells of a failure.
+    fn fail(&self, failure: Error) {
+        (self.options.on_failure)(failure);
+    }
+}

@@ -1,0 +1,102 @@
+//! What workers hand to each other: directories that were listed and not gone into, of one directory.
+
+use std::collections::VecDeque;
+use std::os::fd::OwnedFd;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+
+use super::names::Names;
+use super::node::Node;
+
+/// Directories below one, to be removed by whoever takes them. A part of that one ([`Node::end_part`]).
+#[derive(Debug)]
+pub(super) struct Job {
+    pub(super) node: Arc<Node>,
+    pub(super) descriptor: Arc<OwnedFd>,
+    pub(super) below: Names,
+}
+
+/// Jobs that wait. There are never more than workers, so that neither memory nor descriptors are many.
+#[derive(Debug)]
+pub(super) struct Pool {
+    workers_max: usize,
+    /// How many wait, to be looked at without the lock.
+    jobs: AtomicUsize,
+    state: Mutex<State>,
+    changed: Condvar,
+}
+
+#[derive(Debug)]
+struct State {
+    jobs: VecDeque<Job>,
+    started: usize,
+    waiting: usize,
+    closed: bool,
+}
+
+impl Pool {
+    /// Makes a pool with one worker, who has work.
+    pub(super) fn new(workers_max: usize) -> Self {
+        let state = State { jobs: VecDeque::new(), started: 1, waiting: 0, closed: false };
+        Self { workers_max, jobs: AtomicUsize::new(0), state: Mutex::new(state), changed: Condvar::new() }
+    }
+
+    /// Tells whether a job would be welcome: more than one worker, and not as many jobs as there are others.
+    #[inline]
+    pub(super) fn is_hungry(&self) -> bool {
+        self.jobs.load(Ordering::Relaxed) + 1 < self.workers_max
+    }
+
+    /// Adds a job; true if the caller is to start another worker for it.
+    pub(super) fn push(&self, job: Job) -> bool {
+        let mut state = self.lock();
+        state.jobs.push_back(job);
+        self.jobs.store(state.jobs.len(), Ordering::Relaxed);
+        if state.waiting > 0 {
+            self.changed.notify_one();
+            return false;
+        }
+        let start = state.started < self.workers_max;
+        state.started += usize::from(start);
+        start
+    }
+
+    /// Takes back that a worker was started.
+    pub(super) fn not_started(&self) {
+        self.lock().started -= 1;
+    }
+
+    /// Takes the oldest job, which is mostly the largest, waiting while others may still add one; `None` when all is done.
+    pub(super) fn take(&self) -> Option<Job> {
+        let mut state = self.lock();
+        state.waiting += 1;
+        loop {
+            if state.closed {
+                return None;
+            }
+            if let Some(job) = state.jobs.pop_front() {
+                state.waiting -= 1;
+                self.jobs.store(state.jobs.len(), Ordering::Relaxed);
+                return Some(job);
+            }
+            if state.waiting == state.started {
+                state.closed = true;
+                self.changed.notify_all();
+                return None;
+            }
+            state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
+        }
+    }
+
+    /// Ends it: nobody gets anything any more.
+    pub(super) fn close(&self) {
+        let mut state = self.lock();
+        state.closed = true;
+        state.jobs.clear();
+        self.changed.notify_all();
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

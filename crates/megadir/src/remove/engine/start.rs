@@ -1,0 +1,251 @@
+//! Where a removal begins and ends: the entry that it names.
+
+use std::ffi::{CStr, CString};
+use std::os::fd::{AsFd, OwnedFd};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::AtomicUsize;
+
+use rustix::fs::AtFlags;
+use rustix::io::Errno;
+
+use super::Shared;
+use super::entry::unlink;
+use super::leave::{KEEPS_FILLING, PASSES_MAX};
+use super::names::Names;
+use super::node::Node;
+use super::opener::Opener;
+use super::pace::Pace;
+use super::pool::Pool;
+use super::worker::{Frame, Worker};
+use crate::dir::Dir;
+use crate::error::{Error, ErrorKind, Result};
+use crate::file_system::FileSystem;
+use crate::file_type::FileType;
+use crate::names;
+use crate::remove::{Counts, Progress, RemoveOptions, Removed, WORKERS_MAX, policy};
+
+/// Directories that a worker keeps open at most, and the share of the process's descriptors that all may use together.
+const OPEN_MAX: usize = 64;
+const DESCRIPTORS_SHARE: usize = 2;
+/// Descriptors that a worker is given room for, or it is not started.
+const DESCRIPTORS_MIN: usize = 8;
+
+/// Removes an entry of a directory: with all that it holds if it is a directory. A symbolic link is removed, not followed.
+///
+/// # Errors
+///
+/// What concerns the entry that is named: it does not exist, cannot be opened, is a mount point ([`ErrorKind::MountPoint`],
+/// whether mounts are crossed or not: it could only be emptied), is no name, or an option is out of range. What happens
+/// below it is told by [`RemoveOptions::on_failure`], and so is that it could not be removed itself once it was emptied.
+///
+/// ```
+/// # let scratch = tempfile::tempdir().unwrap();
+/// use megadir::Dir;
+/// use megadir::remove::{Conditions, Failures, Progress, RemoveOptions, remove_tree};
+/// std::fs::create_dir_all(scratch.path().join("old/a/b")).unwrap();
+/// let failures = Failures::new(100);
+/// let options = RemoveOptions {
+///     workers: 2,
+///     cross_mounts: false,
+///     conditions: Conditions::NONE,
+///     dry_run: false,
+///     keep: None,
+///     entries_per_second_max: None,
+///     order: None,
+///     on_failure: &|failure| failures.add(failure),
+/// };
+/// let parent = Dir::open(scratch.path())?;
+/// let removed = remove_tree(&parent, b"old", &options, &Progress::new())?;
+/// assert!(removed.complete && failures.take().is_empty());
+/// assert_eq!(removed.counts.directories, 3);
+/// # Ok::<(), megadir::Error>(())
+/// ```
+pub fn remove_tree(
+    parent: &Dir,
+    name: &[u8],
+    options: &RemoveOptions<'_>,
+    progress: &Progress,
+) -> Result<Removed> {
+    let path = parent.path().join(names::to_os(name)?);
+    check(options, &path)?;
+    let name = component(name, &path)?;
+    let before = progress.counts();
+    let opened = Opener::new(false).below(parent.as_fd(), &name);
+    let root = match opened {
+        Ok(root) => Some(root),
+        Err(Errno::NOTDIR | Errno::LOOP) => None,
+        Err(Errno::XDEV) => {
+            let reason = "a mount point, which cannot be removed (only what is in it)";
+            return Err(Error::new("remove", &path, ErrorKind::MountPoint, reason));
+        }
+        Err(error) => {
+            // An empty directory may be removed even if it cannot be read.
+            let may = !options.dry_run && options.conditions.is_none() && options.keep.is_none();
+            if !may || unlink(parent.as_fd(), &name, AtFlags::REMOVEDIR).is_err() {
+                return Err(Error::io("open", &path, error.into()));
+            }
+            progress.add(&Counts { directories: 1, ..Counts::default() });
+            return Ok(finish(progress, &before));
+        }
+    };
+    match root {
+        None => {
+            let parent_descriptor = parent.as_fd().try_clone_to_owned();
+            let descriptor = parent_descriptor.map_err(|error| Error::io("open", &path, error))?;
+            remove_file(descriptor, parent.path(), &name, options, progress);
+        }
+        Some(root) => {
+            let root = Root { parent, name: &name, path: &path, descriptor: Arc::new(root) };
+            root.remove(options, progress);
+        }
+    }
+    Ok(finish(progress, &before))
+}
+
+/// Removes everything in a directory, and keeps the directory itself. It may be a mount point.
+///
+/// # Errors
+///
+/// When the directory cannot be opened once more, or an option is out of range. What happens below it is told by
+/// [`RemoveOptions::on_failure`].
+pub fn remove_contents(directory: &Dir, options: &RemoveOptions<'_>, progress: &Progress) -> Result<Removed> {
+    check(options, directory.path())?;
+    let before = progress.counts();
+    let root = Arc::new(directory.reopen_for_reader()?);
+    empty(&root, directory.path(), options, progress);
+    Ok(finish(progress, &before))
+}
+
+/// The directory that a removal names.
+struct Root<'a> {
+    parent: &'a Dir,
+    name: &'a CStr,
+    path: &'a Path,
+    descriptor: Arc<OwnedFd>,
+}
+
+impl Root<'_> {
+    /// Empties it and removes it.
+    fn remove(&self, options: &RemoveOptions<'_>, progress: &Progress) {
+        let fail = |failure| {
+            progress.add(&Counts { failures: 1, ..Counts::default() });
+            (options.on_failure)(failure);
+        };
+        for _ in 0..=PASSES_MAX {
+            let stays = empty(&self.descriptor, self.path, options, progress);
+            if progress.is_cancelled() || !options.conditions.is_none() || options.keep.is_some() {
+                return;
+            }
+            if stays != 0 {
+                return progress.add(&Counts { directories_kept: 1, ..Counts::default() });
+            }
+            let (mut removed, mut bytes) = (Ok(()), 0);
+            if options.dry_run {
+                bytes = rustix::fs::fstat(&self.descriptor).map_or(0, |status| status.st_blocks as u64 * 512);
+            } else {
+                removed = unlink(self.parent.as_fd(), self.name, AtFlags::REMOVEDIR);
+            }
+            match removed {
+                Ok(()) => return progress.add(&Counts { directories: 1, bytes, ..Counts::default() }),
+                // Somebody else has removed it, or put something in it.
+                Err(Errno::NOENT) => return,
+                Err(Errno::NOTEMPTY | Errno::EXIST) => {}
+                Err(error) => return fail(Error::io("remove", self.path, error.into())),
+            }
+        }
+        fail(Error::new("remove", self.path, ErrorKind::NotEmpty, KEEPS_FILLING));
+    }
+}
+
+/// Empties a directory; returns why something in it stays.
+fn empty(root: &Arc<OwnedFd>, path: &Path, options: &RemoveOptions<'_>, progress: &Progress) -> u8 {
+    let node = Arc::new(Node::new(None, CString::default(), 0, 0));
+    let shared = shared(Arc::clone(root), path.to_owned(), options, progress);
+    std::thread::scope(|scope| {
+        let mut worker = Worker::new(&shared, scope);
+        worker.push(Frame {
+            node: Arc::clone(&node),
+            descriptor: Some(Arc::clone(root)),
+            below: Names::default(),
+            ended: false,
+            position: 0,
+            astray: true,
+        });
+        worker.run();
+    });
+    node.stays()
+}
+
+/// Removes an entry that is no directory.
+fn remove_file(
+    directory: OwnedFd,
+    path: &Path,
+    name: &CStr,
+    options: &RemoveOptions<'_>,
+    progress: &Progress,
+) {
+    let directory = Arc::new(directory);
+    let shared = shared(Arc::clone(&directory), path.to_owned(), options, progress);
+    let node = Node::new(None, CString::default(), 0, 0);
+    std::thread::scope(|scope| {
+        let mut worker = Worker::new(&shared, scope);
+        if worker.remove_entry(&node, &directory, name, FileType::Unknown).is_directory() {
+            worker.fail(&node, name.to_bytes(), "remove", Errno::ISDIR.into());
+        }
+        worker.tell();
+    });
+}
+
+fn shared<'a>(
+    root: Arc<OwnedFd>,
+    path: PathBuf,
+    options: &'a RemoveOptions<'a>,
+    progress: &'a Progress,
+) -> Shared<'a> {
+    let row = policy::row(FileSystem::of(root.as_fd()));
+    let limit = rustix::process::getrlimit(rustix::process::Resource::Nofile).current;
+    let limit = limit.map_or(usize::MAX, |limit| usize::try_from(limit).unwrap_or(usize::MAX));
+    let room = limit / DESCRIPTORS_SHARE;
+    let workers = options.workers.min(room / DESCRIPTORS_MIN).max(1);
+    Shared {
+        options,
+        progress,
+        path,
+        root,
+        unconditional: options.conditions.is_none(),
+        opener: Opener::new(options.cross_mounts),
+        pace: options.entries_per_second_max.map(Pace::new),
+        pool: Pool::new(workers),
+        row,
+        order: options.order.unwrap_or(row.order),
+        open_max: (room / workers).saturating_sub(DESCRIPTORS_MIN / 2).clamp(1, OPEN_MAX),
+        threads: AtomicUsize::new(1),
+    }
+}
+
+fn check(options: &RemoveOptions<'_>, path: &Path) -> Result<()> {
+    if (1..=WORKERS_MAX).contains(&options.workers) {
+        return Ok(());
+    }
+    let reason = format!("{} workers: 1 to {WORKERS_MAX} can be had", options.workers);
+    Err(Error::new("remove", path, ErrorKind::BadOption, reason))
+}
+
+/// Returns a name as system calls take it, if it is one component.
+fn component(name: &[u8], path: &Path) -> Result<CString> {
+    let refuse = |reason| Err(Error::new("remove", path, ErrorKind::BadOption, reason));
+    if name.is_empty() || name == b"." || name == b".." || name.contains(&b'/') {
+        return refuse("not the name of an entry");
+    }
+    match CString::new(name) {
+        Ok(name) => Ok(name),
+        Err(_) => refuse("a name with a NUL"),
+    }
+}
+
+fn finish(progress: &Progress, before: &Counts) -> Removed {
+    let counts = progress.counts().since(before);
+    let cancelled = progress.is_cancelled();
+    Removed { counts, complete: !cancelled && counts.failures == 0, cancelled }
+}

@@ -1,0 +1,79 @@
+//! A window: entries of one directory that are read before any of them is removed.
+
+use std::io;
+use std::os::fd::BorrowedFd;
+
+use super::super::policy::{Order, Row};
+use crate::decode::{Record, Records};
+
+/// For one call; a longer one holds the directory's lock for long.
+const CALL_BYTES: usize = 128 << 10;
+/// A call with less room than this is not worth it.
+const ROOM_BYTES_MIN: usize = 16 << 10;
+
+/// The memory of a worker for the names it is removing.
+#[derive(Debug)]
+pub(super) struct Window {
+    buffer: Vec<u8>,
+    filled: usize,
+    /// Where records begin, in the order in which they go; not used where that is the order of the listing.
+    by_inode: Vec<(u64, u32)>,
+    order: Order,
+    /// The directory ends with this window.
+    pub(super) is_last: bool,
+}
+
+impl Window {
+    pub(super) fn new(row: &Row, order: Order) -> Self {
+        // Zeroed memory that is not touched costs nothing.
+        let buffer = vec![0; row.window_bytes.max(CALL_BYTES)];
+        Self { buffer, filled: 0, by_inode: Vec::new(), order, is_last: false }
+    }
+
+    /// Reads entries from a directory's position until the window is full or the directory ends.
+    pub(super) fn fill(&mut self, directory: BorrowedFd<'_>) -> io::Result<()> {
+        self.filled = 0;
+        self.is_last = false;
+        while self.buffer.len() - self.filled >= ROOM_BYTES_MIN {
+            let end = self.buffer.len().min(self.filled + CALL_BYTES);
+            let room = &mut self.buffer[self.filled..end];
+            match megadir_sys::getdents::getdents64(directory, room)? {
+                0 => {
+                    self.is_last = true;
+                    break;
+                }
+                filled => self.filled += filled,
+            }
+        }
+        self.sort();
+        Ok(())
+    }
+
+    fn sort(&mut self) {
+        self.by_inode.clear();
+        if self.order != Order::Inode {
+            return;
+        }
+        let mut at = 0;
+        for record in Records::new(&self.buffer[..self.filled]) {
+            self.by_inode.push((record.inode, at));
+            at += u32::from(record.record_bytes);
+        }
+        self.by_inode.sort_unstable();
+    }
+
+    /// Returns the entries as they were listed.
+    pub(super) fn listed(&self) -> Records<'_> {
+        Records::new(&self.buffer[..self.filled])
+    }
+
+    /// Returns the entries in the order in which they are to go.
+    pub(super) fn ordered(&self) -> impl Iterator<Item = Record<'_>> {
+        let listed = (self.order == Order::Listed).then(|| self.listed());
+        let sorted = self
+            .by_inode
+            .iter()
+            .filter_map(|(_, at)| Records::new(&self.buffer[*at as usize..self.filled]).next());
+        listed.into_iter().flatten().chain(sorted)
+    }
+}

@@ -1,0 +1,70 @@
+//! In which order the entries of a directory go, and how many are read before they do: a table with the reason in each row.
+
+use crate::file_system::FileSystem;
+
+/// In which order the entries of a directory go.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Order {
+    /// As they are listed.
+    Listed,
+    /// By inode, in windows of [`WINDOW_BYTES`].
+    Inode,
+}
+
+/// One row: how directories of a file system are emptied.
+#[derive(Clone, Copy, Debug)]
+pub struct Row {
+    /// The file system; `None` for whatever has no row.
+    pub file_system: Option<FileSystem>,
+    /// The order.
+    pub order: Order,
+    /// How much is read before it is removed, bytes of records (24 and the name, rounded up).
+    pub window_bytes: usize,
+    /// Why.
+    pub reason: &'static str,
+}
+
+/// A window that is sorted, bytes: some 100 000 entries.
+pub const WINDOW_BYTES: usize = 4 << 20;
+/// What is read at once where positions stay valid while entries go, bytes.
+const LISTED_BYTES: usize = 128 << 10;
+
+/// The table.
+pub static ROWS: &[Row] = &[
+    Row {
+        file_system: Some(FileSystem::Ext4),
+        order: Order::Inode,
+        window_bytes: WINDOW_BYTES,
+        reason: "ext4 lists by a hash, which is random order in its inode tables; sorted, each of their blocks is read and changed once",
+    },
+    Row {
+        file_system: Some(FileSystem::Xfs),
+        order: Order::Listed,
+        window_bytes: LISTED_BYTES,
+        reason: "XFS lists in the order of creation, mostly that of its inodes",
+    },
+    Row {
+        file_system: Some(FileSystem::Btrfs),
+        order: Order::Listed,
+        window_bytes: LISTED_BYTES,
+        reason: "btrfs lists in the order of creation, which is the order of its inodes",
+    },
+    Row {
+        file_system: Some(FileSystem::Tmpfs),
+        order: Order::Listed,
+        window_bytes: LISTED_BYTES,
+        reason: "tmpfs has no inode tables",
+    },
+    Row {
+        file_system: None,
+        order: Order::Listed,
+        window_bytes: WINDOW_BYTES,
+        reason: "positions may shift when entries go (network, FUSE), so most directories are read to their end before",
+    },
+];
+
+/// Returns the row for a file system.
+pub fn row(file_system: FileSystem) -> &'static Row {
+    let last = &ROWS[ROWS.len() - 1];
+    ROWS.iter().find(|row| row.file_system == Some(file_system)).unwrap_or(last)
+}

@@ -1,0 +1,32 @@
+//! Systems on which nothing is removed yet.
+
+use super::{Progress, RemoveOptions, Removed};
+use crate::dir::Dir;
+use crate::error::{Error, ErrorKind, Result};
+
+/// Refuses to remove a tree.
+///
+/// # Errors
+///
+/// Always [`ErrorKind::Unavailable`].
+pub fn remove_tree(
+    parent: &Dir,
+    _name: &[u8],
+    _options: &RemoveOptions<'_>,
+    _progress: &Progress,
+) -> Result<Removed> {
+    remove_contents(parent, _options, _progress)
+}
+
+/// Refuses to empty a directory.
+///
+/// # Errors
+///
+/// Always [`ErrorKind::Unavailable`].
+pub fn remove_contents(
+    directory: &Dir,
+    _options: &RemoveOptions<'_>,
+    _progress: &Progress,
+) -> Result<Removed> {
+    Err(Error::new("remove", directory.path(), ErrorKind::Unavailable, "not yet available on this system"))
+}
