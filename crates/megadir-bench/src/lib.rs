@@ -20,6 +20,7 @@
 //! | the run's own directory; its removal, if need be by the next run | `workspace`, `remove`, `leftovers` |
 //! | what blocks do | `workload` |
 //! | signs of life, and what is waited for without any | [`beat`] |
+//! | file systems that are made and mounted for a run | [`lab`] |
 //! | states of the cache: had, verified, given back | `cache` |
 //! | machine and noise | `machine`, `noise` |
 //!
@@ -38,6 +39,7 @@ pub mod dataset;
 mod date;
 pub mod epochs;
 pub mod event;
+pub mod lab;
 mod leftovers;
 #[cfg(target_os = "linux")]
 mod machine;
@@ -67,4 +69,4 @@ pub use next::next;
 pub use plan::plan;
 pub use runner::{Program, RunEnd, RunError, RunRequest, WorkerCommand, run};
 #[cfg(target_os = "linux")]
-pub use workload::serve;
+pub use workload::{Signals, serve};

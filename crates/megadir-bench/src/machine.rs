@@ -67,6 +67,12 @@ pub(crate) fn unwritten_bytes() -> Option<u64> {
     Some(meminfo_bytes("Dirty")? + meminfo_bytes("Writeback")?)
 }
 
+/// Returns the memory that could be used for something new, bytes.
+pub(crate) fn available_bytes() -> Option<u64> {
+    let limit = memory_limit_bytes();
+    Some(meminfo_bytes("MemAvailable")?.min(limit.unwrap_or(u64::MAX)))
+}
+
 /// Returns whether this is a virtual machine: what it reads from its disks may come from its host's memory.
 pub(crate) fn is_virtual() -> bool {
     hypervisor(&read("/proc/cpuinfo").unwrap_or_default()).is_some()
@@ -214,7 +220,8 @@ struct Mount {
 fn mount(directory: BorrowedFd<'_>) -> Option<Mount> {
     let info = read(format!("/proc/self/fdinfo/{}", directory.as_fd().as_raw_fd()))?;
     let id = field(&info, "mnt_id")?;
-    let mounts = read("/proc/self/mountinfo")?;
+    // The thread's own: the lab's mounts are seen in its namespace only.
+    let mounts = read("/proc/thread-self/mountinfo")?;
     mounts.lines().find_map(|line| parse_mount(line, &id))
 }
 

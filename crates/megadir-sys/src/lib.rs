@@ -11,6 +11,7 @@
 //! * `uring` (optional feature `io-uring`): statx for many names in one call (Linux).
 //! * [`cpp_filesystem`]: C++'s own way of listing a directory (optional feature `cpp`, Linux).
 //! * [`descriptors`]: a table of descriptors of a thread's own (Linux).
+//! * [`mount_namespace`], [`loop_device`], [`child`]: mounts, devices and programs that go when their process goes (Linux).
 //! * [`readdir`]: the C library's directory stream, as the programs under study use it (Unix).
 //! * [`clock`]: the cycle counter and the monotonic clock.
 //! * [`usage`]: the processor time of this process.
@@ -23,6 +24,8 @@
 pub mod btrfs_info;
 #[cfg(target_os = "linux")]
 pub mod btrfs_search;
+#[cfg(target_os = "linux")]
+pub mod child;
 pub mod clock;
 #[cfg(target_os = "linux")]
 pub mod cpp_filesystem;
@@ -34,6 +37,10 @@ pub mod directory_on;
 pub mod ext4_features;
 #[cfg(target_os = "linux")]
 pub mod getdents;
+#[cfg(target_os = "linux")]
+pub mod loop_device;
+#[cfg(target_os = "linux")]
+pub mod mount_namespace;
 #[cfg(target_os = "linux")]
 pub mod page_cache;
 #[cfg(target_os = "linux")]

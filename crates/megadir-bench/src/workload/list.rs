@@ -52,11 +52,11 @@ pub(crate) enum ListError {
 
 /// What a long operation tells and is told while it works.
 #[derive(Clone, Copy)]
-pub(crate) struct Signals<'a> {
+pub struct Signals<'a> {
     /// Set when the run is to end.
-    pub(crate) stop: &'a AtomicBool,
+    pub stop: &'a AtomicBool,
     /// Counted up as a sign of life.
-    pub(crate) beat: &'a AtomicU64,
+    pub beat: &'a AtomicU64,
 }
 
 impl Signals<'_> {

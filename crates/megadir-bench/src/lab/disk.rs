@@ -1,0 +1,85 @@
+//! What a file system is made on: an image on a loop device, or a device of the user's.
+
+use std::fs::File;
+use std::io;
+use std::os::fd::AsFd;
+use std::path::{Path, PathBuf};
+use std::rc::Rc;
+
+use megadir_sys::loop_device::{LoopDevice, attach};
+use megadir_sys::page_cache::resident;
+use rustix::fs::{Advice, Mode, OFlags};
+
+/// Sectors of disks that have no smaller ones: direct I/O needs sectors as large as those of what is below.
+const LARGE_SECTOR_BYTES: u32 = 4096;
+
+/// An open block device that a file system is made on.
+#[derive(Debug)]
+pub(super) struct Disk {
+    pub(super) path: PathBuf,
+    /// Held so that a loop device stays attached while nothing is mounted.
+    device: File,
+    /// What the device shows, if that is an image.
+    image: Option<Rc<File>>,
+    /// Whether an image is read and written past the page cache; `None` for devices.
+    pub(super) direct_io: Option<bool>,
+}
+
+impl Disk {
+    /// Attaches an image to a loop device: past the page cache where that is possible, if need be with large sectors.
+    pub(super) fn attach(image: Rc<File>, takes_large_sectors: bool) -> io::Result<Self> {
+        let sectors = if takes_large_sectors { &[0, LARGE_SECTOR_BYTES][..] } else { &[0] };
+        for sector_bytes in sectors {
+            // What is not direct is dropped here, which detaches it.
+            if let Ok(attached) = attach(image.as_fd(), *sector_bytes, true)
+                && attached.direct_io
+            {
+                return Ok(Self::of_loop(attached, image));
+            }
+        }
+        Ok(Self::of_loop(attach(image.as_fd(), 0, false)?, image))
+    }
+
+    fn of_loop(attached: LoopDevice, image: Rc<File>) -> Self {
+        let LoopDevice { device, path, direct_io } = attached;
+        Self { path, device, image: Some(image), direct_io: Some(direct_io) }
+    }
+
+    /// Takes a device that was let pass.
+    pub(super) fn of_device(path: &Path, device: File) -> Self {
+        Self { path: path.to_owned(), device, image: None, direct_io: None }
+    }
+
+    /// Returns the device's name in `/sys`.
+    pub(super) fn name(&self) -> String {
+        let path = self.path.canonicalize().unwrap_or_else(|_| self.path.clone());
+        path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default()
+    }
+
+    /// Returns whether a mounted file system, or anybody else who wants it alone, holds the device.
+    pub(super) fn is_held(&self) -> bool {
+        let flags = OFlags::RDONLY | OFlags::EXCL | OFlags::CLOEXEC;
+        rustix::fs::open(&self.path, flags, Mode::empty()).is_err()
+    }
+
+    /// Drops what the page cache holds of device and image, and returns how many pages of each are left.
+    pub(super) fn cool(&self) -> io::Result<Left> {
+        let mut left = Left::default();
+        rustix::fs::fsync(&self.device)?;
+        rustix::fs::fadvise(&self.device, 0, None, Advice::DontNeed)?;
+        left.device_pages = resident(self.device.as_fd())?.cached;
+        if let Some(image) = &self.image {
+            rustix::fs::fdatasync(&**image)?;
+            rustix::fs::fadvise(&**image, 0, None, Advice::DontNeed)?;
+            left.image_pages = resident(image.as_fd())?.cached;
+        }
+        Ok(left)
+    }
+}
+
+/// Pages that are still cached.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Left {
+    pub(super) device_pages: u64,
+    pub(super) image_pages: u64,
+}

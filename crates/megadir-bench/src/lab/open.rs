@@ -1,0 +1,137 @@
+//! A lab that is open: its namespace, its directory, and the making of file systems.
+
+use std::cell::{Cell, RefCell};
+use std::fs::File;
+use std::path::{Path, PathBuf};
+use std::rc::{Rc, Weak};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use super::disk::Disk;
+use super::{LabError, Mounted, Spec, device, image, mounted, namespace, room};
+use crate::leftovers::Leftovers;
+use crate::workload::Signals;
+use crate::workspace::{Workspace, remove_leftovers};
+
+/// Where file systems are made and mounted; used by the thread that opened it alone, and closed after all of them.
+#[derive(Debug)]
+pub struct Lab {
+    /// `None` once it is removed.
+    workspace: Option<Workspace>,
+    path: PathBuf,
+    leftovers: Leftovers,
+    images: RefCell<Vec<Weak<File>>>,
+    made: Cell<u32>,
+}
+
+/// What a file system is made on.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Ground {
+    /// An image of so many bytes in the lab's directory; memory for a file system that lies there.
+    Image {
+        /// The size.
+        bytes: u64,
+    },
+    /// A block device, whose content is lost.
+    Device {
+        /// Its path.
+        path: PathBuf,
+        /// Whether its owner has allowed that, by `--erase-device`.
+        erase: bool,
+    },
+}
+
+impl Lab {
+    /// Opens a lab whose images lie in `directory`: enters a mount namespace, removes what killed runs left there, and makes a
+    /// directory for mount points.
+    ///
+    /// The calling thread stays in the namespace, and what it starts from now on is in it.
+    ///
+    /// # Errors
+    ///
+    /// [`LabError::Privileges`] for who may not mount; [`LabError::Failed`] where the directory cannot be used.
+    pub fn open(directory: &Path, signals: Signals<'_>) -> Result<Self, LabError> {
+        namespace::enter()?;
+        let doing = || format!("use '{}'", directory.display());
+        let path = directory.canonicalize().map_err(LabError::failed(doing()))?;
+        let leftovers = remove_leftovers(&path, signals.beat).map_err(LabError::failed(doing()))?;
+        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        let workspace = Workspace::create(&path, now.as_secs(), u64::from(now.subsec_nanos()));
+        let workspace = workspace.map_err(LabError::failed(doing()))?;
+        Ok(Self {
+            workspace: Some(workspace),
+            path,
+            leftovers,
+            images: RefCell::default(),
+            made: Cell::new(0),
+        })
+    }
+
+    /// Returns what was found of earlier runs that were killed.
+    pub fn leftovers(&self) -> &Leftovers {
+        &self.leftovers
+    }
+
+    /// Makes a file system and mounts it.
+    ///
+    /// # Errors
+    ///
+    /// [`LabError::Unavailable`] where this machine cannot have it; [`LabError::Room`]; [`LabError::Device`] for a device
+    /// that must not be erased, which then was not written to; [`LabError::Interrupted`].
+    pub fn make(&self, spec: &Spec, ground: &Ground, signals: Signals<'_>) -> Result<Mounted, LabError> {
+        let workspace = self.workspace.as_ref().ok_or(LabError::Interrupted)?;
+        if let Some(reason) = super::probe::missing(spec) {
+            return Err(LabError::Unavailable { name: spec.to_string(), reason });
+        }
+        let disk = self.disk(spec, ground, workspace, signals)?;
+        let name = format!("fs{}", self.made.replace(self.made.get() + 1));
+        let point = workspace.data_directory(&name).map_err(LabError::failed("make a mount point"))?;
+        drop(point);
+        mounted::make(spec, ground, disk, workspace, &name, signals)
+    }
+
+    fn disk(
+        &self,
+        spec: &Spec,
+        ground: &Ground,
+        workspace: &Workspace,
+        signals: Signals<'_>,
+    ) -> Result<Option<Disk>, LabError> {
+        match ground {
+            Ground::Image { bytes } if spec.entry.in_memory() => room::in_memory(spec, *bytes).map(|()| None),
+            Ground::Image { bytes } => {
+                let mut images = self.images.borrow_mut();
+                images.retain(|image| image.strong_count() > 0);
+                room::for_image(spec, &self.path, workspace, *bytes, &images)?;
+                let image = image::make(workspace, *bytes).map_err(LabError::failed("make an image"))?;
+                let image = Rc::new(image);
+                images.push(Rc::downgrade(&image));
+                let attached = Disk::attach(image, spec.takes_large_sectors());
+                attached.map(Some).map_err(LabError::failed("attach an image to a loop device"))
+            }
+            Ground::Device { path, erase } => device::open(spec, path, *erase, signals).map(Some),
+        }
+    }
+
+    /// Removes the lab's directory; the file systems are to be unmounted before.
+    ///
+    /// # Errors
+    ///
+    /// Where something is still mounted in it; the next run removes it.
+    pub fn close(mut self, signals: Signals<'_>) -> Result<(), LabError> {
+        self.remove(signals)
+    }
+
+    fn remove(&mut self, signals: Signals<'_>) -> Result<(), LabError> {
+        let Some(workspace) = self.workspace.take() else { return Ok(()) };
+        let doing = format!("remove '{}'", workspace.path().display());
+        workspace.remove(signals.beat).map_err(LabError::failed(doing))
+    }
+}
+
+impl Drop for Lab {
+    fn drop(&mut self) {
+        let (stop, beat) = Default::default();
+        // What stays is removed by the next run.
+        let _ = self.remove(Signals { stop: &stop, beat: &beat });
+    }
+}

@@ -1,0 +1,123 @@
+//! What this machine can have: told from what is installed by anybody, proven by making it by who may.
+
+use std::path::Path;
+
+use megadir_record::{FsId, LabFileSystem};
+
+use super::table::Entry;
+use super::{Ground, Lab, LabError, Mounted, Spec, program};
+use crate::workload::Signals;
+
+/// What is known of a file system on this machine.
+#[derive(Clone, Debug)]
+pub struct Fact {
+    /// Which one.
+    pub spec: Spec,
+    /// Why it cannot be had; `None` if it can, as far as is known.
+    pub unavailable: Option<String>,
+    /// How it was when it was made and mounted; `None` where that was not tried or failed.
+    pub proven: Option<LabFileSystem>,
+    /// The program that makes it with its version.
+    pub tool: Option<String>,
+}
+
+/// Makes and mounts a small image of each and looks at it while it is mounted.
+///
+/// What one is not to be had for is in its [`Fact`]; `look` gives what the caller wants to know besides.
+///
+/// # Errors
+///
+/// What keeps all of them from being made: room, interruption.
+pub fn probe<T>(
+    lab: &Lab,
+    specs: &[Spec],
+    signals: Signals<'_>,
+    mut look: impl FnMut(&Mounted) -> T,
+) -> Result<Vec<(Fact, Option<T>)>, LabError> {
+    let mut facts = Vec::with_capacity(specs.len());
+    for spec in specs {
+        let ground = Ground::Image { bytes: spec.entry.smallest_bytes };
+        let mut fact = Fact { spec: spec.clone(), unavailable: None, proven: None, tool: None };
+        let seen = match lab.make(spec, &ground, signals) {
+            Ok(mounted) => {
+                let file_system = mounted.describe(FsId(0));
+                fact.tool.clone_from(&file_system.tool);
+                fact.proven = Some(file_system);
+                let seen = look(&mounted);
+                mounted.unmount(signals)?;
+                Some(seen)
+            }
+            Err(LabError::Unavailable { reason, .. }) => {
+                fact.unavailable = Some(reason);
+                fact.tool = tool(spec, signals)?;
+                None
+            }
+            Err(error) => return Err(error),
+        };
+        facts.push((fact, seen));
+    }
+    Ok(facts)
+}
+
+/// Returns what can be told of each without making it.
+///
+/// # Errors
+///
+/// [`LabError::Interrupted`].
+pub fn facts(specs: &[Spec], signals: Signals<'_>) -> Result<Vec<Fact>, LabError> {
+    let fact = |spec: &Spec| {
+        let tool = tool(spec, signals)?;
+        Ok(Fact { spec: spec.clone(), unavailable: missing(spec), proven: None, tool })
+    };
+    specs.iter().map(fact).collect()
+}
+
+/// Returns what a file system needs and is not there: a driver, a program, a device.
+pub(super) fn missing(spec: &Spec) -> Option<String> {
+    let entry = spec.entry;
+    let programs = entry.make.first().into_iter().chain(entry.server.and_then(<[&str]>::first));
+    let no_program = programs.copied().find(|name| program::find(name).is_none());
+    let no_program = no_program.map(|name| format!("no {name} (Debian package {})", entry.package));
+    let no_driver = (!has_driver(entry)).then(|| no_driver(entry));
+    match (no_driver, no_program) {
+        (Some(driver), Some(program)) => Some(format!("{driver}; {program}")),
+        (driver, program) => driver.or(program),
+    }
+}
+
+/// Says that the kernel has no driver, and why where that is known.
+pub(super) fn no_driver(entry: &Entry) -> String {
+    match entry.gone {
+        Some(why) => format!("this kernel has no driver for it: {why}"),
+        None => format!("this kernel has no driver for it (its option CONFIG_{})", entry.config),
+    }
+}
+
+/// Returns whether the kernel has a driver, or a module that it would load.
+fn has_driver(entry: &Entry) -> bool {
+    let known = std::fs::read_to_string("/proc/filesystems").unwrap_or_default();
+    let has = |kind: &str| known.lines().any(|line| line.split_whitespace().last() == Some(kind));
+    if has(entry.kind) {
+        return true;
+    }
+    let kernel = rustix::system::uname().release().to_string_lossy().into_owned();
+    let module = if entry.server.is_some() { "fuse" } else { entry.kind };
+    let folder = Path::new("/lib/modules").join(kernel);
+    ["modules.dep", "modules.builtin"].iter().any(|list| {
+        let list = std::fs::read_to_string(folder.join(list)).unwrap_or_default();
+        list.lines().any(|line| {
+            let path = line.split(':').next().unwrap_or_default();
+            let file = path.rsplit('/').next().unwrap_or_default();
+            file.split(".ko").next() == Some(module) && file.contains(".ko")
+        })
+    })
+}
+
+/// Returns the program that makes it with its version, as it says itself; `None` where there is none.
+pub(super) fn tool(spec: &Spec, signals: Signals<'_>) -> Result<Option<String>, LabError> {
+    let Some(name) = spec.entry.make.first().filter(|name| program::find(name).is_some()) else {
+        return Ok(None);
+    };
+    let ended = program::run(name, &[spec.entry.version], signals)?;
+    Ok(ended.said.into_iter().next())
+}

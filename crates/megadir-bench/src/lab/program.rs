@@ -1,0 +1,124 @@
+//! Programs of the system: found, run quietly, ended when the run is to end, killed by the kernel when the run's thread ends.
+
+use std::ffi::OsStr;
+use std::fs::File;
+use std::io::{self, Read, Seek};
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use rustix::fs::MemfdFlags;
+
+use super::LabError;
+use crate::workload::Signals;
+
+/// Where administrators' programs are; the caller's own path may not have them.
+const FOLDERS: [&str; 7] = [
+    "/usr/local/sbin",
+    "/usr/local/bin",
+    "/usr/sbin",
+    "/usr/bin",
+    "/sbin",
+    "/bin",
+    "/run/current-system/sw/bin",
+];
+/// Between two looks at whether a program has ended.
+const LOOK: Duration = Duration::from_millis(5);
+
+/// Finds a program.
+pub(super) fn find(name: &str) -> Option<PathBuf> {
+    FOLDERS.iter().map(|folder| Path::new(folder).join(name)).find(|path| path.is_file())
+}
+
+/// A program that runs, and what it says.
+#[derive(Debug)]
+pub(super) struct Running {
+    pub(super) child: Child,
+    said: File,
+}
+
+impl Running {
+    /// Starts a program with nothing but its arguments; `ENOENT` where it is missing.
+    pub(super) fn start<A: AsRef<OsStr>>(name: &str, arguments: &[A]) -> io::Result<Self> {
+        let path = find(name).ok_or(io::ErrorKind::NotFound)?;
+        // Not a pipe, which would fill up while nobody reads it.
+        let said = File::from(rustix::fs::memfd_create("said", MemfdFlags::CLOEXEC)?);
+        let mut command = Command::new(path);
+        command
+            .args(arguments)
+            .env_clear()
+            .env("PATH", FOLDERS.join(":"))
+            .env("LC_ALL", "C")
+            .stdin(Stdio::null())
+            .stdout(said.try_clone()?)
+            .stderr(said.try_clone()?)
+            // Ctrl-C is the run's alone.
+            .process_group(0);
+        megadir_sys::child::dies_with_parent(&mut command);
+        Ok(Self { child: command.spawn()?, said })
+    }
+
+    /// Waits for its end; ends it when the run is to end.
+    pub(super) fn wait(&mut self, signals: Signals<'_>) -> Result<ExitStatus, LabError> {
+        loop {
+            let ended = self.child.try_wait().map_err(LabError::failed("wait for a program"))?;
+            if let Some(status) = ended {
+                return Ok(status);
+            }
+            if signals.stop.load(Ordering::Relaxed) {
+                return Err(LabError::Interrupted);
+            }
+            signals.beat.fetch_add(1, Ordering::Relaxed);
+            std::thread::sleep(LOOK);
+        }
+    }
+
+    /// Returns the lines that it said so far.
+    pub(super) fn said(&mut self) -> Vec<String> {
+        let mut text = Vec::new();
+        // Where the file ends is its own business; what cannot be read was not said.
+        let _ = self.said.rewind().and_then(|()| self.said.read_to_end(&mut text));
+        let text = String::from_utf8_lossy(&text);
+        let lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
+        lines.map(str::to_owned).collect()
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        // One that has ended already is not another's number as long as it was not waited for.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// How a program ended, and what it said.
+#[derive(Debug)]
+pub(super) struct Ended {
+    pub(super) status: ExitStatus,
+    pub(super) said: Vec<String>,
+}
+
+/// Runs a program to its end.
+pub(super) fn run<A: AsRef<OsStr>>(
+    name: &str,
+    arguments: &[A],
+    signals: Signals<'_>,
+) -> Result<Ended, LabError> {
+    let mut running = Running::start(name, arguments).map_err(LabError::failed(format!("run {name}")))?;
+    let status = running.wait(signals)?;
+    Ok(Ended { status, said: running.said() })
+}
+
+impl Ended {
+    /// Returns the complaint of a program that failed: the last line that it said, else how it ended.
+    pub(super) fn complaint(&self) -> Option<String> {
+        if self.status.success() {
+            return None;
+        }
+        let last = self.said.last().cloned();
+        Some(last.unwrap_or_else(|| format!("it ended with {}", self.status)))
+    }
+}

@@ -1,0 +1,46 @@
+//! Is there room for an image, or for a file system in memory?
+
+use std::fs::File;
+use std::os::fd::AsFd;
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
+use std::rc::{Rc, Weak};
+
+use super::{LabError, Spec};
+
+/// Kept free for everybody else, bytes.
+const SPARE_BYTES: u64 = 64 << 20;
+
+/// Refuses an image that could fill up the file system of `directory`: sparse images grow as they are written to, and
+/// those that were made before may grow too.
+pub(super) fn for_image(
+    spec: &Spec,
+    path: &Path,
+    directory: impl AsFd,
+    bytes: u64,
+    others: &[Weak<File>],
+) -> Result<(), LabError> {
+    let space = rustix::fs::fstatvfs(directory).map_err(LabError::failed("ask for free space"))?;
+    let free_bytes = space.f_bavail.saturating_mul(space.f_frsize);
+    let may_grow: u64 = others.iter().filter_map(Weak::upgrade).map(|image| unwritten_bytes(&image)).sum();
+    check(spec, path, bytes.saturating_add(may_grow), free_bytes)
+}
+
+/// Refuses a file system in memory that could fill it up.
+pub(super) fn in_memory(spec: &Spec, bytes: u64) -> Result<(), LabError> {
+    check(spec, Path::new("the memory"), bytes, crate::machine::available_bytes().unwrap_or(u64::MAX))
+}
+
+fn check(spec: &Spec, path: &Path, needed_bytes: u64, free_bytes: u64) -> Result<(), LabError> {
+    match needed_bytes.saturating_add(SPARE_BYTES) <= free_bytes {
+        true => Ok(()),
+        false => {
+            Err(LabError::Room { path: path.to_owned(), name: spec.to_string(), needed_bytes, free_bytes })
+        }
+    }
+}
+
+/// Returns what an image may still take from its file system, bytes.
+fn unwritten_bytes(image: &Rc<File>) -> u64 {
+    image.metadata().map_or(0, |status| status.size().saturating_sub(status.blocks() * 512))
+}

@@ -1,0 +1,295 @@
+//! A file system as it is asked for: `ext4`, `ext4:block=1k`, `xfs:ftype=0:block=1k`; parsing, and what to run for it.
+
+use std::fmt;
+
+use megadir::nearest::choices;
+
+use super::table::{Changes, Entry, FILE_SYSTEMS, Takes, Variant, size};
+
+/// A file system of the table, with variants.
+#[derive(Clone, Debug)]
+pub struct Spec {
+    /// Its entry.
+    pub entry: &'static Entry,
+    chosen: Vec<Chosen>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Chosen {
+    variant: &'static str,
+    changes: Changes,
+    needs: Option<&'static str>,
+    /// As it is typed; empty where the variant takes none.
+    typed: String,
+    /// As programs take it.
+    value: String,
+}
+
+impl PartialEq for Spec {
+    fn eq(&self, other: &Self) -> bool {
+        self.entry.name == other.entry.name && self.chosen == other.chosen
+    }
+}
+
+impl Eq for Spec {}
+
+impl Spec {
+    /// Parses `NAME[:VARIANT[=VALUE]]...`.
+    ///
+    /// # Errors
+    ///
+    /// One line that says what is not known and what there is.
+    pub fn parse(text: &str) -> Result<Self, String> {
+        let mut words = text.split(':');
+        let name = words.next().unwrap_or_default();
+        let Some(entry) = FILE_SYSTEMS.iter().find(|entry| entry.name == name) else {
+            let known = choices(name, FILE_SYSTEMS.iter().map(|entry| entry.name));
+            return Err(format!("no file system '{name}': {known}"));
+        };
+        let mut spec = Self { entry, chosen: Vec::new() };
+        for word in words {
+            let chosen = choose(entry, word)?;
+            spec.check_again(&chosen)?;
+            spec.chosen.push(chosen);
+        }
+        Ok(spec)
+    }
+
+    /// Refuses a variant that was chosen already, and one that contradicts another.
+    fn check_again(&self, new: &Chosen) -> Result<(), String> {
+        let bare = |name: &'static str| name.trim_start_matches('^');
+        let clashes = |old: &Chosen| match (old.variant, new.variant) {
+            ("mount", "mount") => old.value == new.value,
+            (old, new) => bare(old) == bare(new),
+        };
+        match self.chosen.iter().find(|old| clashes(old)) {
+            Some(old) => {
+                Err(format!("'{}': '{}' and '{}' are one too many", self.entry.name, old.text(), new.text()))
+            }
+            None => Ok(()),
+        }
+    }
+
+    /// Returns the program that makes it, with its options; the device is to follow. Empty where nothing is made.
+    pub fn make(&self) -> Vec<String> {
+        let mut words: Vec<String> = self.entry.make.iter().map(|word| (*word).to_owned()).collect();
+        let mut features = Vec::new();
+        for chosen in &self.chosen {
+            match chosen.changes {
+                Changes::Make(more) => {
+                    words.extend(more.iter().map(|word| word.replace("{}", &chosen.value)));
+                }
+                Changes::Feature => features.push(chosen.variant),
+                Changes::Mount(_) => {}
+            }
+        }
+        if !features.is_empty() {
+            words.extend(["-O".to_owned(), features.join(",")]);
+        }
+        words
+    }
+
+    /// Returns what it is mounted with, options of mount(8): `noatime` unless another is asked for, and what variants add.
+    pub fn mount_options(&self) -> Vec<String> {
+        let asked = |name: &str| self.chosen.iter().any(|chosen| chosen.value == name);
+        let mut options = Vec::new();
+        if !asked("relatime") && !asked("strictatime") {
+            options.push("noatime".to_owned());
+        }
+        for chosen in &self.chosen {
+            if let Changes::Mount(option) = chosen.changes {
+                options.push(option.replace("{}", &chosen.value));
+            }
+        }
+        options
+    }
+
+    /// Returns its name with the driver that serves it, where that has another: `ext2 (ext4 driver)`.
+    pub fn label(&self, driver: &str) -> String {
+        match driver == self.entry.name {
+            true => self.to_string(),
+            false => format!("{self} ({driver} driver)"),
+        }
+    }
+
+    /// Returns what may keep the chosen variants from being had, for a kernel or program that refuses them.
+    pub(super) fn needs(&self) -> Option<&'static str> {
+        self.chosen.iter().find_map(|chosen| chosen.needs)
+    }
+
+    /// Returns whether it can be made on a disk whose sectors have 4 KiB: nothing in it is asked to be smaller.
+    #[cfg(target_os = "linux")]
+    pub(super) fn takes_large_sectors(&self) -> bool {
+        let small = |chosen: &Chosen| {
+            ["block", "cluster"].contains(&chosen.variant)
+                && chosen.value.parse::<u64>().is_ok_and(|bytes| bytes < 4096)
+        };
+        !self.chosen.iter().any(small)
+    }
+
+    /// Returns the size of an image or device for so many inodes, files and directories, and so many bytes of files and
+    /// directories in blocks; with a quarter to spare.
+    pub fn image_bytes(&self, inodes: u64, space_bytes: u64) -> u64 {
+        let entry = self.entry;
+        let for_inodes = inodes.saturating_mul(entry.bytes_per_inode);
+        let own = inodes.saturating_mul(entry.file_overhead_bytes);
+        let needed = for_inodes.max(space_bytes.saturating_add(own));
+        // Journals, tables and what is kept back for root are a part of the smallest size, and grow with the whole.
+        let with_spare = needed.saturating_add(needed / 4).saturating_add(entry.smallest_bytes / 4);
+        with_spare.max(entry.smallest_bytes).next_multiple_of(1 << 20)
+    }
+}
+
+impl fmt::Display for Spec {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.entry.name)?;
+        self.chosen.iter().try_for_each(|chosen| write!(f, ":{}", chosen.text()))
+    }
+}
+
+impl Chosen {
+    fn text(&self) -> String {
+        match self.typed.is_empty() {
+            true => self.variant.to_owned(),
+            false => format!("{}={}", self.variant, self.typed),
+        }
+    }
+}
+
+fn choose(entry: &'static Entry, word: &str) -> Result<Chosen, String> {
+    let (name, value) = word.split_once('=').map_or((word, None), |(name, value)| (name, Some(value)));
+    let Some(variant) = entry.variants.iter().find(|variant| variant.name == name) else {
+        let known = choices(name, entry.variants.iter().map(|variant| variant.name));
+        return Err(format!("'{}' has no variant '{name}': {known}", entry.name));
+    };
+    let (typed, value) =
+        of_value(variant, value).map_err(|wanted| format!("'{}:{word}': {wanted}", entry.name))?;
+    Ok(Chosen { variant: variant.name, changes: variant.changes, needs: variant.needs, typed, value })
+}
+
+/// Returns a value as it is shown and as programs take it; else what is wanted.
+fn of_value(variant: &Variant, value: Option<&str>) -> Result<(String, String), String> {
+    let name = variant.name;
+    match (variant.takes, value) {
+        (Takes::Nothing, None) => Ok((String::new(), String::new())),
+        (Takes::Nothing, Some(_)) => Err(format!("'{name}' takes no value")),
+        (Takes::Bytes(sizes), value) => {
+            let bytes = value.and_then(parse_size).filter(|bytes| sizes.contains(bytes));
+            let bytes = bytes.ok_or_else(|| {
+                let sizes: Vec<String> = sizes.iter().map(|bytes| size(*bytes)).collect();
+                format!("'{name}=' is one of {}", sizes.join(", "))
+            })?;
+            Ok((size(bytes), bytes.to_string()))
+        }
+        (Takes::Words(words), value) => match value.filter(|value| words.contains(value)) {
+            Some(word) => Ok((word.to_owned(), word.to_owned())),
+            None => Err(format!("'{name}=' is one of {}", words.join(", "))),
+        },
+        (Takes::MountOption, value) => match value.filter(|value| is_option(value)) {
+            Some(option) => Ok((option.to_owned(), option.to_owned())),
+            None => {
+                Err(format!("'{name}=' is followed by one option of mount(8), such as {name}=nodiratime"))
+            }
+        },
+    }
+}
+
+fn parse_size(text: &str) -> Option<u64> {
+    let (digits, unit) = match text.strip_suffix(['k', 'K']) {
+        Some(digits) => (digits, 1 << 10),
+        None => (text, 1),
+    };
+    digits
+        .bytes()
+        .all(|digit| digit.is_ascii_digit())
+        .then(|| digits.parse::<u64>().ok()?.checked_mul(unit))?
+}
+
+/// Options become words of a list, so they hold nothing that would end one.
+fn is_option(text: &str) -> bool {
+    let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"_-=.+/".contains(&byte);
+    !text.is_empty() && text.bytes().all(plain)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Spec;
+
+    fn parse(text: &str) -> Spec {
+        Spec::parse(text).unwrap()
+    }
+
+    #[test]
+    fn variants_become_options_of_the_program_that_makes_it() {
+        let line = |text| parse(text).make().join(" ");
+        let plain = line("ext4");
+        assert_eq!(plain, "mke2fs -q -F -t ext4 -L megadir-lab -E lazy_itable_init=0,lazy_journal_init=0");
+        assert_eq!(line("ext4:block=1k"), format!("{plain} -b 1024"));
+        assert_eq!(
+            line("ext4:large_dir:^has_journal:inode=128"),
+            format!("{plain} -I 128 -O large_dir,^has_journal")
+        );
+        assert_eq!(line("xfs:ftype=0"), format!("{} -m crc=0 -n ftype=0", line("xfs")));
+        assert_eq!(line("xfs:dirblock=16384"), format!("{} -n size=16384", line("xfs")));
+        assert_eq!(line("btrfs:nodatacow"), line("btrfs"));
+        assert_eq!(line("tmpfs"), "");
+    }
+
+    #[test]
+    fn what_it_is_mounted_with_is_noatime_and_what_was_asked_for() {
+        assert_eq!(parse("ext4").mount_options(), ["noatime"]);
+        assert_eq!(
+            parse("btrfs:nodatacow:mount=compress=zstd").mount_options(),
+            ["noatime", "nodatacow", "compress=zstd"]
+        );
+    }
+
+    #[test]
+    fn it_is_shown_as_it_is_asked_for() {
+        for text in ["ext4", "ext4:block=1k:^dir_index", "xfs:inode=512", "btrfs:mount=ssd:mount=nodiratime"]
+        {
+            assert_eq!(parse(text).to_string(), text);
+        }
+        assert_eq!(parse("ext4:block=4096").to_string(), "ext4:block=4k");
+        assert_eq!(parse("ext4:block=4096"), parse("ext4:block=4k"));
+        assert_ne!(parse("ext4:block=4096"), parse("ext4"));
+        assert_eq!(parse("ext2:block=1k").label("ext4"), "ext2:block=1k (ext4 driver)");
+        assert_eq!(parse("xfs").label("xfs"), "xfs");
+    }
+
+    #[test]
+    fn what_is_not_known_is_refused_in_one_line_with_the_nearest() {
+        for (text, said) in [
+            ("", "no file system '': there are ext2, ext3, ext4,"),
+            ("etx4", "no file system 'etx4': did you mean 'ext4'? there are ext2,"),
+            (
+                "ext4:large_dri",
+                "'ext4' has no variant 'large_dri': did you mean 'large_dir'? there are block,",
+            ),
+            ("ext4:", "'ext4' has no variant '': there are block,"),
+            ("tmpfs:block=1k", "'tmpfs' has no variant 'block': there are mount"),
+            ("ext4:block", "'ext4:block': 'block=' is one of 1k, 2k, 4k,"),
+            ("ext4:block=3k", "'ext4:block=3k': 'block=' is one of 1k,"),
+            ("ext4:block=18014398509481985k", "'ext4:block=18014398509481985k': 'block=' is one of 1k,"),
+            ("ext4:block=+1k", "'ext4:block=+1k': 'block=' is one of 1k,"),
+            ("xfs:ftype=1", "'xfs:ftype=1': 'ftype=' is one of 0"),
+            ("ext4:large_dir=1", "'ext4:large_dir=1': 'large_dir' takes no value"),
+            ("ext4:dir_index:^dir_index", "'ext4': 'dir_index' and '^dir_index' are one too many"),
+            ("ext4:block=1k:block=2k", "'ext4': 'block=1k' and 'block=2k' are one too many"),
+            ("ext4:mount=a b", "'ext4:mount=a b': 'mount=' is followed by one option of mount(8)"),
+        ] {
+            let error = Spec::parse(text).unwrap_err();
+            assert!(error.starts_with(said), "{text}: {error}");
+            assert!(!error.contains('\n'));
+        }
+    }
+
+    #[test]
+    fn images_have_room_for_inodes_and_for_content() {
+        assert_eq!(parse("ext4").image_bytes(10, 4096), 1 << 30);
+        // A million empty files need a million inodes, of which ext4 has one for 16 KiB.
+        assert!(parse("ext4").image_bytes(1_000_000, 0) >= 16_384_000_000);
+        assert!(parse("xfs").image_bytes(1_000_000, 0) < 4 << 30);
+        assert!(parse("xfs").image_bytes(10, 10 << 30) > 12 << 30);
+    }
+}

@@ -1,0 +1,386 @@
+//! The file systems that the lab can make: one entry each. Adding one is an entry and a line in [`FILE_SYSTEMS`].
+//!
+//! What mkfs does by default and `noatime`, as in the published study, with three additions that change nothing of what is
+//! on the disk in the end: the label by which the lab knows what is its own, inode tables and journals of ext2 to ext4
+//! written at once (else the kernel writes them while others measure), and NTFS made without writing zeros everywhere.
+
+/// The label of what the lab makes; no file system allows less than its 11 bytes.
+pub const LABEL: &str = "megadir-lab";
+
+const KIB: u64 = 1 << 10;
+const MIB: u64 = 1 << 20;
+const GIB: u64 = 1 << 30;
+
+/// A file system that the lab can make.
+#[derive(Debug)]
+pub struct Entry {
+    /// Its name for `--fs`.
+    pub name: &'static str,
+    /// One line for lists.
+    pub about: &'static str,
+    /// The type that mount(2) is given; for FUSE the one that the kernel shows.
+    pub kind: &'static str,
+    /// The program that makes it, with its options; the device comes last. Empty: there is nothing to make.
+    pub make: &'static [&'static str],
+    /// The option with which the program tells its version.
+    pub version: &'static str,
+    /// The program that serves it from user space, with its options; device and mount point come last.
+    pub server: Option<&'static [&'static str]>,
+    /// The Debian package with the programs.
+    pub package: &'static str,
+    /// The kernel's option that builds it in, without `CONFIG_`.
+    pub config: &'static str,
+    /// Why kernels may be without it, beyond having been built so.
+    pub gone: Option<&'static str>,
+    /// What may follow the name.
+    pub variants: &'static [&'static Variant],
+    /// The smallest image that is like a larger one, bytes.
+    pub smallest_bytes: u64,
+    /// Bytes of the file system for each inode that it can have, by what mkfs does.
+    pub bytes_per_inode: u64,
+    /// Bytes that a file takes besides its content and its share of the directory, at most.
+    pub file_overhead_bytes: u64,
+}
+
+/// What may follow the name of a file system after a colon.
+#[derive(Debug)]
+pub struct Variant {
+    /// Its name, without `=` and value.
+    pub name: &'static str,
+    /// The values that it takes.
+    pub takes: Takes,
+    /// What it changes.
+    pub changes: Changes,
+    /// What may keep it from being had, for a kernel or program that refuses it.
+    pub needs: Option<&'static str>,
+}
+
+/// The values of a variant.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Takes {
+    /// None.
+    Nothing,
+    /// One of these sizes, bytes; written `1k` or `1024`.
+    Bytes(&'static [u64]),
+    /// One of these words.
+    Words(&'static [&'static str]),
+    /// Any option of mount(8).
+    MountOption,
+}
+
+/// What a variant changes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Changes {
+    /// Words for the program that makes the file system; `{}` is the value.
+    Make(&'static [&'static str]),
+    /// A feature for `mke2fs -O`, where several are one word.
+    Feature,
+    /// An option of mount(8); `{}` is the value.
+    Mount(&'static str),
+}
+
+const fn feature(name: &'static str) -> Variant {
+    Variant { name, takes: Takes::Nothing, changes: Changes::Feature, needs: None }
+}
+
+static MOUNT: Variant =
+    Variant { name: "mount", takes: Takes::MountOption, changes: Changes::Mount("{}"), needs: None };
+
+static EXT_BLOCK: Variant = Variant {
+    name: "block",
+    takes: Takes::Bytes(&[KIB, 2 * KIB, 4 * KIB, 8 * KIB, 16 * KIB, 32 * KIB, 64 * KIB]),
+    changes: Changes::Make(&["-b", "{}"]),
+    needs: Some("blocks larger than a page of memory need Linux 6.19"),
+};
+static EXT_INODE: Variant = Variant {
+    name: "inode",
+    takes: Takes::Bytes(&[128, 256, 512, KIB, 2 * KIB, 4 * KIB]),
+    changes: Changes::Make(&["-I", "{}"]),
+    needs: None,
+};
+static DIR_INDEX: Variant = feature("dir_index");
+static NO_DIR_INDEX: Variant = feature("^dir_index");
+static LARGE_DIR: Variant = feature("large_dir");
+static JOURNAL: Variant = feature("has_journal");
+static NO_JOURNAL: Variant = feature("^has_journal");
+static NO_EXTENTS: Variant = feature("^extent");
+static NO_CHECKSUMS: Variant = feature("^metadata_csum");
+static INLINE_DATA: Variant = feature("inline_data");
+
+static EXT2_VARIANTS: &[&Variant] = &[&EXT_BLOCK, &EXT_INODE, &DIR_INDEX, &NO_DIR_INDEX, &MOUNT];
+static EXT4_VARIANTS: &[&Variant] = &[
+    &EXT_BLOCK,
+    &EXT_INODE,
+    &LARGE_DIR,
+    &DIR_INDEX,
+    &NO_DIR_INDEX,
+    &JOURNAL,
+    &NO_JOURNAL,
+    &NO_EXTENTS,
+    &NO_CHECKSUMS,
+    &INLINE_DATA,
+    &MOUNT,
+];
+
+/// What entries have in common that say nothing else.
+const PLAIN: Entry = Entry {
+    name: "",
+    about: "",
+    kind: "",
+    make: &[],
+    version: "-V",
+    server: None,
+    package: "",
+    config: "",
+    gone: None,
+    variants: &[&MOUNT],
+    // Below half a GiB mke2fs makes blocks of 1 KiB, and mkfs.xfs refuses below 300 MiB.
+    smallest_bytes: GIB,
+    bytes_per_inode: 0,
+    file_overhead_bytes: KIB,
+};
+
+const EXT: Entry = Entry {
+    package: "e2fsprogs",
+    config: "EXT4_FS",
+    bytes_per_inode: 16 * KIB,
+    file_overhead_bytes: 512,
+    ..PLAIN
+};
+
+static EXT2: Entry = Entry {
+    name: "ext2",
+    about: "no journal; hash index",
+    kind: "ext2",
+    make: &["mke2fs", "-q", "-F", "-t", "ext2", "-L", LABEL, "-E", "lazy_itable_init=0"],
+    config: "EXT4_USE_FOR_EXT2",
+    variants: EXT2_VARIANTS,
+    ..EXT
+};
+static EXT3: Entry = Entry {
+    name: "ext3",
+    about: "journal; blocks are mapped one by one; hash index",
+    kind: "ext3",
+    make: &["mke2fs", "-q", "-F", "-t", "ext3", "-L", LABEL, "-E", "lazy_itable_init=0,lazy_journal_init=0"],
+    variants: EXT2_VARIANTS,
+    ..EXT
+};
+static EXT4: Entry = Entry {
+    name: "ext4",
+    about: "journal; extents; hash index",
+    kind: "ext4",
+    make: &["mke2fs", "-q", "-F", "-t", "ext4", "-L", LABEL, "-E", "lazy_itable_init=0,lazy_journal_init=0"],
+    variants: EXT4_VARIANTS,
+    ..EXT
+};
+
+static NO_FTYPE: Variant = Variant {
+    name: "ftype",
+    takes: Takes::Words(&["0"]),
+    // Only the format without checksums can do without types.
+    changes: Changes::Make(&["-m", "crc=0", "-n", "ftype=0"]),
+    needs: Some("it needs XFS version 4, which kernels of today are mostly built without (XFS_SUPPORT_V4)"),
+};
+static XFS_BLOCK: Variant = Variant {
+    name: "block",
+    takes: Takes::Bytes(&[KIB, 2 * KIB, 4 * KIB, 8 * KIB, 16 * KIB, 32 * KIB, 64 * KIB]),
+    changes: Changes::Make(&["-b", "size={}"]),
+    needs: Some("blocks larger than a page of memory need Linux 6.12"),
+};
+static XFS_INODE: Variant = Variant {
+    name: "inode",
+    takes: Takes::Bytes(&[512, KIB, 2 * KIB]),
+    changes: Changes::Make(&["-i", "size={}"]),
+    needs: None,
+};
+static XFS_DIRECTORY: Variant = Variant {
+    name: "dirblock",
+    takes: Takes::Bytes(&[4 * KIB, 8 * KIB, 16 * KIB, 32 * KIB, 64 * KIB]),
+    changes: Changes::Make(&["-n", "size={}"]),
+    needs: None,
+};
+static XFS: Entry = Entry {
+    name: "xfs",
+    about: "journal of metadata; B+ trees",
+    kind: "xfs",
+    make: &["mkfs.xfs", "-q", "-f", "-L", LABEL],
+    package: "xfsprogs",
+    config: "XFS_FS",
+    variants: &[&NO_FTYPE, &XFS_BLOCK, &XFS_INODE, &XFS_DIRECTORY, &MOUNT],
+    // At most a quarter of the space becomes inodes of 512 bytes.
+    bytes_per_inode: 2 * KIB,
+    ..PLAIN
+};
+
+static NODATACOW: Variant =
+    Variant { name: "nodatacow", takes: Takes::Nothing, changes: Changes::Mount("nodatacow"), needs: None };
+static BTRFS_NODE: Variant = Variant {
+    name: "node",
+    takes: Takes::Bytes(&[4 * KIB, 8 * KIB, 16 * KIB, 32 * KIB, 64 * KIB]),
+    changes: Changes::Make(&["-n", "{}"]),
+    needs: None,
+};
+static BTRFS: Entry = Entry {
+    name: "btrfs",
+    about: "copy on write; B-trees",
+    kind: "btrfs",
+    make: &["mkfs.btrfs", "-q", "-f", "-L", LABEL],
+    version: "--version",
+    package: "btrfs-progs",
+    config: "BTRFS_FS",
+    variants: &[&NODATACOW, &BTRFS_NODE, &MOUNT],
+    // Metadata is written twice, in pieces of a quarter of a GiB, and small files are kept in it.
+    bytes_per_inode: 4 * KIB,
+    file_overhead_bytes: 4 * KIB,
+    ..PLAIN
+};
+
+static TMPFS: Entry = Entry {
+    name: "tmpfs",
+    about: "in memory",
+    kind: "tmpfs",
+    config: "TMPFS",
+    smallest_bytes: 64 * MIB,
+    bytes_per_inode: 4 * KIB,
+    ..PLAIN
+};
+
+static F2FS: Entry = Entry {
+    name: "f2fs",
+    about: "log-structured, for flash",
+    kind: "f2fs",
+    make: &["mkfs.f2fs", "-q", "-f", "-l", LABEL],
+    package: "f2fs-tools",
+    config: "F2FS_FS",
+    bytes_per_inode: 8 * KIB,
+    file_overhead_bytes: 4 * KIB,
+    ..PLAIN
+};
+static REISERFS: Entry = Entry {
+    name: "reiserfs",
+    about: "version 3; one tree with the tails of files in it",
+    kind: "reiserfs",
+    make: &["mkreiserfs", "-q", "-f", "-l", LABEL],
+    package: "reiserfsprogs",
+    config: "REISERFS_FS",
+    gone: Some("ReiserFS left Linux in 6.13"),
+    ..PLAIN
+};
+static JFS: Entry = Entry {
+    name: "jfs",
+    about: "journal of metadata; B+ trees",
+    kind: "jfs",
+    make: &["mkfs.jfs", "-q", "-L", LABEL],
+    package: "jfsutils",
+    config: "JFS_FS",
+    bytes_per_inode: KIB,
+    ..PLAIN
+};
+static NILFS2: Entry = Entry {
+    name: "nilfs2",
+    about: "log-structured, with snapshots; directories without index",
+    kind: "nilfs2",
+    make: &["mkfs.nilfs2", "-q", "-f", "-L", LABEL],
+    package: "nilfs-tools",
+    config: "NILFS2_FS",
+    file_overhead_bytes: 4 * KIB,
+    ..PLAIN
+};
+
+static NTFS_CLUSTER: Variant = Variant {
+    name: "cluster",
+    takes: Takes::Bytes(&[512, KIB, 2 * KIB, 4 * KIB, 8 * KIB, 16 * KIB, 32 * KIB, 64 * KIB]),
+    changes: Changes::Make(&["-c", "{}"]),
+    needs: None,
+};
+const NTFS: Entry = Entry {
+    make: &["mkntfs", "-q", "-Q", "-F", "-L", LABEL],
+    version: "--version",
+    package: "ntfs-3g",
+    variants: &[&NTFS_CLUSTER, &MOUNT],
+    file_overhead_bytes: 2 * KIB,
+    ..PLAIN
+};
+static NTFS3: Entry =
+    Entry { name: "ntfs3", about: "NTFS by the kernel's driver", kind: "ntfs3", config: "NTFS3_FS", ..NTFS };
+static NTFS_3G: Entry = Entry {
+    name: "ntfs-3g",
+    about: "NTFS by a program, through FUSE",
+    kind: "fuseblk",
+    server: Some(&["ntfs-3g"]),
+    config: "FUSE_FS",
+    ..NTFS
+};
+static EXFAT: Entry = Entry {
+    name: "exfat",
+    about: "no journal, no index, no hard links",
+    kind: "exfat",
+    make: &["mkfs.exfat", "-q", "-L", LABEL],
+    package: "exfatprogs",
+    config: "EXFAT_FS",
+    file_overhead_bytes: 32 * KIB,
+    ..PLAIN
+};
+
+/// Every file system, in the order of lists.
+pub static FILE_SYSTEMS: &[&Entry] =
+    &[&EXT2, &EXT3, &EXT4, &XFS, &BTRFS, &TMPFS, &F2FS, &REISERFS, &JFS, &NILFS2, &NTFS3, &NTFS_3G, &EXFAT];
+
+impl Entry {
+    /// Returns whether it lies in memory and not on a device.
+    pub fn in_memory(&self) -> bool {
+        self.make.is_empty()
+    }
+
+    /// Returns the variants in words, as they are typed: `block=1k|2k`, `large_dir`.
+    pub fn variants_in_words(&self) -> Vec<String> {
+        self.variants.iter().map(|variant| variant.in_words()).collect()
+    }
+}
+
+impl Variant {
+    fn in_words(&self) -> String {
+        match self.takes {
+            Takes::Nothing => self.name.to_owned(),
+            Takes::Bytes(sizes) => {
+                let sizes: Vec<String> = sizes.iter().map(|bytes| size(*bytes)).collect();
+                format!("{}={}", self.name, sizes.join("|"))
+            }
+            Takes::Words(words) => format!("{}={}", self.name, words.join("|")),
+            Takes::MountOption => format!("{}=OPTION", self.name),
+        }
+    }
+}
+
+/// Writes a size as variants have it: `1k`, `512`.
+pub(super) fn size(bytes: u64) -> String {
+    match bytes % KIB {
+        0 if bytes > 0 => format!("{}k", bytes / KIB),
+        _ => bytes.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{FILE_SYSTEMS, LABEL};
+
+    #[test]
+    fn names_differ_and_every_entry_says_what_it_needs() {
+        for (index, entry) in FILE_SYSTEMS.iter().enumerate() {
+            assert!(FILE_SYSTEMS[..index].iter().all(|other| other.name != entry.name), "{}", entry.name);
+            assert!(!entry.kind.is_empty() && !entry.about.is_empty() && !entry.config.is_empty());
+            assert_eq!(entry.make.is_empty(), entry.package.is_empty(), "{}", entry.name);
+            assert!(entry.make.is_empty() || entry.make.contains(&LABEL), "{} has no label", entry.name);
+            assert!(!entry.name.contains([':', ',', '=']));
+        }
+    }
+
+    #[test]
+    fn variants_are_named_once_in_each_entry() {
+        for entry in FILE_SYSTEMS {
+            let names: Vec<_> = entry.variants.iter().map(|variant| variant.name).collect();
+            let distinct: std::collections::BTreeSet<_> = names.iter().collect();
+            assert_eq!(distinct.len(), names.len(), "{}", entry.name);
+        }
+    }
+}

@@ -1,0 +1,123 @@
+//! Every file system of this machine is made, mounted, told by its driver, cold after it was mounted again, and gone.
+
+use std::os::fd::AsFd;
+
+use megadir_bench::lab::LabError;
+use megadir_record::{FsId, Place};
+use megadir_testkit::require;
+
+use super::support::{SIGNALS, attached, make, open};
+
+/// What this machine must have: the file systems of its kernel, and NTFS through FUSE.
+const HAD: [(&str, &str); 7] = [
+    ("ext2", "ext2 (ext4 driver)"),
+    ("ext3", "ext3 (ext4 driver)"),
+    ("ext4", "ext4"),
+    ("xfs", "xfs"),
+    ("btrfs", "btrfs"),
+    ("tmpfs", "tmpfs"),
+    ("ntfs-3g", "ntfs-3g (FUSE driver)"),
+];
+
+#[test]
+fn each_is_made_mounted_and_gone_again() {
+    let directory = tempfile::tempdir().unwrap();
+    let lab = require!(open(directory.path()));
+    for (name, label) in HAD {
+        let mounted = require!(make(&lab, name).map_err(|error| error.to_string()));
+        std::fs::write(mounted.path().join("file"), "x").unwrap();
+        let described = mounted.describe(FsId(3));
+        assert_eq!((described.name.as_str(), described.label.as_str(), described.id), (name, label, FsId(3)));
+        assert!(described.mount_options.starts_with("noatime"), "{}", described.mount_options);
+        match described.place {
+            Place::Memory { .. } => assert_eq!(name, "tmpfs"),
+            Place::Image { direct_io, .. } => {
+                assert_eq!(attached(directory.path()).len(), 1);
+                assert!(direct_io.is_some());
+                assert!(described.tool.unwrap().contains('.'), "{name} tells its version");
+            }
+            Place::Device { .. } => panic!("no device was named"),
+        }
+        mounted.unmount(SIGNALS).unwrap();
+        assert!(attached(directory.path()).is_empty(), "{name} leaves a loop device");
+    }
+    lab.close(SIGNALS).unwrap();
+    assert_eq!(std::fs::read_dir(directory.path()).unwrap().count(), 0);
+}
+
+#[test]
+fn nobody_else_sees_the_mounts() {
+    let directory = tempfile::tempdir().unwrap();
+    let lab = require!(open(directory.path()));
+    let mounted = require!(make(&lab, "ext4").map_err(|error| error.to_string()));
+    let path = mounted.path().to_str().unwrap().to_owned();
+    let seen = |table: &str| std::fs::read_to_string(table).unwrap().contains(&path);
+    assert!(seen("/proc/thread-self/mountinfo"));
+    assert!(!seen("/proc/1/mountinfo"));
+    // Threads that are started later are in the same namespace.
+    let path = mounted.path().to_owned();
+    std::thread::spawn(move || std::fs::write(path.join("file"), "x").unwrap()).join().unwrap();
+    assert!(mounted.path().join("file").exists());
+}
+
+#[test]
+fn a_panic_leaves_nothing() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().to_owned();
+    drop(require!(open(directory.path())));
+    let thread = std::thread::spawn(move || {
+        let lab = open(&path).unwrap();
+        let _mounted = make(&lab, "ext4").unwrap();
+        panic!("wanted by the test");
+    });
+    assert!(thread.join().is_err());
+    assert!(attached(directory.path()).is_empty());
+    assert_eq!(std::fs::read_dir(directory.path()).unwrap().count(), 0);
+}
+
+#[test]
+fn mounted_again_it_is_cold_and_holds_what_it_held() {
+    let directory = tempfile::tempdir().unwrap();
+    let lab = require!(open(directory.path()));
+    for (name, _) in HAD {
+        let mut mounted = require!(make(&lab, name).map_err(|error| error.to_string()));
+        let file = mounted.path().join("file");
+        std::fs::write(&file, vec![7; 1 << 20]).unwrap();
+        if name == "tmpfs" {
+            let error = mounted.remount(SIGNALS).unwrap_err().to_string();
+            assert!(error.contains("would lose its content"), "{error}");
+            assert!(file.exists());
+            continue;
+        }
+        // What is open on it keeps it from being unmounted, and is told.
+        let held = std::fs::File::open(&file).unwrap();
+        let error = mounted.remount(SIGNALS).unwrap_err().to_string();
+        assert!(error.contains("unmount") && error.contains("busy"), "{error}");
+        drop(held);
+        let cold = mounted.remount(SIGNALS).unwrap();
+        assert_eq!((cold.device_pages, cold.image_pages), (0, 0), "{name}");
+        let opened = std::fs::File::open(&file).unwrap();
+        let cached = megadir_sys::page_cache::resident(opened.as_fd()).unwrap();
+        assert_eq!((cached.cached, cached.pages), (0, 256), "{name}");
+        assert_eq!(std::fs::read(&file).unwrap().len(), 1 << 20);
+        drop(opened);
+        mounted.unmount(SIGNALS).unwrap();
+    }
+}
+
+#[test]
+fn what_is_not_to_be_had_says_why() {
+    let directory = tempfile::tempdir().unwrap();
+    let lab = require!(open(directory.path()));
+    for name in ["reiserfs", "xfs:ftype=0", "ext4:mount=nonsense"] {
+        match make(&lab, name) {
+            Err(LabError::Unavailable { name: told, reason }) => {
+                assert_eq!(told, name);
+                assert!(reason.len() > 20 && !reason.contains('\n'), "{reason}");
+            }
+            // Kernels before 6.13 have ReiserFS, and some have old XFS.
+            made => assert!(name != "ext4:mount=nonsense" && made.is_ok(), "{name}: {made:?}"),
+        }
+    }
+    assert!(attached(directory.path()).is_empty());
+}

@@ -1,0 +1,36 @@
+//! A lab for one test.
+
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, AtomicU64};
+
+use megadir_bench::Signals;
+use megadir_bench::lab::{Ground, Lab, LabError, Mounted, Spec};
+
+pub(crate) static STOP: AtomicBool = AtomicBool::new(false);
+pub(crate) static BEAT: AtomicU64 = AtomicU64::new(0);
+pub(crate) const SIGNALS: Signals<'static> = Signals { stop: &STOP, beat: &BEAT };
+
+pub(crate) fn spec(text: &str) -> Spec {
+    Spec::parse(text).unwrap()
+}
+
+/// Opens a lab in a directory on a disk, not in memory; the reason where that is not to be had.
+pub(crate) fn open(directory: &Path) -> Result<Lab, String> {
+    Lab::open(directory, SIGNALS).map_err(|error| error.to_string())
+}
+
+/// Makes a file system of the smallest size.
+pub(crate) fn make(lab: &Lab, text: &str) -> Result<Mounted, LabError> {
+    let spec = spec(text);
+    let bytes = spec.entry.smallest_bytes;
+    lab.make(&spec, &Ground::Image { bytes }, SIGNALS)
+}
+
+/// Returns the loop devices that are attached, with the files that they show.
+pub(crate) fn attached(of: &Path) -> Vec<String> {
+    let devices = std::fs::read_dir("/sys/block").unwrap();
+    let backing = |name: String| std::fs::read_to_string(format!("/sys/block/{name}/loop/backing_file")).ok();
+    let files = devices.filter_map(|device| backing(device.ok()?.file_name().into_string().ok()?));
+    let of = of.canonicalize().unwrap();
+    files.filter(|file| Path::new(file.trim()).starts_with(&of)).collect()
+}

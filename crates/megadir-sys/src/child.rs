@@ -1,0 +1,46 @@
+//! Programs that end with the thread that started them. Reference: `PR_SET_PDEATHSIG` in prctl(2).
+
+use std::io;
+use std::os::unix::process::CommandExt;
+use std::process::Command;
+
+/// Has the kernel kill the program that `command` starts when the thread that starts it ends, be it by SIGKILL.
+///
+/// A program with set-user-ID or capabilities of its own that it gains by starting is not killed.
+pub fn dies_with_parent(command: &mut Command) {
+    let parent = std::process::id();
+    let ask = move || {
+        // SAFETY: takes numbers only; safe between fork and exec, as it is one system call.
+        let status = unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL as libc::c_ulong) };
+        if status != 0 {
+            return Err(io::Error::last_os_error());
+        }
+        // SAFETY: takes nothing and cannot fail.
+        let now = unsafe { libc::getppid() };
+        // It may have ended before its end would have been told.
+        if u32::try_from(now) == Ok(parent) { Ok(()) } else { Err(io::Error::from_raw_os_error(libc::ESRCH)) }
+    };
+    // SAFETY: the closure makes two system calls and touches no memory but its own copy of a number.
+    unsafe { command.pre_exec(ask) };
+}
+
+#[cfg(test)]
+mod tests {
+    use super::dies_with_parent;
+    use std::process::Command;
+
+    #[test]
+    fn a_program_ends_with_the_thread_that_started_it() {
+        let child = std::thread::spawn(|| {
+            let mut command = Command::new("sleep");
+            dies_with_parent(command.arg("60"));
+            command.spawn()
+        });
+        let ended = child.join().map(|child| child.and_then(|mut child| child.wait()));
+        let status = ended
+            .ok()
+            .and_then(Result::ok)
+            .map(|status| std::os::unix::process::ExitStatusExt::signal(&status));
+        assert_eq!(status, Some(Some(libc::SIGKILL)));
+    }
+}
