@@ -80,6 +80,7 @@ struct ExtendedFlags {
 const _: () = assert!(size_of::<ExtendedFlags>() == 28);
 
 const FS_IOC_FSGETXATTR: libc::Ioctl = libc::_IOR::<ExtendedFlags>(b'X' as u32, 31);
+const FS_IOC_FSSETXATTR: libc::Ioctl = libc::_IOW::<ExtendedFlags>(b'X' as u32, 32);
 
 /// Returns the number of the project that a directory belongs to; 0 is none.
 ///
@@ -87,6 +88,24 @@ const FS_IOC_FSGETXATTR: libc::Ioctl = libc::_IOR::<ExtendedFlags>(b'X' as u32, 
 ///
 /// `ENOTDIR` for anything but a directory; `ENOTTY` or another where the file system knows no projects.
 pub fn project(directory: BorrowedFd<'_>) -> io::Result<u32> {
+    extended_flags(directory).map(|flags| flags.project)
+}
+
+/// Makes a directory belong to a project; its other extended flags stay.
+///
+/// # Errors
+///
+/// As [`project`]; `EPERM` without privileges.
+pub fn set_project(directory: BorrowedFd<'_>, project: u32) -> io::Result<()> {
+    let mut flags = extended_flags(directory)?;
+    flags.project = project;
+    // SAFETY: on a directory, as what this descriptor is open on was found to be, the number means FS_IOC_FSSETXATTR. The
+    // kernel reads 28 bytes, which is what the structure, borrowed for the call, has; it keeps no pointer.
+    let status = unsafe { libc::ioctl(directory.as_raw_fd(), FS_IOC_FSSETXATTR, &raw const flags) };
+    if status == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+}
+
+fn extended_flags(directory: BorrowedFd<'_>) -> io::Result<ExtendedFlags> {
     let status = rustix::fs::fstat(directory)?;
     if !rustix::fs::FileType::from_raw_mode(status.st_mode).is_dir() {
         return Err(io::Error::from_raw_os_error(libc::ENOTDIR));
@@ -96,7 +115,7 @@ pub fn project(directory: BorrowedFd<'_>) -> io::Result<u32> {
     // something else, was refused). The kernel writes 28 bytes, which is what the structure, borrowed exclusively,
     // has; it keeps no pointer. Any bytes are a value of the fields.
     let status = unsafe { libc::ioctl(directory.as_raw_fd(), FS_IOC_FSGETXATTR, &raw mut flags) };
-    if status == 0 { Ok(flags.project) } else { Err(io::Error::last_os_error()) }
+    if status == 0 { Ok(flags) } else { Err(io::Error::last_os_error()) }
 }
 
 #[cfg(test)]

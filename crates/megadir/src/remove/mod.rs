@@ -24,10 +24,12 @@
 //!   ([`Counts::directories_kept`]), not told as failures of their own.
 //! * It may be cancelled or killed at any moment; what is left is a smaller tree, and removing it again goes on.
 //!
-//! The order in which a directory's entries go is in [`policy`]. `renew` and `detach` put a directory aside first.
+//! The order in which a directory's entries go is in [`policy`]. [`aside`] (Linux) puts a directory aside before it is removed.
 //!
 //! Reference: unlinkat(2), openat2(2), getdents(2).
 
+#[cfg(target_os = "linux")]
+pub mod aside;
 mod conditions;
 #[cfg(target_os = "linux")]
 mod engine;

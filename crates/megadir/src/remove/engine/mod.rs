@@ -4,7 +4,7 @@ mod entry;
 mod leave;
 mod names;
 mod node;
-mod opener;
+pub(super) mod opener;
 mod pace;
 mod pool;
 mod start;
@@ -16,6 +16,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::AtomicUsize;
 
+pub(super) use self::start::component;
 pub use self::start::{remove_contents, remove_tree};
 
 use self::opener::Opener;

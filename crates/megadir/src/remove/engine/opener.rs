@@ -9,7 +9,7 @@ use rustix::io::Errno;
 
 /// What tells a directory from every other, as long as it is there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Identity {
+pub(in crate::remove) struct Identity {
     device: (u32, u32),
     inode: u64,
     /// 0 where the kernel does not tell it (before Linux 5.8).
@@ -18,7 +18,7 @@ pub(super) struct Identity {
 
 /// Opens directories next to those that are open.
 #[derive(Debug)]
-pub(super) struct Opener {
+pub(in crate::remove) struct Opener {
     cross_mounts: bool,
     /// The kernel has no `openat2` (before Linux 5.6), or a filter of system calls forbids it.
     lacks_openat2: AtomicBool,
@@ -27,13 +27,13 @@ pub(super) struct Opener {
 const FLAGS: OFlags = OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
 
 impl Opener {
-    pub(super) fn new(cross_mounts: bool) -> Self {
+    pub(in crate::remove) fn new(cross_mounts: bool) -> Self {
         Self { cross_mounts, lacks_openat2: AtomicBool::new(false) }
     }
 
     /// Opens a directory by its name, which is one component: through no link, and, unless mounts are crossed, `XDEV` where
     /// anything is mounted on it, be it a directory of the same file system, or where that cannot be known.
-    pub(super) fn below(&self, parent: BorrowedFd<'_>, name: &CStr) -> Result<OwnedFd, Errno> {
+    pub(in crate::remove) fn below(&self, parent: BorrowedFd<'_>, name: &CStr) -> Result<OwnedFd, Errno> {
         if self.lacks_openat2.load(Ordering::Relaxed) {
             return self.below_and_compare(parent, name);
         }
@@ -79,7 +79,7 @@ fn open(parent: BorrowedFd<'_>, name: &CStr) -> Result<OwnedFd, Errno> {
 }
 
 /// Returns what a directory is known by.
-pub(super) fn identity(directory: BorrowedFd<'_>) -> Result<Identity, Errno> {
+pub(in crate::remove) fn identity(directory: BorrowedFd<'_>) -> Result<Identity, Errno> {
     let status = stat(directory, AtFlags::STATX_DONT_SYNC, StatxFlags::INO | StatxFlags::MNT_ID)?;
     Ok(Identity {
         device: (status.stx_dev_major, status.stx_dev_minor),

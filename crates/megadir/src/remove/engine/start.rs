@@ -233,7 +233,7 @@ fn check(options: &RemoveOptions<'_>, path: &Path) -> Result<()> {
 }
 
 /// Returns a name as system calls take it, if it is one component.
-fn component(name: &[u8], path: &Path) -> Result<CString> {
+pub(in crate::remove) fn component(name: &[u8], path: &Path) -> Result<CString> {
     let refuse = |reason| Err(Error::new("remove", path, ErrorKind::BadOption, reason));
     if name.is_empty() || name == b"." || name == b".." || name.contains(&b'/') {
         return refuse("not the name of an entry");

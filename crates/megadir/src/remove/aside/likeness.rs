@@ -1,0 +1,115 @@
+//! Making a new directory like another: owner, mode, ACLs and other extended attributes, inode flags, project.
+
+use std::ffi::CStr;
+use std::os::fd::{AsFd, OwnedFd};
+use std::path::Path;
+
+use rustix::fs::{Gid, IFlags, Mode, Uid, XattrFlags};
+use rustix::io::Errno;
+
+use crate::error::{Error, ErrorKind, Result};
+use crate::file_system::FileSystem;
+
+/// The inode flags that are the user's choice (`FS_*_FL` of linux/fs.h): compression, sync, nodump, noatime, journalled data,
+/// dirsync, topdir, nocow, dax, inheritance of the project, case folding. Others say how the directory is stored.
+const CHOSEN: u32 =
+    0x4 | 0x8 | 0x40 | 0x80 | 0x4000 | 0x1_0000 | 0x2_0000 | 0x80_0000 | 0x200_0000 | 0x6000_0000;
+/// `FS_ENCRYPT_FL`.
+const ENCRYPTED: u32 = 0x800;
+/// The inode of a subvolume's root on btrfs.
+const SUBVOLUME: u64 = 256;
+/// Names and values are no longer than this in Linux (`XATTR_LIST_MAX`, `XATTR_SIZE_MAX`), bytes.
+const ATTRIBUTES_BYTES: usize = 64 << 10;
+/// What only this kind of attribute may be inherited from the directory above.
+const ACL: &[u8] = b"system.posix_acl_";
+
+/// Makes an empty directory of one's own like another.
+pub(super) fn make_alike(of: &OwnedFd, made: &OwnedFd, path: &Path) -> Result<()> {
+    let refuse = |reason| Err(Error::new("make anew", path, ErrorKind::Unavailable, reason));
+    let failed = |error: Errno| Error::io("make anew", path, error.into());
+    let status = rustix::fs::fstat(of).map_err(failed)?;
+    if FileSystem::of(of.as_fd()) == FileSystem::Btrfs && status.st_ino == SUBVOLUME {
+        return refuse("a subvolume, which would become a plain directory");
+    }
+    let flags = known(rustix::fs::ioctl_getflags(of)).map_err(failed)?.map(|flags| flags.bits());
+    if flags.is_some_and(|flags| flags & ENCRYPTED != 0) {
+        return refuse("an encrypted directory, which would become a plain one");
+    }
+    let own = rustix::fs::fstat(made).map_err(failed)?;
+    if (own.st_uid, own.st_gid) != (status.st_uid, status.st_gid) {
+        let (user, group) = (Uid::from_raw(status.st_uid), Gid::from_raw(status.st_gid));
+        rustix::fs::fchown(made, Some(user), Some(group)).map_err(failed)?;
+    }
+    make_attributes_alike(of, made).map_err(|(name, error)| {
+        let name = String::from_utf8_lossy(&name);
+        let reason = format!(
+            "the new directory cannot have its attribute {name}: {}",
+            std::io::Error::from(error).kind()
+        );
+        Error::new("make anew", path, ErrorKind::Io, reason)
+    })?;
+    make_flags_alike(flags, made).map_err(failed)?;
+    make_project_alike(of, made).map_err(|error| Error::io("make anew", path, error))?;
+    // Last: an ACL sets some of its bits.
+    rustix::fs::fchmod(made, Mode::from_raw_mode(status.st_mode)).map_err(failed)
+}
+
+fn make_attributes_alike(of: &OwnedFd, made: &OwnedFd) -> std::result::Result<(), (Vec<u8>, Errno)> {
+    let mut buffer = vec![0; ATTRIBUTES_BYTES];
+    let list =
+        |directory, buffer: &mut Vec<u8>| match known(rustix::fs::flistxattr(directory, &mut buffer[..])) {
+            Ok(bytes) => Ok(buffer[..bytes.unwrap_or(0)].to_vec()),
+            Err(error) => Err((Vec::new(), error)),
+        };
+    let (wanted, there) = (list(of, &mut buffer)?, list(made, &mut buffer)?);
+    for name in names(&there).filter(|name| name.to_bytes().starts_with(ACL)) {
+        if names(&wanted).all(|other| other != name) {
+            rustix::fs::fremovexattr(made, name).map_err(|error| (name.to_bytes().to_vec(), error))?;
+        }
+    }
+    for name in names(&wanted) {
+        let failed = |error| (name.to_bytes().to_vec(), error);
+        let bytes = rustix::fs::fgetxattr(of, name, &mut buffer[..]).map_err(failed)?;
+        let value = buffer[..bytes].to_vec();
+        // What it has already (a label by the system's policy) need not, and may not, be set.
+        if rustix::fs::fgetxattr(made, name, &mut buffer[..]).is_ok_and(|bytes| buffer[..bytes] == value) {
+            continue;
+        }
+        rustix::fs::fsetxattr(made, name, &value, XattrFlags::empty()).map_err(failed)?;
+    }
+    Ok(())
+}
+
+fn names(list: &[u8]) -> impl Iterator<Item = &CStr> {
+    list.split_inclusive(|byte| *byte == 0).filter_map(|name| CStr::from_bytes_with_nul(name).ok())
+}
+
+fn make_flags_alike(wanted: Option<u32>, made: &OwnedFd) -> std::result::Result<(), Errno> {
+    let (Some(wanted), Some(there)) =
+        (wanted, known(rustix::fs::ioctl_getflags(made))?.map(|flags| flags.bits()))
+    else {
+        return Ok(());
+    };
+    let alike = there & !CHOSEN | wanted & CHOSEN;
+    if alike == there {
+        return Ok(());
+    }
+    rustix::fs::ioctl_setflags(made, IFlags::from_bits_retain(alike))
+}
+
+fn make_project_alike(of: &OwnedFd, made: &OwnedFd) -> std::io::Result<()> {
+    use megadir_sys::quota::{project, set_project};
+    match (project(of.as_fd()), project(made.as_fd())) {
+        (Ok(wanted), Ok(there)) if wanted != there => set_project(made.as_fd(), wanted),
+        _ => Ok(()),
+    }
+}
+
+/// Takes it that a file system has none of what it does not know.
+fn known<T>(asked: std::result::Result<T, Errno>) -> std::result::Result<Option<T>, Errno> {
+    match asked {
+        Ok(value) => Ok(Some(value)),
+        Err(Errno::NOTTY | Errno::OPNOTSUPP | Errno::NOSYS | Errno::INVAL) => Ok(None),
+        Err(error) => Err(error),
+    }
+}
