@@ -212,6 +212,7 @@ fn chains_on_files_that_the_arms_make() {
         spread: Spread::PerDirectory { files: 50 },
         directories: MakeDirectories::OnDemand,
         when: When::ByArms,
+        aged_files: 0,
     });
     let chain = |workers: Workers| -> Vec<FileWork> {
         let operations = [

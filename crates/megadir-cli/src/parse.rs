@@ -1,9 +1,22 @@
 //! Counts, sizes, ages and widths of intervals as people type them.
 
 use megadir_bench::dataset::{CONTENTS, SIZE_LAWS};
-use megadir_bench::plan::HalfWidth;
+use megadir_bench::plan::{AgedBy, HalfWidth};
 
 pub(crate) use megadir::quantity::{age_s, bytes, count};
+
+/// Parses by how many files a directory is aged: a count as `500k`, or a multiple of its own as `10x`.
+pub(crate) fn aged(text: &str) -> Result<AgedBy, String> {
+    match text.strip_suffix('x') {
+        None => count(text).map(AgedBy::Files),
+        Some(times) => {
+            let times = times.parse().ok().filter(|times| *times > 0);
+            times
+                .map(AgedBy::Times)
+                .ok_or_else(|| format!("'{text}' is no multiple: write 10x, or a number as 500k"))
+        }
+    }
+}
 
 /// Parses half the width of an interval: of a ratio as `1%`, of a difference of times as `5ns`, `0.2us` or `1ms`.
 pub(crate) fn width(text: &str) -> Result<HalfWidth, String> {
@@ -33,7 +46,16 @@ pub(crate) fn content_help() -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{HalfWidth, width};
+    use super::{AgedBy, HalfWidth, aged, width};
+
+    #[test]
+    fn ages_are_counts_or_multiples() {
+        assert_eq!(aged("500k"), Ok(AgedBy::Files(500_000)));
+        assert_eq!(aged("10x"), Ok(AgedBy::Times(10)));
+        for text in ["", "x", "0x", "-1x", "1.5x", "many"] {
+            assert!(aged(text).is_err(), "{text}");
+        }
+    }
 
     #[test]
     fn widths_have_a_unit() {

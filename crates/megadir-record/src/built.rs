@@ -29,6 +29,24 @@ pub struct BuiltSet {
     /// Time of making files: looking whether they are there, opening, writing, closing; nanoseconds. Nothing of it is
     /// made durable within this time.
     pub files_ns: u64,
+    /// The size that the directory of all files says it has (`st_size`), bytes; `None` where there are several, and in records of
+    /// older programs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub directory_bytes: Option<u64>,
+    /// What aging it took, if it was aged.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub aged: Option<BuiltAged>,
+}
+
+/// What aging a directory took: files were made among its own, written back, and removed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct BuiltAged {
+    /// Files that were made and removed; making them is part of [`BuiltSet::files_ns`].
+    pub files: u64,
+    /// The directory's size (`st_size`) when it held them, bytes.
+    pub directory_bytes: u64,
+    /// Time of removing them, nanoseconds; nothing of it is made durable within this time.
+    pub removed_ns: u64,
 }
 
 /// What a data set that the arms make used when the first round that had made all of it was done.

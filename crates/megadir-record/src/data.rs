@@ -75,6 +75,9 @@ pub struct Made {
     /// Who makes the files.
     #[serde(default = "When::before_run", skip_serializing_if = "When::is_before_run")]
     pub when: When,
+    /// Further files that are made among the data set's own and removed again before the first block: the directory is aged.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub aged_files: u64,
 }
 
 impl Made {
@@ -89,6 +92,7 @@ impl Made {
             spread: Spread::Flat,
             directories: MakeDirectories::OnDemand,
             when: When::BeforeRun,
+            aged_files: 0,
         }
     }
 }
@@ -219,6 +223,11 @@ pub enum When {
 
 // What records of older programs do not say: their files were all alike.
 
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands over a reference")]
+fn is_zero(number: &u64) -> bool {
+    *number == 0
+}
+
 impl SizeLaw {
     fn fixed() -> Self {
         Self::Fixed
@@ -306,6 +315,7 @@ mod tests {
                 spread,
                 directories: MakeDirectories::Before,
                 when: When::ByArms,
+                aged_files: 3,
             };
             let source = DataSource::Made(made);
             let text = serde_json::to_string(&source).expect("it is written");

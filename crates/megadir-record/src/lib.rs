@@ -38,7 +38,7 @@ pub mod self_check;
 pub mod share;
 pub mod stop;
 
-pub use built::{Built, BuiltSet, Used, UsedByArms};
+pub use built::{Built, BuiltAged, BuiltSet, Used, UsedByArms};
 pub use data::{
     ContentKind, Data, DataSource, DirectoryClass, Level, Made, MakeDirectories, NAME_LENGTHS, NameScheme,
     SizeLaw, Spread, When,

@@ -1,10 +1,10 @@
 //! The reader of records: whole ones, every way of being cut off, and what is no record.
 
 use megadir_record::{
-    Built, BuiltSet, CacheState, Cell, CellId, Counted, Cut, Data, DataId, DataSource, Delay, End, Epoch,
-    FileSystem, Group, GroupRule, Header, Latency, Line, Machine, Made, NameScheme, Note, Order, Phase, Plan,
-    Preset, Pressure, Published, ReadError, Record, Role, Rules, Sample, SelfCheck, Since, Stage, Stop, Used,
-    UsedByArms, VoidReason, Work, Writer, jsonl,
+    Built, BuiltAged, BuiltSet, CacheState, Cell, CellId, Counted, Cut, Data, DataId, DataSource, Delay, End,
+    Epoch, FileSystem, Group, GroupRule, Header, Latency, Line, Machine, Made, NameScheme, Note, Order,
+    Phase, Plan, Preset, Pressure, Published, ReadError, Record, Role, Rules, Sample, SelfCheck, Since,
+    Stage, Stop, Used, UsedByArms, VoidReason, Work, Writer, jsonl,
 };
 
 fn pressure() -> Pressure {
@@ -188,7 +188,9 @@ fn epoch() -> Epoch {
 
 fn built() -> Built {
     let used = Used { files: 20, directories: 1, inodes: 21, content_bytes: 60, bytes: 86_016 };
-    let set = BuiltSet { data: DataId(1), used, directories_ns: None, files_ns: 5 };
+    let aged = Some(BuiltAged { files: 6, directory_bytes: 7, removed_ns: 8 });
+    let (directories_ns, directory_bytes) = (None, Some(7));
+    let set = BuiltSet { data: DataId(1), used, directories_ns, files_ns: 5, directory_bytes, aged };
     Built { sets: vec![set], file_system_inodes: None, file_system_bytes: -4096 }
 }
 

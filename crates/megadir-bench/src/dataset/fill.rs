@@ -90,6 +90,11 @@ impl<'a> Filling<'a> {
         Self { files, tree, buffer, piece, next: 0, filled: Filled::default() }
     }
 
+    /// Returns one that begins with the file of number `first`.
+    pub(crate) fn starting_at(dir: BorrowedFd<'a>, files: &'a Files, first: u64) -> Self {
+        Self { next: first, ..Self::new(dir, files) }
+    }
+
     /// Returns how many files have been gone through.
     pub(crate) fn done(&self) -> u64 {
         self.next

@@ -176,7 +176,8 @@ fn needs(plan: &Plan, data: &Data) -> Needs {
     let Some(made) = data.source.made() else { return needs };
     needs.by_arms = made.when == When::ByArms;
     for (_, files) in trees(plan, data).unwrap_or_default() {
-        let entries = files.entries() as f64;
+        let all = files.entries().saturating_add(made.aged_files);
+        let entries = all as f64;
         let directories = files.directories_expected().ceil();
         // Sums of many sizes stay within four deviations, but for some in 100 000 seeds.
         let scatter = 4.0 * entries.sqrt() * files.sizes().deviation_bytes();
@@ -185,7 +186,8 @@ fn needs(plan: &Plan, data: &Data) -> Needs {
         let records = 2.0 * (name_bytes(made.names) + 12.0);
         let leaves =
             if files.is_flat() { 1.0 } else { (entries / files.files_per_directory().max(1.0)).ceil() };
-        let leaf_blocks = (files.files_per_directory() * records / BLOCK_BYTES as f64).ceil().max(1.0);
+        let fullest = if files.is_flat() { entries } else { files.files_per_directory() };
+        let leaf_blocks = (fullest * records / BLOCK_BYTES as f64).ceil().max(1.0);
         let blocks = leaves * leaf_blocks + (directories - leaves).max(0.0);
         // Arms may make a part of their files only.
         let part = part(plan, data, made);
@@ -195,7 +197,7 @@ fn needs(plan: &Plan, data: &Data) -> Needs {
         needs.inodes = needs.inodes.saturating_add(inodes as u64);
         needs.space_bytes = needs.space_bytes.saturating_add(space as u64).saturating_add(65_536);
         if made.when == When::BeforeRun {
-            needs.files = needs.files.saturating_add(files.entries());
+            needs.files = needs.files.saturating_add(all);
         }
     }
     needs

@@ -3,6 +3,7 @@
 //! Nothing below [`plan()`] has a default, and nothing here looks at a file system, a clock or an
 //! environment: what the machine can do comes in as [`BackendFact`]s and [`CacheFact`]s.
 
+mod aged;
 mod arms;
 mod asks;
 mod attributes;
@@ -23,6 +24,7 @@ mod trees;
 use megadir::nearest::choices;
 use megadir_record::{CacheState, Data, DataId, DataSource, Note, Order, Plan, Preset, Rules, When, Work};
 
+pub use aged::AgedBy;
 pub use estimate::{Estimate, estimate};
 pub use prune::prune;
 #[cfg(target_os = "linux")]
@@ -66,6 +68,8 @@ pub struct Request<'a> {
     pub buffers_bytes: Vec<u64>,
     /// Numbers of threads to compare; as with `backends`.
     pub threads: Vec<u32>,
+    /// How many files directories have held more, for twins of the arms on such; `None` leaves them out.
+    pub aged: Option<AgedBy>,
     /// Operations that are to start a second, for studies of single operations; one after the other without.
     pub rate_per_s: Option<u64>,
     /// What the machine and the file system can do.
@@ -94,6 +98,7 @@ impl Request<'_> {
             backends: Vec::new(),
             buffers_bytes: Vec::new(),
             threads: Vec::new(),
+            aged: None,
             rate_per_s: None,
             facts: &[],
             methods: &[],
@@ -341,6 +346,9 @@ fn ordered(
 ) -> Result<Planned, PlanError> {
     let states = caches::states(request, &size.cache)?;
     let size = &SizeSpec { rounds: caches::rounds(request, &states, size.rounds)?, ..size.clone() };
+    if let Some(by) = request.aged {
+        aged::cross(study, by, &mut arms)?;
+    }
     caches::cross(&states, request.cache_facts, &mut arms);
     let few = arms.cells.len() <= LATIN_ARMS_MAX;
     let order = order.unwrap_or(if few { Order::BalancedLatinSquare } else { Order::SeededPermutation });

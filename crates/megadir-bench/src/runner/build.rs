@@ -14,6 +14,7 @@ use megadir_sys::clock::monotonic_ns;
 use rustix::io::Errno;
 
 use super::RunError;
+use super::aging::{Aging, size_of};
 use super::prepare::data_name;
 use super::start::Listeners;
 use super::survey::{Survey, survey};
@@ -45,6 +46,7 @@ struct Set<'a> {
     entries: u64,
     directories_ns: Option<u64>,
     files_ns: u64,
+    aging: Option<Aging<'a>>,
 }
 
 /// Makes every data set of the plan.
@@ -64,6 +66,10 @@ pub(super) fn build(
     let of = sets.iter().map(|set| set.entries).sum();
     let mut made = FillProgress { done: 0, of };
     in_turns(&mut sets, &order, Set::files_left, |set| set.make_files(&mut made, signals, listeners))?;
+    for set in &mut sets {
+        set.filled(signals)?;
+    }
+    in_turns(&mut sets, &order, Set::aging_left, |set| set.remove_files(signals))?;
     let times = |data: &Data| {
         let of = || sets.iter().filter(|set| set.data.id == data.id);
         let directories_ns: Option<u64> = of().map(|set| set.directories_ns).sum();
@@ -82,7 +88,13 @@ pub(super) fn build(
         })?;
         let (directories_ns, files_ns) = times(ground.data);
         if !ground.trees.is_empty() {
-            built.sets.push(BuiltSet { data: ground.data.id, used: found.used, directories_ns, files_ns });
+            let of_data = sets.iter().filter(|set| set.data.id == ground.data.id);
+            let aged = of_data.filter_map(|set| set.aging.as_ref().map(Aging::built)).next();
+            let flat = ground.trees.iter().all(|(files, _)| files.is_flat()) && ground.trees.len() == 1;
+            let directory_bytes =
+                flat.then(|| size_of(ground.directory.as_fd())).transpose().map_err(unusable)?;
+            let (data, used) = (ground.data.id, found.used);
+            built.sets.push(BuiltSet { data, used, directories_ns, files_ns, directory_bytes, aged });
         }
         surveys.push(found);
     }
@@ -175,6 +187,7 @@ impl<'a> Set<'a> {
             entries: files.entries(),
             directories_ns: directories.map(|_| 0),
             files_ns: 0,
+            aging: Aging::new(directory.as_fd(), files),
         }
     }
 
@@ -187,6 +200,20 @@ impl<'a> Set<'a> {
     /// Returns the share of the files that are still to be made.
     fn files_left(&self) -> f64 {
         (self.entries - self.filling.done()) as f64 / self.entries.max(1) as f64
+    }
+
+    /// Returns the share of the files that are still to be removed again.
+    fn aging_left(&self) -> f64 {
+        self.aging.as_ref().map_or(0.0, Aging::left)
+    }
+
+    /// Ends the making of files: what is to be removed again is written first.
+    fn filled(&mut self, signals: Signals<'_>) -> Result<(), RunError> {
+        self.aging.as_mut().map_or(Ok(()), |aging| aging.filled(signals))
+    }
+
+    fn remove_files(&mut self, signals: Signals<'_>) -> Result<(), RunError> {
+        self.aging.as_mut().map_or(Ok(()), |aging| aging.remove(TURN, signals))
     }
 
     fn make_directories(&mut self, signals: Signals<'_>) -> Result<(), RunError> {
@@ -219,11 +246,21 @@ impl<'a> Set<'a> {
         };
         let start_ns = monotonic_ns();
         let end = self.entries.min(self.filling.done() + TURN);
-        self.filling.to(end, &mut progress, signals.stop)?;
+        let mut stopped = false;
+        match &mut self.aging {
+            None => self.filling.to(end, &mut progress, signals.stop)?,
+            // One by one, so that those that stay are among those that go, as in directories that have aged by themselves.
+            Some(aging) => {
+                while self.filling.done() < end && !stopped {
+                    self.filling.to(self.filling.done() + 1, &mut progress, signals.stop)?;
+                    stopped = aging.make(self.filling.done(), self.entries, signals)?;
+                }
+            }
+        }
         self.files_ns += monotonic_ns() - start_ns;
         made.done += self.filling.done() - start;
         told?;
-        if self.filling.filled.stopped { Err(RunError::Interrupted) } else { Ok(()) }
+        if stopped || self.filling.filled.stopped { Err(RunError::Interrupted) } else { Ok(()) }
     }
 }
 

@@ -4,6 +4,8 @@
 //! or an interruption, the record is ended properly and the run's own directory removed.
 
 #[cfg(target_os = "linux")]
+mod aging;
+#[cfg(target_os = "linux")]
 mod build;
 #[cfg(target_os = "linux")]
 mod expect;

@@ -32,7 +32,7 @@ pub(super) fn check_room(plan: &Plan, path: &Path, directory: &Dir) -> Result<Ve
     }
     for data in &plan.data {
         for (_, files) in trees(plan, data).map_err(FillError::Files)? {
-            let fullest = files.files_in_one_directory_max();
+            let fullest = files.files_in_one_directory_max().saturating_add(files.made().aged_files);
             let Some(fit) = fit_directory(&files, directory).filter(|fit| fit.entries < fullest) else {
                 continue;
             };

@@ -109,6 +109,7 @@ mod tests {
             spread: Spread::Layout { layout: "prefix:2/2".into() },
             directories: MakeDirectories::Before,
             when: When::ByArms,
+            aged_files: 0,
         };
         assert_eq!(read(fields).0, Ok(expected));
     }

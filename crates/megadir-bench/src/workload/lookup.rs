@@ -23,7 +23,7 @@ use crate::measure::{Operation, Stopwatch};
 /// The most names that a block has: 4096 of 32 bytes and their pointers fit into a second-level cache.
 pub(super) const NAMES_MAX: u64 = 4096;
 /// Any name that is absent is one of so many, which a run asks for a small part of: 2^38, for which all schemes have room.
-const ABSENT_NAMES: u64 = 1 << 38;
+pub(crate) const ABSENT_NAMES: u64 = 1 << 38;
 /// Names that are kept of a directory that was there already, unless some arm asks for more at once.
 pub(crate) const SAMPLE_MAX: usize = 65_536;
 

@@ -32,7 +32,7 @@ pub use files::serve;
 pub use list::Signals;
 pub(crate) use list::{ListError, Listing, name_hash};
 use lookup::Lookup;
-pub(crate) use lookup::{NameSource, SAMPLE_MAX};
+pub(crate) use lookup::{ABSENT_NAMES, NameSource, SAMPLE_MAX};
 use refusal::Refusal;
 
 /// One arm's work.

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::{
-    attributes, break_even, calls, compare, decompose, directories, file_systems, fill, growth, pairs,
+    aged, attributes, break_even, calls, compare, decompose, directories, file_systems, fill, growth, pairs,
     refusal, stopped, work,
 };
 use crate::summary::Summary;
@@ -41,6 +41,8 @@ pub enum FindingKind {
     Fill,
     /// What one arm costs against another.
     Pair,
+    /// What aging left of a directory's size.
+    Aged,
     /// What the number of calls does to the time.
     Calls,
     /// How time grows with entries.
@@ -59,6 +61,7 @@ const RULES: &[fn(&Summary) -> Vec<Finding>] = &[
     break_even::find,
     attributes::find,
     pairs::find,
+    aged::find,
     directories::find,
     compare::find,
     calls::find,

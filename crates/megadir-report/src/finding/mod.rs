@@ -3,6 +3,7 @@
 //! One file a rule. A sentence is made of figures, intervals and verdicts only; each rule has words for "cannot be
 //! told" too. Nothing here knows a format or recomputes a number.
 
+mod aged;
 mod attributes;
 mod break_even;
 mod calls;

@@ -103,7 +103,9 @@ fn laws(made: &Made) -> Vec<String> {
         ContentKind::HexDigest => Some("digests".to_owned()),
         ContentKind::Json => Some("JSON".to_owned()),
     };
-    [Some(names), Some(sizes), content].into_iter().flatten().collect()
+    let aged = (made.aged_files > 0)
+        .then(|| format!("aged by {} more that were removed", text::count(made.aged_files)));
+    [Some(names), Some(sizes), content, aged].into_iter().flatten().collect()
 }
 
 /// Returns where made files are, in words; nothing for one directory.
@@ -136,7 +138,17 @@ pub(super) fn use_lines(summary: &Summary) -> Vec<String> {
         let directories =
             set.directories_ns.map(|ns| format!("directories made in {}, ", text::time(ns as f64)));
         let files = text::time(set.files_ns as f64);
-        let line = format!("{}files in {files}; {}", directories.unwrap_or_default(), uses(set.used));
+        let aged = set.aged.map(|aged| {
+            format!(
+                "; {} made among them were removed in {}, and the directory, of {} when it held them, is of {}",
+                text::counted(aged.files, "file"),
+                text::time(aged.removed_ns as f64),
+                text::bytes(aged.directory_bytes),
+                set.directory_bytes.map_or_else(|| "unknown size".into(), text::bytes),
+            )
+        });
+        let (directories, aged) = (directories.unwrap_or_default(), aged.unwrap_or_default());
+        let line = format!("{directories}files in {files}; {}{aged}", uses(set.used));
         (set.data, line)
     });
     let by_arms = summary.used.iter().map(|used| (used.data, uses(used.used)));
@@ -174,5 +186,6 @@ fn name(summary: &Summary, id: DataId) -> String {
         MakeDirectories::Before => ", directories made before",
         MakeDirectories::OnDemand => "",
     };
-    format!("{} ({spread}{before})", id.0)
+    let aged = if made.aged_files > 0 { ", aged" } else { "" };
+    format!("{} ({spread}{before}{aged})", id.0)
 }

@@ -5,8 +5,8 @@
 use std::collections::BTreeSet;
 
 use megadir_record::{
-    Built, Cell, CellId, GroupRule, Machine, Phase, Plan, Preset, Pressure, Published, Record, Rules, Sample,
-    Stop, UsedByArms, Work,
+    Built, Cell, CellId, DataId, GroupRule, LabFileSystem, Machine, Phase, Plan, Preset, Pressure, Published,
+    Record, Rules, Sample, Stop, Unavailable, UsedByArms, Work,
 };
 use megadir_stats::Looks;
 use serde::{Deserialize, Serialize};
@@ -61,6 +61,12 @@ pub struct Summary {
     pub stopped: Vec<Stopped>,
     /// The data sets, and whether they stayed the same.
     pub data: Vec<DataCheck>,
+    /// The file systems that were made for the run; `data[i].data.on` is an index. None where it worked in a directory that was named.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub file_systems: Vec<LabFileSystem>,
+    /// File systems that were asked for and could not be had.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub unavailable: Vec<Unavailable>,
     /// The figures of the published source.
     pub published: Vec<Published>,
     /// What the study keeps of its source.
@@ -196,6 +202,20 @@ impl Summary {
         self.arm(arm).map_or("?", |arm| &arm.cell.name)
     }
 
+    /// Returns what the file system of a data set is called.
+    #[must_use]
+    pub fn place_of(&self, data: DataId) -> &str {
+        let check = self.data.iter().find(|check| check.data.id == data);
+        let on = check.and_then(|check| self.file_systems.get(check.data.on?.0 as usize));
+        on.map_or(&self.machine.file_system.kind, |on| &on.label)
+    }
+
+    /// Returns what the file system that an arm works on is called.
+    #[must_use]
+    pub fn place(&self, arm: CellId) -> &str {
+        self.arm(arm).map_or(&self.machine.file_system.kind, |arm| self.place_of(arm.cell.data))
+    }
+
     /// Returns an arm.
     #[must_use]
     pub fn arm(&self, arm: CellId) -> Option<&Arm> {
@@ -246,6 +266,8 @@ fn bare(record: &Record, rounds: &Rounds<'_>, data: Vec<DataCheck>, checks: Vec<
         arms: arms(plan, rounds, checks),
         stopped: stopped(record),
         data,
+        file_systems: plan.file_systems.clone(),
+        unavailable: plan.unavailable.clone(),
         published: plan.published.clone(),
         keeps: plan.keeps.clone(),
         mends: plan.mends.clone(),

@@ -6,7 +6,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use megadir::{Dir, Listing};
 use megadir_bench::dataset::{Chosen, Look, LookError, Sizes, look_at, parse_content, parse_sizes};
-use megadir_bench::plan::{CacheFact, HalfWidth, PlanError, Planned, Request, Target, plan};
+use megadir_bench::plan::{AgedBy, CacheFact, HalfWidth, PlanError, Planned, Request, Target, plan};
 use megadir_bench::study::{self, Study, StudyError};
 use megadir_bench::{backend_facts, backend_facts_below, cache_facts, method_facts};
 use megadir_record::{CacheState, ContentKind, Preset};
@@ -33,7 +33,7 @@ pub(crate) struct Args {
     #[arg(
         long,
         value_name = "RECORD",
-        conflicts_with_all = ["study", "entries", "sizes", "content", "share", "backend", "buffer", "threads", "quick", "published", "rounds", "until", "epochs", "rate", "seed", "output", "cache", "layout", "order", "sync", "workers", "worker_kind", "sharing"]
+        conflicts_with_all = ["study", "entries", "sizes", "content", "share", "backend", "buffer", "threads", "quick", "published", "rounds", "until", "epochs", "aged", "rate", "seed", "output", "cache", "layout", "order", "sync", "workers", "worker_kind", "sharing"]
     )]
     pub(crate) resume: Option<PathBuf>,
     /// Work on this directory itself, only reading it, if it holds at least 1000 entries and no --entries is given; else make the data below it.
@@ -62,6 +62,10 @@ pub(crate) struct Args {
     /// Compare these numbers of threads.
     #[arg(long, value_name = "N,...", value_delimiter = ',')]
     threads: Vec<u32>,
+    /// Add twins of all arms on directories that have held more files: so many beyond their own (500k), or so many times their own
+    /// (10x), made among them and removed before anything is measured; for studies that look at directories.
+    #[arg(long, value_name = "N|Nx", value_parser = parse::aged)]
+    aged: Option<AgedBy>,
     /// Start so many operations a second, for studies of single operations such as lookup; their times are then counted from when each
     /// was to start [default: one after the other].
     #[arg(long, value_name = "N", value_parser = parse::count)]
@@ -148,6 +152,7 @@ pub(crate) fn resolve(args: &Args, interrupt: &Interrupt) -> Result<Resolved, Cl
         rounds: args.rounds,
         until: args.until,
         epochs: args.epochs,
+        aged: args.aged,
         rate_per_s: args.rate,
         target,
         backends: args.backend.clone(),

@@ -367,6 +367,9 @@ fn described(made: &Made, entries: u64) -> String {
     if made.when == When::ByArms {
         text.push_str(", by the arms");
     }
+    if made.aged_files > 0 {
+        text.push_str(&format!(", aged by {} that are made among them and removed", made.aged_files));
+    }
     text
 }
 

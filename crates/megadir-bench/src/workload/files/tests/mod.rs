@@ -39,6 +39,7 @@ fn data(spread: Spread, directories: MakeDirectories) -> Data {
         spread,
         directories,
         when: When::ByArms,
+        aged_files: 0,
     };
     Data { id: DataId(0), entries: ENTRIES, hash: None, on: None, source: DataSource::Made(made) }
 }

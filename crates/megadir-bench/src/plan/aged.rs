@@ -1,0 +1,153 @@
+//! Aged directories as an axis: every arm that looks at files that were made for the run gets a twin on a directory that has held more of
+//! them, and the twins are contrasted. Pure.
+//!
+//! Some file systems never give back what a directory has grown to (ext4), so that a listing of few files reads the blocks of
+//! many.
+
+use megadir_record::{Cell, CellId, Data, DataId, DataSource, Made, Pair, Role, When, Work};
+
+use super::arms::Arms;
+use super::{ENTRIES_MAX, PlanError};
+use crate::study::Study;
+
+/// How many files a directory is aged by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AgedBy {
+    /// So many beyond its own.
+    Files(u64),
+    /// So many times its own beyond them.
+    Times(u64),
+}
+
+impl AgedBy {
+    fn files(self, own: u64) -> u64 {
+        match self {
+            Self::Files(files) => files,
+            Self::Times(times) => own.saturating_mul(times),
+        }
+    }
+}
+
+/// Returns whether work only looks at what there is, so that it can be done on an aged directory as well.
+fn looks(work: &Work) -> bool {
+    match work {
+        Work::List { .. } | Work::Lookup { .. } | Work::Attributes { .. } | Work::Ask { .. } => true,
+        Work::Files(_) | Work::FillUntilRefused { .. } => false,
+    }
+}
+
+/// Adds the twins and their group.
+///
+/// # Errors
+///
+/// [`PlanError::Value`] for a study whose arms make files themselves, for a directory that was there already, and for more files
+/// than can be.
+pub(super) fn cross(study: &Study, by: AgedBy, arms: &mut Arms<'_>) -> Result<(), PlanError> {
+    let refuse = |value: String, allowed: String| {
+        Err(PlanError::Value { what: "the age of directories", value, allowed })
+    };
+    let cells: Vec<Cell> =
+        arms.cells.iter().filter(|cell| cell.role != Role::AgainstItself).cloned().collect();
+    if let Some(cell) = cells.iter().find(|cell| !looks(&cell.work)) {
+        let allowed = format!(
+            "study `{}` makes files itself ({}); those that look at directories take it: listing, lookup, attributes, stat-or-list",
+            study.name, cell.name
+        );
+        return refuse("given".into(), allowed);
+    }
+    let mut aged: Vec<(DataId, DataId)> = Vec::new();
+    for data in arms.data.clone() {
+        let DataSource::Made(made) = &data.source else {
+            let allowed =
+                "an existing directory has the age that it has: give --entries to make some below it";
+            return refuse("given".into(), allowed.into());
+        };
+        let files = by.files(data.entries);
+        if files == 0 || files.saturating_add(data.entries) > ENTRIES_MAX {
+            let allowed = format!("with the files that stay, 1 to {ENTRIES_MAX} are possible");
+            return refuse(format!("{files} files"), allowed);
+        }
+        if made.when == When::BeforeRun {
+            let id = DataId(arms.data.len() as u32);
+            let source = DataSource::Made(Made { aged_files: files, ..made.clone() });
+            aged.push((data.id, id));
+            arms.data.push(Data { id, source, ..data });
+        }
+    }
+    let mut pairs = Vec::new();
+    for cell in cells {
+        let Some((_, data)) = aged.iter().find(|(fresh, _)| *fresh == cell.data) else { continue };
+        let id = CellId(arms.cells.len() as u32);
+        pairs.push(Pair {
+            what: "aged directories".into(),
+            than: "fresh ones".into(),
+            at: cell.name.clone(),
+            arm: id,
+            to: cell.id,
+        });
+        let name = format!("{}, aged", cell.name);
+        arms.cells.push(Cell { id, name, groups: Vec::new(), role: Role::Arm, data: *data, ..cell });
+    }
+    arms.pairs("aged", "What does it cost that a directory has held more files?", pairs);
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::plan::{BackendFact, Planned, Request, Target, plan};
+    use crate::study::built_in;
+    use megadir_record::{GroupRule, Preset};
+
+    fn planned(study: &str, aged: AgedBy, entries: &[u64]) -> Result<Planned, PlanError> {
+        let fact = |name| BackendFact {
+            name,
+            unavailable: None,
+            threads_max: 8,
+            shares_per_thread: None,
+            buffer_fixed: None,
+            buffer_bytes: (4096, 16 << 20),
+        };
+        let facts = ["getdents", "readdir", "std", "split"].map(fact);
+        let target = Target::Made { entries: entries.to_vec() };
+        let request = Request { aged: Some(aged), target, facts: &facts, ..Request::bare(Preset::Quick, 5) };
+        plan(&built_in(study).expect("a study"), &request)
+    }
+
+    #[test]
+    fn every_arm_that_looks_has_a_twin_on_as_many_files_in_an_aged_directory() {
+        for study in ["listing", "lookup"] {
+            let plan = planned(study, AgedBy::Times(10), &[100, 1000]).expect("a plan").plan;
+            let group = plan.groups.iter().find(|group| group.name == "aged").expect("the group");
+            let GroupRule::Pairs { pairs } = &group.rule else { panic!("not pairs") };
+            let fresh = plan.cells.iter().filter(|cell| {
+                let made = plan.data[cell.data.0 as usize].source.made().expect("made");
+                made.aged_files == 0 && cell.role != Role::AgainstItself
+            });
+            assert_eq!(pairs.len(), fresh.count());
+            for pair in pairs {
+                let [aged, fresh] = [pair.arm, pair.to].map(|cell| &plan.cells[cell.0 as usize]);
+                assert_eq!(
+                    (&aged.work, aged.name.as_str()),
+                    (&fresh.work, &*format!("{}, aged", fresh.name))
+                );
+                let [of_aged, of_fresh] = [aged, fresh].map(|cell| &plan.data[cell.data.0 as usize]);
+                assert_eq!(of_aged.entries, of_fresh.entries);
+                let made = of_aged.source.made().expect("made");
+                assert_eq!(made.aged_files, 10 * of_fresh.entries);
+            }
+        }
+    }
+
+    #[test]
+    fn who_makes_files_and_who_makes_too_many_are_refused() {
+        let refused = |study, aged, words: &str| {
+            let error = planned(study, aged, &[1000]).expect_err("refused").to_string();
+            assert!(error.contains(words), "{error}");
+        };
+        refused("fill", AgedBy::Files(5), "study `fill` makes files itself");
+        refused("limits", AgedBy::Files(5), "study `limits` makes files itself");
+        refused("listing", AgedBy::Files(0), "0 files");
+        refused("listing", AgedBy::Times(1_000_000), "1 to 100000000 are possible");
+    }
+}
