@@ -8,6 +8,7 @@ use rustix::fs::{FileType, Mode, OFlags};
 use rustix::io::Errno;
 
 use super::disk::Disk;
+use super::error::words;
 use super::{FILE_SYSTEMS, LABEL, LabError, Spec, program};
 use crate::workload::Signals;
 
@@ -29,13 +30,13 @@ pub(super) fn open(spec: &Spec, path: &Path, erase: bool, signals: Signals<'_>) 
     drop(claimed);
     let flags = OFlags::RDWR | OFlags::CLOEXEC;
     let device = rustix::fs::open(path, flags, Mode::empty());
-    let device = device.map_err(|error| refused(error.to_string()))?;
+    let device = device.map_err(|error| refused(words(&error.into())))?;
     Ok(Disk::of_device(path, File::from(device)))
 }
 
 /// Claims a block device: the kernel refuses that while it, or a part of it, is mounted, swapped to, or part of another device.
 fn claim(path: &Path) -> Result<File, String> {
-    let words = |error: Errno| std::io::Error::from(error).to_string();
+    let words = |error: Errno| words(&error.into());
     // A path is looked at before it is opened, since opening some devices does something.
     let status = rustix::fs::stat(path).map_err(words)?;
     if FileType::from_raw_mode(status.st_mode) != FileType::BlockDevice {

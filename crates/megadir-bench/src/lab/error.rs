@@ -44,7 +44,7 @@ pub enum LabError {
         reason: String,
     },
     /// A step failed.
-    #[error("cannot {doing}: {source}")]
+    #[error("cannot {doing}: {}", words(.source))]
     Failed {
         /// What was done, with its object.
         doing: String,
@@ -62,6 +62,12 @@ pub enum LabError {
     /// It was told to end.
     #[error("interrupted while file systems were made")]
     Interrupted,
+}
+
+/// Returns what went wrong without the number of the error.
+pub(super) fn words(error: &io::Error) -> String {
+    let text = error.to_string();
+    text.split(" (os error").next().unwrap_or(&text).to_owned()
 }
 
 impl LabError {

@@ -11,7 +11,7 @@
 //! | made | goes because |
 //! |---|---|
 //! | mount | it is in a mount namespace of the run's own (`namespace`), which ends with its last thread or process |
-//! | processes that would hold it | workers, mkfs and FUSE servers are killed by the kernel with the thread that started them |
+//! | processes that would hold it | workers and mkfs are killed by the kernel with the thread that started them, FUSE servers by a keeper (`server`) |
 //! | loop device | clears itself when nobody holds it (`disk`) |
 //! | image | it never has a name (`O_TMPFILE`), or loses it at once (`image`) |
 //! | mount points | they lie in a directory with the marker of `workspace`, which the next run removes |
@@ -45,6 +45,7 @@ mod room;
 #[cfg(target_os = "linux")]
 mod server;
 mod spec;
+mod survey;
 mod table;
 
 pub use error::LabError;
@@ -53,6 +54,7 @@ pub use mounted::{Cold, Mounted};
 #[cfg(target_os = "linux")]
 pub use open::{Ground, Lab};
 #[cfg(target_os = "linux")]
-pub use probe::{Fact, facts, probe};
+pub use probe::{facts, probe};
 pub use spec::Spec;
+pub use survey::{Fact, Survey, survey};
 pub use table::{Changes, Entry, FILE_SYSTEMS, LABEL, Takes, Variant};

@@ -11,6 +11,7 @@ use rustix::io::Errno;
 use rustix::mount::UnmountFlags;
 
 use super::disk::Disk;
+use super::error::words;
 use super::server::{Server, is_mounted};
 use super::{Ground, LabError, Spec, options, program};
 use crate::beat::{WRITING_BACK, marked};
@@ -186,11 +187,7 @@ impl Mounted {
                 Ok(())
             }
             Err(Errno::NODEV) => Err(self.unavailable(super::probe::no_driver(self.spec.entry))),
-            Err(error) => {
-                let words = io::Error::from(error).to_string();
-                let words = words.split(" (os error").next().unwrap_or(&words).to_lowercase();
-                Err(self.unavailable(format!("mounting it fails: {words}")))
-            }
+            Err(error) => Err(self.unavailable(format!("mounting it fails: {}", words(&error.into())))),
         }
     }
 
@@ -263,10 +260,10 @@ impl Mounted {
 impl Drop for Mounted {
     fn drop(&mut self) {
         let (stop, beat) = Default::default();
-        if self.detach(Signals { stop: &stop, beat: &beat }).is_err() {
-            // It goes when the last who holds it does; nobody can reach it any more.
-            let _ = rustix::mount::unmount(&self.path, UnmountFlags::DETACH | UnmountFlags::NOFOLLOW);
-        }
+        let _ = self.detach(Signals { stop: &stop, beat: &beat });
+        // What is busy goes when the last who holds it does, and nobody can reach it any more. A server that was ended while
+        // it mounted may have done so.
+        while rustix::mount::unmount(&self.path, UnmountFlags::DETACH | UnmountFlags::NOFOLLOW).is_ok() {}
         // Where it is not empty something is mounted; the next run removes it.
         let _ = rustix::fs::unlinkat(&self.parent, self.name.as_str(), AtFlags::REMOVEDIR);
     }

@@ -2,24 +2,11 @@
 
 use std::path::Path;
 
-use megadir_record::{FsId, LabFileSystem};
+use megadir_record::FsId;
 
 use super::table::Entry;
-use super::{Ground, Lab, LabError, Mounted, Spec, program};
+use super::{Fact, Ground, Lab, LabError, Mounted, Spec, program};
 use crate::workload::Signals;
-
-/// What is known of a file system on this machine.
-#[derive(Clone, Debug)]
-pub struct Fact {
-    /// Which one.
-    pub spec: Spec,
-    /// Why it cannot be had; `None` if it can, as far as is known.
-    pub unavailable: Option<String>,
-    /// How it was when it was made and mounted; `None` where that was not tried or failed.
-    pub proven: Option<LabFileSystem>,
-    /// The program that makes it with its version.
-    pub tool: Option<String>,
-}
 
 /// Makes and mounts a small image of each and looks at it while it is mounted.
 ///
@@ -27,7 +14,7 @@ pub struct Fact {
 ///
 /// # Errors
 ///
-/// What keeps all of them from being made: room, interruption.
+/// [`LabError::Interrupted`], and where one cannot be unmounted.
 pub fn probe<T>(
     lab: &Lab,
     specs: &[Spec],
@@ -47,12 +34,15 @@ pub fn probe<T>(
                 mounted.unmount(signals)?;
                 Some(seen)
             }
-            Err(LabError::Unavailable { reason, .. }) => {
-                fact.unavailable = Some(reason);
+            Err(error @ (LabError::Interrupted | LabError::Privileges)) => return Err(error),
+            Err(error) => {
+                fact.unavailable = Some(match error {
+                    LabError::Unavailable { reason, .. } => reason,
+                    error => error.to_string(),
+                });
                 fact.tool = tool(spec, signals)?;
                 None
             }
-            Err(error) => return Err(error),
         };
         facts.push((fact, seen));
     }

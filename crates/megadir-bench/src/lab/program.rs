@@ -40,8 +40,22 @@ pub(super) struct Running {
 }
 
 impl Running {
-    /// Starts a program with nothing but its arguments; `ENOENT` where it is missing.
+    /// Starts a program with nothing but its arguments, killed when the calling thread ends; `ENOENT` where it is missing.
     pub(super) fn start<A: AsRef<OsStr>>(name: &str, arguments: &[A]) -> io::Result<Self> {
+        Self::spawn(name, arguments, Stdio::null(), megadir_sys::child::dies_with_parent)
+    }
+
+    /// Starts a program that outlives the calling thread until its input ends.
+    pub(super) fn keep<A: AsRef<OsStr>>(name: &str, arguments: &[A], input: Stdio) -> io::Result<Self> {
+        Self::spawn(name, arguments, input, |_| ())
+    }
+
+    fn spawn<A: AsRef<OsStr>>(
+        name: &str,
+        arguments: &[A],
+        input: Stdio,
+        bind: impl FnOnce(&mut Command),
+    ) -> io::Result<Self> {
         let path = find(name).ok_or(io::ErrorKind::NotFound)?;
         // Not a pipe, which would fill up while nobody reads it.
         let said = File::from(rustix::fs::memfd_create("said", MemfdFlags::CLOEXEC)?);
@@ -51,12 +65,12 @@ impl Running {
             .env_clear()
             .env("PATH", FOLDERS.join(":"))
             .env("LC_ALL", "C")
-            .stdin(Stdio::null())
+            .stdin(input)
             .stdout(said.try_clone()?)
             .stderr(said.try_clone()?)
             // Ctrl-C is the run's alone.
             .process_group(0);
-        megadir_sys::child::dies_with_parent(&mut command);
+        bind(&mut command);
         Ok(Self { child: command.spawn()?, said })
     }
 

@@ -1,9 +1,15 @@
-//! Programs that serve a file system from user space, through FUSE: started in the foreground as children, so that they go
-//! with the run.
+//! Programs that serve a file system from user space, through FUSE, so that they go with the run.
+//!
+//! A server must not be the last process in the mount namespace: it would unmount while it ends, and wait for an answer of its
+//! own for ever (`fuse_send_destroy` on the way out of `do_exit`; nothing but an abort of the connection ends that). So a
+//! keeper starts it, a shell that waits until the run closes a pipe, be it by being killed; it then kills the server, waits
+//! for its end, and is the last.
 
+use std::ffi::OsStr;
+use std::io::PipeWriter;
 use std::os::fd::AsFd;
 use std::path::Path;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use super::LabError;
@@ -14,9 +20,24 @@ use crate::workload::Signals;
 const START_MAX: Duration = Duration::from_secs(20);
 const LOOK: Duration = Duration::from_millis(5);
 
-/// A server; killed when dropped.
+/// What the keeper does: `$@` is the server with its arguments, standard input the pipe.
+const KEEPER: &str = r#"exec 3<&0
+"$@" 3<&- </dev/null &
+server=$!
+{ read -r _ <&3; kill -KILL $server; } 2>/dev/null &
+reader=$!
+wait $server
+code=$?
+kill $reader 2>/dev/null
+exit $code"#;
+
+/// A server with its keeper; both end when this is dropped.
 #[derive(Debug)]
-pub(super) struct Server(Running);
+pub(super) struct Server {
+    // First, so that the keeper is let go before it is waited for.
+    lives: Option<PipeWriter>,
+    keeper: Running,
+}
 
 impl Server {
     /// Starts a server and waits until `is_mounted` says so; else gives the reason.
@@ -30,18 +51,22 @@ impl Server {
     ) -> Result<Result<Self, String>, LabError> {
         let Some((name, own)) = words.split_first() else { return Ok(Err("it has no server".into())) };
         let options = format!("{},no_detach", options.join(","));
-        let mut arguments: Vec<&std::ffi::OsStr> = own.iter().map(|word| (*word).as_ref()).collect();
-        arguments.extend(["-o".as_ref(), options.as_ref(), device.as_os_str(), point.as_os_str()]);
+        let mut arguments: Vec<&OsStr> = ["-c", KEEPER, "keeper", *name].map(AsRef::as_ref).to_vec();
+        arguments.extend(own.iter().map(|word| OsStr::new(*word)));
+        arguments.extend([OsStr::new("-o"), options.as_ref(), device.as_os_str(), point.as_os_str()]);
         let started = Instant::now();
-        let mut running =
-            Running::start(name, &arguments).map_err(LabError::failed(format!("start {name}")))?;
+        let (waits, lives) = std::io::pipe().map_err(LabError::failed("make a pipe"))?;
+        let keeper = Running::keep("sh", &arguments, waits.into());
+        let keeper = keeper.map_err(LabError::failed(format!("start {name}")))?;
+        let mut server = Self { lives: Some(lives), keeper };
         loop {
             if is_mounted() {
-                return Ok(Ok(Self(running)));
+                return Ok(Ok(server));
             }
-            let ended = running.child.try_wait().map_err(LabError::failed(format!("wait for {name}")))?;
+            let ended =
+                server.keeper.child.try_wait().map_err(LabError::failed(format!("wait for {name}")))?;
             if ended.is_some() || started.elapsed() > START_MAX {
-                let last = running.said().pop().unwrap_or_else(|| "it does not say why".to_owned());
+                let last = server.keeper.said().pop().unwrap_or_else(|| "it does not say why".to_owned());
                 return Ok(Err(format!("{name}: {last}")));
             }
             if signals.stop.load(Ordering::Relaxed) {
@@ -52,9 +77,19 @@ impl Server {
         }
     }
 
-    /// Waits until the server has written everything and ended, as it does when its file system was unmounted.
+    /// Waits until the server has written everything and ended, as it does when its file system was unmounted; also when the
+    /// run is to end.
     pub(super) fn end(mut self, signals: Signals<'_>) -> Result<(), LabError> {
-        self.0.wait(signals).map(drop)
+        let never = AtomicBool::new(false);
+        self.keeper.wait(Signals { stop: &never, beat: signals.beat }).map(drop)
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        self.lives = None;
+        // It ends by itself, last, once the server has; killed it would leave the server to be the last.
+        let _ = self.keeper.child.wait();
     }
 }
 

@@ -28,6 +28,8 @@ static TOOLS: &[Tool] = &[
     tool("mkfs.ext4", "e2fsprogs", "tests on ext2, ext3 and ext4"),
     tool("mkfs.xfs", "xfsprogs", "tests on XFS"),
     tool("mkfs.btrfs", "btrfs-progs", "tests on btrfs"),
+    tool("ntfs-3g", "ntfs-3g", "tests on NTFS through FUSE"),
+    tool("blkid", "util-linux", "tests on devices that are erased"),
     tool("losetup", "mount", "tests on loop devices"),
     tool("unshare", "util-linux", "tests in a mount namespace"),
     tool("strace", "strace", "tests that count system calls"),

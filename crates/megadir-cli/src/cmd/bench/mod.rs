@@ -1,6 +1,7 @@
 //! `megadir bench`: studies, their runs and their reports.
 
 mod clean;
+mod filesystems;
 mod list;
 mod null;
 mod options;
@@ -25,6 +26,7 @@ enum Command {
     List(list::Args),
     Run(Box<options::Args>),
     Report(report::Args),
+    Filesystems(filesystems::Args),
     Clean(clean::Args),
     #[command(hide = true)]
     Null(null::Args),
@@ -38,6 +40,7 @@ pub(crate) fn run(args: &Args) -> Result<u8, CliError> {
         Command::List(args) => list::run(args),
         Command::Run(args) => run::run(args),
         Command::Report(args) => report::run(args),
+        Command::Filesystems(args) => filesystems::run(args),
         Command::Clean(args) => clean::run(args),
         Command::Null(args) => null::run(args),
         Command::Worker(args) => worker::run(args),

@@ -1,0 +1,158 @@
+//! Killed in every phase, nothing stays mounted, attached, open or running, and the next start removes what has a name.
+
+use std::path::{Path, PathBuf};
+use std::process::{Child, Stdio};
+use std::time::{Duration, Instant};
+
+use megadir_testkit::require;
+use megadir_testkit::require::full;
+
+use super::support::{assert_gone, descendants, loops_below, megadir, output, privileged, soon, text};
+
+/// Longer than a phase is waited for.
+const PHASE_MAX: Duration = Duration::from_secs(60);
+
+/// Makes file systems of all ways of being made and mounted, over and over.
+fn start(directory: &str) -> Child {
+    let mut arguments = vec!["bench", "filesystems", "--dir", directory];
+    for _ in 0..50 {
+        arguments.extend(["ext4", "xfs", "btrfs", "ntfs-3g", "tmpfs"]);
+    }
+    megadir(&arguments).stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("the program starts")
+}
+
+/// Returns whether any thread of a process is in a mount namespace of its own.
+fn has_namespace(process: u32) -> bool {
+    let own = std::fs::read_link("/proc/self/ns/mnt").expect("there");
+    let threads = std::fs::read_dir(format!("/proc/{process}/task")).into_iter().flatten().flatten();
+    let namespaces = threads.filter_map(|thread| std::fs::read_link(thread.path().join("ns/mnt")).ok());
+    namespaces.into_iter().any(|namespace| namespace != own)
+}
+
+fn sees_mount(process: u32, directory: &str) -> bool {
+    let threads = std::fs::read_dir(format!("/proc/{process}/task")).into_iter().flatten().flatten();
+    let tables = threads.filter_map(|thread| std::fs::read_to_string(thread.path().join("mountinfo")).ok());
+    tables.into_iter().any(|table| table.contains(directory))
+}
+
+fn has_image(process: u32, directory: &str) -> bool {
+    let files = std::fs::read_dir(format!("/proc/{process}/fd")).into_iter().flatten().flatten();
+    let files = files.filter_map(|file| std::fs::read_link(file.path()).ok());
+    let nameless =
+        |file: &PathBuf| file.starts_with(directory) && file.to_string_lossy().ends_with("(deleted)");
+    files.into_iter().any(|file| nameless(&file))
+}
+
+fn runs(process: u32, name: &str) -> bool {
+    descendants(process).iter().any(|(_, child)| child == name)
+}
+
+/// Waits for a phase of a run.
+fn wait_for(phase: &str, child: &mut Child, reached: impl Fn(u32) -> bool) {
+    let started = Instant::now();
+    while !reached(child.id()) {
+        assert!(child.try_wait().expect("waitable").is_none(), "{phase}: the run ended before");
+        assert!(started.elapsed() < PHASE_MAX, "{phase}: the run does not come to it");
+    }
+}
+
+/// Kills a run and returns what it had started.
+fn kill(mut child: Child) -> Vec<(u32, String)> {
+    let started = descendants(child.id());
+    child.kill().expect("it runs");
+    child.wait().expect("it ended");
+    started
+}
+
+fn assert_ended(phase: &str, processes: &[(u32, String)]) {
+    for (process, name) in processes {
+        let runs =
+            || std::fs::read_to_string(format!("/proc/{process}/comm")).is_ok_and(|comm| comm.trim() == name);
+        soon(&format!("{phase}: {name} outlives the run"), || !runs());
+    }
+}
+
+/// Asserts that what has a name is marked, and removed by the next start.
+fn assert_cleaned(directory: &Path, phase: &str) {
+    let path = directory.to_str().expect("UTF-8");
+    let next = output(&["bench", "filesystems", "tmpfs", "--dir", path]);
+    assert_eq!(next.status.code(), Some(0), "{phase}: {}", text(&next.stderr));
+    let left: Vec<_> = std::fs::read_dir(directory).expect("there").flatten().collect();
+    assert!(left.is_empty(), "{phase}: {left:?}, {}", text(&next.stderr));
+}
+
+#[test]
+fn after_a_kill_in_every_phase_nothing_is_left() {
+    require!(privileged());
+    let scratch = tempfile::tempdir().expect("a directory");
+    let scratch_path = scratch.path().canonicalize().expect("there");
+    let path = scratch_path.to_str().expect("UTF-8");
+    let unmounted = std::cell::Cell::new(false);
+    let phases: [(&str, &dyn Fn(u32) -> bool); 9] = [
+        ("namespace entered", &|process| has_namespace(process)),
+        ("image made", &|process| has_image(process, path)),
+        ("loop attached", &|_| !loops_below(&scratch_path).is_empty()),
+        ("mke2fs runs", &|process| runs(process, "mke2fs")),
+        ("mkfs.btrfs runs", &|process| runs(process, "mkfs.btrfs")),
+        ("mkntfs runs", &|process| runs(process, "mkntfs")),
+        ("ntfs-3g serves", &|process| runs(process, "ntfs-3g") && sees_mount(process, path)),
+        ("mounted", &|process| sees_mount(process, path)),
+        ("unmounted", &|process| {
+            let sees = sees_mount(process, path);
+            let was = unmounted.replace(unmounted.get() || sees);
+            was && !sees
+        }),
+    ];
+    for (phase, reached) in phases {
+        let mut child = start(path);
+        wait_for(phase, &mut child, reached);
+        let started = kill(child);
+        assert_ended(phase, &started);
+        assert_gone(&scratch_path, phase);
+        assert_cleaned(&scratch_path, phase);
+    }
+}
+
+#[test]
+fn after_a_kill_at_any_moment_nothing_is_left() {
+    require!(privileged());
+    let scratch = tempfile::tempdir().expect("a directory");
+    let path = scratch.path().to_str().expect("UTF-8");
+    let mut random = megadir_testkit::rng::Rng::new(u64::from(std::process::id()));
+    let mut left = 0;
+    for kill_number in 0..if full() { 200 } else { 12 } {
+        let child = start(path);
+        std::thread::sleep(Duration::from_micros(random.next_u64() % 400_000));
+        let started = kill(child);
+        let when = format!("kill {kill_number}");
+        assert_ended(&when, &started);
+        assert_gone(scratch.path(), &when);
+        left += std::fs::read_dir(path).expect("there").count();
+        assert_cleaned(scratch.path(), &when);
+    }
+    assert!(left > 3, "only {left} kills left anything: the test tests nothing");
+}
+
+#[test]
+fn told_to_end_it_leaves_nothing_at_once() {
+    require!(privileged());
+    let scratch = tempfile::tempdir().expect("a directory");
+    let path = scratch.path().canonicalize().expect("there");
+    let path = path.to_str().expect("UTF-8");
+    for (signal, name) in
+        [(rustix::process::Signal::INT, "SIGINT"), (rustix::process::Signal::TERM, "SIGTERM")]
+    {
+        for program in ["mke2fs", "mkfs.xfs", "ntfs-3g"] {
+            let mut child = start(path);
+            wait_for(program, &mut child, |process| runs(process, program));
+            let process = rustix::process::Pid::from_child(&child);
+            let started = descendants(child.id());
+            rustix::process::kill_process(process, signal).expect("it runs");
+            let status = child.wait().expect("it ended");
+            assert_eq!(status.code(), Some(130), "{name} while {program} runs");
+            assert_ended(name, &started);
+            assert_gone(scratch.path(), name);
+            assert_eq!(std::fs::read_dir(path).expect("there").count(), 0, "{name} while {program} runs");
+        }
+    }
+}
