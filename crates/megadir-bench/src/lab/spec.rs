@@ -113,6 +113,7 @@ impl Spec {
     }
 
     /// Returns what may keep the chosen variants from being had, for a kernel or program that refuses them.
+    #[cfg(target_os = "linux")]
     pub(super) fn needs(&self) -> Option<&'static str> {
         self.chosen.iter().find_map(|chosen| chosen.needs)
     }
