@@ -1,14 +1,24 @@
 //! Inventories: what a tree held at a moment, one row an entry, sorted by directory and name.
 //!
 //! * [`Row`] is an entry, [`Key`] its place in the order; rows come from [`Rows`] and go into a [`Sink`].
+//! * [`scan()`] reads trees into a sink, in bounded memory; [`Writer`] is one that writes a Parquet file, [`Inventory`]
+//!   reads it.
 //! * [`Metadata`] is what holds for all rows: which trees, when, by which clock, and whether all could be read.
 //!
 //! Nothing here prints, and no thread is started that was not asked for.
 
+mod file;
 mod metadata;
+mod replacement;
 mod row;
 mod rows;
+mod scan;
+mod sorter;
 
+pub use file::{GROUP_ROWS, Inventory, WriteOptions, Writer};
 pub use metadata::{FORMAT_VERSION, Metadata, Root, Scanned};
+pub use replacement::Replacement;
 pub use row::{Facts, Key, OwnedRow, Row, nanoseconds};
 pub use rows::{Rows, Sink, SliceRows};
+pub use scan::{Excluded, ScanEvent, ScanOptions, scan};
+pub use sorter::Sorter;

@@ -51,6 +51,8 @@ pub struct Scanned {
     pub examiner: String,
     /// Threads that read.
     pub threads: usize,
+    /// Directories on other file systems that were not entered.
+    pub mounts_not_entered: u64,
 }
 
 impl Metadata {
@@ -114,7 +116,12 @@ mod tests {
             roots: vec![root(b"/a", Some(4_000_000)), root(b"/\xff", None)],
             started_ns: -1,
             ended_ns: i64::MAX,
-            scanned: Scanned { cross_mounts: false, examiner: "statx".into(), threads: 2 },
+            scanned: Scanned {
+                cross_mounts: false,
+                examiner: "statx".into(),
+                threads: 2,
+                mounts_not_entered: 1,
+            },
             rows: 3,
             failed: 1,
             unread_directories: 0,

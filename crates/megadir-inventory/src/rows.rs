@@ -3,7 +3,7 @@
 use megadir::Result;
 
 use crate::metadata::Metadata;
-use crate::row::{OwnedRow, Row};
+use crate::row::{Key, OwnedRow, Row};
 
 /// Rows in ascending order of their keys, one after another.
 pub trait Rows {
@@ -71,5 +71,36 @@ impl Rows for SliceRows<'_> {
 
     fn next_row(&mut self) -> Result<Option<Row<'_>>> {
         Ok(self.rows.next().map(OwnedRow::row))
+    }
+}
+
+/// Tells whether keys ascend, each once.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Ascending {
+    last: Option<(u32, Vec<u8>, Vec<u8>)>,
+}
+
+impl Ascending {
+    /// Tells whether a key follows the last one, and makes it the last.
+    #[inline]
+    pub(crate) fn admits(&mut self, key: &Key<'_>) -> bool {
+        let Some((root, parent, name)) = &mut self.last else {
+            self.last = Some((key.root, key.parent.to_vec(), key.name.to_vec()));
+            return true;
+        };
+        let same_directory = *root == key.root && parent == key.parent;
+        if !same_directory {
+            if (*root, &parent[..]) > (key.root, key.parent) {
+                return false;
+            }
+            *root = key.root;
+            parent.clear();
+            parent.extend_from_slice(key.parent);
+        } else if &name[..] >= key.name {
+            return false;
+        }
+        name.clear();
+        name.extend_from_slice(key.name);
+        true
     }
 }

@@ -26,6 +26,10 @@ mod windows;
 pub use time::{Time, Utc};
 pub use want::Want;
 
+#[cfg(target_os = "linux")]
+use self::examiner::Examiner;
+use crate::dir::Dir;
+use crate::error::{Error, Result};
 use crate::file_type::FileType;
 
 /// The attributes of one entry. A field counts only where [`Attributes::have`] says so.
@@ -96,5 +100,22 @@ impl Attributes {
     /// Tells whether the entry vanished between being listed and being examined.
     pub fn has_vanished(&self) -> bool {
         cfg!(unix) && self.error == 2
+    }
+}
+
+impl Dir {
+    /// Returns the wanted attributes of the directory itself.
+    ///
+    /// # Errors
+    ///
+    /// Whatever the system gives.
+    pub fn attributes(&self, want: Want) -> Result<Attributes> {
+        #[cfg(target_os = "linux")]
+        if statx::Statx.probe(self).is_ok() {
+            return statx::Asking::new(want).itself(self);
+        }
+        std::fs::metadata(crate::backend::std_fs::readable_path(self))
+            .map(|metadata| std_metadata::attributes(&metadata, want))
+            .map_err(|error| Error::io("stat", self.path(), error))
     }
 }

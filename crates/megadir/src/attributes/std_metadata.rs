@@ -47,7 +47,7 @@ impl Examine for ByPath {
     }
 }
 
-fn attributes(metadata: &std::fs::Metadata, want: Want) -> Attributes {
+pub(super) fn attributes(metadata: &std::fs::Metadata, want: Want) -> Attributes {
     let mut row = Attributes::NOTHING;
     row.kind = kind(metadata.file_type());
     row.size_bytes = metadata.len();

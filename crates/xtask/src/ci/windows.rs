@@ -3,7 +3,7 @@
 //! Two ways, the first that is there: the Windows target of the toolchain in use (`rustup target add
 //! x86_64-pc-windows-gnu`), or Debian's `rustc-web`, whose library source (`rust-web-src`) fits it and is built
 //! by `-Zbuild-std`; cargo looks for that source in the sysroot of the compiler it is given, so that any cargo
-//! drives it. Building std needs `dlltool` only. Clippy takes the place of the compiler for the workspace's own crates
+//! drives it. Building std needs `dlltool` only; Zstandard, which is C, is compiled by mingw's gcc. Clippy takes the place of the compiler for the workspace's own crates
 //! through `RUSTC_WORKSPACE_WRAPPER`, as `cargo clippy` does it.
 
 use super::stage::{Context, Report};
@@ -16,12 +16,16 @@ const RUSTC: &str = "/usr/bin/rustc";
 const CLIPPY_DRIVER: &str = "/usr/bin/clippy-driver";
 const LIBRARY: &str = "/usr/lib/rustlib/src/rust/library/std/Cargo.toml";
 const DLLTOOL: &str = "x86_64-w64-mingw32-dlltool";
+const GCC: &str = "x86_64-w64-mingw32-gcc";
 
 /// The oldest minor version of Debian's compiler that reads this workspace (edition and `rust-version`).
 const RUSTC_MINOR_MIN: u32 = 95;
 
 /// Lints the workspace for Windows, tests included; this tool itself is for developers' machines and left out.
 pub(crate) fn run(context: &Context) -> Result<Report, String> {
+    if process::find_tool(GCC).is_none() {
+        return Ok(Report::not_run(format!("windows: no {GCC}, which compiles Zstandard")));
+    }
     let own = own_target_is_there();
     if !own && let Some(lacking) = lacking() {
         return Ok(Report::not_run(format!(

@@ -4,13 +4,13 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use megadir::{Attributes, Entry, Want};
+use megadir_inventory::Sorter;
 
 use super::Stop;
 use super::args::{Args, Sort};
 use super::conditions::Conditions;
 use super::lines::{Label, Lines};
 use super::long::Long;
-use super::spill::Sorter;
 use crate::exit::{CliError, NOTHING_RAN, SOME_FAILED};
 use crate::ui::message::quoted;
 use crate::ui::output::{Ended, Output};
@@ -44,7 +44,10 @@ pub(super) struct Complaint {
 impl Examined {
     pub(super) fn new(args: &Args, lines: &Lines, is_terminal: bool) -> Result<Self, CliError> {
         let memory = args.memory.unwrap_or(MEMORY_BYTES);
-        let sorting = |sort| Sorting { sort, sorter: Sorter::new(memory), key: Vec::new(), item: Vec::new() };
+        let sorting = |sort| {
+            let sorter = Sorter::new(memory, std::env::temp_dir());
+            Sorting { sort, sorter, key: Vec::new(), item: Vec::new() }
+        };
         Ok(Self {
             conditions: Conditions::new(args)?,
             long: Long::new(args, lines, is_terminal),
@@ -102,7 +105,7 @@ impl Examined {
         let mut left = limit;
         sorting.sorter.finish(
             |error| Ended::Other(failed_to_spill(&error, "the output is not complete", SOME_FAILED)),
-            |item| {
+            |_, item| {
                 if left == 0 {
                     return Ok(false);
                 }

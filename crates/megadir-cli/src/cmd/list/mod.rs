@@ -10,7 +10,6 @@ mod long;
 mod owners;
 mod sorted;
 pub(super) mod source;
-mod spill;
 mod summary;
 mod times;
 

@@ -1,7 +1,7 @@
 //! Sorting more than fits the memory: sorted runs in temporary files, merged when all has been added.
 //!
 //! ```text
-//! add ... add -> memory full: sort, write a run -> ... -> finish: merge the runs and what is in memory
+//! add ... add -> memory full: sort, write a run -> ... -> finish: merge the runs
 //! run: key length (4), item length (4), key, item; again and again, ascending by key
 //! ```
 //!
@@ -12,6 +12,7 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::fs::File;
 use std::io::{self, BufReader, BufWriter, Read, Seek, Write};
+use std::path::PathBuf;
 
 /// What an entry costs beside its bytes, bytes: its place in the order.
 const PLACE_BYTES: usize = size_of::<Place>();
@@ -19,17 +20,36 @@ const PLACE_BYTES: usize = size_of::<Place>();
 const RUNS_MAX: usize = 64;
 
 /// Gathers items with keys and gives them back in the order of the keys.
-pub(super) struct Sorter {
+///
+/// ```
+/// use std::io;
+/// let mut sorter = megadir_inventory::Sorter::new(1 << 20, std::env::temp_dir());
+/// sorter.add(b"b", b"second")?;
+/// sorter.add(b"a", b"first")?;
+/// let mut items = Vec::new();
+/// sorter.finish(
+///     |error| error,
+///     |_key, item| {
+///         items.push(item.to_vec());
+///         Ok(true)
+///     },
+/// )?;
+/// assert_eq!(items, [b"first".to_vec(), b"second".to_vec()]);
+/// # Ok::<(), io::Error>(())
+/// ```
+#[derive(Debug)]
+pub struct Sorter {
     memory_bytes_max: usize,
+    directory: PathBuf,
     bytes: Vec<u8>,
     places: Vec<Place>,
     runs: Vec<File>,
 }
 
 /// Where a key and its item lie.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug)]
 struct Place {
-    /// The key's first eight bytes, which decide most comparisons.
+    /// The key's first eight bytes behind what all keys have in common, which decide most comparisons.
     leading: u64,
     offset: usize,
     key_bytes: u32,
@@ -37,41 +57,65 @@ struct Place {
 }
 
 impl Sorter {
-    /// Makes a sorter that holds about so many bytes in memory.
-    pub(super) fn new(memory_bytes_max: usize) -> Self {
-        Self { memory_bytes_max, bytes: Vec::new(), places: Vec::new(), runs: Vec::new() }
+    /// Makes a sorter that holds about so many bytes in memory, and the rest in nameless files of a directory.
+    pub fn new(memory_bytes_max: usize, directory: PathBuf) -> Self {
+        Self { memory_bytes_max, directory, bytes: Vec::new(), places: Vec::new(), runs: Vec::new() }
     }
 
     /// Adds an item.
-    pub(super) fn add(&mut self, key: &[u8], item: &[u8]) -> io::Result<()> {
+    ///
+    /// # Errors
+    ///
+    /// Whatever writing to a temporary file gives; what was added is lost then.
+    pub fn add(&mut self, key: &[u8], item: &[u8]) -> io::Result<()> {
+        self.add_parts(key, item.len(), std::iter::once(item))
+    }
+
+    /// Adds an item that lies in parts, `item_bytes` in all.
+    ///
+    /// # Errors
+    ///
+    /// As [`Sorter::add`].
+    pub fn add_parts<'p>(
+        &mut self,
+        key: &[u8],
+        item_bytes: usize,
+        parts: impl Iterator<Item = &'p [u8]>,
+    ) -> io::Result<()> {
         let held = self.bytes.len() + self.places.len() * PLACE_BYTES;
         // Memory grows by doubling: half of what is allowed is when it would pass the limit.
-        if held + key.len() + item.len() > self.memory_bytes_max / 2 && !self.places.is_empty() {
+        if held + key.len() + item_bytes > self.memory_bytes_max / 2 && !self.places.is_empty() {
             self.write_run()?;
         }
+        let offset = self.bytes.len();
+        self.bytes.extend_from_slice(key);
+        parts.for_each(|part| self.bytes.extend_from_slice(part));
+        let item_bytes = self.bytes.len() - offset - key.len();
         self.places.push(Place {
             leading: leading(key),
-            offset: self.bytes.len(),
-            key_bytes: length(key)?,
-            item_bytes: length(item)?,
+            offset,
+            key_bytes: length(key.len())?,
+            item_bytes: length(item_bytes)?,
         });
-        self.bytes.extend_from_slice(key);
-        self.bytes.extend_from_slice(item);
         Ok(())
     }
 
-    /// Gives the items to `write` in the order of their keys, until it says that it has enough.
+    /// Gives keys and items to `write` in the order of the keys, until it says that it has enough.
     ///
     /// `failed` makes an error of what temporary files give.
-    pub(super) fn finish<E>(
+    ///
+    /// # Errors
+    ///
+    /// What `failed` makes, or `write` gives.
+    pub fn finish<E>(
         mut self,
         failed: impl Fn(io::Error) -> E,
-        mut write: impl FnMut(&[u8]) -> Result<bool, E>,
+        mut write: impl FnMut(&[u8], &[u8]) -> Result<bool, E>,
     ) -> Result<(), E> {
         if self.runs.is_empty() {
             self.sort();
             for place in &self.places {
-                if !write(self.item(place))? {
+                if !write(self.key(place), self.item(place))? {
                     break;
                 }
             }
@@ -80,12 +124,27 @@ impl Sorter {
         if !self.places.is_empty() {
             self.write_run().map_err(&failed)?;
         }
-        merge(&mut self.runs, &failed, |_, item| write(item))
+        // The memory is not held while files are merged.
+        (self.bytes, self.places) = (Vec::new(), Vec::new());
+        merge(&mut self.runs, &failed, write)
     }
 
     fn sort(&mut self) {
         let bytes = &self.bytes;
         let key = |place: &Place| &bytes[place.offset..place.offset + place.key_bytes as usize];
+        if let [first, rest @ ..] = &mut self.places[..] {
+            // Keys often begin alike, as paths below one root do.
+            let start = key(first);
+            let common = |common: usize, place: &Place| {
+                let same = start.iter().zip(key(place)).take(common);
+                same.take_while(|(a, b)| a == b).count()
+            };
+            let common = rest.iter().fold(start.len(), common);
+            if common > 0 {
+                first.leading = leading(&start[common..]);
+                rest.iter_mut().for_each(|place| place.leading = leading(&key(place)[common..]));
+            }
+        }
         self.places.sort_unstable_by(|a, b| a.leading.cmp(&b.leading).then_with(|| key(a).cmp(key(b))));
     }
 
@@ -101,12 +160,12 @@ impl Sorter {
     /// Sorts what is in memory and writes it to a file.
     fn write_run(&mut self) -> io::Result<()> {
         if self.runs.len() >= RUNS_MAX {
-            let mut merged = BufWriter::new(tempfile::tempfile()?);
+            let mut merged = BufWriter::new(tempfile::tempfile_in(&self.directory)?);
             merge(&mut self.runs, |error| error, |key, item| put(&mut merged, key, item).map(|()| true))?;
             self.runs = vec![merged.into_inner().map_err(io::IntoInnerError::into_error)?];
         }
         self.sort();
-        let mut run = BufWriter::new(tempfile::tempfile()?);
+        let mut run = BufWriter::new(tempfile::tempfile_in(&self.directory)?);
         for place in &self.places {
             put(&mut run, self.key(place), self.item(place))?;
         }
@@ -117,8 +176,8 @@ impl Sorter {
     }
 }
 
-fn length(bytes: &[u8]) -> io::Result<u32> {
-    u32::try_from(bytes.len()).map_err(|_| io::Error::other("a line is longer than 4 GiB"))
+fn length(bytes: usize) -> io::Result<u32> {
+    u32::try_from(bytes).map_err(|_| io::Error::other("an item is longer than 4 GiB"))
 }
 
 /// Returns the first eight bytes as a number that orders as they do.
@@ -130,8 +189,8 @@ fn leading(key: &[u8]) -> u64 {
 }
 
 fn put(run: &mut impl Write, key: &[u8], item: &[u8]) -> io::Result<()> {
-    run.write_all(&length(key)?.to_ne_bytes())?;
-    run.write_all(&length(item)?.to_ne_bytes())?;
+    run.write_all(&length(key.len())?.to_ne_bytes())?;
+    run.write_all(&length(item.len())?.to_ne_bytes())?;
     run.write_all(key)?;
     run.write_all(item)
 }
@@ -190,13 +249,13 @@ mod tests {
     use std::io;
 
     fn sorted(items: &[(Vec<u8>, Vec<u8>)], memory_bytes: usize, limit: usize) -> (Vec<Vec<u8>>, usize) {
-        let mut sorter = Sorter::new(memory_bytes);
+        let mut sorter = Sorter::new(memory_bytes, std::env::temp_dir());
         for (key, item) in items {
             sorter.add(key, item).unwrap();
         }
         let runs = sorter.runs.len();
         let mut out = Vec::new();
-        let enough = |item: &[u8]| -> io::Result<bool> {
+        let enough = |_: &[u8], item: &[u8]| -> io::Result<bool> {
             out.push(item.to_vec());
             Ok(out.len() < limit)
         };

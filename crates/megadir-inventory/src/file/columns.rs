@@ -1,0 +1,209 @@
+//! Rows turned into columns, as many as are written at a time.
+
+use parquet::data_type::ByteArray;
+
+use crate::row::{Facts, Row};
+
+/// The columns of [`super::schema::COLUMNS`], in their order.
+pub(super) struct Columns {
+    pub(super) root: Vec<i32>,
+    pub(super) parent: Vec<ByteArray>,
+    pub(super) name: Texts,
+    pub(super) path: Texts,
+    pub(super) kind: Vec<u8>,
+    pub(super) size: Optional<i64>,
+    pub(super) modified: Optional<i64>,
+    pub(super) changed: Optional<i64>,
+    pub(super) born: Optional<i64>,
+    pub(super) inode: Optional<i64>,
+    pub(super) inode_high: Optional<i64>,
+    pub(super) device: Optional<i64>,
+    pub(super) mode: Optional<i32>,
+    pub(super) user: Optional<i32>,
+    pub(super) group: Optional<i32>,
+    pub(super) links: Optional<i64>,
+    pub(super) errno: Optional<i32>,
+    pub(super) error: Optional<ByteArray>,
+}
+
+/// Values of a column in which some rows have none.
+pub(super) struct Optional<T> {
+    pub(super) values: Vec<T>,
+    /// For each row 1 where it has a value, 0 where not.
+    pub(super) levels: Vec<i16>,
+}
+
+/// Byte strings, packed.
+pub(super) struct Texts {
+    pub(super) bytes: Vec<u8>,
+    /// Where each ends.
+    pub(super) ends: Vec<usize>,
+}
+
+impl<T> Optional<T> {
+    fn new(rows: usize) -> Self {
+        Self { values: Vec::with_capacity(rows), levels: Vec::with_capacity(rows) }
+    }
+
+    #[inline]
+    fn push(&mut self, value: Option<T>) {
+        self.levels.push(i16::from(value.is_some()));
+        self.values.extend(value);
+    }
+}
+
+impl Texts {
+    fn new(rows: usize, bytes_each: usize) -> Self {
+        Self { bytes: Vec::with_capacity(rows * bytes_each), ends: Vec::with_capacity(rows) }
+    }
+
+    /// Returns the strings as the writer of columns takes them.
+    pub(super) fn into_arrays(self) -> Vec<ByteArray> {
+        let all = ByteArray::from(self.bytes);
+        let starts = std::iter::once(0).chain(self.ends.iter().copied());
+        starts.zip(&self.ends).map(|(start, end)| all.slice(start, end - start)).collect()
+    }
+}
+
+/// What is the same for all rows of a directory.
+#[derive(Default)]
+pub(super) struct Place {
+    /// The root and the directory's path relative to it.
+    of: Option<(u32, ByteArray)>,
+    /// The directory's path with a slash at its end, as text.
+    prefix: Vec<u8>,
+}
+
+impl Columns {
+    /// Makes empty columns with room for so many rows.
+    pub(super) fn new(rows: usize) -> Self {
+        Self {
+            root: Vec::with_capacity(rows),
+            parent: Vec::with_capacity(rows),
+            name: Texts::new(rows, 32),
+            path: Texts::new(rows, 64),
+            kind: Vec::with_capacity(rows),
+            size: Optional::new(rows),
+            modified: Optional::new(rows),
+            changed: Optional::new(rows),
+            born: Optional::new(rows),
+            inode: Optional::new(rows),
+            inode_high: Optional::new(rows),
+            device: Optional::new(rows),
+            mode: Optional::new(rows),
+            user: Optional::new(rows),
+            group: Optional::new(rows),
+            links: Optional::new(rows),
+            errno: Optional::new(rows),
+            error: Optional::new(rows),
+        }
+    }
+
+    /// Returns the number of rows.
+    pub(super) fn len(&self) -> usize {
+        self.root.len()
+    }
+
+    /// Adds a row; `root` is the path of its root.
+    #[inline]
+    pub(super) fn push(&mut self, row: &Row<'_>, root: &[u8], place: &mut Place) {
+        let parent = place.enter(row, root);
+        self.root.push(row.key.root as i32);
+        self.parent.push(parent);
+        self.name.bytes.extend_from_slice(row.key.name);
+        self.name.ends.push(self.name.bytes.len());
+        match row.key.is_root() {
+            true => push_text(&mut self.path.bytes, root),
+            false => {
+                self.path.bytes.extend_from_slice(&place.prefix);
+                push_text(&mut self.path.bytes, row.key.name);
+            }
+        }
+        self.path.ends.push(self.path.bytes.len());
+        self.push_facts(&row.facts);
+        self.error.push(row.error.map(|words| ByteArray::from(words.as_bytes().to_vec())));
+    }
+
+    #[inline]
+    fn push_facts(&mut self, facts: &Facts) {
+        // Numbers without a sign keep their bits; the columns' types tell which they are.
+        self.kind.push(facts.kind as u8);
+        self.size.push(facts.size_bytes.map(|size| size as i64));
+        self.modified.push(facts.modified_ns);
+        self.changed.push(facts.changed_ns);
+        self.born.push(facts.born_ns);
+        self.inode.push(facts.inode.map(|inode| inode as i64));
+        self.inode_high.push(facts.inode_high.map(|inode| inode as i64));
+        self.device.push(facts.device.map(|device| device as i64));
+        self.mode.push(facts.mode.map(i32::from));
+        self.user.push(facts.user.map(|user| user as i32));
+        self.group.push(facts.group.map(|group| group as i32));
+        self.links.push(facts.links.map(|links| links as i64));
+        self.errno.push(facts.errno);
+    }
+}
+
+impl Place {
+    /// Goes to the directory of a row and returns its relative path.
+    #[inline]
+    fn enter(&mut self, row: &Row<'_>, root: &[u8]) -> ByteArray {
+        if let Some((index, parent)) = &self.of
+            && *index == row.key.root
+            && parent.data() == row.key.parent
+        {
+            return parent.clone();
+        }
+        self.prefix.clear();
+        push_text(&mut self.prefix, root);
+        if !self.prefix.ends_with(b"/") {
+            self.prefix.push(b'/');
+        }
+        if !row.key.parent.is_empty() {
+            push_text(&mut self.prefix, row.key.parent);
+            self.prefix.push(b'/');
+        }
+        let parent = ByteArray::from(row.key.parent.to_vec());
+        self.of = Some((row.key.root, parent.clone()));
+        parent
+    }
+}
+
+/// Appends bytes as text: those that are not UTF-8 as `\xff`.
+#[inline]
+fn push_text(text: &mut Vec<u8>, bytes: &[u8]) {
+    if std::str::from_utf8(bytes).is_ok() {
+        return text.extend_from_slice(bytes);
+    }
+    for chunk in bytes.utf8_chunks() {
+        text.extend_from_slice(chunk.valid().as_bytes());
+        for byte in chunk.invalid() {
+            text.extend_from_slice(format!("\\x{byte:02x}").as_bytes());
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Columns, Place};
+    use crate::row::{Facts, Key, Row};
+
+    #[test]
+    fn paths_are_texts_below_their_roots() {
+        let (mut columns, mut place) = (Columns::new(6), Place::default());
+        let rows = [
+            (0, &b"/"[..], &b""[..], &b""[..]),
+            (0, b"/", b"", b"a"),
+            (0, b"/", b"a", b"f\xff"),
+            (1, b"/r\xfe", b"", b""),
+            (1, b"/r\xfe", b"", b"a"),
+            (1, b"/r\xfe", b"a", b"b"),
+        ];
+        for (root, path, parent, name) in rows {
+            let row = Row { key: Key { root, parent, name }, facts: Facts::NOTHING, error: None };
+            columns.push(&row, path, &mut place);
+        }
+        let paths = columns.path.into_arrays();
+        let paths: Vec<&str> = paths.iter().map(|path| path.as_utf8().unwrap()).collect();
+        assert_eq!(paths, ["/", "/a", "/a/f\\xff", "/r\\xfe", "/r\\xfe/a", "/r\\xfe/a/b"]);
+    }
+}

@@ -1,0 +1,23 @@
+//! Inventories as Parquet files: the columns, writing and reading them.
+//!
+//! Reference: <https://parquet.apache.org/docs/file-format/>. Every column has a plain type that DuckDB, pandas, Polars
+//! and Spark know, so times are numbers of nanoseconds and not timestamps: Spark reads no timestamps of nanoseconds,
+//! and DuckDB cuts those in UTC to microseconds.
+
+mod columns;
+mod encode;
+mod open;
+mod read;
+mod schema;
+mod write;
+
+pub use open::Inventory;
+pub use write::{GROUP_ROWS, WriteOptions, Writer};
+
+/// The key under which a file's metadata hold [`Metadata`](crate::Metadata), as JSON.
+const METADATA_KEY: &str = "megadir";
+
+/// The key of the checksums: for each row group the XXH64 of its bytes in the file, 16 hex digits, in their order.
+///
+/// The decoders of the library trust what they read; with the checksums, damage is told before it gets there.
+const CHECKSUMS_KEY: &str = "megadir.checksums";

@@ -1,0 +1,250 @@
+//! Opening an inventory: what is none is told from what is damaged or of a newer version.
+
+use std::fs::File;
+use std::hash::Hasher as _;
+use std::io::{Read, Seek, SeekFrom};
+use std::path::{Path, PathBuf};
+
+use megadir::{Error, ErrorKind, Result};
+use parquet::errors::ParquetError;
+use parquet::file::reader::{FileReader, SerializedFileReader};
+use parquet::file::serialized_reader::ReadOptionsBuilder;
+use twox_hash::XxHash64 as Hasher;
+
+use super::read::Batch;
+use super::schema::COLUMNS;
+use super::{CHECKSUMS_KEY, METADATA_KEY};
+use crate::metadata::{FORMAT_VERSION, Metadata};
+use crate::row::Row;
+use crate::rows::{Ascending, Rows};
+
+/// What begins and ends a Parquet file.
+const MAGIC: &[u8; 4] = b"PAR1";
+
+/// An inventory that is read from a file, row by row.
+///
+/// ```no_run
+/// use megadir_inventory::{Inventory, Rows};
+/// let mut inventory = Inventory::open("inventory.parquet".as_ref())?;
+/// while let Some(row) = inventory.next_row()? {
+///     println!("{} {:?}", String::from_utf8_lossy(row.key.name), row.facts.size_bytes);
+/// }
+/// # Ok::<(), megadir::Error>(())
+/// ```
+pub struct Inventory {
+    path: PathBuf,
+    file: SerializedFileReader<File>,
+    /// The same file, with the same position.
+    bytes: File,
+    /// Of the row groups, 16 hex digits each.
+    checksums: String,
+    metadata: Metadata,
+    /// The place of each of [`COLUMNS`] in the file.
+    places: Vec<usize>,
+    next_group: usize,
+    batch: Batch,
+    order: Ascending,
+    given: u64,
+    failed: bool,
+}
+
+impl Inventory {
+    /// Opens an inventory and reads what holds for all its rows.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::Malformed`] for what is no inventory or a damaged one, [`ErrorKind::Unavailable`] for one of a newer
+    /// version, or whatever the system gives.
+    pub fn open(path: &Path) -> Result<Self> {
+        let failed = |error| Error::io("open", path, error);
+        let mut file = File::open(path).map_err(failed)?;
+        if file.metadata().map_err(failed)?.is_dir() {
+            return Err(malformed(path, "a directory, no inventory"));
+        }
+        check_ends(&mut file, path)?;
+        let bytes = file.try_clone().map_err(failed)?;
+        let file = SerializedFileReader::new_with_options(file, ReadOptionsBuilder::new().build())
+            .map_err(|error| damaged(path, error))?;
+        let metadata = metadata(&file, path)?;
+        let places = places(&file).map_err(|reason| malformed(path, &reason))?;
+        Ok(Self {
+            path: path.to_owned(),
+            checksums: value(&file, CHECKSUMS_KEY).unwrap_or_default().to_owned(),
+            file,
+            bytes,
+            metadata,
+            places,
+            next_group: 0,
+            batch: Batch::default(),
+            order: Ascending::default(),
+            given: 0,
+            failed: false,
+        })
+    }
+
+    /// Returns the path that the inventory was opened by.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Reads on until there is a row, or none is left.
+    fn fill(&mut self) -> Result<bool> {
+        while self.batch.is_empty() {
+            if self.batch.next(&self.path)? {
+                continue;
+            }
+            if self.next_group >= self.file.num_row_groups() {
+                return Ok(false);
+            }
+            self.check(self.next_group)?;
+            let group =
+                self.file.get_row_group(self.next_group).map_err(|error| damaged(&self.path, error))?;
+            self.next_group += 1;
+            self.batch.begin(&*group, &self.places).map_err(|error| damaged(&self.path, error))?;
+        }
+        Ok(true)
+    }
+
+    /// Compares the bytes of a row group with their checksum, before anything is made of them.
+    fn check(&self, group: usize) -> Result<()> {
+        let mut hasher = Hasher::with_seed(0);
+        let mut bytes = Vec::new();
+        for column in self.file.metadata().row_group(group).columns() {
+            let (start, length) = column.byte_range();
+            let mut at = &self.bytes;
+            bytes.clear();
+            let read = at.seek(SeekFrom::Start(start)).and_then(|_| at.take(length).read_to_end(&mut bytes));
+            read.map_err(|error| Error::io("read", &self.path, error))?;
+            hasher.write(&bytes);
+        }
+        let digits = self.checksums.get(group * 16..group * 16 + 16);
+        match digits.and_then(|digits| u64::from_str_radix(digits, 16).ok()) == Some(hasher.finish()) {
+            true => Ok(()),
+            false => {
+                Err(malformed(&self.path, "damaged: what it holds does not fit its checksums; scan again"))
+            }
+        }
+    }
+
+    /// Ends the reading for good.
+    fn fail<T>(&mut self, error: Error) -> Result<T> {
+        self.failed = true;
+        Err(error)
+    }
+}
+
+impl Rows for Inventory {
+    fn metadata(&self) -> &Metadata {
+        &self.metadata
+    }
+
+    fn next_row(&mut self) -> Result<Option<Row<'_>>> {
+        if self.failed {
+            return Ok(None);
+        }
+        match self.fill() {
+            Ok(true) => {}
+            Ok(false) if self.given == self.metadata.rows => return Ok(None),
+            Ok(false) => {
+                let reason = format!("{} rows where {} are said to be", self.given, self.metadata.rows);
+                return self.fail(malformed(&self.path, &reason));
+            }
+            Err(error) => return self.fail(error),
+        }
+        self.given += 1;
+        // Borrowed anew below, since an error needs all of it.
+        let follows = self.batch.peek().is_some_and(|row| self.order.admits(&row.key));
+        if !follows {
+            return self.fail(malformed(&self.path, "its rows do not ascend; scan again"));
+        }
+        Ok(self.batch.take())
+    }
+}
+
+impl std::fmt::Debug for Inventory {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Inventory").field("path", &self.path).finish_non_exhaustive()
+    }
+}
+
+fn malformed(path: &Path, reason: &str) -> Error {
+    Error::new("read", path, ErrorKind::Malformed, reason)
+}
+
+/// Makes an error of what the library for Parquet gives when it reads.
+pub(super) fn damaged(path: &Path, error: ParquetError) -> Error {
+    match error {
+        ParquetError::External(source) => match source.downcast::<std::io::Error>() {
+            Ok(source) if source.kind() != std::io::ErrorKind::UnexpectedEof => {
+                Error::io("read", path, *source)
+            }
+            _ => malformed(path, "damaged: it ends too early; scan again"),
+        },
+        other => {
+            let words = other.to_string();
+            let line = words.lines().next().unwrap_or_default();
+            malformed(path, &format!("damaged ({line}); scan again"))
+        }
+    }
+}
+
+/// Looks at the first and the last bytes.
+fn check_ends(file: &mut File, path: &Path) -> Result<()> {
+    let mut read = |from| -> std::io::Result<[u8; 4]> {
+        let mut ends = [0; 4];
+        file.seek(from)?;
+        file.read_exact(&mut ends)?;
+        Ok(ends)
+    };
+    if read(SeekFrom::Start(0)).is_ok_and(|first| &first == MAGIC) {
+        // Between them there is a length at least, and the metadata.
+        return match (read(SeekFrom::Start(8)), read(SeekFrom::End(-4))) {
+            (Ok(_), Ok(last)) if &last == MAGIC => Ok(()),
+            _ => Err(malformed(path, "cut off: its end is missing; scan again")),
+        };
+    }
+    Err(malformed(path, "not a Parquet file: an inventory that `megadir scan` has written is wanted"))
+}
+
+/// Returns a value of the file's metadata.
+fn value<'f>(file: &'f SerializedFileReader<File>, key: &str) -> Option<&'f str> {
+    let values = file.metadata().file_metadata().key_value_metadata()?;
+    values.iter().find(|value| value.key == key)?.value.as_deref()
+}
+
+/// Reads what holds for all rows.
+fn metadata(file: &SerializedFileReader<File>, path: &Path) -> Result<Metadata> {
+    let Some(text) = value(file, METADATA_KEY) else {
+        let reason = "a Parquet file, but no inventory that `megadir scan` has written";
+        return Err(malformed(path, reason));
+    };
+    let json: serde_json::Value = serde_json::from_str(text)
+        .map_err(|error| malformed(path, &format!("damaged metadata ({error}); scan again")))?;
+    match json["version"].as_u64() {
+        Some(version) if version > u64::from(FORMAT_VERSION) => {
+            let reason = format!(
+                "version {version} of inventories; this program reads up to {FORMAT_VERSION}: use a newer one, or scan again"
+            );
+            Err(Error::new("read", path, ErrorKind::Unavailable, reason))
+        }
+        _ => serde_json::from_value(json)
+            .map_err(|error| malformed(path, &format!("damaged metadata ({error}); scan again"))),
+    }
+}
+
+/// Returns where the columns are.
+fn places(file: &SerializedFileReader<File>) -> std::result::Result<Vec<usize>, String> {
+    let schema = file.metadata().file_metadata().schema_descr();
+    let place = |column: &super::schema::Column| {
+        let fits = |(_, there): &(usize, &parquet::schema::types::ColumnDescPtr)| {
+            there.path().parts() == [column.name.to_owned()]
+                && there.physical_type() == column.physical()
+                && there.max_rep_level() == 0
+                && there.max_def_level() == i16::from(!column.is_required())
+        };
+        let found = schema.columns().iter().enumerate().find(fits);
+        let lacking = || format!("it has no column '{}' as an inventory has; scan again", column.name);
+        found.map(|(index, _)| index).ok_or_else(lacking)
+    };
+    COLUMNS.iter().map(place).collect()
+}

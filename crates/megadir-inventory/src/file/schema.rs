@@ -1,0 +1,149 @@
+//! The columns of an inventory and how each is stored.
+
+use std::sync::{Arc, OnceLock};
+
+use parquet::basic::{Compression, ConvertedType, Encoding, LogicalType, Repetition, Type, ZstdLevel};
+use parquet::errors::Result;
+use parquet::file::properties::{EnabledStatistics, WriterProperties, WriterPropertiesPtr, WriterVersion};
+use parquet::schema::types::{ColumnPath, Type as SchemaType, TypePtr};
+
+/// A column.
+#[derive(Clone, Copy)]
+pub(super) struct Column {
+    pub(super) name: &'static str,
+    kind: Kind,
+    /// Whether every row has a value.
+    required: bool,
+    stored: Stored,
+}
+
+/// What a value is.
+#[derive(Clone, Copy)]
+enum Kind {
+    /// A signed number of 32 bits.
+    Int32,
+    /// A signed number of 64 bits.
+    Int64,
+    /// An unsigned number of 32 bits.
+    Unsigned32,
+    /// An unsigned number of 64 bits.
+    Unsigned64,
+    /// Bytes.
+    Bytes,
+    /// UTF-8.
+    Text,
+}
+
+/// How values are stored.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Stored {
+    /// Few values, each written once in 65 536 rows.
+    Dictionary,
+    /// Differences to the value before.
+    Differences,
+    /// What begins as the value before is not repeated.
+    Prefixes,
+    /// As they are.
+    Plain,
+}
+
+const fn required(name: &'static str, kind: Kind, stored: Stored) -> Column {
+    Column { name, kind, required: true, stored }
+}
+
+const fn optional(name: &'static str, kind: Kind, stored: Stored) -> Column {
+    Column { name, kind, required: false, stored }
+}
+
+/// All columns, in the order of the file; [`super::columns::Columns`] holds them in the same order.
+pub(super) static COLUMNS: [Column; 18] = [
+    required("root", Kind::Int32, Stored::Dictionary),
+    required("parent", Kind::Bytes, Stored::Dictionary),
+    required("name", Kind::Bytes, Stored::Plain),
+    required("path", Kind::Text, Stored::Prefixes),
+    required("type", Kind::Text, Stored::Dictionary),
+    optional("size", Kind::Int64, Stored::Differences),
+    optional("mtime_ns", Kind::Int64, Stored::Differences),
+    optional("ctime_ns", Kind::Int64, Stored::Differences),
+    optional("btime_ns", Kind::Int64, Stored::Differences),
+    optional("inode", Kind::Unsigned64, Stored::Differences),
+    optional("inode_high", Kind::Unsigned64, Stored::Dictionary),
+    optional("device", Kind::Int64, Stored::Dictionary),
+    optional("mode", Kind::Int32, Stored::Dictionary),
+    optional("uid", Kind::Unsigned32, Stored::Dictionary),
+    optional("gid", Kind::Unsigned32, Stored::Dictionary),
+    optional("links", Kind::Int64, Stored::Dictionary),
+    optional("errno", Kind::Int32, Stored::Dictionary),
+    optional("error", Kind::Text, Stored::Dictionary),
+];
+
+impl Column {
+    /// Returns the column's type in the file.
+    fn schema(&self) -> Result<SchemaType> {
+        let (physical, logical, converted) = match self.kind {
+            Kind::Int32 => (Type::INT32, None, ConvertedType::NONE),
+            Kind::Int64 => (Type::INT64, None, ConvertedType::NONE),
+            Kind::Unsigned32 => (Type::INT32, Some(LogicalType::integer(32, false)), ConvertedType::UINT_32),
+            Kind::Unsigned64 => (Type::INT64, Some(LogicalType::integer(64, false)), ConvertedType::UINT_64),
+            Kind::Bytes => (Type::BYTE_ARRAY, None, ConvertedType::NONE),
+            Kind::Text => (Type::BYTE_ARRAY, Some(LogicalType::String), ConvertedType::UTF8),
+        };
+        SchemaType::primitive_type_builder(self.name, physical)
+            .with_repetition(if self.required { Repetition::REQUIRED } else { Repetition::OPTIONAL })
+            .with_logical_type(logical)
+            .with_converted_type(converted)
+            .build()
+    }
+
+    /// Returns the type of the column's values as they lie in the file.
+    pub(super) fn physical(&self) -> Type {
+        match self.kind {
+            Kind::Int32 | Kind::Unsigned32 => Type::INT32,
+            Kind::Int64 | Kind::Unsigned64 => Type::INT64,
+            Kind::Bytes | Kind::Text => Type::BYTE_ARRAY,
+        }
+    }
+
+    /// Returns whether every row has a value.
+    pub(super) fn is_required(&self) -> bool {
+        self.required
+    }
+}
+
+/// Returns the schema of the file.
+pub(super) fn schema() -> Result<TypePtr> {
+    static SCHEMA: OnceLock<TypePtr> = OnceLock::new();
+    if let Some(schema) = SCHEMA.get() {
+        return Ok(Arc::clone(schema));
+    }
+    let fields = COLUMNS.iter().map(|column| column.schema().map(Arc::new)).collect::<Result<Vec<_>>>()?;
+    let schema = SchemaType::group_type_builder("inventory").with_fields(fields).build()?;
+    Ok(Arc::clone(SCHEMA.get_or_init(|| Arc::new(schema))))
+}
+
+/// Returns how columns are written, by Zstandard at a level.
+pub(super) fn properties(level: i32) -> Result<WriterPropertiesPtr> {
+    let mut properties = WriterProperties::builder()
+        .set_created_by(concat!("megadir version ", env!("CARGO_PKG_VERSION")).to_owned())
+        .set_writer_version(WriterVersion::PARQUET_1_0)
+        .set_compression(Compression::ZSTD(ZstdLevel::try_new(level)?))
+        // Of whole chunks, so that readers skip what no condition can meet.
+        .set_statistics_enabled(EnabledStatistics::Chunk)
+        .set_offset_index_disabled(true);
+    for column in &COLUMNS {
+        let path = || ColumnPath::from(column.name);
+        let encoding = match column.stored {
+            Stored::Dictionary => continue,
+            Stored::Differences => Encoding::DELTA_BINARY_PACKED,
+            Stored::Prefixes => Encoding::DELTA_BYTE_ARRAY,
+            Stored::Plain => Encoding::PLAIN,
+        };
+        properties =
+            properties.set_column_dictionary_enabled(path(), false).set_column_encoding(path(), encoding);
+        if column.physical() == Type::BYTE_ARRAY {
+            // The rows are sorted by the directory: names and paths tell nothing more.
+            properties = properties.set_column_statistics_enabled(path(), EnabledStatistics::None);
+        }
+    }
+    Ok(Arc::new(properties.build()))
+}

@@ -1,0 +1,278 @@
+//! Writing: rows become columns, threads encode them, and the file takes the place of the old one when it is whole.
+
+use std::path::{Path, PathBuf};
+use std::thread::JoinHandle;
+
+use crossbeam_channel::{Receiver, Sender, bounded};
+use megadir::{Error, ErrorKind, Result};
+use parquet::errors::ParquetError;
+use parquet::file::metadata::KeyValue;
+use parquet::file::writer::SerializedFileWriter;
+
+use super::columns::{Columns, Place};
+use super::encode::{Encoder, Group};
+use super::schema::{properties, schema};
+use super::{CHECKSUMS_KEY, METADATA_KEY};
+use crate::metadata::Metadata;
+use crate::replacement::Replacement;
+use crate::row::Row;
+use crate::rows::{Ascending, Sink};
+use crate::scan::Excluded;
+
+/// Rows of a row group that suit readers and memory: what is encoded at a time, some 25 MB while it is.
+pub const GROUP_ROWS: usize = 1 << 16;
+
+/// How an inventory is written.
+#[derive(Clone, Copy, Debug)]
+pub struct WriteOptions {
+    /// Threads that encode; 0 means the caller's own, and none is started.
+    pub threads: usize,
+    /// The level of Zstandard, 1 to 22.
+    pub level: i32,
+    /// Rows of a row group, see [`GROUP_ROWS`].
+    pub group_rows: usize,
+}
+
+/// Writes an inventory: a [`Sink`] for the rows, then [`Writer::finish`]. Until then the file that was there before
+/// stays as it is, and a writer that is dropped leaves nothing behind.
+///
+/// ```
+/// use megadir_inventory::{GROUP_ROWS, Inventory, Rows, WriteOptions, Writer};
+/// # use megadir_inventory::{FORMAT_VERSION, Metadata, Scanned};
+/// # let directory = tempfile::tempdir()?;
+/// # let path = directory.path().join("inventory.parquet");
+/// # let scanned = Scanned { cross_mounts: false, examiner: "statx".into(), threads: 1, mounts_not_entered: 0 };
+/// # let metadata = Metadata { version: FORMAT_VERSION, program: "doc".into(), roots: vec![], started_ns: 0, ended_ns: 0,
+/// #     scanned, rows: 0, failed: 0, unread_directories: 0 };
+/// let writer = Writer::create(&path, Vec::new(), WriteOptions { threads: 0, level: 1, group_rows: GROUP_ROWS })?;
+/// // scan(roots, options, watch, &mut writer) adds rows and gives the metadata.
+/// writer.finish(&metadata)?;
+/// assert!(Inventory::open(&path)?.next_row()?.is_none());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub struct Writer {
+    file: SerializedFileWriter<Replacement>,
+    path: PathBuf,
+    roots: Vec<Vec<u8>>,
+    columns: Columns,
+    place: Place,
+    order: Ascending,
+    encoders: Encoders,
+    group_rows: usize,
+    /// Of the row groups so far.
+    checksums: String,
+}
+
+/// Who encodes row groups.
+enum Encoders {
+    Inline(Encoder),
+    /// The n-th row group is encoded by the n-th thread, again and again.
+    Threads {
+        threads: Vec<Thread>,
+        sent: usize,
+        taken: usize,
+    },
+}
+
+/// What an encoder gives.
+type Encoded = parquet::errors::Result<Group>;
+
+/// A thread that encodes; it ends when no more columns can come.
+struct Thread {
+    columns: Option<Sender<Columns>>,
+    encoded: Receiver<Encoded>,
+    handle: Option<JoinHandle<()>>,
+}
+
+impl Writer {
+    /// Begins an inventory that will lie at `path`; `roots` are the absolute paths of the trees, in their order.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::BadOption`] for a level that Zstandard has not, whatever [`Replacement::create`] gives, or when a
+    /// thread cannot be started.
+    pub fn create(path: &Path, roots: Vec<Vec<u8>>, options: WriteOptions) -> Result<Self> {
+        let level = |error: ParquetError| Error::new("write", path, ErrorKind::BadOption, error.to_string());
+        let properties = properties(options.level).map_err(level)?;
+        let encoders = match options.threads {
+            0 => Encoders::Inline(Encoder::new(options.level).map_err(level)?),
+            threads => {
+                let threads = (0..threads).map(|_| {
+                    let encoder = Encoder::new(options.level).map_err(level)?;
+                    Thread::start(encoder).map_err(|error| Error::io("start a thread to write", path, error))
+                });
+                Encoders::Threads { threads: threads.collect::<Result<_>>()?, sent: 0, taken: 0 }
+            }
+        };
+        let replacement = Replacement::create(path)?;
+        let file = schema().and_then(|schema| SerializedFileWriter::new(replacement, schema, properties));
+        Ok(Self {
+            file: file.map_err(|error| failed(path, error))?,
+            path: path.to_owned(),
+            roots,
+            columns: Columns::new(options.group_rows),
+            place: Place::default(),
+            order: Ascending::default(),
+            encoders,
+            group_rows: options.group_rows,
+            checksums: String::new(),
+        })
+    }
+
+    /// Returns what a scan has to leave out: the file being written, and the one whose place it takes.
+    pub fn excluded(&self) -> Vec<Excluded> {
+        self.file.inner().excluded()
+    }
+
+    /// Writes what is left and puts the file into its place, on stable storage; returns its size, bytes.
+    ///
+    /// # Errors
+    ///
+    /// Whatever writing gives; the file that was there before is then there still.
+    pub fn finish(mut self, metadata: &Metadata) -> Result<u64> {
+        if self.columns.len() > 0 {
+            self.group()?;
+        }
+        while self.take()? {}
+        let text = serde_json::to_string(metadata)
+            .map_err(|error| Error::new("write", &self.path, ErrorKind::Io, error.to_string()))?;
+        self.file.append_key_value_metadata(KeyValue::new(METADATA_KEY.to_owned(), text));
+        let checksums = std::mem::take(&mut self.checksums);
+        self.file.append_key_value_metadata(KeyValue::new(CHECKSUMS_KEY.to_owned(), checksums));
+        let Self { file, path, .. } = self;
+        file.into_inner().map_err(|error| failed(&path, error))?.finish()
+    }
+
+    /// Has the gathered columns encoded.
+    fn group(&mut self) -> Result<()> {
+        let columns = std::mem::replace(&mut self.columns, Columns::new(self.group_rows));
+        match &mut self.encoders {
+            Encoders::Inline(encoder) => {
+                let encoded = encoder.encode(columns);
+                self.append(encoded)
+            }
+            Encoders::Threads { threads, sent, taken } => {
+                let thread = *sent % threads.len();
+                if *sent - *taken == threads.len() {
+                    self.take()?;
+                }
+                if let Encoders::Threads { threads, sent, .. } = &mut self.encoders {
+                    threads[thread].send(columns);
+                    *sent += 1;
+                }
+                Ok(())
+            }
+        }
+    }
+
+    /// Takes the next row group from its thread and appends it; `false` when none is left.
+    fn take(&mut self) -> Result<bool> {
+        let Encoders::Threads { threads, sent, taken } = &mut self.encoders else { return Ok(false) };
+        if taken == sent {
+            return Ok(false);
+        }
+        let thread = *taken % threads.len();
+        let encoded = threads[thread].receive();
+        *taken += 1;
+        self.append(encoded)?;
+        Ok(true)
+    }
+
+    /// Appends a row group.
+    fn append(&mut self, encoded: Encoded) -> Result<()> {
+        let append = || {
+            let mut group = self.file.next_row_group()?;
+            let Group { chunks, checksum } = encoded?;
+            for (bytes, close) in chunks {
+                group.append_column(&bytes, close)?;
+            }
+            group.close().map(|_| checksum)
+        };
+        let checksum = append().map_err(|error| failed(&self.path, error))?;
+        self.checksums.push_str(&format!("{checksum:016x}"));
+        Ok(())
+    }
+}
+
+impl Sink for Writer {
+    fn add(&mut self, row: &Row<'_>) -> Result<()> {
+        let Some(root) = self.roots.get(row.key.root as usize).filter(|_| self.order.admits(&row.key)) else {
+            let reason = format!("rows do not ascend at '{}'", String::from_utf8_lossy(row.key.name));
+            return Err(Error::new("write", &self.path, ErrorKind::Malformed, reason));
+        };
+        self.columns.push(row, root, &mut self.place);
+        if self.columns.len() >= self.group_rows {
+            self.group()?;
+        }
+        Ok(())
+    }
+}
+
+impl Thread {
+    fn start(encoder: Encoder) -> std::io::Result<Self> {
+        let (columns, columns_out) = bounded(1);
+        let (encoded_in, encoded) = bounded(1);
+        let handle = std::thread::Builder::new().name("megadir-encode".to_owned()).spawn(move || {
+            for columns in columns_out {
+                if encoded_in.send(encoder.encode(columns)).is_err() {
+                    return;
+                }
+            }
+        })?;
+        Ok(Self { columns: Some(columns), encoded, handle: Some(handle) })
+    }
+
+    fn send(&mut self, columns: Columns) {
+        // A thread that has gone is noticed when they are received.
+        if let Some(sender) = &self.columns {
+            let _ = sender.send(columns);
+        }
+    }
+
+    fn receive(&mut self) -> Encoded {
+        match self.encoded.recv() {
+            Ok(encoded) => encoded,
+            Err(_) => {
+                // Only a panic ends the thread before its columns do.
+                self.join();
+                Err(ParquetError::General("a thread that encodes has ended".to_owned()))
+            }
+        }
+    }
+
+    fn join(&mut self) {
+        self.columns = None;
+        if let Some(Err(panic)) = self.handle.take().map(JoinHandle::join)
+            && !std::thread::panicking()
+        {
+            std::panic::resume_unwind(panic);
+        }
+    }
+}
+
+impl Drop for Thread {
+    fn drop(&mut self) {
+        self.columns = None;
+        // A thread that waits to hand over a row group is let go.
+        let (_, nobody) = bounded(0);
+        self.encoded = nobody;
+        self.join();
+    }
+}
+
+impl std::fmt::Debug for Writer {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Writer").field("path", &self.path).finish_non_exhaustive()
+    }
+}
+
+/// Makes an error of what the library for Parquet gives when it writes.
+fn failed(path: &Path, error: ParquetError) -> Error {
+    match error {
+        ParquetError::External(source) => match source.downcast::<std::io::Error>() {
+            Ok(source) => Error::io("write", path, *source),
+            Err(other) => Error::new("write", path, ErrorKind::Io, other.to_string()),
+        },
+        other => Error::new("write", path, ErrorKind::Io, other.to_string()),
+    }
+}

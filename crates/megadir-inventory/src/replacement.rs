@@ -1,0 +1,268 @@
+//! A file that takes the place of another when it is whole, and not before.
+//!
+//! ```text
+//! create: .NAME.megadir-partial beside NAME, locked -> write -> finish: fsync, rename to NAME, fsync of the directory
+//! ```
+//!
+//! Killed at any moment, the file NAME is what it was. What a killed process has left is taken over by the next: its
+//! lock is free, and what it holds begins as the files that are written here do; anything else by that name is left
+//! alone. What is no regular file (a pipe, `/dev/null`) is written to directly.
+
+use std::ffi::OsString;
+use std::fs::{File, OpenOptions, TryLockError};
+use std::io::{self, Read, Seek, Write};
+use std::path::{Path, PathBuf};
+
+use megadir::{Error, ErrorKind, Result};
+
+use crate::scan::Excluded;
+
+/// What is appended to the name of a file that is not whole.
+const SUFFIX: &str = ".megadir-partial";
+/// How files begin that are written here: Parquet, JSON lines, CSV.
+const HEADS: [&[u8]; 3] = [b"PAR1", b"{\"v\":1,", b"root,parent,name"];
+/// The longest of them, bytes.
+const HEAD_BYTES: u64 = 16;
+/// The temporary file may be renamed by its owner between opening and locking it: it is tried again so often.
+const TRIES_MAX: usize = 100;
+
+/// A file being written; dropped without [`Replacement::finish`] it leaves nothing behind.
+#[derive(Debug)]
+pub struct Replacement {
+    file: Option<File>,
+    /// Where the file will lie, for messages.
+    path: PathBuf,
+    /// The temporary file and the path it is renamed to; `None` where there is none.
+    rename: Option<(PathBuf, PathBuf)>,
+    written_bytes: u64,
+}
+
+impl Replacement {
+    /// Begins a file that will lie at `path`, which is left alone until then.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::Unavailable`] where another process is writing the same file or something else has the temporary
+    /// name, or whatever the system gives.
+    pub fn create(path: &Path) -> Result<Self> {
+        let failed = |error| Error::io("write", path, error);
+        let made = |file, rename| Self { file: Some(file), path: path.to_owned(), rename, written_bytes: 0 };
+        // What a link points to is replaced, not the link.
+        let target = std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+        match std::fs::metadata(&target) {
+            Ok(status) if status.is_dir() => {
+                let reason = "a directory has this name: name a file";
+                return Err(Error::new("write", path, ErrorKind::BadOption, reason));
+            }
+            Ok(status) if !status.is_file() => {
+                let file = OpenOptions::new().write(true).open(&target).map_err(failed)?;
+                return Ok(made(file, None));
+            }
+            _ => {}
+        }
+        let Some(name) = target.file_name() else {
+            let reason = "this is not the name of a file";
+            return Err(Error::new("write", path, ErrorKind::BadOption, reason));
+        };
+        let mut partial = OsString::from(".");
+        partial.push(name);
+        partial.push(SUFFIX);
+        let partial = target.with_file_name(partial);
+        let file = take(path, &partial)?;
+        if let Ok(status) = std::fs::metadata(&target) {
+            // Who may read the old one may read the new one, nobody else.
+            let _ = file.set_permissions(status.permissions());
+        }
+        Ok(made(file, Some((partial, target))))
+    }
+
+    /// Returns what a scan has to leave out: this file, and the one whose place it takes.
+    pub fn excluded(&self) -> Vec<Excluded> {
+        let Some((partial, target)) = &self.rename else { return Vec::new() };
+        [partial, target].into_iter().filter_map(|path| excluded(path)).collect()
+    }
+
+    /// Puts the file into its place, on stable storage; returns its size, bytes.
+    ///
+    /// # Errors
+    ///
+    /// Whatever the system gives; the file that was there before is there still.
+    pub fn finish(mut self) -> Result<u64> {
+        self.put().map_err(|error| Error::io("write", &self.path, error))?;
+        Ok(self.written_bytes)
+    }
+
+    fn put(&mut self) -> io::Result<()> {
+        let (Some(file), Some((partial, target))) = (&self.file, &self.rename) else { return Ok(()) };
+        file.sync_all()?;
+        if cfg!(windows) {
+            // An open file is not renamed there.
+            self.file = None;
+        }
+        std::fs::rename(partial, target)?;
+        #[cfg(unix)]
+        sync_directory(target);
+        self.rename = None;
+        Ok(())
+    }
+}
+
+/// Makes the new name durable, where the file system can.
+#[cfg(unix)]
+fn sync_directory(path: &Path) {
+    let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    if let Ok(directory) = File::open(parent) {
+        // The file has its place; some file systems know no fsync of a directory.
+        let _ = directory.sync_all();
+    }
+}
+
+impl Write for Replacement {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let Some(file) = &mut self.file else { return Err(io::Error::other("the file is closed")) };
+        let written = file.write(bytes)?;
+        self.written_bytes += written as u64;
+        Ok(written)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.file.as_mut().map_or(Ok(()), File::flush)
+    }
+}
+
+impl Drop for Replacement {
+    fn drop(&mut self) {
+        if let Some((partial, _)) = &self.rename {
+            if cfg!(windows) {
+                self.file = None;
+            }
+            // It is locked still, so that it is ours.
+            let _ = std::fs::remove_file(partial);
+        }
+    }
+}
+
+/// Opens the temporary file, empty and locked.
+fn take(path: &Path, partial: &Path) -> Result<File> {
+    let failed = |error| Error::io("write", path, error);
+    let refused = |reason: String| Error::new("write", path, ErrorKind::Unavailable, reason);
+    for _ in 0..TRIES_MAX {
+        let mut file = open(partial).map_err(failed)?;
+        match file.try_lock() {
+            Ok(()) => {}
+            Err(TryLockError::WouldBlock) => {
+                return Err(refused("another process is writing this file: wait for it".to_owned()));
+            }
+            // Some network file systems have no locks.
+            Err(TryLockError::Error(error)) if error.kind() == io::ErrorKind::Unsupported => {}
+            Err(TryLockError::Error(error)) => return Err(failed(error)),
+        }
+        if !is_at(&file, partial) {
+            // Its owner has put it into its place meanwhile.
+            continue;
+        }
+        if !is_ours(&mut file).map_err(failed)? {
+            let name = partial.display();
+            return Err(refused(format!("something else has the name of its temporary file: move '{name}'")));
+        }
+        file.set_len(0).and_then(|()| file.rewind()).map_err(failed)?;
+        return Ok(file);
+    }
+    Err(refused("its temporary file is taken again and again by others: try later".to_owned()))
+}
+
+fn open(partial: &Path) -> io::Result<File> {
+    let mut options = OpenOptions::new();
+    options.read(true).write(true).create(true).truncate(false);
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::OpenOptionsExt;
+        let flags = rustix::fs::OFlags::NOFOLLOW | rustix::fs::OFlags::NONBLOCK;
+        options.custom_flags(flags.bits() as i32);
+    }
+    options.open(partial)
+}
+
+/// Tells whether a file is what the path names.
+#[cfg(unix)]
+fn is_at(file: &File, path: &Path) -> bool {
+    use std::os::unix::fs::MetadataExt;
+    match (file.metadata(), std::fs::symlink_metadata(path)) {
+        (Ok(open), Ok(named)) => (open.dev(), open.ino()) == (named.dev(), named.ino()),
+        _ => false,
+    }
+}
+
+#[cfg(not(unix))]
+fn is_at(_file: &File, path: &Path) -> bool {
+    path.exists()
+}
+
+/// Tells whether a file may be written over: it is empty, or begins as a file that was not finished here.
+fn is_ours(file: &mut File) -> io::Result<bool> {
+    if !file.metadata()?.is_file() {
+        return Ok(false);
+    }
+    let mut head = Vec::new();
+    Read::by_ref(file).take(HEAD_BYTES).read_to_end(&mut head)?;
+    Ok(head.is_empty() || HEADS.iter().any(|known| head.starts_with(known) || known.starts_with(&head)))
+}
+
+/// Returns how a scan knows a file.
+#[cfg(unix)]
+fn excluded(path: &Path) -> Option<Excluded> {
+    use std::os::unix::fs::MetadataExt;
+    let status = std::fs::symlink_metadata(path).ok()?;
+    let name = megadir::names::from_os(path.file_name()?).to_vec();
+    Some(Excluded { name, device: Some(status.dev()), inode: Some(status.ino()) })
+}
+
+/// Returns how a scan knows a file: it does not, for want of inode numbers.
+#[cfg(not(unix))]
+fn excluded(_path: &Path) -> Option<Excluded> {
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Replacement;
+    use std::fs;
+    use std::io::Write;
+
+    #[test]
+    fn the_old_file_stays_until_the_new_one_is_whole() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("inventory");
+        fs::write(&path, "old").unwrap();
+        let names = || fs::read_dir(directory.path()).unwrap().count();
+        let mut file = Replacement::create(&path).unwrap();
+        file.write_all(b"PAR1 new").unwrap();
+        assert_eq!(fs::read(&path).unwrap(), b"old");
+        let error = Replacement::create(&path).unwrap_err();
+        assert!(error.to_string().contains("another process is writing"), "{error}");
+        drop(file);
+        assert_eq!((fs::read(&path).unwrap(), names()), (b"old".to_vec(), 1));
+        let mut file = Replacement::create(&path).unwrap();
+        file.write_all(b"PAR1 new").unwrap();
+        assert_eq!(file.finish().unwrap(), 8);
+        assert_eq!((fs::read(&path).unwrap(), names()), (b"PAR1 new".to_vec(), 1));
+    }
+
+    #[test]
+    fn what_a_killed_process_left_is_taken_over_and_what_others_left_is_not() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("inventory");
+        let partial = directory.path().join(".inventory.megadir-partial");
+        for left in ["", "PA", "PAR1 and much more than a head is long"] {
+            fs::write(&partial, left).unwrap();
+            let mut file = Replacement::create(&path).unwrap();
+            file.write_all(b"PAR1").unwrap();
+            file.finish().unwrap();
+            assert_eq!(fs::read(&path).unwrap(), b"PAR1", "after {left:?}");
+        }
+        fs::write(&partial, "my notes").unwrap();
+        let error = Replacement::create(&path).unwrap_err();
+        assert!(error.to_string().contains("something else has the name"), "{error}");
+        assert_eq!(fs::read(&partial).unwrap(), b"my notes");
+    }
+}

@@ -1,0 +1,309 @@
+//! Entries on their way from the walk to the order of an inventory.
+//!
+//! A walk gives the batches of directories in turns. What comes is kept by directory; when one has ended its rows are
+//! sorted by name and go to the [`Sorter`] as one item, so that only directories are sorted against each other. The
+//! rows of a directory that grows large go there one by one, and with them the memory is bounded.
+//!
+//! ```text
+//! key: root (4, big-endian), path of the directory, 0, kind of item, name of the (first) entry
+//! ```
+//!
+//! No path holds a NUL, so keys order as rows do; a directory's errors come before its rows.
+
+use std::collections::HashMap;
+use std::io;
+use std::path::Path;
+
+use megadir::{Attributes, Batch};
+
+use super::Excluded;
+use super::pack::pack;
+use crate::row::Facts;
+use crate::sorter::Sorter;
+
+/// An item that holds what could not be done with an entry, in words.
+pub(super) const ERROR: u8 = 0;
+/// An item that holds rows, packed.
+pub(super) const ROWS: u8 = 1;
+
+/// A directory whose rows take more than this goes on one by one, bytes.
+const BLOCK_BYTES_MAX: usize = 8 << 20;
+
+/// Gathers rows by directory.
+pub(super) struct Gather<'o> {
+    pub(super) sorter: Sorter,
+    root: u32,
+    /// What the paths of the walk begin with.
+    prefix: Vec<u8>,
+    exclude: &'o [Excluded],
+    blocks: HashMap<Vec<u8>, Block>,
+    spare: Vec<Block>,
+    /// What all blocks hold, and what they may, bytes.
+    held_bytes: usize,
+    held_bytes_max: usize,
+    key: Vec<u8>,
+}
+
+/// The rows of a directory that has not ended.
+#[derive(Default)]
+pub(super) struct Block {
+    bytes: Vec<u8>,
+    places: Vec<Place>,
+    /// Rows go on one by one.
+    large: bool,
+    /// Entries that could not be examined: how many, the first's name and its error number.
+    pub(super) failed: u64,
+    pub(super) first_failed: Option<(Vec<u8>, i32)>,
+}
+
+/// Where a row lies.
+struct Place {
+    /// The first bytes of the name, which decide most comparisons.
+    leading: u64,
+    start: u32,
+    name: u32,
+    end: u32,
+}
+
+impl<'o> Gather<'o> {
+    /// Makes one that holds a part of `memory_bytes` itself; the sorter has the rest.
+    pub(super) fn new(memory_bytes: usize, spill: &Path, exclude: &'o [Excluded]) -> Self {
+        let held_bytes_max = memory_bytes / 4;
+        Self {
+            sorter: Sorter::new(memory_bytes - held_bytes_max, spill.to_owned()),
+            root: 0,
+            prefix: Vec::new(),
+            exclude,
+            blocks: HashMap::new(),
+            spare: Vec::new(),
+            held_bytes: 0,
+            held_bytes_max,
+            key: Vec::new(),
+        }
+    }
+
+    /// Begins a tree; the directories of its walk have paths that begin with `path`.
+    pub(super) fn begin(&mut self, root: u32, path: &Path) {
+        self.root = root;
+        self.prefix = megadir::names::from_os(path.as_os_str()).to_vec();
+    }
+
+    /// Adds the row of the root itself.
+    pub(super) fn root(&mut self, facts: &Facts) -> io::Result<()> {
+        let mut row = Vec::new();
+        pack(&mut row, facts, b"");
+        set_key(&mut self.key, self.root, b"", ROWS, b"");
+        self.sorter.add(&self.key, &row)
+    }
+
+    /// Adds entries of a directory; returns how many.
+    pub(super) fn batch(
+        &mut self,
+        directory: &Path,
+        batch: Batch<'_>,
+        attributes: &[Attributes],
+    ) -> io::Result<u64> {
+        let path = megadir::names::from_os(directory.as_os_str());
+        let mut block = match self.blocks.remove(path) {
+            Some(block) => block,
+            None => self.spare.pop().unwrap_or_default(),
+        };
+        let (before, mut added) = (block.bytes.len(), 0);
+        for (entry, attributes) in batch.entries().zip(attributes) {
+            // Gone since it was listed: as if it had gone before.
+            if attributes.has_vanished() {
+                continue;
+            }
+            let facts = Facts::new(entry.kind, attributes);
+            if self.exclude.iter().any(|excluded| excluded.is(entry.name, &facts)) {
+                continue;
+            }
+            if let Some(errno) = facts.errno {
+                block.failed += 1;
+                block.first_failed.get_or_insert_with(|| (entry.name.to_vec(), errno));
+            }
+            block.add(&facts, entry.name);
+            added += 1;
+        }
+        self.held_bytes += block.bytes.len() - before;
+        if block.large || block.bytes.len() > BLOCK_BYTES_MAX || self.held_bytes > self.held_bytes_max {
+            block.large = true;
+            self.one_by_one(path, &mut block)?;
+        }
+        self.blocks.insert(path.to_vec(), block);
+        Ok(added)
+    }
+
+    /// Ends a directory; what is returned tells of entries that could not be examined.
+    pub(super) fn end(&mut self, directory: &Path) -> io::Result<Option<Block>> {
+        let path = megadir::names::from_os(directory.as_os_str());
+        let Some(mut block) = self.blocks.remove(path) else { return Ok(None) };
+        self.put(path, &mut block)?;
+        Ok(self.recycle(block))
+    }
+
+    /// Notes that something could not be done with the directory of this path.
+    pub(super) fn error(&mut self, path: &Path, error: &str) -> io::Result<()> {
+        let path = megadir::names::from_os(path.as_os_str());
+        let relative = relative(path, &self.prefix).into_owned();
+        let (parent, name) = split(&relative);
+        set_key(&mut self.key, self.root, parent, ERROR, name);
+        self.sorter.add(&self.key, error.as_bytes())
+    }
+
+    /// Ends all directories, at the end of a walk.
+    pub(super) fn end_all(&mut self) -> io::Result<()> {
+        for (path, mut block) in std::mem::take(&mut self.blocks) {
+            self.put(&path, &mut block)?;
+            self.recycle(block);
+        }
+        Ok(())
+    }
+
+    /// Gives the rows of a block to the sorter, sorted.
+    fn put(&mut self, path: &[u8], block: &mut Block) -> io::Result<()> {
+        if block.large {
+            return self.one_by_one(path, block);
+        }
+        if block.places.is_empty() {
+            return Ok(());
+        }
+        let Block { bytes, places, .. } = block;
+        let name = |place: &Place| &bytes[place.name as usize..place.end as usize];
+        places.sort_unstable_by(|a, b| a.leading.cmp(&b.leading).then_with(|| name(a).cmp(name(b))));
+        set_key(&mut self.key, self.root, &relative(path, &self.prefix), ROWS, name(&places[0]));
+        let rows = places.iter().map(|place| &bytes[place.start as usize..place.end as usize]);
+        self.sorter.add_parts(&self.key, bytes.len(), rows)?;
+        self.held_bytes -= block.bytes.len();
+        block.clear();
+        Ok(())
+    }
+
+    /// Gives the rows of a block to the sorter, each an item of its own.
+    fn one_by_one(&mut self, path: &[u8], block: &mut Block) -> io::Result<()> {
+        set_key(&mut self.key, self.root, &relative(path, &self.prefix), ROWS, b"");
+        let without_name = self.key.len();
+        for place in &block.places {
+            self.key.truncate(without_name);
+            self.key.extend_from_slice(&block.bytes[place.name as usize..place.end as usize]);
+            self.sorter.add(&self.key, &block.bytes[place.start as usize..place.end as usize])?;
+        }
+        self.held_bytes -= block.bytes.len();
+        block.clear();
+        Ok(())
+    }
+
+    /// Keeps the memory of a block for the next; gives it back if it has something to tell.
+    fn recycle(&mut self, mut block: Block) -> Option<Block> {
+        if block.failed > 0 {
+            return Some(block);
+        }
+        block.large = false;
+        // As many as threads may read at once in all but the deepest trees.
+        if self.spare.len() < 16 && block.bytes.capacity() <= BLOCK_BYTES_MAX / 8 {
+            self.spare.push(block);
+        }
+        None
+    }
+}
+
+impl Block {
+    #[inline]
+    fn add(&mut self, facts: &Facts, name: &[u8]) {
+        let start = self.bytes.len();
+        pack(&mut self.bytes, facts, name);
+        let end = self.bytes.len();
+        // A block is ended long before 4 GiB.
+        let (name_at, start, end_at) = ((end - name.len()) as u32, start as u32, end as u32);
+        self.places.push(Place { leading: leading(name), start, name: name_at, end: end_at });
+    }
+
+    fn clear(&mut self) {
+        self.bytes.clear();
+        self.places.clear();
+    }
+}
+
+/// Returns the first eight bytes as a number that orders as they do.
+#[inline]
+fn leading(name: &[u8]) -> u64 {
+    let mut first = [0; 8];
+    let length = name.len().min(8);
+    first[..length].copy_from_slice(&name[..length]);
+    u64::from_be_bytes(first)
+}
+
+fn set_key(key: &mut Vec<u8>, root: u32, parent: &[u8], kind: u8, name: &[u8]) {
+    key.clear();
+    key.extend_from_slice(&root.to_be_bytes());
+    key.extend_from_slice(parent);
+    key.extend_from_slice(&[0, kind]);
+    key.extend_from_slice(name);
+}
+
+/// Takes a key apart: root, path of the directory, kind of item, name.
+pub(super) fn key_parts(key: &[u8]) -> Option<(u32, &[u8], u8, &[u8])> {
+    let (root, rest) = key.split_first_chunk()?;
+    let end = rest.iter().position(|&byte| byte == 0)?;
+    let (parent, rest) = rest.split_at(end);
+    let (&kind, name) = rest.get(1..)?.split_first()?;
+    Some((u32::from_be_bytes(*root), parent, kind, name))
+}
+
+/// Returns the part of a path below the root, with `/` between names.
+fn relative<'p>(path: &'p [u8], prefix: &[u8]) -> std::borrow::Cow<'p, [u8]> {
+    let rest = path.strip_prefix(prefix).unwrap_or(path);
+    let separators: &[u8] = if cfg!(windows) { b"\\/" } else { b"/" };
+    let start = rest.iter().position(|byte| !separators.contains(byte)).unwrap_or(rest.len());
+    if cfg!(windows) && rest.contains(&b'\\') {
+        let slash = |&byte: &u8| if byte == b'\\' { b'/' } else { byte };
+        return rest[start..].iter().map(slash).collect::<Vec<_>>().into();
+    }
+    rest[start..].into()
+}
+
+/// Splits a relative path into that of the directory and the name.
+fn split(path: &[u8]) -> (&[u8], &[u8]) {
+    match path.iter().rposition(|&byte| byte == b'/') {
+        Some(slash) => (&path[..slash], &path[slash + 1..]),
+        None => (b"", path),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{key_parts, relative, set_key, split};
+
+    #[test]
+    fn keys_order_as_rows_do_and_come_apart() {
+        let mut keys = Vec::new();
+        let rows: [(u32, &[u8], u8, &[u8]); 8] = [
+            (0, b"", 0, b"z"),
+            (0, b"", 1, b""),
+            (0, b"", 1, b"\x01"),
+            (0, b"a", 1, b"z"),
+            (0, b"a-b", 1, b"x"),
+            (0, b"a/b", 0, b"x"),
+            (0, b"a/b", 1, b"x"),
+            (256, b"", 1, b""),
+        ];
+        for (root, parent, kind, name) in rows {
+            let mut key = Vec::new();
+            set_key(&mut key, root, parent, kind, name);
+            assert_eq!(key_parts(&key), Some((root, parent, kind, name)));
+            keys.push(key);
+        }
+        assert!(keys.is_sorted_by(|a, b| a < b));
+        assert_eq!(key_parts(b"\0\0\0\0no end"), None);
+    }
+
+    #[test]
+    fn paths_are_relative_to_the_root_however_it_was_given() {
+        for (path, prefix) in [("t/a/b", "t"), ("t/a/b", "t/"), ("/a/b", "/"), ("./a/b", ".")] {
+            assert_eq!(&*relative(path.as_bytes(), prefix.as_bytes()), b"a/b", "{path}");
+        }
+        assert_eq!(&*relative(b"t", b"t"), b"");
+        assert_eq!(split(b"a/b/c"), (&b"a/b"[..], &b"c"[..]));
+        assert_eq!(split(b"c"), (&b""[..], &b"c"[..]));
+    }
+}
