@@ -10,6 +10,7 @@
 //! * [`page_cache`]: how much of a file is cached (Linux).
 //! * `uring` (optional feature `io-uring`): statx for many names in one call (Linux).
 //! * [`cpp_filesystem`]: C++'s own way of listing a directory (optional feature `cpp`, Linux).
+//! * [`io_priority`]: the idle class (Linux).
 //! * [`descriptors`]: a table of descriptors of a thread's own (Linux).
 //! * [`mount_namespace`], [`loop_device`], [`child`]: mounts, devices and programs that go when their process goes (Linux).
 //! * [`readdir`]: the C library's directory stream, as the programs under study use it (Unix).
@@ -37,6 +38,8 @@ pub mod directory_on;
 pub mod ext4_features;
 #[cfg(target_os = "linux")]
 pub mod getdents;
+#[cfg(target_os = "linux")]
+pub mod io_priority;
 #[cfg(target_os = "linux")]
 pub mod loop_device;
 #[cfg(target_os = "linux")]

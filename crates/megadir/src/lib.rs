@@ -11,6 +11,8 @@ mod error;
 mod estimate;
 mod file_system;
 mod file_type;
+#[cfg(target_os = "linux")]
+pub mod io_priority;
 pub mod layout;
 pub mod limits;
 mod listing;
