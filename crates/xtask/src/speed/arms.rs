@@ -266,6 +266,16 @@ pub(crate) enum Part {
     ListCold,
     /// Size, modification time and name, mounted anew before each run
     LongCold,
+    /// Removing, all of it
+    Remove,
+    /// Removing a tree of empty files
+    RemoveTree,
+    /// Removing a tree of files of 50 kB
+    RemoveSized,
+    /// Removing one directory
+    RemoveFlat,
+    /// Removing one directory, dropped from the caches before each run
+    RemoveFlatCold,
 }
 
 /// The arms of [`Part::Memory`].
@@ -286,6 +296,9 @@ impl Part {
             Part::LongLs => arm.section == Section::LongLs,
             Part::ListCold => arm.section == Section::Cold,
             Part::LongCold => arm.section == Section::LongCold,
+            Part::Remove | Part::RemoveTree | Part::RemoveSized | Part::RemoveFlat | Part::RemoveFlatCold => {
+                false
+            }
         }
     }
 }

@@ -43,7 +43,7 @@ impl Bench<'_> {
     }
 
     /// Returns a command without options: byte order and no colours for all, no input.
-    fn program(&self, program: Program) -> Result<Command, String> {
+    pub(super) fn program(&self, program: Program) -> Result<Command, String> {
         let tool = self.tools.get(program).ok_or_else(|| format!("no {program:?}"))?;
         let mut command = Command::new(&tool.path);
         command.current_dir(self.root).env("LC_ALL", "C").env_remove("LS_COLORS").stdin(Stdio::null());
@@ -51,9 +51,9 @@ impl Bench<'_> {
         Ok(command)
     }
 
-    /// Brings an arm's program into memory.
-    pub(crate) fn touch(&self, arm: &Arm) -> Result<(), String> {
-        process::output(self.program(arm.program)?.arg("--version")).map(|_| ())
+    /// Brings a program into memory.
+    pub(crate) fn touch(&self, program: Program) -> Result<(), String> {
+        process::output(self.program(program)?.arg("--version")).map(|_| ())
     }
 
     /// Runs an arm once.
@@ -113,7 +113,7 @@ fn forked(command: &mut Command) -> &mut Command {
     command.uid(rustix::process::geteuid().as_raw())
 }
 
-fn to_null(command: &mut Command) -> Result<Sample, String> {
+pub(super) fn to_null(command: &mut Command) -> Result<Sample, String> {
     command.stdout(Stdio::null());
     let started = Instant::now();
     let used = ended(process::start(command)?, command)?;

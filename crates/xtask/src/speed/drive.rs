@@ -5,10 +5,11 @@ use super::child::{Bench, Floor};
 use super::fill::{self, Content};
 use super::interrupt::Interrupt;
 use super::lab::{self, Kind, Lab};
+use super::remove::{self, Removed};
 use super::report::{self, Measured};
 use super::rounds::{self, Results};
 use super::scratch::Scratch;
-use super::targets;
+use super::targets::{self, Judged};
 use super::tools::{Choices, Program, Tools};
 use super::{machine, namespace, verify};
 use crate::process;
@@ -35,6 +36,9 @@ pub(crate) struct Args {
     /// How many times each contender runs cold
     #[arg(long, value_name = "N", default_value = "15")]
     cold_rounds: usize,
+    /// How many times each contender removes
+    #[arg(long, value_name = "N", default_value = "7")]
+    remove_rounds: usize,
     /// Measures contenders with this in their name only, and those to which they are compared (may be repeated)
     #[arg(long, value_name = "NAME")]
     only: Vec<String>,
@@ -65,7 +69,8 @@ pub(crate) fn run(args: &Args) -> Result<(), String> {
     let choices = Choices { megadir: args.megadir.as_deref(), bfs: args.bfs.as_deref() };
     let tools = Tools::prepare(&workspace, &choices)?;
     let chosen = arms::choose(&args.parts, &args.only, &tools);
-    if chosen.is_empty() {
+    let shapes = remove::chosen(&args.parts);
+    if chosen.is_empty() && shapes.is_empty() {
         return Err("no contender is left by these options".to_owned());
     }
     let interrupt = Interrupt::register()?;
@@ -73,8 +78,9 @@ pub(crate) fn run(args: &Args) -> Result<(), String> {
     let scratch = Scratch::make(&base)?;
     let floor_bytes = Floor::bytes()?;
     let load = machine::load();
-    let (mut measured, mut failed) = (Vec::new(), Vec::new());
-    for &kind in &args.fs {
+    let (mut measured, mut removed, mut failed) = (Vec::new(), Vec::new(), Vec::new());
+    let listed_on = if chosen.is_empty() { &[] } else { &args.fs[..] };
+    for &kind in listed_on {
         let one = measure(kind, args, &tools, &chosen, &scratch, &interrupt);
         // A program that the same signal ended is no failure of its own.
         interrupt.check()?;
@@ -86,21 +92,51 @@ pub(crate) fn run(args: &Args) -> Result<(), String> {
             Err(why) => failed.push(format!("{}: {why}", kind.name)),
         }
     }
+    let plan = remove::Plan {
+        tools: &tools,
+        only: &args.only,
+        entries: args.entries,
+        rounds: args.remove_rounds,
+        seed: args.seed,
+        floor_bytes,
+    };
+    for (shape, &kind) in shapes.iter().flat_map(|shape| args.fs.iter().map(move |kind| (shape, kind))) {
+        if !shape.file_systems.contains(&kind.name) {
+            continue;
+        }
+        let one = remove::measure(kind, shape, &plan, &scratch, &interrupt);
+        interrupt.check()?;
+        match one {
+            Ok(one) => {
+                println!("\n{}", one.text);
+                removed.push(one);
+            }
+            Err(why) => failed.push(format!("{}, removing a {}: {why}", kind.name, shape.name)),
+        }
+    }
     let mut head = head(args, &workspace, &tools, floor_bytes, &load);
     head.extend(failed.iter().map(|line| format!("* FAILED {line}\n")));
-    let targets = report::targets(&measured, args.entries);
+    let targets = report::targets(&judged(&measured, &removed), args.entries);
     println!("{head}\n{targets}");
     if let Some(file) = &args.markdown {
         let middle = measured.iter().map(|one| report::file_system(one, floor_bytes));
+        let middle = middle.chain(removed.iter().map(|one| one.text.clone()));
         let parts: Vec<String> = std::iter::once(head).chain(middle).chain([targets]).collect();
         std::fs::write(file, parts.join("\n"))
             .map_err(|error| format!("cannot write {}: {error}", file.display()))?;
     }
-    let missed = measured.iter().flat_map(|one| &one.judged).filter(|judged| !judged.met).count();
+    let missed = judged(&measured, &removed).iter().filter(|(_, judged)| !judged.met).count();
     if args.check && missed > 0 {
         failed.push(format!("{missed} targets missed"));
     }
     if failed.is_empty() { Ok(()) } else { Err(failed.join("\n")) }
+}
+
+/// Returns all targets with their file systems.
+fn judged<'a>(measured: &'a [Measured], removed: &'a [Removed]) -> Vec<(&'a str, &'a Judged)> {
+    let listed = measured.iter().flat_map(|one| one.judged.iter().map(|judged| (one.file_system, judged)));
+    let removed = removed.iter().flat_map(|one| one.judged.iter().map(|judged| (one.file_system, judged)));
+    listed.chain(removed).collect()
 }
 
 /// Makes one file system, measures on it and removes it.
@@ -203,7 +239,7 @@ fn head(args: &Args, workspace: &Workspace, tools: &Tools, floor_bytes: u64, loa
         lines.push(format!("Not there: {}", tools.missing.join("; ").replace('\n', " ")));
     }
     lines.push(format!(
-        "One directory of {} empty files, names of {} characters; each run a fresh process, in random order in each round \
+        "Listing: one directory of {} empty files, names of {} characters; each run a fresh process, in random order in each round \
          (seed {}), LC_ALL=C for all; median of the rounds, ratios paired by round (Hodges-Lehmann, Wilcoxon's interval)",
         args.entries, fill::NAME_BYTES, args.seed
     ));
@@ -212,7 +248,7 @@ fn head(args: &Args, workspace: &Workspace, tools: &Tools, floor_bytes: u64, loa
         floor_bytes as f64 / f64::from(1 << 20)
     ));
     let lines: Vec<String> = lines.iter().map(|line| format!("* {line}\n")).collect();
-    format!("# Speed and memory of `megadir list`\n\n{}", lines.concat())
+    format!("# Speed and memory of `megadir`\n\n{}", lines.concat())
 }
 
 /// Reads a number such as `100k` or `1M`.

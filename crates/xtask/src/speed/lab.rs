@@ -65,7 +65,13 @@ impl Lab {
             .map_err(|error| format!("cannot drop caches: {error}"))
     }
 
-    fn attach(&mut self) -> Result<(), String> {
+    /// Returns the image, which is to be touched while it is detached only.
+    pub(super) fn image(&self) -> &Path {
+        &self.image
+    }
+
+    /// Mounts it.
+    pub(super) fn attach(&mut self) -> Result<(), String> {
         let mut mount = tool("mount")?;
         process::output(mount.args(["-t", self.kind.name, "-o", "loop"]).arg(&self.image).arg(&self.point))?;
         self.mounted = true;
@@ -85,7 +91,8 @@ impl Lab {
         Ok(state.is_ok_and(|state| state.trim() == "1"))
     }
 
-    fn detach(&mut self) -> Result<(), String> {
+    /// Unmounts it.
+    pub(super) fn detach(&mut self) -> Result<(), String> {
         // Whoever looks at all block devices may keep this one busy for a moment.
         let mut tried = Ok(String::new());
         for _ in 0..100 {

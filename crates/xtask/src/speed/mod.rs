@@ -14,6 +14,7 @@ mod interrupt;
 pub(crate) mod lab;
 mod machine;
 mod namespace;
+mod remove;
 mod report;
 mod rounds;
 mod scratch;

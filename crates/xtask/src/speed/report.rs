@@ -49,42 +49,48 @@ pub(crate) fn file_system(measured: &Measured, floor_bytes: u64) -> String {
     for note in &measured.notes {
         text += &format!("* {note}\n");
     }
-    text += &resolution(&measured.results).unwrap_or_default();
+    text += &resolution(&measured.results, ONCE, AGAIN).unwrap_or_default();
     for (section, heading) in SECTIONS {
         let rows = rows(*section, &measured.results, floor_bytes);
         if !rows.is_empty() {
-            text += &format!("\n{}, {heading}:\n\n{}", measured.file_system, markdown(HEADER, &rows));
+            text += &format!("\n{}, {heading}:\n\n{}", measured.file_system, table(&rows));
         }
     }
     text
 }
 
 /// Says what the run can tell apart: how far one command is from itself.
-fn resolution(results: &Results) -> Option<String> {
-    let figure = Figure::ratio(&results.walls_s(AGAIN), &results.walls_s(ONCE))?;
+pub(super) fn resolution(results: &Results, once: &str, again: &str) -> Option<String> {
+    let figure = Figure::ratio(&results.walls_s(again), &results.walls_s(once))?;
     let interval = figure.interval?;
     let noisy = if interval.half_width() > NOISY { "; NOISY, the machine had other work to do" } else { "" };
-    Some(format!("* `{ONCE}` against itself: {}, smaller differences mean nothing{noisy}\n", figure.text()))
+    Some(format!("* `{once}` against itself: {}, smaller differences mean nothing{noisy}\n", figure.text()))
 }
 
-fn rows(section: Section, results: &Results, floor_bytes: u64) -> Vec<Vec<String>> {
-    let first = baseline(section).map(|arm| results.walls_s(arm.name)).unwrap_or_default();
+fn rows(section: Section, results: &Results, floor_bytes: u64) -> Vec<Row> {
+    let Some(first) = baseline(section) else { return Vec::new() };
     let arms = ARMS.iter().filter(|arm| arm.section == section && !results.samples(arm.name).is_empty());
-    arms.map(|arm| {
-        let samples = results.samples(arm.name);
-        let walls_s = results.walls_s(arm.name);
-        let wall = Figure::median(&walls_s).map(|figure| figure.times(1e3).text());
-        let ratio = Figure::ratio(&walls_s, &first).map(|figure| figure.text());
-        let cells = [
-            Some(format!("`{}`", arm.name).replace('|', "\\|")),
-            wall,
-            cpu(samples),
-            peak(samples, floor_bytes),
-        ];
-        let cells = cells.into_iter().chain([ratio, Some(samples.len().to_string())]);
-        cells.map(Option::unwrap_or_default).collect()
-    })
-    .collect()
+    arms.map(|arm| row(arm.name, results, first.name, floor_bytes)).collect()
+}
+
+/// The cells of one contender.
+pub(super) type Row = Vec<String>;
+
+/// Writes the cells of a contender; its ratio is to `first`.
+pub(super) fn row(name: &str, results: &Results, first: &str, floor_bytes: u64) -> Row {
+    let samples = results.samples(name);
+    let walls_s = results.walls_s(name);
+    let wall = Figure::median(&walls_s).map(|figure| figure.times(1e3).text());
+    let ratio = Figure::ratio(&walls_s, &results.walls_s(first)).map(|figure| figure.text());
+    let cells =
+        [Some(format!("`{name}`").replace('|', "\\|")), wall, cpu(samples), peak(samples, floor_bytes)];
+    let cells = cells.into_iter().chain([ratio, Some(samples.len().to_string())]);
+    cells.map(Option::unwrap_or_default).collect()
+}
+
+/// Writes the table of some contenders.
+pub(super) fn table(rows: &[Row]) -> String {
+    markdown(HEADER, rows)
 }
 
 fn cpu(samples: &[Sample]) -> Option<String> {
@@ -100,16 +106,12 @@ fn peak(samples: &[Sample], floor_bytes: u64) -> Option<String> {
 }
 
 /// Writes the list of targets.
-pub(crate) fn targets(measured: &[Measured], entries: u64) -> String {
-    let rows: Vec<Vec<String>> = measured
-        .iter()
-        .flat_map(|one| {
-            one.judged.iter().map(|judged| {
-                let wanted = format!("{}: {}", one.file_system, judged.wanted).replace('|', "\\|");
-                vec![wanted, judged.found.clone(), judged.verdict.clone()]
-            })
-        })
-        .collect();
+pub(crate) fn targets(judged: &[(&str, &Judged)], entries: u64) -> String {
+    let row = |(file_system, judged): &(&str, &Judged)| {
+        let wanted = format!("{file_system}: {}", judged.wanted).replace('|', "\\|");
+        vec![wanted, judged.found.clone(), judged.verdict.clone()]
+    };
+    let rows: Vec<Row> = judged.iter().map(row).collect();
     if rows.is_empty() {
         return String::new();
     }
@@ -141,11 +143,11 @@ mod tests {
                 results.add(ONCE, Sample { wall_s, cpu_s: 1.0, peak_bytes: 0 });
                 results.add(AGAIN, Sample { wall_s: 1.0, cpu_s: 1.0, peak_bytes: 0 });
             }
-            resolution(&results).unwrap()
+            resolution(&results, ONCE, AGAIN).unwrap()
         };
         assert!(text(0.01).ends_with("mean nothing\n"), "{}", text(0.01));
         assert!(text(0.5).contains("NOISY"), "{}", text(0.5));
-        assert_eq!(resolution(&Results::default()), None);
+        assert_eq!(resolution(&Results::default(), ONCE, AGAIN), None);
     }
 
     #[test]
@@ -164,6 +166,6 @@ mod tests {
         let cells: Vec<&str> = rows[1].split(" | ").map(str::trim).collect();
         assert_eq!(cells, ["| `bfs \\| wc -l`", "500", "0.500", "12.0", "2.00", "1 |"]);
         assert!(rows.len() == 2 && rows[0].contains("<= 4.00"), "{text}");
-        assert_eq!(targets(&[measured], 1_000_000), "");
+        assert_eq!(targets(&[], 1_000_000), "");
     }
 }

@@ -59,7 +59,7 @@ pub(crate) fn cold(
     for order in orders(arms, rounds, random) {
         for arm in order {
             lab.cool()?;
-            bench.touch(arm)?;
+            bench.touch(arm.program)?;
             results.add(arm.name, bench.measure(arm)?);
             interrupt.check()?;
         }
@@ -68,7 +68,7 @@ pub(crate) fn cold(
 }
 
 /// Returns the order of the arms in each round.
-fn orders<T: Copy>(arms: &[T], rounds: usize, random: &mut SplitMix64) -> Vec<Vec<T>> {
+pub(super) fn orders<T: Copy>(arms: &[T], rounds: usize, random: &mut SplitMix64) -> Vec<Vec<T>> {
     let mut order = arms.to_vec();
     let mut next = || {
         shuffle(&mut order, random);

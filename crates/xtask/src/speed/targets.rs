@@ -147,11 +147,11 @@ fn exact(value: f64) -> Figure {
     Figure { value, interval: None }
 }
 
-fn at_least_judged(wanted: String, figure: Figure, limit: f64) -> Judged {
+pub(super) fn at_least_judged(wanted: String, figure: Figure, limit: f64) -> Judged {
     judged(wanted, figure, limit, figure.value >= limit, limit / figure.value, "x")
 }
 
-fn at_most_judged(wanted: String, figure: Figure, limit: f64, unit: &str) -> Judged {
+pub(super) fn at_most_judged(wanted: String, figure: Figure, limit: f64, unit: &str) -> Judged {
     judged(wanted, figure, limit, figure.value <= limit, figure.value / limit, unit)
 }
 

@@ -9,6 +9,9 @@ use std::process::Command;
 /// The current fd of crates.io, installed when it is not there.
 const FD_VERSION: &str = "10.5.0";
 
+/// The rmz of crates.io that was compared with when removing was made.
+const RMZ_VERSION: &str = "3.2.1";
+
 /// A program; several arms may run the same.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Program {
@@ -30,6 +33,10 @@ pub(crate) enum Program {
     Fd,
     /// Python 3.
     Python,
+    /// GNU rm.
+    Rm,
+    /// The rmz of crates.io.
+    Rmz,
     /// GNU wc, at the end of pipes.
     Wc,
 }
@@ -66,7 +73,9 @@ impl Tools {
         let bare = build_bare(workspace)?;
         tools.found.insert(Program::Bare, Tool { path: bare, version: String::new() });
         let path = |name: &str| process::find_tool(name).ok_or_else(|| format!("no {name}"));
-        for (program, name) in [(Program::Ls, "ls"), (Program::Find, "find"), (Program::Wc, "wc")] {
+        for (program, name) in
+            [(Program::Ls, "ls"), (Program::Find, "find"), (Program::Wc, "wc"), (Program::Rm, "rm")]
+        {
             tools.add(program, path(name))?;
         }
         tools.add_if_there(Program::Bfs, path("bfs"));
@@ -74,7 +83,9 @@ impl Tools {
             tools.add(Program::OtherBfs, absolute(bfs))?;
         }
         tools.add_if_there(Program::Fdfind, path("fdfind"));
-        tools.add_if_there(Program::Fd, install_fd(&workspace.target.join("tools")));
+        tools
+            .add_if_there(Program::Fd, install(&workspace.target.join("tools"), "fd-find", "fd", FD_VERSION));
+        tools.add_if_there(Program::Rmz, install(&workspace.target.join("tools"), "rmz", "rmz", RMZ_VERSION));
         tools.add_if_there(Program::Python, path("python3").and_then(|python| interpreter(&python)));
         Ok(tools)
     }
@@ -127,13 +138,13 @@ fn build(workspace: &Workspace, words: &[&str]) -> Result<(), String> {
     process::run(&mut command)
 }
 
-/// Returns the pinned fd, installing it where it is not.
-fn install_fd(root: &Path) -> Result<PathBuf, String> {
-    let path = root.join("bin/fd");
-    let version = process::output(Command::new(&path).arg("--version")).unwrap_or_default();
-    if version.trim() != format!("fd {FD_VERSION}") {
+/// Returns a program of crates.io in a version, installing it where it is not.
+fn install(root: &Path, package: &str, program: &str, version: &str) -> Result<PathBuf, String> {
+    let path = root.join("bin").join(program);
+    let said = process::output(Command::new(&path).arg("--version")).unwrap_or_default();
+    if said.trim() != format!("{program} {version}") {
         let mut command = Command::new(cargo());
-        command.args(["install", "fd-find", "--locked", "--version", FD_VERSION, "--root"]).arg(root);
+        command.args(["install", package, "--locked", "--version", version, "--root"]).arg(root);
         process::run(&mut command)?;
     }
     Ok(path)

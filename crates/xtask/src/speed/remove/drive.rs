@@ -1,0 +1,106 @@
+//! Measures one comparison on one file system after the other.
+
+use super::super::arms::{DIRECTORY, Part};
+use super::super::child::{Bench, Sample, to_null};
+use super::super::interrupt::Interrupt;
+use super::super::lab::Kind;
+use super::super::report::{self, Row};
+use super::super::rounds::{Results, orders};
+use super::super::scratch::Scratch;
+use super::super::targets::Judged;
+use super::super::tools::Tools;
+use super::contenders::{AGAIN, Contender, OURS, choose};
+use super::ground::Ground;
+use super::judge::judge;
+use super::shapes::{SHAPES, Shape};
+use megadir_stats::permutation::SplitMix64;
+use std::time::Instant;
+
+/// What one comparison on one file system gave.
+pub(crate) struct Removed {
+    /// The file system.
+    pub(crate) file_system: &'static str,
+    /// The targets.
+    pub(crate) judged: Vec<Judged>,
+    /// The figures, as Markdown.
+    pub(crate) text: String,
+}
+
+/// How it is measured.
+#[derive(Clone, Copy)]
+pub(crate) struct Plan<'a> {
+    /// The programs.
+    pub(crate) tools: &'a Tools,
+    /// Words in the names of the contenders; none is all.
+    pub(crate) only: &'a [String],
+    /// What the sizes follow from.
+    pub(crate) entries: u64,
+    /// How many times each contender runs.
+    pub(crate) rounds: usize,
+    /// Draws the order in rounds.
+    pub(crate) seed: u64,
+    /// Peaks up to this are not the program's own.
+    pub(crate) floor_bytes: u64,
+}
+
+/// Returns the comparisons asked for; all parts ask for all.
+pub(crate) fn chosen(parts: &[Part]) -> Vec<&'static Shape> {
+    let asked = |shape: &&Shape| {
+        parts.iter().any(|part| matches!(part, Part::All | Part::Remove) || *part == shape.part)
+    };
+    SHAPES.iter().filter(asked).collect()
+}
+
+/// Measures one comparison on one file system.
+pub(crate) fn measure(
+    kind: &'static Kind,
+    shape: &Shape,
+    plan: &Plan<'_>,
+    scratch: &Scratch,
+    interrupt: &Interrupt,
+) -> Result<Removed, String> {
+    println!("\n== {}: removing a {}", kind.name, shape.name);
+    let started = Instant::now();
+    let mut ground = Ground::make(kind, scratch.path(), shape, plan.entries, interrupt)?;
+    println!("{} made in {:.0} s", shape.about(plan.entries), started.elapsed().as_secs_f64());
+    let contenders = choose(plan.only, plan.tools);
+    let mut results = Results::default();
+    let mut random = SplitMix64::new(plan.seed);
+    for order in orders(&contenders, plan.rounds, &mut random) {
+        for contender in order {
+            ground.restore(shape)?;
+            results.add(contender.name, remove(&ground, contender, plan)?);
+            interrupt.check()?;
+        }
+    }
+    println!("measured in {:.0} s in all", started.elapsed().as_secs_f64());
+    let direct = if ground.lab().direct_io { "with" } else { "WITHOUT" };
+    let mut text = format!(
+        "## {}, removing a {}\n\n* {}; before each run the image is copied back, mounted {direct} direct I/O and {}\n",
+        kind.name,
+        shape.name,
+        shape.about(plan.entries),
+        if shape.is_cold { "dropped from all caches" } else { "read: names, inodes and contents" },
+    );
+    text += &report::resolution(&results, OURS, AGAIN).unwrap_or_default();
+    let rows: Vec<Row> =
+        contenders.iter().map(|one| report::row(one.name, &results, OURS, plan.floor_bytes)).collect();
+    text += &format!("\n{}", report::table(&rows));
+    Ok(Removed { file_system: kind.name, judged: judge(shape, &results), text })
+}
+
+/// Runs a contender once; what it was to remove must be gone, and nothing else.
+fn remove(ground: &Ground, contender: &Contender, plan: &Plan<'_>) -> Result<Sample, String> {
+    let root = ground.lab().path();
+    let bench = Bench { tools: plan.tools, root, entries: plan.entries };
+    bench.touch(contender.program)?;
+    let mut command = bench.program(contender.program)?;
+    command.args(contender.options).arg(DIRECTORY).args(contender.expression);
+    // What a contender says on standard error belongs to an error only.
+    let sample = to_null(&mut command)?;
+    let left = std::fs::symlink_metadata(root.join(DIRECTORY));
+    match left {
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(sample),
+        _ => Err(format!("{} left something of the tree", contender.name)),
+    }
+}

@@ -1,0 +1,138 @@
+//! What is removed: trees and single directories, on which file systems, and in which state of the cache.
+
+use super::super::arms::{DIRECTORY, Part};
+use super::super::fill;
+use super::super::interrupt::Interrupt;
+use rustix::fs::{CWD, Mode, OFlags};
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+/// The size of files that are not empty, bytes.
+const FILE_BYTES: usize = 50_000;
+/// The directories of a tree.
+const DIRECTORIES: u64 = 1000;
+
+/// One comparison.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Shape {
+    /// What it is, in a heading.
+    pub(crate) name: &'static str,
+    /// The word on the command line that asks for it.
+    pub(crate) part: Part,
+    /// The file systems it is removed on.
+    pub(crate) file_systems: &'static [&'static str],
+    /// How many directories below the tree's root; 0: all files are in the root.
+    directories: u64,
+    /// One file for so many of `--entries`.
+    entries_per_file: u64,
+    /// The size of each file, bytes.
+    file_bytes: usize,
+    /// Whether it is dropped from the caches before each run.
+    pub(crate) is_cold: bool,
+}
+
+const FLAT: Shape = Shape {
+    name: "one directory, warm",
+    part: Part::RemoveFlat,
+    file_systems: &["ext4", "xfs", "btrfs"],
+    directories: 0,
+    entries_per_file: 2,
+    file_bytes: 0,
+    is_cold: false,
+};
+
+/// All comparisons.
+pub(crate) static SHAPES: &[Shape] = &[
+    Shape {
+        name: "tree of empty files, warm",
+        part: Part::RemoveTree,
+        file_systems: &["ext4", "xfs"],
+        directories: DIRECTORIES,
+        entries_per_file: 1,
+        ..FLAT
+    },
+    Shape {
+        name: "tree of files of 50 kB, warm",
+        part: Part::RemoveSized,
+        file_systems: &["ext4", "xfs"],
+        directories: DIRECTORIES,
+        entries_per_file: 10,
+        file_bytes: FILE_BYTES,
+        ..FLAT
+    },
+    FLAT,
+    Shape { name: "one directory, cold", part: Part::RemoveFlatCold, is_cold: true, ..FLAT },
+];
+
+impl Shape {
+    /// Returns how many files it has where `--entries` asks for so many.
+    pub(crate) fn files(&self, entries: u64) -> u64 {
+        (entries / self.entries_per_file).max(1)
+    }
+
+    /// Returns how many bytes its files have in all.
+    pub(crate) fn bytes(&self, entries: u64) -> u64 {
+        self.files(entries) * self.file_bytes as u64
+    }
+
+    /// Says what is in it.
+    pub(crate) fn about(&self, entries: u64) -> String {
+        let files = self.files(entries);
+        let size = if self.file_bytes == 0 {
+            "empty files".into()
+        } else {
+            format!("files of {} bytes", self.file_bytes)
+        };
+        match self.directories {
+            0 => format!("{files} {size} in one directory"),
+            directories => format!("{files} {size} in {directories} directories"),
+        }
+    }
+
+    /// Makes it below the root of a file system, on stable storage when it returns.
+    pub(crate) fn make(&self, root: &Path, entries: u64, interrupt: &Interrupt) -> Result<(), String> {
+        let (path, files) = (root.join(DIRECTORY), self.files(entries));
+        if self.directories == 0 {
+            return fill::fill(&path, files, interrupt).map(|_| ());
+        }
+        let cannot = |error: std::io::Error| format!("cannot make {}: {error}", path.display());
+        let content = vec![0x5a; self.file_bytes];
+        std::fs::create_dir(&path).map_err(cannot)?;
+        for directory in 0..self.directories {
+            let folder = path.join(format!("{directory:06}"));
+            std::fs::create_dir(&folder).map_err(cannot)?;
+            let (from, to) =
+                (directory * files / self.directories, (directory + 1) * files / self.directories);
+            for number in from..to {
+                std::fs::write(folder.join(format!("file{number:012}")), &content).map_err(cannot)?;
+            }
+            interrupt.check()?;
+        }
+        let folder = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        let directory =
+            rustix::fs::openat(CWD, &path, folder, Mode::empty()).map_err(|error| cannot(error.into()))?;
+        rustix::fs::syncfs(&directory).map_err(|error| cannot(error.into()))
+    }
+
+    /// Reads all of it into the caches: names, inodes and contents.
+    pub(crate) fn warm(&self, root: &Path) -> Result<(), String> {
+        let mut folders: Vec<PathBuf> = vec![root.join(DIRECTORY)];
+        let mut buffer = vec![0; 1 << 16];
+        while let Some(folder) = folders.pop() {
+            let mut read = || -> std::io::Result<()> {
+                for entry in std::fs::read_dir(&folder)? {
+                    let entry = entry?;
+                    if entry.metadata()?.is_dir() {
+                        folders.push(entry.path());
+                    } else if self.file_bytes > 0 {
+                        let mut file = std::fs::File::open(entry.path())?;
+                        while file.read(&mut buffer)? > 0 {}
+                    }
+                }
+                Ok(())
+            };
+            read().map_err(|error| format!("cannot read {}: {error}", folder.display()))?;
+        }
+        Ok(())
+    }
+}
