@@ -30,6 +30,12 @@ pub(crate) fn quoted(path: &Path) -> String {
     format!("'{}'", String::from_utf8_lossy(&text))
 }
 
+/// Returns the system's words for an error, without Rust's "(os error N)".
+pub(crate) fn reason(error: &std::io::Error) -> String {
+    let text = error.to_string();
+    text.split(" (os error ").next().unwrap_or(&text).to_owned()
+}
+
 #[cfg(test)]
 mod tests {
     use super::quoted;

@@ -29,8 +29,7 @@ impl Ended {
             Self::ClosedPipe => Ok(crate::exit::DONE),
             Self::Other(error) => Err(error),
             Self::Failed(error) => {
-                let reason = error.to_string();
-                let reason = reason.split(" (os error ").next().unwrap_or(&reason);
+                let reason = super::message::reason(&error);
                 let message = format!("write to standard output: {reason}; the output is not complete");
                 Err(CliError { message, code: SOME_FAILED })
             }

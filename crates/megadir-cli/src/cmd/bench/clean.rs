@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use crate::cmd::interrupt::interruptible;
 use crate::exit::{self, CliError};
-use crate::ui::message::quoted;
+use crate::ui::message::{quoted, reason};
 use crate::ui::output::print;
 
 /// Removes directories that killed runs left; a run does the same where it makes its own.
@@ -28,8 +28,7 @@ pub(crate) fn run(args: &Args) -> Result<u8, CliError> {
             false => megadir_bench::clean(&args.directory, &interrupt.beat),
         };
         found.map_err(|error| {
-            let words = error.to_string();
-            let reason = words.split(" (os error").next().unwrap_or(&words);
+            let reason = reason(&error);
             CliError::nothing_ran(format!("clean {}: {reason}", quoted(&args.directory)))
         })
     })?;

@@ -7,7 +7,7 @@ const EXACT_MAX: u64 = 99_999;
 const UNITS: [(&str, f64); 5] = [(" k", 1e3), (" M", 1e6), (" G", 1e9), (" T", 1e12), (" P", 1e15)];
 
 /// Returns a number with three significant digits, or all of them where there are few.
-pub(super) fn amount(number: u64) -> String {
+pub(in crate::cmd) fn amount(number: u64) -> String {
     if number <= EXACT_MAX {
         return grouped(number);
     }
@@ -45,7 +45,7 @@ pub(super) fn percent(part: f64) -> String {
 }
 
 /// Returns a size in bytes, in the unit that suits it.
-pub(super) fn bytes(bytes: u64) -> String {
+pub(in crate::cmd) fn bytes(bytes: u64) -> String {
     match bytes as f64 {
         bytes if bytes >= 1e9 => format!("{:.2} GB", bytes / 1e9),
         bytes if bytes >= 1e8 => format!("{:.0} MB", bytes / 1e6),

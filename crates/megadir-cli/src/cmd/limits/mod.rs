@@ -1,6 +1,6 @@
 //! `megadir limits`: how many entries still fit a directory, what runs out first, and what can be done about it.
 
-mod amount;
+pub(super) mod amount;
 mod json;
 mod text;
 mod watch;

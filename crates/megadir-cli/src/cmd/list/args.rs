@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use megadir::{BUFFER_BYTES_MAX, BUFFER_BYTES_MIN, Backend, Examiner, FileType, THREADS_MAX};
 
+use super::conditions::Asked;
 use super::summary::{Of, TOP_MAX};
 use crate::exit::{self, CliError};
 use crate::parse;
@@ -195,6 +196,17 @@ impl Args {
             || self.owner.is_some()
     }
 
+    /// Returns the conditions on attributes.
+    pub(super) fn conditions(&self) -> Asked<'_> {
+        Asked {
+            older_than: self.older_than,
+            newer_than: self.newer_than,
+            larger_than: self.larger_than,
+            smaller_than: self.smaller_than,
+            owner: self.owner.as_deref(),
+        }
+    }
+
     /// Refuses what does not go with a summary, or needs one.
     fn check_summary(&self) -> Result<(), CliError> {
         match self.summary {
@@ -280,7 +292,7 @@ fn memory(text: &str) -> Result<usize, String> {
 }
 
 /// Parses a number of threads.
-fn threads(text: &str) -> Result<usize, String> {
+pub(in crate::cmd) fn threads(text: &str) -> Result<usize, String> {
     match text.parse() {
         Ok(threads @ 1..=THREADS_MAX) => Ok(threads),
         _ => Err(format!("write a number from 1 to {THREADS_MAX}")),
@@ -318,7 +330,7 @@ fn examiner(text: &str) -> Result<&'static dyn Examiner, String> {
 }
 
 /// Parses a type's name or letter.
-fn file_type(text: &str) -> Result<FileType, String> {
+pub(in crate::cmd) fn file_type(text: &str) -> Result<FileType, String> {
     FileType::from_name(text).ok_or_else(|| {
         let known: Vec<_> = FileType::names().collect();
         format!("there are {}, and their letters", known.join(", "))

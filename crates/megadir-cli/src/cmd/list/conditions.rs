@@ -2,13 +2,27 @@
 
 use megadir::{Attributes, Want};
 
-use super::args::Args;
 use super::times::now_s;
 use crate::exit::CliError;
 
-/// What attributes must be for an entry to be listed; empty conditions accept all.
+/// Conditions as they were asked for.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::cmd) struct Asked<'a> {
+    /// Modified longer ago than this, seconds.
+    pub(in crate::cmd) older_than: Option<u64>,
+    /// Modified within this time, seconds.
+    pub(in crate::cmd) newer_than: Option<u64>,
+    /// Of more bytes than this.
+    pub(in crate::cmd) larger_than: Option<u64>,
+    /// Of fewer bytes than this.
+    pub(in crate::cmd) smaller_than: Option<u64>,
+    /// Of this user, by name or number.
+    pub(in crate::cmd) owner: Option<&'a str>,
+}
+
+/// What attributes must be for an entry to be chosen; empty conditions accept all.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Conditions {
+pub(in crate::cmd) struct Conditions {
     /// Modified before this, seconds since the epoch.
     before_s: Option<i64>,
     /// Modified after this, seconds since the epoch.
@@ -19,21 +33,21 @@ pub(super) struct Conditions {
 }
 
 impl Conditions {
-    pub(super) fn new(args: &Args) -> Result<Self, CliError> {
+    pub(in crate::cmd) fn new(asked: &Asked<'_>) -> Result<Self, CliError> {
         let now_s = now_s();
         let ago = |age_s: u64| now_s.saturating_sub(i64::try_from(age_s).unwrap_or(i64::MAX));
-        let user = args.owner.as_deref().map(user_number).transpose()?;
+        let user = asked.owner.map(user_number).transpose()?;
         Ok(Self {
-            before_s: args.older_than.map(ago),
-            after_s: args.newer_than.map(ago),
-            larger_than: args.larger_than,
-            smaller_than: args.smaller_than,
+            before_s: asked.older_than.map(ago),
+            after_s: asked.newer_than.map(ago),
+            larger_than: asked.larger_than,
+            smaller_than: asked.smaller_than,
             user,
         })
     }
 
     /// Returns what must be asked of the system.
-    pub(super) fn want(&self) -> Want {
+    pub(in crate::cmd) fn want(&self) -> Want {
         let needed = |is: bool, want| if is { want } else { Want::NOTHING };
         needed(self.before_s.is_some() || self.after_s.is_some(), Want::MODIFIED)
             | needed(self.larger_than.is_some() || self.smaller_than.is_some(), Want::SIZE)
@@ -41,7 +55,7 @@ impl Conditions {
     }
 
     /// Tells whether the attributes are as asked for; what is not known is not.
-    pub(super) fn accept(&self, row: &Attributes) -> bool {
+    pub(in crate::cmd) fn accept(&self, row: &Attributes) -> bool {
         row.have.contains(self.want())
             && self.before_s.is_none_or(|before| row.modified.seconds < before)
             && self.after_s.is_none_or(|after| row.modified.seconds >= after)

@@ -12,7 +12,7 @@ use super::conditions::Conditions;
 use super::lines::{Label, Lines};
 use super::long::Long;
 use crate::exit::{CliError, NOTHING_RAN, SOME_FAILED};
-use crate::ui::message::quoted;
+use crate::ui::message::{quoted, reason};
 use crate::ui::output::{Ended, Output};
 
 /// The memory for sorting unless more or less is asked for, bytes.
@@ -49,7 +49,7 @@ impl Examined {
             Sorting { sort, sorter, key: Vec::new(), item: Vec::new() }
         };
         Ok(Self {
-            conditions: Conditions::new(args)?,
+            conditions: Conditions::new(&args.conditions())?,
             long: Long::new(args, lines, is_terminal),
             sorting: (args.sort != Sort::None).then(|| sorting(args.sort)),
         })
@@ -144,8 +144,7 @@ fn key(key: &mut Vec<u8>, sort: Sort, label: &Label, entry: &Entry<'_>, row: &At
 
 fn failed_to_spill(error: &io::Error, left: &str, code: u8) -> CliError {
     let directory = quoted(&std::env::temp_dir());
-    let reason = error.to_string();
-    let reason = reason.split(" (os error").next().unwrap_or(&reason);
+    let reason = reason(error);
     let message = format!(
         "sort in temporary files in {directory}: {reason}; {left}: give more --memory, or another TMPDIR"
     );
@@ -170,8 +169,7 @@ impl Complaint {
             Ok(name) => quoted(&directory.join(&*name)),
             Err(_) => quoted(directory),
         };
-        let reason = io::Error::from_raw_os_error(self.error).to_string();
-        let reason = reason.split(" (os error").next().unwrap_or(&reason);
+        let reason = reason(&io::Error::from_raw_os_error(self.error));
         let others = match self.count - 1 {
             0 => String::new(),
             others => format!(", and {others} more there"),

@@ -1,4 +1,4 @@
-//! Which entries are listed: types and globs.
+//! Which entries are listed or removed: types and globs.
 
 use std::ffi::OsStr;
 
@@ -9,32 +9,36 @@ use crate::exit::CliError;
 use crate::ui::message::quoted;
 
 /// The entries asked for; an empty filter accepts all.
-pub(super) struct Filter {
+pub(in crate::cmd) struct Filter {
     types: Vec<FileType>,
     glob: Option<GlobMatcher>,
 }
 
 impl Filter {
-    pub(super) fn new(types: Vec<FileType>, glob: Option<&OsStr>) -> Result<Self, CliError> {
+    pub(in crate::cmd) fn new(types: Vec<FileType>, glob: Option<&OsStr>) -> Result<Self, CliError> {
         let glob = glob.map(matcher).transpose()?;
         Ok(Self { types, glob })
     }
 
-    pub(super) fn is_empty(&self) -> bool {
+    pub(in crate::cmd) fn is_empty(&self) -> bool {
         self.types.is_empty() && self.glob.is_none()
     }
 
     /// Tells whether types matter, so that those the directory does not tell must be asked for.
-    pub(super) fn needs_types(&self) -> bool {
+    pub(in crate::cmd) fn needs_types(&self) -> bool {
         !self.types.is_empty()
     }
 
-    pub(super) fn accepts(&self, entry: &Entry<'_>) -> bool {
-        (self.types.is_empty() || self.types.contains(&entry.kind))
-            && self.glob.as_ref().is_none_or(|glob| match names::to_os(entry.name) {
-                Ok(name) => glob.is_match_candidate(&Candidate::new(&*name)),
-                Err(_) => false,
-            })
+    pub(in crate::cmd) fn accepts(&self, entry: &Entry<'_>) -> bool {
+        (self.types.is_empty() || self.types.contains(&entry.kind)) && self.accepts_name(entry.name)
+    }
+
+    /// Tells whether the glob accepts a name.
+    pub(in crate::cmd) fn accepts_name(&self, name: &[u8]) -> bool {
+        self.glob.as_ref().is_none_or(|glob| match names::to_os(name) {
+            Ok(name) => glob.is_match_candidate(&Candidate::new(&*name)),
+            Err(_) => false,
+        })
     }
 }
 

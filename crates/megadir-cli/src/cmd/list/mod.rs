@@ -1,17 +1,17 @@
 //! `megadir list`: the entries of directories, streamed.
 
-mod args;
-mod conditions;
+pub(super) mod args;
+pub(super) mod conditions;
 mod examined;
 mod field;
-mod filter;
+pub(super) mod filter;
 mod lines;
 mod long;
 mod owners;
 mod sorted;
 pub(super) mod source;
 mod summary;
-mod times;
+pub(super) mod times;
 
 use std::path::Path;
 

@@ -45,7 +45,7 @@ impl Named {
 
 /// Returns the time of the system's clock when it was first asked, seconds since the epoch: all ages of a run are
 /// counted from the same moment.
-pub(super) fn now_s() -> i64 {
+pub(in crate::cmd) fn now_s() -> i64 {
     static NOW_S: OnceLock<i64> = OnceLock::new();
     *NOW_S.get_or_init(|| match SystemTime::now().duration_since(SystemTime::UNIX_EPOCH) {
         Ok(since) => i64::try_from(since.as_secs()).unwrap_or(i64::MAX),
