@@ -24,6 +24,11 @@ use crate::exit::{CliError, INTERRUPTED};
 const SILENCE_MAX: Duration = Duration::from_secs(1);
 /// How long it may be silent while the system writes to the disk.
 const WRITING_BACK_MAX: Duration = Duration::from_secs(30);
+/// Set in the sign of life while entries are removed: a call takes as long as the blocks of a large file, or a journal
+/// that is full, need.
+pub(crate) const REMOVING: u64 = 1 << 61;
+/// How long the removal of one entry may take.
+const REMOVING_MAX: Duration = Duration::from_secs(30);
 /// How long the removal of an empty file may take when the work hangs; the file may lie where it hangs.
 const REMOVAL_MAX: Duration = Duration::from_millis(500);
 /// The main thread looks this often; more often would disturb what is measured.
@@ -132,6 +137,9 @@ fn patience(beat: u64) -> (Option<Duration>, &'static str) {
     if beat & WRITING_BACK != 0 {
         return (Some(WRITING_BACK_MAX), "the disk to take what was made");
     }
+    if beat & REMOVING != 0 {
+        return (Some(REMOVING_MAX), "the file system to remove an entry");
+    }
     (Some(SILENCE_MAX), "a call to the file system")
 }
 
@@ -156,6 +164,7 @@ mod tests {
     fn work_that_says_what_it_does_is_waited_for_longer() {
         assert_eq!(patience(5).0, Some(SILENCE_MAX));
         assert_eq!(patience(5 | WRITING_BACK).0, Some(WRITING_BACK_MAX));
+        assert_eq!(patience(5 | REMOVING).0, Some(REMOVING_MAX));
         assert_eq!(patience(5 | COMPUTING).0, None);
     }
 

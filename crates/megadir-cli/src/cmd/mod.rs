@@ -8,12 +8,16 @@ mod interrupt;
 mod limits;
 mod list;
 mod make;
+#[cfg(target_os = "linux")]
+mod remove;
 
 /// What to do.
 #[derive(clap::Subcommand)]
 pub(crate) enum Command {
     List(Box<list::Args>),
     Make(make::Args),
+    #[cfg(target_os = "linux")]
+    Remove(Box<remove::Args>),
     Limits(Box<limits::Args>),
     Bench(bench::Args),
     Backends(backends::Args),
@@ -24,6 +28,8 @@ pub(crate) fn run(command: Command) -> Result<u8, CliError> {
     match command {
         Command::List(args) => list::run(&args),
         Command::Make(args) => make::run(&args),
+        #[cfg(target_os = "linux")]
+        Command::Remove(args) => remove::run(&args),
         Command::Limits(args) => limits::run(&args),
         Command::Bench(args) => bench::run(&args),
         Command::Backends(args) => backends::run(&args),

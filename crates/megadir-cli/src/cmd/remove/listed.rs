@@ -1,0 +1,150 @@
+//! Lists of paths (`--files0-from`): read as they are worked on, never held in memory.
+//!
+//! A list may have been written by anybody, and may have been cut short. Only a path with its NUL is one: the beginning of
+//! a path names something else, often a directory above.
+
+use std::fs::File;
+use std::io::{self, BufRead, BufReader, Read};
+use std::path::Path;
+
+use crate::exit::CliError;
+use crate::ui::message::{quoted, reason};
+
+/// The longest path in a list, bytes; far more than a program can name at once.
+const PATH_BYTES_MAX: usize = 1 << 20;
+/// So much of a path that is no path is shown, bytes.
+const SHOWN_BYTES: usize = 80;
+
+/// A list of paths, each ended by a NUL byte.
+pub(super) struct List {
+    reader: Box<dyn BufRead + Send>,
+    /// What the list is called in messages.
+    name: String,
+    /// The number of the path read last, from 1.
+    number: u64,
+}
+
+/// One item of a list.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Item {
+    /// A path and its NUL were read.
+    Path(Vec<u8>),
+    /// This item is no path; the list goes on unless it has come to its end.
+    Bad(String),
+}
+
+impl List {
+    /// Opens a list; `-` is standard input.
+    pub(super) fn open(path: &Path) -> Result<Self, CliError> {
+        let (reader, name): (Box<dyn BufRead + Send>, _) = if path == Path::new("-") {
+            (Box::new(BufReader::new(io::stdin())), "standard input".to_owned())
+        } else {
+            let name = quoted(path);
+            let failed =
+                |error: io::Error| CliError::nothing_ran(format!("--files0-from {name}: {}", reason(&error)));
+            let file = File::open(path).map_err(failed)?;
+            if file.metadata().map_err(failed)?.is_dir() {
+                let what = "is a directory (a file of paths is wanted)";
+                return Err(CliError::nothing_ran(format!("--files0-from {name}: {what}")));
+            }
+            (Box::new(BufReader::new(file)), name)
+        };
+        Ok(Self { reader, name, number: 0 })
+    }
+
+    /// Returns the next item; an error is the end of the list.
+    pub(super) fn next_item(&mut self) -> Result<Option<Item>, CliError> {
+        let mut path = Vec::new();
+        self.number += 1;
+        let limit = PATH_BYTES_MAX as u64 + 1;
+        let read = self.reader.by_ref().take(limit).read_until(0, &mut path);
+        read.map_err(|error| failed(&self.name, &error))?;
+        if path.is_empty() {
+            return Ok(None);
+        }
+        if path.pop_if(|last| *last == 0).is_some() {
+            return Ok(Some(Item::Path(path)));
+        }
+        let bad = match path.len() > PATH_BYTES_MAX {
+            true => {
+                self.skip_to_nul()?;
+                format!("is longer than {PATH_BYTES_MAX} bytes")
+            }
+            false => {
+                "has no NUL byte after it: the list was cut short, or is not one of find -print0".to_owned()
+            }
+        };
+        path.truncate(SHOWN_BYTES);
+        let more = if path.len() == SHOWN_BYTES { "..." } else { "" };
+        let shown = super::target::shown(&path);
+        Ok(Some(Item::Bad(format!("{}: path {}, {shown}{more}, {bad}; left alone", self.name, self.number))))
+    }
+
+    /// Reads past the rest of a path without holding it.
+    fn skip_to_nul(&mut self) -> Result<(), CliError> {
+        loop {
+            let held = match self.reader.fill_buf() {
+                Ok(held) => held,
+                Err(error) => return Err(failed(&self.name, &error)),
+            };
+            let (end, found) = match held.iter().position(|byte| *byte == 0) {
+                Some(at) => (at + 1, true),
+                None => (held.len(), held.is_empty()),
+            };
+            self.reader.consume(end);
+            if found {
+                return Ok(());
+            }
+        }
+    }
+}
+
+fn failed(list: &str, error: &io::Error) -> CliError {
+    CliError::nothing_ran(format!("read {list}: {}", reason(error)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Item, List, PATH_BYTES_MAX};
+
+    fn list(bytes: Vec<u8>) -> List {
+        List { reader: Box::new(std::io::Cursor::new(bytes)), name: "list".to_owned(), number: 0 }
+    }
+
+    #[test]
+    fn paths_are_bytes_up_to_a_nul() {
+        let mut list = list(b"a\0b\nc\0\0\xff\0".to_vec());
+        for path in [&b"a"[..], b"b\nc", b"", b"\xff"] {
+            assert_eq!(list.next_item().unwrap(), Some(Item::Path(path.to_vec())));
+        }
+        assert_eq!(list.next_item().unwrap(), None);
+        assert_eq!(list.next_item().unwrap(), None);
+    }
+
+    #[test]
+    fn the_beginning_of_a_path_is_no_path() {
+        let mut list = list(b"/home/me/old\0/home/me".to_vec());
+        assert_eq!(list.next_item().unwrap(), Some(Item::Path(b"/home/me/old".to_vec())));
+        let Some(Item::Bad(why)) = list.next_item().unwrap() else { panic!("taken for a path") };
+        assert!(why.contains("path 2, '/home/me'") && why.contains("no NUL"), "{why}");
+        assert_eq!(list.next_item().unwrap(), None);
+    }
+
+    #[test]
+    fn a_path_that_is_too_long_is_passed_over() {
+        for (length, taken) in
+            [(PATH_BYTES_MAX, true), (PATH_BYTES_MAX + 1, false), (PATH_BYTES_MAX * 3, false)]
+        {
+            let mut list = list([&vec![b'x'; length][..], b"\0next\0"].concat());
+            match list.next_item().unwrap() {
+                Some(Item::Path(path)) => assert!(taken && path.len() == length),
+                Some(Item::Bad(why)) => {
+                    assert!(!taken && why.contains("is longer") && why.len() < 250, "{why}")
+                }
+                None => panic!("nothing"),
+            }
+            assert_eq!(list.next_item().unwrap(), Some(Item::Path(b"next".to_vec())), "{length}");
+            assert_eq!(list.next_item().unwrap(), None);
+        }
+    }
+}

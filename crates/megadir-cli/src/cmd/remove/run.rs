@@ -1,0 +1,167 @@
+//! One target after the other is handed to the library; what it tells is shown, gathered and summed up.
+
+use std::num::NonZeroU32;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use megadir::remove::{Conditions, Progress, RemoveOptions, remove_contents, remove_tree};
+use megadir::{Error, Time};
+
+use super::advice;
+use super::args::Args;
+use super::progress::Shown;
+use super::question::Chosen;
+use super::refusals::{Here, Identity};
+use super::source::Source;
+use super::summary::{Failure, Summary};
+use super::target::Target;
+use crate::cmd::interrupt::{Interrupt, REMOVING};
+use crate::cmd::list::source::processors;
+use crate::cmd::list::times::now_s;
+use crate::exit::{CliError, describe};
+
+/// How often the progress is drawn and an interrupt is looked for.
+const LOOK_EVERY: Duration = Duration::from_millis(50);
+
+/// What is gathered while targets are removed.
+struct Gathered {
+    summary: Mutex<Summary>,
+    shown: Shown,
+}
+
+impl Gathered {
+    /// Tells a failure at once and keeps it for the summary.
+    fn fail(&self, failure: Failure, message: &str) {
+        self.shown.say(&format!("megadir: {message}"));
+        self.summary.lock().unwrap_or_else(PoisonError::into_inner).failed(failure);
+    }
+
+    fn failed(&self, error: &Error) {
+        self.fail(Failure::of(error), &describe(error));
+    }
+}
+
+/// Removes all targets; returns the exit code.
+pub(super) fn run(
+    args: &Args,
+    mut source: Source<'_>,
+    here: &Here,
+    chosen: &Chosen,
+    interrupt: &Interrupt,
+) -> Result<u8, CliError> {
+    if args.idle {
+        megadir::io_priority::make_idle()?;
+    }
+    let started = Instant::now();
+    let gathered = Gathered { summary: Mutex::new(Summary::new(args)), shown: Shown::new(args) };
+    let progress = Progress::new();
+    interrupt.beat.fetch_or(REMOVING, Ordering::Relaxed);
+    let ended = AtomicBool::new(false);
+    let done = std::thread::scope(|scope| {
+        let watcher = std::thread::Builder::new().name("megadir-progress".to_owned());
+        let watcher = watcher.spawn_scoped(scope, || watch(&gathered, &progress, interrupt, &ended));
+        let watcher = watcher.map_err(|error| CliError::nothing_ran(format!("start a thread: {error}")))?;
+        let done = each(args, &mut source, here, chosen, &gathered, &progress);
+        ended.store(true, Ordering::Release);
+        watcher.thread().unpark();
+        done
+    });
+    interrupt.beat.fetch_and(!REMOVING, Ordering::Relaxed);
+    gathered.shown.clear();
+    let mut summary = gathered.summary.into_inner().unwrap_or_else(PoisonError::into_inner);
+    summary.finish(progress.counts(), started.elapsed(), interrupt.asked());
+    // What was removed before a list broke off is told all the same.
+    summary.tell()?;
+    done.map(|()| summary.code())
+}
+
+/// Shows the progress and passes an interrupt on until the work has ended.
+fn watch(gathered: &Gathered, progress: &Progress, interrupt: &Interrupt, ended: &AtomicBool) {
+    let mut last = progress.counts();
+    while !ended.load(Ordering::Acquire) {
+        std::thread::park_timeout(LOOK_EVERY);
+        if interrupt.asked() {
+            progress.cancel();
+        }
+        let counts = progress.counts();
+        if counts != last {
+            interrupt.beat.fetch_add(1, Ordering::Relaxed);
+            last = counts;
+        }
+        gathered.shown.draw(&counts);
+    }
+}
+
+/// Hands one target after the other to the library.
+fn each(
+    args: &Args,
+    source: &mut Source<'_>,
+    here: &Here,
+    chosen: &Chosen,
+    gathered: &Gathered,
+    progress: &Progress,
+) -> Result<(), CliError> {
+    let accepts = |name: &[u8]| chosen.accepts_name(name);
+    let options = RemoveOptions {
+        workers: args.threads.unwrap_or_else(processors),
+        cross_mounts: args.cross_mounts,
+        conditions: Conditions {
+            older_than: args.older_than.map(ago),
+            name: if args.glob.is_some() { Some(&accepts) } else { None },
+            types: &args.types,
+        },
+        dry_run: args.dry_run,
+        keep: None,
+        entries_per_second_max: args
+            .rate
+            .and_then(|rate| NonZeroU32::new(u32::try_from(rate).unwrap_or(u32::MAX))),
+        order: None,
+        on_failure: &|error| gathered.failed(&error),
+    };
+    while !progress.is_cancelled() {
+        let target = match source.next(args, here)? {
+            None => break,
+            Some(Ok(target)) => target,
+            Some(Err(error)) => {
+                gathered.fail(Failure::of_message(&error.message), &error.message);
+                gathered.summary.lock().unwrap_or_else(PoisonError::into_inner).worst(error.code);
+                continue;
+            }
+        };
+        gathered.summary.lock().unwrap_or_else(PoisonError::into_inner).attempted += 1;
+        gathered.shown.begin(&target);
+        if let Err(error) = one(args, &target, &options, gathered, progress) {
+            gathered.failed(&error);
+        }
+    }
+    Ok(())
+}
+
+fn one(
+    args: &Args,
+    target: &Target,
+    options: &RemoveOptions<'_>,
+    gathered: &Gathered,
+    progress: &Progress,
+) -> Result<(), Error> {
+    if !args.contents {
+        return remove_tree(&target.parent, &target.name, options, progress).map(drop);
+    }
+    let directory = target.parent.open_below(&target.name)?;
+    // The directory that was looked at, not one that took its name since.
+    if Identity::of_directory(&directory)? != target.identity {
+        let reason = "another directory took its name meanwhile";
+        return Err(Error::new("remove", &target.path, megadir::ErrorKind::NotFound, reason));
+    }
+    remove_contents(&directory, options, progress)?;
+    if let Some(advice) = advice::renew(&directory) {
+        gathered.shown.say(&format!("megadir: {advice}"));
+    }
+    Ok(())
+}
+
+/// Returns the time so many seconds ago.
+fn ago(age_s: u64) -> Time {
+    Time { seconds: now_s().saturating_sub(i64::try_from(age_s).unwrap_or(i64::MAX)), nanoseconds: 0 }
+}

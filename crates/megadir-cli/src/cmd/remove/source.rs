@@ -1,0 +1,136 @@
+//! Where the paths come from: the command line, or a list.
+
+use std::collections::VecDeque;
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+
+use super::args::Args;
+use super::listed::{Item, List};
+use super::question::{Chosen, Counted, can_ask};
+use super::refusals::Here;
+use super::target::{NoTarget, Parts, Resolver, Target, Way, shown};
+use crate::exit::{CliError, NOTHING_RAN, SOME_FAILED, USAGE};
+use crate::ui::message::reason;
+
+/// So many targets of the command line are found out beforehand; each may hold a descriptor.
+const HELD_MAX: usize = 64;
+
+/// Gives one target after the other.
+pub(super) struct Source<'a> {
+    /// Targets that were found out beforehand, or why not.
+    held: VecDeque<Result<Target, CliError>>,
+    /// Paths of the command line that follow them.
+    rest: &'a [std::ffi::OsString],
+    list: Option<List>,
+    resolver: Resolver,
+}
+
+impl<'a> Source<'a> {
+    /// Opens the list, or refuses paths of the command line before any is touched.
+    pub(super) fn open(args: &'a Args, here: &Here) -> Result<Self, CliError> {
+        if let Some(path) = &args.files0_from {
+            let list = Some(List::open(path)?);
+            return Ok(Self {
+                held: VecDeque::new(),
+                rest: &[],
+                list,
+                resolver: Resolver::new(Way::NoLinks),
+            });
+        }
+        for path in &args.paths {
+            Parts::of(path.as_bytes()).map_err(|refusal| refused(path.as_bytes(), &refusal))?;
+        }
+        let mut resolver = Resolver::new(Way::Links);
+        let mut held = VecDeque::new();
+        for (index, path) in args.paths.iter().enumerate() {
+            let target = find(&mut resolver, path.as_bytes(), args, here);
+            match target {
+                Err(error) if error.code == USAGE => return Err(error),
+                target if index < HELD_MAX => held.push_back(target),
+                _ => {}
+            }
+        }
+        let rest = args.paths.get(HELD_MAX..).unwrap_or(&[]);
+        Ok(Self { held, rest, list: None, resolver })
+    }
+
+    /// Tells whether so many may go: they are few, or a person says so.
+    pub(super) fn may_go(&self, args: &Args, here: &Here, chosen: &Chosen) -> Result<bool, CliError> {
+        let without = "(--yes removes without asking, --dry-run tells what would go)";
+        if !can_ask() {
+            return Err(CliError::usage(format!("there is no terminal to ask on {without}")));
+        }
+        let mut counted = Counted::default();
+        let conditions = args.has_conditions().then_some(chosen);
+        let Some(path) = &args.files0_from else {
+            for target in self.held.iter().flatten() {
+                counted.add(target, args, conditions);
+            }
+            let mut resolver = Resolver::new(Way::Links);
+            for path in self.rest {
+                if let Ok(target) = resolver.resolve(path.as_bytes()) {
+                    counted.add(&target, args, conditions);
+                }
+            }
+            let named: Vec<&Path> = args.paths.iter().map(Path::new).collect();
+            return Ok(!counted.is_many() || counted.ask(&named, conditions.is_some()));
+        };
+        if !path.metadata().is_ok_and(|status| status.is_file()) {
+            let reason = "what comes through a pipe cannot be counted before it is removed";
+            return Err(CliError::usage(format!("--files0-from: {reason} {without}")));
+        }
+        let (mut list, mut resolver) = (List::open(path)?, Resolver::new(Way::NoLinks));
+        while let Some(item) = list.next_item()? {
+            let Item::Path(path) = item else { continue };
+            if let Ok(target) = find(&mut resolver, &path, args, here) {
+                counted.add(&target, args, conditions);
+            }
+            if counted.is_many() {
+                break;
+            }
+        }
+        Ok(!counted.is_many() || counted.ask(&[path], conditions.is_some()))
+    }
+
+    /// Returns the next target, or why there is none at this place; `None` at the end.
+    ///
+    /// # Errors
+    ///
+    /// When nothing more can be read of a list.
+    pub(super) fn next(
+        &mut self,
+        args: &Args,
+        here: &Here,
+    ) -> Result<Option<Result<Target, CliError>>, CliError> {
+        if let Some(target) = self.held.pop_front() {
+            return Ok(Some(target));
+        }
+        if let Some((path, rest)) = self.rest.split_first() {
+            self.rest = rest;
+            return Ok(Some(find(&mut self.resolver, path.as_bytes(), args, here)));
+        }
+        let Some(list) = &mut self.list else { return Ok(None) };
+        Ok(match list.next_item()? {
+            None => None,
+            Some(Item::Bad(message)) => Some(Err(CliError { message, code: SOME_FAILED })),
+            Some(Item::Path(path)) => Some(find(&mut self.resolver, &path, args, here)),
+        })
+    }
+}
+
+/// Finds out what a path names, and refuses what is never removed.
+fn find(resolver: &mut Resolver, path: &[u8], args: &Args, here: &Here) -> Result<Target, CliError> {
+    let target = resolver.resolve(path).map_err(|error| match error {
+        NoTarget::Refused(refusal) => refused(path, &refusal),
+        NoTarget::Failed(error) => {
+            let message = format!("remove {}: {}", shown(path), reason(&error.into()));
+            CliError { message, code: NOTHING_RAN }
+        }
+    })?;
+    here.check(&target, args.contents).map_err(|refusal| refused(path, &refusal))?;
+    Ok(target)
+}
+
+fn refused(path: &[u8], refusal: &super::refusals::Refusal) -> CliError {
+    CliError::usage(format!("refused to remove {}: {refusal}", shown(path)))
+}

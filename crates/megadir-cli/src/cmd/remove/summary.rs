@@ -1,0 +1,273 @@
+//! What was done, in a line for people or as a JSON object, and the exit code that follows from it.
+
+use std::fmt::Write as _;
+use std::time::Duration;
+
+use megadir::remove::Counts;
+use megadir::{Error, names};
+
+use super::args::Args;
+use crate::cmd::limits::amount::{amount, bytes};
+use crate::exit::{self, CliError};
+use crate::ui::escape;
+use crate::ui::output::print;
+
+/// So many failures are kept for the JSON object; all have been told on standard error.
+const KEPT_MAX: usize = 1000;
+
+/// The rate of less than this is chance, seconds.
+const TOLD_FROM_S: f64 = 0.1;
+
+/// One entry that could not be removed.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Failure {
+    /// The path, where the failure is about one.
+    path: Option<Vec<u8>>,
+    reason: String,
+}
+
+/// What was done.
+#[derive(Debug)]
+pub(super) struct Summary {
+    json: bool,
+    dry_run: bool,
+    rate: Option<u64>,
+    /// Whether each entry was looked at, so that its bytes are known.
+    looked: bool,
+    /// Targets that were there.
+    pub(super) attempted: u64,
+    counts: Counts,
+    failures: u64,
+    kept: Vec<Failure>,
+    /// The worst exit code of paths that led nowhere.
+    worst: u8,
+    elapsed: Duration,
+    interrupted: bool,
+}
+
+impl Failure {
+    pub(super) fn of(error: &Error) -> Self {
+        let path = names::from_os(error.path().as_os_str()).to_vec();
+        let reason = format!("{}: {}", error.operation(), error.reason());
+        Self { path: (!path.is_empty()).then_some(path), reason }
+    }
+
+    pub(super) fn of_message(message: &str) -> Self {
+        Self { path: None, reason: message.to_owned() }
+    }
+}
+
+impl Summary {
+    pub(super) fn new(args: &Args) -> Self {
+        Self {
+            json: args.json,
+            dry_run: args.dry_run,
+            rate: args.rate,
+            looked: args.dry_run || args.older_than.is_some(),
+            attempted: 0,
+            counts: Counts::default(),
+            failures: 0,
+            kept: Vec::new(),
+            worst: exit::DONE,
+            elapsed: Duration::ZERO,
+            interrupted: false,
+        }
+    }
+
+    /// Counts a failure, and keeps it if there are few.
+    pub(super) fn failed(&mut self, failure: Failure) {
+        self.failures += 1;
+        if self.kept.len() < KEPT_MAX {
+            self.kept.push(failure);
+        }
+    }
+
+    /// Notes the exit code of a path that led nowhere.
+    pub(super) fn worst(&mut self, code: u8) {
+        self.worst = self.worst.max(code);
+    }
+
+    /// Takes what the library counted.
+    pub(super) fn finish(&mut self, counts: Counts, elapsed: Duration, interrupted: bool) {
+        (self.counts, self.elapsed, self.interrupted) = (counts, elapsed, interrupted);
+    }
+
+    /// Returns the exit code.
+    pub(super) fn code(&self) -> u8 {
+        match (self.interrupted, self.failures, self.attempted) {
+            (true, _, _) => exit::INTERRUPTED,
+            (_, 0, _) => exit::DONE,
+            (_, _, 0) if self.worst != exit::DONE => self.worst,
+            _ => exit::SOME_FAILED,
+        }
+    }
+
+    /// Prints it: JSON and what would go on standard output, what went on standard error.
+    pub(super) fn tell(&self) -> Result<(), CliError> {
+        if self.json {
+            print(&self.object())?;
+        } else if self.dry_run {
+            print(&format!("{}\n", self.line()))?;
+        } else if self.attempted > 0 {
+            eprintln!("megadir: {}", self.line());
+        }
+        if self.interrupted {
+            let more =
+                if self.dry_run { "not all was counted" } else { "the same command goes on from here" };
+            eprintln!("megadir: interrupted; {more}");
+        }
+        Ok(())
+    }
+
+    fn gone(&self) -> u64 {
+        self.counts.entries + self.counts.directories
+    }
+
+    /// Returns the line for people.
+    fn line(&self) -> String {
+        let counts = &self.counts;
+        let gone = self.gone();
+        let what = if self.dry_run { "would remove" } else { "removed" };
+        let mut line = format!("{what} {}", plural(gone, "entry", "entries"));
+        if counts.directories > 0 {
+            let _ = write!(line, " ({})", plural(counts.directories, "directory", "directories"));
+        }
+        if self.looked {
+            let _ = write!(line, ", {} on the disk", bytes(counts.bytes));
+            if counts.linked > 0 {
+                let _ = write!(line, " (without {} that have other links)", amount(counts.linked));
+            }
+        }
+        if self.dry_run {
+            if let Some(rate) = self.rate {
+                let _ = write!(line, ", in at least {}", seconds(gone as f64 / rate as f64));
+            }
+        } else {
+            let elapsed_s = self.elapsed.as_secs_f64();
+            let _ = write!(line, ", in {}", seconds(elapsed_s));
+            if gone > 0 && elapsed_s >= TOLD_FROM_S {
+                let _ = write!(line, " ({}/s)", amount((gone as f64 / elapsed_s) as u64));
+            }
+        }
+        if self.failures > 0 {
+            let _ = write!(line, "; {} could not be removed", amount(self.failures));
+        }
+        if counts.directories_kept > 0 {
+            let _ = write!(line, "; {} for what is left in them", stay(counts.directories_kept));
+        }
+        line
+    }
+
+    /// Returns the JSON object and a newline.
+    fn object(&self) -> String {
+        let counts = &self.counts;
+        let mut text = Vec::new();
+        let numbers = format!(
+            "{{\"v\":1,\"dry_run\":{},\"removed\":{},\"directories\":{},\"bytes\":{},\"linked\":{},\"failures\":{},\
+             \"mounts\":{},\"directories_kept\":{},\"interrupted\":{},\"elapsed_s\":{:.6},\"failed\":[",
+            self.dry_run,
+            self.gone(),
+            counts.directories,
+            self.if_looked(counts.bytes),
+            self.if_looked(counts.linked),
+            self.failures,
+            counts.mounts,
+            counts.directories_kept,
+            self.interrupted,
+            self.elapsed.as_secs_f64(),
+        );
+        text.extend_from_slice(numbers.as_bytes());
+        for (index, failure) in self.kept.iter().enumerate() {
+            text.extend_from_slice(if index > 0 { b",{" } else { b"{" });
+            if let Some(path) = &failure.path {
+                escape::json_member(&mut text, "path", path);
+                text.push(b',');
+            }
+            text.extend_from_slice(b"\"reason\":");
+            escape::json_string(&mut text, &failure.reason);
+            text.push(b'}');
+        }
+        let left_out = self.failures - self.kept.len() as u64;
+        text.extend_from_slice(format!("],\"failed_left_out\":{left_out}}}\n").as_bytes());
+        String::from_utf8_lossy(&text).into_owned()
+    }
+
+    fn if_looked(&self, number: u64) -> String {
+        if self.looked { number.to_string() } else { "null".to_owned() }
+    }
+}
+
+fn plural(number: u64, one: &str, many: &str) -> String {
+    format!("{} {}", amount(number), if number == 1 { one } else { many })
+}
+
+fn stay(directories: u64) -> String {
+    let stay = if directories == 1 { "stays" } else { "stay" };
+    format!("{} {stay}", plural(directories, "directory", "directories"))
+}
+
+fn seconds(seconds: f64) -> String {
+    match seconds {
+        short if short < 10.0 => format!("{short:.2} s"),
+        some if some < 120.0 => format!("{some:.0} s"),
+        long if long < 7200.0 => format!("{:.0} min", long / 60.0),
+        long => format!("{:.1} h", long / 3600.0),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn summary() -> Summary {
+        Summary {
+            json: false,
+            dry_run: false,
+            rate: None,
+            looked: false,
+            attempted: 1,
+            counts: Counts { entries: 1_200_000, directories: 34, ..Counts::default() },
+            failures: 0,
+            kept: Vec::new(),
+            worst: exit::DONE,
+            elapsed: Duration::from_secs(4),
+            interrupted: false,
+        }
+    }
+
+    #[test]
+    fn a_line_says_what_went_and_what_stays() {
+        assert_eq!(summary().line(), "removed 1.20 M entries (34 directories), in 4.00 s (300 k/s)");
+        let counts =
+            Counts { entries: 1, bytes: 5 << 20, linked: 2, directories_kept: 1, ..Counts::default() };
+        let some = Summary { counts, looked: true, failures: 3, ..summary() };
+        assert_eq!(
+            some.line(),
+            "removed 1 entry, 5.2 MB on the disk (without 2 that have other links), in 4.00 s (0/s); 3 could not be removed; \
+             1 directory stays for what is left in them"
+        );
+        let dry = Summary { dry_run: true, rate: Some(1000), ..summary() };
+        assert_eq!(dry.line(), "would remove 1.20 M entries (34 directories), in at least 20 min");
+    }
+
+    #[test]
+    fn codes_follow_from_what_failed() {
+        assert_eq!(summary().code(), exit::DONE);
+        let failed = Summary { failures: 1, worst: exit::NOTHING_RAN, ..summary() };
+        assert_eq!(failed.code(), exit::SOME_FAILED);
+        assert_eq!(Summary { attempted: 0, ..failed }.code(), exit::NOTHING_RAN);
+        assert_eq!(Summary { interrupted: true, ..summary() }.code(), exit::INTERRUPTED);
+    }
+
+    #[test]
+    fn failures_are_kept_within_bounds() {
+        let mut many = summary();
+        for _ in 0..KEPT_MAX + 5 {
+            many.failed(Failure { path: Some(b"a\xff".to_vec()), reason: "unlink: \"no\"".to_owned() });
+        }
+        assert_eq!((many.kept.len(), many.failures), (KEPT_MAX, KEPT_MAX as u64 + 5));
+        let object = many.object();
+        assert!(object.contains(r#"{"path_hex":"61ff","reason":"unlink: \"no\""}"#), "{object}");
+        assert!(object.ends_with(",\"failed_left_out\":5}\n"), "{object}");
+    }
+}
