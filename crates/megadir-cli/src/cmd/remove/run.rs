@@ -3,6 +3,7 @@
 use std::num::NonZeroU32;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
+use std::thread::Thread;
 use std::time::{Duration, Instant};
 
 use megadir::remove::{Conditions, Progress, RemoveOptions, remove_contents, remove_tree};
@@ -62,10 +63,9 @@ pub(super) fn run(
         let watcher = std::thread::Builder::new().name("megadir-progress".to_owned());
         let watcher = watcher.spawn_scoped(scope, || watch(&gathered, &progress, interrupt, &ended));
         let watcher = watcher.map_err(|error| CliError::nothing_ran(format!("start a thread: {error}")))?;
-        let done = each(args, &mut source, here, chosen, &gathered, &progress);
-        ended.store(true, Ordering::Release);
-        watcher.thread().unpark();
-        done
+        // Also when the work panics: the scope waits for the watcher.
+        let _ends = Ends { ended: &ended, watcher: watcher.thread() };
+        each(args, &mut source, here, chosen, &gathered, &progress)
     });
     interrupt.beat.fetch_and(!REMOVING, Ordering::Relaxed);
     gathered.shown.clear();
@@ -74,6 +74,19 @@ pub(super) fn run(
     // What was removed before a list broke off is told all the same.
     summary.tell()?;
     done.map(|()| summary.code())
+}
+
+/// Tells the watcher that the work has ended.
+struct Ends<'a> {
+    ended: &'a AtomicBool,
+    watcher: &'a Thread,
+}
+
+impl Drop for Ends<'_> {
+    fn drop(&mut self) {
+        self.ended.store(true, Ordering::Release);
+        self.watcher.unpark();
+    }
 }
 
 /// Shows the progress and passes an interrupt on until the work has ended.

@@ -12,8 +12,10 @@ use super::target::{NoTarget, Parts, Resolver, Target, Way, shown};
 use crate::exit::{CliError, NOTHING_RAN, SOME_FAILED, USAGE};
 use crate::ui::message::reason;
 
-/// So many targets of the command line are found out beforehand; each may hold a descriptor.
+/// So many targets of the command line are found out beforehand at most; each may hold a descriptor.
 const HELD_MAX: usize = 64;
+/// And of all the descriptors that the process may have, one for so many.
+const DESCRIPTORS_A_TARGET: u64 = 8;
 
 /// Gives one target after the other.
 pub(super) struct Source<'a> {
@@ -42,15 +44,16 @@ impl<'a> Source<'a> {
         }
         let mut resolver = Resolver::new(Way::Links);
         let mut held = VecDeque::new();
+        let held_max = held_max();
         for (index, path) in args.paths.iter().enumerate() {
             let target = find(&mut resolver, path.as_bytes(), args, here);
             match target {
                 Err(error) if error.code == USAGE => return Err(error),
-                target if index < HELD_MAX => held.push_back(target),
+                target if index < held_max => held.push_back(target),
                 _ => {}
             }
         }
-        let rest = args.paths.get(HELD_MAX..).unwrap_or(&[]);
+        let rest = args.paths.get(held_max..).unwrap_or(&[]);
         Ok(Self { held, rest, list: None, resolver })
     }
 
@@ -116,6 +119,12 @@ impl<'a> Source<'a> {
             Some(Item::Path(path)) => Some(find(&mut self.resolver, &path, args, here)),
         })
     }
+}
+
+/// Returns how many targets may be held.
+fn held_max() -> usize {
+    let limit = rustix::process::getrlimit(rustix::process::Resource::Nofile).current.unwrap_or(u64::MAX);
+    usize::try_from(limit / DESCRIPTORS_A_TARGET).map_or(HELD_MAX, |share| share.min(HELD_MAX))
 }
 
 /// Finds out what a path names, and refuses what is never removed.

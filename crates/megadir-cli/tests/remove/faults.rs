@@ -1,0 +1,118 @@
+//! The n-th system call fails, for every n: an end in order, no wrong claim, and a second run finishes.
+//!
+//! By strace, which injects the error into the real call, so that no library is passed by.
+
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use megadir_testkit::require;
+use megadir_testkit::require::full;
+
+use crate::support::{fill, have, program, run};
+use crate::witness::{Witness, scratch_in_memory};
+
+/// The calls that a removal makes, but for those of the memory, without which no program is, and `prlimit64`, which
+/// cannot fail for a process that asks about itself.
+const CALLS: &[&str] = &[
+    "unlinkat",
+    "openat2",
+    "openat",
+    "getdents64",
+    "statx",
+    "newfstatat",
+    "fstat",
+    "fstatfs",
+    "close",
+    "unshare",
+    "clone3",
+    "lseek",
+    "fcntl",
+    "ioctl",
+    "sched_getaffinity",
+    "write",
+    "read",
+    "dup",
+];
+/// So many calls of one kind there may be at most.
+const CALLS_MAX: u32 = 400;
+/// How long a run may take before it hangs.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+fn tree(at: &Path) {
+    fill(at, &["t/a/b/c/", "t/a/f", "t/a/b/g", "t/a/b/c/h", "t/d/", "t/d/i", "t/j"]);
+    let _ = std::os::unix::fs::symlink("../outside", at.join("t/link"));
+}
+
+/// Removes with one error injected; returns whether it was, how the program ended and what it said.
+fn with_error(at: &Path, call: &str, error: &str, when: u32) -> (bool, Option<i32>, String) {
+    let log = at.join("log");
+    let said = at.join("said");
+    let mut command = Command::new("strace");
+    command.args(["-f", "-qq", "-e", &format!("trace={call}"), "-e"]);
+    command.arg(format!("inject={call}:error={error}:when={when}")).arg("-o").arg(&log);
+    command.arg(program()).args(["remove", "--yes", "--json", "--threads", "2", "t"]).current_dir(at);
+    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(std::fs::File::create(&said).unwrap());
+    let mut child = command.spawn().unwrap();
+    let started = Instant::now();
+    let status = loop {
+        if let Some(status) = child.try_wait().unwrap() {
+            break status;
+        }
+        if started.elapsed() > PATIENCE {
+            let _ = child.kill();
+            panic!("{call} {when} {error}: it hangs");
+        }
+        std::thread::sleep(Duration::from_millis(1));
+    };
+    let injected = std::fs::read_to_string(&log).unwrap_or_default().contains("(INJECTED)");
+    (injected, status.code(), std::fs::read_to_string(&said).unwrap())
+}
+
+#[track_caller]
+fn every_call_fails_once(at: &Path, error: &str) -> u32 {
+    let mut injected_in_all = 0;
+    for call in CALLS {
+        for when in 1..=CALLS_MAX {
+            tree(at);
+            let (injected, code, said) = with_error(at, call, error, when);
+            let what = format!("{call} {when} {error}: {code:?} {said}");
+            assert!(!said.contains("panicked"), "{what}");
+            // 127: the program could not even be loaded.
+            assert!(matches!(code, Some(0 | 1 | 2 | 3 | 127)), "{what}");
+            let is_there = at.join("t").symlink_metadata().is_ok();
+            assert!(code != Some(0) || !is_there, "claims success: {what}");
+            assert!(code != Some(127) || is_there, "{what}");
+            if is_there {
+                let again = run(at, &["remove", "--yes", "t"]);
+                assert_eq!(again.code, Some(0), "{what}, then {again:?}");
+            }
+            assert!(at.join("t").symlink_metadata().is_err(), "{what}");
+            if !injected {
+                assert_eq!(code, Some(0), "{what}");
+                break;
+            }
+            assert!(when < CALLS_MAX, "{what}");
+            injected_in_all += 1;
+        }
+    }
+    injected_in_all
+}
+
+#[test]
+fn whichever_call_fails_the_end_is_in_order() {
+    require!(have("strace"));
+    let scratch = scratch_in_memory();
+    let at = scratch.path();
+    let witness = Witness::make(&at.join("outside"));
+    let errors: &[&str] = if full() {
+        &["EIO", "EINTR", "EMFILE", "EACCES", "ENOSYS", "EPERM", "ENOENT", "ENOTEMPTY", "ENOMEM", "EBUSY"]
+    } else {
+        &["EIO"]
+    };
+    for error in errors {
+        let injected = every_call_fails_once(at, error);
+        assert!(injected > 60, "{error}: only {injected}");
+    }
+    witness.is_untouched();
+}

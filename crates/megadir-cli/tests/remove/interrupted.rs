@@ -1,0 +1,66 @@
+//! Ctrl-C and requests to terminate: an end with a summary, and the same command goes on.
+
+use std::io::Read;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use rustix::process::{Pid, Signal, kill_process};
+
+use crate::support::{fill, program, run, scratch};
+
+/// Starts a slow removal of `t` and returns when it has removed something.
+fn started(at: &Path, options: &[&str]) -> Child {
+    let mut command = Command::new("env");
+    // A shell may have started these tests with the interrupt ignored.
+    command.arg("--default-signal=INT").arg(program()).args(["remove", "--yes", "--rate", "300/s"]);
+    command.args(options).arg("t").current_dir(at).stdin(Stdio::null());
+    let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let deadline = Instant::now() + Duration::from_secs(10);
+    while left(at) == 500 {
+        assert!(Instant::now() < deadline, "nothing is removed");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    child
+}
+
+fn left(at: &Path) -> usize {
+    std::fs::read_dir(at.join("t")).unwrap().count()
+}
+
+#[test]
+fn an_interrupt_ends_with_a_summary_and_the_same_command_goes_on() {
+    let scratch = scratch();
+    let at = scratch.path();
+    for (signal, json) in [(Signal::INT, false), (Signal::TERM, false), (Signal::INT, true)] {
+        let _ = std::fs::remove_dir_all(at.join("t"));
+        fill(at, &["t/"]);
+        (0..500).for_each(|index| fill(at, &[&format!("t/{index}")]));
+        let mut child = started(at, if json { &["--json"] } else { &[] });
+        let asked = Instant::now();
+        kill_process(Pid::from_child(&child), signal).unwrap();
+        let status = child.wait().unwrap();
+        assert!(asked.elapsed() < Duration::from_millis(900), "{:?}", asked.elapsed());
+        assert_eq!(status.code(), Some(130));
+        let (mut out, mut said) = (String::new(), String::new());
+        child.stdout.take().unwrap().read_to_string(&mut out).unwrap();
+        child.stderr.take().unwrap().read_to_string(&mut said).unwrap();
+        let gone = 500 - left(at);
+        assert!(0 < gone && gone < 500, "{gone}");
+        let end = "megadir: interrupted; the same command goes on from here\n";
+        if json {
+            let told: serde_json::Value = serde_json::from_str(&out).unwrap();
+            assert_eq!((&told["removed"], &told["interrupted"]), (&gone.into(), &true.into()));
+            assert_eq!(said, end);
+        } else {
+            let entries = if gone == 1 { "1 entry".to_owned() } else { format!("{gone} entries") };
+            assert!(
+                said.starts_with(&format!("megadir: removed {entries}, in ")) && said.ends_with(end),
+                "{said}"
+            );
+        }
+        let again = run(at, &["remove", "--yes", "t"]);
+        assert_eq!(again.code, Some(0), "{again:?}");
+        assert!(again.err.contains(&format!("removed {} entries (1 directory)", 501 - gone)), "{again:?}");
+    }
+}

@@ -1,0 +1,19 @@
+//! `megadir remove` from end to end, as a user meets it, and as somebody meets it who wants to misuse it; Linux.
+#![cfg(target_os = "linux")]
+#![expect(clippy::unwrap_used, reason = "a failed assumption in a test is a failed test, which is wanted")]
+
+mod conditions;
+mod faults;
+mod interrupted;
+mod killed;
+mod listed;
+mod network;
+mod options;
+mod permissions;
+mod question;
+mod race;
+mod refused;
+#[expect(dead_code, reason = "shared with the tests of list, which need more of it")]
+#[path = "../list/support.rs"]
+mod support;
+mod witness;

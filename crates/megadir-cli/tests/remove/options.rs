@@ -1,0 +1,179 @@
+//! Options: what each does, and which contradict each other.
+
+use std::os::unix::fs::symlink;
+use std::time::{Duration, Instant};
+
+use megadir_testkit::require;
+
+use crate::support::{Ran, by_std, fill, finish, have, named, program, run, scratch};
+
+/// Asserts that a run went well, and returns what it said.
+#[track_caller]
+fn done(ran: &Ran) -> &str {
+    assert_eq!((ran.code, ran.out.as_slice()), (Some(0), &b""[..]), "{ran:?}");
+    &ran.err
+}
+
+#[test]
+fn trees_files_and_links_go_and_nothing_else() {
+    let scratch = scratch();
+    let at = scratch.path();
+    fill(at, &["t/a/b/", "t/a/f", "t/g", "file", "-rf", "outside/", "outside/f"]);
+    symlink("../../outside", at.join("t/a/link")).unwrap();
+    symlink("outside", at.join("link")).unwrap();
+    symlink("nowhere", at.join("dangling")).unwrap();
+    let said = run(at, &["remove", "--yes", "t/", "file", "link", "dangling", "--", "-rf"]);
+    assert!(done(&said).starts_with("megadir: removed 10 entries (3 directories), in 0."), "{said:?}");
+    assert_eq!(by_std(at), named(&["outside"]));
+    assert_eq!(by_std(&at.join("outside")), named(&["f"]));
+}
+
+#[test]
+fn a_dry_run_counts_and_touches_nothing() {
+    let scratch = scratch();
+    let at = scratch.path();
+    fill(at, &["t/a/b/", "t/a/f", "t/g"]);
+    std::fs::write(at.join("t/big"), vec![1; 10_000]).unwrap();
+    std::fs::hard_link(at.join("t/g"), at.join("other")).unwrap();
+    let before = times(at);
+    let ran = run(at, &["remove", "--dry-run", "--rate", "2/s", "t"]);
+    let said = String::from_utf8(ran.quiet()).unwrap();
+    assert!(said.starts_with("would remove 6 entries (3 directories), "), "{said}");
+    assert!(said.ends_with(" on the disk (without 1 that have other links), in at least 3.00 s\n"), "{said}");
+    let ran = run(at, &["remove", "--dry-run", "--json", "--yes", "--contents", "t"]);
+    let told: serde_json::Value = serde_json::from_slice(&ran.quiet()).unwrap();
+    assert_eq!((&told["v"], &told["dry_run"], &told["removed"]), (&1.into(), &true.into(), &5.into()));
+    assert!(told["bytes"].as_u64().unwrap() >= 10_000, "{told}");
+    assert_eq!(times(at), before);
+}
+
+/// Returns the times at which directories and files below were changed.
+fn times(at: &std::path::Path) -> Vec<std::time::SystemTime> {
+    ["", "t", "t/a", "t/a/b", "t/a/f", "t/g", "t/big"]
+        .map(|name| at.join(name).metadata().unwrap().modified().unwrap())
+        .to_vec()
+}
+
+#[test]
+fn contents_keep_the_directory() {
+    let scratch = scratch();
+    let at = scratch.path();
+    fill(at, &["t/a/b/", "u/", "t/f", "u/g"]);
+    let inode = |name: &str| std::os::unix::fs::MetadataExt::ino(&at.join(name).metadata().unwrap());
+    let before = [inode("t"), inode("u")];
+    let ran = run(at, &["remove", "--yes", "--contents", "t", "u/"]);
+    assert!(done(&ran).starts_with("megadir: removed 4 entries (2 directories)"), "{ran:?}");
+    assert_eq!([inode("t"), inode("u")], before);
+    assert!(by_std(&at.join("t")).is_empty() && by_std(&at.join("u")).is_empty());
+}
+
+#[test]
+fn json_tells_what_was_done_and_what_failed() {
+    let scratch = scratch();
+    let at = scratch.path();
+    fill(at, &["t/", "t/f"]);
+    let ran = run(at, &["remove", "--yes", "--json", "t", "no\nne"]);
+    assert_eq!(ran.code, Some(1), "{ran:?}");
+    assert_eq!(ran.err, "megadir: remove 'no\\nne': No such file or directory\n");
+    let told: serde_json::Value = serde_json::from_slice(&ran.out).unwrap();
+    let of = |key: &str| told[key].clone();
+    assert_eq!(
+        [of("v"), of("removed"), of("directories"), of("failures")],
+        [1, 2, 1, 1].map(serde_json::Value::from)
+    );
+    assert_eq!([of("bytes"), of("linked")], [const { serde_json::Value::Null }; 2]);
+    assert_eq!([of("dry_run"), of("interrupted")], [false, false].map(serde_json::Value::from));
+    assert!(told["elapsed_s"].as_f64().unwrap() > 0.0);
+    assert!(told["failed"][0]["reason"].as_str().unwrap().contains("No such file"), "{told}");
+}
+
+#[test]
+fn a_rate_is_kept() {
+    let scratch = scratch();
+    let at = scratch.path();
+    let names: Vec<String> = (0..60).map(|index| format!("t/{index}")).collect();
+    fill(at, &["t/"]);
+    fill(at, &names.iter().map(String::as_str).collect::<Vec<_>>());
+    let started = Instant::now();
+    done(&run(at, &["remove", "--yes", "--rate", "100/s", "t"]));
+    // 61 entries of which the first few may go at once.
+    assert!(started.elapsed() > Duration::from_millis(350), "{:?}", started.elapsed());
+    assert!(!at.join("t").exists());
+}
+
+#[test]
+fn idle_is_told_to_the_system() {
+    require!(have("strace"));
+    let scratch = scratch();
+    fill(scratch.path(), &["t/", "t/f"]);
+    let log = scratch.path().join("log");
+    let mut command = std::process::Command::new("strace");
+    command.args(["-f", "-e", "trace=ioprio_set,unlinkat", "-o"]).arg(&log).arg(program());
+    command.args(["remove", "--yes", "--idle", "t"]).current_dir(scratch.path());
+    done(&finish(&mut command));
+    let log = std::fs::read_to_string(log).unwrap();
+    let (idle, first) =
+        (log.find("ioprio_set(IOPRIO_WHO_PROCESS, 0, ").unwrap(), log.find("unlinkat(").unwrap());
+    assert!(log[idle..first].contains("IOPRIO_CLASS_IDLE") && log[idle..first].contains("= 0\n"), "{log}");
+}
+
+#[test]
+fn options_that_contradict_each_other_are_refused() {
+    let scratch = scratch();
+    let at = scratch.path();
+    fill(at, &["t/", "t/f"]);
+    for (options, words) in [
+        (&["t", "--files0-from", "list"][..], &["cannot be used with"][..]),
+        (&[], &["required arguments were not provided"]),
+        (&["t", "--one-file-system", "--cross-mounts"], &["cannot be used with"]),
+        (&["t", "--contents", "--match", "*"], &["--contents", "stay anyway"]),
+        (&["t", "--contents", "--older-than", "1d"], &["--contents", "stay anyway"]),
+        (&["t", "--contents", "--type", "f"], &["--contents", "stay anyway"]),
+        (&["t", "--type", "unknown"], &["--type unknown"]),
+        (&["t", "--type", "flie"], &["flie"]),
+        (&["t", "--older-than", "30"], &["not an age"]),
+        (&["t", "--older-than", "1M"], &["not an age"]),
+        (&["t", "--rate", "0"], &["--rate", "entries a second"]),
+        (&["t", "--rate", "5/min"], &["--rate", "entries a second"]),
+        (&["t", "--threads", "0"], &["1 to 256"]),
+        (&["t", "--match", "a/b"], &["--match", "'/'"]),
+        (&["t", "--match", "["], &["--match"]),
+    ] {
+        let words_of_command: Vec<&str> = ["remove", "--yes"].iter().chain(options).copied().collect();
+        run(at, &words_of_command).complains(2, words);
+        assert!(at.join("t/f").exists(), "{options:?}");
+    }
+}
+
+#[test]
+fn one_thread_and_many_remove_the_same() {
+    let scratch = scratch();
+    let at = scratch.path();
+    for threads in ["1", "2", "7", "256"] {
+        for index in 0..40 {
+            fill(at, &[&format!("t/{index}/x/"), &format!("t/{index}/f"), &format!("t/{index}/x/g")]);
+        }
+        let ran = run(at, &["remove", "--yes", "--threads", threads, "t"]);
+        assert!(done(&ran).starts_with("megadir: removed 161 entries (81 directories)"), "{ran:?}");
+        assert!(by_std(at).is_empty());
+    }
+}
+
+#[test]
+fn few_descriptors_are_enough() {
+    let scratch = scratch();
+    let at = scratch.path();
+    let deep: String = "d/".repeat(200);
+    fill(at, &[&format!("t/{deep}")]);
+    let many: Vec<String> = (0..300).map(|index| format!("p/{index}/f")).collect();
+    for index in 0..300 {
+        fill(at, &[&format!("p/{index}/")]);
+    }
+    fill(at, &many.iter().map(String::as_str).collect::<Vec<_>>());
+    let mut command = std::process::Command::new("prlimit");
+    require!(have("prlimit"));
+    // Paths in 300 directories, each of which is opened.
+    command.arg("--nofile=24").arg(program()).args(["remove", "--yes", "t"]).args(&many).current_dir(at);
+    done(&finish(&mut command));
+    assert!(!at.join("t").exists() && many.iter().all(|path| !at.join(path).exists()));
+}

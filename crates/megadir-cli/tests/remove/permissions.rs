@@ -1,0 +1,100 @@
+//! What may not be removed is listed with the reason, the rest goes, and the exit code is 1.
+
+use std::os::unix::fs::{PermissionsExt, chown};
+use std::path::Path;
+use std::process::Command;
+
+use megadir_testkit::mount::{EXT4, Mount, run as run_tool};
+use megadir_testkit::require;
+
+use crate::support::{by_std, fill, named, run, run_as_nobody, scratch, unprivileged};
+
+fn mode(path: &Path, mode: u32) {
+    std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode)).unwrap();
+}
+
+#[test]
+fn immutable_and_append_only_files_stay_and_are_told() {
+    let mount = require!(Mount::make(&EXT4));
+    let at = mount.path();
+    fill(&at, &["t/", "t/d/", "t/d/immutable", "t/d/f", "t/e/", "t/e/append", "t/g", "t/h/", "t/h/in_fixed"]);
+    let attribute =
+        |change: &str, name: &str| run_tool(Command::new("chattr").arg(change).arg(at.join(name)));
+    require!(attribute("+i", "t/d/immutable"));
+    require!(attribute("+a", "t/e/append"));
+    require!(attribute("+i", "t/h"));
+    let ran = run(&at, &["remove", "--yes", "--json", "t"]);
+    assert_eq!(ran.code, Some(1), "{ran:?}");
+    for name in ["t/d/immutable", "t/e/append", "t/h/in_fixed"] {
+        let line = format!("megadir: remove '{name}': Operation not permitted\n");
+        assert!(ran.err.contains(&line), "{line} {ran:?}");
+    }
+    let told: serde_json::Value = serde_json::from_slice(&ran.out).unwrap();
+    assert_eq!((&told["failures"], &told["directories_kept"]), (&3.into(), &4.into()), "{told}");
+    assert_eq!(told["failed"].as_array().unwrap().len(), 3);
+    assert_eq!(by_std(&at.join("t")), named(&["d", "e", "h"]));
+    for (change, name) in [("-i", "t/d/immutable"), ("-a", "t/e/append"), ("-i", "t/h")] {
+        attribute(change, name).unwrap();
+    }
+    assert_eq!(run(&at, &["remove", "--yes", "t"]).code, Some(0));
+}
+
+#[test]
+fn on_a_read_only_mount_nothing_goes_and_each_entry_is_told() {
+    let mount = require!(Mount::make(&EXT4));
+    let at = mount.path();
+    fill(&at, &["t/", "t/f", "t/g"]);
+    let remount = |option: &str| run_tool(Command::new("mount").args(["-o", option]).arg(&at));
+    require!(remount("remount,ro"));
+    let ran = run(&at, &["remove", "--yes", "t"]);
+    assert_eq!(ran.code, Some(1), "{ran:?}");
+    assert_eq!(ran.err.matches("Read-only file system").count(), 2, "{ran:?}");
+    assert_eq!(by_std(&at.join("t")), named(&["f", "g"]));
+    remount("remount,rw").unwrap();
+}
+
+#[test]
+fn a_sticky_directory_keeps_what_others_made() {
+    let scratch = scratch();
+    let megadir = require!(unprivileged(&scratch));
+    let at = scratch.path();
+    fill(
+        at,
+        &[
+            "t/",
+            "t/mine/",
+            "t/mine/f",
+            "t/mine_too",
+            "t/theirs",
+            "t/their_dir/",
+            "t/their_dir/f",
+            "t/closed/",
+            "t/closed/f",
+        ],
+    );
+    mode(&at.join("t"), 0o1777);
+    for name in ["t/mine", "t/mine/f", "t/mine_too"] {
+        chown(at.join(name), Some(65534), Some(65534)).unwrap();
+    }
+    mode(&at.join("t/closed"), 0o700);
+    let ran = run_as_nobody(&megadir, at, &["remove", "--yes", "t"]);
+    assert_eq!(ran.code, Some(1), "{ran:?}");
+    assert!(ran.err.contains("megadir: remove 't/theirs': Operation not permitted\n"), "{ran:?}");
+    assert!(ran.err.contains("megadir: remove 't/their_dir/f': Permission denied\n"), "{ran:?}");
+    assert!(ran.err.contains("megadir: open 't/closed': Permission denied\n"), "{ran:?}");
+    assert_eq!(by_std(&at.join("t")), named(&["theirs", "their_dir", "closed"]));
+}
+
+#[test]
+fn a_name_that_is_told_cannot_act_on_the_terminal() {
+    let scratch = scratch();
+    let megadir = require!(unprivileged(&scratch));
+    let at = scratch.path();
+    fill(at, &["t/", "t/\x1b[2J\nmegadir: all is well"]);
+    let ran = run_as_nobody(&megadir, at, &["remove", "--yes", "--json", "t"]);
+    assert_eq!(ran.code, Some(1), "{ran:?}");
+    assert_eq!(ran.err, "megadir: remove 't/\\x1b[2J\\nmegadir: all is well': Permission denied\n");
+    let told: serde_json::Value = serde_json::from_slice(&ran.out).unwrap();
+    assert_eq!(told["failed"][0]["path"], "t/\x1b[2J\nmegadir: all is well");
+    assert!(!ran.out.contains(&0x1b));
+}

@@ -1,0 +1,93 @@
+//! The question: when it is asked, what it says, and that nothing goes without a yes.
+
+use std::path::Path;
+
+use megadir_testkit::require;
+
+use crate::support::{fill, have, run, scratch, shell};
+
+/// Runs the program with a terminal on all streams, on which something is typed; returns the code and what was shown.
+#[track_caller]
+fn on_terminal(at: &Path, typed: &str, options: &str) -> (Option<i32>, String) {
+    let line = format!("(printf '{typed}'; sleep 1) | script -qec \"$M remove {options}\" /dev/null");
+    let ran = shell(at, &line);
+    (ran.code, String::from_utf8(ran.out).unwrap().replace("\r\n", "\n"))
+}
+
+fn filled(at: &Path, entries: usize) {
+    fill(at, &["t/"]);
+    for index in 0..entries {
+        fill(at, &[&format!("t/{index}")]);
+    }
+}
+
+#[test]
+fn many_entries_go_only_after_a_yes() {
+    require!(have("script"));
+    let scratch = scratch();
+    let at = scratch.path();
+    filled(at, 1200);
+    for no in ["n\\n", "\\n", "yo\\n", "\\004"] {
+        let (code, shown) = on_terminal(at, no, "t");
+        assert_eq!(code, Some(130), "{no}: {shown}");
+        assert!(
+            shown.contains("megadir: remove 't', ") && shown.contains("entries or more? [y/N] "),
+            "{shown}"
+        );
+        assert!(shown.contains("megadir: nothing was removed\n"), "{shown}");
+        assert_eq!(std::fs::read_dir(at.join("t")).unwrap().count(), 1200);
+    }
+    let (code, shown) = on_terminal(at, "y\\n", "t");
+    assert_eq!(code, Some(0), "{shown}");
+    assert!(shown.contains("removed 1 201 entries (1 directory)"), "{shown}");
+    assert!(!at.join("t").exists());
+}
+
+#[test]
+fn few_entries_go_unasked() {
+    require!(have("script"));
+    let scratch = scratch();
+    let at = scratch.path();
+    filled(at, 999);
+    let (code, shown) = on_terminal(at, "", "t");
+    assert_eq!(code, Some(0), "{shown}");
+    assert!(!shown.contains("[y/N]") && !at.join("t").exists(), "{shown}");
+    filled(at, 1100);
+    fill(at, &["t/one.tmp"]);
+    // Few of them match.
+    let (code, shown) = on_terminal(at, "", "--match '*.tmp' t");
+    assert_eq!(code, Some(0), "{shown}");
+    assert!(!shown.contains("[y/N]") && shown.contains("removed 1 entry"), "{shown}");
+    assert_eq!(std::fs::read_dir(at.join("t")).unwrap().count(), 1100);
+    let (code, shown) = on_terminal(at, "n\\n", "--type f t");
+    assert_eq!(code, Some(130), "{shown}");
+    assert!(shown.contains("remove more than 1000 entries of those below 't'? [y/N]"), "{shown}");
+}
+
+#[test]
+fn a_list_is_counted_before_it_is_worked_on() {
+    require!(have("script"));
+    let scratch = scratch();
+    let at = scratch.path();
+    filled(at, 1100);
+    assert_eq!(shell(at, "find t -type f -print0 > list").code, Some(0));
+    let (code, shown) = on_terminal(at, "n\\n", "--files0-from list");
+    assert_eq!(code, Some(130), "{shown}");
+    assert!(shown.contains("remove 'list', more than 1000 entries? [y/N]"), "{shown}");
+    let (code, shown) = on_terminal(at, "y\\n", "--files0-from list");
+    assert_eq!(code, Some(0), "{shown}");
+    assert_eq!(std::fs::read_dir(at.join("t")).unwrap().count(), 0);
+}
+
+#[test]
+fn without_a_terminal_yes_must_be_said_beforehand() {
+    let scratch = scratch();
+    let at = scratch.path();
+    fill(at, &["t/", "t/f"]);
+    run(at, &["remove", "t"]).complains(2, &["no terminal", "--yes", "--dry-run"]);
+    let ran = shell(at, "echo y | $M remove t");
+    ran.complains(2, &["no terminal"]);
+    let ran = shell(at, "printf 't\\0' | $M remove --files0-from -");
+    ran.complains(2, &["no terminal"]);
+    assert!(at.join("t/f").exists());
+}
