@@ -169,8 +169,7 @@ mod tests {
     #[test]
     fn the_question_names_what_goes() {
         let many = |estimate| Counted { entries: 1001, estimate };
-        let paths: Vec<&std::path::Path> =
-            ["a", "b\n", "c", "d", "e"].iter().map(|path| path.as_ref()).collect();
+        let paths: Vec<&std::path::Path> = ["a", "b\n", "c", "d", "e"].iter().map(AsRef::as_ref).collect();
         assert_eq!(
             many(None).question(&paths, false),
             "megadir: remove 'a', 'b\\n', 'c' and 2 more, more than 1000 entries? [y/N] "
