@@ -13,7 +13,7 @@ fn removes(at: &Path) {
     for directory in 0..30 {
         fill(at, &[&format!("t/{directory}/a/b/")]);
         (0..20).for_each(|file| {
-            fill(at, &[&format!("t/{directory}/{file}"), &format!("t/{directory}/a/{file}")])
+            fill(at, &[&format!("t/{directory}/{file}"), &format!("t/{directory}/a/{file}")]);
         });
     }
     fill(at, &["flat/", "kept/", "kept/f"]);

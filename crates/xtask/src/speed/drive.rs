@@ -78,7 +78,7 @@ pub(crate) fn run(args: &Args) -> Result<(), String> {
     let scratch = Scratch::make(&base)?;
     let floor_bytes = Floor::bytes()?;
     let load = machine::load();
-    let (mut measured, mut removed, mut failed) = (Vec::new(), Vec::new(), Vec::new());
+    let (mut measured, mut failed) = (Vec::new(), Vec::new());
     let listed_on = if chosen.is_empty() { &[] } else { &args.fs[..] };
     for &kind in listed_on {
         let one = measure(kind, args, &tools, &chosen, &scratch, &interrupt);
@@ -100,20 +100,7 @@ pub(crate) fn run(args: &Args) -> Result<(), String> {
         seed: args.seed,
         floor_bytes,
     };
-    for (shape, &kind) in shapes.iter().flat_map(|shape| args.fs.iter().map(move |kind| (shape, kind))) {
-        if !shape.file_systems.contains(&kind.name) {
-            continue;
-        }
-        let one = remove::measure(kind, shape, &plan, &scratch, &interrupt);
-        interrupt.check()?;
-        match one {
-            Ok(one) => {
-                println!("\n{}", one.text);
-                removed.push(one);
-            }
-            Err(why) => failed.push(format!("{}, removing a {}: {why}", kind.name, shape.name)),
-        }
-    }
+    let removed = removing(&shapes, &args.fs, &plan, &scratch, &interrupt, &mut failed)?;
     let mut head = head(args, &workspace, &tools, floor_bytes, &load);
     head.extend(failed.iter().map(|line| format!("* FAILED {line}\n")));
     let targets = report::targets(&judged(&measured, &removed), args.entries);
@@ -130,6 +117,33 @@ pub(crate) fn run(args: &Args) -> Result<(), String> {
         failed.push(format!("{missed} targets missed"));
     }
     if failed.is_empty() { Ok(()) } else { Err(failed.join("\n")) }
+}
+
+/// Measures removing; what could not be measured is added to `failed`.
+fn removing(
+    shapes: &[&'static remove::Shape],
+    kinds: &[&'static Kind],
+    plan: &remove::Plan<'_>,
+    scratch: &Scratch,
+    interrupt: &Interrupt,
+    failed: &mut Vec<String>,
+) -> Result<Vec<Removed>, String> {
+    let mut removed = Vec::new();
+    for (shape, kind) in shapes.iter().flat_map(|shape| kinds.iter().map(move |kind| (shape, kind))) {
+        if !shape.file_systems.contains(&kind.name) {
+            continue;
+        }
+        let one = remove::measure(kind, shape, plan, scratch, interrupt);
+        interrupt.check()?;
+        match one {
+            Ok(one) => {
+                println!("\n{}", one.text);
+                removed.push(one);
+            }
+            Err(why) => failed.push(format!("{}, removing a {}: {why}", kind.name, shape.name)),
+        }
+    }
+    Ok(removed)
 }
 
 /// Returns all targets with their file systems.

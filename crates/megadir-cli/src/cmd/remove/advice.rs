@@ -17,6 +17,6 @@ pub(super) fn renew(directory: &Dir) -> Option<String> {
     let (path, size) = (quoted(directory.path()), amount::bytes(size_bytes));
     Some(format!(
         "{path} keeps its size of {size} although it holds less, since directories of ext4 never shrink, and listing it \
-         stays slow: made anew it would be small"
+         stays slow: --contents --renew makes it anew"
     ))
 }

@@ -33,6 +33,13 @@ pub(crate) struct Args {
     /// Remove what is in the directory, and keep the directory itself.
     #[arg(long, help_heading = "What goes")]
     pub(super) contents: bool,
+    /// With --contents, make the directory anew: rename it aside, make one with the same owner, mode, ACLs and
+    /// extended attributes, and remove the old one.
+    ///
+    /// A directory of ext4 never shrinks: one that held millions of names stays large and slow to list.
+    #[arg(long, requires = "contents", conflicts_with_all = ["older_than", "glob", "types"])]
+    #[arg(help_heading = "What goes")]
+    pub(super) renew: bool,
     /// Remove only entries modified longer ago than this: 90s, 15m, 12h, 30d, 2w, 1y (365 days).
     ///
     /// With this, --match or --type every entry below the paths is judged by itself; the paths themselves stay, and so
@@ -57,6 +64,12 @@ pub(crate) struct Args {
     #[arg(long, help_heading = "What goes")]
     pub(super) cross_mounts: bool,
 
+    /// Rename each directory at once to a hidden name beside it, and remove that: its own name is free from then on.
+    ///
+    /// What was interrupted lies there as .megadir-detached-...; the same command finds it and goes on.
+    #[arg(long, conflicts_with_all = ["contents", "older_than", "glob", "types"])]
+    #[arg(help_heading = "How it goes")]
+    pub(super) detach: bool,
     /// Remove at most this many entries a second, e.g. 500/s or 10k/s.
     #[arg(long, value_name = "N/s", value_parser = rate, help_heading = "How it goes")]
     pub(super) rate: Option<u64>,
@@ -79,6 +92,11 @@ pub(crate) struct Args {
 }
 
 impl Args {
+    /// Tells whether something is put aside first, and may lie there since an earlier time.
+    pub(super) fn puts_aside(&self) -> bool {
+        self.detach || self.renew
+    }
+
     /// Tells whether not everything goes.
     pub(super) fn has_conditions(&self) -> bool {
         self.older_than.is_some() || self.glob.is_some() || !self.types.is_empty()

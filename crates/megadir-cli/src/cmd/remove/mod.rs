@@ -8,6 +8,7 @@
 
 mod advice;
 mod args;
+mod aside;
 mod listed;
 mod progress;
 mod question;

@@ -50,6 +50,9 @@ pub(super) struct Here {
 const LEVELS_MAX: usize = 100_000;
 
 impl Identity {
+    /// That of no file: no file system has the inode 0.
+    pub(super) const NONE: Self = Self { device: (0, 0), inode: 0 };
+
     pub(super) fn of(status: &Statx) -> Self {
         Self { device: (status.stx_dev_major, status.stx_dev_minor), inode: status.stx_ino }
     }
@@ -97,6 +100,9 @@ impl Here {
 
     /// Refuses what would take the ground from under the caller or is not a thing to remove.
     pub(super) fn check(&self, target: &Target, contents: bool) -> Result<(), Refusal> {
+        if target.is_missing {
+            return Ok(());
+        }
         if !target.is_directory {
             return match (target.is_mount_point, contents) {
                 (true, _) => Err(Refusal::MountedFile),

@@ -11,6 +11,7 @@ use megadir::{Error, Time};
 
 use super::advice;
 use super::args::Args;
+use super::aside;
 use super::progress::Shown;
 use super::question::Chosen;
 use super::refusals::{Here, Identity};
@@ -158,6 +159,10 @@ fn one(
     gathered: &Gathered,
     progress: &Progress,
 ) -> Result<(), Error> {
+    if args.puts_aside() && !args.dry_run {
+        let say = |line: &str| gathered.shown.say(line);
+        return aside::remove(args, target, options, progress, &say);
+    }
     if !args.contents {
         return remove_tree(&target.parent, &target.name, options, progress).map(drop);
     }

@@ -71,7 +71,7 @@ impl<'a> Source<'a> {
             }
             let mut resolver = Resolver::new(Way::Links);
             for path in self.rest {
-                if let Ok(target) = resolver.resolve(path.as_bytes()) {
+                if let Ok(target) = resolver.resolve(path.as_bytes(), false) {
                     counted.add(&target, args, conditions);
                 }
             }
@@ -129,7 +129,7 @@ fn held_max() -> usize {
 
 /// Finds out what a path names, and refuses what is never removed.
 fn find(resolver: &mut Resolver, path: &[u8], args: &Args, here: &Here) -> Result<Target, CliError> {
-    let target = resolver.resolve(path).map_err(|error| match error {
+    let target = resolver.resolve(path, args.puts_aside()).map_err(|error| match error {
         NoTarget::Refused(refusal) => refused(path, &refusal),
         NoTarget::Failed(error) => {
             let message = format!("remove {}: {}", shown(path), reason(&error.into()));

@@ -40,6 +40,8 @@ pub(super) struct Target {
     pub(super) identity: Identity,
     /// Whether something is mounted on it.
     pub(super) is_mount_point: bool,
+    /// Whether nothing has the name.
+    pub(super) is_missing: bool,
 }
 
 /// Why a path leads to no target.
@@ -96,16 +98,35 @@ impl Parts {
     }
 }
 
+impl Target {
+    fn missing(parent: Arc<Dir>, name: Vec<u8>, path: PathBuf) -> Self {
+        Self {
+            parent,
+            name,
+            path,
+            is_directory: false,
+            identity: Identity::NONE,
+            is_mount_point: false,
+            is_missing: true,
+        }
+    }
+}
+
 impl Resolver {
     pub(super) fn new(way: Way) -> Self {
         Self { way, last: None }
     }
 
-    /// Finds out what a path names now.
-    pub(super) fn resolve(&mut self, path: &[u8]) -> Result<Target, NoTarget> {
+    /// Finds out what a path names now; nothing if it `may_be_missing`.
+    pub(super) fn resolve(&mut self, path: &[u8], may_be_missing: bool) -> Result<Target, NoTarget> {
         let Parts { parent, name, is_directory } = Parts::of(path).map_err(NoTarget::Refused)?;
         let parent = self.parent(parent)?;
-        let status = status_of(&parent, &name).map_err(NoTarget::Failed)?;
+        let shown = path.len() - path.iter().rev().take_while(|byte| **byte == b'/').count();
+        let shown = PathBuf::from(OsString::from_vec(path[..shown].to_vec()));
+        let status = match status_of(&parent, &name) {
+            Err(Errno::NOENT) if may_be_missing => return Ok(Target::missing(parent, name, shown)),
+            status => status.map_err(NoTarget::Failed)?,
+        };
         let kind = FileType::from_raw_mode(status.stx_mode.into());
         if is_directory && kind != FileType::Directory {
             return Err(match kind {
@@ -113,12 +134,12 @@ impl Resolver {
                 _ => NoTarget::Failed(Errno::NOTDIR),
             });
         }
-        let shown = path.len() - path.iter().rev().take_while(|byte| **byte == b'/').count();
         Ok(Target {
             is_mount_point: is_mount_point(&parent, &status).map_err(NoTarget::Failed)?,
             parent,
             name,
-            path: PathBuf::from(OsString::from_vec(path[..shown].to_vec())),
+            path: shown,
+            is_missing: false,
             is_directory: kind == FileType::Directory,
             identity: Identity::of(&status),
         })
@@ -243,17 +264,29 @@ mod tests {
         symlink("d", scratch.path().join("link")).unwrap();
         let path = |tail: &str| format!("{}/{tail}", scratch.path().display()).into_bytes();
         let mut typed = Resolver::new(Way::Links);
-        let link = typed.resolve(&path("link")).unwrap();
+        let link = typed.resolve(&path("link"), false).unwrap();
         assert!(!link.is_directory && link.name == b"link" && !link.is_mount_point);
-        assert!(matches!(typed.resolve(&path("link/")), Err(NoTarget::Refused(Refusal::LinkWithSlash))));
-        assert!(matches!(typed.resolve(&path("d/f/")), Err(NoTarget::Failed(rustix::io::Errno::NOTDIR))));
-        assert!(typed.resolve(&path("d/")).unwrap().is_directory);
-        assert_eq!(typed.resolve(&path("link/f")).unwrap().name, b"f");
+        assert!(matches!(
+            typed.resolve(&path("link/"), false),
+            Err(NoTarget::Refused(Refusal::LinkWithSlash))
+        ));
+        assert!(matches!(
+            typed.resolve(&path("d/f/"), false),
+            Err(NoTarget::Failed(rustix::io::Errno::NOTDIR))
+        ));
+        assert!(typed.resolve(&path("d/"), false).unwrap().is_directory);
+        assert_eq!(typed.resolve(&path("link/f"), false).unwrap().name, b"f");
         let mut listed = Resolver::new(Way::NoLinks);
-        assert!(matches!(listed.resolve(&path("link/f")), Err(NoTarget::Refused(Refusal::LinkOnTheWay))));
-        assert!(matches!(listed.resolve(&path("d/f/x")), Err(NoTarget::Failed(rustix::io::Errno::NOTDIR))));
-        assert_eq!(listed.resolve(&path("d/f")).unwrap().name, b"f");
-        assert_eq!(listed.resolve(&path("link")).unwrap().name, b"link");
+        assert!(matches!(
+            listed.resolve(&path("link/f"), false),
+            Err(NoTarget::Refused(Refusal::LinkOnTheWay))
+        ));
+        assert!(matches!(
+            listed.resolve(&path("d/f/x"), false),
+            Err(NoTarget::Failed(rustix::io::Errno::NOTDIR))
+        ));
+        assert_eq!(listed.resolve(&path("d/f"), false).unwrap().name, b"f");
+        assert_eq!(listed.resolve(&path("link"), false).unwrap().name, b"link");
     }
 
     #[test]
@@ -269,7 +302,7 @@ mod tests {
             path.extend_from_slice(&name);
         }
         for way in [Way::Links, Way::NoLinks] {
-            assert!(Resolver::new(way).resolve(&path).unwrap().is_directory, "{way:?}");
+            assert!(Resolver::new(way).resolve(&path, false).unwrap().is_directory, "{way:?}");
         }
     }
 }

@@ -10,3 +10,4 @@ mod judge;
 mod shapes;
 
 pub(crate) use drive::{Plan, Removed, chosen, measure};
+pub(crate) use shapes::Shape;

@@ -1,0 +1,120 @@
+//! Directories that are put aside first: their name is free, or the directory empty, at once, and nothing is forgotten.
+
+use std::os::unix::fs::{MetadataExt, PermissionsExt, chown};
+use std::path::Path;
+
+use megadir_testkit::mount::{EXT4, Mount};
+use megadir_testkit::require;
+
+use crate::support::{by_std, fill, megadir, named, run, scratch};
+
+fn tree(at: &Path) {
+    fill(at, &["t/a/b/", "t/a/f", "t/g"]);
+}
+
+/// Starts a slow removal, waits until it has put the directory aside, and kills it; returns the hidden name.
+fn killed(at: &Path, options: &[&str]) -> String {
+    (0..100).for_each(|index| fill(at, &[&format!("t/{index}")]));
+    let words = [&["remove", "--yes", "--rate", "50/s"], options, &["t"]].concat();
+    let mut child = megadir(at, &words).stderr(std::process::Stdio::null()).spawn().unwrap();
+    let hidden = loop {
+        let names = by_std(at);
+        if let Some(name) = names.iter().find(|name| name.starts_with(b".megadir-")) {
+            // What is put aside is more than the empty directory that may take its place.
+            if std::fs::read_dir(at.join(String::from_utf8(name.clone()).unwrap())).unwrap().count() > 1 {
+                break String::from_utf8(name.clone()).unwrap();
+            }
+        }
+        std::thread::sleep(std::time::Duration::from_millis(2));
+    };
+    child.kill().unwrap();
+    child.wait().unwrap();
+    hidden
+}
+
+#[test]
+fn a_detached_directory_frees_its_name_at_once_and_is_found_again() {
+    let scratch = scratch();
+    let at = scratch.path();
+    tree(at);
+    fill(at, &["file"]);
+    let ran = run(at, &["remove", "--yes", "--detach", "t", "file"]);
+    assert_eq!(ran.code, Some(0), "{ran:?}");
+    assert!(ran.err.contains("removed 6 entries (3 directories)"), "{ran:?}");
+    assert!(by_std(at).is_empty());
+    for is_made_again in [false, true] {
+        tree(at);
+        let hidden = killed(at, &["--detach"]);
+        assert!(hidden.starts_with(".megadir-detached-") && !at.join("t").exists(), "{hidden}");
+        if is_made_again {
+            tree(at);
+        }
+        // What is not of this directory stays.
+        fill(at, &["u/", ".megadir-detached-mine/"]);
+        run(at, &["remove", "--yes", "--detach", "u"]);
+        let kept =
+            [&[".megadir-detached-mine", &hidden][..], if is_made_again { &["t"] } else { &[] }].concat();
+        assert_eq!(by_std(at), named(&kept));
+        let ran = run(at, &["remove", "--yes", "--detach", "t"]);
+        assert_eq!(ran.code, Some(0), "{ran:?}");
+        assert_eq!(by_std(at), named(&[".megadir-detached-mine"]));
+        std::fs::remove_dir(at.join(".megadir-detached-mine")).unwrap();
+    }
+    let ran = run(at, &["remove", "--yes", "--detach", "t"]);
+    assert_eq!(ran.code, Some(1), "{ran:?}");
+    assert!(ran.err.starts_with("megadir: remove 't': No such file or directory"), "{ran:?}");
+}
+
+#[test]
+fn a_directory_made_anew_is_small_and_otherwise_the_same() {
+    let mount = require!(Mount::make(&EXT4));
+    let at = mount.path().join("here");
+    std::fs::create_dir_all(at.join("t")).unwrap();
+    let directory = at.join("t");
+    (0..30_000)
+        .for_each(|index| drop(std::fs::File::create(directory.join(format!("{index:060}"))).unwrap()));
+    chown(&directory, Some(12), Some(34)).unwrap();
+    std::fs::set_permissions(&directory, std::fs::Permissions::from_mode(0o2751)).unwrap();
+    let before = directory.metadata().unwrap();
+    assert!(before.size() > 1 << 20);
+    let ran = run(&at, &["remove", "--yes", "--contents", "t"]);
+    assert_eq!(ran.code, Some(0), "{ran:?}");
+    let words = "never shrink, and listing it stays slow: --contents --renew makes it anew\n";
+    assert!(ran.err.contains("megadir: 't' keeps its size of 3.0 MB") && ran.err.contains(words), "{ran:?}");
+    let ran = run(&at, &["remove", "--yes", "--contents", "--renew", "t/"]);
+    assert_eq!(ran.code, Some(0), "{ran:?}");
+    assert!(!ran.err.contains("never shrink"), "{ran:?}");
+    let after = directory.metadata().unwrap();
+    assert_eq!(after.size(), 4096);
+    assert_ne!(after.ino(), before.ino());
+    assert_eq!((after.mode(), after.uid(), after.gid()), (before.mode(), before.uid(), before.gid()));
+    assert_eq!(by_std(&at), named(&["t"]));
+    // Killed in between, the same command goes on.
+    let hidden = killed(&at, &["--contents", "--renew"]);
+    assert!(hidden.starts_with(".megadir-renewed-") && by_std(&directory).is_empty(), "{hidden}");
+    assert_eq!(run(&at, &["remove", "--yes", "--contents", "--renew", "t"]).code, Some(0));
+    assert_eq!(by_std(&at), named(&["t"]));
+    let ran = run(mount.path().parent().unwrap(), &["remove", "--yes", "--contents", "--renew", "root"]);
+    assert_eq!(ran.code, Some(1), "{ran:?}");
+    assert!(ran.err.contains("'root': a mount point, which cannot be put aside\n"), "{ran:?}");
+}
+
+#[test]
+fn options_about_putting_aside_are_refused_where_they_mean_nothing() {
+    let scratch = scratch();
+    let at = scratch.path();
+    tree(at);
+    for options in [
+        &["--renew"][..],
+        &["--renew", "--contents", "--match", "*"],
+        &["--renew", "--contents", "--older-than", "1d"],
+        &["--detach", "--contents"],
+        &["--detach", "--type", "f"],
+    ] {
+        let ran = run(at, &[&["remove", "--yes"], options, &["t"]].concat());
+        assert_eq!(ran.code, Some(2), "{ran:?}");
+    }
+    let ran = run(at, &["remove", "--dry-run", "--detach", "t"]);
+    assert!(String::from_utf8(ran.quiet()).unwrap().starts_with("would remove 5 entries (3 directories)"));
+    assert!(at.join("t/a/f").exists());
+}
