@@ -3,5 +3,10 @@
 #![expect(clippy::unwrap_used, reason = "a failed assumption in a test is a failed test, which is wanted")]
 
 mod aside;
+mod bounded;
+mod calls;
+mod changing;
+mod conditions;
 mod plain;
+mod stays;
 mod support;

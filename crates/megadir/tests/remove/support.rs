@@ -1,6 +1,8 @@
 //! What the tests of removing share.
 
+use std::fs;
 use std::path::Path;
+use std::process::Command;
 
 use megadir::Dir;
 use megadir::remove::{Conditions, Counts, Progress, RemoveOptions, Removed, remove_contents, remove_tree};
@@ -34,4 +36,41 @@ pub(crate) fn empty(path: &Path, options: &RemoveOptions<'_>) -> megadir::Result
 /// So many entries and directories, and nothing else.
 pub(crate) fn only(entries: u64, directories: u64) -> Counts {
     Counts { entries, directories, ..Counts::default() }
+}
+
+/// Runs a test's part in a process of its own, with nothing else in it.
+///
+/// Returns whether this is that process: then the caller does its part. Otherwise it has been done, by the same test in another
+/// process, and its peak of memory is known.
+pub(crate) fn in_child(test: &str) -> Option<u64> {
+    const VARIABLE: &str = "MEGADIR_TEST_CHILD";
+    if std::env::var_os(VARIABLE).is_some_and(|name| name == test) {
+        return None;
+    }
+    let output = Command::new(std::env::current_exe().unwrap())
+        .args([test, "--exact", "--nocapture", "--test-threads=1"])
+        .env(VARIABLE, test)
+        .output()
+        .unwrap();
+    let said = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success(), "{said}\n{}", String::from_utf8_lossy(&output.stderr));
+    let peak = said.lines().find_map(|line| line.split_once("grown by KiB: ")?.1.trim().parse().ok());
+    Some(peak.unwrap_or_else(|| panic!("no peak: {said}")))
+}
+
+/// Does something in the child and says by how much memory has grown at its peak.
+#[expect(clippy::print_stdout, reason = "the parent process reads it")]
+pub(crate) fn watched<T>(run: impl FnOnce() -> T) -> T {
+    // The peak so far is forgotten.
+    fs::write("/proc/self/clear_refs", "5").unwrap();
+    let before = status_kib("VmRSS:");
+    let done = run();
+    println!("grown by KiB: {}", status_kib("VmHWM:").saturating_sub(before));
+    done
+}
+
+fn status_kib(field: &str) -> u64 {
+    let status = fs::read_to_string("/proc/self/status").unwrap();
+    let line = status.lines().find_map(|line| line.strip_prefix(field)).unwrap();
+    line.trim().trim_end_matches(" kB").parse().unwrap()
 }

@@ -30,12 +30,13 @@ impl Window {
         Self { buffer, filled: 0, by_inode: Vec::new(), order, is_last: false }
     }
 
-    /// Reads entries from a directory's position until the window is full or the directory ends.
-    pub(super) fn fill(&mut self, directory: BorrowedFd<'_>) -> io::Result<()> {
+    /// Reads entries from a directory's position until the window, or so much of it, is full or the directory ends.
+    pub(super) fn fill(&mut self, directory: BorrowedFd<'_>, bytes_max: usize) -> io::Result<()> {
         self.filled = 0;
         self.is_last = false;
-        while self.buffer.len() - self.filled >= ROOM_BYTES_MIN {
-            let end = self.buffer.len().min(self.filled + CALL_BYTES);
+        let bytes_max = bytes_max.clamp(ROOM_BYTES_MIN, self.buffer.len());
+        while bytes_max - self.filled >= ROOM_BYTES_MIN {
+            let end = bytes_max.min(self.filled + CALL_BYTES);
             let room = &mut self.buffer[self.filled..end];
             match megadir_sys::getdents::getdents64(directory, room)? {
                 0 => {
@@ -45,11 +46,17 @@ impl Window {
                 filled => self.filled += filled,
             }
         }
-        self.sort();
         Ok(())
     }
 
-    fn sort(&mut self) {
+    /// Leaves out what follows a number of bytes.
+    pub(super) fn cut(&mut self, bytes: usize) {
+        self.filled = bytes;
+        self.is_last = false;
+    }
+
+    /// Puts the entries in the order in which they are to go.
+    pub(super) fn sort(&mut self) {
         self.by_inode.clear();
         if self.order != Order::Inode {
             return;

@@ -219,7 +219,8 @@ impl<'scope, 'env, 'a> Worker<'scope, 'env, 'a> {
         let Some(mut window) = self.window.take() else { return };
         let read = self.fill(&mut window);
         if read {
-            self.note_directories(&window);
+            self.note_directories(&mut window);
+            window.sort();
             self.remove_listed(&window);
         }
         self.window = Some(window);
@@ -237,11 +238,8 @@ impl<'scope, 'env, 'a> Worker<'scope, 'env, 'a> {
             let _ = rustix::fs::seek(&*descriptor, SeekFrom::Start(*position));
             *astray = false;
         }
-        match window.fill(descriptor.as_fd()) {
-            Ok(()) => {
-                *ended = window.is_last;
-                true
-            }
+        match window.fill(descriptor.as_fd(), WAITING_BYTES_MAX.saturating_sub(self.waiting_bytes)) {
+            Ok(()) => true,
             Err(error) => {
                 *ended = true;
                 // Removed by somebody else.
@@ -254,15 +252,17 @@ impl<'scope, 'env, 'a> Worker<'scope, 'env, 'a> {
         }
     }
 
-    /// Has the directories of a window wait, as many as there is room for: the others are read again.
-    fn note_directories(&mut self, window: &Window) {
+    /// Has the directories of a window wait, as many as there is room for: from the next on, the window is read again later.
+    fn note_directories(&mut self, window: &mut Window) {
         let Some(frame) = self.stack.last_mut() else { return };
         let Some(descriptor) = &frame.descriptor else { return };
         let is_root = frame.node.parent.is_none();
         let before = frame.below.bytes();
         let room = WAITING_BYTES_EACH.min(WAITING_BYTES_MAX.saturating_sub(self.waiting_bytes));
-        let mut records = window.listed();
-        for record in &mut records {
+        let (mut at, mut cut) = (0, None);
+        for record in window.listed() {
+            let begins = at;
+            at += usize::from(record.record_bytes);
             if record.is_dot() || (is_root && self.shared.options.keep == Some(record.name)) {
                 frame.position = record.offset as u64;
                 continue;
@@ -278,13 +278,18 @@ impl<'scope, 'env, 'a> Worker<'scope, 'env, 'a> {
             };
             if is_directory {
                 if full {
-                    (frame.ended, frame.astray) = (false, true);
+                    cut = Some(begins);
                     break;
                 }
                 frame.below.push(record.c_name());
             }
             frame.position = record.offset as u64;
         }
+        if let Some(bytes) = cut {
+            window.cut(bytes);
+            frame.astray = true;
+        }
+        frame.ended = window.is_last;
         self.waiting_bytes += frame.below.bytes() - before;
     }
 

@@ -1,0 +1,166 @@
+//! Depth, memory and descriptors.
+
+use std::fs::{self, File};
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+
+use megadir::FileType;
+use megadir::remove::RemoveOptions;
+use megadir_testkit::mount::{self, Mount};
+use megadir_testkit::require;
+use megadir_testkit::require::full;
+use megadir_testkit::tree::{Flat, Maker};
+use rustix::fs::{Mode, OFlags};
+use rustix::process::{Resource, Rlimit, setrlimit};
+
+use crate::support::{empty, in_child, only, options, remove, watched};
+
+/// Makes a chain of directories, with a file beside each of the first.
+fn chain(directory: &Path, depth: u64) {
+    fs::create_dir(directory).unwrap();
+    let mut descriptor = rustix::fs::open(directory, OFlags::DIRECTORY, Mode::empty()).unwrap();
+    for level in 0..depth {
+        if level % 3 == 0 && level < 300 {
+            rustix::fs::mknodat(&descriptor, "file", rustix::fs::FileType::RegularFile, Mode::RWXU, 0)
+                .unwrap();
+        }
+        rustix::fs::mkdirat(&descriptor, "directory", Mode::RWXU).unwrap();
+        descriptor = rustix::fs::openat(&descriptor, "directory", OFlags::DIRECTORY, Mode::empty()).unwrap();
+    }
+}
+
+fn limit_descriptors(to: u64) {
+    setrlimit(Resource::Nofile, Rlimit { current: Some(to), maximum: Some(to) }).unwrap();
+}
+
+fn deep(test: &str, depth: u64, descriptors: u64, workers: usize) {
+    let Some(grown_kib) = in_child(test) else {
+        let scratch = tempfile::tempdir().unwrap();
+        let tree = scratch.path().join("tree");
+        chain(&tree, depth);
+        limit_descriptors(descriptors);
+        let removed = watched(|| remove(&tree, &options(workers))).unwrap();
+        assert_eq!(removed.counts, only(depth.min(300).div_ceil(3), depth + 1));
+        assert!(removed.complete && !tree.exists());
+        return;
+    };
+    assert!(grown_kib < (8 << 10) + depth / 2, "{grown_kib} KiB for a depth of {depth}");
+}
+
+#[test]
+fn a_chain_of_10_000_directories_needs_few_descriptors() {
+    deep("bounded::a_chain_of_10_000_directories_needs_few_descriptors", 10_000, 64, 4);
+}
+
+#[test]
+fn a_chain_is_removed_with_hardly_any_descriptor() {
+    deep("bounded::a_chain_is_removed_with_hardly_any_descriptor", 300, 8, 2);
+}
+
+#[test]
+fn a_chain_of_100_000_directories_goes() {
+    let depth = if full() { 100_000 } else { 20_000 };
+    deep("bounded::a_chain_of_100_000_directories_goes", depth, 64, 2);
+}
+
+/// Most descriptors of the process that were open at a time.
+fn watch_descriptors<T>(run: impl FnOnce() -> T) -> (T, usize) {
+    let (most, done) = (AtomicUsize::new(0), AtomicBool::new(false));
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            while !done.load(Ordering::Relaxed) {
+                let open = fs::read_dir("/proc/self/fd").unwrap().count();
+                most.fetch_max(open, Ordering::Relaxed);
+            }
+        });
+        let ran = run();
+        done.store(true, Ordering::Relaxed);
+        (ran, most.load(Ordering::Relaxed))
+    })
+}
+
+#[test]
+fn workers_share_a_wide_and_deep_tree_within_a_limit_of_descriptors() {
+    const TEST: &str = "bounded::workers_share_a_wide_and_deep_tree_within_a_limit_of_descriptors";
+    let Some(grown_kib) = in_child(TEST) else {
+        let scratch = tempfile::tempdir().unwrap();
+        let tree = scratch.path().join("tree");
+        fs::create_dir(&tree).unwrap();
+        for index in 0..12 {
+            chain(&tree.join(format!("chain{index}")), 400);
+        }
+        limit_descriptors(64);
+        let (removed, most) = watched(|| watch_descriptors(|| remove(&tree, &options(16)).unwrap()));
+        assert_eq!(removed.counts, only(12 * 100, 12 * 401 + 1));
+        assert!(most <= 48, "{most} descriptors were open");
+        return;
+    };
+    assert!(grown_kib < 24 << 10, "{grown_kib} KiB");
+}
+
+#[test]
+fn descriptors_that_others_hold_are_waited_for() {
+    const TEST: &str = "bounded::descriptors_that_others_hold_are_waited_for";
+    let Some(_) = in_child(TEST) else {
+        let scratch = tempfile::tempdir().unwrap();
+        let tree = scratch.path().join("tree");
+        chain(&tree, 50);
+        limit_descriptors(32);
+        let mut held: Vec<File> = std::iter::from_fn(|| File::open("/").ok()).collect();
+        // The parent, the root of the removal and one more: then there is none.
+        held.truncate(held.len() - 3);
+        let releases = std::thread::spawn(move || {
+            std::thread::sleep(std::time::Duration::from_millis(150));
+            drop(held);
+        });
+        let removed = watched(|| remove(&tree, &options(2)).unwrap());
+        releases.join().unwrap();
+        assert!(removed.complete, "{removed:?}");
+        return;
+    };
+}
+
+#[test]
+fn a_large_directory_takes_no_more_memory_than_its_window() {
+    const TEST: &str = "bounded::a_large_directory_takes_no_more_memory_than_its_window";
+    let entries = if full() { 390_000 } else { 150_000 };
+    require!(Mount::make(&mount::TMPFS).map(drop));
+    let Some(grown_kib) = in_child(TEST) else {
+        let mount = require!(Mount::make_in_memory(&mount::EXT4));
+        let tree = mount.path().join("tree");
+        Flat::plain(entries).build(&tree);
+        let removed = watched(|| empty(&tree, &options(2)).unwrap());
+        assert_eq!(removed.counts, only(entries, 0));
+        return;
+    };
+    assert!(grown_kib < 16 << 10, "{grown_kib} KiB for {entries} entries");
+}
+
+/// With names of the longest kind they would take 15 MiB here and 250 MiB for a million.
+#[test]
+fn directories_that_wait_are_bounded() {
+    const TEST: &str = "bounded::directories_that_wait_are_bounded";
+    let directories = if full() { 400_000 } else { 60_000 };
+    require!(Mount::make(&mount::TMPFS).map(drop));
+    let Some(grown_kib) = in_child(TEST) else {
+        let mount = require!(Mount::make(&mount::TMPFS));
+        let tree = mount.path().join("tree");
+        fs::create_dir(&tree).unwrap();
+        let maker = Maker::open(&tree);
+        for index in 0..directories {
+            maker.make(format!("{index:0250}").as_bytes(), FileType::Directory);
+        }
+        for index in 0..100 {
+            maker.make(format!("file{index}").as_bytes(), FileType::File);
+        }
+        let dry = RemoveOptions { dry_run: true, ..options(2) };
+        let removed = watched(|| {
+            let counted = remove(&tree, &dry).unwrap().counts;
+            assert_eq!((counted.entries, counted.directories), (100, directories + 1));
+            remove(&tree, &options(2)).unwrap()
+        });
+        assert_eq!(removed.counts, only(100, directories + 1));
+        return;
+    };
+    assert!(grown_kib < 20 << 10, "{grown_kib} KiB for {directories} directories");
+}

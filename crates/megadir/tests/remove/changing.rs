@@ -1,0 +1,181 @@
+//! Trees that others change meanwhile, and removals that are ended early.
+
+use std::fs;
+use std::num::NonZeroU32;
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use megadir::remove::{Counts, Failures, Progress, RemoveOptions, Removed, remove_tree};
+use megadir::{Dir, ErrorKind};
+use megadir_testkit::leaks::{descriptors_below, settled};
+use megadir_testkit::tree::Flat;
+
+use crate::support::{empty, options, remove};
+
+fn wide(tree: &Path, directories: u64, files: u64) {
+    fs::create_dir(tree).unwrap();
+    for index in 0..directories {
+        Flat::plain(files).build(&tree.join(format!("d{index}")));
+    }
+}
+
+fn remove_with(tree: &Path, options: &RemoveOptions<'_>, progress: &Progress) -> Removed {
+    let parent = Dir::open(tree.parent().unwrap()).unwrap();
+    remove_tree(&parent, megadir::names::from_os(tree.file_name().unwrap()), options, progress).unwrap()
+}
+
+#[test]
+fn cancelled_at_any_moment_it_goes_on_when_run_again() {
+    let scratch = tempfile::tempdir().unwrap();
+    let tree = scratch.path().join("tree");
+    for workers in [1, 3] {
+        wide(&tree, 20, 60);
+        let mut total = Counts::default();
+        for round in 0..1000 {
+            let progress = Progress::new();
+            let done = AtomicBool::new(false);
+            let removed = std::thread::scope(|scope| {
+                scope.spawn(|| {
+                    // Counts are seen in steps of a hundred or so; time is finer.
+                    let started = Instant::now();
+                    while started.elapsed() < Duration::from_micros(200 + 37 * round)
+                        && !done.load(Ordering::Relaxed)
+                    {
+                        std::hint::spin_loop();
+                    }
+                    progress.cancel();
+                });
+                let removed = remove_with(&tree, &options(workers), &progress);
+                done.store(true, Ordering::Relaxed);
+                removed
+            });
+            total.entries += removed.counts.entries;
+            total.directories += removed.counts.directories;
+            assert_eq!((removed.counts.failures, removed.counts.directories_kept), (0, 0));
+            assert_eq!(settled(|| descriptors_below(&tree)), 0);
+            if !tree.exists() {
+                break;
+            }
+            assert!(removed.cancelled && !removed.complete);
+        }
+        assert!(!tree.exists());
+        assert_eq!((total.entries, total.directories), (1200, 21), "nothing is counted twice");
+    }
+}
+
+#[test]
+fn a_live_writer_is_met_with_patience_that_ends() {
+    let scratch = tempfile::tempdir().unwrap();
+    let tree = scratch.path().join("tree");
+    for workers in [1, 2] {
+        wide(&tree, 3, 50);
+        let (busy, stop) = (tree.join("d1"), AtomicBool::new(false));
+        let failures = Failures::new(10);
+        let told = |failure| failures.add(failure);
+        let removed = std::thread::scope(|scope| {
+            for writer in 0..2 {
+                let (busy, stop) = (&busy, &stop);
+                scope.spawn(move || {
+                    for index in 0.. {
+                        if stop.load(Ordering::Relaxed)
+                            || fs::write(busy.join(format!("{writer}-{index}")), "").is_err()
+                        {
+                            break;
+                        }
+                    }
+                });
+            }
+            let removed = remove(&tree, &RemoveOptions { on_failure: &told, ..options(workers) }).unwrap();
+            stop.store(true, Ordering::Relaxed);
+            removed
+        });
+        // Whoever is faster.
+        let failures = failures.take();
+        assert_eq!(removed.complete, !tree.exists());
+        for failure in &failures {
+            assert_eq!((failure.kind(), failure.path()), (ErrorKind::NotEmpty, &*busy), "{failure}");
+            assert!(failure.to_string().contains("something keeps making entries in it"));
+        }
+        assert_eq!(tree.exists(), !failures.is_empty());
+        assert!(failures.len() <= 1);
+        let _ = empty(scratch.path(), &options(1)).unwrap();
+    }
+}
+
+#[test]
+fn a_directory_that_was_moved_leads_nobody_outside() {
+    const LEVELS: usize = 150;
+    let scratch = tempfile::tempdir().unwrap();
+    let (tree, outside) = (scratch.path().join("tree"), scratch.path().join("outside"));
+    for workers in [1, 2] {
+        // A chain so deep that what is above is closed, with files at its end; outside there is one of the same names.
+        let chain = |root: &Path, levels: usize| (0..levels).fold(root.to_owned(), |path, _| path.join("d"));
+        let end = chain(&tree, LEVELS);
+        fs::create_dir_all(&end).unwrap();
+        fs::create_dir_all(chain(&outside, LEVELS)).unwrap();
+        fs::write(outside.join("file"), "kept").unwrap();
+        for index in 0..300 {
+            fs::write(end.join(format!("{index}")), "").unwrap();
+        }
+        let progress = Progress::new();
+        let slowly = RemoveOptions { entries_per_second_max: NonZeroU32::new(1000), ..options(workers) };
+        let removed = std::thread::scope(|scope| {
+            scope.spawn(|| {
+                while progress.counts().entries == 0 {
+                    std::thread::sleep(Duration::from_millis(1));
+                }
+                // What is below it is gone into; `..` of it leads outside from now on.
+                fs::rename(chain(&tree, 40), outside.join("moved")).unwrap();
+            });
+            remove_with(&tree, &slowly, &progress)
+        });
+        assert!(removed.complete, "{removed:?}");
+        assert!(!tree.exists());
+        // What was gone into is emptied, wherever it is; itself it is no longer what was to be removed.
+        assert_eq!(fs::read_dir(outside.join("moved")).unwrap().count(), 0);
+        assert!(chain(&outside, LEVELS).is_dir() && outside.join("file").exists());
+        assert_eq!(removed.counts.entries, 300);
+        let above_and_below = LEVELS as u64;
+        assert_eq!(
+            removed.counts.directories, above_and_below,
+            "all but the one that was moved, and the root"
+        );
+        fs::remove_dir_all(&outside).unwrap();
+    }
+}
+
+#[test]
+fn a_rate_is_kept_by_all_workers_together() {
+    let scratch = tempfile::tempdir().unwrap();
+    let tree = scratch.path().join("tree");
+    wide(&tree, 4, 100);
+    let slowly = RemoveOptions { entries_per_second_max: NonZeroU32::new(1000), ..options(4) };
+    let started = Instant::now();
+    assert!(remove(&tree, &slowly).unwrap().complete);
+    // 405 entries, of which some ten may be saved up: a lower bound, which no load of the machine makes false.
+    assert!(started.elapsed() >= Duration::from_millis(390), "{:?}", started.elapsed());
+}
+
+#[test]
+fn two_removals_of_the_same_tree_end_well_together() {
+    let scratch = tempfile::tempdir().unwrap();
+    let tree = scratch.path().join("tree");
+    for _ in 0..5 {
+        wide(&tree, 30, 30);
+        let parent = Dir::open(scratch.path()).unwrap();
+        let removed: Vec<_> = std::thread::scope(|scope| {
+            let run = || {
+                // Whoever is late finds nothing.
+                remove_tree(&parent, b"tree", &options(2), &Progress::new())
+                    .map(|removed| removed.counts)
+                    .unwrap_or_default()
+            };
+            let both = [scope.spawn(run), scope.spawn(run)];
+            both.into_iter().map(|thread| thread.join().unwrap()).collect()
+        });
+        assert!(!tree.exists());
+        assert_eq!(removed.iter().map(|counts| counts.entries).sum::<u64>(), 900);
+        assert_eq!(removed.iter().map(|counts| counts.directories).sum::<u64>(), 31);
+    }
+}

@@ -1,0 +1,196 @@
+//! Only what meets the conditions goes, and a dry run says beforehand what that is.
+
+use std::collections::BTreeSet;
+use std::fs::{self, File};
+use std::os::unix::fs::FileTypeExt;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
+
+use megadir::remove::{Conditions, Counts, RemoveOptions};
+use megadir::{FileType, Time};
+use megadir_testkit::rng::Rng;
+use megadir_testkit::tree::Maker;
+
+use crate::support::{empty, options, remove};
+
+const LIMIT: Time = Time { seconds: 1_000_000, nanoseconds: 500 };
+
+/// What is below a directory, with types and times of modification.
+fn all(directory: &Path, into: &mut BTreeSet<PathBuf>) {
+    for entry in fs::read_dir(directory).unwrap() {
+        let entry = entry.unwrap();
+        if entry.file_type().unwrap().is_dir() {
+            all(&entry.path(), into);
+        }
+        into.insert(entry.path());
+    }
+}
+
+fn age(path: &Path, seconds: i64, nanoseconds: u32) {
+    let times = rustix::fs::Timestamps {
+        last_access: rustix::fs::Timespec { tv_sec: 0, tv_nsec: 0 },
+        last_modification: rustix::fs::Timespec { tv_sec: seconds, tv_nsec: nanoseconds.into() },
+    };
+    rustix::fs::utimensat(rustix::fs::CWD, path, &times, rustix::fs::AtFlags::SYMLINK_NOFOLLOW).unwrap();
+}
+
+/// Makes a tree whose names, types and ages vary; ages are set from below, so that they stay.
+fn random(directory: &Path, rng: &mut Rng, depth: u32) {
+    fs::create_dir(directory).unwrap();
+    let maker = Maker::open(directory);
+    let kinds = [FileType::File, FileType::File, FileType::Symlink, FileType::Fifo, FileType::Socket];
+    for index in 0..rng.within(0, 12) {
+        let name = format!("{}{index}", if rng.chance(50) { "x" } else { "y" });
+        maker.make(name.as_bytes(), rng.pick(&kinds));
+    }
+    for index in 0..rng.within(0, if depth == 0 { 0 } else { 4 }) {
+        let name = format!("{}d{index}", if rng.chance(60) { "x" } else { "y" });
+        random(&directory.join(name), rng, depth - 1);
+    }
+    let entries: Vec<_> = fs::read_dir(directory).unwrap().map(|entry| entry.unwrap().path()).collect();
+    for path in entries {
+        age(&path, LIMIT.seconds, rng.pick(&[0, 499, 500, 501]));
+    }
+}
+
+/// What should stay, by a recursion as simple as can be. Returns whether the directory itself would be empty.
+fn expected(directory: &Path, conditions: &Conditions<'_>, stays: &mut BTreeSet<PathBuf>) -> bool {
+    let mut is_empty = true;
+    for entry in fs::read_dir(directory).unwrap() {
+        let path = entry.unwrap().path();
+        let status = fs::symlink_metadata(&path).unwrap();
+        let modified = status.modified().unwrap().duration_since(SystemTime::UNIX_EPOCH).unwrap();
+        let modified = Time { seconds: modified.as_secs() as i64, nanoseconds: modified.subsec_nanos() };
+        let kind = match status.file_type() {
+            kind if kind.is_dir() => FileType::Directory,
+            kind if kind.is_symlink() => FileType::Symlink,
+            kind if kind.is_fifo() => FileType::Fifo,
+            kind if kind.is_socket() => FileType::Socket,
+            _ => FileType::File,
+        };
+        let name = path.file_name().unwrap();
+        let goes = conditions.older_than.is_none_or(|limit| modified < limit)
+            && conditions.name.is_none_or(|accepts| accepts(megadir::names::from_os(name)))
+            && (conditions.types.is_empty() || conditions.types.contains(&kind))
+            && (kind != FileType::Directory || expected(&path, conditions, &mut BTreeSet::new()));
+        if kind == FileType::Directory {
+            expected(&path, conditions, stays);
+        }
+        if !goes {
+            stays.insert(path);
+            is_empty = false;
+        }
+    }
+    is_empty
+}
+
+#[test]
+fn what_meets_the_conditions_goes_and_nothing_else() {
+    let scratch = tempfile::tempdir().unwrap();
+    let mut rng = Rng::new(11);
+    for round in 0..48_usize {
+        let tree = scratch.path().join(format!("tree{round}"));
+        random(&tree, &mut rng, 4);
+        let begins_with_x = |name: &[u8]| name[0] == b'x';
+        let types: [&[FileType]; 4] =
+            [&[], &[FileType::File], &[FileType::Directory], &[FileType::Symlink, FileType::Directory]];
+        let conditions = Conditions {
+            older_than: (round % 2 == 0).then_some(LIMIT),
+            name: (round % 3 == 0).then_some(&begins_with_x),
+            types: types[round % 4],
+        };
+        let (mut before, mut stays) = (BTreeSet::new(), BTreeSet::new());
+        all(&tree, &mut before);
+        let would_be_empty = expected(&tree, &conditions, &mut stays);
+        let asked = RemoveOptions { conditions, ..options([1, 2, 4][round % 3]) };
+        let dry = remove(&tree, &RemoveOptions { dry_run: true, ..asked }).unwrap();
+        let mut untouched = BTreeSet::new();
+        all(&tree, &mut untouched);
+        assert_eq!(before, untouched, "a dry run removes nothing");
+        let removed = if round % 5 == 0 { empty(&tree, &asked) } else { remove(&tree, &asked) }.unwrap();
+        let mut left = BTreeSet::new();
+        if tree.exists() {
+            all(&tree, &mut left);
+        }
+        assert_eq!(left, stays, "round {round}: {conditions:?}");
+        let gone = (before.len() - left.len()) as u64;
+        let itself = u64::from(conditions.is_none() && round % 5 != 0);
+        assert_eq!(removed.counts.entries + removed.counts.directories, gone + itself);
+        assert!(would_be_empty || !conditions.is_none());
+        assert_eq!(
+            tree.exists(),
+            itself == 0,
+            "the directory that is named stays where there are conditions"
+        );
+        let without = |counts: Counts| Counts { bytes: 0, linked: 0, ..counts };
+        let named = u64::from(conditions.is_none() && round % 5 == 0);
+        assert_eq!(
+            without(dry.counts),
+            Counts { directories: removed.counts.directories + named, ..without(removed.counts) },
+            "round {round}: {conditions:?}"
+        );
+        assert!(removed.complete && dry.complete);
+    }
+}
+
+#[test]
+fn a_dry_run_tells_the_space() {
+    let scratch = tempfile::tempdir().unwrap();
+    let tree = scratch.path().join("tree");
+    fs::create_dir_all(tree.join("below")).unwrap();
+    fs::write(tree.join("large"), vec![1; 300_000]).unwrap();
+    fs::write(tree.join("below/one"), vec![1; 5000]).unwrap();
+    fs::hard_link(tree.join("below/one"), tree.join("below/two")).unwrap();
+    File::open(&tree).unwrap().sync_all().unwrap();
+    rustix::fs::syncfs(File::open(&tree).unwrap()).unwrap();
+    let blocks = |path: &str| {
+        use std::os::unix::fs::MetadataExt;
+        fs::symlink_metadata(tree.join(path)).unwrap().blocks() * 512
+    };
+    let bytes = blocks("large") + blocks("below") + blocks(".");
+    assert!(bytes >= 300_000);
+    let dry = remove(&tree, &RemoveOptions { dry_run: true, ..options(1) }).unwrap();
+    let expected = Counts { entries: 3, directories: 2, bytes, linked: 2, ..Counts::default() };
+    assert_eq!(dry.counts, expected);
+    // An age is looked at too, so bytes are known. The first of the links still has another, the last has none.
+    let known = blocks("large") + blocks("below") + blocks("below/one");
+    let now = SystemTime::now() + Duration::from_secs(3600);
+    let now = now.duration_since(SystemTime::UNIX_EPOCH).unwrap().as_secs() as i64;
+    let older_than = Some(Time { seconds: now, nanoseconds: 0 });
+    let conditions = Conditions { older_than, ..Conditions::NONE };
+    let removed = remove(&tree, &RemoveOptions { conditions, ..options(1) }).unwrap();
+    let expected = Counts { entries: 3, directories: 1, bytes: known, linked: 1, ..Counts::default() };
+    assert_eq!(removed.counts, expected);
+}
+
+#[test]
+fn a_single_file_is_held_against_the_conditions_too() {
+    let scratch = tempfile::tempdir().unwrap();
+    let file = scratch.path().join("file");
+    fs::write(&file, "x").unwrap();
+    let conditions = Conditions { types: &[FileType::Directory], ..Conditions::NONE };
+    let kept = remove(&file, &RemoveOptions { conditions, ..options(1) }).unwrap();
+    assert!(file.exists() && kept.counts == Counts::default());
+    let gone = remove(&file, &options(1)).unwrap();
+    assert!(!file.exists() && gone.counts.entries == 1);
+}
+
+#[test]
+fn what_is_to_be_kept_stays_with_all_it_holds() {
+    let scratch = tempfile::tempdir().unwrap();
+    let tree = scratch.path().join("tree");
+    for path in ["keep/below", "other/keep"] {
+        fs::create_dir_all(tree.join(path)).unwrap();
+    }
+    for path in ["keep/file", "other/keep/file", "file"] {
+        fs::write(tree.join(path), "x").unwrap();
+    }
+    for _ in 0..2 {
+        let removed = remove(&tree, &RemoveOptions { keep: Some(b"keep"), ..options(2) }).unwrap();
+        assert!(removed.complete);
+        let mut left = BTreeSet::new();
+        all(&tree, &mut left);
+        assert_eq!(left.len(), 3, "{left:?}");
+        assert!(tree.join("keep/file").exists() && tree.join("keep/below").exists());
+    }
+}
