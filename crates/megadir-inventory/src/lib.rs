@@ -7,12 +7,15 @@
 //!
 //! Nothing here prints, and no thread is started that was not asked for.
 
+mod block;
+pub mod changes;
 mod file;
 mod metadata;
 mod replacement;
 mod row;
 mod rows;
 mod scan;
+mod snapshot;
 mod sorter;
 
 pub use file::{GROUP_ROWS, Inventory, WriteOptions, Writer};
@@ -22,3 +25,4 @@ pub use row::{Facts, Key, OwnedRow, Row, nanoseconds};
 pub use rows::{Rows, Sink, SliceRows};
 pub use scan::{Excluded, ScanEvent, ScanOptions, scan};
 pub use sorter::Sorter;
+pub use snapshot::{Snapshot, SnapshotRows};

@@ -40,6 +40,8 @@ pub struct Root {
     /// the root's file system takes times from, or of what it can store, whichever is wider; nanoseconds. `None` where
     /// another machine's clock is used, or nothing is known.
     pub granule_ns: Option<u64>,
+    /// The newest time of change in the tree, nanoseconds since 1970-01-01 UTC: what is known of another machine's clock.
+    pub newest_ns: Option<i64>,
 }
 
 /// How trees were scanned.
@@ -71,27 +73,29 @@ struct RootText {
     path_hex: Option<String>,
     file_system: String,
     granule_ns: Option<u64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    newest_ns: Option<i64>,
 }
 
 impl From<Root> for RootText {
     fn from(root: Root) -> Self {
-        let Root { path, file_system, granule_ns } = root;
+        let Root { path, file_system, granule_ns, newest_ns } = root;
         let (path, path_hex) = match String::from_utf8(path) {
             Ok(path) => (Some(path), None),
             Err(error) => (None, Some(error.as_bytes().iter().map(|byte| format!("{byte:02x}")).collect())),
         };
-        Self { path, path_hex, file_system, granule_ns }
+        Self { path, path_hex, file_system, granule_ns, newest_ns }
     }
 }
 
 impl From<RootText> for Root {
     fn from(text: RootText) -> Self {
-        let RootText { path, path_hex, file_system, granule_ns } = text;
+        let RootText { path, path_hex, file_system, granule_ns, newest_ns } = text;
         let path = match (path, path_hex) {
             (Some(path), _) => path.into_bytes(),
             (None, hex) => bytes_of(&hex.unwrap_or_default()),
         };
-        Self { path, file_system, granule_ns }
+        Self { path, file_system, granule_ns, newest_ns }
     }
 }
 
@@ -108,8 +112,12 @@ mod tests {
 
     #[test]
     fn metadata_comes_back_from_its_text() {
-        let root =
-            |path: &[u8], granule_ns| Root { path: path.to_vec(), file_system: "ext4".into(), granule_ns };
+        let root = |path: &[u8], granule_ns| Root {
+            path: path.to_vec(),
+            file_system: "ext4".into(),
+            granule_ns,
+            newest_ns: Some(-7),
+        };
         let metadata = Metadata {
             version: FORMAT_VERSION,
             program: "megadir 0".into(),

@@ -73,6 +73,8 @@ pub struct Facts {
     pub links: Option<u64>,
     /// Why the entry could not be examined: an error number of the system.
     pub errno: Option<i32>,
+    /// SHA-256 of the contents (of a link: of where it leads), where the scan hashed them.
+    pub sha256: Option<[u8; 32]>,
 }
 
 impl Facts {
@@ -91,6 +93,7 @@ impl Facts {
         group: None,
         links: None,
         errno: None,
+        sha256: None,
     };
 
     /// What is asked of each entry.
@@ -123,6 +126,7 @@ impl Facts {
             group: have.contains(Want::OWNER).then_some(attributes.group),
             links: have.contains(Want::LINKS).then_some(attributes.links),
             errno: (attributes.error != 0).then_some(attributes.error),
+            sha256: None,
         }
     }
 }

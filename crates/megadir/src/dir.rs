@@ -77,7 +77,7 @@ impl Dir {
     ///
     /// As [`Dir::open_below`].
     #[cfg(target_os = "linux")]
-    pub(crate) fn open_below_on_this_mount(&self, name: &[u8]) -> Result<Option<Self>> {
+    pub fn open_below_on_this_mount(&self, name: &[u8]) -> Result<Option<Self>> {
         use rustix::fs::{Mode, ResolveFlags, openat2};
         use rustix::io::Errno;
         use std::os::unix::ffi::OsStrExt;
@@ -245,7 +245,7 @@ impl Dir {
     /// # Errors
     ///
     /// As [`Dir::open_below`].
-    pub(crate) fn open_below_on_this_mount(&self, name: &[u8]) -> Result<Option<Self>> {
+    pub fn open_below_on_this_mount(&self, name: &[u8]) -> Result<Option<Self>> {
         self.open_below(name).map(Some)
     }
 

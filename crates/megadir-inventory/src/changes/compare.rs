@@ -1,0 +1,189 @@
+//! Comparing trees with an inventory, from beginning to end.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64};
+use std::time::SystemTime;
+
+use megadir::{Dir, Error, ErrorKind, Examiner, FileType, Result, attribute_policy};
+
+use super::engine::{self, Comparing, Found, Tree};
+use super::settle::settle;
+use super::source::Source;
+use super::{Change, ChangeKind};
+use crate::block::Blocks;
+use crate::metadata::Metadata;
+use crate::row::Facts;
+use crate::rows::Rows;
+use crate::snapshot::Snapshot;
+
+/// How trees are compared with an inventory.
+#[derive(Clone, Debug)]
+pub struct CompareOptions {
+    /// Threads that compare; 1 means the caller's own, and none is started.
+    pub threads: usize,
+    /// Do not list directories again whose times say that no name in them changed, where the file system can be relied
+    /// on for that: names are taken from the inventory, and only attributes are asked for.
+    pub skip_unchanged: bool,
+    /// Compare even if a root is another directory than the one that was scanned.
+    pub any_root: bool,
+    /// Keep what the trees hold now, as [`Compared::now`].
+    pub keep: bool,
+    /// Files that are left out, by device and inode as [`Facts`] have them.
+    pub exclude: Vec<(Option<u64>, u64)>,
+}
+
+/// For whoever watches a comparison from another thread.
+#[derive(Debug, Default)]
+pub struct Watch {
+    /// Ends the comparison when set.
+    pub stop: Arc<AtomicBool>,
+    /// Entries that have been examined.
+    pub entries: AtomicU64,
+}
+
+/// What a comparison found.
+#[derive(Debug)]
+pub struct Compared {
+    /// The changes, sorted by tree and path.
+    pub changes: Vec<Change>,
+    /// What could not be opened, listed or examined; of the entries of a directory that could not, the first.
+    pub failures: Vec<Error>,
+    /// Entries that could not be examined and directories that could not be listed. Nothing is known of their changes.
+    pub failed: u64,
+    /// Directories that could not be listed now, and could when the inventory was made.
+    pub unread: u64,
+    /// Directories that another file system was mounted over since.
+    pub other_mounts: Vec<PathBuf>,
+    /// Directories that could not be listed when the inventory was made: all they hold counts as added.
+    pub unknown_before: Vec<PathBuf>,
+    /// Directories that were listed.
+    pub listed: u64,
+    /// Directories that were not listed again, since their times say that they hold the same names.
+    pub not_listed: u64,
+    /// What the trees hold now, where it was to be kept.
+    pub now: Option<Snapshot>,
+}
+
+impl Compared {
+    /// Returns whether everything could be compared.
+    pub fn is_complete(&self) -> bool {
+        self.failed == 0 && self.unread == 0 && self.other_mounts.is_empty()
+    }
+
+    /// Returns whether anything changed, or may have.
+    pub fn is_changed(&self) -> bool {
+        !self.changes.is_empty()
+    }
+
+    /// Returns the number of changes of a kind.
+    pub fn count(&self, kind: ChangeKind) -> usize {
+        self.changes.iter().filter(|change| change.kind == kind).count()
+    }
+}
+
+/// Compares trees with an inventory of them. `roots` are the trees as they are now, in the order of the inventory's
+/// roots.
+///
+/// ```
+/// use megadir_inventory::changes::{ChangeKind, CompareOptions, Watch};
+/// use megadir_inventory::Snapshot;
+///
+/// # let directory = tempfile::tempdir()?;
+/// # let path = directory.path();
+/// std::fs::write(path.join("a"), "text")?;
+/// let options =
+///     CompareOptions { threads: 1, skip_unchanged: true, any_root: false, keep: false, exclude: Vec::new() };
+/// let mut snapshot = Snapshot::from_scan(&[path.into()], 1)?;
+/// std::fs::rename(path.join("a"), path.join("b"))?;
+/// let compared = snapshot.refresh(&options, &Watch::default())?;
+/// assert_eq!(compared.changes[0].kind, ChangeKind::Renamed);
+/// assert_eq!(&*compared.changes[0].path, b"b");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
+/// # Errors
+///
+/// [`ErrorKind::BadOption`] when a root is not the directory that was scanned or their numbers differ, whatever opening
+/// the roots and reading the inventory gives. What cannot be read below a root is among [`Compared::failures`].
+pub fn compare<R: Rows + Send>(
+    rows: R,
+    roots: Vec<Result<Dir>>,
+    options: &CompareOptions,
+    watch: &Watch,
+) -> Result<Compared> {
+    let metadata = rows.metadata().clone();
+    from_source(&metadata, Blocks::new(rows), roots, options, watch)
+}
+
+pub(crate) fn from_source<S: Source>(
+    metadata: &Metadata,
+    source: S,
+    roots: Vec<Result<Dir>>,
+    options: &CompareOptions,
+    watch: &Watch,
+) -> Result<Compared> {
+    let started_ns = now_ns();
+    if roots.len() != metadata.roots.len() {
+        let reason = format!("{} trees for an inventory of {}", roots.len(), metadata.roots.len());
+        return Err(Error::new("compare", "".as_ref(), ErrorKind::BadOption, reason));
+    }
+    let (trees, unopened) = open(roots)?;
+    let examiner = examiner(&trees)?;
+    let comparing = Comparing {
+        metadata,
+        is_scan: false,
+        exclude: options.exclude.clone(),
+        trees,
+        started_ns,
+        examiner,
+        threads: options.threads,
+        skip_unchanged: options.skip_unchanged,
+        any_root: options.any_root,
+        keep: options.keep,
+        stop: &watch.stop,
+        entries: &watch.entries,
+    };
+    let mut found = engine::compare(&comparing, source)?;
+    found.failed += unopened.len() as u64;
+    found.unread += unopened.len() as u64;
+    found.failures.extend(unopened);
+    let now = options.keep.then(|| Snapshot::of_found(&comparing, &mut found));
+    let Found { seen, failures, other_mounts, unknown_before, failed, unread, listed, not_listed, .. } =
+        found;
+    let changes = settle(seen);
+    Ok(Compared { changes, failures, failed, unread, other_mounts, unknown_before, listed, not_listed, now })
+}
+
+/// Asks about the roots themselves. Where none could be opened, that is the error.
+pub(crate) fn open(roots: Vec<Result<Dir>>) -> Result<(Vec<Option<Tree>>, Vec<Error>)> {
+    let (mut trees, mut unopened) = (Vec::new(), Vec::new());
+    for root in roots {
+        let tree = root.and_then(|directory| {
+            let facts = Facts::new(FileType::Directory, &directory.attributes(Facts::WANT)?);
+            Ok(Tree { directory: Arc::new(directory), facts })
+        });
+        trees.push(tree.map_err(|error| unopened.push(error)).ok());
+    }
+    if trees.iter().all(Option::is_none)
+        && let Some(error) = unopened.pop()
+    {
+        return Err(error);
+    }
+    Ok((trees, unopened))
+}
+
+pub(crate) fn examiner(trees: &[Option<Tree>]) -> Result<&'static dyn Examiner> {
+    match trees.iter().flatten().next() {
+        Some(tree) => Ok(attribute_policy::choose(&tree.directory, Facts::WANT, 1)?.examiner),
+        None => megadir::examiner("std"),
+    }
+}
+
+/// Returns nanoseconds since 1970-01-01 UTC.
+pub(crate) fn now_ns() -> i64 {
+    match SystemTime::now().duration_since(SystemTime::UNIX_EPOCH) {
+        Ok(since) => i64::try_from(since.as_nanos()).unwrap_or(i64::MAX),
+        Err(_) => 0,
+    }
+}

@@ -1,0 +1,178 @@
+//! A directory being compared: what was known of it, the names that are asked for, and the rows to compare with.
+
+use std::ops::Range;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, AtomicUsize};
+use std::sync::{Arc, Mutex};
+
+use megadir::{Backend, Dir, Error, ErrorKind, FileType, ReadOptions, Result, names};
+
+use super::Tree;
+use crate::block::{Block, BlockBuilder};
+use crate::row::Facts;
+
+/// A directory that is there.
+#[derive(Debug)]
+pub(super) struct Live {
+    pub(super) root: u32,
+    /// The path relative to the root.
+    pub(super) path: Box<[u8]>,
+    /// Where it is, open, for a root itself.
+    pub(super) at: At,
+    /// What was known of it; `None` where there was no directory.
+    pub(super) old: Option<Facts>,
+    /// Whether it is the same directory as before.
+    pub(super) is_same: bool,
+    /// Whether the inventory knows all its entries.
+    pub(super) was_read: bool,
+    /// What is known of it now.
+    pub(super) new: Facts,
+}
+
+/// How a directory is opened.
+#[derive(Debug)]
+pub(super) enum At {
+    /// It is open.
+    Open(Arc<Dir>),
+    /// By its name in another.
+    Below(Arc<Dir>, Box<[u8]>),
+}
+
+/// What became of opening a directory.
+pub(super) enum Opened {
+    Here(Arc<Dir>),
+    Vanished,
+    OtherMount(PathBuf),
+    Failed(Error),
+}
+
+impl Live {
+    pub(super) fn root(root: u32, tree: &Tree, is_scan: bool) -> Self {
+        let at = At::Open(Arc::clone(&tree.directory));
+        // What was known of it stands in the block of its entries; this only says that there is one.
+        let old = (!is_scan).then_some(tree.facts);
+        Self { root, path: Box::default(), at, old, is_same: true, was_read: true, new: tree.facts }
+    }
+
+    /// Opens the directory.
+    pub(super) fn open(&self, cross_mounts: bool) -> Opened {
+        let (parent, name) = match &self.at {
+            At::Open(directory) => return Opened::Here(Arc::clone(directory)),
+            At::Below(parent, name) => (parent, name),
+        };
+        let opened = match cross_mounts {
+            true => parent.open_below(name).map(Some),
+            false => parent.open_below_on_this_mount(name),
+        };
+        match opened {
+            Ok(Some(directory)) => Opened::Here(Arc::new(directory)),
+            Ok(None) => Opened::OtherMount(parent.path().join(names::to_os(name).unwrap_or_default())),
+            Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {
+                Opened::Vanished
+            }
+            Err(error) => Opened::Failed(error),
+        }
+    }
+}
+
+/// The names of a directory, sorted.
+#[derive(Debug)]
+pub(super) enum Names {
+    /// Those of its rows.
+    OfRows,
+    /// Those that were listed.
+    Listed { bytes: Vec<u8>, places: Vec<(usize, u16, FileType)> },
+}
+
+/// Lists a directory; `None` if it was removed meanwhile.
+pub(super) fn list(directory: &Arc<Dir>, directory_bytes: Option<u64>) -> Result<Option<Names>> {
+    let large = directory_bytes.is_some_and(|bytes| bytes > 64 << 10);
+    let buffer_bytes = if large { 128 << 10 } else { 32 << 10 };
+    let options = ReadOptions { buffer_bytes, threads: 1, shares: 1, resolve_types: false };
+    let mut reader = backend()?.open_once(directory, &options)?;
+    let (mut bytes, mut places) = (Vec::new(), Vec::new());
+    loop {
+        let batch = match reader.next_batch() {
+            Ok(Some(batch)) => batch,
+            Ok(None) => break,
+            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
+            Err(error) => return Err(error),
+        };
+        for entry in batch {
+            places.push((bytes.len(), entry.name.len() as u16, entry.kind));
+            bytes.extend_from_slice(entry.name);
+        }
+    }
+    let name = |place: &(usize, u16, FileType)| &bytes[place.0..place.0 + usize::from(place.1)];
+    places.sort_unstable_by(|a, b| name(a).cmp(name(b)));
+    // A directory that changes while it is listed may give a name twice.
+    places.dedup_by(|a, b| name(a) == name(b));
+    Ok(Some(Names::Listed { bytes, places }))
+}
+
+fn backend() -> Result<&'static dyn Backend> {
+    megadir::backend("getdents").or_else(|_| megadir::backend("std"))
+}
+
+/// A directory whose names are being asked for, maybe by several threads.
+pub(super) struct Task {
+    pub(super) live: Box<Live>,
+    pub(super) directory: Arc<Dir>,
+    pub(super) block: Arc<Block>,
+    pub(super) names: Names,
+    /// An entry came, went or was replaced.
+    pub(super) stirred: AtomicBool,
+    /// Parts that are not done.
+    pub(super) left: AtomicUsize,
+    /// The rows of the parts, by their first name, where rows are kept.
+    pub(super) parts: Mutex<Vec<(usize, BlockBuilder)>>,
+}
+
+impl Task {
+    /// Returns the number of names.
+    pub(super) fn len(&self) -> usize {
+        match &self.names {
+            Names::OfRows => self.block.len(),
+            Names::Listed { places, .. } => places.len(),
+        }
+    }
+
+    /// Returns a name, and the type that the listing or the row has.
+    #[inline]
+    pub(super) fn name(&self, index: usize) -> (&[u8], FileType) {
+        match &self.names {
+            Names::OfRows => (self.block.name(index), self.block.kind(index)),
+            Names::Listed { bytes, places } => {
+                let (start, length, kind) = places[index];
+                (&bytes[start..start + usize::from(length)], kind)
+            }
+        }
+    }
+
+    /// Returns the rows to compare a range of names with: those of the same names, and those between.
+    pub(super) fn rows(&self, names: &Range<usize>) -> Range<usize> {
+        let from = |index: usize| match &self.names {
+            Names::OfRows => index,
+            Names::Listed { .. } => self.block.lower_bound(self.name(index).0),
+        };
+        let start = if names.start == 0 { 0 } else { from(names.start) };
+        let end = if names.end == self.len() { self.block.len() } else { from(names.end) };
+        start..end
+    }
+
+    /// Returns the path of an entry relative to the root.
+    pub(super) fn path(&self, name: &[u8]) -> Box<[u8]> {
+        below(&self.live.path, name)
+    }
+}
+
+/// Returns the path of an entry of a directory.
+pub(super) fn below(directory: &[u8], name: &[u8]) -> Box<[u8]> {
+    let mut path = Vec::with_capacity(directory.len() + 1 + name.len());
+    path.extend_from_slice(directory);
+    if !directory.is_empty() {
+        path.push(b'/');
+    }
+    path.extend_from_slice(name);
+    path.into()
+}

@@ -1,0 +1,337 @@
+//! Threads that compare directories with their rows.
+//!
+//! A thread takes the directory that was found last; when few are left one of them reads on in the inventory. So memory
+//! holds the rows of the directories being compared and of few more, and no thread waits while another reads.
+
+mod directory;
+mod table;
+mod worker;
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
+
+use megadir::{Dir, Error, ErrorKind, Examiner, FileSystem, Result};
+
+use self::directory::{Live, Task};
+use self::table::{Fate, Joined, Place, Table};
+use self::worker::Worker;
+use super::racy::Racy;
+use super::settle::Seen;
+use super::source::Source;
+use crate::block::Block;
+use crate::metadata::Metadata;
+use crate::row::Facts;
+
+/// Rows that one thread reads before it looks whether there is something to compare.
+const READ_ROWS: usize = 4096;
+/// Directories whose rows may wait while there are directories to compare.
+const EARLY_MAX: usize = 100_000;
+
+/// A tree as it is now.
+pub(crate) struct Tree {
+    /// Its root.
+    pub(crate) directory: Arc<Dir>,
+    /// What is known of the root itself.
+    pub(crate) facts: Facts,
+}
+
+/// How trees are compared with an inventory.
+pub(crate) struct Comparing<'a> {
+    /// What holds for the inventory.
+    pub(crate) metadata: &'a Metadata,
+    /// The trees, in the order of its roots; those that could not be opened are left as they were.
+    pub(crate) trees: Vec<Option<Tree>>,
+    /// Whether there is no inventory to compare with.
+    pub(crate) is_scan: bool,
+    /// Files that are left out, by device and inode.
+    pub(crate) exclude: Vec<(Option<u64>, u64)>,
+    /// When the comparison began, nanoseconds since 1970-01-01 UTC.
+    pub(crate) started_ns: i64,
+    /// Who is asked for attributes.
+    pub(crate) examiner: &'static dyn Examiner,
+    /// Threads that compare, the caller's own among them.
+    pub(crate) threads: usize,
+    /// Whether directories that are unchanged need not be listed, where the file system allows that.
+    pub(crate) skip_unchanged: bool,
+    /// Whether a root may be another directory than the one that was scanned.
+    pub(crate) any_root: bool,
+    /// Whether the rows of the trees as they are now are kept.
+    pub(crate) keep: bool,
+    /// Ends the comparison when set.
+    pub(crate) stop: &'a AtomicBool,
+    /// Counts the entries that were examined.
+    pub(crate) entries: &'a AtomicU64,
+}
+
+/// What was found.
+#[derive(Debug, Default)]
+pub(crate) struct Found {
+    /// What differs.
+    pub(crate) seen: Seen,
+    /// What could not be opened, listed or examined.
+    pub(crate) failures: Vec<Error>,
+    /// Directories on other mounts that were not entered though the inventory has entries of them.
+    pub(crate) other_mounts: Vec<PathBuf>,
+    /// Directories of which the inventory does not know what they held.
+    pub(crate) unknown_before: Vec<PathBuf>,
+    /// Entries that could not be examined, and directories that could not be listed.
+    pub(crate) failed: u64,
+    /// Directories that could not be listed and whose entries are not known for that.
+    pub(crate) unread: u64,
+    /// Directories that were listed.
+    pub(crate) listed: u64,
+    /// Directories whose entries were asked for by the names of the inventory.
+    pub(crate) not_listed: u64,
+    /// Every directory's rows as they are now, where they are kept.
+    pub(crate) blocks: BTreeMap<Place, Arc<Block>>,
+    /// Why directories could not be listed, where rows are kept.
+    pub(crate) errors: BTreeMap<Place, String>,
+}
+
+impl Found {
+    fn append(&mut self, mut other: Self) {
+        self.seen.append(&mut other.seen);
+        self.failures.append(&mut other.failures);
+        self.other_mounts.append(&mut other.other_mounts);
+        self.unknown_before.append(&mut other.unknown_before);
+        self.failed += other.failed;
+        self.unread += other.unread;
+        self.listed += other.listed;
+        self.not_listed += other.not_listed;
+        self.blocks.append(&mut other.blocks);
+        self.errors.append(&mut other.errors);
+    }
+}
+
+/// What a thread does next.
+enum Job {
+    /// A directory is compared with its rows.
+    Directory(Box<Live>, Arc<Block>),
+    /// Names of a large directory are.
+    Names(Arc<Task>, std::ops::Range<usize>),
+    /// What was in a directory that is not there any more.
+    Gone(Arc<Block>),
+    /// What was in a directory that could not be listed.
+    Unread(Arc<Block>),
+}
+
+struct State<S> {
+    table: Table<Box<Live>>,
+    ready: Vec<Job>,
+    /// Absent while a thread reads, and when all has been read.
+    source: Option<S>,
+    /// Threads that may still add something.
+    working: usize,
+    failed: Option<Error>,
+}
+
+/// What threads share.
+struct Shared<'a, S> {
+    comparing: &'a Comparing<'a>,
+    /// By root: the file system, and whether its unchanged directories need not be listed.
+    may_skip: Vec<bool>,
+    /// By root: the number that its device had when the inventory was made.
+    device_before: Vec<OnceLock<Option<u64>>>,
+    state: Mutex<State<S>>,
+    changed: Condvar,
+}
+
+/// Compares trees with an inventory.
+///
+/// # Errors
+///
+/// [`ErrorKind::Io`] of kind "interrupted" when stopped, whatever reading the inventory gives, and
+/// [`ErrorKind::BadOption`] when a root is another directory than the one that was scanned.
+pub(crate) fn compare<S: Source>(comparing: &Comparing<'_>, source: S) -> Result<Found> {
+    let may_skip = comparing.trees.iter().map(|tree| {
+        let file_system = tree.as_ref().map(|tree| tree.directory.file_system());
+        comparing.skip_unchanged && file_system.is_some_and(skips)
+    });
+    let mut table = Table::new();
+    for (root, tree) in comparing.trees.iter().enumerate() {
+        let fate = match tree {
+            Some(tree) => Fate::Here(Box::new(Live::root(root as u32, tree, comparing.is_scan))),
+            None => Fate::Unread,
+        };
+        let waits = table.found((root as u32, Box::default()), fate).is_none();
+        debug_assert!(waits, "nothing has been read yet");
+    }
+    let state = State { table, ready: Vec::new(), source: Some(source), working: 0, failed: None };
+    let device_before = comparing.trees.iter().map(|_| OnceLock::new()).collect();
+    let (may_skip, state) = (may_skip.collect(), Mutex::new(state));
+    let shared = Shared { comparing, may_skip, device_before, state, changed: Condvar::new() };
+    let mut found = Found::default();
+    let ended: Result<()> = std::thread::scope(|scope| {
+        let shared = &shared;
+        let mut threads = Vec::new();
+        for index in 1..comparing.threads {
+            let worker = Worker::new(shared)?;
+            let named = std::thread::Builder::new().name(format!("megadir-changes-{index}"));
+            let thread = named.spawn_scoped(scope, move || worker.run());
+            threads.push(thread.map_err(|error| {
+                shared.fail(Error::io("start a thread to compare", "".as_ref(), error));
+                Error::new("compare", "".as_ref(), ErrorKind::Io, "a thread could not be started")
+            })?);
+        }
+        found.append(Worker::new(shared)?.run());
+        for thread in threads {
+            found.append(thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
+        }
+        Ok(())
+    });
+    if let Some(error) = shared.lock().failed.take() {
+        return Err(error);
+    }
+    ended.map(|()| found)
+}
+
+/// Tells whether the times of a directory of this file system change with every name in it, and asking for names one by
+/// one costs less than listing them too. Elsewhere (network file systems, overlays, those of other systems) a listing
+/// is needed, or is the attributes.
+fn skips(file_system: FileSystem) -> bool {
+    matches!(file_system, FileSystem::Ext4 | FileSystem::Xfs | FileSystem::Btrfs | FileSystem::Tmpfs)
+}
+
+/// What a thread was given.
+enum Step<S> {
+    Work(Job),
+    Read(S),
+    Done,
+}
+
+impl<S: Source> Shared<'_, S> {
+    fn lock(&self) -> MutexGuard<'_, State<S>> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Ends the comparison with an error; the first one counts.
+    fn fail(&self, error: Error) {
+        self.lock().failed.get_or_insert(error);
+        self.changed.notify_all();
+    }
+
+    /// Returns what to do next; waits while others may still add something. `worked` says that something was done.
+    fn next(&self, worked: bool) -> Step<S> {
+        let mut state = self.lock();
+        state.working -= usize::from(worked);
+        loop {
+            if self.comparing.stop.load(Ordering::Relaxed) {
+                let reason = "interrupted";
+                state.failed.get_or_insert(Error::new("compare", "".as_ref(), ErrorKind::Io, reason));
+            }
+            if state.failed.is_some() {
+                self.changed.notify_all();
+                return Step::Done;
+            }
+            let few = state.ready.len() < 2 * self.comparing.threads;
+            let room = state.table.early() < EARLY_MAX || (state.ready.is_empty() && state.working == 0);
+            if few
+                && room
+                && let Some(source) = state.source.take()
+            {
+                state.working += 1;
+                return Step::Read(source);
+            }
+            if let Some(job) = state.ready.pop() {
+                state.working += 1;
+                return Step::Work(job);
+            }
+            if state.working == 0 {
+                self.changed.notify_all();
+                return Step::Done;
+            }
+            state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
+        }
+    }
+
+    /// Reads rows of some directories.
+    fn read(&self, mut source: S) {
+        let (mut blocks, mut rows, mut ended) = (Vec::new(), 0, false);
+        while rows < READ_ROWS {
+            match source.next_block() {
+                Ok(Some(block)) => {
+                    rows += block.len() + 1;
+                    blocks.push(block);
+                }
+                Ok(None) => {
+                    ended = true;
+                    break;
+                }
+                Err(error) => return self.fail(error),
+            }
+        }
+        let position = if ended { None } else { source.position() };
+        ended |= position.is_none();
+        let mut state = self.lock();
+        for block in blocks {
+            if let Some(joined) = state.table.read(block) {
+                self.ready(&mut state, joined);
+            }
+        }
+        for joined in state.table.passed(position) {
+            self.ready(&mut state, joined);
+        }
+        state.source = (!ended).then_some(source);
+        drop(state);
+        self.changed.notify_all();
+    }
+
+    /// Adds directories that were found below another.
+    fn found(&self, children: &mut Vec<(Place, Fate<Box<Live>>)>) {
+        if children.is_empty() {
+            return;
+        }
+        let mut state = self.lock();
+        for (place, fate) in children.drain(..) {
+            // Where nothing was, no rows are waited for.
+            let joined = match fate {
+                Fate::Here(live) if live.old.is_none() => Some((place, Fate::Here(live), None)),
+                fate => state.table.found(place, fate),
+            };
+            if let Some(joined) = joined {
+                self.ready(&mut state, joined);
+            }
+        }
+        drop(state);
+        self.changed.notify_all();
+    }
+
+    fn ready(&self, state: &mut State<S>, (place, fate, block): Joined<Box<Live>>) {
+        let job = match (fate, block) {
+            (Fate::Here(live), Some(block)) => Job::Directory(live, block),
+            (Fate::Here(live), None) => {
+                let started_ns = self.comparing.metadata.started_ns;
+                Job::Directory(live, Arc::new(Block::empty(place.0, &place.1, started_ns)))
+            }
+            (Fate::Gone, Some(block)) => Job::Gone(block),
+            (Fate::Unread, Some(block)) => Job::Unread(block),
+            (Fate::Gone | Fate::Unread, None) => return,
+        };
+        state.ready.push(job);
+    }
+
+    /// Adds the names of a large directory in parts.
+    fn share(&self, task: &Arc<Task>, ranges: impl Iterator<Item = std::ops::Range<usize>>) {
+        self.lock().ready.extend(ranges.map(|range| Job::Names(Arc::clone(task), range)));
+        self.changed.notify_all();
+    }
+
+    fn tree(&self, root: u32) -> Option<&Tree> {
+        self.comparing.trees.get(root as usize)?.as_ref()
+    }
+
+    /// Returns the number that a root's device had when the inventory was made, and the one that it has.
+    fn devices(&self, root: u32) -> (Option<u64>, Option<u64>) {
+        let now = self.tree(root).and_then(|tree| tree.facts.device);
+        (self.device_before[root as usize].get().copied().unwrap_or(now), now)
+    }
+
+    /// Returns the racy rule for rows of a directory.
+    fn racy(&self, block: &Block) -> Racy {
+        let root = self.comparing.metadata.roots.get(block.root as usize);
+        let granule_ns = root.and_then(|root| root.granule_ns);
+        Racy::new(block.examined_ns, granule_ns, root.and_then(|root| root.newest_ns))
+    }
+}

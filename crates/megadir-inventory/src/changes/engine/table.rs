@@ -1,0 +1,126 @@
+//! Which directory may be compared next: one that is known to be there and whose rows have been read.
+//!
+//! Directories are found by the threads in any order, rows come in the order of the inventory. Whichever of the two
+//! comes first waits for the other here. A directory that the inventory has passed without rows has none.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use crate::block::Block;
+
+/// A directory's place in the order of an inventory.
+pub(super) type Place = (u32, Box<[u8]>);
+
+/// What is known of a directory before its rows are.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Fate<L> {
+    /// It is there.
+    Here(L),
+    /// There is nothing any more, or something else.
+    Gone,
+    /// It is not known what it holds.
+    Unread,
+}
+
+/// Joins directories with their rows.
+#[derive(Debug)]
+pub(super) struct Table<L> {
+    waiting: BTreeMap<Place, Fate<L>>,
+    early: BTreeMap<Place, Arc<Block>>,
+    /// Rows of every directory before this one have been read; `None` when all have.
+    read_to: Option<Place>,
+}
+
+/// A directory and its rows, `None` if it has none.
+pub(super) type Joined<L> = (Place, Fate<L>, Option<Arc<Block>>);
+
+impl<L> Table<L> {
+    /// Makes a table for an inventory of which nothing has been read.
+    pub(super) fn new() -> Self {
+        let read_to = Some((0, Box::default()));
+        Self { waiting: BTreeMap::new(), early: BTreeMap::new(), read_to }
+    }
+
+    /// Returns how many directories' rows wait.
+    pub(super) fn early(&self) -> usize {
+        self.early.len()
+    }
+
+    /// Adds a directory; returns it if its rows have been read.
+    pub(super) fn found(&mut self, place: Place, fate: Fate<L>) -> Option<Joined<L>> {
+        if let Some(block) = self.early.remove(&place) {
+            return Some((place, fate, Some(block)));
+        }
+        if self.read_to.as_ref().is_none_or(|read_to| place < *read_to) {
+            return Some((place, fate, None));
+        }
+        self.waiting.insert(place, fate);
+        None
+    }
+
+    /// Adds the rows of a directory; returns them if it is known.
+    pub(super) fn read(&mut self, block: Arc<Block>) -> Option<Joined<L>> {
+        let place = (block.root, block.path.clone());
+        match self.waiting.remove(&place) {
+            Some(fate) => Some((place, fate, Some(block))),
+            None => {
+                self.early.insert(place, block);
+                None
+            }
+        }
+    }
+
+    /// Notes that rows of all directories before one have been read, or of all; returns those that have none.
+    pub(super) fn passed(&mut self, read_to: Option<Place>) -> Vec<Joined<L>> {
+        self.read_to = read_to;
+        let passed = match &self.read_to {
+            Some(read_to) => {
+                let rest = self.waiting.split_off(read_to);
+                std::mem::replace(&mut self.waiting, rest)
+            }
+            None => std::mem::take(&mut self.waiting),
+        };
+        passed.into_iter().map(|(place, fate)| (place, fate, None)).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn place(path: &str) -> Place {
+        (0, path.as_bytes().into())
+    }
+
+    fn block(path: &str) -> Arc<Block> {
+        Arc::new(Block::empty(0, path.as_bytes(), 0))
+    }
+
+    #[test]
+    fn a_directory_and_its_rows_meet_in_either_order() {
+        let mut table = Table::new();
+        assert!(table.found(place(""), Fate::Here(1)).is_none());
+        let (at, fate, rows) = table.read(block("")).unwrap();
+        assert_eq!((at, fate, rows.is_some()), (place(""), Fate::Here(1), true));
+        assert!(table.read(block("b")).is_none());
+        assert_eq!(table.early(), 1);
+        let (_, fate, rows) = table.found(place("b"), Fate::Gone).unwrap();
+        assert_eq!((fate, rows.is_some()), (Fate::Gone, true));
+        assert_eq!(table.early(), 0);
+    }
+
+    #[test]
+    fn a_directory_that_was_passed_has_no_rows() {
+        let mut table = Table::new();
+        assert!(table.found(place("a"), Fate::Here(1)).is_none());
+        assert!(table.found(place("b"), Fate::Here(2)).is_none());
+        assert!(table.found(place("c"), Fate::Unread).is_none());
+        let passed = table.passed(Some(place("b")));
+        assert_eq!(passed.len(), 1);
+        assert_eq!(passed[0].0, place("a"));
+        assert!(table.found(place("aa"), Fate::Here(3)).is_some_and(|joined| joined.2.is_none()));
+        assert!(table.found(place("bb"), Fate::Here(4)).is_none());
+        assert_eq!(table.passed(None).len(), 3);
+        assert!(table.found(place("z"), Fate::Here(5)).is_some());
+    }
+}

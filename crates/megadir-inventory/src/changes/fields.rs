@@ -1,0 +1,247 @@
+//! Which facts of an entry differ, and whether two rows are of the same file.
+
+use std::fmt;
+
+use megadir::FileType;
+
+use crate::row::Facts;
+
+/// A set of facts that differ between two states of an entry.
+#[derive(Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Fields(u16);
+
+/// Every field with the name used in output.
+const NAMES: [(Fields, &str); 8] = [
+    (Fields::CONTENTS, "contents"),
+    (Fields::SIZE, "size"),
+    (Fields::MODIFIED, "mtime"),
+    (Fields::CHANGED, "ctime"),
+    (Fields::INODE, "inode"),
+    (Fields::MODE, "mode"),
+    (Fields::OWNER, "owner"),
+    (Fields::LINKS, "links"),
+];
+
+impl Fields {
+    /// No field.
+    pub const NOTHING: Self = Self(0);
+    /// The contents, known by their hash.
+    pub const CONTENTS: Self = Self(1);
+    /// The size.
+    pub const SIZE: Self = Self(1 << 1);
+    /// When the contents were last modified.
+    pub const MODIFIED: Self = Self(1 << 2);
+    /// When the inode was last changed.
+    pub const CHANGED: Self = Self(1 << 3);
+    /// The file itself is another one: its inode number, device or time of birth.
+    pub const INODE: Self = Self(1 << 4);
+    /// The permission bits.
+    pub const MODE: Self = Self(1 << 5);
+    /// User or group.
+    pub const OWNER: Self = Self(1 << 6);
+    /// The number of hard links.
+    pub const LINKS: Self = Self(1 << 7);
+
+    /// Returns whether the set is empty.
+    pub fn is_empty(self) -> bool {
+        self.0 == 0
+    }
+
+    /// Returns whether every field of `other` is in this set.
+    pub fn contains(self, other: Self) -> bool {
+        self.0 & other.0 == other.0
+    }
+
+    /// Returns the fields of both sets.
+    #[must_use]
+    pub fn with(self, other: Self) -> Self {
+        Self(self.0 | other.0)
+    }
+
+    /// Returns the set without the fields of `other`.
+    #[must_use]
+    pub fn without(self, other: Self) -> Self {
+        Self(self.0 & !other.0)
+    }
+
+    /// Returns the names of the fields, `size` or `mtime`.
+    pub fn names(self) -> impl Iterator<Item = &'static str> {
+        NAMES.iter().filter(move |row| self.contains(row.0)).map(|row| row.1)
+    }
+}
+
+impl fmt::Debug for Fields {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_set().entries(self.names()).finish()
+    }
+}
+
+/// Tells whether two values differ, as far as both are known.
+fn differ<T: PartialEq>(old: Option<T>, new: Option<T>) -> bool {
+    matches!((old, new), (Some(old), Some(new)) if old != new)
+}
+
+/// Tells whether two rows are of one file: the same type, inode, device and time of birth, as far as they are known.
+pub(crate) fn is_same_file(old: &Facts, new: &Facts) -> bool {
+    old.kind == new.kind
+        && !differ(old.inode, new.inode)
+        && old.inode_high == new.inode_high
+        && !differ(old.device, new.device)
+        && !differ(old.born_ns, new.born_ns)
+}
+
+/// Returns the facts that differ between two states of one file that is no directory.
+pub(crate) fn of_file(old: &Facts, new: &Facts) -> Fields {
+    let when = |is: bool, field: Fields| if is { field } else { Fields::NOTHING };
+    of_anything(old, new)
+        .with(when(differ(old.size_bytes, new.size_bytes), Fields::SIZE))
+        .with(when(differ(old.links, new.links), Fields::LINKS))
+        .with(of_times(old, new))
+}
+
+/// Returns the facts that differ between two states of a directory. Its size and links follow from its entries; its
+/// times do so too unless no entry came or went, which the caller knows.
+pub(crate) fn of_directory(old: &Facts, new: &Facts, entries_are_the_same: bool) -> Fields {
+    let times = if entries_are_the_same { of_times(old, new) } else { Fields::NOTHING };
+    of_anything(old, new).with(times)
+}
+
+/// Returns the facts that differ, of any type of file.
+pub(crate) fn of_either(old: &Facts, new: &Facts) -> Fields {
+    match new.kind {
+        FileType::Directory => of_directory(old, new, true),
+        _ => of_file(old, new),
+    }
+}
+
+fn of_anything(old: &Facts, new: &Facts) -> Fields {
+    let mut fields = Fields::NOTHING;
+    if differ(old.mode, new.mode) {
+        fields = fields.with(Fields::MODE);
+    }
+    if differ(old.user, new.user) || differ(old.group, new.group) {
+        fields = fields.with(Fields::OWNER);
+    }
+    if !is_same_file(old, new) {
+        fields = fields.with(Fields::INODE);
+    }
+    fields
+}
+
+fn of_times(old: &Facts, new: &Facts) -> Fields {
+    let mut fields = Fields::NOTHING;
+    if differ(old.modified_ns, new.modified_ns) {
+        fields = fields.with(Fields::MODIFIED);
+    }
+    if differ(old.changed_ns, new.changed_ns) {
+        fields = fields.with(Fields::CHANGED);
+    }
+    fields
+}
+
+/// What stays when a file gets another name, and what no other file has at the same time or later: the time of birth
+/// tells apart those that are given the same inode number one after another; where there is none, size and time of
+/// modification must do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Identity {
+    kind: FileType,
+    device: Option<u64>,
+    inode: u64,
+    inode_high: Option<u64>,
+    birth: Birth,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+enum Birth {
+    Known(i64),
+    Unknown { size_bytes: Option<u64>, modified_ns: Option<i64> },
+}
+
+impl Identity {
+    /// Returns the identity of a file; `None` where no inode number is known.
+    pub(crate) fn of(facts: &Facts) -> Option<Self> {
+        let Facts { kind, device, inode_high, size_bytes, modified_ns, .. } = *facts;
+        // The size of a directory follows from its entries, on btrfs with every one.
+        let size_bytes = size_bytes.filter(|_| kind != FileType::Directory);
+        let birth = match facts.born_ns {
+            Some(born_ns) => Birth::Known(born_ns),
+            None => Birth::Unknown { size_bytes, modified_ns },
+        };
+        Some(Self { kind, device, inode: facts.inode?, inode_high, birth })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn facts() -> Facts {
+        Facts {
+            kind: FileType::File,
+            size_bytes: Some(1),
+            modified_ns: Some(2),
+            changed_ns: Some(3),
+            born_ns: Some(4),
+            inode: Some(5),
+            device: Some(6),
+            mode: Some(0o644),
+            user: Some(7),
+            group: Some(8),
+            links: Some(1),
+            ..Facts::NOTHING
+        }
+    }
+
+    #[test]
+    fn every_fact_that_differs_is_named() {
+        let old = facts();
+        let cases = [
+            (Facts { size_bytes: Some(0), ..old }, "size"),
+            (Facts { modified_ns: Some(0), ..old }, "mtime"),
+            (Facts { changed_ns: Some(0), ..old }, "ctime"),
+            (Facts { born_ns: Some(0), ..old }, "inode"),
+            (Facts { inode: Some(0), ..old }, "inode"),
+            (Facts { device: Some(0), ..old }, "inode"),
+            (Facts { mode: Some(0), ..old }, "mode"),
+            (Facts { user: Some(0), ..old }, "owner"),
+            (Facts { group: Some(0), ..old }, "owner"),
+            (Facts { links: Some(0), ..old }, "links"),
+        ];
+        for (new, name) in cases {
+            assert_eq!(of_file(&old, &new).names().collect::<Vec<_>>(), [name]);
+        }
+        assert!(of_file(&old, &old).is_empty());
+        // What one of them does not know is no difference.
+        assert!(of_file(&old, &Facts { kind: FileType::File, ..Facts::NOTHING }).is_empty());
+    }
+
+    #[test]
+    fn a_directory_is_not_modified_by_its_entries() {
+        let old = Facts { kind: FileType::Directory, ..facts() };
+        let new = Facts { size_bytes: Some(9), links: Some(9), modified_ns: Some(9), ..old };
+        assert!(of_directory(&old, &new, false).is_empty());
+        assert_eq!(of_directory(&old, &new, true), Fields::MODIFIED);
+        assert_eq!(of_directory(&old, &Facts { mode: Some(0), ..new }, false), Fields::MODE);
+    }
+
+    #[test]
+    fn without_a_time_of_birth_size_and_mtime_identify() {
+        let of = |facts: Facts| Identity::of(&facts);
+        let old = facts();
+        assert_eq!(of(old), of(Facts { size_bytes: Some(9), modified_ns: Some(9), mode: Some(0), ..old }));
+        assert_ne!(of(old), of(Facts { born_ns: Some(9), ..old }));
+        let unborn = Facts { born_ns: None, ..old };
+        assert_eq!(of(unborn), of(Facts { changed_ns: Some(9), ..unborn }));
+        for other in [
+            Facts { size_bytes: Some(9), ..unborn },
+            Facts { modified_ns: Some(9), ..unborn },
+            Facts { inode: Some(9), ..unborn },
+            Facts { device: Some(9), ..unborn },
+            Facts { kind: FileType::Symlink, ..unborn },
+            old,
+        ] {
+            assert_ne!(of(unborn), of(other));
+        }
+        assert_eq!(of(Facts { inode: None, ..old }), None);
+    }
+}

@@ -1,0 +1,147 @@
+//! The racy rule: equal times prove nothing where the clock of the file system may not have ticked in between.
+//!
+//! A file that is written right after it was examined gets the time that it had already if the clock has not ticked
+//! since. So an entry whose time lies within a granule of the scan, or after its start, counts as suspect: everything
+//! that is asked of it may be as it was, and its contents not. Reference: git's `Documentation/technical/racy-git.txt`.
+//!
+//! The granule is the widest of these: the tick by which Linux takes times (up to 10 ms; since 6.13 times are as fine as
+//! needed on most local file systems, which is not relied on), the delay of a tick on a machine that was not given
+//! its processor, and what the file system stores: times without nanoseconds may be whole seconds (ext2 and ext3, ext4
+//! with inodes of 128 bytes) or every other one (FAT).
+//!
+//! Where another machine's clock stamps the files (NFS, SMB), the scan's own clock says nothing. No file was changed
+//! after its clock showed the newest time in the tree, so the granule is counted from there.
+
+use megadir::FileType;
+
+use crate::row::Facts;
+
+/// The least granule that is reckoned with: ticks of 10 ms, late by ten.
+const TICKS_NS: i64 = 100_000_000;
+const SECOND_NS: i64 = 1_000_000_000;
+/// The granule reckoned with where another machine's clock is used and nothing is known of it.
+const UNKNOWN_NS: i64 = 2 * SECOND_NS;
+
+/// From which time on an entry's times prove nothing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Racy {
+    from_ns: i64,
+}
+
+impl Racy {
+    /// Makes the rule for a scan that began at `started_ns` by this machine's clock, on a file system with a granule.
+    /// Without one, another machine's clock is used, and the newest change in the tree counts.
+    pub(crate) fn new(started_ns: i64, granule_ns: Option<u64>, newest_ns: Option<i64>) -> Self {
+        let granule = |ns: u64| i64::try_from(ns).unwrap_or(i64::MAX).max(TICKS_NS);
+        let from_ns = match granule_ns {
+            Some(ns) => started_ns.saturating_sub(granule(ns)),
+            // Nothing known of that clock: everything is suspect.
+            None => newest_ns.map_or(i64::MIN, |newest| newest.min(started_ns).saturating_sub(UNKNOWN_NS)),
+        };
+        Self { from_ns }
+    }
+
+    /// Tells whether an entry may have been changed since without any of its times telling.
+    pub(crate) fn is_racy(self, facts: &Facts) -> bool {
+        // A change of the contents changes both; the time of change cannot be set back.
+        match facts.changed_ns.or(facts.modified_ns) {
+            Some(time_ns) => time_ns.saturating_add(stored_granule_ns(time_ns)) >= self.from_ns,
+            None => true,
+        }
+    }
+
+    /// Tells whether the contents of an entry may have been changed without anything telling.
+    pub(crate) fn is_suspect(self, facts: &Facts) -> bool {
+        has_contents(facts) && self.is_racy(facts)
+    }
+}
+
+/// Tells whether an entry has contents that nothing but its times tells of: what is empty is empty.
+fn has_contents(facts: &Facts) -> bool {
+    match facts.kind {
+        FileType::File => facts.size_bytes != Some(0),
+        FileType::Symlink | FileType::BlockDevice | FileType::CharDevice | FileType::Unknown => true,
+        FileType::Directory | FileType::Fifo | FileType::Socket | FileType::Whiteout => false,
+    }
+}
+
+/// Returns by how much a stored time may be less than the time of the change.
+fn stored_granule_ns(time_ns: i64) -> i64 {
+    match (time_ns % SECOND_NS, time_ns / SECOND_NS % 2) {
+        (0, 0) => 2 * SECOND_NS,
+        (0, _) => SECOND_NS,
+        _ => 0,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn file(changed_ns: i64) -> Facts {
+        let kind = FileType::File;
+        Facts {
+            kind,
+            size_bytes: Some(1),
+            changed_ns: Some(changed_ns),
+            modified_ns: Some(0),
+            ..Facts::NOTHING
+        }
+    }
+
+    #[test]
+    fn what_was_changed_within_a_granule_of_the_scan_or_after_it_is_suspect() {
+        let start = 50 * SECOND_NS + 500_000_000;
+        let racy = Racy::new(start, Some(4_000_000), None);
+        for (time, suspect) in [
+            (start + SECOND_NS, true),
+            (start, true),
+            (start - TICKS_NS, true),
+            (start - TICKS_NS - 1, false),
+            (start - 20 * SECOND_NS, false),
+            // Without nanoseconds: maybe cut off, by up to two seconds where the second is even.
+            (50 * SECOND_NS, true),
+            (49 * SECOND_NS, false),
+            (48 * SECOND_NS, false),
+        ] {
+            assert_eq!(racy.is_suspect(&file(time)), suspect, "{time}");
+        }
+        let seconds = Racy::new(start, Some(SECOND_NS as u64), None);
+        assert!(seconds.is_suspect(&file(49 * SECOND_NS + 500_000_000)));
+        assert!(seconds.is_suspect(&file(49 * SECOND_NS)));
+        assert!(!seconds.is_suspect(&file(47 * SECOND_NS)));
+    }
+
+    #[test]
+    fn another_machines_clock_is_read_from_the_newest_change() {
+        // A server whose clock is an hour slow, and one whose clock is fast.
+        let start = 7200 * SECOND_NS + 5;
+        for newest in [3600 * SECOND_NS + 5, 9000 * SECOND_NS + 5] {
+            let racy = Racy::new(start, None, Some(newest));
+            assert!(racy.is_suspect(&file(newest)));
+            assert!(racy.is_suspect(&file(newest.min(start) - UNKNOWN_NS)));
+            assert!(!racy.is_suspect(&file(newest.min(start) - UNKNOWN_NS - 1)));
+        }
+        assert!(Racy::new(start, None, None).is_suspect(&file(1)));
+    }
+
+    #[test]
+    fn what_has_no_contents_hides_no_change() {
+        let racy = Racy::new(0, Some(1), None);
+        assert!(racy.is_suspect(&file(1)));
+        assert!(!racy.is_suspect(&Facts { size_bytes: Some(0), ..file(1) }));
+        for (kind, suspect) in [
+            (FileType::Directory, false),
+            (FileType::Fifo, false),
+            (FileType::Socket, false),
+            (FileType::Symlink, true),
+            (FileType::CharDevice, true),
+        ] {
+            assert_eq!(racy.is_suspect(&Facts { kind, ..file(1) }), suspect, "{kind:?}");
+        }
+        // The entries of a directory may have changed all the same.
+        assert!(racy.is_racy(&Facts { kind: FileType::Directory, ..file(1) }));
+        let without = Facts { changed_ns: None, modified_ns: None, ..file(1) };
+        assert!(racy.is_suspect(&without), "no time proves nothing");
+    }
+}

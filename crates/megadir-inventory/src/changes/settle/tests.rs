@@ -1,0 +1,128 @@
+use super::*;
+use megadir::FileType;
+
+fn file(inode: u64) -> Facts {
+    Facts {
+        kind: FileType::File,
+        size_bytes: Some(1),
+        modified_ns: Some(2),
+        changed_ns: Some(3),
+        born_ns: Some(inode as i64),
+        inode: Some(inode),
+        device: Some(6),
+        mode: Some(0o644),
+        links: Some(1),
+        ..Facts::NOTHING
+    }
+}
+
+fn directory(inode: u64) -> Facts {
+    Facts { kind: FileType::Directory, ..file(inode) }
+}
+
+fn at(path: &str, facts: Facts) -> Entry {
+    Entry { root: 0, path: path.as_bytes().into(), facts, suspect: false }
+}
+
+/// Settles and returns one line for each change.
+fn lines(gone: &[Entry], came: &[Entry], replaced: &[(Entry, Facts)]) -> Vec<String> {
+    let seen =
+        Seen { settled: vec![], gone: gone.to_vec(), came: came.to_vec(), replaced: replaced.to_vec() };
+    settle(seen).iter().map(line).collect()
+}
+
+fn line(change: &Change) -> String {
+    let text = |path: &[u8]| String::from_utf8_lossy(path).into_owned();
+    let from = change.from.as_deref().map(|from| format!("{} -> ", text(from))).unwrap_or_default();
+    let fields: Vec<&str> = change.fields.names().collect();
+    let fields = if fields.is_empty() { String::new() } else { format!(" ({})", fields.join(" ")) };
+    let suspect = if change.suspect && change.kind != ChangeKind::Suspect { " ?" } else { "" };
+    format!("{} {from}{}{fields}{suspect}", change.kind.name(), text(&change.path))
+}
+
+#[test]
+fn the_same_file_at_another_path_is_renamed_and_another_is_not() {
+    assert_eq!(lines(&[at("a", file(1))], &[at("b", file(1))], &[]), ["renamed a -> b"]);
+    assert_eq!(lines(&[at("a", file(1))], &[at("b", file(2))], &[]), ["removed a", "added b"]);
+    // A number that was given again has another time of birth.
+    let again = Facts { born_ns: Some(9), ..file(1) };
+    assert_eq!(lines(&[at("a", file(1))], &[at("b", again)], &[]), ["removed a", "added b"]);
+    let other_type = Facts { kind: FileType::Fifo, ..file(1) };
+    assert_eq!(lines(&[at("a", file(1))], &[at("b", other_type)], &[]), ["removed a", "added b"]);
+    let changed = Facts { size_bytes: Some(9), changed_ns: Some(9), ..file(1) };
+    assert_eq!(lines(&[at("a", file(1))], &[at("b", changed)], &[]), ["renamed a -> b (size)"]);
+    let suspect = Entry { suspect: true, ..at("a", file(1)) };
+    assert_eq!(lines(&[suspect], &[at("b", file(1))], &[]), ["renamed a -> b ?"]);
+}
+
+#[test]
+fn without_a_time_of_birth_size_and_mtime_must_be_the_same() {
+    let unborn = Facts { born_ns: None, ..file(1) };
+    assert_eq!(lines(&[at("a", unborn)], &[at("b", unborn)], &[]), ["renamed a -> b"]);
+    let changed = Facts { modified_ns: Some(9), ..unborn };
+    assert_eq!(lines(&[at("a", unborn)], &[at("b", changed)], &[]), ["removed a", "added b"]);
+}
+
+#[test]
+fn a_renamed_directory_is_one_change_and_what_went_along_none() {
+    let gone = [at("d", directory(1)), at("d/s", directory(2)), at("d/s/x", file(3)), at("d/y", file(4))];
+    let came = [at("e", directory(1)), at("e/s", directory(2)), at("e/s/x", file(3)), at("e/y", file(4))];
+    assert_eq!(lines(&gone, &came, &[]), ["renamed d -> e"]);
+    // What was changed besides, under its new path.
+    let mut changed = came.to_vec();
+    changed[2].facts.size_bytes = Some(7);
+    changed[3].facts.inode = Some(9);
+    changed.push(at("e/z", file(5)));
+    let told = ["removed d/y", "renamed d -> e", "modified d/s/x -> e/s/x (size)", "added e/y", "added e/z"];
+    assert_eq!(lines(&gone, &changed, &[]), told);
+    // Moved within, and out.
+    let moved = [at("e", directory(1)), at("e/t", directory(2)), at("e/t/x", file(3)), at("y", file(4))];
+    assert_eq!(lines(&gone, &moved, &[]), ["renamed d -> e", "renamed d/s -> e/t", "renamed d/y -> y"]);
+    let mut suspect = gone.clone();
+    suspect[2].suspect = true;
+    assert_eq!(lines(&suspect, &came, &[]), ["renamed d -> e", "suspect d/s/x -> e/s/x"]);
+}
+
+#[test]
+fn times_of_what_went_along_are_told_where_no_entry_explains_them() {
+    let touched = Facts { modified_ns: Some(9), ..directory(2) };
+    let gone = [at("d", directory(1)), at("d/s", directory(2)), at("d/s/x", file(3))];
+    let came = [at("e", directory(1)), at("e/s", touched), at("e/s/x", file(3))];
+    assert_eq!(lines(&gone, &came, &[]), ["renamed d -> e", "modified d/s -> e/s (mtime)"]);
+    assert_eq!(lines(&gone, &came[..2], &[]), ["removed d/s/x", "renamed d -> e"]);
+}
+
+#[test]
+fn what_replaces_another_is_modified_unless_one_of_them_has_another_name() {
+    let a = |facts| at("a", facts);
+    assert_eq!(lines(&[], &[], &[(a(file(1)), file(2))]), ["modified a (inode)"]);
+    let link = Facts { kind: FileType::Symlink, size_bytes: Some(2), ..file(2) };
+    assert_eq!(lines(&[], &[], &[(a(file(1)), link)]), ["type-changed a (size inode)"]);
+    // mv b a
+    assert_eq!(lines(&[at("b", file(2))], &[], &[(a(file(1)), file(2))]), ["renamed b -> a"]);
+    // mv a a.1; echo > a
+    assert_eq!(lines(&[], &[at("a.1", file(1))], &[(a(file(1)), file(2))]), ["added a", "renamed a -> a.1"]);
+    // Swapped.
+    let swapped = [(a(file(1)), file(2)), (at("b", file(2)), file(1))];
+    assert_eq!(lines(&[], &[], &swapped), ["renamed b -> a", "renamed a -> b"]);
+}
+
+#[test]
+fn names_of_one_file_pair_with_those_that_went_along_first() {
+    let linked = Facts { links: Some(2), ..file(1) };
+    let gone = [at("a", linked), at("b", linked)];
+    let came = [at("c", linked), at("d", linked)];
+    assert_eq!(lines(&gone, &came, &[]), ["renamed a -> c", "renamed b -> d"]);
+    assert_eq!(lines(&gone, &came[..1], &[]), ["removed b", "renamed a -> c"]);
+    assert_eq!(lines(&gone[..1], &came, &[]), ["renamed a -> c", "added d"]);
+    // d -> y with a name of the file within, and z -> c beside it: paths alone would pair them crosswise.
+    let gone = [at("d", directory(2)), at("d/a", linked), at("z", linked)];
+    let came = [at("c", linked), at("y", directory(2)), at("y/a", linked)];
+    assert_eq!(lines(&gone, &came, &[]), ["renamed z -> c", "renamed d -> y"]);
+}
+
+#[test]
+fn trees_are_kept_apart() {
+    let other = Entry { root: 1, ..at("b", file(1)) };
+    assert_eq!(lines(&[at("a", file(1))], &[other], &[]), ["removed a", "added b"]);
+}

@@ -1,0 +1,288 @@
+//! A snapshot: an inventory held in memory, which answers without asking the file system anything.
+//!
+//! An entry takes 64 bytes and its name; a directory about 200 bytes and its path besides. Nothing is looked at again
+//! until [`Snapshot::refresh`].
+
+use std::collections::HashMap;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use megadir::{Dir, Error, ErrorKind, FileType, Result, names};
+
+use crate::block::{Block, Blocks};
+use crate::changes::compare::{self, CompareOptions, Compared, Watch};
+use crate::changes::engine::{self, Comparing, Found};
+use crate::changes::settle::split;
+use crate::changes::source::KeptBlocks;
+use crate::metadata::{FORMAT_VERSION, Metadata, Root, Scanned};
+use crate::row::{Facts, Key, Row};
+use crate::rows::Rows;
+
+/// What trees held at a moment.
+///
+/// ```
+/// use megadir_inventory::Snapshot;
+///
+/// # let directory = tempfile::tempdir()?;
+/// # std::fs::create_dir(directory.path().join("src"))?;
+/// # std::fs::write(directory.path().join("src/main.rs"), "fn main() {}")?;
+/// let snapshot = Snapshot::from_scan(&[directory.path().into()], 1)?;
+/// let main = snapshot.facts(0, b"src/main.rs").expect("it is there");
+/// assert_eq!(main.size_bytes, Some(12));
+/// assert!(snapshot.facts(0, b"src/lib.rs").is_none());
+/// let names: Vec<&[u8]> = snapshot.list(0, b"src").expect("a directory").map(|(name, _)| name).collect();
+/// assert_eq!(names, [b"main.rs"]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Snapshot {
+    metadata: Metadata,
+    /// The rows of the roots themselves.
+    roots: Vec<(Facts, Option<Box<str>>)>,
+    /// The roots and the directories that have entries, in the order of an inventory.
+    blocks: Vec<Arc<Block>>,
+    /// Why directories could not be listed.
+    errors: HashMap<(u32, Box<[u8]>), Box<str>>,
+}
+
+impl Snapshot {
+    /// Reads an inventory.
+    ///
+    /// # Errors
+    ///
+    /// Whatever reading gives.
+    pub fn from_inventory<R: Rows>(rows: R) -> Result<Self> {
+        let mut metadata = rows.metadata().clone();
+        let mut roots = vec![(Facts::NOTHING, None); metadata.roots.len()];
+        let (mut source, mut blocks) = (Blocks::new(rows), Vec::new());
+        metadata.rows = 0;
+        while let Some(block) = source.next_block()? {
+            if let Some(row) = block.root_row.as_deref()
+                && let Some(root) = roots.get_mut(block.root as usize)
+            {
+                *root = row.clone();
+                metadata.rows += 1;
+            }
+            metadata.rows += block.len() as u64;
+            blocks.push(Arc::new(block));
+        }
+        Ok(Self { metadata, roots, blocks, errors: HashMap::new() })
+    }
+
+    /// Scans trees with so many threads.
+    ///
+    /// # Errors
+    ///
+    /// Whatever opening the roots gives. What cannot be read below them is missing, and
+    /// [`Metadata::is_complete`] tells.
+    pub fn from_scan(paths: &[PathBuf], threads: usize) -> Result<Self> {
+        let started_ns = compare::now_ns();
+        let (trees, unopened) = compare::open(paths.iter().map(Dir::open).collect())?;
+        if let Some(error) = unopened.into_iter().next() {
+            return Err(error);
+        }
+        let mut roots = Vec::new();
+        for (path, tree) in paths.iter().zip(&trees) {
+            let Some(tree) = tree else { continue };
+            let absolute = std::path::absolute(path).map_err(|error| Error::io("open", path, error))?;
+            let file_system = tree.directory.file_system();
+            roots.push(Root {
+                path: names::from_os(absolute.as_os_str()).to_vec(),
+                file_system: file_system.to_string(),
+                granule_ns: Some(4_000_000),
+                newest_ns: None,
+            });
+        }
+        let examiner = compare::examiner(&trees)?;
+        let metadata = metadata(started_ns, roots, false, examiner.name(), threads);
+        let watch = Watch::default();
+        let comparing = Comparing {
+            metadata: &metadata,
+            trees,
+            is_scan: true,
+            exclude: Vec::new(),
+            started_ns,
+            examiner,
+            threads,
+            skip_unchanged: false,
+            any_root: true,
+            keep: true,
+            stop: &watch.stop,
+            entries: &watch.entries,
+        };
+        let mut found = engine::compare(&comparing, KeptBlocks { blocks: [].iter() })?;
+        Ok(Self::of_found(&comparing, &mut found))
+    }
+
+    /// Makes a snapshot of what a comparison kept.
+    pub(crate) fn of_found(comparing: &Comparing<'_>, found: &mut Found) -> Self {
+        let blocks: Vec<Arc<Block>> = std::mem::take(&mut found.blocks).into_values().collect();
+        let errors: HashMap<_, Box<str>> = std::mem::take(&mut found.errors)
+            .into_iter()
+            .map(|(place, error)| (place, error.into()))
+            .collect();
+        let trees = comparing.trees.iter().enumerate();
+        let roots: Vec<_> = trees
+            .map(|(root, tree)| {
+                let error = errors.get(&(root as u32, Box::default())).cloned();
+                tree.as_ref().map_or((Facts::NOTHING, error.clone()), |tree| (tree.facts, error))
+            })
+            .collect();
+        let Scanned { cross_mounts, .. } = comparing.metadata.scanned;
+        let mut trees = comparing.metadata.roots.clone();
+        for root in &mut trees {
+            root.newest_ns = None;
+        }
+        for block in &blocks {
+            if let Some(root) = trees.get_mut(block.root as usize) {
+                root.newest_ns = root.newest_ns.max(block.newest_ns());
+            }
+        }
+        let examiner = comparing.examiner.name();
+        let mut metadata = metadata(comparing.started_ns, trees, cross_mounts, examiner, comparing.threads);
+        metadata.rows = roots.len() as u64 + blocks.iter().map(|block| block.len() as u64).sum::<u64>();
+        metadata.failed = found.failed;
+        metadata.unread_directories = errors.len() as u64;
+        Self { metadata, roots, blocks, errors }
+    }
+
+    /// Returns what holds for the whole snapshot.
+    pub fn metadata(&self) -> &Metadata {
+        &self.metadata
+    }
+
+    /// Returns the number of entries, the roots among them.
+    pub fn len(&self) -> u64 {
+        self.metadata.rows
+    }
+
+    /// Returns whether nothing is held, not even a root.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Returns the memory that the entries take, bytes, without what the allocator adds.
+    pub fn heap_bytes(&self) -> usize {
+        let blocks = self.blocks.iter().map(|block| size_of::<Block>() + 16 + block.heap_bytes());
+        blocks.sum::<usize>() + self.blocks.capacity() * size_of::<Arc<Block>>()
+    }
+
+    /// Returns what was known of an entry by its path relative to a root, the empty one for the root itself. Asks the
+    /// file system nothing; takes a search among the directories and one among the names.
+    pub fn facts(&self, root: u32, path: &[u8]) -> Option<Facts> {
+        if path.is_empty() {
+            return self.roots.get(root as usize).map(|row| row.0);
+        }
+        let (block, index) = self.find(root, path)?;
+        Some(block.facts(index))
+    }
+
+    /// Returns the names in a directory, sorted, and what was known of each; `None` if there was no such directory.
+    pub fn list(&self, root: u32, path: &[u8]) -> Option<impl Iterator<Item = (&[u8], Facts)>> {
+        let block = self.block(root, path);
+        if block.is_none() && self.facts(root, path)?.kind != FileType::Directory {
+            return None;
+        }
+        let indices = 0..block.map_or(0, Block::len);
+        Some(indices.filter_map(move |index| block.map(|block| (block.name(index), block.facts(index)))))
+    }
+
+    fn find(&self, root: u32, path: &[u8]) -> Option<(&Block, usize)> {
+        let (parent, name) = split(path);
+        let block = self.block(root, parent)?;
+        Some((block, block.find(name)?))
+    }
+
+    fn block(&self, root: u32, path: &[u8]) -> Option<&Block> {
+        let at = self.blocks.binary_search_by(|block| block.key().cmp(&(root, path))).ok()?;
+        Some(&self.blocks[at])
+    }
+
+    /// Looks at the trees again, returns what changed, and holds what is there now. What could not be read stays as it
+    /// was. On an error nothing changes.
+    ///
+    /// # Errors
+    ///
+    /// As [`compare`](crate::changes::compare).
+    pub fn refresh(&mut self, options: &CompareOptions, watch: &Watch) -> Result<Compared> {
+        let roots = self.metadata.roots.iter();
+        let roots = roots.map(|root| names::to_os(&root.path).and_then(|path| Dir::open(&*path))).collect();
+        let source = KeptBlocks { blocks: self.blocks.iter() };
+        let options = CompareOptions { keep: true, ..options.clone() };
+        let mut compared = compare::from_source(&self.metadata, source, roots, &options, watch)?;
+        match compared.now.take() {
+            Some(now) => *self = now,
+            None => {
+                let reason = "what was found has not been kept";
+                return Err(Error::new("refresh", "".as_ref(), ErrorKind::Io, reason));
+            }
+        }
+        Ok(compared)
+    }
+
+    /// Returns the rows, for writing them as an inventory.
+    pub fn rows(&self) -> SnapshotRows<'_> {
+        SnapshotRows { snapshot: self, root: 0, block: 0, index: 0, path: Vec::new() }
+    }
+}
+
+fn metadata(
+    started_ns: i64,
+    roots: Vec<Root>,
+    cross_mounts: bool,
+    examiner: &str,
+    threads: usize,
+) -> Metadata {
+    Metadata {
+        version: FORMAT_VERSION,
+        program: concat!("megadir ", env!("CARGO_PKG_VERSION")).to_owned(),
+        roots,
+        started_ns,
+        ended_ns: compare::now_ns(),
+        scanned: Scanned { cross_mounts, examiner: examiner.to_owned(), threads },
+        rows: 0,
+        failed: 0,
+        unread_directories: 0,
+    }
+}
+
+/// The rows of a snapshot, in the order of an inventory.
+#[derive(Clone, Debug)]
+pub struct SnapshotRows<'a> {
+    snapshot: &'a Snapshot,
+    /// The next root whose row has not been given.
+    root: usize,
+    block: usize,
+    index: usize,
+    path: Vec<u8>,
+}
+
+impl Rows for SnapshotRows<'_> {
+    fn metadata(&self) -> &Metadata {
+        &self.snapshot.metadata
+    }
+
+    fn next_row(&mut self) -> Result<Option<Row<'_>>> {
+        let snapshot = self.snapshot;
+        while snapshot.blocks.get(self.block).is_some_and(|block| self.index >= block.len()) {
+            (self.block, self.index) = (self.block + 1, 0);
+        }
+        let block = snapshot.blocks.get(self.block);
+        if block.is_none_or(|block| block.root as usize >= self.root)
+            && let Some((facts, error)) = snapshot.roots.get(self.root)
+        {
+            let key = Key { root: self.root as u32, parent: b"", name: b"" };
+            self.root += 1;
+            return Ok(Some(Row { key, facts: *facts, error: error.as_deref() }));
+        }
+        let Some(block) = block else { return Ok(None) };
+        let mut row = block.row(self.index);
+        self.index += 1;
+        if !snapshot.errors.is_empty() && row.facts.kind == FileType::Directory {
+            row.key.path_into(&mut self.path);
+            let error = snapshot.errors.get(&(row.key.root, self.path.as_slice().into()));
+            row.error = error.map(|error| &**error).or(row.error);
+        }
+        Ok(Some(row))
+    }
+}

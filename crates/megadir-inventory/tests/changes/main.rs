@@ -1,0 +1,7 @@
+//! What `changes` tells is held against an oracle that compares full listings of the standard library.
+#![cfg(target_os = "linux")]
+#![expect(clippy::unwrap_used, reason = "a failed assumption in a test is a failed test, which is wanted")]
+
+mod operations;
+mod oracle;
+mod property;

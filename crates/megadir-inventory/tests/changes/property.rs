@@ -1,0 +1,138 @@
+//! Random trees, random changes between scans, on every file system.
+
+use std::path::Path;
+use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
+
+use megadir_inventory::Snapshot;
+use megadir_inventory::changes::{CompareOptions, Watch};
+use megadir_testkit::mount::{BTRFS, EXT4, EXT4_SMALL_INODES, Mount, Recipe, TMPFS, XFS};
+use megadir_testkit::require;
+use megadir_testkit::require::full;
+
+use crate::operations::Changer;
+use crate::oracle::{self, Listing};
+
+/// Sequences that wait together until their trees are older than the clock's granule.
+const TOGETHER: u64 = 50;
+/// Times that are older than this by the start of a scan prove something.
+const OLD_AFTER: Duration = Duration::from_millis(130);
+/// Scans of a sequence, the first among them.
+const SCANS: u64 = 3;
+
+struct Sequence {
+    seed: u64,
+    path: std::path::PathBuf,
+    snapshot: Snapshot,
+    listed: Listing,
+}
+
+fn sequences(recipe: &Recipe, first: u64, sequences: u64) {
+    let mount = require!(Mount::make(recipe));
+    let mut left = sequences;
+    while left > 0 {
+        let now = left.min(TOGETHER);
+        together(&mount.path(), first + sequences - left, now);
+        left -= now;
+    }
+}
+
+/// Makes trees, scans them when they are old enough for some, and changes and compares them some times.
+fn together(base: &Path, first: u64, number: u64) {
+    let paths: Vec<_> = (first..first + number).map(|seed| (seed, base.join(seed.to_string()))).collect();
+    for (seed, path) in &paths {
+        std::fs::create_dir(path).unwrap();
+        let mut changer = Changer::new(path, seed.wrapping_mul(7));
+        let entries = changer.rng().within(0, 30);
+        changer.build(entries);
+    }
+    std::thread::sleep(OLD_AFTER);
+    let mut all: Vec<Sequence> = paths
+        .into_iter()
+        .map(|(seed, path)| {
+            // Some entries are younger than a granule.
+            if seed % 3 == 0 {
+                Changer::new(&path, seed).build(3);
+            }
+            let threads = 1 + seed as usize % 2;
+            let snapshot = Snapshot::from_scan(std::slice::from_ref(&path), threads).unwrap();
+            let listed = oracle::listing(&path);
+            assert_eq!(oracle::of_rows(&mut snapshot.rows()), listed, "seed {seed}: the scan");
+            Sequence { seed, path, snapshot, listed }
+        })
+        .collect();
+    for scan in 1..SCANS {
+        for sequence in &mut all {
+            round(sequence, scan);
+        }
+        if scan == 1 {
+            // Time passes: what was changed is old enough for the next comparison but not for this scan.
+            std::thread::sleep(OLD_AFTER);
+        }
+    }
+    for sequence in all {
+        std::fs::remove_dir_all(sequence.path).unwrap();
+    }
+}
+
+fn round(sequence: &mut Sequence, scan: u64) {
+    let Sequence { seed, path, snapshot, listed } = sequence;
+    let mut changer = Changer::new(path, seed.wrapping_mul(1000).wrapping_add(scan));
+    let mut done = Vec::new();
+    for _ in 0..changer.rng().within(0, 12) {
+        done.push(changer.change());
+    }
+    let started_ns = snapshot.metadata().started_ns;
+    let options = CompareOptions {
+        threads: 1 + changer.rng().within(0, 1) as usize,
+        skip_unchanged: changer.rng().chance(75),
+        any_root: false,
+        keep: true,
+        exclude: Vec::new(),
+    };
+    let now = oracle::listing(path);
+    let expected = oracle::compare(listed, &now, started_ns);
+    let watch = Watch::default();
+    let compared = snapshot.refresh(&options, &watch).unwrap();
+    assert!(compared.is_complete() && compared.failures.is_empty(), "seed {seed}: {compared:?}");
+    let told = oracle::lines(&compared.changes);
+    assert_eq!(
+        told, expected,
+        "seed {seed}, scan {scan}, {options:?}\n{done:?}\nbefore {listed:#?}\nnow {now:#?}"
+    );
+    assert_eq!(oracle::of_rows(&mut snapshot.rows()), now, "seed {seed}: what is held after scan {scan}");
+    assert_eq!(watch.entries.load(Ordering::Relaxed), now.len() as u64 - 1, "each entry is asked about once");
+    *listed = now;
+}
+
+/// How many sequences of the thousand (ten thousand) a file system gets.
+fn share(of_1000: u64) -> u64 {
+    if full() { of_1000 * 10 } else { of_1000 }
+}
+
+#[test]
+fn changes_equal_the_oracle_on_tmpfs() {
+    let started = Instant::now();
+    sequences(&TMPFS, 1_000_000, share(300));
+    assert!(started.elapsed() > Duration::ZERO);
+}
+
+#[test]
+fn changes_equal_the_oracle_on_ext4() {
+    sequences(&EXT4, 2_000_000, share(250));
+}
+
+#[test]
+fn changes_equal_the_oracle_on_ext4_without_time_of_birth() {
+    sequences(&EXT4_SMALL_INODES, 3_000_000, share(100));
+}
+
+#[test]
+fn changes_equal_the_oracle_on_xfs() {
+    sequences(&XFS, 4_000_000, share(200));
+}
+
+#[test]
+fn changes_equal_the_oracle_on_btrfs() {
+    sequences(&BTRFS, 5_000_000, share(150));
+}
