@@ -1,6 +1,6 @@
 //! Comparing trees with an inventory, from beginning to end.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64};
 use std::time::SystemTime;
@@ -10,7 +10,7 @@ use megadir::{Dir, Error, ErrorKind, Examiner, FileType, Result, attribute_polic
 use super::engine::{self, Comparing, Found, Tree};
 use super::settle::settle;
 use super::source::Source;
-use super::{Change, ChangeKind};
+use super::{Change, ChangeKind, fields};
 use crate::block::Blocks;
 use crate::metadata::Metadata;
 use crate::row::Facts;
@@ -153,6 +153,21 @@ pub(crate) fn from_source<S: Source>(
         found;
     let changes = settle(seen);
     Ok(Compared { changes, failures, failed, unread, other_mounts, unknown_before, listed, not_listed, now })
+}
+
+/// Refuses a root that is another directory than the one that was scanned.
+pub(crate) fn check_root(path: &Path, old: &Facts, new: &Facts) -> Result<()> {
+    // The number of a device may be another after each mount.
+    if fields::is_same_file(&Facts { device: None, ..*old }, new) {
+        return Ok(());
+    }
+    let inode = |facts: &Facts| facts.inode.map_or_else(String::new, |inode| format!(" (inode {inode})"));
+    let reason = format!(
+        "not the directory that was scanned{}, but another{}: name that one, or scan this one",
+        inode(old),
+        inode(new)
+    );
+    Err(Error::new("compare", path, ErrorKind::BadOption, reason))
 }
 
 /// Asks about the roots themselves. Where none could be opened, that is the error.

@@ -9,12 +9,16 @@
 pub(crate) mod compare;
 pub(crate) mod engine;
 mod fields;
+mod hash;
+mod only;
 mod racy;
 pub(crate) mod settle;
 pub(crate) mod source;
 
 pub use compare::{CompareOptions, Compared, Watch, compare};
 pub use fields::Fields;
+pub use hash::{Hashing, verify};
+pub use only::compare_only;
 
 use crate::row::Facts;
 

@@ -167,7 +167,7 @@ impl Task {
 }
 
 /// Returns the path of an entry of a directory.
-pub(super) fn below(directory: &[u8], name: &[u8]) -> Box<[u8]> {
+pub(crate) fn below(directory: &[u8], name: &[u8]) -> Box<[u8]> {
     let mut path = Vec::with_capacity(directory.len() + 1 + name.len());
     path.extend_from_slice(directory);
     if !directory.is_empty() {

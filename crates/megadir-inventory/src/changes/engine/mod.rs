@@ -14,6 +14,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use megadir::{Dir, Error, ErrorKind, Examiner, FileSystem, Result};
 
+pub(crate) use self::directory::below;
 use self::directory::{Live, Task};
 use self::table::{Fate, Joined, Place, Table};
 use self::worker::Worker;

@@ -11,6 +11,7 @@ use super::directory::{At, Live, Names, Opened, Task, below, list};
 use super::table::{Fate, Place};
 use super::{Found, Job, Shared, Step};
 use crate::block::{Block, BlockBuilder};
+use crate::changes::compare::check_root;
 use crate::changes::racy::Racy;
 use crate::changes::settle::Entry;
 use crate::changes::source::Source;
@@ -147,15 +148,12 @@ impl<'a, 'b, S: Source> Worker<'a, 'b, S> {
             let reason = "the inventory has no row for this root: it is damaged";
             return Err(Error::new("compare", path, ErrorKind::Malformed, reason));
         };
-        // The number of a device may be another after each mount.
+        // What could not be opened then may be any directory.
         let known = old.kind != FileType::Unknown;
-        let same = !known || fields::is_same_file(&Facts { device: None, ..*old }, &live.new);
-        if !same && !self.shared.comparing.any_root {
-            let inode =
-                |facts: &Facts| facts.inode.map_or_else(String::new, |inode| format!(" (inode {inode})"));
-            let reason =
-                format!("not the directory that was scanned{}, but another{}", inode(old), inode(&live.new));
-            return Err(Error::new("compare", path, ErrorKind::BadOption, reason));
+        let checked = if known { check_root(path, old, &live.new) } else { Ok(()) };
+        let same = checked.is_ok();
+        if !self.shared.comparing.any_root {
+            checked?;
         }
         (live.old, live.was_read, live.is_same) = (Some(*old), error.is_none(), same);
         // Only this thread sets it, before anything below the root is compared.

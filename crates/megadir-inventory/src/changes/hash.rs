@@ -1,0 +1,208 @@
+//! Contents by their hash: what decides about suspects.
+
+use std::io::Read;
+use std::path::Path;
+
+use megadir::{Dir, Error, ErrorKind, FileType, Result, names};
+use sha2::{Digest, Sha256};
+
+use super::racy::Racy;
+use super::settle::split;
+use super::{Change, ChangeKind, Compared, Fields};
+use crate::row::{Facts, Row};
+use crate::rows::Sink;
+
+/// What is read at once, bytes.
+const CHUNK_BYTES: usize = 128 << 10;
+
+/// Decides about suspects whose hash the inventory has, by hashing what they hold now: those whose contents are the same
+/// are no changes, others are modified. The rest stay suspects. Returns how many could not be decided about.
+pub fn verify(compared: &mut Compared, roots: &[Option<Dir>]) -> u64 {
+    let mut open = Parents::default();
+    let mut undecided = 0;
+    compared.changes.retain_mut(|change| {
+        if !change.suspect {
+            return true;
+        }
+        let root = roots.get(change.root as usize).and_then(Option::as_ref);
+        let (Some(root), Some(old)) = (root, change.old.and_then(|old| old.sha256)) else {
+            undecided += 1;
+            return true;
+        };
+        let kind = change.new.map_or(FileType::Unknown, |new| new.kind);
+        match open.hash(root, change.root, &change.path, kind) {
+            Ok((now, _)) => decide(change, old == now),
+            Err(error) => {
+                undecided += 1;
+                compared.failed += 1;
+                compared.failures.push(error);
+                true
+            }
+        }
+    });
+    undecided
+}
+
+/// Notes whether the contents are the same; returns whether there is a change at all.
+fn decide(change: &mut Change, is_same: bool) -> bool {
+    change.suspect = false;
+    if !is_same {
+        change.fields = change.fields.with(Fields::CONTENTS);
+        if change.kind == ChangeKind::Suspect {
+            change.kind = ChangeKind::Modified;
+        }
+    }
+    change.kind != ChangeKind::Suspect
+}
+
+/// A sink that hashes the contents of the rows whose times prove nothing, before another gets them.
+#[derive(Debug)]
+pub struct Hashing<S> {
+    sink: S,
+    roots: Vec<Option<(Dir, Racy)>>,
+    open: Parents,
+    /// Rows that were given a hash.
+    pub hashed: u64,
+    /// Rows whose contents could not be read, or changed while they were.
+    pub unhashed: u64,
+}
+
+impl<S: Sink> Hashing<S> {
+    /// Makes one for rows of a scan that began at `started_ns`, nanoseconds since 1970-01-01 UTC, or later; `roots` are
+    /// those of the scan, in its order.
+    ///
+    /// # Errors
+    ///
+    /// Whatever asking about the roots gives.
+    pub fn new(sink: S, roots: Vec<Option<Dir>>, started_ns: i64) -> Result<Self> {
+        let roots = roots.into_iter().map(|root| {
+            let Some(root) = root else { return Ok(None) };
+            let facts = Facts::new(FileType::Directory, &root.attributes(Facts::WANT)?);
+            let granule_ns = crate::scan::granule_ns(root.file_system(), &facts);
+            // Where another machine's clock is used what is newest is not known yet: this one's must do.
+            let racy = Racy::new(started_ns, granule_ns, Some(started_ns));
+            Ok(Some((root, racy)))
+        });
+        Ok(Self {
+            sink,
+            roots: roots.collect::<Result<_>>()?,
+            open: Parents::default(),
+            hashed: 0,
+            unhashed: 0,
+        })
+    }
+
+    /// Returns the sink that got the rows.
+    pub fn into_inner(self) -> S {
+        self.sink
+    }
+}
+
+impl<S: Sink> Sink for Hashing<S> {
+    fn add(&mut self, row: &Row<'_>) -> Result<()> {
+        let mut row = *row;
+        row.facts.sha256 = None;
+        if let Some(Some((root, racy))) = self.roots.get(row.key.root as usize)
+            && racy.is_suspect(&row.facts)
+            && matches!(row.facts.kind, FileType::File | FileType::Symlink)
+        {
+            let mut path = Vec::new();
+            row.key.path_into(&mut path);
+            match self.open.hash(root, row.key.root, &path, row.facts.kind) {
+                // What has changed meanwhile will be told by its times.
+                Ok((hash, now)) if now.is_none_or(|now| now == row.facts.size_bytes.unwrap_or(now)) => {
+                    self.hashed += 1;
+                    row.facts.sha256 = Some(hash);
+                }
+                _ => self.unhashed += 1,
+            }
+        }
+        self.sink.add(&row)
+    }
+}
+
+/// The directory that was opened last: names often come from the same one.
+#[derive(Debug, Default)]
+struct Parents {
+    last: Option<((u32, Vec<u8>), Dir)>,
+}
+
+impl Parents {
+    /// Returns the hash of what a path holds, and how many bytes that is.
+    fn hash(
+        &mut self,
+        root: &Dir,
+        number: u32,
+        path: &[u8],
+        kind: FileType,
+    ) -> Result<([u8; 32], Option<u64>)> {
+        let (parent, name) = split(path);
+        let is_last = self.last.as_ref().is_some_and(|((of, last), _)| *of == number && last == parent);
+        if !is_last {
+            self.last = Some(((number, parent.to_vec()), open_directory(root, parent)?));
+        }
+        let Some((_, parent)) = &self.last else { unreachable!("it was opened above") };
+        let at = parent.path().join(names::to_os(name)?);
+        let failed = |error| Error::io("hash", &at, error);
+        match kind {
+            FileType::Symlink => {
+                let target = read_link(parent, name, &at).map_err(failed)?;
+                Ok((Sha256::digest(&target).into(), Some(target.len() as u64)))
+            }
+            FileType::File => hash_file(open_file(parent, name, &at).map_err(failed)?).map_err(failed),
+            _ => {
+                let reason = "this has no contents that could be read";
+                Err(Error::new("hash", &at, ErrorKind::Unavailable, reason))
+            }
+        }
+    }
+}
+
+/// Opens a directory below another, a step at a time and never through a symbolic link.
+pub(super) fn open_directory(root: &Dir, path: &[u8]) -> Result<Dir> {
+    let mut directory = root.again()?;
+    for name in path.split(|byte| *byte == b'/').filter(|name| !name.is_empty()) {
+        directory = directory.open_below(name)?;
+    }
+    Ok(directory)
+}
+
+fn hash_file(mut file: std::fs::File) -> std::io::Result<([u8; 32], Option<u64>)> {
+    // A pipe that has taken the name would be waited for, and a device has no end.
+    if !file.metadata()?.is_file() {
+        return Err(std::io::Error::other("no regular file any more"));
+    }
+    let (mut hash, mut chunk, mut total) = (Sha256::new(), vec![0; CHUNK_BYTES], 0);
+    loop {
+        let read = match file.read(&mut chunk) {
+            Ok(0) => return Ok((hash.finalize().into(), Some(total))),
+            Ok(read) => read,
+            Err(error) if error.kind() == std::io::ErrorKind::Interrupted => continue,
+            Err(error) => return Err(error),
+        };
+        hash.update(&chunk[..read]);
+        total += read as u64;
+    }
+}
+
+#[cfg(unix)]
+fn open_file(parent: &Dir, name: &[u8], _path: &Path) -> std::io::Result<std::fs::File> {
+    use rustix::fs::{Mode, OFlags, openat};
+    let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC | OFlags::NOCTTY;
+    Ok(openat(parent, name, flags, Mode::empty())?.into())
+}
+
+#[cfg(not(unix))]
+fn open_file(_parent: &Dir, _name: &[u8], path: &Path) -> std::io::Result<std::fs::File> {
+    std::fs::File::open(path)
+}
+
+#[cfg(unix)]
+fn read_link(parent: &Dir, name: &[u8], _path: &Path) -> std::io::Result<Vec<u8>> {
+    Ok(rustix::fs::readlinkat(parent, name, Vec::new())?.into_bytes())
+}
+
+#[cfg(not(unix))]
+fn read_link(_parent: &Dir, _name: &[u8], path: &Path) -> std::io::Result<Vec<u8>> {
+    Ok(names::from_os(std::fs::read_link(path)?.as_os_str()).to_vec())
+}

@@ -1,0 +1,225 @@
+//! Comparing some paths with an inventory, without looking at any other.
+
+use std::collections::BTreeMap;
+use std::sync::atomic::Ordering;
+
+use megadir::{Attributes, BatchBuilder, Dir, Error, ErrorKind, Examine, FileType, Result, names};
+
+use super::compare::{CompareOptions, Compared, Watch, examiner, open};
+use super::engine::{Found, Tree};
+use super::hash::open_directory;
+use super::racy::Racy;
+use super::settle::{Entry, settle, split};
+use super::{Change, ChangeKind, fields};
+use crate::metadata::Metadata;
+use crate::row::Facts;
+use crate::rows::Rows;
+
+/// Directories whose path is a place in the order of an inventory.
+type Place = (u32, Vec<u8>);
+
+/// What an inventory says of a path: nothing, or the facts.
+type Old = Option<Facts>;
+
+/// Compares some paths, given by root and path relative to it, with an inventory. Of a directory only itself is compared,
+/// and not its times, which follow from its entries.
+///
+/// A path that is neither in the inventory nor in the tree is among the failures.
+///
+/// # Errors
+///
+/// As [`compare`](super::compare()).
+pub fn compare_only<R: Rows>(
+    mut rows: R,
+    roots: Vec<Result<Dir>>,
+    paths: impl IntoIterator<Item = (u32, Vec<u8>)>,
+    options: &CompareOptions,
+    watch: &Watch,
+) -> Result<Compared> {
+    let metadata = rows.metadata().clone();
+    let (trees, unopened) = open(roots)?;
+    let mut wanted: BTreeMap<Place, BTreeMap<Vec<u8>, Old>> = BTreeMap::new();
+    for (root, path) in paths {
+        let (parent, name) = split(&path);
+        wanted.entry((root, parent.to_vec())).or_default().insert(name.to_vec(), None);
+    }
+    let old_roots = look_up(&mut rows, &mut wanted, trees.len())?;
+    check_roots(&trees, &old_roots, options)?;
+    let examine = examiner(&trees)?;
+    let Some(first) = trees.iter().flatten().next() else {
+        return Err(Error::new("compare", "".as_ref(), ErrorKind::BadOption, "no tree to compare"));
+    };
+    let examine = examine.start(&first.directory, Facts::WANT)?;
+    let mut only = Only { metadata: &metadata, trees: &trees, old_roots, examine, found: Found::default() };
+    for ((root, parent), names) in wanted {
+        if watch.stop.load(Ordering::Relaxed) {
+            return Err(Error::new("compare", "".as_ref(), ErrorKind::Io, "interrupted"));
+        }
+        watch.entries.fetch_add(names.len() as u64, Ordering::Relaxed);
+        only.directory(root, &parent, &names)?;
+    }
+    let mut found = only.found;
+    found.failed += unopened.len() as u64;
+    found.failures.extend(unopened);
+    let Found { seen, failures, failed, unread, listed, not_listed, .. } = found;
+    Ok(Compared {
+        changes: settle(seen),
+        failures,
+        failed,
+        unread,
+        other_mounts: Vec::new(),
+        unknown_before: Vec::new(),
+        listed,
+        not_listed,
+        now: None,
+    })
+}
+
+/// Finds the rows that are wanted, and those of the roots.
+fn look_up<R: Rows>(
+    rows: &mut R,
+    wanted: &mut BTreeMap<Place, BTreeMap<Vec<u8>, Old>>,
+    roots: usize,
+) -> Result<Vec<Option<Facts>>> {
+    let mut old_roots = vec![None; roots];
+    let mut place: Place = (u32::MAX, Vec::new());
+    let mut here = None;
+    while let Some(row) = rows.next_row()? {
+        if row.key.is_root()
+            && let Some(root) = old_roots.get_mut(row.key.root as usize)
+        {
+            *root = Some(row.facts);
+        }
+        if (row.key.root, row.key.parent) != (place.0, place.1.as_slice()) {
+            place = (row.key.root, row.key.parent.to_vec());
+            here = wanted.get_mut(&place);
+        }
+        if let Some(old) = here.as_mut().and_then(|names| names.get_mut(row.key.name)) {
+            *old = Some(row.facts);
+        }
+    }
+    Ok(old_roots)
+}
+
+fn check_roots(trees: &[Option<Tree>], old: &[Option<Facts>], options: &CompareOptions) -> Result<()> {
+    for (tree, old) in trees.iter().zip(old) {
+        if let (Some(tree), Some(old)) = (tree, old)
+            && !options.any_root
+            && old.kind != FileType::Unknown
+        {
+            super::compare::check_root(tree.directory.path(), old, &tree.facts)?;
+        }
+    }
+    Ok(())
+}
+
+struct Only<'a> {
+    metadata: &'a Metadata,
+    trees: &'a [Option<Tree>],
+    old_roots: Vec<Option<Facts>>,
+    examine: Box<dyn Examine>,
+    found: Found,
+}
+
+impl Only<'_> {
+    /// Compares names of one directory.
+    fn directory(&mut self, root: u32, parent: &[u8], names: &BTreeMap<Vec<u8>, Old>) -> Result<()> {
+        let Some(tree) = self.trees.get(root as usize).and_then(Option::as_ref) else {
+            self.found.unread += names.len() as u64;
+            return Ok(());
+        };
+        let directory = match open_directory(&tree.directory, parent) {
+            Ok(directory) => directory,
+            Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {
+                for (name, old) in names {
+                    self.gone(&tree.directory, root, parent, name, old.as_ref());
+                }
+                return Ok(());
+            }
+            Err(error) => {
+                self.found.failed += 1;
+                self.found.unread += 1;
+                self.found.failures.push(error);
+                return Ok(());
+            }
+        };
+        if let Some(old) = names.get(&b""[..]) {
+            self.entry(root, b"", b"", old.as_ref(), &tree.facts);
+        }
+        let mut batch = BatchBuilder::new(64 << 10, false);
+        let asked: Vec<_> =
+            names.iter().filter(|(name, _)| batch.push(name, 0, FileType::Unknown, 0)).collect();
+        let mut rows: Vec<Attributes> = Vec::new();
+        self.examine.examine(&directory, batch.batch(), &mut rows)?;
+        // Names such as `..` are no entries, and get no row.
+        let asked = asked.into_iter().filter(|(name, _)| *name != b"." && *name != b"..");
+        for ((name, old), attributes) in asked.zip(&rows) {
+            let new = Facts::new(FileType::Unknown, attributes);
+            match attributes.error {
+                0 => self.entry(root, parent, name, old.as_ref(), &new),
+                _ if attributes.has_vanished() => {
+                    self.gone(&tree.directory, root, parent, name, old.as_ref())
+                }
+                errno => {
+                    let path = directory.path().join(names::to_os(name)?);
+                    let error = std::io::Error::from_raw_os_error(errno);
+                    self.found.failed += 1;
+                    self.found.failures.push(Error::io("examine", &path, error));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn racy(&self, root: u32) -> Racy {
+        let of = self.metadata.roots.get(root as usize);
+        let granule_ns = of.and_then(|root| root.granule_ns);
+        Racy::new(self.metadata.started_ns, granule_ns, of.and_then(|root| root.newest_ns))
+    }
+
+    fn gone(&mut self, tree: &Dir, root: u32, parent: &[u8], name: &[u8], old: Option<&Facts>) {
+        let path = super::engine::below(parent, name);
+        if let Some(facts) = old {
+            let suspect = self.racy(root).is_suspect(facts);
+            self.found.seen.gone.push(Entry { root, path, facts: *facts, suspect });
+            return;
+        }
+        let at = tree.path().join(names::to_os(&path).unwrap_or_default());
+        let reason = "neither in the inventory nor in the tree: is the name right?";
+        self.found.failed += 1;
+        self.found.failures.push(Error::new("compare", &at, ErrorKind::NotFound, reason));
+    }
+
+    fn entry(&mut self, root: u32, parent: &[u8], name: &[u8], old: Option<&Facts>, new: &Facts) {
+        let path = super::engine::below(parent, name);
+        let tree = self.trees[root as usize].as_ref();
+        let (now, before) = (
+            tree.and_then(|tree| tree.facts.device),
+            self.old_roots[root as usize].and_then(|root| root.device),
+        );
+        // The number of the root's device may be another after each mount.
+        let new = &if new.device == now { Facts { device: before, ..*new } } else { *new };
+        let racy = self.racy(root);
+        let Some(old) = old else {
+            self.found.seen.came.push(Entry { root, path, facts: *new, suspect: false });
+            return;
+        };
+        if !fields::is_same_file(old, new) && old.errno.is_none() {
+            let entry = Entry { root, path, facts: *old, suspect: racy.is_suspect(old) };
+            self.found.seen.replaced.push((entry, *new));
+            return;
+        }
+        let changed = match new.kind {
+            FileType::Directory => fields::of_directory(old, new, false),
+            _ => fields::of_file(old, new),
+        };
+        let kind = match changed.is_empty() {
+            false => ChangeKind::Modified,
+            true if racy.is_suspect(new) || old.errno.is_some() => ChangeKind::Suspect,
+            true => return,
+        };
+        let (old, new, suspect) = (Some(*old), Some(*new), kind == ChangeKind::Suspect);
+        let change = Change { kind, root, path, from: None, old, new, fields: changed, suspect };
+        self.found.seen.settled.push(change);
+    }
+}
