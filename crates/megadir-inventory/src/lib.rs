@@ -24,5 +24,5 @@ pub use replacement::Replacement;
 pub use row::{Facts, Key, OwnedRow, Row, nanoseconds};
 pub use rows::{Rows, Sink, SliceRows};
 pub use scan::{Excluded, ScanEvent, ScanOptions, scan};
-pub use sorter::Sorter;
 pub use snapshot::{Snapshot, SnapshotRows};
+pub use sorter::Sorter;

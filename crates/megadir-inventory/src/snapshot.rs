@@ -17,6 +17,7 @@ use crate::changes::source::KeptBlocks;
 use crate::metadata::{FORMAT_VERSION, Metadata, Root, Scanned};
 use crate::row::{Facts, Key, Row};
 use crate::rows::Rows;
+use crate::scan::granule_ns;
 
 /// What trees held at a moment.
 ///
@@ -89,7 +90,7 @@ impl Snapshot {
             roots.push(Root {
                 path: names::from_os(absolute.as_os_str()).to_vec(),
                 file_system: file_system.to_string(),
-                granule_ns: Some(4_000_000),
+                granule_ns: granule_ns(file_system, &tree.facts),
                 newest_ns: None,
             });
         }
@@ -239,7 +240,7 @@ fn metadata(
         roots,
         started_ns,
         ended_ns: compare::now_ns(),
-        scanned: Scanned { cross_mounts, examiner: examiner.to_owned(), threads },
+        scanned: Scanned { cross_mounts, examiner: examiner.to_owned(), threads, mounts_not_entered: 0 },
         rows: 0,
         failed: 0,
         unread_directories: 0,

@@ -9,8 +9,12 @@ use megadir_inventory::{
 };
 
 fn metadata(rows: u64) -> Metadata {
-    let root =
-        Root { path: b"/\xfftree".to_vec(), file_system: "ext4".to_owned(), granule_ns: Some(4_000_000) };
+    let root = Root {
+        path: b"/\xfftree".to_vec(),
+        file_system: "ext4".to_owned(),
+        granule_ns: Some(4_000_000),
+        newest_ns: Some(5),
+    };
     Metadata {
         version: FORMAT_VERSION,
         program: "test".to_owned(),
@@ -44,6 +48,7 @@ fn full(number: u64) -> Facts {
         group: Some(number as u32),
         links: Some(1 << 40),
         errno: Some(13),
+        sha256: number.is_multiple_of(3).then_some([number as u8; 32]),
     }
 }
 

@@ -15,6 +15,7 @@ use crate::block::Blocks;
 use crate::metadata::Metadata;
 use crate::row::Facts;
 use crate::rows::Rows;
+use crate::scan::Excluded;
 use crate::snapshot::Snapshot;
 
 /// How trees are compared with an inventory.
@@ -29,8 +30,8 @@ pub struct CompareOptions {
     pub any_root: bool,
     /// Keep what the trees hold now, as [`Compared::now`].
     pub keep: bool,
-    /// Files that are left out, by device and inode as [`Facts`] have them.
-    pub exclude: Vec<(Option<u64>, u64)>,
+    /// Files that are left out.
+    pub exclude: Vec<Excluded>,
 }
 
 /// For whoever watches a comparison from another thread.

@@ -158,7 +158,7 @@ impl Only<'_> {
             match attributes.error {
                 0 => self.entry(root, parent, name, old.as_ref(), &new),
                 _ if attributes.has_vanished() => {
-                    self.gone(&tree.directory, root, parent, name, old.as_ref())
+                    self.gone(&tree.directory, root, parent, name, old.as_ref());
                 }
                 errno => {
                     let path = directory.path().join(names::to_os(name)?);

@@ -24,6 +24,7 @@ pub(super) struct Columns {
     pub(super) links: Optional<i64>,
     pub(super) errno: Optional<i32>,
     pub(super) error: Optional<ByteArray>,
+    pub(super) hash: Optional<ByteArray>,
 }
 
 /// Values of a column in which some rows have none.
@@ -96,6 +97,7 @@ impl Columns {
             links: Optional::new(rows),
             errno: Optional::new(rows),
             error: Optional::new(rows),
+            hash: Optional::new(0),
         }
     }
 
@@ -140,6 +142,7 @@ impl Columns {
         self.group.push(facts.group.map(|group| group as i32));
         self.links.push(facts.links.map(|links| links as i64));
         self.errno.push(facts.errno);
+        self.hash.push(facts.sha256.map(|hash| ByteArray::from(hash.to_vec())));
     }
 }
 

@@ -67,6 +67,7 @@ impl Encoder {
             self.optional::<Int64Type>(at(), &columns.links)?,
             self.optional::<Int32Type>(at(), &columns.errno)?,
             self.optional::<ByteArrayType>(at(), &columns.error)?,
+            self.optional::<ByteArrayType>(at(), &columns.hash)?,
         ];
         let mut hasher = Hasher::with_seed(0);
         chunks.iter().for_each(|(bytes, _)| hasher.write(bytes));

@@ -40,6 +40,7 @@ struct Columns {
     links: Optional<Int64Type>,
     errno: Optional<Int32Type>,
     error: Optional<ByteArrayType>,
+    hash: Optional<ByteArrayType>,
 }
 
 /// A column in which every row has a value.
@@ -140,6 +141,7 @@ impl Batch {
             links: Optional::new(column(15)?),
             errno: Optional::new(column(16)?),
             error: Optional::new(column(17)?),
+            hash: Optional::new(column(18)?),
         }));
         (self.rows, self.given) = (0, 0);
         Ok(())
@@ -196,6 +198,7 @@ impl Columns {
             column.read(rows)?;
         }
         self.error.read(rows)?;
+        self.hash.read(rows)?;
         Ok(rows)
     }
 
@@ -220,6 +223,7 @@ impl Columns {
             group: self.group.get(row).map(|&group| group as u32),
             links: self.links.get(row).map(|&links| links as u64),
             errno: self.errno.get(row).copied(),
+            sha256: self.hash.get(row).and_then(|hash| hash.data().try_into().ok()),
         };
         let error = self.error.get(row).and_then(|error: &ByteArray| error.as_utf8().ok());
         Row { key, facts, error }

@@ -56,7 +56,7 @@ const fn optional(name: &'static str, kind: Kind, stored: Stored) -> Column {
 }
 
 /// All columns, in the order of the file; [`super::columns::Columns`] holds them in the same order.
-pub(super) static COLUMNS: [Column; 18] = [
+pub(super) static COLUMNS: [Column; 19] = [
     required("root", Kind::Int32, Stored::Dictionary),
     required("parent", Kind::Bytes, Stored::Dictionary),
     required("name", Kind::Bytes, Stored::Plain),
@@ -75,6 +75,7 @@ pub(super) static COLUMNS: [Column; 18] = [
     optional("links", Kind::Int64, Stored::Dictionary),
     optional("errno", Kind::Int32, Stored::Dictionary),
     optional("error", Kind::Text, Stored::Dictionary),
+    optional("sha256", Kind::Bytes, Stored::Plain),
 ];
 
 impl Column {

@@ -9,7 +9,7 @@ use crate::row::Facts;
 ///
 /// Linux's file systems take times from the clock of its timer, which stands still between ticks (`current_time`,
 /// since 6.13 finer only where somebody has looked in between), and cut off what they cannot store.
-pub(super) fn granule_ns(file_system: FileSystem, root: &Facts) -> Option<u64> {
+pub(crate) fn granule_ns(file_system: FileSystem, root: &Facts) -> Option<u64> {
     let tick_ns = tick_ns()?;
     let stored_ns = match file_system {
         // Inodes of 128 bytes (ext2 and ext3) hold whole seconds and no time of birth.

@@ -32,6 +32,8 @@ const BLOCK_BYTES_MAX: usize = 8 << 20;
 /// Gathers rows by directory.
 pub(super) struct Gather<'o> {
     pub(super) sorter: Sorter,
+    /// The newest time of change in the tree.
+    pub(super) newest_ns: Option<i64>,
     root: u32,
     /// What the paths of the walk begin with.
     prefix: Vec<u8>,
@@ -71,6 +73,7 @@ impl<'o> Gather<'o> {
         let held_bytes_max = memory_bytes / 4;
         Self {
             sorter: Sorter::new(memory_bytes - held_bytes_max, spill.to_owned()),
+            newest_ns: None,
             root: 0,
             prefix: Vec::new(),
             exclude,
@@ -84,7 +87,7 @@ impl<'o> Gather<'o> {
 
     /// Begins a tree; the directories of its walk have paths that begin with `path`.
     pub(super) fn begin(&mut self, root: u32, path: &Path) {
-        self.root = root;
+        (self.root, self.newest_ns) = (root, None);
         self.prefix = megadir::names::from_os(path.as_os_str()).to_vec();
     }
 
@@ -122,6 +125,7 @@ impl<'o> Gather<'o> {
                 block.failed += 1;
                 block.first_failed.get_or_insert_with(|| (entry.name.to_vec(), errno));
             }
+            self.newest_ns = self.newest_ns.max(facts.changed_ns.or(facts.modified_ns));
             block.add(&facts, entry.name);
             added += 1;
         }

@@ -12,6 +12,7 @@ use std::time::SystemTime;
 
 use megadir::{Dir, Error, Examiner, Result, Walk, WalkItem, WalkOptions, attribute_policy};
 
+pub(crate) use self::clock::granule_ns;
 use self::gather::Gather;
 use crate::metadata::{FORMAT_VERSION, Metadata, Root, Scanned};
 use crate::row::{Facts, Key, Row};
@@ -53,7 +54,7 @@ pub struct Excluded {
 
 impl Excluded {
     #[inline]
-    fn is(&self, name: &[u8], facts: &Facts) -> bool {
+    pub(crate) fn is(&self, name: &[u8], facts: &Facts) -> bool {
         self.inode.is_some() && self.inode == facts.inode && self.device == facts.device && self.name == name
     }
 }
@@ -183,7 +184,12 @@ impl<'o> Run<'o> {
             Ok(directory) => directory,
             Err(error) => {
                 let file_system = String::new();
-                self.metadata.roots.push(Root { path: absolute, file_system, granule_ns: None });
+                self.metadata.roots.push(Root {
+                    path: absolute,
+                    file_system,
+                    granule_ns: None,
+                    newest_ns: None,
+                });
                 let told = self.failed(&error, watch)?;
                 self.unopened = Some(error);
                 return Ok(told);
@@ -192,8 +198,9 @@ impl<'o> Run<'o> {
         self.opened += 1;
         let facts = Facts::new(megadir::FileType::Directory, &directory.attributes(Facts::WANT)?);
         let file_system = directory.file_system();
-        let granule_ns = clock::granule_ns(file_system, &facts);
-        let root = Root { path: absolute, file_system: file_system.to_string(), granule_ns };
+        let granule_ns = granule_ns(file_system, &facts);
+        let file_system = file_system.to_string();
+        let root = Root { path: absolute, file_system, granule_ns, newest_ns: None };
         self.metadata.roots.push(root);
         self.gather.root(&facts).map_err(|error| self.spill(error))?;
         let options = self.walk_options(&directory)?;
@@ -236,6 +243,9 @@ impl<'o> Run<'o> {
             }
         }
         self.gather.end_all().map_err(|error| self.spill(error))?;
+        if let Some(root) = self.metadata.roots.last_mut() {
+            root.newest_ns = self.gather.newest_ns;
+        }
         Ok(ControlFlow::Continue(()))
     }
 

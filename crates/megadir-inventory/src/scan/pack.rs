@@ -4,7 +4,7 @@
 //! row: which fields follow (2), type (1), length of the name (2), the fields, the name
 //! ```
 //!
-//! Nothing here is kept: the bytes are read back by the process that made them.
+//! Hashes come later and are not here. Nothing here is kept: the bytes are read back by the process that made them.
 
 use megadir::FileType;
 
@@ -88,6 +88,7 @@ mod tests {
             group: Some(4),
             links: Some(5),
             errno: Some(-6),
+            sha256: None,
         };
         let some = Facts { changed_ns: Some(7), group: Some(8), ..Facts::NOTHING };
         let rows = [(full, &b"name"[..]), (Facts::NOTHING, b""), (some, &[0xff; 255])];

@@ -24,6 +24,7 @@ use super::source::Source;
 use crate::block::Block;
 use crate::metadata::Metadata;
 use crate::row::Facts;
+use crate::scan::Excluded;
 
 /// Rows that one thread reads before it looks whether there is something to compare.
 const READ_ROWS: usize = 4096;
@@ -46,8 +47,8 @@ pub(crate) struct Comparing<'a> {
     pub(crate) trees: Vec<Option<Tree>>,
     /// Whether there is no inventory to compare with.
     pub(crate) is_scan: bool,
-    /// Files that are left out, by device and inode.
-    pub(crate) exclude: Vec<(Option<u64>, u64)>,
+    /// Files that are left out.
+    pub(crate) exclude: Vec<Excluded>,
     /// When the comparison began, nanoseconds since 1970-01-01 UTC.
     pub(crate) started_ns: i64,
     /// Who is asked for attributes.

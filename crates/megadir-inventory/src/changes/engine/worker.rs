@@ -215,7 +215,7 @@ impl<'a, 'b, S: Source> Worker<'a, 'b, S> {
                     continue;
                 }
                 let new = Facts::new(listed, attributes);
-                if had.is_none_or(|row| !block.is_same(row, &new)) && self.is_excluded(&new) {
+                if had.is_none_or(|row| !block.is_same(row, &new)) && self.is_excluded(name, &new) {
                     // Its coming and going changes the times of the directory all the same.
                     task.stirred.store(true, Ordering::Relaxed);
                     continue;
@@ -253,10 +253,8 @@ impl<'a, 'b, S: Source> Worker<'a, 'b, S> {
         Ok(())
     }
 
-    fn is_excluded(&self, facts: &Facts) -> bool {
-        let is =
-            |excluded: &(Option<u64>, u64)| (excluded.0, Some(excluded.1)) == (facts.device, facts.inode);
-        self.shared.comparing.exclude.iter().any(is)
+    fn is_excluded(&self, name: &[u8], facts: &Facts) -> bool {
+        self.shared.comparing.exclude.iter().any(|excluded| excluded.is(name, facts))
     }
 
     /// Asks for the attributes of names.
