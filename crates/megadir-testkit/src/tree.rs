@@ -108,12 +108,13 @@ impl Flat {
         }
     }
 
-    /// Makes the directory, which must not exist, and its entries.
+    /// Makes the directory, which must not exist, and its entries; without those whose names are no names to the file system
+    /// (NTFS wants UTF-8).
     pub fn build(&self, directory: &Path) {
         std::fs::create_dir(directory).unwrap();
         let maker = Maker::open(directory);
         for index in 0..self.entries {
-            maker.make(&self.name(index), self.kind(index));
+            maker.make_if_named(&self.name(index), self.kind(index));
         }
     }
 
@@ -149,6 +150,11 @@ impl Maker {
 
     /// Makes an entry, which must not exist.
     pub fn make(&self, name: &[u8], kind: FileType) {
+        assert!(self.make_if_named(name, kind), "no name here: {:?}", name.escape_ascii().to_string());
+    }
+
+    /// Makes an entry, which must not exist; returns whether the name is one to the file system.
+    pub fn make_if_named(&self, name: &[u8], kind: FileType) -> bool {
         use rustix::fs::{FileType as Kind, Mode, mkdirat, mknodat, symlinkat};
         use std::os::unix::ffi::OsStrExt;
         let (directory, path) = (&self.directory, std::ffi::OsStr::from_bytes(name));
@@ -160,9 +166,18 @@ impl Maker {
             FileType::Socket => mknodat(directory, path, Kind::Socket, mode, 0),
             _ => mknodat(directory, path, Kind::RegularFile, mode, 0),
         };
-        made.unwrap_or_else(|error| {
-            panic!("cannot make {:?} ({kind:?}): {error}", name.escape_ascii().to_string())
-        });
+        match made {
+            Ok(()) => true,
+            Err(rustix::io::Errno::ILSEQ) => false,
+            Err(error) => panic!("cannot make {:?} ({kind:?}): {error}", name.escape_ascii().to_string()),
+        }
+    }
+
+    /// Tells whether there is an entry, asked for by its name.
+    pub fn has(&self, name: &[u8]) -> bool {
+        use std::os::unix::ffi::OsStrExt;
+        let path = std::ffi::OsStr::from_bytes(name);
+        rustix::fs::statat(&self.directory, path, rustix::fs::AtFlags::SYMLINK_NOFOLLOW).is_ok()
     }
 
     /// Removes an entry that is no directory.
@@ -195,6 +210,12 @@ impl Maker {
         } else {
             std::fs::File::create_new(path).unwrap();
         }
+    }
+
+    /// Makes an entry, which must not exist; every name of a test is one here.
+    pub fn make_if_named(&self, name: &[u8], kind: FileType) -> bool {
+        self.make(name, kind);
+        true
     }
 
     /// Removes an entry that is no directory.

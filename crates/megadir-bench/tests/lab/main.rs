@@ -2,5 +2,7 @@
 #![cfg(target_os = "linux")]
 #![expect(clippy::unwrap_used, reason = "a failed assumption in a test is a failed test, which is wanted")]
 
+mod conformance;
+mod device;
 mod made;
 mod support;

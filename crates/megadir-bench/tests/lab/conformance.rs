@@ -1,0 +1,65 @@
+//! Every backend passes the conformance suite on every file system of the lab.
+//!
+//! On ext4, XFS, btrfs and tmpfs the library's own tests run it every time, so that here it is of the long tier.
+
+use megadir::{BACKENDS, Dir, ReadOptions};
+use megadir_bench::lab::Ground;
+use megadir_testkit::conformance::conformance;
+use megadir_testkit::require;
+use megadir_testkit::require::full;
+use megadir_testkit::seen;
+use megadir_testkit::tree::Flat;
+
+use super::support::{SIGNALS, make, open, spec};
+
+/// As many files as the suite makes, and some more.
+const INODES: u64 = 250_000;
+
+fn conforms(name: &str) {
+    let directory = tempfile::tempdir().unwrap();
+    let lab = require!(open(directory.path()));
+    let spec = spec(name);
+    let ground = Ground::Image { bytes: spec.image_bytes(INODES, INODES * 4096) };
+    let mounted = require!(lab.make(&spec, &ground, SIGNALS).map_err(|error| error.to_string()));
+    for backend in BACKENDS {
+        let outcome = conformance(*backend, mounted.path());
+        // Only `split` may refuse a directory; others read any.
+        assert!(outcome.refused == 0 || backend.name() == "split", "{name}: {} refuses", backend.name());
+    }
+    mounted.unmount(SIGNALS).unwrap();
+    lab.close(SIGNALS).unwrap();
+}
+
+/// Runs the suite in the long tier, in the others a part that takes no time.
+fn conforms_in_full(name: &str) {
+    if full() {
+        return conforms(name);
+    }
+    let directory = tempfile::tempdir().unwrap();
+    let lab = require!(open(directory.path()));
+    let mounted = require!(make(&lab, name).map_err(|error| error.to_string()));
+    let path = Flat::plain(2_000).ensure(mounted.path());
+    let directory = Dir::open(&path).unwrap();
+    let options = ReadOptions { buffer_bytes: 32 << 10, threads: 1, shares: 1, resolve_types: true };
+    for backend in BACKENDS.iter().filter(|backend| !backend.uses_threads()) {
+        let found = seen::list(*backend, &directory, &options).unwrap();
+        assert_eq!(seen::identities(&found), seen::oracle(&directory), "{name}: {}", backend.name());
+    }
+}
+
+macro_rules! on {
+    ($($test:ident: $run:ident $name:literal,)*) => {
+        $(#[test] fn $test() { $run($name); })*
+    };
+}
+
+on! {
+    on_ext2: conforms "ext2",
+    on_ext3: conforms "ext3",
+    on_ext4: conforms_in_full "ext4",
+    on_xfs: conforms_in_full "xfs",
+    on_btrfs: conforms_in_full "btrfs",
+    on_tmpfs: conforms_in_full "tmpfs",
+    // Without that option NTFS keeps no modes, so that nobody is refused anything.
+    on_ntfs_3g: conforms "ntfs-3g:mount=permissions",
+}

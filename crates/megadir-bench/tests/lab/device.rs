@@ -1,0 +1,147 @@
+//! A device of the user's is erased only when that was allowed, nobody uses it, and it carries nothing or what the lab made;
+//! one that is refused keeps every byte. The disk is a loop device of the test's own.
+
+use std::os::fd::AsFd;
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use megadir_bench::lab::{Ground, Lab, LabError, Mounted};
+use megadir_record::{FsId, Place};
+use megadir_sys::loop_device::{LoopDevice, attach};
+use megadir_testkit::mount::run;
+use megadir_testkit::require;
+
+use super::support::{SIGNALS, open, spec};
+
+const DISK_BYTES: u64 = 1 << 30;
+
+/// A disk of the test's own; gone when dropped.
+struct Disk {
+    image: PathBuf,
+    device: LoopDevice,
+    /// Removes the image.
+    _folder: tempfile::TempDir,
+}
+
+impl Disk {
+    fn new() -> Result<Self, String> {
+        let folder = tempfile::tempdir().unwrap();
+        let image = folder.path().join("disk");
+        let file = std::fs::File::create_new(&image).unwrap();
+        file.set_len(DISK_BYTES).unwrap();
+        let file = std::fs::OpenOptions::new().read(true).write(true).open(&image).unwrap();
+        let device = attach(file.as_fd(), 0, false).map_err(|error| format!("no loop device: {error}"))?;
+        Ok(Self { image, device, _folder: folder })
+    }
+
+    fn path(&self) -> &Path {
+        &self.device.path
+    }
+
+    fn write(&self, bytes: &[u8], offset: u64) {
+        self.device.device.write_all_at(bytes, offset).unwrap();
+        self.device.device.sync_all().unwrap();
+    }
+
+    /// Returns a hash of every byte.
+    fn content(&self) -> u64 {
+        use std::hash::{DefaultHasher, Hasher};
+        use std::io::Read;
+        self.device.device.sync_all().unwrap();
+        let (mut hasher, mut piece) = (DefaultHasher::new(), vec![0; 1 << 20]);
+        let mut file = std::fs::File::open(&self.image).unwrap();
+        loop {
+            match file.read(&mut piece).unwrap() {
+                0 => return hasher.finish(),
+                length => hasher.write(&piece[..length]),
+            }
+        }
+    }
+
+    fn make(&self, lab: &Lab, name: &str, erase: bool) -> Result<Mounted, LabError> {
+        lab.make(&spec(name), &Ground::Device { path: self.path().to_owned(), erase }, SIGNALS)
+    }
+
+    /// Asserts that it is refused for a reason, and that no byte of it has changed.
+    #[track_caller]
+    fn is_refused(&self, lab: &Lab, name: &str, erase: bool, reason: &str) {
+        let before = self.content();
+        let error = self.make(lab, name, erase).unwrap_err();
+        assert!(matches!(error, LabError::Device { .. }), "{error:?}");
+        let text = error.to_string();
+        assert!(text.contains(reason) && text.lines().count() == 1, "{text}");
+        assert_eq!(self.content(), before, "it was written to");
+    }
+}
+
+#[test]
+fn only_what_may_go_is_erased() {
+    let directory = tempfile::tempdir().unwrap();
+    let lab = require!(open(directory.path()));
+    let disk = require!(Disk::new());
+    disk.is_refused(&lab, "ext4", false, "would be lost; allow that with --erase-device");
+    disk.is_refused(&lab, "tmpfs", true, "lies in memory");
+    // Nothing is on it, so it may go; then what the lab made may, whatever comes next.
+    for name in ["ext4", "xfs", "btrfs", "ntfs-3g", "ext2"] {
+        disk.is_refused(&lab, name, false, "--erase-device");
+        let mut mounted = disk.make(&lab, name, true).unwrap();
+        std::fs::write(mounted.path().join("file"), "x").unwrap();
+        let place = mounted.describe(FsId(0)).place;
+        assert_eq!(place, Place::Device { path: disk.path().display().to_string() });
+        disk.is_refused(&lab, "ext4", true, "it is in use: mounted");
+        let cold = mounted.remount(SIGNALS).unwrap();
+        assert_eq!((cold.device_pages, cold.image_pages), (0, 0));
+        assert!(mounted.path().join("file").exists());
+        mounted.unmount(SIGNALS).unwrap();
+    }
+}
+
+#[test]
+fn what_somebody_made_is_left_alone() {
+    let directory = tempfile::tempdir().unwrap();
+    let lab = require!(open(directory.path()));
+    let disk = require!(Disk::new());
+    require!(run(Command::new("mkfs.ext4").args(["-q", "-F", "-L", "home"]).arg(disk.path())));
+    disk.is_refused(&lab, "xfs", true, "it carries ext4 labelled 'home', which the lab has not made");
+    require!(run(Command::new("mkswap").args(["-f", "-L", "megadir-lab"]).arg(disk.path())));
+    disk.is_refused(&lab, "ext4", true, "it carries swap labelled 'megadir-lab'");
+    let disk = require!(Disk::new());
+    // A partition table with one partition.
+    let mut table = [0; 512];
+    table[446..462].copy_from_slice(&[0, 0, 2, 0, 0x83, 0, 0, 0, 0, 8, 0, 0, 0, 0, 8, 0]);
+    table[510..].copy_from_slice(&[0x55, 0xaa]);
+    disk.write(&table, 0);
+    disk.is_refused(&lab, "ext4", true, "it carries a partition table (dos)");
+}
+
+#[test]
+fn what_is_swapped_to_is_left_alone() {
+    let directory = tempfile::tempdir().unwrap();
+    let lab = require!(open(directory.path()));
+    let disk = require!(Disk::new());
+    require!(run(Command::new("mkswap").arg("-f").arg(disk.path())));
+    if let Err(why) = run(Command::new("swapon").arg(disk.path())) {
+        megadir_testkit::require::unavailable("device::what_is_swapped_to_is_left_alone", &why);
+        return;
+    }
+    let refused = disk.make(&lab, "ext4", true).unwrap_err().to_string();
+    run(Command::new("swapoff").arg(disk.path())).unwrap();
+    assert!(refused.contains("it is in use: mounted, swapped to"), "{refused}");
+}
+
+#[test]
+fn what_is_no_device_is_left_alone() {
+    let directory = tempfile::tempdir().unwrap();
+    let lab = require!(open(directory.path()));
+    let file = directory.path().join("file");
+    std::fs::write(&file, "precious").unwrap();
+    let refused = |path: &Path| {
+        let ground = Ground::Device { path: path.to_owned(), erase: true };
+        lab.make(&spec("ext4"), &ground, SIGNALS).unwrap_err().to_string()
+    };
+    assert!(refused(&file).contains("it is no block device"));
+    assert!(refused(Path::new("/dev/null")).contains("it is no block device"));
+    assert!(refused(Path::new("/dev/no-such-disk")).contains("No such file"));
+    assert_eq!(std::fs::read(&file).unwrap(), b"precious");
+}
