@@ -23,6 +23,6 @@ pub use metadata::{FORMAT_VERSION, Metadata, Root, Scanned};
 pub use replacement::Replacement;
 pub use row::{Facts, Key, OwnedRow, Row, nanoseconds};
 pub use rows::{Rows, Sink, SliceRows};
-pub use scan::{Excluded, ScanEvent, ScanOptions, scan};
+pub use scan::{Excluded, ScanEvent, ScanOptions, root_path, scan};
 pub use snapshot::{Snapshot, SnapshotRows};
 pub use sorter::Sorter;

@@ -42,6 +42,31 @@ impl Key<'_> {
         }
         path.extend_from_slice(self.name);
     }
+
+    /// Appends the entry's whole path as text; `root` is the path of its root. Bytes that are not UTF-8 become `\xff`.
+    pub fn text_into(&self, root: &[u8], text: &mut Vec<u8>) {
+        push_text(text, root);
+        for part in [self.parent, self.name].into_iter().filter(|part| !part.is_empty()) {
+            if !text.ends_with(b"/") {
+                text.push(b'/');
+            }
+            push_text(text, part);
+        }
+    }
+}
+
+/// Appends bytes as text: those that are not UTF-8 as `\xff`.
+#[inline]
+pub(crate) fn push_text(text: &mut Vec<u8>, bytes: &[u8]) {
+    if std::str::from_utf8(bytes).is_ok() {
+        return text.extend_from_slice(bytes);
+    }
+    for chunk in bytes.utf8_chunks() {
+        text.extend_from_slice(chunk.valid().as_bytes());
+        for byte in chunk.invalid() {
+            text.extend_from_slice(format!("\\x{byte:02x}").as_bytes());
+        }
+    }
 }
 
 /// What was known of an entry; `None` is what the file system does not have or did not tell.

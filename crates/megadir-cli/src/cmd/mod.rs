@@ -10,6 +10,7 @@ mod list;
 mod make;
 #[cfg(target_os = "linux")]
 mod remove;
+mod scan;
 
 /// What to do.
 #[derive(clap::Subcommand)]
@@ -18,6 +19,7 @@ pub(crate) enum Command {
     Make(make::Args),
     #[cfg(target_os = "linux")]
     Remove(Box<remove::Args>),
+    Scan(Box<scan::Args>),
     Limits(Box<limits::Args>),
     Bench(bench::Args),
     Backends(backends::Args),
@@ -30,6 +32,7 @@ pub(crate) fn run(command: Command) -> Result<u8, CliError> {
         Command::Make(args) => make::run(&args),
         #[cfg(target_os = "linux")]
         Command::Remove(args) => remove::run(&args),
+        Command::Scan(args) => scan::run(&args),
         Command::Limits(args) => limits::run(&args),
         Command::Bench(args) => bench::run(&args),
         Command::Backends(args) => backends::run(&args),

@@ -2,7 +2,7 @@
 
 use parquet::data_type::ByteArray;
 
-use crate::row::{Facts, Row};
+use crate::row::{Facts, Row, push_text};
 
 /// The columns of [`super::schema::COLUMNS`], in their order.
 pub(super) struct Columns {
@@ -171,20 +171,6 @@ impl Place {
     }
 }
 
-/// Appends bytes as text: those that are not UTF-8 as `\xff`.
-#[inline]
-fn push_text(text: &mut Vec<u8>, bytes: &[u8]) {
-    if std::str::from_utf8(bytes).is_ok() {
-        return text.extend_from_slice(bytes);
-    }
-    for chunk in bytes.utf8_chunks() {
-        text.extend_from_slice(chunk.valid().as_bytes());
-        for byte in chunk.invalid() {
-            text.extend_from_slice(format!("\\x{byte:02x}").as_bytes());
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::{Columns, Place};
@@ -192,6 +178,7 @@ mod tests {
 
     #[test]
     fn paths_are_texts_below_their_roots() {
+        let mut texts = Vec::new();
         let (mut columns, mut place) = (Columns::new(6), Place::default());
         let rows = [
             (0, &b"/"[..], &b""[..], &b""[..]),
@@ -202,11 +189,16 @@ mod tests {
             (1, b"/r\xfe", b"a", b"b"),
         ];
         for (root, path, parent, name) in rows {
-            let row = Row { key: Key { root, parent, name }, facts: Facts::NOTHING, error: None };
+            let key = Key { root, parent, name };
+            let mut text = Vec::new();
+            key.text_into(path, &mut text);
+            texts.push(String::from_utf8(text).unwrap());
+            let row = Row { key, facts: Facts::NOTHING, error: None };
             columns.push(&row, path, &mut place);
         }
         let paths = columns.path.into_arrays();
         let paths: Vec<&str> = paths.iter().map(|path| path.as_utf8().unwrap()).collect();
         assert_eq!(paths, ["/", "/a", "/a/f\\xff", "/r\\xfe", "/r\\xfe/a", "/r\\xfe/a/b"]);
+        assert_eq!(paths, texts);
     }
 }

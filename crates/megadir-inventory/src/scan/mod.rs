@@ -142,6 +142,16 @@ pub fn scan(
     }
 }
 
+/// Returns the absolute path of a tree as inventories name it: as it was given, below the working directory.
+///
+/// # Errors
+///
+/// An empty path, or no working directory.
+pub fn root_path(path: &Path) -> Result<Vec<u8>> {
+    let absolute = std::path::absolute(path).map_err(|error| Error::io("open", path, error))?;
+    Ok(megadir::names::from_os(absolute.as_os_str()).to_vec())
+}
+
 /// A scan that goes on.
 struct Run<'o> {
     options: &'o ScanOptions,
@@ -177,8 +187,7 @@ impl<'o> Run<'o> {
 
     /// Reads a tree.
     fn tree(&mut self, path: &Path, watch: &mut Watch<'_>) -> Result<ControlFlow<()>> {
-        let absolute = std::path::absolute(path).map_err(|error| Error::io("open", path, error))?;
-        let absolute = megadir::names::from_os(absolute.as_os_str()).to_vec();
+        let absolute = root_path(path)?;
         self.gather.begin(self.metadata.roots.len() as u32, path);
         let directory = match Dir::open(path) {
             Ok(directory) => directory,

@@ -37,6 +37,7 @@ static TOOLS: &[Tool] = &[
     tool("bfs", "bfs", "comparison with bfs"),
     tool("fdfind", "fd-find", "comparison with fd"),
     tool("g++", "g++", "stage fuzz, and tests of std::filesystem"),
+    tool("pip3", "python3-pip", "test of inventories with DuckDB, which pip brings"),
     tool("/usr/bin/rustc", "rustc-web", "stage windows"),
     tool("/usr/bin/clippy-driver", "rust-web-clippy", "stage windows"),
     tool("/usr/lib/rustlib/src/rust/library/std/Cargo.toml", "rust-web-src", "stage windows"),

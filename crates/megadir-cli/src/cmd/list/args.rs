@@ -284,7 +284,7 @@ fn top(text: &str) -> Result<usize, String> {
 }
 
 /// Parses the memory for sorting.
-fn memory(text: &str) -> Result<usize, String> {
+pub(in crate::cmd) fn memory(text: &str) -> Result<usize, String> {
     match parse::bytes(text)? {
         bytes if bytes < 1 << 20 => Err("too little (write 1MiB or more)".into()),
         bytes => usize::try_from(bytes).map_err(|_| "more than this machine can address".into()),
@@ -321,7 +321,7 @@ fn backend(text: &str) -> Result<&'static dyn Backend, String> {
 }
 
 /// Parses the name of a way of asking for attributes.
-fn examiner(text: &str) -> Result<&'static dyn Examiner, String> {
+pub(in crate::cmd) fn examiner(text: &str) -> Result<&'static dyn Examiner, String> {
     megadir::examiner(text).map_err(|error| {
         let reason = error.reason();
         // The name stands before the reason already.

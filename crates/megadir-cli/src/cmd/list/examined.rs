@@ -16,7 +16,7 @@ use crate::ui::message::{quoted, reason};
 use crate::ui::output::{Ended, Output};
 
 /// The memory for sorting unless more or less is asked for, bytes.
-const MEMORY_BYTES: usize = 256 << 20;
+pub(in crate::cmd) const MEMORY_BYTES: usize = 256 << 20;
 
 /// What is done with examined entries.
 pub(super) struct Examined {

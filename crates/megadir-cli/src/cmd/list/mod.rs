@@ -2,7 +2,7 @@
 
 pub(super) mod args;
 pub(super) mod conditions;
-mod examined;
+pub(super) mod examined;
 mod field;
 pub(super) mod filter;
 mod lines;

@@ -8,9 +8,9 @@ use super::summary::Of;
 use crate::exit::CliError;
 
 /// The buffer for one directory of a tree, bytes: most directories are small.
-const WALK_BUFFER_BYTES: usize = 32 << 10;
+pub(in crate::cmd) const WALK_BUFFER_BYTES: usize = 32 << 10;
 /// Directories that may wait in a walk; each may hold a descriptor.
-const WALK_QUEUE_MAX: usize = 256;
+pub(in crate::cmd) const WALK_QUEUE_MAX: usize = 256;
 
 /// Returns the processors that may be used, up to what pays for any directory.
 pub(in crate::cmd) fn processors() -> usize {
@@ -117,7 +117,7 @@ pub(super) fn explain_walk(options: &WalkOptions) -> String {
 }
 
 /// Raises the soft limit of open descriptors to the hard one: deep, wide trees need one a level.
-fn raise_descriptor_limit() {
+pub(in crate::cmd) fn raise_descriptor_limit() {
     #[cfg(unix)]
     {
         use rustix::process::{Resource, getrlimit, setrlimit};

@@ -1,0 +1,95 @@
+//! The options of `megadir scan`, and those about reading that other commands on inventories share.
+
+use std::path::{Path, PathBuf};
+
+use megadir::Examiner;
+use megadir_inventory::{Excluded, ScanOptions};
+
+use crate::cmd::list::args::{examiner, memory, threads};
+use crate::cmd::list::examined::MEMORY_BYTES;
+use crate::cmd::list::source::{WALK_BUFFER_BYTES, WALK_QUEUE_MAX, processors, raise_descriptor_limit};
+use crate::exit::{self, CliError};
+
+/// Writes an inventory of trees: a Parquet file with one row an entry, sorted by directory and name.
+///
+/// DuckDB, pandas, Polars and Spark read it as it is; the columns are in docs/inventory.md. Symbolic links below the
+/// directories are never followed. What cannot be read is a row with an error. The file takes the place of an older one
+/// when it is whole: a scan that is interrupted or killed leaves the old one as it was.
+#[derive(clap::Args)]
+#[command(after_help = "\
+Exit codes: 0 done; 1 something could not be read, which the inventory says; 2 usage; 3 nothing could be read or \
+written; 130 interrupted. Errors are one line each on standard error.")]
+pub(crate) struct Args {
+    /// The directories to scan, with all below them; a symbolic link to one is followed.
+    #[arg(value_name = "PATH", required = true, value_parser = exit::directory_parser())]
+    pub(super) paths: Vec<PathBuf>,
+    /// Write the inventory to this file; it is left out of the inventory.
+    #[arg(short, long, value_name = "FILE", required_unless_present_any = ["jsonl", "csv", "dry_run"])]
+    pub(super) output: Option<PathBuf>,
+    /// Write a JSON object a line instead, with the same columns, to standard output unless --output is given.
+    ///
+    /// A parent or name that is not UTF-8 is given as parent_hex or name_hex, the hex digits of its bytes. Numbers are
+    /// exact integers of up to 64 bits, inodes beyond 2^53 included: do not read them as doubles.
+    #[arg(long, conflicts_with = "csv")]
+    pub(super) jsonl: bool,
+    /// Write comma-separated values instead (RFC 4180, with a header), likewise.
+    #[arg(long)]
+    pub(super) csv: bool,
+    /// Read everything, write nothing, and say how many entries there are and how long it took.
+    #[arg(long, conflicts_with_all = ["output", "jsonl", "csv"])]
+    pub(super) dry_run: bool,
+    #[command(flatten)]
+    pub(super) reading: Reading,
+}
+
+/// How trees are read.
+#[derive(clap::Args)]
+pub(in crate::cmd) struct Reading {
+    /// Go down into other file systems mounted below too.
+    #[arg(long)]
+    pub(in crate::cmd) cross_mounts: bool,
+    /// Use at most this many threads, 1 to 256 [default: one a processor, up to 8].
+    #[arg(short = 'j', long, value_name = "N", value_parser = threads, help_heading = "How it is read")]
+    pub(in crate::cmd) threads: Option<usize>,
+    /// Ask for attributes in this way instead of the one that fits: 'megadir backends' shows them.
+    #[arg(long, value_name = "NAME", value_parser = examiner, help_heading = "How it is read")]
+    pub(in crate::cmd) examiner: Option<&'static dyn Examiner>,
+    /// Sort what outgrows this memory by temporary files, beside the output or in TMPDIR [default: 256MiB].
+    #[arg(long, value_name = "SIZE", value_parser = memory, help_heading = "How it is read")]
+    pub(in crate::cmd) memory: Option<usize>,
+}
+
+impl Reading {
+    /// Returns how many threads read and encode.
+    pub(in crate::cmd) fn threads(&self) -> usize {
+        self.threads.unwrap_or_else(processors)
+    }
+
+    /// Returns how trees are scanned; what the memory has no room for goes to files beside `output`, if there is one.
+    pub(in crate::cmd) fn options(&self, output: Option<&Path>, exclude: Vec<Excluded>) -> ScanOptions {
+        raise_descriptor_limit();
+        let beside = output.and_then(|path| {
+            // Not beside a pipe or a device.
+            let target = std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+            let is_special = std::fs::metadata(&target).is_ok_and(|status| !status.is_file());
+            let parent = target.parent().filter(|_| !is_special)?.to_owned();
+            Some(if parent.as_os_str().is_empty() { PathBuf::from(".") } else { parent })
+        });
+        ScanOptions {
+            threads: self.threads(),
+            cross_mounts: self.cross_mounts,
+            examiner: self.examiner,
+            buffer_bytes: WALK_BUFFER_BYTES,
+            queue_directories_max: WALK_QUEUE_MAX,
+            memory_bytes: self.memory.unwrap_or(MEMORY_BYTES),
+            spill_directory: beside.unwrap_or_else(std::env::temp_dir),
+            exclude,
+        }
+    }
+}
+
+/// Returns the absolute paths of the trees, as inventories name them.
+pub(in crate::cmd) fn roots(paths: &[PathBuf]) -> Result<Vec<Vec<u8>>, CliError> {
+    let root = |path: &PathBuf| megadir_inventory::root_path(path).map_err(CliError::from);
+    paths.iter().map(root).collect()
+}

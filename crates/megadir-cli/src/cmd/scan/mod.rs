@@ -1,0 +1,156 @@
+//! `megadir scan`: an inventory of trees.
+
+pub(super) mod args;
+pub(super) mod progress;
+mod text;
+
+pub(crate) use args::Args;
+
+use std::ops::ControlFlow;
+use std::path::Path;
+use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
+
+use megadir_bench::beat::WRITING_BACK;
+use megadir_inventory::{GROUP_ROWS, Metadata, Row, ScanOptions, Sink, WriteOptions, Writer, scan};
+
+use self::progress::Progress;
+use self::text::{Form, TextSink};
+use super::interrupt::{Interrupt, interruptible};
+use crate::exit::{self, CliError};
+use crate::ui::message::quoted;
+use crate::ui::output::Ended;
+use crate::ui::sizes;
+
+/// The level of Zstandard: higher ones take longer than the scan and save little of what is mostly names.
+pub(super) const LEVEL: i32 = 1;
+
+/// Scans.
+pub(crate) fn run(args: &Args) -> Result<u8, CliError> {
+    interruptible(|interrupt| match (args.dry_run, form(args)) {
+        (true, _) => rehearse(args, interrupt),
+        (false, None) => parquet(args, interrupt),
+        (false, Some(form)) => text(args, form, interrupt),
+    })
+}
+
+fn form(args: &Args) -> Option<Form> {
+    match (args.jsonl, args.csv) {
+        (true, _) => Some(Form::Jsonl),
+        (_, true) => Some(Form::Csv),
+        _ => None,
+    }
+}
+
+/// Writes a Parquet file.
+fn parquet(args: &Args, interrupt: &Interrupt) -> Result<u8, CliError> {
+    let Some(output) = &args.output else { return Err(CliError::usage("--output is missing")) };
+    let reading = &args.reading;
+    let threads = reading.threads();
+    // One thread means the caller's own, for encoding too.
+    let encoders = if threads == 1 { 0 } else { threads };
+    let options = WriteOptions { threads: encoders, level: LEVEL, group_rows: GROUP_ROWS };
+    let mut writer = Writer::create(output, args::roots(&args.paths)?, options)?;
+    let options = reading.options(Some(output), writer.excluded());
+    let (scanned, elapsed) = timed(args, &options, interrupt, &mut writer);
+    let Some(metadata) = scanned? else { return Ok(interrupted(Some(output))) };
+    let bytes = writing_back(interrupt, || writer.finish(&metadata))?;
+    Ok(conclude(&metadata, elapsed, Some((output, bytes))))
+}
+
+/// Writes text, to a file or to standard output.
+fn text(args: &Args, form: Form, interrupt: &Interrupt) -> Result<u8, CliError> {
+    let output = args.output.as_deref();
+    let mut sink = TextSink::create(form, output, args::roots(&args.paths)?)?;
+    let options = args.reading.options(output, sink.excluded());
+    let (scanned, elapsed) = timed(args, &options, interrupt, &mut sink);
+    match sink.ended() {
+        Some(Ended::ClosedPipe) => return Ok(exit::DONE),
+        Some(ended) => return ended.code(),
+        None => {}
+    }
+    let Some(metadata) = scanned? else { return Ok(interrupted(output)) };
+    let bytes = match writing_back(interrupt, || sink.finish()) {
+        Ok(bytes) => bytes,
+        Err(ended) => return ended.code(),
+    };
+    Ok(conclude(&metadata, elapsed, output.zip(bytes)))
+}
+
+/// Reads, and writes nothing.
+fn rehearse(args: &Args, interrupt: &Interrupt) -> Result<u8, CliError> {
+    struct Nowhere;
+    impl Sink for Nowhere {
+        fn add(&mut self, _row: &Row<'_>) -> megadir::Result<()> {
+            Ok(())
+        }
+    }
+    let options = args.reading.options(None, Vec::new());
+    let (scanned, elapsed) = timed(args, &options, interrupt, &mut Nowhere);
+    match scanned? {
+        Some(metadata) => Ok(conclude(&metadata, elapsed, None)),
+        None => Ok(interrupted(None)),
+    }
+}
+
+/// Scans with progress on a terminal, and says how long it took.
+fn timed(
+    args: &Args,
+    options: &ScanOptions,
+    interrupt: &Interrupt,
+    sink: &mut dyn Sink,
+) -> (Result<Option<Metadata>, CliError>, Duration) {
+    let started = Instant::now();
+    let mut progress = Progress::new();
+    let mut watch = |event: megadir_inventory::ScanEvent<'_>| {
+        interrupt.beat.fetch_add(1, Ordering::Relaxed);
+        progress.tell(&event);
+        if interrupt.asked() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    };
+    let scanned = scan(&args.paths, options, &mut watch, sink).map_err(CliError::from);
+    progress.finish();
+    (scanned, started.elapsed())
+}
+
+/// Does what waits for the disk, so that an interrupt has patience with it.
+pub(super) fn writing_back<R>(interrupt: &Interrupt, step: impl FnOnce() -> R) -> R {
+    interrupt.beat.fetch_or(WRITING_BACK, Ordering::Relaxed);
+    let result = step();
+    interrupt.beat.fetch_and(!WRITING_BACK, Ordering::Relaxed);
+    result
+}
+
+fn interrupted(output: Option<&Path>) -> u8 {
+    match output {
+        Some(output) if output.exists() => eprintln!("megadir: interrupted; {} is as it was", quoted(output)),
+        _ => eprintln!("megadir: interrupted; nothing was written"),
+    }
+    exit::INTERRUPTED
+}
+
+/// Says what was done, and returns the exit code.
+fn conclude(metadata: &Metadata, elapsed: Duration, written: Option<(&Path, u64)>) -> u8 {
+    let rows = metadata.rows;
+    let rate = rows as f64 / elapsed.as_secs_f64().max(1e-9);
+    let mut text = format!("{rows} entries in {:.2} s, {rate:.0} a second", elapsed.as_secs_f64());
+    if let Some((path, bytes)) = written {
+        let mut size = Vec::new();
+        sizes::human(&mut size, bytes);
+        text.push_str(&format!("; {}, {}", quoted(path), String::from_utf8_lossy(&size)));
+    }
+    eprintln!("megadir: {text}");
+    if metadata.is_complete() {
+        return exit::DONE;
+    }
+    let mut lacking = Vec::new();
+    if metadata.unread_directories > 0 {
+        lacking.push(format!("{} directories could not be read", metadata.unread_directories));
+    }
+    // A directory that could not be read is a row with an error too.
+    let unexamined = metadata.failed.saturating_sub(metadata.unread_directories);
+    if unexamined > 0 {
+        lacking.push(format!("{unexamined} entries could not be examined"));
+    }
+    eprintln!("megadir: incomplete: {}", lacking.join(", "));
+    exit::SOME_FAILED
+}

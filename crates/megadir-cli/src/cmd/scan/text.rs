@@ -1,0 +1,216 @@
+//! Inventories as text: JSON lines and comma-separated values, with the columns of the Parquet file.
+
+use std::io::{BufWriter, Write};
+use std::path::Path;
+
+use megadir::{Error, ErrorKind, Result};
+use megadir_inventory::{Excluded, Replacement, Row, Sink};
+
+use crate::exit::CliError;
+use crate::ui::escape::{json_member, json_string};
+use crate::ui::output::{Ended, Output};
+
+/// Text is written when this much has gathered, bytes.
+const FLUSH_BYTES: usize = 64 << 10;
+/// The columns, as the first line of CSV names them.
+const HEADER: &str = "root,parent,name,path,type,size,mtime_ns,ctime_ns,btime_ns,inode,inode_high,device,mode,uid,\
+                      gid,links,errno,error\r\n";
+
+/// Which text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Form {
+    Jsonl,
+    Csv,
+}
+
+/// Writes rows as text.
+pub(super) struct TextSink {
+    form: Form,
+    roots: Vec<Vec<u8>>,
+    target: Target,
+    text: Vec<u8>,
+    path: Vec<u8>,
+    ended: Option<Ended>,
+}
+
+enum Target {
+    File(Box<BufWriter<Replacement>>),
+    Stdout(Output),
+}
+
+impl TextSink {
+    /// Writes to a file, or to standard output.
+    pub(super) fn create(
+        form: Form,
+        output: Option<&Path>,
+        roots: Vec<Vec<u8>>,
+    ) -> std::result::Result<Self, CliError> {
+        let target = match output {
+            Some(path) => Target::File(Box::new(BufWriter::new(Replacement::create(path)?))),
+            None => Target::Stdout(Output::new()?),
+        };
+        let text = match form {
+            Form::Jsonl => Vec::new(),
+            Form::Csv => HEADER.as_bytes().to_vec(),
+        };
+        Ok(Self { form, roots, target, text, path: Vec::new(), ended: None })
+    }
+
+    /// Returns what the scan has to leave out.
+    pub(super) fn excluded(&self) -> Vec<Excluded> {
+        match &self.target {
+            Target::File(file) => file.get_ref().excluded(),
+            Target::Stdout(_) => Vec::new(),
+        }
+    }
+
+    /// Returns why the output ended before the rows did.
+    pub(super) fn ended(&mut self) -> Option<Ended> {
+        self.ended.take()
+    }
+
+    /// Writes what is left; returns the size of the file, bytes.
+    pub(super) fn finish(mut self) -> std::result::Result<Option<u64>, Ended> {
+        self.flush()?;
+        match self.target {
+            Target::Stdout(_) => Ok(None),
+            Target::File(file) => {
+                let file = file.into_inner().map_err(|error| file_failed(error.into_error()))?;
+                file.finish().map(Some).map_err(|error| Ended::Other(error.into()))
+            }
+        }
+    }
+
+    fn flush(&mut self) -> std::result::Result<(), Ended> {
+        match &mut self.target {
+            Target::File(file) => file.write_all(&self.text).map_err(file_failed)?,
+            Target::Stdout(output) => {
+                output.text.extend_from_slice(&self.text);
+                output.flush()?;
+            }
+        }
+        self.text.clear();
+        Ok(())
+    }
+}
+
+fn file_failed(error: std::io::Error) -> Ended {
+    Ended::Other(Error::io("write", "the output".as_ref(), error).into())
+}
+
+impl Sink for TextSink {
+    fn add(&mut self, row: &Row<'_>) -> Result<()> {
+        let root = self.roots.get(row.key.root as usize).map_or(&b""[..], |root| root);
+        self.path.clear();
+        row.key.text_into(root, &mut self.path);
+        match self.form {
+            Form::Jsonl => jsonl(&mut self.text, row, &self.path),
+            Form::Csv => csv(&mut self.text, row, &self.path),
+        }
+        if self.text.len() >= FLUSH_BYTES
+            && let Err(ended) = self.flush()
+        {
+            self.ended = Some(ended);
+            return Err(Error::new("write", "".as_ref(), ErrorKind::Io, "the output has ended"));
+        }
+        Ok(())
+    }
+}
+
+/// The numbers of a row with their columns, in the order of the file.
+fn numbers(row: &Row<'_>) -> [(&'static str, Option<i128>); 12] {
+    let facts = &row.facts;
+    [
+        ("size", facts.size_bytes.map(i128::from)),
+        ("mtime_ns", facts.modified_ns.map(i128::from)),
+        ("ctime_ns", facts.changed_ns.map(i128::from)),
+        ("btime_ns", facts.born_ns.map(i128::from)),
+        ("inode", facts.inode.map(i128::from)),
+        ("inode_high", facts.inode_high.map(i128::from)),
+        ("device", facts.device.map(i128::from)),
+        ("mode", facts.mode.map(i128::from)),
+        ("uid", facts.user.map(i128::from)),
+        ("gid", facts.group.map(i128::from)),
+        ("links", facts.links.map(i128::from)),
+        ("errno", facts.errno.map(i128::from)),
+    ]
+}
+
+fn push_number(text: &mut Vec<u8>, number: i128) {
+    text.extend_from_slice(itoa::Buffer::new().format(number).as_bytes());
+}
+
+fn jsonl(text: &mut Vec<u8>, row: &Row<'_>, path: &[u8]) {
+    text.extend_from_slice(b"{\"v\":1,\"root\":");
+    push_number(text, row.key.root.into());
+    for (key, name) in [("parent", row.key.parent), ("name", row.key.name), ("path", path)] {
+        text.push(b',');
+        json_member(text, key, name);
+    }
+    text.extend_from_slice(b",\"type\":\"");
+    text.extend_from_slice(row.facts.kind.name().as_bytes());
+    text.push(b'"');
+    for (key, number) in numbers(row) {
+        text.extend_from_slice(b",\"");
+        text.extend_from_slice(key.as_bytes());
+        text.extend_from_slice(b"\":");
+        match number {
+            Some(number) => push_number(text, number),
+            None => text.extend_from_slice(b"null"),
+        }
+    }
+    text.extend_from_slice(b",\"error\":");
+    match row.error {
+        Some(words) => json_string(text, words),
+        None => text.extend_from_slice(b"null"),
+    }
+    text.extend_from_slice(b"}\n");
+}
+
+fn csv(text: &mut Vec<u8>, row: &Row<'_>, path: &[u8]) {
+    push_number(text, row.key.root.into());
+    for value in [row.key.parent, row.key.name, path, row.facts.kind.name().as_bytes()] {
+        text.push(b',');
+        csv_value(text, value);
+    }
+    for (_, number) in numbers(row) {
+        text.push(b',');
+        if let Some(number) = number {
+            push_number(text, number);
+        }
+    }
+    text.push(b',');
+    csv_value(text, row.error.unwrap_or_default().as_bytes());
+    text.extend_from_slice(b"\r\n");
+}
+
+/// Appends a value, quoted where RFC 4180 wants it.
+fn csv_value(text: &mut Vec<u8>, value: &[u8]) {
+    if !value.iter().any(|byte| matches!(byte, b',' | b'"' | b'\r' | b'\n')) {
+        return text.extend_from_slice(value);
+    }
+    text.push(b'"');
+    for &byte in value {
+        if byte == b'"' {
+            text.push(b'"');
+        }
+        text.push(byte);
+    }
+    text.push(b'"');
+}
+
+#[cfg(test)]
+mod tests {
+    use super::csv_value;
+
+    #[test]
+    fn values_are_quoted_where_they_must_be() {
+        for (value, written) in
+            [("plain", "plain"), ("", ""), ("a,b", "\"a,b\""), ("say \"x\"\n", "\"say \"\"x\"\"\n\"")]
+        {
+            let mut text = Vec::new();
+            csv_value(&mut text, value.as_bytes());
+            assert_eq!(text, written.as_bytes());
+        }
+    }
+}
