@@ -21,6 +21,7 @@
 //! | what blocks do | `workload` |
 //! | signs of life, and what is waited for without any | [`beat`] |
 //! | file systems that are made and mounted for a run | [`lab`] |
+//! | what can be done on file systems that are asked for | `file_systems` |
 //! | states of the cache: had, verified, given back | `cache` |
 //! | machine and noise | `machine`, `noise` |
 //!
@@ -39,6 +40,11 @@ pub mod dataset;
 mod date;
 pub mod epochs;
 pub mod event;
+#[cfg(target_os = "linux")]
+mod file_systems;
+#[cfg(not(target_os = "linux"))]
+#[path = "file_systems/unavailable.rs"]
+mod file_systems;
 pub mod lab;
 mod leftovers;
 #[cfg(target_os = "linux")]
@@ -63,6 +69,7 @@ pub use backends::{backend_facts, backend_facts_below};
 pub use cache::cache_facts;
 pub use date::record_file_name;
 pub use event::{Durable, Event, Listener, Recorder};
+pub use file_systems::{LabFacts, file_system_facts};
 pub use leftovers::{Leftovers, clean, leftovers};
 pub use method::{METHODS, Method, MethodFact, method_facts};
 pub use next::next;

@@ -12,6 +12,8 @@
 //! reached relative to descriptors, never through links, never across mounts, and only while the marker's
 //! lock is held, which a living run never gives up.
 
+mod closed;
+
 use std::fs::File;
 use std::io::{self, Read, Write};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};

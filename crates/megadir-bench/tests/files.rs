@@ -156,6 +156,7 @@ fn go_on(
         directory: directory.to_owned(),
         command: Vec::new(),
         program: Program { commit: None, by: None },
+        erase_device: false,
         stop: &stop,
         beat: &beat,
         worker: Some(worker()),

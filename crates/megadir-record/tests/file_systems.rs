@@ -1,7 +1,5 @@
 //! File systems that are made for a run, in records: they come back, older records have none, and strangers are refused.
 
-use std::io::Write as _;
-
 use megadir_record::{
     FsId, Header, LabFileSystem, LabMount, Line, Place, ReadError, Unavailable, jsonl, share,
 };
@@ -10,7 +8,7 @@ use megadir_record::{
 const OLD: &str = include_str!("../../../records/2026-11-21-listing-ext4/record.jsonl");
 
 fn old_header() -> Header {
-    match serde_json::from_str(OLD.lines().next().unwrap()).unwrap() {
+    match serde_json::from_str(OLD.lines().next().expect("a line")).expect("a header") {
         Line::Header(header) => *header,
         other => panic!("{other:?}"),
     }
@@ -49,8 +47,8 @@ fn header() -> Header {
 
 fn read(header: Header) -> Result<jsonl::Record, ReadError> {
     let mut file = Vec::new();
-    let line = serde_json::to_vec(&Line::Header(Box::new(header))).unwrap();
-    file.write_all(&line).unwrap();
+    let line = serde_json::to_vec(&Line::Header(Box::new(header))).expect("it is written");
+    file.extend(line);
     file.push(b'\n');
     jsonl::read(&file[..])
 }

@@ -21,7 +21,7 @@ use std::io;
 use std::os::fd::AsFd;
 
 use megadir::Dir;
-use megadir_record::{CacheState, Cell, CellId, DataSource, Note, Plan, Sample, When};
+use megadir_record::{CacheState, Cell, CellId, DataId, DataSource, Note, Plan, Sample, When};
 use megadir_stats::permutation::SplitMix64;
 
 pub use facts::cache_facts;
@@ -37,8 +37,6 @@ use tree::{Pass, Sampled};
 pub(crate) struct Caches {
     /// Whether any arm wants a cold cache; nothing is done otherwise.
     cools: bool,
-    /// The type of the file system that all data sets are on.
-    file_system: String,
     sets: Vec<Set>,
     /// Warm arms that have done their work since what they need was dropped.
     warm_arms: HashSet<CellId>,
@@ -57,31 +55,41 @@ struct Set {
     warm: bool,
     entries: u64,
     sample: Vec<Sampled>,
+    /// The type of the file system that it is on.
+    file_system: String,
+}
+
+/// The directories of the data sets, which are opened again where their file system is mounted again.
+pub(crate) trait Directories {
+    /// Returns that of a data set.
+    fn of(&self, data: DataId) -> &Dir;
+
+    /// Unmounts the file system of a data set, proves that it is gone, and mounts it again.
+    fn remount(&mut self, data: DataId) -> Result<(), ListError>;
 }
 
 /// One block, for what must be done before it.
 pub(crate) struct Before<'a> {
     pub(crate) plan: &'a Plan,
     pub(crate) cell: &'a Cell,
-    pub(crate) directory: &'a Dir,
     pub(crate) key: BlockKey,
     pub(crate) operations: u64,
     pub(crate) signals: Signals<'a>,
 }
 
 impl Caches {
-    /// Returns the caches of a plan whose data sets are just made or found.
-    pub(crate) fn new(plan: &Plan, file_system: &str) -> Self {
-        let set = |data: &megadir_record::Data| Set {
+    /// Returns the caches of a plan whose data sets are just made or found, on file systems of these types.
+    pub(crate) fn new(plan: &Plan, file_systems: Vec<String>) -> Self {
+        let set = |(data, file_system): (&megadir_record::Data, String)| Set {
             deep: matches!(data.source, DataSource::Made(_)),
             warm: true,
             entries: data.entries,
             sample: Vec::new(),
+            file_system,
         };
         Self {
             cools: plan.cells.iter().any(|cell| cell.cache.is_cold()),
-            file_system: file_system.to_owned(),
-            sets: plan.data.iter().map(set).collect(),
+            sets: plan.data.iter().zip(file_systems).map(set).collect(),
             warm_arms: HashSet::new(),
             told: HashSet::new(),
             names: Names::default(),
@@ -94,7 +102,7 @@ impl Caches {
     pub(crate) fn rehearse(
         &mut self,
         plan: &Plan,
-        directories: &[Dir],
+        directories: &mut dyn Directories,
         signals: Signals<'_>,
     ) -> Result<Vec<(CellId, String)>, ListError> {
         let mut gone = Vec::new();
@@ -102,24 +110,27 @@ impl Caches {
         let there = |data: &megadir_record::Data| {
             data.entries > 0 && data.source.made().is_none_or(|made| made.when == When::BeforeRun)
         };
-        for (data, directory) in plan.data.iter().zip(directories).filter(|(data, _)| there(data)) {
-            for state in [CacheState::DataCold, CacheState::VfsCold] {
+        for data in plan.data.iter().filter(|data| there(data)) {
+            for state in [CacheState::DataCold, CacheState::VfsCold, CacheState::FsCold] {
                 let arms = plan.cells.iter().filter(|cell| cell.data == data.id && cell.cache == state);
                 let arms: Vec<CellId> = arms.map(|cell| cell.id).collect();
                 if arms.is_empty() {
                     continue;
                 }
-                let place = data.id.0 as usize;
                 let tried = self
-                    .warm_names(place, directory, signals)
-                    .and_then(|()| self.cool(state, place, directory, signals));
-                let tried = match state {
-                    CacheState::VfsCold => tried.and_then(|()| self.come_back_by_reading(place, directory)),
-                    CacheState::Warm | CacheState::DataCold | CacheState::FsCold => tried,
+                    .warm_names(data.id, directories.of(data.id), signals)
+                    .and_then(|()| self.cool(state, data.id, directories, signals));
+                let tried = match state.drops_names() {
+                    true => tried.and_then(|()| {
+                        self.forget_names(state, plan, data.id);
+                        self.come_back_by_reading(state, data.id, directories.of(data.id))
+                    }),
+                    false => tried,
                 };
                 match tried {
                     Ok(()) => {}
-                    Err(ListError::Stopped) => return Err(ListError::Stopped),
+                    // What cannot be mounted again is lost to all its arms.
+                    Err(error @ (ListError::Stopped | ListError::Remount(_))) => return Err(error),
                     Err(error) => gone.extend(arms.into_iter().map(|arm| (arm, error.to_string()))),
                 }
             }
@@ -133,16 +144,17 @@ impl Caches {
         work: &mut dyn Workload,
         stopwatch: &mut Stopwatch,
         before: &Before<'_>,
+        directories: &mut dyn Directories,
     ) -> Result<(), ListError> {
-        let Before { cell, directory, key, operations, signals, .. } = *before;
-        let place = cell.data.0 as usize;
+        let Before { cell, key, operations, signals, .. } = *before;
+        let directory = directories.of(cell.data);
         if self.cools && !cell.cache.is_cold() {
-            self.warm_names(place, directory, signals)?;
-            self.warm_arm(work, stopwatch, before)?;
+            self.warm_names(cell.data, directory, signals)?;
+            self.warm_arm(work, stopwatch, before, directory)?;
         }
         work.ready(directory, key, operations, signals)?;
         if cell.cache.is_cold() {
-            let cooled = self.cool(cell.cache, place, directory, signals);
+            let cooled = self.cool(cell.cache, cell.data, directories, signals);
             self.forget(cell.cache, before);
             cooled?;
         }
@@ -151,7 +163,8 @@ impl Caches {
 
     /// Looks at a block that was measured: one from which nothing was read was hardly cold, and that is noted once an arm.
     pub(crate) fn after(&mut self, cell: &Cell, sample: &Sample) -> Option<Note> {
-        let nothing = cell.cache.drops_names() && sample.read_bytes == Some(0);
+        let elsewhere = is_served_elsewhere(&self.sets[cell.data.0 as usize].file_system);
+        let nothing = cell.cache.drops_names() && sample.read_bytes == Some(0) && !elsewhere;
         (nothing && self.told.insert(cell.id)).then(|| {
             NoteKind::ColdWithoutReads.note(format!(
                 "{}: in round {} nothing was read from the device although the cache was cold",
@@ -161,18 +174,19 @@ impl Caches {
     }
 
     /// Looks at every name and inode of a data set, if they were dropped.
-    fn warm_names(&mut self, place: usize, directory: &Dir, signals: Signals<'_>) -> Result<(), ListError> {
+    fn warm_names(&mut self, data: DataId, directory: &Dir, signals: Signals<'_>) -> Result<(), ListError> {
+        let place = data.0 as usize;
         if self.sets[place].warm && !self.sets[place].sample.is_empty() {
             return Ok(());
         }
-        self.pass(place, directory, signals)?;
+        self.pass(data, directory, signals)?;
         self.sets[place].warm = true;
         Ok(())
     }
 
     /// Goes through a data set, asks about every entry and draws a sample of them.
-    fn pass(&mut self, place: usize, directory: &Dir, signals: Signals<'_>) -> Result<(), ListError> {
-        let set = &mut self.sets[place];
+    fn pass(&mut self, data: DataId, directory: &Dir, signals: Signals<'_>) -> Result<(), ListError> {
+        let set = &mut self.sets[data.0 as usize];
         let mut pass = Pass::new(&mut self.random);
         tree::each(directory.as_fd(), set.deep, signals, &mut |entry| pass.see(entry))?;
         (set.entries, set.sample) = (pass.seen, pass.sample);
@@ -185,8 +199,9 @@ impl Caches {
         work: &mut dyn Workload,
         stopwatch: &mut Stopwatch,
         before: &Before<'_>,
+        directory: &Dir,
     ) -> Result<(), ListError> {
-        let Before { cell, directory, key, operations, signals, .. } = *before;
+        let Before { cell, key, operations, signals, .. } = *before;
         if !self.warm_arms.insert(cell.id) || !cell.work.leaves_all() {
             return Ok(());
         }
@@ -204,22 +219,20 @@ impl Caches {
     fn cool(
         &mut self,
         state: CacheState,
-        place: usize,
-        directory: &Dir,
+        data: DataId,
+        directories: &mut dyn Directories,
         signals: Signals<'_>,
     ) -> Result<(), ListError> {
+        let (place, directory) = (data.0 as usize, directories.of(data));
         match state {
             CacheState::Warm => Ok(()),
             CacheState::DataCold => contents::drop_all(directory.as_fd(), self.sets[place].deep, signals),
             CacheState::VfsCold => {
-                if !names::are_there(directory.as_fd(), &self.sets[place].sample)? {
-                    // What was there when the sample was drawn is gone: the arms make their own files.
-                    self.pass(place, directory, signals)?;
-                }
+                self.draw(data, directory, signals)?;
                 let set = &self.sets[place];
                 self.names.drop_all(
                     directory.as_fd(),
-                    &self.file_system,
+                    &set.file_system,
                     set.entries,
                     &set.sample,
                     signals,
@@ -228,8 +241,21 @@ impl Caches {
                 Ok(())
             }
             CacheState::FsCold => {
-                Err(refused(state, "only what is made and mounted for the run is unmounted"))
+                self.draw(data, directory, signals)?;
+                names::drain(state, directory.as_fd(), signals)?;
+                directories.remount(data)?;
+                names::are_gone(directories.of(data).as_fd(), &self.sets[place].sample)?;
+                own_pages::touch();
+                Ok(())
             }
+        }
+    }
+
+    /// Draws names of a data set anew, if those that were drawn are not there any more: the arms make their own files.
+    fn draw(&mut self, data: DataId, directory: &Dir, signals: Signals<'_>) -> Result<(), ListError> {
+        match names::are_there(directory.as_fd(), &self.sets[data.0 as usize].sample)? {
+            true => Ok(()),
+            false => self.pass(data, directory, signals),
         }
     }
 
@@ -243,20 +269,40 @@ impl Caches {
                     self.warm_arms.remove(&cell.id);
                 }
             }
-            CacheState::VfsCold | CacheState::FsCold => self.forget_all(),
+            CacheState::VfsCold | CacheState::FsCold => {
+                self.forget_names(state, before.plan, before.cell.data);
+            }
         }
     }
 
-    fn forget_all(&mut self) {
-        self.warm_arms.clear();
-        self.sets.iter_mut().for_each(|set| set.warm = false);
+    /// Remembers that the names of all data sets are cold, or of those on the file system of one that was mounted again.
+    fn forget_names(&mut self, state: CacheState, plan: &Plan, data: DataId) {
+        let on = |data: DataId| plan.data[data.0 as usize].on;
+        let cold = |other: DataId| state != CacheState::FsCold || on(other) == on(data);
+        self.warm_arms.retain(|arm| !cold(plan.cells[arm.0 as usize].data));
+        for (set, data) in self.sets.iter_mut().zip(&plan.data) {
+            set.warm &= !cold(data.id);
+        }
     }
 
     /// Asks about the sample after a drop: the device must have been read.
-    fn come_back_by_reading(&mut self, place: usize, directory: &Dir) -> Result<(), ListError> {
-        self.forget_all();
-        names::come_back_by_reading(directory.as_fd(), &self.sets[place].sample)
+    fn come_back_by_reading(
+        &self,
+        state: CacheState,
+        data: DataId,
+        directory: &Dir,
+    ) -> Result<(), ListError> {
+        let set = &self.sets[data.0 as usize];
+        match is_served_elsewhere(&set.file_system) {
+            true => Ok(()),
+            false => names::come_back_by_reading(state, directory.as_fd(), &set.sample),
+        }
     }
+}
+
+/// Tells whether another process reads from the device for this one, so that no read is counted here.
+fn is_served_elsewhere(file_system: &str) -> bool {
+    file_system.starts_with("fuse")
 }
 
 /// Returns the error for a state that cannot be had or verified.

@@ -79,7 +79,7 @@ impl Names {
         let refuse = |Refusal(reason)| refused(CacheState::VfsCold, reason);
         find_cached(directory, sample).map_err(refuse)?;
         let before = Counts::now(directory, file_system).map_err(refuse)?;
-        drain(directory, signals)?;
+        drain(CacheState::VfsCold, directory, signals)?;
         let mut left = String::new();
         let at_least = if file_system == "xfs" { DROPS_MIN_XFS } else { DROPS_MIN };
         for dropped in 1..=DROPS_MAX {
@@ -175,6 +175,17 @@ fn cached(directory: BorrowedFd<'_>, sample: &[Sampled]) -> Option<String> {
     })
 }
 
+/// Refuses a file system that was mounted again and still has names cached; none may be, for nobody has used it.
+pub(super) fn are_gone(directory: BorrowedFd<'_>, sample: &[Sampled]) -> Result<(), ListError> {
+    match sample.iter().filter(|path| look(directory, path).unwrap_or(false)).count() {
+        0 => Ok(()),
+        held => {
+            let reason = format!("{held} of {} names are cached just after it was mounted", sample.len());
+            Err(refused(CacheState::FsCold, reason))
+        }
+    }
+}
+
 /// Looks for a path in the cache alone.
 fn look(directory: BorrowedFd<'_>, path: &Sampled) -> Result<bool, Errno> {
     let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
@@ -188,26 +199,33 @@ fn look(directory: BorrowedFd<'_>, path: &Sampled) -> Result<bool, Errno> {
 }
 
 /// Asks about the names that were drawn, after a drop: the device must have been read.
-pub(super) fn come_back_by_reading(directory: BorrowedFd<'_>, sample: &[Sampled]) -> Result<(), ListError> {
+pub(super) fn come_back_by_reading(
+    state: CacheState,
+    directory: BorrowedFd<'_>,
+    sample: &[Sampled],
+) -> Result<(), ListError> {
     let before = thread_waits().read_sectors;
     are_there(directory, sample)?;
     if thread_waits().read_sectors > before {
         return Ok(());
     }
     let reason = format!("{} names came back without a read from the device", sample.len());
-    Err(refused(CacheState::VfsCold, reason))
+    Err(refused(state, reason))
 }
 
 /// Writes what the file system has to write, and waits until little is left on the whole machine.
-fn drain(directory: BorrowedFd<'_>, signals: Signals<'_>) -> Result<(), ListError> {
+pub(super) fn drain(
+    state: CacheState,
+    directory: BorrowedFd<'_>,
+    signals: Signals<'_>,
+) -> Result<(), ListError> {
     let started = Instant::now();
-    let failed = |error: Errno| refused(CacheState::VfsCold, format!("syncfs: {error}"));
+    let failed = |error: Errno| refused(state, format!("syncfs: {error}"));
     marked(signals.beat, WRITING_BACK, || rustix::fs::syncfs(directory)).map_err(failed)?;
     let mut all_told = false;
     loop {
-        let unwritten = unwritten_bytes().ok_or_else(|| {
-            refused(CacheState::VfsCold, "/proc/meminfo does not tell what is still to be written")
-        })?;
+        let unwritten = unwritten_bytes()
+            .ok_or_else(|| refused(state, "/proc/meminfo does not tell what is still to be written"))?;
         if unwritten <= UNWRITTEN_BYTES_MAX {
             return Ok(());
         }
@@ -215,7 +233,7 @@ fn drain(directory: BorrowedFd<'_>, signals: Signals<'_>) -> Result<(), ListErro
             let (mib, s) = (unwritten >> 20, DRAIN_MAX.as_secs());
             let reason =
                 format!("after {s} s {mib} MiB still wait to be written: stop what writes on this machine");
-            return Err(refused(CacheState::VfsCold, reason));
+            return Err(refused(state, reason));
         }
         signals.check()?;
         if started.elapsed() > DRAIN_ALONE && !all_told {

@@ -8,6 +8,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64};
 
 use megadir::Dir;
+use megadir_record::CacheState;
 use megadir_sys::page_cache::resident;
 use megadir_sys::usage::thread_waits;
 use megadir_testkit::mount::{BTRFS, EXT4, Mount, Recipe, XFS};
@@ -129,7 +130,7 @@ fn names_go(recipe: &Recipe) -> Result<(), String> {
     statat(&directory, "file7", AtFlags::SYMLINK_NOFOLLOW).unwrap();
     assert!(thread_waits().read_sectors > before, "{}: the first stat read nothing", recipe.name);
     are_there(directory.as_fd(), &drawn).unwrap();
-    let warm = reason(come_back_by_reading(directory.as_fd(), &drawn));
+    let warm = reason(come_back_by_reading(CacheState::VfsCold, directory.as_fd(), &drawn));
     assert!(warm.contains("64 names came back without a read"), "{warm}");
     // Names in use stay, and that is noticed.
     let held: Vec<File> =
@@ -138,7 +139,7 @@ fn names_go(recipe: &Recipe) -> Result<(), String> {
     assert!(refused.contains("64 of 64 names that were drawn are still cached"), "{refused}");
     drop(held);
     cool(&drawn).unwrap();
-    come_back_by_reading(directory.as_fd(), &drawn).unwrap();
+    come_back_by_reading(CacheState::VfsCold, directory.as_fd(), &drawn).unwrap();
     Ok(())
 }
 

@@ -3,7 +3,9 @@
 //! The time is an order of magnitude from constants measured on one machine (2 virtual cores, ext4,
 //! warm); the progress of a run replaces it with what it measures.
 
-use megadir_record::{CacheState, Data, FileOperation, Made, NameScheme, Order, Plan, Stage, When, Work};
+use megadir_record::{
+    CacheState, Cell, Data, FileOperation, FsId, Made, NameScheme, Order, Plan, Stage, When, Work,
+};
 
 use super::trees;
 
@@ -46,10 +48,32 @@ const INODE_BYTES: u64 = 512;
 /// Space of an entry in a directory of ext4 that is filled, bytes; inodes are there already.
 const FILLED_ENTRY_BYTES: u64 = 100;
 
-/// Returns what `plan` will need.
+/// Returns what `plan` will need, on all file systems together.
 pub fn estimate(plan: &Plan) -> Estimate {
-    let sets = plan.data.iter().filter(|data| data.source.made().is_some()).count() as u64;
-    let all: Vec<Needs> = plan.data.iter().map(|data| needs(plan, data)).collect();
+    let mut whole = of_data(plan, &|_| true);
+    // File systems hold what is made on them at the same time.
+    let parts = plan.file_systems.iter().map(|of| estimate_on(plan, of.id));
+    let sums = parts.fold((0_u64, 0_u64), |sums, part| {
+        (sums.0.saturating_add(part.inodes), sums.1.saturating_add(part.space_bytes))
+    });
+    if !plan.file_systems.is_empty() {
+        (whole.inodes, whole.space_bytes) = sums;
+    }
+    whole
+}
+
+/// Returns what `plan` will need on one of its file systems.
+pub fn estimate_on(plan: &Plan, on: FsId) -> Estimate {
+    of_data(plan, &|data| data.on == Some(on))
+}
+
+/// Returns what the data sets of `which` need, with the arms that work on them.
+fn of_data(plan: &Plan, which: &dyn Fn(&Data) -> bool) -> Estimate {
+    let data = || plan.data.iter().filter(|data| which(data));
+    let cells: Vec<&Cell> =
+        plan.cells.iter().filter(|cell| which(&plan.data[cell.data.0 as usize])).collect();
+    let sets = data().filter(|data| data.source.made().is_some()).count() as u64;
+    let all: Vec<Needs> = data().map(|data| needs(plan, data)).collect();
     // Chains come one after the other, so what their arms make is there for one of them at a time.
     let at_once = |of: fn(&Needs) -> u64| {
         let (by_arms, before): (Vec<&Needs>, Vec<&Needs>) = all.iter().partition(|needs| needs.by_arms);
@@ -62,7 +86,7 @@ pub fn estimate(plan: &Plan) -> Estimate {
     };
     let (files, inodes) = (at_once(|needs| needs.files), at_once(|needs| needs.inodes));
     let space_bytes = at_once(|needs| needs.space_bytes);
-    let round_ns = plan.cells.iter().map(|cell| block_ns(plan, cell)).sum::<u64>() + warming_ns(plan);
+    let round_ns = cells.iter().map(|cell| block_ns(plan, cell)).sum::<u64>() + warming_ns(plan, which);
     let rounds = u64::from(plan.rules.rounds);
     let warm_up_rounds = match u64::from(plan.rules.warm_up_rounds_min) {
         0 => 0,
@@ -72,8 +96,8 @@ pub fn estimate(plan: &Plan) -> Estimate {
     let epochs = u64::from(plan.rules.epochs);
     let made = files.saturating_mul(epochs);
     // Directories that are filled go before the next one: room is needed for one of them.
-    let filled: u64 = plan.cells.iter().map(filled).sum();
-    let created: u64 = plan.cells.iter().map(created).sum();
+    let filled: u64 = cells.iter().map(|cell| filled(cell)).sum();
+    let created: u64 = cells.iter().map(|cell| created(cell)).sum();
     let kept = |of: fn(&Needs) -> u64| {
         let made = all.iter().filter(|needs| needs.by_arms).map(of).fold(0, u64::saturating_add);
         made.saturating_mul(rounds)
@@ -84,7 +108,7 @@ pub fn estimate(plan: &Plan) -> Estimate {
         files: made.saturating_add(rounds * (filled + created)),
         inodes: if sets == 0 { 0 } else { inodes.saturating_add(filled + filled / 10 + sets + 2) },
         space_bytes: space_bytes.saturating_add(filled * FILLED_ENTRY_BYTES),
-        blocks: rounds * plan.cells.len() as u64,
+        blocks: rounds * cells.len() as u64,
         elapsed_ns: made.saturating_mul(MAKE_NS + REMOVE_NS)
             + epochs * warm_up_ns
             + rounds * (round_ns + created * REMOVE_NS),
@@ -92,7 +116,7 @@ pub fn estimate(plan: &Plan) -> Estimate {
 }
 
 /// Returns how many files a block of an arm makes, if that is what it does.
-fn filled(cell: &megadir_record::Cell) -> u64 {
+fn filled(cell: &Cell) -> u64 {
     match cell.work {
         Work::FillUntilRefused { entries_about, .. } => entries_about,
         Work::List { .. }
@@ -104,7 +128,7 @@ fn filled(cell: &megadir_record::Cell) -> u64 {
 }
 
 /// Returns how many files a block of an arm creates where they are the work.
-fn created(cell: &megadir_record::Cell) -> u64 {
+fn created(cell: &Cell) -> u64 {
     match &cell.work {
         Work::Files(work) if work.operation == FileOperation::Create => work.files(),
         _ => 0,
@@ -112,7 +136,7 @@ fn created(cell: &megadir_record::Cell) -> u64 {
 }
 
 /// Returns the time of a block with what must be done before it for the state of the cache.
-fn block_ns(plan: &Plan, cell: &megadir_record::Cell) -> u64 {
+fn block_ns(plan: &Plan, cell: &Cell) -> u64 {
     match cell.cache {
         CacheState::Warm => warm_block_ns(plan, cell),
         CacheState::DataCold => 2 * warm_block_ns(plan, cell) + entries(plan, cell) * ASK_NS,
@@ -123,7 +147,7 @@ fn block_ns(plan: &Plan, cell: &megadir_record::Cell) -> u64 {
 }
 
 /// Returns the time of a block whose names and inodes come from the device.
-fn cold_work_ns(plan: &Plan, cell: &megadir_record::Cell) -> u64 {
+fn cold_work_ns(plan: &Plan, cell: &Cell) -> u64 {
     match cell.work {
         Work::Lookup { .. } => cell.operations.unwrap_or(1) * COLD_READ_NS,
         _ => 5 * warm_block_ns(plan, cell),
@@ -131,14 +155,14 @@ fn cold_work_ns(plan: &Plan, cell: &megadir_record::Cell) -> u64 {
 }
 
 /// Returns the time of warming each data set once a round, where something is dropped in each.
-fn warming_ns(plan: &Plan) -> u64 {
+fn warming_ns(plan: &Plan, which: &dyn Fn(&Data) -> bool) -> u64 {
     let drops = plan.cells.iter().any(|cell| cell.cache.drops_names());
     let warm = |data: &&Data| plan.cells.iter().any(|cell| cell.data == data.id && !cell.cache.is_cold());
-    let sets = plan.data.iter().filter(|_| drops).filter(warm);
+    let sets = plan.data.iter().filter(|data| drops && which(data)).filter(warm);
     sets.map(|data| data.entries.saturating_mul(5 * ASK_NS)).sum()
 }
 
-fn warm_block_ns(plan: &Plan, cell: &megadir_record::Cell) -> u64 {
+fn warm_block_ns(plan: &Plan, cell: &Cell) -> u64 {
     if let (Some(rate), Some(operations)) = (cell.rate_per_s, cell.operations) {
         return BLOCK_NS + operations.saturating_mul(1_000_000_000) / rate.max(1);
     }
@@ -153,7 +177,7 @@ fn warm_block_ns(plan: &Plan, cell: &megadir_record::Cell) -> u64 {
     }
 }
 
-fn entries(plan: &Plan, cell: &megadir_record::Cell) -> u64 {
+fn entries(plan: &Plan, cell: &Cell) -> u64 {
     plan.data[cell.data.0 as usize].entries
 }
 

@@ -10,6 +10,7 @@ mod attributes;
 mod caches;
 mod estimate;
 mod file_studies;
+mod file_systems;
 mod fills;
 mod groups;
 mod layouts;
@@ -25,7 +26,10 @@ use megadir::nearest::choices;
 use megadir_record::{CacheState, Data, DataId, DataSource, Note, Order, Plan, Preset, Rules, When, Work};
 
 pub use aged::AgedBy;
-pub use estimate::{Estimate, estimate};
+pub use estimate::{Estimate, estimate, estimate_on};
+#[cfg(target_os = "linux")]
+pub(crate) use file_systems::without;
+pub use file_systems::{FileSystemFact, FoundFileSystem, Ground};
 pub use prune::prune;
 #[cfg(target_os = "linux")]
 pub(crate) use trees::in_one_directory;
@@ -82,6 +86,11 @@ pub struct Request<'a> {
     pub drop_caches: bool,
     /// Which states can be had.
     pub cache_facts: &'a [CacheFact],
+    /// The file systems to measure on, made and mounted for the run, with what can be done on each, in the place of what is above;
+    /// none works in the directory that was named.
+    pub file_systems: &'a [FileSystemFact],
+    /// Bytes free where their images will lie.
+    pub images_room_bytes: u64,
 }
 
 #[cfg(test)]
@@ -105,6 +114,8 @@ impl Request<'_> {
             caches: Vec::new(),
             drop_caches: false,
             cache_facts: &[],
+            file_systems: &[],
+            images_room_bytes: u64::MAX,
         }
     }
 }
@@ -216,6 +227,14 @@ pub enum PlanError {
 /// [`PlanError`] for values that cannot be had and for a baseline that is not available.
 pub fn plan(study: &Study, request: &Request<'_>) -> Result<Planned, PlanError> {
     check_values(request)?;
+    match request.file_systems {
+        [] => of_one(study, request),
+        _ => file_systems::plan(study, request, of_one),
+    }
+}
+
+/// Resolves a study on one file system.
+fn of_one(study: &Study, request: &Request<'_>) -> Result<Planned, PlanError> {
     let size = size_of(study, request.preset);
     if let Some(refusal) = &study.refusal {
         return plan_refusals(study, request, size, refusal);

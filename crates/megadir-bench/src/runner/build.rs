@@ -15,7 +15,7 @@ use rustix::io::Errno;
 
 use super::RunError;
 use super::aging::{Aging, size_of};
-use super::prepare::data_name;
+use super::sites::{Sites, data_name};
 use super::start::Listeners;
 use super::survey::{Survey, survey};
 use crate::beat::{WRITING_BACK, marked};
@@ -52,13 +52,13 @@ struct Set<'a> {
 /// Makes every data set of the plan.
 pub(super) fn build(
     plan: &Plan,
-    workspace: &Workspace,
+    sites: &Sites,
     signals: Signals<'_>,
     listeners: &mut Listeners<'_, '_>,
 ) -> Result<Made, RunError> {
-    let grounds: Vec<Ground<'_>> =
-        plan.data.iter().map(|data| Ground::make(plan, data, workspace)).collect::<Result<_, _>>()?;
-    let before = free(workspace)?;
+    let ground = |data| Ground::make(plan, data, sites.of(data).own()?);
+    let grounds: Vec<Ground<'_>> = plan.data.iter().map(ground).collect::<Result<_, _>>()?;
+    let before = free(sites)?;
     let mut sets: Vec<Set<'_>> = grounds.iter().flat_map(Ground::sets).collect();
     let mut order: Vec<usize> = (0..sets.len()).collect();
     shuffle(&mut order, &mut SplitMix64::new(plan.seed));
@@ -98,7 +98,7 @@ pub(super) fn build(
         }
         surveys.push(found);
     }
-    let after = free(workspace)?;
+    let after = free(sites)?;
     built.file_system_inodes = before.0.zip(after.0).map(|(before, after)| before.wrapping_sub(after) as i64);
     built.file_system_bytes = before.1.wrapping_sub(after.1) as i64;
     let again = |ground: Ground<'_>| {
@@ -149,12 +149,18 @@ impl<'a> Ground<'a> {
     }
 }
 
-/// Returns how many inodes and bytes are free; no number of inodes where the file system does not count them.
-fn free(workspace: &Workspace) -> Result<(Option<u64>, u64), RunError> {
-    let unusable =
-        |error: Errno| RunError::Directory { path: workspace.path().to_owned(), source: error.into() };
-    let space = rustix::fs::fstatvfs(workspace).map_err(unusable)?;
-    Ok(((space.f_files > 0).then_some(space.f_ffree), space.f_bfree.saturating_mul(space.f_frsize)))
+/// Returns how many inodes and bytes are free on all file systems together; no number of inodes where one does not count
+/// them.
+fn free(sites: &Sites) -> Result<(Option<u64>, u64), RunError> {
+    let (mut inodes, mut bytes) = (Some(0_u64), 0_u64);
+    for site in sites.all() {
+        let unusable = |error: Errno| RunError::Directory { path: site.path.clone(), source: error.into() };
+        let space = rustix::fs::fstatvfs(&site.directory).map_err(unusable)?;
+        let counted = (space.f_files > 0).then_some(space.f_ffree);
+        inodes = inodes.zip(counted).map(|(sum, more)| sum.saturating_add(more));
+        bytes = bytes.saturating_add(space.f_bfree.saturating_mul(space.f_frsize));
+    }
+    Ok((inodes, bytes))
 }
 
 /// Lets the set that is least far take a step, until nothing is left of any.

@@ -15,17 +15,16 @@ use megadir::Dir;
 use megadir_record::{Cell, CellId, DataId, FileOperation, FileWork, Order, Plan, UsedByArms, When, Work};
 
 use super::RunError;
-use super::prepare::data_name;
+use super::sites::{Places, data_name};
 use super::survey::survey;
 use crate::beat::{WRITING_BACK, marked};
+use crate::cache::Directories;
 use crate::workload::{ListError, Signals};
-use crate::workspace::Workspace;
 
 /// The directories of a plan's data sets.
 pub(super) struct Grounds<'a> {
     plan: &'a Plan,
-    workspace: Option<&'a Workspace>,
-    directories: Vec<Dir>,
+    places: Places<'a>,
     /// Whether there is room for what arms make in all rounds.
     keeps: bool,
     /// How many data sets were put aside.
@@ -36,19 +35,19 @@ pub(super) struct Grounds<'a> {
 }
 
 impl<'a> Grounds<'a> {
-    pub(super) fn new(
-        plan: &'a Plan,
-        workspace: Option<&'a Workspace>,
-        directories: Vec<Dir>,
-        keeps: bool,
-        signals: Signals<'a>,
-    ) -> Self {
-        Self { plan, workspace, directories, keeps, aside: 0, signals, known: Vec::new() }
+    pub(super) fn new(places: Places<'a>, keeps: bool) -> Self {
+        let (plan, signals) = (places.plan, places.signals);
+        Self { plan, places, keeps, aside: 0, signals, known: Vec::new() }
+    }
+
+    /// Returns the directories of all data sets.
+    pub(super) fn places(&mut self) -> &mut Places<'a> {
+        &mut self.places
     }
 
     /// Returns the directory of the data set that an arm works on.
     pub(super) fn of(&self, cell: CellId) -> &Dir {
-        &self.directories[self.data_of(cell).0 as usize]
+        self.places.of(self.data_of(cell))
     }
 
     /// Makes ready for the arm at `place` of a round in this order.
@@ -64,21 +63,20 @@ impl<'a> Grounds<'a> {
         if !self.plan.rules.order.depends() || place > 0 && goes_on(cell(place - 1), cell(place)) {
             return Ok(());
         }
-        let directory = self.of(order[place]);
-        marked(self.signals.beat, WRITING_BACK, || rustix::fs::syncfs(directory))
-            .map_err(|error| unusable(directory.path(), error.into()))
+        self.places.sites.write_back(self.signals.beat)
     }
 
     /// Takes away what nobody needs after the arm at `place` of a round in this order.
     pub(super) fn leave(&mut self, order: &[CellId], place: usize) -> Result<(), RunError> {
         let data = self.data_of(order[place]);
-        let Some(workspace) = self.workspace.filter(|_| self.is_made_by_arms(data)) else { return Ok(()) };
+        let site = self.places.sites.of(&self.plan.data[data.0 as usize]);
+        let Some(workspace) = site.workspace().filter(|_| self.is_made_by_arms(data)) else { return Ok(()) };
         if order[place + 1..].iter().any(|later| self.data_of(*later) == data) {
             return Ok(());
         }
         let name = data_name(data);
         let path = workspace.path().join(&name);
-        let directory = &mut self.directories[data.0 as usize];
+        let directory = &mut self.places.directories[data.0 as usize];
         let renewed = match self.keeps {
             true => {
                 self.aside += 1;
@@ -102,7 +100,7 @@ impl<'a> Grounds<'a> {
         if next.is_some_and(|next| !self.unlinks(*next)) {
             return Ok(None);
         }
-        let directory = &self.directories[data.0 as usize];
+        let directory = self.places.of(data);
         // Blocks are counted when they are known: some file systems choose them when they write.
         marked(self.signals.beat, WRITING_BACK, || rustix::fs::syncfs(directory))
             .map_err(|error| unusable(directory.path(), error.into()))?;

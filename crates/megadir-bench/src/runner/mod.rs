@@ -22,6 +22,8 @@ mod room;
 #[cfg(target_os = "linux")]
 mod rounds;
 #[cfg(target_os = "linux")]
+mod sites;
+#[cfg(target_os = "linux")]
 mod start;
 #[cfg(target_os = "linux")]
 pub(crate) mod survey;
@@ -40,6 +42,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64};
 use megadir_record::{Note, Plan, Record};
 
 use crate::dataset::FillError;
+use crate::lab::LabError;
 use crate::plan::PlanError;
 
 #[cfg(target_os = "linux")]
@@ -64,6 +67,8 @@ pub struct RunRequest<'a> {
     pub stop: &'a AtomicBool,
     /// Counted up by the run as a sign of life, so that a watcher can tell work from a hang.
     pub beat: &'a AtomicU64,
+    /// Whether what a device of the plan holds may be lost.
+    pub erase_device: bool,
     /// How processes that work are started; without it arms whose workers are processes are left out.
     pub worker: Option<WorkerCommand>,
 }
@@ -168,6 +173,9 @@ pub enum RunError {
         /// Files made.
         made: u64,
     },
+    /// A file system could not be made, mounted or unmounted.
+    #[error(transparent)]
+    Lab(LabError),
     /// A listener cannot go on: the record cannot be written.
     #[error("cannot write the record: {0}")]
     Listener(#[source] io::Error),
@@ -191,6 +199,15 @@ pub enum RunError {
     /// Not on this system.
     #[error("runs are not available on this system")]
     Unavailable,
+}
+
+impl From<LabError> for RunError {
+    fn from(error: LabError) -> Self {
+        match error {
+            LabError::Interrupted => Self::Interrupted,
+            error => Self::Lab(error),
+        }
+    }
 }
 
 /// Refuses to run where the engine cannot.

@@ -1,17 +1,17 @@
 //! Before measuring: room for the data, leftovers of killed runs, the run's own directory, the data sets.
 
-use std::os::fd::AsFd;
 use std::path::Path;
 use std::sync::atomic::AtomicU64;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use megadir::Dir;
-use megadir_record::{Built, CellId, Counted, Data, DataId, DataSource, Note, Plan, Stage, Work};
+use megadir_record::{Built, CellId, Counted, Data, DataSource, Note, Plan, Stage, Work};
 
 use super::build::build;
 use super::expect::expect_files;
 use super::refusals::predict;
 use super::room::check_room;
+use super::sites::{Places, Sites, data_name, kinds};
 use super::start::Listeners;
 use super::survey::Survey;
 use super::truth::{before_run, settle};
@@ -19,11 +19,11 @@ use super::{Program, RunError, RunRequest, WorkerCommand};
 use crate::cache::Caches;
 use crate::dataset::{Files, Names};
 use crate::event::Event;
-use crate::machine;
+use crate::leftovers::Leftovers;
 use crate::note::NoteKind;
 use crate::plan::{in_one_directory, prune};
 use crate::workload::{FILES_MAX, ListError, Listing, NameSource, SAMPLE_MAX, Signals, workload};
-use crate::workspace::{Workspace, remove_leftovers};
+use crate::workspace::remove_leftovers;
 
 /// Everything that measuring needs.
 pub(super) struct Prepared<'a> {
@@ -49,36 +49,22 @@ pub(super) struct Prepared<'a> {
     pub(super) worker: Option<WorkerCommand>,
     /// In which state their caches are.
     pub(super) caches: Caches,
-    workspace: Option<Workspace>,
-}
-
-/// Returns the name of a data set's directory within the run's own.
-pub(super) fn data_name(data: DataId) -> String {
-    format!("data{}", data.0)
+    /// Where its data lie.
+    pub(super) sites: Sites,
 }
 
 impl Prepared<'_> {
-    /// Returns the run's own directory, if there is one.
-    pub(super) fn workspace(&self) -> Option<&Workspace> {
-        self.workspace.as_ref()
-    }
-
-    /// Removes the run's own directory, if there is one.
-    pub(super) fn clean(self, beat: &AtomicU64, listeners: &mut Listeners<'_, '_>) -> Result<(), RunError> {
-        let Some(workspace) = self.workspace else {
+    /// Removes what is the run's own.
+    pub(super) fn clean(self, listeners: &mut Listeners<'_, '_>) -> Result<(), RunError> {
+        if !self.sites.are_ours() {
             return Ok(());
-        };
+        }
         // A listener that cannot go on must not keep the directory from being removed.
         let told = listeners.tell(&Event::Cleaning);
         drop(self.data);
-        remove(workspace, beat)?;
+        self.sites.remove(self.signals)?;
         told
     }
-}
-
-fn remove(workspace: Workspace, beat: &AtomicU64) -> Result<(), RunError> {
-    let path = workspace.path().to_owned();
-    workspace.remove(beat).map_err(|source| RunError::Clean { path, source })
 }
 
 /// Makes what the plan needs; on an error nothing is left behind.
@@ -86,32 +72,33 @@ pub(super) fn prepare<'a>(
     request: RunRequest<'a>,
     listeners: &mut Listeners<'_, '_>,
 ) -> Result<Prepared<'a>, RunError> {
-    let RunRequest { mut plan, mut notes, directory: path, command, program, stop, beat, worker, resume: _ } =
-        request;
+    let RunRequest { plan, mut notes, directory: path, command, program, stop, beat, worker, .. } = request;
     let signals = Signals { stop, beat };
     let unusable = |source: std::io::Error| RunError::Directory { path: path.clone(), source };
     let directory = Dir::open(&path).map_err(|error| unusable(error.into()))?;
-    predict(&mut plan, &path, &directory)?;
-    let made = plan.data.iter().any(|data| matches!(data.source, DataSource::Made { .. }));
-    let mut workspace = None;
+    let (mut sites, plan) = match plan.file_systems.is_empty() {
+        true => (Sites::named(&path, directory.again().map_err(|error| unusable(error.into()))?), plan),
+        false => Sites::mount(plan, &path, request.erase_device, signals, &mut notes)?,
+    };
+    let plan = fit(&mut sites, plan, &mut notes)?;
     let (mut data, mut surveys, mut built) = (Vec::new(), Vec::new(), None);
-    if made {
-        notes.extend(check_room(&plan, &path, &directory)?);
-        notes.extend(leftovers(&path, beat));
+    if makes(&plan) {
+        if plan.file_systems.is_empty() {
+            notes.extend(leftovers(&path, beat));
+        }
         let started_unix_s = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |now| now.as_secs());
-        let own = Workspace::create(&path, started_unix_s, plan.seed).map_err(unusable)?;
-        match build(&plan, &own, signals, listeners) {
+        let made = sites.make_workspaces(started_unix_s, plan.seed);
+        match made.and_then(|()| build(&plan, &sites, signals, listeners)) {
             Ok(made) => (data, surveys, built) = (made.directories, made.surveys, Some(made.built)),
             Err(error) => {
-                remove(own, beat)?;
+                sites.remove(signals)?;
                 return Err(error);
             }
         }
-        workspace = Some(own);
     } else {
         data.push(directory.again().map_err(|error| unusable(error.into()))?);
     }
-    let caches = Caches::new(&plan, &machine::file_system(directory.as_fd()).kind);
+    let caches = Caches::new(&plan, kinds(&sites, &plan));
     let mut prepared = Prepared {
         plan,
         epoch: 0,
@@ -126,12 +113,12 @@ pub(super) fn prepare<'a>(
         signals,
         worker,
         caches,
-        workspace,
+        sites,
     };
     match verify(&mut prepared, &surveys) {
         Ok(()) => Ok(prepared),
         Err(error) => {
-            prepared.clean(beat, listeners)?;
+            prepared.clean(listeners)?;
             Err(error)
         }
     }
@@ -144,17 +131,19 @@ pub(super) fn make_anew(
     listeners: &mut Listeners<'_, '_>,
 ) -> Result<(), RunError> {
     prepared.plan = plan;
-    let Some(workspace) = &prepared.workspace else { return Ok(()) };
+    if !prepared.sites.are_ours() {
+        return Ok(());
+    }
     prepared.data.clear();
     for data in &prepared.plan.data {
-        let name = data_name(data.id);
+        let (name, workspace) = (data_name(data.id), prepared.sites.of(data).own()?);
         let path = workspace.path().join(&name);
         let removed = workspace.remove_data_directory(&name, prepared.signals.beat);
         removed.map_err(|source| RunError::Directory { path, source })?;
     }
-    let made = build(&prepared.plan, workspace, prepared.signals, listeners)?;
+    let made = build(&prepared.plan, &prepared.sites, prepared.signals, listeners)?;
     prepared.data = made.directories;
-    prepared.caches = Caches::new(&prepared.plan, &machine::file_system(prepared.directory.as_fd()).kind);
+    prepared.caches = Caches::new(&prepared.plan, kinds(&prepared.sites, &prepared.plan));
     prepared.truths.clear();
     prepared.names.clear();
     let arms = prepared.plan.cells.len();
@@ -166,21 +155,46 @@ pub(super) fn make_anew(
     settle(prepared)
 }
 
+/// Returns whether the run makes what it works on.
+fn makes(plan: &Plan) -> bool {
+    plan.data.iter().any(|data| matches!(data.source, DataSource::Made { .. }))
+}
+
+/// Writes into the plan what is predicted of its arms, and refuses what has no room; of several file systems made for the run
+/// one without room is left out.
+fn fit(sites: &mut Sites, plan: Plan, notes: &mut Vec<Note>) -> Result<Plan, RunError> {
+    let (mut plan, mut gone) = (plan, Vec::new());
+    for site in sites.all() {
+        let fits = predict(&mut plan, site).and_then(|()| match makes(&plan) {
+            true => check_room(&plan, site),
+            false => Ok(Vec::new()),
+        });
+        match (fits, site.on) {
+            (Ok(noted), _) => notes.extend(noted),
+            (Err(error), Some(on)) if sites.all().len() > 1 => gone.push((on, error.to_string())),
+            (Err(error), _) => return Err(error),
+        }
+    }
+    sites.leave_out(plan, &gone)
+}
+
 /// Removes what killed runs left, and says so; trouble with that keeps no run from running.
 fn leftovers(path: &Path, beat: &AtomicU64) -> Vec<Note> {
-    let note = |text| NoteKind::Leftovers.note(text);
     match remove_leftovers(path, beat) {
-        Ok(found) => {
-            let removed = found
-                .removed
-                .into_iter()
-                .map(|name| note(format!("removed {name}, left by a run that was killed")));
-            let left =
-                found.left.into_iter().map(|(name, reason)| note(format!("left {name} alone: {reason}")));
-            removed.chain(left).collect()
+        Ok(found) => notes_on(&found),
+        Err(error) => {
+            vec![NoteKind::Leftovers.note(format!("looking for directories of killed runs failed: {error}"))]
         }
-        Err(error) => vec![note(format!("looking for directories of killed runs failed: {error}"))],
     }
+}
+
+/// Returns what is said of what killed runs left.
+pub(super) fn notes_on(found: &Leftovers) -> Vec<Note> {
+    let note = |text| NoteKind::Leftovers.note(text);
+    let removed =
+        found.removed.iter().map(|name| note(format!("removed {name}, left by a run that was killed")));
+    let left = found.left.iter().map(|(name, reason)| note(format!("left {name} alone: {reason}")));
+    removed.chain(left).collect()
 }
 
 /// Lets the oracle list every data set once, and takes out of the plan what cannot be done on them.
@@ -225,8 +239,11 @@ fn verify(prepared: &mut Prepared<'_>, surveys: &[Survey]) -> Result<(), RunErro
         }
         gone.extend(work.unavailable(&prepared.data[cell.data.0 as usize]).map(|reason| (cell.id, reason)));
     }
-    let Prepared { caches, plan, data, signals, .. } = prepared;
-    gone.extend(caches.rehearse(plan, data, *signals).map_err(|error| arm("cold caches", error))?);
+    let Prepared { caches, plan, data, signals, sites, .. } = prepared;
+    let mut places = Places { plan, sites, directories: std::mem::take(data), signals: *signals };
+    let rehearsed = caches.rehearse(plan, &mut places, *signals);
+    *data = places.directories;
+    gone.extend(rehearsed.map_err(|error| arm("cold caches", error))?);
     let left = prune(prepared.plan.clone(), &gone)?;
     prepared.plan = left.plan;
     prepared.notes.extend(left.notes);

@@ -1,23 +1,23 @@
 //! Before directories are filled until one file is refused: what is predicted, and whether the index is what will refuse it.
 
-use std::path::Path;
-
 use megadir::Dir;
 use megadir::limits::{Asked, Ceiling, Limit, NameLengths, limits};
 use megadir_record::{Plan, Predicted, Work};
 
 use super::RunError;
+use super::sites::Site;
 use crate::dataset::{NAME_BYTES_MAX, Names};
 
 /// A size is meant for directories that take from half as many entries as it says to twice as many.
 const FACTOR: f64 = 2.0;
 
-/// Writes into the plan what is predicted for the arms that fill directories.
-pub(super) fn predict(plan: &mut Plan, path: &Path, directory: &Dir) -> Result<(), RunError> {
-    let seed = plan.seed;
-    for cell in &mut plan.cells {
+/// Writes into the plan what is predicted for the arms that fill directories in a place.
+pub(super) fn predict(plan: &mut Plan, site: &Site) -> Result<(), RunError> {
+    let Site { on, path, directory, .. } = site;
+    let (seed, data) = (plan.seed, &plan.data);
+    for cell in plan.cells.iter_mut().filter(|cell| data[cell.data.0 as usize].on == *on) {
         let Work::FillUntilRefused { entries_about, predicted } = &mut cell.work else { continue };
-        let Some(made) = plan.data[cell.data.0 as usize].source.made() else { continue };
+        let Some(made) = data[cell.data.0 as usize].source.made() else { continue };
         let bytes = Names { scheme: made.names, seed }.write(*entries_about, &mut [0; NAME_BYTES_MAX]).len();
         let refused = |reason| RunError::Arm { arm: format!("'{}'", path.display()), reason };
         *predicted = Some(prediction(directory, bytes as u16, *entries_about).map_err(refused)?);

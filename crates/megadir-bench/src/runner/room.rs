@@ -1,28 +1,29 @@
 //! Before anything is made: is there room for it?
 
 use std::os::fd::AsFd;
-use std::path::Path;
 
 use megadir::Dir;
 use megadir::limits::{Asked, Limit, NameLengths, limits};
 use megadir_record::{NameScheme, Note, Plan, When};
 
 use super::RunError;
+use super::sites::{Site, Sites};
 use crate::dataset::{Files, FillError, NAME_BYTES_MAX};
 use crate::note::NoteKind;
-use crate::plan::{estimate, trees};
+use crate::plan::{Estimate, estimate, estimate_on, trees};
 
-/// Refuses a plan that the file system has no room for; returns what is noted of one that has.
+/// Refuses what of a plan a place has no room for; returns what is noted of one that has.
 ///
 /// What arms make in one directory may be more than that is sure to take where its index is what would refuse it: then the arm is stopped
 /// and tells at how many entries.
-pub(super) fn check_room(plan: &Plan, path: &Path, directory: &Dir) -> Result<Vec<Note>, RunError> {
-    let needed = estimate(plan);
+pub(super) fn check_room(plan: &Plan, site: &Site) -> Result<Vec<Note>, RunError> {
+    let Site { on, path, directory, .. } = site;
+    let needed = needed(plan, site);
     let mut notes = Vec::new();
     let Ok(space) = rustix::fs::fstatvfs(directory.as_fd()) else {
         return Ok(notes);
     };
-    let room = |what, needed, free| Err(RunError::Room { path: path.to_owned(), what, needed, free });
+    let room = |what, needed, free| Err(RunError::Room { path: path.clone(), what, needed, free });
     let free_bytes = space.f_bavail.saturating_mul(space.f_frsize);
     if free_bytes < needed.space_bytes {
         return room("space", needed.space_bytes, free_bytes);
@@ -30,7 +31,7 @@ pub(super) fn check_room(plan: &Plan, path: &Path, directory: &Dir) -> Result<Ve
     if space.f_files > 0 && space.f_favail < needed.inodes {
         return room("inodes", needed.inodes, space.f_favail);
     }
-    for data in &plan.data {
+    for data in plan.data.iter().filter(|data| data.on == *on) {
         for (_, files) in trees(plan, data).map_err(FillError::Files)? {
             let fullest = files.files_in_one_directory_max().saturating_add(files.made().aged_files);
             let Some(fit) = fit_directory(&files, directory).filter(|fit| fit.entries < fullest) else {
@@ -54,12 +55,21 @@ pub(super) fn check_room(plan: &Plan, path: &Path, directory: &Dir) -> Result<Ve
 
 /// Returns whether what arms make may stay until the run's end: three quarters of the
 /// free inodes and half of the free space do.
-pub(super) fn keeps_all_rounds(plan: &Plan, directory: &Dir) -> bool {
-    let needed = estimate(plan);
-    let Ok(space) = rustix::fs::fstatvfs(directory.as_fd()) else { return false };
+pub(super) fn keeps_all_rounds(plan: &Plan, sites: &Sites) -> bool {
+    sites.all().iter().all(|site| keeps_all(plan, site))
+}
+
+fn keeps_all(plan: &Plan, site: &Site) -> bool {
+    let needed = needed(plan, site);
+    let Ok(space) = rustix::fs::fstatvfs(site.directory.as_fd()) else { return false };
     let (bytes, inodes) = (needed.kept_space_bytes, needed.kept_inodes);
     let free_bytes = space.f_bavail.saturating_mul(space.f_frsize);
     bytes <= free_bytes / 2 && (space.f_files == 0 || inodes <= space.f_favail / 4 * 3)
+}
+
+/// Returns what a plan needs in a place.
+fn needed(plan: &Plan, site: &Site) -> Estimate {
+    site.on.map_or_else(|| estimate(plan), |on| estimate_on(plan, on))
 }
 
 /// How many names a new directory is sure to take.

@@ -8,13 +8,14 @@ use megadir_record::{Cell, CellId, Counted, Note, Phase, Plan, Refused, Sample, 
 use megadir_sys::clock::monotonic_ns;
 use megadir_sys::usage::process_usage;
 
-use super::RunError;
 use super::grounds::Grounds;
 use super::prepare::Prepared;
 use super::replay::replay;
 use super::room::keeps_all_rounds;
+use super::sites::{Places, Sites};
 use super::start::Listeners;
 use super::tally::Tally;
+use super::{RunError, WorkerCommand};
 use crate::cache::{Before, Caches};
 use crate::event::Event;
 use crate::machine::stolen_ticks;
@@ -22,7 +23,7 @@ use crate::measure::Stopwatch;
 use crate::next::{Block, Outcome, Step, may_redo, next, order_after};
 use crate::noise::TICK_NS;
 use crate::note::NoteKind;
-use crate::workload::{BlockKey, ListError, Signals, Taken, Workload, workload};
+use crate::workload::{BlockKey, ListError, NameSource, Signals, Taken, Workload, workload};
 
 /// The clocks may disagree by this much over a round before it is void, nanoseconds and share of the round.
 const JUMP_NS: u64 = 10_000_000;
@@ -44,14 +45,18 @@ pub(super) struct Works<'a> {
 }
 
 impl<'a> Works<'a> {
-    fn new(prepared: &'a Prepared<'_>, stopwatch: Stopwatch) -> Result<Self, RunError> {
-        let plan = &prepared.plan;
-        let worker = prepared.worker.as_ref();
-        let work = |cell: &Cell| workload(plan, cell, &prepared.names[cell.data.0 as usize], worker);
+    fn new(
+        plan: &Plan,
+        names: &'a [NameSource],
+        worker: Option<&'a WorkerCommand>,
+        caches: &Caches,
+        (signals, stopwatch): (Signals<'a>, Stopwatch),
+    ) -> Result<Self, RunError> {
+        let work = |cell: &Cell| workload(plan, cell, &names[cell.data.0 as usize], worker);
         let works = plan.cells.iter().map(work).collect::<Result<Vec<_>, _>>();
         let works =
             works.map_err(|error| RunError::Arm { arm: plan.study.clone(), reason: error.to_string() })?;
-        Ok(Self { works, stopwatch, signals: prepared.signals, caches: prepared.caches.clone() })
+        Ok(Self { works, stopwatch, signals, caches: caches.clone() })
     }
 }
 
@@ -70,16 +75,17 @@ pub(super) fn failed(plan: &Plan, cell: CellId, error: ListError) -> Option<RunE
 ///
 /// A block's start is told from `zero_ns` of the monotonic clock.
 pub(super) fn measure(
-    prepared: &Prepared<'_>,
+    prepared: &mut Prepared<'_>,
     directories: Vec<Dir>,
     mut samples: Vec<Sample>,
     zero_ns: u64,
     stopwatch: Stopwatch,
     listeners: &mut Listeners<'_, '_>,
 ) -> Result<Measured, RunError> {
-    let plan = &prepared.plan;
-    let mut works = Works::new(prepared, stopwatch)?;
-    let mut grounds = grounds(prepared, directories, listeners)?;
+    let Prepared { plan, epoch, truths, names, signals, worker, caches, sites, .. } = prepared;
+    let (plan, signals) = (&*plan, *signals);
+    let mut works = Works::new(plan, names, worker.as_ref(), caches, (signals, stopwatch))?;
+    let mut grounds = grounds(plan, sites, directories, signals, listeners)?;
     let (mut unequal_blocks, mut disturbed) = (0, Disturbed::default());
     if !replay(plan, &samples, &mut works, &mut grounds)? {
         return Ok(Measured { complete: false, unequal_blocks });
@@ -99,14 +105,14 @@ pub(super) fn measure(
         }
         let order = order_after(plan, &samples, block.phase, block.round, block.attempt);
         grounds.enter(&order, block.place as usize)?;
-        let sample = match one(plan, &mut works, &grounds, &block, zero_ns) {
-            Ok(sample) => Sample { epoch: prepared.epoch, ..sample },
+        let sample = match one(plan, &mut works, &mut grounds, &block, zero_ns) {
+            Ok(sample) => Sample { epoch: *epoch, ..sample },
             Err(error) => {
                 let stopped = Ok(Measured { complete: false, unequal_blocks });
                 return failed(plan, block.cell, error).map_or(stopped, Err);
             }
         };
-        tell(prepared, &sample, &mut works.caches, &mut unequal_blocks, listeners)?;
+        tell((plan, truths), &sample, &mut works.caches, &mut unequal_blocks, listeners)?;
         // What comes next does not depend on single operations, whose times would fill the memory.
         samples.push(Sample { latency: None, ..sample });
         // A refusal may have ended the round.
@@ -134,21 +140,21 @@ pub(super) fn measure(
 
 /// Tells of a block, and what is to be said of it; counts those that did not do what they should.
 fn tell(
-    prepared: &Prepared<'_>,
+    (plan, truths): (&Plan, &[Counted]),
     sample: &Sample,
     caches: &mut Caches,
     unequal_blocks: &mut u64,
     listeners: &mut Listeners<'_, '_>,
 ) -> Result<(), RunError> {
-    let cell = &prepared.plan.cells[sample.cell.0 as usize];
+    let cell = &plan.cells[sample.cell.0 as usize];
     listeners.tell(&Event::Measured(sample))?;
     if let Some(note) = caches.after(cell, sample) {
         listeners.note(&note)?;
     }
     if let Some(refused) = &sample.refused {
-        return listeners.note(&stopped(&prepared.plan, cell, refused));
+        return listeners.note(&stopped(plan, cell, refused));
     }
-    let Some(text) = unequal(prepared, cell, sample) else { return Ok(()) };
+    let Some(text) = unequal(truths, cell, sample) else { return Ok(()) };
     *unequal_blocks += 1;
     if *unequal_blocks == 1 {
         listeners.note(&NoteKind::UnequalWork.note(text))?;
@@ -158,35 +164,37 @@ fn tell(
 
 /// Returns the directories that the arms work on.
 fn grounds<'a>(
-    prepared: &'a Prepared<'_>,
+    plan: &'a Plan,
+    sites: &'a mut Sites,
     directories: Vec<Dir>,
+    signals: Signals<'a>,
     listeners: &mut Listeners<'_, '_>,
 ) -> Result<Grounds<'a>, RunError> {
-    let plan = &prepared.plan;
-    let keeps = keeps_all_rounds(plan, &prepared.directory);
+    let keeps = keeps_all_rounds(plan, sites);
     if !keeps && plan.rules.order.depends() {
         listeners.note(&room_reused())?;
     }
-    Ok(Grounds::new(plan, prepared.workspace(), directories, keeps, prepared.signals))
+    Ok(Grounds::new(Places { plan, sites, directories, signals }, keeps))
 }
 
 /// Measures one block.
 fn one(
     plan: &Plan,
     works: &mut Works<'_>,
-    grounds: &Grounds<'_>,
+    grounds: &mut Grounds<'_>,
     block: &Block,
     zero_ns: u64,
 ) -> Result<Sample, ListError> {
     let (work, stopwatch) = (&mut works.works[block.cell.0 as usize], &mut works.stopwatch);
     let (signals, operations) = (works.signals, block.operations);
     let cell = &plan.cells[block.cell.0 as usize];
-    let directory = grounds.of(block.cell);
     let distinct = cell.cache.is_cold();
     let key = BlockKey { phase: block.phase, round: block.round, attempt: block.attempt, distinct };
-    let tally = Tally::before(cell, directory.as_fd(), signals)?;
-    let before = Before { plan, cell, directory, key, operations, signals };
-    let readied = works.caches.ready(&mut **work, stopwatch, &before);
+    let tally = Tally::before(cell, grounds.of(block.cell).as_fd(), signals)?;
+    let before = Before { plan, cell, key, operations, signals };
+    let readied = works.caches.ready(&mut **work, stopwatch, &before, grounds.places());
+    // It may have been opened again.
+    let directory = grounds.of(block.cell);
     stopwatch.clear();
     stopwatch.set_rate(cell.rate_per_s);
     let before = process_usage();
@@ -247,8 +255,8 @@ fn room_reused() -> Note {
 }
 
 /// Returns how a block's work differs from what its data set holds, if it is known and does.
-fn unequal(prepared: &Prepared<'_>, cell: &Cell, sample: &Sample) -> Option<String> {
-    let truth = &prepared.truths[cell.data.0 as usize];
+fn unequal(truths: &[Counted], cell: &Cell, sample: &Sample) -> Option<String> {
+    let truth = &truths[cell.data.0 as usize];
     difference(sample, cell.work.expected(truth.entries, truth.hash)?, cell)
 }
 

@@ -44,7 +44,7 @@ impl Listeners<'_, '_> {
 pub fn run(request: RunRequest<'_>, listeners: &mut [&mut dyn Listener]) -> Result<RunEnd, RunError> {
     let start_ns = monotonic_ns();
     let mut listeners = Listeners(listeners);
-    let (stop, beat) = (request.stop, request.beat);
+    let stop = request.stop;
     let mut request = request;
     let begun = request.resume.take();
     let whole = request.plan.clone();
@@ -60,7 +60,7 @@ pub fn run(request: RunRequest<'_>, listeners: &mut [&mut dyn Listener]) -> Resu
             None => begin(&mut prepared, &whole, start_ns, &mut listeners),
         }
     });
-    let cleaned = prepared.clean(beat, &mut listeners);
+    let cleaned = prepared.clean(&mut listeners);
     let measured = result?;
     cleaned?;
     Ok(RunEnd {
@@ -88,7 +88,7 @@ fn begin(
         directory: Some(whole_path(prepared.directory.path()).to_string_lossy().into_owned()),
         plan: whole.clone(),
         machine,
-        file_systems: Vec::new(),
+        file_systems: prepared.sites.describe(),
     };
     listeners.tell(&Event::Started(&header))?;
     if let Some(built) = &prepared.built {

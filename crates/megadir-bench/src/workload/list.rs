@@ -45,6 +45,9 @@ pub(crate) enum ListError {
     /// A directory takes no more names, though there is room.
     #[error("a directory of {} entries takes no more: {}", .0.entries, .0.cause)]
     Refused(Refused),
+    /// Its file system could not be unmounted and mounted again.
+    #[error("fs-cold: {0}")]
+    Remount(String),
     /// The run is to end.
     #[error("interrupted")]
     Stopped,

@@ -38,7 +38,7 @@ fn layout(layout: &str) -> MadeSource {
     MadeSource { spread, ..MadeSource::flat(NameScheme::Md5, 32) }
 }
 
-fn build_in(parent: &Path, plan: &Plan, told: &mut Vec<FillProgress>) -> (Workspace, Made) {
+fn build_in(parent: &Path, plan: &Plan, told: &mut Vec<FillProgress>) -> (Sites, Made) {
     struct Told<'a>(&'a mut Vec<FillProgress>);
     impl crate::event::Listener for Told<'_> {
         fn event(&mut self, event: &Event<'_>) -> std::io::Result<()> {
@@ -49,12 +49,13 @@ fn build_in(parent: &Path, plan: &Plan, told: &mut Vec<FillProgress>) -> (Worksp
         }
     }
     let (stop, beat) = (AtomicBool::new(false), AtomicU64::new(0));
-    let workspace = Workspace::create(parent, 1, 1).unwrap();
+    let mut sites = Sites::named(parent, Dir::open(parent).unwrap());
+    sites.make_workspaces(1, 1).unwrap();
     let mut listener = Told(told);
     let mut all: [&mut dyn crate::event::Listener; 1] = [&mut listener];
     let signals = Signals { stop: &stop, beat: &beat };
-    let made = build(plan, &workspace, signals, &mut Listeners(&mut all)).unwrap();
-    (workspace, made)
+    let made = build(plan, &sites, signals, &mut Listeners(&mut all)).unwrap();
+    (sites, made)
 }
 
 /// Counts as the survey does, by the standard library.
@@ -96,7 +97,7 @@ fn data_sets_are_made_in_turns_and_what_they_use_is_counted() {
         vec![(MadeSource::flat(NameScheme::Md5, 32), 5000), (before, 2500), (layout("prefix:1/1"), 2500)];
     let plan = plan_of(sets);
     let mut told = Vec::new();
-    let (workspace, made) = build_in(parent.path(), &plan, &mut told);
+    let (sites, made) = build_in(parent.path(), &plan, &mut told);
     assert!(told.is_sorted_by_key(|progress| progress.done), "progress goes on over all data sets");
     assert!(told.iter().all(|progress| progress.of == 10_000) && told.last().unwrap().done == 10_000);
     for (set, directory) in made.built.sets.iter().zip(&made.directories) {
@@ -125,7 +126,7 @@ fn data_sets_are_made_in_turns_and_what_they_use_is_counted() {
         inode(0, 4999).min(inode(1, 2499)).min(inode(2, 2499)),
     );
     assert!(last_of_halves <= first_of_ends);
-    workspace.remove(&AtomicU64::new(0)).unwrap();
+    sites.remove(Signals { stop: &AtomicBool::new(false), beat: &AtomicU64::new(0) }).unwrap();
 }
 
 #[test]
@@ -142,7 +143,7 @@ fn workers_have_trees_of_their_own_or_share_one() {
             owner_and_mode: false,
             workers: Workers { count: 3, kind: WorkerKind::Thread, sharing },
         });
-        let (workspace, made) = build_in(parent.path(), &plan, &mut Vec::new());
+        let (sites, made) = build_in(parent.path(), &plan, &mut Vec::new());
         assert_eq!(made.built.sets[0].used.files, 300);
         assert_eq!(made.surveys[0].counted().entries, 300);
         let entries = std::fs::read_dir(made.directories[0].path()).unwrap();
@@ -151,7 +152,7 @@ fn workers_have_trees_of_their_own_or_share_one() {
         found.retain(|name| name.len() == 2);
         found.sort();
         assert_eq!(found, names);
-        workspace.remove(&AtomicU64::new(0)).unwrap();
+        sites.remove(Signals { stop: &AtomicBool::new(false), beat: &AtomicU64::new(0) }).unwrap();
     }
 }
 
@@ -159,8 +160,8 @@ fn workers_have_trees_of_their_own_or_share_one() {
 fn what_the_arms_make_is_not_made_before() {
     let parent = tempfile::tempdir().unwrap();
     let plan = plan_of(vec![(MadeSource { when: When::ByArms, ..layout("prefix:1") }, 100)]);
-    let (workspace, made) = build_in(parent.path(), &plan, &mut Vec::new());
+    let (sites, made) = build_in(parent.path(), &plan, &mut Vec::new());
     assert!(made.built.sets.is_empty());
     assert_eq!((made.surveys[0].used.files, made.surveys[0].used.directories), (0, 1));
-    workspace.remove(&AtomicU64::new(0)).unwrap();
+    sites.remove(Signals { stop: &AtomicBool::new(false), beat: &AtomicU64::new(0) }).unwrap();
 }

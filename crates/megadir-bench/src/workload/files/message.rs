@@ -4,14 +4,16 @@
 //! run                                         worker
 //! one byte, with two descriptors:
 //!   the data directory, the barrier  ------>
-//! Start: the task                    ------>  prepares
+//! Start: the task                    ------>  prepares, and closes the data directory
 //!                                    <------  Ready
+//! one byte, with the data directory
 //! Go: ticks, rate                    ------>
 //!                                    <------  Waiting, and reads the barrier
 //! (closes the barrier)                        works
 //!                                    <------  Done: report and times, or Refused, or Failed
 //! ```
 //!
+//! The data directory is handed over twice, and not held in between: its file system may be unmounted and mounted again.
 //! The barrier is a pipe in which nothing is ever written: when its only writing end is closed, all who read it go on.
 
 use std::io::{self, Read, Write};

@@ -162,7 +162,7 @@ impl Workload for Files<'_> {
         let reports = match std::mem::replace(&mut self.crew, Crew::None) {
             Crew::None => Vec::new(),
             Crew::Threads(mut workers) => threads::work(&mut workers, directory, stopwatch, signals)?,
-            Crew::Processes(mut processes) => processes.work(stopwatch, signals)?,
+            Crew::Processes(mut processes) => processes.work(directory, stopwatch, signals)?,
         };
         let (taken, counted) = sum_up(&reports);
         self.taken = Some(taken);

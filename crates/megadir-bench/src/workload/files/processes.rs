@@ -71,12 +71,14 @@ impl Processes {
     /// Lets all go, and waits until all are done.
     pub(super) fn work(
         &mut self,
+        data: &Dir,
         stopwatch: &mut Stopwatch,
         signals: Signals<'_>,
     ) -> Result<Vec<Report>, ListError> {
         let go = Go { ns_per_tick: stopwatch.calibration().ns_per_tick, rate_per_s: stopwatch.rate_per_s() };
         for worker in &mut self.workers {
-            let said = worker.lines.say(&go);
+            let handed = hand_over(&worker.lines.socket, &[data.as_fd()]);
+            let said = handed.and_then(|()| worker.lines.say(&go));
             said.map_err(|error| worker.ended(&error))?;
         }
         for worker in &mut self.workers {

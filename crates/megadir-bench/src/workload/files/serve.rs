@@ -23,7 +23,9 @@ use crate::workload::{ListError, Signals};
 pub fn serve() -> io::Result<()> {
     set_parent_process_death_signal(Some(Signal::KILL))?;
     let socket = UnixStream::from(io::stdin().as_fd().try_clone_to_owned()?);
-    let (data, barrier) = take_over(&socket)?;
+    let Ok([data, barrier]) = <[OwnedFd; 2]>::try_from(take_over(&socket)?) else {
+        return Err(io::Error::other("no task was handed over"));
+    };
     let mut lines = Lines::new(socket);
     let start: Start = hear(&mut lines)?;
     // It may have ended before its end would have been told.
@@ -31,8 +33,7 @@ pub fn serve() -> io::Result<()> {
     if parent != Some(start.parent) {
         return Err(io::Error::other("the run that started it has ended"));
     }
-    let data = Dir::from_descriptor(data, "the data set's directory");
-    let said = match work(start, &data, barrier, &mut lines) {
+    let said = match work(start, data, barrier, &mut lines) {
         Ok(said) => said,
         Err(Failed::Work(ListError::Refused(refused))) => Said::Refused(refused),
         Err(Failed::Work(error)) => Said::Failed { reason: error.to_string() },
@@ -58,12 +59,16 @@ impl From<io::Error> for Failed {
     }
 }
 
-fn work(start: Start, data: &Dir, barrier: OwnedFd, lines: &mut Lines) -> Result<Said, Failed> {
+fn work(start: Start, data: OwnedFd, barrier: OwnedFd, lines: &mut Lines) -> Result<Said, Failed> {
     // The run ends a worker by a signal.
     let (stop, beat) = (AtomicBool::new(false), AtomicU64::new(0));
     let signals = Signals { stop: &stop, beat: &beat };
-    let mut worker = Worker::prepare(start.task, data, signals)?;
+    let mut worker = Worker::prepare(start.task, &directory(data), signals)?;
     lines.say(&Said::Ready)?;
+    let data = match take_over(&lines.socket)?.pop() {
+        Some(data) => directory(data),
+        None => return Err(io::Error::other("no directory was handed over").into()),
+    };
     let go: Go = hear(lines)?;
     let mut stopwatch = Stopwatch::new(Calibration { ns_per_tick: go.ns_per_tick });
     stopwatch.set_rate(go.rate_per_s);
@@ -72,25 +77,26 @@ fn work(start: Start, data: &Dir, barrier: OwnedFd, lines: &mut Lines) -> Result
         // Nothing is ever written into it: it gives its end when all may go.
         let _ = std::fs::File::from(barrier).read(&mut [0]);
     };
-    let report = worker.work(data, &mut stopwatch, wait, signals)?;
+    let report = worker.work(&data, &mut stopwatch, wait, signals)?;
     Ok(Said::Done { report, latency: stopwatch.latency() })
+}
+
+fn directory(data: OwnedFd) -> Dir {
+    Dir::from_descriptor(data, "the data set's directory")
 }
 
 fn hear<M: serde::de::DeserializeOwned>(lines: &mut Lines) -> io::Result<M> {
     lines.hear()?.ok_or_else(|| io::Error::other("the run says nothing"))
 }
 
-/// Receives the data directory and the barrier.
-fn take_over(socket: &UnixStream) -> io::Result<(OwnedFd, OwnedFd)> {
+/// Receives the descriptors that come with one byte.
+fn take_over(socket: &UnixStream) -> io::Result<Vec<OwnedFd>> {
     let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(2))];
     let mut control = RecvAncillaryBuffer::new(&mut space);
     recvmsg(socket, &mut [IoSliceMut::new(&mut [0])], &mut control, RecvFlags::CMSG_CLOEXEC)?;
-    let mut taken = control.drain().flat_map(|message| match message {
+    let taken = control.drain().flat_map(|message| match message {
         RecvAncillaryMessage::ScmRights(descriptors) => descriptors.collect::<Vec<_>>(),
         _ => Vec::new(),
     });
-    match (taken.next(), taken.next()) {
-        (Some(data), Some(barrier)) => Ok((data, barrier)),
-        _ => Err(io::Error::other("no task was handed over")),
-    }
+    Ok(taken.collect())
 }

@@ -1,7 +1,9 @@
 //! `megadir bench`: studies, their runs and their reports.
 
 mod clean;
+mod describe;
 mod filesystems;
+mod lab;
 mod list;
 mod null;
 mod options;

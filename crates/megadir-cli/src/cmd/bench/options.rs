@@ -6,11 +6,14 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use megadir::{Dir, Listing};
 use megadir_bench::dataset::{Chosen, Look, LookError, Sizes, look_at, parse_content, parse_sizes};
-use megadir_bench::plan::{AgedBy, CacheFact, HalfWidth, PlanError, Planned, Request, Target, plan};
+use megadir_bench::plan::{
+    AgedBy, CacheFact, FileSystemFact, HalfWidth, PlanError, Planned, Request, Target, plan,
+};
 use megadir_bench::study::{self, Study, StudyError};
 use megadir_bench::{backend_facts, backend_facts_below, cache_facts, method_facts};
 use megadir_record::{CacheState, ContentKind, Preset};
 
+use super::lab::LabArgs;
 use super::work::FileWorkArgs;
 use crate::cmd::interrupt::Interrupt;
 use crate::exit::CliError;
@@ -29,14 +32,14 @@ pub(crate) struct Args {
     /// The study: a name from 'megadir bench list', or a study file (*.toml).
     #[arg(required_unless_present = "resume")]
     pub(crate) study: Option<String>,
-    /// Go on with the run that wrote this record and ended early (interrupted, killed, disk full); only --dir, --drop-caches and --dry-run go with it, and a record made with --share stays one.
+    /// Go on with the run that wrote this record and ended early (interrupted, killed, disk full); only --dir, --drop-caches, --erase-device and --dry-run go with it, and a record made with --share stays one.
     #[arg(
         long,
         value_name = "RECORD",
-        conflicts_with_all = ["study", "entries", "sizes", "content", "share", "backend", "buffer", "threads", "quick", "published", "rounds", "until", "epochs", "aged", "rate", "seed", "output", "cache", "layout", "order", "sync", "workers", "worker_kind", "sharing"]
+        conflicts_with_all = ["study", "entries", "sizes", "content", "share", "backend", "buffer", "threads", "quick", "published", "rounds", "until", "epochs", "aged", "rate", "seed", "output", "cache", "layout", "order", "sync", "workers", "worker_kind", "sharing", "fs", "device"]
     )]
     pub(crate) resume: Option<PathBuf>,
-    /// Work on this directory itself, only reading it, if it holds at least 1000 entries and no --entries is given; else make the data below it.
+    /// Work on this directory itself, only reading it, if it holds at least 1000 entries and neither --entries nor --fs is given; else make the data, or the images of --fs, below it.
     #[arg(long, value_name = "DIR")]
     pub(crate) dir: Option<PathBuf>,
     /// Make data sets of these sizes, e.g. 100k or 10k,100k,1M; the largest is compared, growth takes all.
@@ -50,6 +53,8 @@ pub(crate) struct Args {
     content: Option<ContentKind>,
     #[command(flatten)]
     work: FileWorkArgs,
+    #[command(flatten)]
+    pub(crate) lab: LabArgs,
     /// Make files as there are below this directory: as many, on as many levels, with such names, sizes and numbers in a directory. Only numbers are taken, and no file is opened; --layout flat puts them into one directory.
     #[arg(long, value_name = "DIR", conflicts_with_all = ["entries", "resume"])]
     shape_of: Option<PathBuf>,
@@ -71,7 +76,8 @@ pub(crate) struct Args {
     #[arg(long, value_name = "N", value_parser = parse::count)]
     rate: Option<u64>,
     /// Measure in these states of the cache, each arm in each: warm; data-cold (what files contain is dropped); vfs-cold
-    /// (names, inodes and contents are dropped, of the whole machine: root only, and only with --drop-caches).
+    /// (names, inodes and contents are dropped, of the whole machine: root only, and only with --drop-caches); fs-cold (unmounted and mounted
+    /// again, so that nothing of it is cached: with --fs only).
     #[arg(long, value_name = "STATE,...", value_delimiter = ',', value_parser = cache_state)]
     cache: Vec<CacheState>,
     /// Allow the run to drop the caches of the whole machine before every block that is vfs-cold, which slows all programs down.
@@ -109,8 +115,10 @@ pub(crate) struct Args {
 /// What is to be run, and where.
 pub(crate) struct Resolved {
     pub(crate) planned: Planned,
-    /// Which states of the cache can be had.
+    /// Which states of the cache can be had in the directory.
     pub(crate) caches: Vec<CacheFact>,
+    /// What is known of the file systems that are made for the run.
+    pub(crate) file_systems: Vec<FileSystemFact>,
     /// The directory that is listed, or below which data sets are made.
     pub(crate) directory: PathBuf,
     /// The command line that repeats the run.
@@ -126,6 +134,7 @@ pub(crate) fn resolve(args: &Args, interrupt: &Interrupt) -> Result<Resolved, Cl
     let entries = look.as_ref().map_or(args.entries.clone(), |look| vec![look.entries]);
     let spread = args.work.spread(&study)?;
     let chosen = Chosen { look, sizes: args.sizes.clone(), content: args.content, spread };
+    let lab = args.lab.facts(&directory, interrupt)?;
     let target = target(args, entries, &directory, interrupt)?;
     if matches!(target, Target::Existing { .. }) && !chosen.is_nothing() {
         return Err(CliError::usage(format!(
@@ -163,9 +172,12 @@ pub(crate) fn resolve(args: &Args, interrupt: &Interrupt) -> Result<Resolved, Cl
         caches: args.cache.clone(),
         drop_caches: args.drop_caches,
         cache_facts: &caches,
+        file_systems: &lab.file_systems,
+        images_room_bytes: lab.room_bytes,
     };
     let planned = plan(&study, &request).map_err(|error| plan_error(&error))?;
-    Ok(Resolved { planned, caches, directory, command: command(args, seed) })
+    let file_systems = lab.file_systems;
+    Ok(Resolved { planned, caches, file_systems, directory, command: command(args, seed) })
 }
 
 pub(crate) fn plan_error(error: &PlanError) -> CliError {
@@ -218,7 +230,7 @@ fn target(
     directory: &Path,
     interrupt: &Interrupt,
 ) -> Result<Target, CliError> {
-    if args.dir.is_none() || !entries.is_empty() {
+    if args.dir.is_none() || !entries.is_empty() || !args.lab.fs.is_empty() {
         return Ok(Target::Made { entries });
     }
     let mut listing = Listing::open(directory)?;

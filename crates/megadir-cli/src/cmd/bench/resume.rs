@@ -50,7 +50,8 @@ pub(crate) fn open(path: &Path, dir: Option<&Path>) -> Result<Begun, CliError> {
     let caches = cache_facts(&Dir::open(&directory)?);
     let share = header.directory.is_none();
     let planned = Planned { plan: header.plan.clone(), notes: Vec::new() };
-    let resolved = Resolved { planned, caches, directory, command: header.command.clone() };
+    let file_systems = Vec::new();
+    let resolved = Resolved { planned, caches, file_systems, directory, command: header.command.clone() };
     Ok(Begun { file, record, resolved, share })
 }
 

@@ -5,15 +5,12 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use megadir_bench::dataset::{Sizes, write_content, write_sizes, write_spread};
-use megadir_bench::next;
-use megadir_bench::plan::{Estimate, Planned, estimate};
+use megadir_bench::plan::{Planned, estimate};
 use megadir_bench::{Listener, Program, Recorder, RunEnd, RunError, RunRequest, record_file_name};
-use megadir_record::{
-    CacheState, ContentKind, DataSource, Made, MakeDirectories, NameScheme, Plan, Preset, Record, SizeLaw,
-    Stop, When,
-};
+use megadir_record::{CacheState, DataSource, Plan, Record};
 
+use super::describe::{describe, seconds};
+use super::lab;
 use super::options::{self, Args, Resolved, resolve};
 use super::progress::Progress;
 use super::report;
@@ -51,7 +48,7 @@ fn carry_out(args: &Args, interrupt: &Interrupt) -> Result<Done, CliError> {
     say_what_drops(&resolved.planned.plan);
     let (path, file) = create_record(args, &resolved.planned.plan)?;
     interrupt.remove_if_empty(&path);
-    let result = measure(resolved, interrupt, file, None, args.share);
+    let result = measure(resolved, interrupt, file, None, (args.share, args.lab.erase_device));
     Ok(Done::Ran { path, result })
 }
 
@@ -59,6 +56,7 @@ fn carry_out(args: &Args, interrupt: &Interrupt) -> Result<Done, CliError> {
 fn go_on(path: &Path, args: &Args, interrupt: &Interrupt) -> Result<Done, CliError> {
     let mut begun = resume::open(path, args.dir.as_deref())?;
     check_drops(&begun.resolved.planned.plan, args.drop_caches)?;
+    lab::check_erase(&begun.resolved.planned.plan, args.lab.erase_device)?;
     let blocks = begun.record.samples.len();
     if args.dry_run {
         let text = describe(&begun.resolved);
@@ -71,7 +69,7 @@ fn go_on(path: &Path, args: &Args, interrupt: &Interrupt) -> Result<Done, CliErr
     })?;
     let resume::Begun { file, record, resolved, share } = begun;
     let before = file.metadata().map_or(0, |status| status.len());
-    let result = measure(resolved, interrupt, file, Some(record), share);
+    let result = measure(resolved, interrupt, file, Some(record), (share, args.lab.erase_device));
     let grew = path.metadata().is_ok_and(|status| status.len() > before);
     match result {
         // Nothing was added, so there is nothing new to report.
@@ -131,7 +129,7 @@ fn measure(
     interrupt: &Interrupt,
     file: File,
     resume: Option<Record>,
-    share: bool,
+    (share, erase_device): (bool, bool),
 ) -> Result<RunEnd, RunError> {
     let Resolved { planned: Planned { plan, notes }, directory, command, .. } = resolved;
     let mut recorder = Recorder::new(file);
@@ -148,6 +146,7 @@ fn measure(
         resume,
         stop: &interrupt.stop,
         beat: &interrupt.beat,
+        erase_device,
         worker: super::worker::command(),
         program: program(),
     };
@@ -212,6 +211,17 @@ fn say_what_runs(resolved: &Resolved) {
                 "megadir: working on '{path}' itself ({entries} entries), which is only read; about {about}"
             );
         }
+        DataSource::Made { .. } if !plan.file_systems.is_empty() => {
+            eprintln!(
+                "megadir: making {} files on {}, below '{}' and gone after the run; about {about}",
+                needs.files,
+                lab::list(plan),
+                resolved.directory.display()
+            );
+            for gone in &plan.unavailable {
+                eprintln!("megadir: {} is unavailable: {}", gone.name, gone.reason);
+            }
+        }
         DataSource::Made { .. } => eprintln!(
             "megadir: making {} files below '{}' in a directory of their own, removed after the run; about {about}",
             needs.files,
@@ -244,139 +254,5 @@ fn check_drops(plan: &Plan, allowed: bool) -> Result<(), CliError> {
         )),
         (false, true) => Err(CliError::usage("--drop-caches: the run of this record drops nothing")),
         _ => Ok(()),
-    }
-}
-
-/// Returns the plan in words, with what it needs.
-fn describe(resolved: &Resolved) -> String {
-    let plan = &resolved.planned.plan;
-    let Estimate { files, inodes, space_bytes, blocks, elapsed_ns, .. } = estimate(plan);
-    let preset = match plan.preset {
-        Preset::Quick => "quick",
-        Preset::Default => "default",
-        Preset::Published => "published",
-    };
-    let mut text = format!("study {} (size {preset}), seed {}\n", plan.study, plan.seed);
-    text.push_str(&format!("directory: {}\n", resolved.directory.display()));
-    for data in &plan.data {
-        match &data.source {
-            DataSource::Existing { .. } => {
-                text.push_str(&format!("data: the directory itself, {} entries, only read\n", data.entries));
-            }
-            DataSource::Made(Made { names, .. }) if data.entries == 0 => {
-                text.push_str(&format!(
-                    "data: directories filled until one file is refused, names {names:?}\n"
-                ));
-            }
-            DataSource::Made(made) => text.push_str(&format!("data: {}\n", described(made, data.entries))),
-        }
-    }
-    text.push_str(&format!(
-        "needs: {files} files, {inodes} inodes, {:.1} MiB of space, about {}\n",
-        space_bytes as f64 / f64::from(1 << 20),
-        seconds(elapsed_ns),
-    ));
-    let rules = &plan.rules;
-    let most = if rules.stop == Stop::Rounds { "" } else { "at most " };
-    text.push_str(&format!(
-        "rounds: at least {} to warm up, {most}{} measured; {} arms, {most}{blocks} blocks\n",
-        rules.warm_up_rounds_min,
-        rules.rounds,
-        plan.cells.len(),
-    ));
-    if rules.epochs > 1 {
-        let epochs = rules.epochs;
-        text.push_str(&format!(
-            "epochs: {epochs}; data and warm-up are made anew in each, the rounds split over them\n"
-        ));
-    }
-    text.push_str(&staying(plan));
-    text.push_str(&stopping(plan));
-    for cell in &plan.cells {
-        text.push_str(&format!("  {:3}  {:44} {}\n", cell.id.0, cell.name, cell.groups.join(", ")));
-    }
-    for fact in &resolved.caches {
-        let how = match &fact.unavailable {
-            Some(reason) => format!("cannot be had here: {reason}"),
-            None if fact.state == CacheState::VfsCold => "can be had, with --drop-caches".to_owned(),
-            None => "can be had".to_owned(),
-        };
-        text.push_str(&format!("cache {}: {how}\n", fact.name));
-    }
-    for note in &resolved.planned.notes {
-        text.push_str(&format!("not in the plan: {}\n", note.text));
-    }
-    text
-}
-
-/// Returns what becomes of what arms make as a line, where they make anything.
-fn staying(plan: &Plan) -> String {
-    let Estimate { kept_inodes, kept_space_bytes, .. } = estimate(plan);
-    if kept_inodes == 0 {
-        return String::new();
-    }
-    let rounds = plan.rules.rounds;
-    format!(
-        "room: what the arms make stays to the end, up to {kept_inodes} inodes and {:.1} MiB after {rounds} rounds, where that is at most three quarters \
-         of the free inodes and half of the free space; else it is removed after each round\n",
-        kept_space_bytes as f64 / f64::from(1 << 20),
-    )
-}
-
-/// Returns the stopping rule as a line, where there is one.
-fn stopping(plan: &Plan) -> String {
-    let Some(looks) = next::looks(&plan.rules) else { return String::new() };
-    let width = match plan.rules.stop {
-        Stop::Rounds => return String::new(),
-        Stop::Ratio { half_width, .. } => format!("each ratio is known to {} %", 100.0 * half_width),
-        Stop::Difference { half_width_ns, .. } => format!("each difference is known to {half_width_ns} ns"),
-    };
-    let rounds: Vec<String> = looks.rounds().iter().map(u32::to_string).collect();
-    format!(
-        "stops: once {width} ({} comparisons); looks after {} rounds, intervals corrected for {} looks\n",
-        plan.contrasts().len(),
-        rounds.join(", "),
-        looks.count()
-    )
-}
-
-/// Returns what is made in words.
-fn described(made: &Made, entries: u64) -> String {
-    let sizes = Sizes { size_bytes: made.size_bytes, law: made.sizes.clone() };
-    let mut text = match sizes.law {
-        SizeLaw::Fixed => format!("{entries} files of {} bytes made", made.size_bytes),
-        _ => {
-            format!("{entries} files of {} bytes on average made ({})", made.size_bytes, write_sizes(&sizes))
-        }
-    };
-    match made.names {
-        NameScheme::Lengths { bytes } => {
-            text.push_str(&format!(", names of {} to {} bytes", bytes[0], bytes[bytes.len() - 1]));
-        }
-        names => text.push_str(&format!(", names {names:?}")),
-    }
-    if made.content != ContentKind::Pseudorandom {
-        text.push_str(&format!(", content {}", write_content(made.content)));
-    }
-    if !made.spread.is_flat() {
-        text.push_str(&format!(", spread {}", write_spread(&made.spread)));
-        if made.directories == MakeDirectories::Before {
-            text.push_str(", directories made before");
-        }
-    }
-    if made.when == When::ByArms {
-        text.push_str(", by the arms");
-    }
-    if made.aged_files > 0 {
-        text.push_str(&format!(", aged by {} that are made among them and removed", made.aged_files));
-    }
-    text
-}
-
-/// Returns a time as a person says it.
-fn seconds(ns: u64) -> String {
-    match ns.div_ceil(1_000_000_000) {
-        s @ 0..100 => format!("{s} s"),
-        s => format!("{} min", s.div_ceil(60)),
     }
 }

@@ -1,0 +1,341 @@
+//! File systems as an axis: the study is planned for each of them with what can be done there, and the plans become one, whose
+//! rounds hold the arms of all. Pure.
+//!
+//! What differs between file systems (backends, methods, states of the cache) is left out where it cannot be had, and only
+//! there. Each keeps its own baseline with an arm against itself; one group contrasts every arm with its like on the first.
+
+use std::collections::BTreeMap;
+
+use megadir_record::{
+    Cell, CellId, Data, DataId, FsId, Group, GroupRule, LabFileSystem, Note, Order, Pair, Place, Plan, Role,
+    Unavailable,
+};
+
+use super::estimate::estimate_on;
+use super::prune::renumber;
+use super::{BackendFact, CacheFact, Estimate, LATIN_ARMS_MAX, PlanError, Planned, Request, Target};
+use crate::lab::Spec;
+use crate::method::MethodFact;
+use crate::study::Study;
+
+/// The group that contrasts file systems.
+pub(super) const GROUP: &str = "file-system";
+
+/// A file system that was asked for.
+#[derive(Clone, Debug)]
+pub struct FileSystemFact {
+    /// What was asked for.
+    pub spec: Spec,
+    /// What it is here, or why it cannot be had.
+    pub found: Result<FoundFileSystem, String>,
+}
+
+/// A file system as it was found when one was made and mounted to see.
+#[derive(Clone, Debug)]
+pub struct FoundFileSystem {
+    /// What tables call it, see [`LabFileSystem::label`].
+    pub label: String,
+    /// The driver that serves it.
+    pub driver: String,
+    /// The program that makes it, with its version.
+    pub tool: Option<String>,
+    /// What it will lie on.
+    pub ground: Ground,
+    /// What backends can do there.
+    pub backends: Vec<BackendFact>,
+    /// The ways of finding out attributes there.
+    pub methods: Vec<MethodFact>,
+    /// Which states of the cache can be had there.
+    pub caches: Vec<CacheFact>,
+}
+
+/// What a file system will lie on.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Ground {
+    /// An image file as large as is needed.
+    Image,
+    /// A device.
+    Device {
+        /// Its path.
+        path: String,
+        /// Its size, bytes.
+        bytes: u64,
+    },
+    /// Memory.
+    Memory {
+        /// The most that may be taken, bytes.
+        bytes_max: u64,
+    },
+}
+
+/// The plan of a study on one file system.
+struct Part<'a> {
+    spec: &'a Spec,
+    found: &'a FoundFileSystem,
+    plan: Plan,
+}
+
+/// Plans a study for each file system, and makes one plan of them.
+pub(super) fn plan(
+    study: &Study,
+    request: &Request<'_>,
+    of_one: impl Fn(&Study, &Request<'_>) -> Result<Planned, PlanError>,
+) -> Result<Planned, PlanError> {
+    check(request)?;
+    let mut parts = Vec::new();
+    let (mut unavailable, mut notes) = (Vec::new(), Vec::new());
+    for FileSystemFact { spec, found } in request.file_systems {
+        let mut gone = |reason: String| unavailable.push(Unavailable { name: spec.to_string(), reason });
+        let found = match found {
+            Ok(found) => found,
+            Err(reason) => {
+                gone(reason.clone());
+                continue;
+            }
+        };
+        let own = Request {
+            facts: &found.backends,
+            methods: &found.methods,
+            cache_facts: &found.caches,
+            file_systems: &[],
+            ..request.clone()
+        };
+        match of_one(study, &own) {
+            Ok(planned) => {
+                let note = |note: Note| Note { text: format!("{}: {}", found.label, note.text), ..note };
+                notes.extend(planned.notes.into_iter().map(note));
+                parts.push(Part { spec, found, plan: planned.plan });
+            }
+            // On another it may be there.
+            Err(error @ (PlanError::NoBaseline { .. } | PlanError::Nothing { .. })) => {
+                gone(error.to_string());
+            }
+            Err(error) => return Err(error),
+        }
+    }
+    let Some(first) = parts.first() else { return Err(none_left(&unavailable)) };
+    let rules = first.plan.rules.clone();
+    let mut whole =
+        Plan { data: Vec::new(), groups: Vec::new(), cells: Vec::new(), rules, ..first.plan.clone() };
+    let several = parts.len() > 1;
+    parts.iter().for_each(|part| join(&mut whole, part, several));
+    contrast(&mut whole);
+    let few = whole.cells.len() <= LATIN_ARMS_MAX;
+    whole.rules.order = match whole.rules.order {
+        Order::BalancedLatinSquare | Order::SeededPermutation if few => Order::BalancedLatinSquare,
+        Order::BalancedLatinSquare | Order::SeededPermutation => Order::SeededPermutation,
+        order @ (Order::Phases | Order::Chains) => order,
+    };
+    whole.unavailable = unavailable;
+    let too_large = size(&mut whole, &parts, request.images_room_bytes);
+    let plan = without(whole, &too_large)?;
+    Ok(Planned { plan, notes })
+}
+
+/// Refuses what does not go together.
+fn check(request: &Request<'_>) -> Result<(), PlanError> {
+    let refuse = |value: &str, allowed: &str| {
+        let (value, allowed) = (value.to_owned(), allowed.to_owned());
+        Err(PlanError::Value { what: "--fs", value, allowed })
+    };
+    if let Target::Existing { path, .. } = &request.target {
+        return refuse(
+            &format!("combined with '{path}' itself"),
+            "data are made on file systems made for the run: give --entries, or name with --dir an empty directory for the images",
+        );
+    }
+    let all = request.file_systems;
+    let twice =
+        all.iter().enumerate().find(|(place, one)| all[..*place].iter().any(|old| old.spec == one.spec));
+    match twice {
+        Some((_, one)) => refuse(&format!("'{}' twice", one.spec), "each file system is named once"),
+        None => Ok(()),
+    }
+}
+
+fn none_left(unavailable: &[Unavailable]) -> PlanError {
+    let reason = |gone: &Unavailable| format!("{}: {}", gone.name, gone.reason);
+    let reasons: Vec<String> = unavailable.iter().map(reason).collect();
+    PlanError::Nothing { reason: format!("no file system can be had: {}", reasons.join("; ")) }
+}
+
+/// Adds the arms, data sets and groups of one file system to the whole.
+fn join(whole: &mut Plan, part: &Part<'_>, several: bool) {
+    let id = FsId(whole.file_systems.len() as u32);
+    let Part { spec, found, plan } = part;
+    let (name, label) = (spec.to_string(), &found.label);
+    whole.file_systems.push(LabFileSystem {
+        id,
+        name: name.clone(),
+        label: label.clone(),
+        kind: spec.entry.kind.to_owned(),
+        driver: found.driver.clone(),
+        make: spec.make(),
+        tool: found.tool.clone(),
+        mount_options: spec.mount_options().join(","),
+        // Known when all is known that it is to hold.
+        place: Place::Image { bytes: 0, direct_io: None },
+    });
+    let (cells, data) = (whole.cells.len() as u32, whole.data.len() as u32);
+    let chains = whole.cells.iter().map(|cell| cell.chain + 1).max().unwrap_or(0);
+    let labelled = |text: &str| if several { format!("{text}, {label}") } else { text.to_owned() };
+    let group_name = |text: &str| if several { format!("{text}-{name}") } else { text.to_owned() };
+    whole.data.extend(plan.data.iter().map(|set| Data {
+        id: DataId(set.id.0 + data),
+        on: Some(id),
+        ..set.clone()
+    }));
+    whole.cells.extend(plan.cells.iter().map(|cell| Cell {
+        id: CellId(cell.id.0 + cells),
+        name: labelled(&cell.name),
+        groups: cell.groups.iter().map(|group| group_name(group)).collect(),
+        data: DataId(cell.data.0 + data),
+        chain: cell.chain + chains,
+        ..cell.clone()
+    }));
+    let ids: Vec<Option<CellId>> = plan.cells.iter().map(|cell| Some(CellId(cell.id.0 + cells))).collect();
+    for Group { name: of_study, title, rule } in &plan.groups {
+        let Some(mut rule) = renumber(rule.clone(), &ids) else { continue };
+        match &mut rule {
+            GroupRule::Grow { series } => {
+                series.iter_mut().for_each(|(name, _)| *name = labelled(name));
+            }
+            GroupRule::Pairs { pairs } => pairs.iter_mut().for_each(|pair| pair.at = labelled(&pair.at)),
+            _ => {}
+        }
+        let title = if several { format!("{title} ({label})") } else { title.clone() };
+        whole.groups.push(Group { name: group_name(of_study), title, rule });
+    }
+}
+
+/// Contrasts every arm with its like on the first file system that has one.
+fn contrast(whole: &mut Plan) {
+    let label = |cell: &Cell| whole.file_system_of(cell.data).map_or("", |of| of.label.as_str());
+    let mut first: BTreeMap<&str, &Cell> = BTreeMap::new();
+    let mut pairs = Vec::new();
+    for cell in whole.cells.iter().filter(|cell| cell.role != Role::AgainstItself) {
+        let own = label(cell);
+        let at = cell.name.strip_suffix(own).and_then(|name| name.strip_suffix(", ")).unwrap_or(&cell.name);
+        let Some(to) = first.get(at) else {
+            first.insert(at, cell);
+            continue;
+        };
+        let (what, than) = (own.to_owned(), label(to).to_owned());
+        pairs.push(Pair { what, than, at: at.to_owned(), arm: cell.id, to: to.id });
+    }
+    if pairs.is_empty() {
+        return;
+    }
+    for id in pairs.iter().flat_map(|pair| [pair.arm, pair.to]) {
+        let groups = &mut whole.cells[id.0 as usize].groups;
+        if !groups.iter().any(|name| name == GROUP) {
+            groups.push(GROUP.to_owned());
+        }
+    }
+    let title = "What does the file system make of it?".to_owned();
+    whole.groups.push(Group { name: GROUP.to_owned(), title, rule: GroupRule::Pairs { pairs } });
+}
+
+/// Sets how large the file systems are; returns those that cannot be so large, with the reason.
+///
+/// What arms make stays to the end where images of that size have room.
+fn size(plan: &mut Plan, parts: &[Part<'_>], room_bytes: u64) -> Vec<(FsId, String)> {
+    let needs: Vec<Estimate> = plan.file_systems.iter().map(|of| estimate_on(plan, of.id)).collect();
+    let bytes = |place: usize, keeps: bool| {
+        let Estimate { inodes, space_bytes, kept_inodes, kept_space_bytes, .. } = needs[place];
+        // What stays may take three quarters of the inodes and half of the space.
+        let kept = if keeps {
+            (kept_inodes.saturating_mul(2), kept_space_bytes.saturating_mul(5) / 2)
+        } else {
+            (0, 0)
+        };
+        parts[place].spec.image_bytes(inodes.saturating_add(kept.0), space_bytes.saturating_add(kept.1))
+    };
+    let on_images = |place: &usize| parts[*place].found.ground == Ground::Image;
+    let all: Vec<usize> = (0..parts.len()).collect();
+    let images = all.iter().copied().filter(on_images).map(|place| bytes(place, true));
+    let keeps = images.fold(0, u64::saturating_add) <= room_bytes;
+    let mut gone = Vec::new();
+    for place in all {
+        let needed = bytes(place, keeps);
+        let mib = |bytes: u64| format!("{} MiB", bytes.div_ceil(1 << 20));
+        plan.file_systems[place].place = match &parts[place].found.ground {
+            Ground::Image => Place::Image { bytes: needed, direct_io: None },
+            Ground::Device { path, bytes: there } => {
+                let least = bytes(place, false);
+                if least > *there {
+                    let reason = format!("it needs {} and '{path}' has {}", mib(least), mib(*there));
+                    gone.push((FsId(place as u32), reason));
+                }
+                Place::Device { path: path.clone() }
+            }
+            Ground::Memory { bytes_max } => {
+                let least = bytes(place, false);
+                if least > *bytes_max {
+                    let reason =
+                        format!("it needs {} of memory and may take {}", mib(least), mib(*bytes_max));
+                    gone.push((FsId(place as u32), reason));
+                }
+                Place::Memory { bytes: needed.min(*bytes_max) }
+            }
+        };
+    }
+    gone
+}
+
+/// Returns the plan without these file systems, which become unavailable for these reasons.
+///
+/// # Errors
+///
+/// [`PlanError::Nothing`] when none is left.
+pub(crate) fn without(plan: Plan, gone: &[(FsId, String)]) -> Result<Plan, PlanError> {
+    if gone.is_empty() {
+        return Ok(plan);
+    }
+    let mut plan = plan;
+    let stays = |on: Option<FsId>| !gone.iter().any(|(id, _)| Some(*id) == on);
+    for (id, reason) in gone {
+        let name = plan.file_systems[id.0 as usize].name.clone();
+        plan.unavailable.push(Unavailable { name, reason: reason.clone() });
+    }
+    let on_data: Vec<Option<FsId>> = plan.data.iter().map(|data| data.on).collect();
+    let file_systems = numbers(plan.file_systems.iter().map(|of| stays(Some(of.id))));
+    let data = numbers(on_data.iter().map(|on| stays(*on)));
+    let cells = numbers(plan.cells.iter().map(|cell| stays(on_data[cell.data.0 as usize])));
+    let cell_ids: Vec<Option<CellId>> = cells.iter().map(|id| id.map(CellId)).collect();
+    plan.file_systems = kept(plan.file_systems, &file_systems, |of, id| LabFileSystem { id: FsId(id), ..of });
+    plan.data = kept(plan.data, &data, |set, id| {
+        let on = set.on.and_then(|on| file_systems[on.0 as usize]).map(FsId);
+        Data { id: DataId(id), on, ..set }
+    });
+    plan.cells = kept(plan.cells, &cells, |cell, id| {
+        let data = data[cell.data.0 as usize].map_or(cell.data, DataId);
+        Cell { id: CellId(id), data, ..cell }
+    });
+    let group = |group: Group| Some(Group { rule: renumber(group.rule, &cell_ids)?, ..group });
+    plan.groups = plan.groups.into_iter().filter_map(group).collect();
+    for cell in &mut plan.cells {
+        cell.groups.retain(|name| plan.groups.iter().any(|group| group.name == *name));
+    }
+    if plan.groups.is_empty() { Err(none_left(&plan.unavailable)) } else { Ok(plan) }
+}
+
+/// Returns the new numbers of what stays.
+fn numbers(stays: impl Iterator<Item = bool>) -> Vec<Option<u32>> {
+    let mut next = 0;
+    let number = |stays: bool| {
+        stays.then(|| {
+            next += 1;
+            next - 1
+        })
+    };
+    stays.map(number).collect()
+}
+
+/// Returns what stays, with its new numbers.
+fn kept<T>(all: Vec<T>, numbers: &[Option<u32>], with: impl Fn(T, u32) -> T) -> Vec<T> {
+    all.into_iter().zip(numbers).filter_map(|(one, number)| Some(with(one, (*number)?))).collect()
+}
+
+#[cfg(test)]
+mod tests;

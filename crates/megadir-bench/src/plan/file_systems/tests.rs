@@ -1,0 +1,233 @@
+//! What a plan over several file systems holds, and what is refused.
+
+use std::collections::BTreeSet;
+
+use super::*;
+use crate::plan::{estimate, plan};
+use crate::study::built_in;
+use megadir_record::{CacheState, Preset, Work};
+
+const GIB: u64 = 1 << 30;
+
+fn backend(name: &'static str, threads_max: u32, unavailable: Option<&str>) -> BackendFact {
+    BackendFact {
+        name,
+        unavailable: unavailable.map(str::to_owned),
+        threads_max,
+        shares_per_thread: (threads_max > 1).then_some(8),
+        buffer_fixed: (name == "readdir" || name == "std").then_some(32 << 10),
+        buffer_bytes: (4096, 16 << 20),
+    }
+}
+
+fn found(name: &str, ground: Ground) -> FileSystemFact {
+    let in_memory = matches!(ground, Ground::Memory { .. });
+    let split = in_memory.then_some("positions are no numbers");
+    let state = |state: CacheState| CacheFact {
+        state,
+        name: state.name().into(),
+        unavailable: (in_memory && state.is_cold()).then(|| "its cache is its storage".to_owned()),
+    };
+    let found = FoundFileSystem {
+        label: if name == "ext2" { "ext2 (ext4 driver)".into() } else { name.into() },
+        driver: name.into(),
+        tool: None,
+        ground,
+        backends: vec![
+            backend("std", 1, None),
+            backend("readdir", 1, None),
+            backend("getdents", 1, None),
+            backend("split", 256, split),
+        ],
+        methods: Vec::new(),
+        caches: CacheState::ALL.map(state).into(),
+    };
+    FileSystemFact { spec: Spec::parse(name).unwrap(), found: Ok(found) }
+}
+
+fn image(name: &str) -> FileSystemFact {
+    found(name, Ground::Image)
+}
+
+fn planned(study: &str, facts: &[FileSystemFact], caches: &[CacheState]) -> Result<Planned, PlanError> {
+    let caches = caches.to_vec();
+    let request = Request { file_systems: facts, caches, ..Request::bare(Preset::Quick, 7) };
+    plan(&built_in(study).unwrap(), &request)
+}
+
+fn refused(study: &str, facts: &[FileSystemFact]) -> String {
+    planned(study, facts, &[]).unwrap_err().to_string()
+}
+
+#[test]
+fn every_arm_has_its_like_on_every_file_system() {
+    let facts = [image("ext4"), image("ext2"), image("xfs")];
+    let Planned { plan, notes } = planned("lookup", &facts, &[]).unwrap();
+    assert_eq!(notes, []);
+    let alone = planned("lookup", &facts[..1], &[]).unwrap().plan;
+    assert_eq!(plan.cells.len(), 3 * alone.cells.len());
+    assert_eq!(plan.data.len(), 3 * alone.data.len());
+    let names: BTreeSet<&str> = plan.cells.iter().map(|cell| cell.name.as_str()).collect();
+    assert_eq!(names.len(), plan.cells.len());
+    for (place, cell) in plan.cells.iter().enumerate() {
+        assert_eq!(cell.id.0 as usize, place);
+        let of = plan.file_system_of(cell.data).unwrap();
+        assert_eq!(of.id.0 as usize, place / alone.cells.len());
+        let like = &alone.cells[place % alone.cells.len()];
+        assert_eq!(cell.name, format!("{}, {}", like.name, of.label));
+        assert_eq!((&cell.work, cell.role), (&like.work, like.role));
+    }
+    assert_eq!(plan.file_systems[1].label, "ext2 (ext4 driver)");
+    let groups: Vec<&str> = plan.groups.iter().map(|group| group.name.as_str()).collect();
+    let of_study = alone.groups[0].name.as_str();
+    assert_eq!(groups.iter().filter(|name| name.starts_with(of_study)).count(), 3, "{groups:?}");
+    // Every arm but those against themselves, on every file system but the first.
+    let own = alone.cells.iter().filter(|cell| cell.role != Role::AgainstItself).count();
+    let GroupRule::Pairs { pairs } = &plan.groups.last().unwrap().rule else { panic!("{groups:?}") };
+    assert_eq!((groups.last(), pairs.len()), (Some(&GROUP), 2 * own));
+    for pair in pairs {
+        let [arm, to] = [pair.arm, pair.to].map(|id| &plan.cells[id.0 as usize]);
+        assert_eq!((&arm.work, to.name.as_str()), (&to.work, format!("{}, ext4", pair.at).as_str()));
+        assert!(arm.groups.iter().any(|name| name == GROUP) && to.groups.iter().any(|name| name == GROUP));
+        assert_eq!(pair.than, "ext4");
+    }
+}
+
+#[test]
+fn one_file_system_alone_is_planned_as_a_directory_is() {
+    let facts = [image("ext4")];
+    let on_one = planned("listing", &facts, &[]).unwrap().plan;
+    let backends = &facts[0].found.as_ref().unwrap().backends;
+    let request = Request { facts: backends, ..Request::bare(Preset::Quick, 7) };
+    let in_directory = plan(&built_in("listing").unwrap(), &request).unwrap().plan;
+    assert_eq!((&on_one.cells, &on_one.groups), (&in_directory.cells, &in_directory.groups));
+    assert_eq!(on_one.data[0].on, Some(FsId(0)));
+    assert_eq!(on_one.rules, in_directory.rules);
+}
+
+#[test]
+fn what_one_cannot_do_is_left_out_there_alone() {
+    let facts = [image("ext4"), found("tmpfs", Ground::Memory { bytes_max: 8 * GIB })];
+    let states = [CacheState::Warm, CacheState::FsCold];
+    let Planned { plan, notes } = planned("listing", &facts, &states).unwrap();
+    let set = |cell: &Cell| plan.data[cell.data.0 as usize].on;
+    let on = |id: u32| plan.cells.iter().filter(move |cell| set(cell) == Some(FsId(id)));
+    let splits = |cell: &&Cell| matches!(&cell.work, Work::List { backend, .. } if backend == "split");
+    assert!(on(0).any(|cell| splits(&cell)) && !on(1).any(|cell| splits(&cell)));
+    assert!(on(0).any(|cell| cell.cache == CacheState::FsCold));
+    assert!(!on(1).any(|cell| cell.cache.is_cold()));
+    assert!(notes.iter().all(|note| note.text.starts_with("tmpfs: ")), "{notes:?}");
+    assert!(notes.iter().any(|note| note.text.contains("its cache is its storage")), "{notes:?}");
+    assert!(plan.unavailable.is_empty());
+}
+
+#[test]
+fn what_cannot_be_had_is_named_with_its_reason() {
+    let gone =
+        |name: &str| FileSystemFact { spec: Spec::parse(name).unwrap(), found: Err("no driver here".into()) };
+    let plan = planned("lookup", &[gone("reiserfs"), image("ext4"), gone("jfs")], &[]).unwrap().plan;
+    let names: Vec<&str> = plan.unavailable.iter().map(|gone| gone.name.as_str()).collect();
+    assert_eq!(names, ["reiserfs", "jfs"]);
+    assert_eq!((plan.file_systems.len(), plan.file_systems[0].id), (1, FsId(0)));
+    let none = refused("lookup", &[gone("reiserfs")]);
+    assert_eq!(none, "nothing is left to compare: no file system can be had: reiserfs: no driver here");
+    // What is cold only has nothing to measure in memory.
+    let memory = found("tmpfs", Ground::Memory { bytes_max: 8 * GIB });
+    let plan = planned("lookup", &[memory, image("xfs")], &[CacheState::FsCold]).unwrap().plan;
+    assert_eq!((plan.unavailable[0].name.as_str(), plan.file_systems.len()), ("tmpfs", 1));
+    assert!(plan.unavailable[0].reason.contains("its cache is its storage"), "{:?}", plan.unavailable);
+}
+
+#[test]
+fn what_does_not_go_together_is_refused() {
+    let twice = refused("lookup", &[image("ext4"), image("xfs"), image("ext4")]);
+    assert_eq!(twice, "--fs cannot be 'ext4' twice: each file system is named once");
+    let facts = [image("ext4")];
+    let target = Target::Existing { path: "/data".into(), entries: 5000 };
+    let request = Request { file_systems: &facts, target, ..Request::bare(Preset::Quick, 7) };
+    let existing = plan(&built_in("lookup").unwrap(), &request).unwrap_err().to_string();
+    assert!(existing.starts_with("--fs cannot be combined with '/data' itself: "), "{existing}");
+    let entries = Target::Made { entries: vec![0] };
+    let request = Request { file_systems: &facts, target: entries, ..Request::bare(Preset::Quick, 7) };
+    assert!(matches!(plan(&built_in("lookup").unwrap(), &request), Err(PlanError::Value { .. })));
+}
+
+#[test]
+fn chains_of_file_systems_are_chains_of_their_own() {
+    let facts = [image("ext4"), image("xfs")];
+    let plan = planned("smallfile", &facts, &[]).unwrap().plan;
+    let chains: BTreeSet<(u32, Option<FsId>)> =
+        plan.cells.iter().map(|cell| (cell.chain, plan.data[cell.data.0 as usize].on)).collect();
+    let numbers: BTreeSet<u32> = chains.iter().map(|(chain, _)| *chain).collect();
+    assert_eq!(chains.len(), numbers.len());
+    assert_eq!(plan.rules.order, Order::Chains);
+}
+
+fn image_bytes(plan: &Plan) -> Vec<u64> {
+    let bytes = |of: &LabFileSystem| match of.place {
+        Place::Image { bytes, .. } | Place::Memory { bytes } => bytes,
+        Place::Device { .. } => 0,
+    };
+    plan.file_systems.iter().map(bytes).collect()
+}
+
+#[test]
+fn images_have_room_for_all_rounds_where_their_directory_has() {
+    let facts = [image("ext4"), image("xfs"), found("tmpfs", Ground::Memory { bytes_max: 20 * GIB })];
+    let study = built_in("smallfile").unwrap();
+    let with = |images_room_bytes, entries| {
+        let target = Target::Made { entries: vec![entries] };
+        let request =
+            Request { file_systems: &facts, images_room_bytes, target, ..Request::bare(Preset::Quick, 7) };
+        plan(&study, &request).unwrap().plan
+    };
+    let roomy = with(u64::MAX, 40_000);
+    let needs = estimate_on(&roomy, FsId(0));
+    let bytes = image_bytes(&roomy);
+    assert!(bytes[0] >= needs.space_bytes + 2 * needs.kept_space_bytes, "{bytes:?} {needs:?}");
+    assert!(bytes[0] / (16 << 10) * 3 / 4 >= needs.kept_inodes, "{bytes:?} {needs:?}");
+    let tight = image_bytes(&with(0, 40_000));
+    assert!(tight[0] < bytes[0] && tight[0] >= needs.space_bytes, "{tight:?} {needs:?}");
+    assert_eq!(image_bytes(&with(u64::MAX, 10))[0], Spec::parse("ext4").unwrap().image_bytes(10, 10));
+    let whole = estimate(&roomy);
+    assert!(whole.space_bytes >= 3 * needs.space_bytes && whole.inodes >= 3 * needs.inodes);
+    assert_eq!(whole.kept_inodes, 3 * needs.kept_inodes);
+}
+
+#[test]
+fn what_is_too_small_for_the_files_is_left_out_with_figures() {
+    let small = |ground| [image("ext4"), found("xfs", ground)];
+    for (ground, said) in [
+        (Ground::Memory { bytes_max: GIB / 2 }, " MiB of memory and may take 512 MiB"),
+        (Ground::Device { path: "/dev/x".into(), bytes: 1000 << 20 }, " MiB and '/dev/x' has 1000 MiB"),
+    ] {
+        let plan = planned("lookup", &small(ground), &[]).unwrap().plan;
+        let reason = &plan.unavailable[0].reason;
+        assert!(reason.starts_with("it needs 1") && reason.ends_with(said), "{reason}");
+        assert_eq!(plan.file_systems.len(), 1);
+        assert!(!plan.groups.iter().any(|group| group.name == GROUP), "nothing is left to contrast");
+        for (place, cell) in plan.cells.iter().enumerate() {
+            assert_eq!(cell.id.0 as usize, place);
+            assert_eq!(plan.file_system_of(cell.data).unwrap().name, "ext4");
+        }
+    }
+    let device = found("btrfs", Ground::Device { path: "/dev/x".into(), bytes: 9 * GIB });
+    let plan = planned("lookup", &[device], &[]).unwrap().plan;
+    assert_eq!(plan.file_systems[0].place, Place::Device { path: "/dev/x".into() });
+}
+
+#[test]
+fn a_file_system_that_goes_takes_its_arms_and_leaves_the_rest_in_order() {
+    let facts = [image("ext4"), image("xfs"), image("btrfs")];
+    let whole = planned("smallfile", &facts, &[]).unwrap().plan;
+    let left = without(whole.clone(), &[(FsId(1), "its index is full".into())]).unwrap();
+    let alone = planned("smallfile", &[image("ext4"), image("btrfs")], &[]).unwrap().plan;
+    let names = |plan: &Plan| plan.cells.iter().map(|cell| cell.name.clone()).collect::<Vec<_>>();
+    assert_eq!(names(&left), names(&alone));
+    let groups = |plan: &Plan| plan.groups.clone();
+    assert_eq!(groups(&left), groups(&alone));
+    assert_eq!((&left.data, &left.file_systems), (&alone.data, &alone.file_systems));
+    assert_eq!(left.unavailable[0].reason, "its index is full");
+    let all = [0, 1, 2].map(|id| (FsId(id), "gone".to_owned()));
+    assert!(without(whole, &all).unwrap_err().to_string().contains("no file system can be had"));
+}

@@ -1,0 +1,277 @@
+//! Where a run's data lie: below the directory that was named, or on file systems made for the run; each place has a directory
+//! of the run's own.
+
+use std::io;
+use std::os::fd::AsFd;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicU64;
+
+use megadir::Dir;
+use megadir_record::{Data, DataId, FsId, LabMount, Note, Place, Plan};
+use rustix::io::Errno;
+
+use super::RunError;
+use crate::beat::{WRITING_BACK, marked};
+use crate::cache::Directories;
+use crate::lab::{Ground, Lab, LabError, Mounted, Spec};
+use crate::machine;
+use crate::plan::without;
+use crate::workload::{ListError, Signals};
+use crate::workspace::Workspace;
+
+/// More pages of the device than a file system holds while it is mounted were not dropped, when it was not mounted.
+const DEVICE_PAGES_MAX: u64 = 16;
+/// Stands for directories while their file system is not mounted: nothing can be made or removed there.
+const NOWHERE: &str = "/proc";
+
+/// All places of a run.
+#[derive(Debug)]
+pub(super) struct Sites {
+    all: Vec<Site>,
+    /// Where file systems were made; closed after all of them.
+    lab: Option<Lab>,
+}
+
+/// One place.
+#[derive(Debug)]
+pub(super) struct Site {
+    /// The file system that was made; `None` of the directory that was named.
+    pub(super) on: Option<FsId>,
+    pub(super) path: PathBuf,
+    /// What the run's own directory is made in.
+    pub(super) directory: Dir,
+    /// The type of the file system, as the kernel names it.
+    pub(super) kind: String,
+    /// The run's own directory; `None` where nothing is made.
+    workspace: Option<Workspace>,
+    mounted: Option<Mounted>,
+}
+
+/// Returns the name of a data set's directory within the run's own.
+pub(super) fn data_name(data: DataId) -> String {
+    format!("data{}", data.0)
+}
+
+impl Sites {
+    /// Returns the directory that was named as the only place.
+    pub(super) fn named(path: &Path, directory: Dir) -> Self {
+        let kind = machine::file_system(directory.as_fd()).kind;
+        let path = path.to_owned();
+        let named = Site { on: None, path, directory, kind, workspace: None, mounted: None };
+        Self { all: vec![named], lab: None }
+    }
+
+    /// Makes and mounts the file systems of a plan, whose images lie below `path`, and writes into the plan how they turned out; those
+    /// that cannot be had become unavailable.
+    pub(super) fn mount(
+        plan: Plan,
+        path: &Path,
+        erase_device: bool,
+        signals: Signals<'_>,
+        notes: &mut Vec<Note>,
+    ) -> Result<(Self, Plan), RunError> {
+        let lab = Lab::open(path, signals)?;
+        notes.extend(super::prepare::notes_on(lab.leftovers()));
+        let (mut mounts, mut gone) = (Vec::new(), Vec::new());
+        for file_system in &plan.file_systems {
+            let unknown = |reason| RunError::Arm { arm: format!("--fs {}", file_system.name), reason };
+            let spec = Spec::parse(&file_system.name).map_err(unknown)?;
+            let ground = match &file_system.place {
+                Place::Image { bytes, .. } | Place::Memory { bytes } => Ground::Image { bytes: *bytes },
+                Place::Device { path } => Ground::Device { path: path.into(), erase: erase_device },
+            };
+            match lab.make(&spec, &ground, signals) {
+                Ok(mounted) => mounts.push(mounted),
+                Err(LabError::Unavailable { reason, .. }) => gone.push((file_system.id, reason)),
+                Err(error) => return Err(error.into()),
+            }
+        }
+        let mut plan = without(plan, &gone)?;
+        let mut sites = Self { all: Vec::new(), lab: Some(lab) };
+        for (file_system, mounted) in plan.file_systems.iter_mut().zip(mounts) {
+            *file_system = mounted.describe(file_system.id);
+            sites.all.push(Site::of(file_system.id, mounted)?);
+        }
+        Ok((sites, plan))
+    }
+
+    /// Unmounts file systems of the plan, which become unavailable, and numbers the others as the plan does.
+    pub(super) fn leave_out(&mut self, plan: Plan, gone: &[(FsId, String)]) -> Result<Plan, RunError> {
+        let plan = without(plan, gone)?;
+        self.all.retain(|site| !gone.iter().any(|(id, _)| site.on == Some(*id)));
+        for (site, file_system) in self.all.iter_mut().zip(&plan.file_systems) {
+            site.on = Some(file_system.id);
+        }
+        Ok(plan)
+    }
+
+    pub(super) fn all(&self) -> &[Site] {
+        &self.all
+    }
+
+    /// Returns the place of a data set.
+    pub(super) fn of(&self, data: &Data) -> &Site {
+        // A plan's data are on file systems of the plan: the reader and the planner see to that.
+        self.all.iter().find(|site| site.on == data.on).unwrap_or(&self.all[0])
+    }
+
+    /// Describes the file systems that were made, as they are now.
+    pub(super) fn describe(&self) -> Vec<LabMount> {
+        let mount = |site: &Site| {
+            Some(LabMount { on: site.on?, file_system: machine::file_system(site.directory.as_fd()) })
+        };
+        self.all.iter().filter_map(mount).collect()
+    }
+
+    /// Makes a directory of the run's own in each place.
+    pub(super) fn make_workspaces(&mut self, started_unix_s: u64, seed: u64) -> Result<(), RunError> {
+        for site in &mut self.all {
+            let made = Workspace::create(&site.path, started_unix_s, seed);
+            let unusable = |source| RunError::Directory { path: site.path.clone(), source };
+            site.workspace = Some(made.map_err(unusable)?);
+        }
+        Ok(())
+    }
+
+    /// Has everything written that is still to be written, everywhere.
+    pub(super) fn write_back(&self, beat: &AtomicU64) -> Result<(), RunError> {
+        self.all.iter().try_for_each(|site| {
+            let written = marked(beat, WRITING_BACK, || rustix::fs::syncfs(&site.directory));
+            written.map_err(|error: Errno| site.unusable(error.into()))
+        })
+    }
+
+    /// Unmounts the file system of a data set and mounts it again, with the directories of all data sets that lie on it; nothing
+    /// else may be open there.
+    pub(super) fn remount(
+        &mut self,
+        plan: &Plan,
+        data: DataId,
+        directories: &mut [Dir],
+        signals: Signals<'_>,
+    ) -> Result<(), LabError> {
+        let on = plan.data[data.0 as usize].on;
+        let not_ours = || LabError::NotCold {
+            name: "the directory that was named".into(),
+            left: "only what is made and mounted for the run is unmounted".into(),
+        };
+        let site = self.all.iter_mut().find(|site| site.on == on && on.is_some()).ok_or_else(not_ours)?;
+        let nowhere = || Dir::open(NOWHERE).map_err(|error| failed("open /proc", error.into()));
+        let here = || plan.data.iter().filter(|data| data.on == on).map(|data| data.id);
+        for id in here() {
+            directories[id.0 as usize] = nowhere()?;
+        }
+        site.remount(nowhere()?, signals)?;
+        let workspace = site.workspace.as_ref().ok_or_else(not_ours)?;
+        for id in here() {
+            let name = data_name(id);
+            let opened = workspace.open_data_directory(&name);
+            let opened = opened.map_err(|error| failed("open a data set again", error))?;
+            directories[id.0 as usize] = Dir::from_descriptor(opened, workspace.path().join(name));
+        }
+        Ok(())
+    }
+
+    /// Returns whether anything is to be removed at the end.
+    pub(super) fn are_ours(&self) -> bool {
+        self.lab.is_some() || self.all.iter().any(|site| site.workspace.is_some())
+    }
+
+    /// Removes what is the run's own; file systems that were made go as they are.
+    pub(super) fn remove(self, signals: Signals<'_>) -> Result<(), RunError> {
+        let mut result = Ok(());
+        for site in self.all {
+            let Site { workspace, directory, mounted, .. } = site;
+            drop(directory);
+            let removed = match (workspace, mounted) {
+                (workspace, Some(mounted)) => {
+                    drop(workspace);
+                    mounted.unmount(signals).map_err(RunError::from)
+                }
+                (Some(workspace), None) => {
+                    let path = workspace.path().to_owned();
+                    workspace.remove(signals.beat).map_err(|source| RunError::Clean { path, source })
+                }
+                (None, None) => Ok(()),
+            };
+            result = result.and(removed);
+        }
+        let closed = self.lab.map_or(Ok(()), |lab| lab.close(signals).map_err(RunError::from));
+        result.and(closed)
+    }
+}
+
+impl Site {
+    fn of(on: FsId, mounted: Mounted) -> Result<Self, LabError> {
+        let path = mounted.path().to_owned();
+        let root = mounted.open().map_err(|error| failed("open a file system that was mounted", error))?;
+        let directory = Dir::from_descriptor(root, &path);
+        let kind = machine::file_system(directory.as_fd()).kind;
+        Ok(Self { on: Some(on), path, directory, kind, workspace: None, mounted: Some(mounted) })
+    }
+
+    /// Returns the run's own directory there, if there is one.
+    pub(super) fn workspace(&self) -> Option<&Workspace> {
+        self.workspace.as_ref()
+    }
+
+    /// Returns the run's own directory there.
+    pub(super) fn own(&self) -> Result<&Workspace, RunError> {
+        self.workspace().ok_or_else(|| self.unusable(io::ErrorKind::NotFound.into()))
+    }
+
+    /// Unmounts it and mounts it again; `nowhere` stands for its root meanwhile.
+    fn remount(&mut self, nowhere: Dir, signals: Signals<'_>) -> Result<(), LabError> {
+        let Some(mounted) = &mut self.mounted else { return Ok(()) };
+        let closed = self.workspace.take().map(Workspace::close);
+        self.directory = nowhere;
+        let cold = mounted.remount(signals)?;
+        if cold.device_pages > DEVICE_PAGES_MAX {
+            let left = format!("{} pages of its device are still cached", cold.device_pages);
+            return Err(LabError::NotCold { name: mounted.spec().to_string(), left });
+        }
+        let open = || mounted.open().map_err(|error| failed("open a file system again", error));
+        self.directory = Dir::from_descriptor(open()?, &self.path);
+        if let Some(closed) = closed {
+            let opened = closed.open(open()?);
+            self.workspace = Some(opened.map_err(|error| failed("open the run's directory again", error))?);
+        }
+        Ok(())
+    }
+
+    fn unusable(&self, source: io::Error) -> RunError {
+        RunError::Directory { path: self.path.clone(), source }
+    }
+}
+
+fn failed(doing: &str, source: io::Error) -> LabError {
+    LabError::Failed { doing: doing.to_owned(), source }
+}
+
+/// The directories of a plan's data sets, and where they lie.
+pub(super) struct Places<'a> {
+    pub(super) plan: &'a Plan,
+    pub(super) sites: &'a mut Sites,
+    pub(super) directories: Vec<Dir>,
+    pub(super) signals: Signals<'a>,
+}
+
+impl Directories for Places<'_> {
+    fn of(&self, data: DataId) -> &Dir {
+        &self.directories[data.0 as usize]
+    }
+
+    fn remount(&mut self, data: DataId) -> Result<(), ListError> {
+        let Self { plan, sites, directories, signals } = self;
+        match sites.remount(plan, data, directories, *signals) {
+            Ok(()) => Ok(()),
+            Err(LabError::Interrupted) => Err(ListError::Stopped),
+            Err(error) => Err(ListError::Remount(error.to_string())),
+        }
+    }
+}
+
+/// Returns the type of the file system of each data set.
+pub(super) fn kinds(sites: &Sites, plan: &Plan) -> Vec<String> {
+    plan.data.iter().map(|data| sites.of(data).kind.clone()).collect()
+}

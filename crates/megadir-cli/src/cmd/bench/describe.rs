@@ -1,0 +1,151 @@
+//! What a plan is and needs, in words, for `megadir bench run --dry-run`.
+
+use megadir_bench::dataset::{Sizes, write_content, write_sizes, write_spread};
+use megadir_bench::next;
+use megadir_bench::plan::{CacheFact, Estimate, estimate};
+use megadir_record::{
+    ContentKind, Data, DataSource, Made, MakeDirectories, NameScheme, Plan, Preset, SizeLaw, Stop, When,
+};
+
+use super::lab;
+use super::options::Resolved;
+
+/// Returns the plan in words, with what it needs.
+pub(super) fn describe(resolved: &Resolved) -> String {
+    let plan = &resolved.planned.plan;
+    let Estimate { files, inodes, space_bytes, blocks, elapsed_ns, .. } = estimate(plan);
+    let preset = match plan.preset {
+        Preset::Quick => "quick",
+        Preset::Default => "default",
+        Preset::Published => "published",
+    };
+    let mut text = format!("study {} (size {preset}), seed {}\n", plan.study, plan.seed);
+    text.push_str(&format!("directory: {}\n", resolved.directory.display()));
+    text.push_str(&lab::described(plan));
+    text.push_str(&data_sets(plan));
+    text.push_str(&format!(
+        "needs: {files} files, {inodes} inodes, {:.1} MiB of space, about {}\n",
+        space_bytes as f64 / f64::from(1 << 20),
+        seconds(elapsed_ns),
+    ));
+    let rules = &plan.rules;
+    let most = if rules.stop == Stop::Rounds { "" } else { "at most " };
+    text.push_str(&format!(
+        "rounds: at least {} to warm up, {most}{} measured; {} arms, {most}{blocks} blocks\n",
+        rules.warm_up_rounds_min,
+        rules.rounds,
+        plan.cells.len(),
+    ));
+    if rules.epochs > 1 {
+        let epochs = rules.epochs;
+        text.push_str(&format!(
+            "epochs: {epochs}; data and warm-up are made anew in each, the rounds split over them\n"
+        ));
+    }
+    text.push_str(&staying(plan));
+    text.push_str(&stopping(plan));
+    for cell in &plan.cells {
+        text.push_str(&format!("  {:3}  {:44} {}\n", cell.id.0, cell.name, cell.groups.join(", ")));
+    }
+    text.push_str(&caches(resolved));
+    for note in &resolved.planned.notes {
+        text.push_str(&format!("not in the plan: {}\n", note.text));
+    }
+    text
+}
+
+/// Returns the data sets, a line each; those of one file system are like those of another.
+fn data_sets(plan: &Plan) -> String {
+    let first = plan.data.first().and_then(|data| data.on);
+    let line = |data: &Data| match &data.source {
+        DataSource::Existing { .. } => {
+            format!("data: the directory itself, {} entries, only read\n", data.entries)
+        }
+        DataSource::Made(Made { names, .. }) if data.entries == 0 => {
+            format!("data: directories filled until one file is refused, names {names:?}\n")
+        }
+        DataSource::Made(made) => format!("data: {}\n", described(made, data.entries)),
+    };
+    plan.data.iter().filter(|data| data.on == first).map(line).collect()
+}
+
+/// Returns which states of the cache can be had, a line each.
+fn caches(resolved: &Resolved) -> String {
+    if !resolved.planned.plan.file_systems.is_empty() {
+        return lab::caches(&resolved.file_systems);
+    }
+    let line = |fact: &CacheFact| format!("cache {}: {}\n", fact.name, lab::had(fact));
+    resolved.caches.iter().map(line).collect()
+}
+
+/// Returns what becomes of what arms make as a line, where they make anything.
+fn staying(plan: &Plan) -> String {
+    let Estimate { kept_inodes, kept_space_bytes, .. } = estimate(plan);
+    if kept_inodes == 0 {
+        return String::new();
+    }
+    let rounds = plan.rules.rounds;
+    format!(
+        "room: what the arms make stays to the end, up to {kept_inodes} inodes and {:.1} MiB after {rounds} rounds, where that is at most three quarters \
+         of the free inodes and half of the free space; else it is removed after each round\n",
+        kept_space_bytes as f64 / f64::from(1 << 20),
+    )
+}
+
+/// Returns the stopping rule as a line, where there is one.
+fn stopping(plan: &Plan) -> String {
+    let Some(looks) = next::looks(&plan.rules) else { return String::new() };
+    let width = match plan.rules.stop {
+        Stop::Rounds => return String::new(),
+        Stop::Ratio { half_width, .. } => format!("each ratio is known to {} %", 100.0 * half_width),
+        Stop::Difference { half_width_ns, .. } => format!("each difference is known to {half_width_ns} ns"),
+    };
+    let rounds: Vec<String> = looks.rounds().iter().map(u32::to_string).collect();
+    format!(
+        "stops: once {width} ({} comparisons); looks after {} rounds, intervals corrected for {} looks\n",
+        plan.contrasts().len(),
+        rounds.join(", "),
+        looks.count()
+    )
+}
+
+/// Returns what is made in words.
+fn described(made: &Made, entries: u64) -> String {
+    let sizes = Sizes { size_bytes: made.size_bytes, law: made.sizes.clone() };
+    let mut text = match sizes.law {
+        SizeLaw::Fixed => format!("{entries} files of {} bytes made", made.size_bytes),
+        _ => {
+            format!("{entries} files of {} bytes on average made ({})", made.size_bytes, write_sizes(&sizes))
+        }
+    };
+    match made.names {
+        NameScheme::Lengths { bytes } => {
+            text.push_str(&format!(", names of {} to {} bytes", bytes[0], bytes[bytes.len() - 1]));
+        }
+        names => text.push_str(&format!(", names {names:?}")),
+    }
+    if made.content != ContentKind::Pseudorandom {
+        text.push_str(&format!(", content {}", write_content(made.content)));
+    }
+    if !made.spread.is_flat() {
+        text.push_str(&format!(", spread {}", write_spread(&made.spread)));
+        if made.directories == MakeDirectories::Before {
+            text.push_str(", directories made before");
+        }
+    }
+    if made.when == When::ByArms {
+        text.push_str(", by the arms");
+    }
+    if made.aged_files > 0 {
+        text.push_str(&format!(", aged by {} that are made among them and removed", made.aged_files));
+    }
+    text
+}
+
+/// Returns a time as a person says it.
+pub(super) fn seconds(ns: u64) -> String {
+    match ns.div_ceil(1_000_000_000) {
+        s @ 0..100 => format!("{s} s"),
+        s => format!("{} min", s.div_ceil(60)),
+    }
+}
