@@ -67,6 +67,7 @@ fn facts(path: &Path) -> Facts {
         group: Some(status.gid()),
         links: Some(status.nlink()),
         errno: None,
+        sha256: None,
     }
 }
 

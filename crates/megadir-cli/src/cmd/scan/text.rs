@@ -14,7 +14,7 @@ use crate::ui::output::{Ended, Output};
 const FLUSH_BYTES: usize = 64 << 10;
 /// The columns, as the first line of CSV names them.
 const HEADER: &str = "root,parent,name,path,type,size,mtime_ns,ctime_ns,btime_ns,inode,inode_high,device,mode,uid,\
-                      gid,links,errno,error\r\n";
+                      gid,links,errno,error,sha256\r\n";
 
 /// Which text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -140,6 +140,10 @@ fn push_number(text: &mut Vec<u8>, number: i128) {
     text.extend_from_slice(itoa::Buffer::new().format(number).as_bytes());
 }
 
+fn hex(hash: &[u8; 32]) -> String {
+    hash.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
 fn jsonl(text: &mut Vec<u8>, row: &Row<'_>, path: &[u8]) {
     text.extend_from_slice(b"{\"v\":1,\"root\":");
     push_number(text, row.key.root.into());
@@ -164,6 +168,11 @@ fn jsonl(text: &mut Vec<u8>, row: &Row<'_>, path: &[u8]) {
         Some(words) => json_string(text, words),
         None => text.extend_from_slice(b"null"),
     }
+    text.extend_from_slice(b",\"sha256\":");
+    match &row.facts.sha256 {
+        Some(hash) => json_string(text, &hex(hash)),
+        None => text.extend_from_slice(b"null"),
+    }
     text.extend_from_slice(b"}\n");
 }
 
@@ -181,6 +190,10 @@ fn csv(text: &mut Vec<u8>, row: &Row<'_>, path: &[u8]) {
     }
     text.push(b',');
     csv_value(text, row.error.unwrap_or_default().as_bytes());
+    text.push(b',');
+    if let Some(hash) = &row.facts.sha256 {
+        text.extend_from_slice(hex(hash).as_bytes());
+    }
     text.extend_from_slice(b"\r\n");
 }
 
