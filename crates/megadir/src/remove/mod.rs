@@ -1,7 +1,7 @@
 //! Removing trees and huge directories, relative to descriptors.
 //!
 //! ```text
-//! remove_tree(parent, name) ----> worker: read a window -> unlinkat each -> directories wait -> go down, or give half away
+//! remove_tree(parent, name) ----> worker: read a window -> unlinkat each -> directories wait -> go down, or give some away
 //! remove_contents(directory) -/                                   a directory is removed by whoever finishes its last part
 //! ```
 //!

@@ -179,6 +179,7 @@ impl Worker<'_, '_, '_> {
             ended: false,
             position: 0,
             astray: false,
+            is_part: false,
         });
     }
 

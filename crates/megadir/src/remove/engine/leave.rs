@@ -104,8 +104,15 @@ impl Worker<'_, '_, '_> {
     /// Puts a directory in which something was left on the stack again.
     fn read_again(&mut self, node: Arc<Node>, descriptor: Option<Arc<OwnedFd>>) {
         node.add_part();
-        let frame =
-            Frame { node, descriptor, below: Names::default(), ended: false, position: 0, astray: true };
+        let frame = Frame {
+            node,
+            descriptor,
+            below: Names::default(),
+            ended: false,
+            position: 0,
+            astray: true,
+            is_part: false,
+        };
         self.push(frame);
     }
 

@@ -16,7 +16,10 @@ pub(super) struct Job {
     pub(super) below: Names,
 }
 
-/// Jobs that wait. There are never more than workers, so that neither memory nor descriptors are many.
+/// Jobs that wait for each other worker: enough that nobody waits for more, and few, for each holds a descriptor.
+const JOBS_EACH: usize = 2;
+
+/// Jobs that wait, the oldest first.
 #[derive(Debug)]
 pub(super) struct Pool {
     workers_max: usize,
@@ -41,10 +44,21 @@ impl Pool {
         Self { workers_max, jobs: AtomicUsize::new(0), state: Mutex::new(state), changed: Condvar::new() }
     }
 
-    /// Tells whether a job would be welcome: more than one worker, and not as many jobs as there are others.
+    /// Tells whether a job would be welcome.
     #[inline]
     pub(super) fn is_hungry(&self) -> bool {
-        self.jobs.load(Ordering::Relaxed) + 1 < self.workers_max
+        self.jobs.load(Ordering::Relaxed) < JOBS_EACH * (self.workers_max - 1)
+    }
+
+    /// Takes the oldest job back, if it is of one directory.
+    pub(super) fn take_back(&self, node: &Arc<Node>) -> Option<Job> {
+        if self.jobs.load(Ordering::Relaxed) == 0 {
+            return None;
+        }
+        let mut state = self.lock();
+        let job = state.jobs.pop_front_if(|job| Arc::ptr_eq(&job.node, node));
+        self.jobs.store(state.jobs.len(), Ordering::Relaxed);
+        job
     }
 
     /// Adds a job; true if the caller is to start another worker for it.
@@ -54,9 +68,9 @@ impl Pool {
         self.jobs.store(state.jobs.len(), Ordering::Relaxed);
         if state.waiting > 0 {
             self.changed.notify_one();
-            return false;
         }
-        let start = state.started < self.workers_max;
+        // Who waits, and will be woken, has a job coming.
+        let start = state.jobs.len() > state.waiting && state.started < self.workers_max;
         state.started += usize::from(start);
         start
     }

@@ -171,6 +171,7 @@ fn empty(root: &Arc<OwnedFd>, path: &Path, options: &RemoveOptions<'_>, progress
             ended: false,
             position: 0,
             astray: true,
+            is_part: false,
         });
         worker.run();
     });

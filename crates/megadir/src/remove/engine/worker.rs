@@ -22,6 +22,10 @@ use crate::remove::Counts;
 const WAITING_BYTES_MAX: usize = 4 << 20;
 /// The same for one directory.
 const WAITING_BYTES_EACH: usize = 1 << 20;
+/// Directories with fewer entries are given away several at a time.
+const SMALL_ENTRIES: u64 = 64;
+/// So many.
+const FEW: usize = 16;
 /// Entries that a worker counts for itself before others see it.
 const TOLD_AFTER: u64 = 128;
 
@@ -38,6 +42,8 @@ pub(super) struct Frame {
     pub(super) position: u64,
     /// The descriptor is at another position.
     pub(super) astray: bool,
+    /// A part that was given away: who reads the directory has a frame of it too.
+    pub(super) is_part: bool,
 }
 
 /// One thread of a removal.
@@ -52,6 +58,8 @@ pub(super) struct Worker<'scope, 'env, 'a> {
     pub(super) oldest_open: usize,
     /// Frames that are open.
     pub(super) open: usize,
+    /// How many directories are given away at a time: one if they are large, several if handing over would cost more than they do.
+    few: usize,
     /// What all names that wait take, bytes.
     waiting_bytes: usize,
     window: Option<Window>,
@@ -69,6 +77,7 @@ impl<'scope, 'env, 'a> Worker<'scope, 'env, 'a> {
             shareable: 0,
             oldest_open: 0,
             open: 0,
+            few: 1,
             waiting_bytes: 0,
             window,
             counts: Counts::default(),
@@ -81,18 +90,23 @@ impl<'scope, 'env, 'a> Worker<'scope, 'env, 'a> {
         let _closes = CloseOnPanic(self.shared);
         self.work();
         while let Some(job) = self.shared.pool.take() {
-            self.waiting_bytes += job.below.bytes();
-            self.push(Frame {
-                node: job.node,
-                descriptor: Some(job.descriptor),
-                below: job.below,
-                ended: true,
-                position: 0,
-                astray: false,
-            });
+            self.push_job(job);
             self.work();
         }
         self.tell();
+    }
+
+    fn push_job(&mut self, job: Job) {
+        self.waiting_bytes += job.below.bytes();
+        self.push(Frame {
+            node: job.node,
+            descriptor: Some(job.descriptor),
+            below: job.below,
+            ended: true,
+            position: 0,
+            astray: false,
+            is_part: true,
+        });
     }
 
     /// Works until the stack is empty or the removal is to end.
@@ -102,6 +116,14 @@ impl<'scope, 'env, 'a> Worker<'scope, 'env, 'a> {
                 self.shared.pool.close();
                 self.stack.clear();
                 break;
+            }
+            // What was given away and not taken goes first, so that workers stay side by side: directories made one after another
+            // lie in different allocation groups (XFS), those half a directory apart may all lie in the same.
+            if !top.is_part
+                && let Some(job) = self.shared.pool.take_back(&top.node)
+            {
+                self.push_job(job);
+                continue;
             }
             let before = top.below.bytes();
             if let Some(name) = top.below.take() {
@@ -157,12 +179,10 @@ impl<'scope, 'env, 'a> Worker<'scope, 'env, 'a> {
         false
     }
 
-    /// Gives half of the directories that wait highest up to another worker, if one has nothing to do.
+    /// Gives directories that wait, of those highest up, to other workers that have few.
     fn share(&mut self) {
-        if !self.shared.pool.is_hungry() {
-            return;
-        }
-        while let Some(frame) = self.stack.get_mut(self.shareable) {
+        while self.shared.pool.is_hungry() {
+            let Some(frame) = self.stack.get(self.shareable) else { return };
             if let Some(descriptor) = &frame.descriptor
                 && !frame.below.is_empty()
             {
@@ -172,13 +192,13 @@ impl<'scope, 'env, 'a> Worker<'scope, 'env, 'a> {
                 }
                 let names = &mut self.stack[self.shareable].below;
                 let before = names.bytes();
-                let below = names.split();
+                let below = names.take_few(self.few);
                 self.waiting_bytes -= before - names.bytes();
                 node.add_part();
                 if self.shared.pool.push(Job { node, descriptor, below }) {
                     self.start_another();
                 }
-                return;
+                continue;
             }
             if self.shareable + 1 >= self.stack.len() {
                 return;
@@ -299,6 +319,7 @@ impl<'scope, 'env, 'a> Worker<'scope, 'env, 'a> {
         let Some(descriptor) = frame.descriptor.clone() else { return };
         let node = Arc::clone(&frame.node);
         let keep = self.shared.options.keep.filter(|_| node.parent.is_none());
+        let mut entries = 0;
         for record in window.ordered() {
             let kind = FileType::from_d_type(record.kind);
             if kind == FileType::Directory || record.is_dot() || keep == Some(record.name) {
@@ -307,6 +328,9 @@ impl<'scope, 'env, 'a> Worker<'scope, 'env, 'a> {
             if self.shared.progress.is_cancelled() {
                 return;
             }
+            entries += 1;
+            // Directories above may wait long for the end of this one.
+            self.share();
             if self.remove_entry(&node, &descriptor, record.c_name(), kind).is_directory()
                 && let Some(frame) = self.stack.last_mut()
             {
@@ -315,6 +339,7 @@ impl<'scope, 'env, 'a> Worker<'scope, 'env, 'a> {
                 self.waiting_bytes += frame.below.bytes() - before;
             }
         }
+        self.few = if entries < SMALL_ENTRIES { FEW } else { 1 };
         if keep.is_some() {
             node.stay(KEPT);
         }
