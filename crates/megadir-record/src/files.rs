@@ -30,6 +30,29 @@ impl FileWork {
     }
 }
 
+/// Removing everything in a directory, with directories below.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RemoveWork {
+    /// Who removes.
+    pub by: Remover,
+    /// Threads that the library may use; 1 for the others.
+    pub workers: u32,
+    /// The files that there are.
+    pub files: u64,
+}
+
+/// Who removes a tree.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Remover {
+    /// One thread that lists a directory and removes each entry when it is told of it, depth first.
+    PlainLoop,
+    /// `remove_contents` of the library `megadir`.
+    Library,
+    /// A process `rm -rf` that is given the names in the directory; its start is part of the time.
+    Rm,
+}
+
 /// What is done to a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]

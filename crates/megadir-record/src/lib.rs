@@ -45,7 +45,9 @@ pub use data::{
 };
 pub use epoch::Epoch;
 pub use file_systems::{FsId, LabFileSystem, LabMount, Place, Unavailable};
-pub use files::{Access, FileOperation, FileOrder, FileWork, Sharing, SyncPolicy, WorkerKind, Workers};
+pub use files::{
+    Access, FileOperation, FileOrder, FileWork, RemoveWork, Remover, Sharing, SyncPolicy, WorkerKind, Workers,
+};
 pub use group::{BreakEvenArms, Group, GroupRule, Pair};
 pub use jsonl::{Cut, End, Header, Line, Note, ReadError, Record, Resumed, Writer};
 pub use latency::{Latency, Since};

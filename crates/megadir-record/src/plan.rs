@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::data::Data;
 use crate::file_systems::{FsId, LabFileSystem, Unavailable};
-use crate::files::{FileOperation, FileWork};
+use crate::files::{FileOperation, FileWork, RemoveWork};
 use crate::group::Group;
 use crate::stop::Stop;
 
@@ -212,6 +212,8 @@ pub enum Work {
     },
     /// Does one thing to each of a range of files; one file an operation.
     Files(FileWork),
+    /// Removes everything in the directory at once; one file an operation.
+    Remove(RemoveWork),
     /// Finds out name, size and time of the last modification of every regular file in the directory, once an operation; other
     /// entries are passed over.
     Attributes {
@@ -271,6 +273,7 @@ impl Work {
             Self::FillUntilRefused { .. } => None,
             // All files, each as large as it should be.
             Self::Files(work) => Some((work.files(), 0)),
+            Self::Remove(work) => Some((work.files, 0)),
             Self::Attributes { expected, .. } => expected.map(|expected| (expected.files, expected.hash)),
             Self::Ask { files } => Some((*files, 0)),
         }
@@ -283,6 +286,7 @@ impl Work {
             Self::List { .. } | Self::Lookup { .. } | Self::FillUntilRefused { .. } => None,
             Self::Attributes { .. } | Self::Ask { .. } => None,
             Self::Files(work) => Some(work.files().max(1)),
+            Self::Remove(work) => Some(work.files.max(1)),
         }
     }
 
@@ -294,6 +298,7 @@ impl Work {
             Self::List { .. }
             | Self::Lookup { .. }
             | Self::FillUntilRefused { .. }
+            | Self::Remove(_)
             | Self::Attributes { .. }
             | Self::Ask { .. } => false,
         }
@@ -305,13 +310,16 @@ impl Work {
         match self {
             Self::Files(work) => matches!(work.operation, FileOperation::Read | FileOperation::Stat),
             Self::List { .. } | Self::Lookup { .. } | Self::Attributes { .. } | Self::Ask { .. } => true,
-            Self::FillUntilRefused { .. } => false,
+            Self::FillUntilRefused { .. } | Self::Remove(_) => false,
         }
     }
 
     /// Returns by how many files a block changes its data set; `None` of work that makes and removes none.
     #[must_use]
     pub fn change(&self) -> Option<i64> {
+        if let Self::Remove(work) = self {
+            return i64::try_from(work.files).ok().map(|files| -files);
+        }
         let Self::Files(work) = self else { return None };
         let files = i64::try_from(work.files()).ok()?;
         match work.operation {
@@ -330,6 +338,7 @@ impl Work {
             Self::Lookup { .. } => true,
             // Its gaps are what is left of the wall time, and several may work at the same time.
             Self::Files(_)
+            | Self::Remove(_)
             | Self::List { .. }
             | Self::FillUntilRefused { .. }
             | Self::Attributes { .. }

@@ -38,6 +38,17 @@ pub fn process_usage() -> Usage {
     told(usage)
 }
 
+/// Returns what the children of this process have used that have ended and been waited for.
+#[cfg(unix)]
+pub fn children_usage() -> Usage {
+    let mut usage = std::mem::MaybeUninit::<libc::rusage>::zeroed();
+    // SAFETY: the pointer is to memory of the type's size, which the kernel fills; RUSAGE_CHILDREN is always valid.
+    let _ = unsafe { libc::getrusage(libc::RUSAGE_CHILDREN, usage.as_mut_ptr()) };
+    // SAFETY: all bytes are zero or written by the kernel, and every pattern is a valid rusage.
+    let usage = unsafe { usage.assume_init() };
+    told(usage)
+}
+
 /// Returns what the calling thread has used.
 ///
 /// The thread's own clock is read first: the kernel then brings up to date what it otherwise knows as of the last timer's

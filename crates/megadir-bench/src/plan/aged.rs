@@ -32,7 +32,7 @@ impl AgedBy {
 fn looks(work: &Work) -> bool {
     match work {
         Work::List { .. } | Work::Lookup { .. } | Work::Attributes { .. } | Work::Ask { .. } => true,
-        Work::Files(_) | Work::FillUntilRefused { .. } => false,
+        Work::Files(_) | Work::Remove(_) | Work::FillUntilRefused { .. } => false,
     }
 }
 

@@ -187,6 +187,7 @@ impl<'a> Arms<'a> {
             Work::FillUntilRefused { .. } => return "fill until refused".into(),
             // Studies of work on files name their arms themselves.
             Work::Files(_) => return "work on files".into(),
+            Work::Remove(_) => return "remove".into(),
             Work::Attributes { method, threads, .. } => {
                 let of = grouped(self.data[data.0 as usize].entries);
                 let threads = if *threads > 1 { format!(", {threads} threads") } else { String::new() };

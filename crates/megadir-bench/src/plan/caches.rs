@@ -213,7 +213,7 @@ fn operations(work: &Work, entries: u64) -> Option<u64> {
         Work::Lookup { keys: Keys::Random | Keys::Zipf, .. } => {
             Some((entries / LOOKED_UP_ONE_IN).clamp(1, LOOKED_UP_MAX))
         }
-        Work::Files(_) | Work::FillUntilRefused { .. } => None,
+        Work::Files(_) | Work::Remove(_) | Work::FillUntilRefused { .. } => None,
     }
 }
 

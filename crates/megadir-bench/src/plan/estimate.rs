@@ -122,6 +122,7 @@ fn filled(cell: &Cell) -> u64 {
         Work::List { .. }
         | Work::Lookup { .. }
         | Work::Files(_)
+        | Work::Remove(_)
         | Work::Attributes { .. }
         | Work::Ask { .. } => 0,
     }
@@ -172,6 +173,7 @@ fn warm_block_ns(plan: &Plan, cell: &Cell) -> u64 {
         Work::Lookup { .. } => 3 * BLOCK_NS,
         Work::FillUntilRefused { .. } => filled(cell) * (MAKE_NS + REMOVE_NS),
         Work::Files(work) => BLOCK_NS + work.files() * MAKE_NS,
+        Work::Remove(work) => BLOCK_NS + work.files * REMOVE_NS,
         Work::Attributes { .. } => BLOCK_NS + entries(plan, cell) * ASK_NS,
         Work::Ask { files } => BLOCK_NS + files * ASK_NS,
     }

@@ -19,7 +19,7 @@ fn work(cell: &Cell) -> &FileWork {
 
 #[test]
 fn arms_have_names_of_their_own_and_every_chain_has_its_own_files() {
-    for name in ["fill", "layout", "smallfile"] {
+    for name in ["fill", "layout", "smallfile", "remove"] {
         for preset in [Preset::Quick, Preset::Default, Preset::Published] {
             let plan = planned(name, preset);
             let mut data_of: BTreeMap<u32, DataId> = BTreeMap::new();
@@ -96,6 +96,28 @@ fn small_files_live_a_whole_life_with_every_number_of_processes() {
     ];
     assert_eq!(first, life);
     assert!(plan.data.iter().all(|data| data.entries == 350_000));
+}
+
+#[test]
+fn everyone_removes_files_of_the_same_number_that_were_written_for_it() {
+    let plan = planned("remove", Preset::Published);
+    assert_eq!(plan.rules.order, Order::Chains);
+    let removals: Vec<&Cell> =
+        plan.cells.iter().filter(|cell| matches!(cell.work, Work::Remove(_))).collect();
+    // Loop, rm and three numbers of workers on two shapes, and the loop once more.
+    assert_eq!((removals.len(), plan.cells.len()), (11, 22));
+    for cell in removals {
+        assert_eq!((cell.work.operations(), cell.work.change()), (Some(1_000_000), Some(-1_000_000)));
+        assert!(!cell.work.leaves_all());
+        let before =
+            plan.cells.iter().find(|other| (other.chain, other.step) == (cell.chain, 0)).expect("a writer");
+        assert_eq!((work(before).operation, work(before).files()), (FileOperation::Create, 1_000_000));
+    }
+    let pairs = |group: usize| match &plan.groups[group].rule {
+        GroupRule::Pairs { pairs } => pairs.len(),
+        _ => panic!("no pairs"),
+    };
+    assert_eq!((pairs(0), pairs(1)), (8, 6));
 }
 
 #[test]

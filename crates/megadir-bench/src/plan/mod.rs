@@ -18,6 +18,7 @@ mod lookups;
 mod prune;
 mod rate;
 mod refusals;
+mod removals;
 mod small_files;
 mod stopping;
 mod trees;
@@ -239,7 +240,7 @@ fn of_one(study: &Study, request: &Request<'_>) -> Result<Planned, PlanError> {
     if let Some(refusal) = &study.refusal {
         return plan_refusals(study, request, size, refusal);
     }
-    if study.fill.is_some() || study.layout.is_some() || study.smallfile.is_some() {
+    if study.fill.is_some() || study.layout.is_some() || study.smallfile.is_some() || study.remove.is_some() {
         return plan_files(study, request, size);
     }
     let mut arms = Arms::new(request.facts, data_sets(study, request, size));
@@ -334,11 +335,12 @@ fn plan_files(study: &Study, request: &Request<'_>, size: &SizeSpec) -> Result<P
             allowed: "one number is possible".into(),
         }),
     };
-    let order = match (&study.fill, &study.layout, &study.smallfile) {
+    let order = match (&study.fill, &study.layout, &study.smallfile, &study.remove) {
         (Some(spec), ..) => fills::fills(spec, &study.data, &sizes, &mut arms)?,
-        (_, Some(spec), _) => layouts::layouts(spec, &study.data, one()?, &mut arms)?,
-        (.., Some(spec)) => small_files::small_files(spec, &study.data, one()?, &mut arms)?,
-        (None, None, None) => {
+        (_, Some(spec), ..) => layouts::layouts(spec, &study.data, one()?, &mut arms)?,
+        (_, _, Some(spec), _) => small_files::small_files(spec, &study.data, one()?, &mut arms)?,
+        (.., Some(spec)) => removals::removals(spec, &study.data, one()?, &mut arms)?,
+        (None, None, None, None) => {
             return Err(PlanError::Nothing { reason: "the study says nothing to do".into() });
         }
     };
@@ -417,7 +419,7 @@ fn check_data(plan: &Plan) -> Result<(), PlanError> {
             let name = &cell.name;
             let refuse = |reason: String| Err(PlanError::Data { reason });
             match &cell.work {
-                Work::Files(_) => {}
+                Work::Files(_) | Work::Remove(_) => {}
                 Work::FillUntilRefused { .. } if flat && made.when == When::BeforeRun => {}
                 _ if !flat => {
                     let spread = write_spread(&made.spread);

@@ -116,7 +116,7 @@ impl<'a> Grounds<'a> {
 
     fn unlinks(&self, cell: CellId) -> bool {
         let work = &self.plan.cells[cell.0 as usize].work;
-        matches!(work, Work::Files(FileWork { operation: FileOperation::Unlink, .. }))
+        matches!(work, Work::Files(FileWork { operation: FileOperation::Unlink, .. }) | Work::Remove(_))
     }
 
     fn data_of(&self, cell: CellId) -> DataId {

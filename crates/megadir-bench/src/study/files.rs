@@ -40,3 +40,13 @@ pub struct SmallFileSpec {
     /// When files that are written are made durable; the first with all operations, others with those that write.
     pub sync: Vec<SyncPolicy>,
 }
+
+/// Removing trees: `[remove]`. Everyone who removes, on every shape; a loop in one thread is what the others are compared with.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RemoveSpec {
+    /// Numbers of directories that the files are in, ascending; 1 is one huge directory.
+    pub directories: Vec<u64>,
+    /// Numbers of threads of the library, ascending.
+    pub workers: Vec<u32>,
+}

@@ -26,6 +26,7 @@ pub static BUILT_IN: &[BuiltIn] = &[
     BuiltIn { name: "fill", text: include_str!("../../../../studies/fill.toml") },
     BuiltIn { name: "layout", text: include_str!("../../../../studies/layout.toml") },
     BuiltIn { name: "smallfile", text: include_str!("../../../../studies/smallfile.toml") },
+    BuiltIn { name: "remove", text: include_str!("../../../../studies/remove.toml") },
     BuiltIn { name: "limits", text: include_str!("../../../../studies/limits.toml") },
 ];
 
@@ -151,7 +152,7 @@ fn kind_contradiction(study: &Study) -> Option<String> {
     if of_attributes::asks(study) {
         return of_attributes::contradiction(study);
     }
-    if study.fill.is_some() || study.layout.is_some() || study.smallfile.is_some() {
+    if study.fill.is_some() || study.layout.is_some() || study.smallfile.is_some() || study.remove.is_some() {
         return files_contradiction(study);
     }
     let sizes = [&study.size.quick, &study.size.default, &study.size.published];
@@ -177,10 +178,11 @@ fn kind_contradiction(study: &Study) -> Option<String> {
 
 /// A study of work on files has one kind of it and nothing else, and no warm-up: its files are new in every round.
 fn files_contradiction(study: &Study) -> Option<String> {
-    let kinds = [study.fill.is_some(), study.layout.is_some(), study.smallfile.is_some()];
+    let kinds =
+        [study.fill.is_some(), study.layout.is_some(), study.smallfile.is_some(), study.remove.is_some()];
     let groups = !study.compare.is_empty() || !study.decompose.is_empty() || !study.grow.is_empty();
     if kinds.into_iter().filter(|kind| *kind).count() > 1 {
-        return Some("a study has one of [fill], [layout] and [smallfile]".into());
+        return Some("a study has one of [fill], [layout], [smallfile] and [remove]".into());
     }
     if groups || study.baseline.is_some() || study.lookup.is_some() {
         return Some("a study of work on files has no [baseline], no [lookup] and no groups".into());
@@ -197,6 +199,16 @@ fn files_contradiction(study: &Study) -> Option<String> {
     }
     if small.is_some_and(|small| !small.workers.is_sorted_by(|a, b| a < b)) {
         return Some("smallfile.workers must ascend".into());
+    }
+    if let Some(remove) = &study.remove {
+        let ascend =
+            remove.directories.is_sorted_by(|a, b| a < b) && remove.workers.is_sorted_by(|a, b| a < b);
+        let some = remove.directories.first().is_some_and(|first| *first > 0) && !remove.workers.is_empty();
+        if !(ascend && some) {
+            return Some(
+                "remove.directories and remove.workers need one value or more each, ascending from 1".into(),
+            );
+        }
     }
     let sizes = [&study.size.quick, &study.size.default, &study.size.published];
     let smaller = study.fill.is_none() && sizes.iter().any(|size| !size.smaller.is_empty());

@@ -5,7 +5,7 @@
 use megadir_record::{CacheState, Keys, Made, Presence, Published, Stage};
 use serde::Deserialize;
 
-use super::files::{FillSpec, LayoutSpec, SmallFileSpec};
+use super::files::{FillSpec, LayoutSpec, RemoveSpec, SmallFileSpec};
 
 /// A study file.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
@@ -47,6 +47,8 @@ pub struct Study {
     pub layout: Option<LayoutSpec>,
     /// What is asked, of a study of the life of small files.
     pub smallfile: Option<SmallFileSpec>,
+    /// What is asked, of a study that removes trees.
+    pub remove: Option<RemoveSpec>,
     /// Groups of arms compared with the baseline.
     #[serde(default)]
     pub compare: Vec<CompareSpec>,

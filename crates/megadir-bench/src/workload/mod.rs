@@ -15,6 +15,7 @@ mod lookup;
 mod output;
 mod owners;
 mod refusal;
+mod removal;
 
 use megadir::Dir;
 use megadir_record::{Cell, Counted, Note, Phase, Plan, Work};
@@ -34,6 +35,7 @@ pub(crate) use list::{ListError, Listing, name_hash};
 use lookup::Lookup;
 pub(crate) use lookup::{ABSENT_NAMES, NameSource, SAMPLE_MAX};
 use refusal::Refusal;
+use removal::Removal;
 
 /// One arm's work.
 pub(crate) trait Workload {
@@ -119,6 +121,7 @@ pub(crate) fn workload<'a>(
         Work::List { .. } => Box::new(Listing::new(&cell.work)?),
         Work::Lookup { presence, keys } => Box::new(Lookup::new(*presence, *keys, names, seed)),
         Work::Files(work) => Box::new(Files::new(work, &plan.data[cell.data.0 as usize], seed, worker)),
+        Work::Remove(work) => Box::new(Removal::new(*work)),
         Work::Attributes { method, buffer_bytes, threads, keeps, .. } => {
             Box::new(FileAttributes::new(method, *buffer_bytes, *threads, *keeps)?)
         }

@@ -125,6 +125,7 @@ fn of_cell(cell: &Cell) -> String {
         Work::Lookup { presence, keys } => format!("lookup,,,,,,{},{}", word(presence), word(keys)),
         Work::FillUntilRefused { .. } => "fill-until-refused,,,,,,,".into(),
         Work::Files(work) => format!("{},,,{},,,,", word(&work.operation), work.workers.count),
+        Work::Remove(work) => format!("remove,{},,{},,,,", word(&work.by), work.workers),
         Work::Attributes { method, buffer_bytes, threads, .. } => {
             let buffer_bytes = buffer_bytes.map(|bytes| bytes.to_string()).unwrap_or_default();
             format!("attributes,{},{buffer_bytes},{threads},,,,", quoted(method))

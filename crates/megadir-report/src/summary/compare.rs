@@ -201,6 +201,7 @@ fn effort(cell: &Cell) -> Option<(&str, u32, &[Stage])> {
         Work::Lookup { .. }
         | Work::FillUntilRefused { .. }
         | Work::Files(_)
+        | Work::Remove(_)
         | Work::Attributes { .. }
         | Work::Ask { .. } => None,
     }

@@ -36,6 +36,7 @@ static FILE_SYSTEMS: &[Own] = &[
     Own { study: "fill", kind: FRESH, needed: false },
     Own { study: "layout", kind: FRESH, needed: false },
     Own { study: "smallfile", kind: FRESH, needed: false },
+    Own { study: "remove", kind: FRESH, needed: false },
 ];
 
 /// Runs each study of `studies/` in an empty folder of its own.

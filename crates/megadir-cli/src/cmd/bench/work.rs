@@ -19,7 +19,7 @@ pub(crate) struct FileWorkArgs {
     /// Make what is written durable: never, each-file (fsync), file-and-directory, at-end (syncfs); study smallfile compares several with the first.
     #[arg(long, value_name = "POLICY,...", value_delimiter = ',', value_parser = word::<SyncPolicy>)]
     sync: Vec<SyncPolicy>,
-    /// Compare these numbers of workers, for study smallfile; each has as many files as --entries says.
+    /// Compare these numbers of workers, for study smallfile, where each has as many files as --entries says, and study remove.
     #[arg(long, value_name = "N,...", value_delimiter = ',')]
     workers: Vec<u32>,
     /// Have workers be processes or threads: process, thread.
@@ -79,7 +79,16 @@ impl FileWorkArgs {
             small.workers.sort_unstable();
             small.worker_kind = self.worker_kind.unwrap_or(small.worker_kind);
             small.sharing = self.sharing.unwrap_or(small.sharing);
-            ["--sync", "--workers", "--worker-kind", "--sharing"].into_iter().for_each(uses);
+            ["--sync", "--workers", "--worker-kind", "--sharing"].into_iter().for_each(&mut uses);
+        }
+        if let Some(remove) = &mut study.remove {
+            if !self.layout.is_empty() {
+                let reason = "study `remove` has shapes of its own, so --layout has no use";
+                return Err(CliError::usage(reason));
+            }
+            take(&mut remove.workers, &self.workers);
+            remove.workers.sort_unstable();
+            uses("--workers");
         }
         match unused.first() {
             None => Ok(()),
