@@ -74,8 +74,8 @@ fn data_is_made_anew_and_the_report_judges_over_epochs() {
     let hashes: BTreeSet<_> = record.epochs.iter().map(|epoch| epoch.hashes[0]).collect();
     assert_eq!((record.epochs.len(), hashes.len()), (4, 4));
     assert!(!hashes.contains(&record.header.plan.data[0].hash));
-    // Nothing is left but the study and the record.
-    assert_eq!(std::fs::read_dir(scratch.path()).expect("there").count(), 2);
+    // Nothing is left but the study, the record and its page.
+    assert_eq!(std::fs::read_dir(scratch.path()).expect("there").count(), 3);
 }
 
 #[test]

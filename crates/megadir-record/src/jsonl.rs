@@ -196,36 +196,62 @@ const LINE_BYTES_MAX: u64 = 16 << 20;
 /// # Errors
 ///
 /// [`ReadError`] when the input cannot be read, is no record, is newer, or is damaged before its end.
-pub fn read(mut input: impl BufRead) -> Result<Record, ReadError> {
+pub fn read(input: impl BufRead) -> Result<Record, ReadError> {
+    let mut record = None;
+    read_lines(input, &mut record)?;
+    record.ok_or_else(|| ReadError::NotARecord("it is empty".into()))
+}
+
+/// Reads a record as far as it can be read: to its end, or to the first line that is damaged, which [`Record::cut`] then names and
+/// the error beside the record explains.
+///
+/// # Errors
+///
+/// [`ReadError`] when the input cannot be read, is no record, is newer, or is longer than a record can be.
+pub fn read_partly(input: impl BufRead) -> Result<(Record, Option<ReadError>), ReadError> {
+    let mut record = None;
+    match (read_lines(input, &mut record), record) {
+        (Ok(()), Some(record)) => Ok((record, None)),
+        (Err(ReadError::BadLine { line, reason }), Some(mut record)) => {
+            record.cut = Some(Cut { line, bytes: 0 });
+            // What follows the damage is not read, so it is not known how the run ended.
+            record.end = None;
+            Ok((record, Some(ReadError::BadLine { line, reason })))
+        }
+        (Err(error), _) => Err(error),
+        (Ok(()), None) => Err(ReadError::NotARecord("it is empty".into())),
+    }
+}
+
+/// Reads lines into a record until they end; what was read before an error stays.
+fn read_lines(mut input: impl BufRead, record: &mut Option<Record>) -> Result<(), ReadError> {
     let mut text = Vec::new();
     let mut number = 0;
-    let mut record: Option<Record> = None;
     loop {
         text.clear();
         number += 1;
         let read = input.by_ref().take(LINE_BYTES_MAX).read_until(b'\n', &mut text).map_err(ReadError::Io)?;
         if read == 0 {
-            break;
+            return Ok(());
         }
         let whole = text.last() == Some(&b'\n');
         if !whole && read as u64 == LINE_BYTES_MAX {
             return Err(too_long(number));
         }
-        match (parse(&text, number, record.is_none()), &mut record) {
+        match (parse(&text, number, record.is_none()), &mut *record) {
             (Ok(Line::Header(header)), None) => {
                 check::header(&header).map_err(ReadError::NotARecord)?;
-                record = Some(Record::new(*header));
+                *record = Some(Record::new(*header));
             }
             (Ok(line), Some(record)) => record.add(line, number)?,
             (Ok(_), None) => return Err(ReadError::NotARecord("its first line is not a header".into())),
             (Err(_), Some(record)) if !whole => {
                 record.cut = Some(Cut { line: number, bytes: read as u64 });
-                break;
+                return Ok(());
             }
             (Err(error), _) => return Err(error),
         }
     }
-    record.ok_or_else(|| ReadError::NotARecord("it is empty".into()))
 }
 
 /// Returns the error about a line that is not read any further: it is no cut, for the file goes on.

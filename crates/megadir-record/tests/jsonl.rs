@@ -460,3 +460,17 @@ fn after_a_line_that_was_torn_no_other_is_written() {
     let record = jsonl::read(&writer.into_inner().0[..]).unwrap();
     assert_eq!((record.end, record.cut), (None, Some(Cut { line: 2, bytes: 10 })));
 }
+
+#[test]
+fn a_record_that_is_damaged_is_read_up_to_the_damage() {
+    let text = String::from_utf8(file()).expect("UTF-8");
+    let lines: Vec<&str> = text.lines().collect();
+    let damaged = [&lines[..4], &["nonsense"], &lines[4..]].concat().join("\n");
+    let (record, damage) = jsonl::read_partly(damaged.as_bytes()).expect("it begins well");
+    assert!(matches!(damage, Some(ReadError::BadLine { line: 5, .. })), "{damage:?}");
+    assert_eq!((record.cut, record.end.is_none()), (Some(Cut { line: 5, bytes: 0 }), true));
+    assert!(jsonl::read(damaged.as_bytes()).is_err());
+    let (same, damage) = jsonl::read_partly(text.as_bytes()).expect("it is whole");
+    assert!(damage.is_none() && same == jsonl::read(text.as_bytes()).expect("it is whole"));
+    assert!(jsonl::read_partly(&b""[..]).is_err() && jsonl::read_partly(&b"nonsense\n"[..]).is_err());
+}

@@ -9,6 +9,8 @@
 //! | what a record says: arms, groups by rule, resolution | [`summary`] |
 //! | rules that turn numbers into sentences | [`finding`] |
 //! | doubts about a run and what to do about them | [`warning`] |
+//! | pictures, one file a chart, in the list [`chart::CHARTS`] | [`chart`] |
+//! | the report as one HTML file | [`page`] |
 //! | the formats: terminal table, Markdown, CSV, JSON | [`render`] |
 //! | numbers in words | [`text`] |
 //!
@@ -35,7 +37,9 @@
 //! # Ok::<(), megadir_report::SummaryError>(())
 //! ```
 
+pub mod chart;
 pub mod finding;
+pub mod page;
 pub mod render;
 pub mod summary;
 pub mod text;

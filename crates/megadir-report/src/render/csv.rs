@@ -11,6 +11,7 @@ use crate::summary::{times_of, together};
 /// The format.
 pub(super) const FORMAT: Format = Format {
     name: "csv",
+    extension: "csv",
     what: "every sample, one row each, for other programs",
     refuses: |_| None,
     render: |report, _| csv(report.record),

@@ -127,7 +127,7 @@ fn places(made: &Made) -> Vec<String> {
 
 /// Returns what making the data took and what it uses, a line for each data set of which that is known and worth one:
 /// those in one directory of files of one size say nothing that is not known.
-pub(super) fn use_lines(summary: &Summary) -> Vec<String> {
+pub(crate) fn use_lines(summary: &Summary) -> Vec<String> {
     let usual = |id: DataId| {
         let made =
             summary.data.iter().find(|check| check.data.id == id).and_then(|check| check.data.source.made());

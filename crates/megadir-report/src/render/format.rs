@@ -10,6 +10,8 @@ use crate::summary::Summary;
 pub struct Format {
     /// Its name on the command line.
     pub name: &'static str,
+    /// How the names of its files end.
+    pub extension: &'static str,
     /// What it is, for help.
     pub what: &'static str,
     /// Says why it cannot show this report, as the end of a sentence, if it cannot.

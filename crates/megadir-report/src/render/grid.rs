@@ -12,33 +12,33 @@ const GAP: usize = 2;
 const FIRST_MIN: usize = 8;
 
 /// Rows and columns with the lines that explain them.
-pub(super) struct Grid {
-    pub(super) columns: Vec<Column>,
-    pub(super) rows: Vec<Vec<Text>>,
+pub(crate) struct Grid {
+    pub(crate) columns: Vec<Column>,
+    pub(crate) rows: Vec<Vec<Text>>,
     /// What the columns mean, below the rows.
-    pub(super) legend: Vec<String>,
+    pub(crate) legend: Vec<String>,
 }
 
 /// A column.
 #[derive(Clone, Copy)]
-pub(super) struct Column {
-    pub(super) heading: &'static str,
-    pub(super) align: Align,
+pub(crate) struct Column {
+    pub(crate) heading: &'static str,
+    pub(crate) align: Align,
     /// Columns of the highest rank are left out first; those of rank 0 never.
     pub(super) rank: u8,
 }
 
 /// To which side a column leans.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Align {
+pub(crate) enum Align {
     Left,
     Right,
 }
 
 /// The text of one field.
-pub(super) struct Text {
-    pub(super) text: String,
-    pub(super) tone: Tone,
+pub(crate) struct Text {
+    pub(crate) text: String,
+    pub(crate) tone: Tone,
 }
 
 impl Column {

@@ -13,7 +13,7 @@ use crate::summary::{
 use crate::text;
 
 /// Returns the grid of a group; `None` for one that cannot be read, which a finding tells.
-pub(super) fn grid(summary: &Summary, group: &GroupSummary) -> Option<Grid> {
+pub(crate) fn grid(summary: &Summary, group: &GroupSummary) -> Option<Grid> {
     match &group.reading {
         GroupReading::Compare(comparison) => Some(compare(summary, comparison, tells_speed_ups(summary))),
         GroupReading::Decompose(decomposition) => Some(decompose(summary, decomposition)),
@@ -27,7 +27,7 @@ pub(super) fn grid(summary: &Summary, group: &GroupSummary) -> Option<Grid> {
 }
 
 /// Returns the published figures that belong to a group, or to none, as a sentence.
-pub(super) fn published(summary: &Summary, group: Option<&str>) -> Option<String> {
+pub(crate) fn published(summary: &Summary, group: Option<&str>) -> Option<String> {
     let belongs = summary.published.iter().filter(|published| published.group.as_deref() == group);
     let figures: Vec<String> = belongs
         .map(|published| match published.unit.as_str() {
@@ -39,7 +39,7 @@ pub(super) fn published(summary: &Summary, group: Option<&str>) -> Option<String
 }
 
 /// Returns the grid of every arm by itself, with all that is known of it.
-pub(super) fn arms(summary: &Summary) -> Grid {
+pub(crate) fn arms(summary: &Summary) -> Grid {
     const HEADINGS: [&str; 15] = [
         "rounds", "median", "interval", "an entry", "mean", "Error", "StdDev", "p90", "p99", "max", "user",
         "system", "calls", "entries", "text",
@@ -212,6 +212,12 @@ pub(super) fn outcome(outcome: &Outcome) -> (String, String, Tone) {
         Outcome::Unequal => (String::new(), "UNEQUAL WORK".into(), Tone::Alarm),
         Outcome::NotMeasured => (String::new(), "not measured".into(), Tone::Faint),
     }
+}
+
+/// Returns ratio and verdict in words.
+pub(crate) fn outcome_words(outcome: &Outcome) -> (String, String) {
+    let (ratio, verdict, _) = self::outcome(outcome);
+    (ratio, verdict)
 }
 
 fn verdict_words(verdict: Verdict, ratio: f64) -> (String, Tone) {

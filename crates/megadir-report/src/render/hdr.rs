@@ -18,6 +18,7 @@ use crate::summary::{Rounds, Times, times_by_round};
 /// The format.
 pub(super) const FORMAT: Format = Format {
     name: "hdr",
+    extension: "hlog",
     what: "the times of single operations as an HdrHistogram interval log, nanoseconds",
     refuses: |report| {
         let timed = report.record.samples.iter().any(|sample| sample.latency.is_some());

@@ -14,6 +14,7 @@ use crate::summary::Summary;
 /// The format.
 pub(super) const FORMAT: Format = Format {
     name: "json",
+    extension: "json",
     what: "the summary as data, versioned",
     refuses: |_| None,
     render: |report, _| json(report.summary),

@@ -7,7 +7,7 @@ use crate::summary::{Ending, Resolution, Summary};
 use crate::text;
 
 /// Returns what was listed, and how far the run got.
-pub(super) fn run_line(summary: &Summary) -> String {
+pub(crate) fn run_line(summary: &Summary) -> String {
     let progress = &summary.progress;
     let rounds = format!(
         "{} of {}{}{}, {} of warm-up, {} voided",
@@ -47,7 +47,7 @@ fn stopping(stop: Stop) -> String {
 }
 
 /// Returns the machine in one line.
-pub(super) fn machine_line(summary: &Summary) -> String {
+pub(crate) fn machine_line(summary: &Summary) -> String {
     let machine = &summary.machine;
     let file_system = &machine.file_system;
     let options = file_system.mount_options.as_ref().map(|options| format!(" ({options})"));
@@ -66,7 +66,7 @@ pub(super) fn machine_line(summary: &Summary) -> String {
 }
 
 /// Returns what else is known of the machine and the file system, a line for each subject.
-pub(super) fn machine_details(summary: &Summary) -> Vec<String> {
+pub(crate) fn machine_details(summary: &Summary) -> Vec<String> {
     let (machine, file_system) = (&summary.machine, &summary.machine.file_system);
     let used = |what: &str, (all, free): (u64, u64)| {
         let percent = 100.0 * all.saturating_sub(free) as f64 / all.max(1) as f64;
@@ -103,7 +103,7 @@ pub(super) fn machine_details(summary: &Summary) -> Vec<String> {
 }
 
 /// Returns what the run can tell apart, in one line.
-pub(super) fn resolution_line(summary: &Summary, resolution: &Resolution) -> String {
+pub(crate) fn resolution_line(summary: &Summary, resolution: &Resolution) -> String {
     let name = summary.arm_name(resolution.baseline);
     let ratio = text::ratio(resolution.ratio.value, resolution.ratio.interval);
     match resolution.half_width_percent {
@@ -116,7 +116,7 @@ pub(super) fn resolution_line(summary: &Summary, resolution: &Resolution) -> Str
 }
 
 /// Returns what the run found out about its own measuring, in one line.
-pub(super) fn self_check_line(summary: &Summary) -> Option<String> {
+pub(crate) fn self_check_line(summary: &Summary) -> Option<String> {
     let Some(check) = &summary.self_check else {
         let null_loop_ns = summary.null_loop_ns?;
         return Some(format!(

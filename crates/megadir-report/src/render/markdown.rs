@@ -11,6 +11,7 @@ use crate::text;
 /// The format.
 pub(super) const FORMAT: Format = Format {
     name: "markdown",
+    extension: "md",
     what: "the full report: findings, all arms, method and machine",
     refuses: |_| None,
     render: |report, _| markdown(report.summary),

@@ -1,6 +1,6 @@
 //! The formats: one file each, and the list of them.
 //!
-//! `table`, `markdown`, `csv`, `json`, `hdr` are the formats; `format` is what a format is; `groups`, `filling`, `operations` and `machine` turn a
+//! `table`, `html`, `svg`, `markdown`, `csv`, `json`, `hdr` are the formats; `format` is what a format is; `groups`, `filling`, `operations` and `machine` turn a
 //! summary into the grids and lines that table and Markdown share; `grid` and `paint` lay them out. To add a format:
 //! one file and two lines here. The same record gives the same bytes; nothing here decides what the numbers mean.
 
@@ -12,11 +12,13 @@ mod format;
 mod grid;
 mod groups;
 mod hdr;
+mod html;
 mod json;
 mod machine;
 mod markdown;
 mod operations;
 mod paint;
+mod svg;
 mod table;
 
 pub use csv::{COLUMNS as CSV_COLUMNS, csv};
@@ -26,5 +28,13 @@ pub use json::json;
 pub use markdown::markdown;
 pub use table::table;
 
+pub(crate) use data::use_lines;
+pub(crate) use grid::{Align, Grid};
+pub(crate) use groups::{arms as arms_grid, grid as group_grid, outcome_words};
+pub(crate) use machine::{machine_details, machine_line, resolution_line, run_line, self_check_line};
+pub(crate) use operations::{TITLE as OPERATIONS_TITLE, grid as operations_grid};
+pub(crate) use paint::{Tone, is_control, words};
+
 /// Every format, for help and errors to list.
-pub const FORMATS: &[Format] = &[table::FORMAT, markdown::FORMAT, csv::FORMAT, json::FORMAT, hdr::FORMAT];
+pub const FORMATS: &[Format] =
+    &[table::FORMAT, html::FORMAT, svg::FORMAT, markdown::FORMAT, csv::FORMAT, json::FORMAT, hdr::FORMAT];

@@ -7,10 +7,10 @@ use crate::summary::{Arm, Figure, Operations, Summary};
 use crate::text;
 
 /// The grid's heading.
-pub(super) const TITLE: &str = "How long do single operations take?";
+pub(crate) const TITLE: &str = "How long do single operations take?";
 
 /// Returns the grid of every arm whose operations were timed; `None` where there is none.
-pub(super) fn grid(summary: &Summary) -> Option<Grid> {
+pub(crate) fn grid(summary: &Summary) -> Option<Grid> {
     let single = |arm: &Arm| arm.timing.as_ref().and_then(|timing| timing.single.clone());
     let timed: Vec<(&Arm, Operations)> =
         summary.arms.iter().filter_map(|arm| Some((arm, single(arm)?))).collect();

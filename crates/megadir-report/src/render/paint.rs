@@ -7,7 +7,7 @@ use super::Style;
 
 /// What a piece of text is, which decides its colour.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Tone {
+pub(crate) enum Tone {
     /// Like any other.
     Plain,
     /// A heading.
@@ -50,7 +50,7 @@ pub(super) fn clean(text: &str, style: Style) -> String {
 }
 
 /// Returns whether a character moves the cursor, reorders text or hides.
-pub(super) fn is_control(character: char) -> bool {
+pub(crate) fn is_control(character: char) -> bool {
     let reorders =
         matches!(character, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
     let hides = matches!(character, '\u{200b}'..='\u{200d}' | '\u{2028}' | '\u{2029}' | '\u{feff}');
@@ -73,7 +73,7 @@ pub(super) fn wrap(text: &str, width: usize) -> Vec<String> {
 }
 
 /// Splits text at spaces, but not within `1 000 000` or between a number and its unit.
-fn words(text: &str) -> Vec<String> {
+pub(crate) fn words(text: &str) -> Vec<String> {
     const UNITS: [&str; 5] = ["ns", "µs", "ms", "s", "%"];
     let mut words: Vec<String> = Vec::new();
     for word in text.split(' ').filter(|word| !word.is_empty()) {

@@ -14,6 +14,7 @@ use crate::warning::Advisory;
 /// The format.
 pub(super) const FORMAT: Format = Format {
     name: "table",
+    extension: "txt",
     what: "the answer and its numbers, for a terminal",
     refuses: |_| None,
     render: |report, view| table(report.summary, view.width, view.style),

@@ -9,7 +9,7 @@ use crate::listing::study;
 use crate::synthetic::{Synthetic, note};
 
 /// Compares with a golden file, or rewrites it.
-fn golden(file: &str, text: &str) {
+pub(crate) fn golden(file: &str, text: &str) {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden").join(file);
     if std::env::var_os("MEGADIR_BLESS").is_some_and(|bless| bless == "1") {
         std::fs::create_dir_all(path.parent().expect("the golden files can be used"))
@@ -21,7 +21,7 @@ fn golden(file: &str, text: &str) {
     assert!(text == expected, "{file} differs; MEGADIR_BLESS=1 rewrites it. It is now:\n{text}");
 }
 
-fn render(format: &str, record: &Record, width: usize, style: Style) -> String {
+pub(crate) fn render(format: &str, record: &Record, width: usize, style: Style) -> String {
     let summary = summarize(record).expect("the golden files can be used");
     let report = Report { record, summary: &summary };
     (format_named(format).expect("the golden files can be used").render)(&report, &View { width, style })
@@ -30,7 +30,7 @@ fn render(format: &str, record: &Record, width: usize, style: Style) -> String {
 const PLAIN: Style = Style { color: false, unicode: true };
 
 /// Returns a run that was killed in its fourth round, noticed something, and had an arm that lost entries.
-fn killed() -> Record {
+pub(crate) fn killed() -> Record {
     let mut record = Synthetic { rounds: 4, ..study() }.record();
     record.samples.truncate(record.samples.len() - 9);
     record.samples[20].counted.entries -= 3;

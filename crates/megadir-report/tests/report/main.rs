@@ -2,6 +2,8 @@
 
 mod attributes;
 mod break_even;
+mod charted;
+mod charts;
 mod compare;
 mod decompose;
 mod fill;
@@ -10,6 +12,7 @@ mod grow;
 mod killed;
 mod layout;
 mod listing;
+mod page;
 mod pairs;
 mod refusal;
 mod single;

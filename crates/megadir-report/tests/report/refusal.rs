@@ -7,7 +7,7 @@ use megadir_report::{FindingKind, summarize};
 use crate::synthetic::{Synthetic, arm};
 
 /// Returns a record of fillings that took so many entries each, where so many were predicted.
-fn record(entries: &[u64], predicted: u64, published: &[f64]) -> Record {
+pub(crate) fn record(entries: &[u64], predicted: u64, published: &[f64]) -> Record {
     let mut synthetic = Synthetic::ratios(&[]);
     synthetic.arms = vec![arm("fill until refused", 1e9)];
     synthetic.rounds = entries.len() as u32;

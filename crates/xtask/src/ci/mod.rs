@@ -4,6 +4,7 @@
 //! in [`STAGES`]. A stage that cannot run for lack of a tool reports `not run`, which is counted apart and
 //! is a failure where `MEGADIR_REQUIRE_ALL=1`.
 
+mod browser;
 mod drive;
 mod fuzz;
 mod instructions;
@@ -36,5 +37,10 @@ static STAGES: &[Stage] = &[
         run: instructions::run,
     },
     Stage { name: "smoke", about: "every study at its quick size", run: smoke::run },
+    Stage {
+        name: "browser",
+        about: "the report of every study in headless Chromium: wide and narrow, light and dark, printed",
+        run: browser::run,
+    },
     Stage { name: "fuzz", about: "each fuzz target for 20 s", run: fuzz::run },
 ];

@@ -1,4 +1,6 @@
-//! Runs every study at its quick size: it must succeed, and leave nothing but its record.
+//! Runs every study at its quick size: it must succeed, and leave nothing but its record and its report.
+//!
+//! The records stay in `target/ci/records`, for the stage `browser` to look at their reports.
 
 use super::instructions::{knows, release_binary};
 use super::stage::{Context, Report};
@@ -102,15 +104,29 @@ fn try_study(binary: &Path, study: &str, context: &Context) -> Result<Option<Str
     if !status.success() {
         return Err(format!("{status}\n{printed}"));
     }
-    left_behind(&names(folder.path())?).map(|()| None)
+    let names = names(folder.path())?;
+    left_behind(&names)?;
+    keep(folder.path(), &names, study, context).map(|()| None)
 }
 
-/// Judges what is in the folder afterwards: one record, nothing else.
+/// Keeps the record of a study.
+fn keep(folder: &Path, names: &[String], study: &str, context: &Context) -> Result<(), String> {
+    let kept = context.scratch()?.join("records");
+    let cannot = |error: std::io::Error| format!("cannot keep the record in {}: {error}", kept.display());
+    std::fs::create_dir_all(&kept).map_err(cannot)?;
+    let record = names.iter().find(|name| name.ends_with(".jsonl")).ok_or("wrote no record")?;
+    std::fs::copy(folder.join(record), kept.join(format!("{study}.jsonl"))).map(|_| ()).map_err(cannot)
+}
+
+/// Judges what is in the folder afterwards: one record and its report, nothing else.
 fn left_behind(names: &[String]) -> Result<(), String> {
     match names {
-        [record] if record.ends_with(".jsonl") => Ok(()),
+        [record, report] if record.ends_with(".jsonl") && report == "report.html" => Ok(()),
         [] => Err("wrote no record".to_owned()),
-        _ => Err(format!("left behind, where one record (*.jsonl) was to be: {}", names.join(", "))),
+        _ => {
+            let there = names.join(", ");
+            Err(format!("left behind, where one record (*.jsonl) and report.html were to be: {there}"))
+        }
     }
 }
 
@@ -133,7 +149,8 @@ mod tests {
     fn one_record_and_nothing_else_may_stay() {
         let judge =
             |names: &[&str]| left_behind(&names.iter().map(|&name| name.to_owned()).collect::<Vec<_>>());
-        assert!(judge(&["listing.jsonl"]).is_ok());
+        assert!(judge(&["listing.jsonl", "report.html"]).is_ok());
+        assert!(judge(&["listing.jsonl"]).is_err());
         assert!(judge(&[]).is_err());
         assert!(judge(&["megadir-bench-1"]).is_err());
         assert!(judge(&["a.jsonl", "data"]).is_err_and(|message| message.contains("data")));

@@ -6,6 +6,7 @@ mod filesystems;
 mod lab;
 mod list;
 mod null;
+mod open;
 mod options;
 mod progress;
 mod report;

@@ -1,12 +1,13 @@
-//! `megadir bench report`: a record as a table, Markdown, CSV, JSON or an HdrHistogram log.
+//! `megadir bench report`: records as tables, pages, pictures, Markdown, CSV, JSON or HdrHistogram logs.
 
 use std::fs::File;
-use std::io::{BufReader, IsTerminal};
+use std::io::{IsTerminal, Write};
 use std::path::{Path, PathBuf};
 
-use megadir_record::jsonl::read;
-use megadir_report::{FORMATS, Report, Style, View, format_named, summarize};
+use megadir_report::chart::{self, CHARTS, chart_named};
+use megadir_report::{FORMATS, Format, Report, Style, Summary, View, format_named, summarize};
 
+use super::open::{Opened, open};
 use crate::exit::{self, CliError};
 use crate::ui::is_unicode;
 use crate::ui::output::print;
@@ -14,14 +15,24 @@ use crate::ui::output::print;
 /// The width of reports that no terminal shows, columns.
 const WIDTH: usize = 100;
 
-/// Prints the report of a record.
+/// Prints or writes the reports of records.
+///
+/// A report follows from its record alone: the same record gives the same bytes on every machine. Of a record that is damaged in its
+/// middle what stands before the damage is reported, and the exit code is 1.
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// The record that a run wrote.
-    record: PathBuf,
-    /// How to print it.
+    /// The records that runs wrote.
+    #[arg(required = true, value_name = "RECORD")]
+    records: Vec<PathBuf>,
+    /// How to print them.
     #[arg(short, long, value_name = "FORMAT", default_value = "table", value_parser = formats())]
     format: String,
+    /// With --format svg: which chart, and which of its pictures if there are several.
+    #[arg(long, value_name = "NAME[:N]", value_parser = parse_chart, long_help = chart_help())]
+    chart: Option<(String, usize)>,
+    /// Write to this new file instead of standard output; of several records to files in this directory.
+    #[arg(short, long, value_name = "PATH")]
+    output: Option<PathBuf>,
     /// Leave out what tells whose machine it was: host and user names, paths, devices.
     #[arg(long)]
     share: bool,
@@ -33,40 +44,171 @@ fn formats() -> clap::builder::PossibleValuesParser {
     clap::builder::PossibleValuesParser::new(values)
 }
 
-/// Prints the report.
-pub(crate) fn run(args: &Args) -> Result<u8, CliError> {
-    show(&args.record, &args.format, args.share)?;
-    Ok(exit::DONE)
+fn chart_help() -> String {
+    let mut help = "With --format svg: which chart, and which of its pictures if there are several, e.g. nines:2. Without it, the picture that \
+         answers the study's question best. The charts:\n"
+        .to_owned();
+    CHARTS.iter().for_each(|chart| help.push_str(&format!("\n{:14} {}", chart.name(), chart.answers())));
+    help
 }
 
-/// Prints the report of the record at `path`.
-pub(crate) fn show(path: &Path, format: &str, share: bool) -> Result<(), CliError> {
-    let refuse = |reason: String| CliError::nothing_ran(format!("'{}': {reason}", path.display()));
-    let format =
-        format_named(format).ok_or_else(|| CliError::usage(format!("there is no format '{format}'")))?;
-    let file = File::open(path).map_err(|error| refuse(error.to_string()))?;
-    let mut record = read(BufReader::new(file)).map_err(|error| refuse(error.to_string()))?;
-    if share {
-        megadir_record::share::record(&mut record);
+fn parse_chart(text: &str) -> Result<(String, usize), String> {
+    let (name, number) = text.split_once(':').unwrap_or((text, "1"));
+    let number = number.parse().ok().filter(|number| *number > 0);
+    let number = number.ok_or("pictures are counted from 1, e.g. nines:2")?;
+    if chart_named(name).is_none() {
+        let names: Vec<&str> = CHARTS.iter().map(|chart| chart.name()).collect();
+        return Err(format!("the charts are {}", names.join(", ")));
     }
-    if let Some(cut) = record.cut {
-        let (line, bytes) = (cut.line, cut.bytes);
-        eprintln!(
-            "megadir: '{}' is cut off in line {line} ({bytes} bytes of it are there); the rest is reported",
-            path.display()
-        );
-    } else if record.end.is_none() {
-        eprintln!(
-            "megadir: '{}' has no end: the run was killed; what was measured is reported",
-            path.display()
-        );
+    Ok((name.to_owned(), number))
+}
+
+/// Prints or writes the reports.
+pub(crate) fn run(args: &Args) -> Result<u8, CliError> {
+    let format = format_named(&args.format)
+        .ok_or_else(|| CliError::usage(format!("there is no format '{}'", args.format)))?;
+    if args.chart.is_some() && format.name != "svg" {
+        return Err(CliError::usage("--chart picks a picture: it needs --format svg"));
     }
-    let summary = summarize(&record).map_err(|error| refuse(error.to_string()))?;
-    let report = Report { record: &record, summary: &summary };
+    let several = args.records.len() > 1;
+    if several && args.output.is_none() && !["table", "markdown"].contains(&format.name) {
+        let name = format.name;
+        return Err(CliError::usage(format!(
+            "several records as {name}: name a directory for the files with --output"
+        )));
+    }
+    let (mut code, mut written) = (exit::DONE, Vec::new());
+    for (place, path) in args.records.iter().enumerate() {
+        let opened = open(path, args.share)?;
+        if opened.damaged {
+            code = exit::SOME_FAILED;
+        }
+        let text = render(path, &opened, format, args.chart.as_ref())?;
+        match &args.output {
+            None if place > 0 => print(&format!("\n{text}"))?,
+            None => print(&text)?,
+            Some(output) => {
+                let to = target(output, path, format, several, &written)?;
+                write_new(&to, &text)?;
+                eprintln!("megadir: the report is '{}'", to.display());
+                written.push(to);
+            }
+        }
+    }
+    Ok(code)
+}
+
+/// Prints the table of a record that was opened.
+pub(crate) fn show(path: &Path, opened: &Opened) -> Result<(), CliError> {
+    let format = format_named("table").ok_or_else(|| CliError::usage("there is no format 'table'"))?;
+    print(&render(path, opened, format, None)?)
+}
+
+/// Writes the page of a record beside it and says so: as `report.html`, or where that is the page of another record under the record's own name.
+pub(crate) fn write_page(path: &Path, opened: &Opened) -> Result<(), CliError> {
+    let format = format_named("html").ok_or_else(|| CliError::usage("there is no format 'html'"))?;
+    let text = render(path, opened, format, None)?;
+    let summary = summary(path, opened)?;
+    let mark = megadir_report::page::record_mark(&Report { record: &opened.record, summary: &summary });
+    let ours = |file: &Path| std::fs::read_to_string(file).is_ok_and(|page| page.contains(&mark));
+    for name in [PathBuf::from("report.html"), Path::new(stem(path)).with_extension("report.html")] {
+        let file = path.with_file_name(name);
+        if ours(&file) {
+            // The same run went on: its page is made again.
+            replace(&file, &text)?;
+        } else if file.symlink_metadata().is_ok() {
+            continue;
+        } else {
+            write_new(&file, &text)?;
+        }
+        eprintln!("megadir: the report with pictures is '{}'; open it in a browser", file.display());
+        return Ok(());
+    }
+    eprintln!(
+        "megadir: no report with pictures was written, for files of its names are there; 'megadir bench report --format html' makes it"
+    );
+    Ok(())
+}
+
+fn summary(path: &Path, opened: &Opened) -> Result<Summary, CliError> {
+    summarize(&opened.record).map_err(|error| refuse(path, &error.to_string()))
+}
+
+fn refuse(path: &Path, reason: &str) -> CliError {
+    CliError::nothing_ran(format!("'{}': {reason}", path.display()))
+}
+
+fn render(
+    path: &Path,
+    opened: &Opened,
+    format: &Format,
+    picked: Option<&(String, usize)>,
+) -> Result<String, CliError> {
+    let summary = summary(path, opened)?;
+    let report = Report { record: &opened.record, summary: &summary };
+    if let Some((chart, number)) = picked.and_then(|(name, number)| Some((chart_named(name)?, *number))) {
+        let (text, all) = chart::document(&report, chart, number).map_err(|reason| refuse(path, &reason))?;
+        if all > 1 {
+            eprintln!("megadir: picture {number} of {all}; --chart {}:N prints another", chart.name());
+        }
+        return Ok(text);
+    }
     match (format.refuses)(&report) {
-        Some(why) => Err(refuse(why.into())),
-        None => print(&(format.render)(&report, &view())),
+        Some(why) => Err(refuse(path, why)),
+        None => Ok((format.render)(&report, &view())),
     }
+}
+
+/// Returns the name of a record without its ending.
+fn stem(path: &Path) -> &std::ffi::OsStr {
+    path.file_stem().unwrap_or(path.as_os_str())
+}
+
+/// Returns the file that a report goes to: the one that was named, or one in the directory that was named.
+fn target(
+    output: &Path,
+    record: &Path,
+    format: &Format,
+    several: bool,
+    written: &[PathBuf],
+) -> Result<PathBuf, CliError> {
+    if !several && !output.is_dir() {
+        return Ok(output.to_owned());
+    }
+    if let Err(error) = std::fs::create_dir_all(output) {
+        return Err(CliError::nothing_ran(format!(
+            "cannot make the directory '{}': {error}",
+            output.display()
+        )));
+    }
+    // Published records are all called `record.jsonl`, in directories with names of their own.
+    let parent = record.parent().and_then(Path::file_name).filter(|_| stem(record) == "record");
+    let name = parent.unwrap_or(stem(record)).to_string_lossy().into_owned();
+    let numbered = |number: usize| if number < 2 { name.clone() } else { format!("{name}-{number}") };
+    let mut files = (1..).map(|number| output.join(format!("{}.{}", numbered(number), format.extension)));
+    files.find(|file| !written.contains(file)).ok_or_else(|| CliError::usage("no name is left"))
+}
+
+/// Writes a file that must be new.
+fn write_new(path: &Path, text: &str) -> Result<(), CliError> {
+    let written = File::create_new(path).and_then(|mut file| file.write_all(text.as_bytes()));
+    written.map_err(|error| {
+        CliError::nothing_ran(format!("cannot write the report '{}': {error}", path.display()))
+    })
+}
+
+/// Replaces a file as a whole.
+fn replace(path: &Path, text: &str) -> Result<(), CliError> {
+    let cannot = |error: std::io::Error| {
+        CliError::nothing_ran(format!("cannot write the report '{}': {error}", path.display()))
+    };
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let mut file = tempfile::Builder::new().prefix(".report-").tempfile_in(folder).map_err(cannot)?;
+    file.write_all(text.as_bytes()).map_err(cannot)?;
+    if let Ok(status) = path.metadata() {
+        file.as_file().set_permissions(status.permissions()).map_err(cannot)?;
+    }
+    file.persist(path).map(|_| ()).map_err(|error| cannot(error.error))
 }
 
 /// Returns how reports may look where they go.

@@ -11,6 +11,7 @@ use megadir_record::{CacheState, DataSource, Plan, Record};
 
 use super::describe::{describe, seconds};
 use super::lab;
+use super::open::open;
 use super::options::{self, Args, Resolved, resolve};
 use super::progress::Progress;
 use super::report;
@@ -88,7 +89,10 @@ fn report_on(path: &Path, result: Result<RunEnd, RunError>) -> Result<u8, CliErr
             Err(error) => Err(run_error(error, exit::NOTHING_RAN)),
         };
     }
-    let shown = report::show(path, "table", false);
+    let shown = open(path, false).and_then(|opened| {
+        report::show(path, &opened)?;
+        report::write_page(path, &opened)
+    });
     eprintln!("megadir: the record is '{}'; 'megadir bench report' prints it again", path.display());
     if result.as_ref().map_or(true, |end| end.interrupted) {
         eprintln!("megadir: 'megadir bench run --resume {}' goes on with it", path.display());

@@ -1,0 +1,127 @@
+//! What `megadir bench run` leaves beside its record and what `megadir bench report` makes of records, good and bad.
+
+use std::path::Path;
+use std::process::{Command, Output};
+
+fn megadir(directory: &Path, arguments: &[&str]) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_megadir"));
+    command.current_dir(directory).args(arguments).output().expect("the program starts")
+}
+
+#[track_caller]
+fn says(output: &Output, code: i32, words: &str) {
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    let (out, err) = (text(&output.stdout), text(&output.stderr));
+    assert_eq!(output.status.code(), Some(code), "{out}{err}");
+    assert!(out.contains(words) || err.contains(words), "nothing about '{words}' in:\n{out}{err}");
+    // Whatever is wrong is told in one line.
+    assert!(
+        code == 0 || err.lines().filter(|line| line.contains("'") && line.contains(words)).count() <= 1,
+        "{err}"
+    );
+}
+
+const RUN: [&str; 8] = ["bench", "run", "listing", "--quick", "--entries", "50", "--rounds", "7"];
+
+fn read(path: impl AsRef<Path>) -> String {
+    std::fs::read_to_string(path).expect("readable")
+}
+
+#[test]
+fn a_run_leaves_a_page_that_can_be_made_again_and_replaces_nobody_elses() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let at = directory.path();
+    says(
+        &megadir(at, &[&RUN[..], &["-o", "a.jsonl"]].concat()),
+        0,
+        "the report with pictures is 'report.html'",
+    );
+    let page = read(at.join("report.html"));
+    assert!(page.starts_with("<!DOCTYPE html>") && page.ends_with("</html>\n") && !page.contains("<script"));
+    assert_eq!(
+        String::from_utf8_lossy(&megadir(at, &["bench", "report", "a.jsonl", "-f", "html"]).stdout),
+        page
+    );
+    // The page of another record takes the record's own name.
+    says(&megadir(at, &[&RUN[..], &["-o", "b.jsonl"]].concat()), 0, "is 'b.report.html'");
+    assert_eq!(read(at.join("report.html")), page);
+
+    // A run that goes on makes its own page again.
+    let record = read(at.join("a.jsonl"));
+    let lines: Vec<&str> = record.lines().collect();
+    std::fs::write(at.join("a.jsonl"), lines[..lines.len() - 3].join("\n") + "\n").expect("writable");
+    says(&megadir(at, &["bench", "run", "--resume", "a.jsonl"]), 0, "is 'report.html'");
+    assert_ne!(read(at.join("report.html")), page);
+    let named = std::fs::read_dir(at).expect("readable").count();
+    assert_eq!(named, 4, "two records, two pages");
+}
+
+#[test]
+fn reports_go_to_files_that_are_new() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let at = directory.path();
+    says(&megadir(at, &[&RUN[..], &["-o", "a.jsonl"]].concat()), 0, "a.jsonl");
+    std::fs::create_dir(at.join("other")).expect("makeable");
+    std::fs::copy(at.join("a.jsonl"), at.join("other/record.jsonl")).expect("copyable");
+    let report = |arguments: &[&str]| megadir(at, &[&["bench", "report"][..], arguments].concat());
+    says(&report(&["a.jsonl", "-f", "svg", "-o", "a.svg"]), 0, "a.svg");
+    assert!(read(at.join("a.svg")).starts_with("<svg xmlns="));
+    says(&report(&["a.jsonl", "-f", "svg", "-o", "a.svg"]), 3, "cannot write the report 'a.svg'");
+    says(&report(&["a.jsonl", "-f", "svg", "--chart", "forest:2"]), 0, "picture 2 of ");
+    says(&report(&["a.jsonl", "-f", "svg", "--chart", "forest:99"]), 3, "and no picture 99");
+    says(
+        &report(&["a.jsonl", "-f", "svg", "--chart", "refusal"]),
+        3,
+        "has nothing that the chart 'refusal' shows",
+    );
+    says(&report(&["a.jsonl", "-f", "svg", "--chart", "pie"]), 2, "the charts are shares, ");
+    says(&report(&["a.jsonl", "--chart", "forest"]), 2, "--chart picks a picture: it needs --format svg");
+    says(
+        &report(&["a.jsonl", "other/record.jsonl", "-f", "html"]),
+        2,
+        "name a directory for the files with --output",
+    );
+    says(
+        &report(&["a.jsonl", "other/record.jsonl", "a.jsonl", "-f", "html", "-o", "pages"]),
+        0,
+        "pages/other.html",
+    );
+    let pages = ["a.html", "a-2.html", "other.html"].map(|name| read(at.join("pages").join(name)));
+    assert!(pages[0] == pages[1] && pages[1] == pages[2] && pages[0].len() > 10_000);
+}
+
+#[test]
+fn of_a_bad_record_it_is_said_what_was_read_and_what_was_not() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let at = directory.path();
+    says(&megadir(at, &[&RUN[..], &["-o", "good"]].concat()), 0, "good");
+    let good = read(at.join("good"));
+    let lines: Vec<&str> = good.lines().collect();
+    let bad = lines.len() - 10;
+    let write = |name: &str, text: &str| std::fs::write(at.join(name), text).expect("writable");
+    write("cut", &good[..good.len() - 900]);
+    write("mixed", &format!("{good}{good}"));
+    write(
+        "damaged",
+        &[&lines[..bad - 1], &["{\"line\":\"sample\",\"epoch\":"], &lines[bad..]].concat().join("\n"),
+    );
+    write(
+        "newer",
+        &good.replacen("\"version\":3", "\"version\":99", 1).replacen("\"version\":4", "\"version\":99", 1),
+    );
+    write("foreign", "name,value\n1,2\n");
+    write("empty", "");
+    std::fs::write(at.join("packed"), [0x1f, 0x8b, 8, 0, 0]).expect("writable");
+    let report = |name: &str| megadir(at, &["bench", "report", name]);
+    says(&report("cut"), 0, "is cut off in line");
+    says(&report("mixed"), 1, &format!("line {} is damaged: a second header; the", lines.len() + 1));
+    says(&report("damaged"), 1, &format!("line {bad} is damaged"));
+    says(&report("damaged"), 1, "nothing from there on is");
+    says(&report("newer"), 3, "has format version 99");
+    says(&report("foreign"), 3, "'foreign': not a megadir record: its first line is not a header");
+    says(&report("empty"), 3, "'empty': not a megadir record: it is empty");
+    says(&report("packed"), 3, "'packed': it is compressed: undo that with gunzip first");
+    says(&report("none"), 3, "'none': ");
+    // What was read is shown, with the doubt in it.
+    says(&report("mixed"), 1, "The record breaks off in line");
+}

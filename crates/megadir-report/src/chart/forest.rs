@@ -1,0 +1,148 @@
+//! The forest plot: which arm, which call? Ratios with their intervals and the band within which arms count as equivalent.
+
+use super::axis::{Axis, Unit};
+use super::drawing::Shape;
+use super::picture::Width;
+use super::rows::{Frame, Mark, Row, draw};
+use super::{Chart, Picture};
+use crate::render::{Report, outcome_words};
+use crate::summary::{Contrast, GroupReading, GroupSummary, Outcome, PairRow, Summary, Verdict};
+use crate::text;
+use megadir_record::Role;
+
+/// The chart.
+pub(super) struct Forest;
+
+impl Chart for Forest {
+    fn name(&self) -> &'static str {
+        "forest"
+    }
+
+    fn answers(&self) -> &'static str {
+        "Which way is faster, and is that more than nothing?"
+    }
+
+    fn draw(&self, report: &Report<'_>, width: Width) -> Vec<Picture> {
+        report.summary.groups.iter().filter_map(|group| of_group(report.summary, group, width)).collect()
+    }
+}
+
+fn of_group(summary: &Summary, group: &GroupSummary, width: Width) -> Option<Picture> {
+    let (rows, against): (Vec<(String, &Outcome)>, String) = match &group.reading {
+        GroupReading::Compare(comparison) => {
+            let itself = |row: &&Contrast| {
+                summary.arm(row.arm).is_some_and(|arm| arm.cell.role != Role::AgainstItself)
+            };
+            let rows = comparison.rows.iter().filter(itself).filter(|row| row.outcome != Outcome::Baseline);
+            let named = rows.map(|row| (summary.arm_name(row.arm).to_owned(), &row.outcome));
+            (named.collect(), summary.arm_name(comparison.baseline).to_owned())
+        }
+        GroupReading::Pairs(pairs) => {
+            // What all rows share stands in the title.
+            let first = pairs.rows.first()?;
+            let than = pairs.rows.iter().all(|row| row.pair.than == first.pair.than);
+            let at = pairs.rows.iter().all(|row| row.pair.at == first.pair.at);
+            let label = |row: &PairRow| {
+                let what = if than {
+                    row.pair.what.clone()
+                } else {
+                    format!("{} / {}", row.pair.what, row.pair.than)
+                };
+                if at { what } else { format!("{what}: {}", row.pair.at) }
+            };
+            let against = if than { first.pair.than.clone() } else { String::new() };
+            (pairs.rows.iter().map(|row| (label(row), &row.outcome)).collect(), against)
+        }
+        _ => return None,
+    };
+    let shown: Vec<(String, &Outcome)> =
+        rows.into_iter().filter(|(_, outcome)| ratio(outcome).is_some()).collect();
+    if shown.is_empty() {
+        return None;
+    }
+    let title = match against.as_str() {
+        "" => group.title.clone(),
+        against => format!("{} Against {against}", group.title),
+    };
+    let drawn: Vec<Row> = shown.iter().map(|(label, outcome)| row(label, outcome)).collect();
+    let band = summary.rules.equivalence_band;
+    let values = values(shown.iter().map(|(_, outcome)| *outcome), band);
+    let frame = Frame {
+        width,
+        axis: &|places| Axis::log(Unit::Ratio, values.iter().copied(), places),
+        title: "time, as a multiple of the other's; left is faster",
+        band: Some((1.0 / (1.0 + band), 1.0 + band)),
+        line: Some(1.0),
+        key: Vec::new(),
+    };
+    let told: Vec<String> =
+        shown.iter().map(|(label, outcome)| format!("{label}: {}", words(outcome))).collect();
+    let description = format!(
+        "Ratios of times with intervals; shaded: within {} of 1. {}.",
+        text::chosen(band),
+        told.join("; ")
+    );
+    Some(Picture::new("forest", Some(&group.name), &title, draw(&frame, &drawn)).described(description))
+}
+
+/// Returns the values that an axis must hold: ratios with their intervals, 1 and the band.
+pub(super) fn values<'a>(outcomes: impl Iterator<Item = &'a Outcome>, band: f64) -> Vec<f64> {
+    let mut values = vec![1.0 / (1.0 + band), 1.0 + band];
+    for outcome in outcomes {
+        match outcome {
+            Outcome::Judged { ratio, adjusted, .. } => {
+                values.push(ratio.value);
+                values.extend(adjusted.iter().flat_map(|range| [range.low, range.high]));
+            }
+            Outcome::TooFewRounds { ratio } => values.push(*ratio),
+            Outcome::Baseline | Outcome::Unequal | Outcome::NotMeasured => {}
+        }
+    }
+    values.retain(|value| value.is_finite() && *value > 0.0);
+    values
+}
+
+/// Returns a ratio, where there is one that can be drawn.
+pub(super) fn ratio(outcome: &Outcome) -> Option<f64> {
+    let ratio = match outcome {
+        Outcome::Judged { ratio, .. } => ratio.value,
+        Outcome::TooFewRounds { ratio } => *ratio,
+        Outcome::Baseline | Outcome::Unequal | Outcome::NotMeasured => return None,
+    };
+    (ratio.is_finite() && ratio > 0.0).then_some(ratio)
+}
+
+/// Returns ratio and verdict in words.
+pub(super) fn words(outcome: &Outcome) -> String {
+    let (ratio, verdict) = outcome_words(outcome);
+    format!("{ratio} {verdict}")
+}
+
+/// Returns the class of a verdict's marks and of its text.
+pub(super) fn tone(outcome: &Outcome) -> (&'static str, &'static str) {
+    match outcome {
+        Outcome::Judged { verdict: Verdict::Faster { negligible: false }, .. } => ("good", "good"),
+        Outcome::Judged { verdict: Verdict::Slower { negligible: false }, .. } => ("bad", "bad"),
+        Outcome::Judged { verdict: Verdict::Inconclusive { .. }, .. } | Outcome::TooFewRounds { .. } => {
+            ("open", "faint")
+        }
+        _ => ("even", ""),
+    }
+}
+
+fn row(label: &str, outcome: &Outcome) -> Row {
+    let (class, text_class) = tone(outcome);
+    let stroke = if class == "open" { "even" } else { class };
+    let mut marks = Vec::new();
+    if let Outcome::Judged { adjusted: Some(range), .. } = outcome {
+        marks.push(Mark::Interval { low: range.low, high: range.high, class: stroke });
+    }
+    let shape = match class {
+        "good" => Shape::Triangle,
+        "bad" => Shape::Square,
+        "even" => Shape::Diamond,
+        _ => Shape::Circle,
+    };
+    marks.extend(ratio(outcome).map(|at| Mark::Dot { at, shape, class: class.into() }));
+    Row { label: label.into(), value: words(outcome), tone: text_class, marks, heading: false }
+}

@@ -1,0 +1,210 @@
+//! Flat or sharded: the ratio to the flat directory for every layout, over operations or populations, with cells that decide nothing
+//! hatched and, over populations, the curve on which both cost the same.
+
+use super::drawing::{Anchor, Drawing, text_width, wrap};
+use super::forest::{ratio, words};
+use super::picture::Width;
+use super::style::{FONT_PX, LINE_PX};
+use super::{Chart, Picture};
+use crate::render::Report;
+use crate::summary::{GroupReading, Outcome, PairRow, Summary, Verdict};
+use crate::text;
+use megadir_record::DataSource;
+
+/// The chart.
+pub(super) struct Heatmap;
+
+/// Ratios from which on a cell is darker, either way.
+const STEPS: [f64; 4] = [1.1, 1.25, 1.6, 2.5];
+/// Height of a cell, px.
+const CELL_PX: f64 = 34.0;
+
+impl Chart for Heatmap {
+    fn name(&self) -> &'static str {
+        "heatmap"
+    }
+
+    fn answers(&self) -> &'static str {
+        "Flat or sharded?"
+    }
+
+    fn draw(&self, report: &Report<'_>, width: Width) -> Vec<Picture> {
+        Grid::of(report.summary).map(|grid| picture(&grid, width)).into_iter().collect()
+    }
+}
+
+/// Layouts against the flat directory.
+struct Grid<'a> {
+    group: String,
+    than: String,
+    rows: Vec<String>,
+    columns: Vec<Column>,
+    /// Row by row.
+    cells: Vec<Vec<Option<&'a Outcome>>>,
+}
+
+struct Column {
+    name: String,
+    entries: u64,
+}
+
+impl<'a> Grid<'a> {
+    /// Returns the contrasts between places of files, of all groups; `None` where there are fewer than two layouts or columns.
+    fn of(summary: &'a Summary) -> Option<Self> {
+        let mut found: Vec<(&str, &PairRow)> = Vec::new();
+        for group in &summary.groups {
+            if let GroupReading::Pairs(pairs) = &group.reading {
+                let rows = pairs.rows.iter().filter(|row| contrasts_places(summary, row));
+                found.extend(rows.map(|row| (group.name.as_str(), row)));
+            }
+        }
+        let (group, first) =
+            found.first().map(|(group, row)| ((*group).to_owned(), row.pair.than.clone()))?;
+        found.retain(|(_, row)| row.pair.than == first);
+        let sizes = distinct(found.iter().map(|(_, row)| entries(summary, row)));
+        let column = |row: &PairRow| match sizes.len() {
+            1 => row.pair.at.clone(),
+            _ => format!("{}, {} files", row.pair.at, text::count(entries(summary, row))),
+        };
+        let rows = distinct(found.iter().map(|(_, row)| row.pair.what.clone()));
+        let names = distinct(found.iter().map(|(_, row)| (column(row), entries(summary, row))));
+        let cell = |what: &String, (name, _): &(String, u64)| {
+            let wanted = |(_, row): &&(&str, &'a PairRow)| row.pair.what == *what && column(row) == *name;
+            found.iter().find(wanted).map(|(_, row)| &row.outcome)
+        };
+        let cells = rows.iter().map(|what| names.iter().map(|name| cell(what, name)).collect()).collect();
+        let columns: Vec<Column> =
+            names.iter().map(|(name, entries)| Column { name: name.clone(), entries: *entries }).collect();
+        let enough = rows.len() > 1 && columns.len() > 1;
+        enough.then_some(Self { group, than: first, rows, columns, cells })
+    }
+
+    /// Tells whether columns are populations in ascending order, so that between two of them lie others.
+    fn is_ordered(&self) -> bool {
+        self.columns.windows(2).all(|pair| pair[0].entries < pair[1].entries)
+    }
+}
+
+fn distinct<T: PartialEq>(values: impl Iterator<Item = T>) -> Vec<T> {
+    let mut distinct = Vec::new();
+    for value in values {
+        if !distinct.contains(&value) {
+            distinct.push(value);
+        }
+    }
+    distinct
+}
+
+/// Tells whether two arms differ in where their files are.
+fn contrasts_places(summary: &Summary, row: &PairRow) -> bool {
+    let place = |arm| {
+        let cell = &summary.arm(arm)?.cell;
+        let data = &summary.data.iter().find(|check| check.data.id == cell.data)?.data;
+        match &data.source {
+            DataSource::Made(made) => Some((&made.spread, made.directories)),
+            DataSource::Existing { .. } => None,
+        }
+    };
+    matches!((place(row.pair.arm), place(row.pair.to)), (Some(arm), Some(to)) if arm != to)
+}
+
+fn entries(summary: &Summary, row: &PairRow) -> u64 {
+    let cell = summary.arm(row.pair.arm).map(|arm| arm.cell.data);
+    let data = summary.data.iter().find(|check| Some(check.data.id) == cell);
+    data.map_or(0, |check| check.data.entries)
+}
+
+fn picture(grid: &Grid<'_>, width: Width) -> Picture {
+    let mut drawing = Drawing::new(width.px());
+    let widest = grid.rows.iter().map(|row| text_width(row, FONT_PX)).fold(0.0_f64, f64::max).min(210.0);
+    let left = if width.is_narrow() { 8.0 } else { widest + 22.0 };
+    let across = (drawing.width() - left - 8.0) / grid.columns.len() as f64;
+    let headings: Vec<Vec<String>> =
+        grid.columns.iter().map(|column| wrap(&column.name, across - 8.0, FONT_PX)).collect();
+    let most = headings.iter().map(Vec::len).max().unwrap_or(1);
+    for (lines, place) in headings.iter().zip(0_u32..) {
+        for (line, row) in lines.iter().zip(0_u32..) {
+            let x = left + across * (f64::from(place) + 0.5);
+            drawing.text(x, 16.0 + LINE_PX * f64::from(row), Anchor::Middle, "faint", line);
+        }
+    }
+    let mut y = 10.0 + LINE_PX * most as f64;
+    let mut crossings = Vec::new();
+    for (label, cells) in grid.rows.iter().zip(&grid.cells) {
+        if width.is_narrow() {
+            y = drawing.paragraph(8.0, y + 16.0, drawing.width() - 16.0, "", label) - 10.0;
+        } else {
+            let lines = wrap(label, widest + 1.0, FONT_PX);
+            let first = y + CELL_PX / 2.0 + 4.0 - LINE_PX * (lines.len() - 1) as f64 / 2.0;
+            drawing.paragraph(8.0, first, widest + 1.0, "", label);
+        }
+        for (cell, place) in cells.iter().zip(0_u32..) {
+            draw_cell(&mut drawing, (left + across * f64::from(place), y), across, *cell);
+        }
+        crossings.extend(crossing(cells).map(|at| (left + across * (at + 0.5), y + CELL_PX / 2.0)));
+        y += CELL_PX + 4.0;
+    }
+    let mut note = format!(
+        "Time, as a multiple of that of {}. Blue and below 1x: faster; orange and above: slower; hatched: undecided.",
+        grid.than
+    );
+    if grid.is_ordered() && crossings.len() > 1 {
+        drawing.path(&crossings, false, "rule thick");
+        note.push_str(" Black line: both cost the same.");
+    }
+    drawing.paragraph(8.0, y + 16.0, drawing.width() - 16.0, "faint", &note);
+    let title = format!("Layouts against {}", grid.than);
+    Picture::new("heatmap", Some(&grid.group), &title, drawing).described(described(grid))
+}
+
+fn described(grid: &Grid<'_>) -> String {
+    let mut told = Vec::new();
+    for (row, cells) in grid.rows.iter().zip(&grid.cells) {
+        for (column, cell) in grid.columns.iter().zip(cells) {
+            told.extend(cell.map(|outcome| format!("{row}, {}: {}", column.name, words(outcome))));
+        }
+    }
+    format!("Time as a multiple of that of {}. {}.", grid.than, told.join("; "))
+}
+
+fn draw_cell(drawing: &mut Drawing, (x, y): (f64, f64), across: f64, cell: Option<&Outcome>) {
+    let size = (across, CELL_PX);
+    let Some(ratio) = cell.and_then(ratio) else {
+        drawing.rect((x, y), size, "cell band");
+        return;
+    };
+    let step = STEPS.iter().filter(|step| ratio.max(1.0 / ratio) >= **step).count() + 1;
+    let class = match cell {
+        Some(Outcome::Judged { verdict: Verdict::Faster { .. }, .. }) => format!("good h{step}"),
+        Some(Outcome::Judged { verdict: Verdict::Slower { .. }, .. }) => format!("bad h{step}"),
+        _ => "band".to_owned(),
+    };
+    drawing.rect((x, y), size, &format!("{class} cell"));
+    if matches!(
+        cell,
+        Some(Outcome::Judged { verdict: Verdict::Inconclusive { .. }, .. } | Outcome::TooFewRounds { .. })
+    ) {
+        drawing.hatch((x + 1.0, y + 1.0), (across - 2.0, CELL_PX - 2.0));
+        let half = text_width(&text::ratio(ratio, None), FONT_PX) / 2.0 + 3.0;
+        drawing.rect((x + across / 2.0 - half, y + 8.0), (half + half, CELL_PX - 16.0), "paper");
+    }
+    drawing.text(
+        x + across / 2.0,
+        y + CELL_PX / 2.0 + 4.0,
+        Anchor::Middle,
+        "bare",
+        &text::ratio(ratio, None),
+    );
+}
+
+/// Returns where in a row the ratio crosses 1, in columns.
+fn crossing(cells: &[Option<&Outcome>]) -> Option<f64> {
+    let logs: Vec<Option<f64>> = cells.iter().map(|cell| cell.and_then(ratio).map(libm::log)).collect();
+    let between = |place: usize| match (logs[place], logs[place + 1]) {
+        (Some(before), Some(after)) if (before < 0.0) != (after < 0.0) => {
+            Some(place as f64 + before / (before - after))
+        }
+        _ => None,
+    };
+    (0..logs.len().saturating_sub(1)).find_map(between)
+}

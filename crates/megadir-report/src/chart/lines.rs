@@ -1,0 +1,196 @@
+//! The layout of charts with lines: x below, y to the left, each line named at its end.
+//!
+//! On narrow pictures there is no room beside the ends: lines end in a number, and the names stand below.
+
+use super::axis::{Axis, Unit};
+use super::drawing::{Anchor, Drawing, Shape, spread, text_width, wrap};
+use super::picture::Width;
+use super::style::{FONT_PX, LINE_PX, SERIES};
+use crate::summary::Range;
+
+/// A line.
+pub(super) struct Line {
+    pub(super) name: String,
+    pub(super) points: Vec<Point>,
+    /// Whether its points are marked.
+    pub(super) marked: bool,
+}
+
+/// A point of a line.
+#[derive(Clone, Copy)]
+pub(super) struct Point {
+    pub(super) x: f64,
+    pub(super) y: f64,
+    /// The interval of `y`.
+    pub(super) interval: Option<Range>,
+}
+
+/// Makes an axis between two places.
+pub(super) type MakeAxis<'a> = &'a dyn Fn((f64, f64)) -> Axis;
+
+/// What all lines share.
+pub(super) struct Frame<'a> {
+    pub(super) width: Width,
+    pub(super) x: MakeAxis<'a>,
+    pub(super) x_title: &'a str,
+    pub(super) y: MakeAxis<'a>,
+    pub(super) y_title: &'a str,
+    /// Values of x with a marker over the whole height, and what each is.
+    pub(super) limits: Vec<(f64, String)>,
+    /// A shaded range of x.
+    pub(super) band: Option<(f64, f64)>,
+}
+
+/// The widest that names may be beside the ends of lines, px.
+const NAME_MAX: f64 = 190.0;
+/// Height of the plot, px.
+const PLOT_PX: f64 = 260.0;
+
+/// Draws lines.
+pub(super) fn draw(frame: &Frame<'_>, lines: &[Line]) -> Drawing {
+    let mut drawing = Drawing::new(frame.width.px());
+    let names: Vec<Vec<String>> = lines.iter().map(|line| wrap(&line.name, NAME_MAX, FONT_PX)).collect();
+    let widest = names.iter().flatten().map(|line| text_width(line, FONT_PX)).fold(0.0_f64, f64::max);
+    let top = 26.0 + (LINE_PX + 2.0) * frame.limits.len() as f64;
+    let bottom = top + needed_height(frame.width, &names);
+    let y = (frame.y)((bottom, top));
+    let left = y.labelled().iter().map(|(_, text)| text_width(text, FONT_PX)).fold(10.0_f64, f64::max) + 12.0;
+    let right = drawing.width() - if frame.width.is_narrow() { 26.0 } else { widest + 30.0 };
+    let x = (frame.x)((left, right));
+    drawing.text(4.0, 14.0, Anchor::Start, "", &y.title(frame.y_title));
+    if let Some((low, high)) = frame.band {
+        let (from, to) = (x.at(low).max(left), x.at(high).min(right));
+        drawing.rect((from, top), ((to - from).max(2.0), bottom - top), "band");
+    }
+    for (tick, text) in y.labelled() {
+        drawing.line((left, y.at(tick)), (right, y.at(tick)), "grid");
+        drawing.text(left - 6.0, y.at(tick) + 4.0, Anchor::End, "faint", &text);
+    }
+    let below = x.draw_below(&mut drawing, bottom, top, frame.x_title);
+    limits(&mut drawing, frame, &x, (top, bottom));
+    for (place, line) in lines.iter().enumerate() {
+        one(&mut drawing, &x, &y, line, place);
+    }
+    let ends: Vec<f64> =
+        lines.iter().map(|line| line.points.last().map_or(bottom, |point| y.at(point.y))).collect();
+    let starts = |place: usize| lines[place].points.last().map_or(right, |point| x.at(point.x));
+    if frame.width.is_narrow() {
+        numbers(&mut drawing, &ends, (top, bottom), right + 14.0, &starts);
+        key(&mut drawing, lines, below);
+    } else {
+        labels(&mut drawing, &names, &ends, (top, bottom), right + 22.0, &starts);
+    }
+    drawing
+}
+
+/// Returns the class of the n-th line: its colour, and dashes where colours begin again.
+pub(super) fn class(place: usize) -> String {
+    let dashes = match place / SERIES {
+        0 => "",
+        1 => " d1",
+        _ => " d2",
+    };
+    format!("s{}{dashes}", place % SERIES)
+}
+
+fn needed_height(width: Width, names: &[Vec<String>]) -> f64 {
+    let lines = match width {
+        Width::Wide => names.iter().map(Vec::len).sum(),
+        Width::Narrow => names.len(),
+    };
+    PLOT_PX.max(LINE_PX * lines as f64 + names.len() as f64)
+}
+
+/// Draws the markers of limits, each named above the plot.
+fn limits(drawing: &mut Drawing, frame: &Frame<'_>, x: &Axis, (top, bottom): (f64, f64)) {
+    for ((value, text), place) in frame.limits.iter().zip(1_u32..) {
+        let at = x.at(*value);
+        let above = 14.0 + (LINE_PX + 2.0) * f64::from(place);
+        drawing.line((at, above + 4.0), (at, bottom), "limit");
+        let half = text_width(text, FONT_PX) / 2.0;
+        let middle = at.min(drawing.width() - half - 4.0).max(half + 4.0);
+        drawing.text(middle, above.min(top), Anchor::Middle, "", text);
+    }
+}
+
+fn one(drawing: &mut Drawing, x: &Axis, y: &Axis, line: &Line, place: usize) {
+    let class = class(place);
+    let bounded: Option<Vec<(f64, Range)>> =
+        line.points.iter().map(|point| Some((x.at(point.x), point.interval?))).collect();
+    if let Some(ribbon) = bounded.filter(|ribbon| ribbon.len() > 1) {
+        let above = ribbon.iter().map(|(x, range)| (*x, y.at(range.high)));
+        let below = ribbon.iter().rev().map(|(x, range)| (*x, y.at(range.low)));
+        drawing.path(&above.chain(below).collect::<Vec<_>>(), true, &format!("area s{}", place % SERIES));
+    }
+    let points: Vec<(f64, f64)> = line.points.iter().map(|point| (x.at(point.x), y.at(point.y))).collect();
+    drawing.path(&points, false, &format!("{class} line"));
+    if line.marked {
+        let marked = &format!("s{}", place % SERIES);
+        points.iter().for_each(|point| drawing.mark(*point, Shape::of(place), marked));
+    }
+}
+
+/// Names lines beside their ends.
+fn labels(
+    drawing: &mut Drawing,
+    names: &[Vec<String>],
+    ends: &[f64],
+    (top, bottom): (f64, f64),
+    left: f64,
+    starts: &dyn Fn(usize) -> f64,
+) {
+    let mut places = ends.to_vec();
+    let heights: Vec<f64> = names.iter().map(|name| LINE_PX * name.len() as f64 + 1.0).collect();
+    spread(&mut places, &heights, top - 4.0, bottom + LINE_PX);
+    for (place, name) in names.iter().enumerate() {
+        let mut points =
+            vec![(starts(place) + 6.0, ends[place]), (left - 10.0, ends[place]), (left - 3.0, places[place])];
+        if starts(place) + 6.0 >= left - 10.0 {
+            points.remove(1);
+        }
+        drawing.path(&points, false, "grid");
+        for (line, row) in name.iter().zip(0_u32..) {
+            drawing.text(left, places[place] + 4.0 + LINE_PX * f64::from(row), Anchor::Start, "", line);
+        }
+    }
+}
+
+/// Numbers lines at their ends.
+fn numbers(
+    drawing: &mut Drawing,
+    ends: &[f64],
+    (top, bottom): (f64, f64),
+    left: f64,
+    starts: &dyn Fn(usize) -> f64,
+) {
+    let mut places = ends.to_vec();
+    spread(&mut places, &vec![LINE_PX; ends.len()], top, bottom + LINE_PX);
+    for (place, y) in places.iter().enumerate() {
+        drawing.path(&[(starts(place) + 6.0, ends[place]), (left - 10.0, *y)], false, "grid");
+        drawing.text(left - 8.0, y + 4.0, Anchor::Start, "", &(place + 1).to_string());
+    }
+}
+
+/// Says which number is which line, below the plot.
+fn key(drawing: &mut Drawing, lines: &[Line], below: f64) {
+    let mut y = below + 18.0;
+    for (place, line) in lines.iter().enumerate() {
+        drawing.mark((14.0, y - 4.0), Shape::of(place), &format!("s{}", place % SERIES));
+        let width = drawing.width() - 32.0;
+        y = drawing.paragraph(26.0, y, width, "", &format!("{} {}", place + 1, line.name));
+    }
+}
+
+/// Returns an axis for values of lines that begins at zero, or is logarithmic where they differ much.
+pub(super) fn y_axis(unit: Unit, lines: &[Line]) -> impl Fn((f64, f64)) -> Axis {
+    let of = |point: &Point| {
+        [Some(point.y), point.interval.map(|range| range.low), point.interval.map(|range| range.high)]
+    };
+    let values: Vec<f64> = lines.iter().flat_map(|line| &line.points).flat_map(of).flatten().collect();
+    move |places| Axis::fitting(unit, &values, places)
+}
+
+/// Returns the values of x of lines.
+pub(super) fn xs(lines: &[Line]) -> Vec<f64> {
+    lines.iter().flat_map(|line| line.points.iter().map(|point| point.x)).collect()
+}

@@ -1,0 +1,172 @@
+//! Main effects: what each level of a factor does on average over all levels of the others, where every combination was measured.
+
+use super::axis::{Axis, Unit};
+use super::drawing::Shape;
+use super::picture::Width;
+use super::rows::{Frame, Mark, Row, draw};
+use super::{Chart, Picture};
+use crate::render::Report;
+use crate::summary::{Figure, Rounds, Summary};
+use crate::text;
+use megadir_record::{Cell, CellId, Keys, Presence, Role, Work};
+
+/// The chart.
+pub(super) struct MainEffects;
+
+impl Chart for MainEffects {
+    fn name(&self) -> &'static str {
+        "main-effects"
+    }
+
+    fn answers(&self) -> &'static str {
+        "Which factor matters most?"
+    }
+
+    fn draw(&self, report: &Report<'_>, width: Width) -> Vec<Picture> {
+        picture(report, width).into_iter().collect()
+    }
+}
+
+/// An arm with its level of every factor.
+type Levels = (CellId, Vec<String>);
+
+/// Arms in which every level of every factor meets every level of the others.
+struct Design {
+    factors: Vec<&'static str>,
+    arms: Vec<Levels>,
+}
+
+fn picture(report: &Report<'_>, width: Width) -> Option<Picture> {
+    let design = design(report.summary)?;
+    let rounds = Rounds::of(report.record);
+    let arms: Vec<CellId> = design.arms.iter().map(|(arm, _)| *arm).collect();
+    let logs: Vec<Vec<f64>> = rounds
+        .paired(&arms)
+        .iter()
+        .map(|times| times.iter().map(|time| libm::log(*time)).collect())
+        .collect();
+    let (mut rows, mut values, mut told) = (Vec::new(), vec![1.0], Vec::new());
+    for (place, factor) in design.factors.iter().enumerate() {
+        rows.push(Row::heading(*factor));
+        for level in levels(&design.arms, place) {
+            let has = |arm: &Levels| arm.1[place] == level;
+            let effect = effect(&design.arms, &logs, has, report.summary.rules.confidence)?;
+            let number = design.arms.iter().filter(|arm| has(arm)).count();
+            let mut marks =
+                vec![Mark::Dot { at: effect.value, shape: Shape::of(place), class: format!("s{place}") }];
+            if let Some(range) = effect.interval {
+                marks.insert(0, Mark::Interval { low: range.low, high: range.high, class: "even" });
+                values.extend([range.low, range.high]);
+            }
+            values.push(effect.value);
+            let ratio = text::ratio(effect.value, effect.interval);
+            told.push(format!("{factor} {level}: {ratio}"));
+            let label = format!("{level} ({})", text::counted(number as u64, "arm"));
+            rows.push(Row { label, value: ratio, tone: "", marks, heading: false });
+        }
+    }
+    let frame = Frame {
+        width,
+        axis: &|places| Axis::log(Unit::Ratio, values.iter().copied(), places),
+        title: "time, as a multiple of the geometric mean of all arms here",
+        band: None,
+        line: Some(1.0),
+        key: Vec::new(),
+    };
+    let title = format!("What each factor does, on average over {}", text::counted(arms.len() as u64, "arm"));
+    Some(Picture::new("main-effects", None, &title, draw(&frame, &rows)).described(format!(
+        "Geometric mean of the times of all arms with a level, over that of all, median of the rounds. {}.",
+        told.join("; ")
+    )))
+}
+
+/// Returns the median over rounds of what arms with a level take, over what all take.
+fn effect(
+    arms: &[Levels],
+    logs: &[Vec<f64>],
+    has: impl Fn(&Levels) -> bool,
+    confidence: f64,
+) -> Option<Figure> {
+    let of_round = |round: usize| {
+        let mean = |wanted: &dyn Fn(&Levels) -> bool| {
+            let chosen: Vec<f64> =
+                arms.iter().zip(logs).filter(|(arm, _)| wanted(arm)).map(|(_, logs)| logs[round]).collect();
+            chosen.iter().sum::<f64>() / chosen.len() as f64
+        };
+        mean(&has) - mean(&|_| true)
+    };
+    let effects: Vec<f64> = (0..logs.first()?.len()).map(of_round).collect();
+    let figure = Figure::median_of(&effects, confidence)?;
+    let interval = figure
+        .interval
+        .map(|range| crate::summary::Range { low: libm::exp(range.low), high: libm::exp(range.high) });
+    Some(Figure { value: libm::exp(figure.value), interval })
+}
+
+/// Returns the factors of an arm's work with its levels.
+fn factors(summary: &Summary, cell: &Cell) -> Option<Vec<(&'static str, String)>> {
+    let data = summary.data.iter().find(|check| check.data.id == cell.data)?;
+    let entries = ("entries", text::count(data.data.entries));
+    let cache = ("cache", cell.cache.name().to_owned());
+    Some(match &cell.work {
+        Work::Lookup { presence, keys } => {
+            let presence = if *presence == Presence::Present { "present" } else { "absent" };
+            let keys = match keys {
+                Keys::Fixed => "one and the same",
+                Keys::Random => "any name",
+                Keys::Zipf => "popular names",
+            };
+            vec![("names", presence.into()), ("asked for", keys.into()), entries, cache]
+        }
+        Work::Attributes { method, threads, .. } => {
+            let by = format!("{method}, {}", text::counted(u64::from(*threads), "thread"));
+            vec![("method", by), entries, cache]
+        }
+        Work::List { .. } | Work::FillUntilRefused { .. } | Work::Files(_) | Work::Ask { .. } => return None,
+    })
+}
+
+fn levels(arms: &[Levels], place: usize) -> Vec<String> {
+    let mut levels: Vec<String> = Vec::new();
+    for (_, of) in arms {
+        if !levels.contains(&of[place]) {
+            levels.push(of[place].clone());
+        }
+    }
+    levels
+}
+
+/// Returns the arms of a full crossing of two factors or more; levels that lack a combination are left out, the rarest first.
+fn design(summary: &Summary) -> Option<Design> {
+    let cells = summary
+        .arms
+        .iter()
+        .filter(|arm| arm.cell.role != Role::AgainstItself && arm.rounds > 0 && arm.work.is_equal());
+    let mut names: Vec<&'static str> = Vec::new();
+    let mut arms: Vec<Levels> = Vec::new();
+    for arm in cells {
+        let factors = factors(summary, &arm.cell)?;
+        names = factors.iter().map(|(name, _)| *name).collect();
+        arms.push((arm.cell.id, factors.into_iter().map(|(_, level)| level).collect()));
+    }
+    loop {
+        let varies: Vec<bool> = (0..names.len()).map(|place| levels(&arms, place).len() > 1).collect();
+        let keep = |place: &usize| varies[*place];
+        names = (0..names.len()).filter(keep).map(|place| names[place]).collect();
+        for (_, of) in &mut arms {
+            *of = (0..of.len()).filter(keep).map(|place| of[place].clone()).collect();
+        }
+        if names.len() < 2 {
+            return None;
+        }
+        let all: usize = (0..names.len()).map(|place| levels(&arms, place).len()).product();
+        if arms.len() == all {
+            return Some(Design { factors: names, arms });
+        }
+        let count = |place: usize, level: &String| arms.iter().filter(|(_, of)| of[place] == *level).count();
+        let rarest = (0..names.len())
+            .flat_map(|place| levels(&arms, place).into_iter().map(move |level| (place, level)));
+        let (place, level) = rarest.min_by_key(|(place, level)| count(*place, level))?;
+        arms.retain(|(_, of)| of[place] != level);
+    }
+}

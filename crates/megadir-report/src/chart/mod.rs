@@ -1,0 +1,125 @@
+//! Pictures: one file a chart, and the list of them.
+//!
+//! `picture` is what a chart gives; `drawing` writes SVG and keeps where texts stand; `axis` maps values to places; `rows` and `lines`
+//! are the two layouts that most charts share; `style` holds the colours. To add a chart: one file and two lines here.
+//!
+//! The writer is our own, some 200 lines. `plotters`, the library that was looked at, puts colours into every element (no style sheet, so no
+//! dark form), has neither hatching nor titles and descriptions for those who do not see the picture, measures texts by fonts of the
+//! machine that draws (so bytes differ between machines), and takes as long to build as this crate. `charming` needs a JavaScript engine.
+//!
+//! A chart is a pure function of a report: what was measured decides which pictures there are. The same report gives the same
+//! bytes. Axes are never cut off, bars start at zero, and every axis names its unit.
+
+mod axis;
+mod break_even;
+mod drawing;
+mod dumbbell;
+mod durability;
+mod fill;
+mod forest;
+mod growth;
+mod heatmap;
+mod lines;
+mod main_effects;
+mod nines;
+mod overview;
+mod picture;
+mod refusal;
+mod rows;
+mod run_order;
+mod scaling;
+mod shares;
+mod stalls;
+mod style;
+
+pub use drawing::Place;
+pub use picture::{Picture, Width};
+pub use style::{PAGE_COLOURS, page_css};
+
+pub(crate) use drawing::escape;
+
+use crate::render::Report;
+
+/// A kind of picture.
+pub trait Chart: Sync {
+    /// Returns its name on the command line.
+    fn name(&self) -> &'static str;
+    /// Returns the question that it answers, for lists.
+    fn answers(&self) -> &'static str;
+    /// Draws what a report has for it; nothing where the report has nothing of the kind.
+    fn draw(&self, report: &Report<'_>, width: Width) -> Vec<Picture>;
+}
+
+/// Every chart, in the order in which a group's pictures stand: the first that draws a group is its main one.
+pub const CHARTS: &[&dyn Chart] = &[
+    &shares::Shares,
+    &refusal::Refused,
+    &break_even::BreakEvenCurves,
+    &fill::Filling,
+    &overview::Overview,
+    &heatmap::Heatmap,
+    &dumbbell::Dumbbell,
+    &scaling::Scaling,
+    &durability::Durability,
+    &forest::Forest,
+    &growth::GrowthLines,
+    &main_effects::MainEffects,
+    &nines::Nines,
+    &stalls::Stalls,
+    &run_order::RunOrder,
+];
+
+/// Returns the chart of this name.
+#[must_use]
+pub fn chart_named(name: &str) -> Option<&'static dyn Chart> {
+    CHARTS.iter().copied().find(|chart| chart.name() == name)
+}
+
+/// Returns the picture of a chart, counted from 1, as a document of its own, and how many the chart has.
+///
+/// # Errors
+///
+/// Why there is none, as the end of a sentence.
+pub fn document(report: &Report<'_>, chart: &dyn Chart, number: usize) -> Result<(String, usize), String> {
+    let pictures = chart.draw(report, Width::Wide);
+    let all = pictures.len();
+    match (number.checked_sub(1).and_then(|place| pictures.get(place)), all) {
+        (Some(picture), _) => Ok((picture.document(), all)),
+        (None, 0) => Err(format!("has nothing that the chart '{}' shows", chart.name())),
+        (None, _) => {
+            Err(format!("has {all} pictures of the chart '{}', and no picture {number}", chart.name()))
+        }
+    }
+}
+
+/// Returns all pictures of a report, chart by chart.
+#[must_use]
+pub fn pictures(report: &Report<'_>, width: Width) -> Vec<Picture> {
+    CHARTS.iter().flat_map(|chart| chart.draw(report, width)).collect()
+}
+
+/// Returns the picture that answers the study's question best: that of the group of the main finding, else the first there is.
+#[must_use]
+pub fn main_picture(report: &Report<'_>, width: Width) -> Option<Picture> {
+    let mut pictures = pictures(report, width);
+    let main = report.summary.findings.iter().find(|finding| !finding.loud);
+    let of_group = |group: &String| pictures.iter().position(|picture| picture.group.as_ref() == Some(group));
+    let place = main.and_then(|finding| finding.group.as_ref()).and_then(of_group).unwrap_or(0);
+    (place < pictures.len()).then(|| pictures.swap_remove(place))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn charts_have_names_of_their_own_and_say_what_they_answer() {
+        for (place, chart) in CHARTS.iter().enumerate() {
+            assert!(CHARTS[..place].iter().all(|other| other.name() != chart.name()), "{}", chart.name());
+            assert!(chart.name().chars().all(|c| c.is_ascii_lowercase() || c == '-'), "{}", chart.name());
+            assert!(chart.answers().ends_with('?'), "{}", chart.name());
+            assert_eq!(chart_named(chart.name()).map(Chart::name), Some(chart.name()));
+        }
+        assert!(chart_named("pie").is_none());
+    }
+}

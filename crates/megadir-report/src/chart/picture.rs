@@ -1,0 +1,109 @@
+//! What a chart gives: a drawing with a title, a text for those who do not see it, and the group that it is about.
+
+use super::drawing::{Drawing, Place, escape, wrap};
+use super::style::{FONT_PX, LINE_PX, svg_css};
+
+/// How wide pictures are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Width {
+    /// For pages, 720 px.
+    Wide,
+    /// For telephones, 350 px.
+    Narrow,
+}
+
+/// A picture.
+#[derive(Clone, Debug)]
+pub struct Picture {
+    /// The chart that drew it.
+    pub chart: &'static str,
+    /// The group of arms that it is about, if it is about one.
+    pub group: Option<String>,
+    /// What it shows, in a line.
+    pub title: String,
+    /// What it shows, in sentences, for those who do not see it.
+    pub description: String,
+    drawing: Drawing,
+}
+
+impl Width {
+    /// Returns the width, px.
+    pub(super) fn px(self) -> f64 {
+        match self {
+            Self::Wide => 720.0,
+            Self::Narrow => 350.0,
+        }
+    }
+
+    /// Returns whether labels stand above what they label, for want of room beside it.
+    pub(super) fn is_narrow(self) -> bool {
+        self == Self::Narrow
+    }
+}
+
+impl Picture {
+    /// Returns a picture; its title and description are without characters that hide or reorder text.
+    pub(super) fn new(chart: &'static str, group: Option<&str>, title: &str, drawing: Drawing) -> Self {
+        Self {
+            chart,
+            group: group.map(str::to_owned),
+            title: title.to_owned(),
+            description: String::new(),
+            drawing,
+        }
+    }
+
+    /// Returns the picture with its description.
+    pub(super) fn described(self, description: String) -> Self {
+        Self { description, ..self }
+    }
+
+    /// Returns where its texts stand, so that tests can show that none covers another.
+    #[must_use]
+    pub fn texts(&self) -> &[Place] {
+        self.drawing.texts()
+    }
+
+    /// Returns width and height, px.
+    #[must_use]
+    pub fn size(&self) -> (f64, f64) {
+        (self.drawing.width(), self.drawing.height())
+    }
+
+    /// Returns the picture as an element of a page that has [`super::page_css`]. `id` must be the only one of its name on the page; it begins with a
+    /// letter.
+    #[must_use]
+    pub fn element(&self, id: &str) -> String {
+        let (width, height) = self.size();
+        format!(
+            "<svg class=\"mdc\" viewBox=\"0 0 {width} {height}\" width=\"{width}\" height=\"{height}\" role=\"img\" aria-labelledby=\"{id}-t {id}-d\">\
+             <title id=\"{id}-t\">{}</title><desc id=\"{id}-d\">{}</desc>{}</svg>",
+            escape(&self.title),
+            escape(&self.description),
+            self.drawing.body(id)
+        )
+    }
+
+    /// Returns the picture as a document of its own, ending with a newline, with its title above it.
+    #[must_use]
+    pub fn document(&self) -> String {
+        let (width, height) = self.size();
+        let lines = wrap(&self.title, width - 16.0, FONT_PX + 2.0);
+        let above = LINE_PX * lines.len() as f64 + 12.0;
+        let mut heading = String::new();
+        for (place, line) in (1_u32..).zip(&lines) {
+            let y = LINE_PX * f64::from(place) + 2.0;
+            heading.push_str(&format!("<text class=\"heading\" x=\"8\" y=\"{y}\">{}</text>\n", escape(line)));
+        }
+        let whole = height + above;
+        format!(
+            "<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"mdc\" viewBox=\"0 0 {width} {whole}\" width=\"{width}\" height=\"{whole}\" role=\"img\" aria-labelledby=\"t d\">\n\
+             <title id=\"t\">{}</title>\n<desc id=\"d\">{}</desc>\n<style>{}</style>\n<rect class=\"paper\" width=\"{width}\" height=\"{whole}\"/>\n\
+             {heading}<g transform=\"translate(0 {above})\">\n{}</g>\n</svg>\n",
+            escape(&self.title),
+            escape(&self.description),
+            svg_css(),
+            self.drawing.body("c")
+        )
+    }
+}

@@ -1,0 +1,198 @@
+//! The layout of charts with one row for each thing that is shown: label, marks on a common axis, value in words.
+//!
+//! On narrow pictures label and value stand above the marks.
+
+use super::axis::Axis;
+use super::drawing::{Anchor, Drawing, Shape, text_width, wrap};
+use super::picture::Width;
+use super::style::{FONT_PX, LINE_PX};
+
+/// A row.
+pub(super) struct Row {
+    pub(super) label: String,
+    /// The value in words, to the right.
+    pub(super) value: String,
+    /// The class of the value's text.
+    pub(super) tone: &'static str,
+    pub(super) marks: Vec<Mark>,
+    /// Whether it is a heading for the rows below it.
+    pub(super) heading: bool,
+}
+
+/// What stands in a row, at values of the axis.
+pub(super) enum Mark {
+    /// A bar from one value to another; one of them is 0.
+    Bar { from: f64, to: f64, class: String },
+    /// An interval.
+    Interval { low: f64, high: f64, class: &'static str },
+    /// A point.
+    Dot { at: f64, shape: Shape, class: String },
+    /// A line that connects two points.
+    Span { from: f64, to: f64, class: &'static str },
+}
+
+/// What all rows share.
+pub(super) struct Frame<'a> {
+    pub(super) width: Width,
+    /// Makes the axis between two places.
+    pub(super) axis: &'a dyn Fn((f64, f64)) -> Axis,
+    /// What the axis shows, without its unit.
+    pub(super) title: &'a str,
+    /// A range that is shaded.
+    pub(super) band: Option<(f64, f64)>,
+    /// A value that is marked by a line.
+    pub(super) line: Option<f64>,
+    /// What marks mean, above the rows.
+    pub(super) key: Vec<(Shape, String, String)>,
+}
+
+/// The widest that labels and values may be beside the marks, px.
+const LABEL_MAX: f64 = 230.0;
+const BESIDE_MAX: f64 = 450.0;
+/// Height of the marks alone, px.
+const MARKS_PX: f64 = 20.0;
+
+impl Row {
+    /// Returns a heading for the rows below it.
+    pub(super) fn heading(label: impl Into<String>) -> Self {
+        Self { label: label.into(), value: String::new(), tone: "", marks: Vec::new(), heading: true }
+    }
+}
+
+/// A row with its texts broken into lines.
+struct Laid<'a> {
+    row: &'a Row,
+    label: Vec<String>,
+    value: Vec<String>,
+    top: f64,
+    height: f64,
+}
+
+/// Draws rows.
+pub(super) fn draw(frame: &Frame<'_>, rows: &[Row]) -> Drawing {
+    let mut drawing = Drawing::new(frame.width.px());
+    let top = key(&mut drawing, &frame.key);
+    let widest = |text: fn(&Row) -> &str, most: f64| {
+        let widths = rows.iter().filter(|row| !row.heading).map(|row| text_width(text(row), FONT_PX));
+        widths.fold(0.0_f64, f64::max).min(most)
+    };
+    let label = widest(|row| &row.label, LABEL_MAX);
+    let value = widest(|row| &row.value, BESIDE_MAX - label);
+    let places = match frame.width {
+        Width::Wide => (label + 22.0, drawing.width() - value - 22.0),
+        Width::Narrow => (12.0, drawing.width() - 12.0),
+    };
+    let axis = (frame.axis)(places);
+    let mut laid = Vec::new();
+    let mut y = top;
+    for row in rows {
+        let one = lay(row, frame.width, (label, value), y);
+        y += one.height;
+        laid.push(one);
+    }
+    if let Some((low, high)) = frame.band {
+        let (left, right) = (axis.at(low).max(places.0), axis.at(high).min(places.1));
+        drawing.rect((left, top), (right - left, y - top), "band");
+    }
+    axis.draw_below(&mut drawing, y, top, frame.title);
+    if let Some(line) = frame.line {
+        drawing.line((axis.at(line), top), (axis.at(line), y), "rule");
+    }
+    laid.iter().for_each(|row| draw_row(&mut drawing, frame.width, &axis, row));
+    drawing
+}
+
+/// Draws what marks mean, in as many lines as it takes; returns where what follows begins.
+pub(super) fn key(drawing: &mut Drawing, entries: &[(Shape, String, String)]) -> f64 {
+    let (mut x, mut y) = (8.0, 16.0);
+    for (shape, class, text) in entries {
+        let lines = wrap(text, drawing.width() - 32.0, FONT_PX);
+        let width = lines.iter().map(|line| text_width(line, FONT_PX)).fold(0.0_f64, f64::max) + 32.0;
+        if x > 8.0 && x + width > drawing.width() {
+            (x, y) = (8.0, y + LINE_PX + 2.0);
+        }
+        drawing.mark((x + 6.0, y - 4.0), *shape, class);
+        for (line, place) in lines.iter().zip(0_u32..) {
+            drawing.text(x + 16.0, y + LINE_PX * f64::from(place), Anchor::Start, "", line);
+        }
+        if lines.len() > 1 {
+            (x, y) = (8.0, y + LINE_PX * lines.len() as f64 + 2.0);
+        } else {
+            x += width;
+        }
+    }
+    match entries {
+        [] => 4.0,
+        _ if x > 8.0 => y + 12.0,
+        _ => y - 6.0,
+    }
+}
+
+fn lay<'a>(row: &'a Row, width: Width, (label, value): (f64, f64), top: f64) -> Laid<'a> {
+    let whole = width.px() - 16.0;
+    if row.heading {
+        let label = wrap(&row.label, whole, FONT_PX);
+        let height = LINE_PX * label.len() as f64 + 12.0;
+        return Laid { row, label, value: Vec::new(), top, height };
+    }
+    if !width.is_narrow() {
+        let (label, value) = (wrap(&row.label, label + 1.0, FONT_PX), wrap(&row.value, value + 1.0, FONT_PX));
+        let height = LINE_PX * label.len().max(value.len()).max(1) as f64 + 8.0;
+        return Laid { row, label, value, top, height };
+    }
+    let value_width = text_width(&row.value, FONT_PX);
+    let beside = whole - value_width - 12.0;
+    let (label, value) = if beside > 0.45 * whole {
+        (wrap(&row.label, beside, FONT_PX), vec![row.value.clone()])
+    } else {
+        let label = wrap(&row.label, whole, FONT_PX);
+        let value = wrap(&row.value, whole, FONT_PX);
+        let blank = vec![String::new(); label.len()];
+        (label, [blank, value].concat())
+    };
+    let height = LINE_PX * label.len().max(value.len()) as f64 + MARKS_PX + 6.0;
+    Laid { row, label, value, top, height }
+}
+
+fn draw_row(drawing: &mut Drawing, width: Width, axis: &Axis, laid: &Laid<'_>) {
+    let class = if laid.row.heading { "heading" } else { "" };
+    let first = |lines: &[String]| match width {
+        // Beside the marks texts stand in the middle of the row.
+        Width::Wide if !laid.row.heading => {
+            laid.top + (laid.height - LINE_PX * lines.len() as f64) / 2.0 + 13.0
+        }
+        _ => laid.top + 16.0 + if laid.row.heading { 4.0 } else { 0.0 },
+    };
+    for (line, place) in laid.label.iter().zip(0_u32..) {
+        drawing.text(8.0, first(&laid.label) + LINE_PX * f64::from(place), Anchor::Start, class, line);
+    }
+    for (line, place) in laid.value.iter().zip(0_u32..).filter(|(line, _)| !line.is_empty()) {
+        let y = first(&laid.value) + LINE_PX * f64::from(place);
+        drawing.text(drawing.width() - 8.0, y, Anchor::End, laid.row.tone, line);
+    }
+    let middle = match width {
+        Width::Wide => laid.top + laid.height / 2.0,
+        Width::Narrow => laid.top + laid.height - MARKS_PX / 2.0 - 3.0,
+    };
+    laid.row.marks.iter().for_each(|mark| draw_mark(drawing, axis, middle, mark));
+}
+
+fn draw_mark(drawing: &mut Drawing, axis: &Axis, y: f64, mark: &Mark) {
+    match mark {
+        Mark::Bar { from, to, class } => {
+            let (left, right) = (axis.at(from.min(*to)), axis.at(from.max(*to)));
+            drawing.rect((left, y - 6.0), (right - left, 12.0), class);
+        }
+        Mark::Interval { low, high, class } => {
+            let (left, right) = (axis.at(*low), axis.at(*high));
+            drawing.line((left, y), (right, y), &format!("{class} line"));
+            for x in [left, right] {
+                drawing.line((x, y - 4.0), (x, y + 4.0), &format!("{class} line"));
+            }
+        }
+        Mark::Dot { at, shape, class } => drawing.mark((axis.at(*at), y), *shape, class),
+        Mark::Span { from, to, class } => {
+            drawing.line((axis.at(*from), y), (axis.at(*to), y), &format!("{class} thick"));
+        }
+    }
+}

@@ -1,0 +1,188 @@
+//! Is the run to be trusted? The baseline and itself in the order of measuring, with voided rounds and pressure, and round by round the one over the other.
+
+use super::axis::{Axis, Unit};
+use super::drawing::{Anchor, Drawing, Shape};
+use super::picture::Width;
+use super::rows::key;
+use super::style::LINE_PX;
+use super::{Chart, Picture};
+use crate::render::Report;
+use crate::summary::{Resolution, Rounds};
+use crate::text;
+use megadir_record::{CellId, Phase, Pressure};
+
+/// The chart.
+pub(super) struct RunOrder;
+
+/// Height of a panel, px.
+const PANEL_PX: f64 = 130.0;
+/// Height of what stands above a panel, px.
+const HEAD_PX: f64 = 28.0;
+/// More points than these are drawn as the range that they span.
+const POINTS_MAX: usize = 400;
+/// Columns of ranges.
+const COLUMNS: usize = 200;
+
+impl Chart for RunOrder {
+    fn name(&self) -> &'static str {
+        "run-order"
+    }
+
+    fn answers(&self) -> &'static str {
+        "Is the run to be trusted?"
+    }
+
+    fn draw(&self, report: &Report<'_>, width: Width) -> Vec<Picture> {
+        // The least certain one says most.
+        let wide = |resolution: &&Resolution| resolution.half_width_percent.unwrap_or(f64::INFINITY);
+        let widest = report.summary.resolution.iter().max_by(|a, b| wide(a).total_cmp(&wide(b)));
+        widest.map(|resolution| picture(report, resolution, width)).into_iter().collect()
+    }
+}
+
+fn picture(report: &Report<'_>, resolution: &Resolution, width: Width) -> Picture {
+    let rounds = Rounds::of(report.record);
+    let name = report.summary.arm_name(resolution.baseline);
+    let mut drawing = Drawing::new(width.px());
+    let (first, second) = (series(&rounds, resolution.baseline), series(&rounds, resolution.arm));
+    let end_s = first.iter().chain(&second).map(|(at, _)| *at).fold(0.0, f64::max);
+    let names = [
+        (Shape::Circle, "s0".to_owned(), name.to_owned()),
+        (Shape::Square, "s1".to_owned(), "the same again".to_owned()),
+    ];
+    let top = key(&mut drawing, &names) + 6.0;
+    let ys: Vec<f64> = first.iter().chain(&second).map(|(_, ns)| *ns).collect();
+    let left = 66.0;
+    let seconds = Axis::from_zero(Unit::Seconds, [end_s], (left, drawing.width() - 14.0));
+    let bottom = panel(
+        &mut drawing,
+        top,
+        &Axis::from_zero(Unit::Time, ys, (top + HEAD_PX + PANEL_PX, top + HEAD_PX)),
+        "time of an operation",
+    );
+    let axis =
+        Axis::from_zero(Unit::Time, first.iter().chain(&second).map(|(_, ns)| *ns), (bottom, top + HEAD_PX));
+    voided(&mut drawing, report, &seconds, (top + HEAD_PX, bottom));
+    points(&mut drawing, &first, &seconds, &axis, (Shape::Circle, "s0"));
+    points(&mut drawing, &second, &seconds, &axis, (Shape::Square, "s1"));
+    let y = ratios(&mut drawing, report, resolution, &rounds, &seconds, bottom + 22.0);
+    let y = seconds.draw_below(&mut drawing, y, y, "start of the block, time since the start of the run");
+    let pressure = pressure(report);
+    drawing.paragraph(8.0, y + LINE_PX, drawing.width() - 16.0, "faint", &pressure);
+    let ratio = text::ratio(resolution.ratio.value, resolution.ratio.interval);
+    Picture::new("run-order", None, "The run in the order of measuring", drawing).described(format!(
+        "{name} against itself over {}: {ratio}. {pressure}",
+        text::counted(resolution.rounds as u64, "round")
+    ))
+}
+
+/// Returns when each block of an arm started, seconds, and what an operation took, nanoseconds.
+fn series(rounds: &Rounds<'_>, arm: CellId) -> Vec<(f64, f64)> {
+    rounds
+        .samples(arm)
+        .zip(rounds.times(arm))
+        .map(|(sample, ns)| (sample.start_ns as f64 / 1e9, ns))
+        .collect()
+}
+
+/// Draws the frame of a panel and returns its lower edge.
+fn panel(drawing: &mut Drawing, top: f64, y: &Axis, title: &str) -> f64 {
+    drawing.text(8.0, top + 10.0, Anchor::Start, "", &y.title(title));
+    let (left, right) = (66.0, drawing.width() - 14.0);
+    let mut free = f64::INFINITY;
+    for (tick, text) in y.labelled() {
+        drawing.line((left, y.at(tick)), (right, y.at(tick)), "grid");
+        if y.at(tick) < free {
+            drawing.text(left - 6.0, y.at(tick) + 4.0, Anchor::End, "faint", &text);
+            free = y.at(tick) - LINE_PX;
+        }
+    }
+    top + HEAD_PX + PANEL_PX
+}
+
+/// Draws points, or the range that they span where there are many.
+fn points(drawing: &mut Drawing, series: &[(f64, f64)], x: &Axis, y: &Axis, (shape, class): (Shape, &str)) {
+    if series.len() <= POINTS_MAX {
+        series
+            .iter()
+            .for_each(|(at, value)| drawing.mark((x.at(*at), y.at(*value)), shape, &format!("{class} dot")));
+        return;
+    }
+    let size = series.len().div_ceil(COLUMNS);
+    for some in series.chunks(size) {
+        let (low, high) = super::axis::bounds(some.iter().map(|(_, value)| *value)).unwrap_or((0.0, 0.0));
+        let at = x.at(some[some.len() / 2].0);
+        drawing.line((at, y.at(low)), (at, y.at(high)), &format!("{class} line"));
+    }
+}
+
+/// Marks rounds that were voided.
+fn voided(drawing: &mut Drawing, report: &Report<'_>, x: &Axis, (top, bottom): (f64, f64)) {
+    let voided = report
+        .record
+        .samples
+        .iter()
+        .filter(|sample| sample.voided.is_some() && sample.phase == Phase::Measure);
+    let mut rounds: Vec<(u32, u32, u32)> = Vec::new();
+    for sample in voided.take(100_000) {
+        let round = (sample.epoch, sample.round, sample.attempt);
+        if rounds.last() != Some(&round) && rounds.len() < POINTS_MAX {
+            rounds.push(round);
+            let at = x.at(sample.start_ns as f64 / 1e9);
+            drawing.line((at, top), (at, bottom), "limit");
+        }
+    }
+}
+
+/// Draws, round by round, the one over the other with the band, and returns the lower edge.
+fn ratios(
+    drawing: &mut Drawing,
+    report: &Report<'_>,
+    resolution: &Resolution,
+    rounds: &Rounds<'_>,
+    x: &Axis,
+    top: f64,
+) -> f64 {
+    let times = rounds.paired(&[resolution.baseline, resolution.arm]);
+    let starts: Vec<f64> = series(rounds, resolution.baseline).iter().map(|(at, _)| *at).collect();
+    let ratios: Vec<(f64, f64)> = match times.as_slice() {
+        [base, again] => {
+            starts.iter().copied().zip(base.iter().zip(again).map(|(base, again)| again / base)).collect()
+        }
+        _ => Vec::new(),
+    };
+    let band = report.summary.rules.equivalence_band;
+    let (low, high) = (1.0 / (1.0 + band), 1.0 + band);
+    let values = ratios.iter().map(|(_, ratio)| *ratio).chain([low, high]);
+    let axis = Axis::log(Unit::Ratio, values, (top + HEAD_PX + PANEL_PX, top + HEAD_PX));
+    let (left, right) = (66.0, drawing.width() - 14.0);
+    drawing.rect((left, axis.at(high)), (right - left, axis.at(low) - axis.at(high)), "band");
+    let bottom = panel(drawing, top, &axis, "the same again / the first, by round");
+    if let Some(range) = resolution.ratio.interval {
+        for value in [range.low, range.high] {
+            drawing.line((left, axis.at(value)), (right, axis.at(value)), "limit");
+        }
+    }
+    points(drawing, &ratios, x, &axis, (Shape::Diamond, "s2"));
+    bottom
+}
+
+/// Returns load and pressure before and after in words.
+fn pressure(report: &Report<'_>) -> String {
+    let of = |pressure: &Pressure| {
+        let percent = |what: &str, value: Option<f64>| value.map(|value| format!("{what} {value:.1} %"));
+        let parts = [
+            pressure.load_1m.map(|load| format!("load {load:.2}")),
+            percent("processor", pressure.cpu_some_10s_percent),
+            percent("input and output", pressure.io_some_10s_percent),
+            percent("memory", pressure.memory_some_10s_percent),
+        ];
+        parts.into_iter().flatten().collect::<Vec<_>>().join(", ")
+    };
+    let after = report.summary.pressure_after.as_ref().map_or_else(|| "not known".into(), of);
+    let band = text::chosen(report.summary.rules.equivalence_band);
+    format!(
+        "Shaded: within {band}; dashed: the interval of the ratio, and voided rounds. Pressure before: {}; after: {after}.",
+        of(&report.summary.machine.pressure)
+    )
+}

@@ -1,0 +1,176 @@
+//! Scaling: how many times as fast several workers or threads are as the fewest, with a power law fitted and what each added one at full effect would give.
+
+use super::axis::{Axis, Unit};
+use super::lines::{Frame, Line, Point, draw};
+use super::picture::Width;
+use super::{Chart, Picture};
+use crate::render::Report;
+use crate::summary::{Figure, Rounds};
+use crate::text;
+use megadir_record::{Cell, CellId, FileWork, Role, Work, Workers};
+
+/// The chart.
+pub(super) struct Scaling;
+
+impl Chart for Scaling {
+    fn name(&self) -> &'static str {
+        "scaling"
+    }
+
+    fn answers(&self) -> &'static str {
+        "What do more threads or processes bring?"
+    }
+
+    fn draw(&self, report: &Report<'_>, width: Width) -> Vec<Picture> {
+        picture(report, width).into_iter().collect()
+    }
+}
+
+/// The same work by several numbers of workers.
+struct Series {
+    name: String,
+    group: Option<String>,
+    arms: Vec<(u32, CellId)>,
+}
+
+/// Returns a work as if one did it, and by how many it is done.
+fn by_one(work: &Work) -> Option<(Work, u32)> {
+    match work {
+        Work::Files(files) => {
+            let one = FileWork { workers: Workers { count: 1, ..files.workers }, ..files.clone() };
+            Some((Work::Files(one), files.workers.count))
+        }
+        Work::List { backend, buffer_bytes, threads, stages, .. } => {
+            let one = Work::List {
+                backend: backend.clone(),
+                buffer_bytes: *buffer_bytes,
+                threads: 1,
+                shares: 1,
+                stages: stages.clone(),
+            };
+            Some((one, *threads))
+        }
+        Work::Attributes { method, buffer_bytes, threads, keeps, .. } => {
+            let one = Work::Attributes {
+                method: method.clone(),
+                buffer_bytes: *buffer_bytes,
+                threads: 1,
+                keeps: *keeps,
+                expected: None,
+            };
+            Some((one, *threads))
+        }
+        Work::Lookup { .. } | Work::FillUntilRefused { .. } | Work::Ask { .. } => None,
+    }
+}
+
+/// Returns every work that is done by two numbers of workers or more.
+fn series(report: &Report<'_>) -> Vec<Series> {
+    let mut found: Vec<(Work, Option<u64>, u32, Series)> = Vec::new();
+    let arms =
+        report.summary.arms.iter().map(|arm| &arm.cell).filter(|cell| cell.role != Role::AgainstItself);
+    for cell in arms {
+        let Some((work, count)) = by_one(&cell.work) else { continue };
+        // Workers on files have data sets of their own, readers share one.
+        let data = (!matches!(work, Work::Files(_))).then_some(u64::from(cell.data.0));
+        let step = if matches!(work, Work::Files(_)) { cell.step } else { 0 };
+        let same =
+            |one: &&mut (Work, Option<u64>, u32, Series)| one.0 == work && one.1 == data && one.2 == step;
+        match found.iter_mut().find(same) {
+            Some((.., series)) => series.arms.push((count, cell.id)),
+            None => found.push((work, data, step, first(cell, count))),
+        }
+    }
+    let mut all: Vec<Series> = found.into_iter().map(|(.., series)| series).collect();
+    for series in &mut all {
+        series.arms.sort_by_key(|(count, _)| *count);
+        series.arms.dedup_by_key(|(count, _)| *count);
+    }
+    all.retain(|series| series.arms.len() > 1);
+    all
+}
+
+fn first(cell: &Cell, count: u32) -> Series {
+    // `write, 2 processes` is named after what is done, without by how many.
+    let kept: Vec<&str> = cell.name.split(", ").filter(|part| !of_workers(part)).collect();
+    Series { name: kept.join(", "), group: group(cell), arms: vec![(count, cell.id)] }
+}
+
+/// Returns the group that asks about workers, else the first.
+fn group(cell: &Cell) -> Option<String> {
+    let asks = |group: &&String| ["threads", "scaling", "workers"].contains(&group.as_str());
+    cell.groups.iter().find(asks).or(cell.groups.first()).cloned()
+}
+
+fn of_workers(part: &str) -> bool {
+    ["process", "processes", "thread", "threads"].into_iter().any(|word| {
+        part.strip_suffix(word).is_some_and(|number| {
+            number.trim_end().bytes().all(|byte| byte.is_ascii_digit()) && number.ends_with(' ')
+        })
+    })
+}
+
+fn picture(report: &Report<'_>, width: Width) -> Option<Picture> {
+    let rounds = Rounds::of(report.record);
+    let confidence = report.summary.rules.confidence;
+    let (mut lines, mut group) = (Vec::new(), None);
+    let most = |line: &Line| line.points.last().map_or(1.0, |point| point.x);
+    for series in series(report) {
+        let fewest = series.arms[0];
+        let point = |(count, arm): &(u32, CellId)| {
+            let times = rounds.paired(&[fewest.1, *arm]);
+            let figure = match *arm == fewest.1 {
+                true => Figure { value: 1.0, interval: None },
+                false => Figure::ratio_of(times.first()?, times.get(1)?, confidence)?,
+            };
+            Some(Point { x: f64::from(*count), y: figure.value, interval: figure.interval })
+        };
+        let points: Vec<Point> =
+            series.arms.iter().filter_map(point).filter(|point| point.y.is_finite()).collect();
+        if points.len() > 1 {
+            let name = format!("{}{}", series.name, fitted(&points));
+            lines.push(Line { name, points, marked: true });
+            group = group.or(series.group);
+        }
+    }
+    if lines.is_empty() {
+        return None;
+    }
+    let (low, high) = (
+        lines.iter().map(|line| line.points[0].x).fold(f64::MAX, f64::min),
+        lines.iter().map(most).fold(1.0, f64::max),
+    );
+    let told: Vec<String> = lines.iter().map(told).collect();
+    let ideal = [low, high].map(|x| Point { x, y: x / low, interval: None });
+    lines.push(Line { name: "full effect".into(), points: ideal.into(), marked: false });
+    let ys: Vec<f64> = lines.iter().flat_map(|line| line.points.iter().map(|point| point.y)).collect();
+    let frame = Frame {
+        width,
+        x: &|places| Axis::from_zero(Unit::Count, [high], places),
+        x_title: "workers (threads or processes)",
+        y: &|places| Axis::from_zero(Unit::Ratio, ys.iter().copied(), places),
+        y_title: "speed, as a multiple of that of the fewest",
+        limits: Vec::new(),
+        band: None,
+    };
+    let title = "What more threads or processes bring";
+    Some(Picture::new("scaling", group.as_deref(), title, draw(&frame, &lines)).described(format!(
+        "Speed over workers, as a multiple of that of the fewest, ratios paired by round. {}.",
+        told.join("; ")
+    )))
+}
+
+/// Returns the power of workers that speed grows with, where three numbers of them or more tell it.
+fn fitted(points: &[Point]) -> String {
+    let xs: Vec<f64> = points.iter().map(|point| point.x).collect();
+    let ys: Vec<f64> = points.iter().map(|point| point.y).collect();
+    match megadir_stats::power_law(&xs, &ys) {
+        Some(law) if points.len() > 2 => format!(": power {:.2}", law.exponent),
+        _ => String::new(),
+    }
+}
+
+fn told(line: &Line) -> String {
+    let point = |point: &Point| format!("{} with {}", text::ratio(point.y, point.interval), point.x);
+    format!("{}: {}", line.name, line.points.iter().map(point).collect::<Vec<_>>().join(", "))
+}

@@ -1,0 +1,141 @@
+//! Two programs taken apart: both as stacked bars, and every factor's share of the difference with its interval.
+
+use super::axis::{Axis, Unit};
+use super::drawing::Shape;
+use super::picture::Width;
+use super::rows::{Frame, Mark, Row, draw};
+use super::style::SERIES;
+use super::{Chart, Picture};
+use crate::render::Report;
+use crate::summary::{Decomposition, Factor, Figure, GroupReading, GroupSummary};
+use crate::text;
+
+/// The chart.
+pub(super) struct Shares;
+
+impl Chart for Shares {
+    fn name(&self) -> &'static str {
+        "shares"
+    }
+
+    fn answers(&self) -> &'static str {
+        "Which factor makes how much of the difference between two programs?"
+    }
+
+    fn draw(&self, report: &Report<'_>, width: Width) -> Vec<Picture> {
+        let groups = report.summary.groups.iter();
+        groups
+            .flat_map(|group| match &group.reading {
+                GroupReading::Decompose(read) => {
+                    vec![of_difference(group, read, width), stacked(group, read, width)]
+                }
+                _ => Vec::new(),
+            })
+            .collect()
+    }
+}
+
+/// Draws what each factor makes of the difference.
+fn of_difference(group: &GroupSummary, read: &Decomposition, width: Width) -> Picture {
+    let row = |factor: &Factor| {
+        let cost = factor.cost_ns;
+        let share = factor.share.map(|share| format!("{}, ", text::share(&share))).unwrap_or_default();
+        let class = if cost.interval.is_some_and(|range| range.contains(0.0)) { "even" } else { "s0" };
+        let mut marks = vec![Mark::Bar { from: 0.0, to: cost.value, class: class.into() }];
+        marks.extend(cost.interval.map(|range| Mark::Interval {
+            low: range.low,
+            high: range.high,
+            class: "rule",
+        }));
+        Row {
+            label: factor.name.clone(),
+            value: format!("{share}{}", text::time(cost.value)),
+            tone: "",
+            marks,
+            heading: false,
+        }
+    };
+    let rows: Vec<Row> = read.factors.iter().filter(|factor| !factor.common).map(row).collect();
+    let values = values(read.factors.iter().filter(|factor| !factor.common).map(|factor| factor.cost_ns));
+    let frame = Frame {
+        width,
+        axis: &|places| Axis::from_zero(Unit::Time, values.iter().copied(), places),
+        title: "part of the difference, an entry",
+        band: None,
+        line: Some(0.0),
+        key: Vec::new(),
+    };
+    let told: Vec<String> = rows.iter().map(|row| format!("{}: {}", row.label, row.value)).collect();
+    let title = format!("What {} takes more than {}, by factor", read.slow_name, read.fast_name);
+    Picture::new("shares", Some(&group.name), &title, draw(&frame, &rows)).described(format!(
+        "Parts of the difference of {} an entry, with 95 % intervals. {}.",
+        text::time_with_interval(&read.difference_ns),
+        told.join("; ")
+    ))
+}
+
+/// Draws both programs as bars of their factors.
+fn stacked(group: &GroupSummary, read: &Decomposition, width: Width) -> Picture {
+    let program = |name: &str, whole: Figure, part: fn(&Factor) -> Option<Figure>| {
+        let (mut right, mut left, mut marks) = (0.0, 0.0, Vec::new());
+        for (place, factor) in read.factors.iter().enumerate() {
+            let ns = part(factor).map_or(0.0, |figure| figure.value);
+            // A step that takes less than nothing goes to the left of zero.
+            let end = if ns < 0.0 { &mut left } else { &mut right };
+            marks.push(Mark::Bar { from: *end, to: *end + ns, class: format!("cell {}", shade(place)) });
+            *end += ns;
+        }
+        (
+            Row {
+                label: name.into(),
+                value: text::time_with_interval(&whole),
+                tone: "",
+                marks,
+                heading: false,
+            },
+            [left, right],
+        )
+    };
+    let slow = program(&read.slow_name, read.slow_ns, |factor| factor.slow_ns);
+    let fast = program(&read.fast_name, read.fast_ns, |factor| factor.fast_ns);
+    let values = [slow.1, fast.1].concat();
+    let key = |(place, factor): (usize, &Factor)| (Shape::Square, shade(place), name_in_key(factor));
+    let frame = Frame {
+        width,
+        axis: &|places| Axis::from_zero(Unit::Time, values.iter().copied(), places),
+        title: "time an entry",
+        band: None,
+        line: Some(0.0),
+        key: read.factors.iter().enumerate().map(key).collect(),
+    };
+    let step =
+        |figure: Option<Figure>| figure.map_or_else(|| "none".into(), |figure| text::time(figure.value));
+    let told =
+        |factor: &Factor| format!("{}: {} and {}", factor.name, step(factor.slow_ns), step(factor.fast_ns));
+    let told: Vec<String> = read.factors.iter().map(told).collect();
+    let title = format!("Both programs by factor, {} each", text::entries(read.entries));
+    Picture::new("shares", Some(&group.name), &title, draw(&frame, &[slow.0, fast.0])).described(format!(
+        "Time an entry of {} and of {}, by factor. {}.",
+        read.slow_name,
+        read.fast_name,
+        told.join("; ")
+    ))
+}
+
+/// Returns the class of the n-th factor: where colours begin again they are lighter.
+fn shade(place: usize) -> String {
+    let lighter = if place < SERIES { "" } else { " again" };
+    format!("s{}{lighter}", place % SERIES)
+}
+
+fn name_in_key(factor: &Factor) -> String {
+    let step = |figure: Option<Figure>| figure.map_or_else(|| "-".into(), |figure| text::time(figure.value));
+    format!("{} {} / {}", factor.name, step(factor.slow_ns), step(factor.fast_ns))
+}
+
+fn values(figures: impl Iterator<Item = Figure>) -> Vec<f64> {
+    let of = |figure: Figure| {
+        [Some(figure.value), figure.interval.map(|range| range.low), figure.interval.map(|range| range.high)]
+    };
+    figures.flat_map(of).flatten().collect()
+}

@@ -1,0 +1,143 @@
+//! Stalls: when in the run operations took how long, a strip for each arm; the darker, the more operations.
+
+use super::axis::{Axis, Unit, bounds};
+use super::drawing::{Anchor, Drawing, shortened, text_width};
+use super::nines::timed;
+use super::picture::Width;
+use super::style::{FONT_PX, LINE_PX};
+use super::{Chart, Picture};
+use crate::render::Report;
+use crate::summary::{Arm, OperationQuantiles, Rounds, times_of};
+use crate::text;
+
+/// The chart.
+pub(super) struct Stalls;
+
+/// Strips in one picture: those with the longest tails.
+const STRIPS: usize = 8;
+/// Rows and columns of a strip, and the height of a row, px.
+const ROWS: usize = 9;
+const COLUMNS: usize = 48;
+const ROW_PX: f64 = 8.0;
+
+impl Chart for Stalls {
+    fn name(&self) -> &'static str {
+        "stalls"
+    }
+
+    fn answers(&self) -> &'static str {
+        "When did operations stall?"
+    }
+
+    fn draw(&self, report: &Report<'_>, width: Width) -> Vec<Picture> {
+        let mut arms: Vec<(&Arm, OperationQuantiles)> =
+            timed(report).filter_map(|arm| Some((arm, quantiles(arm)?))).collect();
+        let all = arms.len();
+        if all == 0 {
+            return Vec::new();
+        }
+        let tail = |of: &OperationQuantiles| of.max_ns / of.p50_ns.value.max(1.0);
+        arms.sort_by(|a, b| tail(&b.1).total_cmp(&tail(&a.1)));
+        arms.truncate(STRIPS);
+        arms.sort_by_key(|(arm, _)| arm.cell.id);
+        vec![picture(report, &arms, all, width)]
+    }
+}
+
+fn quantiles(arm: &Arm) -> Option<OperationQuantiles> {
+    arm.timing.as_ref()?.single.as_ref()?.quantiles
+}
+
+/// Operations by row and column: `[row * COLUMNS + column]`, the shortest times in row 0.
+type Counts = Vec<u64>;
+
+fn picture(report: &Report<'_>, arms: &[(&Arm, OperationQuantiles)], all: usize, width: Width) -> Picture {
+    let rounds = Rounds::of(report.record);
+    let ends = arms.iter().flat_map(|(arm, _)| {
+        rounds.samples(arm.cell.id).map(|sample| sample.start_ns.saturating_add(sample.elapsed_ns))
+    });
+    let end_s = ends.max().unwrap_or(1) as f64 / 1e9;
+    let mut drawing = Drawing::new(width.px());
+    let note = "The darker, the more operations in that time and of that length; each strip from its shortest to its longest.";
+    let mut y = drawing.paragraph(8.0, 16.0, drawing.width() - 16.0, "faint", note) - 8.0;
+    let (left, right) = (78.0, drawing.width() - 12.0);
+    let seconds = Axis::from_zero(Unit::Seconds, [end_s], (left, right));
+    let mut told = Vec::new();
+    for (arm, of) in arms {
+        let mut times = Vec::new();
+        for sample in rounds.samples(arm.cell.id) {
+            let at = (sample.start_ns as f64 + sample.elapsed_ns as f64 / 2.0) / 1e9;
+            let of_block = sample.latency.as_ref().and_then(times_of).unwrap_or_default();
+            times.extend(of_block.into_iter().map(|(ns, count)| (at, ns as f64, count)));
+        }
+        let (least, most) = bounds(times.iter().map(|(_, ns, _)| *ns)).unwrap_or((1.0, 2.0));
+        let tail = format!("p50 {}, longest {}", text::time(of.p50_ns.value), text::time(of.max_ns));
+        told.push(format!("{}: {tail}", arm.cell.name));
+        y = heading(&mut drawing, y, &arm.cell.name, &tail);
+        let counts = count(&times, &seconds, (left, right), (least, most));
+        strip(&mut drawing, &counts, (left, right), y);
+        let height = ROW_PX * ROWS as f64;
+        drawing.text(left - 6.0, y + 11.0, Anchor::End, "faint", &text::time(most));
+        drawing.text(left - 6.0, y + height, Anchor::End, "faint", &text::time(least));
+        y += height + 10.0;
+    }
+    seconds.draw_below(&mut drawing, y, y - 6.0, "time since the start of the run");
+    let title = match all > arms.len() {
+        true => format!("Stalls: the {} of {all} arms with the longest tails", arms.len()),
+        false => "Stalls: how long operations took, when".to_owned(),
+    };
+    Picture::new("stalls", None, &title, drawing)
+        .described(format!("Operations by length over the time of the run. {}.", told.join("; ")))
+}
+
+/// Names a strip, and returns where it begins.
+fn heading(drawing: &mut Drawing, y: f64, name: &str, tail: &str) -> f64 {
+    let tail_width = text_width(tail, FONT_PX);
+    let room = drawing.width() - tail_width - 28.0;
+    if text_width(name, FONT_PX) <= room {
+        drawing.text(8.0, y + 16.0, Anchor::Start, "", name);
+        drawing.text(drawing.width() - 8.0, y + 16.0, Anchor::End, "faint", tail);
+        return y + 22.0;
+    }
+    let name = shortened(name, drawing.width() - 16.0, FONT_PX);
+    drawing.text(8.0, y + 16.0, Anchor::Start, "", &name);
+    drawing.text(8.0, y + 16.0 + LINE_PX, Anchor::Start, "faint", tail);
+    y + 22.0 + LINE_PX
+}
+
+fn count(
+    times: &[(f64, f64, u64)],
+    seconds: &Axis,
+    (left, right): (f64, f64),
+    (least, most): (f64, f64),
+) -> Counts {
+    let mut counts = vec![0_u64; ROWS * COLUMNS];
+    let (low, range) =
+        (libm::log(least.max(1.0)), (libm::log(most.max(1.0)) - libm::log(least.max(1.0))).max(1e-9));
+    for (at, ns, count) in times {
+        let across = (seconds.at(*at) - left) / (right - left);
+        let column = ((across * COLUMNS as f64) as usize).min(COLUMNS - 1);
+        let up = (libm::log(ns.max(1.0)) - low) / range;
+        let row = ((up * ROWS as f64) as usize).min(ROWS - 1);
+        counts[row * COLUMNS + column] += count;
+    }
+    counts
+}
+
+/// Draws a strip: five shades, equal steps of the logarithm of counts.
+fn strip(drawing: &mut Drawing, counts: &Counts, (left, right): (f64, f64), y: f64) {
+    let across = (right - left) / COLUMNS as f64;
+    drawing.rect((left, y), (right - left, ROW_PX * ROWS as f64), "band");
+    let most = libm::log(counts.iter().copied().max().unwrap_or(1).max(2) as f64);
+    for shade in 1..=5_usize {
+        let mut corners = Vec::new();
+        for (place, count) in counts.iter().enumerate().filter(|(_, count)| **count > 0) {
+            let of = ((libm::log(*count as f64) / most * 5.0) as usize + 1).min(5);
+            if of == shade {
+                let (row, column) = (ROWS - 1 - place / COLUMNS, place % COLUMNS);
+                corners.push((left + across * column as f64, y + ROW_PX * row as f64));
+            }
+        }
+        drawing.tiles(&corners, (across, ROW_PX), &format!("tile q{shade}"));
+    }
+}

@@ -1,0 +1,35 @@
+//! The first screen: the question, what speaks loudest against an answer, the answer, its picture, and what to do about it.
+
+use super::{Page, advice};
+use crate::chart::Width;
+use crate::chart::main_picture;
+use crate::render::{Report, run_line};
+
+/// Adds the first screen.
+pub(super) fn section(page: &mut Page, report: &Report<'_>) {
+    let summary = report.summary;
+    page.push("<header>\n");
+    page.element("h1", &summary.question);
+    for finding in summary.findings.iter().filter(|finding| finding.loud) {
+        page.element("p class=\"loud\"", &finding.text);
+    }
+    for advisory in summary.warnings.iter().filter(|advisory| advisory.loud) {
+        page.element("p class=\"loud\"", &format!("{} {}", advisory.text, advisory.advice));
+    }
+    let main = summary.findings.iter().find(|finding| !finding.loud);
+    let answer =
+        main.map_or("No group of arms was measured far enough to say anything.", |finding| &finding.text);
+    page.element("p class=\"answer\"", answer);
+    page.push("</header>\n");
+    if let Some(main) = main_picture(report, Width::Wide) {
+        page.picture(|picture| {
+            picture.title == main.title && picture.chart == main.chart && picture.group == main.group
+        });
+    }
+    page.element("p class=\"faint\"", &run_line(summary));
+    let advice = advice(summary);
+    if !advice.is_empty() {
+        page.element("h2", "What to do about it");
+        page.list(advice);
+    }
+}

@@ -1,0 +1,46 @@
+//! How it was measured, on what, and how to do it again.
+
+use super::Page;
+use super::table::push_grid;
+use crate::render::{Report, arms_grid, machine_details, machine_line};
+use crate::text;
+
+/// Adds the sections.
+pub(super) fn section(page: &mut Page, report: &Report<'_>) {
+    let summary = report.summary;
+    page.element("h2", "How to repeat it");
+    page.push(&format!("<pre><code>{}</code></pre>\n", crate::chart::escape(&command(&summary.command))));
+    page.element("h2", "How it was measured");
+    let source = [format!("Source: {}.", summary.source.trim_end_matches('.'))];
+    let kept = summary.keeps.iter().map(|line| format!("Kept: {line}"));
+    let mended = summary.mends.iter().map(|line| format!("Mended: {line}"));
+    let rules = [
+        format!(
+            "Every arm once in each round, in random order; ratios and differences are taken within rounds. Intervals {}, equivalence band {}.",
+            text::chosen(summary.rules.confidence),
+            text::chosen(summary.rules.equivalence_band)
+        ),
+        format!("Seed {}; megadir {}.", summary.seed, summary.machine.version),
+    ];
+    page.list(source.into_iter().chain(kept).chain(mended).chain(rules));
+    page.element("h2", "The machine");
+    let mitigations = &summary.machine.mitigations;
+    let mitigations = (!mitigations.is_empty()).then(|| format!("Mitigations: {}.", mitigations.join("; ")));
+    page.list([machine_line(summary)].into_iter().chain(machine_details(summary)).chain(mitigations));
+    page.element("h2", "All arms");
+    page.push("<details>\n<summary>Every arm by itself</summary>\n");
+    push_grid(page, &arms_grid(summary), true);
+    page.push("</details>\n");
+}
+
+/// Returns a command line as a shell takes it.
+fn command(words: &[String]) -> String {
+    let plain = |word: &String| {
+        !word.is_empty() && word.chars().all(|c| c.is_alphanumeric() || "-_./:=,+@%".contains(c))
+    };
+    let quoted = |word: &String| match plain(word) {
+        true => word.clone(),
+        false => format!("'{}'", word.replace('\'', "'\\''")),
+    };
+    words.iter().map(quoted).collect::<Vec<_>>().join(" ")
+}

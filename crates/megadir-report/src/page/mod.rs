@@ -1,0 +1,150 @@
+//! The report as one HTML file: no network, no script, readable on paper, in the dark and on a telephone.
+//!
+//! Files: `answer` (the first screen), `groups` (a section for each group of arms), `trust`, `method`, `table` (grids), `samples` (the raw
+//! figures, compressed). Everything is a function of the record, so that the same record gives the same bytes on any machine.
+//!
+//! Every picture is there twice, for wide and for narrow screens; the style sheet shows one of them.
+
+mod advice;
+mod answer;
+mod groups;
+mod method;
+mod samples;
+mod table;
+mod trust;
+
+pub use advice::advice;
+
+use crate::chart::{self, PAGE_COLOURS, Picture, Width};
+use crate::render::{Report, is_control};
+
+/// What browsers may load: nothing but what is in the file.
+const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; img-src data:";
+
+/// Returns the whole report as one HTML file.
+#[must_use]
+pub fn html(report: &Report<'_>) -> String {
+    let mut page = Page { text: String::new(), pictures: Pictures::of(report), shown: 0 };
+    head(&mut page, report);
+    page.push("<main>\n");
+    answer::section(&mut page, report);
+    groups::sections(&mut page, report);
+    trust::section(&mut page, report);
+    method::section(&mut page, report);
+    samples::section(&mut page, report);
+    page.push("</main>\n</body>\n</html>\n");
+    page.text
+}
+
+/// Returns what identifies the record that a page is of, as it stands in the page's head.
+#[must_use]
+pub fn record_mark(report: &Report<'_>) -> String {
+    let summary = report.summary;
+    let content = format!("{} {} {}", summary.study, summary.started_unix_s, summary.seed);
+    format!("<meta name=\"megadir-record\" content=\"{}\">", chart::escape(&content))
+}
+
+/// The page so far, and the pictures that are still to be shown.
+struct Page {
+    text: String,
+    pictures: Pictures,
+    shown: usize,
+}
+
+/// The pictures of a report, wide and narrow, in the same order.
+struct Pictures {
+    both: Vec<(Picture, Picture)>,
+}
+
+impl Pictures {
+    fn of(report: &Report<'_>) -> Self {
+        let wide = chart::pictures(report, Width::Wide);
+        let narrow = chart::pictures(report, Width::Narrow);
+        Self { both: wide.into_iter().zip(narrow).collect() }
+    }
+
+    /// Takes out the first picture that suits.
+    fn take(&mut self, suits: impl Fn(&Picture) -> bool) -> Option<(Picture, Picture)> {
+        let place = self.both.iter().position(|(wide, _)| suits(wide))?;
+        Some(self.both.remove(place))
+    }
+}
+
+impl Page {
+    fn push(&mut self, text: &str) {
+        self.text.push_str(text);
+    }
+
+    /// Adds an element with this text.
+    fn element(&mut self, name: &str, text: &str) {
+        self.push(&format!("<{name}>{}</{}>\n", escape(text), name.split(' ').next().unwrap_or(name)));
+    }
+
+    /// Adds a paragraph.
+    fn paragraph(&mut self, text: &str) {
+        self.element("p", text);
+    }
+
+    /// Adds a list.
+    fn list(&mut self, items: impl IntoIterator<Item = String>) {
+        let items: String = items.into_iter().map(|item| format!("<li>{}</li>\n", escape(&item))).collect();
+        if !items.is_empty() {
+            self.push(&format!("<ul>\n{items}</ul>\n"));
+        }
+    }
+
+    /// Shows the first picture left that suits, and returns whether there was one.
+    fn picture(&mut self, suits: impl Fn(&Picture) -> bool) -> bool {
+        let Some((wide, narrow)) = self.pictures.take(suits) else { return false };
+        self.shown += 1;
+        let id = format!("p{}", self.shown);
+        self.push(&format!(
+            "<figure>\n<figcaption>{}</figcaption>\n<div class=\"wide\">{}</div>\n<div class=\"narrow\">{}</div>\n</figure>\n",
+            escape(&wide.title),
+            wide.element(&format!("{id}w")),
+            narrow.element(&format!("{id}n"))
+        ));
+        true
+    }
+}
+
+fn head(page: &mut Page, report: &Report<'_>) {
+    let colours = |which: fn(&(&'static str, &'static str, &'static str)) -> &'static str| -> String {
+        PAGE_COLOURS.iter().map(|colour| format!("--{}:{};", colour.0, which(colour))).collect()
+    };
+    let (light, dark) = (colours(|colour| colour.1), colours(|colour| colour.2));
+    page.push(&format!(
+        "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
+         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
+         <meta http-equiv=\"Content-Security-Policy\" content=\"{POLICY}\">\n\
+         <meta name=\"color-scheme\" content=\"light dark\">\n<meta name=\"generator\" content=\"megadir\">\n{}\n\
+         <link rel=\"icon\" href=\"data:,\">\n<title>{}</title>\n<style>\n:root{{{light}}}\n\
+         @media screen and (prefers-color-scheme:dark){{:root{{{dark}}}}}\n{}{}</style>\n</head>\n<body>\n",
+        record_mark(report),
+        chart::escape(&report.summary.question),
+        chart::page_css(),
+        include_str!("page.css"),
+    ));
+}
+
+/// Returns text as it stands in HTML; what hides or reorders text becomes a space, and `code` between back quotes is marked as such.
+fn escape(text: &str) -> String {
+    let mut escaped = String::with_capacity(text.len() + 16);
+    let mut code = false;
+    let closed = text.matches('`').count().is_multiple_of(2);
+    for letter in text.chars() {
+        match letter {
+            '&' => escaped.push_str("&amp;"),
+            '<' => escaped.push_str("&lt;"),
+            '>' => escaped.push_str("&gt;"),
+            '"' => escaped.push_str("&quot;"),
+            '`' if closed => {
+                code = !code;
+                escaped.push_str(if code { "<code>" } else { "</code>" });
+            }
+            letter if is_control(letter) => escaped.push(' '),
+            letter => escaped.push(letter),
+        }
+    }
+    escaped
+}

@@ -1,0 +1,41 @@
+//! The raw figures: every sample as CSV, compressed within the page, where there are not too many.
+
+use std::io::Write;
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use flate2::Compression;
+use flate2::write::GzEncoder;
+
+use super::Page;
+use crate::render::{CSV_COLUMNS, Report, csv};
+use crate::text;
+
+/// More samples than these are not put into the page: their record is the place for them.
+const SAMPLES_MAX: usize = 50_000;
+
+/// Adds the section.
+pub(super) fn section(page: &mut Page, report: &Report<'_>) {
+    let samples = report.record.samples.len();
+    page.element("h2", "The raw samples");
+    let number = text::counted(samples as u64, "sample");
+    match (samples <= SAMPLES_MAX).then(|| compressed(report)).flatten() {
+        Some(data) => {
+            let name: String = report.summary.study.chars().filter(|c| c.is_ascii_alphanumeric() || *c == '-').collect();
+            page.push(&format!(
+                "<p><a download=\"{name}-samples.csv.gz\" href=\"data:application/gzip;base64,{data}\">All {number} as CSV</a>, warm-up and voided ones \
+                 included, compressed by gzip; {} columns, one row a block.</p>\n",
+                CSV_COLUMNS.len()
+            ));
+        }
+        None => page.paragraph(&format!(
+            "{number} are too many for a page; `megadir bench report RECORD --format csv` writes them from the record."
+        )),
+    }
+}
+
+fn compressed(report: &Report<'_>) -> Option<String> {
+    let mut encoder = GzEncoder::new(Vec::new(), Compression::best());
+    encoder.write_all(csv(report.record).as_bytes()).ok()?;
+    Some(STANDARD.encode(encoder.finish().ok()?))
+}

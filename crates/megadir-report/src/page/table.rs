@@ -1,0 +1,59 @@
+//! Grids as tables; on narrow screens every row becomes a card whose fields carry their headings.
+
+use super::{Page, escape};
+use crate::render::{Align, Grid, Tone};
+
+/// Adds a grid with its legend; with `cards` rows are cards on wide screens too.
+pub(super) fn push_grid(page: &mut Page, grid: &Grid, cards: bool) {
+    let has_text = |place: usize| {
+        place == 0 || grid.rows.iter().any(|row| row.get(place).is_some_and(|field| !field.text.is_empty()))
+    };
+    let shown: Vec<usize> = (0..grid.columns.len()).filter(|place| has_text(*place)).collect();
+    page.push(if cards { "<table class=\"cards\">\n<thead><tr>" } else { "<table>\n<thead><tr>" });
+    for &place in &shown {
+        let column = &grid.columns[place];
+        let class = if column.align == Align::Right { " class=\"r\"" } else { "" };
+        page.push(&format!("<th scope=\"col\"{class}>{}</th>", escape(column.heading)));
+    }
+    page.push("</tr></thead>\n<tbody>\n");
+    for row in &grid.rows {
+        page.push("<tr>");
+        for &place in &shown {
+            let Some(field) = row.get(place).filter(|field| place == 0 || cards || !field.text.is_empty())
+            else {
+                page.push("<td></td>");
+                continue;
+            };
+            if field.text.is_empty() {
+                continue;
+            }
+            let column = &grid.columns[place];
+            let side = if column.align == Align::Right { "r" } else { "" };
+            let classes: Vec<&str> =
+                [side, class(field.tone)].into_iter().filter(|class| !class.is_empty()).collect();
+            let class =
+                if classes.is_empty() { String::new() } else { format!(" class=\"{}\"", classes.join(" ")) };
+            page.push(&format!(
+                "<td{class} data-l=\"{}\">{}</td>",
+                escape(column.heading),
+                escape(&field.text)
+            ));
+        }
+        page.push("</tr>\n");
+    }
+    page.push("</tbody>\n</table>\n");
+    for legend in &grid.legend {
+        page.element("p class=\"faint\"", legend);
+    }
+}
+
+fn class(tone: Tone) -> &'static str {
+    match tone {
+        Tone::Plain => "",
+        Tone::Heading => "head",
+        Tone::Faint => "dim",
+        Tone::Good => "good",
+        Tone::Bad => "bad",
+        Tone::Alarm => "alarm",
+    }
+}

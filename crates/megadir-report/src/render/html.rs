@@ -1,0 +1,13 @@
+//! The report as one HTML file; what is in it is made in [`crate::page`].
+
+use super::Format;
+use crate::page::html;
+
+/// The format.
+pub(super) const FORMAT: Format = Format {
+    name: "html",
+    extension: "html",
+    what: "the whole report as one file for a browser, with pictures and samples",
+    refuses: |_| None,
+    render: |report, _| html(report),
+};

@@ -1,0 +1,17 @@
+//! One picture of a report as an SVG document: the one that answers its question best.
+
+use super::Format;
+use crate::chart::{Width, main_picture};
+
+/// The format.
+pub(super) const FORMAT: Format = Format {
+    name: "svg",
+    extension: "svg",
+    what: "the picture that answers the question best; --chart picks another",
+    refuses: |report| {
+        main_picture(report, Width::Wide).is_none().then_some("has nothing of which there is a picture")
+    },
+    render: |report, _| {
+        main_picture(report, Width::Wide).map(|picture| picture.document()).unwrap_or_default()
+    },
+};

@@ -1,0 +1,108 @@
+//! Every chart draws what is there, covers nothing, and says in words what it shows; as golden files.
+
+use megadir_record::Record;
+use megadir_report::chart::{CHARTS, Picture, Width, chart_named, main_picture, pictures};
+use megadir_report::{Report, summarize};
+
+use crate::charted::records;
+use crate::golden::golden;
+
+/// Draws every picture of a record.
+fn draw(record: &Record, width: Width) -> Vec<Picture> {
+    let summary = summarize(record).expect("it can be summarised");
+    pictures(&Report { record, summary: &summary }, width)
+}
+
+#[test]
+fn every_chart_draws_a_record_that_has_what_it_shows() {
+    let records = records();
+    assert_eq!(records.len(), CHARTS.len());
+    for (chart, record) in &records {
+        let summary = summarize(record).unwrap();
+        let report = Report { record, summary: &summary };
+        for (width, suffix) in [(Width::Wide, ""), (Width::Narrow, ".narrow")] {
+            let drawn = chart_named(chart).unwrap().draw(&report, width);
+            let first = drawn.first().unwrap_or_else(|| panic!("{chart} draws nothing"));
+            golden(&format!("chart-{chart}{suffix}.svg"), &first.document());
+        }
+    }
+}
+
+#[test]
+fn the_gallery_shows_every_chart() {
+    let mut page = "# Pictures\n\nWhich picture answers which question. All are drawn of made-up records; `megadir bench report RECORD --format svg --chart NAME` draws\n\
+         them of yours, and each has a narrow form for telephones. To be made anew by `MEGADIR_BLESS=1 cargo test -p megadir-report`.\n"
+        .to_owned();
+    for chart in CHARTS {
+        let (name, answers) = (chart.name(), chart.answers());
+        page.push_str(&format!("\n## {answers}\n\n`{name}`\n\n![{name}](../crates/megadir-report/tests/golden/chart-{name}.svg)\n"));
+    }
+    golden("../../../../docs/gallery.md", &page);
+}
+
+#[test]
+fn no_text_covers_another_or_leaves_the_picture() {
+    for (of, record) in records() {
+        for width in [Width::Wide, Width::Narrow] {
+            for picture in draw(&record, width) {
+                let (right, bottom) = picture.size();
+                let texts = picture.texts();
+                for (place, text) in texts.iter().enumerate() {
+                    let inside =
+                        text.left >= 0.0 && text.top >= 0.0 && text.right <= right && text.bottom <= bottom;
+                    assert!(inside, "{of}, {} {width:?}: {text:?} in {right} x {bottom}", picture.chart);
+                    let covered = texts[..place].iter().find(|other| text.covers(other));
+                    assert!(covered.is_none(), "{of}, {} {width:?}: {text:?} and {covered:?}", picture.chart);
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn pictures_are_told_in_words_and_drawn_in_numbers() {
+    for (of, record) in records() {
+        for picture in draw(&record, Width::Wide) {
+            let document = picture.document();
+            assert!(!picture.title.is_empty() && picture.description.len() > 20, "{of}, {}", picture.chart);
+            assert!(
+                !document.contains("NaN") && !document.contains("inf"),
+                "{of}, {}: {document}",
+                picture.chart
+            );
+            assert!(document.contains("<title") && document.contains("<desc"), "{of}, {}", picture.chart);
+            assert!(document.ends_with("</svg>\n") && document.len() < 60_000, "{of}, {}", picture.chart);
+        }
+    }
+}
+
+#[test]
+fn the_main_picture_is_of_the_group_of_the_answer() {
+    let record = crate::listing::study().record();
+    let summary = summarize(&record).unwrap();
+    let main = main_picture(&Report { record: &record, summary: &summary }, Width::Wide).unwrap();
+    assert_eq!((main.chart, main.group.as_deref()), ("shares", Some("decomposition")));
+}
+
+#[test]
+fn effects_are_those_that_were_put_in() {
+    let (_, record) = records().into_iter().find(|(chart, _)| *chart == "main-effects").unwrap();
+    let drawn = draw(&record, Width::Wide);
+    let effects = drawn.iter().find(|picture| picture.chart == "main-effects").unwrap();
+    // Tripled by one of two levels: the square root of 3 above and below the mean.
+    let told = &effects.description;
+    let effect = |level: &str| -> f64 {
+        told.split(&format!("{level}: ")).nth(1).unwrap().split('x').next().unwrap().parse().unwrap()
+    };
+    assert!((effect("asked for any name") - 3_f64.sqrt()).abs() < 0.02, "{told}");
+    assert!((effect("names present") - 1.0 / 1.5_f64.sqrt()).abs() < 0.02, "{told}");
+}
+
+#[test]
+fn many_blocks_are_drawn_as_ranges() {
+    let mut record =
+        crate::synthetic::Synthetic { rounds: 3_000, ..crate::synthetic::Synthetic::ratios(&[]) }.record();
+    record.samples[100].voided = Some(megadir_record::VoidReason::StolenTime);
+    let strip = draw(&record, Width::Wide).into_iter().find(|picture| picture.chart == "run-order").unwrap();
+    assert!(strip.document().len() < 80_000, "{}", strip.document().len());
+}

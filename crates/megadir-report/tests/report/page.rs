@@ -1,0 +1,106 @@
+//! The page holds everything, loads nothing, and cannot be made to do anything by what is in a record.
+
+use std::io::Read;
+
+use base64::Engine;
+use megadir_record::Record;
+use megadir_report::page::{advice, html};
+use megadir_report::{Report, summarize};
+
+use crate::charted::records;
+use crate::golden::killed;
+
+fn page(record: &Record) -> String {
+    let summary = summarize(record).expect("it can be summarised");
+    html(&Report { record, summary: &summary })
+}
+
+/// Returns a page without its raw samples.
+fn without_samples(page: &str) -> String {
+    let (before, rest) = page.split_once("base64,").expect("a page has its samples");
+    format!("{before}{}", rest.split_once('"').expect("a link ends").1)
+}
+
+#[test]
+fn a_page_is_small_complete_and_loads_nothing() {
+    for (of, record) in records() {
+        let page = page(&record);
+        let bare = without_samples(&page);
+        assert!(bare.len() < 500_000, "{of}: {}", bare.len());
+        for part in [
+            "What to do",
+            "How far to trust it",
+            "How to repeat it",
+            "How it was measured",
+            "The machine",
+            "The raw samples",
+            "megadir bench run",
+        ] {
+            assert!(bare.contains(part) || part == "What to do", "{of}: no {part}");
+        }
+        for never in ["<script", "http://", "https://", "<img", "@import", "url(h"] {
+            assert!(!bare.contains(never), "{of}: {never}");
+        }
+        let wide = bare.matches("<div class=\"wide\">").count();
+        assert!(wide > 0 && wide == bare.matches("<div class=\"narrow\">").count(), "{of}");
+    }
+}
+
+#[test]
+fn the_answer_comes_first_and_what_is_loud_before_it() {
+    let good = page(&crate::listing::study().record());
+    let place = |page: &str, what: &str| page.find(what).unwrap_or_else(|| panic!("no {what}"));
+    assert!(place(&good, "<h1>") < place(&good, "class=\"answer\""));
+    assert!(place(&good, "class=\"answer\"") < place(&good, "<figure>"));
+    assert!(place(&good, "<figure>") < place(&good, "What to do about it"));
+    assert!(!good.contains("class=\"loud\""));
+    let bad = page(&killed());
+    assert!(place(&bad, "class=\"loud\"") < place(&bad, "class=\"answer\""));
+    assert!(bad.contains("Do not act on these numbers"));
+}
+
+#[test]
+fn samples_are_in_the_page_as_they_are_in_the_csv() {
+    let record = crate::listing::study().record();
+    let page = page(&record);
+    let data = page.split("base64,").nth(1).unwrap().split('"').next().unwrap();
+    let packed = base64::engine::general_purpose::STANDARD.decode(data).unwrap();
+    let mut csv = String::new();
+    flate2::read::GzDecoder::new(&packed[..]).read_to_string(&mut csv).unwrap();
+    assert_eq!(csv, megadir_report::render::csv(&record));
+}
+
+#[test]
+fn nothing_in_a_record_becomes_markup() {
+    let mut record = crate::listing::study().record();
+    let evil = "</title><script>alert(1)</script>\"'><img src=x onerror=y>\u{202e}";
+    let plan = &mut record.header.plan;
+    plan.question = evil.into();
+    plan.source = evil.into();
+    plan.study = evil.into();
+    plan.cells[2].name = evil.into();
+    plan.groups[1].title = evil.into();
+    record.header.command = vec![evil.into()];
+    record.header.machine.kernel = evil.into();
+    let page = page(&record);
+    assert!(!page.contains("<script") && !page.contains("<img") && !page.contains('\u{202e}'), "{page}");
+}
+
+#[test]
+fn advice_follows_from_the_verdicts() {
+    let advice_of = |record: &Record| advice(&summarize(record).unwrap());
+    let listing = advice_of(&crate::listing::study().record());
+    assert!(
+        listing.iter().any(|line| line
+            == "backend: use split 128 KiB, 2 threads rather than getdents 128 KiB (1.84x faster)."),
+        "{listing:?}"
+    );
+    assert!(
+        listing.iter().any(|line| line.contains("begin with what costs most: attributes")),
+        "{listing:?}"
+    );
+    let full = advice_of(&crate::refusal::record(&[9_600, 10_100], 10_000, &[]));
+    assert!(full[0].contains("below 8 500 entries"), "{full:?}");
+    let same = advice_of(&crate::synthetic::Synthetic::ratios(&[("same", 1.0)]).record());
+    assert!(same[0].contains("none differs by more than 3 %"), "{same:?}");
+}

@@ -1,0 +1,92 @@
+//! Opens the report of every study in headless Chromium and looks for what a reader would trip over.
+//!
+//! The records are those that the stage `smoke` leaves in `target/ci/records`; reports and screenshots go to `target/ci/reports`. Every report is
+//! opened on a desktop and on a telephone, light and dark, and as it is printed. `check.js` says what must hold of a page; what the
+//! browser itself complains about is a failure too. Chromium is driven through Debian's `chromedriver` (`driver`).
+
+mod driver;
+
+use super::stage::{Context, Report};
+use crate::process;
+use driver::{Browser, View};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// The views that every report is opened in.
+static VIEWS: &[View] = &[
+    View { name: "desktop-light", width: 1280, height: 800, dark: false, print: false },
+    View { name: "desktop-dark", width: 1280, height: 800, dark: true, print: false },
+    View { name: "phone-light", width: 390, height: 844, dark: false, print: false },
+    View { name: "phone-dark", width: 390, height: 844, dark: true, print: false },
+    View { name: "print", width: 794, height: 1123, dark: false, print: true },
+];
+
+/// What must hold of a page: a script that returns what does not, a line each.
+const CHECK: &str = include_str!("check.js");
+
+/// Makes the report of every record, and looks at each in every view.
+pub(crate) fn run(context: &Context) -> Result<Report, String> {
+    for tool in ["chromium", "chromedriver"] {
+        if process::find_tool(tool).is_none() {
+            return Ok(Report::not_run(format!("browser: no {tool}")));
+        }
+    }
+    let records = records(&context.scratch()?.join("records"));
+    if records.is_empty() {
+        return Ok(Report::not_run("browser: no record in target/ci/records: the stage smoke writes them"));
+    }
+    process::run(&mut context.cargo(&["build", "--locked", "--package", "megadir-cli"]))?;
+    let binary = context.workspace.target.join("debug/megadir");
+    let folder = context.scratch()?.join("reports");
+    std::fs::create_dir_all(&folder).map_err(|error| format!("cannot make {}: {error}", folder.display()))?;
+    let browser = Browser::start(&folder.join("chromedriver.log"))?;
+    let mut report = Report::default();
+    for record in &records {
+        let page = write_report(&binary, record, &folder)?;
+        for view in VIEWS {
+            let faults = look(&browser, &page, view, &folder)?;
+            let name = page.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+            report.failures.extend(faults.into_iter().map(|fault| format!("{name}, {}: {fault}", view.name)));
+        }
+    }
+    let (pages, views) = (records.len(), VIEWS.len());
+    report
+        .lines
+        .push(format!("browser: {pages} reports in {views} views each; screenshots in {}", folder.display()));
+    Ok(report)
+}
+
+/// Returns the records in a folder, sorted.
+fn records(folder: &Path) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    let mut records: Vec<PathBuf> = entries
+        .map(|entry| entry.path())
+        .filter(|path| path.extension().is_some_and(|end| end == "jsonl"))
+        .collect();
+    records.sort();
+    records
+}
+
+/// Writes the report of a record, and returns where it is.
+fn write_report(binary: &Path, record: &Path, folder: &Path) -> Result<PathBuf, String> {
+    let text =
+        process::output(Command::new(binary).args(["bench", "report", "--format", "html"]).arg(record))?;
+    let page = folder.join(record.file_stem().unwrap_or_default()).with_extension("html");
+    std::fs::write(&page, text).map_err(|error| format!("cannot write {}: {error}", page.display()))?;
+    Ok(page)
+}
+
+/// Opens a page in a view, keeps screenshots of its first screen and of the whole, and returns what is wrong with it.
+fn look(browser: &Browser, page: &Path, view: &View, folder: &Path) -> Result<Vec<String>, String> {
+    browser.show(view)?;
+    browser.open(page)?;
+    let mut faults = browser.check(CHECK)?;
+    faults.extend(browser.complaints()?);
+    let stem = page.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+    for (whole, suffix) in [(false, ""), (true, "-whole")] {
+        let file = folder.join(format!("{stem}-{}{suffix}.png", view.name));
+        let png = browser.screenshot(whole)?;
+        std::fs::write(&file, png).map_err(|error| format!("cannot write {}: {error}", file.display()))?;
+    }
+    Ok(faults)
+}
