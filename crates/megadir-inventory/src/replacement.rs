@@ -210,7 +210,7 @@ fn is_ours(file: &mut File) -> io::Result<bool> {
 
 /// Returns how a scan knows a file.
 #[cfg(unix)]
-fn excluded(path: &Path) -> Option<Excluded> {
+pub(crate) fn excluded(path: &Path) -> Option<Excluded> {
     use std::os::unix::fs::MetadataExt;
     let status = std::fs::symlink_metadata(path).ok()?;
     let name = megadir::names::from_os(path.file_name()?).to_vec();
@@ -219,7 +219,7 @@ fn excluded(path: &Path) -> Option<Excluded> {
 
 /// Returns how a scan knows a file: it does not, for want of inode numbers.
 #[cfg(not(unix))]
-fn excluded(_path: &Path) -> Option<Excluded> {
+pub(crate) fn excluded(_path: &Path) -> Option<Excluded> {
     None
 }
 

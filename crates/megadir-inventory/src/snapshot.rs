@@ -131,8 +131,14 @@ impl Snapshot {
             .collect();
         let Scanned { cross_mounts, .. } = comparing.metadata.scanned;
         let mut trees = comparing.metadata.roots.clone();
-        for root in &mut trees {
+        for (root, tree) in trees.iter_mut().zip(&comparing.trees) {
             root.newest_ns = None;
+            let Some(tree) = tree else { continue };
+            let directory = &tree.directory;
+            let path = std::path::absolute(directory.path()).unwrap_or_else(|_| directory.path().to_owned());
+            root.path = names::from_os(path.as_os_str()).to_vec();
+            root.file_system = directory.file_system().to_string();
+            root.granule_ns = granule_ns(directory.file_system(), &tree.facts);
         }
         for block in &blocks {
             if let Some(root) = trees.get_mut(block.root as usize) {

@@ -4,6 +4,7 @@ use crate::exit::CliError;
 
 mod backends;
 mod bench;
+mod changes;
 mod interrupt;
 mod limits;
 mod list;
@@ -17,6 +18,7 @@ mod scan;
 pub(crate) enum Command {
     List(Box<list::Args>),
     Make(make::Args),
+    Changes(Box<changes::Args>),
     #[cfg(target_os = "linux")]
     Remove(Box<remove::Args>),
     Scan(Box<scan::Args>),
@@ -30,6 +32,7 @@ pub(crate) fn run(command: Command) -> Result<u8, CliError> {
     match command {
         Command::List(args) => list::run(&args),
         Command::Make(args) => make::run(&args),
+        Command::Changes(args) => changes::run(&args),
         #[cfg(target_os = "linux")]
         Command::Remove(args) => remove::run(&args),
         Command::Scan(args) => scan::run(&args),

@@ -92,6 +92,15 @@ impl<S: Sink> Hashing<S> {
         })
     }
 
+    /// Gives a row to the sink as it is.
+    ///
+    /// # Errors
+    ///
+    /// Whatever the sink gives.
+    pub fn pass(&mut self, row: &Row<'_>) -> Result<()> {
+        self.sink.add(row)
+    }
+
     /// Returns the sink that got the rows.
     pub fn into_inner(self) -> S {
         self.sink

@@ -87,6 +87,11 @@ impl Inventory {
         &self.path
     }
 
+    /// Returns what a comparison has to leave out if the inventory lies in a tree of its own: its file.
+    pub fn excluded(&self) -> Option<crate::scan::Excluded> {
+        crate::replacement::excluded(&self.path)
+    }
+
     /// Reads on until there is a row, or none is left.
     fn fill(&mut self) -> Result<bool> {
         while self.batch.is_empty() {

@@ -2,6 +2,8 @@
 #![cfg(target_os = "linux")]
 #![expect(clippy::unwrap_used, reason = "a failed assumption in a test is a failed test, which is wanted")]
 
+mod granule;
 mod operations;
 mod oracle;
 mod property;
+mod snapshot;

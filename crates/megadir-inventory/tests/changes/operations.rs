@@ -14,6 +14,9 @@ pub(crate) struct Changer<'a> {
     rng: Rng,
 }
 
+/// What is done, and how.
+type Named<'a> = (&'static str, fn(&mut Changer<'a>));
+
 impl<'a> Changer<'a> {
     pub(crate) fn new(root: &'a Path, seed: u64) -> Self {
         Self { root, rng: Rng::new(seed) }
@@ -37,7 +40,7 @@ impl<'a> Changer<'a> {
 
     /// Changes something; returns what, for messages.
     pub(crate) fn change(&mut self) -> &'static str {
-        let kinds: [(&str, fn(&mut Self)); 16] = [
+        let kinds: [Named<'a>; 16] = [
             ("create", Self::create),
             ("create", Self::create),
             ("write", Self::write),

@@ -174,6 +174,9 @@ fn name(path: &str) -> &str {
     path.rsplit_once('/').map_or(path, |split| split.1)
 }
 
+/// A file: inode, time of birth and type.
+type File = (u64, Option<i64>, &'static str);
+
 /// Compares two listings; the first was made at `started_ns`.
 pub(crate) fn compare(old: &Listing, new: &Listing, started_ns: i64) -> BTreeSet<String> {
     let is_same = |path: &str| match (old.get(path), new.get(path)) {
@@ -212,7 +215,7 @@ pub(crate) fn compare(old: &Listing, new: &Listing, started_ns: i64) -> BTreeSet
     let mut lines = BTreeSet::new();
     for (path, now) in new {
         let Some(before) = old.get(path).filter(|_| is_same(path)) else { continue };
-        let entries = |of: &Listing| -> Vec<(String, (u64, Option<i64>, &str))> {
+        let entries = |of: &Listing| -> Vec<(String, File)> {
             let below = of.iter().filter(|(below, _)| parent(below) == path && !below.is_empty());
             below.map(|(below, meta)| (below.clone(), (meta.inode, meta.born_ns, meta.kind))).collect()
         };

@@ -1,0 +1,155 @@
+//! The lines that tell of changes.
+
+use std::io::Write;
+use std::path::PathBuf;
+
+use megadir::names;
+use megadir_inventory::Facts;
+use megadir_inventory::changes::{Change, ChangeKind};
+
+use super::Args;
+use crate::ui::escape;
+use crate::ui::output::{Ended, Output};
+
+/// What a line is.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Form {
+    /// Kind, path and what differs.
+    Text { escape: bool },
+    /// Kind and path, ended by NUL.
+    Null,
+    /// A JSON object.
+    Json,
+}
+
+/// How changes are told.
+pub(super) struct Lines {
+    form: Form,
+    /// What precedes the paths of each tree.
+    prefixes: Vec<Vec<u8>>,
+}
+
+impl Lines {
+    pub(super) fn new(args: &Args, roots: &[PathBuf], is_terminal: bool) -> Self {
+        let form = match (args.json, args.null) {
+            (true, _) => Form::Json,
+            (_, true) => Form::Null,
+            _ => Form::Text { escape: is_terminal },
+        };
+        let prefix = |root: &PathBuf| names::from_os(root.as_os_str()).to_vec();
+        Self { form, prefixes: roots.iter().map(prefix).collect() }
+    }
+
+    /// Writes a line for each change.
+    pub(super) fn write(&self, changes: &[Change], output: &mut Output) -> Result<(), Ended> {
+        for change in changes {
+            match self.form {
+                Form::Text { escape } => self.text(&mut output.text, change, escape),
+                Form::Null => self.null(&mut output.text, change),
+                Form::Json => self.json(&mut output.text, change),
+            }
+            output.made()?;
+        }
+        output.flush()
+    }
+
+    /// Returns a path as one may give it to other programs.
+    fn path(&self, root: u32, relative: &[u8]) -> Vec<u8> {
+        let mut path = self.prefixes.get(root as usize).cloned().unwrap_or_default();
+        if !relative.is_empty() {
+            if path.last() != Some(&b'/') {
+                path.push(b'/');
+            }
+            path.extend_from_slice(relative);
+        }
+        path
+    }
+
+    fn text(&self, text: &mut Vec<u8>, change: &Change, escaped: bool) {
+        let push = |text: &mut Vec<u8>, path: &[u8]| match escaped {
+            true => escape::terminal(text, path),
+            false => text.extend_from_slice(path),
+        };
+        // Writing to a Vec cannot fail.
+        let _ = write!(text, "{:<13}", change.kind.name());
+        if let Some(from) = &change.from {
+            push(text, &self.path(change.root, from));
+            text.extend_from_slice(b" -> ");
+        }
+        push(text, &self.path(change.root, &change.path));
+        let mut besides: Vec<&str> = Vec::new();
+        if change.kind != ChangeKind::TypeChanged {
+            besides.extend(change.fields.names());
+        }
+        if change.suspect && change.kind != ChangeKind::Suspect {
+            besides.push("suspect");
+        }
+        if !besides.is_empty() {
+            let _ = write!(text, " ({})", besides.join(", "));
+        }
+        if change.kind == ChangeKind::TypeChanged
+            && let (Some(old), Some(new)) = (&change.old, &change.new)
+        {
+            let _ = write!(text, " ({} -> {})", old.kind.name(), new.kind.name());
+        }
+        text.push(b'\n');
+    }
+
+    fn null(&self, text: &mut Vec<u8>, change: &Change) {
+        let mut record = |kind: &str, path: &[u8]| {
+            text.extend_from_slice(kind.as_bytes());
+            text.push(b'\t');
+            text.extend_from_slice(&self.path(change.root, path));
+            text.push(0);
+        };
+        record(change.kind.name(), &change.path);
+        if let Some(from) = &change.from {
+            record("from", from);
+        }
+    }
+
+    fn json(&self, text: &mut Vec<u8>, change: &Change) {
+        let _ = write!(text, "{{\"v\":1,\"change\":\"{}\",", change.kind.name());
+        escape::json_member(text, "path", &self.path(change.root, &change.path));
+        if let Some(from) = &change.from {
+            text.push(b',');
+            escape::json_member(text, "from", &self.path(change.root, from));
+        }
+        let fields: Vec<String> = change.fields.names().map(|name| format!("\"{name}\"")).collect();
+        if !fields.is_empty() {
+            let _ = write!(text, ",\"fields\":[{}]", fields.join(","));
+        }
+        if change.suspect {
+            text.extend_from_slice(b",\"suspect\":true");
+        }
+        for (key, facts) in [("old", &change.old), ("new", &change.new)] {
+            if let Some(facts) = facts {
+                let _ = write!(text, ",\"{key}\":");
+                json_facts(text, facts);
+            }
+        }
+        text.extend_from_slice(b"}\n");
+    }
+}
+
+/// Appends facts as a JSON object, by the names of the inventory's columns.
+fn json_facts(text: &mut Vec<u8>, facts: &Facts) {
+    let _ = write!(text, "{{\"type\":\"{}\"", facts.kind.name());
+    let numbers = [
+        ("size", facts.size_bytes.map(i128::from)),
+        ("mtime_ns", facts.modified_ns.map(i128::from)),
+        ("ctime_ns", facts.changed_ns.map(i128::from)),
+        ("btime_ns", facts.born_ns.map(i128::from)),
+        ("inode", facts.inode.map(i128::from)),
+        ("mode", facts.mode.map(i128::from)),
+        ("uid", facts.user.map(i128::from)),
+        ("gid", facts.group.map(i128::from)),
+        ("links", facts.links.map(i128::from)),
+    ];
+    for (key, number) in numbers {
+        if let Some(number) = number {
+            let _ = write!(text, ",\"{key}\":{number}");
+        }
+    }
+    text.push(b'}');
+}

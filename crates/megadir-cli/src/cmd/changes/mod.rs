@@ -1,0 +1,221 @@
+//! `megadir changes`: what changed in a tree since an inventory of it was made.
+
+mod args;
+mod lines;
+mod paths;
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use megadir::Dir;
+use megadir_bench::beat::{COMPUTING, WRITING_BACK};
+use megadir_inventory::changes::{ChangeKind, CompareOptions, Compared, Hashing, Watch};
+use megadir_inventory::changes::{compare, compare_only, verify};
+use megadir_inventory::{GROUP_ROWS, Inventory, Metadata, Rows, Sink, WriteOptions, Writer};
+
+pub(crate) use self::args::Args;
+use self::lines::Lines;
+use super::interrupt::{Interrupt, interruptible};
+use super::list::source::processors;
+use crate::exit::{self, CliError};
+use crate::ui::message::quoted;
+use crate::ui::output::Output;
+
+/// The level of Zstandard for the new inventory.
+const LEVEL: i32 = 1;
+/// Rows written between two looks at whether to go on.
+const ROWS_PER_LOOK: u64 = 4096;
+
+pub(crate) fn run(args: &Args) -> Result<u8, CliError> {
+    interruptible(|interrupt| work(args, interrupt))
+}
+
+/// A comparison that has been prepared.
+struct Run<'a> {
+    args: &'a Args,
+    metadata: Metadata,
+    /// Where the trees are now.
+    roots: Vec<PathBuf>,
+    threads: usize,
+    failures: u64,
+}
+
+fn work(args: &Args, interrupt: &Interrupt) -> Result<u8, CliError> {
+    let inventory = Inventory::open(&args.inventory)?;
+    let metadata = inventory.metadata().clone();
+    args.check(metadata.roots.len())?;
+    let roots = match &args.path {
+        Some(path) => vec![path.clone()],
+        None => {
+            let recorded = metadata.roots.iter();
+            let paths = recorded.map(|root| Ok(PathBuf::from(&*megadir::names::to_os(&root.path)?)));
+            paths.collect::<megadir::Result<_>>()?
+        }
+    };
+    let threads = args.threads.map_or_else(processors, usize::from);
+    let mut run = Run { args, metadata, roots, threads, failures: 0 };
+    if !run.metadata.is_complete() {
+        let failed = run.metadata.failed.max(run.metadata.unread_directories);
+        eprintln!(
+            "megadir: {} is incomplete: {failed} entries could not be read when it was made",
+            quoted(&args.inventory)
+        );
+    }
+    let mut exclude: Vec<_> = inventory.excluded().into_iter().collect();
+    let writer = if args.update { Some(run.writer()?) } else { None };
+    exclude.extend(writer.iter().flat_map(Writer::excluded));
+    let compared = run.compare(inventory, exclude, interrupt);
+    if interrupt.asked() {
+        return Ok(interrupted(args));
+    }
+    let mut compared = compared?;
+    if args.verify {
+        run.verify(&mut compared);
+    }
+    run.complain(&compared);
+    if !args.quiet {
+        let mut output = Output::new()?;
+        let lines = Lines::new(args, &run.roots, output.is_terminal());
+        if let Err(ended) = lines.write(&compared.changes, &mut output) {
+            // Whoever does not take the changes gets them again.
+            return ended.code();
+        }
+    }
+    if let Some(writer) = writer
+        && !run.update(writer, &compared, interrupt)?
+    {
+        return Ok(interrupted(args));
+    }
+    Ok(match (args.quiet && compared.is_changed(), run.failures) {
+        (true, _) => exit::CONDITION_MET,
+        (false, 0) => exit::DONE,
+        _ => exit::SOME_FAILED,
+    })
+}
+
+impl Run<'_> {
+    fn open(&self) -> Vec<megadir::Result<Dir>> {
+        self.roots.iter().map(Dir::open).collect()
+    }
+
+    fn compare(
+        &mut self,
+        inventory: Inventory,
+        exclude: Vec<megadir_inventory::Excluded>,
+        interrupt: &Interrupt,
+    ) -> Result<Compared, CliError> {
+        let options = CompareOptions {
+            threads: self.threads,
+            skip_unchanged: !self.args.list_all,
+            any_root: self.args.any_root,
+            keep: self.args.update,
+            exclude,
+        };
+        let watch = Watch { stop: Arc::clone(&interrupt.stop), entries: AtomicU64::new(0) };
+        let roots = self.open();
+        let Some(list) = &self.args.files0_from else {
+            return Ok(compare(inventory, roots, &options, &watch)?);
+        };
+        let (paths, unknown) = paths::read(list, &self.roots)?;
+        for path in unknown {
+            self.fail(&format!("compare {}: not below a tree of the inventory", quoted(&path)));
+        }
+        Ok(compare_only(inventory, roots, paths, &options, &watch)?)
+    }
+
+    fn verify(&self, compared: &mut Compared) {
+        let roots: Vec<Option<Dir>> = self.open().into_iter().map(Result::ok).collect();
+        let undecided = verify(compared, &roots);
+        if undecided > 0 {
+            eprintln!(
+                "megadir: {undecided} suspects cannot be decided about: the inventory has no hash of them (--update --verify writes one that has)"
+            );
+        }
+    }
+
+    fn fail(&mut self, message: &str) {
+        eprintln!("megadir: {message}");
+        self.failures += 1;
+    }
+
+    /// Tells what could not be compared.
+    fn complain(&mut self, compared: &Compared) {
+        for error in &compared.failures {
+            self.fail(&exit::describe(error));
+        }
+        for path in &compared.other_mounts {
+            let path = quoted(path);
+            self.fail(&format!("{path} is another mount now, not entered: what it hides is not compared"));
+        }
+        for path in &compared.unknown_before {
+            let path = quoted(path);
+            eprintln!("megadir: {path} could not be read when it was scanned: all it holds counts as added");
+        }
+        if !compared.is_complete() {
+            let failed = compared.failed.max(compared.failures.len() as u64);
+            eprintln!("megadir: incomplete: {failed} entries or directories could not be compared");
+        }
+        let suspects = compared.count(ChangeKind::Suspect);
+        if suspects > 0 && !self.args.verify && !self.args.quiet && !self.args.json && !self.args.null {
+            eprintln!(
+                "megadir: {suspects} suspects: changed within a step of the clock of the scan, or after it began (--verify may decide)"
+            );
+        }
+    }
+
+    fn writer(&self) -> Result<Writer, CliError> {
+        let absolute = self.roots.iter().map(|root| {
+            let path = std::path::absolute(root).map_err(|error| megadir::Error::io("open", root, error))?;
+            Ok(megadir::names::from_os(path.as_os_str()).to_vec())
+        });
+        let absolute = absolute.collect::<megadir::Result<_>>()?;
+        // One thread means the caller's own, for encoding too.
+        let threads = if self.threads == 1 { 0 } else { self.threads };
+        let options = WriteOptions { threads, level: LEVEL, group_rows: GROUP_ROWS };
+        Ok(Writer::create(&self.args.inventory, absolute, options)?)
+    }
+
+    /// Writes the new inventory; `false` when interrupted.
+    fn update(
+        &mut self,
+        writer: Writer,
+        compared: &Compared,
+        interrupt: &Interrupt,
+    ) -> Result<bool, CliError> {
+        let Some(now) = &compared.now else { return Err(CliError::nothing_ran("nothing was kept")) };
+        let lost = compared.unread + compared.other_mounts.len() as u64;
+        if lost > 0 {
+            self.fail(&format!(
+                "{} stays as it was: what {lost} directories hold is not known any more (scan makes an inventory without them)",
+                quoted(&self.args.inventory)
+            ));
+            return Ok(true);
+        }
+        interrupt.beat.fetch_or(COMPUTING, Ordering::Relaxed);
+        let roots =
+            if self.args.verify { self.open().into_iter().map(Result::ok).collect() } else { Vec::new() };
+        let mut sink = Hashing::new(writer, roots, now.metadata().started_ns)?;
+        let mut rows = now.rows();
+        let mut written = 0;
+        while let Some(row) = rows.next_row()? {
+            match self.args.verify {
+                true => sink.add(&row)?,
+                false => sink.pass(&row)?,
+            }
+            written += 1;
+            if written % ROWS_PER_LOOK == 0 && interrupt.asked() {
+                return Ok(false);
+            }
+        }
+        interrupt.beat.fetch_or(WRITING_BACK, Ordering::Relaxed);
+        sink.into_inner().finish(now.metadata())?;
+        interrupt.beat.fetch_and(!(WRITING_BACK | COMPUTING), Ordering::Relaxed);
+        Ok(true)
+    }
+}
+
+fn interrupted(args: &Args) -> u8 {
+    eprintln!("megadir: interrupted; {} is as it was", quoted(&args.inventory));
+    exit::INTERRUPTED
+}

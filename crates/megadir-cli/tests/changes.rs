@@ -1,0 +1,296 @@
+//! `megadir changes` as its users see it.
+#![cfg(target_os = "linux")]
+
+use std::fs;
+use std::ops::ControlFlow;
+use std::os::unix::fs::PermissionsExt;
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+use std::time::Duration;
+
+use megadir_inventory::{GROUP_ROWS, Inventory, Metadata, Rows, ScanOptions, WriteOptions, Writer, scan};
+use tempfile::TempDir;
+
+/// A tree below a temporary directory, and the path of its inventory.
+struct Lab {
+    scratch: TempDir,
+}
+
+impl Lab {
+    /// Makes a tree and, when its times prove something, an inventory of it.
+    fn new() -> Self {
+        let lab = Self { scratch: tempfile::tempdir().unwrap() };
+        fs::set_permissions(lab.scratch.path(), PermissionsExt::from_mode(0o755)).unwrap();
+        fs::create_dir_all(lab.tree().join("d/below")).unwrap();
+        for (path, text) in [("a", "1"), ("b", "22"), ("d/c", "3"), ("d/below/e", "4")] {
+            fs::write(lab.tree().join(path), text).unwrap();
+        }
+        std::thread::sleep(Duration::from_millis(150));
+        lab.scan(|_| {});
+        lab
+    }
+
+    fn tree(&self) -> PathBuf {
+        self.scratch.path().join("tree")
+    }
+
+    fn inventory(&self) -> PathBuf {
+        self.scratch.path().join("inventory.parquet")
+    }
+
+    fn scan(&self, change: impl FnOnce(&mut Metadata)) {
+        write_inventory(&self.tree(), &self.inventory(), change);
+    }
+
+    fn changes(&self, options: &[&str]) -> Output {
+        self.command(options).output().unwrap()
+    }
+
+    fn command(&self, options: &[&str]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_megadir"));
+        command.arg("changes").arg(self.inventory()).args(options).current_dir(self.scratch.path());
+        command
+    }
+
+    /// Returns the lines of standard output without the path of the tree.
+    fn lines(&self, options: &[&str]) -> Vec<String> {
+        let output = self.changes(options);
+        assert!(output.status.success(), "{output:?}");
+        let tree = format!("{}/", self.tree().display());
+        let text = String::from_utf8(output.stdout).unwrap().replace(&tree, "");
+        text.lines().map(|line| line.split_whitespace().collect::<Vec<_>>().join(" ")).collect()
+    }
+
+    /// Expects one line on standard error and an exit code.
+    fn refused(&self, options: &[&str], code: i32) -> String {
+        let output = self.changes(options);
+        assert_eq!(output.status.code(), Some(code), "{output:?}");
+        let text = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(text.lines().count(), 1, "{text}");
+        assert!(output.stdout.is_empty());
+        text
+    }
+}
+
+fn write_inventory(tree: &Path, inventory: &Path, change: impl FnOnce(&mut Metadata)) {
+    let options = WriteOptions { threads: 0, level: 1, group_rows: GROUP_ROWS };
+    let roots = vec![tree.as_os_str().as_encoded_bytes().to_vec()];
+    let mut writer = Writer::create(inventory, roots, options).unwrap();
+    let options = ScanOptions {
+        threads: 1,
+        cross_mounts: false,
+        examiner: None,
+        buffer_bytes: 32 << 10,
+        queue_directories_max: 256,
+        memory_bytes: 64 << 20,
+        spill_directory: std::env::temp_dir(),
+        exclude: writer.excluded(),
+    };
+    let scanned = scan(&[tree.to_owned()], &options, &mut |_| ControlFlow::Continue(()), &mut writer);
+    let mut metadata = scanned.unwrap().unwrap();
+    change(&mut metadata);
+    writer.finish(&metadata).unwrap();
+}
+
+fn change(tree: &Path) {
+    fs::write(tree.join("a"), "changed").unwrap();
+    fs::remove_file(tree.join("b")).unwrap();
+    fs::rename(tree.join("d"), tree.join("moved")).unwrap();
+    fs::write(tree.join("new\nline"), "").unwrap();
+    fs::remove_file(tree.join("moved/c")).unwrap();
+    fs::create_dir(tree.join("moved/c")).unwrap();
+}
+
+#[test]
+fn every_kind_of_change_has_its_line() {
+    let lab = Lab::new();
+    assert!(lab.lines(&[]).is_empty());
+    change(&lab.tree());
+    let told = [
+        "modified a (size, mtime, ctime)",
+        "removed b",
+        "removed d/c",
+        "renamed d -> moved",
+        "added moved/c",
+        "added new",
+        "line",
+    ];
+    assert_eq!(lab.lines(&[]), told);
+    assert_eq!(lab.lines(&["--list-all", "-j", "3"]), told);
+    let output = lab.changes(&["-0"]);
+    let records: Vec<String> =
+        output.stdout.split(|byte| *byte == 0).map(|record| String::from_utf8_lossy(record).into()).collect();
+    let tree = lab.tree().display().to_string();
+    assert_eq!(records[0], format!("modified\t{tree}/a"));
+    assert_eq!(records[3..5], [format!("renamed\t{tree}/moved"), format!("from\t{tree}/d")]);
+    assert_eq!(records[6], format!("added\t{tree}/new\nline"));
+    let json = String::from_utf8(lab.changes(&["--json"]).stdout).unwrap();
+    let first: serde_json::Value = serde_json::from_str(json.lines().next().unwrap()).unwrap();
+    assert_eq!((&first["v"], &first["change"]), (&1.into(), &"modified".into()));
+    assert_eq!(first["fields"], serde_json::json!(["size", "mtime", "ctime"]));
+    assert_eq!((&first["old"]["size"], &first["new"]["size"]), (&1.into(), &7.into()));
+}
+
+#[test]
+fn quiet_tells_by_the_exit_code() {
+    let lab = Lab::new();
+    let output = lab.changes(&["--quiet"]);
+    assert_eq!((output.status.code(), output.stderr.len()), (Some(0), 0), "{output:?}");
+    fs::write(lab.tree().join("d/below/e"), "5").unwrap();
+    let output = lab.changes(&["--quiet"]);
+    assert_eq!((output.status.code(), output.stdout.len()), (Some(10), 0), "{output:?}");
+}
+
+#[test]
+fn an_update_is_compared_with_next_and_the_inventory_itself_is_none() {
+    let lab = Lab::new();
+    // In the tree itself.
+    let inside = lab.tree().join("inventory");
+    write_inventory(&lab.tree(), &inside, |_| {});
+    let changes = |options: &[&str]| {
+        let output = Command::new(env!("CARGO_BIN_EXE_megadir"))
+            .arg("changes")
+            .arg(&inside)
+            .args(options)
+            .output()
+            .unwrap();
+        assert!(output.status.success(), "{output:?}");
+        String::from_utf8(output.stdout).unwrap().lines().count()
+    };
+    assert_eq!(changes(&[]), 0);
+    change(&lab.tree());
+    std::thread::sleep(Duration::from_millis(150));
+    assert_eq!(changes(&["--update"]), 7);
+    assert_eq!(changes(&["--update"]), 0);
+    assert_eq!(changes(&["--list-all"]), 0);
+    let names: Vec<_> = fs::read_dir(lab.tree()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+    assert!(!names.iter().any(|name| name.to_string_lossy().ends_with("partial")), "{names:?}");
+}
+
+#[test]
+fn a_suspect_is_told_and_decided_by_its_hash() {
+    let lab = Lab::new();
+    fs::write(lab.tree().join("a"), "2").unwrap();
+    lab.scan(|_| {});
+    assert_eq!(lab.lines(&[]), ["suspect a"]);
+    let output = lab.changes(&["--verify"]);
+    assert!(String::from_utf8_lossy(&output.stderr).contains("1 suspects cannot be decided"), "{output:?}");
+    assert_eq!(lab.changes(&["--quiet"]).status.code(), Some(10));
+    fs::write(lab.tree().join("a"), "3").unwrap();
+    assert_eq!(lab.lines(&["--update", "--verify"]), ["modified a (mtime, ctime)"]);
+    // Its hash is in the inventory now.
+    assert_eq!(lab.lines(&[]), ["suspect a"]);
+    assert!(lab.lines(&["--verify"]).is_empty());
+    let mut inventory = Inventory::open(&lab.inventory()).unwrap();
+    let mut hashes = 0;
+    while let Some(row) = inventory.next_row().unwrap() {
+        hashes += u64::from(row.facts.sha256.is_some());
+    }
+    assert_eq!(hashes, 1);
+}
+
+#[test]
+fn a_list_of_paths_is_all_that_is_looked_at() {
+    let lab = Lab::new();
+    change(&lab.tree());
+    let list = lab.scratch.path().join("list");
+    let tree = lab.tree().display().to_string();
+    fs::write(&list, format!("{tree}/b\0tree/d/below/e\0{tree}/d/c\0tree/moved/c/\0")).unwrap();
+    assert_eq!(
+        lab.lines(&["--files0-from", "list"]),
+        ["removed b", "removed d/below/e", "removed d/c", "added moved/c"]
+    );
+    fs::write(&list, "tree/a\0/elsewhere\0tree/nothing\0").unwrap();
+    let output = lab.changes(&["--files0-from", "list"]);
+    assert_eq!(output.status.code(), Some(1));
+    let complaints = String::from_utf8(output.stderr).unwrap();
+    assert!(complaints.contains("not below a tree of the inventory"), "{complaints}");
+    assert!(complaints.contains("neither in the inventory nor in the tree"), "{complaints}");
+    assert_eq!(String::from_utf8(output.stdout).unwrap().lines().count(), 1);
+    fs::write(&list, "").unwrap();
+    lab.refused(&["--files0-from", "list"], 2);
+}
+
+#[test]
+fn bad_inventories_and_trees_are_refused_in_a_line() {
+    let lab = Lab::new();
+    let whole = fs::read(lab.inventory()).unwrap();
+    for bytes in [&b""[..], b"text", &whole[..whole.len() - 9], &whole[..100]] {
+        fs::write(lab.inventory(), bytes).unwrap();
+        lab.refused(&[], 3);
+    }
+    lab.scan(|metadata| metadata.version = 999);
+    assert!(lab.refused(&[], 3).contains("version 999"));
+    fs::write(lab.inventory(), whole).unwrap();
+    let other = lab.scratch.path().join("other");
+    fs::create_dir(&other).unwrap();
+    assert!(lab.refused(&["other"], 2).contains("not the directory that was scanned"));
+    assert!(lab.lines(&["other", "--any-root"]).iter().any(|line| line == &format!("removed {}/a", "other")));
+    lab.refused(&["nowhere"], 3);
+    lab.refused(&["inventory.parquet"], 3);
+    fs::rename(lab.tree(), lab.scratch.path().join("elsewhere")).unwrap();
+    assert!(lab.refused(&[], 3).contains("No such file"));
+    // The tree was moved: told where it is.
+    assert!(lab.lines(&["elsewhere"]).is_empty());
+}
+
+#[test]
+fn what_may_not_be_read_is_neither_removed_nor_forgotten() {
+    let lab = Lab::new();
+    let before = fs::read(lab.inventory()).unwrap();
+    fs::set_permissions(lab.inventory(), PermissionsExt::from_mode(0o644)).unwrap();
+    fs::set_permissions(lab.tree().join("d/below"), PermissionsExt::from_mode(0o700)).unwrap();
+    fs::write(lab.tree().join("a"), "changed").unwrap();
+    if !rustix::process::geteuid().is_root() {
+        return megadir_testkit::require::not_run("what_may_not_be_read", "root alone can become nobody");
+    }
+    let nobody = |options: &[&str]| lab.command(options).uid(65534).gid(65534).output().unwrap();
+    let output = nobody(&[]);
+    assert_eq!(output.status.code(), Some(1), "{output:?}");
+    let (told, complaints) =
+        (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    assert_eq!(told.lines().count(), 2, "{told}");
+    assert!(!told.contains("removed"), "{told}");
+    assert!(complaints.contains("Permission denied") && complaints.contains("incomplete"), "{complaints}");
+    fs::set_permissions(lab.scratch.path(), PermissionsExt::from_mode(0o777)).unwrap();
+    let output = nobody(&["--update"]);
+    assert!(String::from_utf8_lossy(&output.stderr).contains("stays as it was"), "{output:?}");
+    assert_eq!(fs::read(lab.inventory()).unwrap(), before);
+}
+
+#[test]
+fn killed_at_any_moment_an_update_leaves_a_whole_inventory() {
+    let lab = Lab::new();
+    for number in 0..3000 {
+        fs::write(lab.tree().join(format!("d/{number}")), "").unwrap();
+    }
+    let rows = |lab: &Lab| {
+        let mut inventory = Inventory::open(&lab.inventory()).unwrap();
+        let mut rows = 0;
+        while inventory.next_row().unwrap().is_some() {
+            rows += 1;
+        }
+        assert_eq!(rows, inventory.metadata().rows);
+        rows
+    };
+    let (mut old, mut new) = (0, 0);
+    for round in 0..40 {
+        fs::write(lab.tree().join(format!("d/new{round}")), "").unwrap();
+        let before = rows(&lab);
+        let mut child = lab.command(&["--update"]).stdout(std::process::Stdio::null()).spawn().unwrap();
+        std::thread::sleep(Duration::from_micros(round * 1500));
+        child.kill().unwrap();
+        child.wait().unwrap();
+        match rows(&lab) {
+            now if now == before => old += 1,
+            now => {
+                assert!(now > before);
+                new += 1;
+            }
+        }
+    }
+    assert!(old > 0, "{old} times the old one, {new} times the new one");
+    let output = lab.changes(&["--update"]);
+    assert!(output.status.success(), "what was killed is in nobody's way: {output:?}");
+}

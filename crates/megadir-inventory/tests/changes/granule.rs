@@ -1,0 +1,53 @@
+//! A file that is written again within the same step of the clock is never missed silently.
+
+use std::fs;
+use std::path::Path;
+
+use megadir_inventory::Snapshot;
+use megadir_inventory::changes::{ChangeKind, CompareOptions, Watch};
+use megadir_testkit::mount::{BTRFS, EXT4, EXT4_SMALL_INODES, Mount, TMPFS, XFS};
+use megadir_testkit::require;
+
+/// Writes a file, scans, writes it again at once, and wants to be told each time.
+fn hammer(base: &Path, times: u32) {
+    let options = CompareOptions {
+        threads: 1,
+        skip_unchanged: true,
+        any_root: false,
+        keep: false,
+        exclude: Vec::new(),
+    };
+    let path = base.join("file");
+    let (mut modified, mut suspects) = (0, 0);
+    for time in 0..times {
+        fs::write(&path, "aaaa").unwrap();
+        let other = base.join(format!("new{time}"));
+        let mut snapshot = Snapshot::from_scan(&[base.into()], 1).unwrap();
+        fs::write(&path, "bbbb").unwrap();
+        // In a directory that was changed within the granule too.
+        fs::write(&other, "").unwrap();
+        let changes = snapshot.refresh(&options, &Watch::default()).unwrap().changes;
+        let of_file = changes.iter().find(|change| &*change.path == b"file");
+        match of_file.map(|change| change.kind) {
+            Some(ChangeKind::Modified) => modified += 1,
+            Some(ChangeKind::Suspect) => suspects += 1,
+            other => panic!("missed in round {time}: {other:?}"),
+        }
+        let name = format!("new{time}");
+        assert!(
+            changes.iter().any(|change| change.kind == ChangeKind::Added && *change.path == *name.as_bytes()),
+            "round {time}: the new name was missed"
+        );
+    }
+    assert_eq!(modified + suspects, times);
+}
+
+#[test]
+fn a_file_rewritten_in_the_same_step_of_the_clock_is_told() {
+    for recipe in [TMPFS, EXT4, EXT4_SMALL_INODES, XFS, BTRFS] {
+        let mount = require!(Mount::make(&recipe));
+        let tree = mount.path().join("tree");
+        fs::create_dir(&tree).unwrap();
+        hammer(&tree, 100);
+    }
+}

@@ -1,0 +1,78 @@
+//! A snapshot asks nothing, and takes the memory that it says.
+
+use std::fs;
+use std::process::Command;
+
+use megadir_inventory::Snapshot;
+
+/// Set in the process that is traced.
+const TRACED: &str = "MEGADIR_TEST_TRACED";
+
+/// Looks up and lists between two marks, in a process that is traced.
+#[test]
+fn look_ups_make_no_system_call() {
+    if let Some(tree) = std::env::var_os(TRACED) {
+        let snapshot = Snapshot::from_scan(&[tree.into()], 1).unwrap();
+        let _ = fs::metadata("/mark-begin");
+        let mut found = 0u64;
+        for number in 0..200 {
+            found += u64::from(snapshot.facts(0, format!("d/{number}").as_bytes()).is_some());
+        }
+        found += snapshot.list(0, b"d").unwrap().count() as u64;
+        found += u64::from(snapshot.list(0, b"nothing").is_some());
+        let _ = fs::metadata("/mark-end");
+        assert_eq!(found, 200);
+        return;
+    }
+    let scratch = tempfile::tempdir().unwrap();
+    fs::create_dir(scratch.path().join("d")).unwrap();
+    for number in 0..100 {
+        fs::write(scratch.path().join(format!("d/{number}")), "").unwrap();
+    }
+    let trace = scratch.path().join("trace");
+    let traced = Command::new("strace")
+        .arg("-f")
+        .arg("-o")
+        .arg(&trace)
+        .arg(std::env::current_exe().unwrap())
+        .args(["--exact", "snapshot::look_ups_make_no_system_call", "--test-threads", "1"])
+        .env(TRACED, scratch.path())
+        .output();
+    let traced = megadir_testkit::require!(traced.map_err(|error| format!("strace: {error}")));
+    assert!(traced.status.success(), "{traced:?}");
+    let trace = fs::read_to_string(trace).unwrap();
+    let after = trace.split_once("/mark-begin").unwrap().1;
+    let (between, _) = after.split_once("/mark-end").unwrap();
+    // The rest of the first mark's line, and the beginning of the second's.
+    let calls: Vec<&str> = between.lines().skip(1).collect();
+    let other =
+        calls[..calls.len() - 1].iter().filter(|call| !call.contains("brk(") && !call.contains("mmap("));
+    assert_eq!(other.count(), 0, "{between}");
+}
+
+#[test]
+fn an_entry_takes_64_bytes_and_its_name() {
+    let scratch = tempfile::tempdir().unwrap();
+    let mut names = 0;
+    for directory in 0..20 {
+        fs::create_dir(scratch.path().join(format!("{directory}"))).unwrap();
+        for number in 0..200 {
+            let name = format!("{directory:02}-{number:029}");
+            names += name.len();
+            fs::write(scratch.path().join(format!("{directory}/{name}")), "").unwrap();
+        }
+    }
+    let mut snapshot = None;
+    let counted = allocation_counter::measure(|| {
+        snapshot = Some(Snapshot::from_scan(&[scratch.path().into()], 1).unwrap());
+    });
+    let snapshot = snapshot.unwrap();
+    let entries = 20 * 200 + 20;
+    assert_eq!(snapshot.len(), entries as u64 + 1);
+    let said = snapshot.heap_bytes();
+    let stated = entries * 64 + names + 21 * 300;
+    assert!(said <= stated && said > entries * 64 + names, "{said} bytes, {stated} stated");
+    // What the allocator was asked for and has not got back, the roots and small change included.
+    let kept = usize::try_from(counted.bytes_current).unwrap();
+    assert!(kept <= stated + 4096 && kept >= said, "{kept} bytes kept, {said} said");
+}
