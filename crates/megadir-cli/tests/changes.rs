@@ -1,5 +1,6 @@
 //! `megadir changes` as its users see it.
 #![cfg(target_os = "linux")]
+#![expect(clippy::unwrap_used, reason = "a failed assumption in a test is a failed test, which is wanted")]
 
 use std::fs;
 use std::ops::ControlFlow;
