@@ -18,10 +18,10 @@ mod scan;
 pub(crate) enum Command {
     List(Box<list::Args>),
     Make(make::Args),
-    Changes(Box<changes::Args>),
     #[cfg(target_os = "linux")]
     Remove(Box<remove::Args>),
     Scan(Box<scan::Args>),
+    Changes(Box<changes::Args>),
     Limits(Box<limits::Args>),
     Bench(bench::Args),
     Backends(backends::Args),
@@ -32,10 +32,10 @@ pub(crate) fn run(command: Command) -> Result<u8, CliError> {
     match command {
         Command::List(args) => list::run(&args),
         Command::Make(args) => make::run(&args),
-        Command::Changes(args) => changes::run(&args),
         #[cfg(target_os = "linux")]
         Command::Remove(args) => remove::run(&args),
         Command::Scan(args) => scan::run(&args),
+        Command::Changes(args) => changes::run(&args),
         Command::Limits(args) => limits::run(&args),
         Command::Bench(args) => bench::run(&args),
         Command::Backends(args) => backends::run(&args),
