@@ -398,6 +398,7 @@ impl<'a, 'b, S: Source> Worker<'a, 'b, S> {
 
     /// A directory could not be opened or listed.
     fn failed(&mut self, live: &Live, block: &Arc<Block>, error: Error) {
+        self.itself(live, false);
         self.found.failed += 1;
         // Where the inventory does not know its entries either, nothing is lost.
         self.found.unread += u64::from(live.old.is_some() && live.was_read);
@@ -409,22 +410,23 @@ impl<'a, 'b, S: Source> Worker<'a, 'b, S> {
         self.unread(block);
     }
 
+    /// Tells what differs about a directory itself.
+    fn itself(&mut self, live: &Live, entries_are_the_same: bool) {
+        let Some(old) = live.old.filter(|_| live.is_same) else { return };
+        let new = self.as_before(live.root, &live.new);
+        let changed = fields::of_directory(&old, &new, entries_are_the_same);
+        if !changed.is_empty() {
+            let (kind, root, path) = (ChangeKind::Modified, live.root, live.path.clone());
+            let (from, old, new, suspect) = (None, Some(old), Some(new), false);
+            let change = Change { kind, root, path, from, old, new, fields: changed, suspect };
+            self.found.seen.settled.push(change);
+        }
+    }
+
     /// All names of a directory have been asked for.
     fn done(&mut self, task: &Task) -> Result<()> {
         let live = &task.live;
-        if live.is_same
-            && let Some(old) = live.old
-        {
-            let new = self.as_before(live.root, &live.new);
-            let same_entries = !task.stirred.load(Ordering::Relaxed);
-            let changed = fields::of_directory(&old, &new, same_entries);
-            if !changed.is_empty() {
-                let (kind, root, path) = (ChangeKind::Modified, live.root, live.path.clone());
-                let (from, old, new, suspect) = (None, Some(old), Some(new), false);
-                let change = Change { kind, root, path, from, old, new, fields: changed, suspect };
-                self.found.seen.settled.push(change);
-            }
-        }
+        self.itself(live, !task.stirred.load(Ordering::Relaxed));
         if self.shared.comparing.keep {
             let mut parts = std::mem::take(&mut *task.parts.lock().unwrap_or_else(PoisonError::into_inner));
             parts.sort_unstable_by_key(|part| part.0);
