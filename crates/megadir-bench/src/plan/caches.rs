@@ -3,7 +3,7 @@
 //! What a study compares warm is compared in each other state too, with an arm against itself of its own; arms whose work
 //! changes something stay as they are.
 
-use megadir_record::{CacheState, Cell, CellId, Group, GroupRule, Keys, Pair, Preset, Role, Work};
+use megadir_record::{CacheState, Cell, CellId, Group, GroupRule, Keys, Note, Pair, Preset, Role, Work};
 
 use super::arms::Arms;
 use super::prune::renumber;
@@ -41,6 +41,66 @@ pub(super) fn states(request: &Request<'_>, of_study: &[CacheState]) -> Result<V
             refuse("--drop-caches", "given", "nothing is to be dropped; ask for it with --cache vfs-cold")
         }
         _ => Ok(states),
+    }
+}
+
+/// A state that can be had.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Had {
+    pub(super) state: CacheState,
+    /// What it is called here.
+    pub(super) name: String,
+}
+
+/// Returns the states for arms that work on what others left, which are no twins of each other: those that are asked for, else the study's,
+/// else warm with those of `cold` that can be had. What was asked for and cannot be had is noted.
+pub(super) fn of_chains(
+    request: &Request<'_>,
+    of_study: &[CacheState],
+    cold: &[CacheState],
+) -> Result<(Vec<Had>, Vec<Note>), PlanError> {
+    let by_itself = request.caches.is_empty() && of_study.is_empty();
+    let fact = |state| request.cache_facts.iter().find(|fact| fact.state == state);
+    let here = |state: &CacheState| fact(*state).is_some_and(|fact| fact.unavailable.is_none());
+    let own: Vec<CacheState> =
+        [CacheState::Warm].into_iter().chain(cold.iter().copied().filter(here)).collect();
+    let states = states(request, if by_itself { &own } else { of_study })?;
+    let mut notes = Vec::new();
+    let had = |state: CacheState| {
+        if state == CacheState::Warm {
+            return Some(Had { state, name: state.name().to_owned() });
+        }
+        match reason_against(fact(state)) {
+            None => fact(state).map(|fact| Had { state, name: fact.name.clone() }),
+            Some(reason) => {
+                notes.push(NoteKind::ArmLeftOut.note(format!("the state {} {reason}", state.name())));
+                None
+            }
+        }
+    };
+    let had = states.into_iter().filter_map(had).collect();
+    Ok((had, notes))
+}
+
+/// Returns the measured rounds of chains in these states.
+pub(super) fn rounds_of_chains(
+    request: &Request<'_>,
+    states: &[Had],
+    of_size: u32,
+) -> Result<u32, PlanError> {
+    let states: Vec<CacheState> = states.iter().map(|had| had.state).collect();
+    match states.iter().any(|state| state.is_cold()) {
+        // Each has several drops a round, and much to write.
+        true if request.rounds.is_none() => Ok(of_size.max(COLD_ROUNDS_MIN)),
+        _ => rounds(request, &states, of_size),
+    }
+}
+
+/// Returns why a state cannot be had, if it cannot.
+fn reason_against(fact: Option<&CacheFact>) -> Option<String> {
+    match fact {
+        None => Some("is not known here".to_owned()),
+        Some(fact) => fact.unavailable.as_ref().map(|reason| format!("cannot be had here: {reason}")),
     }
 }
 
@@ -87,11 +147,7 @@ pub(super) fn cross(states: &[CacheState], facts: &[CacheFact], arms: &mut Arms<
 /// Returns the name of a state that can be had; `None`, with a note that says why, of one that cannot.
 fn available(state: CacheState, cells: &[Cell], facts: &[CacheFact], arms: &mut Arms<'_>) -> Option<String> {
     let fact = facts.iter().find(|fact| fact.state == state);
-    let reason = match fact {
-        None => Some("is not known here".to_owned()),
-        Some(fact) => fact.unavailable.as_ref().map(|reason| format!("cannot be had here: {reason}")),
-    };
-    let reason = reason.or_else(|| {
+    let reason = reason_against(fact).or_else(|| {
         let none = !cells.iter().any(|cell| applies(state, &cell.work));
         none.then(|| match state {
             CacheState::DataCold => {

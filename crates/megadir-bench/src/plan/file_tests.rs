@@ -2,7 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use megadir_record::{Cell, FileOperation, FileWork, GroupRule, MakeDirectories, Order, Plan, Role, Work};
+use megadir_record::{
+    Access, CacheState, Cell, FileOperation, FileOrder, FileWork, GroupRule, MakeDirectories, Order, Plan,
+    Role, Work,
+};
 
 use super::*;
 use crate::study::built_in;
@@ -30,7 +33,8 @@ fn arms_have_names_of_their_own_and_every_chain_has_its_own_files() {
             assert_eq!(data_of.len(), plan.data.len());
             let itself = plan.cells.iter().filter(|cell| cell.role == Role::AgainstItself);
             for cell in itself.clone() {
-                let same = |other: &&Cell| other.role == Role::Baseline && other.work == cell.work;
+                let like = |cell: &Cell| (cell.work.clone(), cell.cache);
+                let same = |other: &&Cell| other.role == Role::Baseline && like(other) == like(cell);
                 assert!(plan.cells.iter().any(|other| same(&other)), "{}", cell.name);
             }
             assert!(itself.count() > 0);
@@ -84,7 +88,7 @@ fn small_files_live_a_whole_life_with_every_number_of_processes() {
     let plan = planned("smallfile", Preset::Published);
     assert_eq!(plan.rules.order, Order::Chains);
     let counts: Vec<u32> = plan.cells.iter().map(|cell| work(cell).workers.count).collect();
-    assert_eq!(counts.iter().copied().max(), Some(4));
+    assert_eq!(counts.iter().copied().max(), Some(2));
     let first: Vec<FileOperation> =
         plan.cells.iter().filter(|cell| cell.chain == 0).map(|cell| work(cell).operation).collect();
     let life = [
@@ -96,6 +100,82 @@ fn small_files_live_a_whole_life_with_every_number_of_processes() {
     ];
     assert_eq!(first, life);
     assert!(plan.data.iter().all(|data| data.entries == 350_000));
+}
+
+/// The plan of small files where these states can be had.
+fn small(caches: &[CacheState], can: &[CacheState]) -> Result<Plan, PlanError> {
+    let fact = |state: CacheState| CacheFact {
+        state,
+        name: state.name().to_owned(),
+        unavailable: (!can.contains(&state)).then(|| "not today".to_owned()),
+    };
+    let facts = CacheState::ALL.map(fact);
+    let request = Request {
+        cache_facts: &facts,
+        caches: caches.to_vec(),
+        drop_caches: caches.contains(&CacheState::VfsCold),
+        ..Request::bare(Preset::Default, 7)
+    };
+    plan(&built_in("smallfile").expect("a study"), &request).map(|planned| planned.plan)
+}
+
+/// What is done in a state, by one worker and by two, without what is done against itself.
+fn done(plan: &Plan, state: CacheState) -> Vec<(FileOperation, u32)> {
+    let cells = plan.cells.iter().filter(|cell| cell.cache == state && cell.role != Role::AgainstItself);
+    let mut done: Vec<(FileOperation, u32)> =
+        cells.map(|cell| (work(cell).operation, work(cell).workers.count)).collect();
+    done.sort_by_key(|(operation, count)| (format!("{operation:?}"), *count));
+    done
+}
+
+#[test]
+fn small_files_are_looked_at_read_and_removed_cold_where_file_systems_are_made_for_it() {
+    use CacheState::{DataCold, FsCold, VfsCold, Warm};
+    use FileOperation::{Read, Stat, Unlink};
+    let all = [(Read, 1), (Read, 2), (Stat, 1), (Stat, 2), (Unlink, 1), (Unlink, 2)];
+    let plan = small(&[], &[Warm, FsCold]).expect("a plan");
+    assert_eq!((done(&plan, FsCold), plan.rules.rounds), (all.to_vec(), 11));
+    let cold = plan.groups.iter().find(|group| group.name == "cache").expect("cold against warm");
+    let GroupRule::Pairs { pairs } = &cold.rule else { panic!("no pairs") };
+    assert_eq!(pairs.len(), 6);
+    for pair in pairs {
+        let [cold, warm] = [pair.arm, pair.to].map(|cell| &plan.cells[cell.0 as usize]);
+        assert_eq!((cold.cache, warm.cache, &cold.work), (FsCold, Warm, &warm.work));
+    }
+    // What is asked about twice is removed by nobody between.
+    let itself = plan.cells.iter().find(|cell| cell.role == Role::AgainstItself && cell.cache == FsCold);
+    let itself = itself.expect("the resolution of cold blocks");
+    let before = plan.cells.iter().find(|cell| (cell.chain, cell.step + 1) == (itself.chain, itself.step));
+    assert_eq!(before.map(|before| (&before.work, before.cache)), Some((&itself.work, FsCold)));
+    // Nothing is cold where it cannot be, and nobody asked for it.
+    let plan = small(&[], &[Warm]).expect("a plan");
+    assert!(done(&plan, FsCold).is_empty() && plan.rules.rounds == 10);
+    // Contents only: nothing of stat and unlink.
+    let plan = small(&[Warm, DataCold], &[Warm, DataCold]).expect("a plan");
+    assert_eq!(done(&plan, DataCold), [(Read, 1), (Read, 2)]);
+    // More states than sync policies have chains of their own, whose writing is in no group.
+    let plan = small(&[Warm, VfsCold, FsCold], &[Warm, VfsCold, FsCold]).expect("a plan");
+    assert_eq!((done(&plan, FsCold), done(&plan, VfsCold)), (all.to_vec(), all.to_vec()));
+    let extra: Vec<&Cell> = plan.cells.iter().filter(|cell| cell.name.contains("(for fs-cold)")).collect();
+    assert_eq!(extra.len(), 2);
+    assert!(extra.iter().all(|cell| cell.groups.is_empty() && work(cell).operation == FileOperation::Create));
+    let plan = small(&[VfsCold], &[VfsCold]).expect("a plan");
+    assert_eq!(done(&plan, VfsCold).len(), all.len() + 3, "once more by name");
+    assert!(small(&[VfsCold], &[Warm]).expect_err("nothing").to_string().contains("no state of the cache"));
+}
+
+#[test]
+fn small_files_are_worked_on_by_name_too() {
+    let plan = small(&[], &[CacheState::Warm]).expect("a plan");
+    let group = plan.groups.iter().find(|group| group.name == "discrete").expect("by name");
+    let GroupRule::Pairs { pairs } = &group.rule else { panic!("no pairs") };
+    assert_eq!(pairs.len(), 5);
+    for pair in pairs {
+        let [name, directory] = [pair.arm, pair.to].map(|cell| work(&plan.cells[cell.0 as usize]));
+        assert_eq!(name.access, Access::Name { order: FileOrder::AsWritten });
+        assert_eq!(directory.access, Access::Directory);
+        assert_eq!((name.operation, name.workers), (directory.operation, directory.workers));
+    }
 }
 
 #[test]

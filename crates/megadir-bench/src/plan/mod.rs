@@ -338,7 +338,13 @@ fn plan_files(study: &Study, request: &Request<'_>, size: &SizeSpec) -> Result<P
     let order = match (&study.fill, &study.layout, &study.smallfile, &study.remove) {
         (Some(spec), ..) => fills::fills(spec, &study.data, &sizes, &mut arms)?,
         (_, Some(spec), ..) => layouts::layouts(spec, &study.data, one()?, &mut arms)?,
-        (_, _, Some(spec), _) => small_files::small_files(spec, &study.data, one()?, &mut arms)?,
+        (_, _, Some(spec), _) => {
+            let (states, notes) = caches::of_chains(request, &size.cache, &spec.cold)?;
+            arms.notes.extend(notes);
+            let rounds = caches::rounds_of_chains(request, &states, size.rounds)?;
+            let order = small_files::small_files(spec, &study.data, one()?, &states, &mut arms)?;
+            return ordered(study, request, &SizeSpec { rounds, ..size.clone() }, arms, Some(order));
+        }
         (.., Some(spec)) => removals::removals(spec, &study.data, one()?, &mut arms)?,
         (None, None, None, None) => {
             return Err(PlanError::Nothing { reason: "the study says nothing to do".into() });
@@ -365,11 +371,19 @@ fn ordered(
     mut arms: Arms<'_>,
     order: Option<Order>,
 ) -> Result<Planned, PlanError> {
-    let states = caches::states(request, &size.cache)?;
-    let size = &SizeSpec { rounds: caches::rounds(request, &states, size.rounds)?, ..size.clone() };
     if let Some(by) = request.aged {
         aged::cross(study, by, &mut arms)?;
     }
+    // Arms of small files have their states already.
+    let states = match &study.smallfile {
+        Some(_) => Vec::new(),
+        None => caches::states(request, &size.cache)?,
+    };
+    let rounds = match &study.smallfile {
+        Some(_) => size.rounds,
+        None => caches::rounds(request, &states, size.rounds)?,
+    };
+    let size = &SizeSpec { rounds, ..size.clone() };
     caches::cross(&states, request.cache_facts, &mut arms);
     let few = arms.cells.len() <= LATIN_ARMS_MAX;
     let order = order.unwrap_or(if few { Order::BalancedLatinSquare } else { Order::SeededPermutation });

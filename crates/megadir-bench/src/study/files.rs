@@ -1,6 +1,6 @@
 //! What studies that make, read and remove files say of them, as it is written in a study file.
 
-use megadir_record::{FileOrder, Sharing, SyncPolicy, WorkerKind};
+use megadir_record::{CacheState, FileOrder, Sharing, SyncPolicy, WorkerKind};
 use serde::Deserialize;
 
 /// Filling one directory: `[fill]`. A size's `smaller` are populations at which creating and removing are measured too.
@@ -39,6 +39,22 @@ pub struct SmallFileSpec {
     pub sharing: Sharing,
     /// When files that are written are made durable; the first with all operations, others with those that write.
     pub sync: Vec<SyncPolicy>,
+    /// How files are found; the first with all workers, others with the fewest and in the first state of the cache.
+    pub access: Vec<AccessSpec>,
+    /// Cold states in which files are asked about, read and removed beside the warm one, where they can be had and no other states
+    /// are asked for.
+    #[serde(default)]
+    pub cold: Vec<CacheState>,
+}
+
+/// How files are found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum AccessSpec {
+    /// Each directory is opened, listed, and each entry worked on: compound operations.
+    Directory,
+    /// By names known beforehand, in the order in which they were made: discrete operations.
+    Name,
 }
 
 /// Removing trees: `[remove]`. Everyone who removes, on every shape; a loop in one thread is what the others are compared with.

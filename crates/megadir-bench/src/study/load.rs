@@ -194,8 +194,11 @@ fn files_contradiction(study: &Study) -> Option<String> {
         return Some("layout.layouts needs two layouts or more, layout.read_orders one order or more".into());
     }
     let small = study.smallfile.as_ref();
-    if small.is_some_and(|small| small.workers.is_empty() || small.sync.is_empty()) {
-        return Some("smallfile.workers and smallfile.sync need at least one value each".into());
+    if small.is_some_and(|small| small.workers.is_empty() || small.sync.is_empty() || small.access.is_empty())
+    {
+        return Some(
+            "smallfile.workers, smallfile.sync and smallfile.access need at least one value each".into(),
+        );
     }
     if small.is_some_and(|small| !small.workers.is_sorted_by(|a, b| a < b)) {
         return Some("smallfile.workers must ascend".into());

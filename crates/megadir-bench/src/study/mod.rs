@@ -10,7 +10,7 @@ mod load;
 mod of_attributes;
 mod spec;
 
-pub use files::{FillSpec, LayoutSpec, RemoveSpec, SmallFileSpec};
+pub use files::{AccessSpec, FillSpec, LayoutSpec, RemoveSpec, SmallFileSpec};
 pub use load::{BUILT_IN, BuiltIn, StudyError, built_in, from_text};
 pub use spec::{
     ArmSpec, AskSpec, AttributesSpec, BaselineSpec, CompareSpec, DecomposeSpec, GrowSpec, LookupSpec,

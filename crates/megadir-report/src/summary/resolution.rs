@@ -76,7 +76,7 @@ fn baseline_of(plan: &Plan, cell: &Cell) -> Option<CellId> {
     // Arms that make their files themselves have them in data sets of their own, which are alike.
     let data = |cell: &Cell| {
         let data = plan.data.iter().find(|data| data.id == cell.data);
-        data.map(|data| (data.entries, &data.source))
+        data.map(|data| (data.entries, data.on, &data.source))
     };
     let same_work = |other: &Cell| {
         let alike = other.data == cell.data || (cell.chain != other.chain && data(other) == data(cell));

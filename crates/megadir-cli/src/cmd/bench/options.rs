@@ -36,7 +36,7 @@ pub(crate) struct Args {
     #[arg(
         long,
         value_name = "RECORD",
-        conflicts_with_all = ["study", "entries", "sizes", "content", "share", "backend", "buffer", "threads", "quick", "published", "rounds", "until", "epochs", "aged", "rate", "seed", "output", "cache", "layout", "order", "sync", "workers", "worker_kind", "sharing", "fs", "device"]
+        conflicts_with_all = ["study", "entries", "sizes", "content", "share", "backend", "buffer", "threads", "quick", "published", "rounds", "until", "epochs", "aged", "rate", "seed", "output", "cache", "layout", "order", "sync", "workers", "worker_kind", "access", "sharing", "fs", "device"]
     )]
     pub(crate) resume: Option<PathBuf>,
     /// Work on this directory itself, only reading it, if it holds at least 1000 entries and neither --entries nor --fs is given; else make the data, or the images of --fs, below it.

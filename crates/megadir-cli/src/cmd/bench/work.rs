@@ -1,7 +1,7 @@
 //! Options of `megadir bench run` about work on files: who does it, in which order, how it is made durable, in which layouts.
 
 use megadir_bench::dataset::parse_spread;
-use megadir_bench::study::Study;
+use megadir_bench::study::{AccessSpec, Study};
 use megadir_record::{FileOrder, Sharing, Spread, SyncPolicy, WorkerKind};
 use serde::de::DeserializeOwned;
 
@@ -25,6 +25,9 @@ pub(crate) struct FileWorkArgs {
     /// Have workers be processes or threads: process, thread.
     #[arg(long, value_name = "KIND", value_parser = word::<WorkerKind>)]
     worker_kind: Option<WorkerKind>,
+    /// Find files so, for study smallfile: directory (each is listed, and each entry worked on), name (known beforehand).
+    #[arg(long, value_name = "HOW,...", value_delimiter = ',', value_parser = word::<AccessSpec>)]
+    access: Vec<AccessSpec>,
     /// Give each worker files of its own (own), or have all work in the same directories (same), where they contend.
     #[arg(long, value_name = "HOW", value_parser = word::<Sharing>)]
     sharing: Option<Sharing>,
@@ -39,6 +42,7 @@ impl FileWorkArgs {
             ("--sync", !self.sync.is_empty()),
             ("--workers", !self.workers.is_empty()),
             ("--worker-kind", self.worker_kind.is_some()),
+            ("--access", !self.access.is_empty()),
             ("--sharing", self.sharing.is_some()),
         ];
         all.into_iter().filter(|(_, given)| *given).map(|(name, _)| name).collect()
@@ -76,10 +80,11 @@ impl FileWorkArgs {
         if let Some(small) = &mut study.smallfile {
             take(&mut small.sync, &self.sync);
             take(&mut small.workers, &self.workers);
+            take(&mut small.access, &self.access);
             small.workers.sort_unstable();
             small.worker_kind = self.worker_kind.unwrap_or(small.worker_kind);
             small.sharing = self.sharing.unwrap_or(small.sharing);
-            ["--sync", "--workers", "--worker-kind", "--sharing"].into_iter().for_each(&mut uses);
+            ["--sync", "--workers", "--worker-kind", "--access", "--sharing"].into_iter().for_each(&mut uses);
         }
         if let Some(remove) = &mut study.remove {
             if !self.layout.is_empty() {
