@@ -27,7 +27,7 @@ fn tell(summary: &Summary, read: &BreakEven) -> Vec<String> {
 fn share(summary: &Summary, series: &BreakEvenSeries) -> String {
     let begin = format!(
         "On {}, listing {} with attributes ({})",
-        summary.machine.file_system.kind,
+        summary.place(series.list),
         files(series.entries),
         series.name
     );

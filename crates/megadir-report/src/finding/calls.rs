@@ -36,7 +36,7 @@ fn tell(summary: &Summary, contrast: &CallsContrast) -> String {
     };
     format!(
         "On {}, {} lists the directory in {}, {} in {}: {says} ({}).",
-        summary.machine.file_system.kind,
+        summary.place(*fewest),
         summary.arm_name(*fewest),
         text::counted(*fewest_calls, "call"),
         summary.arm_name(*most),

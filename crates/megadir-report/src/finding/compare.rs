@@ -38,7 +38,7 @@ struct Judged<'a> {
 
 fn tell(summary: &Summary, group: &GroupSummary, comparison: &Comparison) -> Option<String> {
     let baseline = summary.arm_name(comparison.baseline);
-    let begin = format!("On {}, {}:", summary.machine.file_system.kind, group.name);
+    let begin = format!("On {}, {}:", summary.place(comparison.baseline), group.name);
     let mut arms: Vec<Judged<'_>> = comparison.rows.iter().filter_map(|row| judged(summary, row)).collect();
     arms.sort_by(|a, b| a.ratio.total_cmp(&b.ratio));
     let sentence = match &arms[..] {

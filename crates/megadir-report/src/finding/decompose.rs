@@ -6,7 +6,7 @@
 use super::source::claims;
 use super::{Finding, FindingKind};
 use crate::summary::{
-    Claim, Decomposition, Factor, Figure, GroupReading, ReadingFactor, Summary, rounds_for_interval,
+    Arm, Claim, Decomposition, Factor, Figure, GroupReading, ReadingFactor, Summary, rounds_for_interval,
 };
 use crate::text;
 
@@ -14,7 +14,11 @@ use crate::text;
 pub(super) fn find(summary: &Summary) -> Vec<Finding> {
     let told = summary.groups.iter().filter_map(|group| match &group.reading {
         GroupReading::Decompose(decomposition) => {
-            let text = tell(summary, decomposition);
+            let of_group = |arm: &&Arm| arm.cell.groups.contains(&group.name);
+            let arm = summary.arms.iter().find(of_group);
+            let file_system =
+                arm.map_or(&*summary.machine.file_system.kind, |arm| summary.place(arm.cell.id));
+            let text = tell(summary, decomposition, file_system);
             Some(Finding::of_group(FindingKind::Decomposition, &group.name, text))
         }
         GroupReading::Compare(_)
@@ -28,9 +32,8 @@ pub(super) fn find(summary: &Summary) -> Vec<Finding> {
     told.collect()
 }
 
-fn tell(summary: &Summary, decomposition: &Decomposition) -> String {
+fn tell(summary: &Summary, decomposition: &Decomposition, file_system: &str) -> String {
     let Decomposition { slow_name, fast_name, difference_ns, .. } = decomposition;
-    let file_system = &summary.machine.file_system.kind;
     let figures = text::time_with_interval(difference_ns);
     match difference_ns.interval {
         Some(interval) if interval.contains(0.0) => format!(

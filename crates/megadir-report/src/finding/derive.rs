@@ -54,6 +54,7 @@ pub enum FindingKind {
 /// The rules, the most important first.
 const RULES: &[fn(&Summary) -> Vec<Finding>] = &[
     work::find,
+    file_systems::find_fastest,
     decompose::find,
     refusal::find,
     stopped::find,

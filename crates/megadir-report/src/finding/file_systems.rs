@@ -1,20 +1,273 @@
-//! The rule about claims that compare file systems, which a run on one of them cannot tell.
+//! The rules about file systems: which is fastest over all kinds of work, which may not be compared, and whether what the source says
+//! of them stands.
 
 use super::source::claims;
 use super::{Finding, FindingKind};
-use crate::summary::Summary;
+use crate::summary::{Overview, OverviewColumn, Range, Summary, Verdict};
+use crate::text;
 
-/// Tells that such claims of the source are not judged, and why.
+fn finding(text: String) -> Finding {
+    Finding { kind: FindingKind::FileSystems, group: None, loud: false, text }
+}
+
+/// Tells which file system is fastest over all kinds of work, where there are several.
+pub(super) fn find_fastest(summary: &Summary) -> Vec<Finding> {
+    let Some(overview) = &summary.overview else { return Vec::new() };
+    fastest(overview).into_iter().chain(apart(overview)).map(finding).collect()
+}
+
+/// One file system against another.
+struct Against {
+    ratio: f64,
+    adjusted: Option<Range>,
+    verdict: Option<Verdict>,
+}
+
+fn against(overview: &Overview, of: usize, than: usize) -> Option<Against> {
+    let (ratio, adjusted, verdict) = overview.against(of, than)?;
+    Some(Against { ratio, adjusted, verdict })
+}
+
+impl Against {
+    fn slower(&self) -> bool {
+        matches!(self.verdict, Some(Verdict::Slower { negligible: false }))
+    }
+
+    fn faster(&self) -> bool {
+        matches!(self.verdict, Some(Verdict::Faster { negligible: false }))
+    }
+
+    fn decided(&self) -> bool {
+        !matches!(self.verdict, None | Some(Verdict::Inconclusive { .. }))
+    }
+
+    fn figure(&self) -> String {
+        text::ratio(self.ratio, self.adjusted)
+    }
+}
+
+fn fastest(overview: &Overview) -> Option<String> {
+    let comparable = || (0..overview.columns.len()).filter(|column| overview.columns[*column].comparable);
+    let first = comparable().next()?;
+    let to_first = |column: usize| match column == first {
+        true => Some(1.0),
+        false => against(overview, column, first).map(|against| against.ratio),
+    };
+    let measured = comparable().filter_map(|column| Some((column, to_first(column)?)));
+    let (least, _) = measured.min_by(|a, b| a.1.total_cmp(&b.1))?;
+    let mut others: Vec<(usize, Against)> = comparable()
+        .filter(|column| *column != least)
+        .filter_map(|column| Some((column, against(overview, column, least)?)))
+        .collect();
+    if others.is_empty() {
+        return None;
+    }
+    others.sort_by(|a, b| a.1.ratio.total_cmp(&b.1.ratio));
+    let rows = overview.rows.iter().filter(|row| row.counts).count() as u64;
+    let label = |column: usize| &overview.columns[column].label;
+    let told: Vec<String> =
+        others.iter().map(|(column, against)| format!("{} {}", label(*column), against.figure())).collect();
+    let all = others.iter().all(|(_, against)| against.slower());
+    Some(format!(
+        "Over all {} (geometric mean), {} {}; the time of the others against it: {}.",
+        text::counted(rows, "kind of work").replace("kind of works", "kinds of work"),
+        label(least),
+        if all { "is the fastest" } else { "takes least, but is not shown to be faster than every other" },
+        text::list(&told)
+    ))
+}
+
+/// Tells which differ in more than the file system.
+fn apart(overview: &Overview) -> Option<String> {
+    let first = overview.columns.first()?;
+    let apart = overview.columns.iter().filter(|column| !column.comparable);
+    let apart: Vec<String> =
+        apart.map(|column| format!("{} lies on {}", column.label, column.ground)).collect();
+    (!apart.is_empty()).then(|| {
+        format!(
+            "{}, where {} lies on {}: they differ in more than the file system, so their times stand beside each other and are not \
+             compared.",
+            text::list(&apart),
+            first.label,
+            first.ground
+        )
+    })
+}
+
+/// Tells whether what the source says of file systems stands.
 pub(super) fn find(summary: &Summary) -> Vec<Finding> {
     let Some(claims) = claims(&summary.study) else { return Vec::new() };
-    let told = claims.of_file_systems.map(|words| {
-        let kind = &summary.machine.file_system.kind;
+    let Some(words) = claims.of_file_systems else { return Vec::new() };
+    let Some(overview) = &summary.overview else {
+        let kind = summary.file_systems.first().map_or(&summary.machine.file_system.kind, |of| &of.label);
         let text = format!(
             "What {} says of file systems ({words}) cannot be told here: one file system was measured ({kind}), and it speaks of \
              disks only.",
             claims.who
         );
-        Finding { kind: FindingKind::FileSystems, group: None, loud: false, text }
-    });
-    told.into_iter().collect()
+        return vec![finding(text)];
+    };
+    let judge = Judge { summary, overview, who: claims.who };
+    let told =
+        [judge.ext4_best(), judge.xfs_weak(), judge.ext3_slow(), judge.ext2_faster(), judge.reiserfs()];
+    let disks = judge.disks();
+    told.into_iter().chain(disks).map(finding).collect()
+}
+
+/// What the claims of the study of small files are judged by.
+struct Judge<'a> {
+    summary: &'a Summary,
+    overview: &'a Overview,
+    who: &'a str,
+}
+
+impl Judge<'_> {
+    /// Returns a file system as it is made without options.
+    fn column(&self, kind: &str) -> Option<usize> {
+        self.overview.columns.iter().position(|column| column.name == kind)
+    }
+
+    fn claim(&self, words: &str, told: &str) -> String {
+        format!("The claim of {} that {words} {told}.", self.who)
+    }
+
+    /// Tells why a file system was not measured.
+    fn missing(&self, kind: &str) -> String {
+        let gone = self.summary.unavailable.iter().find(|gone| gone.name == kind);
+        match gone {
+            Some(gone) => format!("{kind} is unavailable: {}", gone.reason),
+            None => format!("{kind} was not measured"),
+        }
+    }
+
+    /// Returns one file system against another, or why that cannot be told.
+    fn pair(&self, of: &str, than: &str) -> Result<Against, String> {
+        let (first, second) = (self.column(of), self.column(than));
+        let first = first.ok_or_else(|| self.missing(of))?;
+        let second = second.ok_or_else(|| self.missing(than))?;
+        let none = || format!("{of} and {than} lie on different ground or were not measured far enough");
+        against(self.overview, first, second).ok_or_else(none)
+    }
+
+    /// Returns those of these file systems that another's driver serves.
+    fn other_drivers(&self, kinds: &[&str]) -> Vec<&OverviewColumn> {
+        let columns = kinds.iter().filter_map(|kind| self.column(kind));
+        columns
+            .map(|column| &self.overview.columns[column])
+            .filter(|column| column.driver != column.kind)
+            .collect()
+    }
+
+    /// Judges that one is slower than another.
+    fn slower(&self, words: &str, of: &str, than: &str) -> String {
+        let against = match self.pair(of, than) {
+            Ok(against) => against,
+            Err(reason) => return self.claim(words, &format!("cannot be told here: {reason}")),
+        };
+        let figure = format!("over all kinds of work {of} takes {} of the time of {than}", against.figure());
+        let others = self.other_drivers(&[of, than]);
+        if let Some(other) = others.first() {
+            let kinds: Vec<String> = others.iter().map(|column| column.kind.clone()).collect();
+            let told = format!(
+                "cannot be told here: the kernel serves {} by its driver of {}, the drivers that it speaks of are gone. What that makes of \
+                 the formats: {figure}",
+                text::list(&kinds),
+                other.driver
+            );
+            return self.claim(words, &told);
+        }
+        let told = match () {
+            () if against.slower() => "stands here",
+            () if against.decided() => "falls here",
+            () => "cannot be told here: no difference is shown",
+        };
+        self.claim(words, &format!("{told}: {figure}"))
+    }
+
+    fn ext3_slow(&self) -> String {
+        self.slower("ext3 is slow", "ext3", "ext4")
+    }
+
+    fn ext2_faster(&self) -> String {
+        self.slower("ext2 is faster than ext3", "ext3", "ext2")
+    }
+
+    fn xfs_weak(&self) -> String {
+        self.slower("XFS is weak on small files", "xfs", "ext4")
+    }
+
+    /// Judges ext4 against those that the source measured and that can be had.
+    fn ext4_best(&self) -> String {
+        let words = "ext4 is best overall";
+        if self.column("ext4").is_none() {
+            return self.claim(words, &format!("cannot be told here: {}", self.missing("ext4")));
+        }
+        let others: Vec<(&str, Against)> = ["ext2", "ext3", "xfs"]
+            .into_iter()
+            .filter_map(|kind| Some((kind, self.pair("ext4", kind).ok()?)))
+            .collect();
+        if others.is_empty() {
+            return self.claim(
+                words,
+                "cannot be told here: nothing that it was compared with was measured beside it",
+            );
+        }
+        let against: Vec<&str> =
+            others.iter().filter(|(_, against)| against.slower()).map(|(kind, _)| *kind).collect();
+        let all = others.iter().all(|(_, against)| against.faster());
+        let figures: Vec<String> =
+            others.iter().map(|(kind, against)| format!("{} of {kind}", against.figure())).collect();
+        let told = match () {
+            () if !against.is_empty() => "falls here",
+            () if all => "stands here",
+            () => "cannot be told here: not every difference is shown",
+        };
+        let drivers = match self.other_drivers(&["ext2", "ext3"]).is_empty() {
+            true => String::new(),
+            false => "; of ext2 and ext3 only the formats are compared, for ext4's driver serves them".into(),
+        };
+        self.claim(
+            words,
+            &format!("{told}: over all kinds of work it takes {}{drivers}", text::list(&figures)),
+        )
+    }
+
+    fn reiserfs(&self) -> String {
+        let words = "ReiserFS is good but for concurrent writes";
+        match self.column("reiserfs") {
+            None => self.claim(words, &format!("cannot be told here: {}", self.missing("reiserfs"))),
+            Some(_) => {
+                let told = match self.pair("reiserfs", "ext4") {
+                    Ok(against) => format!(
+                        "is for the table to show: over all kinds of work it takes {} of ext4",
+                        against.figure()
+                    ),
+                    Err(reason) => format!("cannot be told here: {reason}"),
+                };
+                self.claim(words, &told)
+            }
+        }
+    }
+
+    /// Tells that the source speaks of disks, where none turns or that cannot be known.
+    fn disks(&self) -> Option<String> {
+        let machine = &self.summary.machine;
+        let turns = machine.file_system.block_stack.iter().any(|device| device.contains(", rotational"));
+        let why = match (&machine.hypervisor, turns) {
+            // What a virtual machine is told of its disks is not to be believed.
+            (Some(_), _) => "a virtual machine does not know whether its disks turn",
+            (None, false) => "no disk here turns",
+            (None, true) => return None,
+        };
+        Some(format!(
+            "{} says that this holds for disks only, and that differences are far smaller elsewhere: {why}, so what is said here of its claims is said \
+             of this machine's storage, and what seeks cost cannot be told.",
+            capitalised(self.who)
+        ))
+    }
+}
+
+fn capitalised(text: &str) -> String {
+    let mut characters = text.chars();
+    characters.next().map_or_else(String::new, |first| first.to_uppercase().chain(characters).collect())
 }

@@ -13,7 +13,7 @@ pub(super) fn find(summary: &Summary) -> Vec<Finding> {
 fn of_group(summary: &Summary, group: &GroupSummary) -> Option<Finding> {
     let GroupReading::Fill(fill) = &group.reading else { return None };
     let (first, last) = (fill.buckets.first()?, fill.buckets.last()?);
-    let file_system = &summary.machine.file_system.kind;
+    let file_system = summary.place(first.arm);
     let begin = format!(
         "On {file_system}, creating a file among {} to {} others",
         text::count(last.from),

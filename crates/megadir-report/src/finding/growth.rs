@@ -31,7 +31,10 @@ fn tell(summary: &Summary, series: &Series) -> Option<String> {
     let (first, last) = (series.points.first()?.entries, series.points.last()?.entries);
     Some(format!(
         "On {}, from {} to {}, the time of {} grows with entries to the power {}: {}{}.",
-        summary.machine.file_system.kind,
+        series
+            .points
+            .first()
+            .map_or(summary.machine.file_system.kind.as_str(), |point| summary.place(point.arm)),
         text::count(first),
         text::entries(last),
         series.name,

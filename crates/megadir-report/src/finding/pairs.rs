@@ -65,7 +65,8 @@ fn entries(summary: &Summary, row: &PairRow) -> Option<u64> {
 
 fn tell(summary: &Summary, row: &PairRow) -> Option<String> {
     let (what, than) = (&row.pair.what, &row.pair.than);
-    let begin = format!("On {}, {}:", summary.machine.file_system.kind, row.pair.at);
+    let (on, to) = (summary.place(row.pair.arm), summary.place(row.pair.to));
+    let begin = if on == to { format!("On {on}, {}:", row.pair.at) } else { format!("{}:", row.pair.at) };
     match row.outcome {
         Outcome::Judged { ratio, adjusted, verdict, .. } => {
             let figure = text::ratio(ratio.value, adjusted);

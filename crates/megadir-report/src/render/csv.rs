@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use megadir_record::{Cell, Latency, Record, Sample, Work};
+use megadir_record::{Cell, Latency, Plan, Record, Sample, Work};
 use serde::Serialize;
 
 use super::Format;
@@ -30,6 +30,10 @@ pub const COLUMNS: &[(&str, &str)] = &[
     ("role", "baseline, against-itself or arm"),
     ("groups", "the arm's groups, separated by spaces"),
     ("data", "the data set's index"),
+    (
+        "file_system",
+        "the file system that was made for the run, as it was named; empty in a directory that was named",
+    ),
     ("cache", "the cache's state before the block"),
     (
         "work",
@@ -74,7 +78,8 @@ pub const COLUMNS: &[(&str, &str)] = &[
 pub fn csv(record: &Record) -> String {
     let headings: Vec<&str> = COLUMNS.iter().map(|(name, _)| *name).collect();
     let mut text = headings.join(",") + "\n";
-    let constant: Vec<String> = record.header.plan.cells.iter().map(of_cell).collect();
+    let plan = &record.header.plan;
+    let constant: Vec<String> = plan.cells.iter().map(|cell| of_cell(plan, cell)).collect();
     for sample in &record.samples {
         let of_cell = constant.get(sample.cell.0 as usize).map_or("", String::as_str);
         row(&mut text, sample, of_cell);
@@ -116,7 +121,7 @@ fn single(latency: Option<&Latency>) -> String {
 }
 
 /// Returns the columns from the arm's name to its rate.
-fn of_cell(cell: &Cell) -> String {
+fn of_cell(plan: &Plan, cell: &Cell) -> String {
     let work = match &cell.work {
         Work::List { backend, buffer_bytes, threads, shares, stages } => {
             let stages: Vec<String> = stages.iter().map(word).collect();
@@ -138,6 +143,7 @@ fn of_cell(cell: &Cell) -> String {
         word(&cell.role),
         quoted(&cell.groups.join(" ")),
         cell.data.0.to_string(),
+        quoted(plan.file_system_of(cell.data).map_or("", |of| &of.name)),
         word(&cell.cache),
         work,
         cell.rate_per_s.map(|rate| rate.to_string()).unwrap_or_default(),

@@ -3,6 +3,8 @@
 //! A grid knows which of its columns can be done without: on a narrow terminal those go first, then the names are
 //! shortened. Nothing here knows what the columns mean.
 
+use std::borrow::Cow;
+
 use super::Style;
 use super::paint::{Tone, clean, length, paint, shorten};
 
@@ -20,9 +22,9 @@ pub(crate) struct Grid {
 }
 
 /// A column.
-#[derive(Clone, Copy)]
+#[derive(Clone)]
 pub(crate) struct Column {
-    pub(crate) heading: &'static str,
+    pub(crate) heading: Cow<'static, str>,
     pub(crate) align: Align,
     /// Columns of the highest rank are left out first; those of rank 0 never.
     pub(super) rank: u8,
@@ -43,13 +45,13 @@ pub(crate) struct Text {
 
 impl Column {
     /// Returns a column that leans to the left.
-    pub(super) const fn left(heading: &'static str, rank: u8) -> Self {
-        Self { heading, align: Align::Left, rank }
+    pub(super) fn left(heading: impl Into<Cow<'static, str>>, rank: u8) -> Self {
+        Self { heading: heading.into(), align: Align::Left, rank }
     }
 
     /// Returns a column that leans to the right.
-    pub(super) const fn right(heading: &'static str, rank: u8) -> Self {
-        Self { heading, align: Align::Right, rank }
+    pub(super) fn right(heading: impl Into<Cow<'static, str>>, rank: u8) -> Self {
+        Self { heading: heading.into(), align: Align::Right, rank }
     }
 }
 
@@ -75,7 +77,7 @@ pub(super) fn lay_out(grid: &Grid, width: usize, style: Style) -> Vec<String> {
         }
         line.trim_end().to_owned()
     };
-    let headings = grid.columns.iter().map(|column| (column.heading, Tone::Faint)).collect();
+    let headings = grid.columns.iter().map(|column| (&*column.heading, Tone::Faint)).collect();
     let rows = grid.rows.iter().zip(&texts).map(|(row, texts)| {
         line(texts.iter().map(String::as_str).zip(row.iter().map(|field| field.tone)).collect())
     });
@@ -85,7 +87,7 @@ pub(super) fn lay_out(grid: &Grid, width: usize, style: Style) -> Vec<String> {
 fn natural_widths(grid: &Grid, texts: &[Vec<String>]) -> Vec<usize> {
     let of_column = |(place, column): (usize, &Column)| {
         let fields = texts.iter().filter_map(|row| row.get(place)).map(|text| length(text));
-        fields.max().unwrap_or(0).max(length(column.heading))
+        fields.max().unwrap_or(0).max(length(&column.heading))
     };
     grid.columns.iter().enumerate().map(of_column).collect()
 }

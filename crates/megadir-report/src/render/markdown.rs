@@ -4,7 +4,7 @@ use super::data::use_lines;
 use super::grid::{Align, Grid};
 use super::machine::{machine_details, machine_line, resolution_line, run_line, self_check_line};
 use super::paint::is_control;
-use super::{Format, groups, operations};
+use super::{Format, groups, operations, overview};
 use crate::summary::Summary;
 use crate::text;
 
@@ -22,6 +22,13 @@ pub(super) const FORMAT: Format = Format {
 pub fn markdown(summary: &Summary) -> String {
     let mut page = format!("# {}\n\n", clean(&summary.question));
     findings(&mut page, summary);
+    if let Some(overview) = &summary.overview {
+        page.push_str(&format!("## {}\n\n", overview::TITLE));
+        overview::tables(summary, overview, usize::MAX).iter().for_each(|grid| push_grid(&mut page, grid));
+        paragraph(&mut page, overview::BARS);
+        let lines = overview::lines(overview).join("\n").replace('`', "'");
+        page.push_str(&format!("```text\n{lines}\n```\n\n"));
+    }
     for group in &summary.groups {
         page.push_str(&format!("## {}\n\n", clean(&group.title)));
         match groups::grid(summary, group) {
@@ -103,7 +110,7 @@ fn paragraph(page: &mut String, text: &str) {
 /// Adds a grid as a table with all its columns, and its legend.
 fn push_grid(page: &mut String, grid: &Grid) {
     let mut row = |fields: Vec<String>| page.push_str(&format!("| {} |\n", fields.join(" | ")));
-    row(grid.columns.iter().map(|column| column.heading.into()).collect());
+    row(grid.columns.iter().map(|column| clean(&column.heading)).collect());
     let rule = |align: Align| if align == Align::Right { "--:" } else { ":--" };
     row(grid.columns.iter().map(|column| rule(column.align).into()).collect());
     for fields in &grid.rows {

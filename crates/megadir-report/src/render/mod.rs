@@ -17,6 +17,7 @@ mod json;
 mod machine;
 mod markdown;
 mod operations;
+mod overview;
 mod paint;
 mod svg;
 mod table;

@@ -6,9 +6,10 @@ use super::data::use_lines;
 use super::grid::{Grid, lay_out};
 use super::machine::{machine_line, resolution_line, run_line, self_check_line};
 use super::paint::{Tone, clean, paint, wrap};
-use super::{Format, Style, groups, operations};
+use super::{Format, Style, groups, operations, overview};
 use crate::finding::Finding;
-use crate::summary::{GroupSummary, Summary};
+use crate::summary::{GroupSummary, Overview, Summary};
+use crate::text;
 use crate::warning::Advisory;
 
 /// The format.
@@ -22,6 +23,8 @@ pub(super) const FORMAT: Format = Format {
 
 /// Narrower than this nothing can be laid out.
 const WIDTH_MIN: usize = 40;
+/// More groups than this are not shown beside all file systems side by side.
+const GROUPS_MAX: usize = 8;
 
 /// Returns the report for a terminal of `width` columns, ending with a newline.
 #[must_use]
@@ -32,9 +35,23 @@ pub fn table(summary: &Summary, width: usize, style: Style) -> String {
     answer(&mut page, summary);
     page.gap();
     page.paragraph(&run_line(summary), "", Tone::Faint);
-    for group in &summary.groups {
+    if let Some(overview) = &summary.overview {
+        page.gap();
+        file_systems(&mut page, summary, overview);
+    }
+    // Beside many tables of one file system each nobody finds that of all.
+    let brief = summary.overview.is_some() && summary.groups.len() > GROUPS_MAX;
+    for group in summary.groups.iter().filter(|_| !brief) {
         page.gap();
         one_group(&mut page, summary, group);
+    }
+    if brief {
+        page.gap();
+        let groups = text::count(summary.groups.len() as u64);
+        let line = format!(
+            "{groups} groups of comparisons, within each file system and between them, are in the full report (--format markdown)."
+        );
+        page.paragraph(&line, "", Tone::Plain);
     }
     if let Some(grid) = operations::grid(summary) {
         page.gap();
@@ -71,6 +88,22 @@ fn answer(page: &mut Page, summary: &Summary) {
     match main_finding(summary) {
         Some(finding) => page.paragraph(&finding.text, "", Tone::Plain),
         None => page.paragraph("No group of arms was measured far enough to say anything.", "", Tone::Plain),
+    }
+    let told = main_finding(summary);
+    let of_all = |finding: &&Finding| !finding.loud && finding.group.is_none() && Some(*finding) != told;
+    for finding in summary.findings.iter().filter(of_all) {
+        page.paragraph(&finding.text, "", Tone::Plain);
+    }
+}
+
+/// Shows all file systems side by side.
+fn file_systems(page: &mut Page, summary: &Summary, overview: &Overview) {
+    page.paragraph(overview::TITLE, "", Tone::Heading);
+    overview::tables(summary, overview, page.width).iter().for_each(|grid| page.grid(grid));
+    if let Some(bars) = overview::bars(overview, page.width, page.style) {
+        page.gap();
+        page.paragraph(overview::BARS, "", Tone::Plain);
+        page.grid(&bars);
     }
 }
 

@@ -153,7 +153,7 @@ pub(crate) fn contrast(evidence: &Evidence<'_>, pairs: &[(CellId, CellId)]) -> V
     pairs.iter().map(one).collect()
 }
 
-fn outcome(log_ratios: &[f64], judgement: Option<megadir_stats::Judgement>) -> Outcome {
+pub(super) fn outcome(log_ratios: &[f64], judgement: Option<megadir_stats::Judgement>) -> Outcome {
     match (judgement, megadir_stats::median(log_ratios)) {
         (Some(judgement), _) => Outcome::Judged {
             ratio: judgement.ratio.into(),

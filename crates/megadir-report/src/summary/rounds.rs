@@ -59,6 +59,11 @@ impl<'a> Rounds<'a> {
         self.arms.get(index(arm))?.get(&key).copied()
     }
 
+    /// Returns the time of an arm in a round, nanoseconds an operation.
+    pub(crate) fn time(&self, arm: CellId, key: Key) -> Option<f64> {
+        self.sample(arm, key).map(time_ns)
+    }
+
     /// Returns the samples of an arm in order of rounds.
     pub(crate) fn samples(&self, arm: CellId) -> impl Iterator<Item = &'a Sample> {
         self.arms.get(index(arm)).into_iter().flat_map(|arm| arm.values().copied())

@@ -18,6 +18,7 @@ use super::decompose::{Programs, decompose};
 use super::evidence::Evidence;
 use super::fill::fill;
 use super::grow::grow;
+use super::overview::{FILE_SYSTEM_GROUP, Overview, comparable, overview};
 use super::pairs::read_pairs;
 use super::refusal::refusal;
 use super::resolution::resolutions;
@@ -50,6 +51,9 @@ pub struct Summary {
     pub warnings: Vec<Advisory>,
     /// How far the run got.
     pub progress: Progress,
+    /// All file systems side by side, where there are several.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub overview: Option<Overview>,
     /// The groups of arms, each read by its rule.
     pub groups: Vec<GroupSummary>,
     /// The baseline against itself, for every arm that does that.
@@ -241,9 +245,10 @@ pub fn summarize(record: &Record) -> Result<Summary, SummaryError> {
     let (checks, data) = equal_work::check(record, &rounds);
     let evidence = Evidence { plan, rounds: &rounds, checks: &checks };
     let groups = read_groups(&evidence);
-    let resolution = resolutions(&evidence);
+    let (resolution, overview) = (resolutions(&evidence), overview(&evidence));
     let mut summary = bare(record, &rounds, data, checks);
     (summary.groups, summary.resolution) = (groups, resolution);
+    summary.overview = overview;
     warning::refuse_quantiles(&mut summary);
     summary.warnings = warning::advise(record, &summary, &rounds);
     summary.findings = finding::derive(&summary);
@@ -261,6 +266,7 @@ fn bare(record: &Record, rounds: &Rounds<'_>, data: Vec<DataCheck>, checks: Vec<
         findings: Vec::new(),
         warnings: Vec::new(),
         progress: progress(record, rounds),
+        overview: None,
         groups: Vec::new(),
         resolution: Vec::new(),
         arms: arms(plan, rounds, checks),
@@ -315,6 +321,10 @@ fn read_groups(evidence: &Evidence<'_>) -> Vec<GroupSummary> {
                     Ok(decomposition) => GroupReading::Decompose(Box::new(decomposition)),
                     Err(reason) => GroupReading::Unreadable { reason },
                 }
+            }
+            // What differs in more than the file system is not compared.
+            GroupRule::Pairs { pairs } if group.name == FILE_SYSTEM_GROUP => {
+                GroupReading::Pairs(read_pairs(evidence, &comparable(evidence.plan, pairs)))
             }
             GroupRule::Pairs { pairs } => GroupReading::Pairs(read_pairs(evidence, pairs)),
             GroupRule::Fill { arms } => match fill(evidence, arms) {

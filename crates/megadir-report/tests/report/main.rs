@@ -6,6 +6,7 @@ mod charted;
 mod charts;
 mod compare;
 mod decompose;
+mod file_systems;
 mod fill;
 mod golden;
 mod grow;

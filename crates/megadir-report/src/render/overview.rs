@@ -1,0 +1,195 @@
+//! All file systems side by side: a table of medians split to the width that there is, and bars without a cap.
+
+use super::Style;
+use super::grid::{Column, Grid, Text};
+use super::paint::{Tone, length};
+use crate::summary::{Outcome, Overview, OverviewCell, OverviewRow, Summary, Verdict};
+use crate::text;
+
+/// The heading.
+pub(super) const TITLE: &str = "Which file system does what in which time?";
+/// The heading of the bars.
+pub(super) const BARS: &str =
+    "The same as bars, each operation on a scale of its own that nothing is cut off at:";
+/// Bars in Markdown are at most so long, characters.
+const BAR_MAX: usize = 40;
+/// Bars in a terminal are as long as there is room for, from this to this, characters.
+const BAR_SIDE_BY_SIDE: (usize, usize) = (4, 16);
+const EIGHTHS: [char; 8] = [' ', '▏', '▎', '▍', '▌', '▋', '▊', '▉'];
+
+/// Returns the medians as tables of at most `width` characters, each with as many file systems as fit.
+pub(super) fn tables(summary: &Summary, overview: &Overview, width: usize) -> Vec<Grid> {
+    let label = |row: &OverviewRow| length(&row.what) + 2;
+    let first = overview.rows.iter().map(label).max().unwrap_or(0);
+    let widths = (0..overview.columns.len()).map(|column| {
+        let cells =
+            overview.rows.iter().map(|row| length(&cell(row.cells[column].as_ref(), overview, column)));
+        cells.max().unwrap_or(0).max(length(&overview.columns[column].name)) + 2
+    });
+    let mut chunks: Vec<Vec<usize>> = Vec::new();
+    let mut room = 0;
+    for (column, needed) in widths.enumerate() {
+        match chunks.last_mut().filter(|_| needed <= room) {
+            Some(chunk) => {
+                chunk.push(column);
+                room -= needed;
+            }
+            None => {
+                chunks.push(vec![column]);
+                room = width.saturating_sub(2 + first + needed);
+            }
+        }
+    }
+    let last = chunks.len();
+    let grid = |(place, chunk): (usize, Vec<usize>)| Grid {
+        columns: std::iter::once(Column::left("time", 0))
+            .chain(chunk.iter().map(|column| Column::right(overview.columns[*column].name.clone(), 0)))
+            .collect(),
+        rows: rows(overview, |row| {
+            let of = |column: &usize| {
+                let cell_of = row.cells[*column].as_ref();
+                let tone = if cell_of.is_some_and(|cell| cell.best) { Tone::Good } else { Tone::Plain };
+                Text { text: cell(cell_of, overview, *column), tone }
+            };
+            chunk.iter().map(of).collect()
+        }),
+        legend: if place + 1 == last { legend(summary, overview) } else { Vec::new() },
+    };
+    chunks.into_iter().enumerate().map(grid).collect()
+}
+
+/// Returns the rows with a line for each section.
+fn rows(overview: &Overview, fields: impl Fn(&OverviewRow) -> Vec<Text>) -> Vec<Vec<Text>> {
+    let mut rows = Vec::new();
+    let mut section = "";
+    for row in &overview.rows {
+        if row.section != section {
+            section = &row.section;
+            rows.push(vec![Text { text: row.section.clone(), tone: Tone::Heading }]);
+        }
+        let indent = if row.section.is_empty() { "" } else { "  " };
+        let mut line = vec![Text::plain(format!("{indent}{}", row.what))];
+        line.extend(fields(row));
+        rows.push(line);
+    }
+    rows
+}
+
+/// Returns what it took on one file system: against the first, the median, half its interval, and whether it is the least.
+fn cell(cell: Option<&OverviewCell>, overview: &Overview, column: usize) -> String {
+    let Some(cell) = cell else { return "-".into() };
+    let against = match (&cell.against_first, overview.columns[column].comparable) {
+        (_, false) => "! ",
+        (Some(outcome), true) => sign(outcome),
+        (None, true) => "",
+    };
+    let figure = &cell.time_ns;
+    let half = figure.interval.map(|interval| 100.0 * interval.half_width() / figure.value);
+    let half = half.map(|half| format!(" ±{}", text::percent(half))).unwrap_or_default();
+    format!("{against}{}{half}{}", text::time(figure.value), if cell.best { "*" } else { " " })
+}
+
+fn sign(outcome: &Outcome) -> &'static str {
+    match outcome {
+        Outcome::Judged { verdict, .. } => match verdict {
+            Verdict::Faster { negligible: false } => "< ",
+            Verdict::Slower { negligible: false } => "> ",
+            Verdict::Faster { .. } | Verdict::Slower { .. } | Verdict::Equivalent => "= ",
+            Verdict::Inconclusive { .. } => "? ",
+        },
+        Outcome::TooFewRounds { .. } | Outcome::Unequal | Outcome::NotMeasured => "? ",
+        Outcome::Baseline => "",
+    }
+}
+
+fn legend(summary: &Summary, overview: &Overview) -> Vec<String> {
+    let first = overview.columns.first().map_or("", |column| &column.name);
+    let mut legend = vec![format!(
+        "Median time of one operation, ± half of its interval ({} by order statistics); *: the least of its row, or not told apart from that (intervals overlap). Against {first}, round by \
+         round, adjusted for all: < faster, > slower, = as fast or negligible, ? not decided; -: not measured.",
+        text::chosen(summary.rules.confidence)
+    )];
+    let named = overview.columns.iter().filter(|column| column.label != column.name);
+    let named: Vec<String> = named.map(|column| column.label.clone()).collect();
+    if !named.is_empty() {
+        legend.push(format!("Served by another's driver: {}.", text::list(&named)));
+    }
+    let apart = overview.columns.iter().filter(|column| !column.comparable);
+    let apart: Vec<String> = apart.map(|column| format!("{} on {}", column.name, column.ground)).collect();
+    if !apart.is_empty() {
+        legend.push(format!(
+            "!: differs in more than the file system ({}; {first} lies on {}) and is not to be compared.",
+            text::list(&apart),
+            overview.columns.first().map_or("", |column| &column.ground),
+        ));
+    }
+    let gone = summary.unavailable.iter().map(|gone| format!("{}: unavailable, {}.", gone.name, gone.reason));
+    legend.extend(gone);
+    legend
+}
+
+/// Returns the bars of all file systems side by side in at most `width` characters, where there is room for them.
+pub(super) fn bars(overview: &Overview, width: usize, style: Style) -> Option<Grid> {
+    let first = overview.rows.iter().map(|row| length(&row.what) + 2).max()?;
+    let room = width.checked_sub(2 + first)? / overview.columns.len().max(1);
+    let (least, most) = BAR_SIDE_BY_SIDE;
+    let bar_width = room.checked_sub(2).filter(|room| *room >= least)?.min(most);
+    let columns = overview.columns.iter().map(|column| Column::left(shortened(&column.name, bar_width), 0));
+    let rows = rows(overview, |row| {
+        let longest = longest(overview, &row.section);
+        let field = |cell: &Option<OverviewCell>| {
+            let bar = cell.as_ref().map(|cell| bar(cell.time_ns.value / longest, bar_width, style));
+            Text::plain(bar.unwrap_or_default())
+        };
+        row.cells.iter().map(field).collect()
+    });
+    Some(Grid {
+        columns: std::iter::once(Column::left("bars", 0)).chain(columns).collect(),
+        rows,
+        legend: Vec::new(),
+    })
+}
+
+fn shortened(name: &str, width: usize) -> String {
+    name.chars().take(width.max(4)).collect()
+}
+
+/// Returns the bars below each other, for a page, in lines.
+pub(super) fn lines(overview: &Overview) -> Vec<String> {
+    let style = Style { color: false, unicode: true };
+    let names = overview.columns.iter().map(|column| length(&column.name)).max().unwrap_or(0);
+    let mut lines = Vec::new();
+    for row in &overview.rows {
+        let section = if row.section.is_empty() { String::new() } else { format!("{}, ", row.section) };
+        lines.push(format!("{section}{}", row.what));
+        let longest = longest(overview, &row.section);
+        for (column, cell) in overview.columns.iter().zip(&row.cells) {
+            let Some(cell) = cell else { continue };
+            let bar = bar(cell.time_ns.value / longest, BAR_MAX, style);
+            let pad = " ".repeat(names - length(&column.name));
+            lines.push(format!("  {}{pad}  {bar} {}", column.name, text::time(cell.time_ns.value)));
+        }
+    }
+    lines
+}
+
+/// Returns the longest time of the rows of a section, nanoseconds.
+fn longest(overview: &Overview, section: &str) -> f64 {
+    let of = overview.rows.iter().filter(|row| row.section == section);
+    let times = of.flat_map(|row| row.cells.iter().flatten()).map(|cell| cell.time_ns.value);
+    times.fold(f64::MIN_POSITIVE, f64::max)
+}
+
+/// Returns a bar of this part of a width; what is above nothing shows.
+fn bar(part: f64, width: usize, style: Style) -> String {
+    let part = part.clamp(0.0, 1.0);
+    if !style.unicode {
+        return "#".repeat(((part * width as f64).round() as usize).max(1));
+    }
+    let eighths = ((part * 8.0 * width as f64).round() as usize).max(1);
+    let mut bar = "█".repeat(eighths / 8);
+    if !eighths.is_multiple_of(8) {
+        bar.push(EIGHTHS[eighths % 8]);
+    }
+    bar
+}

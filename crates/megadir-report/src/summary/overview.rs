@@ -1,0 +1,335 @@
+//! All file systems of a run side by side: every kind of work a row, every file system a column, and each against each over all rows.
+//!
+//! Where two lie on different ground (an image file, a device, memory) they differ in more than the file system: their times stand
+//! beside each other, and nothing is said of one against the other.
+
+use std::collections::BTreeMap;
+
+use megadir_record::{
+    Access, CacheState, Cell, CellId, FileOperation, FileWork, FsId, GroupRule, LabFileSystem, Pair, Place,
+    Plan, Role, SyncPolicy, Work, WorkerKind,
+};
+use serde::{Deserialize, Serialize};
+
+use super::compare::{Outcome, Verdict, outcome};
+use super::evidence::Evidence;
+use super::pairs::read_pairs;
+use super::{Figure, Range};
+use crate::text;
+
+/// The group that contrasts file systems.
+pub const FILE_SYSTEM_GROUP: &str = "file-system";
+
+/// File systems side by side.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Overview {
+    /// The file systems, as they were named.
+    pub columns: Vec<OverviewColumn>,
+    /// What was done, with what it took on each.
+    pub rows: Vec<OverviewRow>,
+    /// Every two file systems on like ground, over all rows that both have.
+    pub overall: Vec<Overall>,
+}
+
+/// One file system.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct OverviewColumn {
+    /// What was asked for, e.g. `ext4:block=1k`.
+    pub name: String,
+    /// What it is called, with its driver where that is another's.
+    pub label: String,
+    /// The type that was made.
+    pub kind: String,
+    /// The driver that served it.
+    pub driver: String,
+    /// What it lay on, in words.
+    pub ground: String,
+    /// Whether it may be compared with the first.
+    pub comparable: bool,
+}
+
+/// One kind of work.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct OverviewRow {
+    /// What rows of the same operation have in common; empty where there is nothing like that.
+    pub section: String,
+    /// What it is, beside that.
+    pub what: String,
+    /// Whether it counts for [`Overview::overall`].
+    pub counts: bool,
+    /// One a column; `None` where it was not measured.
+    pub cells: Vec<Option<OverviewCell>>,
+}
+
+/// One kind of work on one file system.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct OverviewCell {
+    /// The arm.
+    pub arm: CellId,
+    /// The median time of an operation, nanoseconds.
+    pub time_ns: Figure,
+    /// Whether it is the least of its row among those on the ground of the first, or not told apart from it: their intervals overlap.
+    pub best: bool,
+    /// Against the first file system of the row; `None` of that itself, and where they are not to be compared.
+    pub against_first: Option<Outcome>,
+}
+
+/// One file system against another over all kinds of work: the geometric mean of the ratios, in each round.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Overall {
+    /// The column.
+    pub of: usize,
+    /// The column that it is compared with.
+    pub than: usize,
+    /// Kinds of work that both have.
+    pub rows: usize,
+    /// What came out; intervals are adjusted for all these contrasts.
+    pub outcome: Outcome,
+}
+
+impl Overview {
+    /// Returns one file system against another, if they are on like ground: the ratio with its adjusted interval, and the verdict
+    /// where there is one.
+    #[must_use]
+    pub fn against(&self, of: usize, than: usize) -> Option<(f64, Option<Range>, Option<Verdict>)> {
+        let mirrored = of < than;
+        let wanted = if mirrored { (than, of) } else { (of, than) };
+        let found = self.overall.iter().find(|overall| (overall.of, overall.than) == wanted)?;
+        let (ratio, adjusted, verdict) = match found.outcome {
+            Outcome::Judged { ratio, adjusted, verdict, .. } => (ratio.value, adjusted, Some(verdict)),
+            Outcome::TooFewRounds { ratio } => (ratio, None, None),
+            Outcome::Baseline | Outcome::Unequal | Outcome::NotMeasured => return None,
+        };
+        if !mirrored {
+            return Some((ratio, adjusted, verdict));
+        }
+        let verdict = verdict.map(|verdict| match verdict {
+            Verdict::Faster { negligible } => Verdict::Slower { negligible },
+            Verdict::Slower { negligible } => Verdict::Faster { negligible },
+            same @ (Verdict::Equivalent | Verdict::Inconclusive { .. }) => same,
+        });
+        let adjusted = adjusted.map(|range| Range { low: 1.0 / range.high, high: 1.0 / range.low });
+        Some((1.0 / ratio, adjusted, verdict))
+    }
+}
+
+/// Returns what a file system lies on, in words that are the same for like ground.
+fn ground(of: &LabFileSystem) -> String {
+    match &of.place {
+        Place::Image { direct_io: Some(false), .. } => "an image file read through the host's cache".into(),
+        Place::Image { .. } => "an image file".into(),
+        Place::Device { path } => format!("the device {path}"),
+        Place::Memory { .. } => "memory".into(),
+    }
+}
+
+/// Returns the contrasts of file systems that differ in nothing else.
+pub(crate) fn comparable(plan: &Plan, pairs: &[Pair]) -> Vec<Pair> {
+    let on = |cell: CellId| {
+        let data = plan.cells.get(cell.0 as usize)?.data;
+        plan.data.get(data.0 as usize)?.on.and_then(|on| plan.file_system(on)).map(ground)
+    };
+    pairs.iter().filter(|pair| on(pair.arm) == on(pair.to)).cloned().collect()
+}
+
+/// Returns the overview of a run on several file systems.
+pub(crate) fn overview(evidence: &Evidence<'_>) -> Option<Overview> {
+    let plan = evidence.plan;
+    let first = ground(plan.file_systems.first().filter(|_| plan.file_systems.len() > 1)?);
+    let column = |of: &LabFileSystem| OverviewColumn {
+        name: of.name.clone(),
+        label: of.label.clone(),
+        kind: of.kind.clone(),
+        driver: of.driver.clone(),
+        ground: ground(of),
+        comparable: ground(of) == first,
+    };
+    let columns: Vec<OverviewColumn> = plan.file_systems.iter().map(column).collect();
+    let arms = arms_by_row(plan, columns.len());
+    let judged = judged(evidence);
+    let rows: Vec<OverviewRow> = arms.iter().map(|row| of_row(evidence, row, &columns, &judged)).collect();
+    let overall = overall(evidence, &columns, &rows);
+    Some(Overview { columns, rows, overall })
+}
+
+/// The arms of one kind of work, one a column.
+struct RowArms<'a> {
+    first: &'a Cell,
+    arms: Vec<Option<CellId>>,
+}
+
+/// Returns the arms that do the same, in the order in which a reader looks for them.
+fn arms_by_row(plan: &Plan, columns: usize) -> Vec<RowArms<'_>> {
+    let mut rows: Vec<(String, RowArms<'_>)> = Vec::new();
+    // Writing for the sake of what follows is measured elsewhere.
+    let counts = |cell: &&Cell| cell.role != Role::AgainstItself && !cell.groups.is_empty();
+    for cell in plan.cells.iter().filter(counts) {
+        let Some(on) = plan.data.get(cell.data.0 as usize).and_then(|data| data.on) else { continue };
+        let Some(of) = plan.file_system(on) else { continue };
+        let name =
+            cell.name.strip_suffix(&of.label).and_then(|name| name.strip_suffix(", ")).unwrap_or(&cell.name);
+        let place = rows.iter().position(|(known, _)| known == name).unwrap_or_else(|| {
+            rows.push((name.to_owned(), RowArms { first: cell, arms: vec![None; columns] }));
+            rows.len() - 1
+        });
+        let FsId(column) = on;
+        if let Some(arm) = rows[place].1.arms.get_mut(column as usize) {
+            *arm = Some(cell.id);
+        }
+    }
+    rows.sort_by_key(|(_, row)| order(row.first));
+    rows.into_iter().map(|(_, row)| row).collect()
+}
+
+/// Returns by what rows are sorted; those of other studies stay in the plan's order.
+fn order(cell: &Cell) -> (u8, bool, Option<usize>, u8, u32) {
+    let Work::Files(work) = &cell.work else { return (0, false, None, 0, 0) };
+    let state = CacheState::ALL.iter().position(|state| *state == cell.cache);
+    let operation = match work.operation {
+        FileOperation::MakeDirectories => 0,
+        FileOperation::Create => 1,
+        FileOperation::Stat => 2,
+        FileOperation::Read => 3,
+        FileOperation::Rewrite => 4,
+        FileOperation::Unlink => 5,
+    };
+    let sync = match work.sync {
+        SyncPolicy::Never => 0,
+        SyncPolicy::AtEnd => 1,
+        SyncPolicy::EachFile => 2,
+        SyncPolicy::FileAndDirectory => 3,
+    };
+    (operation, work.access != Access::Directory, state, sync, work.workers.count)
+}
+
+/// Returns what the contrasts of file systems came to, by arm.
+fn judged(evidence: &Evidence<'_>) -> BTreeMap<CellId, Outcome> {
+    let group = evidence.plan.groups.iter().find(|group| group.name == FILE_SYSTEM_GROUP);
+    let Some(GroupRule::Pairs { pairs }) = group.map(|group| &group.rule) else { return BTreeMap::new() };
+    let rows = read_pairs(evidence, &comparable(evidence.plan, pairs)).rows;
+    rows.into_iter().map(|row| (row.pair.arm, row.outcome)).collect()
+}
+
+fn of_row(
+    evidence: &Evidence<'_>,
+    row: &RowArms<'_>,
+    columns: &[OverviewColumn],
+    judged: &BTreeMap<CellId, Outcome>,
+) -> OverviewRow {
+    let time = |arm: CellId| Figure::median_of(&evidence.rounds.times(arm), evidence.confidence());
+    let cell = |arm: &Option<CellId>| {
+        let arm = (*arm)?;
+        let against_first = judged.get(&arm).cloned();
+        Some(OverviewCell { arm, time_ns: time(arm)?, best: false, against_first })
+    };
+    let mut cells: Vec<Option<OverviewCell>> = row.arms.iter().map(cell).collect();
+    let of_ground = |(cell, column): (&Option<OverviewCell>, &OverviewColumn)| {
+        cell.as_ref().filter(|_| column.comparable).map(|cell| cell.time_ns)
+    };
+    let least = cells.iter().zip(columns).filter_map(of_ground).min_by(|a, b| a.value.total_cmp(&b.value));
+    for (cell, column) in cells.iter_mut().zip(columns) {
+        if let (Some(cell), Some(least)) = (cell.as_mut().filter(|_| column.comparable), least) {
+            let overlaps = cell
+                .time_ns
+                .interval
+                .zip(least.interval)
+                .is_some_and(|(own, of_least)| own.low <= of_least.high);
+            cell.best = cell.time_ns.value <= least.value || overlaps;
+        }
+    }
+    let (section, what, counts) = named(row.first, evidence.plan);
+    OverviewRow { section, what, counts, cells }
+}
+
+/// Returns what a kind of work is called, and whether it counts for all together: what is done by name is done by listing too.
+fn named(cell: &Cell, plan: &Plan) -> (String, String, bool) {
+    let label = plan.file_system_of(cell.data).map_or("", |of| of.label.as_str());
+    let name = cell.name.strip_suffix(label).and_then(|name| name.strip_suffix(", ")).unwrap_or(&cell.name);
+    let whole = || (String::new(), name.to_owned(), true);
+    let Work::Files(work) = &cell.work else { return whole() };
+    let small = plan.study == "smallfile";
+    if !small {
+        return whole();
+    }
+    // The state's own name says whose cache it is.
+    let state = match cell.cache {
+        CacheState::Warm => None,
+        cold => name.rsplit(", ").find(|part| part.ends_with(cold.name())).map(str::to_owned),
+    };
+    let parts = [Some(workers(work)), sync(work), by_name(work), state];
+    let what = parts.into_iter().flatten().collect::<Vec<_>>().join(", ");
+    (operation(work).into(), what, work.access == Access::Directory)
+}
+
+fn operation(work: &FileWork) -> &'static str {
+    match work.operation {
+        FileOperation::MakeDirectories => "make directories",
+        FileOperation::Create => "write",
+        FileOperation::Read => "read",
+        FileOperation::Rewrite => "rewrite",
+        FileOperation::Stat => "stat",
+        FileOperation::Unlink => "unlink",
+    }
+}
+
+fn workers(work: &FileWork) -> String {
+    let kind = match (work.workers.kind, work.workers.count) {
+        (WorkerKind::Thread, _) => "thread",
+        (WorkerKind::Process, 1) => "process",
+        (WorkerKind::Process, count) => return format!("{} processes", text::count(u64::from(count))),
+    };
+    text::counted(u64::from(work.workers.count), kind)
+}
+
+fn sync(work: &FileWork) -> Option<String> {
+    let name = match work.sync {
+        SyncPolicy::Never => return None,
+        SyncPolicy::AtEnd => "syncfs",
+        SyncPolicy::EachFile => "fsync",
+        SyncPolicy::FileAndDirectory => "fsync of both",
+    };
+    Some(name.into())
+}
+
+fn by_name(work: &FileWork) -> Option<String> {
+    (work.access != Access::Directory).then(|| "by name".into())
+}
+
+/// Contrasts every two file systems on like ground over all rows that both have.
+fn overall(evidence: &Evidence<'_>, columns: &[OverviewColumn], rows: &[OverviewRow]) -> Vec<Overall> {
+    let mut found: Vec<(usize, usize, usize)> = Vec::new();
+    let mut family: Vec<Vec<Vec<f64>>> = Vec::new();
+    for of in 1..columns.len() {
+        for than in (0..of).filter(|than| columns[*than].ground == columns[of].ground) {
+            let arms = rows.iter().filter(|row| row.counts).filter_map(|row| {
+                let arm = |column: usize| Some(row.cells.get(column)?.as_ref()?.arm);
+                Some((arm(of)?, arm(than)?))
+                    .filter(|(of, than)| evidence.is_equal(*of) && evidence.is_equal(*than))
+            });
+            let arms: Vec<(CellId, CellId)> = arms.collect();
+            if !arms.is_empty() {
+                found.push((of, than, arms.len()));
+                family.push(mean_log_ratios(evidence, &arms));
+            }
+        }
+    }
+    let judged = megadir_stats::judge_family_of_epochs(&family, evidence.judging());
+    let outcomes = family.iter().zip(judged).map(|(logs, judgement)| outcome(&logs.concat(), judgement));
+    let one = |((of, than, rows), outcome)| Overall { of, than, rows, outcome };
+    found.into_iter().zip(outcomes).map(one).collect()
+}
+
+/// Returns the mean over pairs of arms of the logarithm of their ratio, in each round that has all, one series an epoch.
+fn mean_log_ratios(evidence: &Evidence<'_>, arms: &[(CellId, CellId)]) -> Vec<Vec<f64>> {
+    let mut epochs: BTreeMap<u32, Vec<f64>> = BTreeMap::new();
+    for key in evidence.rounds.keys() {
+        let ratio = |(of, than): &(CellId, CellId)| {
+            let time = |arm: CellId| evidence.rounds.time(arm, key).filter(|ns| *ns > 0.0);
+            Some((time(*of)? / time(*than)?).ln())
+        };
+        if let Some(logs) = arms.iter().map(ratio).collect::<Option<Vec<f64>>>() {
+            epochs.entry(key.0).or_default().push(logs.iter().sum::<f64>() / logs.len() as f64);
+        }
+    }
+    epochs.into_values().collect()
+}

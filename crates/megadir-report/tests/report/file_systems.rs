@@ -1,0 +1,211 @@
+//! Several file systems side by side: what is shown, what is compared, and which claims can be told.
+
+use megadir_record::{
+    Access, CacheState, CellId, DataId, FileOperation, FsId, Group, GroupRule, LabFileSystem, Pair, Place,
+    Record, Unavailable, Work,
+};
+use megadir_report::summary::{GroupReading, Outcome, Verdict};
+use megadir_report::{Style, Summary, render, summarize};
+
+use crate::fill::{files, work_on_files};
+use crate::synthetic::{Arm, Synthetic, arm};
+
+/// Times of writing and of asking about a file, nanoseconds; where there is no device all is in memory.
+const FILE_SYSTEMS: [(&str, &str, f64, f64); 5] = [
+    ("ext2", "ext4", 1.0e6, 2.0e5),
+    ("ext3", "ext4", 1.5e6, 2.0e5),
+    ("ext4", "ext4", 0.8e6, 1.5e5),
+    ("xfs", "xfs", 1.6e6, 4.0e5),
+    ("tmpfs", "tmpfs", 0.2e6, 1.0e5),
+];
+
+fn label(kind: &str, driver: &str) -> String {
+    if kind == driver { kind.into() } else { format!("{kind} ({driver} driver)") }
+}
+
+/// Returns a record of writing and asking, warm and cold, on each.
+pub(crate) fn record() -> Record {
+    let kinds =
+        [("write, 1 process", 1.0), ("stat, 1 process", 1.0), ("stat, 1 process, guest-fs-cold", 5.0)];
+    let mut arms: Vec<Arm> = Vec::new();
+    for (place, (_, _, write, stat)) in FILE_SYSTEMS.iter().enumerate() {
+        for (name, times) in kinds {
+            let ns = times * if name.starts_with("write") { *write } else { *stat };
+            arms.push(Arm { data: place as u32, groups: &["file-system"], ..arm(name, ns) });
+        }
+    }
+    let mut synthetic = Synthetic::ratios(&[]);
+    (synthetic.entries, synthetic.arms) = (vec![1000; FILE_SYSTEMS.len()], arms);
+    let mut record = synthetic.record();
+    work_on_files(&mut record, |id| {
+        files(if id % 3 == 0 { FileOperation::Create } else { FileOperation::Stat }, (0, 1000), 1)
+    });
+    let plan = &mut record.header.plan;
+    plan.study = "smallfile".into();
+    let place = |kind: &str| match kind {
+        "tmpfs" => Place::Memory { bytes: 1 << 30 },
+        _ => Place::Image { bytes: 1 << 30, direct_io: Some(true) },
+    };
+    let file_system = |(number, (kind, driver, ..)): (usize, &(&str, &str, f64, f64))| LabFileSystem {
+        id: FsId(number as u32),
+        name: (*kind).into(),
+        label: label(kind, driver),
+        kind: (*kind).into(),
+        driver: (*driver).into(),
+        make: Vec::new(),
+        tool: None,
+        mount_options: "noatime".into(),
+        place: place(kind),
+    };
+    plan.file_systems = FILE_SYSTEMS.iter().enumerate().map(file_system).collect();
+    let reason = "it left Linux in 6.13".into();
+    plan.unavailable = vec![Unavailable { name: "reiserfs".into(), reason }];
+    for data in &mut plan.data {
+        data.on = Some(FsId(data.id.0));
+    }
+    let mut pairs = Vec::new();
+    for cell in &mut plan.cells {
+        let (kind, driver, ..) = FILE_SYSTEMS[cell.data.0 as usize];
+        if cell.name.ends_with("cold") {
+            cell.cache = CacheState::FsCold;
+        }
+        if let Work::Files(work) = &mut cell.work {
+            work.access = Access::Directory;
+        }
+        if cell.data != DataId(0) {
+            let to = CellId(cell.id.0 % 3);
+            pairs.push(Pair {
+                what: label(kind, driver),
+                than: label("ext2", "ext4"),
+                at: cell.name.clone(),
+                arm: cell.id,
+                to,
+            });
+        }
+        cell.name = format!("{}, {}", cell.name, label(kind, driver));
+    }
+    let rule = GroupRule::Pairs { pairs };
+    plan.groups = vec![Group { name: "file-system".into(), title: "What of it?".into(), rule }];
+    record
+}
+
+fn findings(summary: &Summary) -> String {
+    summary.findings.iter().map(|finding| finding.text.as_str()).collect::<Vec<_>>().join("\n")
+}
+
+#[test]
+fn every_kind_of_work_is_a_row_and_every_file_system_a_column() {
+    let summary = summarize(&record()).unwrap();
+    let overview = summary.overview.as_ref().expect("several file systems");
+    let names: Vec<&str> = overview.columns.iter().map(|column| column.name.as_str()).collect();
+    assert_eq!(names, ["ext2", "ext3", "ext4", "xfs", "tmpfs"]);
+    let rows: Vec<(&str, &str)> =
+        overview.rows.iter().map(|row| (row.section.as_str(), row.what.as_str())).collect();
+    assert_eq!(rows, [("write", "1 process"), ("stat", "1 process"), ("stat", "1 process, guest-fs-cold")]);
+    for row in &overview.rows {
+        let best: Vec<bool> = row.cells.iter().map(|cell| cell.as_ref().unwrap().best).collect();
+        // The least of all is not on the same ground.
+        assert_eq!(best, [false, false, true, false, false], "{}", row.what);
+    }
+    // Geometric means of 1.5, 1, 1 and of 1.6, 2, 2.
+    for (column, truth) in [(1, 1.5_f64.cbrt()), (3, 6.4_f64.cbrt())] {
+        let (ratio, adjusted, verdict) = overview.against(column, 0).expect("they are on like ground");
+        let adjusted = adjusted.expect("an interval");
+        assert!(
+            (ratio / truth - 1.0).abs() < 0.02 && adjusted.low < truth && truth < adjusted.high,
+            "{ratio}"
+        );
+        assert_eq!(verdict, Some(Verdict::Slower { negligible: false }));
+        let (mirrored, range, verdict) = overview.against(0, column).expect("the other way round");
+        assert!((mirrored * ratio - 1.0).abs() < 1e-12);
+        assert!(range.expect("an interval").high < 1.0);
+        assert_eq!(verdict, Some(Verdict::Faster { negligible: false }));
+    }
+}
+
+#[test]
+fn what_lies_on_other_ground_is_shown_and_not_compared() {
+    let summary = summarize(&record()).unwrap();
+    let overview = summary.overview.as_ref().expect("several file systems");
+    assert!(overview.against(4, 0).is_none() && overview.against(0, 4).is_none());
+    for row in &overview.rows {
+        let memory = row.cells[4].as_ref().expect("its time is shown");
+        assert!(memory.against_first.is_none() && memory.time_ns.value > 0.0);
+        assert!(matches!(row.cells[1].as_ref().unwrap().against_first, Some(Outcome::Judged { .. })));
+    }
+    let GroupReading::Pairs(pairs) = &summary.groups[0].reading else { panic!("not pairs") };
+    assert_eq!(pairs.rows.len(), 9, "three of each but ext2 and tmpfs");
+    let told = findings(&summary);
+    assert!(told.contains("tmpfs lies on memory, where ext2 (ext4 driver) lies on an image file: they differ in more than the file system"), "{told}");
+    // Devices are ground of their own each.
+    let mut record = record();
+    for (number, of) in record.header.plan.file_systems.iter_mut().enumerate() {
+        of.place = Place::Device { path: format!("/dev/vd{number}") };
+    }
+    let summary = summarize(&record).unwrap();
+    assert!(summary.overview.as_ref().unwrap().overall.is_empty());
+    assert!(findings(&summary).contains("lies on the device /dev/vd3"));
+}
+
+#[test]
+fn claims_stand_fall_or_cannot_be_told_and_why() {
+    let told = findings(&summarize(&record()).unwrap());
+    for words in [
+        "Over all 3 kinds of work (geometric mean), ext4 is the fastest; the time of the others against it: ext2 (ext4 driver) ",
+        "that ext4 is best overall stands here: over all kinds of work it takes 0.7",
+        "; of ext2 and ext3 only the formats are compared, for ext4's driver serves them.",
+        "that XFS is weak on small files stands here: over all kinds of work xfs takes 2.",
+        "that ext3 is slow cannot be told here: the kernel serves ext3 by its driver of ext4",
+        "that ext2 is faster than ext3 cannot be told here: the kernel serves ext3 and ext2 by its driver of ext4",
+        "concurrent writes cannot be told here: reiserfs is unavailable: it left Linux in 6.13.",
+        "holds for disks only",
+    ] {
+        assert!(told.contains(words), "{words}\n{told}");
+    }
+    // With drivers of their own, and XFS as fast as can be.
+    let mut record = record();
+    for of in &mut record.header.plan.file_systems {
+        of.driver = of.kind.clone();
+    }
+    for sample in record.samples.iter_mut().filter(|sample| (9..12).contains(&sample.cell.0)) {
+        sample.elapsed_ns /= 10;
+    }
+    let told = findings(&summarize(&record).unwrap());
+    for words in [
+        "that ext2 is faster than ext3 stands here: over all kinds of work ext3 takes 1.1",
+        "that ext3 is slow stands here",
+        "that XFS is weak on small files falls here",
+        "that ext4 is best overall falls here",
+        "xfs is the fastest",
+    ] {
+        assert!(told.contains(words), "{words}\n{told}");
+    }
+}
+
+#[test]
+fn tables_fit_the_width_by_being_split_and_bars_have_no_cap() {
+    let record = record();
+    let summary = summarize(&record).unwrap();
+    for width in [80, 100, 140] {
+        let table = render::table(&summary, width, Style { color: false, unicode: true });
+        let long = table.lines().filter(|line| line.chars().count() > width);
+        assert_eq!(long.collect::<Vec<_>>(), Vec::<&str>::new());
+        for name in ["ext2", "ext3", "ext4", "xfs", "tmpfs"] {
+            let heading = |line: &&str| line.trim_start().starts_with("time ") && line.contains(name);
+            assert!(table.lines().any(|line| heading(&line)), "{width} {name}\n{table}");
+        }
+        assert!(table.contains("guest-fs-cold") && table.contains("reiserfs: unavailable"), "{table}");
+    }
+    let page = render::markdown(&summary);
+    let bars = |name: &str| {
+        let line = page.lines().filter(|line| line.starts_with(&format!("  {name} ")));
+        line.map(|line| line.matches('█').count()).collect::<Vec<_>>()
+    };
+    // The longest of an operation is as long as can be, whatever the others are.
+    assert_eq!((bars("xfs")[0], bars("xfs")[2]), (40, 40));
+    assert_eq!(bars("ext2")[0], 25);
+    let csv = render::csv(&record);
+    let heading: Vec<&str> = csv.lines().next().expect("a heading").split(',').collect();
+    let column = heading.iter().position(|name| *name == "file_system").expect("its column");
+    assert!(column > 0 && csv.contains(",xfs,") && csv.contains(",tmpfs,"));
+}
