@@ -13,7 +13,7 @@ pub(super) fn push_grid(page: &mut Page, grid: &Grid, cards: bool) {
     for &place in &shown {
         let column = &grid.columns[place];
         let class = if column.align == Align::Right { " class=\"r\"" } else { "" };
-        page.push(&format!("<th scope=\"col\"{class}>{}</th>", escape(column.heading)));
+        page.push(&format!("<th scope=\"col\"{class}>{}</th>", escape(&column.heading)));
     }
     page.push("</tr></thead>\n<tbody>\n");
     for row in &grid.rows {
@@ -35,7 +35,7 @@ pub(super) fn push_grid(page: &mut Page, grid: &Grid, cards: bool) {
                 if classes.is_empty() { String::new() } else { format!(" class=\"{}\"", classes.join(" ")) };
             page.push(&format!(
                 "<td{class} data-l=\"{}\">{}</td>",
-                escape(column.heading),
+                escape(&column.heading),
                 escape(&field.text)
             ));
         }
