@@ -122,7 +122,11 @@ fn factors(summary: &Summary, cell: &Cell) -> Option<Vec<(&'static str, String)>
             let by = format!("{method}, {}", text::counted(u64::from(*threads), "thread"));
             vec![("method", by), entries, cache]
         }
-        Work::List { .. } | Work::FillUntilRefused { .. } | Work::Files(_) | Work::Ask { .. } => return None,
+        Work::List { .. }
+        | Work::FillUntilRefused { .. }
+        | Work::Files(_)
+        | Work::Remove(_)
+        | Work::Ask { .. } => return None,
     })
 }
 

@@ -7,7 +7,7 @@ use super::{Chart, Picture};
 use crate::render::Report;
 use crate::summary::{Figure, Rounds};
 use crate::text;
-use megadir_record::{Cell, CellId, FileWork, Role, Work, Workers};
+use megadir_record::{Cell, CellId, FileWork, RemoveWork, Role, Work, Workers};
 
 /// The chart.
 pub(super) struct Scaling;
@@ -40,6 +40,7 @@ fn by_one(work: &Work) -> Option<(Work, u32)> {
             let one = FileWork { workers: Workers { count: 1, ..files.workers }, ..files.clone() };
             Some((Work::Files(one), files.workers.count))
         }
+        Work::Remove(remove) => Some((Work::Remove(RemoveWork { workers: 1, ..*remove }), remove.workers)),
         Work::List { backend, buffer_bytes, threads, stages, .. } => {
             let one = Work::List {
                 backend: backend.clone(),
@@ -72,7 +73,7 @@ fn series(report: &Report<'_>) -> Vec<Series> {
     for cell in arms {
         let Some((work, count)) = by_one(&cell.work) else { continue };
         // Workers on files have data sets of their own, readers share one.
-        let data = (!matches!(work, Work::Files(_))).then_some(u64::from(cell.data.0));
+        let data = (!matches!(work, Work::Files(_) | Work::Remove(_))).then_some(u64::from(cell.data.0));
         let step = if matches!(work, Work::Files(_)) { cell.step } else { 0 };
         let same =
             |one: &&mut (Work, Option<u64>, u32, Series)| one.0 == work && one.1 == data && one.2 == step;
