@@ -22,7 +22,7 @@ pub use self::start::{remove_contents, remove_tree};
 use self::opener::Opener;
 use self::pace::Pace;
 use self::pool::Pool;
-use super::policy::{Order, Row};
+use super::policy::Order;
 use super::{Progress, RemoveOptions};
 use crate::error::Error;
 
@@ -38,8 +38,9 @@ struct Shared<'a> {
     opener: Opener,
     pace: Option<Pace>,
     pool: Pool,
-    row: &'static Row,
     order: Order,
+    /// The window of a worker, bytes.
+    window_bytes: usize,
     /// The directories that a worker keeps open.
     open_max: usize,
     /// Workers started so far, for the names of threads.

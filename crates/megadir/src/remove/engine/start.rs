@@ -218,8 +218,8 @@ fn shared<'a>(
         opener: Opener::new(options.cross_mounts),
         pace: options.entries_per_second_max.map(Pace::new),
         pool: Pool::new(workers),
-        row,
         order: options.order.unwrap_or(row.order),
+        window_bytes: policy::window_bytes(row, workers),
         open_max: (room / workers).saturating_sub(DESCRIPTORS_MIN / 2).clamp(1, OPEN_MAX),
         threads: AtomicUsize::new(1),
     }

@@ -3,7 +3,7 @@
 use std::io;
 use std::os::fd::BorrowedFd;
 
-use super::super::policy::{Order, Row};
+use super::super::policy::Order;
 use crate::decode::{Record, Records};
 
 /// For one call; a longer one holds the directory's lock for long.
@@ -24,9 +24,9 @@ pub(super) struct Window {
 }
 
 impl Window {
-    pub(super) fn new(row: &Row, order: Order) -> Self {
+    pub(super) fn new(bytes: usize, order: Order) -> Self {
         // Zeroed memory that is not touched costs nothing.
-        let buffer = vec![0; row.window_bytes.max(CALL_BYTES)];
+        let buffer = vec![0; bytes.max(CALL_BYTES)];
         Self { buffer, filled: 0, by_inode: Vec::new(), order, is_last: false }
     }
 

@@ -69,7 +69,7 @@ pub(super) struct Worker<'scope, 'env, 'a> {
 
 impl<'scope, 'env, 'a> Worker<'scope, 'env, 'a> {
     pub(super) fn new(shared: &'env Shared<'a>, scope: &'scope Scope<'scope, 'env>) -> Self {
-        let window = Some(Window::new(shared.row, shared.order));
+        let window = Some(Window::new(shared.window_bytes, shared.order));
         Self {
             shared,
             scope,
