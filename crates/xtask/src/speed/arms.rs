@@ -303,6 +303,11 @@ impl Part {
     }
 }
 
+/// Tells whether any arm that lists is of these parts (none is all).
+pub(crate) fn any_asked(parts: &[Part]) -> bool {
+    parts.is_empty() || ARMS.iter().any(|arm| parts.iter().any(|part| part.has(arm)))
+}
+
 /// Returns the arms to run: of these parts (none is all), with one of these words in their names (none is all), whose
 /// programs are there; and the baselines of their sections.
 pub(crate) fn choose(parts: &[Part], only: &[String], tools: &Tools) -> Vec<&'static Arm> {

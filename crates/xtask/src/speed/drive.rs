@@ -66,10 +66,15 @@ pub(crate) struct Args {
 pub(crate) fn run(args: &Args) -> Result<(), String> {
     namespace::enter()?;
     let workspace = Workspace::find()?;
-    let choices = Choices { megadir: args.megadir.as_deref(), bfs: args.bfs.as_deref() };
+    let shapes = remove::chosen(&args.parts);
+    let choices = Choices {
+        megadir: args.megadir.as_deref(),
+        bfs: args.bfs.as_deref(),
+        lists: arms::any_asked(&args.parts),
+        removes: !shapes.is_empty(),
+    };
     let tools = Tools::prepare(&workspace, &choices)?;
     let chosen = arms::choose(&args.parts, &args.only, &tools);
-    let shapes = remove::chosen(&args.parts);
     if chosen.is_empty() && shapes.is_empty() {
         return Err("no contender is left by these options".to_owned());
     }

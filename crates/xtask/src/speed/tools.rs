@@ -55,6 +55,10 @@ pub(crate) struct Choices<'a> {
     pub(crate) megadir: Option<&'a Path>,
     /// Another bfs, beside the one on `PATH`.
     pub(crate) bfs: Option<&'a Path>,
+    /// Whether anything is listed: then what only lists is built and installed.
+    pub(crate) lists: bool,
+    /// Whether anything is removed.
+    pub(crate) removes: bool,
 }
 
 /// All programs that are there, and what is missing.
@@ -70,8 +74,16 @@ impl Tools {
         let mut tools = Self { found: BTreeMap::new(), missing: Vec::new() };
         let megadir = choices.megadir.map_or_else(|| build_megadir(workspace), absolute)?;
         tools.add(Program::Megadir, Ok(megadir))?;
-        let bare = build_bare(workspace)?;
-        tools.found.insert(Program::Bare, Tool { path: bare, version: String::new() });
+        if choices.lists {
+            let bare = build_bare(workspace)?;
+            tools.found.insert(Program::Bare, Tool { path: bare, version: String::new() });
+            let fd = install(&workspace.target.join("tools"), "fd-find", "fd", FD_VERSION);
+            tools.add_if_there(Program::Fd, fd);
+        }
+        if choices.removes {
+            let rmz = install(&workspace.target.join("tools"), "rmz", "rmz", RMZ_VERSION);
+            tools.add_if_there(Program::Rmz, rmz);
+        }
         let path = |name: &str| process::find_tool(name).ok_or_else(|| format!("no {name}"));
         for (program, name) in
             [(Program::Ls, "ls"), (Program::Find, "find"), (Program::Wc, "wc"), (Program::Rm, "rm")]
@@ -83,9 +95,6 @@ impl Tools {
             tools.add(Program::OtherBfs, absolute(bfs))?;
         }
         tools.add_if_there(Program::Fdfind, path("fdfind"));
-        tools
-            .add_if_there(Program::Fd, install(&workspace.target.join("tools"), "fd-find", "fd", FD_VERSION));
-        tools.add_if_there(Program::Rmz, install(&workspace.target.join("tools"), "rmz", "rmz", RMZ_VERSION));
         tools.add_if_there(Program::Python, path("python3").and_then(|python| interpreter(&python)));
         Ok(tools)
     }

@@ -96,7 +96,8 @@ fn remove(ground: &Ground, contender: &Contender, plan: &Plan<'_>) -> Result<Sam
     bench.touch(contender.program)?;
     let mut command = bench.program(contender.program)?;
     command.args(contender.options).arg(DIRECTORY).args(contender.expression);
-    // What a contender says on standard error belongs to an error only.
+    // Who says what it has done says it to nobody here.
+    command.stderr(std::process::Stdio::null());
     let sample = to_null(&mut command)?;
     let left = std::fs::symlink_metadata(root.join(DIRECTORY));
     match left {
