@@ -1,17 +1,19 @@
 //! How far a removal is, on a terminal only: entries, rate, and the time left where the total is known.
 
+use std::fmt::Write;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-use indicatif::{ProgressBar, ProgressStyle};
+use indicatif::{ProgressBar, ProgressState, ProgressStyle};
 use megadir::remove::Counts;
 
 use super::args::Args;
 use super::target::Target;
+use crate::cmd::limits::amount::amount;
 
 /// The total of one directory is about known, if it has no directories below.
-const KNOWN: &str = "{bar:30} {human_pos} of about {human_len} entries, {per_sec}, {eta} left";
+const KNOWN: &str = "{bar:30} {human_pos} of about {human_len} entries, {rate}, {eta} left";
 /// The total of a tree is not known.
-const UNKNOWN: &str = "{spinner} {human_pos} entries, {per_sec}, {elapsed}";
+const UNKNOWN: &str = "{spinner} {human_pos} entries, {rate}, {elapsed}";
 
 /// What is shown while entries go.
 pub(super) struct Shown {
@@ -68,7 +70,11 @@ impl Shown {
             return;
         }
         if let Ok(style) = ProgressStyle::with_template(if known { KNOWN } else { UNKNOWN }) {
-            self.bar.set_style(style);
+            let rate = |state: &ProgressState, text: &mut dyn Write| {
+                // Writing to a line of the display cannot fail.
+                let _ = write!(text, "{}/s", amount(state.per_sec() as u64));
+            };
+            self.bar.set_style(style.with_key("rate", rate));
         }
     }
 
