@@ -145,7 +145,7 @@ fn removing(
                 println!("\n{}", one.text);
                 removed.push(one);
             }
-            Err(why) => failed.push(format!("{}, removing a {}: {why}", kind.name, shape.name)),
+            Err(why) => failed.push(format!("{}, removing {}: {why}", kind.name, shape.name)),
         }
     }
     Ok(removed)

@@ -115,6 +115,8 @@ impl Drop for Lab {
             eprintln!("{why}");
         }
         std::fs::remove_file(&self.image).ok();
+        // Another may be made there. Never more than the empty directory.
+        std::fs::remove_dir(&self.point).ok();
     }
 }
 

@@ -59,7 +59,7 @@ pub(crate) fn measure(
     scratch: &Scratch,
     interrupt: &Interrupt,
 ) -> Result<Removed, String> {
-    println!("\n== {}: removing a {}", kind.name, shape.name);
+    println!("\n== {}: removing {}", kind.name, shape.name);
     let started = Instant::now();
     let mut ground = Ground::make(kind, scratch.path(), shape, plan.entries, interrupt)?;
     println!("{} made in {:.0} s", shape.about(plan.entries), started.elapsed().as_secs_f64());
@@ -76,7 +76,7 @@ pub(crate) fn measure(
     println!("measured in {:.0} s in all", started.elapsed().as_secs_f64());
     let direct = if ground.lab().direct_io { "with" } else { "WITHOUT" };
     let mut text = format!(
-        "## {}, removing a {}\n\n* {}; before each run the image is copied back, mounted {direct} direct I/O and {}\n",
+        "## {}, removing {}\n\n* {}; before each run the image is copied back, mounted {direct} direct I/O and {}\n",
         kind.name,
         shape.name,
         shape.about(plan.entries),

@@ -44,7 +44,7 @@ const FLAT: Shape = Shape {
 /// All comparisons.
 pub(crate) static SHAPES: &[Shape] = &[
     Shape {
-        name: "tree of empty files, warm",
+        name: "a tree of empty files, warm",
         part: Part::RemoveTree,
         file_systems: &["ext4", "xfs"],
         directories: DIRECTORIES,
@@ -52,7 +52,7 @@ pub(crate) static SHAPES: &[Shape] = &[
         ..FLAT
     },
     Shape {
-        name: "tree of files of 50 kB, warm",
+        name: "a tree of files of 50 kB, warm",
         part: Part::RemoveSized,
         file_systems: &["ext4", "xfs"],
         directories: DIRECTORIES,
