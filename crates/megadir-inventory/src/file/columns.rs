@@ -1,5 +1,6 @@
 //! Rows turned into columns, as many as are written at a time.
 
+use bytes::Bytes;
 use parquet::data_type::ByteArray;
 
 use crate::row::{Facts, Row, push_text};
@@ -46,6 +47,11 @@ impl<T> Optional<T> {
         Self { values: Vec::with_capacity(rows), levels: Vec::with_capacity(rows) }
     }
 
+    fn clear(&mut self) {
+        self.values.clear();
+        self.levels.clear();
+    }
+
     #[inline]
     fn push(&mut self, value: Option<T>) {
         self.levels.push(i16::from(value.is_some()));
@@ -58,11 +64,25 @@ impl Texts {
         Self { bytes: Vec::with_capacity(rows * bytes_each), ends: Vec::with_capacity(rows) }
     }
 
-    /// Returns the strings as the writer of columns takes them.
-    pub(super) fn into_arrays(self) -> Vec<ByteArray> {
-        let all = ByteArray::from(self.bytes);
+    /// Gives the strings as the writer of columns takes them, in `arrays`, to `take`.
+    pub(super) fn arrays<R>(
+        &mut self,
+        arrays: &mut Vec<ByteArray>,
+        take: impl FnOnce(&[ByteArray]) -> R,
+    ) -> R {
+        let all = Bytes::from(std::mem::take(&mut self.bytes));
         let starts = std::iter::once(0).chain(self.ends.iter().copied());
-        starts.zip(&self.ends).map(|(start, end)| all.slice(start, end - start)).collect()
+        arrays.extend(starts.zip(&self.ends).map(|(start, &end)| ByteArray::from(all.slice(start..end))));
+        let taken = take(arrays);
+        arrays.clear();
+        // Nobody else has them any more, so nothing is copied.
+        self.bytes = Vec::from(all);
+        taken
+    }
+
+    fn clear(&mut self) {
+        self.bytes.clear();
+        self.ends.clear();
     }
 }
 
@@ -99,6 +119,32 @@ impl Columns {
             error: Optional::new(rows),
             hash: Optional::new(0),
         }
+    }
+
+    /// Removes all rows and keeps the memory, which is costly to get: every page of it is a fault.
+    pub(super) fn clear(&mut self) {
+        self.root.clear();
+        self.parent.clear();
+        self.name.clear();
+        self.path.clear();
+        self.kind.clear();
+        for column in [
+            &mut self.size,
+            &mut self.modified,
+            &mut self.changed,
+            &mut self.born,
+            &mut self.inode,
+            &mut self.inode_high,
+            &mut self.device,
+            &mut self.links,
+        ] {
+            column.clear();
+        }
+        for column in [&mut self.mode, &mut self.user, &mut self.group, &mut self.errno] {
+            column.clear();
+        }
+        self.error.clear();
+        self.hash.clear();
     }
 
     /// Returns the number of rows.
@@ -173,7 +219,7 @@ impl Place {
 
 #[cfg(test)]
 mod tests {
-    use super::{Columns, Place};
+    use super::{ByteArray, Columns, Place};
     use crate::row::{Facts, Key, Row};
 
     #[test]
@@ -196,8 +242,9 @@ mod tests {
             let row = Row { key, facts: Facts::NOTHING, error: None };
             columns.push(&row, path, &mut place);
         }
-        let paths = columns.path.into_arrays();
-        let paths: Vec<&str> = paths.iter().map(|path| path.as_utf8().unwrap()).collect();
+        let text = |path: &ByteArray| path.as_utf8().unwrap().to_owned();
+        let paths: Vec<String> =
+            columns.path.arrays(&mut Vec::new(), |paths| paths.iter().map(text).collect());
         assert_eq!(paths, ["/", "/a", "/a/f\\xff", "/r\\xfe", "/r\\xfe/a", "/r\\xfe/a/b"]);
         assert_eq!(paths, texts);
     }

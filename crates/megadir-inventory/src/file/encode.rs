@@ -10,22 +10,28 @@ use parquet::errors::Result;
 use parquet::file::properties::WriterPropertiesPtr;
 use parquet::file::writer::{SerializedPageWriter, TrackedWrite};
 use parquet::schema::types::{SchemaDescPtr, SchemaDescriptor};
-use std::hash::Hasher as _;
 use std::sync::Arc;
-use twox_hash::XxHash64 as Hasher;
+use twox_hash::XxHash64;
 
 use super::columns::{Columns, Optional};
 use super::schema::{properties, schema};
 
-/// The bytes of a column and what the file says of them.
-pub(super) type Chunk = (Bytes, ColumnCloseResult);
+/// Columns to be encoded, and memory for what comes of them.
+pub(super) struct Task {
+    pub(super) columns: Columns,
+    pub(super) memory: Vec<u8>,
+}
 
 /// An encoded row group.
 pub(super) struct Group {
-    /// Its columns, in their order.
-    pub(super) chunks: Vec<Chunk>,
-    /// The checksum of their bytes.
+    /// The bytes of all its columns, one after another.
+    pub(super) bytes: Bytes,
+    /// What the file says of each column.
+    pub(super) columns: Vec<ColumnCloseResult>,
+    /// The checksum of the bytes.
     pub(super) checksum: u64,
+    /// Columns without rows, whose memory is to be used again.
+    pub(super) spare: Columns,
 }
 
 /// Encodes columns.
@@ -34,66 +40,86 @@ pub(super) struct Encoder {
     properties: WriterPropertiesPtr,
     /// The words of the types, each at the index that it has as a number.
     types: Vec<ByteArray>,
+    /// Memory for values on their way.
+    arrays: Vec<ByteArray>,
+}
+
+/// The columns of a row group being written.
+struct Chunks<'e> {
+    schema: &'e SchemaDescPtr,
+    properties: &'e WriterPropertiesPtr,
+    bytes: TrackedWrite<Vec<u8>>,
+    written: Vec<ColumnCloseResult>,
 }
 
 impl Encoder {
     pub(super) fn new(level: i32) -> Result<Self> {
         let types = FileType::ALL.map(|kind| ByteArray::from(kind.name())).to_vec();
         let schema = Arc::new(SchemaDescriptor::new(schema()?));
-        Ok(Self { schema, properties: properties(level)?, types })
+        Ok(Self { schema, properties: properties(level)?, types, arrays: Vec::new() })
     }
 
     /// Encodes the columns of a row group, in their order.
-    pub(super) fn encode(&self, columns: Columns) -> Result<Group> {
-        let types: Vec<_> = columns.kind.iter().map(|&kind| self.types[usize::from(kind)].clone()).collect();
-        let mut next = 0..;
-        let mut at = || next.next().unwrap_or_default();
-        let chunks = vec![
-            self.required::<Int32Type>(at(), &columns.root)?,
-            self.required::<ByteArrayType>(at(), &columns.parent)?,
-            self.required::<ByteArrayType>(at(), &columns.name.into_arrays())?,
-            self.required::<ByteArrayType>(at(), &columns.path.into_arrays())?,
-            self.required::<ByteArrayType>(at(), &types)?,
-            self.optional::<Int64Type>(at(), &columns.size)?,
-            self.optional::<Int64Type>(at(), &columns.modified)?,
-            self.optional::<Int64Type>(at(), &columns.changed)?,
-            self.optional::<Int64Type>(at(), &columns.born)?,
-            self.optional::<Int64Type>(at(), &columns.inode)?,
-            self.optional::<Int64Type>(at(), &columns.inode_high)?,
-            self.optional::<Int64Type>(at(), &columns.device)?,
-            self.optional::<Int32Type>(at(), &columns.mode)?,
-            self.optional::<Int32Type>(at(), &columns.user)?,
-            self.optional::<Int32Type>(at(), &columns.group)?,
-            self.optional::<Int64Type>(at(), &columns.links)?,
-            self.optional::<Int32Type>(at(), &columns.errno)?,
-            self.optional::<ByteArrayType>(at(), &columns.error)?,
-            self.optional::<ByteArrayType>(at(), &columns.hash)?,
-        ];
-        let mut hasher = Hasher::with_seed(0);
-        chunks.iter().for_each(|(bytes, _)| hasher.write(bytes));
-        Ok(Group { chunks, checksum: hasher.finish() })
+    pub(super) fn encode(&mut self, task: Task) -> Result<Group> {
+        let Task { mut columns, mut memory } = task;
+        memory.clear();
+        let arrays = &mut self.arrays;
+        let mut chunks = Chunks {
+            schema: &self.schema,
+            properties: &self.properties,
+            bytes: TrackedWrite::new(memory),
+            written: Vec::new(),
+        };
+        chunks.required::<Int32Type>(&columns.root)?;
+        chunks.required::<ByteArrayType>(&columns.parent)?;
+        columns.name.arrays(arrays, |names| chunks.required::<ByteArrayType>(names))?;
+        columns.path.arrays(arrays, |paths| chunks.required::<ByteArrayType>(paths))?;
+        arrays.extend(columns.kind.iter().map(|&kind| self.types[usize::from(kind)].clone()));
+        chunks.required::<ByteArrayType>(arrays)?;
+        arrays.clear();
+        chunks.optional::<Int64Type>(&columns.size)?;
+        chunks.optional::<Int64Type>(&columns.modified)?;
+        chunks.optional::<Int64Type>(&columns.changed)?;
+        chunks.optional::<Int64Type>(&columns.born)?;
+        chunks.optional::<Int64Type>(&columns.inode)?;
+        chunks.optional::<Int64Type>(&columns.inode_high)?;
+        chunks.optional::<Int64Type>(&columns.device)?;
+        chunks.optional::<Int32Type>(&columns.mode)?;
+        chunks.optional::<Int32Type>(&columns.user)?;
+        chunks.optional::<Int32Type>(&columns.group)?;
+        chunks.optional::<Int64Type>(&columns.links)?;
+        chunks.optional::<Int32Type>(&columns.errno)?;
+        chunks.optional::<ByteArrayType>(&columns.error)?;
+        chunks.optional::<ByteArrayType>(&columns.hash)?;
+        let Chunks { bytes, written, .. } = chunks;
+        let bytes = Bytes::from(bytes.into_inner()?);
+        columns.clear();
+        Ok(Group { checksum: XxHash64::oneshot(0, &bytes), bytes, columns: written, spare: columns })
+    }
+}
+
+impl Chunks<'_> {
+    /// Writes the next column, in which every row has a value.
+    fn required<T: DataType>(&mut self, values: &[T::T]) -> Result<()> {
+        self.column::<T>(|writer| writer.write_batch(values, None, None))
     }
 
-    fn required<T: DataType>(&self, column: usize, values: &[T::T]) -> Result<Chunk> {
-        self.chunk::<T>(column, |writer| writer.write_batch(values, None, None))
+    /// Writes the next column, in which some rows have none.
+    fn optional<T: DataType>(&mut self, values: &Optional<T::T>) -> Result<()> {
+        self.column::<T>(|writer| writer.write_batch(&values.values, Some(&values.levels), None))
     }
 
-    fn optional<T: DataType>(&self, column: usize, values: &Optional<T::T>) -> Result<Chunk> {
-        self.chunk::<T>(column, |writer| writer.write_batch(&values.values, Some(&values.levels), None))
-    }
-
-    fn chunk<T: DataType>(
-        &self,
-        column: usize,
+    fn column<T: DataType>(
+        &mut self,
         write: impl FnOnce(&mut ColumnWriterImpl<'_, T>) -> Result<usize>,
-    ) -> Result<Chunk> {
-        let mut bytes = TrackedWrite::new(Vec::new());
-        let pages = Box::new(SerializedPageWriter::new(&mut bytes));
-        let properties = Arc::clone(&self.properties);
+    ) -> Result<()> {
+        let column = self.schema.column(self.written.len());
+        let pages = Box::new(SerializedPageWriter::new(&mut self.bytes));
         let mut writer =
-            get_typed_column_writer::<T>(get_column_writer(self.schema.column(column), properties, pages));
+            get_typed_column_writer::<T>(get_column_writer(column, Arc::clone(self.properties), pages));
         write(&mut writer)?;
-        let close = writer.close()?;
-        Ok((Bytes::from(bytes.into_inner()?), close))
+        let written = writer.close()?;
+        self.written.push(written);
+        Ok(())
     }
 }

@@ -10,7 +10,7 @@ use parquet::file::metadata::KeyValue;
 use parquet::file::writer::SerializedFileWriter;
 
 use super::columns::{Columns, Place};
-use super::encode::{Encoder, Group};
+use super::encode::{Encoder, Group, Task};
 use super::schema::{properties, schema};
 use super::{CHECKSUMS_KEY, METADATA_KEY};
 use crate::metadata::Metadata;
@@ -61,6 +61,8 @@ pub struct Writer {
     group_rows: usize,
     /// Of the row groups so far.
     checksums: String,
+    /// What has been written, whose memory is used again.
+    spare: Vec<Task>,
 }
 
 /// Who encodes row groups.
@@ -79,7 +81,7 @@ type Encoded = parquet::errors::Result<Group>;
 
 /// A thread that encodes; it ends when no more columns can come.
 struct Thread {
-    columns: Option<Sender<Columns>>,
+    tasks: Option<Sender<Task>>,
     encoded: Receiver<Encoded>,
     handle: Option<JoinHandle<()>>,
 }
@@ -116,6 +118,7 @@ impl Writer {
             encoders,
             group_rows: options.group_rows,
             checksums: String::new(),
+            spare: Vec::new(),
         })
     }
 
@@ -145,10 +148,12 @@ impl Writer {
 
     /// Has the gathered columns encoded.
     fn group(&mut self) -> Result<()> {
-        let columns = std::mem::replace(&mut self.columns, Columns::new(self.group_rows));
+        let empty = || Task { columns: Columns::new(self.group_rows), memory: Vec::new() };
+        let mut task = self.spare.pop().unwrap_or_else(empty);
+        std::mem::swap(&mut self.columns, &mut task.columns);
         match &mut self.encoders {
             Encoders::Inline(encoder) => {
-                let encoded = encoder.encode(columns);
+                let encoded = encoder.encode(task);
                 self.append(encoded)
             }
             Encoders::Threads { threads, sent, taken } => {
@@ -157,7 +162,7 @@ impl Writer {
                     self.take()?;
                 }
                 if let Encoders::Threads { threads, sent, .. } = &mut self.encoders {
-                    threads[thread].send(columns);
+                    threads[thread].send(task);
                     *sent += 1;
                 }
                 Ok(())
@@ -180,16 +185,18 @@ impl Writer {
 
     /// Appends a row group.
     fn append(&mut self, encoded: Encoded) -> Result<()> {
-        let append = || {
+        let append = || -> parquet::errors::Result<_> {
             let mut group = self.file.next_row_group()?;
-            let Group { chunks, checksum } = encoded?;
-            for (bytes, close) in chunks {
-                group.append_column(&bytes, close)?;
+            let Group { bytes, columns, checksum, spare } = encoded?;
+            for column in columns {
+                group.append_column(&bytes, column)?;
             }
-            group.close().map(|_| checksum)
+            group.close()?;
+            Ok((checksum, Task { columns: spare, memory: Vec::from(bytes) }))
         };
-        let checksum = append().map_err(|error| failed(&self.path, error))?;
+        let (checksum, spare) = append().map_err(|error| failed(&self.path, error))?;
         self.checksums.push_str(&format!("{checksum:016x}"));
+        self.spare.push(spare);
         Ok(())
     }
 }
@@ -209,23 +216,23 @@ impl Sink for Writer {
 }
 
 impl Thread {
-    fn start(encoder: Encoder) -> std::io::Result<Self> {
-        let (columns, columns_out) = bounded(1);
+    fn start(mut encoder: Encoder) -> std::io::Result<Self> {
+        let (tasks, tasks_out) = bounded(1);
         let (encoded_in, encoded) = bounded(1);
         let handle = std::thread::Builder::new().name("megadir-encode".to_owned()).spawn(move || {
-            for columns in columns_out {
-                if encoded_in.send(encoder.encode(columns)).is_err() {
+            for task in tasks_out {
+                if encoded_in.send(encoder.encode(task)).is_err() {
                     return;
                 }
             }
         })?;
-        Ok(Self { columns: Some(columns), encoded, handle: Some(handle) })
+        Ok(Self { tasks: Some(tasks), encoded, handle: Some(handle) })
     }
 
-    fn send(&mut self, columns: Columns) {
-        // A thread that has gone is noticed when they are received.
-        if let Some(sender) = &self.columns {
-            let _ = sender.send(columns);
+    fn send(&mut self, task: Task) {
+        // A thread that has gone is noticed when its row group is to be received.
+        if let Some(tasks) = &self.tasks {
+            let _ = tasks.send(task);
         }
     }
 
@@ -241,7 +248,7 @@ impl Thread {
     }
 
     fn join(&mut self) {
-        self.columns = None;
+        self.tasks = None;
         if let Some(Err(panic)) = self.handle.take().map(JoinHandle::join)
             && !std::thread::panicking()
         {
@@ -252,7 +259,7 @@ impl Thread {
 
 impl Drop for Thread {
     fn drop(&mut self) {
-        self.columns = None;
+        self.tasks = None;
         // A thread that waits to hand over a row group is let go.
         let (_, nobody) = bounded(0);
         self.encoded = nobody;

@@ -1,7 +1,8 @@
-//! Rows as bytes while they wait to be sorted: what is not known takes no room.
+//! Rows as bytes while they wait to be sorted: what is not known takes no room, and small numbers take little.
 //!
 //! ```text
 //! row: which fields follow (2), type (1), length of the name (2), the fields, the name
+//! field: seven bits a byte, the lowest first, the highest bit set where more follow; times as differences to mtime
 //! ```
 //!
 //! Hashes come later and are not here. Nothing here is kept: the bytes are read back by the process that made them.
@@ -12,58 +13,115 @@ use crate::row::Facts;
 
 /// What precedes the fields of a row, bytes.
 const HEAD_BYTES: usize = 5;
+/// What the fields may take, bytes: twelve of at most ten.
+const FIELDS_BYTES_MAX: usize = 120;
 
-/// Tells which fields follow, and appends them.
-macro_rules! put {
-    ($facts:expr, $out:expr, $($bit:literal: $field:ident),*) => {{
-        let mut mask = 0u16;
-        $(if let Some(value) = $facts.$field {
-            mask |= 1 << $bit;
-            $out.extend_from_slice(&value.to_ne_bytes());
-        })*
-        mask
-    }};
+/// A row's fields as numbers without sign, in their order.
+#[inline]
+fn numbers(facts: &Facts) -> [Option<u64>; 12] {
+    let modified_ns = facts.modified_ns.unwrap_or(0);
+    let since = |time_ns: i64| zigzag(time_ns.wrapping_sub(modified_ns));
+    [
+        facts.size_bytes,
+        facts.modified_ns.map(zigzag),
+        facts.changed_ns.map(since),
+        facts.born_ns.map(since),
+        facts.inode,
+        facts.inode_high,
+        facts.device,
+        facts.mode.map(u64::from),
+        facts.user.map(u64::from),
+        facts.group.map(u64::from),
+        facts.links,
+        facts.errno.map(|errno| zigzag(errno.into())),
+    ]
 }
 
-/// Takes back the fields that follow.
-macro_rules! take {
-    ($mask:expr, $bytes:expr, $facts:expr, $($bit:literal: $field:ident: $type:ty),*) => {{
-        let mut rest: &[u8] = $bytes;
-        $(if $mask & (1 << $bit) != 0 {
-            let (value, after) = rest.split_first_chunk()?;
-            $facts.$field = Some(<$type>::from_ne_bytes(*value));
-            rest = after;
-        })*
-        rest
-    }};
+/// Makes facts of a row's fields.
+#[inline]
+fn facts(kind: FileType, numbers: [Option<u64>; 12]) -> Facts {
+    let [size_bytes, modified, changed, born, inode, inode_high, device, mode, user, group, links, errno] =
+        numbers;
+    let modified_ns = modified.map(unzigzag);
+    let since = |difference| unzigzag(difference).wrapping_add(modified_ns.unwrap_or(0));
+    Facts {
+        kind,
+        size_bytes,
+        modified_ns,
+        changed_ns: changed.map(since),
+        born_ns: born.map(since),
+        inode,
+        inode_high,
+        device,
+        mode: mode.map(|mode| mode as u16),
+        user: user.map(|user| user as u32),
+        group: group.map(|group| group as u32),
+        links,
+        errno: errno.map(|errno| unzigzag(errno) as i32),
+        sha256: None,
+    }
+}
+
+/// Returns a number without sign that is small where the number is near 0.
+#[inline]
+fn zigzag(number: i64) -> u64 {
+    ((number << 1) ^ (number >> 63)) as u64
+}
+
+#[inline]
+fn unzigzag(number: u64) -> i64 {
+    (number >> 1) as i64 ^ -((number & 1) as i64)
 }
 
 /// Appends a row.
 #[inline]
 pub(super) fn pack(out: &mut Vec<u8>, facts: &Facts, name: &[u8]) {
-    let start = out.len();
-    out.extend_from_slice(&[0; HEAD_BYTES]);
-    let mask = put!(facts, out, 0: size_bytes, 1: modified_ns, 2: changed_ns, 3: born_ns, 4: inode, 5: inode_high,
-        6: device, 7: mode, 8: user, 9: group, 10: links, 11: errno);
+    let mut bytes = [0; HEAD_BYTES + FIELDS_BYTES_MAX];
+    let (mut mask, mut at) = (0u16, HEAD_BYTES);
+    for (bit, number) in numbers(facts).into_iter().enumerate() {
+        let Some(mut number) = number else { continue };
+        mask |= 1 << bit;
+        while number >= 0x80 {
+            bytes[at] = number as u8 | 0x80;
+            number >>= 7;
+            at += 1;
+        }
+        bytes[at] = number as u8;
+        at += 1;
+    }
     let [low, high] = mask.to_ne_bytes();
     // No file system has names of 64 KiB; a batch refuses them.
     let [short, long] = (name.len() as u16).to_ne_bytes();
-    out[start..start + HEAD_BYTES].copy_from_slice(&[low, high, facts.kind as u8, short, long]);
+    bytes[..HEAD_BYTES].copy_from_slice(&[low, high, facts.kind as u8, short, long]);
+    out.extend_from_slice(&bytes[..at]);
     out.extend_from_slice(name);
 }
 
 /// Takes a row from the front of bytes; `None` when there is none.
 #[inline]
 pub(super) fn unpack<'b>(bytes: &mut &'b [u8]) -> Option<(Facts, &'b [u8])> {
-    let (&[low, high, kind, short, long], rest) = bytes.split_first_chunk::<HEAD_BYTES>()?;
+    let (&[low, high, kind, short, long], mut rest) = bytes.split_first_chunk::<HEAD_BYTES>()?;
     let mask = u16::from_ne_bytes([low, high]);
-    let mut facts = Facts { kind: FileType::ALL[usize::from(kind)], ..Facts::NOTHING };
-    let rest = take!(mask, rest, facts, 0: size_bytes: u64, 1: modified_ns: i64, 2: changed_ns: i64, 3: born_ns: i64,
-        4: inode: u64, 5: inode_high: u64, 6: device: u64, 7: mode: u16, 8: user: u32, 9: group: u32, 10: links: u64,
-        11: errno: i32);
+    let mut numbers = [None; 12];
+    for (bit, number) in numbers.iter_mut().enumerate() {
+        if mask & (1 << bit) == 0 {
+            continue;
+        }
+        let (mut value, mut shift) = (0, 0);
+        loop {
+            let (&byte, after) = rest.split_first()?;
+            rest = after;
+            value |= u64::from(byte & 0x7f) << shift;
+            if byte < 0x80 {
+                break;
+            }
+            shift += 7;
+        }
+        *number = Some(value);
+    }
     let (name, after) = rest.split_at_checked(usize::from(u16::from_ne_bytes([short, long])))?;
     *bytes = after;
-    Some((facts, name))
+    Some((facts(FileType::ALL[usize::from(kind)], numbers), name))
 }
 
 #[cfg(test)]
