@@ -88,11 +88,16 @@ impl Replacement {
     ///
     /// Whatever the system gives; the file that was there before is there still.
     pub fn finish(mut self) -> Result<u64> {
-        self.put().map_err(|error| Error::io("write", &self.path, error))?;
+        self.put()
+    }
+
+    /// Puts the file into its place while others hold it; nothing may be written after it.
+    pub(crate) fn put(&mut self) -> Result<u64> {
+        self.sync_and_rename().map_err(|error| Error::io("write", &self.path, error))?;
         Ok(self.written_bytes)
     }
 
-    fn put(&mut self) -> io::Result<()> {
+    fn sync_and_rename(&mut self) -> io::Result<()> {
         let (Some(file), Some((partial, target))) = (&self.file, &self.rename) else { return Ok(()) };
         file.sync_all()?;
         if cfg!(windows) {

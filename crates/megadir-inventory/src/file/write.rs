@@ -142,8 +142,8 @@ impl Writer {
         self.file.append_key_value_metadata(KeyValue::new(METADATA_KEY.to_owned(), text));
         let checksums = std::mem::take(&mut self.checksums);
         self.file.append_key_value_metadata(KeyValue::new(CHECKSUMS_KEY.to_owned(), checksums));
-        let Self { file, path, .. } = self;
-        file.into_inner().map_err(|error| failed(&path, error))?.finish()
+        self.file.finish().map_err(|error| failed(&self.path, error))?;
+        self.file.inner_mut().put()
     }
 
     /// Has the gathered columns encoded.

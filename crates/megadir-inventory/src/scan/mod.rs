@@ -124,15 +124,11 @@ pub fn scan(
     sink: &mut dyn Sink,
 ) -> Result<Option<Metadata>> {
     let mut run = Run::new(options);
-    for root in roots {
-        if run.tree(root, watch)?.is_break() {
+    for (index, root) in roots.iter().enumerate() {
+        let is_last = index + 1 == roots.len();
+        if run.tree(root, is_last, watch)?.is_break() {
             return Ok(None);
         }
-    }
-    if run.opened == 0
-        && let Some(error) = run.unopened.take()
-    {
-        return Err(error);
     }
     run.metadata.ended_ns = now_ns();
     let Run { gather, mut metadata, .. } = run;
@@ -159,7 +155,6 @@ struct Run<'o> {
     metadata: Metadata,
     read: u64,
     opened: usize,
-    unopened: Option<Error>,
 }
 
 impl<'o> Run<'o> {
@@ -182,15 +177,16 @@ impl<'o> Run<'o> {
             unread_directories: 0,
         };
         let gather = Gather::new(options.memory_bytes, &options.spill_directory, &options.exclude);
-        Self { options, gather, metadata, read: 0, opened: 0, unopened: None }
+        Self { options, gather, metadata, read: 0, opened: 0 }
     }
 
-    /// Reads a tree.
-    fn tree(&mut self, path: &Path, watch: &mut Watch<'_>) -> Result<ControlFlow<()>> {
+    /// Reads a tree; it is an error if the last cannot be opened and no other could.
+    fn tree(&mut self, path: &Path, is_last: bool, watch: &mut Watch<'_>) -> Result<ControlFlow<()>> {
         let absolute = root_path(path)?;
         self.gather.begin(self.metadata.roots.len() as u32, path);
         let directory = match Dir::open(path) {
             Ok(directory) => directory,
+            Err(error) if is_last && self.opened == 0 => return Err(error),
             Err(error) => {
                 let file_system = String::new();
                 self.metadata.roots.push(Root {
@@ -199,9 +195,7 @@ impl<'o> Run<'o> {
                     granule_ns: None,
                     newest_ns: None,
                 });
-                let told = self.failed(&error, watch)?;
-                self.unopened = Some(error);
-                return Ok(told);
+                return self.failed(&error, watch);
             }
         };
         self.opened += 1;
