@@ -125,3 +125,31 @@ fn of_a_bad_record_it_is_said_what_was_read_and_what_was_not() {
     // What was read is shown, with the doubt in it.
     says(&report("mixed"), 1, "The record breaks off in line");
 }
+
+#[test]
+fn two_runs_are_compared_and_what_is_slower_can_fail() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let at = directory.path();
+    says(&megadir(at, &[&RUN[..], &["-o", "old"]].concat()), 0, "old");
+    says(&megadir(at, &[&RUN[..], &["-o", "new"]].concat()), 0, "new");
+    let compare = |arguments: &[&str]| megadir(at, &[&["bench", "compare"][..], arguments].concat());
+    says(&compare(&["old", "new"]), 0, "geometric mean");
+    says(&compare(&["old", "new", "-f", "json"]), 0, "\"geometric_mean\"");
+    // Ten times as slow.
+    let slow = |line: &str| match line.split_once("\"elapsed_ns\":") {
+        Some((before, after)) if line.contains("\"line\":\"sample\"") => {
+            let (number, rest) = after.split_once(',').expect("more follows");
+            format!("{before}\"elapsed_ns\":{}0,{rest}", number)
+        }
+        _ => line.to_owned(),
+    };
+    let text: Vec<String> = read(at.join("old")).lines().map(slow).collect();
+    std::fs::write(at.join("slow"), text.join("\n") + "\n").expect("writable");
+    says(&compare(&["old", "slow", "--fail-if", "slower:3%"]), 10, "slower than before: getdents");
+    says(&compare(&["slow", "old", "--fail-if", "slower"]), 0, "faster");
+    let other = read(at.join("old")).replacen("\"kernel\":\"Linux", "\"kernel\":\"Other", 1);
+    std::fs::write(at.join("other"), other).expect("writable");
+    says(&compare(&["old", "other"]), 3, "are not comparable (kernel: Linux");
+    says(&compare(&["old", "other", "--across"]), 0, "Not the same kernel");
+    says(&compare(&["old", "new", "--fail-if", "faster"]), 2, "slower:3%");
+}

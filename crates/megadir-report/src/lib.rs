@@ -9,6 +9,7 @@
 //! | what a record says: arms, groups by rule, resolution | [`summary`] |
 //! | rules that turn numbers into sentences | [`finding`] |
 //! | doubts about a run and what to do about them | [`warning`] |
+//! | a new run against an old one | [`between`] |
 //! | pictures, one file a chart, in the list [`chart::CHARTS`] | [`chart`] |
 //! | the report as one HTML file | [`page`] |
 //! | the formats: terminal table, Markdown, CSV, JSON | [`render`] |
@@ -37,6 +38,7 @@
 //! # Ok::<(), megadir_report::SummaryError>(())
 //! ```
 
+pub mod between;
 pub mod chart;
 pub mod finding;
 pub mod page;

@@ -8,6 +8,7 @@
 //! | mean, deviation, quantiles, Error | `descriptive.rs` |
 //! | median with its interval | `median.rs` |
 //! | paired rounds: Hodges-Lehmann, signed ranks, ratio | `paired.rs` |
+//! | two runs, unpaired: shift, Mann-Whitney | `unpaired.rs` |
 //! | paired rounds within epochs: hierarchical bootstrap | `hierarchical.rs` |
 //! | stopping at a width, with repeated looks | `sequential.rs` |
 //! | quantiles of latencies with intervals | `resampled_quantiles.rs` |
@@ -47,6 +48,7 @@ mod rank_law;
 mod resampled_quantiles;
 mod sequential;
 mod trend;
+mod unpaired;
 mod verdict;
 
 pub use crossing::{Crossing, CrossingEstimate, crossing, crossing_estimate};
@@ -60,6 +62,8 @@ pub use paired::{hodges_lehmann, log_ratios, paired_ratio, wilcoxon_signed_rank_
 pub use resampled_quantiles::quantile_intervals;
 pub use sequential::{HalfWidth, Looks, narrow_enough};
 pub use trend::{PowerLaw, power_law, theil_sen};
+pub use unpaired::unpaired_ratio;
 pub use verdict::{
-    DEFAULT_BAND, Judgement, Judging, Method, Verdict, judge_family, judge_family_of_epochs, verdict,
+    DEFAULT_BAND, Judgement, Judging, Method, Verdict, judge_family, judge_family_of_epochs,
+    judge_unpaired_family, verdict,
 };

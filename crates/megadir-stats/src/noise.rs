@@ -1,10 +1,8 @@
 //! Diagnostics of a series in the order it was measured: is the run to be trusted?
 
-use crate::descriptive::{finite, logs, midranks, sorted};
-use crate::distribution::tail_of;
-use crate::pairwise::difference;
-use crate::rank_law::RankLaw;
-use crate::{Estimate, Interval, mean};
+use crate::descriptive::{finite, logs, midranks};
+use crate::unpaired::Differences;
+use crate::{Estimate, mean};
 
 /// Returns the autocorrelation of neighbouring samples (-1 to 1, without unit).
 ///
@@ -90,16 +88,8 @@ pub fn change_point(samples: &[f64]) -> Option<ChangePoint> {
 pub fn halves_differ(samples: &[f64]) -> Option<Estimate> {
     let logs = logs(samples, 8)?;
     let half = logs.len() / 2;
-    let first = sorted(&logs[..half], 1)?;
-    let second = sorted(&logs[logs.len() - half..], 1)?;
-    let law = RankLaw::rank_sum(half, half);
-    let outside = law.critical(tail_of(0.95)?)?;
-    let count = law.max();
-    let nth = |rank: usize| difference(&first, &second, rank);
-    let shift = Estimate {
-        value: 0.5 * (nth(count.div_ceil(2)) + nth(count / 2 + 1)),
-        interval: Interval { low: nth(outside + 1), high: nth(count - outside) },
-    };
+    let differences = Differences::new(&logs[logs.len() - half..], &logs[..half])?;
+    let shift = Estimate { value: differences.median(), interval: differences.interval(0.95)? };
     Some(shift.exp())
 }
 

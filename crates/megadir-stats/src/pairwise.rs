@@ -41,7 +41,7 @@ pub(crate) fn difference(a: &[f64], b: &[f64], rank: usize) -> f64 {
 }
 
 /// Returns how many differences b_j - a_i of two sorted series are at most `threshold`.
-fn differences_up_to(a: &[f64], b: &[f64], threshold: f64) -> usize {
+pub(crate) fn differences_up_to(a: &[f64], b: &[f64], threshold: f64) -> usize {
     let mut count = 0;
     let mut end = 0;
     for &x in a {

@@ -11,9 +11,11 @@
 //! References: Schuirmann, *Journal of Pharmacokinetics and Biopharmaceutics* 15 (1987), for equivalence by the 90 %
 //! interval (two one-sided tests at 5 %); Holm, *Scandinavian Journal of Statistics* 6 (1979), for the family.
 
+use crate::descriptive::logs;
 use crate::hierarchical::EpochCenters;
 use crate::holm::holm_confidences;
 use crate::paired::WalshAverages;
+use crate::unpaired::Differences;
 use crate::{Estimate, Interval};
 
 /// The equivalence band used where a study states none: 3 %, the ratios from 1/1.03 to 1.03.
@@ -64,6 +66,8 @@ pub enum Method {
         /// How many epochs there are.
         epochs: usize,
     },
+    /// The Mann-Whitney test of two runs that share no rounds.
+    RankSum,
 }
 
 /// The four things that can be said about a ratio of times new / old.
@@ -182,6 +186,28 @@ pub fn judge_family_of_epochs(contrasts: &[Vec<Vec<f64>>], judging: Judging) -> 
     judge_rounds(&contrasts.iter().map(rounds).collect::<Vec<_>>(), judging)
 }
 
+/// Returns the judgements on a family of contrasts between two runs, each given by its new and its old times, in the order given.
+///
+/// As [`judge_family`], with the unpaired estimate and the Mann-Whitney test of [`crate::unpaired_ratio`]. The rounds that would decide are
+/// those of the shorter series, if the longer grows along.
+///
+/// Reference: that of [`crate::unpaired_ratio`]; Holm, *Scandinavian Journal of Statistics* 6 (1979).
+///
+/// ```
+/// use megadir_stats::{Judging, Verdict, judge_unpaired_family};
+/// let old_ns: Vec<f64> = (0..20).map(|round| 100.0 + f64::from(round % 7)).collect();
+/// let new_ns: Vec<f64> = old_ns.iter().map(|ns| 1.5 * ns).collect();
+/// let judged = judge_unpaired_family(&[(new_ns, old_ns)], Judging { band: 0.03, looks: 1 });
+/// assert_eq!(judged[0].expect("twenty times").verdict, Verdict::Slower { negligible: false });
+/// ```
+#[must_use]
+pub fn judge_unpaired_family(contrasts: &[(Vec<f64>, Vec<f64>)], judging: Judging) -> Vec<Option<Judgement>> {
+    let differences = |(new, old): &(Vec<f64>, Vec<f64>)| {
+        Some(Rounds::Unpaired(Differences::new(&logs(new, 1)?, &logs(old, 1)?)?))
+    };
+    judge_rounds(&contrasts.iter().map(differences).collect::<Vec<_>>(), judging)
+}
+
 fn judge_rounds(family: &[Option<Rounds>], judging: Judging) -> Vec<Option<Judgement>> {
     let confidence = 1.0 - FAMILY_ALPHA / f64::from(judging.looks.max(1));
     let testable = |rounds: &&Rounds| rounds.interval(confidence).is_some();
@@ -195,6 +221,7 @@ fn judge_rounds(family: &[Option<Rounds>], judging: Judging) -> Vec<Option<Judge
 enum Rounds {
     Walsh(WalshAverages),
     Epochs(EpochCenters),
+    Unpaired(Differences),
 }
 
 impl Rounds {
@@ -202,6 +229,7 @@ impl Rounds {
         match self {
             Self::Walsh(walsh) => walsh.median(),
             Self::Epochs(centers) => centers.mean(),
+            Self::Unpaired(differences) => differences.median(),
         }
     }
 
@@ -209,6 +237,7 @@ impl Rounds {
         match self {
             Self::Walsh(walsh) => walsh.interval(confidence),
             Self::Epochs(centers) => centers.interval(confidence),
+            Self::Unpaired(differences) => differences.interval(confidence),
         }
     }
 
@@ -216,6 +245,7 @@ impl Rounds {
         match self {
             Self::Walsh(walsh) => walsh.p(),
             Self::Epochs(centers) => centers.p(),
+            Self::Unpaired(differences) => differences.p(),
         }
     }
 
@@ -223,6 +253,7 @@ impl Rounds {
         match self {
             Self::Walsh(walsh) => walsh.sample_count(),
             Self::Epochs(centers) => centers.rounds(),
+            Self::Unpaired(differences) => differences.count(),
         }
     }
 
@@ -230,6 +261,7 @@ impl Rounds {
         match self {
             Self::Walsh(_) => Method::SignedRank,
             Self::Epochs(centers) => Method::HierarchicalBootstrap { epochs: centers.epochs() },
+            Self::Unpaired(_) => Method::RankSum,
         }
     }
 }

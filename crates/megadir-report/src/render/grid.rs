@@ -45,25 +45,25 @@ pub(crate) struct Text {
 
 impl Column {
     /// Returns a column that leans to the left.
-    pub(super) fn left(heading: impl Into<Cow<'static, str>>, rank: u8) -> Self {
+    pub(crate) fn left(heading: impl Into<Cow<'static, str>>, rank: u8) -> Self {
         Self { heading: heading.into(), align: Align::Left, rank }
     }
 
     /// Returns a column that leans to the right.
-    pub(super) fn right(heading: impl Into<Cow<'static, str>>, rank: u8) -> Self {
+    pub(crate) fn right(heading: impl Into<Cow<'static, str>>, rank: u8) -> Self {
         Self { heading: heading.into(), align: Align::Right, rank }
     }
 }
 
 impl Text {
     /// Returns a field without colour.
-    pub(super) fn plain(text: impl Into<String>) -> Self {
+    pub(crate) fn plain(text: impl Into<String>) -> Self {
         Self { text: text.into(), tone: Tone::Plain }
     }
 }
 
 /// Lays a grid out as lines of at most `width` characters: headings, then rows, each indented by two.
-pub(super) fn lay_out(grid: &Grid, width: usize, style: Style) -> Vec<String> {
+pub(crate) fn lay_out(grid: &Grid, width: usize, style: Style) -> Vec<String> {
     let texts: Vec<Vec<String>> =
         grid.rows.iter().map(|row| row.iter().map(|field| clean(&field.text, style)).collect()).collect();
     let mut widths = natural_widths(grid, &texts);

@@ -201,7 +201,7 @@ fn compare_row(summary: &Summary, contrast: &Contrast) -> Vec<Text> {
 }
 
 /// Returns ratio, verdict and its tone.
-pub(super) fn outcome(outcome: &Outcome) -> (String, String, Tone) {
+pub(crate) fn outcome(outcome: &Outcome) -> (String, String, Tone) {
     match outcome {
         Outcome::Baseline => (String::new(), "baseline".into(), Tone::Faint),
         Outcome::Judged { ratio, adjusted, verdict, .. } => {

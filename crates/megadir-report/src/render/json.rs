@@ -23,9 +23,15 @@ pub(super) const FORMAT: Format = Format {
 /// Returns the summary as indented JSON, ending with a newline.
 #[must_use]
 pub fn json(summary: &Summary) -> String {
+    pretty(summary)
+}
+
+/// Returns data as indented JSON with rounded numbers, ending with a newline.
+#[must_use]
+pub fn pretty(data: &impl Serialize) -> String {
     let mut bytes = Vec::new();
     let mut serializer = Serializer::with_formatter(&mut bytes, Rounded(PrettyFormatter::new()));
-    let written = summary.serialize(&mut serializer);
+    let written = data.serialize(&mut serializer);
     debug_assert!(written.is_ok(), "a summary has string keys only and memory cannot refuse a write");
     bytes.push(b'\n');
     String::from_utf8(bytes).unwrap_or_default()

@@ -25,16 +25,16 @@ mod table;
 pub use csv::{COLUMNS as CSV_COLUMNS, csv};
 pub use format::{Format, Report, Style, View, format_named};
 pub use hdr::hdr;
-pub use json::json;
+pub use json::{json, pretty};
 pub use markdown::markdown;
 pub use table::table;
 
 pub(crate) use data::use_lines;
-pub(crate) use grid::{Align, Grid};
-pub(crate) use groups::{arms as arms_grid, grid as group_grid, outcome_words};
+pub(crate) use grid::{Align, Column, Grid, Text, lay_out};
+pub(crate) use groups::{arms as arms_grid, grid as group_grid, outcome as outcome_tone, outcome_words};
 pub(crate) use machine::{machine_details, machine_line, resolution_line, run_line, self_check_line};
 pub(crate) use operations::{TITLE as OPERATIONS_TITLE, grid as operations_grid};
-pub(crate) use paint::{Tone, is_control, words};
+pub(crate) use paint::{Tone, clean, is_control, paint, words, wrap};
 
 /// Every format, for help and errors to list.
 pub const FORMATS: &[Format] =

@@ -23,7 +23,7 @@ pub(crate) enum Tone {
 }
 
 /// Returns the text in its colour.
-pub(super) fn paint(text: &str, tone: Tone, style: Style) -> String {
+pub(crate) fn paint(text: &str, tone: Tone, style: Style) -> String {
     let code = match tone {
         Tone::Plain => return text.into(),
         Tone::Heading => "1",
@@ -36,7 +36,7 @@ pub(super) fn paint(text: &str, tone: Tone, style: Style) -> String {
 }
 
 /// Returns the text with control characters escaped, and in ASCII where nothing else can be shown.
-pub(super) fn clean(text: &str, style: Style) -> String {
+pub(crate) fn clean(text: &str, style: Style) -> String {
     let mut clean = String::with_capacity(text.len());
     for character in text.chars() {
         match character {
@@ -58,7 +58,7 @@ pub(crate) fn is_control(character: char) -> bool {
 }
 
 /// Breaks text into lines of at most `width` characters; a word longer than that stands alone on its line.
-pub(super) fn wrap(text: &str, width: usize) -> Vec<String> {
+pub(crate) fn wrap(text: &str, width: usize) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     for word in words(text) {
         match lines.last_mut() {

@@ -155,17 +155,22 @@ pub(crate) fn contrast(evidence: &Evidence<'_>, pairs: &[(CellId, CellId)]) -> V
 
 pub(super) fn outcome(log_ratios: &[f64], judgement: Option<megadir_stats::Judgement>) -> Outcome {
     match (judgement, megadir_stats::median(log_ratios)) {
-        (Some(judgement), _) => Outcome::Judged {
-            ratio: judgement.ratio.into(),
-            adjusted: Range::bounded(judgement.adjusted),
-            verdict: judgement.verdict.into(),
-            epochs: match judgement.method {
-                megadir_stats::Method::SignedRank => None,
-                megadir_stats::Method::HierarchicalBootstrap { epochs } => Some(epochs),
-            },
-        },
+        (Some(judgement), _) => judged(judgement),
         (None, Some(median)) => Outcome::TooFewRounds { ratio: median.exp() },
         (None, None) => Outcome::NotMeasured,
+    }
+}
+
+/// Returns a judgement as an outcome.
+pub(crate) fn judged(judgement: megadir_stats::Judgement) -> Outcome {
+    Outcome::Judged {
+        ratio: judgement.ratio.into(),
+        adjusted: Range::bounded(judgement.adjusted),
+        verdict: judgement.verdict.into(),
+        epochs: match judgement.method {
+            megadir_stats::Method::SignedRank | megadir_stats::Method::RankSum => None,
+            megadir_stats::Method::HierarchicalBootstrap { epochs } => Some(epochs),
+        },
     }
 }
 

@@ -43,5 +43,6 @@ pub use whole::{
     Ending, GroupReading, GroupSummary, Progress, SUMMARY_VERSION, Summary, SummaryError, summarize,
 };
 
+pub(crate) use compare::judged;
 pub(crate) use operations::{Times, histogram, times_by_round, times_of, together};
 pub(crate) use rounds::Rounds;

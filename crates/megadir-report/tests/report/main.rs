@@ -1,6 +1,7 @@
 //! Synthetic records with known effects go in; verdicts, shares, exponents, warnings and texts must follow.
 
 mod attributes;
+mod between;
 mod break_even;
 mod charted;
 mod charts;

@@ -1,6 +1,7 @@
 //! `megadir bench`: studies, their runs and their reports.
 
 mod clean;
+mod compare;
 mod describe;
 mod filesystems;
 mod lab;
@@ -29,6 +30,7 @@ enum Command {
     List(list::Args),
     Run(Box<options::Args>),
     Report(report::Args),
+    Compare(compare::Args),
     Filesystems(filesystems::Args),
     Clean(clean::Args),
     #[command(hide = true)]
@@ -43,6 +45,7 @@ pub(crate) fn run(args: &Args) -> Result<u8, CliError> {
         Command::List(args) => list::run(args),
         Command::Run(args) => run::run(args),
         Command::Report(args) => report::run(args),
+        Command::Compare(args) => compare::run(args),
         Command::Filesystems(args) => filesystems::run(args),
         Command::Clean(args) => clean::run(args),
         Command::Null(args) => null::run(args),

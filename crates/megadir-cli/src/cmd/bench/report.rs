@@ -130,11 +130,11 @@ pub(crate) fn write_page(path: &Path, opened: &Opened) -> Result<(), CliError> {
     Ok(())
 }
 
-fn summary(path: &Path, opened: &Opened) -> Result<Summary, CliError> {
+pub(crate) fn summary(path: &Path, opened: &Opened) -> Result<Summary, CliError> {
     summarize(&opened.record).map_err(|error| refuse(path, &error.to_string()))
 }
 
-fn refuse(path: &Path, reason: &str) -> CliError {
+pub(crate) fn refuse(path: &Path, reason: &str) -> CliError {
     CliError::nothing_ran(format!("'{}': {reason}", path.display()))
 }
 
@@ -212,7 +212,7 @@ fn replace(path: &Path, text: &str) -> Result<(), CliError> {
 }
 
 /// Returns how reports may look where they go.
-fn view() -> View {
+pub(crate) fn view() -> View {
     let terminal = std::io::stdout().is_terminal();
     let set = |name: &str| std::env::var_os(name).is_some_and(|value| !value.is_empty());
     let dumb = std::env::var_os("TERM").is_some_and(|term| term == "dumb");

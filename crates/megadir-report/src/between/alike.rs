@@ -1,0 +1,67 @@
+//! What differs between the places of two runs, so that nobody takes a difference of machines for one of programs.
+
+use megadir_record::{FileSystem, Machine, Record};
+
+use crate::text;
+
+/// Returns what differs, a phrase each; empty where two runs are of the same study on the same machine and file system.
+///
+/// The program's version, the seed and the number of rounds may differ: they are what is compared, or do not matter.
+#[must_use]
+pub fn differences(old: &Record, new: &Record) -> Vec<String> {
+    let (before, after) = (&old.header.machine, &new.header.machine);
+    let mut found = Vec::new();
+    let mut differ = |what: &str, old: Option<String>, new: Option<String>| {
+        if old != new {
+            let name = |value: Option<String>| {
+                value.filter(|value| !value.is_empty()).unwrap_or_else(|| "unknown".into())
+            };
+            found.push(format!("{what}: {} against {}", name(old), name(new)));
+        }
+    };
+    differ("study", Some(old.header.plan.study.clone()), Some(new.header.plan.study.clone()));
+    if let (Some(old), Some(new)) = (&before.host, &after.host) {
+        differ("host", Some(old.clone()), Some(new.clone()));
+    }
+    for (what, of) in MACHINE {
+        differ(what, of(before), of(after));
+    }
+    for (what, of) in FILE_SYSTEM {
+        differ(what, of(&before.file_system), of(&after.file_system));
+    }
+    let made = |record: &Record| {
+        let of =
+            |system: &megadir_record::LabFileSystem| format!("{} ({})", system.label, system.mount_options);
+        let labels: Vec<String> = record.header.plan.file_systems.iter().map(of).collect();
+        labels.join(", ")
+    };
+    differ("file systems made", Some(made(old)), Some(made(new)));
+    let profile = |machine: &Machine| {
+        machine.build.as_ref().and_then(|build| build.rsplit(", ").next().map(str::to_owned))
+    };
+    differ("profile that megadir was built with", profile(before), profile(after));
+    found
+}
+
+/// A property of a machine in words.
+type OfMachine = (&'static str, fn(&Machine) -> Option<String>);
+/// A property of a file system in words.
+type OfFileSystem = (&'static str, fn(&FileSystem) -> Option<String>);
+
+const MACHINE: [OfMachine; 8] = [
+    ("kernel", |machine| Some(machine.kernel.clone())),
+    ("processor", |machine| machine.processor.clone()),
+    ("processors", |machine| Some(machine.processors.to_string())),
+    ("memory", |machine| machine.memory_bytes.map(text::bytes)),
+    ("limit of memory", |machine| machine.memory_limit_bytes.map(text::bytes)),
+    ("limit of processors", |machine| machine.processor_limit.map(|limit| format!("{limit:.2}"))),
+    ("hypervisor", |machine| machine.hypervisor.clone()),
+    ("governor", |machine| machine.governor.clone()),
+];
+
+const FILE_SYSTEM: [OfFileSystem; 4] = [
+    ("file system", |system| Some(system.kind.clone())),
+    ("mount options", |system| system.mount_options.clone()),
+    ("size of blocks", |system| system.block_bytes.map(text::bytes)),
+    ("features of the file system", |system| system.features.as_ref().map(|features| features.join(" "))),
+];
