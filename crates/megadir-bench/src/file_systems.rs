@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64};
 
 use megadir::Dir;
 use megadir_record::CacheState;
+use rustix::fs::FileType;
 
 use crate::cache::cache_facts;
 use crate::lab::{self, Lab, LabError, Mounted, Spec};
@@ -101,8 +102,13 @@ fn room_bytes(directory: &Path) -> Result<u64, LabError> {
 
 fn device_bytes(path: &Path) -> Result<u64, LabError> {
     use std::io::{Seek, SeekFrom};
-    let unusable =
-        |error: std::io::Error| LabError::Device { path: path.to_owned(), reason: error.to_string() };
+    let refused = |reason: String| LabError::Device { path: path.to_owned(), reason };
+    let unusable = |error: std::io::Error| refused(error.to_string());
+    // Opening some files that are no block devices does something.
+    let status = rustix::fs::stat(path).map_err(|error| unusable(error.into()))?;
+    if FileType::from_raw_mode(status.st_mode) != FileType::BlockDevice {
+        return Err(refused("it is no block device".into()));
+    }
     let mut device = std::fs::File::open(path).map_err(unusable)?;
     device.seek(SeekFrom::End(0)).map_err(unusable)
 }

@@ -6,7 +6,9 @@ use std::time::{Duration, Instant};
 
 use megadir_testkit::require;
 use megadir_testkit::require::full;
+use rustix::process::Signal;
 
+use super::running::Running;
 use super::support::{assert_gone, descendants, loops_below, megadir, output, privileged, soon, text};
 
 /// Longer than a phase is waited for.
@@ -75,7 +77,11 @@ fn assert_ended(phase: &str, processes: &[(u32, String)]) {
 /// Asserts that what has a name is marked, and removed by the next start.
 fn assert_cleaned(directory: &Path, phase: &str) {
     let path = directory.to_str().expect("UTF-8");
-    let next = output(&["bench", "filesystems", "tmpfs", "--dir", path]);
+    // Whichever comes next.
+    let next = match phase.len() % 2 {
+        0 => output(&["bench", "filesystems", "tmpfs", "--dir", path]),
+        _ => output(&["bench", "clean", path]),
+    };
     assert_eq!(next.status.code(), Some(0), "{phase}: {}", text(&next.stderr));
     let left: Vec<_> = std::fs::read_dir(directory).expect("there").flatten().collect();
     assert!(left.is_empty(), "{phase}: {left:?}, {}", text(&next.stderr));
@@ -139,9 +145,7 @@ fn told_to_end_it_leaves_nothing_at_once() {
     let scratch = tempfile::tempdir().expect("a directory");
     let path = scratch.path().canonicalize().expect("there");
     let path = path.to_str().expect("UTF-8");
-    for (signal, name) in
-        [(rustix::process::Signal::INT, "SIGINT"), (rustix::process::Signal::TERM, "SIGTERM")]
-    {
+    for (signal, name) in [(Signal::INT, "SIGINT"), (Signal::TERM, "SIGTERM")] {
         for program in ["mke2fs", "mkfs.xfs", "ntfs-3g"] {
             let mut child = start(path);
             wait_for(program, &mut child, |process| runs(process, program));
@@ -154,5 +158,67 @@ fn told_to_end_it_leaves_nothing_at_once() {
             assert_gone(scratch.path(), name);
             assert_eq!(std::fs::read_dir(path).expect("there").count(), 0, "{name} while {program} runs");
         }
+    }
+}
+
+/// A study that makes data, drops caches by mounting again, and measures in processes.
+const RUNS: [&[&str]; 2] = [
+    &["lookup", "--quick", "--entries", "3000", "--cache", "fs-cold", "--fs", "ext4,xfs,ntfs-3g"],
+    &[
+        "smallfile",
+        "--quick",
+        "--entries",
+        "2000",
+        "--cache",
+        "warm",
+        "--workers",
+        "2",
+        "--worker-kind",
+        "process",
+        "--fs",
+        "ext4,btrfs,tmpfs",
+    ],
+];
+
+#[test]
+fn after_a_kill_in_every_phase_of_a_run_nothing_is_left() {
+    require!(privileged());
+    let is_worker = |process: u32| {
+        std::fs::read(format!("/proc/{process}/cmdline"))
+            .is_ok_and(|words| words.ends_with(b"bench\0worker\0"))
+    };
+    let works = |run: &Running| descendants(run.id()).iter().any(|(process, _)| is_worker(*process));
+    let phases: [(&str, &[&str], &dyn Fn(&Running) -> bool); 6] = [
+        ("data made", RUNS[0], &|run| run.files_made() > 100),
+        ("measuring", RUNS[0], &|run| run.blocks() > 3),
+        ("mounted again", RUNS[0], &|run| run.blocks() > 0 && run.view().is_none()),
+        ("unmounting at the end", RUNS[0], &Running::has_ended),
+        ("workers work", RUNS[1], &works),
+        ("workers work on what others left", RUNS[1], &|run| run.blocks() > 3 && works(run)),
+    ];
+    for (phase, arguments, reached) in phases {
+        let mut run = Running::start(arguments);
+        run.wait_for(phase, reached);
+        let started = descendants(run.id());
+        run.child.kill().expect("it runs");
+        run.finish();
+        assert_ended(phase, &started);
+        assert_gone(&run.below(), phase);
+        assert_cleaned(&run.below(), phase);
+    }
+}
+
+#[test]
+fn a_run_that_is_told_to_end_leaves_nothing_but_its_record() {
+    require!(privileged());
+    for (signal, arguments) in [(Signal::INT, RUNS[0]), (Signal::TERM, RUNS[1])] {
+        let mut run = Running::start(arguments);
+        run.wait_for("measuring", |run| run.blocks() > 3);
+        rustix::process::kill_process(rustix::process::Pid::from_child(&run.child), signal).expect("it runs");
+        let (status, said) = run.finish();
+        assert_eq!(status.code(), Some(130), "{said}");
+        assert!(run.record().exists() && said.contains("--resume"), "{said}");
+        assert_gone(&run.below(), "told to end");
+        assert_eq!(std::fs::read_dir(run.below()).expect("there").count(), 0);
     }
 }

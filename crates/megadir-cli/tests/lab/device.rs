@@ -1,0 +1,83 @@
+//! `--device`: only with `--erase-device`, and only what may go; the disk is a loop device of the test's own.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use megadir_testkit::mount::run;
+use megadir_testkit::require;
+
+use super::running::scratch;
+use super::support::{output, privileged, text};
+
+/// A disk of the test's own; detached when dropped.
+struct Disk {
+    image: PathBuf,
+    device: String,
+}
+
+impl Disk {
+    fn new(directory: &Path) -> Result<Self, String> {
+        let image = directory.join("disk");
+        std::fs::File::create(&image).and_then(|file| file.set_len(2 << 30)).expect("made");
+        let attached = Command::new("losetup").args(["--find", "--show"]).arg(&image).output();
+        let attached = attached.map_err(|error| format!("cannot run losetup: {error}"))?;
+        match attached.status.success() {
+            true => Ok(Self { image, device: text(&attached.stdout).trim().to_owned() }),
+            false => Err(text(&attached.stderr)),
+        }
+    }
+}
+
+impl Drop for Disk {
+    fn drop(&mut self) {
+        let _ = run(Command::new("losetup").arg("--detach").arg(&self.device));
+    }
+}
+
+#[test]
+fn a_device_is_erased_only_when_that_is_allowed_and_it_may_go() {
+    require!(privileged());
+    let scratch = scratch();
+    let disk = require!(Disk::new(scratch.path()));
+    let (below, record) = (scratch.path().join("below"), scratch.path().join("record"));
+    let paths = ["--dir", below.to_str().expect("UTF-8"), "-o", record.to_str().expect("UTF-8")];
+    let study = ["bench", "run", "lookup", "--quick", "--entries", "500", "--fs"];
+    let with = |more: &[&str]| output(&[&study[..], more, &paths].concat());
+    let refused = |more: &[&str], reason: &str| {
+        let refused = with(more);
+        let message = text(&refused.stderr);
+        assert!(matches!(refused.status.code(), Some(2 | 3)), "{message}");
+        assert!(message.contains(reason), "{reason}: {message}");
+        let after = message.lines().filter(|line| !line.starts_with("megadir: making")).count();
+        assert_eq!(after, 1, "{message}");
+        assert!(!record.exists());
+    };
+    let device = disk.device.as_str();
+    refused(&["ext4", "--device", device], "--erase-device");
+    refused(&["ext4,xfs", "--device", device, "--erase-device"], "--device is given");
+    refused(&["ext4", "--erase-device"], "no --device to be erased");
+    refused(&["tmpfs", "--device", device, "--erase-device"], "memory");
+    let file = scratch.path().join("file");
+    std::fs::write(&file, "precious").expect("written");
+    refused(&["ext4", "--device", file.to_str().expect("UTF-8"), "--erase-device"], "no block device");
+    assert_eq!(std::fs::read(&file).expect("there"), b"precious");
+    // Nothing of the disk was written so far.
+    assert!(std::fs::read(&disk.image).expect("there").iter().all(|byte| *byte == 0));
+    require!(run(Command::new("mkfs.ext4").args(["-q", "-F", "-L", "home"]).arg(device)));
+    let before = std::fs::read(&disk.image).expect("there");
+    refused(&["ext4", "--device", device, "--erase-device"], "it carries ext4 labelled 'home'");
+    assert!(std::fs::read(&disk.image).expect("there") == before, "it was written to");
+    require!(run(Command::new("wipefs").args(["--all", "--quiet"]).arg(device)));
+    // Nothing it knows of is on it now; then what the lab made.
+    for name in ["ext4", "xfs"] {
+        let ran = with(&[name, "--device", device, "--erase-device"]);
+        assert_eq!(ran.status.code(), Some(0), "{}", text(&ran.stderr));
+        let text = std::fs::read_to_string(&record).expect("there");
+        assert!(text.contains(&format!("\"on\":\"device\",\"path\":\"{device}\"")), "the place is not told");
+        std::fs::remove_file(&record).expect("removed");
+    }
+    let shared = with(&["ext4", "--device", device, "--erase-device", "--share"]);
+    assert_eq!(shared.status.code(), Some(0), "{}", text(&shared.stderr));
+    let text = std::fs::read_to_string(&record).expect("there");
+    assert!(!text.contains(device), "the device is told");
+}

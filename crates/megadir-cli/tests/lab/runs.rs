@@ -1,0 +1,225 @@
+//! `megadir bench run --fs`: studies over file systems made for the run; what differs is told, what is the same is not, and one that
+//! fills up leaves a record.
+
+use std::io::BufReader;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use megadir_bench::study::BUILT_IN;
+use megadir_record::{Place, Record};
+use megadir_testkit::require;
+use megadir_testkit::require::full;
+use megadir_testkit::unprivileged::unprivileged;
+
+use super::running::{Running, scratch};
+use super::support::{assert_gone, copy_for_all, output, privileged, text};
+
+/// The file systems that this machine has.
+const ALL: &str = "ext2,ext3,ext4,xfs,btrfs,tmpfs,ntfs-3g";
+
+/// Returns on which file systems a study runs: `limits` where a directory is full soon.
+fn file_systems(study: &str) -> &'static str {
+    if study == "limits" { "ext4:block=1k:^has_journal" } else { ALL }
+}
+
+/// Runs a study and returns its record, complete.
+#[track_caller]
+fn run(arguments: &[&str]) -> Record {
+    let scratch = scratch();
+    let (below, record) = (scratch.path().join("below"), scratch.path().join("record"));
+    let (below, record) = (below.to_str().expect("UTF-8"), record.to_str().expect("UTF-8"));
+    let fixed = ["--seed", "7", "--dir", below, "-o", record];
+    let ran = output(&[&["bench", "run"], arguments, &fixed].concat());
+    assert_eq!(ran.status.code(), Some(0), "{arguments:?}: {}{}", text(&ran.stdout), text(&ran.stderr));
+    assert_gone(Path::new(below), "after the run");
+    assert_eq!(std::fs::read_dir(below).expect("there").count(), 0);
+    read(Path::new(record))
+}
+
+fn is_complete(record: &Record) -> bool {
+    record.end.as_ref().is_some_and(|end| end.complete)
+}
+
+fn read(path: &Path) -> Record {
+    megadir_record::jsonl::read(BufReader::new(std::fs::File::open(path).expect("there"))).expect("a record")
+}
+
+/// Returns what the group that contrasts file systems says, contrast by contrast: `slower`, `faster`, `negligible`, `equivalent`,
+/// `inconclusive`.
+fn contrasts(record: &Path) -> Vec<String> {
+    let json = output(&["bench", "report", record.to_str().expect("UTF-8"), "--format", "json"]);
+    let json: serde_json::Value = serde_json::from_slice(&json.stdout).expect("JSON");
+    let groups = json["groups"].as_array().expect("groups").iter();
+    let of_file_systems = groups.filter(|group| group["name"] == "file-system");
+    let rows =
+        of_file_systems.flat_map(|group| group["reading"]["rows"].as_array().cloned().unwrap_or_default());
+    let word = |row: serde_json::Value| {
+        let verdict = &row["outcome"]["verdict"];
+        let word = verdict["says"].as_str().unwrap_or("not judged");
+        if verdict["negligible"] == true { "negligible".to_owned() } else { word.to_owned() }
+    };
+    rows.map(word).collect()
+}
+
+#[test]
+fn studies_run_on_every_file_system_of_this_machine() {
+    require!(privileged());
+    // At their quick sizes studies take minutes on all of them.
+    let studies: Vec<Vec<&str>> = match full() {
+        true => BUILT_IN
+            .iter()
+            .map(|entry| vec![entry.name, "--quick", "--fs", file_systems(entry.name)])
+            .collect(),
+        false => vec![vec!["lookup", "--entries", "500", "--rounds", "6", "--quick", "--fs", ALL]],
+    };
+    for arguments in &studies {
+        let record = run(arguments);
+        let study = arguments[0];
+        if study == "limits" {
+            assert!(record.samples.iter().any(|sample| sample.operations > 1000));
+            continue;
+        }
+        assert!(is_complete(&record), "{study}");
+        let plan = &record.header.plan;
+        let labels: Vec<&str> = plan.file_systems.iter().map(|of| of.label.as_str()).collect();
+        let wanted = [
+            "ext2 (ext4 driver)",
+            "ext3 (ext4 driver)",
+            "ext4",
+            "xfs",
+            "btrfs",
+            "tmpfs",
+            "ntfs-3g (FUSE driver)",
+        ];
+        assert_eq!(labels, wanted, "{study}: {:?}", plan.unavailable);
+        for of in &plan.file_systems {
+            let data = |sample: &megadir_record::Sample| plan.cells[sample.cell.0 as usize].data;
+            let on = |sample: &&megadir_record::Sample| plan.data[data(sample).0 as usize].on == Some(of.id);
+            assert!(record.samples.iter().filter(on).count() > 0, "{study}: nothing on {}", of.label);
+            if let Place::Image { direct_io, .. } = of.place {
+                assert!(direct_io.is_some(), "{study}: whether {} had direct I/O is not told", of.label);
+            }
+        }
+        assert!(record.samples.iter().all(|sample| sample.refused.is_none()));
+    }
+}
+
+#[test]
+fn a_small_study_of_files_runs_on_file_systems_with_processes() {
+    require!(privileged());
+    let record = run(&["smallfile", "--quick", "--fs", "ext4,xfs,tmpfs"]);
+    assert!(is_complete(&record));
+}
+
+#[test]
+fn one_that_cannot_be_had_is_named_with_the_reason() {
+    require!(privileged());
+    let record = run(&["lookup", "--quick", "--entries", "500", "--fs", "tmpfs,xfs:ftype=0,ext4"]);
+    let plan = &record.header.plan;
+    // Kernels with the old format of XFS have all of them.
+    assert_eq!(plan.file_systems.len() + plan.unavailable.len(), 3);
+    assert!(
+        plan.unavailable
+            .iter()
+            .all(|gone| gone.name == "xfs:ftype=0" && gone.reason.contains("XFS version 4"))
+    );
+}
+
+#[test]
+fn without_privileges_one_line_names_the_capabilities() {
+    let scratch = tempfile::tempdir().expect("a directory");
+    let copy = copy_for_all(scratch.path());
+    let refused = unprivileged(|| {
+        let mut command = Command::new(&copy);
+        command.args(["bench", "run", "lookup", "--quick", "--fs", "ext4"]).current_dir(scratch.path());
+        command.stdin(Stdio::null()).output().expect("the program starts")
+    });
+    let message = text(&refused.stderr);
+    assert_eq!(refused.status.code(), Some(3), "{message}");
+    assert!(message.contains("CAP_SYS_ADMIN") && message.contains("CAP_DAC_OVERRIDE"), "{message}");
+    assert_eq!(message.lines().count(), 1, "{message}");
+}
+
+#[test]
+fn images_that_could_fill_up_the_disk_are_refused_in_one_line() {
+    require!(privileged());
+    let scratch = scratch();
+    let below = scratch.path().join("below");
+    let below = below.to_str().expect("UTF-8");
+    let refused =
+        output(&["bench", "run", "listing", "--entries", "100000000", "--fs", "ext4", "--dir", below]);
+    let message = text(&refused.stderr);
+    assert_eq!(refused.status.code(), Some(3), "{message}");
+    let last = message.lines().last().expect("a line");
+    assert!(
+        last.contains("has not enough room for the image of ext4") && last.contains("--dir"),
+        "{message}"
+    );
+    assert_eq!(std::fs::read_dir(below).expect("there").count(), 0);
+}
+
+#[test]
+fn a_directory_without_index_is_called_slower() {
+    require!(privileged());
+    let scratch = scratch();
+    let (below, record) = (scratch.path().join("below"), scratch.path().join("record"));
+    let paths = ["--dir", below.to_str().expect("UTF-8"), "-o", record.to_str().expect("UTF-8")];
+    let study = ["bench", "run", "lookup", "--quick", "--entries", "20000", "--seed", "7"];
+    let ran = output(&[&study[..], &["--fs", "ext4,ext4:^dir_index"], &paths].concat());
+    assert_eq!(ran.status.code(), Some(0), "{}", text(&ran.stderr));
+    let verdicts = contrasts(&record);
+    assert!(verdicts.iter().any(|verdict| verdict == "slower"), "{verdicts:?}");
+    assert!(verdicts.iter().all(|verdict| verdict != "faster"), "{verdicts:?}");
+}
+
+#[test]
+fn the_same_file_system_under_two_names_is_not_called_different() {
+    require!(privileged());
+    // One run in twenty may take chance for a difference.
+    let different = (0..3).filter(|seed| {
+        let scratch = scratch();
+        let (below, record) = (scratch.path().join("below"), scratch.path().join("record"));
+        let paths = ["--dir", below.to_str().expect("UTF-8"), "-o", record.to_str().expect("UTF-8")];
+        let seed = seed.to_string();
+        let study = ["bench", "run", "lookup", "--quick", "--entries", "5000", "--seed", &seed];
+        let ran = output(&[&study[..], &["--fs", "ext4,ext4:block=4k"], &paths].concat());
+        assert_eq!(ran.status.code(), Some(0), "{}", text(&ran.stderr));
+        let verdicts = contrasts(&record);
+        assert!(!verdicts.is_empty());
+        verdicts.iter().any(|verdict| verdict == "slower" || verdict == "faster")
+    });
+    assert!(different.count() <= 1, "the same file system is called different");
+}
+
+/// Takes all the room of a file system without writing into it.
+fn fill(path: &Path) {
+    let file = std::fs::File::create(path).expect("made");
+    let (mut end, mut piece) = (0, 1 << 30);
+    while piece >= 4096 {
+        match rustix::fs::fallocate(&file, rustix::fs::FallocateFlags::empty(), end, piece) {
+            Ok(()) => end += piece,
+            Err(rustix::io::Errno::NOSPC) => piece /= 2,
+            Err(error) => panic!("it cannot be filled: {error}"),
+        }
+    }
+}
+
+#[test]
+fn a_file_system_that_fills_up_leaves_a_valid_record_of_what_was_measured() {
+    require!(privileged());
+    let mut run = Running::start(&["fill", "--quick", "--fs", "ext4"]);
+    run.wait_for("measuring", |run| run.blocks() >= 2);
+    // Somebody takes all the room that the file system has.
+    let filler = run.view().expect("mounted").join("filler");
+    fill(&filler);
+    let (status, said) = run.finish();
+    assert!(status.code().is_some_and(|code| code == 1 || code == 3), "{status}: {said}");
+    assert!(said.contains("No space left") || said.contains("blocks"), "{said}");
+    let path = run.record();
+    let record = read(&path);
+    assert!(!is_complete(&record) && record.samples.len() >= 2);
+    let report = output(&["bench", "report", path.to_str().expect("UTF-8")]);
+    assert_eq!(report.status.code(), Some(0), "{}", text(&report.stderr));
+    assert_gone(&run.below(), "full");
+    assert_eq!(std::fs::read_dir(run.below()).expect("there").count(), 0);
+}
