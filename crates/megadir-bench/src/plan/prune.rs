@@ -1,6 +1,6 @@
 //! Taking arms out of a plan that turned out not to be possible once the data were there. Pure.
 
-use megadir_record::{BreakEvenArms, CellId, Group, GroupRule, Pair, Plan};
+use megadir_record::{BreakEvenArms, CellId, Group, GroupRule, Pair, Plan, Role};
 
 use super::{PlanError, Planned};
 use crate::note::NoteKind;
@@ -14,14 +14,16 @@ pub fn prune(plan: Plan, gone: &[(CellId, String)]) -> Result<Planned, PlanError
     if gone.is_empty() {
         return Ok(Planned { plan, notes: Vec::new() });
     }
+    let gone = &with_baselines(&plan, gone);
     let reason_of = |id: CellId| gone.iter().find(|(one, _)| *one == id).map(|(_, reason)| reason.clone());
+    let several = plan.file_systems.len() > 1;
     let mut notes = Vec::new();
     let mut new_ids = vec![None; plan.cells.len()];
     let mut cells = Vec::new();
     for mut cell in plan.cells {
         match reason_of(cell.id) {
             // Without the baseline of a cold cache the warm arms stand all the same.
-            Some(reason) if cell.role == megadir_record::Role::Baseline && !cell.cache.is_cold() => {
+            Some(reason) if cell.role == Role::Baseline && !cell.cache.is_cold() && !several => {
                 return Err(PlanError::NoBaseline { name: cell.name, reason });
             }
             Some(reason) => notes.push(NoteKind::ArmLeftOut.note(format!("{}: {reason}", cell.name))),
@@ -37,7 +39,7 @@ pub fn prune(plan: Plan, gone: &[(CellId, String)]) -> Result<Planned, PlanError
     for group in plan.groups {
         let Group { name, title, rule } = group;
         let members = |cell: &&megadir_record::Cell| cell.groups.contains(&name);
-        let arms = cells.iter().filter(members).filter(|cell| cell.role == megadir_record::Role::Arm).count();
+        let arms = cells.iter().filter(members).filter(|cell| cell.role == Role::Arm).count();
         match renumber(rule, &new_ids) {
             Some(rule) if arms > 0 => groups.push(Group { name, title, rule }),
             _ => notes.push(
@@ -53,6 +55,23 @@ pub fn prune(plan: Plan, gone: &[(CellId, String)]) -> Result<Planned, PlanError
         return Err(PlanError::Nothing { reason });
     }
     Ok(Planned { plan: Plan { cells, groups, ..plan }, notes })
+}
+
+/// Returns what is gone with all arms of a file system, of several, whose baseline is.
+fn with_baselines(plan: &Plan, gone: &[(CellId, String)]) -> Vec<(CellId, String)> {
+    let mut all = gone.to_vec();
+    let on = |cell: CellId| plan.data[plan.cells[cell.0 as usize].data.0 as usize].on;
+    let of_plan = |cell: CellId| &plan.cells[cell.0 as usize];
+    let baselines = gone.iter().filter(|(id, _)| {
+        plan.file_systems.len() > 1 && of_plan(*id).role == Role::Baseline && !of_plan(*id).cache.is_cold()
+    });
+    for (baseline, reason) in baselines {
+        let reason = format!("the baseline there is not available: {reason}");
+        let others = plan.cells.iter().map(|cell| cell.id).filter(|id| on(*id) == on(*baseline));
+        let others: Vec<CellId> = others.filter(|id| all.iter().all(|(gone, _)| gone != id)).collect();
+        all.extend(others.into_iter().map(|id| (id, reason.clone())));
+    }
+    all
 }
 
 /// Returns the rule with the new numbers of its arms, or `None` if one that it needs is gone.

@@ -176,6 +176,14 @@ pub enum RunError {
     /// A file system could not be made, mounted or unmounted.
     #[error(transparent)]
     Lab(LabError),
+    /// Something failed while the file system that holds the images had no room left.
+    #[error("{error}; '{}', where the images lie, has no room left: make some, or name another directory with --dir", .path.display())]
+    ImagesFull {
+        /// The directory.
+        path: PathBuf,
+        /// What failed.
+        error: Box<Self>,
+    },
     /// A listener cannot go on: the record cannot be written.
     #[error("cannot write the record: {0}")]
     Listener(#[source] io::Error),

@@ -75,11 +75,13 @@ pub(super) fn prepare<'a>(
     let RunRequest { plan, mut notes, directory: path, command, program, stop, beat, worker, .. } = request;
     let signals = Signals { stop, beat };
     let unusable = |source: std::io::Error| RunError::Directory { path: path.clone(), source };
-    let directory = Dir::open(&path).map_err(|error| unusable(error.into()))?;
+    let open = || Dir::open(&path).map_err(|error| unusable(error.into()));
     let (mut sites, plan) = match plan.file_systems.is_empty() {
-        true => (Sites::named(&path, directory.again().map_err(|error| unusable(error.into()))?), plan),
+        true => (Sites::named(&path, open()?), plan),
         false => Sites::mount(plan, &path, request.erase_device, signals, &mut notes)?,
     };
+    // Now, for the lab has its own namespace, in which what was opened before is on no mount.
+    let directory = open()?;
     let plan = fit(&mut sites, plan, &mut notes)?;
     let (mut data, mut surveys, mut built) = (Vec::new(), Vec::new(), None);
     if makes(&plan) {

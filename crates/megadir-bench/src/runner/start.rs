@@ -6,7 +6,8 @@ use std::sync::atomic::Ordering;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use megadir_record::{
-    Data, End, Epoch, FORMAT_VERSION, FileSystem, Header, Machine, Note, Plan, Record, Resumed, Sample,
+    Data, End, Epoch, FORMAT_VERSION, FileSystem, Header, LabFileSystem, LabMount, Machine, Note, Place,
+    Plan, Record, Resumed, Sample,
 };
 use megadir_sys::clock::monotonic_ns;
 
@@ -21,6 +22,9 @@ use crate::machine;
 use crate::measure::Stopwatch;
 use crate::noise;
 use crate::workload::ListError;
+
+/// With less free than this, bytes, images cannot grow.
+const IMAGES_FREE_MIN: u64 = 1 << 20;
 
 /// Those who listen to a run.
 pub(super) struct Listeners<'a, 'b>(pub(super) &'a mut [&'b mut dyn Listener]);
@@ -147,6 +151,9 @@ fn check_same(prepared: &Prepared<'_>, begun: &Record, machine: &Machine) -> Res
     if let Some(reason) = another_file_system(&before.file_system, &machine.file_system, shared) {
         return differs(reason);
     }
+    if let Some(reason) = other_file_systems(&begun.header, prepared) {
+        return differs(reason);
+    }
     let (then, now) = (&begun.header.plan, &prepared.plan);
     if then.cells.len() != now.cells.len() {
         return differs("an arm of its plan is not available any more".into());
@@ -171,6 +178,40 @@ fn check_same(prepared: &Prepared<'_>, begun: &Record, machine: &Machine) -> Res
         )),
         None => Ok(()),
     }
+}
+
+/// Returns how an image is reached, in words; nothing where there is none.
+fn image(place: &Place) -> String {
+    match place {
+        Place::Image { direct_io: Some(true), .. } => "read and written past the page cache".into(),
+        Place::Image { .. } => "read and written through the page cache".into(),
+        Place::Device { .. } | Place::Memory { .. } => String::new(),
+    }
+}
+
+/// Returns what tells that the file systems that were made anew are not like those of a record.
+fn other_file_systems(then: &Header, prepared: &Prepared<'_>) -> Option<String> {
+    if then.plan.unavailable.len() < prepared.plan.unavailable.len() {
+        let gone = prepared.plan.unavailable.last()?;
+        return Some(format!("{} cannot be had any more: {}", gone.name, gone.reason));
+    }
+    for (then, now) in then.plan.file_systems.iter().zip(&prepared.plan.file_systems) {
+        let known = |text: &Option<String>| text.clone().unwrap_or_else(|| "nothing".into());
+        let facts = [
+            ("program", known(&then.tool), known(&now.tool)),
+            ("driver", then.driver.clone(), now.driver.clone()),
+            ("image", image(&then.place), image(&now.place)),
+        ];
+        if let Some((what, then_is, now_is)) = facts.into_iter().find(|(_, then, now)| then != now) {
+            let name = &then.name;
+            return Some(format!("the {what} of {name} was '{then_is}' and is '{now_is}'"));
+        }
+    }
+    let features = |mounts: &[LabMount]| -> Vec<Option<Vec<String>>> {
+        mounts.iter().map(|mount| mount.file_system.features.clone()).collect()
+    };
+    let differ = features(&then.file_systems) != features(&prepared.sites.describe());
+    differ.then(|| "file systems are made with other features now".to_owned())
 }
 
 /// Returns what tells that two descriptions are not of one file system, mounted alike.
@@ -265,6 +306,7 @@ fn record(
     let null_loop_ns = *checked.as_ref().unwrap_or(&None);
     let stopwatch = || Stopwatch::new(calibration);
     let measured = checked.and_then(|_| all_epochs(prepared, whole, samples, zero_ns, &stopwatch, listeners));
+    let measured = measured.map_err(|error| of_images(prepared, error));
     let told = timing::drift_since(&calibration).map_or(Ok(()), |note| listeners.note(&note));
     let (complete, reason) = match &measured {
         Ok(measured) if measured.complete => (true, None),
@@ -282,6 +324,18 @@ fn record(
     let measured = measured?;
     told?;
     Ok(measured)
+}
+
+/// Returns an error with what explains it, where images could not grow: their file systems see an input/output error only.
+fn of_images(prepared: &Prepared<'_>, error: RunError) -> RunError {
+    let on_image = |of: &LabFileSystem| matches!(of.place, Place::Image { .. });
+    let free = rustix::fs::fstatvfs(&prepared.directory).map(|space| space.f_bavail * space.f_frsize);
+    let full =
+        prepared.plan.file_systems.iter().any(on_image) && free.is_ok_and(|free| free < IMAGES_FREE_MIN);
+    match full {
+        true => RunError::ImagesFull { path: prepared.directory.path().to_owned(), error: Box::new(error) },
+        false => error,
+    }
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 
 use super::Page;
 use super::table::push_grid;
-use crate::render::{Report, arms_grid, machine_details, machine_line};
+use crate::render::{Report, arms_grid, file_system_lines, machine_details, machine_line};
 use crate::text;
 
 /// Adds the sections.
@@ -26,7 +26,8 @@ pub(super) fn section(page: &mut Page, report: &Report<'_>) {
     page.element("h2", "The machine");
     let mitigations = &summary.machine.mitigations;
     let mitigations = (!mitigations.is_empty()).then(|| format!("Mitigations: {}.", mitigations.join("; ")));
-    page.list([machine_line(summary)].into_iter().chain(machine_details(summary)).chain(mitigations));
+    let made = file_system_lines(summary).into_iter();
+    page.list(made.chain([machine_line(summary)]).chain(machine_details(summary)).chain(mitigations));
     page.element("h2", "All arms");
     page.push("<details>\n<summary>Every arm by itself</summary>\n");
     push_grid(page, &arms_grid(summary), true);

@@ -1,6 +1,6 @@
 //! Where and on what a run took place, in lines that table and Markdown share.
 
-use megadir_record::{CacheState, Preset, Stop};
+use megadir_record::{CacheState, FileSystem, Place, Preset, Stop};
 
 use super::data::data_sets;
 use crate::summary::{Ending, Resolution, Summary};
@@ -59,15 +59,81 @@ pub(crate) fn machine_line(summary: &Summary) -> String {
         machine.memory_bytes.map(|bytes| format!("{} of memory", text::bytes(bytes))),
         machine.hypervisor.as_ref().map(|hypervisor| format!("under {hypervisor}")),
         machine.governor.as_ref().map(|governor| format!("governor {governor}")),
-        Some(format!("{}{}", file_system.kind, options.unwrap_or_default())),
+        Some(format!("{}{}{}", images(summary), file_system.kind, options.unwrap_or_default())),
         Some(format!("megadir {}", machine.version)),
     ];
     format!("Machine: {}.", parts.into_iter().flatten().collect::<Vec<_>>().join("; "))
 }
 
-/// Returns what else is known of the machine and the file system, a line for each subject.
+/// Returns what the file system of the directory is to the run, where that is not what is measured.
+fn images(summary: &Summary) -> &'static str {
+    if summary.file_systems.is_empty() { "" } else { "images on " }
+}
+
+/// Returns the file systems that were made for the run, a line each, and those that could not be had.
+pub(crate) fn file_system_lines(summary: &Summary) -> Vec<String> {
+    let made = summary.file_systems.iter().map(|of| {
+        let how = match (of.make.is_empty(), &of.tool) {
+            (true, _) => None,
+            (false, None) => Some(format!("made by '{}'", of.make.join(" "))),
+            (false, Some(tool)) => Some(format!("made by '{}' ({tool})", of.make.join(" "))),
+        };
+        let parts = [how, Some(format!("mounted {}", of.mount_options)), Some(place(&of.place))];
+        format!("File system {}: {}.", of.label, parts.into_iter().flatten().collect::<Vec<_>>().join("; "))
+    });
+    let gone = summary.unavailable.iter().map(|gone| format!("Unavailable: {}: {}.", gone.name, gone.reason));
+    made.chain(gone).collect()
+}
+
+/// Returns what a file system lies on.
+fn place(place: &Place) -> String {
+    match place {
+        Place::Image { bytes, direct_io } => {
+            let through = match direct_io {
+                Some(true) => ", read and written past the page cache",
+                Some(false) => ", read and written THROUGH THE PAGE CACHE, which hides what its device costs",
+                None => "",
+            };
+            format!("on an image of {}{through}", text::bytes(*bytes))
+        }
+        Place::Device { path } => format!("on the device {path}"),
+        Place::Memory { bytes } => format!("in at most {} of memory", text::bytes(*bytes)),
+    }
+}
+
+/// Returns what else is known of the machine and the file systems, a line for each subject.
 pub(crate) fn machine_details(summary: &Summary) -> Vec<String> {
-    let (machine, file_system) = (&summary.machine, &summary.machine.file_system);
+    let machine = &summary.machine;
+    let limits = [
+        machine.memory_limit_bytes.map(|bytes| format!("{} of memory", text::bytes(bytes))),
+        machine.processor_limit.map(|limit| format!("{limit:.2} processors")),
+    ];
+    let built = [machine.commit.as_ref().map(|commit| format!("commit {commit}")), machine.build.clone()];
+    let named = if summary.file_systems.is_empty() { "File system" } else { "File system of the images" };
+    let mut lines = file_system_details(&machine.file_system, summary.started_unix_s, named);
+    for mount in &summary.mounted {
+        let label = summary.file_systems.get(mount.on.0 as usize).map_or("?", |of| &of.label);
+        // What it lies on is told by the directory's.
+        let own = FileSystem { block_stack: Vec::new(), made_unix_s: None, ..mount.file_system.clone() };
+        let name = format!("File system {label}, mounted {}", own.mount_options.as_deref().unwrap_or("?"));
+        lines.extend(file_system_details(&own, summary.started_unix_s, &name));
+    }
+    let of_machine = [
+        join(&limits.into_iter().flatten().collect::<Vec<_>>(), "Limits of the control group"),
+        join(&machine.settings, "Settings"),
+        join(&built.into_iter().flatten().collect::<Vec<_>>(), "Built from"),
+    ];
+    lines.extend(of_machine.into_iter().flatten());
+    lines
+}
+
+/// Joins what is known of a subject to a line; `None` where nothing is.
+fn join(parts: &[String], of: &str) -> Option<String> {
+    (!parts.is_empty()).then(|| format!("{of}: {}.", parts.join("; ")))
+}
+
+/// Returns what is known of a file system, and of the devices below it.
+fn file_system_details(file_system: &FileSystem, started_unix_s: u64, name: &str) -> Vec<String> {
     let used = |what: &str, (all, free): (u64, u64)| {
         let percent = 100.0 * all.saturating_sub(free) as f64 / all.max(1) as f64;
         format!("{} of {} {what} in use", text::percent(percent), text::count(all))
@@ -77,29 +143,17 @@ pub(crate) fn machine_details(summary: &Summary) -> Vec<String> {
         file_system.blocks.map(|blocks| used("blocks", blocks)),
         file_system.inodes.map(|inodes| used("inodes", inodes)),
         file_system.made_unix_s.map(|made| {
-            let days = summary.started_unix_s.saturating_sub(made) / 86_400;
+            let days = started_unix_s.saturating_sub(made) / 86_400;
             format!("made {} before the run", text::counted(days, "day"))
         }),
         file_system.written_bytes.map(|bytes| format!("{} written to it so far", text::bytes(bytes))),
         file_system.features.as_ref().map(|features| format!("features {}", features.join(" "))),
     ];
-    let limits = [
-        machine.memory_limit_bytes.map(|bytes| format!("{} of memory", text::bytes(bytes))),
-        machine.processor_limit.map(|limit| format!("{limit:.2} processors")),
+    let lines = [
+        join(&facts.into_iter().flatten().collect::<Vec<_>>(), name),
+        join(&file_system.block_stack, "Devices below it"),
     ];
-    let join =
-        |parts: Vec<String>, of: &str| (!parts.is_empty()).then(|| format!("{of}: {}.", parts.join("; ")));
-    let built = [machine.commit.as_ref().map(|commit| format!("commit {commit}")), machine.build.clone()];
-    [
-        join(facts.into_iter().flatten().collect(), "File system"),
-        join(file_system.block_stack.clone(), "Devices below it"),
-        join(limits.into_iter().flatten().collect(), "Limits of the control group"),
-        join(machine.settings.clone(), "Settings"),
-        join(built.into_iter().flatten().collect(), "Built from"),
-    ]
-    .into_iter()
-    .flatten()
-    .collect()
+    lines.into_iter().flatten().collect()
 }
 
 /// Returns what the run can tell apart, in one line.

@@ -2,7 +2,9 @@
 
 use super::data::use_lines;
 use super::grid::{Align, Grid};
-use super::machine::{machine_details, machine_line, resolution_line, run_line, self_check_line};
+use super::machine::{
+    file_system_lines, machine_details, machine_line, resolution_line, run_line, self_check_line,
+};
 use super::paint::is_control;
 use super::{Format, groups, operations, overview};
 use crate::summary::Summary;
@@ -94,6 +96,7 @@ fn method(page: &mut String, summary: &Summary) {
     page.push_str(&format!("* Repeat: `{}`\n\n", clean(&summary.command.join(" ")).replace('`', "'")));
     let published = groups::published(summary, None);
     published.iter().for_each(|published| paragraph(page, published));
+    file_system_lines(summary).iter().for_each(|line| paragraph(page, line));
     paragraph(page, &machine_line(summary));
     machine_details(summary).iter().for_each(|line| paragraph(page, line));
     let mitigations = &summary.machine.mitigations;

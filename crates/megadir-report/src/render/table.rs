@@ -4,7 +4,7 @@
 
 use super::data::use_lines;
 use super::grid::{Grid, lay_out};
-use super::machine::{machine_line, resolution_line, run_line, self_check_line};
+use super::machine::{file_system_lines, machine_line, resolution_line, run_line, self_check_line};
 use super::paint::{Tone, clean, paint, wrap};
 use super::{Format, Style, groups, operations, overview};
 use crate::finding::Finding;
@@ -72,6 +72,9 @@ pub fn table(summary: &Summary, width: usize, style: Style) -> String {
         page.paragraph(&published, "", Tone::Plain);
     }
     summary.warnings.iter().for_each(|advisory| warning(&mut page, advisory));
+    for line in file_system_lines(summary) {
+        page.paragraph(&line, "", Tone::Faint);
+    }
     page.paragraph(&machine_line(summary), "", Tone::Faint);
     page.text
 }

@@ -5,8 +5,8 @@
 use std::collections::BTreeSet;
 
 use megadir_record::{
-    Built, Cell, CellId, DataId, GroupRule, LabFileSystem, Machine, Phase, Plan, Preset, Pressure, Published,
-    Record, Rules, Sample, Stop, Unavailable, UsedByArms, Work,
+    Built, Cell, CellId, DataId, GroupRule, LabFileSystem, LabMount, Machine, Phase, Plan, Preset, Pressure,
+    Published, Record, Rules, Sample, Stop, Unavailable, UsedByArms, Work,
 };
 use megadir_stats::Looks;
 use serde::{Deserialize, Serialize};
@@ -68,6 +68,9 @@ pub struct Summary {
     /// The file systems that were made for the run; `data[i].data.on` is an index. None where it worked in a directory that was named.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub file_systems: Vec<LabFileSystem>,
+    /// What they told of themselves once they were mounted.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub mounted: Vec<LabMount>,
     /// File systems that were asked for and could not be had.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub unavailable: Vec<Unavailable>,
@@ -273,6 +276,7 @@ fn bare(record: &Record, rounds: &Rounds<'_>, data: Vec<DataCheck>, checks: Vec<
         stopped: stopped(record),
         data,
         file_systems: plan.file_systems.clone(),
+        mounted: record.header.file_systems.clone(),
         unavailable: plan.unavailable.clone(),
         published: plan.published.clone(),
         keeps: plan.keeps.clone(),

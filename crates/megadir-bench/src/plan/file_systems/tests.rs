@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::*;
-use crate::plan::{estimate, plan};
+use crate::plan::{estimate, plan, prune};
 use crate::study::built_in;
 use megadir_record::{CacheState, Preset, Work};
 
@@ -214,6 +214,24 @@ fn what_is_too_small_for_the_files_is_left_out_with_figures() {
     let device = found("btrfs", Ground::Device { path: "/dev/x".into(), bytes: 9 * GIB });
     let plan = planned("lookup", &[device], &[]).unwrap().plan;
     assert_eq!(plan.file_systems[0].place, Place::Device { path: "/dev/x".into() });
+}
+
+#[test]
+fn a_baseline_that_is_gone_on_one_takes_that_one_alone() {
+    let whole = planned("lookup", &[image("ext4"), image("xfs")], &[]).unwrap().plan;
+    let on = |plan: &Plan, name: &str| {
+        plan.cells.iter().filter(|cell| plan.file_system_of(cell.data).unwrap().name == name).count()
+    };
+    let baseline = |name: &str| {
+        let of = |cell: &&Cell| cell.role == Role::Baseline && cell.name.ends_with(name);
+        whole.cells.iter().find(of).unwrap().id
+    };
+    let gone = [(baseline("xfs"), "it is not to be had".to_owned())];
+    let left = prune(whole.clone(), &gone).unwrap();
+    assert_eq!((on(&left.plan, "ext4"), on(&left.plan, "xfs")), (on(&whole, "ext4"), 0));
+    assert!(left.notes.iter().any(|note| note.text.contains("it is not to be had")), "{:?}", left.notes);
+    let both = [gone[0].clone(), (baseline("ext4"), "nor here".to_owned())];
+    assert!(matches!(prune(whole, &both), Err(PlanError::Nothing { .. })));
 }
 
 #[test]
