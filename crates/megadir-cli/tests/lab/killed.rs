@@ -161,6 +161,9 @@ fn told_to_end_it_leaves_nothing_at_once() {
     }
 }
 
+/// Tells whether a run has come to a phase.
+type Reached<'a> = &'a dyn Fn(&Running) -> bool;
+
 /// A study that makes data, drops caches by mounting again, and measures in processes.
 const RUNS: [&[&str]; 2] = [
     &["lookup", "--quick", "--entries", "3000", "--cache", "fs-cold", "--fs", "ext4,xfs,ntfs-3g"],
@@ -188,7 +191,7 @@ fn after_a_kill_in_every_phase_of_a_run_nothing_is_left() {
             .is_ok_and(|words| words.ends_with(b"bench\0worker\0"))
     };
     let works = |run: &Running| descendants(run.id()).iter().any(|(process, _)| is_worker(*process));
-    let phases: [(&str, &[&str], &dyn Fn(&Running) -> bool); 6] = [
+    let phases: [(&str, &[&str], Reached<'_>); 6] = [
         ("data made", RUNS[0], &|run| run.files_made() > 100),
         ("measuring", RUNS[0], &|run| run.blocks() > 3),
         ("mounted again", RUNS[0], &|run| run.blocks() > 0 && run.view().is_none()),
