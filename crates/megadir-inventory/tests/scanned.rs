@@ -198,7 +198,7 @@ fn entries_that_come_and_go_are_no_errors() {
                 fs::remove_dir_all(root.join("a/busy")).unwrap();
             }
         });
-        for round in 0..20 {
+        for round in 0..8 {
             let (metadata, rows, events) = rows(std::slice::from_ref(&root), &options(2, 1 << 20));
             if !metadata.is_complete() || !events.is_empty() {
                 stop.store(true, std::sync::atomic::Ordering::Relaxed);

@@ -8,7 +8,9 @@ use crate::row::{Facts, Row, push_text};
 /// The columns of [`super::schema::COLUMNS`], in their order.
 pub(super) struct Columns {
     pub(super) root: Vec<i32>,
-    pub(super) parent: Vec<ByteArray>,
+    /// For each row which of `parents` its directory is.
+    pub(super) parent: Vec<u32>,
+    pub(super) parents: Vec<ByteArray>,
     pub(super) name: Texts,
     pub(super) path: Texts,
     pub(super) kind: Vec<u8>,
@@ -90,7 +92,7 @@ impl Texts {
 #[derive(Default)]
 pub(super) struct Place {
     /// The root and the directory's path relative to it.
-    of: Option<(u32, ByteArray)>,
+    of: Option<(u32, Vec<u8>)>,
     /// The directory's path with a slash at its end, as text.
     prefix: Vec<u8>,
 }
@@ -101,6 +103,7 @@ impl Columns {
         Self {
             root: Vec::with_capacity(rows),
             parent: Vec::with_capacity(rows),
+            parents: Vec::new(),
             name: Texts::new(rows, 32),
             path: Texts::new(rows, 64),
             kind: Vec::with_capacity(rows),
@@ -125,6 +128,7 @@ impl Columns {
     pub(super) fn clear(&mut self) {
         self.root.clear();
         self.parent.clear();
+        self.parents.clear();
         self.name.clear();
         self.path.clear();
         self.kind.clear();
@@ -155,9 +159,11 @@ impl Columns {
     /// Adds a row; `root` is the path of its root.
     #[inline]
     pub(super) fn push(&mut self, row: &Row<'_>, root: &[u8], place: &mut Place) {
-        let parent = place.enter(row, root);
+        if place.enter(row, root) || self.parents.is_empty() {
+            self.parents.push(ByteArray::from(row.key.parent.to_vec()));
+        }
         self.root.push(row.key.root as i32);
-        self.parent.push(parent);
+        self.parent.push(self.parents.len() as u32 - 1);
         self.name.bytes.extend_from_slice(row.key.name);
         self.name.ends.push(self.name.bytes.len());
         match row.key.is_root() {
@@ -193,14 +199,14 @@ impl Columns {
 }
 
 impl Place {
-    /// Goes to the directory of a row and returns its relative path.
+    /// Goes to the directory of a row; tells whether it is another than the last.
     #[inline]
-    fn enter(&mut self, row: &Row<'_>, root: &[u8]) -> ByteArray {
+    fn enter(&mut self, row: &Row<'_>, root: &[u8]) -> bool {
         if let Some((index, parent)) = &self.of
             && *index == row.key.root
-            && parent.data() == row.key.parent
+            && parent == row.key.parent
         {
-            return parent.clone();
+            return false;
         }
         self.prefix.clear();
         push_text(&mut self.prefix, root);
@@ -211,9 +217,8 @@ impl Place {
             push_text(&mut self.prefix, row.key.parent);
             self.prefix.push(b'/');
         }
-        let parent = ByteArray::from(row.key.parent.to_vec());
-        self.of = Some((row.key.root, parent.clone()));
-        parent
+        self.of = Some((row.key.root, row.key.parent.to_vec()));
+        true
     }
 }
 

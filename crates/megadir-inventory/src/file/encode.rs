@@ -71,7 +71,10 @@ impl Encoder {
             written: Vec::new(),
         };
         chunks.required::<Int32Type>(&columns.root)?;
-        chunks.required::<ByteArrayType>(&columns.parent)?;
+        // Here and not before: threads that count references to the same bytes wait for each other.
+        arrays.extend(columns.parent.iter().map(|&parent| columns.parents[parent as usize].clone()));
+        chunks.required::<ByteArrayType>(arrays)?;
+        arrays.clear();
         columns.name.arrays(arrays, |names| chunks.required::<ByteArrayType>(names))?;
         columns.path.arrays(arrays, |paths| chunks.required::<ByteArrayType>(paths))?;
         arrays.extend(columns.kind.iter().map(|&kind| self.types[usize::from(kind)].clone()));
