@@ -240,6 +240,15 @@ impl Dir {
         Ok(Self { path })
     }
 
+    /// Opens this same directory again as a [`Dir`] of its own.
+    ///
+    /// # Errors
+    ///
+    /// Never here: directories are reached by path.
+    pub fn again(&self) -> Result<Self> {
+        Ok(Self { path: self.path.clone() })
+    }
+
     /// Opens a directory below this one; mounts are not told apart on this system.
     ///
     /// # Errors

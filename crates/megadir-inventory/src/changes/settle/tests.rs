@@ -1,3 +1,5 @@
+//! Who was renamed, on plain values.
+
 use super::*;
 use megadir::FileType;
 
