@@ -203,36 +203,17 @@ impl<'a, 'b, S: Source> Worker<'a, 'b, S> {
             self.examine(task, from..to)?;
             let rows = std::mem::take(&mut self.rows);
             for (index, attributes) in (from..to).zip(&rows) {
-                let (name, listed) = task.name(index);
+                let (name, _) = task.name(index);
                 while row < row_end && block.name(row) < name {
                     self.entry_gone(task, row, racy);
                     row += 1;
                 }
                 let had = (row < row_end && block.name(row) == name).then_some(row);
                 row += usize::from(had.is_some());
-                if attributes.has_vanished() {
-                    had.into_iter().for_each(|row| self.entry_gone(task, row, racy));
-                    continue;
-                }
-                let new = Facts::new(listed, attributes);
-                if had.is_none_or(|row| !block.is_same(row, &new)) && self.is_excluded(name, &new) {
-                    // Its coming and going changes the times of the directory all the same.
-                    task.stirred.store(true, Ordering::Relaxed);
-                    continue;
-                }
-                if attributes.error != 0 {
-                    failures += 1;
-                    if failures == 1 {
-                        self.found.failures.push(entry_error(&task.directory, name, attributes.error));
-                    }
-                    self.entry_failed(task, had);
-                } else {
-                    self.entry(task, had, name, &new, racy);
-                }
-                if let Some(kept) = &mut kept {
-                    let old_hash = had.and_then(|row| block.hash(row));
-                    let hash = old_hash.filter(|_| had.is_some_and(|row| block.is_same(row, &new)));
-                    kept.add(name, &Facts { sha256: hash, ..new }, None)?;
+                let failed = self.name(task, (index, had), attributes, racy, kept.as_mut())?;
+                failures += u64::from(failed.is_some());
+                if failures == 1 {
+                    self.found.failures.extend(failed);
                 }
             }
             self.rows = rows;
@@ -251,6 +232,41 @@ impl<'a, 'b, S: Source> Worker<'a, 'b, S> {
             self.done(task)?;
         }
         Ok(())
+    }
+
+    /// Compares a name with its row, if it had one; returns the error of an entry that could not be examined.
+    fn name(
+        &mut self,
+        task: &Task,
+        (index, had): (usize, Option<usize>),
+        attributes: &Attributes,
+        racy: Racy,
+        kept: Option<&mut BlockBuilder>,
+    ) -> Result<Option<Error>> {
+        if attributes.has_vanished() {
+            had.into_iter().for_each(|row| self.entry_gone(task, row, racy));
+            return Ok(None);
+        }
+        let (name, listed) = task.name(index);
+        let new = Facts::new(listed, attributes);
+        let same = || had.filter(|row| task.block.is_same(*row, &new));
+        if self.is_excluded(name, &new) && same().is_none() {
+            // Its coming and going changes the times of the directory all the same.
+            task.stirred.store(true, Ordering::Relaxed);
+            return Ok(None);
+        }
+        let mut failed = None;
+        if attributes.error == 0 {
+            self.entry(task, had, name, &new, racy);
+        } else {
+            failed = Some(entry_error(&task.directory, name, attributes.error));
+            self.entry_failed(task, had);
+        }
+        if let Some(kept) = kept {
+            let sha256 = same().and_then(|row| task.block.hash(row));
+            kept.add(name, &Facts { sha256, ..new }, None)?;
+        }
+        Ok(failed)
     }
 
     fn is_excluded(&self, name: &[u8], facts: &Facts) -> bool {
