@@ -8,7 +8,7 @@ use super::machine::{file_system_lines, machine_line, resolution_line, run_line,
 use super::paint::{Tone, clean, paint, wrap};
 use super::{Format, Style, groups, operations, overview};
 use crate::finding::Finding;
-use crate::summary::{GroupSummary, Overview, Summary};
+use crate::summary::{GroupSummary, Overview, Resolution, Summary};
 use crate::text;
 use crate::warning::Advisory;
 
@@ -49,21 +49,27 @@ pub fn table(summary: &Summary, width: usize, style: Style) -> String {
         page.gap();
         let groups = text::count(summary.groups.len() as u64);
         let line = format!(
-            "{groups} groups of comparisons, within each file system and between them, are in the full report (--format markdown)."
+            "{groups} groups of comparisons, within each file system and between them, all resolutions and the times of single operations are in the full report (--format markdown)."
         );
         page.paragraph(&line, "", Tone::Plain);
     }
-    if let Some(grid) = operations::grid(summary) {
+    if let Some(grid) = operations::grid(summary).filter(|_| !brief) {
         page.gap();
         page.paragraph(operations::TITLE, "", Tone::Heading);
         page.grid(&grid);
     }
     page.gap();
-    for resolution in &summary.resolution {
+    // The widest says what cannot be seen anywhere.
+    let widest = |resolution: &&Resolution| {
+        let width = |one: &Resolution| one.half_width_percent.unwrap_or(f64::INFINITY);
+        summary.resolution.iter().all(|other| width(other) <= width(resolution))
+    };
+    let told = summary.resolution.iter().filter(|one| !brief || widest(one));
+    for resolution in told.take(if brief { 1 } else { usize::MAX }) {
         page.paragraph(&resolution_line(summary, resolution), "", Tone::Plain);
     }
-    for line in use_lines(summary) {
-        page.paragraph(&line, "", Tone::Plain);
+    for line in use_lines(summary).iter().filter(|_| !brief) {
+        page.paragraph(line, "", Tone::Plain);
     }
     if let Some(line) = self_check_line(summary) {
         page.paragraph(&line, "", Tone::Plain);

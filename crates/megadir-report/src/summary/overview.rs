@@ -182,8 +182,8 @@ fn arms_by_row(plan: &Plan, columns: usize) -> Vec<RowArms<'_>> {
 }
 
 /// Returns by what rows are sorted; those of other studies stay in the plan's order.
-fn order(cell: &Cell) -> (u8, bool, Option<usize>, u8, u32) {
-    let Work::Files(work) = &cell.work else { return (0, false, None, 0, 0) };
+fn order(cell: &Cell) -> (u8, Option<usize>, bool, u8, u32) {
+    let Work::Files(work) = &cell.work else { return (0, None, false, 0, 0) };
     let state = CacheState::ALL.iter().position(|state| *state == cell.cache);
     let operation = match work.operation {
         FileOperation::MakeDirectories => 0,
@@ -199,7 +199,7 @@ fn order(cell: &Cell) -> (u8, bool, Option<usize>, u8, u32) {
         SyncPolicy::EachFile => 2,
         SyncPolicy::FileAndDirectory => 3,
     };
-    (operation, work.access != Access::Directory, state, sync, work.workers.count)
+    (operation, state, work.access != Access::Directory, sync, work.workers.count)
 }
 
 /// Returns what the contrasts of file systems came to, by arm.
@@ -256,9 +256,12 @@ fn named(cell: &Cell, plan: &Plan) -> (String, String, bool) {
         CacheState::Warm => None,
         cold => name.rsplit(", ").find(|part| part.ends_with(cold.name())).map(str::to_owned),
     };
-    let parts = [Some(workers(work)), sync(work), by_name(work), state];
+    let parts = [Some(workers(work)), sync(work), by_name(work)];
     let what = parts.into_iter().flatten().collect::<Vec<_>>().join(", ");
-    (operation(work).into(), what, work.access == Access::Directory)
+    // Cold and warm are apart: beside what comes from a device nobody sees what comes from memory.
+    let section =
+        [Some(operation(work).to_owned()), state].into_iter().flatten().collect::<Vec<_>>().join(", ");
+    (section, what, work.access == Access::Directory)
 }
 
 fn operation(work: &FileWork) -> &'static str {
