@@ -44,6 +44,15 @@ impl Axis {
         Self { unit, log: false, low, high, from: places.0, to: places.1 }
     }
 
+    /// Returns a linear axis that holds all values and little else, for moments, which have no zero.
+    pub(super) fn span(unit: Unit, values: impl IntoIterator<Item = f64>, places: (f64, f64)) -> Self {
+        let (low, high) = bounds(values).unwrap_or((0.0, 1.0));
+        let high = if high > low { high } else { low + 1.0 };
+        let step = nice_step((high - low) / 5.0);
+        let (low, high) = ((low / step).floor() * step, (high / step).ceil() * step);
+        Self { unit, log: false, low, high, from: places.0, to: places.1 }
+    }
+
     /// Returns a logarithmic axis that holds all values, which are above 0, with some room on both sides.
     pub(super) fn log(unit: Unit, values: impl IntoIterator<Item = f64>, places: (f64, f64)) -> Self {
         let values = values.into_iter().filter(|value| *value > 0.0);

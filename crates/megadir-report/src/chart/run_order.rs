@@ -45,7 +45,7 @@ fn picture(report: &Report<'_>, resolution: &Resolution, width: Width) -> Pictur
     let name = report.summary.arm_name(resolution.baseline);
     let mut drawing = Drawing::new(width.px());
     let (first, second) = (series(&rounds, resolution.baseline), series(&rounds, resolution.arm));
-    let end_s = first.iter().chain(&second).map(|(at, _)| *at).fold(0.0, f64::max);
+    let starts = first.iter().chain(&second).map(|(at, _)| *at);
     let names = [
         (Shape::Circle, "s0".to_owned(), name.to_owned()),
         (Shape::Square, "s1".to_owned(), "the same again".to_owned()),
@@ -53,7 +53,7 @@ fn picture(report: &Report<'_>, resolution: &Resolution, width: Width) -> Pictur
     let top = key(&mut drawing, &names) + 6.0;
     let ys: Vec<f64> = first.iter().chain(&second).map(|(_, ns)| *ns).collect();
     let left = 66.0;
-    let seconds = Axis::from_zero(Unit::Seconds, [end_s], (left, drawing.width() - 14.0));
+    let seconds = Axis::span(Unit::Seconds, starts, (left, drawing.width() - 14.0));
     let bottom = panel(
         &mut drawing,
         top,
@@ -128,7 +128,7 @@ fn voided(drawing: &mut Drawing, report: &Report<'_>, x: &Axis, (top, bottom): (
         let round = (sample.epoch, sample.round, sample.attempt);
         if rounds.last() != Some(&round) && rounds.len() < POINTS_MAX {
             rounds.push(round);
-            let at = x.at(sample.start_ns as f64 / 1e9);
+            let at = x.at(sample.start_ns as f64 / 1e9).max(66.0).min(drawing.width() - 14.0);
             drawing.line((at, top), (at, bottom), "limit");
         }
     }

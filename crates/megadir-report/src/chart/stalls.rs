@@ -53,15 +53,15 @@ type Counts = Vec<u64>;
 
 fn picture(report: &Report<'_>, arms: &[(&Arm, OperationQuantiles)], all: usize, width: Width) -> Picture {
     let rounds = Rounds::of(report.record);
-    let ends = arms.iter().flat_map(|(arm, _)| {
-        rounds.samples(arm.cell.id).map(|sample| sample.start_ns.saturating_add(sample.elapsed_ns))
-    });
-    let end_s = ends.max().unwrap_or(1) as f64 / 1e9;
+    let samples = || arms.iter().flat_map(|(arm, _)| rounds.samples(arm.cell.id));
+    let ends = samples().map(|sample| sample.start_ns.saturating_add(sample.elapsed_ns));
+    let moments: Vec<f64> =
+        samples().map(|sample| sample.start_ns).chain(ends).map(|ns| ns as f64 / 1e9).collect();
     let mut drawing = Drawing::new(width.px());
     let note = "The darker, the more operations in that time and of that length; each strip from its shortest to its longest.";
     let mut y = drawing.paragraph(8.0, 16.0, drawing.width() - 16.0, "faint", note) - 8.0;
     let (left, right) = (78.0, drawing.width() - 12.0);
-    let seconds = Axis::from_zero(Unit::Seconds, [end_s], (left, right));
+    let seconds = Axis::span(Unit::Seconds, moments, (left, right));
     let mut told = Vec::new();
     for (arm, of) in arms {
         let mut times = Vec::new();

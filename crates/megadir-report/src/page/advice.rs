@@ -18,6 +18,7 @@ pub fn advice(summary: &Summary) -> Vec<String> {
     }
     let mut advice: Vec<String> =
         summary.groups.iter().filter_map(|group| of_group(summary, group)).collect();
+    let decided = !advice.is_empty();
     if let Some(rounds) = undecided(summary) {
         let rounds = text::count(rounds);
         advice.push(format!(
@@ -29,7 +30,7 @@ pub fn advice(summary: &Summary) -> Vec<String> {
         "All this holds for {} on this machine; the command below repeats it on yours.",
         summary.machine.file_system.kind
     );
-    if !advice.is_empty() {
+    if decided {
         advice.push(machine);
     }
     advice
@@ -203,6 +204,16 @@ fn break_even(read: &BreakEven) -> Option<String> {
         )),
         Threshold::Always | Threshold::Never => None,
     };
+    let all = |is: Threshold| !read.series.is_empty() && read.series.iter().all(|series| series.from == is);
+    if all(Threshold::Never) {
+        return Some("Ask for files by their names where you know them, even for all of them: listing cost more in most rounds.".into());
+    }
+    if all(Threshold::Always) {
+        return Some(
+            "List the whole directory, even where you need little of it: asking cost more in most rounds."
+                .into(),
+        );
+    }
     let told: Vec<String> = read.series.iter().filter_map(one).collect();
     (!told.is_empty()).then(|| {
         format!(

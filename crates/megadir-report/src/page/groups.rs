@@ -48,6 +48,9 @@ fn published(page: &mut Page, summary: &Summary, group: Option<&GroupSummary>) {
     page.element("h3", "Published, and here");
     let value = |figure: &Published| match figure.unit.as_str() {
         "ratio" => text::ratio(figure.value, None),
+        unit if figure.value >= 1e4 && figure.value.fract() == 0.0 => {
+            format!("{} {unit}", text::count(figure.value as u64))
+        }
         unit => format!("{} {}", figure.value, if unit == "us" { "µs" } else { unit }),
     };
     page.list(

@@ -131,13 +131,20 @@ fn head(page: &mut Page, report: &Report<'_>) {
 fn escape(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len() + 16);
     let mut code = false;
+    let mut digit = false;
+    let mut letters = text.chars().peekable();
     let closed = text.matches('`').count().is_multiple_of(2);
-    for letter in text.chars() {
+    while let Some(letter) = letters.next() {
+        let after_digit = std::mem::replace(&mut digit, letter.is_ascii_digit());
         match letter {
             '&' => escaped.push_str("&amp;"),
             '<' => escaped.push_str("&lt;"),
             '>' => escaped.push_str("&gt;"),
             '"' => escaped.push_str("&quot;"),
+            // `1 000 000` stays in one line.
+            ' ' if after_digit && letters.peek().is_some_and(char::is_ascii_digit) => {
+                escaped.push_str("&nbsp;")
+            }
             '`' if closed => {
                 code = !code;
                 escaped.push_str(if code { "<code>" } else { "</code>" });
