@@ -139,7 +139,7 @@ fn two_runs_are_compared_and_what_is_slower_can_fail() {
     let slow = |line: &str| match line.split_once("\"elapsed_ns\":") {
         Some((before, after)) if line.contains("\"line\":\"sample\"") => {
             let (number, rest) = after.split_once(',').expect("more follows");
-            format!("{before}\"elapsed_ns\":{}0,{rest}", number)
+            format!("{before}\"elapsed_ns\":{number}0,{rest}")
         }
         _ => line.to_owned(),
     };

@@ -24,7 +24,7 @@ pub fn table(between: &Between, width: usize, style: Style) -> String {
     lines.push(String::new());
     lines.extend(lay_out(&grid(between), width, style));
     let mut paragraph = |text: &str| {
-        lines.extend(wrap(&clean(text, style), width).iter().map(|line| paint(line, Tone::Faint, style)))
+        lines.extend(wrap(&clean(text, style), width).iter().map(|line| paint(line, Tone::Faint, style)));
     };
     paragraph(
         "Ratio: new / old, below 1 the new run is faster. [ ]: 95 % interval (Mann-Whitney), adjusted for all rows (Holm). Two runs \
