@@ -16,10 +16,10 @@ use rustix::fs::{Mode, OFlags, mkdirat, openat};
 use crate::support::megadir;
 
 const PIPE_BYTES: usize = 4096;
-/// What a listing may take, bytes.
-const STREAMING: u64 = 16 << 20;
-/// What a listing with attributes may take, bytes: of each entry in the buffers of every thread.
-const EXAMINING: u64 = 24 << 20;
+/// What a listing may take beside the program's own code, bytes.
+const STREAMING: u64 = 8 << 20;
+/// What a listing with attributes may take beside it, bytes: of each entry in the buffers of every thread.
+const EXAMINING: u64 = 16 << 20;
 
 /// What a run took and gave.
 struct Peak {
@@ -28,11 +28,16 @@ struct Peak {
     lines: u64,
 }
 
-/// Returns the most memory that a process has had, bytes; `None` when it has ended.
+/// Returns the most memory that a process has had beside the pages of its program, bytes; `None` when it has ended.
+///
+/// Those pages are the system's cache of a file, and many in builds without optimisation, whatever is listed.
 fn high_water(process: u32) -> Option<u64> {
     let status = std::fs::read_to_string(format!("/proc/{process}/status")).ok()?;
-    let line = status.lines().find(|line| line.starts_with("VmHWM:"))?;
-    Some(line.split_whitespace().nth(1)?.parse::<u64>().ok()? << 10)
+    let bytes = |field: &str| -> Option<u64> {
+        let line = status.lines().find(|line| line.starts_with(field))?;
+        Some(line.split_whitespace().nth(1)?.parse::<u64>().ok()? << 10)
+    };
+    bytes("VmHWM:")?.checked_sub(bytes("RssFile:")?)
 }
 
 /// Waits until a process sleeps: at the full pipe.
