@@ -143,7 +143,7 @@ fn escape(text: &str) -> String {
             '"' => escaped.push_str("&quot;"),
             // `1 000 000` stays in one line.
             ' ' if after_digit && letters.peek().is_some_and(char::is_ascii_digit) => {
-                escaped.push_str("&nbsp;")
+                escaped.push_str("&nbsp;");
             }
             '`' if closed => {
                 code = !code;

@@ -13,7 +13,8 @@ fn run(seed: u64, ratios: &[(&'static str, f64)]) -> Record {
 }
 
 fn compare(old: &Record, new: &Record) -> Between {
-    let (of_old, of_new) = (summarize(old).unwrap(), summarize(new).unwrap());
+    let (of_old, of_new) =
+        (summarize(old).expect("a record with samples"), summarize(new).expect("a record with samples"));
     between(Run { record: old, summary: &of_old }, Run { record: new, summary: &of_new })
 }
 
