@@ -27,10 +27,10 @@ fn names(directory: &Path) -> Vec<String> {
     names
 }
 
-/// Returns what the record in a directory says, which holds nothing else.
+/// Returns what the record in a directory says, which holds nothing else but its page.
 fn record(directory: &Path) -> String {
     let names = names(directory);
-    assert!(names.len() == 1 && names[0].ends_with(".jsonl"), "{names:?}");
+    assert!(names.len() == 2 && names[0].ends_with(".jsonl") && names[1] == "report.html", "{names:?}");
     std::fs::read_to_string(directory.join(&names[0])).expect("readable")
 }
 
