@@ -80,7 +80,8 @@ fn a_directory_made_anew_is_small_and_otherwise_the_same() {
     let ran = run(&at, &["remove", "--yes", "--contents", "t"]);
     assert_eq!(ran.code, Some(0), "{ran:?}");
     let words = "never shrink, and listing it stays slow: --contents --renew makes it anew\n";
-    assert!(ran.err.contains("megadir: 't' keeps its size of 3.0 MB") && ran.err.contains(words), "{ran:?}");
+    // How full its blocks are depends on the seed of its hashes.
+    assert!(ran.err.contains("megadir: 't' keeps its size of ") && ran.err.contains(words), "{ran:?}");
     let ran = run(&at, &["remove", "--yes", "--contents", "--renew", "t/"]);
     assert_eq!(ran.code, Some(0), "{ran:?}");
     assert!(!ran.err.contains("never shrink"), "{ran:?}");
