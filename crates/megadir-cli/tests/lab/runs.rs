@@ -106,6 +106,10 @@ fn studies_run_on_every_file_system_of_this_machine() {
 
 #[test]
 fn a_small_study_of_files_runs_on_file_systems_with_processes() {
+    // Worker processes on file systems are always tried: `tests/file_systems.rs`.
+    if !full() {
+        return;
+    }
     require!(privileged());
     let record = run(&["smallfile", "--quick", "--fs", "ext4,xfs,tmpfs"]);
     assert!(is_complete(&record));
@@ -174,6 +178,10 @@ fn a_directory_without_index_is_called_slower() {
 
 #[test]
 fn the_same_file_system_under_two_names_is_not_called_different() {
+    // That they are compared as two is always tried (`tests/file_systems.rs`); what chance does takes several runs.
+    if !full() {
+        return;
+    }
     require!(privileged());
     // One run in twenty may take chance for a difference.
     let different = (0..3).filter(|seed| {
