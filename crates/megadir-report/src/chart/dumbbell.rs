@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::axis::{Axis, Unit};
 use super::drawing::Shape;
 use super::picture::Width;
-use super::rows::{Frame, Mark, Row, draw};
+use super::rows::{Frame, Mark, Row, draw, key_of};
 use super::{Chart, Picture};
 use crate::render::Report;
 use crate::summary::{GroupReading, GroupSummary, PairRow, Summary};
@@ -70,11 +70,7 @@ fn of_group(summary: &Summary, group: &GroupSummary, width: Width) -> Option<Pic
         title: "median time of an operation",
         band: None,
         line: None,
-        key: names
-            .iter()
-            .enumerate()
-            .map(|(place, name)| (Shape::of(place), format!("s{place}"), (*name).to_owned()))
-            .collect(),
+        key: key_of(&names),
     };
     let told: Vec<String> = shown
         .iter()

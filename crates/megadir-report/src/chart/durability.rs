@@ -3,7 +3,7 @@
 use super::axis::{Axis, Unit};
 use super::drawing::Shape;
 use super::picture::Width;
-use super::rows::{Frame, Mark, Row, draw};
+use super::rows::{Frame, Mark, Row, draw, key_of};
 use super::{Chart, Picture};
 use crate::render::Report;
 use crate::summary::{Figure, GroupReading, GroupSummary, PairRow, Summary};
@@ -54,11 +54,7 @@ fn of_group(summary: &Summary, group: &GroupSummary, width: Width) -> Option<Pic
         title: "median time of a file",
         band: None,
         line: None,
-        key: names
-            .iter()
-            .enumerate()
-            .map(|(place, name)| (Shape::of(place), format!("s{place}"), (*name).to_owned()))
-            .collect(),
+        key: key_of(&names),
     };
     let told: Vec<String> = drawn.iter().map(|row| format!("{}: {}", row.label, row.value)).collect();
     Some(

@@ -46,6 +46,12 @@ pub(super) struct Frame<'a> {
     pub(super) key: Vec<(Shape, String, String)>,
 }
 
+/// Returns the key of series that are told apart by shape and colour, in their order.
+pub(super) fn key_of(names: &[&str]) -> Vec<(Shape, String, String)> {
+    let of = |(place, name): (usize, &&str)| (Shape::of(place), format!("s{place}"), (*name).to_owned());
+    names.iter().enumerate().map(of).collect()
+}
+
 /// The widest that labels and values may be beside the marks, px.
 const LABEL_MAX: f64 = 230.0;
 const BESIDE_MAX: f64 = 450.0;
