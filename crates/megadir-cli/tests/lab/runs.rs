@@ -44,9 +44,8 @@ fn read(path: &Path) -> Record {
     megadir_record::jsonl::read(BufReader::new(std::fs::File::open(path).expect("there"))).expect("a record")
 }
 
-/// Returns what the group that contrasts file systems says, contrast by contrast: `slower`, `faster`, `negligible`, `equivalent`,
-/// `inconclusive`.
-fn contrasts(record: &Path) -> Vec<String> {
+/// Returns what the group that contrasts file systems says: where, and `slower`, `faster`, `negligible`, `equivalent` or `inconclusive`.
+fn contrasts(record: &Path) -> Vec<(String, String)> {
     let json = output(&["bench", "report", record.to_str().expect("UTF-8"), "--format", "json"]);
     let json: serde_json::Value = serde_json::from_slice(&json.stdout).expect("JSON");
     let groups = json["groups"].as_array().expect("groups").iter();
@@ -56,7 +55,8 @@ fn contrasts(record: &Path) -> Vec<String> {
     let word = |row: serde_json::Value| {
         let verdict = &row["outcome"]["verdict"];
         let word = verdict["says"].as_str().unwrap_or("not judged");
-        if verdict["negligible"] == true { "negligible".to_owned() } else { word.to_owned() }
+        let word = if verdict["negligible"] == true { "negligible" } else { word };
+        (row["pair"]["at"].as_str().expect("a text").to_owned(), word.to_owned())
     };
     rows.map(word).collect()
 }
@@ -172,8 +172,10 @@ fn a_directory_without_index_is_called_slower() {
     let ran = output(&[&study[..], &["--fs", "ext4,ext4:^dir_index"], &paths].concat());
     assert_eq!(ran.status.code(), Some(0), "{}", text(&ran.stderr));
     let verdicts = contrasts(&record);
-    assert!(verdicts.iter().any(|verdict| verdict == "slower"), "{verdicts:?}");
-    assert!(verdicts.iter().all(|verdict| verdict != "faster"), "{verdicts:?}");
+    // Names that are there are answered from the cache on both, and what a short run says of that is chance.
+    for at in ["absent, any name of 20 000", "absent, popular names of 20 000"] {
+        assert!(verdicts.contains(&(at.to_owned(), "slower".to_owned())), "{at}: {verdicts:?}");
+    }
 }
 
 #[test]
@@ -194,7 +196,7 @@ fn the_same_file_system_under_two_names_is_not_called_different() {
         assert_eq!(ran.status.code(), Some(0), "{}", text(&ran.stderr));
         let verdicts = contrasts(&record);
         assert!(!verdicts.is_empty());
-        verdicts.iter().any(|verdict| verdict == "slower" || verdict == "faster")
+        verdicts.iter().any(|(_, verdict)| verdict == "slower" || verdict == "faster")
     });
     assert!(different.count() <= 1, "the same file system is called different");
 }
