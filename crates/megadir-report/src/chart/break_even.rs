@@ -3,7 +3,7 @@
 use super::axis::{Axis, Unit};
 use super::lines::{Frame, Line, Point, draw, xs};
 use super::picture::Width;
-use super::{Chart, Picture};
+use super::{Chart, Picture, of_groups};
 use crate::render::Report;
 use crate::summary::{BreakEven, BreakEvenSeries, GroupReading, GroupSummary, Threshold};
 use crate::text;
@@ -21,17 +21,12 @@ impl Chart for BreakEvenCurves {
     }
 
     fn draw(&self, report: &Report<'_>, width: Width) -> Vec<Picture> {
-        let groups = report.summary.groups.iter();
-        groups
-            .filter_map(|group| match &group.reading {
-                GroupReading::BreakEven(read) => of_group(group, read, width),
-                _ => None,
-            })
-            .collect()
+        of_groups(report, |group| of_group(group, width))
     }
 }
 
-fn of_group(group: &GroupSummary, read: &BreakEven, width: Width) -> Option<Picture> {
+fn of_group(group: &GroupSummary, width: Width) -> Option<Picture> {
+    let GroupReading::BreakEven(read) = &group.reading else { return None };
     let line = |series: &BreakEvenSeries| Line {
         name: format!("{} of {}: {}", series.name, text::entries(series.entries), meets(series)),
         points: series

@@ -4,7 +4,7 @@ use super::axis::{Axis, Unit};
 use super::drawing::Shape;
 use super::picture::Width;
 use super::rows::{Frame, Mark, Row, draw, key_of};
-use super::{Chart, Picture};
+use super::{Chart, Picture, of_groups};
 use crate::render::Report;
 use crate::summary::{Figure, GroupReading, GroupSummary, PairRow, Summary};
 use crate::text;
@@ -23,7 +23,7 @@ impl Chart for Durability {
     }
 
     fn draw(&self, report: &Report<'_>, width: Width) -> Vec<Picture> {
-        report.summary.groups.iter().filter_map(|group| of_group(report.summary, group, width)).collect()
+        of_groups(report, |group| of_group(report.summary, group, width))
     }
 }
 

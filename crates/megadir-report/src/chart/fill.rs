@@ -4,7 +4,7 @@ use super::axis::{Axis, Unit};
 use super::growth::predicted_limit;
 use super::lines::{Frame, Line, Point, draw, xs, y_axis};
 use super::picture::Width;
-use super::{Chart, Picture};
+use super::{Chart, Picture, of_groups};
 use crate::render::Report;
 use crate::summary::{Bucket, Figure, Fill, GroupReading, GroupSummary, OperationQuantiles, Summary};
 use crate::text;
@@ -22,17 +22,12 @@ impl Chart for Filling {
     }
 
     fn draw(&self, report: &Report<'_>, width: Width) -> Vec<Picture> {
-        let groups = report.summary.groups.iter();
-        groups
-            .filter_map(|group| match &group.reading {
-                GroupReading::Fill(fill) => of_group(report, group, fill, width),
-                _ => None,
-            })
-            .collect()
+        of_groups(report, |group| of_group(report, group, width))
     }
 }
 
-fn of_group(report: &Report<'_>, group: &GroupSummary, fill: &Fill, width: Width) -> Option<Picture> {
+fn of_group(report: &Report<'_>, group: &GroupSummary, width: Width) -> Option<Picture> {
+    let GroupReading::Fill(fill) = &group.reading else { return None };
     let mut lines = vec![line("median of the rounds", fill, |bucket| bucket.time_ns)];
     let quantile = |of: fn(&OperationQuantiles) -> Figure| {
         move |bucket: &Bucket| quantiles(report.summary, bucket).map(|quantiles| of(&quantiles))

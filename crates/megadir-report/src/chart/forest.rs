@@ -4,7 +4,7 @@ use super::axis::{Axis, Unit};
 use super::drawing::Shape;
 use super::picture::Width;
 use super::rows::{Frame, Mark, Row, draw};
-use super::{Chart, Picture};
+use super::{Chart, Picture, of_groups};
 use crate::render::{Report, outcome_words};
 use crate::summary::{Contrast, GroupReading, GroupSummary, Outcome, PairRow, Summary, Verdict};
 use crate::text;
@@ -23,7 +23,7 @@ impl Chart for Forest {
     }
 
     fn draw(&self, report: &Report<'_>, width: Width) -> Vec<Picture> {
-        report.summary.groups.iter().filter_map(|group| of_group(report.summary, group, width)).collect()
+        of_groups(report, |group| of_group(report.summary, group, width))
     }
 }
 

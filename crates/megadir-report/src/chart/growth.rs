@@ -3,9 +3,9 @@
 use super::axis::{Axis, Unit};
 use super::lines::{Frame, Line, Point, draw, xs, y_axis};
 use super::picture::Width;
-use super::{Chart, Picture};
+use super::{Chart, Picture, of_groups};
 use crate::render::Report;
-use crate::summary::{GroupReading, GroupSummary, Growth, Series};
+use crate::summary::{GroupReading, GroupSummary, Series};
 use crate::text;
 use megadir_record::Work;
 
@@ -22,17 +22,12 @@ impl Chart for GrowthLines {
     }
 
     fn draw(&self, report: &Report<'_>, width: Width) -> Vec<Picture> {
-        let groups = report.summary.groups.iter();
-        groups
-            .filter_map(|group| match &group.reading {
-                GroupReading::Grow(growth) => of_group(report, group, growth, width),
-                _ => None,
-            })
-            .collect()
+        of_groups(report, |group| of_group(report, group, width))
     }
 }
 
-fn of_group(report: &Report<'_>, group: &GroupSummary, growth: &Growth, width: Width) -> Option<Picture> {
+fn of_group(report: &Report<'_>, group: &GroupSummary, width: Width) -> Option<Picture> {
+    let GroupReading::Grow(growth) = &group.reading else { return None };
     let series: Vec<&Series> = growth.series.iter().filter(|series| series.points.len() > 1).collect();
     // Listings are told by the entry, so that what does not grow with entries is a level line.
     let an_entry = series.iter().all(|series| series.points.iter().all(|point| point.entry_ns.is_some()));

@@ -39,6 +39,7 @@ pub use style::{PAGE_COLOURS, page_css};
 pub(crate) use drawing::escape;
 
 use crate::render::Report;
+use crate::summary::GroupSummary;
 
 /// A kind of picture.
 pub trait Chart: Sync {
@@ -68,6 +69,14 @@ pub const CHARTS: &[&dyn Chart] = &[
     &stalls::Stalls,
     &run_order::RunOrder,
 ];
+
+/// Draws the groups of a report one by one.
+fn of_groups<Drawn: IntoIterator<Item = Picture>>(
+    report: &Report<'_>,
+    draw: impl Fn(&GroupSummary) -> Drawn,
+) -> Vec<Picture> {
+    report.summary.groups.iter().flat_map(draw).collect()
+}
 
 /// Returns the chart of this name.
 #[must_use]

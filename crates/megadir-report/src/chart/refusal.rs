@@ -4,9 +4,9 @@ use super::axis::{Axis, Unit};
 use super::drawing::Shape;
 use super::picture::Width;
 use super::rows::{Frame, Mark, Row, draw};
-use super::{Chart, Picture};
+use super::{Chart, Picture, of_groups};
 use crate::render::Report;
-use crate::summary::{GroupReading, GroupSummary, Refusal};
+use crate::summary::{GroupReading, GroupSummary};
 use crate::text;
 
 /// The chart.
@@ -22,17 +22,12 @@ impl Chart for Refused {
     }
 
     fn draw(&self, report: &Report<'_>, width: Width) -> Vec<Picture> {
-        let groups = report.summary.groups.iter();
-        groups
-            .filter_map(|group| match &group.reading {
-                GroupReading::Refusal(refusal) => Some(of_group(report, group, refusal, width)),
-                _ => None,
-            })
-            .collect()
+        of_groups(report, |group| of_group(report, group, width))
     }
 }
 
-fn of_group(report: &Report<'_>, group: &GroupSummary, refusal: &Refusal, width: Width) -> Picture {
+fn of_group(report: &Report<'_>, group: &GroupSummary, width: Width) -> Option<Picture> {
+    let GroupReading::Refusal(refusal) = &group.reading else { return None };
     let (least, most) = (refusal.least as f64, refusal.most as f64);
     let bar = |to: f64, class: &str| Mark::Bar { from: 0.0, to, class: class.into() };
     let mut rows = vec![Row {
@@ -87,8 +82,9 @@ fn of_group(report: &Report<'_>, group: &GroupSummary, refusal: &Refusal, width:
         key: Vec::new(),
     };
     let told: Vec<String> = rows.iter().map(|row| format!("{}: {}", row.label, row.value)).collect();
-    Picture::new("refusal", Some(&group.name), &group.title, draw(&frame, &rows))
-        .described(format!("Entries when the first file was refused. {}.", told.join("; ")))
+    let drawing = draw(&frame, &rows);
+    let described = format!("Entries when the first file was refused. {}.", told.join("; "));
+    Some(Picture::new("refusal", Some(&group.name), &group.title, drawing).described(described))
 }
 
 fn directories(number: usize) -> String {

@@ -5,7 +5,7 @@ use super::drawing::Shape;
 use super::picture::Width;
 use super::rows::{Frame, Mark, Row, draw};
 use super::style::SERIES;
-use super::{Chart, Picture};
+use super::{Chart, Picture, of_groups};
 use crate::render::Report;
 use crate::summary::{Decomposition, Factor, Figure, GroupReading, GroupSummary};
 use crate::text;
@@ -23,15 +23,12 @@ impl Chart for Shares {
     }
 
     fn draw(&self, report: &Report<'_>, width: Width) -> Vec<Picture> {
-        let groups = report.summary.groups.iter();
-        groups
-            .flat_map(|group| match &group.reading {
-                GroupReading::Decompose(read) => {
-                    vec![of_difference(group, read, width), stacked(group, read, width)]
-                }
-                _ => Vec::new(),
-            })
-            .collect()
+        of_groups(report, |group| match &group.reading {
+            GroupReading::Decompose(read) => {
+                vec![of_difference(group, read, width), stacked(group, read, width)]
+            }
+            _ => Vec::new(),
+        })
     }
 }
 
