@@ -6,6 +6,7 @@ use crate::plan::DataId;
 
 /// What was made before anything was measured.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Built {
     /// The data sets that were made, in the order of the plan. Where there are several, their files were made in turns.
     pub sets: Vec<BuiltSet>,
@@ -18,6 +19,7 @@ pub struct Built {
 
 /// One data set that was made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct BuiltSet {
     /// Which.
     pub data: DataId,
@@ -40,6 +42,7 @@ pub struct BuiltSet {
 
 /// What aging a directory took: files were made among its own, written back, and removed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct BuiltAged {
     /// Files that were made and removed; making them is part of [`BuiltSet::files_ns`].
     pub files: u64,
@@ -51,6 +54,7 @@ pub struct BuiltAged {
 
 /// What a data set that the arms make used when the first round that had made all of it was done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct UsedByArms {
     /// Which.
     pub data: DataId,
@@ -60,6 +64,7 @@ pub struct UsedByArms {
 
 /// What a data set uses: as its files and directories say, one by one, after all was written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Used {
     /// Files.
     pub files: u64,

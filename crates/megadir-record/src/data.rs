@@ -12,6 +12,7 @@ use crate::plan::DataId;
 
 /// A data set.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Data {
     /// The data set's index.
     pub id: DataId,
@@ -31,6 +32,7 @@ pub struct Data {
 
 /// Where the entries of a data set come from.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case", tag = "from")]
 pub enum DataSource {
     /// The user's own directory, only ever read.
@@ -55,6 +57,7 @@ impl DataSource {
 
 /// How the files of a data set are made.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Made {
     /// How the names are computed.
     pub names: NameScheme,
@@ -102,6 +105,7 @@ pub const NAME_LENGTHS: usize = 32;
 
 /// How the names of made entries are computed from the seed and an index.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum NameScheme {
     /// The MD5 digest of seed and index in hex, 32 characters.
@@ -123,6 +127,7 @@ pub enum NameScheme {
 
 /// How sizes are distributed about their mean, [`Made::size_bytes`].
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case", tag = "law")]
 pub enum SizeLaw {
     /// All files have the same size.
@@ -152,6 +157,7 @@ pub enum SizeLaw {
 
 /// What is in the files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum ContentKind {
     /// Pseudorandom bytes that no file system can compress away.
@@ -164,6 +170,7 @@ pub enum ContentKind {
 
 /// How files are spread over directories.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case", tag = "by")]
 pub enum Spread {
     /// All in one directory.
@@ -187,6 +194,7 @@ pub enum Spread {
 
 /// The directories of a tree that are equally far from its top; their number is that of all their classes.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Level {
     /// Classes of directories by how many files they hold, ascending.
     pub classes: Vec<DirectoryClass>,
@@ -194,6 +202,7 @@ pub struct Level {
 
 /// Directories that hold about equally many files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct DirectoryClass {
     /// How many directories.
     pub directories: u64,
@@ -203,6 +212,7 @@ pub struct DirectoryClass {
 
 /// When the directories of a data set are made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum MakeDirectories {
     /// All of them before the first file, in a phase that is timed apart.
@@ -213,6 +223,7 @@ pub enum MakeDirectories {
 
 /// Who makes the files of a data set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum When {
     /// The engine, before anything is measured.

@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 /// A later epoch begins; the first one's data sets are in the plan.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Epoch {
     /// The epoch, from 1.
     pub epoch: u32,

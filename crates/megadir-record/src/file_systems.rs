@@ -9,11 +9,13 @@ use crate::machine::FileSystem;
 
 /// The index of a file system in [`Plan::file_systems`](crate::Plan::file_systems).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(transparent)]
 pub struct FsId(pub u32);
 
 /// A file system that is made and mounted for the run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct LabFileSystem {
     /// The file system's index.
     pub id: FsId,
@@ -38,6 +40,7 @@ pub struct LabFileSystem {
 
 /// What a file system that is made for the run lies on.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case", tag = "on")]
 pub enum Place {
     /// A sparse file in the run's directory, behind a loop device.
@@ -63,6 +66,7 @@ pub enum Place {
 
 /// A file system that was asked for and cannot be had.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Unavailable {
     /// What was asked for.
     pub name: String,
@@ -72,6 +76,7 @@ pub struct Unavailable {
 
 /// A file system of the plan as it is once it is mounted.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct LabMount {
     /// Which one.
     pub on: FsId,

@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 /// What one block does to a range of a data set's files; one file is one operation.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct FileWork {
     /// What is done to each file.
     pub operation: FileOperation,
@@ -32,6 +33,7 @@ impl FileWork {
 
 /// Removing everything in a directory, with directories below.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct RemoveWork {
     /// Who removes.
     pub by: Remover,
@@ -43,6 +45,7 @@ pub struct RemoveWork {
 
 /// Who removes a tree.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Remover {
     /// One thread that lists a directory and removes each entry when it is told of it, depth first.
@@ -55,6 +58,7 @@ pub enum Remover {
 
 /// What is done to a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum FileOperation {
     /// Makes all directories of the data set that are missing, without any file; their time is told by the file.
@@ -73,6 +77,7 @@ pub enum FileOperation {
 
 /// How files are found, and in which order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case", tag = "by")]
 pub enum Access {
     /// By names known beforehand.
@@ -87,6 +92,7 @@ pub enum Access {
 
 /// The order in which files with known names are gone through.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum FileOrder {
     /// In the order in which they were made.
@@ -101,6 +107,7 @@ pub enum FileOrder {
 
 /// When what was written is made durable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum SyncPolicy {
     /// Whenever the system likes.
@@ -115,6 +122,7 @@ pub enum SyncPolicy {
 
 /// Who works.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Workers {
     /// How many; each works on a range of files of its own.
     pub count: u32,
@@ -126,6 +134,7 @@ pub struct Workers {
 
 /// What a worker is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum WorkerKind {
     /// A thread with a descriptor table of its own, where the system allows that.
@@ -136,6 +145,7 @@ pub enum WorkerKind {
 
 /// Where the files of several workers are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Sharing {
     /// Each worker has a tree of its own, `w0`, `w1` and so on, with as many files as the data set says.

@@ -8,6 +8,7 @@ use crate::plan::{Cell, CellId, Plan};
 
 /// A group of arms that are read together.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Group {
     /// The group's name, e.g. `buffer`.
     pub name: String,
@@ -19,6 +20,7 @@ pub struct Group {
 
 /// How a group is read; reports apply the rule to whatever the numbers are.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case", tag = "rule")]
 pub enum GroupRule {
     /// Each arm against the baseline: ratio, Holm-adjusted interval, verdict.
@@ -69,6 +71,7 @@ pub enum GroupRule {
 
 /// A way of listing a directory with attributes, and arms that ask for ever more of its entries instead.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct BreakEvenArms {
     /// How it is listed, e.g. `getdents-statx`.
     pub name: String,
@@ -80,6 +83,7 @@ pub struct BreakEvenArms {
 
 /// A contrast between two arms: what the time of one is to that of the other.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Pair {
     /// What `arm` is, in a sentence, e.g. `absent names`.
     pub what: String,

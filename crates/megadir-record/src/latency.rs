@@ -12,6 +12,7 @@ use serde::{Deserialize, Serialize};
 
 /// The times of the single operations of one block.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Latency {
     /// The layout: buckets for every power of two; every value below twice as many has a bucket of its own.
     pub sub_buckets: u32,
@@ -34,6 +35,7 @@ pub struct Latency {
 
 /// What the time of an operation is counted from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Since {
     /// The end of the operation before it: how long the service takes.

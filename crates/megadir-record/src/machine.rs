@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 /// Where a run took place. Unknown values are `None`, never guessed.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Machine {
     /// The host's name; `None` when the record is meant to be shared.
     pub host: Option<String>,
@@ -47,6 +48,7 @@ pub struct Machine {
 
 /// The file system under test.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct FileSystem {
     /// Its type as the kernel names it, e.g. `ext4`.
     pub kind: String,
@@ -76,6 +78,7 @@ pub struct FileSystem {
 
 /// Load and pressure, before or after a run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Pressure {
     /// The load average over one minute.
     pub load_1m: Option<f64>,

@@ -12,6 +12,7 @@ use crate::stop::Stop;
 
 /// A whole experiment with nothing left to decide.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Plan {
     /// The study's name, e.g. `listing`.
     pub study: String,
@@ -48,6 +49,7 @@ pub struct Plan {
 
 /// The size a study was asked to run at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Preset {
     /// Under 30 seconds, to see that it works.
@@ -60,6 +62,7 @@ pub enum Preset {
 
 /// The rules that a run follows, fixed before it starts.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Rules {
     /// Measured rounds, at most; every arm runs once in each.
     pub rounds: u32,
@@ -88,6 +91,7 @@ pub struct Rules {
 
 /// How arms are ordered within rounds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Order {
     /// Rows of balanced Latin squares, in seeded random order.
@@ -124,16 +128,19 @@ impl Order {
 
 /// The index of an arm in [`Plan::cells`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(transparent)]
 pub struct CellId(pub u32);
 
 /// The index of a data set in [`Plan::data`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(transparent)]
 pub struct DataId(pub u32);
 
 /// One arm: what is done, to which data, in which state of the cache.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Cell {
     /// The arm's index.
     pub id: CellId,
@@ -167,6 +174,7 @@ pub struct Cell {
 
 /// What an arm is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Role {
     /// The arm that the others of its groups are compared with.
@@ -179,6 +187,7 @@ pub enum Role {
 
 /// What one block of an arm does.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case", tag = "do")]
 pub enum Work {
     /// Reads the whole directory once, with the stages asked for.
@@ -241,6 +250,7 @@ pub enum Work {
 
 /// What a method that finds out attributes must find.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ExpectedFiles {
     /// Regular files.
     pub files: u64,
@@ -250,6 +260,7 @@ pub struct ExpectedFiles {
 
 /// How many entries a directory was said to take.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Predicted {
     /// Entries when the first is refused.
     pub entries: u64,
@@ -361,6 +372,7 @@ impl Work {
 
 /// Whether the names that are asked for exist.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Presence {
     /// All of them do.
@@ -371,6 +383,7 @@ pub enum Presence {
 
 /// How the names of a block are drawn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Keys {
     /// One and the same name.
@@ -384,6 +397,7 @@ pub enum Keys {
 
 /// One stage of a listing program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Stage {
     /// Read the entries and look at each name once, in the reader's buffer.
@@ -406,6 +420,7 @@ pub enum Stage {
 
 /// The state of the cache before a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum CacheState {
     /// Read before, so that names and inodes are cached, and contents where they are read.
@@ -448,6 +463,7 @@ impl CacheState {
 
 /// A figure of the published source.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Published {
     /// What was measured.
     pub what: String,

@@ -7,6 +7,7 @@ use crate::plan::{Cell, CellId, Plan};
 
 /// A directory that took no more names, though its file system had room.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Refused {
     /// The entries that it held, as listed then; not `.` and `..`.
     pub entries: u64,

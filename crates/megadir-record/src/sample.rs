@@ -8,6 +8,7 @@ use crate::refused::Refused;
 
 /// One block: one arm in one round.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Sample {
     /// The epoch (fresh data set, process or mount), from 0.
     pub epoch: u32,
@@ -37,16 +38,17 @@ pub struct Sample {
     pub read_bytes: Option<u64>,
     /// Proof of equal work.
     pub counted: Counted,
-    /// The times of the block's single operations, where the arm takes them.
+    /// The times of the block's single operations, where the arm takes them; apart, for most samples have none and there may be
+    /// millions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub latency: Option<Latency>,
+    pub latency: Option<Box<Latency>>,
     /// Set when the round that the block belongs to was voided; the samples stay in the record.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub voided: Option<VoidReason>,
     /// Set where the arm could not do its whole block, for a directory took no more names. The block is not judged, its
     /// operations are those that were done, and the arm is left out from then on, with those of [`Plan::stopped_by`](crate::Plan::stopped_by).
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub refused: Option<Refused>,
+    pub refused: Option<Box<Refused>>,
 }
 
 /// What a block saw, so that arms can be shown to have done the same work.
@@ -57,6 +59,7 @@ pub struct Sample {
 /// files and the hash is that of [`ExpectedFiles`](crate::ExpectedFiles); where entries are asked for, they are those that were found,
 /// and the hash is 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Counted {
     /// Entries seen.
     pub entries: u64,
@@ -70,6 +73,7 @@ pub struct Counted {
 
 /// Whether a block counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Phase {
     /// Before the series is steady; kept, never judged.
@@ -80,10 +84,33 @@ pub enum Phase {
 
 /// The external criteria, declared beforehand, on which a whole round is voided and redone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum VoidReason {
     /// The hypervisor took more of the processor's time than the plan allows.
     StolenTime,
     /// The wall clock and the monotonic clock disagreed over the round.
     ClockJump,
+}
+
+impl Phase {
+    /// Returns the word that it has in records.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::WarmUp => "warm-up",
+            Self::Measure => "measure",
+        }
+    }
+}
+
+impl VoidReason {
+    /// Returns the word that it has in records.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::StolenTime => "stolen-time",
+            Self::ClockJump => "clock-jump",
+        }
+    }
 }

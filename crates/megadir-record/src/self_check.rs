@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 
 /// What measuring single operations costs, and whether what is known beforehand is found.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct SelfCheck {
     /// Whether the cycle counter is read; else the monotonic clock.
     pub cycle_counter: bool,
@@ -29,6 +30,7 @@ pub struct SelfCheck {
 
 /// A delay that was put into some operations.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Delay {
     /// Its length by the monotonic clock, nanoseconds.
     pub injected_ns: u64,

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 /// A run that stops at a width looks at its intervals after `rounds_min` rounds, then after 1.5 times as many each time, and
 /// at last after [`Rules::rounds`](crate::Rules::rounds). Intervals and verdicts of such a run are corrected for all these looks.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case", tag = "at")]
 pub enum Stop {
     /// After [`Rules::rounds`](crate::Rules::rounds), whatever they show.

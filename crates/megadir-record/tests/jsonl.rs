@@ -159,7 +159,7 @@ fn sample(round: u32, attempt: u32, cell: u32) -> Sample {
         system_ns: 500,
         read_bytes: None,
         counted: Counted { entries: 10, hash: u64::MAX, calls: None, written_bytes: 0 },
-        latency: (cell == 1).then(latency),
+        latency: (cell == 1).then(|| Box::new(latency())),
         voided: None,
         refused: None,
     }

@@ -18,8 +18,8 @@
 //! The whole of the public interface that a program needs:
 //!
 //! * [`summarize`]`(&Record) -> Result<`[`Summary`]`, `[`SummaryError`]`>`;
-//! * [`FORMATS`], the list of formats, and [`format_named`] to find one; [`Format::render`] makes the text
-//!   of a [`Report`] (a record with its summary) for a [`View`] (width, colour, character set);
+//! * [`FORMATS`], the list of formats, and [`format_named`] to find one; [`Format::write`] writes
+//!   a [`Report`] (a record with its summary) for a [`View`] (width, colour, character set);
 //! * [`render::table`], [`render::markdown`], [`render::csv`], [`render::json`], the same by name.
 //!
 //! The crate is pure: it touches no file system, prints nothing, and reads neither the environment nor a clock. The
@@ -34,7 +34,7 @@
 //! let summary = summarize(&record)?;
 //! let view = View { width: 80, style: Style { color: false, unicode: true } };
 //! let format = format_named("table").expect("one of FORMATS");
-//! let text = (format.render)(&Report { record: &record, summary: &summary }, &view);
+//! let text = format.render(&Report { record: &record, summary: &summary }, &view);
 //! # Ok::<(), megadir_report::SummaryError>(())
 //! ```
 

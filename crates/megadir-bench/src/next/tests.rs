@@ -351,7 +351,7 @@ fn an_arm_that_was_refused_and_what_depends_on_it_are_left_out_from_then_on() {
     let mut samples: Vec<Sample> = Vec::new();
     while let Step::Block(block) = next(&plan, &samples) {
         let refused = (block.cell == flat.id && block.round == 1)
-            .then(|| megadir_record::Refused { entries: 50, cause: "it is full".into() });
+            .then(|| Box::new(megadir_record::Refused { entries: 50, cause: "it is full".into() }));
         samples.push(Sample { refused, ..sample(&block, STEADY_NS) });
         assert!(samples.len() < 10_000, "the run does not end");
     }
@@ -371,7 +371,7 @@ fn a_run_whose_arms_are_all_stopped_is_done() {
     let plan = layouts();
     let mut samples: Vec<Sample> = Vec::new();
     while let Step::Block(block) = next(&plan, &samples) {
-        let refused = Some(megadir_record::Refused { entries: 50, cause: "it is full".into() });
+        let refused = Some(Box::new(megadir_record::Refused { entries: 50, cause: "it is full".into() }));
         samples.push(Sample { refused, ..sample(&block, STEADY_NS) });
         assert!(samples.len() < 10_000, "the run does not end");
     }

@@ -230,9 +230,12 @@ fn one(
         read_bytes: taken.usage.read_bytes,
         counted,
         // The warm-up is not judged, and may be longer than the rest.
-        latency: stopwatch.latency().filter(|_| block.phase == Phase::Measure && refused.is_none()),
+        latency: stopwatch
+            .latency()
+            .filter(|_| block.phase == Phase::Measure && refused.is_none())
+            .map(Box::new),
         voided: None,
-        refused,
+        refused: refused.map(Box::new),
     })
 }
 

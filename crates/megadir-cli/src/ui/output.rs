@@ -110,6 +110,16 @@ pub(crate) fn print(text: &str) -> Result<(), CliError> {
     }
 }
 
+/// Prints what `write` writes, however much that is; a closed pipe is no error.
+pub(crate) fn print_with(write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<(), CliError> {
+    let written = unbuffered_stdout().and_then(|stdout| {
+        let mut output = io::BufWriter::with_capacity(FLUSH_BYTES, stdout);
+        write(&mut output)?;
+        output.flush()
+    });
+    written.or_else(|error| Ended::from(error).code().map(|_| ()))
+}
+
 /// Returns standard output without the line buffer that std puts before it.
 #[cfg(unix)]
 fn unbuffered_stdout() -> io::Result<File> {

@@ -85,5 +85,5 @@ fn grid(between: &Between) -> Grid {
         ];
         rows.push(fields.map(|text| Text { text, tone: Tone::Heading }).into());
     }
-    Grid { columns, rows, legend: Vec::new() }
+    Grid { columns, rows, legend: Vec::new(), bars: None }
 }

@@ -67,7 +67,7 @@ fn picture(report: &Report<'_>, arms: &[(&Arm, OperationQuantiles)], all: usize,
         let mut times = Vec::new();
         for sample in rounds.samples(arm.cell.id) {
             let at = (sample.start_ns as f64 + sample.elapsed_ns as f64 / 2.0) / 1e9;
-            let of_block = sample.latency.as_ref().and_then(times_of).unwrap_or_default();
+            let of_block = sample.latency.as_deref().and_then(times_of).unwrap_or_default();
             times.extend(of_block.into_iter().map(|(ns, count)| (at, ns as f64, count)));
         }
         let (least, most) = bounds(times.iter().map(|(_, ns, _)| *ns)).unwrap_or((1.0, 2.0));

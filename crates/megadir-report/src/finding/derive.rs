@@ -10,6 +10,7 @@ use crate::summary::Summary;
 
 /// One sentence or two that follow from the numbers by a rule.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Finding {
     /// The rule.
     pub kind: FindingKind,
@@ -23,6 +24,7 @@ pub struct Finding {
 
 /// The rules that make findings.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum FindingKind {
     /// Arms that did not do the same work, and groups that cannot be read because of them.

@@ -4,6 +4,7 @@ use super::{Page, advice};
 use crate::chart::Width;
 use crate::chart::main_picture;
 use crate::render::{Report, run_line};
+use crate::warning::told;
 
 /// Adds the first screen.
 pub(super) fn section(page: &mut Page, report: &Report<'_>) {
@@ -13,8 +14,8 @@ pub(super) fn section(page: &mut Page, report: &Report<'_>) {
     for finding in summary.findings.iter().filter(|finding| finding.loud) {
         page.element("p class=\"loud\"", &finding.text);
     }
-    for advisory in summary.warnings.iter().filter(|advisory| advisory.loud) {
-        page.element("p class=\"loud\"", &format!("{} {}", advisory.text, advisory.advice));
+    for loud in told(&summary.warnings).iter().filter(|told| told.loud) {
+        page.element("p class=\"loud\"", &loud.text);
     }
     let main = summary.findings.iter().find(|finding| !finding.loud);
     let answer =

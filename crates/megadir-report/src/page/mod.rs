@@ -93,6 +93,17 @@ impl Page {
         }
     }
 
+    /// Adds what only some want to see, closed until it is asked for; nothing where there is nothing.
+    fn details(&mut self, items: impl IntoIterator<Item = String>) {
+        let items: Vec<String> = items.into_iter().map(|item| escape(&item)).collect();
+        if !items.is_empty() {
+            let (number, items) = (items.len(), items.join("; "));
+            self.push(&format!(
+                "<details>\n<summary>Each of the {number}</summary>\n<p>{items}</p>\n</details>\n"
+            ));
+        }
+    }
+
     /// Shows the first picture left that suits, and returns whether there was one.
     fn picture(&mut self, suits: impl Fn(&Picture) -> bool) -> bool {
         let Some((wide, narrow)) = self.pictures.take(suits) else { return false };

@@ -1,14 +1,12 @@
 //! The raw figures: every sample as CSV, compressed within the page, where there are not too many.
 
-use std::io::Write;
-
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use flate2::Compression;
 use flate2::write::GzEncoder;
 
 use super::Page;
-use crate::render::{CSV_COLUMNS, Report, csv};
+use crate::render::{COLUMNS, Report, write_csv};
 use crate::text;
 
 /// More samples than these are not put into the page: their record is the place for them.
@@ -25,7 +23,7 @@ pub(super) fn section(page: &mut Page, report: &Report<'_>) {
             page.push(&format!(
                 "<p><a download=\"{name}-samples.csv.gz\" href=\"data:application/gzip;base64,{data}\">All {number} as CSV</a>, warm-up and voided ones \
                  included, compressed by gzip; {} columns, one row a block.</p>\n",
-                CSV_COLUMNS.len()
+                COLUMNS.len()
             ));
         }
         None => page.paragraph(&format!(
@@ -36,6 +34,6 @@ pub(super) fn section(page: &mut Page, report: &Report<'_>) {
 
 fn compressed(report: &Report<'_>) -> Option<String> {
     let mut encoder = GzEncoder::new(Vec::new(), Compression::best());
-    encoder.write_all(csv(report.record).as_bytes()).ok()?;
+    write_csv(report.record, &mut encoder).ok()?;
     Some(STANDARD.encode(encoder.finish().ok()?))
 }

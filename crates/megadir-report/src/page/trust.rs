@@ -1,22 +1,34 @@
 //! How far the numbers can be trusted: what the run can tell apart, what it found out about its own measuring, its course, and its warnings.
 
 use super::Page;
-use crate::render::{Report, resolution_line, self_check_line, use_lines};
+use crate::render::{Report, resolution_details, resolution_lines, self_check_line, use_lines};
+use crate::warning::{Told, told};
 
 /// Adds the section.
 pub(super) fn section(page: &mut Page, report: &Report<'_>) {
     let summary = report.summary;
     page.element("h2", "How far to trust it");
-    let resolutions = summary.resolution.iter().map(|resolution| resolution_line(summary, resolution));
-    page.list(resolutions.chain(self_check_line(summary)));
+    page.list(resolution_lines(summary).into_iter().chain(self_check_line(summary)));
+    page.details(resolution_details(summary));
     if summary.warnings.is_empty() {
         page.paragraph("Nothing speaks against it.");
     }
-    let (loud, quiet): (Vec<_>, Vec<_>) = summary.warnings.iter().partition(|advisory| advisory.loud);
-    for advisory in loud {
-        page.element("p class=\"loud\"", &format!("{} {}", advisory.text, advisory.advice));
+    let told = told(&summary.warnings);
+    for loud in told.iter().filter(|told| told.loud) {
+        page.element("p class=\"loud\"", &loud.text);
+        page.details(loud.each.iter().cloned());
     }
-    page.list(quiet.into_iter().map(|advisory| format!("{} {}", advisory.text, advisory.advice)));
+    let quiet: Vec<&Told> = told.iter().filter(|told| !told.loud).collect();
+    if !quiet.is_empty() {
+        page.push("<ul>\n");
+        for told in quiet {
+            page.push("<li>");
+            page.element("p", &told.text);
+            page.details(told.each.iter().cloned());
+            page.push("</li>\n");
+        }
+        page.push("</ul>\n");
+    }
     while page.picture(|_| true) {}
     page.list(use_lines(summary));
 }

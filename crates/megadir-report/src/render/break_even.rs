@@ -18,7 +18,12 @@ pub(super) fn grid(read: &BreakEven) -> Grid {
         Column::left("cheaper", 0),
     ];
     let legend = "Ratio: time of asking / time of listing, round by round; above 1 listing costs less. Break-even: the share of the entries, and in [ ] its interval over rounds.";
-    Grid { columns, rows: read.series.iter().flat_map(rows).collect(), legend: vec![legend.into()] }
+    Grid {
+        columns,
+        rows: read.series.iter().flat_map(rows).collect(),
+        legend: vec![legend.into()],
+        bars: None,
+    }
 }
 
 fn rows(series: &BreakEvenSeries) -> Vec<Vec<Text>> {

@@ -2,6 +2,7 @@
 
 use super::grid::{Column, Grid, Text};
 use super::groups::{intervals, outcome};
+use super::inline::Bars;
 use super::operations::bounds;
 use super::paint::Tone;
 use crate::summary::{Bucket, Fill, Growth, Refusal, Series, Shape, Summary};
@@ -34,7 +35,7 @@ pub(super) fn refusal(refusal: &Refusal) -> Grid {
     ];
     let basis = predicted.map_or_else(String::new, |of| format!(" Predicted from: {}.", of.basis));
     let legend = format!("Entries when the first file was refused, for the directory's index.{basis}");
-    Grid { columns, rows: vec![row.map(Text::plain).into()], legend: vec![legend] }
+    Grid { columns, rows: vec![row.map(Text::plain).into()], legend: vec![legend], bars: None }
 }
 
 pub(super) fn fill(summary: &Summary, fill: &Fill) -> Grid {
@@ -69,7 +70,9 @@ pub(super) fn fill(summary: &Summary, fill: &Fill) -> Grid {
         "Files there: when the first of the row was created. Time: of one file, median of the rounds. p50, p99, longest: of single \
          files. Ratio: to the first row, round by round.{intervals}"
     );
-    Grid { columns, rows: fill.buckets.iter().map(row).collect(), legend: vec![legend] }
+    let time = |bucket: &Bucket| bucket.time_ns.map(|figure| figure.value);
+    let bars = Bars { what: "time", values: fill.buckets.iter().map(time).collect() };
+    Grid { columns, rows: fill.buckets.iter().map(row).collect(), legend: vec![legend], bars: Some(bars) }
 }
 
 pub(super) fn grow(growth: &Growth) -> Grid {
@@ -83,8 +86,18 @@ pub(super) fn grow(growth: &Growth) -> Grid {
         Column::left("says", 0),
     ];
     let rows = growth.series.iter().flat_map(series_rows).collect();
+    // By the entry: what does not grow with entries has bars of one length. What is not a listing is told by the operation.
+    let points = || growth.series.iter().flat_map(|series| &series.points);
+    let an_entry = points().all(|point| point.entry_ns.is_some());
+    let values = growth.series.iter().flat_map(|series| {
+        let of_point = |point: &crate::summary::Point| {
+            Some(point.entry_ns.filter(|_| an_entry).unwrap_or(point.time_ns).value)
+        };
+        series.points.iter().map(of_point).chain(series.exponent.map(|_| None))
+    });
+    let bars = Bars { what: if an_entry { "an entry" } else { "time" }, values: values.collect() };
     let legend = "Exponent: the time grows with entries to this power, from the row above and over all sizes; 1 is linear.";
-    Grid { columns, rows, legend: vec![legend.into()] }
+    Grid { columns, rows, legend: vec![legend.into()], bars: Some(bars) }
 }
 
 fn series_rows(series: &Series) -> Vec<Vec<Text>> {

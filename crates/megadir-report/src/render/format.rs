@@ -1,5 +1,7 @@
 //! What a format is, and what it is given.
 
+use std::io::{self, Write};
+
 use megadir_record::Record;
 
 use super::FORMATS;
@@ -14,10 +16,25 @@ pub struct Format {
     pub extension: &'static str,
     /// What it is, for help.
     pub what: &'static str,
+    /// Whether it is text, which terminals can show.
+    pub is_text: bool,
+    /// Why this program does not have it, and how to get it, where that is so: the format was left out when it was built.
+    pub missing: Option<&'static str>,
     /// Says why it cannot show this report, as the end of a sentence, if it cannot.
     pub refuses: fn(&Report<'_>) -> Option<&'static str>,
-    /// Makes the text, which ends with a newline. The width and style of the view matter to terminals only.
-    pub render: fn(&Report<'_>, &View) -> String,
+    /// Writes the report; text ends with a newline. The width and style of the view matter to terminals only.
+    pub write: fn(&Report<'_>, &View, &mut dyn Write) -> io::Result<()>,
+}
+
+impl Format {
+    /// Returns the report as text; nothing of formats that are none.
+    #[must_use]
+    pub fn render(&self, report: &Report<'_>, view: &View) -> String {
+        let mut bytes = Vec::new();
+        let written = (self.write)(report, view, &mut bytes);
+        debug_assert!(written.is_ok(), "memory cannot refuse a write");
+        String::from_utf8(bytes).unwrap_or_default()
+    }
 }
 
 /// What a format shows: a record and its summary.

@@ -6,6 +6,7 @@
 use std::borrow::Cow;
 
 use super::Style;
+use super::inline::{BESIDE_MAX, BESIDE_MIN, Bars};
 use super::paint::{Tone, clean, length, paint, shorten};
 
 /// The space between columns.
@@ -19,6 +20,8 @@ pub(crate) struct Grid {
     pub(crate) rows: Vec<Vec<Text>>,
     /// What the columns mean, below the rows.
     pub(crate) legend: Vec<String>,
+    /// Shown on terminals, beside the rows where there is room.
+    pub(crate) bars: Option<Bars>,
 }
 
 /// A column.
@@ -68,20 +71,27 @@ pub(crate) fn lay_out(grid: &Grid, width: usize, style: Style) -> Vec<String> {
         grid.rows.iter().map(|row| row.iter().map(|field| clean(&field.text, style)).collect()).collect();
     let mut widths = natural_widths(grid, &texts);
     let kept = fit(grid, &mut widths, width);
-    let line = |fields: Vec<(&str, Tone)>| {
+    let used: usize = kept.iter().map(|&place| GAP + widths[place]).sum();
+    let room = width.saturating_sub(used + GAP).min(BESIDE_MAX);
+    let bars = grid.bars.as_ref().filter(|_| room >= BESIDE_MIN);
+    let line = |fields: Vec<(&str, Tone)>, beside: &str| {
         let mut line = String::new();
         for &column in &kept {
             let (text, tone) = fields.get(column).copied().unwrap_or(("", Tone::Plain));
             line.push_str(&" ".repeat(GAP));
             line.push_str(&field(text, tone, widths[column], grid.columns[column].align, style));
         }
+        line.push_str(&" ".repeat(GAP));
+        line.push_str(beside);
         line.trim_end().to_owned()
     };
     let headings = grid.columns.iter().map(|column| (&*column.heading, Tone::Faint)).collect();
-    let rows = grid.rows.iter().zip(&texts).map(|(row, texts)| {
-        line(texts.iter().map(String::as_str).zip(row.iter().map(|field| field.tone)).collect())
+    let named = bars.map_or("", |bars| if length(bars.what) <= room { bars.what } else { "bar" });
+    let rows = grid.rows.iter().zip(&texts).enumerate().map(|(place, (row, texts))| {
+        let beside = bars.map(|bars| bars.bar(place, room, style)).unwrap_or_default();
+        line(texts.iter().map(String::as_str).zip(row.iter().map(|field| field.tone)).collect(), &beside)
     });
-    std::iter::once(line(headings)).chain(rows).collect()
+    std::iter::once(line(headings, &paint(named, Tone::Faint, style))).chain(rows).collect()
 }
 
 fn natural_widths(grid: &Grid, texts: &[Vec<String>]) -> Vec<usize> {
@@ -142,6 +152,7 @@ mod tests {
                 vec![Text::plain("std"), Text::plain("1000")],
             ],
             legend: Vec::new(),
+            bars: None,
         }
     }
 
@@ -156,5 +167,19 @@ mod tests {
         let narrow = ["  arm                  ratio", "  getdents of 128 KiB  0.54x", "  std"];
         assert_eq!(lay_out(&grid(), 30, PLAIN), narrow);
         assert_eq!(lay_out(&grid(), 20, PLAIN)[1], "  getdents o~  0.54x");
+    }
+
+    #[test]
+    fn bars_stand_beside_where_there_is_room() {
+        let bars = Bars { what: "calls", values: vec![Some(31.0), Some(124.0)] };
+        let grid = Grid { bars: Some(bars), ..grid() };
+        let wide = [
+            "  arm                  calls  ratio  calls",
+            "  getdents of 128 KiB     31  0.54x  ##",
+            "  std                   1000         ########",
+        ];
+        assert_eq!(lay_out(&grid, 45, PLAIN), wide);
+        assert_eq!(lay_out(&grid, 41, PLAIN)[0], "  arm                  calls  ratio  bar");
+        assert_eq!(lay_out(&grid, 40, PLAIN)[0], "  arm                  calls  ratio");
     }
 }

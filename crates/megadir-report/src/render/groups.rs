@@ -4,6 +4,7 @@ use megadir_record::Role;
 
 use super::filling;
 use super::grid::{Column, Grid, Text};
+use super::inline::Bars;
 use super::operations::bounds;
 use super::paint::Tone;
 use crate::summary::{
@@ -52,6 +53,7 @@ pub(crate) fn arms(summary: &Summary) -> Grid {
             "Times of one operation; interval: of the median, {}, by order statistics; Error: half of the mean's 99.9 % interval; text: bytes written.",
             confidence(summary)
         )],
+        bars: None,
     }
 }
 
@@ -106,12 +108,14 @@ fn compare(summary: &Summary, comparison: &Comparison, speed_ups: bool) -> Grid 
     if speed_ups {
         let verdict = columns.len() - 1;
         columns.insert(verdict, Column::left("speed-up", 0));
-        for (row, contrast) in rows.iter_mut().zip(shown) {
+        for (row, contrast) in rows.iter_mut().zip(shown.clone()) {
             row.insert(verdict, Text::plain(speed_up(&contrast.outcome)));
         }
         legend.push_str(" Speed-up: 1 / ratio, as the source tells it.");
     }
-    Grid { columns, rows, legend: vec![legend] }
+    let time = |row: &Contrast| Some(summary.arm(row.arm)?.timing.as_ref()?.time_ns.value);
+    let bars = Bars { what: "time", values: shown.map(time).collect() };
+    Grid { columns, rows, legend: vec![legend], bars: Some(bars) }
 }
 
 /// Returns how many times as fast as the baseline an arm is, with its interval.
@@ -265,7 +269,10 @@ fn decompose(summary: &Summary, decomposition: &Decomposition) -> Grid {
         text::counted(decomposition.rounds as u64, "round"),
         confidence(summary),
     );
-    Grid { columns, rows, legend: vec![legend] }
+    // The whole is 100 %: nothing to see, and beside it shares would be short.
+    let share = |factor: &Factor| factor.share.filter(|_| !factor.common).map(|share| share.value.max(0.0));
+    let bars = Bars { what: "share", values: decomposition.factors.iter().map(share).collect() };
+    Grid { columns, rows, legend: vec![legend], bars: Some(bars) }
 }
 
 fn factor_row(factor: &Factor) -> Vec<Text> {
@@ -317,7 +324,7 @@ fn pairs(summary: &Summary, pairs: &Pairs) -> Grid {
     };
     let at = at.map(|pair| format!("; {}", pair.at)).unwrap_or_default();
     let legend = format!("{of}{at}.{intervals}");
-    Grid { columns, rows: pairs.rows.iter().map(row).collect(), legend: vec![legend] }
+    Grid { columns, rows: pairs.rows.iter().map(row).collect(), legend: vec![legend], bars: None }
 }
 
 /// Returns the confidence of intervals.

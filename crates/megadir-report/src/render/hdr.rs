@@ -20,11 +20,13 @@ pub(super) const FORMAT: Format = Format {
     name: "hdr",
     extension: "hlog",
     what: "the times of single operations as an HdrHistogram interval log, nanoseconds",
+    is_text: true,
+    missing: None,
     refuses: |report| {
         let timed = report.record.samples.iter().any(|sample| sample.latency.is_some());
         (!timed).then_some("holds no times of single operations, which only studies such as lookup take")
     },
-    render: |report, _| hdr(report.record),
+    write: |report, _, output| output.write_all(hdr(report.record).as_bytes()),
 };
 
 /// Decimal digits that values keep: a bucket of the log is then narrower than one of the record.

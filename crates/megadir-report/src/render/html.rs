@@ -8,6 +8,8 @@ pub(super) const FORMAT: Format = Format {
     name: "html",
     extension: "html",
     what: "the whole report as one file for a browser, with pictures and samples",
+    is_text: true,
+    missing: None,
     refuses: |_| None,
-    render: |report, _| html(report),
+    write: |report, _, output| output.write_all(html(report).as_bytes()),
 };

@@ -16,8 +16,10 @@ pub(super) const FORMAT: Format = Format {
     name: "json",
     extension: "json",
     what: "the summary as data, versioned",
+    is_text: true,
+    missing: None,
     refuses: |_| None,
-    render: |report, _| json(report.summary),
+    write: |report, _, output| output.write_all(json(report.summary).as_bytes()),
 };
 
 /// Returns the summary as indented JSON, ending with a newline.

@@ -156,8 +156,51 @@ fn file_system_details(file_system: &FileSystem, started_unix_s: u64, name: &str
     lines.into_iter().flatten().collect()
 }
 
-/// Returns what the run can tell apart, in one line.
-pub(crate) fn resolution_line(summary: &Summary, resolution: &Resolution) -> String {
+/// So many resolutions are told one by one; of more the range.
+const RESOLUTIONS_MAX: usize = 2;
+
+/// Returns what the run can tell apart: a line each where there are few, else one line about all.
+pub(crate) fn resolution_lines(summary: &Summary) -> Vec<String> {
+    let each = || summary.resolution.iter().map(|resolution| resolution_line(summary, resolution)).collect();
+    if summary.resolution.len() <= RESOLUTIONS_MAX {
+        return each();
+    }
+    let known = summary.resolution.iter().filter_map(|one| Some((one.half_width_percent?, one)));
+    let mut known: Vec<(f64, &Resolution)> = known.collect();
+    known.sort_by(|a, b| a.0.total_cmp(&b.0));
+    let (Some((least, best)), Some((most, worst))) = (known.first(), known.last()) else {
+        return vec![format!(
+            "Resolution: unknown, too few rounds ({} against themselves).",
+            text::counted(summary.resolution.len() as u64, "arm")
+        )];
+    };
+    let unknown = summary.resolution.len() - known.len();
+    let unknown =
+        if unknown > 0 { format!("; of {unknown} more unknown, too few rounds") } else { String::new() };
+    vec![format!(
+        "Resolution: from {} ({}) to {} ({}, {}), {} against themselves{unknown}: smaller differences cannot be seen.",
+        text::percent(*least),
+        summary.arm_name(best.baseline),
+        text::percent(*most),
+        summary.arm_name(worst.baseline),
+        text::ratio(worst.ratio.value, worst.ratio.interval),
+        text::counted(known.len() as u64, "arm"),
+    )]
+}
+
+/// Returns every resolution by itself where [`resolution_lines`] tells their range only.
+pub(crate) fn resolution_details(summary: &Summary) -> Vec<String> {
+    let one = |resolution: &Resolution| {
+        let name = summary.arm_name(resolution.baseline);
+        let half_width = resolution.half_width_percent.map_or_else(|| "unknown".into(), text::percent);
+        format!("{name}: {half_width}, {}", text::ratio(resolution.ratio.value, resolution.ratio.interval))
+    };
+    let few = summary.resolution.len() <= RESOLUTIONS_MAX;
+    if few { Vec::new() } else { summary.resolution.iter().map(one).collect() }
+}
+
+/// Returns what the run can tell apart by one arm against itself, in one line.
+fn resolution_line(summary: &Summary, resolution: &Resolution) -> String {
     let name = summary.arm_name(resolution.baseline);
     let ratio = text::ratio(resolution.ratio.value, resolution.ratio.interval);
     match resolution.half_width_percent {

@@ -3,20 +3,24 @@
 use super::data::use_lines;
 use super::grid::{Align, Grid};
 use super::machine::{
-    file_system_lines, machine_details, machine_line, resolution_line, run_line, self_check_line,
+    file_system_lines, machine_details, machine_line, resolution_details, resolution_lines, run_line,
+    self_check_line,
 };
 use super::paint::is_control;
 use super::{Format, groups, operations, overview};
 use crate::summary::Summary;
 use crate::text;
+use crate::warning::told;
 
 /// The format.
 pub(super) const FORMAT: Format = Format {
     name: "markdown",
     extension: "md",
     what: "the full report: findings, all arms, method and machine",
+    is_text: true,
+    missing: None,
     refuses: |_| None,
-    render: |report, _| markdown(report.summary),
+    write: |report, _, output| output.write_all(markdown(report.summary).as_bytes()),
 };
 
 /// Returns the full report in Markdown, ending with a newline.
@@ -41,7 +45,11 @@ pub fn markdown(summary: &Summary) -> String {
         published.iter().for_each(|published| paragraph(&mut page, published));
     }
     page.push_str("## Can the run be trusted?\n\n");
-    summary.resolution.iter().for_each(|r| paragraph(&mut page, &resolution_line(summary, r)));
+    resolution_lines(summary).iter().for_each(|line| paragraph(&mut page, line));
+    let each = resolution_details(summary);
+    if !each.is_empty() {
+        paragraph(&mut page, &format!("Each: {}.", each.join("; ")));
+    }
     use_lines(summary).iter().for_each(|line| paragraph(&mut page, line));
     self_check_line(summary).iter().for_each(|line| paragraph(&mut page, line));
     warnings(&mut page, summary);
@@ -72,9 +80,12 @@ fn warnings(page: &mut String, summary: &Summary) {
         page.push_str("Nothing speaks against it.\n\n");
         return;
     }
-    for advisory in &summary.warnings {
-        let mark = if advisory.loud { "**Warning:** " } else { "" };
-        page.push_str(&format!("* {mark}{} {}\n", clean(&advisory.text), clean(&advisory.advice)));
+    for told in told(&summary.warnings) {
+        let mark = if told.loud { "**Warning:** " } else { "" };
+        page.push_str(&format!("* {mark}{}\n", clean(&told.text)));
+        if !told.each.is_empty() {
+            page.push_str(&format!("  Each: {}.\n", clean(told.each.join("; ").trim_end_matches('.'))));
+        }
     }
     page.push('\n');
 }

@@ -1,10 +1,11 @@
 //! The formats: one file each, and the list of them.
 //!
-//! `table`, `html`, `svg`, `markdown`, `csv`, `json`, `hdr` are the formats; `format` is what a format is; `groups`, `filling`, `operations` and `machine` turn a
-//! summary into the grids and lines that table and Markdown share; `grid` and `paint` lay them out. To add a format:
+//! `table`, `html`, `svg`, `markdown`, `csv`, `parquet`, `json`, `hdr` are the formats; `format` is what a format is; `columns` are those of samples; `groups`, `filling`, `operations` and `machine` turn a
+//! summary into the grids and lines that table and Markdown share; `grid`, `inline` and `paint` lay them out. To add a format:
 //! one file and two lines here. The same record gives the same bytes; nothing here decides what the numbers mean.
 
 mod break_even;
+mod columns;
 mod csv;
 mod data;
 mod filling;
@@ -13,16 +14,19 @@ mod grid;
 mod groups;
 mod hdr;
 mod html;
+mod inline;
 mod json;
 mod machine;
 mod markdown;
 mod operations;
 mod overview;
 mod paint;
+mod parquet;
 mod svg;
 mod table;
 
-pub use csv::{COLUMNS as CSV_COLUMNS, csv};
+pub use columns::{COLUMNS, Column as SampleColumn, Kind as SampleKind};
+pub use csv::{csv, write_csv};
 pub use format::{Format, Report, Style, View, format_named};
 pub use hdr::hdr;
 pub use json::{json, pretty};
@@ -33,11 +37,20 @@ pub(crate) use data::use_lines;
 pub(crate) use grid::{Align, Column, Grid, Text, lay_out};
 pub(crate) use groups::{arms as arms_grid, grid as group_grid, outcome as outcome_tone, outcome_words};
 pub(crate) use machine::{
-    file_system_lines, machine_details, machine_line, resolution_line, run_line, self_check_line,
+    file_system_lines, machine_details, machine_line, resolution_details, resolution_lines, run_line,
+    self_check_line,
 };
 pub(crate) use operations::{TITLE as OPERATIONS_TITLE, grid as operations_grid};
 pub(crate) use paint::{Tone, clean, is_control, paint, words, wrap};
 
 /// Every format, for help and errors to list.
-pub const FORMATS: &[Format] =
-    &[table::FORMAT, html::FORMAT, svg::FORMAT, markdown::FORMAT, csv::FORMAT, json::FORMAT, hdr::FORMAT];
+pub const FORMATS: &[Format] = &[
+    table::FORMAT,
+    html::FORMAT,
+    svg::FORMAT,
+    markdown::FORMAT,
+    csv::FORMAT,
+    parquet::FORMAT,
+    json::FORMAT,
+    hdr::FORMAT,
+];

@@ -31,7 +31,7 @@ pub(crate) fn grid(summary: &Summary) -> Option<Grid> {
         Column::right("operations", 7),
     ];
     let rows = timed.iter().map(|(arm, single)| row(&arm.cell.name, single)).collect();
-    Some(Grid { columns, rows, legend: vec![legend(summary, &timed[0].1)] })
+    Some(Grid { columns, rows, legend: vec![legend(summary, &timed[0].1)], bars: None })
 }
 
 fn row(name: &str, single: &Operations) -> Vec<Text> {

@@ -2,6 +2,7 @@
 
 use super::Style;
 use super::grid::{Column, Grid, Text};
+use super::inline::bar;
 use super::paint::{Tone, length};
 use crate::summary::{Outcome, Overview, OverviewCell, OverviewRow, Summary, Verdict};
 use crate::text;
@@ -15,7 +16,6 @@ pub(super) const BARS: &str =
 const BAR_MAX: usize = 40;
 /// Bars in a terminal are as long as there is room for, from this to this, characters.
 const BAR_SIDE_BY_SIDE: (usize, usize) = (4, 16);
-const EIGHTHS: [char; 8] = [' ', '▏', '▎', '▍', '▌', '▋', '▊', '▉'];
 
 /// Returns the medians as tables of at most `width` characters, each with as many file systems as fit.
 pub(super) fn tables(summary: &Summary, overview: &Overview, width: usize) -> Vec<Grid> {
@@ -54,6 +54,7 @@ pub(super) fn tables(summary: &Summary, overview: &Overview, width: usize) -> Ve
             chunk.iter().map(of).collect()
         }),
         legend: if place + 1 == last { legend(summary, overview) } else { Vec::new() },
+        bars: None,
     };
     chunks.into_iter().enumerate().map(grid).collect()
 }
@@ -147,6 +148,7 @@ pub(super) fn bars(overview: &Overview, width: usize, style: Style) -> Option<Gr
         columns: std::iter::once(Column::left("bars", 0)).chain(columns).collect(),
         rows,
         legend: Vec::new(),
+        bars: None,
     })
 }
 
@@ -178,18 +180,4 @@ fn longest(overview: &Overview, section: &str) -> f64 {
     let of = overview.rows.iter().filter(|row| row.section == section);
     let times = of.flat_map(|row| row.cells.iter().flatten()).map(|cell| cell.time_ns.value);
     times.fold(f64::MIN_POSITIVE, f64::max)
-}
-
-/// Returns a bar of this part of a width; what is above nothing shows.
-fn bar(part: f64, width: usize, style: Style) -> String {
-    let part = part.clamp(0.0, 1.0);
-    if !style.unicode {
-        return "#".repeat(((part * width as f64).round() as usize).max(1));
-    }
-    let eighths = ((part * 8.0 * width as f64).round() as usize).max(1);
-    let mut bar = "█".repeat(eighths / 8);
-    if !eighths.is_multiple_of(8) {
-        bar.push(EIGHTHS[eighths % 8]);
-    }
-    bar
 }

@@ -4,31 +4,76 @@
 
 use super::data::use_lines;
 use super::grid::{Grid, lay_out};
-use super::machine::{file_system_lines, machine_line, resolution_line, run_line, self_check_line};
+use super::inline::course;
+use super::machine::{file_system_lines, machine_line, resolution_lines, run_line, self_check_line};
 use super::paint::{Tone, clean, paint, wrap};
-use super::{Format, Style, groups, operations, overview};
+use super::{Format, Report, Style, groups, operations, overview};
 use crate::finding::Finding;
-use crate::summary::{GroupSummary, Overview, Resolution, Summary};
+use crate::summary::{GroupSummary, Overview, Resolution, Rounds, Summary};
 use crate::text;
-use crate::warning::Advisory;
+use crate::warning::{Told, told};
 
 /// The format.
 pub(super) const FORMAT: Format = Format {
     name: "table",
     extension: "txt",
     what: "the answer and its numbers, for a terminal",
+    is_text: true,
+    missing: None,
     refuses: |_| None,
-    render: |report, view| table(report.summary, view.width, view.style),
+    write: |report, view, output| {
+        let courses = Courses::of(report);
+        output.write_all(page(report.summary, &courses, view.width, view.style).as_bytes())
+    },
 };
 
 /// Narrower than this nothing can be laid out.
 const WIDTH_MIN: usize = 40;
+/// Courses are at most so long, characters.
+const COURSE_WIDTH: usize = 24;
 /// More groups than this are not shown beside all file systems side by side.
 const GROUPS_MAX: usize = 8;
 
-/// Returns the report for a terminal of `width` columns, ending with a newline.
+/// Returns the report for a terminal of `width` columns, ending with a newline; without the courses of rounds, for which it takes the record.
 #[must_use]
 pub fn table(summary: &Summary, width: usize, style: Style) -> String {
+    page(summary, &Courses::default(), width, style)
+}
+
+/// The times of an arm in the order of its rounds: of the baseline whose resolution is the widest.
+#[derive(Default)]
+struct Courses {
+    name: String,
+    times_ns: Vec<f64>,
+}
+
+impl Courses {
+    fn of(report: &Report<'_>) -> Self {
+        let wide = |one: &&Resolution| one.half_width_percent.unwrap_or(f64::INFINITY);
+        let widest = report.summary.resolution.iter().max_by(|a, b| wide(a).total_cmp(&wide(b)));
+        let Some(Resolution { baseline, .. }) = widest else { return Self::default() };
+        let times_ns = Rounds::of(report.record).times(*baseline);
+        Self { name: report.summary.arm_name(*baseline).to_owned(), times_ns }
+    }
+
+    /// Returns the line, where there is a course to be seen.
+    fn line(&self, style: Style) -> Option<String> {
+        let least = self.times_ns.iter().copied().reduce(f64::min)?;
+        let most = self.times_ns.iter().copied().reduce(f64::max)?;
+        let rounds = text::counted(self.times_ns.len() as u64, "round");
+        (self.times_ns.len() > 1).then(|| {
+            format!(
+                "Course of {} over {rounds}: {} ({} to {}).",
+                self.name,
+                course(&self.times_ns, COURSE_WIDTH, style),
+                text::time(least),
+                text::time(most)
+            )
+        })
+    }
+}
+
+fn page(summary: &Summary, courses: &Courses, width: usize, style: Style) -> String {
     let mut page = Page { text: String::new(), width: width.max(WIDTH_MIN), style };
     page.paragraph(&summary.question, "", Tone::Heading);
     page.gap();
@@ -59,15 +104,8 @@ pub fn table(summary: &Summary, width: usize, style: Style) -> String {
         page.grid(&grid);
     }
     page.gap();
-    // The widest says what cannot be seen anywhere.
-    let widest = |resolution: &&Resolution| {
-        let width = |one: &Resolution| one.half_width_percent.unwrap_or(f64::INFINITY);
-        summary.resolution.iter().all(|other| width(other) <= width(resolution))
-    };
-    let told = summary.resolution.iter().filter(|one| !brief || widest(one));
-    for resolution in told.take(if brief { 1 } else { usize::MAX }) {
-        page.paragraph(&resolution_line(summary, resolution), "", Tone::Plain);
-    }
+    resolution_lines(summary).iter().for_each(|line| page.paragraph(line, "", Tone::Plain));
+    courses.line(style).iter().for_each(|line| page.paragraph(line, "", Tone::Plain));
     for line in use_lines(summary).iter().filter(|_| !brief) {
         page.paragraph(line, "", Tone::Plain);
     }
@@ -77,7 +115,7 @@ pub fn table(summary: &Summary, width: usize, style: Style) -> String {
     if let Some(published) = groups::published(summary, None) {
         page.paragraph(&published, "", Tone::Plain);
     }
-    summary.warnings.iter().for_each(|advisory| warning(&mut page, advisory));
+    told(&summary.warnings).iter().for_each(|told| warning(&mut page, told));
     for line in file_system_lines(summary) {
         page.paragraph(&line, "", Tone::Faint);
     }
@@ -136,9 +174,10 @@ fn one_group(page: &mut Page, summary: &Summary, group: &GroupSummary) {
     }
 }
 
-fn warning(page: &mut Page, advisory: &Advisory) {
-    let (mark, tone) = if advisory.loud { ("WARNING: ", Tone::Alarm) } else { ("Note: ", Tone::Plain) };
-    page.paragraph(&format!("{mark}{} {}", advisory.text, advisory.advice), "", tone);
+fn warning(page: &mut Page, told: &Told) {
+    let (mark, tone) = if told.loud { ("WARNING: ", Tone::Alarm) } else { ("Note: ", Tone::Plain) };
+    let more = if told.each.is_empty() { "" } else { " Each: --format markdown." };
+    page.paragraph(&format!("{mark}{}{more}", told.text), "", tone);
 }
 
 /// The text so far, and what it must fit.

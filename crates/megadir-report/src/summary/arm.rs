@@ -10,6 +10,7 @@ use super::{Figure, Operations, Rounds, WorkCheck};
 
 /// One arm of the plan and what was measured of it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Arm {
     /// The arm's part of the plan: name, role, data, work, cache.
     pub cell: Cell,
@@ -23,6 +24,7 @@ pub struct Arm {
 
 /// The times of one arm. One operation is one listing of the directory, or one look-up.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Timing {
     /// Median number of operations in a block, which is timed as a whole.
     pub operations: u64,
@@ -55,6 +57,7 @@ pub struct Timing {
 
 /// Quantiles of the time of an operation over the rounds, nanoseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Quantiles {
     /// The median.
     pub p50_ns: f64,

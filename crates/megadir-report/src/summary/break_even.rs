@@ -12,6 +12,7 @@ use super::evidence::Evidence;
 
 /// A group read by the rule BreakEven.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct BreakEven {
     /// Every series of the group.
     pub series: Vec<BreakEvenSeries>,
@@ -21,6 +22,7 @@ pub struct BreakEven {
 
 /// One directory and one way of listing it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct BreakEvenSeries {
     /// How it is listed.
     pub name: String,
@@ -42,6 +44,7 @@ pub struct BreakEvenSeries {
 
 /// An arm that asks for a share of the files.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct AskPoint {
     /// The arm.
     pub arm: CellId,
@@ -57,6 +60,7 @@ pub struct AskPoint {
 
 /// A share from which on listing costs less than asking.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case", tag = "is")]
 pub enum Threshold {
     /// Listing costs less even than asking for the smallest share that was asked for.
@@ -72,6 +76,7 @@ pub enum Threshold {
 
 /// The shares of the smallest and the largest directory that is listed in one way.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct BreakEvenSizes {
     /// How they are listed.
     pub name: String,

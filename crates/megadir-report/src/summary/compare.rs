@@ -11,6 +11,7 @@ use super::{Figure, Range};
 
 /// A group read by the rule Compare.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Comparison {
     /// The arm that the others are compared with.
     pub baseline: CellId,
@@ -22,6 +23,7 @@ pub struct Comparison {
 
 /// One arm against the baseline.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Contrast {
     /// The arm.
     pub arm: CellId,
@@ -33,6 +35,7 @@ pub struct Contrast {
 
 /// What came out of a comparison.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case", tag = "is")]
 pub enum Outcome {
     /// The arm is the baseline.
@@ -62,6 +65,7 @@ pub enum Outcome {
 
 /// What is said about a ratio.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case", tag = "says")]
 pub enum Verdict {
     /// The adjusted interval lies below 1.
@@ -85,6 +89,7 @@ pub enum Verdict {
 
 /// The arm with the fewest calls against the arm with the most, which does the same by the same backend.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct CallsContrast {
     /// The arm with the most calls.
     pub most: CellId,

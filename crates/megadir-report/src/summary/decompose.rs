@@ -19,6 +19,7 @@ use super::evidence::Evidence;
 
 /// A group read by the rule Decompose. Times are nanoseconds an entry.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Decomposition {
     /// What the slow program is.
     pub slow_name: String,
@@ -44,6 +45,7 @@ pub struct Decomposition {
 
 /// A factor of the difference.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Factor {
     /// The factor's name.
     pub name: String,
@@ -61,6 +63,7 @@ pub struct Factor {
 
 /// The factors that do nothing but read, together.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ReadingFactor {
     /// Their names, without those that are common to both programs.
     pub factors: Vec<String>,
@@ -74,6 +77,7 @@ pub struct ReadingFactor {
 
 /// What becomes of a claim that one factor is the cause.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Claim {
     /// The interval of its share lies above one half.

@@ -15,6 +15,7 @@ use super::rounds::Key;
 
 /// Whether an arm did the same work as the others on its data.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case", tag = "is")]
 pub enum WorkCheck {
     /// The same entries in every round.
@@ -25,6 +26,7 @@ pub enum WorkCheck {
 
 /// How an arm's work differs from that of the others.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Mismatch {
     /// In how many rounds it differs.
     pub rounds: usize,
@@ -40,6 +42,7 @@ pub struct Mismatch {
 
 /// A data set and what the arms found in it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct DataCheck {
     /// The data set as planned.
     pub data: Data,

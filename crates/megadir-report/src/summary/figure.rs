@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 
 /// A number with its confidence interval, where the rounds suffice for one.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Figure {
     /// The number.
     pub value: f64,
@@ -15,6 +16,7 @@ pub struct Figure {
 
 /// A closed interval.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Range {
     /// The lower end.
     pub low: f64,

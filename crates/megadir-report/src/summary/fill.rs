@@ -11,6 +11,7 @@ use super::evidence::Evidence;
 
 /// A group read by the rule Fill.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Fill {
     /// The buckets in the order in which they were filled.
     pub buckets: Vec<Bucket>,
@@ -18,6 +19,7 @@ pub struct Fill {
 
 /// A part of the filling.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Bucket {
     /// The arm that filled it.
     pub arm: CellId,

@@ -14,6 +14,7 @@ const LINEAR_MARGIN: f64 = 0.05;
 
 /// A group read by the rule Grow.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Growth {
     /// Every series of the group.
     pub series: Vec<Series>,
@@ -21,6 +22,7 @@ pub struct Growth {
 
 /// The same work on data sets of different sizes.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Series {
     /// The series' name.
     pub name: String,
@@ -38,6 +40,7 @@ pub struct Series {
 
 /// One size of a series.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Point {
     /// The arm.
     pub arm: CellId,
@@ -52,6 +55,7 @@ pub struct Point {
 
 /// The exponent between neighbouring sizes.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Step {
     /// Entries of the smaller directory.
     pub from_entries: u64,
@@ -63,6 +67,7 @@ pub struct Step {
 
 /// What an exponent of growth says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Shape {
     /// Its interval lies within 0.95 to 1.05.

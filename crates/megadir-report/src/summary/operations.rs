@@ -14,6 +14,7 @@ const QUANTILES: [f64; 4] = [0.5, 0.9, 0.99, 0.999];
 
 /// The times of an arm's single operations.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Operations {
     /// How many were timed in the rounds that count.
     pub operations: u64,
@@ -31,6 +32,7 @@ pub struct Operations {
 
 /// How many operations started a second.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Rate {
     /// As planned.
     pub asked_per_s: u64,
@@ -40,6 +42,7 @@ pub struct Rate {
 
 /// Quantiles of the times of single operations, nanoseconds; at most 1/256 beside the true ones.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct OperationQuantiles {
     /// The median.
     pub p50_ns: Figure,
@@ -85,7 +88,7 @@ pub(crate) fn times_of(latency: &Latency) -> Option<Times> {
 
 /// Returns the times of an arm's operations in each round that counts; `None` where they were not taken.
 pub(crate) fn times_by_round(rounds: &Rounds<'_>, arm: CellId) -> Option<Vec<Times>> {
-    let latencies = rounds.samples(arm).filter_map(|sample| sample.latency.as_ref());
+    let latencies = rounds.samples(arm).filter_map(|sample| sample.latency.as_deref());
     let each: Vec<Times> = latencies.map(times_of).collect::<Option<_>>()?;
     (!each.is_empty()).then_some(each)
 }
@@ -117,7 +120,7 @@ pub(super) fn operations(plan: &Plan, rounds: &Rounds<'_>, arm: CellId) -> Optio
         p999_ns: figure(3)?,
         max_ns: all.max()? as f64,
     };
-    let first = rounds.samples(arm).find_map(|sample| sample.latency.as_ref())?;
+    let first = rounds.samples(arm).find_map(|sample| sample.latency.as_deref())?;
     let cell = plan.cells.get(arm.0 as usize)?;
     let adds_up = cell.work.gaps_are_counted();
     Some(Operations {

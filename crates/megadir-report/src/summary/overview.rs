@@ -22,6 +22,7 @@ pub const FILE_SYSTEM_GROUP: &str = "file-system";
 
 /// File systems side by side.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Overview {
     /// The file systems, as they were named.
     pub columns: Vec<OverviewColumn>,
@@ -33,6 +34,7 @@ pub struct Overview {
 
 /// One file system.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct OverviewColumn {
     /// What was asked for, e.g. `ext4:block=1k`.
     pub name: String,
@@ -50,6 +52,7 @@ pub struct OverviewColumn {
 
 /// One kind of work.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct OverviewRow {
     /// What rows of the same operation have in common; empty where there is nothing like that.
     pub section: String,
@@ -63,6 +66,7 @@ pub struct OverviewRow {
 
 /// One kind of work on one file system.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct OverviewCell {
     /// The arm.
     pub arm: CellId,
@@ -76,6 +80,7 @@ pub struct OverviewCell {
 
 /// One file system against another over all kinds of work: the geometric mean of the ratios, in each round.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Overall {
     /// The column.
     pub of: usize,

@@ -8,6 +8,7 @@ use super::evidence::Evidence;
 
 /// A group read by the rule Pairs.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Pairs {
     /// The contrasts in the plan's order.
     pub rows: Vec<PairRow>,
@@ -15,6 +16,7 @@ pub struct Pairs {
 
 /// One contrast.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct PairRow {
     /// What is compared with what.
     pub pair: Pair,

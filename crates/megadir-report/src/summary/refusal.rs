@@ -8,6 +8,7 @@ use super::evidence::Evidence;
 
 /// A group read by the rule Refusal.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Refusal {
     /// The arm that filled directories.
     pub arm: CellId,

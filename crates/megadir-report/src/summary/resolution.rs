@@ -9,6 +9,7 @@ use super::{Figure, Range};
 
 /// The baseline against itself: the same work twice in each round.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Resolution {
     /// The second arm of the same work.
     pub arm: CellId,
@@ -26,6 +27,7 @@ pub struct Resolution {
 
 /// Whether the same work was called different.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Difference {
     /// It was not, as it should be.

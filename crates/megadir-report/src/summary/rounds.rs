@@ -8,7 +8,7 @@
 //!
 //! Warm-up and voided samples, and blocks that were refused, are left out here and nowhere else.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use megadir_record::{CellId, Phase, Record, Sample, Since};
 
@@ -17,7 +17,8 @@ pub(crate) type Key = (u32, u32);
 
 /// The samples that count, by arm and round.
 pub(crate) struct Rounds<'a> {
-    arms: Vec<BTreeMap<Key, &'a Sample>>,
+    /// Those of every arm in order of rounds, each round once; there may be a million.
+    arms: Vec<Vec<(Key, &'a Sample)>>,
     /// Arms that were stopped.
     stopped: BTreeSet<usize>,
 }
@@ -25,7 +26,7 @@ pub(crate) struct Rounds<'a> {
 impl<'a> Rounds<'a> {
     /// Arranges a record's samples; of a round measured again, the last attempt counts.
     pub(crate) fn of(record: &'a Record) -> Self {
-        let mut arms = vec![BTreeMap::new(); record.header.plan.cells.len()];
+        let mut arms: Vec<Vec<(Key, &Sample)>> = vec![Vec::new(); record.header.plan.cells.len()];
         let plan = &record.header.plan;
         let refused = record.samples.iter().filter(|sample| sample.refused.is_some());
         let stopped = refused.flat_map(|sample| plan.stopped_by(sample.cell).chain([sample.cell]).map(index));
@@ -35,28 +36,44 @@ impl<'a> Rounds<'a> {
         };
         for sample in record.samples.iter().filter(counts) {
             if let Some(arm) = arms.get_mut(index(sample.cell)) {
-                arm.insert((sample.epoch, sample.round), sample);
+                arm.push(((sample.epoch, sample.round), sample));
             }
+        }
+        for arm in &mut arms {
+            // A stable sort: of a round, the last attempt stays last.
+            arm.sort_by_key(|(key, _)| *key);
+            arm.dedup_by(|later, kept| {
+                let same = later.0 == kept.0;
+                if same {
+                    kept.1 = later.1;
+                }
+                same
+            });
         }
         Self { arms, stopped }
     }
 
     /// Returns the rounds in which any arm was measured, in order.
     pub(crate) fn keys(&self) -> BTreeSet<Key> {
-        self.arms.iter().flat_map(|arm| arm.keys().copied()).collect()
+        self.arms.iter().flatten().map(|(key, _)| *key).collect()
     }
 
     /// Returns the number of rounds in which every arm was measured that was not stopped.
     pub(crate) fn whole(&self) -> usize {
         let arms = self.arms.iter().enumerate().filter(|(arm, _)| !self.stopped.contains(arm));
-        let arms: Vec<_> = arms.map(|(_, rounds)| rounds).collect();
+        let arms: Vec<CellId> = arms.map(|(arm, _)| CellId(arm as u32)).collect();
         let Some((first, others)) = arms.split_first() else { return 0 };
-        first.keys().filter(|key| others.iter().all(|arm| arm.contains_key(key))).count()
+        let all = |key: Key| others.iter().all(|arm| self.sample(*arm, key).is_some());
+        self.arms[index(*first)].iter().filter(|(key, _)| all(*key)).count()
     }
 
     /// Returns the sample of an arm in a round.
     pub(crate) fn sample(&self, arm: CellId, key: Key) -> Option<&'a Sample> {
-        self.arms.get(index(arm))?.get(&key).copied()
+        let rounds = self.arms.get(index(arm))?;
+        // Rounds count on, so most are where their number says.
+        let guess = rounds.get(key.1 as usize).filter(|(at, _)| *at == key);
+        let found = || rounds.binary_search_by_key(&key, |(key, _)| *key).ok().map(|place| &rounds[place]);
+        guess.or_else(found).map(|(_, sample)| *sample)
     }
 
     /// Returns the time of an arm in a round, nanoseconds an operation.
@@ -66,7 +83,7 @@ impl<'a> Rounds<'a> {
 
     /// Returns the samples of an arm in order of rounds.
     pub(crate) fn samples(&self, arm: CellId) -> impl Iterator<Item = &'a Sample> {
-        self.arms.get(index(arm)).into_iter().flat_map(|arm| arm.values().copied())
+        self.arms.get(index(arm)).into_iter().flatten().map(|(_, sample)| *sample)
     }
 
     /// Returns the times of an arm in order of rounds, nanoseconds an operation.
@@ -79,7 +96,7 @@ impl<'a> Rounds<'a> {
         let mut columns = vec![Vec::new(); arms.len()];
         // A round that lacks the first arm is left out anyway.
         let keys = arms.first().and_then(|&first| self.arms.get(index(first)));
-        for &key in keys.into_iter().flat_map(BTreeMap::keys) {
+        for &(key, _) in keys.into_iter().flatten() {
             let row: Option<Vec<f64>> = arms.iter().map(|&arm| self.sample(arm, key).map(time_ns)).collect();
             for (column, time) in columns.iter_mut().zip(row.into_iter().flatten()) {
                 column.push(time);
@@ -91,7 +108,7 @@ impl<'a> Rounds<'a> {
     /// Returns the logarithms of `arm`'s times over `to`'s in the rounds that have both, one series an epoch; none where a
     /// time is not above 0.
     pub(crate) fn log_ratios(&self, arm: CellId, to: CellId) -> Vec<Vec<f64>> {
-        let keys: Vec<&Key> = self.arms.get(index(arm)).into_iter().flat_map(BTreeMap::keys).collect();
+        let keys: Vec<&Key> = self.arms.get(index(arm)).into_iter().flatten().map(|(key, _)| key).collect();
         let of_epoch = |keys: &[&Key]| -> Vec<f64> {
             let pair = |key: Key| Some([self.sample(arm, key)?, self.sample(to, key)?].map(time_ns));
             let [new, old]: [Vec<f64>; 2] =
@@ -106,7 +123,7 @@ impl<'a> Rounds<'a> {
 /// Returns the time of one operation of a block, nanoseconds; at a rate, the mean of the times from their planned starts,
 /// for the block lasts as long as the rate says.
 fn time_ns(sample: &Sample) -> f64 {
-    if let Some(latency) = sample.latency.as_ref().filter(|latency| latency.since == Since::IntendedStart) {
+    if let Some(latency) = sample.latency.as_deref().filter(|latency| latency.since == Since::IntendedStart) {
         return latency.sum_ticks as f64 * latency.ns_per_tick / sample.operations as f64;
     }
     sample.elapsed_ns as f64 / sample.operations as f64

@@ -14,6 +14,7 @@ const DELAY_ENDS_NS: f64 = 200.0;
 
 /// What a run found out about its own measuring.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct SelfChecked {
     /// Whether the cycle counter was read; else the monotonic clock.
     pub cycle_counter: bool,

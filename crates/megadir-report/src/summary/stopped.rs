@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 
 /// An arm that was stopped because a directory took no more names, though there was room.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Stopped {
     /// The arm.
     pub arm: CellId,

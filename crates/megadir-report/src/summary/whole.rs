@@ -36,6 +36,7 @@ pub const SUMMARY_VERSION: u32 = 1;
 
 /// Everything that a record says.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Summary {
     /// The version of this form ([`SUMMARY_VERSION`]).
     pub version: u32,
@@ -109,6 +110,7 @@ pub struct Summary {
 
 /// How far a run got.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Progress {
     /// Rounds that were planned.
     pub rounds_planned: u32,
@@ -124,6 +126,7 @@ pub struct Progress {
 
 /// How a run ended.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case", tag = "is")]
 pub enum Ending {
     /// All planned rounds were measured.
@@ -142,6 +145,7 @@ pub enum Ending {
 
 /// A group of arms and what its rule reads from them.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct GroupSummary {
     /// The group's name.
     pub name: String,
@@ -153,6 +157,7 @@ pub struct GroupSummary {
 
 /// What a rule reads from a group.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case", tag = "rule")]
 pub enum GroupReading {
     /// Every arm against a baseline.
@@ -347,7 +352,17 @@ fn read_groups(evidence: &Evidence<'_>) -> Vec<GroupSummary> {
         };
         GroupSummary { name: group.name.clone(), title: group.title.clone(), reading }
     };
-    evidence.plan.groups.iter().map(read).collect()
+    evidence.plan.groups.iter().filter(|group| has_rows(evidence.plan, group)).map(read).collect()
+}
+
+/// Tells whether there is anything to read: where every file system lies on ground of its own, nothing is compared, as a finding says.
+fn has_rows(plan: &Plan, group: &megadir_record::Group) -> bool {
+    match &group.rule {
+        GroupRule::Pairs { pairs } if group.name == FILE_SYSTEM_GROUP && !pairs.is_empty() => {
+            !comparable(plan, pairs).is_empty()
+        }
+        _ => true,
+    }
 }
 
 /// Checks that every index of the plan points at something and its rules can be followed.
@@ -418,7 +433,7 @@ fn check_samples(record: &Record) -> Result<(), SummaryError> {
     let reason = |sample: &Sample| match (sample.operations, sample.elapsed_ns) {
         (0, _) => Some("it has no operations"),
         (_, 0) => Some("it took no time"),
-        _ => sample.latency.as_ref().and_then(|latency| match super::histogram(latency) {
+        _ => sample.latency.as_deref().and_then(|latency| match super::histogram(latency) {
             None => Some("the times of its operations contradict themselves"),
             Some(times) if times.count() != sample.operations && one_by_one(sample) => {
                 Some("it has the times of another number of operations")

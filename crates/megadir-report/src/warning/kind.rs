@@ -7,6 +7,7 @@ use crate::summary::Figure;
 
 /// A warning with its words, as summaries carry it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Advisory {
     /// What the warning is about, with its figures.
     pub warning: Warning,
@@ -20,6 +21,7 @@ pub struct Advisory {
 
 /// Everything that is warned of. Arms are given by name.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case", tag = "kind")]
 pub enum Warning {
     /// An arm did not do the work of the others.

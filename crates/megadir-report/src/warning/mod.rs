@@ -1,9 +1,10 @@
 //! What speaks against believing a run, as a closed set of warnings that each say what to do.
 //!
 //! Files: `kind` (the set), `words`, `note` (what the run itself noticed), `derive` (what the samples betray), `run` (what speaks
-//! against it as a whole). Modelled on hyperfine's warnings. No warning changes a number.
+//! against it as a whole), `grouped` (those of one kind told as one). Modelled on hyperfine's warnings. No warning changes a number.
 
 mod derive;
+mod grouped;
 mod kind;
 mod note;
 mod run;
@@ -12,3 +13,4 @@ mod words;
 pub use kind::{Advisory, WARNING_KINDS, Warning};
 
 pub(crate) use derive::{advise, refuse_quantiles};
+pub(crate) use grouped::{Told, told};

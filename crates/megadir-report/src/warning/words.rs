@@ -66,7 +66,7 @@ pub(super) fn advice(warning: &Warning) -> &'static str {
             "Do not use this run. Stop what else runs, and run it again with more rounds."
         }
         Warning::DiffersFromItself { .. } => {
-            "One run in twenty does this by chance. Take no smaller difference seriously, or run again."
+            "One comparison in twenty does this by chance. Take no smaller difference seriously, or run again."
         }
         Warning::TooFewRounds { .. } => "Run more rounds, or let the run finish.",
         Warning::CutOff { .. } => {

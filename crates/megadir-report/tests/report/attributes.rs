@@ -90,7 +90,7 @@ fn speed_ups_stand_beside_ratios_where_the_source_tells_them() {
     let table = |record: &Record| {
         let summary = summarize(record).unwrap();
         let view = View { width: 100, style: Style { color: false, unicode: true } };
-        (format_named("table").unwrap().render)(&Report { record, summary: &summary }, &view)
+        format_named("table").unwrap().render(&Report { record, summary: &summary }, &view)
     };
     let mut record = record(&[("getdents-statx", 0.5)]);
     let text = table(&record);

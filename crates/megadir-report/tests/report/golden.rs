@@ -24,7 +24,7 @@ pub(crate) fn golden(file: &str, text: &str) {
 pub(crate) fn render(format: &str, record: &Record, width: usize, style: Style) -> String {
     let summary = summarize(record).expect("the golden files can be used");
     let report = Report { record, summary: &summary };
-    (format_named(format).expect("the golden files can be used").render)(&report, &View { width, style })
+    format_named(format).expect("the golden files can be used").render(&report, &View { width, style })
 }
 
 const PLAIN: Style = Style { color: false, unicode: true };
@@ -90,7 +90,7 @@ fn tables_fit_their_width() {
 #[test]
 fn the_same_record_gives_the_same_bytes_in_every_format() {
     let record = study().record();
-    for format in FORMATS {
+    for format in FORMATS.iter().filter(|format| format.is_text) {
         let first = render(format.name, &record, 80, PLAIN);
         assert_eq!(first, render(format.name, &record, 80, PLAIN), "{}", format.name);
         assert!(first.ends_with('\n') && !first.ends_with("\n\n"), "{}", format.name);

@@ -1,7 +1,7 @@
 //! Records of runs that did not end, and records that contradict themselves.
 
 use megadir_record::{CellId, DataId, GroupRule, Line, Phase, Record, VoidReason, Writer, jsonl};
-use megadir_report::render::{self, CSV_COLUMNS};
+use megadir_report::render::{self, COLUMNS};
 use megadir_report::summary::{Ending, GroupReading, Outcome};
 use megadir_report::{Style, SummaryError, summarize};
 
@@ -135,6 +135,6 @@ fn csv_has_every_sample_and_quotes_what_needs_it() {
     assert_eq!(csv.lines().count(), 1 + record.samples.len());
     assert!(csv.contains(",\"a \"\"b\"\", c\",arm,"));
     let heading: Vec<&str> = csv.lines().next().unwrap().split(',').collect();
-    assert_eq!(heading.len(), CSV_COLUMNS.len());
-    assert_eq!(csv.lines().nth(1).unwrap().split(',').count(), CSV_COLUMNS.len());
+    assert_eq!(heading.len(), COLUMNS.len());
+    assert_eq!(csv.lines().nth(1).unwrap().split(',').count(), COLUMNS.len());
 }

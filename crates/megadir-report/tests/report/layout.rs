@@ -93,7 +93,8 @@ fn refuse(record: &mut Record, refused: &[u32]) {
     });
     for sample in record.samples.iter_mut().filter(|sample| refused.contains(&sample.cell.0)) {
         let entries = 161_000 + u64::from(sample.cell.0);
-        sample.refused = Some(Refused { entries, cause: "the index is full (9.5 MB of 9.5 MB)".into() });
+        let cause = "the index is full (9.5 MB of 9.5 MB)".into();
+        sample.refused = Some(Box::new(Refused { entries, cause }));
     }
 }
 

@@ -10,6 +10,7 @@ mod decompose;
 mod file_systems;
 mod fill;
 mod golden;
+mod grouped;
 mod grow;
 mod killed;
 mod layout;
@@ -17,6 +18,9 @@ mod listing;
 mod page;
 mod pairs;
 mod refusal;
+mod samples;
+#[cfg(feature = "schema")]
+mod schema;
 mod single;
 mod synthetic;
 mod warning_kinds;

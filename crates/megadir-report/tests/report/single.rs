@@ -36,7 +36,7 @@ pub(crate) fn lookups() -> Record {
         sample.elapsed_ns = ((ticks.sum() as f64 + gap_ticks as f64) * TICK) as u64 + 300;
         (sample.user_ns, sample.system_ns) = (sample.elapsed_ns / 10, sample.elapsed_ns / 10 * 9);
         sample.counted = Counted { entries: 1, hash: 0, calls: Some(1), written_bytes: 0 };
-        sample.latency = Some(Latency {
+        sample.latency = Some(Box::new(Latency {
             sub_buckets: SUB_BUCKETS as u32,
             ns_per_tick: TICK,
             since: Since::Start,
@@ -45,7 +45,7 @@ pub(crate) fn lookups() -> Record {
             max_ticks: ticks.max().expect("it was put in"),
             gap_ticks,
             buckets: Latency::pack(ticks.counts()),
-        });
+        }));
     }
     let rounds = 0..300_u64;
     record.self_check = Some(SelfCheck {
@@ -83,7 +83,7 @@ fn render(format: &str, record: &Record) -> String {
     let format = format_named(format).expect("one of FORMATS");
     let report = Report { record, summary: &summary };
     assert_eq!((format.refuses)(&report), None);
-    (format.render)(&report, &view)
+    format.render(&report, &view)
 }
 
 /// Adds so many nanoseconds to what timing an operation costs.

@@ -19,7 +19,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 
 /// What is tested: everything as it is built by default, then what is built only where it is asked for.
-const RUNS: [&[&str]; 3] = [
+const RUNS: [&[&str]; 4] = [
     &["test", "--workspace", "--locked", "--no-fail-fast"],
     &[
         "test",
@@ -43,6 +43,18 @@ const RUNS: [&[&str]; 3] = [
         "--",
         "cpp",
         "methods",
+    ],
+    &[
+        "test",
+        "--locked",
+        "--no-fail-fast",
+        // With the features of the first run, so that nothing that others wrote is built again.
+        "--workspace",
+        "--features=megadir-report/parquet,megadir-report/schema",
+        "--test=report",
+        "--",
+        "parquet",
+        "schema",
     ],
 ];
 

@@ -1,7 +1,7 @@
 //! `megadir bench report`: records as tables, pages, pictures, Markdown, CSV, JSON or HdrHistogram logs.
 
 use std::fs::File;
-use std::io::{IsTerminal, Write};
+use std::io::{self, BufWriter, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 
 use megadir_report::chart::{self, CHARTS, chart_named};
@@ -10,7 +10,7 @@ use megadir_report::{FORMATS, Format, Report, Style, Summary, View, format_named
 use super::open::{Opened, open};
 use crate::exit::{self, CliError};
 use crate::ui::is_unicode;
-use crate::ui::output::print;
+use crate::ui::output::print_with;
 
 /// The width of reports that no terminal shows, columns.
 const WIDTH: usize = 100;
@@ -70,6 +70,15 @@ pub(crate) fn run(args: &Args) -> Result<u8, CliError> {
     if args.chart.is_some() && format.name != "svg" {
         return Err(CliError::usage("--chart picks a picture: it needs --format svg"));
     }
+    if let Some(missing) = format.missing {
+        return Err(CliError::usage(format!("--format {}: {missing}", format.name)));
+    }
+    if !format.is_text && args.output.is_none() && io::stdout().is_terminal() {
+        return Err(CliError::usage(format!(
+            "--format {} is not for terminals: name a file with --output",
+            format.name
+        )));
+    }
     let several = args.records.len() > 1;
     if several && args.output.is_none() && !["table", "markdown"].contains(&format.name) {
         let name = format.name;
@@ -83,13 +92,17 @@ pub(crate) fn run(args: &Args) -> Result<u8, CliError> {
         if opened.damaged {
             code = exit::SOME_FAILED;
         }
-        let text = render(path, &opened, format, args.chart.as_ref())?;
+        let ready = prepare(path, &opened, format, args.chart.as_ref())?;
         match &args.output {
-            None if place > 0 => print(&format!("\n{text}"))?,
-            None => print(&text)?,
+            None => print_with(|output| {
+                if place > 0 {
+                    output.write_all(b"\n")?;
+                }
+                ready.write(output)
+            })?,
             Some(output) => {
                 let to = target(output, path, format, several, &written)?;
-                write_new(&to, &text)?;
+                write_new(&to, |file| ready.write(file))?;
                 eprintln!("megadir: the report is '{}'", to.display());
                 written.push(to);
             }
@@ -101,15 +114,16 @@ pub(crate) fn run(args: &Args) -> Result<u8, CliError> {
 /// Prints the table of a record that was opened.
 pub(crate) fn show(path: &Path, opened: &Opened) -> Result<(), CliError> {
     let format = format_named("table").ok_or_else(|| CliError::usage("there is no format 'table'"))?;
-    print(&render(path, opened, format, None)?)
+    let ready = prepare(path, opened, format, None)?;
+    print_with(|output| ready.write(output))
 }
 
 /// Writes the page of a record beside it and says so: as `report.html`, or where that is the page of another record under the record's own name.
 pub(crate) fn write_page(path: &Path, opened: &Opened) -> Result<(), CliError> {
     let format = format_named("html").ok_or_else(|| CliError::usage("there is no format 'html'"))?;
-    let text = render(path, opened, format, None)?;
-    let summary = summary(path, opened)?;
-    let mark = megadir_report::page::record_mark(&Report { record: &opened.record, summary: &summary });
+    let ready = prepare(path, opened, format, None)?;
+    let report = Report { record: &opened.record, summary: &ready.summary };
+    let (text, mark) = (format.render(&report, &view()), megadir_report::page::record_mark(&report));
     let ours = |file: &Path| std::fs::read_to_string(file).is_ok_and(|page| page.contains(&mark));
     for name in [PathBuf::from("report.html"), Path::new(stem(path)).with_extension("report.html")] {
         let file = path.with_file_name(name);
@@ -119,7 +133,7 @@ pub(crate) fn write_page(path: &Path, opened: &Opened) -> Result<(), CliError> {
         } else if file.symlink_metadata().is_ok() {
             continue;
         } else {
-            write_new(&file, &text)?;
+            write_new(&file, |file| file.write_all(text.as_bytes()))?;
         }
         eprintln!("megadir: the report with pictures is '{}'; open it in a browser", file.display());
         return Ok(());
@@ -138,25 +152,46 @@ pub(crate) fn refuse(path: &Path, reason: &str) -> CliError {
     CliError::nothing_ran(format!("'{}': {reason}", path.display()))
 }
 
-fn render(
+/// A report that is sure to be one, before anything of it is written.
+struct Ready<'a> {
+    opened: &'a Opened,
+    summary: Summary,
+    format: &'a Format,
+    /// The picture that was picked.
+    picture: Option<String>,
+}
+
+impl Ready<'_> {
+    fn write(&self, output: &mut dyn Write) -> io::Result<()> {
+        match &self.picture {
+            Some(picture) => output.write_all(picture.as_bytes()),
+            None => {
+                let report = Report { record: &self.opened.record, summary: &self.summary };
+                (self.format.write)(&report, &view(), output)
+            }
+        }
+    }
+}
+
+fn prepare<'a>(
     path: &Path,
-    opened: &Opened,
-    format: &Format,
+    opened: &'a Opened,
+    format: &'a Format,
     picked: Option<&(String, usize)>,
-) -> Result<String, CliError> {
+) -> Result<Ready<'a>, CliError> {
     let summary = summary(path, opened)?;
     let report = Report { record: &opened.record, summary: &summary };
+    let mut picture = None;
     if let Some((chart, number)) = picked.and_then(|(name, number)| Some((chart_named(name)?, *number))) {
         let (text, all) = chart::document(&report, chart, number).map_err(|reason| refuse(path, &reason))?;
         if all > 1 {
             eprintln!("megadir: picture {number} of {all}; --chart {}:N prints another", chart.name());
         }
-        return Ok(text);
+        picture = Some(text);
+    } else if let Some(why) = (format.refuses)(&report) {
+        return Err(refuse(path, why));
     }
-    match (format.refuses)(&report) {
-        Some(why) => Err(refuse(path, why)),
-        None => Ok((format.render)(&report, &view())),
-    }
+    Ok(Ready { opened, summary, format, picture })
 }
 
 /// Returns the name of a record without its ending.
@@ -189,17 +224,21 @@ fn target(
     files.find(|file| !written.contains(file)).ok_or_else(|| CliError::usage("no name is left"))
 }
 
-/// Writes a file that must be new.
-fn write_new(path: &Path, text: &str) -> Result<(), CliError> {
-    let written = File::create_new(path).and_then(|mut file| file.write_all(text.as_bytes()));
-    written.map_err(|error| {
+/// Writes a file that must be new; half a report does not stay.
+fn write_new(path: &Path, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<(), CliError> {
+    let cannot = |error: io::Error| {
         CliError::nothing_ran(format!("cannot write the report '{}': {error}", path.display()))
+    };
+    let mut file = BufWriter::new(File::create_new(path).map_err(cannot)?);
+    write(&mut file).and_then(|()| file.flush()).map_err(|error| {
+        let _ = std::fs::remove_file(path);
+        cannot(error)
     })
 }
 
 /// Replaces a file as a whole.
 fn replace(path: &Path, text: &str) -> Result<(), CliError> {
-    let cannot = |error: std::io::Error| {
+    let cannot = |error: io::Error| {
         CliError::nothing_ran(format!("cannot write the report '{}': {error}", path.display()))
     };
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
@@ -213,11 +252,12 @@ fn replace(path: &Path, text: &str) -> Result<(), CliError> {
 
 /// Returns how reports may look where they go.
 pub(crate) fn view() -> View {
-    let terminal = std::io::stdout().is_terminal();
+    let terminal = io::stdout().is_terminal();
     let set = |name: &str| std::env::var_os(name).is_some_and(|value| !value.is_empty());
     let dumb = std::env::var_os("TERM").is_some_and(|term| term == "dumb");
+    let never = set("NO_COLOR") || std::env::var_os("CLICOLOR").is_some_and(|value| value == "0");
     let width = terminal_size::terminal_size().map(|(width, _)| usize::from(width.0));
-    let style = Style { color: terminal && !set("NO_COLOR") && !dumb, unicode: !terminal || is_unicode() };
+    let style = Style { color: terminal && !never && !dumb, unicode: !terminal || is_unicode() };
     View { width: if terminal { width.unwrap_or(WIDTH) } else { WIDTH }, style }
 }
 

@@ -1,0 +1,267 @@
+//! The columns of samples, for every format that has one row a sample: what each holds, and where its value is.
+
+use megadir_record::{Cell, CellId, Latency, Plan, Record, Sample, Work};
+use serde::Serialize;
+
+use crate::summary::{times_of, together};
+
+/// A column.
+pub struct Column {
+    /// Its name.
+    pub name: &'static str,
+    /// What it holds, with its unit.
+    pub what: &'static str,
+    /// Of what kind its values are.
+    pub kind: Kind,
+    pub(super) value: for<'r> fn(&'r Row<'_>) -> Value<'r>,
+}
+
+/// The kind of a column's values.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// Whole numbers from 0.
+    Number,
+    /// Words.
+    Text,
+    /// 64 bits.
+    Hash,
+}
+
+/// A value.
+#[derive(Clone, Copy)]
+pub(super) enum Value<'r> {
+    /// There is none.
+    Missing,
+    Number(u64),
+    Text(&'r str),
+    Hash(u64),
+}
+
+/// A sample, and what is the same in all rows of its arm.
+pub(super) struct Row<'r> {
+    sample: &'r Sample,
+    cell: &'r OfCell,
+    single: Option<Single>,
+}
+
+/// The columns that are the same in all rows of an arm.
+#[derive(Default)]
+pub(super) struct OfCell {
+    arm: String,
+    role: String,
+    groups: String,
+    data: u64,
+    file_system: String,
+    cache: String,
+    work: String,
+    backend: String,
+    buffer_bytes: Option<u64>,
+    threads: Option<u64>,
+    shares: Option<u64>,
+    stages: String,
+    presence: String,
+    keys: String,
+    rate_per_s: Option<u64>,
+}
+
+/// The times of a block's single operations.
+struct Single {
+    /// p50, p90, p99, p99.9 and the longest.
+    quantiles_ns: [Option<u64>; 5],
+    gap_ns: u64,
+}
+
+const fn number(
+    name: &'static str,
+    what: &'static str,
+    value: for<'r> fn(&'r Row<'_>) -> Value<'r>,
+) -> Column {
+    Column { name, what, kind: Kind::Number, value }
+}
+
+const fn text(name: &'static str, what: &'static str, value: for<'r> fn(&'r Row<'_>) -> Value<'r>) -> Column {
+    Column { name, what, kind: Kind::Text, value }
+}
+
+/// Every column, in order.
+pub const COLUMNS: &[Column] = &[
+    number("epoch", "the epoch, from 0", |row| Value::Number(row.sample.epoch.into())),
+    number("round", "the round, from 0; warm-up rounds count on their own", |row| {
+        Value::Number(row.sample.round.into())
+    }),
+    number("attempt", "how often the round had been voided before", |row| {
+        Value::Number(row.sample.attempt.into())
+    }),
+    number("place", "the block's place in its round, from 0", |row| Value::Number(row.sample.place.into())),
+    text("phase", "warm-up or measure", |row| Value::Text(row.sample.phase.name())),
+    text("voided", "why the round was voided: stolen-time or clock-jump; empty if it counts", |row| {
+        row.sample.voided.map_or(Value::Missing, |reason| Value::Text(reason.name()))
+    }),
+    number("cell", "the arm's index", |row| Value::Number(row.sample.cell.0.into())),
+    text("arm", "the arm's name", |row| Value::Text(&row.cell.arm)),
+    text("role", "baseline, against-itself or arm", |row| Value::Text(&row.cell.role)),
+    text("groups", "the arm's groups, separated by spaces", |row| word(&row.cell.groups)),
+    number("data", "the data set's index", |row| Value::Number(row.cell.data)),
+    text(
+        "file_system",
+        "the file system that was made for the run, as it was named; empty in a directory that was named",
+        |row| word(&row.cell.file_system),
+    ),
+    text("cache", "the cache's state before the block", |row| Value::Text(&row.cell.cache)),
+    text(
+        "work",
+        "list, lookup, attributes, ask N, fill-until-refused, remove, or what is done to files (make-directories, create, read, rewrite, \
+         stat, unlink; threads are workers); the columns up to stages are of list, presence and keys of lookup",
+        |row| Value::Text(&row.cell.work),
+    ),
+    text("backend", "the backend; with attributes the method, with remove who removes", |row| {
+        word(&row.cell.backend)
+    }),
+    number("buffer_bytes", "the buffer of one call, bytes", |row| optional(row.cell.buffer_bytes)),
+    number("threads", "threads that read", |row| optional(row.cell.threads)),
+    number("shares", "shares of the directory", |row| optional(row.cell.shares)),
+    text("stages", "what was done with the entries, separated by spaces", |row| word(&row.cell.stages)),
+    text("presence", "whether the names exist: present or absent", |row| word(&row.cell.presence)),
+    text("keys", "how names were drawn: fixed, random or zipf", |row| word(&row.cell.keys)),
+    number(
+        "rate_per_s",
+        "operations that were to start a second; empty where one followed the other",
+        |row| optional(row.cell.rate_per_s),
+    ),
+    number("start_ns", "the block's start after the run's, nanoseconds", |row| {
+        Value::Number(row.sample.start_ns)
+    }),
+    number("operations", "operations in the block", |row| Value::Number(row.sample.operations)),
+    number("elapsed_ns", "wall time of the block, nanoseconds", |row| Value::Number(row.sample.elapsed_ns)),
+    number("user_ns", "user processor time of the block, nanoseconds", |row| {
+        Value::Number(row.sample.user_ns)
+    }),
+    number("system_ns", "system processor time of the block, nanoseconds", |row| {
+        Value::Number(row.sample.system_ns)
+    }),
+    number("entries", "entries seen", |row| Value::Number(row.sample.counted.entries)),
+    Column {
+        name: "hash",
+        what: "order-independent hash of the entries, 16 hexadecimal digits after 0x",
+        kind: Kind::Hash,
+        value: |row| Value::Hash(row.sample.counted.hash),
+    },
+    number("calls", "system calls of the measured kind; empty where the arm cannot see them", |row| {
+        optional(row.sample.counted.calls)
+    }),
+    number("written_bytes", "bytes of text written", |row| Value::Number(row.sample.counted.written_bytes)),
+    number(
+        "read_bytes",
+        "bytes that the process had read from devices in the block; empty where that is not known",
+        |row| optional(row.sample.read_bytes),
+    ),
+    number(
+        "refused_entries",
+        "entries of the directory that took no more names; empty where the block was done",
+        |row| optional(row.sample.refused.as_ref().map(|refused| refused.entries)),
+    ),
+    number(
+        "p50_ns",
+        "median time of the block's single operations, nanoseconds; this and those after it empty where they were not timed",
+        |row| row.quantile(0),
+    ),
+    number("p90_ns", "nine of ten operations took no longer", |row| row.quantile(1)),
+    number("p99_ns", "99 of 100 took no longer", |row| row.quantile(2)),
+    number("p999_ns", "999 of 1000 took no longer", |row| row.quantile(3)),
+    number("max_ns", "the longest", |row| row.quantile(4)),
+    number("gap_ns", "time of the block that belongs to no operation, nanoseconds", |row| {
+        optional(row.single.as_ref().map(|single| single.gap_ns))
+    }),
+];
+
+/// Returns a word that may be none.
+fn word(text: &str) -> Value<'_> {
+    if text.is_empty() { Value::Missing } else { Value::Text(text) }
+}
+
+fn optional(number: Option<u64>) -> Value<'static> {
+    number.map_or(Value::Missing, Value::Number)
+}
+
+impl Row<'_> {
+    fn quantile(&self, place: usize) -> Value<'static> {
+        optional(self.single.as_ref().and_then(|single| single.quantiles_ns[place]))
+    }
+}
+
+/// Returns what is the same in all rows of each arm.
+pub(super) fn of_cells(plan: &Plan) -> Vec<OfCell> {
+    plan.cells.iter().map(|cell| of_cell(plan, cell)).collect()
+}
+
+/// Returns the row of a sample; `None` where its arm is none of the plan's.
+pub(super) fn row<'r>(sample: &'r Sample, cells: &'r [OfCell]) -> Option<Row<'r>> {
+    let CellId(cell) = sample.cell;
+    let single = sample.latency.as_deref().and_then(single);
+    Some(Row { sample, cell: cells.get(cell as usize)?, single })
+}
+
+/// Returns the rows of a record.
+pub(super) fn rows<'r>(record: &'r Record, cells: &'r [OfCell]) -> impl Iterator<Item = Row<'r>> {
+    record.samples.iter().filter_map(|sample| row(sample, cells))
+}
+
+/// Returns the times of single operations; `None` where they contradict themselves.
+fn single(latency: &Latency) -> Option<Single> {
+    let all = together(&[times_of(latency)?]);
+    let gap_ns = (latency.gap_ticks as f64 * latency.ns_per_tick).round() as u64;
+    Some(Single { quantiles_ns: [0.5, 0.9, 0.99, 0.999, 1.0].map(|p| all.quantile(p)), gap_ns })
+}
+
+fn of_cell(plan: &Plan, cell: &Cell) -> OfCell {
+    let of = OfCell {
+        arm: cell.name.clone(),
+        role: name(&cell.role),
+        groups: cell.groups.join(" "),
+        data: cell.data.0.into(),
+        file_system: plan.file_system_of(cell.data).map_or_else(String::new, |of| of.name.clone()),
+        cache: name(&cell.cache),
+        rate_per_s: cell.rate_per_s,
+        ..OfCell::default()
+    };
+    match &cell.work {
+        Work::List { backend, buffer_bytes, threads, shares, stages } => OfCell {
+            work: "list".into(),
+            backend: backend.clone(),
+            buffer_bytes: Some(*buffer_bytes),
+            threads: Some((*threads).into()),
+            shares: Some((*shares).into()),
+            stages: stages.iter().map(name).collect::<Vec<_>>().join(" "),
+            ..of
+        },
+        Work::Lookup { presence, keys } => {
+            OfCell { work: "lookup".into(), presence: name(presence), keys: name(keys), ..of }
+        }
+        Work::FillUntilRefused { .. } => OfCell { work: "fill-until-refused".into(), ..of },
+        Work::Files(work) => {
+            OfCell { work: name(&work.operation), threads: Some(work.workers.count.into()), ..of }
+        }
+        Work::Remove(work) => OfCell {
+            work: "remove".into(),
+            backend: name(&work.by),
+            threads: Some(work.workers.into()),
+            ..of
+        },
+        Work::Attributes { method, buffer_bytes, threads, .. } => OfCell {
+            work: "attributes".into(),
+            backend: method.clone(),
+            buffer_bytes: *buffer_bytes,
+            threads: Some((*threads).into()),
+            ..of
+        },
+        Work::Ask { files } => OfCell { work: format!("ask {files}"), ..of },
+    }
+}
+
+/// Returns the word that a value of a closed set has in records.
+fn name(value: &impl Serialize) -> String {
+    match serde_json::to_value(value) {
+        Ok(serde_json::Value::String(word)) => word,
+        Ok(_) | Err(_) => String::new(),
+    }
+}

@@ -1,0 +1,148 @@
+//! Warnings as a reader is told them: those that say the same of several arms are one, with their number and the worst of them.
+//!
+//! A summary keeps every warning by itself; nothing is lost here but repetition.
+
+use super::{Advisory, Warning};
+use crate::summary::Figure;
+use crate::text;
+
+/// So many notes of one kind are told in full; of more, these and how many there are.
+const NOTES_MAX: usize = 3;
+
+/// Warnings of one kind, told as one.
+pub(crate) struct Told {
+    /// Whether the numbers are not to be used before they are dealt with.
+    pub(crate) loud: bool,
+    /// What is the matter, and what to do about it.
+    pub(crate) text: String,
+    /// Each by itself, the worst first; empty where the text has said it all.
+    pub(crate) each: Vec<String>,
+}
+
+/// Returns the warnings by kind, in their order.
+pub(crate) fn told(advisories: &[Advisory]) -> Vec<Told> {
+    let mut kinds: Vec<Vec<&Advisory>> = Vec::new();
+    for advisory in advisories {
+        match kinds.iter_mut().find(|kind| same_kind(kind[0], advisory)) {
+            Some(kind) => kind.push(advisory),
+            None => kinds.push(vec![advisory]),
+        }
+    }
+    kinds.into_iter().map(one).collect()
+}
+
+/// Tells whether two warnings say the same of different arms.
+fn same_kind(a: &Advisory, b: &Advisory) -> bool {
+    let notes = match (&a.warning, &b.warning) {
+        (Warning::Noted { note, .. }, Warning::Noted { note: other, .. }) => note == other,
+        _ => true,
+    };
+    notes && a.loud == b.loud && a.warning.kind() == b.warning.kind() && badness(&a.warning).is_some()
+}
+
+fn one(mut kind: Vec<&Advisory>) -> Told {
+    // A stable sort: equals stay in the order of the plan.
+    kind.sort_by(|a, b| badness(&b.warning).unwrap_or(0.0).total_cmp(&badness(&a.warning).unwrap_or(0.0)));
+    let Advisory { warning, loud, text, advice } = kind[0];
+    let told = |text: &str, each| Told { loud: *loud, text: format!("{text} {advice}"), each };
+    if kind.len() == 1 {
+        return told(text, Vec::new());
+    }
+    let each = || kind.iter().map(|advisory| brief(advisory)).collect();
+    if !matches!(warning, Warning::Noted { .. }) {
+        return told(&of_several(warning, text, kind.len() as u64), each());
+    }
+    let texts: Vec<&str> = kind.iter().take(NOTES_MAX).map(|advisory| advisory.text.as_str()).collect();
+    match kind.len().checked_sub(NOTES_MAX) {
+        None | Some(0) => told(&texts.join(" "), Vec::new()),
+        Some(more) => told(&format!("{} And {more} more like these.", texts.join(" ")), each()),
+    }
+}
+
+/// Returns how bad a warning is beside others of its kind; `None` for those that there is one of, or that are not alike.
+fn badness(warning: &Warning) -> Option<f64> {
+    Some(match warning {
+        Warning::UnequalWork { rounds, .. } => *rounds as f64,
+        Warning::DiffersFromItself { ratio, .. } | Warning::HalvesDiffer { ratio, .. } => distance(ratio),
+        Warning::ResolutionWide { half_width_percent, .. } => *half_width_percent,
+        Warning::ChangePoint { p, .. } => -p,
+        Warning::Autocorrelated { coefficient, .. } | Warning::Bimodal { coefficient, .. } => *coefficient,
+        Warning::DataChanged { .. } | Warning::Noted { .. } => 0.0,
+        Warning::TooFewRounds { .. }
+        | Warning::CutOff { .. }
+        | Warning::Incomplete { .. }
+        | Warning::Noisy { .. }
+        | Warning::TimerCost { .. }
+        | Warning::DelaysNotFound
+        | Warning::Unaccounted { .. }
+        | Warning::RateNotKept { .. }
+        | Warning::WidthNotReached { .. }
+        | Warning::PressureRose { .. } => return None,
+    })
+}
+
+/// Returns how far a ratio is from 1, whichever side it is on.
+fn distance(ratio: &Figure) -> f64 {
+    if ratio.value > 0.0 { ratio.value.max(1.0 / ratio.value) } else { f64::INFINITY }
+}
+
+/// Returns what is the matter with several, by the worst of them and its own text.
+fn of_several(worst: &Warning, text: &str, number: u64) -> String {
+    let arms = text::counted(number, "arm");
+    match worst {
+        Warning::UnequalWork { arm, rounds } => format!(
+            "{arms} saw other entries than they should have, so their times are not compared; most often `{arm}`, in {}.",
+            text::counted(*rounds as u64, "round")
+        ),
+        Warning::DiffersFromItself { arm, ratio, negligible: true } => format!(
+            "{arms} against themselves came out slightly different, `{arm}` most ({}).",
+            text::ratio(ratio.value, ratio.interval)
+        ),
+        Warning::DiffersFromItself { arm, ratio, .. } => format!(
+            "{arms} against themselves came out DIFFERENT, `{arm}` most ({}): this run finds differences where there are none.",
+            text::ratio(ratio.value, ratio.interval)
+        ),
+        Warning::ResolutionWide { arm, half_width_percent, band } => format!(
+            "{arms} against themselves are known less well than the equivalence band of {}; worst `{arm}`, to {} only.",
+            text::chosen(*band),
+            text::percent(*half_width_percent)
+        ),
+        Warning::ChangePoint { arm, round, p } => format!(
+            "The times of {arms} change their level during the run; clearest those of `{arm}`, at round {round} (p = {p:.2e})."
+        ),
+        Warning::HalvesDiffer { arm, ratio } => format!(
+            "Of {arms} the second half of the rounds took another time than the first; furthest `{arm}`, {} of it.",
+            text::ratio(ratio.value, ratio.interval)
+        ),
+        Warning::Autocorrelated { arm, coefficient } => format!(
+            "Neighbouring rounds of {arms} resemble each other, most those of `{arm}` (correlation {coefficient:.2}): intervals are somewhat too narrow."
+        ),
+        Warning::Bimodal { arm, coefficient } => format!(
+            "The times of {arms} fall into two heaps, clearest those of `{arm}` (bimodality coefficient {coefficient:.2}): their medians may lie where no round does."
+        ),
+        Warning::DataChanged { .. } => {
+            format!("{number} directories were not as planned or did not stay as they were. {text}")
+        }
+        _ => text.into(),
+    }
+}
+
+/// Returns one of several in a few words.
+fn brief(advisory: &Advisory) -> String {
+    match &advisory.warning {
+        Warning::UnequalWork { arm, rounds } => {
+            format!("`{arm}`, in {}", text::counted(*rounds as u64, "round"))
+        }
+        Warning::DiffersFromItself { arm, ratio, .. } | Warning::HalvesDiffer { arm, ratio } => {
+            format!("`{arm}`: {}", text::ratio(ratio.value, ratio.interval))
+        }
+        Warning::ResolutionWide { arm, half_width_percent, .. } => {
+            format!("`{arm}`: {}", text::percent(*half_width_percent))
+        }
+        Warning::ChangePoint { arm, round, p } => format!("`{arm}`: at round {round}, p = {p:.2e}"),
+        Warning::Autocorrelated { arm, coefficient } | Warning::Bimodal { arm, coefficient } => {
+            format!("`{arm}`: {coefficient:.2}")
+        }
+        _ => advisory.text.clone(),
+    }
+}

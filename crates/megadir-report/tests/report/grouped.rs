@@ -1,0 +1,98 @@
+//! What is said of many arms is said once: their number, the worst of them, and all of them where there is room.
+
+use megadir_record::{GroupRule, Record, Role};
+use megadir_report::{Report, Style, page, render, summarize};
+
+use crate::synthetic::{Arm, Synthetic, arm, note};
+use crate::warnings::stretch;
+
+const NAMES: [&str; 6] = ["one", "two", "three", "four", "five", "six"];
+
+/// Returns a record of six baselines against themselves that are known to 5 % at best, the fifth worst.
+fn wide() -> Record {
+    let mut synthetic = Synthetic::ratios(&[]);
+    synthetic.entries = (1..=6).map(|n| 1_000 * n).collect();
+    let both = |(data, name): (u32, &&'static str)| {
+        let baseline = Arm { role: Role::Baseline, data, groups: &[], ..arm(name, 1e6) };
+        let itself = Arm { role: Role::AgainstItself, name: "itself", ..baseline.clone() };
+        [baseline, itself]
+    };
+    synthetic.arms = (0..).zip(&NAMES).flat_map(both).collect();
+    synthetic.groups.clear();
+    let mut record = synthetic.record();
+    for place in 0..6 {
+        let width = if place == 4 { 2.0 } else { 1.0 };
+        stretch(&mut record, Some(2 * place + 1), |round| {
+            1.0 + width * 0.3 * (f64::from(round * 7 % 30) / 29.0 - 0.5)
+        });
+    }
+    record
+}
+
+fn table(record: &Record) -> String {
+    let summary = summarize(record).expect("it can be summarised");
+    render::table(&summary, 200, Style { color: false, unicode: true })
+}
+
+#[test]
+fn a_note_is_told_once_for_all_arms_with_the_worst() {
+    let record = wide();
+    let summary = summarize(&record).expect("it can be summarised");
+    let wide = summary.warnings.iter().filter(|one| one.warning.kind() == "resolution-wide").count();
+    assert_eq!(wide, 6, "the summary keeps each: {:?}", summary.warnings);
+    let table = table(&record);
+    let lines = |what: &str| table.lines().filter(|line| line.contains(what)).collect::<Vec<_>>();
+    let told = lines("less well than the equivalence band");
+    assert_eq!(told.len(), 1, "{table}");
+    assert!(
+        told[0].starts_with("Note: 6 arms against themselves are known") && told[0].contains("worst `five`"),
+        "{told:?}"
+    );
+    let resolution = lines("Resolution: ");
+    assert_eq!(resolution.len(), 1, "{table}");
+    assert!(
+        resolution[0].contains("6 arms against themselves") && resolution[0].contains("(five, "),
+        "{resolution:?}"
+    );
+    for text in [render::markdown(&summary), page::html(&Report { record: &record, summary: &summary })] {
+        for name in NAMES {
+            assert!(text.contains(&format!("{name}: ")), "each by itself, {name}: {text}");
+        }
+    }
+    // One alone is told as before.
+    let mut one = wide_but_one();
+    assert!(self::table(&one).contains("Note: `five` against itself is known to "), "{}", self::table(&one));
+    one.notes = (0..5).map(|n| note("cold-without-reads", &format!("Arm {n} read nothing."))).collect();
+    let told = self::table(&one);
+    assert!(
+        told.contains("Arm 0 read nothing. Arm 1 read nothing. Arm 2 read nothing. And 2 more like these."),
+        "{told}"
+    );
+    assert_eq!(told.matches("What the arm needs").count(), 1, "what to do is said once: {told}");
+}
+
+/// Returns a record of which the fifth baseline alone is known badly.
+fn wide_but_one() -> Record {
+    let mut record = wide();
+    for sample in record.samples.iter_mut().filter(|sample| sample.cell.0 != 9) {
+        sample.elapsed_ns = 1_000_000 + u64::from(sample.round % 3);
+    }
+    record
+}
+
+#[test]
+fn file_systems_on_ground_of_their_own_leave_no_empty_table() {
+    let mut record = crate::file_systems::record();
+    let title = |record: &Record| {
+        let summary = summarize(record).expect("it can be summarised");
+        (summary.groups.len(), render::markdown(&summary))
+    };
+    assert_eq!(title(&record).0, 1);
+    // Only tmpfs is contrasted with an image.
+    let GroupRule::Pairs { pairs } = &mut record.header.plan.groups[0].rule else { panic!("not pairs") };
+    pairs.retain(|pair| pair.what == "tmpfs");
+    assert!(!pairs.is_empty());
+    let (groups, page) = title(&record);
+    assert!(groups == 0 && !page.contains("## What of it?"), "{page}");
+    assert!(page.contains("tmpfs lies on memory"), "the reason is told: {page}");
+}

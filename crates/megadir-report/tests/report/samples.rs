@@ -1,0 +1,103 @@
+//! The samples as rows: their documented columns, and that CSV and Parquet hold the same.
+
+use megadir_report::render::{COLUMNS, SampleKind};
+
+use crate::golden::golden;
+
+#[test]
+fn every_column_is_documented() {
+    let mut page = "# The samples as rows\n\n`megadir bench report RECORD --format csv` writes every sample of a record as a row, warm-up and voided ones included: RFC 4180, a \
+         heading, lines that end with LF. `--format parquet` writes the same columns as Parquet (Zstandard), where the program was built with the cargo feature \
+         `parquet`; what is empty in CSV is null there, and `hash` is a number. To judge a run use rows with `phase` measure and no `voided` and no \
+         `refused_entries`, and of rows of the same `epoch`, `round` and `cell` that with the highest `attempt`; the time of an operation is `elapsed_ns / operations`.\n\n\
+         Made anew by `MEGADIR_BLESS=1 cargo test -p megadir-report`. The summary of a record as data is `--format json`; its schema is \
+         [schema/report.schema.json](schema/report.schema.json).\n\n| column | Parquet | what it holds |\n|---|---|---|\n"
+        .to_owned();
+    for column in COLUMNS {
+        let kind = match column.kind {
+            SampleKind::Number | SampleKind::Hash => "uint64",
+            SampleKind::Text => "text",
+        };
+        page.push_str(&format!("| `{}` | {kind} | {} |\n", column.name, column.what));
+    }
+    golden("../../../../docs/samples.md", &page);
+    for (place, column) in COLUMNS.iter().enumerate() {
+        assert!(COLUMNS[..place].iter().all(|other| other.name != column.name), "{}", column.name);
+    }
+}
+
+#[cfg(not(feature = "parquet"))]
+#[test]
+fn without_parquet_it_is_told_how_to_get_it() {
+    let missing = megadir_report::format_named("parquet").unwrap().missing.unwrap();
+    assert!(missing.contains("--features parquet") && missing.contains("--format csv"), "{missing}");
+}
+
+#[cfg(feature = "parquet")]
+mod parquet_files {
+    use std::sync::Arc;
+
+    use megadir_record::{Record, VoidReason};
+    use megadir_report::render::{COLUMNS, csv};
+    use megadir_report::{Report, Style, View, format_named, summarize};
+    use parquet::file::reader::{FileReader, SerializedFileReader};
+    use parquet::record::Field;
+
+    fn file(record: &Record) -> Vec<u8> {
+        let summary = summarize(record).expect("it can be summarised");
+        let view = View { width: 80, style: Style { color: false, unicode: true } };
+        let mut bytes = Vec::new();
+        let format = format_named("parquet").expect("it is readable");
+        (format.write)(&Report { record, summary: &summary }, &view, &mut bytes).expect("it is readable");
+        bytes
+    }
+
+    /// Returns what a Parquet file holds as CSV.
+    fn as_csv(bytes: Vec<u8>) -> String {
+        let reader = SerializedFileReader::new(bytes::Bytes::from(bytes)).expect("it is readable");
+        let mut text = COLUMNS.iter().map(|column| column.name).collect::<Vec<_>>().join(",");
+        for row in Arc::new(reader).get_row_iter(None).expect("it is readable") {
+            text.push('\n');
+            let fields =
+                row.expect("it is readable").into_columns().into_iter().map(|(name, field)| match field {
+                    Field::Null => String::new(),
+                    Field::ULong(hash) if name == "hash" => format!("{hash:#018x}"),
+                    Field::ULong(number) => number.to_string(),
+                    Field::Str(word) if word.contains([',', '"']) => {
+                        format!("\"{}\"", word.replace('"', "\"\""))
+                    }
+                    Field::Str(word) => word,
+                    other => panic!("{name}: {other:?}"),
+                });
+            text.push_str(&fields.collect::<Vec<_>>().join(","));
+        }
+        text + "\n"
+    }
+
+    #[test]
+    fn parquet_holds_what_csv_holds() {
+        let mut record = crate::single::lookups();
+        record.samples[3].voided = Some(VoidReason::ClockJump);
+        record.samples[4].counted.hash = u64::MAX - 1;
+        record.header.plan.cells[2].name = "a \"b\", c".into();
+        assert_eq!(as_csv(file(&record)), csv(&record));
+        assert_eq!(as_csv(file(&crate::golden::killed())), csv(&crate::golden::killed()));
+        assert!(file(&record) == file(&record), "the same bytes");
+    }
+
+    #[test]
+    fn several_row_groups_are_one_file_and_the_run_is_named_in_it() {
+        let mut record = crate::golden::killed();
+        let first = record.samples.clone();
+        while record.samples.len() < 150_000 {
+            record.samples.extend_from_slice(&first);
+        }
+        let samples = record.samples.len();
+        let reader = SerializedFileReader::new(bytes::Bytes::from(file(&record))).unwrap();
+        let of_file = reader.metadata().file_metadata();
+        assert_eq!(of_file.num_rows() as usize, samples);
+        assert_eq!(reader.metadata().num_row_groups(), 3);
+        let keys = of_file.key_value_metadata().unwrap();
+        assert!(keys.iter().any(|key| key.key == "megadir.study" && key.value.as_deref() == Some("listing")));
+    }
+}
