@@ -79,6 +79,7 @@ fn plan(data: Vec<DataSource>, entries: u64, chains: Vec<Vec<FileWork>>) -> Plan
         warm_up_rounds_min: 0,
         warm_up_ns_max: 0,
         order: Order::Chains,
+        fresh_mounts: false,
         equivalence_band: 0.03,
         confidence: 0.95,
         stolen_fraction_max: 1.0,

@@ -8,7 +8,7 @@ use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
 use megadir_record::jsonl::read;
-use megadir_record::{CacheState, FsId, GroupRule, Phase, Place, Record, Role};
+use megadir_record::{CacheState, FsId, GroupRule, Header, Phase, Place, Record, Role};
 use megadir_testkit::mount::{EXT4, Mount};
 use megadir_testkit::{require, unprivileged};
 
@@ -40,6 +40,11 @@ fn record(directory: &Path) -> Record {
 /// Tells why no file system can be made here, if none can.
 fn may_mount() -> Result<(), String> {
     Mount::make(&EXT4).map(drop)
+}
+
+fn have(tool: &str) -> Result<(), String> {
+    let found = Command::new(tool).arg("--version").output();
+    found.map(drop).map_err(|error| format!("{tool}: {error}"))
 }
 
 /// Checks that a run has left nothing below a directory but these, nothing mounted and no loop device.
@@ -167,6 +172,43 @@ fn worker_processes_do_not_pin_what_is_mounted_again() {
         assert!(sample.read_bytes > Some(0), "{sample:?}");
     }
     nothing_is_left(at, &["record", "report.html"]);
+}
+
+#[test]
+fn lives_of_small_files_begin_on_a_file_system_that_was_mounted_again() {
+    require!(may_mount());
+    require!(have("strace"));
+    let directory = tempfile::tempdir().expect("a directory");
+    let at = directory.path();
+    let mut command = Command::new("strace");
+    command.args(["-f", "-qq", "-o", "trace", "-e", "trace=umount2", env!("CARGO_BIN_EXE_megadir")]);
+    command.args([
+        "bench",
+        "run",
+        "smallfile",
+        "--quick",
+        "--entries",
+        "20",
+        "--rounds",
+        "2",
+        "--cache",
+        "warm",
+    ]);
+    let output =
+        command.args(["--fs", "ext2,tmpfs", "-o", "record"]).current_dir(at).stdin(Stdio::null()).output();
+    says(
+        &output.expect("strace starts"),
+        0,
+        "Each life began on a file system that was unmounted and mounted again",
+    );
+    let Record { header: Header { plan, .. }, .. } = record(at);
+    assert!(plan.rules.fresh_mounts);
+    let on_ext2 = plan.cells.iter().filter(|cell| plan.data[cell.data.0 as usize].on == Some(FsId(0)));
+    let chains: BTreeSet<u32> = on_ext2.map(|cell| cell.chain).collect();
+    let trace = std::fs::read_to_string(at.join("trace")).expect("there");
+    let unmounted = trace.lines().filter(|line| line.contains("umount2(") && line.ends_with("= 0")).count();
+    assert!(unmounted >= 2 * chains.len(), "{unmounted} of {} chains twice", chains.len());
+    nothing_is_left(at, &["record", "report.html", "trace"]);
 }
 
 #[test]

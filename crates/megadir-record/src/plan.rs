@@ -79,6 +79,10 @@ pub struct Rules {
     pub warm_up_ns_max: u64,
     /// The order of the arms within the rounds.
     pub order: Order,
+    /// Whether the file system of a chain, made for the run, is unmounted and mounted again before the chain's first arm: each begins
+    /// without what the kernel remembers of others, such as inodes that were removed lately.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub fresh_mounts: bool,
     /// The width of the equivalence band, as a fraction (0.03 is 3 %).
     pub equivalence_band: f64,
     /// The confidence of intervals, as a fraction.

@@ -91,6 +91,7 @@ fn plan() -> Plan {
             warm_up_rounds_min: 1,
             warm_up_ns_max: 1,
             order: Order::BalancedLatinSquare,
+            fresh_mounts: true,
             equivalence_band: 0.03,
             confidence: 0.95,
             stolen_fraction_max: 0.02,

@@ -3,6 +3,8 @@
 //! The time is an order of magnitude from constants measured on one machine (2 virtual cores, ext4,
 //! warm); the progress of a run replaces it with what it measures.
 
+use std::collections::BTreeSet;
+
 use megadir_record::{
     CacheState, Cell, Data, FileOperation, FsId, Made, NameScheme, Order, Plan, Stage, When, Work,
 };
@@ -86,7 +88,10 @@ fn of_data(plan: &Plan, which: &dyn Fn(&Data) -> bool) -> Estimate {
     };
     let (files, inodes) = (at_once(|needs| needs.files), at_once(|needs| needs.inodes));
     let space_bytes = at_once(|needs| needs.space_bytes);
-    let round_ns = cells.iter().map(|cell| block_ns(plan, cell)).sum::<u64>() + warming_ns(plan, which);
+    let chains = cells.iter().map(|cell| cell.chain).collect::<BTreeSet<u32>>().len() as u64;
+    let mounts_ns = if plan.rules.fresh_mounts { chains * REMOUNT_NS } else { 0 };
+    let blocks_ns: u64 = cells.iter().map(|cell| block_ns(plan, cell)).sum();
+    let round_ns = blocks_ns + mounts_ns + warming_ns(plan, which);
     let rounds = u64::from(plan.rules.rounds);
     let warm_up_rounds = match u64::from(plan.rules.warm_up_rounds_min) {
         0 => 0,

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 
 use megadir_record::{
     Cell, CellId, Data, DataId, FsId, Group, GroupRule, LabFileSystem, Note, Order, Pair, Place, Plan, Role,
-    Unavailable,
+    Unavailable, When,
 };
 
 use super::estimate::estimate_on;
@@ -126,6 +126,10 @@ pub(super) fn plan(
         Order::BalancedLatinSquare | Order::SeededPermutation => Order::SeededPermutation,
         order @ (Order::Phases | Order::Chains) => order,
     };
+    // What was made before the run would be cold to arms that want it warm.
+    let all_by_arms =
+        whole.data.iter().all(|data| data.source.made().is_some_and(|made| made.when == When::ByArms));
+    whole.rules.fresh_mounts = whole.rules.order == Order::Chains && all_by_arms;
     whole.unavailable = unavailable;
     let too_large = size(&mut whole, &parts, request.images_room_bytes);
     let plan = without(whole, &too_large)?;
@@ -236,6 +240,12 @@ fn contrast(whole: &mut Plan) {
     whole.groups.push(Group { name: GROUP.to_owned(), title, rule: GroupRule::Pairs { pairs } });
 }
 
+/// Of so many parts of the room for images one stays free.
+const SHARED_PARTS: u64 = 10;
+/// A file system of this size, bytes, is not short of room for what it keeps for itself: btrfs with 1 GiB, a sixth of it files, wrote
+/// six times as slowly as with 10 GiB.
+const ROOMY_BYTES: u64 = 8 << 30;
+
 /// Sets how large the file systems are; returns those that cannot be so large, with the reason.
 ///
 /// What arms make stays to the end where images of that size have room.
@@ -255,9 +265,20 @@ fn size(plan: &mut Plan, parts: &[Part<'_>], room_bytes: u64) -> Vec<(FsId, Stri
     let all: Vec<usize> = (0..parts.len()).collect();
     let images = all.iter().copied().filter(on_images).map(|place| bytes(place, true));
     let keeps = images.fold(0, u64::saturating_add) <= room_bytes;
+    // Else they share the room: a file system that is nearly full is another one.
+    let images = all.iter().filter(|place| on_images(place)).count() as u64;
+    let share = room_bytes / SHARED_PARTS * (SHARED_PARTS - 1) / images.max(1);
+    // Nor need they take all of it.
+    let enough = |least: u64| least.saturating_mul(4).max(ROOMY_BYTES);
     let mut gone = Vec::new();
     for place in all {
-        let needed = bytes(place, keeps);
+        let needed = match keeps {
+            true => bytes(place, true),
+            false => {
+                let least = bytes(place, false);
+                (share >> 20 << 20).min(bytes(place, true)).min(enough(least)).max(least)
+            }
+        };
         let mib = |bytes: u64| format!("{} MiB", bytes.div_ceil(1 << 20));
         plan.file_systems[place].place = match &parts[place].found.ground {
             Ground::Image => Place::Image { bytes: needed, direct_io: None },
@@ -270,7 +291,7 @@ fn size(plan: &mut Plan, parts: &[Part<'_>], room_bytes: u64) -> Vec<(FsId, Stri
                 Place::Device { path: path.clone() }
             }
             Ground::Memory { bytes_max } => {
-                let least = bytes(place, false);
+                let (least, needed) = (bytes(place, false), bytes(place, keeps));
                 if least > *bytes_max {
                     let reason =
                         format!("it needs {} of memory and may take {}", mib(least), mib(*bytes_max));

@@ -501,6 +501,7 @@ fn rules(study: &Study, request: &Request<'_>, size: &SizeSpec, order: Order) ->
         warm_up_rounds_min: rules.warm_up_rounds_min,
         warm_up_ns_max: rules.warm_up_s_max.saturating_mul(1_000_000_000),
         order,
+        fresh_mounts: false,
         equivalence_band: rules.equivalence_band,
         confidence: rules.confidence,
         stolen_fraction_max: rules.stolen_fraction_max,

@@ -74,7 +74,11 @@ pub(super) fn small_files(
     let mut all = Vec::new();
     for &count in &spec.workers {
         for host in hosts(spec, states) {
-            let role = if count == fewest && host.place == 0 { Role::Baseline } else { Role::Arm };
+            // Every state of the cache has a resolution of its own, and files of its own for it: what was looked at a moment ago is
+            // still held by whatever is below the guest's cache.
+            let cold = host.state.is_some_and(|had| had.state.is_cold());
+            let is_baseline = count == fewest && (host.place == 0 || cold);
+            let role = if is_baseline { Role::Baseline } else { Role::Arm };
             all.extend(chains.add(count, &host, role, arms));
             if role == Role::Baseline {
                 chains.add(count, &host, Role::AgainstItself, arms);
@@ -133,34 +137,26 @@ impl Chains<'_> {
             None => false,
             Some(had) => applies(had.state, *operation),
         };
-        let mut step = 0;
         let mut added = Vec::new();
         for operation in LIFE.into_iter().filter(wanted) {
             let writes = WRITING.contains(&operation);
             let cold = host.state.filter(|had| had.state.is_cold() && !writes);
             let work = self.work(operation, count, host);
             let name = self.name(&work, host, cold, role);
-            // A cold cache has a resolution of its own; asking once more leaves all as it was.
-            let again = cold.is_some() && operation == FileOperation::Stat && role == Role::Arm;
-            let again = again && self.spec.workers.first() == Some(&count);
-            let role = if again { Role::Baseline } else { role };
-            for (role, suffix) in
-                [(role, ""), (Role::AgainstItself, " (itself)")].into_iter().take(1 + usize::from(again))
-            {
-                let place = Place { data, chain, step };
-                step += 1;
-                let arm = arms.files(format!("{name}{suffix}"), role, place, work.clone());
-                if let Some(had) = cold {
-                    arms.cells[arm.0 as usize].cache = had.state;
-                }
-                let cold = cold.map(|had| had.name.clone());
-                let one = One { operation, workers: count, sync: work.sync, cold, access: host.access, arm };
-                // Writing for a state's sake is measured elsewhere.
-                let counts = role != Role::AgainstItself && (own_writing || !writes);
-                added.extend(counts.then_some(one));
+            let place = Place { data, chain, step: added.len() as u32 };
+            let arm = arms.files(name, role, place, work.clone());
+            if let Some(had) = cold {
+                arms.cells[arm.0 as usize].cache = had.state;
             }
+            let cold = cold.map(|had| had.name.clone());
+            // Writing for a state's sake is measured elsewhere.
+            let counts = own_writing || !writes;
+            added.push((
+                counts,
+                One { operation, workers: count, sync: work.sync, cold, access: host.access, arm },
+            ));
         }
-        added
+        added.into_iter().filter_map(|(counts, one)| counts.then_some(one)).collect()
     }
 
     fn work(&self, operation: FileOperation, count: u32, host: &Host<'_>) -> FileWork {

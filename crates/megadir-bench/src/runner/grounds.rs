@@ -12,9 +12,12 @@ use std::os::fd::AsFd;
 use std::path::Path;
 
 use megadir::Dir;
-use megadir_record::{Cell, CellId, DataId, FileOperation, FileWork, Order, Plan, UsedByArms, When, Work};
+use megadir_record::{
+    Cell, CellId, DataId, FileOperation, FileWork, Order, Place, Plan, UsedByArms, When, Work,
+};
 
 use super::RunError;
+use super::rounds::failed;
 use super::sites::{Places, data_name};
 use super::survey::survey;
 use crate::beat::{WRITING_BACK, marked};
@@ -50,8 +53,8 @@ impl<'a> Grounds<'a> {
         self.places.of(self.data_of(cell))
     }
 
-    /// Makes ready for the arm at `place` of a round in this order.
-    pub(super) fn enter(&self, order: &[CellId], place: usize) -> Result<(), RunError> {
+    /// Makes ready for the arm at `place` of a round in this order; `false` if the run is to end.
+    pub(super) fn enter(&mut self, order: &[CellId], place: usize) -> Result<bool, RunError> {
         let cell = |place: usize| &self.plan.cells[order[place].0 as usize];
         let goes_on = |before: &Cell, after: &Cell| match (&before.work, &after.work) {
             (Work::Files(one), Work::Files(other)) => {
@@ -61,9 +64,23 @@ impl<'a> Grounds<'a> {
             _ => false,
         };
         if !self.plan.rules.order.depends() || place > 0 && goes_on(cell(place - 1), cell(place)) {
-            return Ok(());
+            return Ok(true);
         }
-        self.places.sites.write_back(self.signals.beat)
+        self.places.sites.write_back(self.signals.beat)?;
+        let begins = place == 0 || cell(place - 1).chain != cell(place).chain;
+        if begins && self.plan.rules.fresh_mounts && self.can_be_mounted_again(cell(place).data) {
+            let cell = cell(place);
+            if let Err(error) = self.places.remount(cell.data) {
+                return failed(self.plan, cell.id, error).map_or(Ok(false), Err);
+            }
+        }
+        Ok(true)
+    }
+
+    /// Tells whether the file system of a data set was made for the run, and not in memory, which it would lose.
+    fn can_be_mounted_again(&self, data: DataId) -> bool {
+        let on = self.plan.file_system_of(data);
+        on.is_some_and(|on| !matches!(on.place, Place::Memory { .. }))
     }
 
     /// Takes away what nobody needs after the arm at `place` of a round in this order.

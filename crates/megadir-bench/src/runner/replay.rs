@@ -32,8 +32,8 @@ pub(super) fn replay(
         (false, false) => 0,
     };
     for place in 0..until {
-        grounds.enter(&order, place)?;
-        if !one(plan, &block, order[place], samples, works, grounds)? {
+        let entered = grounds.enter(&order, place)?;
+        if !entered || !one(plan, &block, order[place], samples, works, grounds)? {
             return Ok(false);
         }
         // Where arms do not depend on each other this leaves everything as it is.

@@ -104,7 +104,9 @@ pub(super) fn measure(
             watch = Watch::start();
         }
         let order = order_after(plan, &samples, block.phase, block.round, block.attempt);
-        grounds.enter(&order, block.place as usize)?;
+        if !grounds.enter(&order, block.place as usize)? {
+            return Ok(Measured { complete: false, unequal_blocks });
+        }
         let sample = match one(plan, &mut works, &mut grounds, &block, zero_ns) {
             Ok(sample) => Sample { epoch: *epoch, ..sample },
             Err(error) => {

@@ -82,7 +82,10 @@ pub(crate) fn file_system_lines(summary: &Summary) -> Vec<String> {
         format!("File system {}: {}.", of.label, parts.into_iter().flatten().collect::<Vec<_>>().join("; "))
     });
     let gone = summary.unavailable.iter().map(|gone| format!("Unavailable: {}: {}.", gone.name, gone.reason));
-    made.chain(gone).collect()
+    let fresh = summary.rules.fresh_mounts.then(|| {
+        "Each life began on a file system that was unmounted and mounted again, but in memory: what others removed is forgotten.".to_owned()
+    });
+    made.chain(fresh).chain(gone).collect()
 }
 
 /// Returns what a file system lies on.

@@ -3,7 +3,7 @@
 use megadir_record::{Cell, CellId, GroupRule, Plan, Role};
 use serde::{Deserialize, Serialize};
 
-use super::compare::{Outcome, Verdict, contrasts};
+use super::compare::{Outcome, Verdict, contrast};
 use super::evidence::Evidence;
 use super::{Figure, Range};
 
@@ -39,28 +39,29 @@ pub enum Difference {
 }
 
 /// Returns the resolution of every arm that measures its baseline against itself.
+///
+/// Whether one is called different is judged over all of them as one family: of many that are each asked alone, one in twenty would be.
 pub(crate) fn resolutions(evidence: &Evidence<'_>) -> Vec<Resolution> {
     let against_itself = evidence.plan.cells.iter().filter(|cell| cell.role == Role::AgainstItself);
-    against_itself.filter_map(|cell| resolution(evidence, cell)).collect()
+    let pairs: Vec<(CellId, CellId)> =
+        against_itself.filter_map(|cell| Some((cell.id, baseline_of(evidence.plan, cell)?))).collect();
+    let judged = contrast(evidence, &pairs).into_iter();
+    pairs
+        .iter()
+        .zip(judged)
+        .filter_map(|(pair, (rounds, outcome))| resolution(*pair, rounds, &outcome))
+        .collect()
 }
 
-fn resolution(evidence: &Evidence<'_>, cell: &Cell) -> Option<Resolution> {
-    let baseline = baseline_of(evidence.plan, cell)?;
-    let contrast = contrasts(evidence, baseline, &[cell.id]).pop()?;
-    let (ratio, difference) = match contrast.outcome {
+fn resolution((arm, baseline): (CellId, CellId), rounds: usize, outcome: &Outcome) -> Option<Resolution> {
+    let (ratio, difference) = match *outcome {
         Outcome::Judged { ratio, verdict, .. } => (ratio, difference(verdict)),
         Outcome::TooFewRounds { ratio } => (Figure { value: ratio, interval: None }, Difference::None),
         Outcome::Baseline | Outcome::Unequal | Outcome::NotMeasured => return None,
     };
     let half_width = |interval: Range| 100.0 * interval.half_width();
-    Some(Resolution {
-        arm: cell.id,
-        baseline,
-        rounds: contrast.rounds,
-        ratio,
-        half_width_percent: ratio.interval.map(half_width),
-        difference,
-    })
+    let half_width_percent = ratio.interval.map(half_width);
+    Some(Resolution { arm, baseline, rounds, ratio, half_width_percent, difference })
 }
 
 fn difference(verdict: Verdict) -> Difference {

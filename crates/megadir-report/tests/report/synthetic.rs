@@ -217,6 +217,7 @@ fn rules(rounds: u32) -> Rules {
         warm_up_rounds_min: 1,
         warm_up_ns_max: 10_000_000_000,
         order: Order::SeededPermutation,
+        fresh_mounts: false,
         equivalence_band: 0.03,
         confidence: 0.95,
         stolen_fraction_max: 0.02,
