@@ -107,7 +107,7 @@ fn legend(summary: &Summary, overview: &Overview) -> Vec<String> {
     let first = overview.columns.first().map_or("", |column| &column.name);
     let mut legend = vec![format!(
         "Median time of one operation, ± half of its interval ({} by order statistics); *: the least of its row, or not told apart from that (intervals overlap). Against {first}, round by \
-         round, adjusted for all: < faster, > slower, = as fast or negligible, ? not decided; -: not measured.",
+         round, adjusted for all rows of the column (Holm): < faster, > slower, = as fast or negligible, ? not decided; -: not measured.",
         text::chosen(summary.rules.confidence)
     )];
     let named = overview.columns.iter().filter(|column| column.label != column.name);

@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 
 use super::compare::{Outcome, Verdict, outcome};
 use super::evidence::Evidence;
-use super::pairs::read_pairs;
+use super::pairs::read_file_systems;
 use super::{Figure, Range};
 use crate::text;
 
@@ -211,7 +211,7 @@ fn order(cell: &Cell) -> (u8, Option<usize>, bool, u8, u32) {
 fn judged(evidence: &Evidence<'_>) -> BTreeMap<CellId, Outcome> {
     let group = evidence.plan.groups.iter().find(|group| group.name == FILE_SYSTEM_GROUP);
     let Some(GroupRule::Pairs { pairs }) = group.map(|group| &group.rule) else { return BTreeMap::new() };
-    let rows = read_pairs(evidence, &comparable(evidence.plan, pairs)).rows;
+    let rows = read_file_systems(evidence, &comparable(evidence.plan, pairs)).rows;
     rows.into_iter().map(|row| (row.pair.arm, row.outcome)).collect()
 }
 

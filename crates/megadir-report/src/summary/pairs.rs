@@ -1,4 +1,4 @@
-//! The rule Pairs: contrasts between two arms each, judged as one family.
+//! The rule Pairs: contrasts between two arms each, judged as one family; those of several file systems as one for each two.
 
 use megadir_record::Pair;
 use serde::{Deserialize, Serialize};
@@ -24,6 +24,31 @@ pub struct PairRow {
     pub rounds: usize,
     /// What came out.
     pub outcome: Outcome,
+}
+
+/// Reads the group that contrasts file systems.
+///
+/// What one file system makes of all kinds of work, against one other, is a question of its own and a family. Were all one family, what
+/// is said of two would depend on how many others were measured beside them.
+pub(crate) fn read_file_systems(evidence: &Evidence<'_>, pairs: &[Pair]) -> Pairs {
+    let mut families: Vec<Vec<usize>> = Vec::new();
+    for (place, pair) in pairs.iter().enumerate() {
+        let like = |family: &&mut Vec<usize>| {
+            let first = &pairs[family[0]];
+            (&first.what, &first.than) == (&pair.what, &pair.than)
+        };
+        match families.iter_mut().find(like) {
+            Some(family) => family.push(place),
+            None => families.push(vec![place]),
+        }
+    }
+    let mut rows: Vec<(usize, PairRow)> = Vec::with_capacity(pairs.len());
+    for family in families {
+        let of_family: Vec<Pair> = family.iter().map(|place| pairs[*place].clone()).collect();
+        rows.extend(family.into_iter().zip(read_pairs(evidence, &of_family).rows));
+    }
+    rows.sort_by_key(|(place, _)| *place);
+    Pairs { rows: rows.into_iter().map(|(_, row)| row).collect() }
 }
 
 /// Reads a group by the rule Pairs.

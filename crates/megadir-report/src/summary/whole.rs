@@ -19,7 +19,7 @@ use super::evidence::Evidence;
 use super::fill::fill;
 use super::grow::grow;
 use super::overview::{FILE_SYSTEM_GROUP, Overview, comparable, overview};
-use super::pairs::read_pairs;
+use super::pairs::{read_file_systems, read_pairs};
 use super::refusal::refusal;
 use super::resolution::resolutions;
 use super::self_check::judge;
@@ -333,7 +333,7 @@ fn read_groups(evidence: &Evidence<'_>) -> Vec<GroupSummary> {
             }
             // What differs in more than the file system is not compared.
             GroupRule::Pairs { pairs } if group.name == FILE_SYSTEM_GROUP => {
-                GroupReading::Pairs(read_pairs(evidence, &comparable(evidence.plan, pairs)))
+                GroupReading::Pairs(read_file_systems(evidence, &comparable(evidence.plan, pairs)))
             }
             GroupRule::Pairs { pairs } => GroupReading::Pairs(read_pairs(evidence, pairs)),
             GroupRule::Fill { arms } => match fill(evidence, arms) {

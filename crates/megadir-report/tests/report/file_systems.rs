@@ -148,6 +148,32 @@ fn what_lies_on_other_ground_is_shown_and_not_compared() {
 }
 
 #[test]
+fn what_is_said_of_two_does_not_depend_on_how_many_others_were_measured() {
+    let of_xfs = |record: &Record| {
+        let summary = summarize(record).unwrap();
+        let GroupReading::Pairs(pairs) = &summary.groups[0].reading else { panic!("not pairs") };
+        let rows = pairs.rows.iter().filter(|row| row.pair.what == "xfs");
+        rows.map(|row| (row.pair.at.clone(), row.outcome.clone())).collect::<Vec<_>>()
+    };
+    let all = record();
+    let mut two = record();
+    let GroupRule::Pairs { pairs } = &mut two.header.plan.groups[0].rule else { panic!("not pairs") };
+    pairs.retain(|pair| pair.what == "xfs");
+    assert_eq!(of_xfs(&all).len(), 3);
+    assert_eq!(of_xfs(&all), of_xfs(&two));
+    let mut one = two;
+    let GroupRule::Pairs { pairs } = &mut one.header.plan.groups[0].rule else { panic!("not pairs") };
+    // Its kinds of work are one family: with fewer of them each interval is narrower.
+    pairs.truncate(1);
+    let width = |outcome: &Outcome| match outcome {
+        Outcome::Judged { adjusted: Some(range), .. } => range.high - range.low,
+        outcome => panic!("{outcome:?}"),
+    };
+    let (alone, among) = (of_xfs(&one), of_xfs(&all));
+    assert!(width(&alone[0].1) < width(&among[0].1), "{alone:?} {among:?}");
+}
+
+#[test]
 fn claims_stand_fall_or_cannot_be_told_and_why() {
     let told = findings(&summarize(&record()).unwrap());
     for words in [
