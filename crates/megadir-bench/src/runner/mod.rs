@@ -195,6 +195,14 @@ pub enum RunError {
         /// Why.
         source: io::Error,
     },
+    /// It failed, and so did cleaning up after that.
+    #[error("{error}; after that: {cleaning}")]
+    Uncleaned {
+        /// What failed first.
+        error: Box<Self>,
+        /// What failed when the run cleaned up.
+        cleaning: Box<Self>,
+    },
     /// A record was begun elsewhere, or on what has changed since.
     #[error("the record cannot be gone on with: {reason}")]
     Resume {
@@ -207,6 +215,17 @@ pub enum RunError {
     /// Not on this system.
     #[error("runs are not available on this system")]
     Unavailable,
+}
+
+#[cfg(target_os = "linux")]
+impl RunError {
+    /// Adds what became of cleaning up after this error, which stays the first that is told.
+    fn and_cleaned(self, cleaned: Result<(), Self>) -> Self {
+        match cleaned {
+            Ok(()) => self,
+            Err(cleaning) => Self::Uncleaned { error: Box::new(self), cleaning: Box::new(cleaning) },
+        }
+    }
 }
 
 impl From<LabError> for RunError {

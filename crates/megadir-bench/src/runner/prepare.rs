@@ -92,10 +92,7 @@ pub(super) fn prepare<'a>(
         let made = sites.make_workspaces(started_unix_s, plan.seed);
         match made.and_then(|()| build(&plan, &sites, signals, listeners)) {
             Ok(made) => (data, surveys, built) = (made.directories, made.surveys, Some(made.built)),
-            Err(error) => {
-                sites.remove(signals)?;
-                return Err(error);
-            }
+            Err(error) => return Err(error.and_cleaned(sites.remove(signals))),
         }
     } else {
         data.push(directory.again().map_err(|error| unusable(error.into()))?);
@@ -119,10 +116,7 @@ pub(super) fn prepare<'a>(
     };
     match verify(&mut prepared, &surveys) {
         Ok(()) => Ok(prepared),
-        Err(error) => {
-            prepared.clean(listeners)?;
-            Err(error)
-        }
+        Err(error) => Err(error.and_cleaned(prepared.clean(listeners))),
     }
 }
 

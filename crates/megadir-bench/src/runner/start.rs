@@ -65,8 +65,10 @@ pub fn run(request: RunRequest<'_>, listeners: &mut [&mut dyn Listener]) -> Resu
         }
     });
     let cleaned = prepared.clean(&mut listeners);
-    let measured = result?;
-    cleaned?;
+    let measured = match result {
+        Ok(measured) => cleaned.map(|()| measured)?,
+        Err(error) => return Err(error.and_cleaned(cleaned)),
+    };
     Ok(RunEnd {
         complete: measured.complete,
         interrupted: !measured.complete && stop.load(Ordering::Relaxed),

@@ -201,8 +201,8 @@ fn the_same_file_system_under_two_names_is_not_called_different() {
     assert!(different.count() <= 1, "the same file system is called different");
 }
 
-/// Takes all the room of a file system without writing into it.
-fn fill(path: &Path) {
+/// Takes all the room of a file system without writing into it; returns the file, which keeps it from being unmounted.
+fn fill(path: &Path) -> std::fs::File {
     let file = std::fs::File::create(path).expect("made");
     let (mut end, mut piece) = (0, 1 << 30);
     while piece >= 4096 {
@@ -212,6 +212,16 @@ fn fill(path: &Path) {
             Err(error) => panic!("it cannot be filled: {error}"),
         }
     }
+    file
+}
+
+/// Asserts that of a run that failed, and could not unmount then, the last line tells first why it failed.
+#[track_caller]
+fn tells_the_first_error_first(said: &str) {
+    let last = said.lines().last().expect("a line");
+    let (first, second) = last.split_once("; after that: ").unwrap_or_else(|| panic!("{said}"));
+    assert!(first.contains("No space left") || first.contains("blocks"), "{said}");
+    assert!(second.contains("cannot unmount ext4: Device or resource busy"), "{said}");
 }
 
 #[test]
@@ -219,17 +229,34 @@ fn a_file_system_that_fills_up_leaves_a_valid_record_of_what_was_measured() {
     require!(privileged());
     let mut run = Running::start(&["fill", "--quick", "--fs", "ext4"]);
     run.wait_for("measuring", |run| run.blocks() >= 2);
-    // Somebody takes all the room that the file system has.
-    let filler = run.view().expect("mounted").join("filler");
-    fill(&filler);
+    // Somebody takes all the room that the file system has, and stays on it.
+    let filler = fill(&run.view().expect("mounted").join("filler"));
     let (status, said) = run.finish();
-    assert!(status.code().is_some_and(|code| code == 1 || code == 3), "{status}: {said}");
-    assert!(said.contains("No space left") || said.contains("blocks"), "{said}");
+    assert_eq!(status.code(), Some(1), "{said}");
+    tells_the_first_error_first(&said);
+    drop(filler);
     let path = run.record();
     let record = read(&path);
     assert!(!is_complete(&record) && record.samples.len() >= 2);
+    let reason = record.end.expect("a last line").reason.expect("a reason");
+    assert!(!reason.contains("unmount"), "{reason}");
     let report = output(&["bench", "report", path.to_str().expect("UTF-8")]);
     assert_eq!(report.status.code(), Some(0), "{}", text(&report.stderr));
+    assert_gone(&run.below(), "full");
+    assert_eq!(std::fs::read_dir(run.below()).expect("there").count(), 0);
+}
+
+#[test]
+fn a_file_system_that_is_full_before_anything_is_measured_is_told_first() {
+    require!(privileged());
+    let mut run = Running::start(&["listing", "--quick", "--entries", "300000", "--fs", "ext4"]);
+    run.wait_for("data made", |run| run.files_made() > 100);
+    let filler = fill(&run.view().expect("mounted").join("filler"));
+    let (status, said) = run.finish();
+    assert_eq!(status.code(), Some(3), "{said}");
+    tells_the_first_error_first(&said);
+    drop(filler);
+    assert!(!run.record().exists(), "nothing was measured");
     assert_gone(&run.below(), "full");
     assert_eq!(std::fs::read_dir(run.below()).expect("there").count(), 0);
 }

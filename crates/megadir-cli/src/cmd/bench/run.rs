@@ -124,6 +124,11 @@ fn interrupted() -> Result<u8, CliError> {
 fn run_error(error: RunError, code: u8) -> CliError {
     match error {
         RunError::Plan(error) => options::plan_error(&error),
+        RunError::Interrupted => CliError { message: error.to_string(), code: exit::INTERRUPTED },
+        RunError::Uncleaned { error, cleaning } => {
+            let first = run_error(*error, code);
+            CliError { message: format!("{}; after that: {cleaning}", first.message), ..first }
+        }
         error => CliError { message: error.to_string(), code },
     }
 }
