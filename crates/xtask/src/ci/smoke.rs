@@ -2,7 +2,7 @@
 //!
 //! The records stay in `target/ci/records`, for the stage `browser` to look at their reports.
 
-use super::instructions::{knows, release_binary};
+use super::instructions::{knows, optimised_binary};
 use super::stage::{Context, Report};
 use crate::process;
 use crate::speed::lab::{Kind, Lab};
@@ -47,7 +47,7 @@ pub(crate) fn run(context: &Context) -> Result<Report, String> {
     if studies.is_empty() {
         return Err("no study in studies/".into());
     }
-    let binary = release_binary(context)?;
+    let binary = optimised_binary(context)?;
     if !knows(&binary, &["bench", "run", "--help"]) {
         return Err("megadir has no `bench run`".into());
     }

@@ -19,7 +19,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 
 /// What is tested: everything as it is built by default, then what is built only where it is asked for.
-const RUNS: [&[&str]; 4] = [
+const RUNS: [&[&str]; 3] = [
     &["test", "--workspace", "--locked", "--no-fail-fast"],
     &[
         "test",
@@ -27,20 +27,12 @@ const RUNS: [&[&str]; 4] = [
         "--no-fail-fast",
         "--package=megadir-sys",
         "--package=megadir",
-        "--features=megadir-sys/io-uring,megadir/io-uring",
+        "--package=megadir-bench",
+        "--features=megadir/io-uring,megadir-bench/cpp,megadir-bench/io-uring",
         "--lib",
         "--test=uring",
-        "uring",
-    ],
-    &[
-        "test",
-        "--locked",
-        "--no-fail-fast",
-        "--package=megadir-sys",
-        "--package=megadir-bench",
-        "--features=megadir-bench/cpp,megadir-bench/io-uring",
-        "--lib",
         "--",
+        "uring",
         "cpp",
         "methods",
     ],

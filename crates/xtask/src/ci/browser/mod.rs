@@ -6,6 +6,7 @@
 
 mod driver;
 
+use super::instructions::optimised_binary;
 use super::stage::{Context, Report};
 use crate::process;
 use driver::{Browser, View};
@@ -35,8 +36,7 @@ pub(crate) fn run(context: &Context) -> Result<Report, String> {
     if records.is_empty() {
         return Ok(Report::not_run("browser: no record in target/ci/records: the stage smoke writes them"));
     }
-    process::run(&mut context.cargo(&["build", "--locked", "--package", "megadir-cli"]))?;
-    let binary = context.workspace.target.join("debug/megadir");
+    let binary = optimised_binary(context)?;
     let folder = context.scratch()?.join("reports");
     std::fs::create_dir_all(&folder).map_err(|error| format!("cannot make {}: {error}", folder.display()))?;
     let browser = Browser::start(&folder.join("chromedriver.log"))?;
