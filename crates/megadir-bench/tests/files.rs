@@ -298,7 +298,7 @@ fn check_overfull(samples: &[Sample]) {
 #[test]
 fn a_directory_whose_index_is_full_stops_its_arm_and_no_other() {
     for kind in [WorkerKind::Thread, WorkerKind::Process] {
-        let mount = require!(Mount::make_in_memory(&EXT4_1K));
+        let mount = require!(Mount::make(&EXT4_1K));
         // What others work on is no worker's own.
         let workers = Workers { count: 1, kind, sharing: Sharing::Own };
         let mut heard = Heard::default();
@@ -319,7 +319,7 @@ fn a_directory_whose_index_is_full_stops_its_arm_and_no_other() {
 fn a_run_with_a_full_directory_goes_on_from_its_record() {
     // After the refusal, within the round or at its end, and later.
     for breaks_after in [1, 5] {
-        let mount = require!(Mount::make_in_memory(&EXT4_1K));
+        let mount = require!(Mount::make(&EXT4_1K));
         let plan = overfull(ALONE);
         let scratch = tempfile::tempdir().expect("scratch");
         let path = scratch.path().join("record");

@@ -226,7 +226,8 @@ fn ctrl_c_ends_the_run_with_a_valid_partial_report_and_nothing_left() {
     assert!(killed.expect("kill runs").success());
     let asked = Instant::now();
     assert_eq!(child.wait().expect("waitable").code(), Some(130));
-    assert!(asked.elapsed() < Duration::from_secs(5), "{:?}", asked.elapsed());
+    // All its rounds would take minutes.
+    assert!(asked.elapsed() < Duration::from_secs(30), "{:?}", asked.elapsed());
     let record = only_record(directory.path());
     let report = run(directory.path(), &["bench", "report", record.to_str().expect("UTF-8")]);
     says(&report, 0, "getdents 128 KiB");
@@ -310,6 +311,24 @@ impl Drop for Hung {
     }
 }
 
+/// Waits until a program that takes care of Ctrl-C does nothing for a while.
+fn wait_until_it_hangs(child: &mut Child) {
+    let status = format!("/proc/{}/status", child.id());
+    let deadline = Instant::now() + Duration::from_secs(60);
+    let mut asleep = 0;
+    while asleep < 20 {
+        assert!(child.try_wait().expect("waitable").is_none(), "it did not hang");
+        assert!(Instant::now() < deadline, "it does not come to rest");
+        let status = std::fs::read_to_string(&status).unwrap_or_default();
+        let of =
+            |key: &str| status.lines().find_map(|line| line.strip_prefix(key)).unwrap_or_default().trim();
+        let caught = u64::from_str_radix(of("SigCgt:"), 16).unwrap_or(0);
+        let rests = of("State:").starts_with(['S', 'D']) && caught & (1 << 1) != 0;
+        asleep = if rests { asleep + 1 } else { 0 };
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
 #[test]
 fn ctrl_c_ends_the_program_while_a_mount_hangs() {
     let hung = megadir_testkit::require!(Hung::mount());
@@ -322,11 +341,10 @@ fn ctrl_c_ends_the_program_while_a_mount_hangs() {
         &["make", &below, "--entries", "1"],
     ] {
         let mut child = megadir(directory.path(), arguments).stderr(Stdio::piped()).spawn().expect("starts");
-        std::thread::sleep(Duration::from_millis(300));
-        assert!(child.try_wait().expect("waitable").is_none(), "{arguments:?} did not hang");
+        wait_until_it_hangs(&mut child);
         let killed = Command::new("kill").args(["-INT", &child.id().to_string()]).status();
         assert!(killed.expect("kill runs").success());
-        let deadline = Instant::now() + Duration::from_secs(5);
+        let deadline = Instant::now() + Duration::from_secs(30);
         while child.try_wait().expect("waitable").is_none() && Instant::now() < deadline {
             std::thread::sleep(Duration::from_millis(10));
         }

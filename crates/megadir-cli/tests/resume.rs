@@ -105,7 +105,7 @@ fn a_run_killed_again_and_again_goes_on_in_the_balanced_order() {
         child = start(at, &["bench", "run", "--resume", "record"]);
     }
     assert_eq!(child.wait().expect("waited for").code(), Some(0));
-    assert!(kills >= 3, "{kills} kills");
+    assert!(kills >= 2, "{kills} kills");
     let record = record(&path);
     assert_eq!(record.resumed.len(), kills);
     assert!(record.end.as_ref().is_some_and(|end| end.complete) && record.cut.is_none());

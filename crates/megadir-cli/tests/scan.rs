@@ -123,7 +123,7 @@ fn killed_at_any_moment_the_old_inventory_is_whole() {
     let arguments = ["scan", "tree", "-o", "inventory"];
     let begin = Instant::now();
     assert!(run(scratch.path(), &arguments).status.success());
-    let whole = begin.elapsed();
+    let mut whole = begin.elapsed();
     let count = rows(&inventory).len();
     assert_eq!(count, 1 + 60 * 51);
     let (mut killed, mut finished) = (0, 0);
@@ -132,7 +132,11 @@ fn killed_at_any_moment_the_old_inventory_is_whole() {
         std::thread::sleep(whole * (round % 20) / 16);
         let _ = child.kill();
         match child.wait().unwrap().success() {
-            true => finished += 1,
+            true => {
+                finished += 1;
+                // The first one may have been slower than those that follow.
+                whole = whole * 7 / 8;
+            }
             false => killed += 1,
         }
         assert_eq!(rows(&inventory).len(), count, "round {round}");
@@ -152,7 +156,7 @@ fn an_interrupted_scan_leaves_the_old_inventory_and_nothing_else() {
     let before = fs::read(scratch.path().join("inventory")).unwrap();
     // Long enough to be interrupted: everything that this machine shows of its processes and devices.
     let mut interrupted = 0;
-    for round in 1..=10u32 {
+    for round in 1..=20u32 {
         let arguments = ["scan", "/proc", "/sys", "-o", "inventory", "-j2"];
         let child = megadir(scratch.path(), &arguments).stderr(Stdio::piped()).spawn().unwrap();
         std::thread::sleep(Duration::from_millis(60) * round / 2);
@@ -163,11 +167,14 @@ fn an_interrupted_scan_leaves_the_old_inventory_and_nothing_else() {
             continue;
         }
         interrupted += 1;
+        if interrupted > 5 {
+            break;
+        }
         assert!(err(&output).ends_with("interrupted; 'inventory' is as it was\n"), "{}", err(&output));
         assert!(fs::read(scratch.path().join("inventory")).unwrap() == before);
         assert_eq!(names(scratch.path()), ["inventory", "tree"]);
     }
-    assert!(interrupted > 0, "none of ten was interrupted in time");
+    assert!(interrupted > 0, "none of twenty was interrupted in time");
 }
 
 #[test]

@@ -27,7 +27,7 @@ pub fn library_threads() -> usize {
 
 /// Waits until a count is 0: a joined thread stays visible for a moment. Returns the count.
 pub fn settled(count: impl Fn() -> usize) -> usize {
-    let deadline = Instant::now() + Duration::from_secs(2);
+    let deadline = Instant::now() + Duration::from_secs(20);
     while count() > 0 && Instant::now() < deadline {
         std::thread::sleep(Duration::from_millis(1));
     }

@@ -65,7 +65,7 @@ fn cases() -> impl Strategy<Value = Case> {
 
 /// Tries random cases on a file system.
 fn hold(recipe: &Recipe) {
-    let mount = require!(Mount::make_in_memory(recipe));
+    let mount = require!(Mount::make(recipe));
     let cases_tried = if require::full() { 500 } else { 12 };
     let config = Config { cases: cases_tried, failure_persistence: None, ..Config::default() };
     let number = Cell::new(0);

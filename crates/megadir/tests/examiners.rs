@@ -67,7 +67,7 @@ fn without_privileges() {
 
 #[test]
 fn on_ext4() {
-    let mount = require!(Mount::make_in_memory(&mount::EXT4));
+    let mount = require!(Mount::make(&mount::EXT4));
     every_examiner(&mount.path(), None);
     // 34 bits of seconds from 1901 on; 2^32 - 1 blocks of 4 KiB in a file.
     let expected = Kept { seconds: (-(1 << 31), 15_032_385_535), size_bytes: (1 << 44) - 4096 };
@@ -76,7 +76,7 @@ fn on_ext4() {
 
 #[test]
 fn on_ext4_without_room_for_nanoseconds_and_birth() {
-    let mount = require!(Mount::make_in_memory(&mount::EXT4_SMALL_INODES));
+    let mount = require!(Mount::make(&mount::EXT4_SMALL_INODES));
     let kinds = trees::kinds(&mount.path());
     assert!(oracle::oracle(&kinds).values().all(|row| row.have == Want::ALL.without(Want::BORN)));
     for examiner in EXAMINERS {
@@ -90,7 +90,7 @@ fn on_ext4_without_room_for_nanoseconds_and_birth() {
 /// No call sets these two times, so they are written into the image.
 #[test]
 fn on_ext4_with_inodes_changed_and_born_at_any_time() {
-    let mut mount = require!(Mount::make_in_memory(&mount::EXT4));
+    let mut mount = require!(Mount::make(&mount::EXT4));
     let path = mount.path().join("d");
     std::fs::create_dir(&path).unwrap();
     let times = [-(1i64 << 31), -86_401, -2, 0, 1 << 31, 1 << 32, 9_223_372_037, 15_032_385_535];
@@ -118,7 +118,7 @@ fn on_ext4_with_inodes_changed_and_born_at_any_time() {
 
 #[test]
 fn on_xfs() {
-    let mount = require!(Mount::make_in_memory(&mount::XFS));
+    let mount = require!(Mount::make(&mount::XFS));
     every_examiner(&mount.path(), Some("xfs-bulkstat"));
     // 64 bits of nanoseconds from 1901 on.
     let expected = Kept { seconds: (-(1 << 31), 16_299_260_424), size_bytes: (1 << 63) - 1 };
@@ -127,7 +127,7 @@ fn on_xfs() {
 
 #[test]
 fn on_btrfs() {
-    let mount = require!(Mount::make_in_memory(&mount::BTRFS));
+    let mount = require!(Mount::make(&mount::BTRFS));
     every_examiner(&mount.path(), Some("btrfs-search"));
     let expected = Kept { seconds: (i64::MIN, i64::MAX), size_bytes: (1 << 63) - 1 };
     assert_eq!(kept(&mount.path()), expected);
@@ -136,7 +136,7 @@ fn on_btrfs() {
 /// Subvolumes have devices of their own, and their roots all have the same inode number.
 #[test]
 fn on_btrfs_with_subvolumes() {
-    let mount = require!(Mount::make_in_memory(&mount::BTRFS));
+    let mount = require!(Mount::make(&mount::BTRFS));
     let path = mount.path().join("d");
     trees::ensure(&mount.path(), "d", |path| trees::fill(path, 50));
     let btrfs =
@@ -159,7 +159,7 @@ fn on_btrfs_with_subvolumes() {
 #[test]
 fn on_mounts_that_write_times_lazily() {
     for recipe in [&mount::EXT4, &mount::XFS, &mount::BTRFS] {
-        let mount = require!(Mount::make_in_memory(recipe));
+        let mount = require!(Mount::make(recipe));
         let path = trees::various(&mount.path(), 256);
         mount::run(Command::new("mount").args(["-o", "remount,lazytime"]).arg(mount.path())).unwrap();
         for entry in std::fs::read_dir(&path).unwrap() {

@@ -45,7 +45,7 @@ fn give_up_often(recipe: &Recipe) {
             slowest = slowest.max(started.elapsed());
         }
         // What a thread has under way is one buffer; the bound leaves room for a loaded machine.
-        assert!(slowest < Duration::from_secs(2), "{}: dropping took {slowest:?}", backend.name());
+        assert!(slowest < Duration::from_secs(20), "{}: dropping took {slowest:?}", backend.name());
         assert_eq!(settled(library_threads), 0, "{}: threads left", backend.name());
         assert_eq!(settled(|| descriptors_below(&path) - 1), 0, "{}: descriptors left", backend.name());
     }
@@ -86,7 +86,7 @@ fn examined_listings_and_walks_given_up_or_broken_leave_nothing() {
                 assert!(given == 0 || !broken, "{way}");
                 let started = Instant::now();
                 drop(listing);
-                assert!(started.elapsed() < Duration::from_secs(2), "{way}: {:?}", started.elapsed());
+                assert!(started.elapsed() < Duration::from_secs(20), "{way}: {:?}", started.elapsed());
             }
             assert_eq!(settled(library_threads), 0, "{way}: threads left");
             assert_eq!(settled(|| descriptors_below(&path) - 1), 0, "{way}: descriptors left");
@@ -117,7 +117,11 @@ fn a_reader_moved_to_another_thread_leaves_nothing() {
     let options = ReadOptions { buffer_bytes: 4096, threads: THREADS_MAX, shares: 1000, resolve_types: true };
     let mut reader = backend("split").unwrap().open(&directory, &options).unwrap();
     reader.next_batch().unwrap().unwrap();
-    // A thread bears the library's name only once it runs, and may have come to its end already.
+    // A thread bears the library's name only once it runs; what waits in the queue keeps some from their end.
+    let deadline = Instant::now() + Duration::from_secs(20);
+    while library_threads() == 0 && Instant::now() < deadline {
+        std::thread::sleep(Duration::from_millis(1));
+    }
     let threads = library_threads();
     assert!(
         (1..THREADS_MAX).contains(&threads),

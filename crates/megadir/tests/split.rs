@@ -20,7 +20,7 @@ use megadir_testkit::tree::{Flat, Kinds, Maker, Names};
 
 /// How long each test looks for a counterexample.
 fn budget() -> Duration {
-    Duration::from_secs(if full() { 600 } else { 14 })
+    Duration::from_secs(if full() { 600 } else { 8 })
 }
 
 #[test]

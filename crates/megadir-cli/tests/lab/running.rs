@@ -57,16 +57,27 @@ impl Running {
         std::fs::read_to_string(self.record()).is_ok_and(|text| text.contains("\"line\":\"end\""))
     }
 
+    /// Returns the roots of the file systems that are mounted, as the run sees them.
+    fn views(&self) -> Vec<PathBuf> {
+        let below = self.below();
+        let tasks = std::fs::read_dir(format!("/proc/{}/task", self.id())).into_iter().flatten().flatten();
+        let views = tasks.map(|task| {
+            let mounts = std::fs::read_to_string(task.path().join("mountinfo")).unwrap_or_default();
+            let points = mounts.lines().filter_map(|line| line.split(' ').nth(4));
+            let own = points.filter(|point| Path::new(point).starts_with(&below));
+            own.map(|point| task.path().join("root").join(point.trim_start_matches('/'))).collect()
+        });
+        views.into_iter().find(|views: &Vec<PathBuf>| !views.is_empty()).unwrap_or_default()
+    }
+
     /// Returns the root of the first file system that is mounted, as the run sees it.
     pub(crate) fn view(&self) -> Option<PathBuf> {
-        let below = self.below();
-        let tasks = std::fs::read_dir(format!("/proc/{}/task", self.id())).ok()?;
-        tasks.flatten().find_map(|task| {
-            let mounts = std::fs::read_to_string(task.path().join("mountinfo")).ok()?;
-            let points = mounts.lines().filter_map(|line| line.split(' ').nth(4));
-            let point = points.into_iter().find(|point| Path::new(point).starts_with(&below))?;
-            Some(task.path().join("root").join(point.trim_start_matches('/')))
-        })
+        self.views().into_iter().next()
+    }
+
+    /// Returns how many file systems are mounted.
+    pub(crate) fn mounted(&self) -> usize {
+        self.views().len()
     }
 
     /// Returns the files that were made in the run's own directory on the first file system.

@@ -36,7 +36,7 @@ fn make_says_which_limit_was_met() {
         1,
         &["no room for more files after 39", "inodes are used up (0 of 40", "; what was made stays"],
     );
-    let full = require!(Mount::make_in_memory(&FULL_SOON));
+    let full = require!(Mount::make(&FULL_SOON));
     let ran = run(&full.path(), &["make", "d", "-n", "200000", "--size", "0"]);
     ran.complains(
         1,
@@ -46,7 +46,7 @@ fn make_says_which_limit_was_met() {
 
 #[test]
 fn bench_refuses_data_that_no_directory_there_takes() {
-    let full = require!(Mount::make_in_memory(&FULL_SOON));
+    let full = require!(Mount::make(&FULL_SOON));
     let ran = run(&full.path(), &["bench", "run", "listing", "--entries", "150000", "--dir", "."]);
     assert_eq!(ran.code, Some(3), "{}", ran.err);
     let said = "has not enough room for names in one directory (see 'megadir limits'): about 150000 are needed and 136249";

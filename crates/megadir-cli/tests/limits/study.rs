@@ -8,7 +8,7 @@ use crate::support::{run, scratch};
 
 #[test]
 fn directories_are_filled_held_against_the_prediction_and_removed() {
-    let mount = require!(Mount::make_in_memory(&FULL_SOON));
+    let mount = require!(Mount::make(&FULL_SOON));
     let scratch = scratch();
     let point = mount.path();
     let arguments =

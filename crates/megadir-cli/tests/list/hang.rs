@@ -62,7 +62,7 @@ impl Drop for Started {
 /// Waits until the program sleeps in a call of the kernel, on the mount.
 fn wait_until_asleep(child: &Child) {
     let stat = format!("/proc/{}/stat", child.id());
-    let deadline = Instant::now() + Duration::from_secs(10);
+    let deadline = Instant::now() + Duration::from_secs(60);
     let mut asleep = 0;
     while asleep < 20 {
         assert!(Instant::now() < deadline, "the program does not come to rest");
@@ -87,7 +87,8 @@ fn interrupted(directory: &Path, options: &[&str], signal: Signal) {
         if let Some(status) = started.0.try_wait().unwrap() {
             break status;
         }
-        assert!(from.elapsed() < Duration::from_secs(1), "{options:?} does not end within a second");
+        // What hangs would hang for ever; how soon it ends is a matter of the machine's load.
+        assert!(from.elapsed() < Duration::from_secs(20), "{options:?} does not end");
         std::thread::sleep(Duration::from_millis(2));
     };
     assert!(status.signal() == Some(signal.as_raw()) || status.code() == Some(130), "{options:?}: {status}");

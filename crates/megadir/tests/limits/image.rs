@@ -41,7 +41,7 @@ impl Shape {
         let mkfs: Vec<&'static str> = words.map(|word| &*String::leak(word)).collect();
         let image_bytes = (self.inodes * 140 + self.directory_bytes + (8 << 20)).next_multiple_of(1 << 20);
         let recipe = Recipe { name: "a small ext4", mkfs: Vec::leak(mkfs), image_bytes, ..mount::EXT4 };
-        let mount = Mount::make_in_memory(&recipe)?;
+        let mount = Mount::make(&recipe)?;
         let path = mount.path().join("filled");
         std::fs::create_dir(&path).map_err(|error| error.to_string())?;
         let directory = Dir::open(&path).map_err(|error| error.to_string())?;

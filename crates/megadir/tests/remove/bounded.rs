@@ -126,7 +126,7 @@ fn a_large_directory_takes_no_more_memory_than_its_window() {
     let entries = if full() { 390_000 } else { 150_000 };
     require!(Mount::make(&mount::TMPFS).map(drop));
     let Some(grown_kib) = in_child(TEST) else {
-        let mount = require!(Mount::make_in_memory(&mount::EXT4));
+        let mount = require!(Mount::make(&mount::EXT4));
         let tree = mount.path().join("tree");
         Flat::plain(entries).build(&tree);
         let removed = watched(|| empty(&tree, &options(2)).unwrap());
