@@ -66,7 +66,12 @@ fn entries(summary: &Summary, row: &PairRow) -> Option<u64> {
 fn tell(summary: &Summary, row: &PairRow) -> Option<String> {
     let (what, than) = (&row.pair.what, &row.pair.than);
     let (on, to) = (summary.place(row.pair.arm), summary.place(row.pair.to));
-    let begin = if on == to { format!("On {on}, {}:", row.pair.at) } else { format!("{}:", row.pair.at) };
+    // Of several file systems each names its own in what its arms are.
+    let own = format!(", {on}");
+    let begin = match row.pair.at.strip_suffix(&own) {
+        at if on == to => format!("On {on}, {}:", at.unwrap_or(&row.pair.at)),
+        _ => format!("{}:", row.pair.at),
+    };
     match row.outcome {
         Outcome::Judged { ratio, adjusted, verdict, .. } => {
             let figure = text::ratio(ratio.value, adjusted);
