@@ -113,6 +113,8 @@ pub(super) fn plan(
             Err(error) => return Err(error),
         }
     }
+    // All are contrasted with the first: what lies in memory is not to be compared, and comes last.
+    parts.sort_by_key(|part| matches!(part.found.ground, Ground::Memory { .. }));
     let Some(first) = parts.first() else { return Err(none_left(&unavailable)) };
     let rules = first.plan.rules.clone();
     let mut whole =
@@ -218,6 +220,10 @@ fn contrast(whole: &mut Plan) {
     let mut first: BTreeMap<&str, &Cell> = BTreeMap::new();
     let mut pairs = Vec::new();
     for cell in whole.cells.iter().filter(|cell| cell.role != Role::AgainstItself) {
+        // What is written for a state's sake is contrasted where it is measured.
+        if cell.groups.is_empty() && whole.cells.iter().any(|other| is_told_by(whole, cell, other)) {
+            continue;
+        }
         let own = label(cell);
         let at = cell.name.strip_suffix(own).and_then(|name| name.strip_suffix(", ")).unwrap_or(&cell.name);
         let Some(to) = first.get(at) else {
@@ -238,6 +244,12 @@ fn contrast(whole: &mut Plan) {
     }
     let title = "What does the file system make of it?".to_owned();
     whole.groups.push(Group { name: GROUP.to_owned(), title, rule: GroupRule::Pairs { pairs } });
+}
+
+/// Tells whether another arm does the same on the same file system, before this one in the plan.
+fn is_told_by(whole: &Plan, cell: &Cell, other: &Cell) -> bool {
+    let on = |cell: &Cell| whole.data[cell.data.0 as usize].on;
+    other.id.0 < cell.id.0 && (&other.work, other.cache, on(other)) == (&cell.work, cell.cache, on(cell))
 }
 
 /// Of so many parts of the room for images one stays free.

@@ -1,6 +1,8 @@
 //! The rules about file systems: which is fastest over all kinds of work, which may not be compared, and whether what the source says
 //! of them stands.
 
+use std::collections::BTreeSet;
+
 use super::source::claims;
 use super::{Finding, FindingKind};
 use crate::summary::{Overview, OverviewColumn, Range, Summary, Verdict};
@@ -69,14 +71,21 @@ fn fastest(overview: &Overview) -> Option<String> {
         return None;
     }
     others.sort_by(|a, b| a.1.ratio.total_cmp(&b.1.ratio));
-    let rows = overview.rows.iter().filter(|row| row.counts).count() as u64;
+    let rows = overview.overall.iter().filter(|overall| [overall.of, overall.than].contains(&least));
+    let rows: BTreeSet<u64> = rows.map(|overall| overall.rows as u64).filter(|rows| *rows > 0).collect();
+    let kinds = |rows: u64| text::counted(rows, "kind of work").replace("kind of works", "kinds of work");
+    let over = match (rows.first(), rows.last()) {
+        (Some(few), Some(many)) if few < many => {
+            format!("the {few} to {many} kinds of work that each has in common with it")
+        }
+        (_, most) => format!("all {}", kinds(most.copied().unwrap_or(0))),
+    };
     let label = |column: usize| &overview.columns[column].label;
     let told: Vec<String> =
         others.iter().map(|(column, against)| format!("{} {}", label(*column), against.figure())).collect();
     let all = others.iter().all(|(_, against)| against.slower());
     Some(format!(
-        "Over all {} (geometric mean), {} {}; the time of the others against it: {}.",
-        text::counted(rows, "kind of work").replace("kind of works", "kinds of work"),
+        "Over {over} (geometric mean), {} {}; the time of the others against it: {}.",
         label(least),
         if all { "is the fastest" } else { "takes least, but is not shown to be faster than every other" },
         text::list(&told)
@@ -119,6 +128,9 @@ pub(super) fn find(summary: &Summary) -> Vec<Finding> {
     let (journal, disks) = (judge.without_journal(), judge.disks());
     told.into_iter().chain(journal).chain(disks).map(finding).collect()
 }
+
+/// Those that the source compared ext4 with and that a kernel of today may have.
+const OTHERS: [&str; 3] = ["ext2", "ext3", "xfs"];
 
 /// What the claims of the study of small files are judged by.
 struct Judge<'a> {
@@ -208,10 +220,8 @@ impl Judge<'_> {
         if self.column("ext4").is_none() {
             return self.claim(words, &format!("cannot be told here: {}", self.missing("ext4")));
         }
-        let others: Vec<(&str, Against)> = ["ext2", "ext3", "xfs"]
-            .into_iter()
-            .filter_map(|kind| Some((kind, self.pair("ext4", kind).ok()?)))
-            .collect();
+        let others: Vec<(&str, Against)> =
+            OTHERS.into_iter().filter_map(|kind| Some((kind, self.pair("ext4", kind).ok()?))).collect();
         if others.is_empty() {
             return self.claim(
                 words,
@@ -225,7 +235,8 @@ impl Judge<'_> {
             others.iter().map(|(kind, against)| format!("{} of {kind}", against.figure())).collect();
         let told = match () {
             () if !against.is_empty() => "falls here",
-            () if all => "stands here",
+            () if all && others.len() == OTHERS.len() => "stands here",
+            () if all => "cannot be told here: not all that it was compared with were measured beside it",
             () => "cannot be told here: not every difference is shown",
         };
         let drivers = match self.other_drivers(&["ext2", "ext3"]).is_empty() {

@@ -200,6 +200,33 @@ fn images_have_room_for_all_rounds_where_their_directory_has() {
 }
 
 #[test]
+fn what_lies_in_memory_comes_last_and_what_is_written_for_a_states_sake_is_in_no_contrast() {
+    use CacheState::{FsCold, VfsCold, Warm};
+    let caches =
+        CacheState::ALL.map(|state| CacheFact { state, name: state.name().to_owned(), unavailable: None });
+    let mut facts = [found("tmpfs", Ground::Memory { bytes_max: 20 * GIB }), image("ext4"), image("xfs")];
+    for fact in &mut facts[1..] {
+        fact.found.as_mut().unwrap().caches = caches.to_vec();
+    }
+    let request = Request {
+        file_systems: &facts,
+        caches: vec![Warm, VfsCold, FsCold],
+        drop_caches: true,
+        images_room_bytes: u64::MAX,
+        ..Request::bare(Preset::Quick, 7)
+    };
+    let plan = plan(&built_in("smallfile").unwrap(), &request).unwrap().plan;
+    let labels: Vec<&str> = plan.file_systems.iter().map(|of| of.label.as_str()).collect();
+    assert_eq!(labels, ["ext4", "xfs", "tmpfs"]);
+    let extra = |cell: &&Cell| cell.name.contains("(for ") && cell.role != Role::AgainstItself;
+    assert!(plan.cells.iter().filter(extra).count() > 0);
+    assert!(plan.cells.iter().filter(extra).all(|cell| cell.groups.is_empty()));
+    let group = plan.groups.iter().find(|group| group.name == GROUP).unwrap();
+    let GroupRule::Pairs { pairs } = &group.rule else { panic!("{group:?}") };
+    assert!(pairs.iter().all(|pair| pair.than == "ext4"), "{pairs:?}");
+}
+
+#[test]
 fn what_is_too_small_for_the_files_is_left_out_with_figures() {
     let small = |ground| [image("ext4"), found("xfs", ground)];
     for (ground, said) in [
