@@ -11,6 +11,7 @@
 //! Verified by what warms nothing: names drawn from the data set are looked for in the cache alone (`RESOLVE_CACHED`), and
 //! the kernel's counts of inodes and names must have fallen. A directory that is held open keeps its own inode.
 
+use std::collections::BTreeMap;
 use std::os::fd::BorrowedFd;
 use std::time::{Duration, Instant};
 
@@ -62,8 +63,8 @@ impl From<String> for Refusal {
 /// What is known of the machine's names and inodes.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Names {
-    /// What was left after the first drop that was verified: what others always hold.
-    floor: Option<Counts>,
+    /// What was left after the first drop that was verified, by type of file system, as counts are: what others always hold.
+    floors: BTreeMap<String, Counts>,
 }
 
 impl Names {
@@ -90,9 +91,10 @@ impl Names {
                 continue;
             }
             let after = Counts::now(directory, file_system).map_err(refuse)?;
-            match self.what_is_left(before, after, entries).or_else(|| cached(directory, sample)) {
+            let floor = self.floors.get(file_system).copied();
+            match what_is_left(floor, before, after, entries).or_else(|| cached(directory, sample)) {
                 None => {
-                    self.floor.get_or_insert(after);
+                    self.floors.entry(file_system.to_owned()).or_insert(after);
                     return Ok(());
                 }
                 Some(what) => left = what,
@@ -102,28 +104,27 @@ impl Names {
         }
         Err(refused(CacheState::VfsCold, format!("after {DROPS_MAX} drops {left}")))
     }
+}
 
-    /// Tells what the counts say is left, if that is too much.
-    fn what_is_left(&self, before: Counts, after: Counts, entries: u64) -> Option<String> {
-        let floor = self.floor;
-        let of_entries = |what: &str, before: u64, after: u64, floor: Option<u64>| {
-            let few = OTHERS_MAX + entries / 10 + floor.map_or(0, |floor| floor + floor / 10);
-            // What others always hold is not known before the first drop, but then all of the data set was there.
-            let fell = floor.is_none() && before.saturating_sub(after) >= entries - entries / 10;
-            (after > few && !fell).then(|| format!("the kernel still holds {after} {what} (of {before})"))
-        };
-        let of_buffers = || {
-            let (before, Buffered { count: after, few: after_max }) = (before.buffers?.count, after.buffers?);
-            let floor = floor.and_then(|floor| floor.buffers).map(|buffers| buffers.count);
-            let few = after_max + floor.map_or(0, |floor| floor + floor / 10);
-            let fell = floor.is_none() && after <= before / 4;
-            let what = "buffers of metadata";
-            (after > few && !fell).then(|| format!("the kernel still holds {after} {what} (of {before})"))
-        };
-        of_entries("inodes", before.inodes, after.inodes, floor.map(|floor| floor.inodes))
-            .or_else(|| of_entries("names", before.names, after.names, floor.map(|floor| floor.names)))
-            .or_else(of_buffers)
-    }
+/// Tells what the counts say is left, if that is too much.
+fn what_is_left(floor: Option<Counts>, before: Counts, after: Counts, entries: u64) -> Option<String> {
+    let of_entries = |what: &str, before: u64, after: u64, floor: Option<u64>| {
+        let few = OTHERS_MAX + entries / 10 + floor.map_or(0, |floor| floor + floor / 10);
+        // What others always hold is not known before the first drop, but then all of the data set was there.
+        let fell = floor.is_none() && before.saturating_sub(after) >= entries - entries / 10;
+        (after > few && !fell).then(|| format!("the kernel still holds {after} {what} (of {before})"))
+    };
+    let of_buffers = || {
+        let (before, Buffered { count: after, few: after_max }) = (before.buffers?.count, after.buffers?);
+        let floor = floor.and_then(|floor| floor.buffers).map(|buffers| buffers.count);
+        let few = after_max + floor.map_or(0, |floor| floor + floor / 10);
+        let fell = floor.is_none() && after <= before / 4;
+        let what = "buffers of metadata";
+        (after > few && !fell).then(|| format!("the kernel still holds {after} {what} (of {before})"))
+    };
+    of_entries("inodes", before.inodes, after.inodes, floor.map(|floor| floor.inodes))
+        .or_else(|| of_entries("names", before.names, after.names, floor.map(|floor| floor.names)))
+        .or_else(of_buffers)
 }
 
 /// Asks about every name that was drawn; tells whether there are any and all of them are there.
@@ -246,7 +247,7 @@ pub(super) fn drain(
 
 #[cfg(test)]
 mod tests {
-    use super::{Buffered, Counts, Names};
+    use super::{Buffered, Counts, what_is_left};
 
     fn counts(inodes: u64) -> Counts {
         Counts { inodes, names: 500, buffers: None }
@@ -254,24 +255,24 @@ mod tests {
 
     #[test]
     fn counts_tell_what_is_left() {
-        let fresh = Names::default();
+        let fresh = None;
         // 200 000 of ours beside 80 000 that others hold: gone, half gone, all there.
-        assert_eq!(fresh.what_is_left(counts(280_000), counts(80_000), 200_000), None);
+        assert_eq!(what_is_left(fresh, counts(280_000), counts(80_000), 200_000), None);
         assert!(
-            fresh.what_is_left(counts(280_000), counts(180_000), 200_000).unwrap().contains("180000 inodes")
+            what_is_left(fresh, counts(280_000), counts(180_000), 200_000).unwrap().contains("180000 inodes")
         );
-        assert!(fresh.what_is_left(counts(280_000), counts(280_000), 200_000).is_some());
+        assert!(what_is_left(fresh, counts(280_000), counts(280_000), 200_000).is_some());
         // Later drops find a cache that is cold already, and know what others hold.
-        let known = Names { floor: Some(counts(80_000)) };
-        assert_eq!(known.what_is_left(counts(90_000), counts(80_500), 200_000), None);
-        assert!(known.what_is_left(counts(280_000), counts(280_000), 200_000).is_some());
+        let known = Some(counts(80_000));
+        assert_eq!(what_is_left(known, counts(90_000), counts(80_500), 200_000), None);
+        assert!(what_is_left(known, counts(280_000), counts(280_000), 200_000).is_some());
         // Few are few.
-        assert_eq!(fresh.what_is_left(counts(300), counts(300), 1), None);
+        assert_eq!(what_is_left(fresh, counts(300), counts(300), 1), None);
         let many = Counts { inodes: 0, names: 400_000, buffers: None };
-        assert!(fresh.what_is_left(many, many, 100_000).unwrap().contains("names"));
+        assert!(what_is_left(fresh, many, many, 100_000).unwrap().contains("names"));
         let buffers = |count| Counts { buffers: Some(Buffered { count, few: 256 }), ..counts(10) };
-        assert!(fresh.what_is_left(buffers(1557), buffers(1540), 20_000).unwrap().contains("1540 buffers"));
-        assert_eq!(fresh.what_is_left(buffers(1557), buffers(3), 20_000), None);
-        assert_eq!(fresh.what_is_left(buffers(9000), buffers(2000), 20_000), None);
+        assert!(what_is_left(fresh, buffers(1557), buffers(1540), 20_000).unwrap().contains("1540 buffers"));
+        assert_eq!(what_is_left(fresh, buffers(1557), buffers(3), 20_000), None);
+        assert_eq!(what_is_left(fresh, buffers(9000), buffers(2000), 20_000), None);
     }
 }
