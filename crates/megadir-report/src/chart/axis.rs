@@ -150,9 +150,14 @@ impl Axis {
     pub(super) fn draw_below(&self, drawing: &mut Drawing, y: f64, top: f64, title: &str) -> f64 {
         let mut free = f64::NEG_INFINITY;
         let width = drawing.width();
+        let lines = self
+            .labelled()
+            .iter()
+            .map(|(tick, _)| ((self.at(*tick), top), (self.at(*tick), y)))
+            .collect::<Vec<_>>();
+        drawing.lines(&lines, "grid");
         for (tick, text) in self.labelled() {
             let x = self.at(tick);
-            drawing.line((x, top), (x, y), "grid");
             let half = text_width(&text, FONT_PX) / 2.0;
             let x = x.clamp(half + 1.0, width - half - 1.0);
             if x - half > free {

@@ -109,14 +109,16 @@ impl Drawing {
         let width = text_width(text, FONT_PX) * if class == "heading" { 1.12 } else { 1.0 };
         let (left, name) = match anchor {
             Anchor::Start => (x, ""),
-            Anchor::Middle => (x - width / 2.0, " text-anchor=\"middle\""),
-            Anchor::End => (x - width, " text-anchor=\"end\""),
+            Anchor::Middle => (x - width / 2.0, "m"),
+            Anchor::End => (x - width, "e"),
         };
         let place = Place { text: text.into(), left, top: y - 11.0, right: left + width, bottom: y + 3.0 };
         self.reach(place.bottom + 2.0);
         self.texts.push(place);
-        let class = if class.is_empty() { String::new() } else { format!(" class=\"{class}\"") };
-        let element = format!("<text{class} x=\"{}\" y=\"{}\"{name}>{}</text>\n", px(x), px(y), escape(text));
+        let classes =
+            [class, name].into_iter().filter(|class| !class.is_empty()).collect::<Vec<_>>().join(" ");
+        let class = if classes.is_empty() { classes } else { format!(" class=\"{classes}\"") };
+        let element = format!("<text{class} x=\"{}\" y=\"{}\">{}</text>\n", px(x), px(y), escape(text));
         self.body.push_str(&element);
     }
 
@@ -136,6 +138,23 @@ impl Drawing {
         self.body.push_str(&format!(
             "<line class=\"{class}\" x1=\"{x1}\" y1=\"{y1}\" x2=\"{x2}\" y2=\"{y2}\"/>\n"
         ));
+    }
+
+    /// Adds straight lines of one class as one path.
+    pub(super) fn lines(&mut self, lines: &[((f64, f64), (f64, f64))], class: &str) {
+        let mut steps = String::new();
+        for ((x, y), to) in lines {
+            self.reach(y.max(to.1) + 1.0);
+            let step = match (x == &to.0, y == &to.1) {
+                (true, _) => format!("V{}", px(to.1)),
+                (_, true) => format!("H{}", px(to.0)),
+                _ => format!("L{} {}", px(to.0), px(to.1)),
+            };
+            steps.push_str(&format!("M{} {}{step}", px(*x), px(*y)));
+        }
+        if !steps.is_empty() {
+            self.body.push_str(&format!("<path class=\"{class}\" d=\"{steps}\"/>\n"));
+        }
     }
 
     /// Adds a rectangle from its upper left corner.

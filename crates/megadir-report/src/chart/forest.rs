@@ -27,6 +27,9 @@ impl Chart for Forest {
     }
 }
 
+/// No eye compares more rows than these: the table has them.
+const ROWS_MAX: usize = 60;
+
 fn of_group(summary: &Summary, group: &GroupSummary, width: Width) -> Option<Picture> {
     let (rows, against): (Vec<(String, &Outcome)>, String) = match &group.reading {
         GroupReading::Compare(comparison) => {
@@ -57,7 +60,7 @@ fn of_group(summary: &Summary, group: &GroupSummary, width: Width) -> Option<Pic
     };
     let shown: Vec<(String, &Outcome)> =
         rows.into_iter().filter(|(_, outcome)| ratio(outcome).is_some()).collect();
-    if shown.is_empty() {
+    if shown.is_empty() || shown.len() > ROWS_MAX {
         return None;
     }
     let title = match against.as_str() {

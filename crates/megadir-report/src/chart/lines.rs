@@ -62,8 +62,10 @@ pub(super) fn draw(frame: &Frame<'_>, lines: &[Line]) -> Drawing {
         let (from, to) = (x.at(low).max(left), x.at(high).min(right));
         drawing.rect((from, top), ((to - from).max(2.0), bottom - top), "band");
     }
+    let grid: Vec<_> =
+        y.labelled().iter().map(|(tick, _)| ((left, y.at(*tick)), (right, y.at(*tick)))).collect();
+    drawing.lines(&grid, "grid");
     for (tick, text) in y.labelled() {
-        drawing.line((left, y.at(tick)), (right, y.at(tick)), "grid");
         drawing.text(left - 6.0, y.at(tick) + 4.0, Anchor::End, "faint", &text);
     }
     let below = x.draw_below(&mut drawing, bottom, top, frame.x_title);

@@ -55,7 +55,7 @@ pub(super) fn timed<'a>(report: &Report<'a>) -> impl Iterator<Item = &'a Arm> {
         let single = arm.timing.as_ref().and_then(|timing| timing.single.as_ref());
         single.is_some_and(|single| single.quantiles.is_some()) && arm.cell.role != Role::AgainstItself
     };
-    report.summary.arms.iter().filter(known)
+    report.summary.asked().filter(known)
 }
 
 fn line(name: &str, times: &Histogram) -> Line {

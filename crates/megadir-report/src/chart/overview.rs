@@ -36,8 +36,10 @@ fn works<'a>(report: &Report<'a>) -> Vec<Same<'a>> {
     let on = |cell: &Cell| plan.data.get(cell.data.0 as usize).and_then(|data| data.on);
     let entries = |cell: &Cell| plan.data.get(cell.data.0 as usize).map(|data| data.entries);
     let file_system = |id: FsId| plan.file_systems.get(id.0 as usize);
+    // Those of no group make ready what others need.
+    let asked = |cell: &&Cell| cell.role != Role::AgainstItself && !cell.groups.is_empty();
     let mut works: Vec<Same<'a>> = Vec::new();
-    for cell in plan.cells.iter().filter(|cell| cell.role != Role::AgainstItself) {
+    for cell in plan.cells.iter().filter(asked) {
         let Some(file_system) = on(cell).and_then(file_system) else { continue };
         let same = |work: &&mut Same<'a>| {
             let first = work.arms[0].1;

@@ -71,15 +71,19 @@ impl Picture {
     }
 
     /// Returns the picture as an element of a page that has [`super::page_css`]. `id` must be the only one of its name on the page; it begins with a
-    /// letter.
+    /// letter. What it shows in sentences may stand in another form of the same picture, whose id is then `told_by`.
     #[must_use]
-    pub fn element(&self, id: &str) -> String {
+    pub fn element(&self, id: &str, told_by: Option<&str>) -> String {
         let (width, height) = self.size();
+        let by = told_by.unwrap_or(id);
+        let description = match told_by {
+            Some(_) => String::new(),
+            None => format!("<desc id=\"{id}-d\">{}</desc>", escape(&self.description)),
+        };
         format!(
-            "<svg class=\"mdc\" viewBox=\"0 0 {width} {height}\" width=\"{width}\" height=\"{height}\" role=\"img\" aria-labelledby=\"{id}-t {id}-d\">\
-             <title id=\"{id}-t\">{}</title><desc id=\"{id}-d\">{}</desc>{}</svg>",
+            "<svg class=\"mdc\" viewBox=\"0 0 {width} {height}\" width=\"{width}\" height=\"{height}\" role=\"img\" aria-labelledby=\"{id}-t {by}-d\">\
+             <title id=\"{id}-t\">{}</title>{description}{}</svg>",
             escape(&self.title),
-            escape(&self.description),
             self.drawing.body(id)
         )
     }

@@ -54,7 +54,7 @@ pub(super) fn key_of(names: &[&str]) -> Vec<(Shape, String, String)> {
 
 /// The widest that labels and values may be beside the marks, px.
 const LABEL_MAX: f64 = 230.0;
-const BESIDE_MAX: f64 = 450.0;
+const BESIDE_MAX: f64 = 470.0;
 /// Height of the marks alone, px.
 const MARKS_PX: f64 = 20.0;
 
@@ -102,7 +102,19 @@ pub(super) fn draw(frame: &Frame<'_>, rows: &[Row]) -> Drawing {
     }
     axis.draw_below(&mut drawing, y, top, frame.title);
     if let Some(line) = frame.line {
-        drawing.line((axis.at(line), top), (axis.at(line), y), "rule");
+        let at = axis.at(line);
+        match frame.width {
+            Width::Wide => drawing.line((at, top), (at, y), "rule"),
+            // Between marks stand texts, which it would cross.
+            Width::Narrow => {
+                let beside = |row: &Laid<'_>| {
+                    let middle = row.top + row.height - MARKS_PX / 2.0 - 3.0;
+                    ((at, middle - MARKS_PX / 2.0), (at, middle + MARKS_PX / 2.0))
+                };
+                let marked = laid.iter().filter(|row| !row.row.marks.is_empty());
+                drawing.lines(&marked.map(beside).collect::<Vec<_>>(), "rule");
+            }
+        }
     }
     laid.iter().for_each(|row| draw_row(&mut drawing, frame.width, &axis, row));
     drawing
@@ -191,10 +203,8 @@ fn draw_mark(drawing: &mut Drawing, axis: &Axis, y: f64, mark: &Mark) {
         }
         Mark::Interval { low, high, class } => {
             let (left, right) = (axis.at(*low), axis.at(*high));
-            drawing.line((left, y), (right, y), &format!("{class} line"));
-            for x in [left, right] {
-                drawing.line((x, y - 4.0), (x, y + 4.0), &format!("{class} line"));
-            }
+            let end = |x: f64| ((x, y - 4.0), (x, y + 4.0));
+            drawing.lines(&[((left, y), (right, y)), end(left), end(right)], &format!("{class} line"));
         }
         Mark::Dot { at, shape, class } => drawing.mark((axis.at(*at), y), *shape, class),
         Mark::Span { from, to, class } => {

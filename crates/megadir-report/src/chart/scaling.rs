@@ -7,7 +7,7 @@ use super::{Chart, Picture};
 use crate::render::Report;
 use crate::summary::{Figure, Rounds};
 use crate::text;
-use megadir_record::{Cell, CellId, FileWork, RemoveWork, Role, Work, Workers};
+use megadir_record::{Cell, CellId, Data, DataId, FileWork, Plan, RemoveWork, Role, Work, Workers};
 
 /// The chart.
 pub(super) struct Scaling;
@@ -22,7 +22,7 @@ impl Chart for Scaling {
     }
 
     fn draw(&self, report: &Report<'_>, width: Width) -> Vec<Picture> {
-        picture(report, width).into_iter().collect()
+        pictures(report, width)
     }
 }
 
@@ -67,16 +67,14 @@ fn by_one(work: &Work) -> Option<(Work, u32)> {
 
 /// Returns every work that is done by two numbers of workers or more.
 fn series(report: &Report<'_>) -> Vec<Series> {
-    let mut found: Vec<(Work, Option<u64>, u32, Series)> = Vec::new();
-    let arms =
-        report.summary.arms.iter().map(|arm| &arm.cell).filter(|cell| cell.role != Role::AgainstItself);
+    let mut found: Vec<(Work, usize, u32, Series)> = Vec::new();
+    let arms = report.summary.asked().map(|arm| &arm.cell).filter(|cell| cell.role != Role::AgainstItself);
     for cell in arms {
         let Some((work, count)) = by_one(&cell.work) else { continue };
-        // Workers on files have data sets of their own, readers share one.
-        let data = (!matches!(work, Work::Files(_) | Work::Remove(_))).then_some(u64::from(cell.data.0));
+        // Workers on files have data sets of their own, which are alike; readers share one.
+        let data = alike(&report.record.header.plan, cell.data);
         let step = if matches!(work, Work::Files(_)) { cell.step } else { 0 };
-        let same =
-            |one: &&mut (Work, Option<u64>, u32, Series)| one.0 == work && one.1 == data && one.2 == step;
+        let same = |one: &&mut (Work, usize, u32, Series)| one.0 == work && one.1 == data && one.2 == step;
         match found.iter_mut().find(same) {
             Some((.., series)) => series.arms.push((count, cell.id)),
             None => found.push((work, data, step, first(cell, count))),
@@ -89,6 +87,13 @@ fn series(report: &Report<'_>) -> Vec<Series> {
     }
     all.retain(|series| series.arms.len() > 1);
     all
+}
+
+/// Returns the place of the first data set that is like this one: in size, in what makes it and in where it lies.
+fn alike(plan: &Plan, id: DataId) -> usize {
+    let of = |data: &Data| (data.entries, data.on, data.source.clone());
+    let Some(own) = plan.data.iter().find(|data| data.id == id).map(of) else { return usize::MAX };
+    plan.data.iter().position(|data| of(data) == own).unwrap_or(usize::MAX)
 }
 
 fn first(cell: &Cell, count: u32) -> Series {
@@ -111,11 +116,11 @@ fn of_workers(part: &str) -> bool {
     })
 }
 
-fn picture(report: &Report<'_>, width: Width) -> Option<Picture> {
+/// Draws a picture for every group that has such arms.
+fn pictures(report: &Report<'_>, width: Width) -> Vec<Picture> {
     let rounds = Rounds::of(report.record);
     let confidence = report.summary.rules.confidence;
-    let (mut lines, mut group) = (Vec::new(), None);
-    let most = |line: &Line| line.points.last().map_or(1.0, |point| point.x);
+    let mut groups: Vec<(Option<String>, Vec<Line>)> = Vec::new();
     for series in series(report) {
         let fewest = series.arms[0];
         let point = |(count, arm): &(u32, CellId)| {
@@ -130,13 +135,29 @@ fn picture(report: &Report<'_>, width: Width) -> Option<Picture> {
             series.arms.iter().filter_map(point).filter(|point| point.y.is_finite()).collect();
         if points.len() > 1 {
             let name = format!("{}{}", series.name, fitted(&points));
-            lines.push(Line { name, points, marked: true });
-            group = group.or(series.group);
+            let line = Line { name, points, marked: true };
+            match groups.iter_mut().find(|(group, _)| *group == series.group) {
+                Some((_, lines)) => lines.push(line),
+                None => groups.push((series.group, vec![line])),
+            }
         }
     }
-    if lines.is_empty() {
-        return None;
-    }
+    let several = groups.len() > 1;
+    let one = |(group, lines)| {
+        let asks = report.summary.groups.iter().find(|of| Some(&of.name) == Option::as_ref(&group));
+        let title = match asks.filter(|_| several) {
+            Some(asks) => format!("{TITLE}: {}", asks.title),
+            None => TITLE.to_owned(),
+        };
+        picture(&title, group.as_deref(), lines, width)
+    };
+    groups.into_iter().map(one).collect()
+}
+
+const TITLE: &str = "What more threads or processes bring";
+
+fn picture(title: &str, group: Option<&str>, mut lines: Vec<Line>, width: Width) -> Picture {
+    let most = |line: &Line| line.points.last().map_or(1.0, |point| point.x);
     let (low, high) = (
         lines.iter().map(|line| line.points[0].x).fold(f64::MAX, f64::min),
         lines.iter().map(most).fold(1.0, f64::max),
@@ -154,11 +175,10 @@ fn picture(report: &Report<'_>, width: Width) -> Option<Picture> {
         limits: Vec::new(),
         band: None,
     };
-    let title = "What more threads or processes bring";
-    Some(Picture::new("scaling", group.as_deref(), title, draw(&frame, &lines)).described(format!(
+    Picture::new("scaling", group, title, draw(&frame, &lines)).described(format!(
         "Speed over workers, as a multiple of that of the fewest, ratios paired by round. {}.",
         told.join("; ")
-    )))
+    ))
 }
 
 /// Returns the power of workers that speed grows with, where three numbers of them or more tell it.

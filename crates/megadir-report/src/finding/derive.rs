@@ -69,12 +69,19 @@ const RULES: &[fn(&Summary) -> Vec<Finding>] = &[
     compare::find,
     calls::find,
     growth::find,
+    file_systems::find_apart,
     file_systems::find,
 ];
 
+/// What claims say that a run leaves open.
+const OPEN: &str = "cannot be told here";
+
 /// Applies every rule.
 pub(crate) fn derive(summary: &Summary) -> Vec<Finding> {
-    RULES.iter().flat_map(|rule| rule(summary)).collect()
+    let mut findings: Vec<Finding> = RULES.iter().flat_map(|rule| rule(summary)).collect();
+    // A reader is told first what the run says, and then what it does not.
+    findings.sort_by_key(|finding| finding.kind == FindingKind::Claim && finding.text.contains(OPEN));
+    findings
 }
 
 impl Finding {

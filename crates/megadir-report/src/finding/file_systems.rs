@@ -15,7 +15,16 @@ fn finding(text: String) -> Finding {
 /// Tells which file system is fastest over all kinds of work, where there are several.
 pub(super) fn find_fastest(summary: &Summary) -> Vec<Finding> {
     let Some(overview) = &summary.overview else { return Vec::new() };
-    fastest(overview).into_iter().chain(apart(overview)).map(finding).collect()
+    let Some(fastest) = fastest(overview) else { return Vec::new() };
+    [fastest].into_iter().chain(apart(overview)).map(finding).collect()
+}
+
+/// Tells which file systems may not be compared where none is the fastest; else that stands beside which is.
+pub(super) fn find_apart(summary: &Summary) -> Vec<Finding> {
+    let Some(overview) = summary.overview.as_ref().filter(|overview| fastest(overview).is_none()) else {
+        return Vec::new();
+    };
+    apart(overview).into_iter().map(finding).collect()
 }
 
 /// One file system against another.

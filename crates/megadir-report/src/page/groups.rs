@@ -7,6 +7,9 @@ use crate::summary::{GroupSummary, Summary};
 use crate::text;
 use megadir_record::Published;
 
+/// So many pictures of the times of single operations are in a page: those of hundreds of arms nobody looks through.
+const NINES_MAX: usize = 3;
+
 /// Adds the sections of all groups, and that of single operations.
 pub(super) fn sections(page: &mut Page, report: &Report<'_>) {
     let summary = report.summary;
@@ -30,7 +33,17 @@ pub(super) fn sections(page: &mut Page, report: &Report<'_>) {
     }) {}
     if let Some(grid) = operations_grid(summary) {
         page.element("h2", OPERATIONS_TITLE);
-        while page.picture(|picture| picture.chart == "nines" || picture.chart == "stalls") {}
+        for _ in 0..NINES_MAX {
+            page.picture(|picture| picture.chart == "nines");
+        }
+        let more = page.leave_out(|picture| picture.chart == "nines");
+        if more > 0 {
+            page.paragraph(&format!(
+                "{more} more such pictures, of the other arms, by `megadir bench report RECORD --format svg --chart nines:N`, N from {} on.",
+                NINES_MAX + 1
+            ));
+        }
+        while page.picture(|picture| picture.chart == "stalls") {}
         page.push("<details>\n<summary>All quantiles</summary>\n");
         push_grid(page, &grid, true);
         page.push("</details>\n");

@@ -24,8 +24,8 @@ const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; img-src dat
 /// Returns the whole report as one HTML file.
 #[must_use]
 pub fn html(report: &Report<'_>) -> String {
-    let mut page = Page { text: String::new(), pictures: Pictures::of(report), shown: 0 };
-    head(&mut page, report);
+    let mut page =
+        Page { text: String::new(), pictures: Pictures::of(report), shown: 0, headings: Vec::new() };
     page.push("<main>\n");
     answer::section(&mut page, report);
     groups::sections(&mut page, report);
@@ -33,7 +33,7 @@ pub fn html(report: &Report<'_>) -> String {
     method::section(&mut page, report);
     samples::section(&mut page, report);
     page.push("</main>\n</body>\n</html>\n");
-    page.text
+    head(report, &page.headings) + &page.text
 }
 
 /// Returns what identifies the record that a page is of, as it stands in the page's head.
@@ -49,6 +49,8 @@ struct Page {
     text: String,
     pictures: Pictures,
     shown: usize,
+    /// The headings of tables, each list once.
+    headings: Vec<Vec<String>>,
 }
 
 /// The pictures of a report, wide and narrow, in the same order.
@@ -104,6 +106,21 @@ impl Page {
         }
     }
 
+    /// Returns the class of tables with these headings, which tells what is in each field where a row is a card.
+    fn labels<'a>(&mut self, headings: impl Iterator<Item = &'a str>) -> String {
+        let headings: Vec<String> = headings.map(str::to_owned).collect();
+        let place = self.headings.iter().position(|known| *known == headings).unwrap_or_else(|| {
+            self.headings.push(headings);
+            self.headings.len() - 1
+        });
+        format!("l{place}")
+    }
+
+    /// Leaves out the pictures that suit, and returns how many there are.
+    fn leave_out(&mut self, suits: impl Fn(&Picture) -> bool) -> usize {
+        std::iter::from_fn(|| self.pictures.take(&suits)).count()
+    }
+
     /// Shows the first picture left that suits, and returns whether there was one.
     fn picture(&mut self, suits: impl Fn(&Picture) -> bool) -> bool {
         let Some((wide, narrow)) = self.pictures.take(suits) else { return false };
@@ -112,30 +129,44 @@ impl Page {
         self.push(&format!(
             "<figure>\n<figcaption>{}</figcaption>\n<div class=\"wide\">{}</div>\n<div class=\"narrow\">{}</div>\n</figure>\n",
             escape(&wide.title),
-            wide.element(&format!("{id}w")),
-            narrow.element(&format!("{id}n"))
+            wide.element(&format!("{id}w"), None),
+            narrow.element(&format!("{id}n"), Some(&format!("{id}w")))
         ));
         true
     }
 }
 
-fn head(page: &mut Page, report: &Report<'_>) {
+fn head(report: &Report<'_>, headings: &[Vec<String>]) -> String {
     let colours = |which: fn(&(&'static str, &'static str, &'static str)) -> &'static str| -> String {
         PAGE_COLOURS.iter().map(|colour| format!("--{}:{};", colour.0, which(colour))).collect()
     };
     let (light, dark) = (colours(|colour| colour.1), colours(|colour| colour.2));
-    page.push(&format!(
+    format!(
         "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
          <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
          <meta http-equiv=\"Content-Security-Policy\" content=\"{POLICY}\">\n\
          <meta name=\"color-scheme\" content=\"light dark\">\n<meta name=\"generator\" content=\"megadir\">\n{}\n\
          <link rel=\"icon\" href=\"data:,\">\n<title>{}</title>\n<style>\n:root{{{light}}}\n\
-         @media screen and (prefers-color-scheme:dark){{:root{{{dark}}}}}\n{}{}</style>\n</head>\n<body>\n",
+         @media screen and (prefers-color-scheme:dark){{:root{{{dark}}}}}\n{}{}{}</style>\n</head>\n<body>\n",
         record_mark(report),
         chart::escape(&report.summary.question),
         chart::page_css(),
         include_str!("page.css"),
-    ));
+        labels_css(headings),
+    )
+}
+
+/// Returns the rules that name the fields of tables, for rows that are cards.
+fn labels_css(headings: &[Vec<String>]) -> String {
+    let mut css = String::new();
+    for (table, headings) in headings.iter().enumerate() {
+        for (place, heading) in (1..).zip(headings) {
+            let plain = |letter: &char| !"\"\\<>".contains(*letter) && !is_control(*letter);
+            let heading: String = heading.chars().filter(plain).collect();
+            css.push_str(&format!(".l{table} td:nth-child({place}){{--l:\"{heading} \"}}\n"));
+        }
+    }
+    css
 }
 
 /// Returns text as it stands in HTML; what hides or reorders text becomes a space, and `code` between back quotes is marked as such.

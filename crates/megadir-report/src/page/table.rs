@@ -9,35 +9,28 @@ pub(super) fn push_grid(page: &mut Page, grid: &Grid, cards: bool) {
         place == 0 || grid.rows.iter().any(|row| row.get(place).is_some_and(|field| !field.text.is_empty()))
     };
     let shown: Vec<usize> = (0..grid.columns.len()).filter(|place| has_text(*place)).collect();
-    page.push(if cards { "<table class=\"cards\">\n<thead><tr>" } else { "<table>\n<thead><tr>" });
+    let labels = page.labels(shown.iter().map(|&place| &*grid.columns[place].heading));
+    let cards_too = if cards { " cards" } else { "" };
+    page.push(&format!("<table class=\"{labels}{cards_too}\">\n<thead><tr>"));
     for &place in &shown {
         let column = &grid.columns[place];
-        let class = if column.align == Align::Right { " class=\"r\"" } else { "" };
+        let class = if column.align == Align::Right && !cards { " class=\"r\"" } else { "" };
         page.push(&format!("<th scope=\"col\"{class}>{}</th>", escape(&column.heading)));
     }
     page.push("</tr></thead>\n<tbody>\n");
     for row in &grid.rows {
         page.push("<tr>");
         for &place in &shown {
-            let Some(field) = row.get(place).filter(|field| place == 0 || cards || !field.text.is_empty())
-            else {
+            let Some(field) = row.get(place).filter(|field| !field.text.is_empty()) else {
                 page.push("<td></td>");
                 continue;
             };
-            if field.text.is_empty() {
-                continue;
-            }
-            let column = &grid.columns[place];
-            let side = if column.align == Align::Right { "r" } else { "" };
+            let side = if grid.columns[place].align == Align::Right && !cards { "r" } else { "" };
             let classes: Vec<&str> =
                 [side, class(field.tone)].into_iter().filter(|class| !class.is_empty()).collect();
             let class =
                 if classes.is_empty() { String::new() } else { format!(" class=\"{}\"", classes.join(" ")) };
-            page.push(&format!(
-                "<td{class} data-l=\"{}\">{}</td>",
-                escape(&column.heading),
-                escape(&field.text)
-            ));
+            page.push(&format!("<td{class}>{}</td>", escape(&field.text)));
         }
         page.push("</tr>\n");
     }

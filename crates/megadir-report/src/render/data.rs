@@ -152,10 +152,22 @@ pub(crate) fn use_lines(summary: &Summary) -> Vec<String> {
         (set.data, line)
     });
     let by_arms = summary.used.iter().map(|used| (used.data, uses(used.used)));
-    let line = |(id, line): (DataId, String)| format!("Data {}: {line}.", name(summary, id));
     let mut told: Vec<(DataId, String)> = built.chain(by_arms).filter(|(id, _)| !usual(*id)).collect();
     told.sort_by_key(|(id, _)| *id);
-    told.into_iter().map(line).collect()
+    // Data sets of which the same is to be told are told together.
+    let mut alike: Vec<(Vec<String>, String, String)> = Vec::new();
+    for (DataId(id), line) in told {
+        let kind = kind(summary, DataId(id));
+        match alike.iter_mut().find(|(_, of, told)| *of == kind && *told == line) {
+            Some((ids, ..)) => ids.push(id.to_string()),
+            None => alike.push((vec![id.to_string()], kind, line)),
+        }
+    }
+    let line = |(ids, kind, line): (Vec<String>, String, String)| {
+        let each = if ids.len() > 1 { ", each" } else { "" };
+        format!("Data {} ({kind}{each}): {line}.", text::list(&ids))
+    };
+    alike.into_iter().map(line).collect()
 }
 
 fn uses(used: Used) -> String {
@@ -172,10 +184,10 @@ fn uses(used: Used) -> String {
     )
 }
 
-/// Returns what distinguishes a data set from the others.
-fn name(summary: &Summary, id: DataId) -> String {
+/// Returns of what kind a data set is.
+fn kind(summary: &Summary, id: DataId) -> String {
     let found = summary.data.iter().find(|check| check.data.id == id);
-    let Some(made) = found.and_then(|check| check.data.source.made()) else { return id.0.to_string() };
+    let Some(made) = found.and_then(|check| check.data.source.made()) else { return "found".into() };
     let spread = match &made.spread {
         Spread::Flat => "flat".to_owned(),
         Spread::Layout { layout } => layout.clone(),
@@ -187,5 +199,5 @@ fn name(summary: &Summary, id: DataId) -> String {
         MakeDirectories::OnDemand => "",
     };
     let aged = if made.aged_files > 0 { ", aged" } else { "" };
-    format!("{} ({spread}{before}{aged})", id.0)
+    format!("{spread}{before}{aged}")
 }

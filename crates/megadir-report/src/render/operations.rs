@@ -13,7 +13,7 @@ pub(crate) const TITLE: &str = "How long do single operations take?";
 pub(crate) fn grid(summary: &Summary) -> Option<Grid> {
     let single = |arm: &Arm| arm.timing.as_ref().and_then(|timing| timing.single.clone());
     let timed: Vec<(&Arm, Operations)> =
-        summary.arms.iter().filter_map(|arm| Some((arm, single(arm)?))).collect();
+        summary.asked().filter_map(|arm| Some((arm, single(arm)?))).collect();
     if timed.is_empty() {
         return None;
     }

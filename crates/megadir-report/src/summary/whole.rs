@@ -228,6 +228,11 @@ impl Summary {
         self.arm(arm).map_or(&self.machine.file_system.kind, |arm| self.place_of(arm.cell.data))
     }
 
+    /// Returns the arms that the study asks about: those of no group make ready what others need.
+    pub fn asked(&self) -> impl Iterator<Item = &Arm> {
+        self.arms.iter().filter(|arm| !arm.cell.groups.is_empty())
+    }
+
     /// Returns an arm.
     #[must_use]
     pub fn arm(&self, arm: CellId) -> Option<&Arm> {
