@@ -477,4 +477,8 @@ pub struct Published {
     pub unit: String,
     /// The group of ours that measures the same, if any.
     pub group: Option<String>,
+    /// What of that group does: the name of an arm or of what a pair contrasts, or a part of it (then the last that has it), `slow` or `fast` of
+    /// a decomposition. None is needed where the group has one figure.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ours: Option<String>,
 }

@@ -128,7 +128,13 @@ fn plan() -> Plan {
             },
         ],
         cells: vec![cell(0, Role::Baseline), cell(1, Role::AgainstItself)],
-        published: vec![Published { what: "ls".into(), value: 5.8, unit: "s".into(), group: None }],
+        published: vec![Published {
+            what: "ls".into(),
+            value: 5.8,
+            unit: "s".into(),
+            group: None,
+            ours: None,
+        }],
     }
 }
 

@@ -146,7 +146,9 @@ pub(super) fn claims(study: &str) -> Option<&'static Claims> {
 /// Returns the source's figures for a group, as ratios; where it tells those of JSON documents by themselves, those of the
 /// run's contents.
 pub(super) fn published(summary: &Summary, group: &GroupSummary) -> String {
-    let of_group = |figure: &&Published| figure.unit == "ratio" && figure.group.as_ref() == Some(&group.name);
+    let of_group = |figure: &&Published| {
+        figure.unit == "ratio" && figure.group.as_ref().is_some_and(|of| summary.is_of(group, of))
+    };
     let mut figures: Vec<&Published> = summary.published.iter().filter(of_group).collect();
     let of_json = |figure: &&Published| figure.what.contains(JSON);
     if figures.iter().any(of_json) {

@@ -1,12 +1,13 @@
 //! A section for each group of arms: its findings, its pictures, its table, and the published figures beside ours.
 
 use super::Page;
-use super::table::push_grid;
-use crate::render::{OPERATIONS_TITLE, Report, group_grid, operations_grid};
+use super::table::{every, push_grid};
+use crate::chart::Picture;
+use crate::render::{OPERATIONS_TITLE, PUBLISHED_TITLE, Report, group_grid, operations_grid, published_grid};
 use crate::summary::{GroupSummary, Summary};
-use crate::text;
-use megadir_record::Published;
 
+/// Of more groups than these each has its main picture only.
+const GROUPS_MAX: usize = 12;
 /// So many pictures of the times of single operations are in a page: those of hundreds of arms nobody looks through.
 const NINES_MAX: usize = 3;
 
@@ -14,14 +15,24 @@ const NINES_MAX: usize = 3;
 pub(super) fn sections(page: &mut Page, report: &Report<'_>) {
     let summary = report.summary;
     let main = summary.findings.iter().find(|finding| !finding.loud);
+    let many = summary.groups.len() > GROUPS_MAX;
     for group in &summary.groups {
         page.element("h2", &group.title);
         let of_group =
             |finding: &&crate::Finding| !finding.loud && finding.group.as_ref() == Some(&group.name);
         let findings = summary.findings.iter().filter(of_group).filter(|finding| Some(*finding) != main);
         page.list(findings.map(|finding| finding.text.clone()));
-        while page.picture(|picture| picture.group.as_ref() == Some(&group.name)) {}
+        let of_group = |picture: &Picture| picture.group.as_ref() == Some(&group.name);
+        if many {
+            page.picture(of_group);
+            page.leave_out(of_group);
+        } else {
+            while page.picture(of_group) {}
+        }
         match group_grid(summary, group) {
+            Some(_) if page.is_full() => {
+                page.paragraph("No room is left for its table: `--format markdown` has it.");
+            }
             Some(grid) => push_grid(page, &grid, false),
             None => page.paragraph("This group cannot be read; what stands at the top says why."),
         }
@@ -36,43 +47,22 @@ pub(super) fn sections(page: &mut Page, report: &Report<'_>) {
         for _ in 0..NINES_MAX {
             page.picture(|picture| picture.chart == "nines");
         }
-        let more = page.leave_out(|picture| picture.chart == "nines");
-        if more > 0 {
-            page.paragraph(&format!(
-                "{more} more such pictures, of the other arms, by `megadir bench report RECORD --format svg --chart nines:N`, N from {} on.",
-                NINES_MAX + 1
-            ));
-        }
+        page.leave_out(|picture| picture.chart == "nines");
         while page.picture(|picture| picture.chart == "stalls") {}
-        page.push("<details>\n<summary>All quantiles</summary>\n");
-        push_grid(page, &grid, true);
-        page.push("</details>\n");
+        every(page, "All quantiles", &grid);
     }
 }
 
 /// Adds the published figures of a group, or of none, beside ours.
 fn published(page: &mut Page, summary: &Summary, group: Option<&GroupSummary>) {
-    let name = group.map(|group| &group.name);
-    let figures: Vec<&Published> =
-        summary.published.iter().filter(|figure| figure.group.as_ref() == name).collect();
-    if figures.is_empty() {
-        return;
-    }
-    page.element("h3", "Published, and here");
-    let value = |figure: &Published| match figure.unit.as_str() {
-        "ratio" => text::ratio(figure.value, None),
-        unit if figure.value >= 1e4 && figure.value.fract() == 0.0 => {
-            format!("{} {unit}", text::count(figure.value as u64))
-        }
-        unit => format!("{} {}", figure.value, if unit == "us" { "µs" } else { unit }),
-    };
-    page.list(
-        figures
-            .iter()
-            .map(|figure| format!("Published, on another machine: {}: {}.", figure.what, value(figure))),
-    );
-    let ours = summary.findings.iter().find(|finding| !finding.loud && finding.group.as_ref() == name);
-    if let Some(ours) = ours {
+    let Some(grid) = published_grid(summary, group) else { return };
+    page.element("h3", PUBLISHED_TITLE);
+    let matched = grid.rows.iter().any(|row| row.get(2).is_some_and(|here| !here.text.is_empty()));
+    push_grid(page, &grid, false);
+    // Where no figure is of the same, the finding says what there is.
+    let of_group = |finding: &&crate::Finding| finding.group.as_ref() == group.map(|group| &group.name);
+    let ours = summary.findings.iter().filter(|finding| !finding.loud).find(of_group);
+    if let Some(ours) = ours.filter(|_| !matched) {
         page.paragraph(&format!("Here: {}", ours.text));
     }
 }

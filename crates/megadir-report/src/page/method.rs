@@ -1,7 +1,7 @@
 //! How it was measured, on what, and how to do it again.
 
 use super::Page;
-use super::table::push_grid;
+use super::table::every;
 use crate::render::{Report, arms_grid, file_system_lines, machine_details, machine_line};
 use crate::text;
 
@@ -29,9 +29,7 @@ pub(super) fn section(page: &mut Page, report: &Report<'_>) {
     let made = file_system_lines(summary).into_iter();
     page.list(made.chain([machine_line(summary)]).chain(machine_details(summary)).chain(mitigations));
     page.element("h2", "All arms");
-    page.push("<details>\n<summary>Every arm by itself</summary>\n");
-    push_grid(page, &arms_grid(summary), true);
-    page.push("</details>\n");
+    every(page, "Every arm by itself", &arms_grid(summary));
 }
 
 /// Returns a command line as a shell takes it.

@@ -24,8 +24,14 @@ const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; img-src dat
 /// Returns the whole report as one HTML file.
 #[must_use]
 pub fn html(report: &Report<'_>) -> String {
-    let mut page =
-        Page { text: String::new(), pictures: Pictures::of(report), shown: 0, headings: Vec::new() };
+    let mut page = Page {
+        text: String::new(),
+        pictures: Pictures::of(report),
+        pictures_bytes: 0,
+        left_out: 0,
+        shown: 0,
+        headings: Vec::new(),
+    };
     page.push("<main>\n");
     answer::section(&mut page, report);
     groups::sections(&mut page, report);
@@ -44,10 +50,19 @@ pub fn record_mark(report: &Report<'_>) -> String {
     format!("<meta name=\"megadir-record\" content=\"{}\">", chart::escape(&content))
 }
 
+/// Pictures beyond these are left out, bytes: a page stays below 500 KB, whatever is measured.
+const PICTURES_BYTES: usize = 280_000;
+/// A page of so many bytes takes no more pictures and tables.
+const FULL_BYTES: usize = 400_000;
+
 /// The page so far, and the pictures that are still to be shown.
 struct Page {
     text: String,
     pictures: Pictures,
+    /// What those that are shown take, bytes.
+    pictures_bytes: usize,
+    /// How many are not shown for want of room.
+    left_out: usize,
     shown: usize,
     /// The headings of tables, each list once.
     headings: Vec<Vec<String>>,
@@ -116,22 +131,43 @@ impl Page {
         format!("l{place}")
     }
 
-    /// Leaves out the pictures that suit, and returns how many there are.
-    fn leave_out(&mut self, suits: impl Fn(&Picture) -> bool) -> usize {
-        std::iter::from_fn(|| self.pictures.take(&suits)).count()
+    /// Returns whether the page takes no more pictures and tables.
+    fn is_full(&self) -> bool {
+        self.text.len() > FULL_BYTES
+    }
+
+    /// Leaves out the pictures that suit.
+    fn leave_out(&mut self, suits: impl Fn(&Picture) -> bool) {
+        self.left_out += std::iter::from_fn(|| self.pictures.take(&suits)).count();
+    }
+
+    /// Tells how to see the pictures that were left out.
+    fn tell_left_out(&mut self) {
+        if self.left_out > 0 {
+            self.paragraph(&format!(
+                "{} more would make this page too large: `megadir bench report RECORD --format svg --chart NAME:N` draws them, and its --help names the charts.",
+                crate::text::counted(self.left_out as u64, "picture")
+            ));
+        }
     }
 
     /// Shows the first picture left that suits, and returns whether there was one.
     fn picture(&mut self, suits: impl Fn(&Picture) -> bool) -> bool {
         let Some((wide, narrow)) = self.pictures.take(suits) else { return false };
+        if self.pictures_bytes > PICTURES_BYTES || self.is_full() {
+            self.left_out += 1;
+            return true;
+        }
         self.shown += 1;
         let id = format!("p{}", self.shown);
+        let before = self.text.len();
         self.push(&format!(
             "<figure>\n<figcaption>{}</figcaption>\n<div class=\"wide\">{}</div>\n<div class=\"narrow\">{}</div>\n</figure>\n",
             escape(&wide.title),
             wide.element(&format!("{id}w"), None),
             narrow.element(&format!("{id}n"), Some(&format!("{id}w")))
         ));
+        self.pictures_bytes += self.text.len() - before;
         true
     }
 }

@@ -3,6 +3,22 @@
 use super::{Page, escape};
 use crate::render::{Align, Grid, Tone};
 
+/// More arms than these are not put into a page one by one.
+const ARMS_MAX: usize = 250;
+
+/// Adds a grid of all arms, closed until it is asked for.
+pub(super) fn every(page: &mut Page, title: &str, grid: &Grid) {
+    if grid.rows.len() > ARMS_MAX || page.is_full() {
+        let arms = grid.rows.len();
+        return page.paragraph(&format!(
+            "{title}: {arms} are too many for a page; `megadir bench report RECORD --format markdown` has them."
+        ));
+    }
+    page.push(&format!("<details>\n<summary>{title}</summary>\n"));
+    push_grid(page, grid, true);
+    page.push("</details>\n");
+}
+
 /// Adds a grid with its legend; with `cards` rows are cards on wide screens too.
 pub(super) fn push_grid(page: &mut Page, grid: &Grid, cards: bool) {
     let has_text = |place: usize| {

@@ -30,5 +30,6 @@ pub(super) fn section(page: &mut Page, report: &Report<'_>) {
         page.push("</ul>\n");
     }
     while page.picture(|_| true) {}
+    page.tell_left_out();
     page.list(use_lines(summary));
 }

@@ -27,18 +27,6 @@ pub(crate) fn grid(summary: &Summary, group: &GroupSummary) -> Option<Grid> {
     }
 }
 
-/// Returns the published figures that belong to a group, or to none, as a sentence.
-pub(crate) fn published(summary: &Summary, group: Option<&str>) -> Option<String> {
-    let belongs = summary.published.iter().filter(|published| published.group.as_deref() == group);
-    let figures: Vec<String> = belongs
-        .map(|published| match published.unit.as_str() {
-            "ratio" => format!("{}: {}", published.what, text::ratio(published.value, None)),
-            unit => format!("{}: {} {unit}", published.what, published.value),
-        })
-        .collect();
-    (!figures.is_empty()).then(|| format!("Published, another machine: {}.", figures.join("; ")))
-}
-
 /// Returns the grid of every arm by itself, with all that is known of it.
 pub(crate) fn arms(summary: &Summary) -> Grid {
     const HEADINGS: [&str; 15] = [

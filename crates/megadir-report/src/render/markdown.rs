@@ -7,7 +7,7 @@ use super::machine::{
     self_check_line,
 };
 use super::paint::is_control;
-use super::{Format, groups, operations, overview};
+use super::{Format, groups, operations, overview, published};
 use crate::summary::Summary;
 use crate::text;
 use crate::warning::told;
@@ -41,8 +41,8 @@ pub fn markdown(summary: &Summary) -> String {
             Some(grid) => push_grid(&mut page, &grid),
             None => page.push_str("This group cannot be read; the findings say why.\n\n"),
         }
-        let published = groups::published(summary, Some(&group.name));
-        published.iter().for_each(|published| paragraph(&mut page, published));
+        let published = published::grid(summary, Some(group));
+        published.iter().for_each(|grid| push_grid(&mut page, grid));
     }
     page.push_str("## Can the run be trusted?\n\n");
     resolution_lines(summary).iter().for_each(|line| paragraph(&mut page, line));
@@ -105,7 +105,7 @@ fn method(page: &mut String, summary: &Summary) {
         text::chosen(summary.rules.equivalence_band)
     ));
     page.push_str(&format!("* Repeat: `{}`\n\n", clean(&summary.command.join(" ")).replace('`', "'")));
-    let published = groups::published(summary, None);
+    let published = published::sentence(summary, None);
     published.iter().for_each(|published| paragraph(page, published));
     file_system_lines(summary).iter().for_each(|line| paragraph(page, line));
     paragraph(page, &machine_line(summary));

@@ -22,6 +22,7 @@ mod operations;
 mod overview;
 mod paint;
 mod parquet;
+mod published;
 mod svg;
 mod table;
 
@@ -42,6 +43,7 @@ pub(crate) use machine::{
 };
 pub(crate) use operations::{TITLE as OPERATIONS_TITLE, grid as operations_grid};
 pub(crate) use paint::{Tone, clean, is_control, paint, words, wrap};
+pub(crate) use published::{TITLE as PUBLISHED_TITLE, grid as published_grid};
 
 /// Every format, for help and errors to list.
 pub const FORMATS: &[Format] = &[

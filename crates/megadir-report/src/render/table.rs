@@ -7,7 +7,7 @@ use super::grid::{Grid, lay_out};
 use super::inline::course;
 use super::machine::{file_system_lines, machine_line, resolution_lines, run_line, self_check_line};
 use super::paint::{Tone, clean, paint, wrap};
-use super::{Format, Report, Style, groups, operations, overview};
+use super::{Format, Report, Style, groups, operations, overview, published};
 use crate::finding::Finding;
 use crate::summary::{GroupSummary, Overview, Resolution, Rounds, Summary};
 use crate::text;
@@ -112,7 +112,7 @@ fn page(summary: &Summary, courses: &Courses, width: usize, style: Style) -> Str
     if let Some(line) = self_check_line(summary) {
         page.paragraph(&line, "", Tone::Plain);
     }
-    if let Some(published) = groups::published(summary, None) {
+    if let Some(published) = published::sentence(summary, None) {
         page.paragraph(&published, "", Tone::Plain);
     }
     told(&summary.warnings).iter().for_each(|told| warning(&mut page, told));
@@ -169,7 +169,7 @@ fn one_group(page: &mut Page, summary: &Summary, group: &GroupSummary) {
         Some(grid) => page.grid(&grid),
         None => page.paragraph("cannot be read, see above", "  ", Tone::Alarm),
     }
-    if let Some(published) = groups::published(summary, Some(&group.name)) {
+    if let Some(published) = published::sentence(summary, Some(group)) {
         page.paragraph(&published, "  ", Tone::Plain);
     }
 }

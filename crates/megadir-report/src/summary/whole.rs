@@ -228,6 +228,14 @@ impl Summary {
         self.arm(arm).map_or(&self.machine.file_system.kind, |arm| self.place_of(arm.cell.data))
     }
 
+    /// Returns whether a group is that of this name, or what became of it on one of several file systems.
+    #[must_use]
+    pub fn is_of(&self, group: &GroupSummary, name: &str) -> bool {
+        let on = group.name.strip_prefix(name).and_then(|rest| rest.strip_prefix('-'));
+        let there = |on: &str| self.file_systems.iter().any(|of| of.name == on || of.label == on);
+        group.name == name || on.is_some_and(there)
+    }
+
     /// Returns the arms that the study asks about: those of no group make ready what others need.
     pub fn asked(&self) -> impl Iterator<Item = &Arm> {
         self.arms.iter().filter(|arm| !arm.cell.groups.is_empty())

@@ -55,6 +55,7 @@ pub(crate) fn filled(ratios: &[f64]) -> Record {
         value: 1.0,
         unit: "ratio".into(),
         group: Some("fill".into()),
+        ours: None,
     }];
     record
 }

@@ -49,6 +49,7 @@ fn record(content: ContentKind) -> Record {
         value,
         unit: "ratio".into(),
         group: Some("write".into()),
+        ours: None,
     };
     plan.published = vec![figure("digests", 1.44), figure("JSON documents", 1.2)];
     record

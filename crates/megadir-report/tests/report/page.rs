@@ -104,3 +104,26 @@ fn advice_follows_from_the_verdicts() {
     let same = advice_of(&crate::synthetic::Synthetic::ratios(&[("same", 1.0)]).record());
     assert!(same[0].contains("none differs by more than 3 %"), "{same:?}");
 }
+
+#[test]
+fn however_much_was_measured_a_page_without_samples_stays_below_500_kb() {
+    let mut record = crate::file_systems::record();
+    // Forty groups of hundreds of arms, each with pictures.
+    let pairs = record.header.plan.groups[0].clone();
+    let arms: Vec<String> =
+        (0..20).map(|n| format!("a rather long name of an arm that does something, {n}")).collect();
+    let ratios: Vec<(&'static str, f64)> = arms.iter().map(|name| (&*name.clone().leak(), 1.3)).collect();
+    let mut other = crate::synthetic::Synthetic::ratios(&ratios).record();
+    let group = other.header.plan.groups[0].clone();
+    for n in 0..60 {
+        let name = format!("group-{n}");
+        other.header.plan.groups.push(megadir_record::Group { name: name.clone(), ..group.clone() });
+        other.header.plan.cells.iter_mut().for_each(|cell| cell.groups.push(name.clone()));
+    }
+    let page = page(&other);
+    let bare = without_samples(&page);
+    assert!(bare.len() < 500_000, "{}", bare.len());
+    assert!(bare.contains("more would make this page too large"), "what was left out is told");
+    record.header.plan.groups.push(pairs);
+    assert!(without_samples(&self::page(&record)).len() < 500_000);
+}

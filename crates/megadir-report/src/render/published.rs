@@ -1,0 +1,117 @@
+//! The figures of the published source, each beside ours that measures the same, where the study says which that is.
+
+use megadir_record::Published;
+
+use super::grid::{Column, Grid, Text};
+use super::groups::outcome;
+use crate::summary::{Figure, GroupReading, GroupSummary, Outcome, Range, Summary};
+use crate::text;
+
+/// The heading.
+pub(crate) const TITLE: &str = "Published, and here";
+
+/// Returns the figures that belong to a group, or to none, as a grid; `None` where there is none.
+pub(crate) fn grid(summary: &Summary, group: Option<&GroupSummary>) -> Option<Grid> {
+    let figures = figures(summary, group);
+    let columns = vec![
+        Column::left("published", 0),
+        Column::right("there", 0),
+        Column::right("here", 0),
+        Column::left("measured by", 1),
+    ];
+    let row = |figure: &&Published| {
+        let (by, here) = group.and_then(|group| ours(summary, group, figure)).unwrap_or_default();
+        [figure.what.clone(), value(figure), here, by].map(Text::plain).into()
+    };
+    let legend = "There: as published, on another machine. Here: this run's arm that does the same, where there is one.";
+    let rows: Vec<Vec<Text>> = figures.iter().map(row).collect();
+    (!rows.is_empty()).then(|| Grid { columns, rows, legend: vec![legend.into()], bars: None })
+}
+
+/// Returns them as a sentence.
+pub(crate) fn sentence(summary: &Summary, group: Option<&GroupSummary>) -> Option<String> {
+    let one = |figure: &&Published| {
+        let here = group.and_then(|group| ours(summary, group, figure));
+        let here = here.map(|(by, here)| format!(" (here {here}, {by})")).unwrap_or_default();
+        format!("{}: {}{here}", figure.what, value(figure))
+    };
+    let figures: Vec<String> = figures(summary, group).iter().map(one).collect();
+    (!figures.is_empty()).then(|| format!("Published, another machine: {}.", figures.join("; ")))
+}
+
+/// Returns the figures that belong to a group, or to none.
+fn figures<'a>(summary: &'a Summary, group: Option<&GroupSummary>) -> Vec<&'a Published> {
+    let belongs = |figure: &&Published| match (group, &figure.group) {
+        (None, of) => of.is_none(),
+        (Some(group), Some(of)) => summary.is_of(group, of),
+        (Some(_), None) => false,
+    };
+    summary.published.iter().filter(belongs).collect()
+}
+
+fn value(figure: &Published) -> String {
+    match figure.unit.as_str() {
+        "ratio" => text::ratio(figure.value, None),
+        unit if figure.value >= 1e4 && figure.value.fract() == 0.0 => {
+            format!("{} {unit}", text::count(figure.value as u64))
+        }
+        unit => format!("{} {}", figure.value, if unit == "us" { "µs" } else { unit }),
+    }
+}
+
+/// Returns what of ours measures the same, and its figure.
+fn ours(summary: &Summary, group: &GroupSummary, figure: &Published) -> Option<(String, String)> {
+    let wanted = figure.ours.as_deref();
+    match &group.reading {
+        GroupReading::Decompose(read) => {
+            let (name, an_entry) = match wanted? {
+                "slow" => (&read.slow_name, read.slow_ns),
+                "fast" => (&read.fast_name, read.fast_ns),
+                _ => return None,
+            };
+            let whole: Figure = an_entry.scaled(read.entries as f64);
+            Some((format!("{name}, {}", text::entries(read.entries)), text::time_with_interval(&whole)))
+        }
+        GroupReading::Compare(read) => {
+            let named = |arm| summary.arm_name(arm);
+            let row = pick(&read.rows, wanted?, |row| named(row.arm))?;
+            let here = match figure.unit.as_str() {
+                "x" => speed_up(&row.outcome)?,
+                "ratio" => outcome(&row.outcome).0,
+                _ => text::time_with_interval(&summary.arm(row.arm)?.timing.as_ref()?.time_ns),
+            };
+            Some((named(row.arm).to_owned(), here))
+        }
+        GroupReading::Pairs(read) => {
+            let row = pick(&read.rows, wanted?, |row| &row.pair.what)?;
+            let (here, ..) = outcome(&row.outcome);
+            Some((format!("{}, {}", row.pair.what, row.pair.at), here))
+        }
+        GroupReading::Fill(read) => {
+            let last = read.buckets.last()?;
+            let (here, ..) = outcome(&last.outcome);
+            let among = format!("among {} to {} files", text::count(last.from), text::count(last.to));
+            Some((among, here))
+        }
+        GroupReading::Refusal(read) => {
+            let here = format!("{} entries", text::count(read.mean.round() as u64));
+            Some((format!("mean of {} directories", read.directories), here))
+        }
+        GroupReading::Grow(_) | GroupReading::BreakEven(_) | GroupReading::Unreadable { .. } => None,
+    }
+}
+
+/// Returns the row of this name, else the last whose name has it within: that of the largest directory.
+fn pick<'r, Row>(rows: &'r [Row], wanted: &str, name: impl Fn(&'r Row) -> &'r str) -> Option<&'r Row> {
+    let exact = rows.iter().find(|row| name(row) == wanted);
+    exact.or_else(|| rows.iter().rfind(|row| name(row).contains(wanted)))
+}
+
+fn speed_up(outcome: &Outcome) -> Option<String> {
+    let turned = |range: Range| Range { low: 1.0 / range.high, high: 1.0 / range.low };
+    match outcome {
+        Outcome::Judged { ratio, adjusted, .. } => Some(text::ratio(1.0 / ratio.value, adjusted.map(turned))),
+        Outcome::TooFewRounds { ratio } => Some(text::ratio(1.0 / ratio, None)),
+        Outcome::Baseline | Outcome::Unequal | Outcome::NotMeasured => None,
+    }
+}
