@@ -65,6 +65,9 @@ pub(super) struct Drawing {
     hatched: bool,
 }
 
+/// From where a straight line goes to where, px.
+pub(super) type Segment = ((f64, f64), (f64, f64));
+
 /// What stands for the picture's id in references until it is known.
 const ID: &str = "\u{1}";
 
@@ -141,7 +144,7 @@ impl Drawing {
     }
 
     /// Adds straight lines of one class as one path.
-    pub(super) fn lines(&mut self, lines: &[((f64, f64), (f64, f64))], class: &str) {
+    pub(super) fn lines(&mut self, lines: &[Segment], class: &str) {
         let mut steps = String::new();
         for ((x, y), to) in lines {
             self.reach(y.max(to.1) + 1.0);

@@ -41,6 +41,19 @@ static FILE_SYSTEMS: &[Own] = &[
     Own { study: "remove", kind: FRESH, needed: false },
 ];
 
+/// A run beside those of the studies, for a report that only it has.
+struct More {
+    /// What its record is called.
+    name: &'static str,
+    words: &'static [&'static str],
+}
+
+/// Several file systems side by side, one of them served by another's driver and one in memory.
+static MORE: &[More] = &[More {
+    name: "file-systems",
+    words: &["smallfile", "--quick", "--rounds", "7", "--fs", "ext2,ext4,tmpfs"],
+}];
+
 /// Runs each study of `studies/` in an empty folder of its own.
 pub(crate) fn run(context: &Context) -> Result<Report, String> {
     let studies = studies(&context.root("studies"))?;
@@ -54,16 +67,37 @@ pub(crate) fn run(context: &Context) -> Result<Report, String> {
     let mut report = Report::default();
     for study in &studies {
         let started = Instant::now();
-        match try_study(&binary, study, context) {
-            Ok(None) => {
-                let elapsed_s = started.elapsed().as_secs_f64();
-                report.lines.push(format!("smoke: {study} ok, {elapsed_s:.1} s"));
-            }
-            Ok(Some(why)) => report.not_run.push(format!("study {study}: {why}")),
-            Err(message) => report.failures.push(format!("study {study}: {message}")),
-        }
+        tell(&mut report, study, started, try_study(&binary, study, context));
+    }
+    for more in MORE {
+        let started = Instant::now();
+        tell(&mut report, more.name, started, try_more(&binary, more, context));
     }
     Ok(report)
+}
+
+/// Adds what became of a run: `None` if all went well, else why it could not run here.
+fn tell(report: &mut Report, name: &str, started: Instant, tried: Result<Option<String>, String>) {
+    match tried {
+        Ok(None) => {
+            let elapsed_s = started.elapsed().as_secs_f64();
+            report.lines.push(format!("smoke: {name} ok, {elapsed_s:.1} s"));
+        }
+        Ok(Some(why)) => report.not_run.push(format!("study {name}: {why}")),
+        Err(message) => report.failures.push(format!("study {name}: {message}")),
+    }
+}
+
+/// Runs what is beside the studies; returns why it could not run here, if so.
+fn try_more(binary: &Path, more: &More, context: &Context) -> Result<Option<String>, String> {
+    if !rustix::process::geteuid().is_root() {
+        return Ok(Some("it makes file systems, which only root can mount".to_owned()));
+    }
+    let folder =
+        tempfile::tempdir_in(context.scratch()?).map_err(|error| format!("cannot make a folder: {error}"))?;
+    let mut command = Command::new(binary);
+    command.args(["bench", "run"]).args(more.words).current_dir(folder.path());
+    finish(&mut command, QUICK, folder.path(), more.name, context)
 }
 
 /// Returns the names of the studies, sorted.
@@ -97,16 +131,28 @@ fn try_study(binary: &Path, study: &str, context: &Context) -> Result<Option<Str
     if !context.full {
         command.arg("--quick");
     }
-    let (status, printed) = process::run_at_most(&mut command, if context.full { WHOLE } else { QUICK })?;
+    let limit = if context.full { WHOLE } else { QUICK };
+    finish(&mut command, limit, folder.path(), study, context)
+}
+
+/// Carries a run out, looks at what it leaves in its folder, and keeps its record; returns why it could not run here, if so.
+fn finish(
+    command: &mut Command,
+    limit: Duration,
+    folder: &Path,
+    name: &str,
+    context: &Context,
+) -> Result<Option<String>, String> {
+    let (status, printed) = process::run_at_most(command, limit)?;
     if status.code() == Some(NOTHING_COULD_RUN) {
         return Ok(Some(printed.lines().last().unwrap_or("it says that nothing could run").to_owned()));
     }
     if !status.success() {
         return Err(format!("{status}\n{printed}"));
     }
-    let names = names(folder.path())?;
+    let names = names(folder)?;
     left_behind(&names)?;
-    keep(folder.path(), &names, study, context).map(|()| None)
+    keep(folder, &names, name, context).map(|()| None)
 }
 
 /// Keeps the record of a study.
