@@ -74,6 +74,6 @@ pub use leftovers::{Leftovers, clean, leftovers};
 pub use method::{METHODS, Method, MethodFact, method_facts};
 pub use next::next;
 pub use plan::plan;
-pub use runner::{Program, RunEnd, RunError, RunRequest, WorkerCommand, run};
+pub use runner::{Program, RunEnd, RunError, RunRequest, WorkerCommand, check, run};
 #[cfg(target_os = "linux")]
 pub use workload::{Signals, serve};

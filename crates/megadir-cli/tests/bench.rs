@@ -170,6 +170,17 @@ fn files_can_be_chosen_and_copied_in_shape() {
 }
 
 #[test]
+fn a_dry_run_says_what_would_be_refused() {
+    let directory = tempfile::tempdir().expect("a directory");
+    for more in [&[][..], &["--dry-run"]] {
+        let run = ["bench", "run", "lookup", "--entries", "100000000", "--sizes", "1MiB"];
+        let output = crate::run(directory.path(), &[&run[..], more].concat());
+        says(&output, 3, "has not enough ");
+    }
+    assert!(names(directory.path()).is_empty());
+}
+
+#[test]
 fn a_dry_run_touches_nothing() {
     let directory = tempfile::tempdir().expect("a directory");
     let output = run(directory.path(), &["bench", "run", "listing", "--dry-run"]);

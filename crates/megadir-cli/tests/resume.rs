@@ -14,7 +14,7 @@ use megadir_testkit::require;
 
 const RUN: [&str; 9] = ["bench", "run", "study.toml", "--quick", "--seed", "7", "-o", "record", "--dir"];
 
-/// Makes a directory that holds a study of look-ups which does not warm up for long, and a place for the run.
+/// Makes a directory that holds a study of look-ups which does not warm up for long and voids no round, and a place for the run.
 fn scratch() -> tempfile::TempDir {
     let study = include_str!("../../../studies/lookup.toml");
     let (head, sizes) = study.split_once("[size.quick]").expect("sizes");
@@ -22,6 +22,8 @@ fn scratch() -> tempfile::TempDir {
     let quick = "[size.quick]\nentries = 500\nrounds = 12\n";
     let text =
         format!("{head}{quick}[size.default]{others}").replace("warm_up_s_max = 10", "warm_up_s_max = 0");
+    // On a machine that others use too a round may be void after the line that tells it was lost.
+    let text = text.replace("stolen_fraction_max = 0.02", "stolen_fraction_max = 0.999");
     let scratch = tempfile::tempdir().expect("a directory");
     std::fs::write(scratch.path().join("study.toml"), text).expect("written");
     std::fs::create_dir(scratch.path().join("below")).expect("made");

@@ -17,6 +17,18 @@ const NOTHING_FOUND: i32 = 2;
 
 /// Opens a device that may be erased: its owner has said so, nobody uses it, and it carries nothing or what the lab made.
 pub(super) fn open(spec: &Spec, path: &Path, erase: bool, signals: Signals<'_>) -> Result<Disk, LabError> {
+    let claimed = check(spec, path, erase, signals)?;
+    // The claim would keep out mkfs and mount as well; they claim it themselves.
+    drop(claimed);
+    let flags = OFlags::RDWR | OFlags::CLOEXEC;
+    let device = rustix::fs::open(path, flags, Mode::empty());
+    let refused = |reason: String| LabError::Device { path: path.to_owned(), reason };
+    let device = device.map_err(|error| refused(words(&error.into())))?;
+    Ok(Disk::of_device(path, File::from(device)))
+}
+
+/// Refuses a device that must not be erased; returns the claim of one that may be.
+pub(super) fn check(spec: &Spec, path: &Path, erase: bool, signals: Signals<'_>) -> Result<File, LabError> {
     let refused = |reason: String| LabError::Device { path: path.to_owned(), reason };
     if spec.entry.in_memory() {
         return Err(refused(format!("{spec} lies in memory and takes no device")));
@@ -26,12 +38,7 @@ pub(super) fn open(spec: &Spec, path: &Path, erase: bool, signals: Signals<'_>) 
     }
     let claimed = claim(path).map_err(&refused)?;
     check_content(path, signals).and_then(|found| found.map_err(&refused))?;
-    // The claim would keep out mkfs and mount as well; they claim it themselves.
-    drop(claimed);
-    let flags = OFlags::RDWR | OFlags::CLOEXEC;
-    let device = rustix::fs::open(path, flags, Mode::empty());
-    let device = device.map_err(|error| refused(words(&error.into())))?;
-    Ok(Disk::of_device(path, File::from(device)))
+    Ok(claimed)
 }
 
 /// Claims a block device: the kernel refuses that while it, or a part of it, is mounted, swapped to, or part of another device.

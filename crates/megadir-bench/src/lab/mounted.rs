@@ -62,8 +62,10 @@ pub(super) fn make(
 ) -> Result<Mounted, LabError> {
     let mut options = spec.mount_options();
     let place = match (ground, &disk) {
-        (Ground::Image { bytes }, Some(disk)) => Place::Image { bytes: *bytes, direct_io: disk.direct_io },
-        (Ground::Image { bytes }, None) => {
+        (Ground::Image { bytes, .. }, Some(disk)) => {
+            Place::Image { bytes: *bytes, direct_io: disk.direct_io }
+        }
+        (Ground::Image { bytes, .. }, None) => {
             options.push(format!("size={bytes}"));
             options.push(format!("nr_inodes={}", bytes / 4096));
             Place::Memory { bytes: *bytes }

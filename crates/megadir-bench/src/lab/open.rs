@@ -19,7 +19,8 @@ pub struct Lab {
     workspace: Option<Workspace>,
     path: PathBuf,
     leftovers: Leftovers,
-    images: RefCell<Vec<Weak<File>>>,
+    /// The images, with how much of each may come to be written.
+    images: RefCell<Vec<(Weak<File>, u64)>>,
     made: Cell<u32>,
 }
 
@@ -30,6 +31,8 @@ pub enum Ground {
     Image {
         /// The size.
         bytes: u64,
+        /// How much of it may come to be written, see [`Spec::written_bytes`]: so much must be free for it.
+        written_bytes: u64,
     },
     /// A block device, whose content is lost.
     Device {
@@ -97,19 +100,49 @@ impl Lab {
         signals: Signals<'_>,
     ) -> Result<Option<Disk>, LabError> {
         match ground {
-            Ground::Image { bytes } if spec.entry.in_memory() => room::in_memory(spec, *bytes).map(|()| None),
-            Ground::Image { bytes } => {
+            Ground::Image { bytes, .. } if spec.entry.in_memory() => {
+                room::in_memory(spec, *bytes).map(|()| None)
+            }
+            Ground::Image { bytes, written_bytes } => {
                 let mut images = self.images.borrow_mut();
-                images.retain(|image| image.strong_count() > 0);
-                room::for_image(spec, &self.path, workspace, *bytes, &images)?;
+                images.retain(|(image, _)| image.strong_count() > 0);
+                let others = images.iter().filter_map(|(image, most)| Some((image.upgrade()?, *most)));
+                let may_grow = others.map(|(image, most)| room::unwritten_bytes(&image, most)).sum();
+                room::for_image(spec, &self.path, workspace, *written_bytes, may_grow)?;
                 let image = image::make(workspace, *bytes).map_err(LabError::failed("make an image"))?;
                 let image = Rc::new(image);
-                images.push(Rc::downgrade(&image));
+                images.push((Rc::downgrade(&image), *written_bytes));
                 let attached = Disk::attach(image, spec.takes_large_sectors());
                 attached.map(Some).map_err(LabError::failed("attach an image to a loop device"))
             }
             Ground::Device { path, erase } => device::open(spec, path, *erase, signals).map(Some),
         }
+    }
+
+    /// Finds out what would keep [`Lab::make`] from making these, in this order, without making or writing anything: privileges, room,
+    /// devices that must not be erased.
+    ///
+    /// # Errors
+    ///
+    /// As [`Lab::open`] and [`Lab::make`].
+    pub fn check(directory: &Path, all: &[(Spec, Ground)], signals: Signals<'_>) -> Result<(), LabError> {
+        if !namespace::may_mount() {
+            return Err(LabError::Privileges);
+        }
+        let failed = LabError::failed(format!("use '{}'", directory.display()));
+        let opened = File::open(directory).map_err(failed)?;
+        let mut may_grow: u64 = 0;
+        for (spec, ground) in all {
+            match ground {
+                Ground::Image { bytes, .. } if spec.entry.in_memory() => room::in_memory(spec, *bytes)?,
+                Ground::Image { written_bytes, .. } => {
+                    room::for_image(spec, directory, &opened, *written_bytes, may_grow)?;
+                    may_grow = may_grow.saturating_add(*written_bytes);
+                }
+                Ground::Device { path, erase } => device::check(spec, path, *erase, signals).map(drop)?,
+            }
+        }
+        Ok(())
     }
 
     /// Removes the lab's directory; the file systems are to be unmounted before.

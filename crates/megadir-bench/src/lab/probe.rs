@@ -23,7 +23,8 @@ pub fn probe<T>(
 ) -> Result<Vec<(Fact, Option<T>)>, LabError> {
     let mut facts = Vec::with_capacity(specs.len());
     for spec in specs {
-        let ground = Ground::Image { bytes: spec.entry.smallest_bytes };
+        let bytes = spec.entry.smallest_bytes;
+        let ground = Ground::Image { bytes, written_bytes: bytes };
         let mut fact = Fact { spec: spec.clone(), unavailable: None, proven: None, tool: None };
         let seen = match lab.make(spec, &ground, signals) {
             Ok(mounted) => {

@@ -4,25 +4,26 @@ use std::fs::File;
 use std::os::fd::AsFd;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
-use std::rc::{Rc, Weak};
+use std::rc::Rc;
 
 use super::{LabError, Spec};
 
 /// Kept free for everybody else, bytes.
 const SPARE_BYTES: u64 = 64 << 20;
 
-/// Refuses an image that could fill up the file system of `directory`: sparse images grow as they are written to, and
-/// those that were made before may grow too.
+/// Refuses an image of which so much may come to be written that it could fill up the file system of `directory`: sparse images grow as
+/// they are written to, and those that were made before may grow too.
+///
+/// Without that much free the file system on the image would meet input and output errors, and everybody else no space.
 pub(super) fn for_image(
     spec: &Spec,
     path: &Path,
     directory: impl AsFd,
     bytes: u64,
-    others: &[Weak<File>],
+    may_grow: u64,
 ) -> Result<(), LabError> {
     let space = rustix::fs::fstatvfs(directory).map_err(LabError::failed("ask for free space"))?;
     let free_bytes = space.f_bavail.saturating_mul(space.f_frsize);
-    let may_grow: u64 = others.iter().filter_map(Weak::upgrade).map(|image| unwritten_bytes(&image)).sum();
     check(spec, path, bytes.saturating_add(may_grow), free_bytes)
 }
 
@@ -40,7 +41,7 @@ fn check(spec: &Spec, path: &Path, needed_bytes: u64, free_bytes: u64) -> Result
     }
 }
 
-/// Returns what an image may still take from its file system, bytes.
-fn unwritten_bytes(image: &Rc<File>) -> u64 {
-    image.metadata().map_or(0, |status| status.size().saturating_sub(status.blocks() * 512))
+/// Returns what an image, of which `most` bytes may come to be written, may still take from its file system, bytes.
+pub(super) fn unwritten_bytes(image: &Rc<File>, most: u64) -> u64 {
+    image.metadata().map_or(0, |status| most.saturating_sub(status.blocks() * 512))
 }

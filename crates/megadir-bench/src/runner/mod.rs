@@ -46,6 +46,8 @@ use crate::lab::LabError;
 use crate::plan::PlanError;
 
 #[cfg(target_os = "linux")]
+pub use prepare::check;
+#[cfg(target_os = "linux")]
 pub use start::run;
 
 /// What to run, and how to be told to end.
@@ -235,6 +237,22 @@ impl From<LabError> for RunError {
             error => Self::Lab(error),
         }
     }
+}
+
+/// Refuses where the engine cannot run.
+///
+/// # Errors
+///
+/// Always [`RunError::Unavailable`].
+#[cfg(not(target_os = "linux"))]
+pub fn check(
+    _plan: &Plan,
+    _path: &std::path::Path,
+    _erase_device: bool,
+    _stop: &AtomicBool,
+    _beat: &AtomicU64,
+) -> Result<(), RunError> {
+    Err(RunError::Unavailable)
 }
 
 /// Refuses to run where the engine cannot.

@@ -1,7 +1,7 @@
 //! Before measuring: room for the data, leftovers of killed runs, the run's own directory, the data sets.
 
 use std::path::Path;
-use std::sync::atomic::AtomicU64;
+use std::sync::atomic::{AtomicBool, AtomicU64};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use megadir::Dir;
@@ -11,7 +11,7 @@ use super::build::build;
 use super::expect::expect_files;
 use super::refusals::predict;
 use super::room::check_room;
-use super::sites::{Places, Sites, data_name, kinds};
+use super::sites::{Places, Sites, data_name, kinds, wanted};
 use super::start::Listeners;
 use super::survey::Survey;
 use super::truth::{before_run, settle};
@@ -19,6 +19,7 @@ use super::{Program, RunError, RunRequest, WorkerCommand};
 use crate::cache::Caches;
 use crate::dataset::{Files, Names};
 use crate::event::Event;
+use crate::lab::Lab;
 use crate::leftovers::Leftovers;
 use crate::note::NoteKind;
 use crate::plan::{in_one_directory, prune};
@@ -118,6 +119,32 @@ pub(super) fn prepare<'a>(
         Ok(()) => Ok(prepared),
         Err(error) => Err(error.and_cleaned(prepared.clean(listeners))),
     }
+}
+
+/// Finds out what would keep a run from beginning, making and writing nothing.
+///
+/// # Errors
+///
+/// As [`run`](super::run) for what it refuses: privileges, room, devices that must not be erased, directories that cannot be written to.
+pub fn check(
+    plan: &Plan,
+    path: &Path,
+    erase_device: bool,
+    stop: &AtomicBool,
+    beat: &AtomicU64,
+) -> Result<(), RunError> {
+    let unusable = |source: std::io::Error| RunError::Directory { path: path.to_owned(), source };
+    let signals = Signals { stop, beat };
+    if makes(plan) {
+        let access = rustix::fs::Access::WRITE_OK | rustix::fs::Access::EXEC_OK;
+        rustix::fs::access(path, access).map_err(|error| unusable(error.into()))?;
+    }
+    if !plan.file_systems.is_empty() {
+        let all = plan.file_systems.iter().map(|of| wanted(plan, of, erase_device));
+        return Ok(Lab::check(path, &all.collect::<Result<Vec<_>, _>>()?, signals)?);
+    }
+    let directory = Dir::open(path).map_err(|error| unusable(error.into()))?;
+    fit(&mut Sites::named(path, directory), plan.clone(), &mut Vec::new()).map(drop)
 }
 
 /// Takes the data sets away and makes those of another epoch, whose plan this is.

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicU64;
 
 use megadir::Dir;
-use megadir_record::{Data, DataId, FsId, LabMount, Note, Place, Plan};
+use megadir_record::{Data, DataId, FsId, LabFileSystem, LabMount, Note, Place, Plan};
 use rustix::io::Errno;
 
 use super::RunError;
@@ -15,7 +15,7 @@ use crate::beat::{WRITING_BACK, marked};
 use crate::cache::Directories;
 use crate::lab::{Ground, Lab, LabError, Mounted, Spec};
 use crate::machine;
-use crate::plan::without;
+use crate::plan::{estimate_on, without};
 use crate::workload::{ListError, Signals};
 use crate::workspace::Workspace;
 
@@ -47,6 +47,28 @@ pub(super) struct Site {
     mounted: Option<Mounted>,
 }
 
+/// Returns what is to be made of a file system of a plan, and on what.
+pub(super) fn wanted(
+    plan: &Plan,
+    file_system: &LabFileSystem,
+    erase_device: bool,
+) -> Result<(Spec, Ground), RunError> {
+    let unknown = |reason| RunError::Arm { arm: format!("--fs {}", file_system.name), reason };
+    let spec = Spec::parse(&file_system.name).map_err(unknown)?;
+    let ground = match &file_system.place {
+        Place::Image { bytes, .. } | Place::Memory { bytes } => {
+            let needs = estimate_on(plan, file_system.id);
+            // As the image was sized where all rounds have room; where they have not it is smaller than that.
+            let inodes = needs.inodes.saturating_add(needs.kept_inodes.saturating_mul(2));
+            let space_bytes = needs.space_bytes.saturating_add(needs.kept_space_bytes.saturating_mul(5) / 2);
+            let written_bytes = spec.written_bytes(*bytes, inodes, space_bytes);
+            Ground::Image { bytes: *bytes, written_bytes }
+        }
+        Place::Device { path } => Ground::Device { path: path.into(), erase: erase_device },
+    };
+    Ok((spec, ground))
+}
+
 /// Returns the name of a data set's directory within the run's own.
 pub(super) fn data_name(data: DataId) -> String {
     format!("data{}", data.0)
@@ -74,12 +96,7 @@ impl Sites {
         notes.extend(super::prepare::notes_on(lab.leftovers()));
         let (mut mounts, mut gone) = (Vec::new(), Vec::new());
         for file_system in &plan.file_systems {
-            let unknown = |reason| RunError::Arm { arm: format!("--fs {}", file_system.name), reason };
-            let spec = Spec::parse(&file_system.name).map_err(unknown)?;
-            let ground = match &file_system.place {
-                Place::Image { bytes, .. } | Place::Memory { bytes } => Ground::Image { bytes: *bytes },
-                Place::Device { path } => Ground::Device { path: path.into(), erase: erase_device },
-            };
+            let (spec, ground) = wanted(&plan, file_system, erase_device)?;
             match lab.make(&spec, &ground, signals) {
                 Ok(mounted) => mounts.push(mounted),
                 Err(LabError::Unavailable { reason, .. }) => gone.push((file_system.id, reason)),

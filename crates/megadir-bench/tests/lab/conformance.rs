@@ -19,7 +19,8 @@ fn conforms(name: &str) {
     let directory = tempfile::tempdir().unwrap();
     let lab = require!(open(directory.path()));
     let spec = spec(name);
-    let ground = Ground::Image { bytes: spec.image_bytes(INODES, INODES * 4096) };
+    let bytes = spec.image_bytes(INODES, INODES * 4096);
+    let ground = Ground::Image { bytes, written_bytes: bytes };
     let mounted = require!(lab.make(&spec, &ground, SIGNALS).map_err(|error| error.to_string()));
     for backend in BACKENDS {
         let outcome = conformance(*backend, mounted.path());

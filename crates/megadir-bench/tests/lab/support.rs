@@ -23,7 +23,7 @@ pub(crate) fn open(directory: &Path) -> Result<Lab, String> {
 pub(crate) fn make(lab: &Lab, text: &str) -> Result<Mounted, LabError> {
     let spec = spec(text);
     let bytes = spec.entry.smallest_bytes;
-    lab.make(&spec, &Ground::Image { bytes }, SIGNALS)
+    lab.make(&spec, &Ground::Image { bytes, written_bytes: bytes }, SIGNALS)
 }
 
 /// Returns the loop devices that are attached, with the files that they show.

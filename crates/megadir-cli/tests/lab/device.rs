@@ -70,6 +70,10 @@ fn a_device_is_erased_only_when_that_is_allowed_and_it_may_go() {
         let after = message.lines().filter(|line| !line.starts_with("megadir: making")).count();
         assert_eq!(after, 1, "{message}");
         assert!(!record.exists());
+        // A dry run says the same.
+        let dry = with(&[more, &["--dry-run"]].concat());
+        let last = message.lines().last().map(|line| format!("{line}\n"));
+        assert_eq!((dry.status.code(), Some(text(&dry.stderr))), (refused.status.code(), last));
     };
     let device = disk.device.as_str();
     refused(&["ext4", "--device", device], "--erase-device");

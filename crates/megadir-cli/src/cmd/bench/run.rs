@@ -23,9 +23,9 @@ use crate::ui::output::print;
 /// Runs the study.
 pub(crate) fn run(args: &Args) -> Result<u8, CliError> {
     match interruptible(|interrupt| carry_out(args, interrupt))? {
-        Done::Described(text) => {
+        Done::Described { text, refused } => {
             print(&text)?;
-            Ok(exit::DONE)
+            refused.map(|()| exit::DONE)
         }
         Done::Ran { path, result } => report_on(&path, result),
     }
@@ -33,8 +33,15 @@ pub(crate) fn run(args: &Args) -> Result<u8, CliError> {
 
 /// What was done of a study, before anything is printed about it.
 enum Done {
-    Described(String),
-    Ran { path: PathBuf, result: Result<RunEnd, RunError> },
+    /// The plan in words, and why a run would be refused.
+    Described {
+        text: String,
+        refused: Result<(), CliError>,
+    },
+    Ran {
+        path: PathBuf,
+        result: Result<RunEnd, RunError>,
+    },
 }
 
 fn carry_out(args: &Args, interrupt: &Interrupt) -> Result<Done, CliError> {
@@ -43,7 +50,7 @@ fn carry_out(args: &Args, interrupt: &Interrupt) -> Result<Done, CliError> {
     }
     let resolved = resolve(args, interrupt)?;
     if args.dry_run {
-        return Ok(Done::Described(describe(&resolved)));
+        return Ok(described(&resolved, "", args, interrupt));
     }
     say_what_runs(&resolved);
     say_what_drops(&resolved.planned.plan);
@@ -53,6 +60,15 @@ fn carry_out(args: &Args, interrupt: &Interrupt) -> Result<Done, CliError> {
     Ok(Done::Ran { path, result })
 }
 
+/// Describes a plan, and finds out whether a run would be refused.
+fn described(resolved: &Resolved, more: &str, args: &Args, interrupt: &Interrupt) -> Done {
+    let (plan, directory) = (&resolved.planned.plan, &resolved.directory);
+    let checked =
+        megadir_bench::check(plan, directory, args.lab.erase_device, &interrupt.stop, &interrupt.beat);
+    let refused = checked.map_err(|error| run_error(error, exit::NOTHING_RAN));
+    Done::Described { text: format!("{}{more}", describe(resolved)), refused }
+}
+
 /// Goes on with the run of a record.
 fn go_on(path: &Path, args: &Args, interrupt: &Interrupt) -> Result<Done, CliError> {
     let mut begun = resume::open(path, args.dir.as_deref())?;
@@ -60,8 +76,8 @@ fn go_on(path: &Path, args: &Args, interrupt: &Interrupt) -> Result<Done, CliErr
     lab::check_erase(&begun.resolved.planned.plan, args.lab.erase_device)?;
     let blocks = begun.record.samples.len();
     if args.dry_run {
-        let text = describe(&begun.resolved);
-        return Ok(Done::Described(format!("{text}so far: {blocks} blocks are in the record\n")));
+        let so_far = format!("so far: {blocks} blocks are in the record\n");
+        return Ok(described(&begun.resolved, &so_far, args, interrupt));
     }
     eprintln!("megadir: going on with '{}' after {blocks} blocks", path.display());
     say_what_drops(&begun.resolved.planned.plan);
