@@ -125,8 +125,17 @@ pub static ROWS: &[Row] = &[
 
 /// Returns the row for a file system.
 pub fn row(file_system: FileSystem) -> &'static Row {
-    let last = &ROWS[ROWS.len() - 1];
-    ROWS.iter().find(|row| row.file_system == Some(file_system)).unwrap_or(last)
+    row_of(ROWS, |row| row.file_system, file_system)
+}
+
+/// Finds a file system's row in a table whose last is for whatever has none.
+pub(crate) fn row_of<T>(
+    rows: &'static [T],
+    file_system_of: impl Fn(&T) -> Option<FileSystem>,
+    file_system: FileSystem,
+) -> &'static T {
+    let last = &rows[rows.len() - 1];
+    rows.iter().find(|row| file_system_of(row) == Some(file_system)).unwrap_or(last)
 }
 
 /// The most threads that are picked for one directory: beyond, nothing is gained.

@@ -114,8 +114,7 @@ pub static ROWS: &[Row] = &[
 
 /// Returns the row for a file system.
 pub fn row(file_system: FileSystem) -> &'static Row {
-    let last = &ROWS[ROWS.len() - 1];
-    ROWS.iter().find(|row| row.file_system == Some(file_system)).unwrap_or(last)
+    policy::row_of(ROWS, |row| row.file_system, file_system)
 }
 
 /// Picks how a directory is listed and its entries examined; at most `threads` threads are used.
