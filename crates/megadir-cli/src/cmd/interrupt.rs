@@ -27,8 +27,8 @@ const WRITING_BACK_MAX: Duration = Duration::from_secs(30);
 /// Set in the sign of life while entries are removed: a call takes as long as the blocks of a large file, or a journal
 /// that is full, need.
 pub(crate) const REMOVING: u64 = 1 << 61;
-/// How long the removal of one entry may take.
-const REMOVING_MAX: Duration = Duration::from_secs(30);
+/// How long the removal of one entry may take once it was asked to end: what is lost by not waiting is the summary only.
+const REMOVING_MAX: Duration = Duration::from_secs(3);
 /// How long the removal of an empty file may take when the work hangs; the file may lie where it hangs.
 const REMOVAL_MAX: Duration = Duration::from_millis(500);
 /// The main thread looks this often; more often would disturb what is measured.

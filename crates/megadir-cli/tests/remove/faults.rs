@@ -44,8 +44,9 @@ fn tree(at: &Path) {
     let _ = std::os::unix::fs::symlink("../outside", at.join("t/link"));
 }
 
-/// Removes with one error injected; returns whether it was, how the program ended and what it said.
-fn with_error(at: &Path, call: &str, error: &str, when: u32) -> (bool, Option<i32>, String) {
+/// Removes with an error injected at a call (`7`) or from it on (`7+`); returns whether it was, how the program ended and what
+/// it said.
+fn with_error(at: &Path, call: &str, error: &str, when: &str) -> (bool, Option<i32>, String) {
     let log = at.join("log");
     let said = at.join("said");
     let mut command = Command::new("strace");
@@ -75,7 +76,7 @@ fn every_call_fails_once(at: &Path, error: &str) -> u32 {
     for call in CALLS {
         for when in 1..=CALLS_MAX {
             tree(at);
-            let (injected, code, said) = with_error(at, call, error, when);
+            let (injected, code, said) = with_error(at, call, error, &when.to_string());
             let what = format!("{call} {when} {error}: {code:?} {said}");
             assert!(!said.contains("panicked"), "{what}");
             // 127: the program could not even be loaded.
@@ -113,4 +114,26 @@ fn whichever_call_fails_the_end_is_in_order() {
         assert!(injected > 60, "{error}: only {injected}");
     }
     witness.is_untouched();
+}
+
+#[test]
+fn directories_that_cannot_be_read_any_more_hang_nothing() {
+    require!(have("strace"));
+    let scratch = scratch_in_memory();
+    let at = scratch.path();
+    for when in 1..=CALLS_MAX {
+        tree(at);
+        let (injected, code, said) = with_error(at, "getdents64", "EIO", &format!("{when}+"));
+        if !injected {
+            assert_eq!(code, Some(0), "{said}");
+            assert!(when > 8, "only {when} calls");
+            return;
+        }
+        // Directories below one that was listed are tried too, each is told.
+        assert_eq!(code, Some(1), "{when}: {said}");
+        assert!(said.contains("Input/output error") && at.join("t").exists(), "{when}: {said}");
+        let again = run(at, &["remove", "--yes", "t"]);
+        assert_eq!(again.code, Some(0), "{when}: {again:?}");
+    }
+    panic!("more than {CALLS_MAX} calls for a small tree");
 }

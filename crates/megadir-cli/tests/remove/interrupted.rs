@@ -1,13 +1,14 @@
 //! Ctrl-C and requests to terminate: an end with a summary, and the same command goes on.
 
-use std::io::Read;
+use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
+use megadir_testkit::require;
 use rustix::process::{Pid, Signal, kill_process};
 
-use crate::support::{fill, program, run, scratch};
+use crate::support::{fill, have, program, run, scratch};
 
 /// Starts a slow removal of `t` and returns when it has removed something.
 fn started(at: &Path, options: &[&str]) -> Child {
@@ -62,4 +63,39 @@ fn an_interrupt_ends_with_a_summary_and_the_same_command_goes_on() {
         assert_eq!(again.code, Some(0), "{again:?}");
         assert!(again.err.contains(&format!("removed {} entries (1 directory)", 501 - gone)), "{again:?}");
     }
+}
+
+#[test]
+fn a_removal_that_hangs_is_not_waited_for() {
+    require!(have("strace"));
+    let scratch = scratch();
+    let at = scratch.path();
+    fill(at, &["t/"]);
+    (0..500).for_each(|index| fill(at, &[&format!("t/{index}")]));
+    // The hundredth removal takes a minute.
+    let mut command = Command::new("strace");
+    command.args(["-f", "-qq", "-o", "/dev/null", "-e", "trace=unlinkat"]);
+    command.args(["-e", "inject=unlinkat:delay_enter=60000000:when=100"]);
+    command.args(["env", "--default-signal=INT"]).arg(program()).args(["remove", "--yes", "t"]);
+    command.current_dir(at).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
+    let mut child = command.spawn().unwrap();
+    let deadline = Instant::now() + Duration::from_secs(20);
+    while left(at) > 401 {
+        assert!(Instant::now() < deadline, "{} left", left(at));
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    let children = format!("/proc/{0}/task/{0}/children", child.id());
+    let traced: i32 = std::fs::read_to_string(children).unwrap().trim().parse().unwrap();
+    let asked = Instant::now();
+    kill_process(Pid::from_raw(traced).unwrap(), Signal::INT).unwrap();
+    let mut said = BufReader::new(child.stderr.take().unwrap()).lines().map_while(Result::ok);
+    let gave_up =
+        said.any(|line| line.contains("gave up waiting for the file system to remove an entry after 3 s"));
+    // A loaded machine may take its time.
+    assert!(gave_up && asked.elapsed() < Duration::from_secs(20), "{gave_up} {:?}", asked.elapsed());
+    // The call that strace holds back would hold the end of the process back.
+    child.kill().unwrap();
+    child.wait().unwrap();
+    let again = run(at, &["remove", "--yes", "t"]);
+    assert_eq!(again.code, Some(0), "{again:?}");
 }

@@ -76,7 +76,7 @@ pub(crate) struct Args {
     /// Let others use the disk first (the idle class of ionice; how much that does is the I/O scheduler's choice).
     #[arg(long, help_heading = "How it goes")]
     pub(super) idle: bool,
-    /// Use at most this many threads, 1 to 256 [default: by file system, up to 8].
+    /// Use at most this many threads, 1 to 256 [default: one a processor, up to 8].
     #[arg(short = 'j', long, value_name = "N", value_parser = threads, help_heading = "How it goes")]
     pub(super) threads: Option<usize>,
 
