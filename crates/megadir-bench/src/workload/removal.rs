@@ -44,6 +44,8 @@ impl Removal {
             keep: None,
             entries_per_second_max: None,
             order: None,
+            // A copy of the table lives a moment longer than its thread is waited for, and would keep what is to be unmounted busy.
+            own_tables: false,
             on_failure: &|failure| failures.add(failure),
         };
         let removed =

@@ -71,6 +71,10 @@ pub struct RemoveOptions<'a> {
     pub entries_per_second_max: Option<NonZeroU32>,
     /// The order in which a directory's entries go; `None` for that of the file system's row in [`policy::ROWS`].
     pub order: Option<Order>,
+    /// Give each further worker a table of descriptors of its own, where the system allows it, so that workers do not share
+    /// its lock and counters. What the process has open when one starts stays open until a moment after the
+    /// removal has ended, whoever closes it; and [`NameCondition`] and `on_failure`, which workers call, find no descriptor there that was opened later.
+    pub own_tables: bool,
     /// Is told of each failure, by the thread that meets it. [`Failures`] keeps a bounded number of them.
     pub on_failure: &'a (dyn Fn(Error) + Sync),
 }
@@ -97,6 +101,7 @@ impl std::fmt::Debug for RemoveOptions<'_> {
             .field("keep", &self.keep)
             .field("entries_per_second_max", &self.entries_per_second_max)
             .field("order", &self.order)
+            .field("own_tables", &self.own_tables)
             .finish_non_exhaustive()
     }
 }

@@ -9,6 +9,8 @@ pub enum Order {
     Listed,
     /// By inode, in windows of the row's size.
     Inode,
+    /// By inode, the highest of a window first.
+    InodeDescending,
 }
 
 /// One row: how directories of a file system are emptied.
@@ -48,10 +50,10 @@ pub static ROWS: &[Row] = &[
     },
     Row {
         file_system: Some(FileSystem::Btrfs),
-        order: Order::Listed,
+        order: Order::InodeDescending,
         window_bytes: WINDOW_BYTES,
-        reason: "btrfs lists in the order of creation, which is the order of its inodes; each call goes through all removals \
-                 that are not in its tree yet, hence few calls",
+        reason: "btrfs moves all that follows an item in its leaf when that goes, and nothing follows the last; each call that \
+                 lists goes through all removals that are not in its tree yet, hence few calls",
     },
     Row {
         file_system: Some(FileSystem::Tmpfs),
@@ -75,8 +77,7 @@ pub(super) fn window_bytes(row: &Row, workers: usize) -> usize {
 
 /// Returns the row for a file system.
 pub fn row(file_system: FileSystem) -> &'static Row {
-    let last = &ROWS[ROWS.len() - 1];
-    ROWS.iter().find(|row| row.file_system == Some(file_system)).unwrap_or(last)
+    crate::policy::row_of(ROWS, |row| row.file_system, file_system)
 }
 
 #[cfg(test)]

@@ -3,6 +3,7 @@
 use std::fs;
 use std::process::Command;
 
+use megadir::remove::RemoveOptions;
 use megadir_testkit::mount::run;
 use megadir_testkit::require;
 use megadir_testkit::tree::Flat;
@@ -18,7 +19,7 @@ fn a_file_costs_one_call_and_a_directory_few() {
     if let Some(tree) = std::env::var_os(VARIABLE) {
         // What comes before and after is the test harness's.
         let _ = fs::remove_file("/megadir-begins");
-        let removed = remove(tree.as_ref(), &options(2)).unwrap();
+        let removed = remove(tree.as_ref(), &RemoveOptions { own_tables: true, ..options(2) }).unwrap();
         let _ = fs::remove_file("/megadir-ends");
         assert_eq!(removed.counts.entries, DIRECTORIES * FILES);
         return;
@@ -33,7 +34,7 @@ fn a_file_costs_one_call_and_a_directory_few() {
     let traced = Command::new("strace")
         .args(["-f", "-qq", "-o"])
         .arg(&log)
-        .arg("--trace=file,desc,%stat")
+        .arg("--trace=file,desc,%stat,unshare")
         .arg(std::env::current_exe().unwrap())
         .args(["calls::a_file_costs_one_call_and_a_directory_few", "--exact"])
         .env(VARIABLE, &tree)
@@ -48,6 +49,7 @@ fn a_file_costs_one_call_and_a_directory_few() {
     assert_eq!(count("unlinkat"), DIRECTORIES * FILES + DIRECTORIES + 1, "one each");
     let stats = ["statx", "newfstatat", "fstat", "stat", "lstat"].iter().map(|call| count(call)).sum::<u64>();
     assert!(stats <= 12, "{stats} calls that look at inodes, {lines}");
+    assert_eq!(count("unshare"), 1, "the second worker has a table of descriptors of its own");
     let reads = count("getdents64");
     assert!(reads <= 2 * (DIRECTORIES + 1), "{reads} reads");
     let opens = count("openat2") + count("openat");

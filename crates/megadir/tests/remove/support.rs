@@ -17,6 +17,7 @@ pub(crate) fn options(workers: usize) -> RemoveOptions<'static> {
         keep: None,
         entries_per_second_max: None,
         order: None,
+        own_tables: false,
         on_failure: &|failure| panic!("{failure}"),
     }
 }

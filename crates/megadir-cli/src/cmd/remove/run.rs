@@ -131,6 +131,7 @@ fn each(
             .rate
             .and_then(|rate| NonZeroU32::new(u32::try_from(rate).unwrap_or(u32::MAX))),
         order: None,
+        own_tables: true,
         on_failure: &|error| gathered.failed(&error),
     };
     while !progress.is_cancelled() {

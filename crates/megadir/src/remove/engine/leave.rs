@@ -1,5 +1,6 @@
 //! The way up: removing directories that have become empty, and opening those above again.
 
+use std::ffi::CStr;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -32,14 +33,17 @@ enum Left {
 impl Worker<'_, '_, '_> {
     /// Ends the part in the directory on top of the stack, and removes it if that was the last.
     pub(super) fn leave(&mut self) {
-        let Some(Frame { mut node, mut descriptor, .. }) = self.pop() else { return };
+        let Some(Frame { mut node, mut descriptor, is_part, .. }) = self.pop() else { return };
+        if is_part {
+            self.last = descriptor.clone().map(|descriptor| (Arc::clone(&node), descriptor));
+        }
         while node.end_part() {
             let Some(parent) = node.parent.clone() else { return };
             let is_on_stack = self.stack.last().is_some_and(|top| Arc::ptr_eq(&top.node, &parent));
             let below = descriptor.as_deref().map(AsFd::as_fd);
             let above = match is_on_stack {
                 true => self.open_top(below),
-                false => self.reach(&parent, below).map(Arc::new),
+                false => self.reach(&parent, below),
             };
             let Ok(above) = above else {
                 node.stay(FAILED);
@@ -132,7 +136,7 @@ impl Worker<'_, '_, '_> {
             return Ok(Arc::clone(descriptor));
         }
         let node = Arc::clone(&top.node);
-        let reached = self.reach(&node, below).map(Arc::new);
+        let reached = self.reach(&node, below);
         let Some(top) = self.stack.last_mut() else { return Err(()) };
         match &reached {
             Ok(descriptor) => {
@@ -148,12 +152,12 @@ impl Worker<'_, '_, '_> {
 
     /// Opens a directory again: by way of a directory in it, or by its name and those of all above it. It is the same one as
     /// before, or a failure is told.
-    fn reach(&mut self, node: &Node, below: Option<BorrowedFd<'_>>) -> Result<OwnedFd, ()> {
+    fn reach(&mut self, node: &Node, below: Option<BorrowedFd<'_>>) -> Result<Arc<OwnedFd>, ()> {
         let Some(identity) = node.identity() else { unreachable!("what was closed or given away is known") };
         if let Some(below) = below
             && let Ok(Some(above)) = self.with_descriptors(|_| Opener::above(below, &identity))
         {
-            return Ok(above);
+            return Ok(Arc::new(above));
         }
         let reached =
             self.reach_by_names(node).and_then(|reached| match opener::identity(reached.as_fd())? {
@@ -175,17 +179,23 @@ impl Worker<'_, '_, '_> {
         })
     }
 
-    fn reach_by_names(&mut self, node: &Node) -> Result<OwnedFd, Errno> {
-        let mut reached = Arc::clone(&self.shared.root);
-        for name in node.names() {
+    /// Opens a directory by the names from the one whose part was done last, if it lies there, else from the root.
+    fn reach_by_names(&mut self, node: &Node) -> Result<Arc<OwnedFd>, Errno> {
+        if let Some((last, descriptor)) = self.last.clone()
+            && let Some(names) = node.names_below(&last)
+            && let Ok(reached) = self.go_down(descriptor, &names)
+        {
+            return Ok(reached);
+        }
+        self.go_down(Arc::clone(&self.shared.root), &node.names())
+    }
+
+    fn go_down(&mut self, from: Arc<OwnedFd>, names: &[&CStr]) -> Result<Arc<OwnedFd>, Errno> {
+        let mut reached = from;
+        for name in names {
             let opened = self.with_descriptors(|worker| worker.shared.opener.below(reached.as_fd(), name))?;
             reached = Arc::new(opened);
         }
-        match Arc::try_unwrap(reached) {
-            Ok(reached) => Ok(reached),
-            Err(root) => self.with_descriptors(|_| {
-                root.try_clone().map_err(|error| Errno::from_io_error(&error).unwrap_or(Errno::IO))
-            }),
-        }
+        Ok(reached)
     }
 }

@@ -81,14 +81,29 @@ impl Node {
 
     /// Returns the names from below the root to this directory.
     pub(super) fn names(&self) -> Vec<&CStr> {
+        self.names_up_to(None).unwrap_or_default()
+    }
+
+    /// Returns the names from below a directory to this one; nothing where this one does not lie there.
+    pub(super) fn names_below(&self, above: &Self) -> Option<Vec<&CStr>> {
+        self.names_up_to(Some(above))
+    }
+
+    fn names_up_to(&self, above: Option<&Self>) -> Option<Vec<&CStr>> {
         let mut names = Vec::new();
         let mut node = self;
-        while let Some(parent) = &node.parent {
+        while !above.is_some_and(|above| std::ptr::eq(above, node)) {
+            let Some(parent) = &node.parent else {
+                if above.is_some() {
+                    return None;
+                }
+                break;
+            };
             names.push(node.name.as_c_str());
             node = parent;
         }
         names.reverse();
-        names
+        Some(names)
     }
 
     /// Returns the path of an entry, for a message; of this directory itself where the name is empty.

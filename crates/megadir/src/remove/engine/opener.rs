@@ -107,7 +107,8 @@ fn mount(directory: BorrowedFd<'_>) -> Result<Option<u64>, Errno> {
     if let Some(id) = mount_of(&stat(directory, AtFlags::STATX_DONT_SYNC, StatxFlags::MNT_ID)?) {
         return Ok(Some(id));
     }
-    let info = std::fs::read_to_string(format!("/proc/self/fdinfo/{}", directory.as_raw_fd()));
+    // Of this thread, whose table may be its own.
+    let info = std::fs::read_to_string(format!("/proc/thread-self/fdinfo/{}", directory.as_raw_fd()));
     let line = |info: String| info.lines().find_map(|line| line.strip_prefix("mnt_id:")?.trim().parse().ok());
     Ok(info.ok().and_then(line))
 }

@@ -1,7 +1,6 @@
 //! What workers hand to each other: directories that were listed and not gone into, of one directory.
 
 use std::collections::VecDeque;
-use std::os::fd::OwnedFd;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
@@ -9,14 +8,16 @@ use super::names::Names;
 use super::node::Node;
 
 /// Directories below one, to be removed by whoever takes them. A part of that one ([`Node::end_part`]).
+///
+/// It has no descriptor, which in another worker's table would be another file: who takes it opens the directory by its
+/// names and believes it by its identity.
 #[derive(Debug)]
 pub(super) struct Job {
     pub(super) node: Arc<Node>,
-    pub(super) descriptor: Arc<OwnedFd>,
     pub(super) below: Names,
 }
 
-/// Jobs that wait for each other worker: enough that nobody waits for more, and few, for each holds a descriptor.
+/// Jobs that wait for each other worker: enough that nobody waits for more, and few, so that workers stay side by side.
 const JOBS_EACH: usize = 2;
 
 /// Jobs that wait, the oldest first.

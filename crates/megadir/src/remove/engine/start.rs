@@ -53,6 +53,7 @@ const DESCRIPTORS_MIN: usize = 8;
 ///     keep: None,
 ///     entries_per_second_max: None,
 ///     order: None,
+///     own_tables: false,
 ///     on_failure: &|failure| failures.add(failure),
 /// };
 /// let parent = Dir::open(scratch.path())?;

@@ -58,6 +58,8 @@ pub(super) struct Worker<'scope, 'env, 'a> {
     pub(super) oldest_open: usize,
     /// Frames that are open.
     pub(super) open: usize,
+    /// The directory of which a part was done last: the next part is mostly of the same or of one below it.
+    pub(super) last: Option<(Arc<Node>, Arc<OwnedFd>)>,
     /// How many directories are given away at a time: one if they are large, several if handing over would cost more than they do.
     few: usize,
     /// What all names that wait take, bytes.
@@ -77,6 +79,7 @@ impl<'scope, 'env, 'a> Worker<'scope, 'env, 'a> {
             shareable: 0,
             oldest_open: 0,
             open: 0,
+            last: None,
             few: 1,
             waiting_bytes: 0,
             window,
@@ -90,21 +93,21 @@ impl<'scope, 'env, 'a> Worker<'scope, 'env, 'a> {
         let _closes = CloseOnPanic(self.shared);
         self.work();
         while let Some(job) = self.shared.pool.take() {
-            self.push_job(job);
+            self.push_job(job, None);
             self.work();
         }
         self.tell();
     }
 
-    fn push_job(&mut self, job: Job) {
+    fn push_job(&mut self, job: Job, descriptor: Option<Arc<OwnedFd>>) {
         self.waiting_bytes += job.below.bytes();
         self.push(Frame {
             node: job.node,
-            descriptor: Some(job.descriptor),
+            descriptor,
             below: job.below,
             ended: true,
             position: 0,
-            astray: false,
+            astray: true,
             is_part: true,
         });
     }
@@ -122,7 +125,8 @@ impl<'scope, 'env, 'a> Worker<'scope, 'env, 'a> {
             if !top.is_part
                 && let Some(job) = self.shared.pool.take_back(&top.node)
             {
-                self.push_job(job);
+                let descriptor = top.descriptor.clone();
+                self.push_job(job, descriptor);
                 continue;
             }
             let before = top.below.bytes();
@@ -183,10 +187,8 @@ impl<'scope, 'env, 'a> Worker<'scope, 'env, 'a> {
     fn share(&mut self) {
         while self.shared.pool.is_hungry() {
             let Some(frame) = self.stack.get(self.shareable) else { return };
-            if let Some(descriptor) = &frame.descriptor
-                && !frame.below.is_empty()
-            {
-                let (node, descriptor) = (Arc::clone(&frame.node), Arc::clone(descriptor));
+            if !frame.below.is_empty() {
+                let node = Arc::clone(&frame.node);
                 if self.identify_to(self.shareable).is_err() {
                     return;
                 }
@@ -195,7 +197,7 @@ impl<'scope, 'env, 'a> Worker<'scope, 'env, 'a> {
                 let below = names.take_few(self.few);
                 self.waiting_bytes -= before - names.bytes();
                 node.add_part();
-                if self.shared.pool.push(Job { node, descriptor, below }) {
+                if self.shared.pool.push(Job { node, below }) {
                     self.start_another();
                 }
                 continue;
@@ -226,7 +228,14 @@ impl<'scope, 'env, 'a> Worker<'scope, 'env, 'a> {
         let (shared, scope) = (self.shared, self.scope);
         let thread = std::thread::Builder::new().name(format!("megadir-remove-{number}"));
         // Fewer threads do the same work.
-        if thread.spawn_scoped(scope, move || Worker::new(shared, scope).run()).is_err() {
+        let work = move || {
+            if shared.options.own_tables {
+                // Where a filter of system calls forbids it, the table stays shared, which is as good but for its lock.
+                let _ = megadir_sys::descriptors::own_table();
+            }
+            Worker::new(shared, scope).run();
+        };
+        if thread.spawn_scoped(scope, work).is_err() {
             shared.pool.not_started();
         }
     }
@@ -258,7 +267,8 @@ impl<'scope, 'env, 'a> Worker<'scope, 'env, 'a> {
             let _ = rustix::fs::seek(&*descriptor, SeekFrom::Start(*position));
             *astray = false;
         }
-        match window.fill(descriptor.as_fd(), WAITING_BYTES_MAX.saturating_sub(self.waiting_bytes)) {
+        let room = WAITING_BYTES_MAX.saturating_sub(self.waiting_bytes);
+        match window.fill(descriptor.as_fd(), room, self.shared.progress) {
             Ok(()) => true,
             Err(error) => {
                 *ended = true;
