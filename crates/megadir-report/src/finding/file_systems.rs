@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use super::source::claims;
 use super::{Finding, FindingKind};
-use crate::summary::{Overview, OverviewColumn, Range, Summary, Verdict};
+use crate::summary::{FILE_SYSTEM_GROUP, Overview, OverviewColumn, Range, Summary, Verdict};
 use crate::text;
 
 fn finding(text: String) -> Finding {
@@ -135,7 +135,9 @@ pub(super) fn find(summary: &Summary) -> Vec<Finding> {
     let told =
         [judge.ext4_best(), judge.xfs_weak(), judge.ext3_slow(), judge.ext2_faster(), judge.reiserfs()];
     let (journal, disks) = (judge.without_journal(), judge.disks());
-    told.into_iter().chain(journal).chain(disks).map(finding).collect()
+    // They stand with what they are about: none of them is the answer.
+    let of_group = |text| Finding { group: Some(FILE_SYSTEM_GROUP.to_owned()), ..finding(text) };
+    told.into_iter().chain(journal).chain(disks).map(of_group).collect()
 }
 
 /// Those that the source compared ext4 with and that a kernel of today may have.

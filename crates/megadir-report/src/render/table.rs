@@ -8,7 +8,7 @@ use super::inline::course;
 use super::machine::{file_system_lines, machine_line, resolution_lines, run_line, self_check_line};
 use super::paint::{Tone, clean, paint, wrap};
 use super::{Format, Report, Style, groups, operations, overview, published};
-use crate::finding::Finding;
+use crate::finding::{Finding, FindingKind};
 use crate::summary::{GroupSummary, Overview, Resolution, Rounds, Summary};
 use crate::text;
 use crate::warning::{Told, told};
@@ -86,6 +86,13 @@ fn page(summary: &Summary, courses: &Courses, width: usize, style: Style) -> Str
     }
     // Beside many tables of one file system each nobody finds that of all.
     let brief = summary.overview.is_some() && summary.groups.len() > GROUPS_MAX;
+    let on_claims = |finding: &&Finding| finding.kind == FindingKind::FileSystems && finding.group.is_some();
+    for (place, finding) in summary.findings.iter().filter(on_claims).filter(|_| brief).enumerate() {
+        if place == 0 {
+            page.gap();
+        }
+        page.paragraph(&finding.text, "", Tone::Plain);
+    }
     for group in summary.groups.iter().filter(|_| !brief) {
         page.gap();
         one_group(&mut page, summary, group);
