@@ -5,6 +5,7 @@ use super::picture::Width;
 use super::rows::{Frame, Mark, Row, draw};
 use super::{Chart, Picture};
 use crate::render::Report;
+use crate::summary::FILE_SYSTEM_GROUP;
 use crate::text;
 use megadir_record::{Cell, FsId, LabFileSystem, Role};
 
@@ -36,8 +37,10 @@ fn works<'a>(report: &Report<'a>) -> Vec<Same<'a>> {
     let on = |cell: &Cell| plan.data.get(cell.data.0 as usize).and_then(|data| data.on);
     let entries = |cell: &Cell| plan.data.get(cell.data.0 as usize).map(|data| data.entries);
     let file_system = |id: FsId| plan.file_systems.get(id.0 as usize);
-    // Those of no group make ready what others need.
-    let asked = |cell: &&Cell| cell.role != Role::AgainstItself && !cell.groups.is_empty();
+    // Those of no group of the study's own make ready what others need.
+    let own = |cell: &Cell| cell.groups.iter().any(|group| group != FILE_SYSTEM_GROUP);
+    let all = !plan.cells.iter().any(own);
+    let asked = |cell: &&Cell| cell.role != Role::AgainstItself && (all || own(cell));
     let mut works: Vec<Same<'a>> = Vec::new();
     for cell in plan.cells.iter().filter(asked) {
         let Some(file_system) = on(cell).and_then(file_system) else { continue };
