@@ -47,4 +47,4 @@ pub use options::{BUFFER_BYTES_MAX, BUFFER_BYTES_MIN, ReadOptions, SHARES_MAX, T
 #[cfg(unix)]
 pub use resolve::Resolving;
 pub use summary::{DirectorySummary, Summary};
-pub use walk::{Walk, WalkItem, WalkOptions};
+pub use walk::{Walk, WalkItem, WalkOptions, WalkPart};

@@ -75,3 +75,50 @@ fn ends_are_told_only_where_asked_for() {
         assert!(!matches!(item, WalkItem::End { .. }));
     }
 }
+
+#[test]
+fn parts_give_what_the_whole_gives_each_directory_on_one_thread() {
+    let scratch = tempfile::tempdir().unwrap();
+    let directories = tree(scratch.path(), 3);
+    for threads in [1, 2, 5] {
+        let parts = Walk::parts(Dir::open(scratch.path()).unwrap(), &options(threads, true)).unwrap();
+        assert_eq!(parts.len(), threads);
+        let ended = std::thread::scope(|scope| {
+            let run = |mut part: megadir::WalkPart| {
+                let mut entries: BTreeMap<PathBuf, usize> = BTreeMap::new();
+                let mut ended = Vec::new();
+                while let Some(item) = part.next_item() {
+                    match item {
+                        WalkItem::Batch { directory, batch, .. } => {
+                            *entries.entry(directory.to_owned()).or_default() += batch.len();
+                        }
+                        WalkItem::End { directory } => {
+                            let seen = entries.get(directory).copied().unwrap_or(0);
+                            ended.push((directory.to_owned(), seen));
+                        }
+                        other => panic!("{other:?}"),
+                    }
+                }
+                ended
+            };
+            let threads: Vec<_> = parts.into_iter().map(|part| scope.spawn(move || run(part))).collect();
+            threads.into_iter().flat_map(|thread| thread.join().unwrap()).collect::<Vec<_>>()
+        });
+        assert_eq!(ended.len(), directories, "{threads} threads");
+        for (directory, seen) in ended {
+            assert_eq!(seen, std::fs::read_dir(&directory).unwrap().count(), "{directory:?}");
+        }
+    }
+}
+
+#[test]
+fn a_part_that_is_dropped_ends_the_walk_for_all() {
+    let scratch = tempfile::tempdir().unwrap();
+    tree(scratch.path(), 2);
+    let mut parts = Walk::parts(Dir::open(scratch.path()).unwrap(), &options(2, true)).unwrap();
+    let (mut one, other) = (parts.pop().unwrap(), parts.pop().unwrap());
+    assert!(one.next_item().is_some());
+    drop(other);
+    // What it has begun it reads to the end; it waits for nobody.
+    while one.next_item().is_some() {}
+}

@@ -5,6 +5,7 @@
 //! it is reading aside and goes down itself, so that memory is bounded by the queue and the depth of the
 //! tree, not by its width. A bad directory is an item of the walk, not its end.
 
+mod parts;
 mod queue;
 mod worker;
 
@@ -15,6 +16,7 @@ use std::thread::JoinHandle;
 
 use crossbeam_channel::{Receiver, Sender, bounded};
 
+pub use self::parts::WalkPart;
 use self::queue::{Pending, Queue};
 use self::worker::{Gathered, Output, Worker};
 use crate::attributes::examiner::Examiner;
@@ -94,18 +96,11 @@ impl Walk {
     ///
     /// [`ErrorKind::BadOption`](crate::ErrorKind::BadOption) for an option out of range, or when a thread cannot be started.
     pub fn new(root: Dir, options: &WalkOptions) -> Result<Self> {
-        worker::check(options, root.path())?;
-        let queue = Arc::new(Queue::new(options.threads, options.queue_directories_max));
         let path = root.path().to_owned();
-        let mut examine = match options.examine {
-            Some((examiner, want)) => examiner.start_threads(&root, want, options.threads)?,
-            None => Vec::new(),
-        };
-        if queue.push(Pending::Root(Box::new(root))).is_err() {
-            unreachable!("an empty queue has room for the root");
-        }
-        if options.threads == 1 {
-            let worker = Worker::new(queue, *options, examine.pop());
+        let (queue, mut workers) = workers(root, options)?;
+        if options.threads == 1
+            && let Some(worker) = workers.pop()
+        {
             return Ok(Self { source: Source::Inline(Box::new(worker)), current: None });
         }
         let (filled_in, filled) = bounded(options.threads * 4);
@@ -114,8 +109,7 @@ impl Walk {
         let handles = Handles { threads: Vec::new(), queue: Arc::clone(&queue), stop: Arc::clone(&stop) };
         // Made before the threads, so that those that have started end if one cannot.
         let mut walk = Self { source: Source::Threads { filled, empty, handles }, current: None };
-        for index in 0..options.threads {
-            let worker = Worker::new(Arc::clone(&queue), *options, examine.pop());
+        for (index, worker) in workers.into_iter().enumerate() {
             let (filled, empty) = (filled_in.clone(), empty_out.clone());
             let (queue, stop) = (Arc::clone(&queue), Arc::clone(&stop));
             let thread = std::thread::Builder::new()
@@ -153,22 +147,41 @@ impl Walk {
                 next
             }
         };
-        match next? {
-            Output::Error(error) => Some(WalkItem::Error(error)),
-            Output::OtherMount(path) => Some(WalkItem::OtherMount(path)),
-            borrowed => match self.current.insert(borrowed) {
-                Output::Batch { directory, gathered } => match gathered.batch() {
-                    Ok(batch) => Some(WalkItem::Batch {
-                        directory: directory.path(),
-                        batch,
-                        attributes: &gathered.rows,
-                    }),
-                    Err(_) => unreachable!("the bytes of a batch are a batch"),
-                },
-                Output::End(directory) => Some(WalkItem::End { directory: directory.path() }),
-                Output::Error(_) | Output::OtherMount(_) => None,
+        next.and_then(|next| item(&mut self.current, next))
+    }
+}
+
+/// Returns a worker for each thread, and the queue that they share, with the root in it.
+fn workers(root: Dir, options: &WalkOptions) -> Result<(Arc<Queue>, Vec<Worker>)> {
+    worker::check(options, root.path())?;
+    let queue = Arc::new(Queue::new(options.threads, options.queue_directories_max));
+    let mut examine = match options.examine {
+        Some((examiner, want)) => examiner.start_threads(&root, want, options.threads)?,
+        None => Vec::new(),
+    };
+    if queue.push(Pending::Root(Box::new(root))).is_err() {
+        unreachable!("an empty queue has room for the root");
+    }
+    let worker = |_| Worker::new(Arc::clone(&queue), *options, examine.pop());
+    let workers = (0..options.threads).map(worker).collect();
+    Ok((queue, workers))
+}
+
+/// Returns what a step gave as an item; what the item borrows lies in `current`.
+fn item(current: &mut Option<Output>, next: Output) -> Option<WalkItem<'_>> {
+    match next {
+        Output::Error(error) => Some(WalkItem::Error(error)),
+        Output::OtherMount(path) => Some(WalkItem::OtherMount(path)),
+        borrowed => match current.insert(borrowed) {
+            Output::Batch { directory, gathered } => match gathered.batch() {
+                Ok(batch) => {
+                    Some(WalkItem::Batch { directory: directory.path(), batch, attributes: &gathered.rows })
+                }
+                Err(_) => unreachable!("the bytes of a batch are a batch"),
             },
-        }
+            Output::End(directory) => Some(WalkItem::End { directory: directory.path() }),
+            Output::Error(_) | Output::OtherMount(_) => None,
+        },
     }
 }
 

@@ -266,6 +266,8 @@ pub(crate) enum Part {
     ListCold,
     /// Size, modification time and name, mounted anew before each run
     LongCold,
+    /// Inventories: scanning, and what changed
+    Inventory,
     /// Removing, all of it
     Remove,
     /// Removing a tree of empty files
@@ -296,6 +298,7 @@ impl Part {
             Part::LongLs => arm.section == Section::LongLs,
             Part::ListCold => arm.section == Section::Cold,
             Part::LongCold => arm.section == Section::LongCold,
+            Part::Inventory => false,
             Part::Remove | Part::RemoveTree | Part::RemoveSized | Part::RemoveFlat | Part::RemoveFlatCold => {
                 false
             }

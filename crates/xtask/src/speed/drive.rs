@@ -5,13 +5,13 @@ use super::child::{Bench, Floor};
 use super::fill::{self, Content};
 use super::interrupt::Interrupt;
 use super::lab::{self, Kind, Lab};
-use super::remove::{self, Removed};
-use super::report::{self, Measured};
+use super::remove;
+use super::report::{self, Compared, Measured};
 use super::rounds::{self, Results};
 use super::scratch::Scratch;
 use super::targets::{self, Judged};
 use super::tools::{Choices, Program, Tools};
-use super::{machine, namespace, verify};
+use super::{inventory, machine, namespace, verify};
 use crate::process;
 use crate::workspace::Workspace;
 use megadir_stats::permutation::SplitMix64;
@@ -42,6 +42,9 @@ pub(crate) struct Args {
     /// Measures contenders with this in their name only, and those to which they are compared (may be repeated)
     #[arg(long, value_name = "NAME")]
     only: Vec<String>,
+    /// How many times each contender scans or compares
+    #[arg(long, value_name = "N", default_value = "15")]
+    scan_rounds: usize,
     /// Draws the order in rounds
     #[arg(long, value_name = "N", default_value = "1")]
     seed: u64,
@@ -72,10 +75,11 @@ pub(crate) fn run(args: &Args) -> Result<(), String> {
         bfs: args.bfs.as_deref(),
         lists: arms::any_asked(&args.parts),
         removes: !shapes.is_empty(),
+        scans: inventory::is_asked(&args.parts),
     };
     let tools = Tools::prepare(&workspace, &choices)?;
     let chosen = arms::choose(&args.parts, &args.only, &tools);
-    if chosen.is_empty() && shapes.is_empty() {
+    if chosen.is_empty() && shapes.is_empty() && !choices.scans {
         return Err("no contender is left by these options".to_owned());
     }
     let interrupt = Interrupt::register()?;
@@ -105,19 +109,40 @@ pub(crate) fn run(args: &Args) -> Result<(), String> {
         seed: args.seed,
         floor_bytes,
     };
-    let removed = removing(&shapes, &args.fs, &plan, &scratch, &interrupt, &mut failed)?;
+    let mut compared = removing(&shapes, &args.fs, &plan, &scratch, &interrupt, &mut failed)?;
+    if choices.scans {
+        let plan = inventory::Plan {
+            tools: &tools,
+            only: &args.only,
+            entries: args.entries,
+            rounds: args.scan_rounds,
+            seed: args.seed,
+            floor_bytes,
+        };
+        for &kind in args.fs.iter().filter(|kind| inventory::FILE_SYSTEMS.contains(&kind.name)) {
+            let one = inventory::measure(kind, &plan, &scratch, &interrupt);
+            interrupt.check()?;
+            match one {
+                Ok(one) => {
+                    println!("\n{}", one.text);
+                    compared.push(one);
+                }
+                Err(why) => failed.push(format!("{}, inventories: {why}", kind.name)),
+            }
+        }
+    }
     let mut head = head(args, &workspace, &tools, floor_bytes, &load);
     head.extend(failed.iter().map(|line| format!("* FAILED {line}\n")));
-    let targets = report::targets(&judged(&measured, &removed), args.entries);
+    let targets = report::targets(&judged(&measured, &compared), args.entries);
     println!("{head}\n{targets}");
     if let Some(file) = &args.markdown {
         let middle = measured.iter().map(|one| report::file_system(one, floor_bytes));
-        let middle = middle.chain(removed.iter().map(|one| one.text.clone()));
+        let middle = middle.chain(compared.iter().map(|one| one.text.clone()));
         let parts: Vec<String> = std::iter::once(head).chain(middle).chain([targets]).collect();
         std::fs::write(file, parts.join("\n"))
             .map_err(|error| format!("cannot write {}: {error}", file.display()))?;
     }
-    let missed = judged(&measured, &removed).iter().filter(|(_, judged)| !judged.met).count();
+    let missed = judged(&measured, &compared).iter().filter(|(_, judged)| !judged.met).count();
     if args.check && missed > 0 {
         failed.push(format!("{missed} targets missed"));
     }
@@ -132,7 +157,7 @@ fn removing(
     scratch: &Scratch,
     interrupt: &Interrupt,
     failed: &mut Vec<String>,
-) -> Result<Vec<Removed>, String> {
+) -> Result<Vec<Compared>, String> {
     let mut removed = Vec::new();
     for (shape, kind) in shapes.iter().flat_map(|shape| kinds.iter().map(move |kind| (shape, kind))) {
         if !shape.file_systems.contains(&kind.name) {
@@ -152,10 +177,10 @@ fn removing(
 }
 
 /// Returns all targets with their file systems.
-fn judged<'a>(measured: &'a [Measured], removed: &'a [Removed]) -> Vec<(&'a str, &'a Judged)> {
+fn judged<'a>(measured: &'a [Measured], compared: &'a [Compared]) -> Vec<(&'a str, &'a Judged)> {
     let listed = measured.iter().flat_map(|one| one.judged.iter().map(|judged| (one.file_system, judged)));
-    let removed = removed.iter().flat_map(|one| one.judged.iter().map(|judged| (one.file_system, judged)));
-    listed.chain(removed).collect()
+    let others = compared.iter().flat_map(|one| one.judged.iter().map(|judged| (one.file_system, judged)));
+    listed.chain(others).collect()
 }
 
 /// Makes one file system, measures on it and removes it.

@@ -49,7 +49,7 @@ pub(crate) fn fill(path: &Path, entries: u64, interrupt: &Interrupt) -> Result<C
 }
 
 /// Returns the name of a file.
-fn name(number: u64) -> [u8; NAME_BYTES] {
+pub(super) fn name(number: u64) -> [u8; NAME_BYTES] {
     let digest = Md5::digest(number.to_string());
     let digit = |half: u8| char::from_digit(u32::from(half), 16).map_or(b'0', |digit| digit as u8);
     std::array::from_fn(|at| {

@@ -11,6 +11,7 @@ mod child;
 mod drive;
 mod fill;
 mod interrupt;
+mod inventory;
 pub(crate) mod lab;
 mod machine;
 mod namespace;

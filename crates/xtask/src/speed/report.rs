@@ -6,6 +6,16 @@ use super::rounds::Results;
 use super::table::{Figure, markdown, number};
 use super::targets::Judged;
 
+/// What one comparison on one file system gave.
+pub(crate) struct Compared {
+    /// The file system.
+    pub(crate) file_system: &'static str,
+    /// The targets.
+    pub(crate) judged: Vec<Judged>,
+    /// The figures, as Markdown.
+    pub(crate) text: String,
+}
+
 /// What one file system gave.
 pub(crate) struct Measured {
     /// Its name.

@@ -19,6 +19,8 @@ pub(crate) enum Program {
     Megadir,
     /// The example of megadir-sys: getdents64 and nothing else.
     Bare,
+    /// The example of megadir-inventory: the walk of a scan, without the scan.
+    BareWalk,
     /// GNU ls.
     Ls,
     /// GNU find.
@@ -59,6 +61,8 @@ pub(crate) struct Choices<'a> {
     pub(crate) lists: bool,
     /// Whether anything is removed.
     pub(crate) removes: bool,
+    /// Whether a tree is scanned.
+    pub(crate) scans: bool,
 }
 
 /// All programs that are there, and what is missing.
@@ -75,10 +79,14 @@ impl Tools {
         let megadir = choices.megadir.map_or_else(|| build_megadir(workspace), absolute)?;
         tools.add(Program::Megadir, Ok(megadir))?;
         if choices.lists {
-            let bare = build_bare(workspace)?;
+            let bare = build_example(workspace, "megadir-sys", "bare_getdents")?;
             tools.found.insert(Program::Bare, Tool { path: bare, version: String::new() });
             let fd = install(&workspace.target.join("tools"), "fd-find", "fd", FD_VERSION);
             tools.add_if_there(Program::Fd, fd);
+        }
+        if choices.scans {
+            let walk = build_example(workspace, "megadir-inventory", "bare_walk")?;
+            tools.found.insert(Program::BareWalk, Tool { path: walk, version: String::new() });
         }
         if choices.removes {
             let rmz = install(&workspace.target.join("tools"), "rmz", "rmz", RMZ_VERSION);
@@ -135,10 +143,10 @@ fn build_megadir(workspace: &Workspace) -> Result<PathBuf, String> {
     Ok(workspace.target.join("release/megadir"))
 }
 
-/// Builds the loop that only reads.
-fn build_bare(workspace: &Workspace) -> Result<PathBuf, String> {
-    build(workspace, &["--package", "megadir-sys", "--example", "bare_getdents"])?;
-    Ok(workspace.target.join("release/examples/bare_getdents"))
+/// Builds an example that does nothing but what others cannot do without.
+fn build_example(workspace: &Workspace, package: &str, example: &str) -> Result<PathBuf, String> {
+    build(workspace, &["--package", package, "--example", example])?;
+    Ok(workspace.target.join("release/examples").join(example))
 }
 
 fn build(workspace: &Workspace, words: &[&str]) -> Result<(), String> {

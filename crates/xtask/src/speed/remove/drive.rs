@@ -4,10 +4,9 @@ use super::super::arms::{DIRECTORY, Part};
 use super::super::child::{Bench, Sample, to_null};
 use super::super::interrupt::Interrupt;
 use super::super::lab::Kind;
-use super::super::report::{self, Row};
+use super::super::report::{self, Compared, Row};
 use super::super::rounds::{Results, orders};
 use super::super::scratch::Scratch;
-use super::super::targets::Judged;
 use super::super::tools::Tools;
 use super::contenders::{AGAIN, Contender, OURS, choose};
 use super::ground::Ground;
@@ -15,16 +14,6 @@ use super::judge::judge;
 use super::shapes::{SHAPES, Shape};
 use megadir_stats::permutation::SplitMix64;
 use std::time::Instant;
-
-/// What one comparison on one file system gave.
-pub(crate) struct Removed {
-    /// The file system.
-    pub(crate) file_system: &'static str,
-    /// The targets.
-    pub(crate) judged: Vec<Judged>,
-    /// The figures, as Markdown.
-    pub(crate) text: String,
-}
 
 /// How it is measured.
 #[derive(Clone, Copy)]
@@ -58,7 +47,7 @@ pub(crate) fn measure(
     plan: &Plan<'_>,
     scratch: &Scratch,
     interrupt: &Interrupt,
-) -> Result<Removed, String> {
+) -> Result<Compared, String> {
     println!("\n== {}: removing {}", kind.name, shape.name);
     let started = Instant::now();
     let mut ground = Ground::make(kind, scratch.path(), shape, plan.entries, interrupt)?;
@@ -86,7 +75,7 @@ pub(crate) fn measure(
     let rows: Vec<Row> =
         contenders.iter().map(|one| report::row(one.name, &results, OURS, plan.floor_bytes)).collect();
     text += &format!("\n{}", report::table(&rows));
-    Ok(Removed { file_system: kind.name, judged: judge(shape, &results), text })
+    Ok(Compared { file_system: kind.name, judged: judge(shape, &results), text })
 }
 
 /// Runs a contender once; what it was to remove must be gone, and nothing else.

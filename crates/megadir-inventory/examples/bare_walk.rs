@@ -1,0 +1,41 @@
+//! The least that scanning a tree can cost: its walk, with the attributes that a scan asks for, and nothing made of them.
+//!
+//! `bare_walk DIRECTORY [THREADS]` prints how many entries there are. The yardstick of `cargo xtask speed`: what a scan
+//! takes beyond this is sorting, encoding and writing.
+
+#![expect(clippy::print_stdout, reason = "an example talks to the terminal")]
+
+use megadir::{Dir, Walk, WalkItem, WalkOptions, attribute_policy};
+use megadir_inventory::Facts;
+use std::path::Path;
+
+fn main() -> Result<(), Box<dyn std::error::Error>> {
+    let mut words = std::env::args_os().skip(1);
+    let path = words.next().ok_or("usage: bare_walk DIRECTORY [THREADS]")?;
+    let threads = match words.next() {
+        Some(word) => word.to_string_lossy().parse()?,
+        None => std::thread::available_parallelism()?.get().min(8),
+    };
+    let directory = Dir::open(Path::new(&path))?;
+    let examiner = attribute_policy::choose(&directory, Facts::WANT, 1)?.examiner;
+    // As `megadir scan` has them.
+    let options = WalkOptions {
+        buffer_bytes: 32 << 10,
+        threads,
+        queue_directories_max: 256,
+        cross_mounts: false,
+        examine: Some((examiner, Facts::WANT)),
+        tell_ends: false,
+    };
+    let mut walk = Walk::new(directory, &options)?;
+    let mut entries = 0;
+    while let Some(item) = walk.next_item() {
+        match item {
+            WalkItem::Batch { attributes, .. } => entries += attributes.len(),
+            WalkItem::Error(error) => return Err(error.into()),
+            WalkItem::End { .. } | WalkItem::OtherMount(_) => {}
+        }
+    }
+    println!("{entries}");
+    Ok(())
+}

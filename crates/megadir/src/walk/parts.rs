@@ -1,0 +1,92 @@
+//! A walk in parts: each thread has the items that it reads itself, and none is handed over.
+
+use std::sync::Arc;
+
+use super::queue::Queue;
+use super::worker::{Output, Worker};
+use super::{Walk, WalkItem, WalkOptions, item, workers};
+use crate::dir::Dir;
+use crate::error::Result;
+
+/// What one thread reads of a tree. What is done with an item is done where it was read, while its bytes are near.
+///
+/// A part waits for what others may find: each is to be run to its end by a thread of its own. Dropping one before that
+/// ends the walk, for all of them.
+///
+/// ```
+/// # fn main() -> megadir::Result<()> {
+/// use megadir::{Dir, Walk, WalkItem, WalkOptions};
+/// let options = WalkOptions {
+///     buffer_bytes: 32 << 10,
+///     threads: 2,
+///     queue_directories_max: 256,
+///     cross_mounts: false,
+///     examine: None,
+///     tell_ends: false,
+/// };
+/// let mut entries = 0;
+/// std::thread::scope(|scope| {
+///     let count = |mut part: megadir::WalkPart| {
+///         let mut entries = 0;
+///         while let Some(item) = part.next_item() {
+///             if let WalkItem::Batch { batch, .. } = item {
+///                 entries += batch.len();
+///             }
+///         }
+///         entries
+///     };
+///     let parts = Walk::parts(Dir::open("/etc")?, &options)?;
+///     let threads: Vec<_> = parts.into_iter().map(|part| scope.spawn(move || count(part))).collect();
+///     entries = threads.into_iter().map(|thread| thread.join().unwrap_or(0)).sum();
+///     megadir::Result::Ok(())
+/// })?;
+/// assert!(entries > 0);
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Debug)]
+pub struct WalkPart {
+    worker: Worker,
+    current: Option<Output>,
+    queue: Arc<Queue>,
+    ended: bool,
+}
+
+impl Walk {
+    /// Prepares a walk of the tree below an open directory in as many parts as there are to be threads; none is started.
+    ///
+    /// # Errors
+    ///
+    /// As [`Walk::new`].
+    pub fn parts(root: Dir, options: &WalkOptions) -> Result<Vec<WalkPart>> {
+        let (queue, workers) = workers(root, options)?;
+        let part = |worker| WalkPart { worker, current: None, queue: Arc::clone(&queue), ended: false };
+        Ok(workers.into_iter().map(part).collect())
+    }
+}
+
+impl WalkPart {
+    /// Returns the next item, or `None` when the whole tree has been walked, or the walk was ended. Waits while other
+    /// parts may still find a directory.
+    pub fn next_item(&mut self) -> Option<WalkItem<'_>> {
+        if let Some(Output::Batch { gathered, .. }) = self.current.take() {
+            self.worker.recycle(gathered);
+        }
+        match self.worker.step() {
+            Some(next) => item(&mut self.current, next),
+            None => {
+                self.ended = true;
+                None
+            }
+        }
+    }
+}
+
+impl Drop for WalkPart {
+    fn drop(&mut self) {
+        // Others would wait for what this one might have found.
+        if !self.ended {
+            self.queue.close();
+        }
+    }
+}
