@@ -192,6 +192,25 @@ fn a_suspect_is_told_and_decided_by_its_hash() {
 }
 
 #[test]
+fn a_scan_that_hashes_suspects_lets_the_first_comparison_decide() {
+    let lab = Lab::new();
+    fs::write(lab.tree().join("a"), "2").unwrap();
+    std::os::unix::fs::symlink("b", lab.tree().join("link")).unwrap();
+    let output = Command::new(env!("CARGO_BIN_EXE_megadir"))
+        .args(["scan", "--hash-suspects", "tree", "--output"])
+        .arg(lab.inventory())
+        .current_dir(lab.scratch.path())
+        .output()
+        .unwrap();
+    assert!(output.status.success(), "{output:?}");
+    assert!(String::from_utf8_lossy(&output.stderr).contains("2 suspects hashed"), "{output:?}");
+    assert_eq!(lab.lines(&[]), ["suspect a", "suspect link"]);
+    assert!(lab.lines(&["--verify"]).is_empty());
+    fs::write(lab.tree().join("a"), "3").unwrap();
+    assert_eq!(lab.lines(&["--verify"]).len(), 1, "{:?}", lab.lines(&["--verify"]));
+}
+
+#[test]
 fn a_list_of_paths_is_all_that_is_looked_at() {
     let lab = Lab::new();
     change(&lab.tree());

@@ -282,6 +282,17 @@ impl BlockBuilder {
         self.root_row = Some(Box::new((facts, error.map(Into::into))));
     }
 
+    /// Makes room for so many entries, whose names have so many bytes, and no more.
+    pub(crate) fn reserve(&mut self, rows: usize, name_bytes: usize) {
+        self.rows.reserve_exact(rows);
+        self.names.reserve_exact(name_bytes);
+    }
+
+    /// Tells whether it is of this directory.
+    fn is_of(&self, root: u32, path: &[u8]) -> bool {
+        self.root == root && *self.path == *path
+    }
+
     /// Adds an entry.
     ///
     /// # Errors
@@ -377,10 +388,23 @@ impl<R: Rows> Blocks<R> {
 
     /// Returns the next directory that has rows, in the order of the inventory.
     pub(crate) fn next_block(&mut self) -> Result<Option<Block>> {
+        if let Some(inventory) = self.rows.as_inventory() {
+            while let Some((root, path)) = inventory.next_directory()? {
+                if self.building.as_ref().is_none_or(|block| !block.is_of(root, path))
+                    && let Some(done) = self.building.replace(BlockBuilder::new(root, path, self.examined_ns))
+                {
+                    return Ok(Some(done.build()));
+                }
+                if let Some(building) = &mut self.building {
+                    inventory.take_directory(building)?;
+                }
+            }
+            return Ok(self.building.take().map(BlockBuilder::build));
+        }
         while let Some(row) = self.rows.next_row()? {
             let Key { root, parent, name } = row.key;
             let mut done = None;
-            if self.building.as_ref().is_none_or(|block| block.root != root || *block.path != *parent) {
+            if self.building.as_ref().is_none_or(|block| !block.is_of(root, parent)) {
                 done = self.building.replace(BlockBuilder::new(root, parent, self.examined_ns));
             }
             if let Some(building) = &mut self.building {

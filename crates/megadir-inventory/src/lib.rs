@@ -11,6 +11,7 @@ mod block;
 pub mod changes;
 mod file;
 mod metadata;
+mod packed;
 mod replacement;
 mod row;
 mod rows;
@@ -20,8 +21,9 @@ mod sorter;
 
 pub use file::{GROUP_ROWS, Inventory, WriteOptions, Writer};
 pub use metadata::{FORMAT_VERSION, Metadata, Root, Scanned};
+pub use packed::PackedRows;
 pub use replacement::Replacement;
-pub use row::{Facts, Key, OwnedRow, Row, nanoseconds};
+pub use row::{Facts, Key, NUMBERS, OwnedRow, Row, nanoseconds};
 pub use rows::{Rows, Sink, SliceRows};
 pub use scan::{Excluded, ScanEvent, ScanOptions, root_path, scan};
 pub use snapshot::{Snapshot, SnapshotRows};

@@ -156,6 +156,54 @@ impl Facts {
     }
 }
 
+/// How many numbers an entry has, see [`Facts::numbers`].
+pub const NUMBERS: usize = 12;
+
+impl Facts {
+    /// Returns what is a number, in the order of an inventory's columns: size, the times, inode and its upper half, device,
+    /// mode, owner, group, links and error number. Those without sign keep their bits.
+    #[inline]
+    pub fn numbers(&self) -> [Option<i64>; NUMBERS] {
+        [
+            self.size_bytes.map(|size| size as i64),
+            self.modified_ns,
+            self.changed_ns,
+            self.born_ns,
+            self.inode.map(|inode| inode as i64),
+            self.inode_high.map(|inode| inode as i64),
+            self.device.map(|device| device as i64),
+            self.mode.map(i64::from),
+            self.user.map(i64::from),
+            self.group.map(i64::from),
+            self.links.map(|links| links as i64),
+            self.errno.map(i64::from),
+        ]
+    }
+
+    /// Returns facts of a type with these numbers, see [`Facts::numbers`], and without a hash.
+    #[inline]
+    pub fn from_numbers(kind: FileType, numbers: &[Option<i64>; NUMBERS]) -> Self {
+        let [size, modified_ns, changed_ns, born_ns, inode, high, device, mode, user, group, links, errno] =
+            *numbers;
+        Self {
+            kind,
+            size_bytes: size.map(|size| size as u64),
+            modified_ns,
+            changed_ns,
+            born_ns,
+            inode: inode.map(|inode| inode as u64),
+            inode_high: high.map(|inode| inode as u64),
+            device: device.map(|device| device as u64),
+            mode: mode.map(|mode| mode as u16),
+            user: user.map(|user| user as u32),
+            group: group.map(|group| group as u32),
+            links: links.map(|links| links as u64),
+            errno: errno.map(|errno| errno as i32),
+            sha256: None,
+        }
+    }
+}
+
 /// Returns a time as nanoseconds since 1970-01-01 UTC; what lies beyond 1677 or 2262 is `-i64::MAX` or `i64::MAX`.
 ///
 /// ```

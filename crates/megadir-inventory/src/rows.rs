@@ -2,7 +2,9 @@
 
 use megadir::Result;
 
+use crate::file::Inventory;
 use crate::metadata::Metadata;
+use crate::packed::PackedRows;
 use crate::row::{Key, OwnedRow, Row};
 
 /// Rows in ascending order of their keys, one after another.
@@ -17,6 +19,12 @@ pub trait Rows {
     /// [`ErrorKind::Malformed`](megadir::ErrorKind::Malformed) where the inventory is damaged or its rows do not ascend,
     /// or whatever reading gives. Nothing follows an error.
     fn next_row(&mut self) -> Result<Option<Row<'_>>>;
+
+    /// Returns the file that the rows are read from, which gives those of a directory at once.
+    #[doc(hidden)]
+    fn as_inventory(&mut self) -> Option<&mut Inventory> {
+        None
+    }
 }
 
 /// Takes rows in ascending order of their keys.
@@ -27,6 +35,15 @@ pub trait Sink {
     ///
     /// Whatever writing gives; nothing may be added after it.
     fn add(&mut self, row: &Row<'_>) -> Result<()>;
+
+    /// Takes rows of one directory at once, which some can do for less.
+    ///
+    /// # Errors
+    ///
+    /// As [`Sink::add`].
+    fn add_packed(&mut self, rows: &PackedRows<'_>) -> Result<()> {
+        rows.iter().try_for_each(|row| self.add(&row))
+    }
 }
 
 impl Sink for Vec<OwnedRow> {
@@ -42,11 +59,20 @@ impl<A: Sink, B: Sink> Sink for (A, B) {
         self.0.add(row)?;
         self.1.add(row)
     }
+
+    fn add_packed(&mut self, rows: &PackedRows<'_>) -> Result<()> {
+        self.0.add_packed(rows)?;
+        self.1.add_packed(rows)
+    }
 }
 
 impl<S: Sink + ?Sized> Sink for &mut S {
     fn add(&mut self, row: &Row<'_>) -> Result<()> {
         (**self).add(row)
+    }
+
+    fn add_packed(&mut self, rows: &PackedRows<'_>) -> Result<()> {
+        (**self).add_packed(rows)
     }
 }
 
@@ -81,6 +107,25 @@ pub(crate) struct Ascending {
 }
 
 impl Ascending {
+    /// Tells whether rows follow the last key, and makes their last one it. They are sorted among themselves.
+    pub(crate) fn admits_packed(&mut self, rows: &PackedRows<'_>) -> bool {
+        let Some((first, last)) = rows.ends() else { return true };
+        let admits = self.admits(&Key { root: rows.root, parent: rows.parent, name: first });
+        if admits {
+            self.go_on(&Key { root: rows.root, parent: rows.parent, name: last });
+        }
+        admits
+    }
+
+    /// Makes a key of the same directory as the last one the last.
+    pub(crate) fn go_on(&mut self, key: &Key<'_>) {
+        debug_assert!(self.last.as_ref().is_some_and(|last| (last.0, &last.1[..]) == (key.root, key.parent)));
+        if let Some((_, _, name)) = &mut self.last {
+            name.clear();
+            name.extend_from_slice(key.name);
+        }
+    }
+
     /// Tells whether a key follows the last one, and makes it the last.
     #[inline]
     pub(crate) fn admits(&mut self, key: &Key<'_>) -> bool {

@@ -9,6 +9,7 @@ use sha2::{Digest, Sha256};
 use super::racy::Racy;
 use super::settle::split;
 use super::{Change, ChangeKind, Compared, Fields};
+use crate::packed::PackedRows;
 use crate::row::{Facts, Row};
 use crate::rows::Sink;
 
@@ -101,6 +102,11 @@ impl<S: Sink> Hashing<S> {
         self.sink.add(row)
     }
 
+    /// Returns the sink that gets the rows.
+    pub fn sink_mut(&mut self) -> &mut S {
+        &mut self.sink
+    }
+
     /// Returns the sink that got the rows.
     pub fn into_inner(self) -> S {
         self.sink
@@ -127,6 +133,16 @@ impl<S: Sink> Sink for Hashing<S> {
             }
         }
         self.sink.add(&row)
+    }
+
+    fn add_packed(&mut self, rows: &PackedRows<'_>) -> Result<()> {
+        // Nearly all directories hold nothing that was changed just now.
+        match self.roots.get(rows.root as usize) {
+            Some(Some((_, racy))) if rows.iter().any(|row| racy.is_suspect(&row.facts)) => {
+                rows.iter().try_for_each(|row| self.add(&row))
+            }
+            _ => self.sink.add_packed(rows),
+        }
     }
 }
 

@@ -1,256 +1,372 @@
 //! Rows turned into columns, as many as are written at a time.
 
-use bytes::Bytes;
-use parquet::data_type::ByteArray;
+use std::collections::HashMap;
+use std::hash::Hash;
 
-use crate::row::{Facts, Row, push_text};
+use super::encoding::runs::{self, Run};
+use super::schema::{COLUMNS, NUMBERS_AT, Stored};
+use crate::row::{NUMBERS, push_text};
 
-/// The columns of [`super::schema::COLUMNS`], in their order.
+/// More values than this are looked up by their hash.
+const FEW: usize = 16;
+
+/// The columns of a row group, in the order of [`COLUMNS`].
 pub(super) struct Columns {
-    pub(super) root: Vec<i32>,
-    /// For each row which of `parents` its directory is.
-    pub(super) parent: Vec<u32>,
-    pub(super) parents: Vec<ByteArray>,
+    pub(super) rows: usize,
+    pub(super) root: Dictionary<i64>,
+    pub(super) parent: Dictionary<Box<[u8]>>,
     pub(super) name: Texts,
-    pub(super) path: Texts,
-    pub(super) kind: Vec<u8>,
-    pub(super) size: Optional<i64>,
-    pub(super) modified: Optional<i64>,
-    pub(super) changed: Optional<i64>,
-    pub(super) born: Optional<i64>,
-    pub(super) inode: Optional<i64>,
-    pub(super) inode_high: Optional<i64>,
-    pub(super) device: Optional<i64>,
-    pub(super) mode: Optional<i32>,
-    pub(super) user: Optional<i32>,
-    pub(super) group: Optional<i32>,
-    pub(super) links: Optional<i64>,
-    pub(super) errno: Optional<i32>,
-    pub(super) error: Optional<ByteArray>,
-    pub(super) hash: Optional<ByteArray>,
+    pub(super) path: Paths,
+    pub(super) kind: Dictionary<i64>,
+    pub(super) numbers: [Numbers; NUMBERS],
+    pub(super) error: Dictionary<Box<[u8]>>,
+    pub(super) has_error: Present,
+    /// Hashes, one after another.
+    pub(super) hash: Vec<u8>,
+    pub(super) has_hash: Present,
 }
 
-/// Values of a column in which some rows have none.
-pub(super) struct Optional<T> {
-    pub(super) values: Vec<T>,
-    /// For each row 1 where it has a value, 0 where not.
-    pub(super) levels: Vec<i16>,
+/// Which rows have a value, as runs of 1 and 0.
+#[derive(Default)]
+pub(super) struct Present {
+    pub(super) runs: Vec<Run>,
+    pub(super) values: usize,
+}
+
+/// Values of which there are few.
+pub(super) struct Dictionary<K> {
+    pub(super) values: Vec<K>,
+    /// Which value each row has that has one.
+    pub(super) runs: Vec<Run>,
+    index: HashMap<K, u32>,
+}
+
+/// Numbers of which some rows may have none.
+pub(super) struct Numbers {
+    pub(super) present: Present,
+    pub(super) stored: StoredNumbers,
+}
+
+/// How numbers are held until they are written.
+pub(super) enum StoredNumbers {
+    Each(Vec<i64>),
+    Dictionary(Dictionary<i64>),
 }
 
 /// Byte strings, packed.
+#[derive(Default)]
 pub(super) struct Texts {
     pub(super) bytes: Vec<u8>,
-    /// Where each ends.
-    pub(super) ends: Vec<usize>,
+    pub(super) lengths: Vec<i64>,
 }
 
-impl<T> Optional<T> {
-    fn new(rows: usize) -> Self {
-        Self { values: Vec::with_capacity(rows), levels: Vec::with_capacity(rows) }
+/// The paths as text: of each what it has in common with the one before, and the rest.
+#[derive(Default)]
+pub(super) struct Paths {
+    pub(super) common: Vec<i64>,
+    pub(super) rest: Texts,
+    /// The last path, of which the first bytes are those of its directory with a slash.
+    last: Vec<u8>,
+    directory_bytes: usize,
+    scratch: Vec<u8>,
+}
+
+impl Present {
+    #[inline]
+    fn push(&mut self, is_present: bool) {
+        runs::push(&mut self.runs, u32::from(is_present), 1);
+        self.values += usize::from(is_present);
+    }
+
+    fn clear(&mut self) {
+        self.runs.clear();
+        self.values = 0;
+    }
+}
+
+impl<K: Clone + Eq + Hash> Dictionary<K> {
+    fn new() -> Self {
+        Self { values: Vec::new(), runs: Vec::new(), index: HashMap::new() }
+    }
+
+    /// Adds a value for so many rows.
+    #[inline]
+    pub(super) fn push(&mut self, value: &K, count: u32) {
+        if let Some((last, length)) = self.runs.last_mut()
+            && self.values[*last as usize] == *value
+        {
+            *length += count;
+            return;
+        }
+        let index = self.index(value);
+        self.runs.push((index, count));
+    }
+
+    fn index(&mut self, value: &K) -> u32 {
+        let next = self.values.len() as u32;
+        let found = match self.values.len() <= FEW {
+            true => self.values.iter().position(|there| there == value).map(|at| at as u32),
+            false => self.index.get(value).copied(),
+        };
+        if let Some(found) = found {
+            return found;
+        }
+        self.values.push(value.clone());
+        if self.values.len() == FEW + 1 {
+            self.index.extend((0..).zip(&self.values).map(|(index, value)| (value.clone(), index)));
+        } else if self.values.len() > FEW {
+            self.index.insert(value.clone(), next);
+        }
+        next
     }
 
     fn clear(&mut self) {
         self.values.clear();
-        self.levels.clear();
+        self.runs.clear();
+        self.index.clear();
+    }
+}
+
+impl Numbers {
+    fn new(stored: Stored) -> Self {
+        let stored = match stored {
+            Stored::Dictionary => StoredNumbers::Dictionary(Dictionary::new()),
+            _ => StoredNumbers::Each(Vec::new()),
+        };
+        Self { present: Present::default(), stored }
     }
 
     #[inline]
-    fn push(&mut self, value: Option<T>) {
-        self.levels.push(i16::from(value.is_some()));
-        self.values.extend(value);
+    fn push(&mut self, number: Option<i64>) {
+        self.present.push(number.is_some());
+        if let Some(number) = number {
+            match &mut self.stored {
+                StoredNumbers::Each(values) => values.push(number),
+                StoredNumbers::Dictionary(dictionary) => dictionary.push(&number, 1),
+            }
+        }
+    }
+
+    fn clear(&mut self) {
+        self.present.clear();
+        match &mut self.stored {
+            StoredNumbers::Each(values) => values.clear(),
+            StoredNumbers::Dictionary(dictionary) => dictionary.clear(),
+        }
     }
 }
 
 impl Texts {
-    fn new(rows: usize, bytes_each: usize) -> Self {
-        Self { bytes: Vec::with_capacity(rows * bytes_each), ends: Vec::with_capacity(rows) }
-    }
-
-    /// Gives the strings as the writer of columns takes them, in `arrays`, to `take`.
-    pub(super) fn arrays<R>(
-        &mut self,
-        arrays: &mut Vec<ByteArray>,
-        take: impl FnOnce(&[ByteArray]) -> R,
-    ) -> R {
-        let all = Bytes::from(std::mem::take(&mut self.bytes));
-        let starts = std::iter::once(0).chain(self.ends.iter().copied());
-        arrays.extend(starts.zip(&self.ends).map(|(start, &end)| ByteArray::from(all.slice(start..end))));
-        let taken = take(arrays);
-        arrays.clear();
-        // Nobody else has them any more, so nothing is copied.
-        self.bytes = Vec::from(all);
-        taken
+    #[inline]
+    fn push(&mut self, text: &[u8]) {
+        self.bytes.extend_from_slice(text);
+        self.lengths.push(text.len() as i64);
     }
 
     fn clear(&mut self) {
         self.bytes.clear();
-        self.ends.clear();
+        self.lengths.clear();
     }
 }
 
-/// What is the same for all rows of a directory.
-#[derive(Default)]
-pub(super) struct Place {
-    /// The root and the directory's path relative to it.
-    of: Option<(u32, Vec<u8>)>,
-    /// The directory's path with a slash at its end, as text.
-    prefix: Vec<u8>,
+impl Paths {
+    /// Adds the path of a root itself.
+    fn root(&mut self, root: &[u8]) {
+        let mut path = std::mem::take(&mut self.scratch);
+        path.clear();
+        push_text(&mut path, root);
+        self.other(path, 0);
+    }
+
+    /// Adds the first path of a directory, which is `parent` below `root`.
+    fn first(&mut self, root: &[u8], parent: &[u8], name: &[u8]) {
+        let mut path = std::mem::take(&mut self.scratch);
+        path.clear();
+        for part in [root, parent].into_iter().filter(|part| !part.is_empty()) {
+            push_text(&mut path, part);
+            if !path.ends_with(b"/") {
+                path.push(b'/');
+            }
+        }
+        let directory_bytes = path.len();
+        push_text(&mut path, name);
+        self.other(path, directory_bytes);
+    }
+
+    /// Adds a path of another directory than the last.
+    fn other(&mut self, path: Vec<u8>, directory_bytes: usize) {
+        let common = common(&self.last, &path);
+        self.common.push(common as i64);
+        self.rest.push(&path[common..]);
+        self.scratch = std::mem::replace(&mut self.last, path);
+        self.directory_bytes = directory_bytes;
+    }
+
+    /// Adds a path of the same directory.
+    #[inline]
+    fn next(&mut self, name: &[u8]) {
+        if !name.is_ascii() {
+            let mut text = std::mem::take(&mut self.scratch);
+            text.clear();
+            push_text(&mut text, name);
+            self.next_text(&text);
+            self.scratch = text;
+            return;
+        }
+        self.next_text(name);
+    }
+
+    #[inline]
+    fn next_text(&mut self, name: &[u8]) {
+        let same = self.directory_bytes + common(&self.last[self.directory_bytes..], name);
+        self.common.push(same as i64);
+        self.rest.push(&name[same - self.directory_bytes..]);
+        self.last.truncate(same);
+        self.last.extend_from_slice(&name[same - self.directory_bytes..]);
+    }
+
+    fn clear(&mut self) {
+        self.common.clear();
+        self.rest.clear();
+        self.last.clear();
+        self.directory_bytes = 0;
+    }
+}
+
+/// Returns how many bytes two strings begin with alike.
+#[inline]
+fn common(one: &[u8], other: &[u8]) -> usize {
+    let most = one.len().min(other.len());
+    let mut at = 0;
+    while let (Some(Ok(left)), Some(Ok(right))) =
+        (one.get(at..at + 8).map(<[u8; 8]>::try_from), other.get(at..at + 8).map(<[u8; 8]>::try_from))
+    {
+        let differ = u64::from_le_bytes(left) ^ u64::from_le_bytes(right);
+        if differ != 0 {
+            return at + differ.trailing_zeros() as usize / 8;
+        }
+        at += 8;
+    }
+    while at < most && one[at] == other[at] {
+        at += 1;
+    }
+    at
 }
 
 impl Columns {
-    /// Makes empty columns with room for so many rows.
-    pub(super) fn new(rows: usize) -> Self {
+    pub(super) fn new() -> Self {
         Self {
-            root: Vec::with_capacity(rows),
-            parent: Vec::with_capacity(rows),
-            parents: Vec::new(),
-            name: Texts::new(rows, 32),
-            path: Texts::new(rows, 64),
-            kind: Vec::with_capacity(rows),
-            size: Optional::new(rows),
-            modified: Optional::new(rows),
-            changed: Optional::new(rows),
-            born: Optional::new(rows),
-            inode: Optional::new(rows),
-            inode_high: Optional::new(rows),
-            device: Optional::new(rows),
-            mode: Optional::new(rows),
-            user: Optional::new(rows),
-            group: Optional::new(rows),
-            links: Optional::new(rows),
-            errno: Optional::new(rows),
-            error: Optional::new(rows),
-            hash: Optional::new(0),
+            rows: 0,
+            root: Dictionary::new(),
+            parent: Dictionary::new(),
+            name: Texts::default(),
+            path: Paths::default(),
+            kind: Dictionary::new(),
+            numbers: std::array::from_fn(|at| Numbers::new(COLUMNS[NUMBERS_AT + at].stored)),
+            error: Dictionary::new(),
+            has_error: Present::default(),
+            hash: Vec::new(),
+            has_hash: Present::default(),
         }
     }
 
     /// Removes all rows and keeps the memory, which is costly to get: every page of it is a fault.
     pub(super) fn clear(&mut self) {
+        self.rows = 0;
         self.root.clear();
         self.parent.clear();
-        self.parents.clear();
         self.name.clear();
         self.path.clear();
         self.kind.clear();
-        for column in [
-            &mut self.size,
-            &mut self.modified,
-            &mut self.changed,
-            &mut self.born,
-            &mut self.inode,
-            &mut self.inode_high,
-            &mut self.device,
-            &mut self.links,
-        ] {
-            column.clear();
-        }
-        for column in [&mut self.mode, &mut self.user, &mut self.group, &mut self.errno] {
-            column.clear();
-        }
+        self.numbers.iter_mut().for_each(Numbers::clear);
         self.error.clear();
+        self.has_error.clear();
         self.hash.clear();
+        self.has_hash.clear();
     }
 
-    /// Returns the number of rows.
-    pub(super) fn len(&self) -> usize {
-        self.root.len()
+    /// Begins the rows of a directory: so many, and at least one.
+    pub(super) fn directory(&mut self, root: u32, parent: &[u8], rows: u32) {
+        self.root.push(&i64::from(root), rows);
+        self.parent.push(&Box::from(parent), rows);
     }
 
-    /// Adds a row; `root` is the path of its root.
+    /// Adds the first row's name of a directory, which is `parent` below the tree at `root`; empty for the root itself.
+    pub(super) fn first_name(&mut self, root: &[u8], parent: &[u8], name: &[u8]) {
+        self.name.push(name);
+        match name.is_empty() {
+            true => self.path.root(root),
+            false => self.path.first(root, parent, name),
+        }
+    }
+
+    /// Adds the next row's name of the same directory.
     #[inline]
-    pub(super) fn push(&mut self, row: &Row<'_>, root: &[u8], place: &mut Place) {
-        if place.enter(row, root) || self.parents.is_empty() {
-            self.parents.push(ByteArray::from(row.key.parent.to_vec()));
-        }
-        self.root.push(row.key.root as i32);
-        self.parent.push(self.parents.len() as u32 - 1);
-        self.name.bytes.extend_from_slice(row.key.name);
-        self.name.ends.push(self.name.bytes.len());
-        match row.key.is_root() {
-            true => push_text(&mut self.path.bytes, root),
-            false => {
-                self.path.bytes.extend_from_slice(&place.prefix);
-                push_text(&mut self.path.bytes, row.key.name);
-            }
-        }
-        self.path.ends.push(self.path.bytes.len());
-        self.push_facts(&row.facts);
-        self.error.push(row.error.map(|words| ByteArray::from(words.as_bytes().to_vec())));
+    pub(super) fn next_name(&mut self, name: &[u8]) {
+        self.name.push(name);
+        self.path.next(name);
     }
 
+    /// Adds what is known of the row whose name was added last.
     #[inline]
-    fn push_facts(&mut self, facts: &Facts) {
-        // Numbers without a sign keep their bits; the columns' types tell which they are.
-        self.kind.push(facts.kind as u8);
-        self.size.push(facts.size_bytes.map(|size| size as i64));
-        self.modified.push(facts.modified_ns);
-        self.changed.push(facts.changed_ns);
-        self.born.push(facts.born_ns);
-        self.inode.push(facts.inode.map(|inode| inode as i64));
-        self.inode_high.push(facts.inode_high.map(|inode| inode as i64));
-        self.device.push(facts.device.map(|device| device as i64));
-        self.mode.push(facts.mode.map(i32::from));
-        self.user.push(facts.user.map(|user| user as i32));
-        self.group.push(facts.group.map(|group| group as i32));
-        self.links.push(facts.links.map(|links| links as i64));
-        self.errno.push(facts.errno);
-        self.hash.push(facts.sha256.map(|hash| ByteArray::from(hash.to_vec())));
+    pub(super) fn push(&mut self, kind: u8, numbers: &[Option<i64>; NUMBERS]) {
+        self.rows += 1;
+        self.kind.push(&kind.into(), 1);
+        for (column, number) in self.numbers.iter_mut().zip(numbers) {
+            column.push(*number);
+        }
     }
-}
 
-impl Place {
-    /// Goes to the directory of a row; tells whether it is another than the last.
+    /// Adds what few rows have.
     #[inline]
-    fn enter(&mut self, row: &Row<'_>, root: &[u8]) -> bool {
-        if let Some((index, parent)) = &self.of
-            && *index == row.key.root
-            && parent == row.key.parent
-        {
-            return false;
+    pub(super) fn push_odd(&mut self, error: Option<&str>, hash: Option<&[u8; 32]>) {
+        self.has_error.push(error.is_some());
+        if let Some(error) = error {
+            self.error.push(&Box::from(error.as_bytes()), 1);
         }
-        self.prefix.clear();
-        push_text(&mut self.prefix, root);
-        if !self.prefix.ends_with(b"/") {
-            self.prefix.push(b'/');
-        }
-        if !row.key.parent.is_empty() {
-            push_text(&mut self.prefix, row.key.parent);
-            self.prefix.push(b'/');
-        }
-        self.of = Some((row.key.root, row.key.parent.to_vec()));
-        true
+        self.has_hash.push(hash.is_some());
+        self.hash.extend_from_slice(hash.map_or(&[], |hash| &hash[..]));
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{ByteArray, Columns, Place};
-    use crate::row::{Facts, Key, Row};
+    use super::Paths;
+    use crate::row::Key;
 
     #[test]
     fn paths_are_texts_below_their_roots() {
-        let mut texts = Vec::new();
-        let (mut columns, mut place) = (Columns::new(6), Place::default());
         let rows = [
             (0, &b"/"[..], &b""[..], &b""[..]),
             (0, b"/", b"", b"a"),
+            (0, b"/", b"", b"a-long-name-with-1"),
+            (0, b"/", b"", b"a-long-name-with-2"),
             (0, b"/", b"a", b"f\xff"),
+            (0, b"/", b"a", b"f\xffg"),
             (1, b"/r\xfe", b"", b""),
             (1, b"/r\xfe", b"", b"a"),
             (1, b"/r\xfe", b"a", b"b"),
         ];
+        let (mut paths, mut expected, mut last) = (Paths::default(), Vec::new(), None);
         for (root, path, parent, name) in rows {
-            let key = Key { root, parent, name };
             let mut text = Vec::new();
-            key.text_into(path, &mut text);
-            texts.push(String::from_utf8(text).unwrap());
-            let row = Row { key, facts: Facts::NOTHING, error: None };
-            columns.push(&row, path, &mut place);
+            Key { root, parent, name }.text_into(path, &mut text);
+            expected.push(String::from_utf8(text).unwrap());
+            match (name.is_empty(), last == Some((root, parent))) {
+                (true, _) => paths.root(path),
+                (false, false) => paths.first(path, parent, name),
+                (false, true) => paths.next(name),
+            }
+            last = (!name.is_empty()).then_some((root, parent));
         }
-        let text = |path: &ByteArray| path.as_utf8().unwrap().to_owned();
-        let paths: Vec<String> =
-            columns.path.arrays(&mut Vec::new(), |paths| paths.iter().map(text).collect());
-        assert_eq!(paths, ["/", "/a", "/a/f\\xff", "/r\\xfe", "/r\\xfe/a", "/r\\xfe/a/b"]);
-        assert_eq!(paths, texts);
+        let (mut at, mut text, mut back) = (0, Vec::new(), Vec::new());
+        for (common, rest) in paths.common.iter().zip(&paths.rest.lengths) {
+            text.truncate(*common as usize);
+            text.extend_from_slice(&paths.rest.bytes[at..at + *rest as usize]);
+            at += *rest as usize;
+            back.push(String::from_utf8(text.clone()).unwrap());
+        }
+        assert_eq!(back, expected);
+        assert_eq!(back[4], "/a/f\\xff");
     }
 }

@@ -1,26 +1,29 @@
-//! Columns encoded and compressed, ready to be appended to a file.
+//! Rows encoded as columns and compressed, ready to be appended to a file.
+
+use std::sync::Arc;
 
 use bytes::Bytes;
 use megadir::FileType;
-use parquet::column::writer::{
-    ColumnCloseResult, ColumnWriterImpl, get_column_writer, get_typed_column_writer,
-};
-use parquet::data_type::{ByteArray, ByteArrayType, DataType, Int32Type, Int64Type};
-use parquet::errors::Result;
-use parquet::file::properties::WriterPropertiesPtr;
+use parquet::basic::{Compression, Encoding, Type, ZstdLevel};
+use parquet::column::page::{CompressedPage, Page, PageWriter};
+use parquet::column::writer::ColumnCloseResult;
+use parquet::data_type::ByteArray;
+use parquet::errors::{ParquetError, Result};
+use parquet::file::metadata::ColumnChunkMetaData;
+use parquet::file::statistics::Statistics;
 use parquet::file::writer::{SerializedPageWriter, TrackedWrite};
 use parquet::schema::types::{SchemaDescPtr, SchemaDescriptor};
-use std::sync::Arc;
 use twox_hash::XxHash64;
+use zstd::bulk::Compressor;
 
-use super::columns::{Columns, Optional};
-use super::schema::{properties, schema};
+use super::columns::{Columns, Dictionary, Present, StoredNumbers};
+use super::encoding::{delta, runs};
+use super::gathered::Gathered;
+use super::schema::{COLUMNS, ERROR, HASH, Kind, NAME, NUMBERS_AT, PARENT, PATH, ROOT, TYPE, schema};
+use crate::packed::unpack_numbers;
 
-/// Columns to be encoded, and memory for what comes of them.
-pub(super) struct Task {
-    pub(super) columns: Columns,
-    pub(super) memory: Vec<u8>,
-}
+/// Values longer than this are no bounds, bytes.
+const BOUND_BYTES_MAX: usize = 256;
 
 /// An encoded row group.
 pub(super) struct Group {
@@ -30,99 +33,312 @@ pub(super) struct Group {
     pub(super) columns: Vec<ColumnCloseResult>,
     /// The checksum of the bytes.
     pub(super) checksum: u64,
-    /// Columns without rows, whose memory is to be used again.
-    pub(super) spare: Columns,
+    /// Rows to be gathered in, of which there are none; their memory is used again.
+    pub(super) spare: Gathered,
 }
 
-/// Encodes columns.
+/// Encodes rows.
 pub(super) struct Encoder {
     schema: SchemaDescPtr,
-    properties: WriterPropertiesPtr,
-    /// The words of the types, each at the index that it has as a number.
-    types: Vec<ByteArray>,
-    /// Memory for values on their way.
-    arrays: Vec<ByteArray>,
+    level: ZstdLevel,
+    compressor: Compressor<'static>,
+    /// The absolute paths of the trees.
+    roots: Arc<[Vec<u8>]>,
+    columns: Columns,
+    /// Memory for a page before it is compressed.
+    plain: Vec<u8>,
+}
+
+impl Encoder {
+    pub(super) fn new(level: i32, roots: Arc<[Vec<u8>]>) -> Result<Self> {
+        let schema = Arc::new(SchemaDescriptor::new(schema()?));
+        let (level, compressor) = (ZstdLevel::try_new(level)?, Compressor::new(level)?);
+        Ok(Self { schema, level, compressor, roots, columns: Columns::new(), plain: Vec::new() })
+    }
+
+    /// Encodes a row group.
+    pub(super) fn encode(&mut self, mut rows: Gathered) -> Result<Group> {
+        self.columns.clear();
+        self.fill(&rows)?;
+        let mut memory = std::mem::take(&mut rows.memory);
+        memory.clear();
+        rows.clear();
+        let mut chunks = Chunks {
+            schema: &self.schema,
+            compression: Compression::ZSTD(self.level),
+            compressor: &mut self.compressor,
+            plain: &mut self.plain,
+            rows: self.columns.rows,
+            bytes: TrackedWrite::new(memory),
+            written: Vec::new(),
+        };
+        chunks.all(&mut self.columns)?;
+        let Chunks { bytes, written, .. } = chunks;
+        let bytes = Bytes::from(bytes.into_inner()?);
+        Ok(Group { checksum: XxHash64::oneshot(0, &bytes), bytes, columns: written, spare: rows })
+    }
+
+    /// Turns rows into columns.
+    fn fill(&mut self, rows: &Gathered) -> Result<()> {
+        let damaged = || ParquetError::General("rows are not as they were packed".to_owned());
+        let columns = &mut self.columns;
+        let (mut bytes, mut odd) = (&rows.bytes[..], rows.odd.iter().peekable());
+        let mut row = 0;
+        for directory in &rows.directories {
+            let parent = &rows.parents[directory.parent.clone()];
+            let root = self.roots.get(directory.root as usize).ok_or_else(damaged)?;
+            columns.directory(directory.root, parent, directory.rows);
+            let mut is_first = true;
+            for _ in 0..directory.rows {
+                let (kind, numbers, name) = unpack_numbers(&mut bytes).ok_or_else(damaged)?;
+                match is_first {
+                    true => columns.first_name(root, parent, name),
+                    false => columns.next_name(name),
+                }
+                // The root itself is in no directory.
+                is_first = name.is_empty();
+                columns.push(kind, &numbers);
+                match odd.next_if(|odd| odd.row == row) {
+                    Some(odd) => columns.push_odd(odd.error.as_deref(), odd.hash.as_ref()),
+                    None => columns.push_odd(None, None),
+                }
+                row += 1;
+            }
+        }
+        Ok(())
+    }
 }
 
 /// The columns of a row group being written.
 struct Chunks<'e> {
     schema: &'e SchemaDescPtr,
-    properties: &'e WriterPropertiesPtr,
+    compression: Compression,
+    compressor: &'e mut Compressor<'static>,
+    plain: &'e mut Vec<u8>,
+    rows: usize,
     bytes: TrackedWrite<Vec<u8>>,
     written: Vec<ColumnCloseResult>,
 }
 
-impl Encoder {
-    pub(super) fn new(level: i32) -> Result<Self> {
-        let types = FileType::ALL.map(|kind| ByteArray::from(kind.name())).to_vec();
-        let schema = Arc::new(SchemaDescriptor::new(schema()?));
-        Ok(Self { schema, properties: properties(level)?, types, arrays: Vec::new() })
-    }
-
-    /// Encodes the columns of a row group, in their order.
-    pub(super) fn encode(&mut self, task: Task) -> Result<Group> {
-        let Task { mut columns, mut memory } = task;
-        memory.clear();
-        let arrays = &mut self.arrays;
-        let mut chunks = Chunks {
-            schema: &self.schema,
-            properties: &self.properties,
-            bytes: TrackedWrite::new(memory),
-            written: Vec::new(),
-        };
-        chunks.required::<Int32Type>(&columns.root)?;
-        // Here and not before: threads that count references to the same bytes wait for each other.
-        arrays.extend(columns.parent.iter().map(|&parent| columns.parents[parent as usize].clone()));
-        chunks.required::<ByteArrayType>(arrays)?;
-        arrays.clear();
-        columns.name.arrays(arrays, |names| chunks.required::<ByteArrayType>(names))?;
-        columns.path.arrays(arrays, |paths| chunks.required::<ByteArrayType>(paths))?;
-        arrays.extend(columns.kind.iter().map(|&kind| self.types[usize::from(kind)].clone()));
-        chunks.required::<ByteArrayType>(arrays)?;
-        arrays.clear();
-        chunks.optional::<Int64Type>(&columns.size)?;
-        chunks.optional::<Int64Type>(&columns.modified)?;
-        chunks.optional::<Int64Type>(&columns.changed)?;
-        chunks.optional::<Int64Type>(&columns.born)?;
-        chunks.optional::<Int64Type>(&columns.inode)?;
-        chunks.optional::<Int64Type>(&columns.inode_high)?;
-        chunks.optional::<Int64Type>(&columns.device)?;
-        chunks.optional::<Int32Type>(&columns.mode)?;
-        chunks.optional::<Int32Type>(&columns.user)?;
-        chunks.optional::<Int32Type>(&columns.group)?;
-        chunks.optional::<Int64Type>(&columns.links)?;
-        chunks.optional::<Int32Type>(&columns.errno)?;
-        chunks.optional::<ByteArrayType>(&columns.error)?;
-        chunks.optional::<ByteArrayType>(&columns.hash)?;
-        let Chunks { bytes, written, .. } = chunks;
-        let bytes = Bytes::from(bytes.into_inner()?);
-        columns.clear();
-        Ok(Group { checksum: XxHash64::oneshot(0, &bytes), bytes, columns: written, spare: columns })
-    }
+/// What is told of a column chunk.
+struct Told {
+    dictionary: Option<(Vec<u8>, usize)>,
+    statistics: Statistics,
 }
 
 impl Chunks<'_> {
-    /// Writes the next column, in which every row has a value.
-    fn required<T: DataType>(&mut self, values: &[T::T]) -> Result<()> {
-        self.column::<T>(|writer| writer.write_batch(values, None, None))
-    }
-
-    /// Writes the next column, in which some rows have none.
-    fn optional<T: DataType>(&mut self, values: &Optional<T::T>) -> Result<()> {
-        self.column::<T>(|writer| writer.write_batch(&values.values, Some(&values.levels), None))
-    }
-
-    fn column<T: DataType>(
-        &mut self,
-        write: impl FnOnce(&mut ColumnWriterImpl<'_, T>) -> Result<usize>,
-    ) -> Result<()> {
-        let column = self.schema.column(self.written.len());
-        let pages = Box::new(SerializedPageWriter::new(&mut self.bytes));
-        let mut writer =
-            get_typed_column_writer::<T>(get_column_writer(column, Arc::clone(self.properties), pages));
-        write(&mut writer)?;
-        let written = writer.close()?;
-        self.written.push(written);
+    /// Writes all columns, in their order.
+    fn all(&mut self, columns: &mut Columns) -> Result<()> {
+        for number in 0..COLUMNS.len() {
+            debug_assert_eq!(self.written.len(), number, "columns are written in their order");
+            match number {
+                ROOT => self.numbers(None, &StoredRef::Dictionary(&columns.root))?,
+                PARENT => self.texts(None, &columns.parent)?,
+                NAME => {
+                    self.plain.clear();
+                    delta::encode(&columns.name.lengths, self.plain);
+                    self.plain.extend_from_slice(&columns.name.bytes);
+                    self.column(Told { dictionary: None, statistics: no_bounds(number, 0) })?;
+                }
+                PATH => {
+                    self.plain.clear();
+                    delta::encode(&columns.path.common, self.plain);
+                    delta::encode(&columns.path.rest.lengths, self.plain);
+                    self.plain.extend_from_slice(&columns.path.rest.bytes);
+                    self.column(Told { dictionary: None, statistics: no_bounds(number, 0) })?;
+                }
+                TYPE => self.kinds(&columns.kind)?,
+                ERROR => self.texts(Some(&columns.has_error), &columns.error)?,
+                HASH => self.hashes(&columns.has_hash, &columns.hash)?,
+                _ => {
+                    let numbers = &columns.numbers[number - NUMBERS_AT];
+                    let stored = match &numbers.stored {
+                        StoredNumbers::Each(values) => StoredRef::Each(values),
+                        StoredNumbers::Dictionary(dictionary) => StoredRef::Dictionary(dictionary),
+                    };
+                    self.numbers(Some(&numbers.present), &stored)?;
+                }
+            }
+        }
         Ok(())
     }
+
+    /// Begins a page with what tells which rows have a value.
+    fn begin(&mut self, present: Option<&Present>) {
+        self.plain.clear();
+        if let Some(present) = present {
+            self.plain.extend_from_slice(&[0; 4]);
+            runs::encode(&present.runs, 1, self.plain);
+            let length = self.plain.len() as u32 - 4;
+            self.plain[..4].copy_from_slice(&length.to_le_bytes());
+        }
+    }
+
+    fn indexes(&mut self, values: usize, indexes: &[runs::Run]) {
+        let width = runs::width(values);
+        self.plain.push(width as u8);
+        runs::encode(indexes, width, self.plain);
+    }
+
+    fn numbers(&mut self, present: Option<&Present>, stored: &StoredRef<'_>) -> Result<()> {
+        let column = &COLUMNS[self.written.len()];
+        let nulls = present.map_or(0, |present| self.rows - present.values);
+        self.begin(present);
+        let values = match stored {
+            StoredRef::Each(values) => {
+                delta::encode(values, self.plain);
+                values
+            }
+            StoredRef::Dictionary(dictionary) => {
+                self.indexes(dictionary.values.len(), &dictionary.runs);
+                &dictionary.values[..]
+            }
+        };
+        let is_wide = column.physical() == Type::INT64;
+        let dictionary = matches!(stored, StoredRef::Dictionary(_)).then(|| {
+            let bytes = values.iter().flat_map(|value| {
+                let bytes = value.to_le_bytes();
+                bytes.into_iter().take(if is_wide { 8 } else { 4 })
+            });
+            (bytes.collect(), values.len())
+        });
+        let (least, greatest) = bounds(column.kind, values);
+        let nulls = Some(nulls as u64);
+        let statistics = match is_wide {
+            true => Statistics::int64(least, greatest, None, nulls, false),
+            false => {
+                let narrow = |number: Option<i64>| number.map(|number| number as i32);
+                Statistics::int32(narrow(least), narrow(greatest), None, nulls, false)
+            }
+        };
+        self.column(Told { dictionary, statistics })
+    }
+
+    fn texts(&mut self, present: Option<&Present>, texts: &Dictionary<Box<[u8]>>) -> Result<()> {
+        let nulls = present.map_or(0, |present| self.rows - present.values);
+        self.begin(present);
+        self.indexes(texts.values.len(), &texts.runs);
+        self.words(&texts.values.iter().map(|text| &text[..]), nulls)
+    }
+
+    /// Writes the types by their words.
+    fn kinds(&mut self, kinds: &Dictionary<i64>) -> Result<()> {
+        self.begin(None);
+        self.indexes(kinds.values.len(), &kinds.runs);
+        let word =
+            |kind: &i64| FileType::ALL.get(*kind as usize).map_or(&b""[..], |kind| kind.name().as_bytes());
+        self.words(&kinds.values.iter().map(word), 0)
+    }
+
+    /// Writes the page that was begun, with a dictionary of byte strings.
+    fn words<'w>(
+        &mut self,
+        words: &(impl ExactSizeIterator<Item = &'w [u8]> + Clone),
+        nulls: usize,
+    ) -> Result<()> {
+        let mut dictionary = Vec::new();
+        for word in words.clone() {
+            dictionary.extend_from_slice(&(word.len() as u32).to_le_bytes());
+            dictionary.extend_from_slice(word);
+        }
+        let bound = |word: Option<&[u8]>| {
+            word.filter(|word| word.len() <= BOUND_BYTES_MAX).map(|word| ByteArray::from(word.to_vec()))
+        };
+        let (least, greatest) = (bound(words.clone().min()), bound(words.clone().max()));
+        let statistics = Statistics::byte_array(least, greatest, None, Some(nulls as u64), false);
+        self.column(Told { dictionary: Some((dictionary, words.len())), statistics })
+    }
+
+    fn hashes(&mut self, present: &Present, hashes: &[u8]) -> Result<()> {
+        self.begin(Some(present));
+        for hash in hashes.chunks_exact(32) {
+            self.plain.extend_from_slice(&32u32.to_le_bytes());
+            self.plain.extend_from_slice(hash);
+        }
+        let statistics = no_bounds(HASH, self.rows - present.values);
+        self.column(Told { dictionary: None, statistics })
+    }
+
+    /// Writes a column: its dictionary, and the page that is in `plain`.
+    fn column(&mut self, told: Told) -> Result<()> {
+        let number = self.written.len();
+        let (column, descriptor) = (&COLUMNS[number], self.schema.column(number));
+        let start = self.bytes.bytes_written() as u64;
+        let (mut dictionary_at, mut uncompressed_bytes, mut encodings) = (None, 0, vec![Encoding::RLE]);
+        if let Some((dictionary, values)) = told.dictionary {
+            dictionary_at = Some(start as i64);
+            let page = |buf| Page::DictionaryPage {
+                buf,
+                num_values: values as u32,
+                encoding: Encoding::PLAIN,
+                is_sorted: false,
+            };
+            uncompressed_bytes += self.page(&dictionary, page)?;
+            encodings.push(Encoding::PLAIN);
+        }
+        let data_at = self.bytes.bytes_written() as i64;
+        let rows = self.rows;
+        let page = |buf| Page::DataPage {
+            buf,
+            num_values: rows as u32,
+            encoding: column.encoding(),
+            def_level_encoding: Encoding::RLE,
+            rep_level_encoding: Encoding::RLE,
+            statistics: None,
+        };
+        let plain = std::mem::take(self.plain);
+        uncompressed_bytes += self.page(&plain, page)?;
+        *self.plain = plain;
+        encodings.push(column.encoding());
+        let bytes_written = self.bytes.bytes_written() as u64 - start;
+        let metadata = ColumnChunkMetaData::builder(descriptor)
+            .set_compression(self.compression)
+            .set_encodings(encodings)
+            .set_total_compressed_size(bytes_written as i64)
+            .set_total_uncompressed_size(uncompressed_bytes)
+            .set_num_values(rows as i64)
+            .set_data_page_offset(data_at)
+            .set_dictionary_page_offset(dictionary_at)
+            .set_statistics(told.statistics)
+            .build()?;
+        self.written.push(ColumnCloseResult {
+            bytes_written,
+            rows_written: rows as u64,
+            metadata,
+            bloom_filter: None,
+            column_index: None,
+            offset_index: None,
+        });
+        Ok(())
+    }
+
+    /// Compresses and writes a page; returns its size before, bytes.
+    fn page(&mut self, plain: &[u8], page: impl FnOnce(Bytes) -> Page) -> Result<i64> {
+        let compressed = self.compressor.compress(plain)?;
+        let page = CompressedPage::new(page(compressed.into()), plain.len());
+        let spec = SerializedPageWriter::new(&mut self.bytes).write_page(page)?;
+        Ok(spec.uncompressed_size as i64)
+    }
+}
+
+/// Numbers, however they are held.
+enum StoredRef<'a> {
+    Each(&'a [i64]),
+    Dictionary(&'a Dictionary<i64>),
+}
+
+/// Returns the least and the greatest of a column's numbers.
+fn bounds(kind: Kind, numbers: &[i64]) -> (Option<i64>, Option<i64>) {
+    // Those without sign order as such.
+    let flip = if matches!(kind, Kind::Unsigned32 | Kind::Unsigned64) { i64::MIN } else { 0 };
+    let in_order = |number: &i64| number ^ flip;
+    let least = numbers.iter().map(in_order).min();
+    let greatest = numbers.iter().map(in_order).max();
+    (least.map(|number| number ^ flip), greatest.map(|number| number ^ flip))
+}
+
+/// Returns what is told of a column of byte strings that no condition can skip.
+fn no_bounds(number: usize, nulls: usize) -> Statistics {
+    debug_assert_eq!(COLUMNS[number].physical(), Type::BYTE_ARRAY, "a column of byte strings");
+    Statistics::byte_array(None, None, None, Some(nulls as u64), false)
 }

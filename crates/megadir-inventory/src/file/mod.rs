@@ -5,7 +5,10 @@
 //! and DuckDB cuts those in UTC to microseconds.
 
 mod columns;
+mod decode;
 mod encode;
+mod encoding;
+mod gathered;
 mod open;
 mod read;
 mod schema;

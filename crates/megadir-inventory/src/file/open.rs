@@ -14,8 +14,9 @@ use twox_hash::XxHash64 as Hasher;
 use super::read::Batch;
 use super::schema::COLUMNS;
 use super::{CHECKSUMS_KEY, METADATA_KEY};
+use crate::block::BlockBuilder;
 use crate::metadata::{FORMAT_VERSION, Metadata};
-use crate::row::Row;
+use crate::row::{Key, Row};
 use crate::rows::{Ascending, Rows};
 
 /// What begins and ends a Parquet file.
@@ -95,9 +96,6 @@ impl Inventory {
     /// Reads on until there is a row, or none is left.
     fn fill(&mut self) -> Result<bool> {
         while self.batch.is_empty() {
-            if self.batch.next(&self.path)? {
-                continue;
-            }
             if self.next_group >= self.file.num_row_groups() {
                 return Ok(false);
             }
@@ -131,6 +129,65 @@ impl Inventory {
         }
     }
 
+    /// Returns root and path of the directory of the next row; `None` after the last.
+    pub(crate) fn next_directory(&mut self) -> Result<Option<(u32, &[u8])>> {
+        if !self.has_next()? {
+            return Ok(None);
+        }
+        Ok(self.batch.directory().map(|(root, parent, _)| (root, parent)))
+    }
+
+    /// Adds the rows of the directory of the next row, as many as are at hand.
+    pub(crate) fn take_directory(&mut self, block: &mut BlockBuilder) -> Result<()> {
+        let (Some((root, parent, rows)), Some(columns)) = (self.batch.directory(), self.batch.columns())
+        else {
+            return self.fail(malformed(&self.path, "damaged: it has no more rows; scan again"));
+        };
+        block.reserve(rows.len(), columns.name_bytes(&rows));
+        let mut ascends = true;
+        let mut last: Option<&[u8]> = None;
+        for row in rows.clone() {
+            let Some(row) = columns.row(row) else {
+                ascends = false;
+                break;
+            };
+            ascends &= match last {
+                None => self.order.admits(&row.key),
+                Some(last) => last < row.key.name,
+            };
+            last = Some(row.key.name);
+            match row.key.is_root() {
+                true => block.set_root_row(row.facts, row.error),
+                false => block.add(row.key.name, &row.facts, row.error)?,
+            }
+        }
+        if let (true, Some(name)) = (ascends && rows.len() > 1, last) {
+            self.order.go_on(&Key { root, parent, name });
+        }
+        if !ascends {
+            return self.fail(malformed(&self.path, "its rows do not ascend; scan again"));
+        }
+        self.given += rows.len() as u64;
+        self.batch.go_to(rows.end);
+        Ok(())
+    }
+
+    /// Tells whether there is a next row, and brings it into memory.
+    fn has_next(&mut self) -> Result<bool> {
+        if self.failed {
+            return Ok(false);
+        }
+        match self.fill() {
+            Ok(true) => Ok(true),
+            Ok(false) if self.given == self.metadata.rows => Ok(false),
+            Ok(false) => {
+                let reason = format!("{} rows where {} are said to be", self.given, self.metadata.rows);
+                self.fail(malformed(&self.path, &reason))
+            }
+            Err(error) => self.fail(error),
+        }
+    }
+
     /// Ends the reading for good.
     fn fail<T>(&mut self, error: Error) -> Result<T> {
         self.failed = true;
@@ -144,25 +201,19 @@ impl Rows for Inventory {
     }
 
     fn next_row(&mut self) -> Result<Option<Row<'_>>> {
-        if self.failed {
+        if !self.has_next()? {
             return Ok(None);
         }
-        match self.fill() {
-            Ok(true) => {}
-            Ok(false) if self.given == self.metadata.rows => return Ok(None),
-            Ok(false) => {
-                let reason = format!("{} rows where {} are said to be", self.given, self.metadata.rows);
-                return self.fail(malformed(&self.path, &reason));
-            }
-            Err(error) => return self.fail(error),
-        }
         self.given += 1;
-        // Borrowed anew below, since an error needs all of it.
-        let follows = self.batch.peek().is_some_and(|row| self.order.admits(&row.key));
+        let follows = self.batch.key().is_some_and(|key| self.order.admits(&key));
         if !follows {
             return self.fail(malformed(&self.path, "its rows do not ascend; scan again"));
         }
         Ok(self.batch.take())
+    }
+
+    fn as_inventory(&mut self) -> Option<&mut Inventory> {
+        Some(self)
     }
 }
 

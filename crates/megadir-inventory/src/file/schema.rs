@@ -2,24 +2,26 @@
 
 use std::sync::{Arc, OnceLock};
 
-use parquet::basic::{Compression, ConvertedType, Encoding, LogicalType, Repetition, Type, ZstdLevel};
+use parquet::basic::{ConvertedType, Encoding, LogicalType, Repetition, Type};
 use parquet::errors::Result;
-use parquet::file::properties::{EnabledStatistics, WriterProperties, WriterPropertiesPtr, WriterVersion};
-use parquet::schema::types::{ColumnPath, Type as SchemaType, TypePtr};
+use parquet::file::properties::{WriterProperties, WriterPropertiesPtr, WriterVersion};
+use parquet::schema::types::{Type as SchemaType, TypePtr};
+
+use crate::row::NUMBERS;
 
 /// A column.
 #[derive(Clone, Copy)]
 pub(super) struct Column {
     pub(super) name: &'static str,
-    kind: Kind,
+    pub(super) kind: Kind,
     /// Whether every row has a value.
     required: bool,
-    stored: Stored,
+    pub(super) stored: Stored,
 }
 
 /// What a value is.
-#[derive(Clone, Copy)]
-enum Kind {
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Kind {
     /// A signed number of 32 bits.
     Int32,
     /// A signed number of 64 bits.
@@ -36,11 +38,13 @@ enum Kind {
 
 /// How values are stored.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Stored {
-    /// Few values, each written once in 65 536 rows.
+pub(super) enum Stored {
+    /// Few values, each written once in a row group.
     Dictionary,
     /// Differences to the value before.
     Differences,
+    /// Their lengths, as differences, and then all of them.
+    Lengths,
     /// What begins as the value before is not repeated.
     Prefixes,
     /// As they are.
@@ -55,11 +59,12 @@ const fn optional(name: &'static str, kind: Kind, stored: Stored) -> Column {
     Column { name, kind, required: false, stored }
 }
 
-/// All columns, in the order of the file; [`super::columns::Columns`] holds them in the same order.
+/// All columns, in the order of the file; those from [`NUMBERS_AT`] on are [`Facts::numbers`](crate::Facts::numbers), in
+/// their order.
 pub(super) static COLUMNS: [Column; 19] = [
     required("root", Kind::Int32, Stored::Dictionary),
     required("parent", Kind::Bytes, Stored::Dictionary),
-    required("name", Kind::Bytes, Stored::Plain),
+    required("name", Kind::Bytes, Stored::Lengths),
     required("path", Kind::Text, Stored::Prefixes),
     required("type", Kind::Text, Stored::Dictionary),
     optional("size", Kind::Int64, Stored::Differences),
@@ -78,7 +83,27 @@ pub(super) static COLUMNS: [Column; 19] = [
     optional("sha256", Kind::Bytes, Stored::Plain),
 ];
 
+pub(super) const ROOT: usize = 0;
+pub(super) const PARENT: usize = 1;
+pub(super) const NAME: usize = 2;
+pub(super) const PATH: usize = 3;
+pub(super) const TYPE: usize = 4;
+pub(super) const NUMBERS_AT: usize = 5;
+pub(super) const ERROR: usize = NUMBERS_AT + NUMBERS;
+pub(super) const HASH: usize = ERROR + 1;
+
 impl Column {
+    /// Returns how values are encoded.
+    pub(super) fn encoding(&self) -> Encoding {
+        match self.stored {
+            Stored::Dictionary => Encoding::RLE_DICTIONARY,
+            Stored::Differences => Encoding::DELTA_BINARY_PACKED,
+            Stored::Lengths => Encoding::DELTA_LENGTH_BYTE_ARRAY,
+            Stored::Prefixes => Encoding::DELTA_BYTE_ARRAY,
+            Stored::Plain => Encoding::PLAIN,
+        }
+    }
+
     /// Returns the column's type in the file.
     fn schema(&self) -> Result<SchemaType> {
         let (physical, logical, converted) = match self.kind {
@@ -122,29 +147,11 @@ pub(super) fn schema() -> Result<TypePtr> {
     Ok(Arc::clone(SCHEMA.get_or_init(|| Arc::new(schema))))
 }
 
-/// Returns how columns are written, by Zstandard at a level.
-pub(super) fn properties(level: i32) -> Result<WriterPropertiesPtr> {
-    let mut properties = WriterProperties::builder()
+/// Returns what holds for the whole file.
+pub(super) fn properties() -> WriterPropertiesPtr {
+    let properties = WriterProperties::builder()
         .set_created_by(concat!("megadir version ", env!("CARGO_PKG_VERSION")).to_owned())
         .set_writer_version(WriterVersion::PARQUET_1_0)
-        .set_compression(Compression::ZSTD(ZstdLevel::try_new(level)?))
-        // Of whole chunks, so that readers skip what no condition can meet.
-        .set_statistics_enabled(EnabledStatistics::Chunk)
         .set_offset_index_disabled(true);
-    for column in &COLUMNS {
-        let path = || ColumnPath::from(column.name);
-        let encoding = match column.stored {
-            Stored::Dictionary => continue,
-            Stored::Differences => Encoding::DELTA_BINARY_PACKED,
-            Stored::Prefixes => Encoding::DELTA_BYTE_ARRAY,
-            Stored::Plain => Encoding::PLAIN,
-        };
-        properties =
-            properties.set_column_dictionary_enabled(path(), false).set_column_encoding(path(), encoding);
-        if column.physical() == Type::BYTE_ARRAY {
-            // The rows are sorted by the directory: names and paths tell nothing more.
-            properties = properties.set_column_statistics_enabled(path(), EnabledStatistics::None);
-        }
-    }
-    Ok(Arc::new(properties.build()))
+    Arc::new(properties.build())
 }

@@ -1,6 +1,7 @@
 //! Writing: rows become columns, threads encode them, and the file takes the place of the old one when it is whole.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::thread::JoinHandle;
 
 use crossbeam_channel::{Receiver, Sender, bounded};
@@ -9,17 +10,18 @@ use parquet::errors::ParquetError;
 use parquet::file::metadata::KeyValue;
 use parquet::file::writer::SerializedFileWriter;
 
-use super::columns::{Columns, Place};
-use super::encode::{Encoder, Group, Task};
+use super::encode::{Encoder, Group};
+use super::gathered::Gathered;
 use super::schema::{properties, schema};
 use super::{CHECKSUMS_KEY, METADATA_KEY};
 use crate::metadata::Metadata;
+use crate::packed::PackedRows;
 use crate::replacement::Replacement;
-use crate::row::Row;
+use crate::row::{Key, Row};
 use crate::rows::{Ascending, Sink};
 use crate::scan::Excluded;
 
-/// Rows of a row group that suit readers and memory: what is encoded at a time, some 25 MB while it is.
+/// Rows of a row group that suit readers and memory: what is encoded at a time, some 20 MB while it is.
 pub const GROUP_ROWS: usize = 1 << 16;
 
 /// How an inventory is written.
@@ -29,7 +31,7 @@ pub struct WriteOptions {
     pub threads: usize,
     /// The level of Zstandard, 1 to 22.
     pub level: i32,
-    /// Rows of a row group, see [`GROUP_ROWS`].
+    /// About how many rows a row group has, see [`GROUP_ROWS`]; rows that come at once stay together.
     pub group_rows: usize,
 }
 
@@ -53,21 +55,20 @@ pub struct WriteOptions {
 pub struct Writer {
     file: SerializedFileWriter<Replacement>,
     path: PathBuf,
-    roots: Vec<Vec<u8>>,
-    columns: Columns,
-    place: Place,
+    roots: usize,
+    gathered: Gathered,
     order: Ascending,
     encoders: Encoders,
     group_rows: usize,
     /// Of the row groups so far.
     checksums: String,
     /// What has been written, whose memory is used again.
-    spare: Vec<Task>,
+    spare: Vec<Gathered>,
 }
 
 /// Who encodes row groups.
 enum Encoders {
-    Inline(Encoder),
+    Inline(Box<Encoder>),
     /// The n-th row group is encoded by the n-th thread, again and again.
     Threads {
         threads: Vec<Thread>,
@@ -81,7 +82,7 @@ type Encoded = parquet::errors::Result<Group>;
 
 /// A thread that encodes; it ends when no more columns can come.
 struct Thread {
-    tasks: Option<Sender<Task>>,
+    tasks: Option<Sender<Gathered>>,
     encoded: Receiver<Encoded>,
     handle: Option<JoinHandle<()>>,
 }
@@ -95,25 +96,25 @@ impl Writer {
     /// thread cannot be started.
     pub fn create(path: &Path, roots: Vec<Vec<u8>>, options: WriteOptions) -> Result<Self> {
         let level = |error: ParquetError| Error::new("write", path, ErrorKind::BadOption, error.to_string());
-        let properties = properties(options.level).map_err(level)?;
+        let roots: Arc<[Vec<u8>]> = roots.into();
+        let encoder = || Encoder::new(options.level, Arc::clone(&roots)).map_err(level);
         let encoders = match options.threads {
-            0 => Encoders::Inline(Encoder::new(options.level).map_err(level)?),
+            0 => Encoders::Inline(Box::new(encoder()?)),
             threads => {
                 let threads = (0..threads).map(|_| {
-                    let encoder = Encoder::new(options.level).map_err(level)?;
+                    let encoder = encoder()?;
                     Thread::start(encoder).map_err(|error| Error::io("start a thread to write", path, error))
                 });
                 Encoders::Threads { threads: threads.collect::<Result<_>>()?, sent: 0, taken: 0 }
             }
         };
         let replacement = Replacement::create(path)?;
-        let file = schema().and_then(|schema| SerializedFileWriter::new(replacement, schema, properties));
+        let file = schema().and_then(|schema| SerializedFileWriter::new(replacement, schema, properties()));
         Ok(Self {
             file: file.map_err(|error| failed(path, error))?,
             path: path.to_owned(),
-            roots,
-            columns: Columns::new(options.group_rows),
-            place: Place::default(),
+            roots: roots.len(),
+            gathered: Gathered::default(),
             order: Ascending::default(),
             encoders,
             group_rows: options.group_rows,
@@ -133,7 +134,7 @@ impl Writer {
     ///
     /// Whatever writing gives; the file that was there before is then there still.
     pub fn finish(mut self, metadata: &Metadata) -> Result<u64> {
-        if self.columns.len() > 0 {
+        if self.gathered.rows > 0 {
             self.group()?;
         }
         while self.take()? {}
@@ -146,11 +147,10 @@ impl Writer {
         self.file.inner_mut().put()
     }
 
-    /// Has the gathered columns encoded.
+    /// Has the gathered rows encoded.
     fn group(&mut self) -> Result<()> {
-        let empty = || Task { columns: Columns::new(self.group_rows), memory: Vec::new() };
-        let mut task = self.spare.pop().unwrap_or_else(empty);
-        std::mem::swap(&mut self.columns, &mut task.columns);
+        let spare = self.spare.pop().unwrap_or_default();
+        let task = std::mem::replace(&mut self.gathered, spare);
         match &mut self.encoders {
             Encoders::Inline(encoder) => {
                 let encoded = encoder.encode(task);
@@ -192,7 +192,7 @@ impl Writer {
                 group.append_column(&bytes, column)?;
             }
             group.close()?;
-            Ok((checksum, Task { columns: spare, memory: Vec::from(bytes) }))
+            Ok((checksum, Gathered { memory: Vec::from(bytes), ..spare }))
         };
         let (checksum, spare) = append().map_err(|error| failed(&self.path, error))?;
         self.checksums.push_str(&format!("{checksum:016x}"));
@@ -201,17 +201,33 @@ impl Writer {
     }
 }
 
+impl Writer {
+    /// Has the rows encoded that have been gathered, if they are enough.
+    fn gathered(&mut self) -> Result<()> {
+        if self.gathered.rows >= self.group_rows { self.group() } else { Ok(()) }
+    }
+
+    fn refuse(&self, key: &Key<'_>) -> Error {
+        let reason = format!("rows do not ascend at '{}'", String::from_utf8_lossy(key.name));
+        Error::new("write", &self.path, ErrorKind::Malformed, reason)
+    }
+}
+
 impl Sink for Writer {
     fn add(&mut self, row: &Row<'_>) -> Result<()> {
-        let Some(root) = self.roots.get(row.key.root as usize).filter(|_| self.order.admits(&row.key)) else {
-            let reason = format!("rows do not ascend at '{}'", String::from_utf8_lossy(row.key.name));
-            return Err(Error::new("write", &self.path, ErrorKind::Malformed, reason));
-        };
-        self.columns.push(row, root, &mut self.place);
-        if self.columns.len() >= self.group_rows {
-            self.group()?;
+        if row.key.root as usize >= self.roots || !self.order.admits(&row.key) {
+            return Err(self.refuse(&row.key));
         }
-        Ok(())
+        self.gathered.add(row);
+        self.gathered()
+    }
+
+    fn add_packed(&mut self, rows: &PackedRows<'_>) -> Result<()> {
+        if rows.root as usize >= self.roots || !self.order.admits_packed(rows) {
+            return Err(self.refuse(&Key { root: rows.root, parent: rows.parent, name: b"" }));
+        }
+        self.gathered.add_packed(rows);
+        self.gathered()
     }
 }
 
@@ -229,7 +245,7 @@ impl Thread {
         Ok(Self { tasks: Some(tasks), encoded, handle: Some(handle) })
     }
 
-    fn send(&mut self, task: Task) {
+    fn send(&mut self, task: Gathered) {
         // A thread that has gone is noticed when its row group is to be received.
         if let Some(tasks) = &self.tasks {
             let _ = tasks.send(task);

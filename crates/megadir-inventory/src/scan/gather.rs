@@ -1,11 +1,13 @@
 //! Entries on their way from the walk to the order of an inventory.
 //!
-//! A walk gives the batches of directories in turns. What comes is kept by directory; when one has ended its rows are
-//! sorted by name and go to the [`Sorter`] as one item, so that only directories are sorted against each other. The
-//! rows of a directory that grows large go there one by one, and with them the memory is bounded.
+//! Each thread of a walk gives the batches of the directories that it reads in turns. What comes is kept by directory; when
+//! one has ended its rows are sorted by name and go to the [`Sorter`], which all threads share, as one item, so that only
+//! directories are sorted against each other. The rows of a directory that grows large go there one by one, and with
+//! them the memory is bounded.
 //!
 //! ```text
 //! key: root (4, big-endian), path of the directory, 0, kind of item, name of the (first) entry
+//! rows: how many, and whether any could not be examined (4), length of the last name (2), the rows, packed
 //! ```
 //!
 //! No path holds a NUL, so keys order as rows do; a directory's errors come before its rows.
@@ -13,11 +15,12 @@
 use std::collections::HashMap;
 use std::io;
 use std::path::Path;
+use std::sync::{Mutex, PoisonError};
 
 use megadir::{Attributes, Batch};
 
 use super::Excluded;
-use super::pack::pack;
+use crate::packed::{PackedRows, pack};
 use crate::row::Facts;
 use crate::sorter::Sorter;
 
@@ -27,11 +30,15 @@ pub(super) const ERROR: u8 = 0;
 pub(super) const ROWS: u8 = 1;
 
 /// A directory whose rows take more than this goes on one by one, bytes.
-const BLOCK_BYTES_MAX: usize = 8 << 20;
+const BLOCK_BYTES_MAX: usize = 4 << 20;
+/// What precedes the rows of an item, bytes.
+const HEAD_BYTES: usize = 6;
+/// Set in the number of rows where some could not be examined.
+const FAILED: u32 = 1 << 31;
 
-/// Gathers rows by directory.
+/// Gathers the rows that one thread reads by directory.
 pub(super) struct Gather<'o> {
-    pub(super) sorter: Sorter,
+    sorter: &'o Mutex<Sorter>,
     /// The newest time of change in the tree.
     pub(super) newest_ns: Option<i64>,
     root: u32,
@@ -68,14 +75,19 @@ struct Place {
 }
 
 impl<'o> Gather<'o> {
-    /// Makes one that holds a part of `memory_bytes` itself; the sorter has the rest.
-    pub(super) fn new(memory_bytes: usize, spill: &Path, exclude: &'o [Excluded]) -> Self {
-        let held_bytes_max = memory_bytes / 4;
+    /// Makes one for a tree, the directories of whose walk have paths that begin with `path`; it holds up to
+    /// `held_bytes_max` itself.
+    pub(super) fn new(
+        sorter: &'o Mutex<Sorter>,
+        held_bytes_max: usize,
+        exclude: &'o [Excluded],
+        (root, path): (u32, &Path),
+    ) -> Self {
         Self {
-            sorter: Sorter::new(memory_bytes - held_bytes_max, spill.to_owned()),
+            sorter,
             newest_ns: None,
-            root: 0,
-            prefix: Vec::new(),
+            root,
+            prefix: megadir::names::from_os(path.as_os_str()).to_vec(),
             exclude,
             blocks: HashMap::new(),
             spare: Vec::new(),
@@ -85,18 +97,12 @@ impl<'o> Gather<'o> {
         }
     }
 
-    /// Begins a tree; the directories of its walk have paths that begin with `path`.
-    pub(super) fn begin(&mut self, root: u32, path: &Path) {
-        (self.root, self.newest_ns) = (root, None);
-        self.prefix = megadir::names::from_os(path.as_os_str()).to_vec();
-    }
-
     /// Adds the row of the root itself.
     pub(super) fn root(&mut self, facts: &Facts) -> io::Result<()> {
         let mut row = Vec::new();
         pack(&mut row, facts, b"");
         set_key(&mut self.key, self.root, b"", ROWS, b"");
-        self.sorter.add(&self.key, &row)
+        self.add([&head(1, facts.errno.is_some(), 0)[..], &row].into_iter())
     }
 
     /// Adds entries of a directory; returns how many.
@@ -152,7 +158,7 @@ impl<'o> Gather<'o> {
         let relative = relative(path, &self.prefix).into_owned();
         let (parent, name) = split(&relative);
         set_key(&mut self.key, self.root, parent, ERROR, name);
-        self.sorter.add(&self.key, error.as_bytes())
+        self.add(std::iter::once(error.as_bytes()))
     }
 
     /// Ends all directories, at the end of a walk.
@@ -164,20 +170,28 @@ impl<'o> Gather<'o> {
         Ok(())
     }
 
+    /// Gives an item to the sorter, under the key that was set.
+    fn add<'p>(&self, parts: impl Iterator<Item = &'p [u8]> + Clone) -> io::Result<()> {
+        let item_bytes = parts.clone().map(<[u8]>::len).sum();
+        let mut sorter = self.sorter.lock().unwrap_or_else(PoisonError::into_inner);
+        sorter.add_parts(&self.key, item_bytes, parts)
+    }
+
     /// Gives the rows of a block to the sorter, sorted.
     fn put(&mut self, path: &[u8], block: &mut Block) -> io::Result<()> {
         if block.large {
             return self.one_by_one(path, block);
         }
-        if block.places.is_empty() {
-            return Ok(());
-        }
-        let Block { bytes, places, .. } = block;
+        let Block { bytes, places, failed, .. } = &mut *block;
         let name = |place: &Place| &bytes[place.name as usize..place.end as usize];
         places.sort_unstable_by(|a, b| a.leading.cmp(&b.leading).then_with(|| name(a).cmp(name(b))));
-        set_key(&mut self.key, self.root, &relative(path, &self.prefix), ROWS, name(&places[0]));
+        // A directory that changes while it is listed may give a name twice.
+        places.dedup_by(|a, b| name(a) == name(b));
+        let (Some(first), Some(last)) = (places.first(), places.last()) else { return Ok(()) };
+        set_key(&mut self.key, self.root, &relative(path, &self.prefix), ROWS, name(first));
+        let head = head(places.len(), *failed > 0, name(last).len());
         let rows = places.iter().map(|place| &bytes[place.start as usize..place.end as usize]);
-        self.sorter.add_parts(&self.key, bytes.len(), rows)?;
+        self.add(std::iter::once(&head[..]).chain(rows))?;
         self.held_bytes -= block.bytes.len();
         block.clear();
         Ok(())
@@ -189,8 +203,10 @@ impl<'o> Gather<'o> {
         let without_name = self.key.len();
         for place in &block.places {
             self.key.truncate(without_name);
-            self.key.extend_from_slice(&block.bytes[place.name as usize..place.end as usize]);
-            self.sorter.add(&self.key, &block.bytes[place.start as usize..place.end as usize])?;
+            let name = &block.bytes[place.name as usize..place.end as usize];
+            self.key.extend_from_slice(name);
+            let head = head(1, block.failed > 0, name.len());
+            self.add([&head[..], &block.bytes[place.start as usize..place.end as usize]].into_iter())?;
         }
         self.held_bytes -= block.bytes.len();
         block.clear();
@@ -243,6 +259,22 @@ fn set_key(key: &mut Vec<u8>, root: u32, parent: &[u8], kind: u8, name: &[u8]) {
     key.extend_from_slice(parent);
     key.extend_from_slice(&[0, kind]);
     key.extend_from_slice(name);
+}
+
+/// Returns what precedes rows in their item.
+fn head(rows: usize, some_failed: bool, last_name_bytes: usize) -> [u8; HEAD_BYTES] {
+    // A block is ended long before so many rows; names are shorter than 64 KiB.
+    let [a, b, c, d] = (rows as u32 | if some_failed { FAILED } else { 0 }).to_ne_bytes();
+    let [e, f] = (last_name_bytes as u16).to_ne_bytes();
+    [a, b, c, d, e, f]
+}
+
+/// Returns the rows of an item, and whether some could not be examined.
+pub(super) fn item_rows<'a>(root: u32, parent: &'a [u8], item: &'a [u8]) -> Option<(PackedRows<'a>, bool)> {
+    let (&[a, b, c, d, e, f], bytes) = item.split_first_chunk::<HEAD_BYTES>()?;
+    let head = u32::from_ne_bytes([a, b, c, d]);
+    let (rows, last_name_bytes) = (head & !FAILED, u16::from_ne_bytes([e, f]));
+    Some((PackedRows { root, parent, bytes, rows, last_name_bytes }, head & FAILED != 0))
 }
 
 /// Takes a key apart: root, path of the directory, kind of item, name.

@@ -1,25 +1,24 @@
 //! Scanning: trees are walked, and what they hold goes to a [`Sink`], sorted.
 
 mod clock;
+mod emit;
 mod gather;
-mod pack;
+mod read;
 
-use std::collections::VecDeque;
 use std::io;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
 use std::time::SystemTime;
 
-use megadir::{Dir, Error, Examiner, Result, Walk, WalkItem, WalkOptions, attribute_policy};
+use megadir::{Dir, Error, Examiner, Result, WalkOptions, attribute_policy};
 
 pub(crate) use self::clock::granule_ns;
 use self::gather::Gather;
 use crate::metadata::{FORMAT_VERSION, Metadata, Root, Scanned};
-use crate::row::{Facts, Key, Row};
+use crate::row::Facts;
 use crate::rows::Sink;
-
-/// Rows given to the sink between two looks at whether to go on.
-const ROWS_PER_LOOK: u64 = 4096;
+use crate::sorter::Sorter;
 
 /// How trees are scanned.
 pub struct ScanOptions {
@@ -131,8 +130,9 @@ pub fn scan(
         }
     }
     run.metadata.ended_ns = now_ns();
-    let Run { gather, mut metadata, .. } = run;
-    match emit(gather, &options.spill_directory, watch, sink, &mut metadata)? {
+    let Run { sorter, mut metadata, .. } = run;
+    let sorter = sorter.into_inner().unwrap_or_else(PoisonError::into_inner);
+    match emit::emit(sorter, &options.spill_directory, watch, sink, &mut metadata)? {
         ControlFlow::Continue(()) => Ok(Some(metadata)),
         ControlFlow::Break(()) => Ok(None),
     }
@@ -151,7 +151,7 @@ pub fn root_path(path: &Path) -> Result<Vec<u8>> {
 /// A scan that goes on.
 struct Run<'o> {
     options: &'o ScanOptions,
-    gather: Gather<'o>,
+    sorter: Mutex<Sorter>,
     metadata: Metadata,
     read: u64,
     opened: usize,
@@ -176,14 +176,22 @@ impl<'o> Run<'o> {
             failed: 0,
             unread_directories: 0,
         };
-        let gather = Gather::new(options.memory_bytes, &options.spill_directory, &options.exclude);
-        Self { options, gather, metadata, read: 0, opened: 0 }
+        // The rest is for what the threads gather.
+        let sorter_bytes = options.memory_bytes - options.memory_bytes / 4;
+        let sorter = Mutex::new(Sorter::new(sorter_bytes, options.spill_directory.clone()));
+        Self { options, sorter, metadata, read: 0, opened: 0 }
+    }
+
+    /// Returns what gathers the rows of a thread that reads the last tree.
+    fn gather(&self, path: &Path) -> Gather<'_> {
+        let held_bytes_max = self.options.memory_bytes / 4 / self.options.threads.max(1);
+        let root = self.metadata.roots.len().saturating_sub(1) as u32;
+        Gather::new(&self.sorter, held_bytes_max, &self.options.exclude, (root, path))
     }
 
     /// Reads a tree; it is an error if the last cannot be opened and no other could.
     fn tree(&mut self, path: &Path, is_last: bool, watch: &mut Watch<'_>) -> Result<ControlFlow<()>> {
         let absolute = root_path(path)?;
-        self.gather.begin(self.metadata.roots.len() as u32, path);
         let directory = match Dir::open(path) {
             Ok(directory) => directory,
             Err(error) if is_last && self.opened == 0 => return Err(error),
@@ -195,7 +203,9 @@ impl<'o> Run<'o> {
                     granule_ns: None,
                     newest_ns: None,
                 });
-                return self.failed(&error, watch);
+                let words = read::words(&error);
+                self.gather(path).error(error.path(), &words).map_err(|error| self.spill(error))?;
+                return Ok(self.failed(&error, watch));
             }
         };
         self.opened += 1;
@@ -205,9 +215,9 @@ impl<'o> Run<'o> {
         let file_system = file_system.to_string();
         let root = Root { path: absolute, file_system, granule_ns, newest_ns: None };
         self.metadata.roots.push(root);
-        self.gather.root(&facts).map_err(|error| self.spill(error))?;
+        self.gather(path).root(&facts).map_err(|error| self.spill(error))?;
         let options = self.walk_options(&directory)?;
-        self.walk(Walk::new(directory, &options)?, watch)
+        self.walk(path, directory, &options, watch)
     }
 
     fn walk_options(&mut self, directory: &Dir) -> Result<WalkOptions> {
@@ -226,47 +236,10 @@ impl<'o> Run<'o> {
         })
     }
 
-    fn walk(&mut self, mut walk: Walk, watch: &mut Watch<'_>) -> Result<ControlFlow<()>> {
-        while let Some(item) = walk.next_item() {
-            let told = match item {
-                WalkItem::Batch { directory, batch, attributes } => {
-                    let added = self.gather.batch(directory, batch, attributes);
-                    self.read += added.map_err(|error| self.spill(error))?;
-                    watch(ScanEvent::Read(self.read))
-                }
-                WalkItem::End { directory } => self.ended(directory, watch)?,
-                WalkItem::Error(error) => self.failed(&error, watch)?,
-                WalkItem::OtherMount(path) => {
-                    self.metadata.scanned.mounts_not_entered += 1;
-                    watch(ScanEvent::OtherMount(&path))
-                }
-            };
-            if told.is_break() {
-                return Ok(told);
-            }
-        }
-        self.gather.end_all().map_err(|error| self.spill(error))?;
-        if let Some(root) = self.metadata.roots.last_mut() {
-            root.newest_ns = self.gather.newest_ns;
-        }
-        Ok(ControlFlow::Continue(()))
-    }
-
-    fn ended(&mut self, directory: &Path, watch: &mut Watch<'_>) -> Result<ControlFlow<()>> {
-        let block = self.gather.end(directory).map_err(|error| self.spill(error))?;
-        let Some((count, (first, errno))) = block.and_then(|block| Some((block.failed, block.first_failed?)))
-        else {
-            return Ok(ControlFlow::Continue(()));
-        };
-        Ok(watch(ScanEvent::Unexamined { directory, first: &first, errno, count }))
-    }
-
     /// Notes a directory that could not be read.
-    fn failed(&mut self, error: &Error, watch: &mut Watch<'_>) -> Result<ControlFlow<()>> {
+    fn failed(&mut self, error: &Error, watch: &mut Watch<'_>) -> ControlFlow<()> {
         self.metadata.unread_directories += 1;
-        let words = format!("{}: {}", error.operation(), error.reason());
-        self.gather.error(error.path(), &words).map_err(|error| self.spill(error))?;
-        Ok(watch(ScanEvent::Failed(error)))
+        watch(ScanEvent::Failed(error))
     }
 
     fn spill(&self, error: io::Error) -> Error {
@@ -283,102 +256,5 @@ fn now_ns() -> i64 {
     match SystemTime::now().duration_since(SystemTime::UNIX_EPOCH) {
         Ok(since) => i64::try_from(since.as_nanos()).unwrap_or(i64::MAX),
         Err(_) => 0,
-    }
-}
-
-/// Gives all rows to the sink in their order, and counts them.
-fn emit(
-    gather: Gather<'_>,
-    spill: &Path,
-    watch: &mut Watch<'_>,
-    sink: &mut dyn Sink,
-    metadata: &mut Metadata,
-) -> Result<ControlFlow<()>> {
-    let mut emitter = Emitter { errors: VecDeque::new(), parent: Vec::new(), root: 0, sink, metadata };
-    let mut told = ControlFlow::Continue(());
-    let mut looked = 0;
-    gather.sorter.finish(
-        |error| spill_error(spill, error),
-        |key, item| {
-            emitter.item(key, item)?;
-            if emitter.metadata.rows >= looked + ROWS_PER_LOOK {
-                looked = emitter.metadata.rows;
-                told = watch(ScanEvent::Written(looked));
-            }
-            Ok(told.is_continue())
-        },
-    )?;
-    if told.is_continue() {
-        emitter.alone(None)?;
-    }
-    Ok(told)
-}
-
-/// Makes rows of sorted items.
-struct Emitter<'s> {
-    /// What could not be done with entries of the present directory, by name.
-    errors: VecDeque<(Vec<u8>, String)>,
-    root: u32,
-    parent: Vec<u8>,
-    sink: &'s mut dyn Sink,
-    metadata: &'s mut Metadata,
-}
-
-impl Emitter<'_> {
-    fn item(&mut self, key: &[u8], mut item: &[u8]) -> Result<()> {
-        let Some((root, parent, kind, name)) = gather::key_parts(key) else {
-            unreachable!("a key is taken apart as it was put together")
-        };
-        if root != self.root || parent != self.parent {
-            self.alone(None)?;
-            self.root = root;
-            self.parent.clear();
-            self.parent.extend_from_slice(parent);
-        }
-        if kind == gather::ERROR {
-            let words = String::from_utf8_lossy(item).into_owned();
-            self.errors.push_back((name.to_vec(), words));
-            return Ok(());
-        }
-        while let Some((facts, name)) = pack::unpack(&mut item) {
-            if !self.errors.is_empty() {
-                self.alone(Some(name))?;
-            }
-            let error = match self.errors.front() {
-                Some((failed, _)) if failed == name => self.errors.pop_front().map(|(_, words)| words),
-                _ => facts.errno.map(|errno| format!("examine: {}", words(errno))),
-            };
-            let key = Key { root, parent, name };
-            self.add(&Row { key, facts, error: error.as_deref() })?;
-        }
-        Ok(())
-    }
-
-    /// Gives rows for what could not be done with entries that were not listed, before the entry of a name or all.
-    fn alone(&mut self, before: Option<&[u8]>) -> Result<()> {
-        while self.errors.front().is_some_and(|(name, _)| before.is_none_or(|before| &name[..] < before))
-            && let Some((name, words)) = self.errors.pop_front()
-        {
-            let parent = std::mem::take(&mut self.parent);
-            let key = Key { root: self.root, parent: &parent, name: &name };
-            self.add(&Row { key, facts: Facts::NOTHING, error: Some(&words) })?;
-            self.parent = parent;
-        }
-        Ok(())
-    }
-
-    fn add(&mut self, row: &Row<'_>) -> Result<()> {
-        self.metadata.rows += 1;
-        self.metadata.failed += u64::from(row.error.is_some());
-        self.sink.add(row)
-    }
-}
-
-/// Returns what an error number means, in the system's words.
-fn words(errno: i32) -> String {
-    let text = io::Error::from_raw_os_error(errno).to_string();
-    match text.rfind(" (os error ") {
-        Some(end) => text[..end].to_owned(),
-        None => text,
     }
 }

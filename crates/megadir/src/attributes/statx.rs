@@ -107,7 +107,11 @@ impl Asking {
     #[inline]
     pub(super) fn attributes(&self, status: &rustix::fs::Statx) -> Attributes {
         let got = StatxFlags::from_bits_retain(status.stx_mask);
-        let have: Want = BITS.iter().filter(|row| got.contains(row.1)).map(|row| row.0).collect();
+        let have = match got.contains(self.mask) {
+            // Nearly always: all that was asked for.
+            true => self.want,
+            false => BITS.iter().filter(|row| got.contains(row.1)).map(|row| row.0).collect(),
+        };
         let time =
             |time: rustix::fs::StatxTimestamp| Time { seconds: time.tv_sec, nanoseconds: time.tv_nsec };
         Attributes {

@@ -101,35 +101,10 @@ pub(crate) fn run(args: &Args) -> Result<(), String> {
             Err(why) => failed.push(format!("{}: {why}", kind.name)),
         }
     }
-    let plan = remove::Plan {
-        tools: &tools,
-        only: &args.only,
-        entries: args.entries,
-        rounds: args.remove_rounds,
-        seed: args.seed,
-        floor_bytes,
-    };
-    let mut compared = removing(&shapes, &args.fs, &plan, &scratch, &interrupt, &mut failed)?;
+    let ground = Ground { args, tools: &tools, scratch: &scratch, interrupt: &interrupt, floor_bytes };
+    let mut compared = removing(&shapes, &ground, &mut failed)?;
     if choices.scans {
-        let plan = inventory::Plan {
-            tools: &tools,
-            only: &args.only,
-            entries: args.entries,
-            rounds: args.scan_rounds,
-            seed: args.seed,
-            floor_bytes,
-        };
-        for &kind in args.fs.iter().filter(|kind| inventory::FILE_SYSTEMS.contains(&kind.name)) {
-            let one = inventory::measure(kind, &plan, &scratch, &interrupt);
-            interrupt.check()?;
-            match one {
-                Ok(one) => {
-                    println!("\n{}", one.text);
-                    compared.push(one);
-                }
-                Err(why) => failed.push(format!("{}, inventories: {why}", kind.name)),
-            }
-        }
+        compared.extend(scanning(&ground, &mut failed)?);
     }
     let mut head = head(args, &workspace, &tools, floor_bytes, &load);
     head.extend(failed.iter().map(|line| format!("* FAILED {line}\n")));
@@ -149,31 +124,79 @@ pub(crate) fn run(args: &Args) -> Result<(), String> {
     if failed.is_empty() { Ok(()) } else { Err(failed.join("\n")) }
 }
 
+/// What all comparisons stand on.
+struct Ground<'a> {
+    args: &'a Args,
+    tools: &'a Tools,
+    scratch: &'a Scratch,
+    interrupt: &'a Interrupt,
+    floor_bytes: u64,
+}
+
 /// Measures removing; what could not be measured is added to `failed`.
 fn removing(
     shapes: &[&'static remove::Shape],
-    kinds: &[&'static Kind],
-    plan: &remove::Plan<'_>,
-    scratch: &Scratch,
-    interrupt: &Interrupt,
+    ground: &Ground<'_>,
     failed: &mut Vec<String>,
 ) -> Result<Vec<Compared>, String> {
+    let args = ground.args;
+    let plan = remove::Plan {
+        tools: ground.tools,
+        only: &args.only,
+        entries: args.entries,
+        rounds: args.remove_rounds,
+        seed: args.seed,
+        floor_bytes: ground.floor_bytes,
+    };
     let mut removed = Vec::new();
-    for (shape, kind) in shapes.iter().flat_map(|shape| kinds.iter().map(move |kind| (shape, kind))) {
-        if !shape.file_systems.contains(&kind.name) {
-            continue;
-        }
-        let one = remove::measure(kind, shape, plan, scratch, interrupt);
-        interrupt.check()?;
-        match one {
-            Ok(one) => {
-                println!("\n{}", one.text);
-                removed.push(one);
-            }
-            Err(why) => failed.push(format!("{}, removing {}: {why}", kind.name, shape.name)),
+    for (shape, kind) in shapes.iter().flat_map(|shape| args.fs.iter().map(move |kind| (shape, kind))) {
+        if shape.file_systems.contains(&kind.name) {
+            let one = remove::measure(kind, shape, &plan, ground.scratch, ground.interrupt);
+            ground.take(one, &format!("{}, removing {}", kind.name, shape.name), &mut removed, failed)?;
         }
     }
     Ok(removed)
+}
+
+/// Measures inventories, likewise.
+fn scanning(ground: &Ground<'_>, failed: &mut Vec<String>) -> Result<Vec<Compared>, String> {
+    let args = ground.args;
+    let plan = inventory::Plan {
+        tools: ground.tools,
+        only: &args.only,
+        entries: args.entries,
+        rounds: args.scan_rounds,
+        seed: args.seed,
+        floor_bytes: ground.floor_bytes,
+    };
+    let mut scanned = Vec::new();
+    for &kind in args.fs.iter().filter(|kind| inventory::FILE_SYSTEMS.contains(&kind.name)) {
+        let one = inventory::measure(kind, &plan, ground.scratch, ground.interrupt);
+        ground.take(one, &format!("{}, inventories", kind.name), &mut scanned, failed)?;
+    }
+    Ok(scanned)
+}
+
+impl Ground<'_> {
+    /// Shows what a comparison gave, or notes why it gave nothing.
+    fn take(
+        &self,
+        one: Result<Compared, String>,
+        what: &str,
+        compared: &mut Vec<Compared>,
+        failed: &mut Vec<String>,
+    ) -> Result<(), String> {
+        // A program that the same signal ended is no failure of its own.
+        self.interrupt.check()?;
+        match one {
+            Ok(one) => {
+                println!("\n{}", one.text);
+                compared.push(one);
+            }
+            Err(why) => failed.push(format!("{what}: {why}")),
+        }
+        Ok(())
+    }
 }
 
 /// Returns all targets with their file systems.

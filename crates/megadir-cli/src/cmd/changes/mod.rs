@@ -18,6 +18,7 @@ pub(crate) use self::args::Args;
 use self::lines::Lines;
 use super::interrupt::{Interrupt, interruptible};
 use super::list::source::processors;
+use super::scan::progress::Progress;
 use crate::exit::{self, CliError};
 use crate::ui::message::quoted;
 use crate::ui::output::Output;
@@ -115,7 +116,8 @@ impl Run<'_> {
         let watch = Watch { stop: Arc::clone(&interrupt.stop), entries: AtomicU64::new(0) };
         let roots = self.open();
         let Some(list) = &self.args.files0_from else {
-            return Ok(compare(inventory, roots, &options, &watch)?);
+            let progress = Progress::new("compared");
+            return Ok(progress.of(&watch.entries, || compare(inventory, roots, &options, &watch))?);
         };
         let (paths, unknown) = paths::read(list, &self.roots)?;
         for path in unknown {
@@ -129,7 +131,7 @@ impl Run<'_> {
         let undecided = verify(compared, &roots);
         if undecided > 0 {
             eprintln!(
-                "megadir: {undecided} suspects cannot be decided about: the inventory has no hash of them (--update --verify writes one that has)"
+                "megadir: {undecided} suspects cannot be decided about: the inventory has no hash of them (scan --hash-suspects and --update --verify write one that has)"
             );
         }
     }

@@ -38,6 +38,10 @@ pub(crate) struct Args {
     /// Read everything, write nothing, and say how many entries there are and how long it took.
     #[arg(long, conflicts_with_all = ["output", "jsonl", "csv"])]
     pub(super) dry_run: bool,
+    /// Read and hash what was changed within a step of the clock before the scan, or during it: contents that may change
+    /// once more without any time telling, about which 'megadir changes --verify' can then decide.
+    #[arg(long, conflicts_with = "dry_run")]
+    pub(super) hash_suspects: bool,
     #[command(flatten)]
     pub(super) reading: Reading,
 }

@@ -9,9 +9,11 @@ pub(crate) use args::Args;
 use std::ops::ControlFlow;
 use std::path::Path;
 use std::sync::atomic::Ordering;
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime};
 
+use megadir::Dir;
 use megadir_bench::beat::WRITING_BACK;
+use megadir_inventory::changes::Hashing;
 use megadir_inventory::{GROUP_ROWS, Metadata, Row, ScanOptions, Sink, WriteOptions, Writer, scan};
 
 use self::progress::Progress;
@@ -50,10 +52,12 @@ fn parquet(args: &Args, interrupt: &Interrupt) -> Result<u8, CliError> {
     // One thread means the caller's own, for encoding too.
     let encoders = if threads == 1 { 0 } else { threads };
     let options = WriteOptions { threads: encoders, level: LEVEL, group_rows: GROUP_ROWS };
-    let mut writer = Writer::create(output, args::roots(&args.paths)?, options)?;
+    let writer = Writer::create(output, args::roots(&args.paths)?, options)?;
     let options = reading.options(Some(output), writer.excluded());
-    let (scanned, elapsed) = timed(args, &options, interrupt, &mut writer);
+    let mut hashing = hashing(args, writer)?;
+    let (scanned, elapsed) = timed(args, &options, interrupt, &mut hashing);
     let Some(metadata) = scanned? else { return Ok(interrupted(Some(output))) };
+    let writer = tell_hashed(args, hashing);
     let bytes = writing_back(interrupt, || writer.finish(&metadata))?;
     Ok(conclude(&metadata, elapsed, Some((output, bytes))))
 }
@@ -61,20 +65,46 @@ fn parquet(args: &Args, interrupt: &Interrupt) -> Result<u8, CliError> {
 /// Writes text, to a file or to standard output.
 fn text(args: &Args, form: Form, interrupt: &Interrupt) -> Result<u8, CliError> {
     let output = args.output.as_deref();
-    let mut sink = TextSink::create(form, output, args::roots(&args.paths)?)?;
+    let sink = TextSink::create(form, output, args::roots(&args.paths)?)?;
     let options = args.reading.options(output, sink.excluded());
-    let (scanned, elapsed) = timed(args, &options, interrupt, &mut sink);
-    match sink.ended() {
+    let mut hashing = hashing(args, sink)?;
+    let (scanned, elapsed) = timed(args, &options, interrupt, &mut hashing);
+    match hashing.sink_mut().ended() {
         Some(Ended::ClosedPipe) => return Ok(exit::DONE),
         Some(ended) => return ended.code(),
         None => {}
     }
     let Some(metadata) = scanned? else { return Ok(interrupted(output)) };
+    let sink = tell_hashed(args, hashing);
     let bytes = match writing_back(interrupt, || sink.finish()) {
         Ok(bytes) => bytes,
         Err(ended) => return ended.code(),
     };
     Ok(conclude(&metadata, elapsed, output.zip(bytes)))
+}
+
+/// Returns a sink that hashes suspects if that was asked for. It is made before anything is read: what is changed from now
+/// on is a suspect.
+fn hashing<S: Sink>(args: &Args, sink: S) -> Result<Hashing<S>, CliError> {
+    let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+    let started_ns = i64::try_from(now.as_nanos()).unwrap_or(i64::MAX);
+    let roots = match args.hash_suspects {
+        true => args.paths.iter().map(|path| Dir::open(path).ok()).collect(),
+        false => Vec::new(),
+    };
+    Ok(Hashing::new(sink, roots, started_ns)?)
+}
+
+/// Tells what was hashed, and returns the sink that got the rows.
+fn tell_hashed<S: Sink>(args: &Args, hashing: Hashing<S>) -> S {
+    if args.hash_suspects {
+        let lost = match hashing.unhashed {
+            0 => String::new(),
+            lost => format!(", {lost} could not be read or changed meanwhile"),
+        };
+        eprintln!("megadir: {} suspects hashed{lost}", hashing.hashed);
+    }
+    hashing.into_inner()
 }
 
 /// Reads, and writes nothing.
@@ -101,7 +131,7 @@ fn timed(
     sink: &mut dyn Sink,
 ) -> (Result<Option<Metadata>, CliError>, Duration) {
     let started = Instant::now();
-    let mut progress = Progress::new();
+    let mut progress = Progress::new("read");
     let mut watch = |event: megadir_inventory::ScanEvent<'_>| {
         interrupt.beat.fetch_add(1, Ordering::Relaxed);
         progress.tell(&event);

@@ -1,6 +1,8 @@
-//! The progress of a scan: on a terminal a line with the rate, elsewhere nothing but complaints.
+//! The progress of a scan or a comparison: on a terminal a line with the rate, elsewhere nothing but complaints.
 
 use std::path::Path;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::thread::Thread;
 use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressStyle};
@@ -20,10 +22,10 @@ pub(in crate::cmd) struct Progress {
 }
 
 impl Progress {
-    /// Returns a line that stays hidden where no terminal shows it.
-    pub(in crate::cmd) fn new() -> Self {
+    /// Returns a line about entries that are `what`, e.g. read; it stays hidden where no terminal shows it.
+    pub(in crate::cmd) fn new(what: &str) -> Self {
         let bar = ProgressBar::new_spinner();
-        set_style(&bar, "{spinner} {human_pos} entries read, {per_sec}, {elapsed}");
+        set_style(&bar, &format!("{{spinner}} {{human_pos}} entries {what}, {{per_sec}}, {{elapsed}}"));
         if !bar.is_hidden() {
             bar.enable_steady_tick(TICK);
         }
@@ -56,6 +58,29 @@ impl Progress {
         }
     }
 
+    /// Shows a count that others keep while `work` does what they count, and removes the line.
+    pub(in crate::cmd) fn of<R>(self, count: &AtomicU64, work: impl FnOnce() -> R) -> R {
+        if self.bar.is_hidden() {
+            return work();
+        }
+        let done = AtomicBool::new(false);
+        let result = std::thread::scope(|scope| {
+            let shown = scope.spawn(|| {
+                while !done.load(Ordering::Acquire) {
+                    self.bar.set_position(count.load(Ordering::Relaxed));
+                    std::thread::park_timeout(TICK);
+                }
+            });
+            // Also when the work panics: the scope waits for the other.
+            let ends = Ends(&done, shown.thread());
+            let result = work();
+            drop(ends);
+            result
+        });
+        self.finish();
+        result
+    }
+
     /// Removes the line.
     pub(in crate::cmd) fn finish(self) {
         self.bar.finish_and_clear();
@@ -66,6 +91,16 @@ impl Progress {
             true => print(),
             false => self.bar.suspend(print),
         }
+    }
+}
+
+/// Ends what shows a count.
+struct Ends<'a>(&'a AtomicBool, &'a Thread);
+
+impl Drop for Ends<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Release);
+        self.1.unpark();
     }
 }
 

@@ -28,6 +28,9 @@ use crate::scan::Excluded;
 
 /// Rows that one thread reads before it looks whether there is something to compare.
 const READ_ROWS: usize = 4096;
+/// Rows that others have to compare while one thread reads on: decoding a row group takes as long as comparing some
+/// 10 000 rows, and threads that run out of them would wait for it.
+const AHEAD_ROWS: usize = 20_000;
 /// Directories whose rows may wait while there are directories to compare.
 const EARLY_MAX: usize = 100_000;
 
@@ -119,9 +122,20 @@ enum Job {
     Unread(Arc<Block>),
 }
 
+impl Job {
+    fn rows(&self) -> usize {
+        match self {
+            Self::Directory(_, block) | Self::Gone(block) | Self::Unread(block) => block.len(),
+            Self::Names(_, range) => range.len(),
+        }
+    }
+}
+
 struct State<S> {
     table: Table<Box<Live>>,
     ready: Vec<Job>,
+    /// The rows of what is ready.
+    ready_rows: usize,
     /// Absent while a thread reads, and when all has been read.
     source: Option<S>,
     /// Threads that may still add something.
@@ -160,7 +174,8 @@ pub(crate) fn compare<S: Source>(comparing: &Comparing<'_>, source: S) -> Result
         let waits = table.found((root as u32, Box::default()), fate).is_none();
         debug_assert!(waits, "nothing has been read yet");
     }
-    let state = State { table, ready: Vec::new(), source: Some(source), working: 0, failed: None };
+    let state =
+        State { table, ready: Vec::new(), ready_rows: 0, source: Some(source), working: 0, failed: None };
     let device_before = comparing.trees.iter().map(|_| OnceLock::new()).collect();
     let (may_skip, state) = (may_skip.collect(), Mutex::new(state));
     let shared = Shared { comparing, may_skip, device_before, state, changed: Condvar::new() };
@@ -227,7 +242,7 @@ impl<S: Source> Shared<'_, S> {
                 self.changed.notify_all();
                 return Step::Done;
             }
-            let few = state.ready.len() < 2 * self.comparing.threads;
+            let few = state.ready_rows < AHEAD_ROWS * (self.comparing.threads - 1) || state.ready.is_empty();
             let room = state.table.early() < EARLY_MAX || (state.ready.is_empty() && state.working == 0);
             if few
                 && room
@@ -237,6 +252,7 @@ impl<S: Source> Shared<'_, S> {
                 return Step::Read(source);
             }
             if let Some(job) = state.ready.pop() {
+                state.ready_rows -= job.rows();
                 state.working += 1;
                 return Step::Work(job);
             }
@@ -311,12 +327,18 @@ impl<S: Source> Shared<'_, S> {
             (Fate::Unread, Some(block)) => Job::Unread(block),
             (Fate::Gone | Fate::Unread, None) => return,
         };
+        state.ready_rows += job.rows();
         state.ready.push(job);
     }
 
     /// Adds the names of a large directory in parts.
     fn share(&self, task: &Arc<Task>, ranges: impl Iterator<Item = std::ops::Range<usize>>) {
-        self.lock().ready.extend(ranges.map(|range| Job::Names(Arc::clone(task), range)));
+        let mut state = self.lock();
+        for job in ranges.map(|range| Job::Names(Arc::clone(task), range)) {
+            state.ready_rows += job.rows();
+            state.ready.push(job);
+        }
+        drop(state);
         self.changed.notify_all();
     }
 

@@ -44,6 +44,6 @@ mod tests {
         let judged = judge(&results);
         assert_eq!(judged.iter().map(|one| one.met).collect::<Vec<_>>(), [false, true, true], "{judged:?}");
         assert!(judged[0].verdict.starts_with("missed by 7.69 %"), "{judged:?}");
-        assert!(super::judge(&Results::default()).is_empty());
+        assert!(judge(&Results::default()).is_empty());
     }
 }

@@ -1,0 +1,133 @@
+//! Numbers as differences to the one before (`DELTA_BINARY_PACKED`).
+//!
+//! ```text
+//! numbers in a block, parts of a block, how many in all, the first; again and again: the least difference, the bits of
+//! each part, the parts: differences less the least one
+//! ```
+
+use super::{bits_at, put_bits, put_varint, take_varint};
+
+/// Differences in a block.
+const BLOCK: usize = 128;
+/// Differences that have the same number of bits.
+const PART: usize = 32;
+/// The most that a block of another writer may have.
+const BLOCK_MAX: u64 = 1 << 16;
+
+fn zigzag(number: i64) -> u64 {
+    ((number << 1) ^ (number >> 63)) as u64
+}
+
+fn unzigzag(number: u64) -> i64 {
+    (number >> 1) as i64 ^ -((number & 1) as i64)
+}
+
+/// Appends numbers.
+pub(in crate::file) fn encode(numbers: &[i64], out: &mut Vec<u8>) {
+    put_varint(out, BLOCK as u64);
+    put_varint(out, (BLOCK / PART) as u64);
+    put_varint(out, numbers.len() as u64);
+    put_varint(out, zigzag(numbers.first().copied().unwrap_or(0)));
+    let mut differences = [0i64; BLOCK];
+    let mut from = 0;
+    while from + 1 < numbers.len() {
+        let to = (from + BLOCK).min(numbers.len() - 1);
+        let differences = &mut differences[..to - from];
+        let pairs = numbers[from..to].iter().zip(&numbers[from + 1..=to]);
+        for (difference, (before, after)) in differences.iter_mut().zip(pairs) {
+            *difference = after.wrapping_sub(*before);
+        }
+        block(differences, out);
+        from = to;
+    }
+}
+
+fn block(differences: &[i64], out: &mut Vec<u8>) {
+    let least = differences.iter().copied().min().unwrap_or(0);
+    put_varint(out, zigzag(least));
+    let above = |difference: &i64| difference.wrapping_sub(least) as u64;
+    let widths_at = out.len();
+    out.extend_from_slice(&[0; BLOCK / PART]);
+    for (index, part) in differences.chunks(PART).enumerate() {
+        let all_bits = part.iter().fold(0, |bits, difference| bits | above(difference));
+        let width = 64 - all_bits.leading_zeros();
+        out[widths_at + index] = width as u8;
+        // Parts are whole: what is not there is 0.
+        let rest = std::iter::repeat_n(0, PART - part.len());
+        put_bits(out, part.iter().map(above).chain(rest), width);
+    }
+}
+
+/// Takes numbers from the front, at most so many, and appends them to others.
+pub(in crate::file) fn decode(bytes: &mut &[u8], most: usize, numbers: &mut Vec<i64>) -> Option<()> {
+    let (block, parts) = (take_varint(bytes)?, take_varint(bytes)?);
+    let total = usize::try_from(take_varint(bytes)?).ok().filter(|total| *total <= most)?;
+    if !(1..=BLOCK_MAX).contains(&block) || !(1..=block).contains(&parts) || block % parts != 0 {
+        return None;
+    }
+    let (part, parts) = ((block / parts) as usize, parts as usize);
+    let mut number = unzigzag(take_varint(bytes)?);
+    if total == 0 || part % 8 != 0 {
+        return if total == 0 { Some(()) } else { None };
+    }
+    numbers.reserve(total);
+    numbers.push(number);
+    let mut left = total - 1;
+    while left > 0 {
+        let least = unzigzag(take_varint(bytes)?);
+        let (widths, mut rest) = bytes.split_at_checked(parts)?;
+        for &width in widths {
+            if left == 0 {
+                break;
+            }
+            if width > 64 {
+                return None;
+            }
+            let (packed, after) = rest.split_at_checked(part * usize::from(width) / 8)?;
+            rest = after;
+            let count = part.min(left);
+            for index in 0..count {
+                let above = bits_at(packed, index * usize::from(width), width.into());
+                number = number.wrapping_add(least).wrapping_add(above as i64);
+                numbers.push(number);
+            }
+            left -= count;
+        }
+        *bytes = rest;
+    }
+    Some(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_come_back() {
+        let mut random = 1u64;
+        let mut next = |bits: u32| {
+            random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            (random >> 1 >> (63 - bits)) as i64
+        };
+        for length in [0, 1, 2, 31, 33, 128, 129, 130, 1000] {
+            for bits in [0, 1, 7, 31, 33, 57, 58, 63] {
+                let numbers: Vec<i64> = (0..length).map(|_| next(bits)).collect();
+                check(&numbers);
+            }
+        }
+        check(&[i64::MIN, i64::MAX, i64::MIN, 0, i64::MAX, -1]);
+    }
+
+    fn check(numbers: &[i64]) {
+        let mut bytes = Vec::new();
+        encode(numbers, &mut bytes);
+        bytes.extend_from_slice(b"rest");
+        let (mut rest, mut back) = (&bytes[..], Vec::new());
+        assert_eq!(decode(&mut rest, numbers.len(), &mut back), Some(()));
+        assert_eq!((&back[..], rest), (numbers, &b"rest"[..]));
+        if !numbers.is_empty() {
+            assert_eq!(decode(&mut &bytes[..], numbers.len() - 1, &mut back), None, "more than there may be");
+            assert_eq!(decode(&mut &bytes[..3], numbers.len(), &mut back), None, "cut off");
+        }
+    }
+}

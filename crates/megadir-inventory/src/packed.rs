@@ -1,0 +1,186 @@
+//! Rows as bytes while they wait to be sorted or written: what is not known takes no room, and small numbers take little.
+//!
+//! ```text
+//! row: which fields follow (2), type (1), length of the name (2), the fields, the name
+//! field: seven bits a byte, the lowest first, the highest bit set where more follow; times as differences to mtime
+//! ```
+//!
+//! Hashes and errors are not here. Nothing here is kept: the bytes are read back by the process that made them.
+
+use megadir::FileType;
+
+use crate::row::{Facts, Key, NUMBERS, Row};
+
+/// What precedes the fields of a row, bytes.
+const HEAD_BYTES: usize = 5;
+/// What the fields may take, bytes: each at most ten.
+const FIELDS_BYTES_MAX: usize = NUMBERS * 10;
+/// The numbers that are times, of which the first is written as it is and the others as differences to it.
+const MODIFIED: usize = 1;
+const CHANGED: usize = 2;
+const BORN: usize = 3;
+/// The number that may be negative and is no time.
+const ERRNO: usize = 11;
+
+/// Rows of one directory, sorted by name, of which none has an error or a hash: what a scan gives to a [`Sink`](crate::Sink)
+/// at once.
+#[derive(Clone, Copy, Debug)]
+pub struct PackedRows<'a> {
+    pub(crate) root: u32,
+    pub(crate) parent: &'a [u8],
+    pub(crate) bytes: &'a [u8],
+    pub(crate) rows: u32,
+    /// The length of the name of the last row, which the bytes end with.
+    pub(crate) last_name_bytes: u16,
+}
+
+impl<'a> PackedRows<'a> {
+    /// Returns the number of rows.
+    pub fn len(&self) -> usize {
+        self.rows as usize
+    }
+
+    /// Returns whether there is no row.
+    pub fn is_empty(&self) -> bool {
+        self.rows == 0
+    }
+
+    /// Returns the rows.
+    pub fn iter(&self) -> impl Iterator<Item = Row<'a>> + use<'a> {
+        let Self { root, parent, mut bytes, .. } = *self;
+        std::iter::from_fn(move || {
+            let (facts, name) = unpack(&mut bytes)?;
+            Some(Row { key: Key { root, parent, name }, facts, error: None })
+        })
+    }
+
+    /// Returns the names of the first and the last row.
+    pub(crate) fn ends(&self) -> Option<(&'a [u8], &'a [u8])> {
+        let (_, _, first) = unpack_numbers(&mut { self.bytes })?;
+        Some((first, &self.bytes[self.bytes.len() - usize::from(self.last_name_bytes)..]))
+    }
+}
+
+/// Returns a number without sign that is small where the number is near 0.
+#[inline]
+fn zigzag(number: i64) -> u64 {
+    ((number << 1) ^ (number >> 63)) as u64
+}
+
+#[inline]
+fn unzigzag(number: u64) -> i64 {
+    (number >> 1) as i64 ^ -((number & 1) as i64)
+}
+
+/// Appends a row.
+#[inline]
+pub(crate) fn pack(out: &mut Vec<u8>, facts: &Facts, name: &[u8]) {
+    let mut numbers = facts.numbers();
+    let modified = numbers[MODIFIED].unwrap_or(0);
+    for time in [CHANGED, BORN] {
+        numbers[time] = numbers[time].map(|time| zigzag(time.wrapping_sub(modified)) as i64);
+    }
+    for signed in [MODIFIED, ERRNO] {
+        numbers[signed] = numbers[signed].map(|number| zigzag(number) as i64);
+    }
+    let mut bytes = [0; HEAD_BYTES + FIELDS_BYTES_MAX];
+    let (mut mask, mut at) = (0u16, HEAD_BYTES);
+    for (bit, number) in numbers.into_iter().enumerate() {
+        let Some(number) = number else { continue };
+        let mut number = number as u64;
+        mask |= 1 << bit;
+        while number >= 0x80 {
+            bytes[at] = number as u8 | 0x80;
+            number >>= 7;
+            at += 1;
+        }
+        bytes[at] = number as u8;
+        at += 1;
+    }
+    let [low, high] = mask.to_ne_bytes();
+    // No file system has names of 64 KiB; a batch refuses them.
+    let [short, long] = (name.len() as u16).to_ne_bytes();
+    bytes[..HEAD_BYTES].copy_from_slice(&[low, high, facts.kind as u8, short, long]);
+    out.extend_from_slice(&bytes[..at]);
+    out.extend_from_slice(name);
+}
+
+/// Takes a row from the front of bytes; `None` when there is none.
+#[inline]
+pub(crate) fn unpack<'b>(bytes: &mut &'b [u8]) -> Option<(Facts, &'b [u8])> {
+    let (kind, numbers, name) = unpack_numbers(bytes)?;
+    Some((Facts::from_numbers(FileType::ALL[usize::from(kind)], &numbers), name))
+}
+
+/// The number of a row's type, what [`Facts::numbers`] gives, and its name.
+type Unpacked<'b> = (u8, [Option<i64>; NUMBERS], &'b [u8]);
+
+/// Takes a row from the front of bytes: the number of its type, what [`Facts::numbers`] gives, and its name.
+#[inline]
+pub(crate) fn unpack_numbers<'b>(bytes: &mut &'b [u8]) -> Option<Unpacked<'b>> {
+    let (&[low, high, kind, short, long], mut rest) = bytes.split_first_chunk::<HEAD_BYTES>()?;
+    let mask = u16::from_ne_bytes([low, high]);
+    let mut numbers = [None; NUMBERS];
+    for (bit, number) in numbers.iter_mut().enumerate() {
+        if mask & (1 << bit) == 0 {
+            continue;
+        }
+        let (mut value, mut shift) = (0, 0);
+        loop {
+            let (&byte, after) = rest.split_first()?;
+            rest = after;
+            value |= u64::from(byte & 0x7f) << shift;
+            if byte < 0x80 {
+                break;
+            }
+            shift += 7;
+        }
+        *number = Some(value as i64);
+    }
+    for signed in [MODIFIED, CHANGED, BORN, ERRNO] {
+        numbers[signed] = numbers[signed].map(|number| unzigzag(number as u64));
+    }
+    let modified = numbers[MODIFIED].unwrap_or(0);
+    for time in [CHANGED, BORN] {
+        numbers[time] = numbers[time].map(|since| since.wrapping_add(modified));
+    }
+    let (name, after) = rest.split_at_checked(usize::from(u16::from_ne_bytes([short, long])))?;
+    *bytes = after;
+    Some((kind, numbers, name))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{pack, unpack};
+    use crate::row::Facts;
+    use megadir::FileType;
+
+    #[test]
+    fn rows_come_back_as_they_were() {
+        let full = Facts {
+            kind: FileType::Symlink,
+            size_bytes: Some(u64::MAX),
+            modified_ns: Some(i64::MIN),
+            changed_ns: Some(-1),
+            born_ns: Some(0),
+            inode: Some(1),
+            inode_high: Some(2),
+            device: Some(3),
+            mode: Some(0o7777),
+            user: Some(u32::MAX),
+            group: Some(4),
+            links: Some(5),
+            errno: Some(-6),
+            sha256: None,
+        };
+        let some = Facts { changed_ns: Some(7), group: Some(8), ..Facts::NOTHING };
+        let rows = [(full, &b"name"[..]), (Facts::NOTHING, b""), (some, &[0xff; 255])];
+        let mut bytes = Vec::new();
+        rows.iter().for_each(|(facts, name)| pack(&mut bytes, facts, name));
+        let mut rest = &bytes[..];
+        for row in rows {
+            assert_eq!(unpack(&mut rest), Some(row));
+        }
+        assert_eq!(unpack(&mut rest), None);
+    }
+}

@@ -1,0 +1,136 @@
+//! Sorted items on their way to the sink: errors join their rows, and all is counted.
+
+use std::collections::VecDeque;
+use std::io;
+use std::ops::ControlFlow;
+use std::path::Path;
+
+use megadir::Result;
+
+use super::{ScanEvent, Watch, gather, spill_error};
+use crate::metadata::Metadata;
+use crate::row::{Facts, Key, Row};
+use crate::rows::Sink;
+use crate::sorter::Sorter;
+
+/// Rows given to the sink between two looks at whether to go on.
+const ROWS_PER_LOOK: u64 = 4096;
+
+/// Gives all rows to the sink in their order, and counts them.
+pub(super) fn emit(
+    sorter: Sorter,
+    spill: &Path,
+    watch: &mut Watch<'_>,
+    sink: &mut dyn Sink,
+    metadata: &mut Metadata,
+) -> Result<ControlFlow<()>> {
+    let mut emitter =
+        Emitter { errors: VecDeque::new(), parent: Vec::new(), root: 0, last_alone: None, sink, metadata };
+    let mut told = ControlFlow::Continue(());
+    let mut looked = 0;
+    sorter.finish(
+        |error| spill_error(spill, error),
+        |key, item| {
+            emitter.item(key, item)?;
+            if emitter.metadata.rows >= looked + ROWS_PER_LOOK {
+                looked = emitter.metadata.rows;
+                told = watch(ScanEvent::Written(looked));
+            }
+            Ok(told.is_continue())
+        },
+    )?;
+    if told.is_continue() {
+        emitter.alone(None)?;
+    }
+    Ok(told)
+}
+
+/// Makes rows of sorted items.
+struct Emitter<'s> {
+    /// What could not be done with entries of the present directory, by name.
+    errors: VecDeque<(Vec<u8>, String)>,
+    root: u32,
+    parent: Vec<u8>,
+    /// The name of the last row, if it came alone.
+    last_alone: Option<Vec<u8>>,
+    sink: &'s mut dyn Sink,
+    metadata: &'s mut Metadata,
+}
+
+impl Emitter<'_> {
+    fn item(&mut self, key: &[u8], item: &[u8]) -> Result<()> {
+        let Some((root, parent, kind, name)) = gather::key_parts(key) else {
+            unreachable!("a key is taken apart as it was put together")
+        };
+        if root != self.root || parent != self.parent {
+            self.alone(None)?;
+            self.root = root;
+            self.last_alone = None;
+            self.parent.clear();
+            self.parent.extend_from_slice(parent);
+        }
+        if kind == gather::ERROR {
+            let words = String::from_utf8_lossy(item).into_owned();
+            self.errors.push_back((name.to_vec(), words));
+            return Ok(());
+        }
+        let Some((rows, some_failed)) = gather::item_rows(root, parent, item) else {
+            unreachable!("an item is taken apart as it was put together")
+        };
+        if rows.len() == 1 {
+            // A directory that changes while it is listed may give a name twice.
+            if self.last_alone.as_deref() == Some(name) {
+                return Ok(());
+            }
+            let last = self.last_alone.get_or_insert_default();
+            last.clear();
+            last.extend_from_slice(name);
+        }
+        if !some_failed && self.errors.is_empty() {
+            self.metadata.rows += rows.len() as u64;
+            return self.sink.add_packed(&rows);
+        }
+        rows.iter().try_for_each(|row| self.row(row))
+    }
+
+    /// Gives a row with what could not be done with its entry.
+    fn row(&mut self, row: Row<'_>) -> Result<()> {
+        let name = row.key.name;
+        if !self.errors.is_empty() {
+            self.alone(Some(name))?;
+        }
+        let error = match self.errors.front() {
+            Some((failed, _)) if failed == name => self.errors.pop_front().map(|(_, words)| words),
+            _ => row.facts.errno.map(|errno| format!("examine: {}", words(errno))),
+        };
+        self.add(&Row { error: error.as_deref(), ..row })
+    }
+
+    /// Gives rows for what could not be done with entries that were not listed, before the entry of a name or all.
+    fn alone(&mut self, before: Option<&[u8]>) -> Result<()> {
+        while self.errors.front().is_some_and(|(name, _)| before.is_none_or(|before| &name[..] < before))
+            && let Some((name, words)) = self.errors.pop_front()
+        {
+            let parent = std::mem::take(&mut self.parent);
+            let key = Key { root: self.root, parent: &parent, name: &name };
+            self.add(&Row { key, facts: Facts::NOTHING, error: Some(&words) })?;
+            self.parent = parent;
+        }
+        Ok(())
+    }
+
+    fn add(&mut self, row: &Row<'_>) -> Result<()> {
+        self.metadata.rows += 1;
+        self.metadata.failed += u64::from(row.error.is_some());
+        self.sink.add(row)
+    }
+}
+
+/// Returns what an error number means, in the system's words.
+fn words(errno: i32) -> String {
+    let text = io::Error::from_raw_os_error(errno).to_string();
+    match text.rfind(" (os error ") {
+        Some(end) => text[..end].to_owned(),
+        None => text,
+    }
+}

@@ -1,0 +1,220 @@
+//! Reading a tree: each thread of the walk gathers what it reads itself, and tells the caller's thread what there is to tell.
+
+use std::io;
+use std::ops::ControlFlow;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::Duration;
+
+use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, unbounded};
+use megadir::{Dir, Error, Result, Walk, WalkItem, WalkOptions, WalkPart};
+
+use super::gather::Gather;
+use super::{Run, ScanEvent, Watch};
+
+/// Whoever watches is told this often how far the scan is.
+const LOOK: Duration = Duration::from_millis(20);
+
+/// What a thread tells.
+enum Told {
+    Failed(Error),
+    Unexamined { directory: PathBuf, first: Vec<u8>, errno: i32, count: u64 },
+    OtherMount(PathBuf),
+}
+
+/// What threads share.
+struct Shared {
+    /// Entries that have been read.
+    read: AtomicU64,
+    stop: AtomicBool,
+}
+
+/// One thread that reads.
+struct Reader<'r> {
+    part: WalkPart,
+    gather: Gather<'r>,
+    shared: &'r Shared,
+    tell: Sender<Told>,
+}
+
+/// What came of reading a tree, as far as whoever watches was told.
+struct Watched<'w, 'f> {
+    watch: &'w mut Watch<'f>,
+    read: u64,
+    unread_directories: u64,
+    mounts_not_entered: u64,
+}
+
+impl Run<'_> {
+    /// Reads the tree below a directory, which `path` leads to.
+    pub(super) fn walk(
+        &mut self,
+        path: &Path,
+        directory: Dir,
+        options: &WalkOptions,
+        watch: &mut Watch<'_>,
+    ) -> Result<ControlFlow<()>> {
+        let shared = Shared { read: AtomicU64::new(self.read), stop: AtomicBool::new(false) };
+        let mut watched = Watched { watch, read: self.read, unread_directories: 0, mounts_not_entered: 0 };
+        let (tell, told) = unbounded();
+        let parts = Walk::parts(directory, options)?;
+        let readers = parts.into_iter().map(|part| {
+            let tell = tell.clone();
+            Reader { part, gather: self.gather(path), shared: &shared, tell }
+        });
+        let mut readers: Vec<Reader<'_>> = readers.collect();
+        drop(tell);
+        let ended = match readers.pop() {
+            Some(only) if readers.is_empty() => watched.alone(only, &told),
+            last => {
+                readers.extend(last);
+                watched.threads(readers, &told)
+            }
+        };
+        let newest_ns = ended.map_err(|error| self.spill(error))?;
+        self.read = watched.read;
+        self.metadata.unread_directories += watched.unread_directories;
+        self.metadata.scanned.mounts_not_entered += watched.mounts_not_entered;
+        let Some(newest_ns) = newest_ns else { return Ok(ControlFlow::Break(())) };
+        if let Some(root) = self.metadata.roots.last_mut() {
+            root.newest_ns = newest_ns;
+        }
+        Ok(ControlFlow::Continue(()))
+    }
+}
+
+/// The newest time of change that was found; outside it `None` where whoever watches has ended the scan.
+type Newest = Option<Option<i64>>;
+
+impl Watched<'_, '_> {
+    /// Reads on this thread.
+    fn alone(&mut self, mut reader: Reader<'_>, told: &Receiver<Told>) -> io::Result<Newest> {
+        while reader.step()? {
+            let mut flow = told.try_iter().try_for_each(|told| self.tell(&told));
+            if flow.is_continue() {
+                flow = self.count(reader.shared);
+            }
+            if flow.is_break() {
+                return Ok(None);
+            }
+        }
+        reader.end().map(Some)
+    }
+
+    /// Reads on threads, and tells meanwhile.
+    fn threads(&mut self, readers: Vec<Reader<'_>>, told: &Receiver<Told>) -> io::Result<Newest> {
+        let shared = readers.first().map(|reader| reader.shared);
+        std::thread::scope(|scope| {
+            let mut threads = Vec::new();
+            for (index, reader) in readers.into_iter().enumerate() {
+                let named = std::thread::Builder::new().name(format!("megadir-scan-{index}"));
+                // What has not been started ends the walk for the others as it is dropped.
+                threads.push(named.spawn_scoped(scope, move || reader.run())?);
+            }
+            let mut flow = ControlFlow::Continue(());
+            loop {
+                let next = told.recv_timeout(LOOK);
+                if let (Ok(told), ControlFlow::Continue(())) = (&next, flow) {
+                    flow = self.tell(told);
+                }
+                if let (Some(shared), ControlFlow::Continue(())) = (shared, flow) {
+                    flow = self.count(shared);
+                }
+                if let (Some(shared), ControlFlow::Break(())) = (shared, flow) {
+                    shared.stop.store(true, Ordering::Relaxed);
+                }
+                if matches!(next, Err(RecvTimeoutError::Disconnected)) {
+                    break;
+                }
+            }
+            let mut newest_ns = None;
+            for thread in threads {
+                let ended = thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+                newest_ns = newest_ns.max(ended?);
+            }
+            Ok(flow.is_continue().then_some(newest_ns))
+        })
+    }
+
+    /// Tells how far the scan is, if it has come farther.
+    fn count(&mut self, shared: &Shared) -> ControlFlow<()> {
+        let read = shared.read.load(Ordering::Relaxed);
+        match std::mem::replace(&mut self.read, read) == read {
+            true => ControlFlow::Continue(()),
+            false => (self.watch)(ScanEvent::Read(read)),
+        }
+    }
+
+    fn tell(&mut self, told: &Told) -> ControlFlow<()> {
+        (self.watch)(match told {
+            Told::Failed(error) => {
+                self.unread_directories += 1;
+                ScanEvent::Failed(error)
+            }
+            Told::OtherMount(path) => {
+                self.mounts_not_entered += 1;
+                ScanEvent::OtherMount(path)
+            }
+            Told::Unexamined { directory, first, errno, count } => {
+                ScanEvent::Unexamined { directory, first, errno: *errno, count: *count }
+            }
+        })
+    }
+}
+
+impl Reader<'_> {
+    /// Reads to the end, or until told to stop; returns the newest time of change.
+    fn run(mut self) -> io::Result<Option<i64>> {
+        while !self.shared.stop.load(Ordering::Relaxed) {
+            match self.step() {
+                Ok(true) => {}
+                Ok(false) => break,
+                Err(error) => {
+                    self.shared.stop.store(true, Ordering::Relaxed);
+                    return Err(error);
+                }
+            }
+        }
+        self.end()
+    }
+
+    /// Reads an item; `false` when there is none.
+    fn step(&mut self) -> io::Result<bool> {
+        let Some(item) = self.part.next_item() else { return Ok(false) };
+        let told = match item {
+            WalkItem::Batch { directory, batch, attributes } => {
+                let added = self.gather.batch(directory, batch, attributes)?;
+                self.shared.read.fetch_add(added, Ordering::Relaxed);
+                None
+            }
+            WalkItem::End { directory } => {
+                let block = self.gather.end(directory)?;
+                block.and_then(|block| Some((block.failed, block.first_failed?))).map(|(count, first)| {
+                    let (directory, (first, errno)) = (directory.to_owned(), first);
+                    Told::Unexamined { directory, first, errno, count }
+                })
+            }
+            WalkItem::Error(error) => {
+                self.gather.error(error.path(), &words(&error))?;
+                Some(Told::Failed(error))
+            }
+            WalkItem::OtherMount(path) => Some(Told::OtherMount(path)),
+        };
+        if let Some(told) = told {
+            // Nobody listens any more only where the scan has been ended.
+            let _ = self.tell.send(told);
+        }
+        Ok(true)
+    }
+
+    /// Ends all directories; returns the newest time of change.
+    fn end(mut self) -> io::Result<Option<i64>> {
+        self.gather.end_all()?;
+        Ok(self.gather.newest_ns)
+    }
+}
+
+/// Returns what could not be done, as a row says it.
+pub(super) fn words(error: &Error) -> String {
+    format!("{}: {}", error.operation(), error.reason())
+}
