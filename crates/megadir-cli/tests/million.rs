@@ -74,7 +74,7 @@ fn a_million_samples_are_reported_within_their_memory() {
     let long = std::fs::File::create(at.join("long")).expect("writable");
     lengthen(&short, std::io::BufWriter::new(long)).expect("writable");
     for format in FORMATS.iter().filter(|format| format.missing.is_none() && format.name != "hdr") {
-        let file = format!("report.{}", format.extension);
+        let file = format!("of-a-million.{}", format.extension);
         let peak = peak(&mut megadir(at, &["bench", "report", "long", "-f", format.name, "-o", &file]));
         println!("{}: {} MiB", format.name, peak >> 20);
         assert!(peak < PEAK_BYTES, "{}: {} MiB", format.name, peak >> 20);

@@ -13,6 +13,8 @@ use super::paint::{Tone, clean, length, paint, shorten};
 const GAP: usize = 2;
 /// The first column is never made narrower than this.
 const FIRST_MIN: usize = 8;
+/// Nor the others narrower than this.
+const BESIDE_FIRST_MIN: usize = 20;
 
 /// Rows and columns with the lines that explain them.
 pub(crate) struct Grid {
@@ -120,6 +122,12 @@ fn fit(grid: &Grid, widths: &mut [usize], width: usize) -> Vec<usize> {
             }
             None => break,
         }
+    }
+    // The widest text beside the first gives way before that does, which tells rows apart.
+    let left = |place: &usize| *place > 0 && grid.columns[*place].align == Align::Left;
+    let excess = total(&kept, widths).saturating_sub(width);
+    if let Some(widest) = kept.iter().copied().filter(left).max_by_key(|place| widths[*place]) {
+        widths[widest] = widths[widest].saturating_sub(excess).max(BESIDE_FIRST_MIN.min(widths[widest]));
     }
     let excess = total(&kept, widths).saturating_sub(width);
     if let Some(first) = widths.first_mut() {
