@@ -3,10 +3,10 @@
 use std::fs;
 use std::num::NonZeroU32;
 use std::path::Path;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use megadir::remove::{Counts, Failures, Progress, RemoveOptions, Removed, remove_tree};
+use megadir::remove::{Conditions, Counts, Failures, Progress, RemoveOptions, Removed, remove_tree};
 use megadir::{Dir, ErrorKind};
 use megadir_testkit::leaks::{descriptors_below, settled};
 use megadir_testkit::tree::Flat;
@@ -64,42 +64,93 @@ fn cancelled_at_any_moment_it_goes_on_when_run_again() {
     }
 }
 
+/// Makes the same few files again and again, and asks for a removal meanwhile that is slower than that, so that it meets new ones in every
+/// pass; until one has, since a writer that is not scheduled writes nothing.
+fn met(filled: &Path, remove: impl Fn(&RemoveOptions<'_>) -> Removed) {
+    const NAMES: u32 = 6;
+    for _ in 0..10 {
+        let (stop, failures) = (AtomicBool::new(false), Failures::new(10));
+        let told = |failure| failures.add(failure);
+        let slowly = NonZeroU32::new(200);
+        let removed = std::thread::scope(|scope| {
+            scope.spawn(|| {
+                while !stop.load(Ordering::Relaxed) {
+                    (0..NAMES).for_each(|name| drop(fs::write(filled.join(format!("w{name}")), "")));
+                }
+            });
+            let options = RemoveOptions { entries_per_second_max: slowly, on_failure: &told, ..options(1) };
+            let removed = remove(&options);
+            stop.store(true, Ordering::Relaxed);
+            removed
+        });
+        let failures = failures.take();
+        assert_eq!(removed.complete, failures.is_empty(), "{failures:?}");
+        assert_eq!(removed.counts.failures, failures.len() as u64);
+        for failure in &failures {
+            assert_eq!((failure.kind(), failure.path()), (ErrorKind::NotEmpty, filled), "{failure}");
+            assert!(failure.to_string().contains("something keeps making entries in it"));
+        }
+        if !failures.is_empty() {
+            assert!(failures.len() == 1 && removed.counts.entries >= 10, "{removed:?}");
+            return;
+        }
+        fs::create_dir_all(filled).unwrap();
+    }
+    panic!("ten removals and none met a writer that was faster");
+}
+
 #[test]
 fn a_live_writer_is_met_with_patience_that_ends() {
     let scratch = tempfile::tempdir().unwrap();
     let tree = scratch.path().join("tree");
-    for workers in [1, 2] {
-        wide(&tree, 3, 50);
-        let (busy, stop) = (tree.join("d1"), AtomicBool::new(false));
+    let below = tree.join("below");
+    fs::create_dir_all(&below).unwrap();
+    met(&below, |options| {
+        fs::create_dir_all(&below).unwrap();
+        remove(&tree, options).unwrap()
+    });
+    let _ = empty(scratch.path(), &options(1)).unwrap();
+    fs::create_dir(&tree).unwrap();
+    met(&tree, |options| {
+        fs::create_dir_all(&tree).unwrap();
+        remove(&tree, options).unwrap()
+    });
+    let _ = empty(scratch.path(), &options(1)).unwrap();
+    // One that stays is no different: it is not said to be empty.
+    fs::create_dir(&tree).unwrap();
+    met(&tree, |options| empty(&tree, options).unwrap());
+}
+
+#[test]
+fn what_comes_while_conditions_choose_is_looked_for_again() {
+    let scratch = tempfile::tempdir().unwrap();
+    let tree = scratch.path().join("tree");
+    for (limit, empties) in [(4, false), (4, true), (u64::MAX, false), (u64::MAX, true)] {
+        let _ = fs::remove_dir_all(&tree);
+        fs::create_dir(&tree).unwrap();
+        fs::write(tree.join("0"), "").unwrap();
+        let made = AtomicU64::new(0);
+        // Each entry that is about to go is followed by another.
+        let answers = |_: &[u8]| {
+            let number = made.fetch_add(1, Ordering::Relaxed) + 1;
+            if number <= limit {
+                fs::write(tree.join(number.to_string()), "").unwrap();
+            }
+            true
+        };
         let failures = Failures::new(10);
         let told = |failure| failures.add(failure);
-        let removed = std::thread::scope(|scope| {
-            for writer in 0..2 {
-                let (busy, stop) = (&busy, &stop);
-                scope.spawn(move || {
-                    for index in 0.. {
-                        if stop.load(Ordering::Relaxed)
-                            || fs::write(busy.join(format!("{writer}-{index}")), "").is_err()
-                        {
-                            break;
-                        }
-                    }
-                });
-            }
-            let removed = remove(&tree, &RemoveOptions { on_failure: &told, ..options(workers) }).unwrap();
-            stop.store(true, Ordering::Relaxed);
-            removed
-        });
-        // Whoever is faster.
+        let conditions = Conditions { name: Some(&answers), ..Conditions::NONE };
+        let asked = RemoveOptions { conditions, on_failure: &told, ..options(2) };
+        let removed = if empties { empty(&tree, &asked) } else { remove(&tree, &asked) }.unwrap();
+        let left = fs::read_dir(&tree).unwrap().count();
         let failures = failures.take();
-        assert_eq!(removed.complete, !tree.exists());
-        for failure in &failures {
-            assert_eq!((failure.kind(), failure.path()), (ErrorKind::NotEmpty, &*busy), "{failure}");
-            assert!(failure.to_string().contains("something keeps making entries in it"));
+        if limit == 4 {
+            assert_eq!((removed.counts.entries, left, removed.complete), (5, 0, true));
+        } else {
+            assert_eq!((removed.counts.entries, left, removed.complete), (11, 1, false));
+            assert!(failures.len() == 1 && failures[0].kind() == ErrorKind::NotEmpty, "{failures:?}");
         }
-        assert_eq!(tree.exists(), !failures.is_empty());
-        assert!(failures.len() <= 1);
-        let _ = empty(scratch.path(), &options(1)).unwrap();
     }
 }
 

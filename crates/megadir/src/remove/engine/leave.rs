@@ -21,6 +21,9 @@ pub(super) const PASSES_MAX: u8 = 10;
 /// What is said when that was not enough.
 pub(super) const KEEPS_FILLING: &str =
     "not empty after it was emptied 10 times: something keeps making entries in it";
+/// The same where conditions choose.
+pub(super) const KEEPS_MATCHING: &str =
+    "looked through 11 times, and there was something to remove each time: something keeps making entries in it";
 const MOVED: &str = "moved or replaced while it was being removed";
 
 /// What became of an attempt to remove a directory.

@@ -6,18 +6,19 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicUsize;
 
-use rustix::fs::AtFlags;
+use rustix::fs::{AtFlags, SeekFrom};
 use rustix::io::Errno;
 
 use super::Shared;
 use super::entry::unlink;
-use super::leave::{KEEPS_FILLING, PASSES_MAX};
+use super::leave::{KEEPS_FILLING, KEEPS_MATCHING, PASSES_MAX};
 use super::names::Names;
-use super::node::Node;
+use super::node::{FAILED, Node};
 use super::opener::Opener;
 use super::pace::Pace;
 use super::pool::Pool;
 use super::worker::{Frame, Worker};
+use crate::decode::Records;
 use crate::dir::Dir;
 use crate::error::{Error, ErrorKind, Result};
 use crate::file_system::FileSystem;
@@ -30,6 +31,8 @@ const OPEN_MAX: usize = 64;
 const DESCRIPTORS_SHARE: usize = 2;
 /// Descriptors that a worker is given room for, or it is not started.
 const DESCRIPTORS_MIN: usize = 8;
+/// The buffer for a look whether something is left, bytes.
+const LOOK_BYTES: usize = 32 << 10;
 
 /// Removes an entry of a directory: with all that it holds if it is a directory. A symbolic link is removed, not followed.
 ///
@@ -106,6 +109,8 @@ pub fn remove_tree(
 
 /// Removes everything in a directory, and keeps the directory itself. It may be a mount point.
 ///
+/// It is looked at again until nothing is left in it, ten times at most: then a failure says that something keeps making entries.
+///
 /// # Errors
 ///
 /// When the directory cannot be opened once more, or an option is out of range. What happens below it is told by
@@ -114,7 +119,7 @@ pub fn remove_contents(directory: &Dir, options: &RemoveOptions<'_>, progress: &
     check(options, directory.path())?;
     let before = progress.counts();
     let root = Arc::new(directory.reopen_for_reader()?);
-    empty(&root, directory.path(), options, progress);
+    empty_all(&root, directory.path(), options, progress);
     Ok(finish(progress, &before))
 }
 
@@ -129,13 +134,13 @@ struct Root<'a> {
 impl Root<'_> {
     /// Empties it and removes it.
     fn remove(&self, options: &RemoveOptions<'_>, progress: &Progress) {
-        let fail = |failure| {
-            progress.add(&Counts { failures: 1, ..Counts::default() });
-            (options.on_failure)(failure);
-        };
+        if !options.conditions.is_none() || options.keep.is_some() {
+            return empty_all(&self.descriptor, self.path, options, progress);
+        }
+        let fail = |failure| fail(failure, options, progress);
         for _ in 0..=PASSES_MAX {
             let stays = empty(&self.descriptor, self.path, options, progress);
-            if progress.is_cancelled() || !options.conditions.is_none() || options.keep.is_some() {
+            if progress.is_cancelled() {
                 return;
             }
             if stays != 0 {
@@ -157,6 +162,58 @@ impl Root<'_> {
         }
         fail(Error::new("remove", self.path, ErrorKind::NotEmpty, KEEPS_FILLING));
     }
+}
+
+/// Empties a directory that stays, until nothing that is to go is left in it.
+fn empty_all(root: &Arc<OwnedFd>, path: &Path, options: &RemoveOptions<'_>, progress: &Progress) {
+    for _ in 0..=PASSES_MAX {
+        let before = progress.counts();
+        let stays = empty(root, path, options, progress);
+        if progress.is_cancelled() || options.dry_run || stays & FAILED != 0 {
+            return;
+        }
+        let left = match options.conditions.is_none() {
+            true => holds_any(root, options.keep),
+            // What stays does not tell whether something came that is to go: a pass that finds nothing to remove does.
+            false => {
+                let gone = progress.counts().since(&before);
+                Ok(gone.entries + gone.directories > 0)
+            }
+        };
+        match left {
+            Ok(false) => return,
+            Ok(true) => {}
+            Err(error) => return fail(Error::io("read", path, error), options, progress),
+        }
+    }
+    let reason = if options.conditions.is_none() { KEEPS_FILLING } else { KEEPS_MATCHING };
+    fail(Error::new("remove", path, ErrorKind::NotEmpty, reason), options, progress);
+}
+
+/// Tells whether a directory holds anything but the entry that is kept.
+fn holds_any(root: &OwnedFd, keep: Option<&[u8]>) -> std::io::Result<bool> {
+    rustix::fs::seek(root, SeekFrom::Start(0))?;
+    let mut buffer = vec![0; LOOK_BYTES];
+    loop {
+        match megadir_sys::getdents::getdents64(root.as_fd(), &mut buffer) {
+            Ok(0) => return Ok(false),
+            Ok(filled) => {
+                let mut records = Records::new(&buffer[..filled]);
+                if records.any(|record| !record.is_dot() && keep != Some(record.name)) {
+                    return Ok(true);
+                }
+            }
+            // The directory itself was removed.
+            Err(error) if error.raw_os_error() == Some(Errno::NOENT.raw_os_error()) => return Ok(false),
+            Err(error) => return Err(error),
+        }
+    }
+}
+
+/// Counts and tells a failure of the directory that was named.
+fn fail(failure: Error, options: &RemoveOptions<'_>, progress: &Progress) {
+    progress.add(&Counts { failures: 1, ..Counts::default() });
+    (options.on_failure)(failure);
 }
 
 /// Empties a directory; returns why something in it stays.
