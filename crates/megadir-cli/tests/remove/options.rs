@@ -99,6 +99,15 @@ fn a_rate_is_kept() {
     // 61 entries of which the first few may go at once.
     assert!(started.elapsed() > Duration::from_millis(350), "{:?}", started.elapsed());
     assert!(!at.join("t").exists());
+    // And over all paths of a list.
+    fill(at, &["t/"]);
+    fill(at, &names.iter().map(String::as_str).collect::<Vec<_>>());
+    std::fs::write(at.join("list"), names.iter().flat_map(|name| [name.as_str(), "\0"]).collect::<String>())
+        .unwrap();
+    let started = Instant::now();
+    done(&run(at, &["remove", "--yes", "--rate", "100/s", "--files0-from", "list"]));
+    assert!(started.elapsed() > Duration::from_millis(350), "{:?}", started.elapsed());
+    assert!(by_std(&at.join("t")).is_empty());
 }
 
 #[test]

@@ -67,7 +67,8 @@ pub struct RemoveOptions<'a> {
     pub dry_run: bool,
     /// An entry directly below the directory that stays, with all that it holds.
     pub keep: Option<&'a [u8]>,
-    /// The most entries that are removed a second, by all workers together.
+    /// The most entries that are removed a second, by all workers together, and by all removals that have the same [`Progress`].
+    /// A dry run does not wait.
     pub entries_per_second_max: Option<NonZeroU32>,
     /// The order in which a directory's entries go; `None` for that of the file system's row in [`policy::ROWS`].
     pub order: Option<Order>,

@@ -27,6 +27,9 @@ pub struct Counts {
 pub struct Progress {
     counters: Counters,
     cancelled: Flag,
+    /// When entries may go, where a rate is to be kept.
+    #[cfg(target_os = "linux")]
+    pub(super) places: super::engine::Places,
 }
 
 /// On a cache line of its own: every worker reads it at each entry.

@@ -209,6 +209,31 @@ fn a_rate_is_kept_by_all_workers_together() {
 }
 
 #[test]
+fn a_rate_is_kept_over_several_removals_and_by_roots_but_not_by_a_dry_run() {
+    let scratch = tempfile::tempdir().unwrap();
+    let tree = scratch.path().join("tree");
+    wide(&tree, 4, 50);
+    let slowly = RemoveOptions { entries_per_second_max: NonZeroU32::new(100), ..options(2) };
+    let hours = RemoveOptions { entries_per_second_max: NonZeroU32::new(1), dry_run: true, ..options(2) };
+    let started = Instant::now();
+    assert_eq!(remove_with(&tree, &hours, &Progress::new()).counts.entries, 200);
+    // At that rate it would be 205 s.
+    assert!(started.elapsed() < Duration::from_secs(100), "{:?}", started.elapsed());
+    for index in 0..20 {
+        fs::write(scratch.path().join(format!("f{index}")), "").unwrap();
+        fs::create_dir(scratch.path().join(format!("e{index}"))).unwrap();
+    }
+    let (started, progress) = (Instant::now(), Progress::new());
+    for index in 0..20 {
+        for kind in ["f", "e"] {
+            assert!(remove_with(&scratch.path().join(format!("{kind}{index}")), &slowly, &progress).complete);
+        }
+    }
+    // 40 entries, of which one may be saved up.
+    assert!(started.elapsed() >= Duration::from_millis(370), "{:?}", started.elapsed());
+}
+
+#[test]
 fn two_removals_of_the_same_tree_end_well_together() {
     let scratch = tempfile::tempdir().unwrap();
     let tree = scratch.path().join("tree");

@@ -70,7 +70,7 @@ pub(crate) struct Args {
     #[arg(long, conflicts_with_all = ["contents", "older_than", "glob", "types"])]
     #[arg(help_heading = "How it goes")]
     pub(super) detach: bool,
-    /// Remove at most this many entries a second, e.g. 500/s or 10k/s.
+    /// Remove at most this many entries a second, of all paths together, e.g. 500/s or 10k/s.
     #[arg(long, value_name = "N/s", value_parser = rate, help_heading = "How it goes")]
     pub(super) rate: Option<u64>,
     /// Let others use the disk first (the idle class of ionice; how much that does is the I/O scheduler's choice).

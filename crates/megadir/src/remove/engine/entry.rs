@@ -59,9 +59,7 @@ impl Worker<'_, '_, '_> {
                 Examined::Directory => return Became::Directory,
             }
         }
-        if let Some(pace) = &self.shared.pace {
-            pace.wait(self.shared.progress);
-        }
+        self.shared.wait();
         let removed = match options.dry_run {
             true => Ok(()),
             false => unlink(directory.as_fd(), name, AtFlags::empty()),
@@ -186,6 +184,7 @@ impl Worker<'_, '_, '_> {
     /// Deals with a directory that cannot be opened: an empty one may be removed all the same.
     fn not_opened(&mut self, parent: &Node, directory: &OwnedFd, name: &CStr, error: Errno) {
         if self.shared.unconditional && !self.shared.options.dry_run {
+            self.shared.wait();
             match unlink(directory.as_fd(), name, AtFlags::REMOVEDIR) {
                 Ok(()) => {
                     self.counts.directories += 1;

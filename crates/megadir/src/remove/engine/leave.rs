@@ -22,8 +22,7 @@ pub(super) const PASSES_MAX: u8 = 10;
 pub(super) const KEEPS_FILLING: &str =
     "not empty after it was emptied 10 times: something keeps making entries in it";
 /// The same where conditions choose.
-pub(super) const KEEPS_MATCHING: &str =
-    "looked through 11 times, and there was something to remove each time: something keeps making entries in it";
+pub(super) const KEEPS_MATCHING: &str = "looked through 11 times, and there was something to remove each time: something keeps making entries in it";
 const MOVED: &str = "moved or replaced while it was being removed";
 
 /// What became of an attempt to remove a directory.
@@ -78,9 +77,7 @@ impl Worker<'_, '_, '_> {
             self.counts.directories_kept += u64::from(stays & FAILED != 0);
             return Left::Done;
         }
-        if let Some(pace) = &self.shared.pace {
-            pace.wait(self.shared.progress);
-        }
+        self.shared.wait();
         let removed = match self.shared.options.dry_run {
             true => Ok(()),
             false => unlink(above, &node.name, AtFlags::REMOVEDIR),

@@ -16,6 +16,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::AtomicUsize;
 
+pub(super) use self::pace::Places;
 pub(super) use self::start::component;
 pub use self::start::{remove_contents, remove_tree};
 
@@ -48,6 +49,14 @@ struct Shared<'a> {
 }
 
 impl Shared<'_> {
+    /// Waits until one entry may go, where a rate is to be kept.
+    #[inline]
+    fn wait(&self) {
+        if let Some(pace) = &self.pace {
+            pace.wait(self.progress);
+        }
+    }
+
     /// Tells of a failure.
     fn fail(&self, failure: Error) {
         (self.options.on_failure)(failure);

@@ -1,6 +1,7 @@
 //! So many entries a second and no more, by all workers together.
 
 use std::num::NonZeroU32;
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
@@ -11,36 +12,42 @@ const SLEEP_MAX: Duration = Duration::from_millis(50);
 /// What was not used is not saved up beyond this.
 const SAVED: Duration = Duration::from_millis(10);
 
-/// Gives out places in time.
-#[derive(Debug)]
-pub(super) struct Pace {
-    started: Instant,
-    interval_ns: u64,
+/// Which places in time have been given out; one for all removals that have the same [`Progress`].
+#[derive(Debug, Default)]
+pub(in crate::remove) struct Places {
+    started: OnceLock<Instant>,
     /// When the next entry may go, nanoseconds after the start.
     next_ns: AtomicU64,
 }
 
+/// Gives out places in time.
+#[derive(Debug)]
+pub(super) struct Pace {
+    interval_ns: u64,
+}
+
 impl Pace {
     pub(super) fn new(entries_per_second: NonZeroU32) -> Self {
-        let interval_ns = 1_000_000_000 / u64::from(entries_per_second.get());
-        Self { started: Instant::now(), interval_ns, next_ns: AtomicU64::new(0) }
+        Self { interval_ns: 1_000_000_000 / u64::from(entries_per_second.get()) }
     }
 
     /// Waits until one entry may go.
     pub(super) fn wait(&self, progress: &Progress) {
-        let now = self.started.elapsed();
-        let earliest = now.saturating_sub(SAVED).as_nanos() as u64;
-        let mut mine = self.next_ns.load(Ordering::Relaxed);
+        let places = &progress.places;
+        let started = places.started.get_or_init(Instant::now);
+        let earliest = started.elapsed().saturating_sub(SAVED).as_nanos() as u64;
+        let mut mine = places.next_ns.load(Ordering::Relaxed);
         loop {
             let slot = mine.max(earliest);
             let after = slot + self.interval_ns;
-            match self.next_ns.compare_exchange_weak(mine, after, Ordering::Relaxed, Ordering::Relaxed) {
+            let next = &places.next_ns;
+            match next.compare_exchange_weak(mine, after, Ordering::Relaxed, Ordering::Relaxed) {
                 Ok(_) => break mine = slot,
                 Err(other) => mine = other,
             }
         }
         let at = Duration::from_nanos(mine);
-        while let Some(left) = at.checked_sub(self.started.elapsed())
+        while let Some(left) = at.checked_sub(started.elapsed())
             && !left.is_zero()
             && !progress.is_cancelled()
         {

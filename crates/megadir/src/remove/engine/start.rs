@@ -86,6 +86,9 @@ pub fn remove_tree(
         Err(error) => {
             // An empty directory may be removed even if it cannot be read.
             let may = !options.dry_run && options.conditions.is_none() && options.keep.is_none();
+            if let Some(pace) = pace(options).filter(|_| may) {
+                pace.wait(progress);
+            }
             if !may || unlink(parent.as_fd(), &name, AtFlags::REMOVEDIR).is_err() {
                 return Err(Error::io("open", &path, error.into()));
             }
@@ -150,6 +153,9 @@ impl Root<'_> {
             if options.dry_run {
                 bytes = rustix::fs::fstat(&self.descriptor).map_or(0, |status| status.st_blocks as u64 * 512);
             } else {
+                if let Some(pace) = pace(options) {
+                    pace.wait(progress);
+                }
                 removed = unlink(self.parent.as_fd(), self.name, AtFlags::REMOVEDIR);
             }
             match removed {
@@ -274,13 +280,18 @@ fn shared<'a>(
         root,
         unconditional: options.conditions.is_none(),
         opener: Opener::new(options.cross_mounts),
-        pace: options.entries_per_second_max.map(Pace::new),
+        pace: pace(options),
         pool: Pool::new(workers),
         order: options.order.unwrap_or(row.order),
         window_bytes: policy::window_bytes(row, workers),
         open_max: (room / workers).saturating_sub(DESCRIPTORS_MIN / 2).clamp(1, OPEN_MAX),
         threads: AtomicUsize::new(1),
     }
+}
+
+/// Returns what keeps the rate, unless nothing is removed anyway.
+fn pace(options: &RemoveOptions<'_>) -> Option<Pace> {
+    options.entries_per_second_max.filter(|_| !options.dry_run).map(Pace::new)
 }
 
 fn check(options: &RemoveOptions<'_>, path: &Path) -> Result<()> {
