@@ -61,7 +61,7 @@ fn few_entries_go_unasked() {
     assert_eq!(std::fs::read_dir(at.join("t")).unwrap().count(), 1100);
     let (code, shown) = on_terminal(at, "n\\n", "--type f t");
     assert_eq!(code, Some(130), "{shown}");
-    assert!(shown.contains("remove more than 1000 entries of those below 't'? [y/N]"), "{shown}");
+    assert!(shown.contains("remove more than 1000 entries of those at and below 't'? [y/N]"), "{shown}");
 }
 
 #[test]
@@ -77,6 +77,57 @@ fn a_list_is_counted_before_it_is_worked_on() {
     let (code, shown) = on_terminal(at, "y\\n", "--files0-from list");
     assert_eq!(code, Some(0), "{shown}");
     assert_eq!(std::fs::read_dir(at.join("t")).unwrap().count(), 0);
+}
+
+#[test]
+fn files_that_are_named_are_judged_and_counted() {
+    require!(have("script"));
+    let scratch = scratch();
+    let at = scratch.path();
+    filled(at, 1100);
+    assert_eq!(shell(at, "find t -type f -print0 > list").code, Some(0));
+    for conditions in ["--type f", "--match '[0-9]*'"] {
+        let (code, shown) = on_terminal(at, "n\\n", &format!("{conditions} --files0-from list"));
+        assert_eq!(code, Some(130), "{shown}");
+        assert!(shown.contains("remove more than 1000 entries of those at and below 'list'? [y/N]"), "{shown}");
+        assert_eq!(std::fs::read_dir(at.join("t")).unwrap().count(), 1100);
+    }
+    // None of them is so old, and few match.
+    for conditions in ["--type f --older-than 30d", "--match '1?'"] {
+        let (code, shown) = on_terminal(at, "", &format!("{conditions} --files0-from list"));
+        assert_eq!(code, Some(0), "{shown}");
+        assert!(!shown.contains("[y/N]"), "{shown}");
+    }
+    assert_eq!(std::fs::read_dir(at.join("t")).unwrap().count(), 1090);
+}
+
+#[test]
+fn what_lies_aside_is_counted_too() {
+    require!(have("script"));
+    let scratch = scratch();
+    let at = scratch.path();
+    filled(at, 1100);
+    let mut slow = crate::support::megadir(at, &["remove", "--yes", "--rate", "10/s", "--detach", "t"])
+        .stderr(std::process::Stdio::null())
+        .spawn()
+        .unwrap();
+    while at.join("t").exists() {
+        std::thread::sleep(std::time::Duration::from_millis(2));
+    }
+    slow.kill().unwrap();
+    slow.wait().unwrap();
+    for is_made_again in [false, true] {
+        if is_made_again {
+            fill(at, &["t/", "t/few"]);
+        }
+        let (code, shown) = on_terminal(at, "n\\n", "--detach t");
+        assert_eq!(code, Some(130), "{shown}");
+        assert!(shown.contains("megadir: remove 't', ") && shown.contains("[y/N] "), "{shown}");
+        assert_eq!(at.join("t").exists(), is_made_again);
+    }
+    let (code, shown) = on_terminal(at, "y\\n", "--detach t");
+    assert_eq!(code, Some(0), "{shown}");
+    assert!(!shown.contains("nothing was removed") && !at.join("t").exists(), "{shown}");
 }
 
 #[test]

@@ -42,8 +42,8 @@ pub(crate) struct Args {
     pub(super) renew: bool,
     /// Remove only entries modified longer ago than this: 90s, 15m, 12h, 30d, 2w, 1y (365 days).
     ///
-    /// With this, --match or --type every entry below the paths is judged by itself; the paths themselves stay, and so
-    /// do directories that are not empty by then.
+    /// With this, --match or --type every entry below the paths is judged by itself, and so is a path that is no directory;
+    /// the directories that are named stay, and so do those that are not empty by then.
     #[arg(long, value_name = "AGE", value_parser = parse::age_s, help_heading = "What goes")]
     pub(super) older_than: Option<u64>,
     /// Remove only entries whose name matches this glob, e.g. '*.tmp', '{a,b}-[0-9]*'.
@@ -110,7 +110,7 @@ impl Args {
             return Err(CliError::usage(reason));
         }
         if self.contents && self.has_conditions() {
-            let reason = "--contents: with --older-than, --match or --type the paths themselves stay anyway";
+            let reason = "--contents: with --older-than, --match or --type the directories that are named stay anyway";
             return Err(CliError::usage(reason));
         }
         Ok(())

@@ -2,7 +2,10 @@
 
 use std::io::{self, BufRead, IsTerminal, Write};
 
-use megadir::{Attributes, Dir, Entry, Walk, WalkItem, WalkOptions, Want};
+use megadir::remove::aside::leftovers;
+use megadir::{Attributes, Dir, Entry, Time, Walk, WalkItem, WalkOptions, Want};
+use rustix::fs::{AtFlags, StatxFlags, statx};
+use rustix::io::retry_on_intr;
 
 use super::args::Args;
 use super::target::Target;
@@ -62,6 +65,21 @@ impl Chosen {
         self.filter.accepts_name(name)
     }
 
+    /// Tells whether a target that is no directory goes, as far as that can be known.
+    fn accepts_target(&self, target: &Target) -> bool {
+        let flags = AtFlags::SYMLINK_NOFOLLOW | AtFlags::NO_AUTOMOUNT;
+        let wanted = StatxFlags::TYPE | StatxFlags::MTIME;
+        let status = retry_on_intr(|| statx(&target.parent, target.name.as_slice(), flags, wanted));
+        // What cannot be looked at might go.
+        let Ok(status) = status else { return true };
+        let kind = rustix::fs::FileType::from_raw_mode(status.stx_mode.into()).into();
+        let modified = Time { seconds: status.stx_mtime.tv_sec, nanoseconds: status.stx_mtime.tv_nsec };
+        let have = Want::TYPE | Want::MODIFIED;
+        let row = Attributes { have, kind, modified, ..Attributes::NOTHING };
+        let entry = Entry { name: &target.name, inode: 0, kind, cookie: None, record_bytes: 0 };
+        self.filter.accepts(&entry) && self.conditions.accept(&row)
+    }
+
     /// Tells whether an entry goes; one of which that is not known stays.
     pub(super) fn accepts(&self, entry: &Entry<'_>, row: &Attributes) -> bool {
         let kind = if row.have.contains(Want::TYPE) { row.kind } else { entry.kind };
@@ -80,12 +98,34 @@ impl Counted {
         if self.is_many() {
             return;
         }
-        self.entries += u64::from(!args.contents && chosen.is_none());
-        if !target.is_directory {
+        if args.puts_aside() {
+            self.add_leftovers(target, args);
+        }
+        if target.is_missing || self.is_many() {
             return;
         }
+        if !target.is_directory {
+            self.entries += u64::from(chosen.is_none_or(|chosen| chosen.accepts_target(target)));
+            return;
+        }
+        self.entries += u64::from(!args.contents && chosen.is_none());
+        self.add_directory(&target.parent, &target.name, args, chosen);
+    }
+
+    /// Adds what lies aside of a target since a run that was cut short, and goes with it.
+    fn add_leftovers(&mut self, target: &Target, args: &Args) {
+        for aside in leftovers(&target.parent, &target.name).unwrap_or_default() {
+            if self.is_many() {
+                return;
+            }
+            self.entries += 1;
+            self.add_directory(&target.parent, aside.name(), args, None);
+        }
+    }
+
+    fn add_directory(&mut self, parent: &Dir, name: &[u8], args: &Args, chosen: Option<&Chosen>) {
         // What cannot be listed cannot be removed either, and is told then.
-        let Ok(directory) = target.parent.open_below(&target.name) else { return };
+        let Ok(directory) = parent.open_below(name) else { return };
         let Ok(again) = directory.again() else { return };
         self.count(again, args, chosen);
         if self.is_many() && chosen.is_none() {
@@ -140,7 +180,7 @@ impl Counted {
             _ => format!("more than {UNASKED_MAX} entries"),
         };
         match some {
-            true => format!("megadir: remove {number} of those below {text}? [y/N] "),
+            true => format!("megadir: remove {number} of those at and below {text}? [y/N] "),
             false => format!("megadir: remove {text}, {number}? [y/N] "),
         }
     }
@@ -180,7 +220,7 @@ mod tests {
         );
         assert_eq!(
             many(Some(7)).question(&paths[..1], true),
-            "megadir: remove more than 1000 entries of those below 'a'? [y/N] "
+            "megadir: remove more than 1000 entries of those at and below 'a'? [y/N] "
         );
     }
 }

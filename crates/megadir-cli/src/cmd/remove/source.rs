@@ -71,7 +71,7 @@ impl<'a> Source<'a> {
             }
             let mut resolver = Resolver::new(Way::Links);
             for path in self.rest {
-                if let Ok(target) = resolver.resolve(path.as_bytes(), false) {
+                if let Ok(target) = resolver.resolve(path.as_bytes(), args.puts_aside()) {
                     counted.add(&target, args, conditions);
                 }
             }
