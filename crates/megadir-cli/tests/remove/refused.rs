@@ -116,3 +116,21 @@ fn the_current_directory_is_found_by_what_it_is_and_not_by_its_path() {
     run_tool(Command::new("umount").arg(root.join("view"))).unwrap();
     assert!(root.join("real/f").exists());
 }
+
+#[test]
+fn a_directory_mounted_in_itself_does_not_hide_what_is_above() {
+    let mount = require!(Mount::make(&TMPFS));
+    let root = mount.path();
+    fill(&root, &["x/", "x/a/", "x/a/b/", "x/a/f", "x/f"]);
+    let (directory, point) = (root.join("x/a"), root.join("x/a/b"));
+    require!(run_tool(Command::new("mount").arg("--bind").arg(&directory).arg(&point)));
+    // `..` of what is mounted is the same directory once more, and no root.
+    for path in ["x", "x/a"] {
+        let path = root.join(path);
+        run(&point, &["remove", "--yes", path.to_str().unwrap()]).complains(2, &["refused to remove"]);
+        run(&point, &["remove", "--yes", "--contents", path.to_str().unwrap()])
+            .complains(2, &["refused to remove"]);
+    }
+    run_tool(Command::new("umount").arg(&point)).unwrap();
+    assert!(root.join("x/f").exists() && root.join("x/a/f").exists());
+}

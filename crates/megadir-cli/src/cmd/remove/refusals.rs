@@ -1,7 +1,7 @@
 //! What is never removed, whoever asks: refused with a line before anything is touched.
 
 use std::fmt;
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsRawFd, OwnedFd};
 
 use megadir::{Dir, Error};
 use rustix::fs::{AtFlags, CWD, Mode, OFlags, Statx, StatxFlags, openat, statx};
@@ -71,26 +71,30 @@ impl Identity {
 impl Here {
     /// Looks upwards from the current directory, by descriptors: a path may lie.
     pub(super) fn find() -> Self {
-        let identity = |directory: &OwnedFd| {
+        let look = |directory: &OwnedFd| {
             let flags = AtFlags::EMPTY_PATH | AtFlags::NO_AUTOMOUNT;
-            retry_on_intr(|| statx(directory, "", flags, StatxFlags::TYPE | StatxFlags::INO))
-                .map(|status| Identity::of(&status))
+            let wanted = StatxFlags::TYPE | StatxFlags::INO | StatxFlags::MNT_ID;
+            retry_on_intr(|| statx(directory, "", flags, wanted))
+                .map(|status| (Identity::of(&status), mount_of(directory, &status)))
         };
         let open = |at: &dyn std::os::fd::AsFd, name: &str| {
             let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
             retry_on_intr(|| openat(at.as_fd(), name, flags, Mode::empty()))
         };
-        let root = open(&CWD, "/").and_then(|root| identity(&root)).ok();
+        let root = open(&CWD, "/").and_then(|root| look(&root)).map(|(root, _)| root).ok();
         let mut chain = Vec::new();
         let climbed = (|| {
             let mut directory = open(&CWD, ".")?;
+            let mut below = None;
             while chain.len() < LEVELS_MAX {
-                let here = identity(&directory)?;
-                // The root is its own parent.
-                if chain.last() == Some(&here) {
+                let here = look(&directory)?;
+                // The root is its own parent. What is mounted on a directory in itself has the parent that it has itself too, on
+                // another mount.
+                if below == Some(here) {
                     return Ok(());
                 }
-                chain.push(here);
+                below = Some(here);
+                chain.push(here.0);
                 directory = open(&directory, "..")?;
             }
             Err(Errno::LOOP)
@@ -123,6 +127,15 @@ impl Here {
         }
         self.broken.map_or(Ok(()), |error| Err(Refusal::Unknown(error)))
     }
+}
+
+/// Returns the number of the mount that a directory was opened on: by statx (Linux 5.8), else by /proc.
+fn mount_of(directory: &OwnedFd, status: &Statx) -> Option<u64> {
+    if StatxFlags::from_bits_retain(status.stx_mask).contains(StatxFlags::MNT_ID) {
+        return Some(status.stx_mnt_id);
+    }
+    let info = std::fs::read_to_string(format!("/proc/thread-self/fdinfo/{}", directory.as_raw_fd())).ok()?;
+    info.lines().find_map(|line| line.strip_prefix("mnt_id:")?.trim().parse().ok())
 }
 
 impl fmt::Display for Refusal {
