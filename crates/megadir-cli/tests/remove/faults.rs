@@ -137,3 +137,19 @@ fn directories_that_cannot_be_read_any_more_hang_nothing() {
     }
     panic!("more than {CALLS_MAX} calls for a small tree");
 }
+
+#[test]
+fn what_was_read_before_an_error_goes() {
+    require!(have("strace"));
+    let scratch = scratch_in_memory();
+    let at = scratch.path();
+    // Several calls, of which the fourth and all that follow fail: 128 KiB hold some 4000 names.
+    std::fs::create_dir(at.join("t")).unwrap();
+    megadir_testkit::tree::Flat::plain(20_000).build(&at.join("t/d"));
+    let (injected, code, said) = with_error(at, "getdents64", "EIO", "4+");
+    assert!(injected && code == Some(1) && said.contains("Input/output error"), "{code:?} {said}");
+    let left = std::fs::read_dir(at.join("t/d")).unwrap().count();
+    assert!(left < 20_000, "{left} are left");
+    let again = run(at, &["remove", "--yes", "t"]);
+    assert_eq!(again.code, Some(0), "{again:?}");
+}

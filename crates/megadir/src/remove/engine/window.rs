@@ -45,12 +45,15 @@ impl Window {
         while bytes_max - self.filled >= ROOM_BYTES_MIN && !progress.is_cancelled() {
             let end = bytes_max.min(self.filled + CALL_BYTES);
             let room = &mut self.buffer[self.filled..end];
-            match megadir_sys::getdents::getdents64(directory, room)? {
-                0 => {
+            match megadir_sys::getdents::getdents64(directory, room) {
+                Ok(0) => {
                     self.is_last = true;
                     break;
                 }
-                filled => self.filled += filled,
+                Ok(filled) => self.filled += filled,
+                // What has been read goes first; the next window meets the error again, unless it has passed.
+                Err(_) if self.filled > 0 => break,
+                Err(error) => return Err(error),
             }
         }
         Ok(())
