@@ -89,7 +89,10 @@ fn files_that_are_named_are_judged_and_counted() {
     for conditions in ["--type f", "--match '[0-9]*'"] {
         let (code, shown) = on_terminal(at, "n\\n", &format!("{conditions} --files0-from list"));
         assert_eq!(code, Some(130), "{shown}");
-        assert!(shown.contains("remove more than 1000 entries of those at and below 'list'? [y/N]"), "{shown}");
+        assert!(
+            shown.contains("remove more than 1000 entries of those at and below 'list'? [y/N]"),
+            "{shown}"
+        );
         assert_eq!(std::fs::read_dir(at.join("t")).unwrap().count(), 1100);
     }
     // None of them is so old, and few match.

@@ -71,6 +71,9 @@ fn met(filled: &Path, remove: impl Fn(&RemoveOptions<'_>) -> Removed) {
     for _ in 0..10 {
         let (stop, failures) = (AtomicBool::new(false), Failures::new(10));
         let told = |failure| failures.add(failure);
+        // Something to begin with: the writer may not run yet.
+        fs::create_dir_all(filled).unwrap();
+        (0..NAMES).for_each(|name| fs::write(filled.join(format!("w{name}")), "").unwrap());
         let slowly = NonZeroU32::new(200);
         let removed = std::thread::scope(|scope| {
             scope.spawn(|| {
@@ -94,7 +97,6 @@ fn met(filled: &Path, remove: impl Fn(&RemoveOptions<'_>) -> Removed) {
             assert!(failures.len() == 1 && removed.counts.entries >= 10, "{removed:?}");
             return;
         }
-        fs::create_dir_all(filled).unwrap();
     }
     panic!("ten removals and none met a writer that was faster");
 }
@@ -103,21 +105,11 @@ fn met(filled: &Path, remove: impl Fn(&RemoveOptions<'_>) -> Removed) {
 fn a_live_writer_is_met_with_patience_that_ends() {
     let scratch = tempfile::tempdir().unwrap();
     let tree = scratch.path().join("tree");
-    let below = tree.join("below");
-    fs::create_dir_all(&below).unwrap();
-    met(&below, |options| {
-        fs::create_dir_all(&below).unwrap();
-        remove(&tree, options).unwrap()
-    });
+    met(&tree.join("below"), |options| remove(&tree, options).unwrap());
     let _ = empty(scratch.path(), &options(1)).unwrap();
-    fs::create_dir(&tree).unwrap();
-    met(&tree, |options| {
-        fs::create_dir_all(&tree).unwrap();
-        remove(&tree, options).unwrap()
-    });
+    met(&tree, |options| remove(&tree, options).unwrap());
     let _ = empty(scratch.path(), &options(1)).unwrap();
     // One that stays is no different: it is not said to be empty.
-    fs::create_dir(&tree).unwrap();
     met(&tree, |options| empty(&tree, options).unwrap());
 }
 

@@ -110,7 +110,8 @@ impl Args {
             return Err(CliError::usage(reason));
         }
         if self.contents && self.has_conditions() {
-            let reason = "--contents: with --older-than, --match or --type the directories that are named stay anyway";
+            let reason =
+                "--contents: with --older-than, --match or --type the directories that are named stay anyway";
             return Err(CliError::usage(reason));
         }
         Ok(())
