@@ -30,7 +30,15 @@ pub struct Row {
 /// when it is not cached (200 000 entries, windows of 4 and of 16 MiB): the blocks of inodes are gone through for each.
 pub const WINDOW_BYTES: usize = 16 << 20;
 /// All windows of a removal together, bytes: with more than two workers each has a smaller one.
+/// Where they go by inode, two thirds of it come to it at most: [`INDEX_BYTES`] an entry.
 pub const WINDOWS_BYTES_ALL: usize = 32 << 20;
+/// Names of directories that wait with all workers together, bytes.
+pub const WAITING_BYTES_ALL: usize = 4 << 20;
+/// The shortest record, bytes.
+#[cfg(target_os = "linux")]
+pub(super) const RECORD_BYTES_MIN: usize = 24;
+/// What the order by inode takes for an entry, bytes.
+pub const INDEX_BYTES: usize = 16;
 /// What is read at once where positions stay valid while entries go, bytes.
 const LISTED_BYTES: usize = 128 << 10;
 
@@ -96,5 +104,20 @@ mod tests {
         }
         assert_eq!(row(FileSystem::Nfs).file_system, None);
         assert_eq!(row(FileSystem::Ext4).file_system, Some(FileSystem::Ext4));
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn memory_is_bounded_for_any_number_of_workers() {
+        use super::{INDEX_BYTES, RECORD_BYTES_MIN, WAITING_BYTES_ALL, window_bytes};
+        assert_eq!(INDEX_BYTES, size_of::<(u64, u32)>());
+        for workers in 1..=crate::remove::WORKERS_MAX {
+            for row in ROWS {
+                let window = window_bytes(row, workers);
+                let index = window / RECORD_BYTES_MIN * INDEX_BYTES;
+                let all = workers * (window + index + WAITING_BYTES_ALL / workers);
+                assert!(all <= 60 << 20, "{workers} workers on {:?}: {all} bytes", row.file_system);
+            }
+        }
     }
 }

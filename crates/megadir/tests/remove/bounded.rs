@@ -1,11 +1,13 @@
 //! Depth, memory and descriptors.
 
+use std::collections::HashMap;
 use std::fs::{self, File};
+use std::os::unix::fs::DirEntryExt;
 use std::path::Path;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 
 use megadir::FileType;
-use megadir::remove::RemoveOptions;
+use megadir::remove::{Conditions, RemoveOptions};
 use megadir_testkit::mount::{self, Mount};
 use megadir_testkit::require;
 use megadir_testkit::require::full;
@@ -163,4 +165,31 @@ fn directories_that_wait_are_bounded() {
         return;
     };
     assert!(grown_kib < 20 << 10, "{grown_kib} KiB for {directories} directories");
+}
+
+/// Names so long that they are 5 MiB of records.
+#[test]
+fn a_directory_of_ext4_goes_in_one_order_of_inodes() {
+    let mount = require!(Mount::make(&mount::EXT4));
+    let tree = mount.path().join("tree");
+    fs::create_dir(&tree).unwrap();
+    let maker = Maker::open(&tree);
+    for index in 0..24_000 {
+        maker.make(format!("{index:0200}").as_bytes(), FileType::File);
+    }
+    let inodes: HashMap<Vec<u8>, u64> = fs::read_dir(&tree)
+        .unwrap()
+        .map(|entry| entry.unwrap())
+        .map(|entry| (entry.file_name().into_encoded_bytes(), entry.ino()))
+        .collect();
+    let (last, begun_again) = (AtomicU64::new(0), AtomicUsize::new(0));
+    let watches = |name: &[u8]| {
+        let before = last.swap(inodes[name], Ordering::Relaxed);
+        begun_again.fetch_add(usize::from(before > inodes[name]), Ordering::Relaxed);
+        true
+    };
+    let conditions = Conditions { name: Some(&watches), ..Conditions::NONE };
+    let removed = empty(&tree, &RemoveOptions { conditions, ..options(2) }).unwrap();
+    assert_eq!(removed.counts, only(24_000, 0));
+    assert_eq!(begun_again.load(Ordering::Relaxed), 0, "each block of inodes is gone through once");
 }

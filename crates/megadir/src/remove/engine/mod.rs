@@ -23,9 +23,13 @@ pub use self::start::{remove_contents, remove_tree};
 use self::opener::Opener;
 use self::pace::Pace;
 use self::pool::Pool;
+use self::window::Room;
 use super::policy::Order;
 use super::{Progress, RemoveOptions};
 use crate::error::Error;
+
+/// Of the names of directories that may wait with one worker, those of one directory take one of so many parts at most.
+const DIRECTORIES_WAITING: usize = 4;
 
 /// What all workers of a removal know.
 struct Shared<'a> {
@@ -42,6 +46,8 @@ struct Shared<'a> {
     order: Order,
     /// The window of a worker, bytes.
     window_bytes: usize,
+    /// The names of directories that may wait with a worker, bytes.
+    waiting_bytes: usize,
     /// The directories that a worker keeps open.
     open_max: usize,
     /// Workers started so far, for the names of threads.
@@ -55,6 +61,13 @@ impl Shared<'_> {
         if let Some(pace) = &self.pace {
             pace.wait(self.progress);
         }
+    }
+
+    /// Returns for how many names of directories a worker has room where some wait already; beyond it a directory is read on once
+    /// those it gave have gone.
+    fn room(&self, waiting_bytes: usize) -> Room {
+        let of_all = self.waiting_bytes.saturating_sub(waiting_bytes);
+        Room { of_one: of_all.min(self.waiting_bytes / DIRECTORIES_WAITING), of_all }
     }
 
     /// Tells of a failure.

@@ -284,6 +284,7 @@ fn shared<'a>(
         pool: Pool::new(workers),
         order: options.order.unwrap_or(row.order),
         window_bytes: policy::window_bytes(row, workers),
+        waiting_bytes: policy::WAITING_BYTES_ALL / workers,
         open_max: (room / workers).saturating_sub(DESCRIPTORS_MIN / 2).clamp(1, OPEN_MAX),
         threads: AtomicUsize::new(1),
     }

@@ -4,13 +4,40 @@ use std::io;
 use std::os::fd::BorrowedFd;
 
 use super::super::Progress;
-use super::super::policy::Order;
+use super::super::policy::{Order, RECORD_BYTES_MIN};
 use crate::decode::{Record, Records};
+use crate::file_type::FileType;
 
 /// For one call; a longer one holds the directory's lock for long.
 const CALL_BYTES: usize = 128 << 10;
 /// A call with less room than this is not worth it.
 const ROOM_BYTES_MIN: usize = 16 << 10;
+
+/// How many bytes names of directories may take until these have been gone into.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Room {
+    /// Of one directory.
+    pub(super) of_one: usize,
+    /// Of all together; names whose type is not known count here only.
+    pub(super) of_all: usize,
+}
+
+impl Room {
+    /// Adds the names in some records.
+    fn add(&mut self, records: &[u8]) {
+        for record in Records::new(records) {
+            let bytes = record.name.len() + 1;
+            match FileType::from_d_type(record.kind) {
+                FileType::Directory => {
+                    self.of_one += bytes;
+                    self.of_all += bytes;
+                }
+                FileType::Unknown => self.of_all += bytes,
+                _ => {}
+            }
+        }
+    }
+}
 
 /// The memory of a worker for the names it is removing.
 #[derive(Debug)]
@@ -31,26 +58,32 @@ impl Window {
         Self { buffer, filled: 0, by_inode: Vec::new(), order, is_last: false }
     }
 
-    /// Reads entries from a directory's position until the window, or so much of it, is full, the directory ends or the
-    /// removal is to end: a window of a directory that is not cached takes seconds.
+    /// Reads entries from a directory's position until the window is full, there are more names of directories than there is room
+    /// for, the directory ends or the removal is to end: a window of a directory that is not cached takes seconds.
     pub(super) fn fill(
         &mut self,
         directory: BorrowedFd<'_>,
-        bytes_max: usize,
+        room: Room,
         progress: &Progress,
     ) -> io::Result<()> {
         self.filled = 0;
         self.is_last = false;
-        let bytes_max = bytes_max.clamp(ROOM_BYTES_MIN, self.buffer.len());
-        while bytes_max - self.filled >= ROOM_BYTES_MIN && !progress.is_cancelled() {
-            let end = bytes_max.min(self.filled + CALL_BYTES);
-            let room = &mut self.buffer[self.filled..end];
-            match megadir_sys::getdents::getdents64(directory, room) {
+        let mut names = Room { of_one: 0, of_all: 0 };
+        while self.buffer.len() - self.filled >= ROOM_BYTES_MIN
+            && names.of_one <= room.of_one
+            && names.of_all <= room.of_all
+            && !progress.is_cancelled()
+        {
+            let end = self.buffer.len().min(self.filled + CALL_BYTES);
+            match megadir_sys::getdents::getdents64(directory, &mut self.buffer[self.filled..end]) {
                 Ok(0) => {
                     self.is_last = true;
                     break;
                 }
-                Ok(filled) => self.filled += filled,
+                Ok(filled) => {
+                    names.add(&self.buffer[self.filled..self.filled + filled]);
+                    self.filled += filled;
+                }
                 // What has been read goes first; the next window meets the error again, unless it has passed.
                 Err(_) if self.filled > 0 => break,
                 Err(error) => return Err(error),
@@ -71,6 +104,8 @@ impl Window {
         if self.order == Order::Listed {
             return;
         }
+        // Not grown by doubling; memory that is not touched costs nothing.
+        self.by_inode.reserve_exact(self.filled / RECORD_BYTES_MIN);
         let mut at = 0;
         for record in Records::new(&self.buffer[..self.filled]) {
             self.by_inode.push((record.inode, at));
@@ -102,7 +137,7 @@ impl Window {
 mod tests {
     use std::os::fd::AsFd;
 
-    use super::{CALL_BYTES, Window};
+    use super::{CALL_BYTES, Room, Window};
     use crate::remove::{Order, Progress};
 
     fn filled(order: Order, progress: &Progress) -> (Vec<Vec<u8>>, Vec<u64>, bool) {
@@ -112,7 +147,7 @@ mod tests {
         }
         let directory = std::fs::File::open(scratch.path()).unwrap();
         let mut window = Window::new(CALL_BYTES, order);
-        window.fill(directory.as_fd(), CALL_BYTES, progress).unwrap();
+        window.fill(directory.as_fd(), Room { of_one: 100, of_all: 100 }, progress).unwrap();
         window.sort();
         let mut names: Vec<Vec<u8>> = window.listed().map(|record| record.name.to_vec()).collect();
         names.sort_unstable();

@@ -18,10 +18,6 @@ use crate::error::{Error, ErrorKind};
 use crate::file_type::FileType;
 use crate::remove::Counts;
 
-/// Names of directories that wait with one worker, bytes; beyond it a directory is read on once those it gave have gone.
-const WAITING_BYTES_MAX: usize = 4 << 20;
-/// The same for one directory.
-const WAITING_BYTES_EACH: usize = 1 << 20;
 /// Directories with fewer entries are given away several at a time.
 const SMALL_ENTRIES: u64 = 64;
 /// So many.
@@ -257,6 +253,7 @@ impl<'scope, 'env, 'a> Worker<'scope, 'env, 'a> {
 
     /// Reads a window; false if there is nothing to do about what it holds.
     fn fill(&mut self, window: &mut Window) -> bool {
+        let room = self.shared.room(self.waiting_bytes);
         let Some(Frame { node, descriptor: Some(descriptor), ended, position, astray, .. }) =
             self.stack.last_mut()
         else {
@@ -267,7 +264,6 @@ impl<'scope, 'env, 'a> Worker<'scope, 'env, 'a> {
             let _ = rustix::fs::seek(&*descriptor, SeekFrom::Start(*position));
             *astray = false;
         }
-        let room = WAITING_BYTES_MAX.saturating_sub(self.waiting_bytes);
         match window.fill(descriptor.as_fd(), room, self.shared.progress) {
             Ok(()) => true,
             Err(error) => {
@@ -284,11 +280,11 @@ impl<'scope, 'env, 'a> Worker<'scope, 'env, 'a> {
 
     /// Has the directories of a window wait, as many as there is room for: from the next on, the window is read again later.
     fn note_directories(&mut self, window: &mut Window) {
+        let room = self.shared.room(self.waiting_bytes).of_one;
         let Some(frame) = self.stack.last_mut() else { return };
         let Some(descriptor) = &frame.descriptor else { return };
         let is_root = frame.node.parent.is_none();
         let before = frame.below.bytes();
-        let room = WAITING_BYTES_EACH.min(WAITING_BYTES_MAX.saturating_sub(self.waiting_bytes));
         let (mut at, mut cut) = (0, None);
         for record in window.listed() {
             let begins = at;
