@@ -2,6 +2,7 @@
 //!
 //! The directory itself stays. What was there is counted before and after by the runner, whoever removes.
 
+use std::os::fd::AsRawFd;
 use std::process::{Command, Stdio};
 use std::time::Instant;
 
@@ -58,8 +59,10 @@ impl Removal {
     }
 
     fn by_rm(&self, directory: &Dir) -> Result<u64, ListError> {
+        // The directory that is open, whatever has its path by now; /proc/self is the child's own, which has a copy of the descriptor.
+        let own = directory.reopen().map_err(|error| failed(error.into()))?;
         let mut rm = rm();
-        rm.args(["-rf", "--"]).args(&self.names).current_dir(directory.path());
+        rm.args(["-rf", "--"]).args(&self.names).current_dir(format!("/proc/self/fd/{}", own.as_raw_fd()));
         let output = rm.stdin(Stdio::null()).stdout(Stdio::null()).output().map_err(failed)?;
         match output.status.success() {
             true => Ok(self.work.files),
@@ -186,6 +189,30 @@ mod tests {
             assert!(removal.taken().is_some_and(|taken| taken.elapsed_ns > 0));
             assert_eq!(std::fs::read_dir(&at).unwrap().count(), 0, "{by:?}");
             assert!(scratch.path().join("beside").exists());
+        }
+    }
+
+    #[test]
+    fn what_takes_the_path_of_the_directory_meanwhile_stays() {
+        for by in [Remover::PlainLoop, Remover::Library, Remover::Rm] {
+            let scratch = tempfile::tempdir().unwrap();
+            let (at, victim) = (scratch.path().join("data"), scratch.path().join("victim"));
+            for directory in [&at, &victim] {
+                std::fs::create_dir(directory).unwrap();
+                std::fs::write(directory.join("file"), "").unwrap();
+            }
+            let directory = Dir::open(&at).unwrap();
+            let (stop, beat) = (AtomicBool::new(false), AtomicU64::new(0));
+            let signals = Signals { stop: &stop, beat: &beat };
+            let mut stopwatch = Stopwatch::new(Calibration::over(std::time::Duration::from_millis(1)));
+            let mut removal = Removal::new(RemoveWork { by, workers: 1, files: 1 });
+            let block = BlockKey { phase: Phase::Measure, round: 0, attempt: 0, distinct: false };
+            removal.ready(&directory, block, 1, signals).unwrap();
+            std::fs::rename(&at, scratch.path().join("moved")).unwrap();
+            std::os::unix::fs::symlink("victim", &at).unwrap();
+            removal.run(&directory, 1, &mut stopwatch, signals).unwrap();
+            assert!(victim.join("file").exists(), "{by:?}");
+            assert!(!scratch.path().join("moved/file").exists(), "{by:?}");
         }
     }
 }
