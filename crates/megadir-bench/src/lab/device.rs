@@ -17,14 +17,32 @@ const NOTHING_FOUND: i32 = 2;
 
 /// Opens a device that may be erased: its owner has said so, nobody uses it, and it carries nothing or what the lab made.
 pub(super) fn open(spec: &Spec, path: &Path, erase: bool, signals: Signals<'_>) -> Result<Disk, LabError> {
-    let claimed = check(spec, path, erase, signals)?;
-    // The claim would keep out mkfs and mount as well; they claim it themselves.
-    drop(claimed);
-    let flags = OFlags::RDWR | OFlags::CLOEXEC;
-    let device = rustix::fs::open(path, flags, Mode::empty());
     let refused = |reason: String| LabError::Device { path: path.to_owned(), reason };
-    let device = device.map_err(|error| refused(words(&error.into())))?;
-    Ok(Disk::of_device(path, File::from(device)))
+    // Links such as those of /dev/disk are followed once, and never again.
+    let own = path.canonicalize().map_err(|error| refused(words(&error)))?;
+    let claimed = check(spec, &own, erase, signals).map_err(|error| match error {
+        LabError::Device { reason, .. } => refused(reason),
+        other => other,
+    })?;
+    let flags = OFlags::RDWR | OFlags::CLOEXEC;
+    let device = rustix::fs::open(&own, flags, Mode::empty());
+    let device = File::from(device.map_err(|error| refused(words(&error.into())))?);
+    let disk = Disk::of_device(&own, device);
+    // The claim ends here: it would keep out mkfs and mount as well, which claim it themselves.
+    match disk.is_same(&claimed) {
+        true => Ok(disk),
+        false => Err(refused("its path means another device now".into())),
+    }
+}
+
+/// Refuses a device once more just before it is erased: others may have used it or written to it since it was let pass.
+pub(super) fn check_again(disk: &Disk, signals: Signals<'_>) -> Result<(), LabError> {
+    let refused = |reason: String| LabError::Device { path: disk.path.clone(), reason };
+    let claimed = claim(&disk.path).map_err(&refused)?;
+    match disk.is_same(&claimed) {
+        true => check_content(&disk.path, signals).and_then(|found| found.map_err(&refused)),
+        false => Err(refused("its path means another device now".into())),
+    }
 }
 
 /// Refuses a device that must not be erased; returns the claim of one that may be.
@@ -70,7 +88,9 @@ fn check_content(path: &Path, signals: Signals<'_>) -> Result<Result<(), String>
     if program::find("blkid").is_none() {
         return Ok(Err("what is on it cannot be told without blkid (Debian package util-linux)".into()));
     }
-    let arguments = ["-p".as_ref(), "-o".as_ref(), "export".as_ref(), path.as_os_str()];
+    // Of a partition it would tell what its table says of it, as if that were something on it.
+    let arguments = ["-p", "--no-part-details", "-o", "export"].map(std::ffi::OsStr::new);
+    let arguments: Vec<&std::ffi::OsStr> = arguments.into_iter().chain([path.as_os_str()]).collect();
     let ended = program::run::<&std::ffi::OsStr>("blkid", &arguments, signals)?;
     Ok(judge(ended.status.code(), &ended.said))
 }

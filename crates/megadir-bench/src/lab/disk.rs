@@ -50,6 +50,17 @@ impl Disk {
         Self { path: path.to_owned(), device, image: None, direct_io: None }
     }
 
+    /// Tells whether a file is the same block device.
+    pub(super) fn is_same(&self, other: &File) -> bool {
+        let number = |file: &File| rustix::fs::fstat(file).map(|status| status.st_rdev).ok();
+        number(&self.device).is_some_and(|own| number(other) == Some(own))
+    }
+
+    /// Returns whether it is a device of the user's.
+    pub(super) fn is_of_user(&self) -> bool {
+        self.image.is_none()
+    }
+
     /// Returns the device's name in `/sys`.
     pub(super) fn name(&self) -> String {
         let path = self.path.canonicalize().unwrap_or_else(|_| self.path.clone());

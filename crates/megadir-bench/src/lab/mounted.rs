@@ -165,6 +165,9 @@ impl Mounted {
         let (Some((name, arguments)), Some(disk)) = (words.split_first(), &self.disk) else { return Ok(()) };
         let mut arguments: Vec<&std::ffi::OsStr> = arguments.iter().map(AsRef::as_ref).collect();
         arguments.push(disk.path.as_os_str());
+        if disk.is_of_user() {
+            super::device::check_again(disk, signals)?;
+        }
         let ended = program::run(name, &arguments, signals)?;
         match ended.complaint() {
             None => Ok(()),

@@ -146,8 +146,10 @@ impl Meta {
             (0, _) => second,
             _ => 0,
         };
+        // Where inodes hold whole seconds and no time of birth the clock is reckoned to be as wide.
+        let tick = if self.born_ns.is_none() { second } else { 100_000_000 };
         let hides = self.kind == "symlink" || (self.kind == "file" && self.size > 0);
-        hides && self.ctime_ns + cut + 100_000_000 >= started_ns
+        hides && self.ctime_ns + cut + tick >= started_ns
     }
 }
 

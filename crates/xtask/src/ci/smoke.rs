@@ -51,7 +51,7 @@ struct More {
 /// Several file systems side by side, one of them served by another's driver and one in memory.
 static MORE: &[More] = &[More {
     name: "file-systems",
-    words: &["smallfile", "--quick", "--rounds", "7", "--fs", "ext2,ext4,tmpfs"],
+    words: &["smallfile", "--quick", "--rounds", "11", "--fs", "ext2,ext4,tmpfs"],
 }];
 
 /// Runs each study of `studies/` in an empty folder of its own.
