@@ -5,20 +5,12 @@ use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
 use megadir_testkit::mount::{EXT4, Mount};
+use megadir_testkit::output::says;
 
 fn run(directory: &Path, arguments: &[&str]) -> Output {
     let mut command = Command::new(env!("CARGO_BIN_EXE_megadir"));
     command.args(["bench", "run"]).args(arguments).current_dir(directory).stdin(Stdio::null());
     command.output().expect("the program starts")
-}
-
-#[track_caller]
-fn says(output: &Output, code: i32, words: &str) {
-    let [out, err] = [&output.stdout, &output.stderr].map(|text| String::from_utf8_lossy(text).into_owned());
-    assert_eq!(output.status.code(), Some(code), "{out}{err}");
-    // Words may be wrapped.
-    let all = format!("{out} {err}").split_whitespace().collect::<Vec<_>>().join(" ");
-    assert!(all.contains(words), "nothing about '{words}' in:\n{out}{err}");
 }
 
 fn is_empty(directory: &Path) -> bool {

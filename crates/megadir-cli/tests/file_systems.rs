@@ -10,6 +10,8 @@ use std::time::{Duration, Instant};
 use megadir_record::jsonl::read;
 use megadir_record::{CacheState, FsId, GroupRule, Header, Phase, Place, Record, Role};
 use megadir_testkit::mount::{EXT4, Mount};
+use megadir_testkit::output::says;
+use megadir_testkit::require::have;
 use megadir_testkit::{require, unprivileged};
 
 /// A study with a baseline, the same against itself, and one arm.
@@ -25,14 +27,6 @@ fn run(directory: &Path, arguments: &[&str]) -> Output {
     megadir(directory, arguments).output().expect("the program starts")
 }
 
-#[track_caller]
-fn says(output: &Output, code: i32, words: &str) {
-    let [out, err] = [&output.stdout, &output.stderr].map(|text| String::from_utf8_lossy(text).into_owned());
-    assert_eq!(output.status.code(), Some(code), "{out}{err}");
-    let all = format!("{out} {err}").split_whitespace().collect::<Vec<_>>().join(" ");
-    assert!(all.contains(words), "nothing about '{words}' in:\n{out}{err}");
-}
-
 fn record(directory: &Path) -> Record {
     read(BufReader::new(std::fs::File::open(directory.join("record")).expect("there"))).expect("a record")
 }
@@ -40,11 +34,6 @@ fn record(directory: &Path) -> Record {
 /// Tells why no file system can be made here, if none can.
 fn may_mount() -> Result<(), String> {
     Mount::make(&EXT4).map(drop)
-}
-
-fn have(tool: &str) -> Result<(), String> {
-    let found = Command::new(tool).arg("--version").output();
-    found.map(drop).map_err(|error| format!("{tool}: {error}"))
 }
 
 /// Checks that a run has left nothing below a directory but these, nothing mounted and no loop device.

@@ -7,11 +7,7 @@ use std::process::{Command, Stdio};
 use megadir_record::jsonl::read;
 use megadir_record::{Phase, Record, Since};
 use megadir_testkit::require;
-
-fn have(tool: &str) -> Result<(), String> {
-    let found = Command::new(tool).arg("-V").stdout(Stdio::null()).stderr(Stdio::null()).status();
-    found.map(drop).map_err(|error| format!("{tool}: {error}"))
-}
+use megadir_testkit::require::have;
 
 #[track_caller]
 fn record_of(path: &Path) -> Record {

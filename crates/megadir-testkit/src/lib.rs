@@ -6,6 +6,7 @@
 //! * [`tree`]: flat directories of any size, deterministic by seed, in constant memory.
 //! * [`mount`]: private file systems on loop devices, unmounted when dropped (Linux, root).
 //! * [`network`]: network file systems, their servers alone in a namespace (Linux, root, Debian's packages).
+//! * [`output`]: what a program said and ended with.
 //! * [`require`](mod@require): tests that cannot run say so; `full` tells the long tier.
 //! * [`seen`]: what a reader gave, owned and comparable, and the contract of a reader's end.
 //! * [`faulty`]: a backend whose n-th call fails. [`untyped`]: one that tells no types.
@@ -25,6 +26,7 @@ pub mod leaks;
 pub mod mount;
 #[cfg(target_os = "linux")]
 pub mod network;
+pub mod output;
 pub mod require;
 pub mod rng;
 pub mod seen;

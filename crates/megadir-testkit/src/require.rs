@@ -25,6 +25,13 @@ macro_rules! require {
     };
 }
 
+/// Tells whether a program is there; `Err` says that it is not.
+pub fn have(tool: &str) -> Result<(), String> {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let found = std::env::split_paths(&path).any(|folder| folder.join(tool).is_file());
+    if found { Ok(()) } else { Err(format!("no program {tool}")) }
+}
+
 /// Tells whether the long tier was asked for (`MEGADIR_FULL=1`).
 pub fn full() -> bool {
     is_set("MEGADIR_FULL")

@@ -7,6 +7,7 @@ use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
+pub(crate) use megadir_testkit::require::have;
 use tempfile::TempDir;
 
 /// Names as bytes.
@@ -138,13 +139,6 @@ pub(crate) fn by_std(directory: &Path) -> Names {
         .unwrap()
         .map(|entry| entry.unwrap().file_name().as_bytes().to_vec())
         .collect()
-}
-
-/// Tells whether a program is there; `Err` says that it is not.
-pub(crate) fn have(tool: &str) -> Result<(), String> {
-    let path = std::env::var_os("PATH").unwrap_or_default();
-    let found = std::env::split_paths(&path).any(|folder| folder.join(tool).is_file());
-    if found { Ok(()) } else { Err(format!("no program {tool}")) }
 }
 
 /// Tells whether this is root; `Err` says that it is not.

@@ -7,7 +7,7 @@ use super::interrupt::Interrupt;
 use super::lab::{self, Kind, Lab};
 use super::remove;
 use super::report::{self, Compared, Measured};
-use super::rounds::{self, Results};
+use super::rounds::{self, Plan, Results};
 use super::scratch::Scratch;
 use super::targets::{self, Judged};
 use super::tools::{Choices, Program, Tools};
@@ -140,14 +140,7 @@ fn removing(
     failed: &mut Vec<String>,
 ) -> Result<Vec<Compared>, String> {
     let args = ground.args;
-    let plan = remove::Plan {
-        tools: ground.tools,
-        only: &args.only,
-        entries: args.entries,
-        rounds: args.remove_rounds,
-        seed: args.seed,
-        floor_bytes: ground.floor_bytes,
-    };
+    let plan = ground.plan(args.remove_rounds);
     let mut removed = Vec::new();
     for (shape, kind) in shapes.iter().flat_map(|shape| args.fs.iter().map(move |kind| (shape, kind))) {
         if shape.file_systems.contains(&kind.name) {
@@ -161,14 +154,7 @@ fn removing(
 /// Measures inventories, likewise.
 fn scanning(ground: &Ground<'_>, failed: &mut Vec<String>) -> Result<Vec<Compared>, String> {
     let args = ground.args;
-    let plan = inventory::Plan {
-        tools: ground.tools,
-        only: &args.only,
-        entries: args.entries,
-        rounds: args.scan_rounds,
-        seed: args.seed,
-        floor_bytes: ground.floor_bytes,
-    };
+    let plan = ground.plan(args.scan_rounds);
     let mut scanned = Vec::new();
     for &kind in args.fs.iter().filter(|kind| inventory::FILE_SYSTEMS.contains(&kind.name)) {
         let one = inventory::measure(kind, &plan, ground.scratch, ground.interrupt);
@@ -178,6 +164,13 @@ fn scanning(ground: &Ground<'_>, failed: &mut Vec<String>) -> Result<Vec<Compare
 }
 
 impl Ground<'_> {
+    /// Returns how contenders are measured that each run so often.
+    fn plan(&self, rounds: usize) -> Plan<'_> {
+        let Args { only, entries, seed, .. } = self.args;
+        let (entries, seed) = (*entries, *seed);
+        Plan { tools: self.tools, only, entries, rounds, seed, floor_bytes: self.floor_bytes }
+    }
+
     /// Shows what a comparison gave, or notes why it gave nothing.
     fn take(
         &self,

@@ -4,8 +4,26 @@ use super::arms::Arm;
 use super::child::{Bench, Sample};
 use super::interrupt::Interrupt;
 use super::lab::Lab;
+use super::tools::Tools;
 use megadir_stats::permutation::{SplitMix64, shuffle};
 use std::collections::BTreeMap;
+
+/// How contenders are measured.
+#[derive(Clone, Copy)]
+pub(crate) struct Plan<'a> {
+    /// The programs.
+    pub(crate) tools: &'a Tools,
+    /// Words in the names of the contenders; none is all.
+    pub(crate) only: &'a [String],
+    /// What the sizes follow from: of an inventory the files of its tree.
+    pub(crate) entries: u64,
+    /// How many times each contender runs.
+    pub(crate) rounds: usize,
+    /// Draws the order in rounds.
+    pub(crate) seed: u64,
+    /// Peaks up to this are not the program's own.
+    pub(crate) floor_bytes: u64,
+}
 
 /// The samples of one file system: for each arm one a round, in the order of the rounds.
 #[derive(Default)]

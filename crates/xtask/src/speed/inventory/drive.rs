@@ -5,9 +5,9 @@ use super::super::child::{Bench, to_null};
 use super::super::interrupt::Interrupt;
 use super::super::lab::{Kind, Lab};
 use super::super::report::{self, Compared, Row};
-use super::super::rounds::{Results, orders};
+use super::super::rounds::{Plan, Results, orders};
 use super::super::scratch::Scratch;
-use super::super::tools::{Program, Tools};
+use super::super::tools::Program;
 use super::contenders::{
     CHANGES, CHANGES_AGAIN, CONTENDERS, Contender, Group, KEPT, SCAN, SCAN_AGAIN, choose, first,
 };
@@ -23,23 +23,6 @@ pub(crate) const FILE_SYSTEMS: &[&str] = &["ext4"];
 
 /// Longer than any step of a clock: what is older is no suspect.
 const STEP: Duration = Duration::from_millis(1500);
-
-/// How it is measured.
-#[derive(Clone, Copy)]
-pub(crate) struct Plan<'a> {
-    /// The programs.
-    pub(crate) tools: &'a Tools,
-    /// Words in the names of the contenders; none is all.
-    pub(crate) only: &'a [String],
-    /// Files of the tree.
-    pub(crate) entries: u64,
-    /// How many times each contender runs.
-    pub(crate) rounds: usize,
-    /// Draws the order in rounds.
-    pub(crate) seed: u64,
-    /// Peaks up to this are not the program's own.
-    pub(crate) floor_bytes: u64,
-}
 
 /// Tells whether these parts (all of them too) ask for inventories.
 pub(crate) fn is_asked(parts: &[Part]) -> bool {

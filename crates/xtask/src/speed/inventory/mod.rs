@@ -7,4 +7,4 @@ mod drive;
 mod judge;
 mod tree;
 
-pub(crate) use drive::{FILE_SYSTEMS, Plan, is_asked, measure};
+pub(crate) use drive::{FILE_SYSTEMS, is_asked, measure};

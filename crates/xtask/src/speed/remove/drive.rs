@@ -5,32 +5,14 @@ use super::super::child::{Bench, Sample, to_null};
 use super::super::interrupt::Interrupt;
 use super::super::lab::Kind;
 use super::super::report::{self, Compared, Row};
-use super::super::rounds::{Results, orders};
+use super::super::rounds::{Plan, Results, orders};
 use super::super::scratch::Scratch;
-use super::super::tools::Tools;
 use super::contenders::{AGAIN, Contender, OURS, choose};
 use super::ground::Ground;
 use super::judge::judge;
 use super::shapes::{SHAPES, Shape};
 use megadir_stats::permutation::SplitMix64;
 use std::time::Instant;
-
-/// How it is measured.
-#[derive(Clone, Copy)]
-pub(crate) struct Plan<'a> {
-    /// The programs.
-    pub(crate) tools: &'a Tools,
-    /// Words in the names of the contenders; none is all.
-    pub(crate) only: &'a [String],
-    /// What the sizes follow from.
-    pub(crate) entries: u64,
-    /// How many times each contender runs.
-    pub(crate) rounds: usize,
-    /// Draws the order in rounds.
-    pub(crate) seed: u64,
-    /// Peaks up to this are not the program's own.
-    pub(crate) floor_bytes: u64,
-}
 
 /// Returns the comparisons asked for; all parts ask for all.
 pub(crate) fn chosen(parts: &[Part]) -> Vec<&'static Shape> {

@@ -9,5 +9,5 @@ mod ground;
 mod judge;
 mod shapes;
 
-pub(crate) use drive::{Plan, chosen, measure};
+pub(crate) use drive::{chosen, measure};
 pub(crate) use shapes::Shape;
