@@ -126,7 +126,8 @@ fn directories_that_cannot_be_read_any_more_hang_nothing() {
         let (injected, code, said) = with_error(at, "getdents64", "EIO", &format!("{when}+"));
         if !injected {
             assert_eq!(code, Some(0), "{said}");
-            assert!(when > 8, "only {when} calls");
+            // A directory takes two calls, and strace counts a thread's: of ten one thread makes five or more.
+            assert!(when > 5, "only {when} calls");
             return;
         }
         // Directories below one that was listed are tried too, each is told.

@@ -23,9 +23,14 @@ static ALLOWED: &[Allowed] = &[
     allowed("megadir-bench", &["megadir-sys", "megadir", "megadir-stats", "megadir-record"]),
     allowed("megadir-report", &["megadir-stats", "megadir-record"]),
     allowed(
+        "megadir-advise",
+        &["megadir", "megadir-stats", "megadir-record", "megadir-bench", "megadir-report"],
+    ),
+    allowed(
         "megadir-cli",
         &[
             "megadir",
+            "megadir-advise",
             "megadir-inventory",
             "megadir-bench",
             "megadir-report",
