@@ -1,0 +1,160 @@
+//! A layout in Go.
+
+use super::rule::{Depths, Directories, File, Number, Refusal, Rule, Slice, Text};
+use super::wrap;
+
+/// Writes the code, without the clause that names its package.
+pub(super) fn write(rule: &Rule) -> String {
+    let packages: &[&str] = match rule.directories {
+        Directories::Cut(Text::Digest, _) => &["crypto/sha256", "fmt", "strings"],
+        Directories::Cut(..) => &["fmt", "strings"],
+        Directories::Numbered(_) => &["fmt", "strconv", "strings"],
+    };
+    let mut code = "import (\n".to_owned();
+    for package in packages {
+        code += &format!("\t\"{package}\"\n");
+    }
+    code += ")\n\n";
+    if let Some(depths) = &rule.growth {
+        code += &depth_for(depths);
+        code += "\n";
+    }
+    code += &head(rule);
+    code += &refusals(rule);
+    code + &path(rule) + "}\n"
+}
+
+fn depth_for(depths: &Depths) -> String {
+    let mut code =
+        "// depthFor tells how many directories are above a file where there are so many files in all.\n"
+            .to_owned();
+    code += "func depthFor(files uint64) int {\n";
+    if depths.below.is_empty() {
+        return code + &format!("\treturn {}\n}}\n", depths.last);
+    }
+    code += "\tswitch {\n";
+    for (files, depth) in &depths.below {
+        code += &format!("\tcase files < {}:\n\t\treturn {depth}\n", wrap::digits(*files, "_"));
+    }
+    code + &format!("\tdefault:\n\t\treturn {}\n\t}}\n}}\n", depths.last)
+}
+
+/// Writes what stands before the first condition.
+fn head(rule: &Rule) -> String {
+    let Rule { title, example, .. } = rule;
+    let (parameter, depth) = match rule.growth {
+        Some(_) => (", depth int", format!(", {}", example.depth)),
+        None => ("", String::new()),
+    };
+    let mut code = format!("// pathFor tells where a file lies below the top in the layout {title}:\n");
+    code += &format!("// pathFor(\"{}\"{depth}) is \"{}\". ", example.name, example.path);
+    code += "It fails where the layout has no place for the name.\n";
+    if let Some(Depths { least, most, .. }) = rule.growth {
+        code += &format!(
+            "// The depth is {least} to {most}. A file lies where it was put when there were fewer files.\n"
+        );
+    }
+    code + &format!("func pathFor(name string{parameter}) (string, error) {{\n\tn := len(name)\n")
+}
+
+/// Writes the refusal of names.
+fn refusals(rule: &Rule) -> String {
+    let mut reasons: Vec<String> = Vec::new();
+    if let Some(Depths { least, most, .. }) = rule.growth {
+        reasons.push(format!("depth < {least} || depth > {most}"));
+    }
+    reasons.extend(rule.refused.iter().flat_map(|refusal| reason(refusal, &rule.label)));
+    let one = format!("\tif {} {{", reasons.join(" || "));
+    let condition =
+        if wrap::fits(&one) { one + "\n" } else { format!("\tif {} {{\n", reasons.join(" ||\n\t\t")) };
+    format!("{condition}\t\treturn \"\", fmt.Errorf(\"no place in {} for %q\", name)\n\t}}\n", rule.name)
+}
+
+/// Writes when a name is refused, as expressions that `||` may stand between.
+fn reason(refusal: &Refusal, label: &str) -> Vec<String> {
+    match refusal {
+        Refusal::Length(least, most) if least == most => vec![format!("n != {least}")],
+        Refusal::Length(least, most) => vec![format!("n < {least} || n > {most}")],
+        Refusal::Dots => vec!["name == \".\" || name == \"..\"".into()],
+        Refusal::Separator => vec!["strings.ContainsAny(name, \"/\\x00\")".into()],
+        Refusal::NotDecimal => vec!["strings.Trim(name, \"0123456789\") != \"\"".into()],
+        Refusal::LeadingZero => vec!["n > 1 && name[0] == '0'".into()],
+        Refusal::NotHex => vec!["strings.Trim(name, \"0123456789ABCDEF\") != \"\"".into()],
+        Refusal::Part(dots, parts) => {
+            parts.iter().map(|part| format!("{} == \"{dots}\"", slice("name", *part))).collect()
+        }
+        Refusal::Rest(rest) => {
+            let rest = slice("name", *rest);
+            vec![format!("{rest} == \".\""), format!("{rest} == \"..\"")]
+        }
+        Refusal::LikeDirectory { after, widths } => {
+            let start = after + label.len();
+            let bytes: Vec<String> = widths.iter().map(|width| format!("n == {}", start + width)).collect();
+            if label.is_empty() {
+                return bytes;
+            }
+            // Folding knows more letters than those of ASCII, but none that are as long.
+            let part = slice("name", Slice { backwards: false, from: *after, to: Some(start) });
+            let labelled = |bytes: &String| format!("{bytes} && strings.EqualFold({part}, \"{label}\")");
+            bytes.iter().map(labelled).collect()
+        }
+    }
+}
+
+/// Writes the statements that return the path.
+fn path(rule: &Rule) -> String {
+    let (text, parts) = match &rule.directories {
+        Directories::Cut(text, parts) => (text, parts),
+        Directories::Numbered(numbers) => return numbered(numbers),
+    };
+    let (before, text) = match text {
+        Text::Name => (String::new(), "name"),
+        Text::Digest => ("\tdigest := fmt.Sprintf(\"%x\", sha256.Sum256([]byte(name)))\n".into(), "digest"),
+        Text::Padded(digits) => (format!("\tnumber := strings.Repeat(\"0\", {digits}-n) + name\n"), "number"),
+    };
+    let mut parts: Vec<String> = parts.iter().map(|part| slice(text, *part)).collect();
+    let file = match rule.file {
+        File::Whole => "name".to_owned(),
+        File::Rest(rest) => slice(text, rest),
+        File::RestAtDepth => "name[len(strings.Join(parts, \"\")):]".into(),
+    };
+    if parts.is_empty() {
+        return format!("{before}\treturn {file}, nil\n");
+    }
+    if rule.label.is_empty() && rule.growth.is_none() {
+        parts.push(file);
+        return before + &wrap::list("\t", "return strings.Join([]string{", &parts, "}, \"/\"), nil");
+    }
+    let end = if rule.growth.is_some() { "}[:depth]" } else { "}" };
+    let label = if rule.label.is_empty() { String::new() } else { format!("\"{}\" + ", rule.label) };
+    let mut code = before + &wrap::list("\t", "parts := []string{", &parts, end);
+    code +=
+        &format!("\tpath := \"\"\n\tfor _, part := range parts {{\n\t\tpath += {label}part + \"/\"\n\t}}\n");
+    code + &format!("\treturn path + {file}, nil\n")
+}
+
+/// Writes a path whose directories are numbers.
+fn numbered(numbers: &[Number]) -> String {
+    let number = |number: &Number| match number.divisor {
+        Some(divisor) => format!("number/{divisor}%{}", number.count),
+        None => "0".into(),
+    };
+    let values: Vec<String> = numbers.iter().map(number).chain(["name".to_owned()]).collect();
+    let mut code = "\tnumber, err := strconv.ParseUint(name, 16, 32)\n".to_owned();
+    code += "\tif err != nil {\n\t\treturn \"\", err\n\t}\n";
+    let head = format!("return fmt.Sprintf(\"{}%s\", ", "%02X/".repeat(numbers.len()));
+    code + &wrap::list("\t", &head, &values, "), nil")
+}
+
+/// Writes a slice of a text, with the blanks that gofmt wants.
+fn slice(text: &str, Slice { backwards, from, to }: Slice) -> String {
+    let to = to.unwrap_or(0);
+    if backwards {
+        return match from {
+            0 => format!("{text}[n-{to}:]"),
+            _ => format!("{text}[n-{to} : n-{from}]"),
+        };
+    }
+    let shown = |at: usize| if at == 0 { String::new() } else { at.to_string() };
+    format!("{text}[{}:{}]", shown(from), shown(to))
+}

@@ -1,0 +1,154 @@
+//! A layout in Python.
+
+use super::rule::{Depths, Directories, File, Number, Refusal, Rule, Slice, Text};
+use super::wrap;
+
+/// Writes the code.
+pub(super) fn write(rule: &Rule) -> String {
+    let mut code = String::new();
+    if matches!(rule.directories, Directories::Cut(Text::Digest, _)) {
+        code += "import hashlib\n";
+    }
+    code += "import os\nfrom typing import AnyStr\n\n\n";
+    if let Some(depths) = &rule.growth {
+        code += &depth_for(depths);
+        code += "\n\n";
+    }
+    code += &head(rule);
+    code += &refusals(rule);
+    code += &path(rule);
+    code + "    return path if isinstance(name, bytes) else os.fsdecode(path)\n"
+}
+
+fn depth_for(depths: &Depths) -> String {
+    let mut code = "def depth_for(files: int) -> int:\n".to_owned();
+    code += "    \"\"\"How many directories are above a file where there are so many files in all.\"\"\"\n";
+    for (files, depth) in &depths.below {
+        let files = wrap::digits(*files, "_");
+        code += &format!("    if files < {files}:\n        return {depth}\n");
+    }
+    code + &format!("    return {}\n", depths.last)
+}
+
+/// Writes what stands before the first statement.
+fn head(rule: &Rule) -> String {
+    let Rule { title, example, .. } = rule;
+    let (parameter, argument) = match rule.growth {
+        Some(_) => (", depth: int", format!(", {}", example.depth)),
+        None => ("", String::new()),
+    };
+    let mut code = format!("def path_for(name: AnyStr{parameter}) -> AnyStr:\n");
+    code += &format!("    \"\"\"Where a file lies below the top in the layout {title}.\n\n");
+    code += &format!("    >>> path_for(\"{}\"{argument})\n    '{}'\n\n", example.name, example.path);
+    if let Some(Depths { least, most, .. }) = rule.growth {
+        code += &format!(
+            "    The depth is {least} to {most}. A file lies where it was put when there were fewer files.\n"
+        );
+    }
+    code + "    ValueError: the layout has no place for the name.\n    \"\"\"\n    raw = os.fsencode(name)\n"
+}
+
+/// Writes the refusal of names.
+fn refusals(rule: &Rule) -> String {
+    let mut reasons: Vec<String> = Vec::new();
+    if let Some(Depths { least, most, .. }) = rule.growth {
+        reasons.push(format!("not {least} <= depth <= {most}"));
+    }
+    reasons.extend(rule.refused.iter().flat_map(|refusal| reason(refusal, &rule.label)));
+    let one = format!("    if {}:", reasons.join(" or "));
+    let condition = if wrap::fits(&one) {
+        one + "\n"
+    } else {
+        format!("    if (\n        {}\n    ):\n", reasons.join("\n        or "))
+    };
+    format!("{condition}        raise ValueError(f\"no place in {} for {{name!r}}\")\n", rule.name)
+}
+
+/// Writes when a name is refused, as expressions that `or` may stand between.
+fn reason(refusal: &Refusal, label: &str) -> Vec<String> {
+    let reason = match refusal {
+        Refusal::Length(least, most) if least == most => format!("len(raw) != {least}"),
+        Refusal::Length(least, most) => format!("not {least} <= len(raw) <= {most}"),
+        Refusal::Dots => "raw in (b\".\", b\"..\")".into(),
+        Refusal::Separator => return vec!["b\"/\" in raw".into(), "b\"\\0\" in raw".into()],
+        Refusal::NotDecimal => "not raw.isdigit()".into(),
+        Refusal::LeadingZero => "(len(raw) > 1 and raw[:1] == b\"0\")".into(),
+        Refusal::NotHex => "raw.strip(b\"0123456789ABCDEF\") != b\"\"".into(),
+        Refusal::Part(dots, parts) => match &parts[..] {
+            [part] => format!("{} == b\"{dots}\"", slice("raw", *part)),
+            _ => {
+                let parts: Vec<String> = parts.iter().map(|part| slice("raw", *part)).collect();
+                format!("b\"{dots}\" in ({})", parts.join(", "))
+            }
+        },
+        Refusal::Rest(rest) => format!("{} in (b\".\", b\"..\")", slice("raw", *rest)),
+        Refusal::LikeDirectory { after, widths } => {
+            let start = after + label.len();
+            let bytes: Vec<String> = widths.iter().map(|width| (start + width).to_string()).collect();
+            let bytes = match &bytes[..] {
+                [bytes] => format!("len(raw) == {bytes}"),
+                _ => format!("len(raw) in ({})", bytes.join(", ")),
+            };
+            if label.is_empty() {
+                return vec![bytes];
+            }
+            let part = slice("raw", Slice { backwards: false, from: *after, to: Some(start) });
+            format!("({bytes} and {part}.lower() == b\"{}\")", label.to_ascii_lowercase())
+        }
+    };
+    vec![reason]
+}
+
+/// Writes the statements after which `path` is what is to be returned, as bytes.
+fn path(rule: &Rule) -> String {
+    let (text, parts) = match &rule.directories {
+        Directories::Cut(text, parts) => (text, parts),
+        Directories::Numbered(numbers) => return numbered(numbers),
+    };
+    let (before, text) = match text {
+        Text::Name => (String::new(), "raw"),
+        Text::Digest => ("    digest = hashlib.sha256(raw).hexdigest().encode()\n".into(), "digest"),
+        Text::Padded(digits) => (format!("    number = raw.zfill({digits})\n"), "number"),
+    };
+    let mut parts: Vec<String> = parts.iter().map(|part| slice(text, *part)).collect();
+    let file = match rule.file {
+        File::Whole => "raw".to_owned(),
+        File::Rest(rest) => slice(text, rest),
+        File::RestAtDepth => "raw[len(b\"\".join(parts)) :]".into(),
+    };
+    if parts.is_empty() {
+        return format!("{before}    path = {file}\n");
+    }
+    if rule.label.is_empty() && rule.growth.is_none() {
+        parts.push(file);
+        return before + &wrap::list("    ", "path = b\"/\".join([", &parts, "])");
+    }
+    let end = if rule.growth.is_some() { "][:depth]" } else { "]" };
+    let parts = wrap::list("    ", "parts = [", &parts, end);
+    let labelled = match rule.label.as_str() {
+        "" => "parts".to_owned(),
+        label => format!("[b\"{label}\" + part for part in parts]"),
+    };
+    format!("{before}{parts}    path = b\"/\".join({labelled} + [{file}])\n")
+}
+
+/// Writes a path whose directories are numbers.
+fn numbered(numbers: &[Number]) -> String {
+    let number = |number: &Number| match number.divisor {
+        Some(divisor) => format!("number // {divisor} % {}", number.count),
+        None => "0".into(),
+    };
+    let values: Vec<String> = numbers.iter().map(number).chain(["raw".to_owned()]).collect();
+    let head = format!("path = b\"{}%b\" % (", "%02X/".repeat(numbers.len()));
+    "    number = int(raw, 16)\n".to_owned() + &wrap::list("    ", &head, &values, ")")
+}
+
+/// Writes a slice of a text.
+fn slice(text: &str, Slice { backwards, from, to }: Slice) -> String {
+    let shown = |at: usize, sign: &str| if at == 0 { String::new() } else { format!("{sign}{at}") };
+    let to = to.unwrap_or(0);
+    if backwards {
+        return format!("{text}[{}:{}]", shown(to, "-"), shown(from, "-"));
+    }
+    format!("{text}[{}:{}]", shown(from, ""), shown(to, ""))
+}

@@ -1,0 +1,284 @@
+//! What a layout does with a name, in terms that every language has: comparisons, slices of bytes, a digest.
+//!
+//! It says the same as `megadir::layout::Placer`, which computes; a test holds the two together.
+
+use megadir::layout::{Layout, NAME_BYTES_MAX, PRESETS, Source};
+
+use super::NoCode;
+
+/// A layout taken apart.
+pub(super) struct Rule {
+    /// What the layout is called: a preset's name, or its text.
+    pub(super) name: String,
+    /// Its name, and its text if that is another.
+    pub(super) title: String,
+    /// Why a name is refused; each may rely on those before it.
+    pub(super) refused: Vec<Refusal>,
+    /// Directories from the top down.
+    pub(super) directories: Directories,
+    /// What each directory's name begins with.
+    pub(super) label: String,
+    /// What the file is called in the last directory.
+    pub(super) file: File,
+    /// How the number of directories follows from that of the files, if it does.
+    pub(super) growth: Option<Depths>,
+    /// A name and its path.
+    pub(super) example: Example,
+}
+
+/// Bytes `from..to` of a text, counted from its beginning or else from its end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Slice {
+    /// Counted from the end: then `to` is the left edge.
+    pub(super) backwards: bool,
+    /// Bytes before the slice.
+    pub(super) from: usize,
+    /// Bytes before what follows the slice; `None` if nothing does.
+    pub(super) to: Option<usize>,
+}
+
+/// A reason to refuse a name.
+pub(super) enum Refusal {
+    /// It has fewer or more bytes than these.
+    Length(usize, usize),
+    /// It is `.` or `..`.
+    Dots,
+    /// It holds `/` or NUL.
+    Separator,
+    /// It has a byte that is no decimal digit.
+    NotDecimal,
+    /// It begins with 0 and has more digits.
+    LeadingZero,
+    /// It has a byte that is no upper-case hex digit.
+    NotHex,
+    /// One of these parts is as many dots: a directory `.` or `..`.
+    Part(&'static str, Vec<Slice>),
+    /// What is left to the file is `.` or `..`.
+    Rest(Slice),
+    /// A directory beside it may have its name: the label after so many bytes, whatever its case, and then one of these numbers of
+    /// bytes.
+    LikeDirectory { after: usize, widths: Vec<usize> },
+}
+
+/// What directories are called.
+pub(super) enum Directories {
+    /// Slices of a text.
+    Cut(Text, Vec<Slice>),
+    /// Upper-case hex numbers of two digits or more, computed from that which the name is.
+    Numbered(Vec<Number>),
+}
+
+/// What slices are taken of.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Text {
+    Name,
+    /// SHA-256 in lower-case hex.
+    Digest,
+    /// The name after so many zeros that it has this many digits.
+    Padded(usize),
+}
+
+/// The number that a name is, divided by `divisor`, modulo `count`.
+pub(super) struct Number {
+    /// `None` divides by more than any number has: what is left is 0.
+    pub(super) divisor: Option<u32>,
+    pub(super) count: u16,
+}
+
+/// What the file is called.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum File {
+    /// The whole name.
+    Whole,
+    /// What is left of the text after these bytes.
+    Rest(Slice),
+    /// What is left of the name after the directories, of which there may be more or fewer.
+    RestAtDepth,
+}
+
+/// How many directories there are for how many files.
+pub(super) struct Depths {
+    /// The fewest.
+    pub(super) least: usize,
+    /// The most.
+    pub(super) most: usize,
+    /// With fewer files than the first there are as many directories as the second says; ascending.
+    pub(super) below: Vec<(u64, usize)>,
+    /// With more files.
+    pub(super) last: usize,
+}
+
+/// A name that the layout takes.
+pub(super) struct Example {
+    pub(super) name: String,
+    pub(super) path: String,
+    /// Directories of the path.
+    pub(super) depth: usize,
+}
+
+impl Rule {
+    /// Takes a layout apart.
+    pub(super) fn new(layout: &Layout) -> Result<Self, NoCode> {
+        let widths: Vec<usize> = layout.levels().iter().map(|width| usize::from(*width)).collect();
+        let all: usize = widths.iter().sum();
+        let growth = depths(layout, &widths);
+        let rest = Slice { backwards: false, from: all, to: None };
+        let file = match layout.source() {
+            Source::Decimal => File::Rest(Slice { from: all - widths.last().unwrap_or(&0), ..rest }),
+            _ if layout.is_trimmed() && growth.is_some() => File::RestAtDepth,
+            _ if layout.is_trimmed() => File::Rest(rest),
+            _ => File::Whole,
+        };
+        Ok(Self {
+            name: name(layout),
+            title: title(layout),
+            refused: refused(layout, &widths),
+            directories: directories(layout, &widths)?,
+            label: layout.label().to_owned(),
+            file,
+            growth,
+            example: example(layout).ok_or(NoCode::RefusesAll)?,
+        })
+    }
+}
+
+fn name(layout: &Layout) -> String {
+    let preset = PRESETS.iter().find(|preset| preset.layout == *layout);
+    preset.map_or_else(|| layout.to_string(), |preset| preset.name.to_owned())
+}
+
+fn title(layout: &Layout) -> String {
+    let (name, text) = (name(layout), layout.to_string());
+    if name == text { text } else { format!("{name} ({text})") }
+}
+
+/// Returns the slices that levels of these widths take.
+fn slices(source: Source, widths: &[usize]) -> Vec<Slice> {
+    let backwards = matches!(source, Source::Suffix | Source::NextToLast);
+    let mut next = usize::from(source == Source::NextToLast);
+    let slice = |width: &usize| {
+        let from = next;
+        next += width;
+        Slice { backwards, from, to: Some(next) }
+    };
+    widths.iter().map(slice).collect()
+}
+
+fn directories(layout: &Layout, widths: &[usize]) -> Result<Directories, NoCode> {
+    let most = *layout.depths().end();
+    let text = match layout.source() {
+        Source::Flat | Source::Prefix | Source::Suffix | Source::NextToLast => Text::Name,
+        Source::Digest => Text::Digest,
+        Source::Decimal => Text::Padded(widths.iter().sum()),
+        Source::Sequence => return Ok(Directories::Numbered(numbers(layout.levels()))),
+        _ => return Err(NoCode::Source),
+    };
+    Ok(Directories::Cut(text, slices(layout.source(), &widths[..most])))
+}
+
+fn numbers(counts: &[u16]) -> Vec<Number> {
+    let mut next = counts.last().map(|count| u32::from(*count));
+    let number = |count: &u16| {
+        let divisor = next;
+        next = next.and_then(|divisor| divisor.checked_mul(u32::from(*count)));
+        Number { divisor, count: *count }
+    };
+    let mut numbers: Vec<Number> = counts.iter().rev().map(number).collect();
+    numbers.reverse();
+    numbers
+}
+
+fn refused(layout: &Layout, widths: &[usize]) -> Vec<Refusal> {
+    let all: usize = widths.iter().sum();
+    let takes_name = matches!(layout.source(), Source::Prefix | Source::Suffix | Source::NextToLast);
+    let least = match layout.source() {
+        Source::Decimal => return decimal(all),
+        Source::Sequence => return vec![Refusal::Length(8, 8), Refusal::NotHex],
+        _ if takes_name => all + usize::from(layout.is_trimmed() || layout.source() == Source::NextToLast),
+        _ => 1,
+    };
+    let mut refused = vec![Refusal::Length(least, NAME_BYTES_MAX)];
+    if least <= 2 {
+        refused.push(Refusal::Dots);
+    }
+    refused.push(Refusal::Separator);
+    // After a label dots are part of a name.
+    if takes_name && layout.label().is_empty() {
+        let slices = slices(layout.source(), widths);
+        for dots in [".", ".."] {
+            let parts = slices.iter().zip(widths).filter(|(_, width)| **width == dots.len());
+            let parts: Vec<Slice> = parts.map(|(slice, _)| *slice).collect();
+            if !parts.is_empty() {
+                refused.push(Refusal::Part(dots, parts));
+            }
+        }
+    }
+    if layout.is_trimmed() {
+        // Enough at every depth: whatever is left before that is longer, or begins with a directory that is refused.
+        refused.push(Refusal::Rest(Slice { backwards: false, from: all, to: None }));
+    }
+    refused.extend(like_directories(layout, widths, least));
+    refused
+}
+
+fn decimal(digits: usize) -> Vec<Refusal> {
+    let mut refused = vec![Refusal::Length(1, digits), Refusal::NotDecimal];
+    if digits > 1 {
+        refused.push(Refusal::LeadingZero);
+    }
+    refused
+}
+
+/// Returns what could be a directory when there are more files or fewer.
+fn like_directories(layout: &Layout, widths: &[usize], least: usize) -> Vec<Refusal> {
+    let Some(growth) = layout.growth() else { return Vec::new() };
+    let mut found: Vec<(usize, Vec<usize>)> = Vec::new();
+    for depth in growth.from_levels..widths.len() {
+        let after = if layout.is_trimmed() { widths[..depth].iter().sum() } else { 0 };
+        let width = widths[depth];
+        let bytes = after + layout.label().len() + width;
+        if !(least..=NAME_BYTES_MAX).contains(&bytes) {
+            continue;
+        }
+        match found.iter_mut().find(|(known, _)| *known == after) {
+            Some((_, known)) if known.contains(&width) => {}
+            Some((_, known)) => known.push(width),
+            None => found.push((after, vec![width])),
+        }
+    }
+    found.into_iter().map(|(after, widths)| Refusal::LikeDirectory { after, widths }).collect()
+}
+
+/// Returns from how many files on there is a level more.
+fn depths(layout: &Layout, widths: &[usize]) -> Option<Depths> {
+    let growth = layout.growth()?;
+    let (least, most) = (growth.from_levels, widths.len());
+    let mut below = Vec::new();
+    for depth in least..most {
+        let bits: usize = widths[..depth].iter().map(|width| 4 * width).sum();
+        let files = u32::try_from(bits)
+            .ok()
+            .filter(|bits| *bits < 64)
+            .map(|bits| u128::from(growth.under_files) << bits);
+        let Some(files) = files.and_then(|files| u64::try_from(files).ok()) else {
+            return Some(Depths { least, most, below, last: depth });
+        };
+        below.push((files, depth));
+    }
+    Some(Depths { least, most, below, last: most })
+}
+
+/// Finds a name that the layout takes, a plain one if possible.
+fn example(layout: &Layout) -> Option<Example> {
+    let plain = ["abcdef", "1234", "12", "7", "00012345"].map(str::to_owned);
+    // Of two texts at most one begins with the label; of two lengths at most one is that of a directory, where it may be chosen.
+    let long = (1..=NAME_BYTES_MAX).flat_map(|bytes| {
+        ["abcdefghij", "0123456789"].map(|digits| digits.chars().cycle().take(bytes).collect::<String>())
+    });
+    let placer = layout.at(1_000_000);
+    plain.into_iter().chain(long).find_map(|name| {
+        let path = placer.path_for(name.as_bytes()).ok()?;
+        let path = path.into_os_string().into_string().ok()?;
+        Some(Example { name, path, depth: placer.depth() })
+    })
+}

@@ -1,0 +1,192 @@
+//! A layout in Rust.
+
+use super::rule::{Depths, Directories, File, Number, Refusal, Rule, Slice, Text};
+use super::wrap;
+
+/// Writes the code.
+pub(super) fn write(rule: &Rule) -> String {
+    let mut code = String::new();
+    if matches!(rule.directories, Directories::Cut(Text::Digest, _)) {
+        code += "// Cargo.toml: sha2 = \"0.10\"\nuse sha2::{Digest, Sha256};\n\n";
+    }
+    code += match is_ascii(rule) {
+        true => "use std::ffi::OsStr;\nuse std::path::PathBuf;\n\n",
+        false => {
+            "use std::ffi::{OsStr, OsString};\nuse std::os::unix::ffi::{OsStrExt, OsStringExt};\nuse std::path::PathBuf;\n\n"
+        }
+    };
+    if let Some(depths) = &rule.growth {
+        code += &depth_for(depths);
+        code += "\n";
+    }
+    code += &head(rule);
+    code += &refusals(rule);
+    code + &path(rule) + "}\n"
+}
+
+/// Tells whether the layout takes digits only, so that names are texts.
+fn is_ascii(rule: &Rule) -> bool {
+    matches!(rule.directories, Directories::Cut(Text::Padded(_), _) | Directories::Numbered(_))
+}
+
+fn depth_for(depths: &Depths) -> String {
+    let mut code =
+        "/// Returns how many directories are above a file where there are so many files in all.\n"
+            .to_owned();
+    if depths.below.is_empty() {
+        return code + &format!("pub fn depth_for(_files: u64) -> usize {{\n    {}\n}}\n", depths.last);
+    }
+    code += "pub fn depth_for(files: u64) -> usize {\n    match files {\n";
+    for (files, depth) in &depths.below {
+        code += &format!("        _ if files < {} => {depth},\n", wrap::digits(*files, "_"));
+    }
+    code + &format!("        _ => {},\n    }}\n}}\n", depths.last)
+}
+
+/// Writes what stands before the first condition.
+fn head(rule: &Rule) -> String {
+    let Rule { title, example, .. } = rule;
+    let (parameter, depth) = match rule.growth {
+        Some(_) => (", depth: usize", format!(", {}", example.depth)),
+        None => ("", String::new()),
+    };
+    let mut code = format!("/// Returns where a file lies below the top in the layout {title}.\n///\n");
+    code +=
+        &format!("/// `path_for(\"{}\".as_ref(){depth})` is `Some(\"{}\")`; ", example.name, example.path);
+    code += "`None` where the layout has no place for the name.\n";
+    if let Some(Depths { least, most, .. }) = rule.growth {
+        code += &format!(
+            "/// The depth is {least} to {most}. A file lies where it was put when there were fewer files.\n"
+        );
+    }
+    code += &format!("pub fn path_for(name: &OsStr{parameter}) -> Option<PathBuf> {{\n");
+    code +=
+        if is_ascii(rule) { "    let name = name.to_str()?;\n" } else { "    let name = name.as_bytes();\n" };
+    code + "    let n = name.len();\n"
+}
+
+/// Writes the refusal of names.
+fn refusals(rule: &Rule) -> String {
+    let mut reasons: Vec<String> = Vec::new();
+    if let Some(Depths { least, most, .. }) = rule.growth {
+        reasons.push(format!("!({least}..={most}).contains(&depth)"));
+    }
+    reasons.extend(rule.refused.iter().flat_map(|refusal| reason(refusal, &rule.label)));
+    let one = format!("    if {} {{", reasons.join(" || "));
+    let condition = if wrap::fits(&one) {
+        one + "\n"
+    } else {
+        format!("    if {}\n    {{\n", reasons.join("\n        || "))
+    };
+    condition + "        return None;\n    }\n"
+}
+
+/// Writes when a name is refused, as expressions that `||` may stand between.
+fn reason(refusal: &Refusal, label: &str) -> Vec<String> {
+    let reason = match refusal {
+        Refusal::Length(least, most) if least == most => format!("n != {least}"),
+        Refusal::Length(least, most) => format!("!({least}..={most}).contains(&n)"),
+        Refusal::Dots => "matches!(name, b\".\" | b\"..\")".into(),
+        Refusal::Separator => return vec!["name.contains(&b'/')".into(), "name.contains(&0)".into()],
+        Refusal::NotDecimal => "!name.bytes().all(|byte| byte.is_ascii_digit())".into(),
+        Refusal::LeadingZero => "(n > 1 && name.starts_with('0'))".into(),
+        Refusal::NotHex => "!name.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'A'..=b'F'))".into(),
+        Refusal::Part(dots, parts) => {
+            return parts.iter().map(|part| format!("{} == *b\"{dots}\"", slice("name", *part))).collect();
+        }
+        Refusal::Rest(rest) => format!("matches!(&{}, b\".\" | b\"..\")", slice("name", *rest)),
+        Refusal::LikeDirectory { after, widths } => {
+            let start = after + label.len();
+            let bytes: Vec<String> = widths.iter().map(|width| (start + width).to_string()).collect();
+            let bytes = match &bytes[..] {
+                [bytes] => format!("n == {bytes}"),
+                _ => format!("matches!(n, {})", bytes.join(" | ")),
+            };
+            if label.is_empty() {
+                return vec![bytes];
+            }
+            let part = slice("name", Slice { backwards: false, from: *after, to: Some(start) });
+            format!("({bytes} && {part}.eq_ignore_ascii_case(b\"{label}\"))")
+        }
+    };
+    vec![reason]
+}
+
+/// Writes the statements that return the path.
+fn path(rule: &Rule) -> String {
+    let (text, parts) = match &rule.directories {
+        Directories::Cut(text, parts) => (text, parts),
+        Directories::Numbered(numbers) => return numbered(numbers),
+    };
+    let (before, text) = match text {
+        Text::Name => (String::new(), "name"),
+        Text::Digest => {
+            let digest = "Sha256::digest(name).iter().map(|byte| format!(\"{byte:02x}\")).collect()";
+            (format!("    let digest: String = {digest};\n    let digest = digest.as_bytes();\n"), "digest")
+        }
+        Text::Padded(digits) => (format!("    let number = format!(\"{{name:0>{digits}}}\");\n"), "number"),
+    };
+    let mut parts: Vec<String> = parts.iter().map(|part| format!("&{}", slice(text, *part))).collect();
+    let file = match rule.file {
+        File::Whole => "name".to_owned(),
+        File::Rest(rest) => format!("&{}", slice(text, rest)),
+        File::RestAtDepth => "&name[taken..]".into(),
+    };
+    if is_ascii(rule) {
+        parts.push(file);
+        let path = wrap::list("    ", "let path = [", &parts, "].join(\"/\");");
+        return before + &path + "    Some(PathBuf::from(path))\n";
+    }
+    let path = if parts.is_empty() {
+        "    let path = name.to_vec();\n".to_owned()
+    } else if rule.label.is_empty() && rule.growth.is_none() {
+        parts.push(file);
+        wrap::list("    ", "let path = [", &parts, "].join(&b'/');")
+    } else {
+        appended(rule, &parts, &file)
+    };
+    before + &path + "    Some(PathBuf::from(OsString::from_vec(path)))\n"
+}
+
+/// Writes a path that is put together directory by directory.
+fn appended(rule: &Rule, parts: &[String], file: &str) -> String {
+    let mut code = wrap::list("    ", "let parts = [", parts, "];");
+    if rule.growth.is_some() {
+        code += "    let parts = &parts[..depth];\n";
+    }
+    if rule.file == File::RestAtDepth {
+        code += "    let taken = parts.concat().len();\n";
+    }
+    code += "    let mut path = Vec::new();\n    for part in parts {\n";
+    if !rule.label.is_empty() {
+        code += &format!("        path.extend(b\"{}\");\n", rule.label);
+    }
+    let part = if rule.growth.is_some() { "*part" } else { "part" };
+    code + &format!(
+        "        path.extend({part});\n        path.push(b'/');\n    }}\n    path.extend({file});\n"
+    )
+}
+
+/// Writes a path whose directories are numbers.
+fn numbered(numbers: &[Number]) -> String {
+    let number = |number: &Number| match number.divisor {
+        Some(divisor) => format!("number / {divisor} % {}", number.count),
+        None => "0".into(),
+    };
+    let values: Vec<String> = numbers.iter().map(number).collect();
+    let head = format!("let path = format!(\"{}{{name}}\", ", "{:02X}/".repeat(numbers.len()));
+    let mut code = "    let number = u32::from_str_radix(name, 16).ok()?;\n".to_owned();
+    code += &wrap::list("    ", &head, &values, ");");
+    code + "    Some(PathBuf::from(path))\n"
+}
+
+/// Writes a slice of a text, without `&`.
+fn slice(text: &str, Slice { backwards, from, to }: Slice) -> String {
+    let to = to.unwrap_or(0);
+    if backwards {
+        let right = if from == 0 { String::new() } else { format!("n - {from}") };
+        return format!("{text}[n - {to}..{right}]");
+    }
+    let shown = |at: usize| if at == 0 { String::new() } else { at.to_string() };
+    format!("{text}[{}..{}]", shown(from), shown(to))
+}

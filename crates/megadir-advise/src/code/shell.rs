@@ -1,0 +1,193 @@
+//! A layout in POSIX shell, for `dash`, `bash`, busybox and others.
+//!
+//! The path is left in a variable: printed, it would lose newlines at its end where it is substituted. Lengths and patterns are
+//! of bytes only under `LC_ALL=C`, and a value put back empty means the same as none.
+
+use super::rule::{Depths, Directories, File, Number, Refusal, Rule, Slice, Text};
+
+/// Writes the code.
+pub(super) fn write(rule: &Rule) -> String {
+    let mut code = head(rule);
+    if let Some(depths) = &rule.growth {
+        code += &depth_for(depths);
+    }
+    if matches!(rule.directories, Directories::Cut(Text::Digest, _)) {
+        code += "layout_sha256() { if command -v sha256sum >/dev/null; then sha256sum; else shasum -a 256; fi; }\n";
+    }
+    code += "path_for() {\n    layout_path=\n    layout_locale=${LC_ALL-}\n    LC_ALL=C # lengths and patterns are of bytes\n";
+    code += &format!("    case $1 in\n    {}) ;; # no place for it\n    *)\n", patterns(rule).join(" | "));
+    code += &format!("        if {}; then\n", lengths(rule).join(" && "));
+    for line in path(rule) {
+        code += &format!("            {line}\n");
+    }
+    code += "        fi\n        ;;\n    esac\n    LC_ALL=$layout_locale\n    [ -n \"$layout_path\" ]\n}\n";
+    code
+}
+
+fn head(rule: &Rule) -> String {
+    let Rule { title, example, .. } = rule;
+    let mut code = format!("# Where a file lies below the top in the layout {title}.\n");
+    let (parameter, argument) = match rule.growth {
+        Some(_) => (" DEPTH", format!(" {}", example.depth)),
+        None => ("", String::new()),
+    };
+    code += &format!(
+        "# path_for NAME{parameter} sets $layout_path, or fails if the layout has no place for the name:\n"
+    );
+    code += &format!("# path_for {}{argument} sets it to {}\n", example.name, example.path);
+    if let Some(Depths { least, most, .. }) = rule.growth {
+        code += &format!(
+            "# The depth is {least} to {most}: depth_for FILES sets $layout_depth to what it is with so many files in all.\n\
+             # A file lies where it was put when there were fewer files.\n"
+        );
+    }
+    code
+}
+
+fn depth_for(depths: &Depths) -> String {
+    let mut code = "depth_for() {\n    [ \"$1\" -ge 0 ] || return\n".to_owned();
+    // The shell's numbers have 63 bits.
+    let below: Vec<&(u64, usize)> =
+        depths.below.iter().filter(|(files, _)| i64::try_from(*files).is_ok()).collect();
+    let last = depths.below.get(below.len()).map_or(depths.last, |(_, depth)| *depth);
+    for (at, (files, depth)) in below.iter().enumerate() {
+        let word = if at == 0 { "if" } else { "elif" };
+        code += &format!("    {word} [ \"$1\" -lt {files} ]; then\n        layout_depth={depth}\n");
+    }
+    if below.is_empty() {
+        return code + &format!("    layout_depth={last}\n}}\n");
+    }
+    code + &format!("    else\n        layout_depth={last}\n    fi\n}}\n")
+}
+
+/// Returns the patterns of names that are refused.
+fn patterns(rule: &Rule) -> Vec<String> {
+    rule.refused.iter().flat_map(|refusal| pattern(refusal, &rule.label)).collect()
+}
+
+fn pattern(refusal: &Refusal, label: &str) -> Vec<String> {
+    match refusal {
+        Refusal::Length(1, _) => vec!["''".into()],
+        Refusal::Length(..) => Vec::new(),
+        Refusal::Dots => vec![".".into(), "..".into()],
+        Refusal::Separator => vec!["*/*".into()],
+        Refusal::NotDecimal => vec!["*[!0-9]*".into()],
+        Refusal::LeadingZero => vec!["0?*".into()],
+        Refusal::NotHex => vec!["*[!0-9A-F]*".into()],
+        Refusal::Part(dots, parts) => {
+            let pattern = |part: &Slice| match part.backwards {
+                true => format!("*{dots}{}", any(part.from)),
+                false => format!("{}{dots}*", any(part.from)),
+            };
+            parts.iter().map(pattern).collect()
+        }
+        Refusal::Rest(rest) => [".", ".."].map(|dots| any(rest.from) + dots).into(),
+        Refusal::LikeDirectory { after, widths } => {
+            let label: String = label.chars().map(either_case).collect();
+            widths.iter().map(|width| format!("{}{label}{}", any(*after), any(*width))).collect()
+        }
+    }
+}
+
+fn either_case(letter: char) -> String {
+    if letter.is_ascii_alphabetic() {
+        format!("[{}{}]", letter.to_ascii_uppercase(), letter.to_ascii_lowercase())
+    } else {
+        letter.to_string()
+    }
+}
+
+/// Returns the conditions of numbers that must hold.
+fn lengths(rule: &Rule) -> Vec<String> {
+    let mut conditions = Vec::new();
+    if let Some(Depths { least, most, .. }) = rule.growth {
+        conditions.push(format!("[ \"$2\" -ge {least} ] && [ \"$2\" -le {most} ]"));
+    }
+    for refusal in &rule.refused {
+        match refusal {
+            Refusal::Length(least, most) if least == most => {
+                conditions.push(format!("[ ${{#1}} -eq {least} ]"));
+            }
+            Refusal::Length(1, most) => conditions.push(format!("[ ${{#1}} -le {most} ]")),
+            Refusal::Length(least, most) => {
+                conditions.push(format!("[ ${{#1}} -ge {least} ] && [ ${{#1}} -le {most} ]"));
+            }
+            _ => {}
+        }
+    }
+    if matches!(rule.directories, Directories::Cut(Text::Digest, _)) {
+        // Without a program for digests there is no path, rather than a wrong one.
+        conditions.push("layout_rest=$(printf %s \"$1\" | layout_sha256)".into());
+    }
+    conditions
+}
+
+/// Returns the lines after which `layout_path` is the path.
+fn path(rule: &Rule) -> Vec<String> {
+    let (text, parts) = match &rule.directories {
+        Directories::Cut(text, parts) => (text, parts),
+        Directories::Numbered(numbers) => return vec![numbered(numbers)],
+    };
+    let mut lines = Vec::new();
+    match text {
+        // What follows the directories that are counted from the end belongs to none.
+        Text::Name => match parts.first() {
+            Some(part) if part.backwards && part.from > 0 => {
+                lines.push(format!("layout_rest=${{1%{}}}", any(part.from)));
+            }
+            Some(_) => lines.push("layout_rest=$1".to_owned()),
+            None => {}
+        },
+        // It is there already, as a condition.
+        Text::Digest => {}
+        Text::Padded(digits) => {
+            lines.push("layout_rest=$1".to_owned());
+            lines.push(format!(
+                "while [ ${{#layout_rest}} -lt {digits} ]; do layout_rest=0$layout_rest; done"
+            ));
+        }
+    }
+    lines.extend(cut(rule, parts));
+    let file = if rule.file == File::Whole { "$1" } else { "$layout_rest" };
+    lines.push(format!("layout_path={}{file}", if parts.is_empty() { "" } else { "$layout_path" }));
+    lines
+}
+
+/// Returns the loop that cuts directories off `layout_rest`.
+fn cut(rule: &Rule, parts: &[Slice]) -> Vec<String> {
+    let Some(first) = parts.first() else { return Vec::new() };
+    let width = |part: &Slice| format!("'{}'", any(part.to.unwrap_or(part.from) - part.from));
+    let widths: Vec<String> = parts.iter().map(width).collect();
+    let mut lines = Vec::new();
+    if rule.growth.is_some() {
+        lines.push("layout_left=$2".to_owned());
+    }
+    lines.push(format!("for layout_width in {}; do", widths.join(" ")));
+    if rule.growth.is_some() {
+        lines.push("    [ \"$layout_left\" -gt 0 ] || break".into());
+        lines.push("    layout_left=$((layout_left - 1))".into());
+    }
+    let (off, kept) = if first.backwards { ("%", "#") } else { ("#", "%") };
+    let above =
+        if rule.label.is_empty() { "$layout_path".into() } else { format!("${{layout_path}}{}", rule.label) };
+    lines.push(format!("    layout_next=${{layout_rest{off}$layout_width}}"));
+    lines.push(format!("    layout_path={above}${{layout_rest{kept}\"$layout_next\"}}/"));
+    lines.push("    layout_rest=$layout_next".into());
+    lines.push("done".into());
+    lines
+}
+
+/// Returns the line for directories that are numbers.
+fn numbered(numbers: &[Number]) -> String {
+    let number = |number: &Number| match number.divisor {
+        Some(divisor) => format!("$((0x$1 / {divisor} % {}))", number.count),
+        None => "0".into(),
+    };
+    let values: Vec<String> = numbers.iter().map(number).collect();
+    format!("layout_path=$(printf '{}%s' {} \"$1\")", "%02X/".repeat(numbers.len()), values.join(" "))
+}
+
+/// A pattern for so many bytes.
+fn any(bytes: usize) -> String {
+    "?".repeat(bytes)
+}

@@ -1,0 +1,131 @@
+//! A layout in plain words.
+
+use megadir::layout::{Layout, Source};
+
+use super::rule::{Depths, Rule};
+use super::wrap;
+
+/// Says in one to three sentences how a name's path is computed, with an example.
+///
+/// ```
+/// use megadir_advise::code::words;
+/// assert_eq!(
+///     words(&"digest:2/2".parse()?),
+///     "Of the name's SHA-256 in lower-case hex, the first 2 digits are a directory and the 2 after them a directory in it; there \
+///      the file lies under its whole name. abcdef lies at be/f5/abcdef."
+/// );
+/// # Ok::<(), megadir::layout::LayoutError>(())
+/// ```
+pub fn words(layout: &Layout) -> String {
+    let widths = layout.levels();
+    let mut said = match layout.source() {
+        Source::Flat => "All files lie in one directory, each under its own name.".to_owned(),
+        Source::Prefix => taken(layout, "The first", "character", "of the name", "after"),
+        Source::Suffix => taken(layout, "The last", "character", "of the name", "before"),
+        Source::NextToLast => {
+            let last = "Without the last character of the name, the last";
+            taken(layout, last, "character", "", "before")
+        }
+        Source::Digest => {
+            taken(layout, "Of the name's SHA-256 in lower-case hex, the first", "digit", "", "after")
+        }
+        Source::Decimal => decimal(layout),
+        Source::Sequence => sequence(widths),
+        _ => format!("Paths are those of the layout {layout}."),
+    };
+    let Ok(rule) = Rule::new(layout) else { return said };
+    if let Some(depths) = &rule.growth {
+        said += &format!(" {}", grows(depths));
+    }
+    let example = &rule.example;
+    let with =
+        if rule.growth.is_some() { format!(", {} deep,", levels(example.depth)) } else { String::new() };
+    said + &format!(" {}{with} lies at {}.", example.name, example.path)
+}
+
+/// Directories that are cut one after the other.
+fn taken(layout: &Layout, first: &str, unit: &str, whose: &str, next: &str) -> String {
+    let widths = layout.levels();
+    let count = |width: u16| match width {
+        1 => unit.to_owned(),
+        _ => format!("{width} {unit}s"),
+    };
+    let is = |width: u16| if width == 1 { "is" } else { "are" };
+    let whose = if whose.is_empty() { String::new() } else { format!(" {whose}") };
+    let mut said = match widths {
+        [] => String::new(),
+        [width, ..] => format!("{first} {}{whose} {} a directory", count(*width), is(*width)),
+    };
+    let even = widths.windows(2).all(|pair| pair[0] == pair[1]);
+    // Of many equal levels the second tells how the others are.
+    let named = if even && widths.len() > 3 { 2 } else { widths.len() };
+    for (level, width) in widths.iter().enumerate().take(named).skip(1) {
+        let last = if level + 1 == named && named == widths.len() { " and" } else { "," };
+        let those = if widths[level - 1] == 1 { "it" } else { "them" };
+        let what = if *width == 1 { "one".to_owned() } else { width.to_string() };
+        said += &format!("{last} the {what} {next} {those} a directory in it");
+    }
+    if named < widths.len() {
+        said += &format!(" and so on, {} levels in all", widths.len());
+    }
+    if !layout.label().is_empty() {
+        said += &format!(", each called {} and then that", layout.label());
+    }
+    said += match layout.is_trimmed() {
+        true => "; there the file lies under the rest of its name.",
+        false => "; there the file lies under its whole name.",
+    };
+    said
+}
+
+fn decimal(layout: &Layout) -> String {
+    let widths = layout.levels();
+    let all: u16 = widths.iter().sum();
+    let groups: Vec<String> = widths.iter().map(u16::to_string).collect();
+    let filled = format!("The name, a decimal number, is filled up with zeros to {all} digits");
+    match groups.as_slice() {
+        [_] => format!("{filled}, and so the file is called."),
+        _ => format!(
+            "{filled} and cut into groups of {}: the last is what the file is called, those before it are directories, one in the \
+             other.",
+            groups.join(", ")
+        ),
+    }
+}
+
+fn sequence(counts: &[u16]) -> String {
+    let (Some(top), Some(files)) = (counts.first(), counts.last()) else { return String::new() };
+    let mut said =
+        "The name is a number in 8 upper-case hex digits. In the order of these numbers ".to_owned();
+    said += &format!("{files} at a time lie in a directory");
+    for count in counts.iter().skip(1).rev() {
+        said += &format!(", {count} of those in one above");
+    }
+    let top = if *top == 1 { "the only one".to_owned() } else { format!("the last of {top}") };
+    said + &format!(
+        ", and after {top} the first is used again. Directories are called by their numbers in hex, from 00 on; there the file lies \
+         under its whole name."
+    )
+}
+
+fn levels(count: usize) -> String {
+    if count == 1 { "1 level".to_owned() } else { format!("{count} levels") }
+}
+
+/// Says how the depth follows from the number of files.
+fn grows(depths: &Depths) -> String {
+    let below = depths.below.iter().take(3).enumerate().map(|(at, (files, depth))| {
+        let what = if at == 0 { " files" } else { "" };
+        format!("{} below {}{what}", levels(*depth), wrap::digits(*files, " "))
+    });
+    let below: Vec<String> = below.collect();
+    if below.is_empty() {
+        return format!("However many files there are, they lie {} deep.", levels(depths.last));
+    }
+    let more = if depths.below.len() > below.len() { ", and so on up to" } else { ", then" };
+    format!(
+        "How deep depends on how many files there are in all: {}{more} {}. A file lies where it was put when there were fewer.",
+        below.join(", "),
+        levels(depths.last)
+    )
+}
