@@ -2,6 +2,7 @@
 
 use crate::exit::CliError;
 
+mod advise;
 mod backends;
 mod bench;
 mod changes;
@@ -23,6 +24,7 @@ pub(crate) enum Command {
     Scan(Box<scan::Args>),
     Changes(Box<changes::Args>),
     Limits(Box<limits::Args>),
+    Advise(Box<advise::Args>),
     Bench(bench::Args),
     Backends(backends::Args),
 }
@@ -37,6 +39,7 @@ pub(crate) fn run(command: Command) -> Result<u8, CliError> {
         Command::Scan(args) => scan::run(&args),
         Command::Changes(args) => changes::run(&args),
         Command::Limits(args) => limits::run(&args),
+        Command::Advise(args) => advise::run(&args),
         Command::Bench(args) => bench::run(&args),
         Command::Backends(args) => backends::run(&args),
     }

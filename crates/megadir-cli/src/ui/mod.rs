@@ -4,6 +4,7 @@ pub(crate) mod escape;
 #[macro_use]
 pub(crate) mod message;
 pub(crate) mod output;
+pub(crate) mod paragraph;
 pub(crate) mod sizes;
 
 /// Returns whether the locale's character set is UTF-8.

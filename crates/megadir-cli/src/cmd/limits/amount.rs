@@ -16,7 +16,7 @@ pub(in crate::cmd) fn amount(number: u64) -> String {
 }
 
 /// Returns a number with its bounds, all in one unit.
-pub(super) fn interval(span: Span) -> String {
+pub(in crate::cmd) fn interval(span: Span) -> String {
     if span.is_exact() {
         return amount(span.likely);
     }
@@ -36,7 +36,7 @@ pub(super) fn interval(span: Span) -> String {
 }
 
 /// Returns a part in per cent.
-pub(super) fn percent(part: f64) -> String {
+pub(in crate::cmd) fn percent(part: f64) -> String {
     match 100.0 * part {
         percent if percent > 0.0 && percent < 0.05 => "<0.1 %".into(),
         percent if percent > 0.0 && percent < 0.95 => format!("{percent:.1} %"),

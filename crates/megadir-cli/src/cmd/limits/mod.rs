@@ -2,7 +2,7 @@
 
 pub(super) mod amount;
 mod json;
-mod text;
+pub(super) mod text;
 mod watch;
 
 use std::path::{Path, PathBuf};

@@ -4,11 +4,8 @@ use megadir::limits::{Ceiling, Cure, Details, Known, Limit, Limits};
 
 use super::amount::{amount, bytes, interval, percent};
 use crate::ui::message::quoted;
+use crate::ui::paragraph;
 
-/// The width of text that no terminal shows, columns.
-const WIDTH: usize = 100;
-/// Narrower text is not wrapped any more.
-const WIDTH_MIN: usize = 50;
 /// Where the values of the first table begin.
 const VALUES_AT: usize = 17;
 
@@ -20,9 +17,7 @@ pub(super) struct Look {
 
 impl Look {
     pub(super) fn new(is_terminal: bool) -> Self {
-        let of_terminal = || terminal_size::terminal_size().map(|(width, _)| usize::from(width.0));
-        let width = is_terminal.then(of_terminal).flatten().unwrap_or(WIDTH);
-        Self { width: width.clamp(WIDTH_MIN, WIDTH) }
+        Self { width: paragraph::width(is_terminal) }
     }
 
     /// Appends the whole answer.
@@ -44,7 +39,7 @@ impl Look {
 }
 
 /// Returns the answer in a sentence.
-pub(super) fn headline(limits: &Limits, churn: bool) -> String {
+pub(in crate::cmd) fn headline(limits: &Limits, churn: bool) -> String {
     let place = quoted(&limits.facts.path);
     let (Some(more), Some(limit)) = (limits.entries_until_full(), limits.runs_out_first()) else {
         return format!("{place}: nothing is known that bounds its entries ({}).", without_model(limits));
@@ -215,27 +210,7 @@ impl Report {
         }
     }
 
-    /// Appends a paragraph, wrapped at words; the first line begins with `first`, the others with `rest`.
     fn wrapped(&mut self, first: &str, rest: &str, paragraph: &str) {
-        let mut column = first.chars().count();
-        self.text.push_str(first);
-        let mut begun = false;
-        for word in paragraph.split(' ') {
-            let length = word.chars().count();
-            if begun && column + 1 + length > self.width {
-                self.text.push('\n');
-                self.text.push_str(rest);
-                column = rest.chars().count();
-                begun = false;
-            }
-            if begun {
-                self.text.push(' ');
-                column += 1;
-            }
-            self.text.push_str(word);
-            column += length;
-            begun = true;
-        }
-        self.text.push('\n');
+        paragraph::wrapped(&mut self.text, self.width, (first, rest), paragraph);
     }
 }

@@ -1,0 +1,83 @@
+//! The answer as a JSON object on a line; numbers are exact.
+
+use megadir::limits::Span;
+use megadir::names;
+use megadir_advise::{Candidate, Change, Gives, Holds, words};
+use serde_json::{Value, json};
+
+use super::Answer;
+use crate::ui::escape;
+
+/// Appends the object and a newline.
+pub(super) fn object(text: &mut Vec<u8>, answer: &Answer) {
+    let Answer { look, advice, of_directory } = answer;
+    let facts = &look.limits.facts;
+    let question = &advice.question;
+    text.extend_from_slice(b"{\"v\":1,");
+    escape::json_member(text, "dir", names::from_os(facts.path.as_os_str()));
+    let rest = json!({
+        "file_system": facts.file_system.to_string(),
+        "files": question.files,
+        "files_of_directory": of_directory,
+        "writers": question.writers,
+        "churn": question.churn,
+        "pattern": question.pattern.name(),
+        "name_bytes": {
+            "mean": facts.names.value.mean(),
+            "shortest": facts.names.value.shortest(),
+            "longest": facts.names.value.longest(),
+            "known": facts.names.basis.known.word(),
+        },
+        "layout": layout(&advice.layout),
+        "flat": advice.rule.gives == Gives::Flat,
+        "by_name": advice.by_name.as_ref().map(layout),
+        "rule": advice.rule.name,
+        "reason": advice.rule.reason,
+        "one_directory": holds(&advice.ground.holds),
+        "changes": {
+            "below": advice.below.as_ref().map(|change| changed(change, &change.before)),
+            "above": advice.above.as_ref().map(|change| changed(change, &change.after)),
+        },
+        "shortage": advice.shortage.as_ref().map(|short| json!({
+            "limit": short.limit.name(),
+            "needed": short.needed,
+            "room": span(short.room),
+            "likely": short.is_likely(),
+        })),
+    });
+    let rest = rest.to_string();
+    text.push(b',');
+    text.extend_from_slice(rest.strip_prefix('{').unwrap_or(&rest).as_bytes());
+    text.push(b'\n');
+}
+
+fn span(span: Span) -> Value {
+    json!({ "likely": span.likely, "low": span.low, "high": span.high })
+}
+
+fn layout(layout: &Candidate) -> Value {
+    json!({
+        "name": layout.layout.to_string(),
+        "preset": layout.preset,
+        "levels": layout.levels(),
+        "path": words::path(&layout.layout),
+        "directories": layout.shape.directories_max,
+        "files_per_directory": layout.shape.files_per_leaf.round(),
+        "files_in_fullest": layout.fullest,
+    })
+}
+
+fn changed(change: &Change, to: &Candidate) -> Value {
+    json!({ "files": span(change.files), "layout": to.layout.to_string(), "rule": change.rule.name })
+}
+
+fn holds(holds: &Holds) -> Value {
+    match holds {
+        Holds::Bounded { full, plan, by } => {
+            json!({ "is": "bounded", "full": span(*full), "plan": span(*plan), "by": by.name() })
+        }
+        Holds::Unbounded => json!({ "is": "unbounded" }),
+        Holds::Unknown => json!({ "is": "unknown" }),
+        Holds::Linear => json!({ "is": "linear" }),
+    }
+}

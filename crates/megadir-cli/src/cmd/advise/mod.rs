@@ -1,0 +1,165 @@
+//! `megadir advise`: which layout to use for very many files in a directory, on this machine.
+
+mod json;
+mod text;
+
+use std::path::PathBuf;
+
+use clap::builder::PossibleValue;
+use megadir::Dir;
+use megadir::limits::{Asked, NameLengths};
+use megadir_advise::{Advice, Look, Pattern, Question, advise, candidates, look};
+
+use crate::exit::{self, CliError};
+use crate::parse;
+use crate::ui::message::quoted;
+use crate::ui::output::Output;
+
+/// The most writers that can be asked for.
+const WRITERS_MAX: u32 = 256;
+
+/// Tells which layout to use for very many files: one directory, or directories named after a hash.
+///
+/// The answer is drawn by a table of rules (docs/advice.md) from what one directory of the file system takes, and it says from how many files on it
+/// would be another one. Nothing is written.
+#[derive(clap::Args)]
+#[command(after_help = "Exit codes: 0 done; 2 usage; 3 the directory could not be looked at.")]
+pub(crate) struct Args {
+    /// Where the files are to lie.
+    #[arg(value_name = "DIR", default_value = ".", value_parser = exit::directory_parser())]
+    directory: PathBuf,
+
+    /// How many files there will be in all, e.g. 10M; without it as many as the directory holds now, and how close it is to trouble.
+    #[arg(long, value_name = "N", value_parser = files, help_heading = "The files")]
+    files: Option<u64>,
+    /// How long their names are, bytes: 32, 8-64, 8,32,255 (in equal parts) or 8:60,32:40.
+    ///
+    /// Without it they are taken to be like those present; 32 bytes where there are fewer than 20.
+    #[arg(long, value_name = "LENGTHS", conflicts_with = "like", help_heading = "The files")]
+    name_length: Option<NameLengths>,
+    /// They are like those of this directory: names and sizes.
+    #[arg(long, value_name = "DIR", value_parser = exit::directory_parser(), help_heading = "The files")]
+    like: Option<PathBuf>,
+    /// The size of each, e.g. 0, 10 or 50kB; without it as some of those present.
+    #[arg(long, value_name = "SIZE", value_parser = parse::bytes, help_heading = "The files")]
+    size: Option<u64>,
+
+    /// How many threads or processes make files at the same time.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=i64::from(WRITERS_MAX)))]
+    #[arg(help_heading = "What is done with them")]
+    writers: Option<u32>,
+    /// Names come and go (a cache, a mail queue, temporary files that are renamed) instead of staying.
+    #[arg(long, help_heading = "What is done with them")]
+    churn: bool,
+    /// What is mostly done.
+    #[arg(long, value_name = "PATTERN", default_value = "mixed", value_parser = pattern())]
+    #[arg(help_heading = "What is done with them")]
+    pattern: Pattern,
+
+    /// Print a JSON object: v (1), dir, layout, rule, reason, holds, changes, shortage and what they are based on.
+    #[arg(long)]
+    json: bool,
+}
+
+/// Looks at the directory and prints the answer.
+pub(crate) fn run(args: &Args) -> Result<u8, CliError> {
+    check(args)?;
+    let asked = ask(args)?;
+    let mut output = Output::new()?;
+    if args.json {
+        json::object(&mut output.text, &asked);
+    } else {
+        let is_terminal = output.is_terminal();
+        text::report(&mut output.text, &asked, is_terminal);
+    }
+    match output.flush() {
+        Ok(()) => Ok(exit::DONE),
+        Err(ended) => ended.code(),
+    }
+}
+
+/// The answer, and what it is from.
+struct Answer {
+    look: Look,
+    advice: Advice,
+    /// Whether the number of files is that of the directory.
+    of_directory: bool,
+}
+
+fn ask(args: &Args) -> Result<Answer, CliError> {
+    let directory = Dir::open(&args.directory)?;
+    let like = args.like.as_ref().map(Dir::open).transpose()?;
+    let asked = Asked {
+        names: args.name_length.as_ref(),
+        like: like.as_ref(),
+        contents_bytes: args.size,
+        churn: args.churn,
+        count: false,
+    };
+    let look = look(&directory, &asked)?;
+    let question = Question {
+        files: match args.files {
+            Some(files) => files,
+            None => entries_now(args, &look)?,
+        },
+        writers: args.writers.unwrap_or(1),
+        churn: args.churn,
+        pattern: args.pattern,
+    };
+    let ground = megadir_advise::Ground::of(&look.limits, question.churn);
+    let all = candidates(&question, &ground, &look.names);
+    let advice = advise(&question, &look.limits, &all, None, !look.names.is_empty());
+    Ok(Answer { look, advice, of_directory: args.files.is_none() })
+}
+
+/// Returns how many entries the directory holds, for an answer about those.
+fn entries_now(args: &Args, look: &Look) -> Result<u64, CliError> {
+    let place = quoted(&args.directory);
+    match &look.limits.facts.entries {
+        Some(entries) if entries.value.likely > 0 => Ok(entries.value.likely),
+        Some(_) => Err(CliError::usage(format!(
+            "{place} is empty: say with --files how many files there will be, e.g. --files 10M"
+        ))),
+        None => Err(CliError::usage(format!(
+            "nothing cheap tells how many entries {place} has: say with --files how many files there will be"
+        ))),
+    }
+}
+
+/// Refuses options that contradict each other.
+fn check(args: &Args) -> Result<(), CliError> {
+    let several = args.writers.filter(|writers| *writers > 1);
+    match several {
+        Some(writers) if !args.pattern.writes() => {
+            let pattern = args.pattern.name();
+            Err(CliError::usage(format!(
+                "--writers {writers} and --pattern {pattern} contradict each other: leave one out, or say --pattern mixed"
+            )))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Parses a number of files.
+fn files(text: &str) -> Result<u64, String> {
+    match parse::count(text)? {
+        0 => Err("a layout is for at least 1 file".into()),
+        files => Ok(files),
+    }
+}
+
+const PATTERNS: [(Pattern, &str); 4] = [
+    (Pattern::Read, "files are read by names known beforehand"),
+    (Pattern::Write, "files are made"),
+    (Pattern::Walk, "all files are gone through, as backups do"),
+    (Pattern::Mixed, "files are made and read"),
+];
+
+fn pattern() -> impl clap::builder::TypedValueParser<Value = Pattern> {
+    use clap::builder::{PossibleValuesParser, TypedValueParser};
+    let values = PATTERNS.iter().map(|(pattern, help)| PossibleValue::new(pattern.name()).help(*help));
+    PossibleValuesParser::new(values).map(|word| {
+        let found = PATTERNS.iter().find(|(pattern, _)| pattern.name() == word);
+        found.map_or(Pattern::Mixed, |(pattern, _)| *pattern)
+    })
+}

@@ -1,0 +1,196 @@
+//! The answer for people: what to do first, then why, then what would change it.
+
+use std::path::Path;
+
+use megadir::limits::{Known, Limit};
+use megadir_advise::{Advice, Candidate, Change, Holds, words};
+
+use super::Answer;
+use crate::cmd::limits::amount::{amount, interval, percent};
+use crate::cmd::limits::text::headline;
+use crate::ui::message::quoted;
+use crate::ui::paragraph;
+
+/// Where the values begin, columns.
+const VALUES_AT: usize = 15;
+/// A name that shows how paths look.
+const EXAMPLE: &str = "report-2024.pdf";
+
+/// Appends the whole answer.
+pub(super) fn report(text: &mut Vec<u8>, answer: &Answer, is_terminal: bool) {
+    let width = paragraph::width(is_terminal);
+    let mut lines = String::new();
+    paragraph::wrapped(&mut lines, width, ("", ""), &first_line(answer));
+    lines.push('\n');
+    for (label, value) in rows(answer) {
+        let first = format!("  {label:<width$}", width = VALUES_AT - 2);
+        paragraph::wrapped(&mut lines, width, (&first, &" ".repeat(VALUES_AT)), &value);
+    }
+    text.extend_from_slice(lines.as_bytes());
+}
+
+/// Returns the answer in a sentence.
+fn first_line(answer: &Answer) -> String {
+    let Answer { look, advice, of_directory } = answer;
+    let facts = &look.limits.facts;
+    let (place, mut files) = (quoted(&facts.path), files(advice.question.files));
+    if *of_directory && facts.entries.as_ref().is_some_and(|entries| !entries.value.is_exact()) {
+        files = format!("about {files}");
+    }
+    let system = facts.file_system;
+    match &advice.layout.levels() {
+        0 => format!("{place} ({system}), {files}: one directory (flat)."),
+        _ => format!("{place} ({system}), {files}: {}.", hashed(&advice.layout)),
+    }
+}
+
+/// Returns a hashed layout as what there is to see of it.
+fn hashed(layout: &Candidate) -> String {
+    let leaves = amount(layout.shape.leaves_max);
+    match layout.levels() {
+        1 => format!("{leaves} directories named after a hash ({})", layout.layout),
+        _ => format!("{leaves} directories on two levels, named after a hash ({})", layout.layout),
+    }
+}
+
+fn named(layout: &Candidate) -> String {
+    if layout.levels() == 0 { "one directory".into() } else { hashed(layout) }
+}
+
+fn files(number: u64) -> String {
+    if number == 1 { "1 file".into() } else { format!("{} files", amount(number)) }
+}
+
+/// Returns labels and values.
+fn rows(answer: &Answer) -> Vec<(&'static str, String)> {
+    let Answer { advice, of_directory, .. } = answer;
+    let mut rows = Vec::new();
+    if *of_directory {
+        rows.push(("now", now(answer)));
+    }
+    rows.extend(path(&advice.layout));
+    if let Some(by_name) = &advice.by_name {
+        rows.push(("or", instead(by_name)));
+    }
+    rows.push(("why", why(advice)));
+    rows.push(("limits", limits(answer)));
+    if let Some(changes) = changes(advice) {
+        rows.push(("changes", changes));
+    }
+    if let Some(shortage) = &advice.shortage {
+        let may = if shortage.is_likely() { "run out first" } else { "may run out first" };
+        rows.push((
+            "beware",
+            format!(
+                "{} {may}, whatever the layout: {} files and directories are still to be made, and there is room for {}",
+                capital(&shortage.limit.to_string()),
+                amount(shortage.needed),
+                interval(shortage.room)
+            ),
+        ));
+    }
+    rows
+}
+
+/// Returns how close the directory is to trouble.
+fn now(answer: &Answer) -> String {
+    let limits = &answer.look.limits;
+    let sentence = headline(limits, answer.advice.question.churn);
+    let sentence =
+        sentence.strip_prefix(&format!("{}: ", quoted(&limits.facts.path))).unwrap_or(&sentence).to_owned();
+    let mut text = capital(&sentence);
+    if let Some(most) = limits.most_used().filter(|most| most.limit != Limit::Unknown) {
+        text = format!("{text} Most used is the limit of {}: {}.", most.limit, percent(most.used));
+    }
+    if limits.facts.directory_share > 0.5 {
+        text.push_str(" Most entries are directories: the answer is about this one directory, not about the tree below it.");
+    }
+    text
+}
+
+/// Returns how a name's path is computed.
+fn path(layout: &Candidate) -> Vec<(&'static str, String)> {
+    if layout.levels() == 0 {
+        return Vec::new();
+    }
+    let example = layout.layout.path_for(EXAMPLE.as_bytes());
+    let example = example.map_or_else(|_| String::new(), |path| as_path(&path));
+    let each = amount(layout.shape.files_per_leaf.round() as u64);
+    let fullest = amount(layout.fullest);
+    let made = amount(layout.shape.directories_max);
+    vec![
+        ("path", format!("{}: {EXAMPLE} is {example}", words::path(&layout.layout))),
+        (
+            "directories",
+            format!(
+                "{made}, each with about {each} files, the fullest with {fullest}; make them beforehand, or one when opening a new \
+                 file fails for lack of it"
+            ),
+        ),
+    ]
+}
+
+fn as_path(path: &Path) -> String {
+    path.to_string_lossy().into_owned()
+}
+
+/// Returns the layout that takes directories from the names themselves.
+fn instead(by_name: &Candidate) -> String {
+    let whose = by_name.preset.unwrap_or_default();
+    format!(
+        "{} ({}, as {whose} does) without computing a hash: the names there are spread evenly by themselves",
+        words::path(&by_name.layout),
+        by_name.layout
+    )
+}
+
+fn why(advice: &Advice) -> String {
+    format!("{} [{}]", advice.rule.reason, advice.rule.name)
+}
+
+/// Returns what one directory takes.
+fn limits(answer: &Answer) -> String {
+    let Answer { look, advice, .. } = answer;
+    let names = &look.limits.facts.names;
+    let known = match names.basis.known {
+        Known::Measured => "as those present",
+        Known::Given => "as asked for",
+        Known::Read | Known::Assumed => "assumed; --name-length or --like says otherwise",
+    };
+    let names = format!("names of {} ({known})", names.value);
+    match &advice.ground.holds {
+        Holds::Bounded { full, plan, by } => {
+            let how = if advice.question.churn { "where names come and go" } else { "to be safe" };
+            format!(
+                "one directory takes {} {names} before it refuses one ({by}); plan for {} {how}",
+                interval(*full),
+                interval(*plan)
+            )
+        }
+        Holds::Unbounded => format!(
+            "directories of {} have no limit of their own; {names}",
+            look.limits.facts.file_system
+        ),
+        Holds::Unknown => format!("unknown: {}", look.limits.model.map_or("there is no model of the file system", |model| model.about())),
+        Holds::Linear => "without an index a directory takes any number, ever more slowly; tune2fs -O dir_index mends new ones".into(),
+    }
+}
+
+/// Returns from how many files on the answer is another one.
+fn changes(advice: &Advice) -> Option<String> {
+    let below = advice
+        .below
+        .as_ref()
+        .map(|change: &Change| format!("below {} files: {}", interval(change.files), named(&change.before)));
+    let above = advice
+        .above
+        .as_ref()
+        .map(|change| format!("from {} files on: {}", interval(change.files), named(&change.after)));
+    let both: Vec<String> = below.into_iter().chain(above).collect();
+    (!both.is_empty()).then(|| both.join("; "))
+}
+
+fn capital(text: &str) -> String {
+    let mut letters = text.chars();
+    letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
+}

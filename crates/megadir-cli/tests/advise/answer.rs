@@ -1,0 +1,88 @@
+//! What is answered: the layout, how paths are computed, what changes it, and how close a directory is to trouble.
+
+use std::path::Path;
+
+use megadir_testkit::mount::{EXT4_1K, Mount};
+use megadir_testkit::require;
+use serde_json::Value;
+
+use crate::support::run;
+
+fn json(directory: &Path, arguments: &[&str]) -> Value {
+    let out = run(directory, &[&["advise", "--json"], arguments].concat()).quiet();
+    serde_json::from_slice(&out).unwrap()
+}
+
+fn text(directory: &Path, arguments: &[&str]) -> String {
+    let out = run(directory, &[&["advise"], arguments].concat()).quiet();
+    // Words are what matters, not where lines end.
+    String::from_utf8(out).unwrap().split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+#[test]
+fn the_answer_can_be_acted_on() {
+    let mount = require!(Mount::make(&EXT4_1K));
+    let place = mount.path();
+    let seen = text(&place, &["--files", "1M"]);
+    for words in [
+        "'.' (ext4), 1.00 M files: 256 directories named after a hash (digest:2).",
+        "the first 2 hex digits of the SHA-256 of the name, a slash, the name: report-2024.pdf is 1b/report-2024.pdf",
+        "256, each with about 3 906 files",
+        "one directory would not take them safely",
+        "names of 32 bytes (assumed; --name-length or --like says otherwise)",
+        "before it refuses one (directory index)",
+        "below 120 k [102, 138] files: one directory",
+        "Inodes run out first, whatever the layout",
+    ] {
+        assert!(seen.contains(words), "nothing about {words:?} in {seen}");
+    }
+    let seen = json(&place, &["--files", "10k"]);
+    assert_eq!((&seen["layout"]["name"], &seen["rule"]), (&"flat".into(), &"fits".into()), "{seen}");
+    // Long names fill a directory of such blocks soon.
+    let seen = json(&place, &["--files", "20k", "--name-length", "255"]);
+    assert_eq!((&seen["layout"]["name"], &seen["rule"]), (&"digest:1".into(), &"too-full".into()), "{seen}");
+    assert!(std::fs::read_dir(&place).unwrap().all(|entry| entry.unwrap().file_name() == "lost+found"));
+}
+
+#[test]
+fn names_that_are_digests_need_no_other() {
+    let mount = require!(Mount::make(&EXT4_1K));
+    let place = mount.path();
+    for directory in ["digests", "numbered"] {
+        std::fs::create_dir(place.join(directory)).unwrap();
+    }
+    for number in 0..300_u64 {
+        // The high digits of a multiplicative hash.
+        let digest = number.wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        std::fs::write(place.join(format!("digests/{digest:016x}")), "").unwrap();
+        std::fs::write(place.join(format!("numbered/image{number:08}.jpeg")), "").unwrap();
+    }
+    let of = |directory: &str| json(&place, &["--files", "1M", "--like", directory])["by_name"].clone();
+    let by_name = of("digests");
+    assert_eq!((&by_name["levels"], by_name["preset"].is_string()), (&1.into(), true), "{by_name}");
+    assert!(of("numbered").is_null());
+    assert!(json(&place, &["--files", "1M"])["by_name"].is_null());
+}
+
+#[test]
+fn without_a_number_it_is_about_what_is_there() {
+    let mount = require!(Mount::make(&EXT4_1K));
+    let place = mount.path();
+    let full = place.join("full");
+    std::fs::create_dir(&full).unwrap();
+    for number in 0..3000 {
+        std::fs::write(full.join(format!("{number:0>200}")), "").unwrap();
+    }
+    let seen = text(&place, &["full"]);
+    for words in [
+        "'full' (ext4), about ",
+        " files: one directory (flat).",
+        "more entries fit before creating one fails; the directory index runs out first.",
+        "Most used is the limit of directory index:",
+        "names of 200 bytes (as those present)",
+    ] {
+        assert!(seen.contains(words), "nothing about {words:?} in {seen}");
+    }
+    let files = json(&place, &["full"])["files"].as_u64().unwrap();
+    assert!((2000..=4000).contains(&files), "{files}");
+}

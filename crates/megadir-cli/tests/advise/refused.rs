@@ -1,0 +1,27 @@
+//! What is refused: one line that says what, where and what to try.
+
+use crate::support::{run, scratch};
+
+#[test]
+fn contradictions_and_nonsense_are_one_line() {
+    let scratch = scratch();
+    std::fs::create_dir(scratch.path().join("d")).unwrap();
+    for (arguments, words) in [
+        (&["--files", "1M", "--like", "d", "--name-length", "8"][..], &["--like", "--name-length"][..]),
+        (
+            &["--files", "1M", "--writers", "4", "--pattern", "read"],
+            &["--writers 4", "--pattern read", "leave one out"],
+        ),
+        (&["--files", "1M", "--writers", "4", "--pattern", "walk"], &["contradict"]),
+        (&["--files", "0"], &["at least 1 file"]),
+        (&["--files", "many"], &["not a count", "10k"]),
+        (&["--files", "1M", "--writers", "0"], &["--writers", "1..=256"]),
+        (&["--files", "1M", "--pattern", "rea"], &["read", "walk"]),
+        (&["--files", "1M", "--name-length", "300"], &["no length of names"]),
+        (&["d"], &["'d' is empty", "--files 10M"]),
+    ] {
+        run(scratch.path(), &[&["advise"], arguments].concat()).complains(2, words);
+    }
+    run(scratch.path(), &["advise", "none", "--files", "1M"]).complains(3, &["'none'"]);
+    run(scratch.path(), &["advise", "--files", "1M", "--like", "none"]).complains(3, &["'none'"]);
+}
