@@ -112,7 +112,7 @@ fn path(rule: &Rule) -> String {
         Text::Digest => ("\tdigest := fmt.Sprintf(\"%x\", sha256.Sum256([]byte(name)))\n".into(), "digest"),
         Text::Padded(digits) => (format!("\tnumber := strings.Repeat(\"0\", {digits}-n) + name\n"), "number"),
     };
-    let mut parts: Vec<String> = parts.iter().map(|part| slice(text, *part)).collect();
+    let mut parts: Vec<String> = parts.iter().map(|part| item(text, *part)).collect();
     let file = match rule.file {
         File::Whole => "name".to_owned(),
         File::Rest(rest) => slice(text, rest),
@@ -146,15 +146,18 @@ fn numbered(numbers: &[Number]) -> String {
     code + &wrap::list("\t", &head, &values, "), nil")
 }
 
-/// Writes a slice of a text, with the blanks that gofmt wants.
+/// Writes a slice of a text.
 fn slice(text: &str, Slice { backwards, from, to }: Slice) -> String {
     let to = to.unwrap_or(0);
+    let shown = |at: usize, sign: &str| if at == 0 { String::new() } else { format!("{sign}{at}") };
     if backwards {
-        return match from {
-            0 => format!("{text}[n-{to}:]"),
-            _ => format!("{text}[n-{to} : n-{from}]"),
-        };
+        return format!("{text}[n-{to}:{}]", shown(from, "n-"));
     }
-    let shown = |at: usize| if at == 0 { String::new() } else { at.to_string() };
-    format!("{text}[{}:{}]", shown(from), shown(to))
+    format!("{text}[{}:{}]", shown(from, ""), shown(to, ""))
+}
+
+/// Writes a slice as gofmt has it where it is not compared: with blanks between two differences.
+fn item(text: &str, part: Slice) -> String {
+    let slice = slice(text, part);
+    if part.backwards && part.from > 0 { slice.replace(":n-", " : n-") } else { slice }
 }

@@ -10,7 +10,7 @@ pub(super) fn list(indent: &str, head: &str, items: &[String], tail: &str) -> St
         return one + "\n";
     }
     let lines: String = items.iter().map(|item| format!("{indent}{}{item},\n", step(indent))).collect();
-    format!("{indent}{head}\n{lines}{indent}{tail}\n")
+    format!("{indent}{}\n{lines}{indent}{tail}\n", head.trim_end())
 }
 
 /// One level more of the indentation that there is: tabs or spaces.

@@ -37,6 +37,7 @@ static TOOLS: &[Tool] = &[
     tool("bfs", "bfs", "comparison with bfs"),
     tool("fdfind", "fd-find", "comparison with fd"),
     tool("g++", "g++", "stage fuzz, and tests of std::filesystem"),
+    tool("go", "golang-go", "test of layouts as Go code"),
     tool("pip3", "python3-pip", "test of inventories with DuckDB, which pip brings"),
     tool("chromium", "chromium", "stage browser"),
     tool("chromedriver", "chromium-driver", "stage browser"),

@@ -1,0 +1,49 @@
+//! A program that answers for all layouts: it gets the names, and its answers are compared.
+
+use std::io::Write;
+use std::process::{Command, Stdio};
+
+use crate::cases::Question;
+use crate::{cases, names};
+
+/// Runs a program with all names, each after its length in two bytes, and returns what it prints.
+pub(crate) fn ask(command: &mut Command) -> Vec<u8> {
+    let mut child =
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut input = child.stdin.take().unwrap();
+    let writer = std::thread::spawn(move || {
+        let frame = |name: &Vec<u8>| [&(name.len() as u16).to_be_bytes()[..], name].concat();
+        // A program that ends early is told of below, by what it said.
+        let _ = input.write_all(&names::ALL.iter().flat_map(frame).collect::<Vec<u8>>());
+    });
+    let output = child.wait_with_output().unwrap();
+    writer.join().unwrap();
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success() && said.is_empty(), "{command:?}: {}: {said}", output.status);
+    output.stdout
+}
+
+/// Runs a tool that says nothing where all is well.
+#[track_caller]
+pub(crate) fn silent(command: &mut Command) {
+    let output = command.output().unwrap();
+    let said = [output.stdout, output.stderr].concat();
+    assert!(output.status.success() && said.is_empty(), "{command:?}: {}", String::from_utf8_lossy(&said));
+}
+
+/// Compares what a program printed: for every layout the answers at each depth, then the depths for numbers of files.
+#[track_caller]
+pub(crate) fn answers(output: &[u8]) {
+    let numbers: Vec<_> =
+        cases::ALL.iter().map(|case| (case.files(), case.depths_for(&case.files()))).collect();
+    let wanted = cases::ALL.iter().zip(&numbers).flat_map(|(case, (files, depths))| {
+        let paths = case.depths.iter().flat_map(|(placer, answers)| {
+            let asked = case.asked.iter().map(|at| Question::Path(case, placer.depth(), &names::ALL[*at]));
+            asked.zip(answers.iter().map(Vec::as_slice))
+        });
+        let depths =
+            files.iter().map(|files| Question::Depth(case, *files)).zip(depths.iter().map(Vec::as_slice));
+        paths.chain(depths)
+    });
+    cases::compare(output, wanted);
+}

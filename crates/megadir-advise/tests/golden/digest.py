@@ -1,0 +1,19 @@
+import hashlib
+import os
+from typing import AnyStr
+
+
+def path_for(name: AnyStr) -> AnyStr:
+    """Where a file lies below the top in the layout digest:2/2.
+
+    >>> path_for("abcdef")
+    'be/f5/abcdef'
+
+    ValueError: the layout has no place for the name.
+    """
+    raw = os.fsencode(name)
+    if not 1 <= len(raw) <= 255 or raw in (b".", b"..") or b"/" in raw or b"\0" in raw:
+        raise ValueError(f"no place in digest:2/2 for {name!r}")
+    digest = hashlib.sha256(raw).hexdigest().encode()
+    path = b"/".join([digest[:2], digest[2:4], raw])
+    return path if isinstance(name, bytes) else os.fsdecode(path)
