@@ -1,5 +1,6 @@
 //! What can be done on file systems that are asked for: each is made and mounted in the lab, looked at, and gone again.
 
+use std::os::fd::AsFd;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU64};
 
@@ -7,7 +8,7 @@ use megadir::Dir;
 use megadir_record::CacheState;
 use rustix::fs::FileType;
 
-use crate::cache::cache_facts;
+use crate::cache::{cache_facts, is_memory};
 use crate::lab::{self, Lab, LabError, Mounted, Spec};
 use crate::plan::{CacheFact, FileSystemFact, FoundFileSystem, Ground};
 use crate::workload::Signals;
@@ -47,6 +48,7 @@ pub fn file_system_facts(
     let probed = probed?;
     closed?;
     let memory_bytes = machine::available_bytes().unwrap_or(u64::MAX);
+    let never_cold = images_in_memory(directory)?;
     let mut file_systems = Vec::new();
     for ((fact, looked), (spec, device)) in probed.into_iter().zip(asked) {
         let ground = match device {
@@ -62,7 +64,10 @@ pub fn file_system_facts(
                 ground,
                 backends: looked.backends,
                 methods: looked.methods,
-                caches: looked.caches,
+                caches: match &never_cold {
+                    Some(reason) if device.is_none() => without_cold(looked.caches, reason),
+                    _ => looked.caches,
+                },
             }),
             (_, Some(Err(reason))) => Err(reason),
             (_, _) => Err(fact.unavailable.unwrap_or_else(|| "it could not be looked at".into())),
@@ -92,11 +97,29 @@ fn look(mounted: &Mounted) -> Result<Looked, String> {
     })
 }
 
+/// Tells why nothing on an image is ever cold, where images lie in memory.
+fn images_in_memory(directory: &Path) -> Result<Option<String>, LabError> {
+    let opened = std::fs::File::open(directory).map_err(|source| unusable(directory, source))?;
+    let kind = machine::file_system(opened.as_fd()).kind;
+    Ok(is_memory(&kind).then(|| {
+        format!("its image would lie on {kind}, in memory, where nothing is cold: give a directory on a disk by --dir")
+    }))
+}
+
+fn without_cold(caches: Vec<CacheFact>, reason: &str) -> Vec<CacheFact> {
+    let cold = |fact: CacheFact| match fact.state.is_cold() && fact.unavailable.is_none() {
+        true => CacheFact { unavailable: Some(reason.to_owned()), ..fact },
+        false => fact,
+    };
+    caches.into_iter().map(cold).collect()
+}
+
+fn unusable(directory: &Path, source: std::io::Error) -> LabError {
+    LabError::Failed { doing: format!("use '{}'", directory.display()), source }
+}
+
 fn room_bytes(directory: &Path) -> Result<u64, LabError> {
-    let space = rustix::fs::statvfs(directory).map_err(|error| LabError::Failed {
-        doing: format!("use '{}'", directory.display()),
-        source: error.into(),
-    })?;
+    let space = rustix::fs::statvfs(directory).map_err(|error| unusable(directory, error.into()))?;
     Ok(space.f_bavail.saturating_mul(space.f_frsize).saturating_sub(SPARE_BYTES))
 }
 

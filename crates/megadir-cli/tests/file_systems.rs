@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use megadir_record::jsonl::read;
 use megadir_record::{CacheState, FsId, GroupRule, Header, Phase, Place, Record, Role};
-use megadir_testkit::mount::{EXT4, Mount};
+use megadir_testkit::mount::{EXT4, Mount, TMPFS};
 use megadir_testkit::output::says;
 use megadir_testkit::require::have;
 use megadir_testkit::{require, unprivileged};
@@ -217,7 +217,7 @@ fn what_cannot_be_is_refused_in_one_line_before_anything_is_written() {
     says(
         &with(&["--fs", "ext4,xfs", "--device", "/dev/null", "--erase-device"]),
         2,
-        "--device is given 1 times and --fs names 2",
+        "--device is given once and --fs names 2",
     );
     says(&with(&["--device", "/dev/null"]), 2, "--fs");
     require!(may_mount());
@@ -227,6 +227,18 @@ fn what_cannot_be_is_refused_in_one_line_before_anything_is_written() {
     says(&memory, 3, "unmounting it would lose its content");
     says(&with(&["--fs", "ext4", "--device", "/dev/null", "--erase-device"]), 3, "it is no block device");
     nothing_is_left(at, &[]);
+}
+
+#[test]
+fn an_image_in_memory_is_never_called_cold() {
+    require!(may_mount());
+    let memory = Mount::make(&TMPFS).expect("may be mounted");
+    let more = ["--fs", "ext4", "--cache", "fs-cold"];
+    let at = memory.path().join("at");
+    std::fs::create_dir(&at).expect("made");
+    let output = run(&at, &[&SMALL[..], &more].concat());
+    says(&output, 3, "its image would lie on tmpfs, in memory, where nothing is cold");
+    nothing_is_left(&at, &[]);
 }
 
 #[test]

@@ -17,6 +17,11 @@ const IN_MEMORY: &[&str] = &["tmpfs", "ramfs", "devtmpfs", "hugetlbfs"];
 /// Why a directory as it was named is not unmounted.
 const NOT_OURS: &str = "only what is made and mounted for the run is unmounted: name file systems with --fs";
 
+/// Tells whether a file system of this kind lies in memory.
+pub(crate) fn is_memory(kind: &str) -> bool {
+    IN_MEMORY.contains(&kind)
+}
+
 /// Returns every state of the cache with its name in reports, and why it cannot be had on `directory`, if it cannot.
 ///
 /// In a virtual machine cold states are named `guest-...`: the host's cache stays warm. Nothing is dropped.
@@ -35,7 +40,7 @@ fn unavailable(state: CacheState, file_system: &str) -> Option<String> {
     if !state.is_cold() {
         return None;
     }
-    if IN_MEMORY.contains(&file_system) {
+    if is_memory(file_system) {
         return Some(format!("{file_system} has no cold state: its cache is its storage"));
     }
     if !is_known(file_system) {

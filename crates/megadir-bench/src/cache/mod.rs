@@ -25,6 +25,7 @@ use megadir_record::{CacheState, Cell, CellId, DataId, DataSource, Note, Plan, S
 use megadir_stats::permutation::SplitMix64;
 
 pub use facts::cache_facts;
+pub(crate) use facts::is_memory;
 
 use crate::measure::Stopwatch;
 use crate::note::NoteKind;

@@ -3,6 +3,8 @@
 
 use std::collections::BTreeSet;
 
+use megadir_record::Place;
+
 use super::source::claims;
 use super::{Finding, FindingKind};
 use crate::summary::{FILE_SYSTEM_GROUP, Overview, OverviewColumn, Range, Summary, Verdict};
@@ -292,11 +294,23 @@ impl Judge<'_> {
         })
     }
 
+    /// Tells whether a disk turns that something was measured on: those of the devices, and that of the directory with the images.
+    fn turns(&self) -> bool {
+        let on_device = |id| {
+            let of = self.summary.file_systems.iter().find(|of| of.id == id);
+            of.is_some_and(|of| matches!(of.place, Place::Device { .. }))
+        };
+        let devices = self.summary.mounted.iter().filter(|mount| on_device(mount.on));
+        let images = self.summary.file_systems.iter().any(|of| matches!(of.place, Place::Image { .. }));
+        let own = Some(&self.summary.machine.file_system).filter(|_| images);
+        let mut all = devices.map(|mount| &mount.file_system).chain(own).flat_map(|of| &of.block_stack);
+        all.any(|device| device.contains(", rotational"))
+    }
+
     /// Tells that the source speaks of disks, where none turns or that cannot be known.
     fn disks(&self) -> Option<String> {
         let machine = &self.summary.machine;
-        let turns = machine.file_system.block_stack.iter().any(|device| device.contains(", rotational"));
-        let why = match (&machine.hypervisor, turns) {
+        let why = match (&machine.hypervisor, self.turns()) {
             // What a virtual machine is told of its disks is not to be believed.
             (Some(_), _) => "a virtual machine does not know whether its disks turn",
             (None, false) => "no disk here turns",

@@ -36,8 +36,9 @@ impl LabArgs {
         }
         let (names, devices) = (self.fs.len(), self.device.len());
         if devices > 0 && devices != names {
+            let times = if devices == 1 { "once".to_owned() } else { format!("{devices} times") };
             return Err(CliError::usage(format!(
-                "--device is given {devices} times and --fs names {names}: each file system needs a device of its own"
+                "--device is given {times} and --fs names {names}: each file system needs a device of its own"
             )));
         }
         if self.erase_device != (devices > 0) {

@@ -83,7 +83,7 @@ pub(crate) struct Args {
     /// Allow the run to drop the caches of the whole machine before every block that is vfs-cold, which slows all programs down.
     #[arg(long)]
     pub(crate) drop_caches: bool,
-    /// Run the small size, in a few seconds.
+    /// Run the small size: some seconds, with several file systems up to half a minute.
     #[arg(long)]
     quick: bool,
     /// Run the size of the published source.
