@@ -14,6 +14,9 @@ pub struct Group {
     pub name: String,
     /// What the group asks, for the heading of its table.
     pub title: String,
+    /// Whether what comes out of it is an answer to the study's question, and not to one beside that.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub answers: bool,
     /// How the group is read.
     pub rule: GroupRule,
 }

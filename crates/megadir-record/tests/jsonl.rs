@@ -119,11 +119,13 @@ fn plan() -> Plan {
             Group {
                 name: "buffer".into(),
                 title: "?".into(),
+                answers: true,
                 rule: GroupRule::Compare { baseline: CellId(0) },
             },
             Group {
                 name: "growth".into(),
                 title: "?".into(),
+                answers: false,
                 rule: GroupRule::Grow { series: vec![("all".into(), vec![CellId(1)])] },
             },
         ],

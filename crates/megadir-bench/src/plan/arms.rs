@@ -132,7 +132,14 @@ impl<'a> Arms<'a> {
             self.join(pair.arm, name);
             self.join(pair.to, name);
         }
-        self.groups.push(Group { name: name.into(), title: title.into(), rule: GroupRule::Pairs { pairs } });
+        let rule = GroupRule::Pairs { pairs };
+        self.groups.push(Group { name: name.into(), title: title.into(), answers: false, rule });
+    }
+
+    /// Says that what comes out of a group answers the study's question.
+    pub(super) fn answers(&mut self, name: &str) {
+        let groups = self.groups.iter_mut().filter(|group| group.name == name);
+        groups.for_each(|group| group.answers = true);
     }
 
     pub(super) fn note(&mut self, kind: NoteKind, text: String) {

@@ -35,7 +35,7 @@ pub(super) fn asks(spec: &AskSpec, request: &Request<'_>, arms: &mut Arms<'_>) -
         }
     }
     let rule = GroupRule::BreakEven { series };
-    arms.groups.push(Group { name: GROUP.into(), title: spec.title.clone(), rule });
+    arms.groups.push(Group { name: GROUP.into(), title: spec.title.clone(), answers: true, rule });
     Ok(())
 }
 

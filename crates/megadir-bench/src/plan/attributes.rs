@@ -20,7 +20,9 @@ pub(super) fn attributes(
     let ways = ways(spec, request, arms)?;
     let Some((first, others)) = ways.split_first() else { return Ok(()) };
     let mut series: Vec<(String, Vec<CellId>)> = ways.iter().map(|way| (way_name(way), Vec::new())).collect();
-    for (entries, data) in ascending(arms) {
+    let sets = ascending(arms);
+    let largest = sets.last().map(|(entries, _)| *entries);
+    for (entries, data) in sets {
         let group = format!("{entries} files");
         let baseline = arms.baseline(data, work(first, true));
         arms.join(baseline, &group);
@@ -32,7 +34,8 @@ pub(super) fn attributes(
         }
         let title =
             format!("How fast are name, size and time of every file found out, of {}?", grouped(entries));
-        arms.groups.push(Group { name: group, title, rule: GroupRule::Compare { baseline } });
+        let answers = Some(entries) == largest;
+        arms.groups.push(Group { name: group, title, answers, rule: GroupRule::Compare { baseline } });
     }
     growth(series, arms);
     Ok(())
@@ -128,7 +131,12 @@ fn growth(series: Vec<(String, Vec<CellId>)>, arms: &mut Arms<'_>) {
         arms.join(arm, "growth");
     }
     let title = "How does the time grow with the number of files?".to_owned();
-    arms.groups.push(Group { name: "growth".into(), title, rule: GroupRule::Grow { series } });
+    arms.groups.push(Group {
+        name: "growth".into(),
+        title,
+        answers: false,
+        rule: GroupRule::Grow { series },
+    });
 }
 
 #[cfg(test)]

@@ -237,7 +237,12 @@ fn group_of(group: &Group, ids: &[Option<CellId>], state: Option<&str>, twins: &
     }
     let name = group_name(&group.name, state);
     let arms = twins.iter().filter(|cell| cell.role == Role::Arm && cell.groups.contains(&name)).count();
-    (arms > 0).then(|| Group { name, title: format!("{} ({state})", group.title), rule })
+    (arms > 0).then(|| Group {
+        name,
+        title: format!("{} ({state})", group.title),
+        answers: group.answers,
+        rule,
+    })
 }
 
 fn group_name(group: &str, state: &str) -> String {

@@ -200,7 +200,7 @@ fn join(whole: &mut Plan, part: &Part<'_>, several: bool) {
         ..cell.clone()
     }));
     let ids: Vec<Option<CellId>> = plan.cells.iter().map(|cell| Some(CellId(cell.id.0 + cells))).collect();
-    for Group { name: of_study, title, rule } in &plan.groups {
+    for Group { name: of_study, title, answers, rule } in &plan.groups {
         let Some(mut rule) = renumber(rule.clone(), &ids) else { continue };
         match &mut rule {
             GroupRule::Grow { series } => {
@@ -210,7 +210,7 @@ fn join(whole: &mut Plan, part: &Part<'_>, several: bool) {
             _ => {}
         }
         let title = if several { format!("{title} ({label})") } else { title.clone() };
-        whole.groups.push(Group { name: group_name(of_study), title, rule });
+        whole.groups.push(Group { name: group_name(of_study), title, answers: *answers, rule });
     }
 }
 
@@ -243,7 +243,12 @@ fn contrast(whole: &mut Plan) {
         }
     }
     let title = "What does the file system make of it?".to_owned();
-    whole.groups.push(Group { name: GROUP.to_owned(), title, rule: GroupRule::Pairs { pairs } });
+    whole.groups.push(Group {
+        name: GROUP.to_owned(),
+        title,
+        answers: false,
+        rule: GroupRule::Pairs { pairs },
+    });
 }
 
 /// Tells whether another arm does the same on the same file system, before this one in the plan.

@@ -203,7 +203,8 @@ fn everyone_removes_files_of_the_same_number_that_were_written_for_it() {
         GroupRule::Pairs { pairs } => pairs.len(),
         _ => panic!("no pairs"),
     };
-    assert_eq!((pairs(0), pairs(1)), (8, 6));
+    // More workers against one, everyone against the loop, and the library against rm.
+    assert_eq!((pairs(0), pairs(1), pairs(2)), (4, 8, 6));
 }
 
 #[test]
@@ -217,4 +218,22 @@ fn what_cannot_be_planned_says_why() {
     let existing = Target::Existing { path: "/data".into(), entries: 5 };
     refused(existing, Vec::new(), "directory of the run's own");
     refused(Target::Made { entries: vec![10, 20] }, Vec::new(), "one number is possible");
+}
+
+#[test]
+fn every_study_says_which_groups_answer_its_question() {
+    let answers = [
+        ("fill", vec!["fill"]),
+        ("layout", vec!["write", "read"]),
+        ("smallfile", vec!["scaling"]),
+        ("remove", vec!["workers"]),
+        ("limits", vec!["refusal"]),
+        ("lookup", vec!["growth"]),
+    ];
+    for (study, expected) in answers {
+        let plan = planned(study, Preset::Default);
+        let of: Vec<&str> =
+            plan.groups.iter().filter(|group| group.answers).map(|group| group.name.as_str()).collect();
+        assert_eq!(of, expected, "{study}");
+    }
 }

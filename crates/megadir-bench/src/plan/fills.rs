@@ -55,7 +55,7 @@ pub(super) fn fills(
         arms.join(*arm, "fill");
     }
     let rule = GroupRule::Fill { arms: curve };
-    arms.groups.push(Group { name: "fill".into(), title: spec.title.clone(), rule });
+    arms.groups.push(Group { name: "fill".into(), title: spec.title.clone(), answers: true, rule });
     populations(made, sizes, &create, arms);
     Ok(Order::Chains)
 }

@@ -24,7 +24,7 @@ pub(super) fn chosen(request: &Request<'_>, base: &Base, arms: &mut Arms<'_>) ->
         threads: request.threads.clone(),
     };
     let title = "How do the chosen ways compare with the baseline?".to_owned();
-    compare(&CompareSpec { name: "chosen".to_owned(), title, arms: vec![arm] }, base, arms)
+    compare(&CompareSpec { name: "chosen".to_owned(), title, answers: true, arms: vec![arm] }, base, arms)
 }
 
 fn compare(spec: &CompareSpec, base: &Base, arms: &mut Arms<'_>) -> Result<(), PlanError> {
@@ -44,7 +44,12 @@ fn compare(spec: &CompareSpec, base: &Base, arms: &mut Arms<'_>) -> Result<(), P
         // The baseline against itself stands beside each comparison as its resolution.
         arms.join(CellId(baseline.0 + 1), &spec.name);
         let rule = GroupRule::Compare { baseline };
-        arms.groups.push(Group { name: spec.name.clone(), title: spec.title.clone(), rule });
+        arms.groups.push(Group {
+            name: spec.name.clone(),
+            title: spec.title.clone(),
+            answers: spec.answers,
+            rule,
+        });
     }
     Ok(())
 }
@@ -82,7 +87,12 @@ fn decompose(spec: &DecomposeSpec, base: &Base, arms: &mut Arms<'_>) -> Result<(
         fast_name: spec.fast_name.clone(),
         fast: add(fast),
     };
-    arms.groups.push(Group { name: spec.name.clone(), title: spec.title.clone(), rule });
+    arms.groups.push(Group {
+        name: spec.name.clone(),
+        title: spec.title.clone(),
+        answers: spec.answers,
+        rule,
+    });
     Ok(())
 }
 
@@ -141,7 +151,12 @@ fn grow(spec: &GrowSpec, base: &Base, arms: &mut Arms<'_>) -> Result<(), PlanErr
     }
     if !series.is_empty() {
         let rule = GroupRule::Grow { series };
-        arms.groups.push(Group { name: spec.name.clone(), title: spec.title.clone(), rule });
+        arms.groups.push(Group {
+            name: spec.name.clone(),
+            title: spec.title.clone(),
+            answers: spec.answers,
+            rule,
+        });
     }
     Ok(())
 }

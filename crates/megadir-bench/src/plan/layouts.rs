@@ -84,6 +84,9 @@ pub(super) fn layouts(
         let group = if place == 0 { "read".to_owned() } else { format!("read-{}", place + 1) };
         arms.pairs(&group, &format!("Does the layout matter to reading{}?", order_name(*order)), read);
     }
+    // Its question is about keeping files: writing and reading them.
+    arms.answers("write");
+    arms.answers("read");
     let before: Vec<CellId> = all.iter().filter_map(|(_, arm)| arm.make_directories).collect();
     for arm in before {
         arms.join(arm, "write");

@@ -57,7 +57,8 @@ fn compare(all: &[One], arms: &mut Arms<'_>) {
     arms.join(baseline, "lookup");
     arms.join(CellId(baseline.0 + 1), "lookup");
     let title = "What does it cost to ask whether a name exists?".to_owned();
-    arms.groups.push(Group { name: "lookup".into(), title, rule: GroupRule::Compare { baseline } });
+    let rule = GroupRule::Compare { baseline };
+    arms.groups.push(Group { name: "lookup".into(), title, answers: false, rule });
 }
 
 /// Contrasts absent names with present ones, all else being equal.
@@ -115,7 +116,7 @@ fn growth(all: &[One], arms: &mut Arms<'_>) {
         arms.join(arm, "growth");
     }
     let title = "How does the time grow with the number of files?".to_owned();
-    arms.groups.push(Group { name: "growth".into(), title, rule: GroupRule::Grow { series } });
+    arms.groups.push(Group { name: "growth".into(), title, answers: true, rule: GroupRule::Grow { series } });
 }
 
 /// Returns every two arms of one directory that go together.

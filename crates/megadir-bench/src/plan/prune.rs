@@ -37,11 +37,11 @@ pub fn prune(plan: Plan, gone: &[(CellId, String)]) -> Result<Planned, PlanError
     }
     let mut groups = Vec::new();
     for group in plan.groups {
-        let Group { name, title, rule } = group;
+        let Group { name, title, answers, rule } = group;
         let members = |cell: &&megadir_record::Cell| cell.groups.contains(&name);
         let arms = cells.iter().filter(members).filter(|cell| cell.role == Role::Arm).count();
         match renumber(rule, &new_ids) {
-            Some(rule) if arms > 0 => groups.push(Group { name, title, rule }),
+            Some(rule) if arms > 0 => groups.push(Group { name, title, answers, rule }),
             _ => notes.push(
                 NoteKind::GroupLeftOut.note(format!("group `{name}`: an arm that it needs is left out")),
             ),

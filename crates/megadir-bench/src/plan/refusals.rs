@@ -13,5 +13,5 @@ pub(super) fn refusals(spec: &RefusalSpec, entries_about: u64, arms: &mut Arms<'
     let work = Work::FillUntilRefused { entries_about, predicted: None };
     let arm = arms.arm(GROUP, DataId(0), &work);
     let rule = GroupRule::Refusal { arm };
-    arms.groups.push(Group { name: GROUP.into(), title: spec.title.clone(), rule });
+    arms.groups.push(Group { name: GROUP.into(), title: spec.title.clone(), answers: true, rule });
 }

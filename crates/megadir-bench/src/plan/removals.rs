@@ -68,7 +68,22 @@ pub(super) fn removals(
         };
         all.iter().filter_map(pair).collect::<Vec<Pair>>()
     };
+    let fewest = spec.workers.first().copied().unwrap_or(1);
+    let more = |one: &One| {
+        let like = |to: &&One| (to.by, to.workers, to.directories) == (one.by, fewest, one.directories);
+        let more = one.by == Remover::Library && one.workers != fewest;
+        all.iter().find(like).filter(|_| more).map(|to| Pair {
+            what: workers(one.workers),
+            than: workers(fewest),
+            at: format!("{}, wall time per file", shape(one.directories)),
+            arm: one.arm,
+            to: to.arm,
+        })
+    };
+    let more: Vec<Pair> = all.iter().filter_map(more).collect();
     let (against_loop, against_rm) = (against(Remover::PlainLoop), against(Remover::Rm));
+    arms.pairs("workers", "Do more workers help?", more);
+    arms.answers("workers");
     arms.pairs("loop", "Who is faster than a loop in one thread?", against_loop);
     arms.pairs("rm", "Is the library faster than rm -rf?", against_rm);
     Ok(Order::Chains)
@@ -97,8 +112,14 @@ fn name(by: Remover, workers: u32) -> String {
     match (by, workers) {
         (Remover::PlainLoop, _) => "plain loop".into(),
         (Remover::Rm, _) => "rm -rf".into(),
-        (Remover::Library, 1) => "library, 1 worker".into(),
-        (Remover::Library, several) => format!("library, {several} workers"),
+        (Remover::Library, count) => format!("library, {}", self::workers(count)),
+    }
+}
+
+fn workers(count: u32) -> String {
+    match count {
+        1 => "1 worker".into(),
+        several => format!("{several} workers"),
     }
 }
 

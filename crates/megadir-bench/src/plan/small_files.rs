@@ -256,6 +256,7 @@ fn groups(spec: &SmallFileSpec, all: &[One], arms: &mut Arms<'_>) {
         })
     });
     arms.pairs("scaling", "What do more workers do to the wall time per file?", scaling);
+    arms.answers("scaling");
     arms.pairs("durability", "What does it cost that files are on the disk?", durable);
     arms.pairs("cache", "What does a cold cache cost?", cold);
     arms.pairs("discrete", "What does it matter that names are known?", discrete);

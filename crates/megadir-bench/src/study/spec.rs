@@ -194,6 +194,9 @@ pub struct CompareSpec {
     pub name: String,
     /// What it asks.
     pub title: String,
+    /// Whether what comes out of it answers the study's question.
+    #[serde(default)]
+    pub answers: bool,
     /// Its arms.
     pub arms: Vec<ArmSpec>,
 }
@@ -206,6 +209,9 @@ pub struct DecomposeSpec {
     pub name: String,
     /// What it asks.
     pub title: String,
+    /// Whether what comes out of it answers the study's question.
+    #[serde(default)]
+    pub answers: bool,
     /// What the slow program is.
     pub slow_name: String,
     /// Its steps.
@@ -238,6 +244,9 @@ pub struct GrowSpec {
     pub name: String,
     /// What it asks.
     pub title: String,
+    /// Whether what comes out of it answers the study's question.
+    #[serde(default)]
+    pub answers: bool,
     /// The sizes, as fractions of the run's number of entries, ascending, the last being 1.
     pub fractions: Vec<f64>,
     /// The series.

@@ -104,7 +104,12 @@ fn first(cell: &Cell, count: u32) -> Series {
 
 /// Returns the group that asks about workers, else the first.
 fn group(cell: &Cell) -> Option<String> {
-    let asks = |group: &&String| ["threads", "scaling", "workers"].contains(&group.as_str());
+    // Of several file systems groups are called after theirs too.
+    let asks = |group: &&String| {
+        ["threads", "scaling", "workers"]
+            .iter()
+            .any(|name| group.strip_prefix(name).is_some_and(|rest| rest.is_empty() || rest.starts_with('-')))
+    };
     cell.groups.iter().find(asks).or(cell.groups.first()).cloned()
 }
 

@@ -3,8 +3,8 @@
 use serde::{Deserialize, Serialize};
 
 use super::{
-    aged, attributes, break_even, calls, compare, decompose, directories, file_systems, fill, growth, pairs,
-    refusal, stopped, work,
+    aged, answer, attributes, break_even, calls, compare, decompose, directories, file_systems, fill, growth,
+    pairs, refusal, stopped, work,
 };
 use crate::summary::Summary;
 
@@ -27,6 +27,8 @@ pub struct Finding {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum FindingKind {
+    /// What several comparisons that answer the study's question come to together.
+    Answer,
     /// Arms that did not do the same work, and groups that cannot be read because of them.
     Work,
     /// What makes the difference between two programs.
@@ -57,6 +59,7 @@ pub enum FindingKind {
 const RULES: &[fn(&Summary) -> Vec<Finding>] = &[
     work::find,
     file_systems::find_fastest,
+    answer::find,
     decompose::find,
     refusal::find,
     stopped::find,
@@ -79,8 +82,22 @@ const OPEN: &str = "cannot be told here";
 /// Applies every rule.
 pub(crate) fn derive(summary: &Summary) -> Vec<Finding> {
     let mut findings: Vec<Finding> = RULES.iter().flat_map(|rule| rule(summary)).collect();
-    // A reader is told first what the run says, and then what it does not.
-    findings.sort_by_key(|finding| finding.kind == FindingKind::Claim && finding.text.contains(OPEN));
+    // A reader is told first what answers the question, what the run says beside that, and then what it does not.
+    let leading: Vec<&str> = answer::leading(summary).map(|group| group.name.as_str()).collect();
+    let of_file_systems = file_systems::is_told(summary);
+    let order = |finding: &Finding| {
+        let of_all = match finding.kind {
+            FindingKind::FileSystems => of_file_systems && finding.group.is_none(),
+            // Where an arm was stopped, that is what a reader must know first.
+            FindingKind::Refusal => finding.group.is_none(),
+            _ => false,
+        };
+        let claim = finding.kind == FindingKind::Claim;
+        let place = finding.group.as_ref().and_then(|group| leading.iter().position(|name| name == group));
+        let place = place.unwrap_or(leading.len());
+        (!finding.loud, !of_all, claim && finding.text.contains(OPEN), place, claim)
+    };
+    findings.sort_by_key(order);
     findings
 }
 

@@ -21,6 +21,11 @@ pub(super) fn find_fastest(summary: &Summary) -> Vec<Finding> {
     [fastest].into_iter().chain(apart(overview)).map(finding).collect()
 }
 
+/// Tells whether it can be told which file system is fastest.
+pub(super) fn is_told(summary: &Summary) -> bool {
+    summary.overview.as_ref().is_some_and(|overview| fastest(overview).is_some())
+}
+
 /// Tells which file systems may not be compared where none is the fastest; else that stands beside which is.
 pub(super) fn find_apart(summary: &Summary) -> Vec<Finding> {
     let Some(overview) = summary.overview.as_ref().filter(|overview| fastest(overview).is_none()) else {

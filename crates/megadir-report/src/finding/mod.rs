@@ -4,6 +4,7 @@
 //! told" too. Nothing here knows a format or recomputes a number.
 
 mod aged;
+mod answer;
 mod attributes;
 mod break_even;
 mod calls;
@@ -22,4 +23,5 @@ mod work;
 
 pub use derive::{Finding, FindingKind};
 
+pub(crate) use answer::told_first;
 pub(crate) use derive::derive;

@@ -3,6 +3,7 @@
 use super::{Page, advice};
 use crate::chart::Width;
 use crate::chart::main_picture;
+use crate::finding::told_first;
 use crate::render::{Report, run_line};
 use crate::warning::told;
 
@@ -17,10 +18,13 @@ pub(super) fn section(page: &mut Page, report: &Report<'_>) {
     for loud in told(&summary.warnings).iter().filter(|told| told.loud) {
         page.element("p class=\"loud\"", &loud.text);
     }
-    let main = summary.findings.iter().find(|finding| !finding.loud);
-    let answer =
-        main.map_or("No group of arms was measured far enough to say anything.", |finding| &finding.text);
-    page.element("p class=\"answer\"", answer);
+    let answers = told_first(summary);
+    for finding in &answers {
+        page.element("p class=\"answer\"", &finding.text);
+    }
+    if answers.is_empty() {
+        page.element("p class=\"answer\"", "No group of arms was measured far enough to say anything.");
+    }
     page.push("</header>\n");
     if let Some(main) = main_picture(report, Width::Wide) {
         page.picture(|picture| {

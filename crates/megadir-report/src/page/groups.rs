@@ -3,6 +3,7 @@
 use super::Page;
 use super::table::{every, push_grid};
 use crate::chart::Picture;
+use crate::finding::told_first;
 use crate::render::{OPERATIONS_TITLE, PUBLISHED_TITLE, Report, group_grid, operations_grid, published_grid};
 use crate::summary::{GroupSummary, Summary};
 
@@ -14,13 +15,13 @@ const NINES_MAX: usize = 3;
 /// Adds the sections of all groups, and that of single operations.
 pub(super) fn sections(page: &mut Page, report: &Report<'_>) {
     let summary = report.summary;
-    let main = summary.findings.iter().find(|finding| !finding.loud);
+    let first = told_first(summary);
     let many = summary.groups.len() > GROUPS_MAX;
     for group in &summary.groups {
         page.element("h2", &group.title);
         let of_group =
             |finding: &&crate::Finding| !finding.loud && finding.group.as_ref() == Some(&group.name);
-        let findings = summary.findings.iter().filter(of_group).filter(|finding| Some(*finding) != main);
+        let findings = summary.findings.iter().filter(of_group).filter(|finding| !first.contains(finding));
         page.list(findings.map(|finding| finding.text.clone()));
         let of_group = |picture: &Picture| picture.group.as_ref() == Some(&group.name);
         if many {

@@ -8,7 +8,7 @@ use super::inline::course;
 use super::machine::{file_system_lines, machine_line, resolution_lines, run_line, self_check_line};
 use super::paint::{Tone, clean, paint, wrap};
 use super::{Format, Report, Style, groups, operations, overview, published};
-use crate::finding::{Finding, FindingKind};
+use crate::finding::{Finding, FindingKind, told_first};
 use crate::summary::{GroupSummary, Overview, Resolution, Rounds, Summary};
 use crate::text;
 use crate::warning::{Told, told};
@@ -139,12 +139,12 @@ fn answer(page: &mut Page, summary: &Summary) {
         let text = "Do not use these numbers before reading the warnings marked WARNING below.";
         page.paragraph(text, "! ", Tone::Alarm);
     }
-    match main_finding(summary) {
-        Some(finding) => page.paragraph(&finding.text, "", Tone::Plain),
-        None => page.paragraph("No group of arms was measured far enough to say anything.", "", Tone::Plain),
+    let told = told_first(summary);
+    told.iter().for_each(|finding| page.paragraph(&finding.text, "", Tone::Plain));
+    if told.is_empty() {
+        page.paragraph("No group of arms was measured far enough to say anything.", "", Tone::Plain);
     }
-    let told = main_finding(summary);
-    let of_all = |finding: &&Finding| !finding.loud && finding.group.is_none() && Some(*finding) != told;
+    let of_all = |finding: &&Finding| !finding.loud && finding.group.is_none() && !told.contains(finding);
     for finding in summary.findings.iter().filter(of_all) {
         page.paragraph(&finding.text, "", Tone::Plain);
     }
@@ -161,15 +161,11 @@ fn file_systems(page: &mut Page, summary: &Summary, overview: &Overview) {
     }
 }
 
-fn main_finding(summary: &Summary) -> Option<&Finding> {
-    summary.findings.iter().find(|finding| !finding.loud)
-}
-
 fn one_group(page: &mut Page, summary: &Summary, group: &GroupSummary) {
     page.paragraph(&group.title, "", Tone::Heading);
     let of_group = |finding: &&Finding| !finding.loud && finding.group.as_ref() == Some(&group.name);
-    let told = main_finding(summary);
-    for finding in summary.findings.iter().filter(of_group).filter(|finding| Some(*finding) != told) {
+    let told = told_first(summary);
+    for finding in summary.findings.iter().filter(of_group).filter(|finding| !told.contains(finding)) {
         page.paragraph(&finding.text, "  ", Tone::Plain);
     }
     match groups::grid(summary, group) {

@@ -7,6 +7,7 @@ use megadir_record::{Cell, CellId};
 use serde::{Deserialize, Serialize};
 
 use super::Figure;
+use super::compare::{Outcome, contrast};
 use super::evidence::Evidence;
 
 /// Exponents as near to 1 as this are called linear even where their interval excludes 1.
@@ -36,6 +37,9 @@ pub struct Series {
     pub steps: Vec<Step>,
     /// What the exponent says.
     pub shape: Shape,
+    /// The largest size against the smallest, intervals adjusted for all series of the group; `None` with fewer than two sizes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ends: Option<Outcome>,
 }
 
 /// One size of a series.
@@ -84,7 +88,18 @@ pub enum Shape {
 
 /// Reads a group by the rule Grow.
 pub(crate) fn grow(evidence: &Evidence<'_>, series: &[(String, Vec<CellId>)]) -> Growth {
-    Growth { series: series.iter().map(|(name, arms)| one_series(evidence, name, arms)).collect() }
+    let mut series: Vec<Series> =
+        series.iter().map(|(name, arms)| one_series(evidence, name, arms)).collect();
+    let ends = |series: &Series| match &series.points[..] {
+        [first, .., last] => Some((last.arm, first.arm)),
+        _ => None,
+    };
+    let pairs: Vec<(CellId, CellId)> = series.iter().filter_map(ends).collect();
+    let mut judged = contrast(evidence, &pairs).into_iter();
+    for one in series.iter_mut().filter(|series| ends(series).is_some()) {
+        one.ends = judged.next().map(|(_, outcome)| outcome);
+    }
+    Growth { series }
 }
 
 fn one_series(evidence: &Evidence<'_>, name: &str, arms: &[CellId]) -> Series {
@@ -102,7 +117,7 @@ fn one_series(evidence: &Evidence<'_>, name: &str, arms: &[CellId]) -> Series {
     let steps = steps.collect();
     let exponent = exponent_of(0, points.len());
     let rounds = times.first().map_or(0, Vec::len);
-    Series { name: name.into(), rounds, exponent, steps, shape: shape(exponent), points }
+    Series { name: name.into(), rounds, exponent, steps, shape: shape(exponent), points, ends: None }
 }
 
 fn point(evidence: &Evidence<'_>, cell: &Cell) -> Option<Point> {

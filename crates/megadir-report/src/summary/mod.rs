@@ -4,6 +4,7 @@
 //! by round), `evidence` (what rules judge by), `arm` (one arm alone), `operations` (its single operations), `self_check` (what measuring costs), `equal_work` (did all arms do the same?), `compare`, `decompose`, `break_even`, `pairs`, `refusal`, `fill` and
 //! `grow` (one rule each), `resolution` (the baseline against itself). None of them knows a format.
 
+mod alternatives;
 mod arm;
 mod break_even;
 mod compare;

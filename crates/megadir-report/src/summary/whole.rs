@@ -151,6 +151,9 @@ pub struct GroupSummary {
     pub name: String,
     /// What the group asks.
     pub title: String,
+    /// Whether what comes out of it answers the study's question.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub answers: bool,
     /// What came out.
     pub reading: GroupReading,
 }
@@ -282,7 +285,7 @@ fn bare(record: &Record, rounds: &Rounds<'_>, data: Vec<DataCheck>, checks: Vec<
     Summary {
         version: SUMMARY_VERSION,
         study: plan.study.clone(),
-        question: plan.question.clone(),
+        question: question(plan),
         source: plan.source.clone(),
         findings: Vec::new(),
         warnings: Vec::new(),
@@ -310,6 +313,14 @@ fn bare(record: &Record, rounds: &Rounds<'_>, data: Vec<DataCheck>, checks: Vec<
         self_check: record.self_check.as_ref().and_then(|check| judge(check, plan.rules.confidence)),
         started_unix_s: header.started_unix_s,
         command: header.command.clone(),
+    }
+}
+
+/// Returns what a run asks: the study's question, and of several file systems which is best at it.
+fn question(plan: &Plan) -> String {
+    match plan.file_systems.len() {
+        0 | 1 => plan.question.clone(),
+        _ => format!("{} And on which file system does it take least?", plan.question),
     }
 }
 
@@ -363,7 +374,7 @@ fn read_groups(evidence: &Evidence<'_>) -> Vec<GroupSummary> {
                 Err(reason) => GroupReading::Unreadable { reason },
             },
         };
-        GroupSummary { name: group.name.clone(), title: group.title.clone(), reading }
+        GroupSummary { name: group.name.clone(), title: group.title.clone(), answers: group.answers, reading }
     };
     evidence.plan.groups.iter().filter(|group| has_rows(evidence.plan, group)).map(read).collect()
 }

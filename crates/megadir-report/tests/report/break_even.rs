@@ -30,7 +30,7 @@ pub(crate) fn record(costs: [f64; 2]) -> Record {
     };
     let rule = GroupRule::BreakEven { series: vec![series(0), series(6)] };
     let title = "From which share on does listing all beat asking for some?".into();
-    plan.groups = vec![Group { name: "break-even".into(), title, rule }];
+    plan.groups = vec![Group { name: "break-even".into(), title, answers: false, rule }];
     plan.published.clear();
     for cell in &mut plan.cells {
         cell.groups = vec!["break-even".into()];

@@ -52,7 +52,8 @@ fn pairs(
         to: CellId(*to),
     };
     let rule = GroupRule::Pairs { pairs: contrasts.iter().map(pair).collect() };
-    synthetic.groups = vec![Group { name: "contrasts".into(), title: "Does it matter?".into(), rule }];
+    synthetic.groups =
+        vec![Group { name: "contrasts".into(), title: "Does it matter?".into(), answers: false, rule }];
     synthetic.record()
 }
 

@@ -85,7 +85,8 @@ pub(crate) fn record() -> Record {
         cell.name = format!("{}, {}", cell.name, label(kind, driver));
     }
     let rule = GroupRule::Pairs { pairs };
-    plan.groups = vec![Group { name: "file-system".into(), title: "What of it?".into(), rule }];
+    plan.groups =
+        vec![Group { name: "file-system".into(), title: "What of it?".into(), answers: false, rule }];
     record
 }
 

@@ -46,7 +46,12 @@ pub(crate) fn filled(ratios: &[f64]) -> Record {
     let plan = &mut record.header.plan;
     plan.study = "fill".into();
     let arms = plan.cells.iter().map(|cell| cell.id).collect();
-    plan.groups = vec![Group { name: "fill".into(), title: "What?".into(), rule: GroupRule::Fill { arms } }];
+    plan.groups = vec![Group {
+        name: "fill".into(),
+        title: "What?".into(),
+        answers: false,
+        rule: GroupRule::Fill { arms },
+    }];
     for cell in &mut plan.cells {
         cell.groups = vec!["fill".into()];
     }

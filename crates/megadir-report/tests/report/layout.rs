@@ -29,8 +29,12 @@ fn record(content: ContentKind) -> Record {
     };
     let pairs =
         vec![pair("prefix:2, directories on demand", 1), pair("prefix:2/2, directories made before", 2)];
-    synthetic.groups =
-        vec![Group { name: "write".into(), title: "Does it?".into(), rule: GroupRule::Pairs { pairs } }];
+    synthetic.groups = vec![Group {
+        name: "write".into(),
+        title: "Does it?".into(),
+        answers: false,
+        rule: GroupRule::Pairs { pairs },
+    }];
     let mut record = synthetic.record();
     work_on_files(&mut record, |id| {
         files(if id == 3 { FileOperation::MakeDirectories } else { FileOperation::Create }, (0, 1000), 1)

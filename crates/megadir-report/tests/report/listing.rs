@@ -124,7 +124,12 @@ fn decomposition(slow: Vec<(String, CellId)>, fast: Vec<(String, CellId)>) -> Gr
         fast_name: "getdents with a buffer of 5 MiB".into(),
         fast,
     };
-    Group { name: "decomposition".into(), title: "Where does the time of ls -l go?".into(), rule }
+    Group {
+        name: "decomposition".into(),
+        title: "Where does the time of ls -l go?".into(),
+        answers: true,
+        rule,
+    }
 }
 
 fn growth() -> Group {
@@ -132,6 +137,7 @@ fn growth() -> Group {
     Group {
         name: "growth".into(),
         title: "How does the time grow with the number of entries?".into(),
+        answers: false,
         rule: GroupRule::Grow { series },
     }
 }

@@ -1,5 +1,6 @@
 //! Synthetic records with known effects go in; verdicts, shares, exponents, warnings and texts must follow.
 
+mod answer;
 mod attributes;
 mod between;
 mod break_even;

@@ -4,7 +4,7 @@ use std::io::Read;
 
 use base64::Engine;
 use megadir_record::Record;
-use megadir_report::page::{advice, html};
+use megadir_report::page::{self, advice, html};
 use megadir_report::{Report, summarize};
 
 use crate::charted::records;
@@ -101,8 +101,58 @@ fn advice_follows_from_the_verdicts() {
     );
     let full = advice_of(&crate::refusal::record(&[9_600, 10_100], 10_000, &[]));
     assert!(full[0].contains("below 8 500 entries"), "{full:?}");
+    // Whether a name is there is nothing to choose.
+    let lookups = advice_of(&crate::pairs::record([1.8, 1.2]));
+    assert!(lookups.is_empty(), "{lookups:?}");
     let same = advice_of(&crate::synthetic::Synthetic::ratios(&[("same", 1.0)]).record());
     assert!(same[0].contains("none differs by more than 3 %"), "{same:?}");
+}
+
+#[test]
+fn of_several_file_systems_it_is_told_which_to_take_and_each_thing_once() {
+    let advice = advice(&summarize(&crate::file_systems::record()).unwrap());
+    assert!(advice[0].starts_with("Take ext4 where nothing else speaks against it"), "{advice:?}");
+    for (place, line) in advice.iter().enumerate() {
+        assert!(!advice[..place].contains(line), "{line} is told twice");
+    }
+    // What several file systems have in common is one line.
+    let mut record = crate::file_systems::record();
+    let plan = &mut record.header.plan;
+    for cell in &mut plan.cells {
+        cell.role = megadir_record::Role::Arm;
+    }
+    let pairs = |on: u32| {
+        let like = plan.cells.iter().find(|cell| cell.id.0 == 3 * on + 1).unwrap();
+        let other = plan.cells.iter().find(|cell| cell.id.0 == 3 * on).unwrap();
+        megadir_record::Pair {
+            what: "this".into(),
+            than: "that".into(),
+            at: like.name.clone(),
+            arm: like.id,
+            to: other.id,
+        }
+    };
+    let groups: Vec<megadir_record::Group> = (0..3)
+        .map(|on| megadir_record::Group {
+            name: format!("ways-{}", plan.file_systems[on as usize].name),
+            title: "Which?".into(),
+            answers: false,
+            rule: megadir_record::GroupRule::Pairs { pairs: vec![pairs(on)] },
+        })
+        .collect();
+    plan.groups.extend(groups);
+    let works: Vec<megadir_record::Work> = plan.cells.iter().map(|cell| cell.work.clone()).collect();
+    for cell in plan.cells.iter_mut().filter(|cell| cell.id.0 % 3 == 1) {
+        cell.work = works[cell.id.0 as usize - 1].clone();
+    }
+    let advice = page::advice(&summarize(&record).unwrap());
+    let told: Vec<&String> =
+        advice.iter().filter(|line| line.contains("use this rather than that")).collect();
+    assert_eq!(told.len(), 1, "{advice:?}");
+    assert!(
+        told[0].starts_with("stat, 1 process (on ext2 (ext4 driver), ext3 (ext4 driver) and ext4): "),
+        "{told:?}"
+    );
 }
 
 #[test]

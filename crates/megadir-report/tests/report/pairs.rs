@@ -7,7 +7,7 @@ use megadir_report::{FindingKind, Summary, summarize};
 use crate::synthetic::{Synthetic, arm};
 
 /// Returns a record of look-ups in which absent names cost so many times what present ones do.
-fn record(ratios: [f64; 2]) -> Record {
+pub(crate) fn record(ratios: [f64; 2]) -> Record {
     let arms: Vec<_> = [("a", 1.0), ("b", ratios[0]), ("c", 2.0), ("d", 2.0 * ratios[1])]
         .map(|(name, times)| arm(name, 1e6 * times))
         .into();
@@ -25,7 +25,7 @@ fn record(ratios: [f64; 2]) -> Record {
     };
     let pairs = vec![pair(1, "one name of 100 000"), pair(3, "any name of 100 000")];
     let rule = GroupRule::Pairs { pairs };
-    plan.groups = vec![Group { name: "absent".into(), title: "Do they?".into(), rule }];
+    plan.groups = vec![Group { name: "absent".into(), title: "Do they?".into(), answers: false, rule }];
     for cell in &mut plan.cells {
         cell.groups = vec!["absent".into()];
         let presence = if cell.id.0 % 2 == 0 { Presence::Present } else { Presence::Absent };

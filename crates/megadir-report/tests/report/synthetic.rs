@@ -56,7 +56,7 @@ pub(crate) fn arm(name: &'static str, ns: f64) -> Arm {
 /// Returns a group that compares with arm 0.
 pub(crate) fn compare(name: &str, title: &str) -> Group {
     let rule = GroupRule::Compare { baseline: CellId(0) };
-    Group { name: name.into(), title: title.into(), rule }
+    Group { name: name.into(), title: title.into(), answers: false, rule }
 }
 
 impl Synthetic {

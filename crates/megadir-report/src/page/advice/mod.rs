@@ -1,12 +1,14 @@
 //! What follows from a run for somebody with such directories: rules from numbers to what to do, one for each way of reading a group.
 //!
-//! Like findings they say no more than intervals and verdicts carry.
+//! Like findings they say no more than intervals and verdicts carry. Advice to take one arm rather than another is given only where
+//! they are alternatives (`ways`); of several file systems it is told which to take (`file_systems`).
 
-use megadir_record::Role;
+mod file_systems;
+mod ways;
 
 use crate::summary::{
-    BreakEven, BreakEvenSeries, Comparison, Contrast, Decomposition, Fill, GroupReading, GroupSummary,
-    Growth, Outcome, Pairs, Refusal, Shape, Summary, Threshold, Verdict,
+    BreakEven, BreakEvenSeries, Decomposition, Fill, GroupReading, GroupSummary, Growth, Outcome, Refusal,
+    Series, Shape, Summary, Threshold, Verdict,
 };
 use crate::text;
 
@@ -16,8 +18,9 @@ pub fn advice(summary: &Summary) -> Vec<String> {
     if summary.warnings.iter().any(|advisory| advisory.loud) {
         return vec!["Do not act on these numbers before the warnings above are dealt with.".into()];
     }
-    let mut advice: Vec<String> =
-        summary.groups.iter().filter_map(|group| of_group(summary, group)).collect();
+    let mut advice = file_systems::advice(summary);
+    advice.extend(rules(summary));
+    advice.extend(ways::advice(summary));
     let decided = !advice.is_empty();
     if let Some(rounds) = undecided(summary) {
         let rounds = text::count(rounds);
@@ -26,71 +29,49 @@ pub fn advice(summary: &Summary) -> Vec<String> {
             rounds = rounds.replace(' ', "")
         ));
     }
-    let machine = format!(
-        "All this holds for {} on this machine; the command below repeats it on yours.",
-        summary.machine.file_system.kind
-    );
+    let of = match summary.file_systems.len() {
+        0 | 1 => format!(" for {}", summary.machine.file_system.kind),
+        _ => String::new(),
+    };
     if decided {
-        advice.push(machine);
+        advice.push(format!("All this holds{of} on this machine; the command below repeats it on yours."));
     }
     advice
 }
 
-fn of_group(summary: &Summary, group: &GroupSummary) -> Option<String> {
-    match &group.reading {
-        GroupReading::Compare(comparison) => compare(summary, group, comparison),
-        GroupReading::Decompose(read) => decompose(read),
-        GroupReading::Pairs(read) => pairs(summary, group, read),
-        GroupReading::Refusal(refusal) => Some(refused(refusal)),
-        GroupReading::Fill(read) => fill(read),
-        GroupReading::Grow(read) => grow(group, read),
-        GroupReading::BreakEven(read) => break_even(read),
-        GroupReading::Unreadable { .. } => None,
+/// Returns what follows from groups that are no choice between arms; what several file systems have in common once.
+fn rules(summary: &Summary) -> Vec<String> {
+    let mut told: Vec<(String, Vec<String>)> = Vec::new();
+    for group in &summary.groups {
+        let Some(text) = of_group(group) else { continue };
+        let on = place(summary, group);
+        match told.iter_mut().find(|(known, _)| *known == text) {
+            Some((_, places)) => places.push(on),
+            None => told.push((text, vec![on])),
+        }
     }
+    let several = summary.file_systems.len() > 1;
+    let one = |(text, on): (String, Vec<String>)| match several {
+        true => format!("On {}: {text}", text::list(&on)),
+        false => text,
+    };
+    told.into_iter().map(one).collect()
 }
 
-fn compare(summary: &Summary, group: &GroupSummary, comparison: &Comparison) -> Option<String> {
-    let arm = |row: &&Contrast| summary.arm(row.arm).is_some_and(|arm| arm.cell.role == Role::Arm);
-    let rows: Vec<&Contrast> = comparison.rows.iter().filter(arm).collect();
-    let ratio = |row: &Contrast| match row.outcome {
-        Outcome::Judged { ratio, verdict: Verdict::Faster { negligible: false }, .. } => Some(ratio.value),
-        _ => None,
-    };
-    let faster = rows.iter().filter_map(|row| Some((row.arm, ratio(row)?)));
-    let best = faster.min_by(|a, b| a.1.total_cmp(&b.1));
-    let baseline = summary.arm_name(comparison.baseline);
-    if let Some((arm, ratio)) = best {
-        return Some(format!(
-            "{}: use {} rather than {baseline} ({}).",
-            group.name,
-            summary.arm_name(arm),
-            text::speed(ratio)
-        ));
-    }
-    let same = |row: &&&Contrast| {
-        matches!(
-            row.outcome,
-            Outcome::Judged {
-                verdict: Verdict::Equivalent | Verdict::Faster { .. } | Verdict::Slower { negligible: true },
-                ..
-            }
-        )
-    };
-    let slower = |row: &&&Contrast| {
-        matches!(row.outcome, Outcome::Judged { verdict: Verdict::Slower { negligible: false }, .. })
-    };
-    let (same, slower) = (rows.iter().filter(same).count(), rows.iter().filter(slower).count());
-    match (rows.len(), same, slower) {
-        (0, ..) => None,
-        (all, same, _) if all == same => Some(format!(
-            "{}: take whichever suits otherwise; none differs by more than {}.",
-            group.name,
-            text::chosen(summary.rules.equivalence_band)
-        )),
-        (all, _, slower) if all == slower => {
-            Some(format!("{}: stay with {baseline}; everything else measured is slower.", group.name))
-        }
-        _ => None,
+/// Returns what the file system that a group is about is called.
+fn place(summary: &Summary, group: &GroupSummary) -> String {
+    let of_group = summary.arms.iter().find(|arm| arm.cell.groups.contains(&group.name));
+    of_group.map_or("?", |arm| summary.place(arm.cell.id)).to_owned()
+}
+
+fn of_group(group: &GroupSummary) -> Option<String> {
+    match &group.reading {
+        GroupReading::Decompose(read) => decompose(read),
+        GroupReading::Refusal(refusal) => Some(refused(refusal)),
+        GroupReading::Fill(read) => fill(read),
+        GroupReading::Grow(read) => grow(read),
+        GroupReading::BreakEven(read) => break_even(read),
+        GroupReading::Compare(_) | GroupReading::Pairs(_) | GroupReading::Unreadable { .. } => None,
     }
 }
 
@@ -110,35 +91,6 @@ fn decompose(read: &Decomposition) -> Option<String> {
         largest.name,
         text::share(&largest.share?)
     ))
-}
-
-fn pairs(summary: &Summary, group: &GroupSummary, pairs: &Pairs) -> Option<String> {
-    let ratio = |outcome: &Outcome| match outcome {
-        Outcome::Judged {
-            ratio,
-            verdict: Verdict::Slower { negligible: false } | Verdict::Faster { negligible: false },
-            ..
-        } => Some(ratio.value),
-        _ => None,
-    };
-    let judged = pairs.rows.iter().filter_map(|row| Some((row, ratio(&row.outcome)?)));
-    let far = |ratio: f64| ratio.max(1.0 / ratio);
-    let largest = judged.max_by(|a, b| far(a.1).total_cmp(&far(b.1)));
-    let Some((row, ratio)) = largest else {
-        let even =
-            |outcome: &Outcome| matches!(outcome, Outcome::Judged { verdict: Verdict::Equivalent, .. });
-        let all = !pairs.rows.is_empty() && pairs.rows.iter().all(|row| even(&row.outcome));
-        return all.then(|| {
-            format!(
-                "{}: none differs by more than {}; choose by other reasons.",
-                group.name,
-                text::chosen(summary.rules.equivalence_band)
-            )
-        });
-    };
-    let (better, worse) =
-        if ratio < 1.0 { (&row.pair.what, &row.pair.than) } else { (&row.pair.than, &row.pair.what) };
-    Some(format!("{}, {}: {better} beat {worse}, by {:.2} times.", group.name, row.pair.at, far(ratio)))
 }
 
 fn refused(refusal: &Refusal) -> String {
@@ -176,22 +128,51 @@ fn fill(fill: &Fill) -> Option<String> {
     })
 }
 
-fn grow(group: &GroupSummary, growth: &Growth) -> Option<String> {
+fn grow(growth: &Growth) -> Option<String> {
+    // What lists a directory takes longer for a larger one anyway; what does not should take the same.
+    let lists = |series: &Series| series.points.iter().any(|point| point.entry_ns.is_some());
+    if !growth.series.is_empty() && !growth.series.iter().any(lists) {
+        return grow_alone(growth);
+    }
+    let value = |series: &Series| series.exponent.map_or(0.0, |exponent| exponent.value);
     let worst = growth.series.iter().filter(|series| series.shape == Shape::MoreThanLinear);
-    let worst = worst.max_by(|a, b| {
-        let value = |series: &crate::summary::Series| series.exponent.map_or(0.0, |exponent| exponent.value);
-        value(a).total_cmp(&value(b))
-    });
-    if let Some(series) = worst {
+    if let Some(series) = worst.max_by(|a, b| value(a).total_cmp(&value(b))) {
         return Some(format!(
-            "{}: {} grows faster than the number of entries; expect larger directories to take more than their share.",
-            group.name, series.name
+            "The time of {} grows faster than the number of entries; expect larger directories to take more than their share.",
+            series.name
         ));
     }
-    let known =
-        |series: &crate::summary::Series| matches!(series.shape, Shape::Linear | Shape::LessThanLinear);
+    let known = |series: &Series| matches!(series.shape, Shape::Linear | Shape::LessThanLinear);
     let all = !growth.series.is_empty() && growth.series.iter().all(known);
-    all.then(|| format!("{}: nothing grows faster than the number of entries, so size alone is no reason to split a directory.", group.name))
+    all.then(|| {
+        "Nothing grows faster than the number of entries, so size alone is no reason to split a directory."
+            .into()
+    })
+}
+
+/// Tells what size costs operations that do not go through the directory.
+fn grow_alone(growth: &Growth) -> Option<String> {
+    let of = |series: &Series| match series.ends {
+        Some(Outcome::Judged { ratio, verdict, .. }) => Some((ratio.value, verdict)),
+        _ => None,
+    };
+    let ends: Option<Vec<(&Series, (f64, Verdict))>> =
+        growth.series.iter().map(|series| Some((series, of(series)?))).collect();
+    let ends = ends?;
+    let slower = |verdict: Verdict| verdict == Verdict::Slower { negligible: false };
+    let slower = ends.iter().filter(|(_, (_, verdict))| slower(*verdict));
+    if let Some((series, (ratio, _))) = slower.max_by(|a, b| a.1.0.total_cmp(&b.1.0)) {
+        let largest = series.points.last().map_or(0, |point| point.entries);
+        return Some(format!(
+            "Up to {} entries size costs a factor of {ratio:.2} at most ({}): split a directory only where that matters more than what further directories cost, which `megadir bench run layout` measures.",
+            text::count(largest),
+            series.name
+        ));
+    }
+    let open = |verdict: Verdict| matches!(verdict, Verdict::Inconclusive { .. });
+    (!ends.iter().any(|(_, (_, verdict))| open(*verdict))).then(|| {
+        "Nothing takes longer in the largest directory, so size alone is no reason to split it.".into()
+    })
 }
 
 fn break_even(read: &BreakEven) -> Option<String> {

@@ -1,0 +1,273 @@
+//! What answers the study's question: which groups do, and what many comparisons of one come to in one sentence.
+//!
+//! Taking the least and the most of a group after the fact is fair, since intervals are adjusted for the whole group.
+
+use super::source::{ClaimedGrowth, claims};
+use super::{Finding, FindingKind};
+use crate::summary::{
+    GroupReading, GroupSummary, Growth, Outcome, PairRow, Pairs, Series, Shape, Summary, Verdict,
+};
+use crate::text;
+
+/// So many comparisons are told one by one.
+const ONE_BY_ONE_MAX: usize = 4;
+/// At most so many answers stand on the first screen.
+const TOLD_FIRST_MAX: usize = 2;
+
+/// What plans say of times that several workers share.
+const WALL: &str = ", wall time per file";
+
+/// Returns the groups that answer the question, as the study declares; of a study that declares none, the first of the rule that says most.
+pub(super) fn leading(summary: &Summary) -> impl Iterator<Item = &GroupSummary> {
+    let declared = summary.groups.iter().any(|group| group.answers);
+    let first = summary.groups.iter().filter(|_| !declared).min_by_key(|group| rank(group));
+    let first = first.map(|group| group.name.as_str());
+    let leads = move |group: &&GroupSummary| match first {
+        Some(first) => group.name == first,
+        None => group.answers,
+    };
+    summary.groups.iter().filter(leads)
+}
+
+fn rank(group: &GroupSummary) -> u8 {
+    match group.reading {
+        GroupReading::Decompose(_) => 0,
+        GroupReading::Refusal(_) => 1,
+        GroupReading::Fill(_) => 2,
+        GroupReading::BreakEven(_) => 3,
+        GroupReading::Grow(_) => 4,
+        GroupReading::Pairs(_) => 5,
+        GroupReading::Compare(_) => 6,
+        GroupReading::Unreadable { .. } => 7,
+    }
+}
+
+/// Returns what a reader is told first: the first finding, and that of each other group that answers the question.
+pub(crate) fn told_first(summary: &Summary) -> Vec<&Finding> {
+    let mut findings = summary.findings.iter().filter(|finding| !finding.loud);
+    let Some(main) = findings.next() else { return Vec::new() };
+    let mut told = vec![main];
+    if summary.overview.is_none() {
+        let others = leading(summary).filter(|group| main.group.as_ref().is_some_and(|of| *of != group.name));
+        let first_of = |group: &GroupSummary| {
+            summary
+                .findings
+                .iter()
+                .find(|finding| !finding.loud && finding.group.as_ref() == Some(&group.name))
+        };
+        told.extend(others.filter_map(first_of).take(TOLD_FIRST_MAX - 1));
+    }
+    told
+}
+
+/// Tells in a sentence what the comparisons of each group that answers the question come to.
+pub(super) fn find(summary: &Summary) -> Vec<Finding> {
+    let told = leading(summary).filter_map(|group| {
+        let text = match &group.reading {
+            GroupReading::Pairs(read) => pairs(summary, read)?,
+            GroupReading::Grow(read) => growth(summary, read)?,
+            // Their own findings are one sentence already.
+            _ => return None,
+        };
+        Some(Finding::of_group(FindingKind::Answer, &group.name, text))
+    });
+    told.collect()
+}
+
+/// Returns the ratio of an outcome with its adjusted interval.
+fn ratio(outcome: &Outcome) -> Option<(f64, String)> {
+    match outcome {
+        Outcome::Judged { ratio, adjusted, .. } => Some((ratio.value, text::ratio(ratio.value, *adjusted))),
+        Outcome::TooFewRounds { ratio } => Some((*ratio, text::ratio(*ratio, None))),
+        Outcome::Baseline | Outcome::Unequal | Outcome::NotMeasured => None,
+    }
+}
+
+/// Returns how many are slower, faster, the same and none of these, in words.
+fn tally<'a>(outcomes: impl Iterator<Item = &'a Outcome>) -> String {
+    let (mut slower, mut faster, mut same, mut open) = (0, 0, 0, 0);
+    for outcome in outcomes {
+        match outcome {
+            Outcome::Judged { verdict: Verdict::Slower { negligible: false }, .. } => slower += 1,
+            Outcome::Judged { verdict: Verdict::Faster { negligible: false }, .. } => faster += 1,
+            Outcome::Judged { verdict: Verdict::Inconclusive { .. }, .. } | Outcome::TooFewRounds { .. } => {
+                open += 1;
+            }
+            _ => same += 1,
+        }
+    }
+    let all = text::count(slower + faster + same + open);
+    let parts = [(slower, "slower"), (faster, "faster"), (same, "the same"), (open, "not decided")];
+    let parts: Vec<(u64, &str)> = parts.into_iter().filter(|(number, _)| *number > 0).collect();
+    match parts[..] {
+        [(1, word)] => word.into(),
+        [(_, "not decided")] => format!("none of {all} decided"),
+        [(_, word)] => format!("all {all} {word}"),
+        [(number, word), ref others @ ..] => {
+            let others: String =
+                others.iter().map(|(number, word)| format!(", {} {word}", text::count(*number))).collect();
+            format!("{} of {all} {word}{others}", text::count(number))
+        }
+        [] => String::new(),
+    }
+}
+
+/// A comparison with its ratio, as a number and in words.
+struct Judged<'a> {
+    row: &'a PairRow,
+    ratio: f64,
+    words: String,
+}
+
+/// The comparisons of a group that share what they compare with.
+struct Compared<'a> {
+    summary: &'a Summary,
+    on: &'a str,
+    than: &'a str,
+    rows: Vec<Judged<'a>>,
+    /// Under which circumstances, each once.
+    places: Vec<&'a str>,
+}
+
+fn pairs(summary: &Summary, pairs: &Pairs) -> Option<String> {
+    let ratios = pairs.rows.iter().filter_map(|row| Some((row, ratio(&row.outcome)?)));
+    let rows: Vec<Judged<'_>> = ratios.map(|(row, (ratio, words))| Judged { row, ratio, words }).collect();
+    let first = &rows.first()?.row.pair;
+    // What has no common reference is told row by row elsewhere.
+    if rows.len() < 2 || rows.iter().any(|judged| judged.row.pair.than != first.than) {
+        return None;
+    }
+    let mut places: Vec<&str> = Vec::new();
+    for judged in &rows {
+        if !places.contains(&&*judged.row.pair.at) {
+            places.push(&judged.row.pair.at);
+        }
+    }
+    let (on, than) = (summary.place(first.arm), &*first.than);
+    let tally = tally(rows.iter().map(|judged| &judged.row.outcome));
+    let compared = Compared { summary, on, than, rows, places };
+    let told = match compared.rows.len() {
+        ..=ONE_BY_ONE_MAX => compared.one_by_one(),
+        _ => compared.range()?,
+    };
+    Some(format!("On {on}, {told}: {tally}."))
+}
+
+impl Compared<'_> {
+    /// Returns the time of what the others are compared with, nanoseconds.
+    fn time(&self, at: &str) -> Option<f64> {
+        let judged = self.rows.iter().find(|judged| judged.row.pair.at == at)?;
+        Some(self.summary.arm(judged.row.pair.to)?.timing.as_ref()?.time_ns.value)
+    }
+
+    /// Returns circumstances without what is said beside them.
+    fn place<'b>(&self, at: &'b str) -> &'b str {
+        let at = at.strip_suffix(self.on).and_then(|at| at.strip_suffix(", ")).unwrap_or(at);
+        at.strip_suffix(WALL).unwrap_or(at)
+    }
+
+    /// Returns what a time is of.
+    fn per(&self) -> &'static str {
+        if self.places.iter().all(|at| at.contains(WALL)) { "a file" } else { "an operation" }
+    }
+
+    /// Tells every comparison.
+    fn one_by_one(&self) -> String {
+        let one = |at: &&str| {
+            let of = self.rows.iter().filter(|judged| judged.row.pair.at == **at);
+            let told: Vec<String> =
+                of.map(|judged| format!("{} {}", judged.row.pair.what, judged.words)).collect();
+            let (than, per) = (self.than, self.per());
+            let time = self.time(at).map(|ns| format!("{than} takes {} {per}; of that ", text::time(ns)));
+            format!("{}: {}{}", self.place(at), time.unwrap_or_default(), text::list(&told))
+        };
+        self.places.iter().map(one).collect::<Vec<_>>().join("; ")
+    }
+
+    /// Tells the least and the most.
+    fn range(&self) -> Option<String> {
+        let (than, per) = (self.than, self.per());
+        let by_ratio = |a: &&Judged<'_>, b: &&Judged<'_>| a.ratio.total_cmp(&b.ratio);
+        let least = self.rows.iter().min_by(by_ratio)?;
+        let most = self.rows.iter().max_by(by_ratio)?;
+        let times: Vec<(&str, f64)> =
+            self.places.iter().filter_map(|at| Some((self.place(at), self.time(at)?))).collect();
+        let by_time = |a: &&(&str, f64), b: &&(&str, f64)| a.1.total_cmp(&b.1);
+        let (shortest, longest) = (times.iter().min_by(by_time)?, times.iter().max_by(by_time)?);
+        let reference = match self.places.len() {
+            1 => format!("{}: {than} takes {} {per}", shortest.0, text::time(shortest.1)),
+            _ => format!(
+                "{than} takes from {} ({}) to {} {per} ({})",
+                text::time(shortest.1),
+                shortest.0,
+                text::time(longest.1),
+                longest.0
+            ),
+        };
+        let alike = self.rows.iter().all(|judged| judged.row.pair.what == least.row.pair.what);
+        let label = |judged: &Judged<'_>| {
+            let (what, at) = (&judged.row.pair.what, self.place(&judged.row.pair.at));
+            match (alike, self.places.len()) {
+                (true, _) => at.to_owned(),
+                (false, 1) => what.clone(),
+                (false, _) => format!("{what}, {at}"),
+            }
+        };
+        Some(format!(
+            "{reference}; {} from {} ({}) to {} of that ({})",
+            if alike { &least.row.pair.what } else { "the others" },
+            least.words,
+            label(least),
+            most.words,
+            label(most)
+        ))
+    }
+}
+
+fn growth(summary: &Summary, growth: &Growth) -> Option<String> {
+    let mut series: Vec<(&Series, f64, String)> = growth
+        .series
+        .iter()
+        .filter_map(|series| {
+            let (value, words) = ratio(series.ends.as_ref()?)?;
+            Some((series, value, words))
+        })
+        .collect();
+    series.sort_by(|a, b| a.1.total_cmp(&b.1));
+    let ((least, _, least_words), (most, _, most_words)) = (series.first()?, series.last()?);
+    let on = summary.place(most.points.first()?.arm);
+    let sizes = |series: &Series| match (series.points.first(), series.points.last()) {
+        (Some(first), Some(last)) => {
+            format!("{}, {} against {}", series.name, text::entries(last.entries), text::count(first.entries))
+        }
+        _ => series.name.clone(),
+    };
+    let tally = tally(series.iter().filter_map(|(series, ..)| series.ends.as_ref()));
+    let range = match series.len() {
+        1 => format!("{most_words} of the time of the smallest ({}): {tally}", sizes(most)),
+        _ => format!(
+            "from {least_words} ({}) to {most_words} ({}) of the time of the smallest: {tally}",
+            sizes(least),
+            sizes(most)
+        ),
+    };
+    Some(format!("On {on}, the largest directory takes {range}{}.", shapes(summary, growth)))
+}
+
+/// Tells the shape that all series share, beside what the source calls it.
+fn shapes(summary: &Summary, growth: &Growth) -> String {
+    let all = |shape: Shape| growth.series.iter().all(|series| series.shape == shape);
+    let (words, is) = match () {
+        () if all(Shape::LessThanLinear) => ("less than linear", ClaimedGrowth::BelowLinear),
+        () if all(Shape::Linear) => ("linear", ClaimedGrowth::Linear),
+        () if all(Shape::MoreThanLinear) => ("more than linear", ClaimedGrowth::AboveLinear),
+        () => return String::new(),
+    };
+    let source = claims(&summary.study).and_then(|claims| Some((claims.who, claims.growth?)));
+    let beside = match source {
+        Some((who, claimed)) if claimed == is => format!(", as {who} says"),
+        Some((who, claimed)) => format!(", which {who} calls {}", claimed.words()),
+        None => String::new(),
+    };
+    format!("; growth is {words} throughout{beside}")
+}

@@ -1,0 +1,217 @@
+//! Which way of doing something to take, where arms are alternatives; what holds for several kinds of work or file systems is told once.
+
+use megadir_record::Role;
+
+use crate::summary::{
+    Comparison, Contrast, FILE_SYSTEM_GROUP, GroupReading, GroupSummary, Outcome, PairRow, Pairs, Summary,
+    Verdict,
+};
+use crate::text;
+
+/// More kinds of work than these are counted, not named.
+const NAMED_MAX: usize = 8;
+
+/// What to do.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Action {
+    Use,
+    Stay,
+    Either,
+}
+
+/// What to do about one kind of work on one file system.
+struct Step {
+    action: Action,
+    what: String,
+    than: String,
+    at: String,
+    on: String,
+    /// The ratio of what is to be used.
+    ratio: f64,
+}
+
+/// What to do about several kinds of work, on several file systems.
+struct Merged {
+    action: Action,
+    what: String,
+    than: String,
+    at: Vec<String>,
+    on: Vec<String>,
+    ratios: Vec<f64>,
+}
+
+/// Returns a sentence for each choice that the run decides.
+pub(super) fn advice(summary: &Summary) -> Vec<String> {
+    let steps = summary.groups.iter().flat_map(|group| of_group(summary, group));
+    let several = summary.file_systems.len() > 1;
+    merge(steps).iter().map(|merged| sentence(summary, merged, several)).collect()
+}
+
+fn of_group(summary: &Summary, group: &GroupSummary) -> Vec<Step> {
+    match &group.reading {
+        GroupReading::Compare(comparison) => compare(summary, group, comparison).into_iter().collect(),
+        GroupReading::Pairs(read) if group.name != FILE_SYSTEM_GROUP => pairs(summary, read),
+        _ => Vec::new(),
+    }
+}
+
+/// Ways of doing the same as one other, with what came out.
+struct Choice<'a> {
+    than: &'a str,
+    ways: Vec<(&'a str, &'a Outcome)>,
+}
+
+impl Choice<'_> {
+    /// Returns the choice that is decided, if any is: what to do, what to take, and its ratio.
+    fn decide(&self) -> Option<(Action, String, f64)> {
+        let faster = |outcome: &Outcome| match outcome {
+            Outcome::Judged { ratio, verdict: Verdict::Faster { negligible: false }, .. } => {
+                Some(ratio.value)
+            }
+            _ => None,
+        };
+        let best = self.ways.iter().filter_map(|(what, outcome)| Some((what, faster(outcome)?)));
+        if let Some((what, ratio)) = best.min_by(|a, b| a.1.total_cmp(&b.1)) {
+            return Some((Action::Use, (*what).to_owned(), ratio));
+        }
+        let same = |outcome: &Outcome| {
+            matches!(
+                outcome,
+                Outcome::Judged {
+                    verdict: Verdict::Equivalent
+                        | Verdict::Faster { .. }
+                        | Verdict::Slower { negligible: true },
+                    ..
+                }
+            )
+        };
+        let slower = |outcome: &Outcome| {
+            matches!(outcome, Outcome::Judged { verdict: Verdict::Slower { negligible: false }, .. })
+        };
+        let all = |is: &dyn Fn(&Outcome) -> bool| {
+            !self.ways.is_empty() && self.ways.iter().all(|(_, outcome)| is(outcome))
+        };
+        match () {
+            () if all(&same) => Some((Action::Either, String::new(), 1.0)),
+            () if all(&slower) => Some((Action::Stay, String::new(), 1.0)),
+            () => None,
+        }
+    }
+}
+
+fn compare(summary: &Summary, group: &GroupSummary, comparison: &Comparison) -> Option<Step> {
+    let baseline = comparison.baseline;
+    let way = |row: &&Contrast| {
+        let arm = summary.arm(row.arm).is_some_and(|arm| arm.cell.role == Role::Arm);
+        arm && summary.are_alternatives(row.arm, baseline)
+    };
+    let ways = comparison.rows.iter().filter(way);
+    let ways = ways.map(|row| (summary.arm_name(row.arm), &row.outcome)).collect();
+    let choice = Choice { than: summary.arm_name(baseline), ways };
+    let (action, what, ratio) = choice.decide()?;
+    let on = summary.place(baseline).to_owned();
+    let bare = |name: &str| bare(name, &on).to_owned();
+    let (what, than) = (bare(&what), bare(choice.than));
+    Some(Step { action, what, than, at: of_study(summary, &group.name).to_owned(), on, ratio })
+}
+
+fn pairs(summary: &Summary, pairs: &Pairs) -> Vec<Step> {
+    let alternative = |row: &&PairRow| summary.are_alternatives(row.pair.arm, row.pair.to);
+    let rows: Vec<&PairRow> = pairs.rows.iter().filter(alternative).collect();
+    let mut places: Vec<(&str, &str)> = Vec::new();
+    for row in &rows {
+        let place = (&*row.pair.at, &*row.pair.than);
+        if !places.contains(&place) {
+            places.push(place);
+        }
+    }
+    let step = |(at, than): (&str, &str)| {
+        let of = rows.iter().filter(|row| (&*row.pair.at, &*row.pair.than) == (at, than));
+        let on = summary.place(of.clone().next()?.pair.arm).to_owned();
+        let ways = of.map(|row| (&*row.pair.what, &row.outcome)).collect();
+        let (action, what, ratio) = Choice { than, ways }.decide()?;
+        let at = bare(at, &on);
+        let at = at.strip_suffix(", wall time per file").unwrap_or(at).to_owned();
+        Some(Step { action, what, than: than.to_owned(), at, on, ratio })
+    };
+    places.into_iter().filter_map(step).collect()
+}
+
+/// Returns a name without that of its file system.
+fn bare<'a>(name: &'a str, on: &str) -> &'a str {
+    name.strip_suffix(on).and_then(|name| name.strip_suffix(", ")).unwrap_or(name)
+}
+
+/// Returns the name of a group as the study calls it, without that of its file system.
+pub(super) fn of_study<'a>(summary: &Summary, group: &'a str) -> &'a str {
+    let on = summary.file_systems.iter().flat_map(|of| [&of.label, &of.name]);
+    let mut bare = on.filter_map(|on| group.strip_suffix(on.as_str())?.strip_suffix('-'));
+    bare.next().unwrap_or(group)
+}
+
+/// Puts together what is the same: first the file systems of one kind of work, then the kinds of work.
+fn merge(steps: impl Iterator<Item = Step>) -> Vec<Merged> {
+    let mut by_work: Vec<Merged> = Vec::new();
+    for step in steps {
+        let same = |one: &&mut Merged| {
+            (one.action, &one.what, &one.than, &one.at[0]) == (step.action, &step.what, &step.than, &step.at)
+        };
+        match by_work.iter_mut().find(same) {
+            Some(one) => {
+                one.on.push(step.on);
+                one.ratios.push(step.ratio);
+            }
+            None => by_work.push(Merged {
+                action: step.action,
+                what: step.what,
+                than: step.than,
+                at: vec![step.at],
+                on: vec![step.on],
+                ratios: vec![step.ratio],
+            }),
+        }
+    }
+    let mut all: Vec<Merged> = Vec::new();
+    for mut merged in by_work {
+        let same = |one: &&mut Merged| {
+            (one.action, &one.what, &one.than, &one.on)
+                == (merged.action, &merged.what, &merged.than, &merged.on)
+        };
+        match all.iter_mut().find(same) {
+            Some(one) => {
+                one.at.append(&mut merged.at);
+                one.ratios.append(&mut merged.ratios);
+            }
+            None => all.push(merged),
+        }
+    }
+    all
+}
+
+fn sentence(summary: &Summary, merged: &Merged, several: bool) -> String {
+    let at = match merged.at.len() {
+        ..=NAMED_MAX => text::list(&merged.at),
+        more => format!("{} and {} more", merged.at[..NAMED_MAX].join(", "), more - NAMED_MAX),
+    };
+    let on = match several {
+        false => String::new(),
+        true if merged.on.len() == summary.file_systems.len() => " (on every file system)".into(),
+        true => format!(" (on {})", text::list(&merged.on)),
+    };
+    let Merged { what, than, .. } = merged;
+    let least = merged.ratios.iter().copied().fold(f64::INFINITY, f64::min);
+    let most = merged.ratios.iter().copied().fold(0.0, f64::max);
+    let (slowest, fastest) = (text::speed(most), text::speed(least));
+    let speed = match slowest == fastest {
+        true => fastest,
+        false => format!("{} to {fastest}", slowest.trim_end_matches(" faster")),
+    };
+    match merged.action {
+        Action::Use => format!("{at}{on}: use {what} rather than {than} ({speed})."),
+        Action::Stay => format!("{at}{on}: stay with {than}; everything else measured is slower."),
+        Action::Either => format!(
+            "{at}{on}: take whichever suits otherwise; none differs by more than {} from {than}.",
+            text::chosen(summary.rules.equivalence_band)
+        ),
+    }
+}

@@ -1,0 +1,53 @@
+//! Which arms are alternatives: ways of doing the same for somebody who needs it done.
+//!
+//! A reader chooses how something is done (the backend, the number of workers, the layout). What is to be done, on how much and from which
+//! state of the cache, is given; advice to prefer absent names or small directories would be none.
+
+use megadir_record::{Cell, CellId, DataSource, FileWork, Work};
+
+use super::{Arm, Summary};
+
+impl Summary {
+    /// Returns whether whoever needs what one arm does could take the other instead, on the same file system.
+    #[must_use]
+    pub fn are_alternatives(&self, one: CellId, other: CellId) -> bool {
+        let cells = [one, other].map(|arm| self.arm(arm).map(|Arm { cell, .. }| cell));
+        let [Some(one), Some(other)] = cells else { return false };
+        one.cache == other.cache && one.rate_per_s == other.rate_per_s && self.do_the_same(one, other)
+    }
+
+    fn do_the_same(&self, one: &Cell, other: &Cell) -> bool {
+        match (&one.work, &other.work) {
+            (Work::List { stages, .. }, Work::List { stages: others, .. }) => {
+                one.data == other.data && stages == others
+            }
+            (Work::Attributes { .. }, Work::Attributes { .. }) => one.data == other.data,
+            (Work::Files(files), Work::Files(others)) => {
+                let task = |work: &FileWork| {
+                    (work.operation, work.from, work.to, work.access, work.sync, work.owner_and_mode)
+                };
+                task(files) == task(others) && self.hold_the_same(one, other, false)
+            }
+            (Work::Remove(remove), Work::Remove(others)) => {
+                remove.files == others.files && self.hold_the_same(one, other, true)
+            }
+            _ => false,
+        }
+    }
+
+    /// Returns whether two data sets hold the same files on the same file system; with `spread`, in the same directories too.
+    fn hold_the_same(&self, one: &Cell, other: &Cell, spread: bool) -> bool {
+        let of =
+            |cell: &Cell| self.data.iter().find(|check| check.data.id == cell.data).map(|check| &check.data);
+        let (Some(one), Some(other)) = (of(one), of(other)) else { return false };
+        let like = match (&one.source, &other.source) {
+            (DataSource::Made(made), DataSource::Made(others)) => {
+                let content = (made.names, made.size_bytes, made.content, made.aged_files)
+                    == (others.names, others.size_bytes, others.content, others.aged_files);
+                content && made.sizes == others.sizes && (!spread || made.spread == others.spread)
+            }
+            (source, others) => source == others,
+        };
+        like && one.entries == other.entries && one.on == other.on
+    }
+}

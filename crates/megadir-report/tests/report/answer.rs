@@ -1,0 +1,90 @@
+//! What a reader is told first answers the study's question: the group that the study declares leads, in one sentence with intervals.
+
+use megadir_record::{CellId, Group, GroupRule, Pair, Record};
+use megadir_report::chart::{Width, main_picture};
+use megadir_report::{FindingKind, Report, Style, render, summarize};
+
+use crate::listing::study;
+use crate::synthetic::{Synthetic, arm};
+
+fn first(record: &Record) -> (FindingKind, Option<String>, String) {
+    let summary = summarize(record).expect("it can be summarised");
+    let main = summary.findings.iter().find(|finding| !finding.loud).expect("something is said");
+    let picture = main_picture(&Report { record, summary: &summary }, Width::Wide).expect("a picture");
+    assert_eq!(picture.group, main.group, "the picture is of what is said");
+    let table = render::table(&summary, 2000, Style { color: false, unicode: true });
+    assert_eq!(table.lines().nth(2), Some(main.text.as_str()), "the terminal says the same");
+    (main.kind, main.group.clone(), main.text.clone())
+}
+
+#[test]
+fn the_group_that_a_study_declares_leads_whatever_it_is() {
+    let mut record = study().record();
+    for group in 0..record.header.plan.groups.len() {
+        let groups = &mut record.header.plan.groups;
+        for (place, other) in groups.iter_mut().enumerate() {
+            other.answers = place == group;
+        }
+        let name = groups[group].name.clone();
+        assert_eq!(first(&record).1, Some(name));
+    }
+}
+
+#[test]
+fn growth_is_told_by_the_largest_against_the_smallest() {
+    let mut record = study().record();
+    let groups = &mut record.header.plan.groups;
+    groups.iter_mut().for_each(|group| group.answers = matches!(group.rule, GroupRule::Grow { .. }));
+    let (kind, _, told) = first(&record);
+    assert_eq!(kind, FindingKind::Answer);
+    assert!(told.starts_with("On ext4, the largest directory takes "), "{told}");
+    assert!(told.contains("x [") && told.contains("(read, 100 000 entries against 1 000): slower"), "{told}");
+}
+
+/// Returns a record of so many workers against one, in one directory and in a hundred.
+fn workers(ratios: &[f64]) -> Record {
+    let mut synthetic = Synthetic::ratios(&[]);
+    let names = ["two in 1", "four in 1", "two in 100", "four in 100", "eight in 1", "eight in 100"];
+    let arms = ratios.iter().zip(names).map(|(ratio, name)| arm(name, 1e6 * ratio));
+    synthetic.arms = std::iter::once(arm("one", 1e6)).chain(arms).collect();
+    let pair = |(number, name): (u32, &str)| {
+        let (what, at) = name.split_once(" in ").expect("two words");
+        Pair {
+            what: format!("{what} workers"),
+            than: "1 worker".into(),
+            at: format!("{at} directories, wall time per file"),
+            arm: CellId(number),
+            to: CellId(0),
+        }
+    };
+    let pairs = (1..).zip(names).take(ratios.len()).map(pair).collect();
+    let rule = GroupRule::Pairs { pairs };
+    synthetic.groups =
+        vec![Group { name: "buffer".into(), title: "Do they help?".into(), answers: true, rule }];
+    synthetic.record()
+}
+
+#[test]
+fn few_pairs_are_told_one_by_one_and_many_by_their_range() {
+    let (kind, _, told) = first(&workers(&[0.5, 0.4, 1.0, 2.0]));
+    assert_eq!(kind, FindingKind::Answer);
+    assert!(told.starts_with("On ext4, 1 directories: 1 worker takes "), "{told}");
+    assert!(told.contains(" a file; of that two workers 0.50"), "{told}");
+    assert!(told.ends_with(": 1 of 4 slower, 2 faster, 1 the same."), "{told}");
+    let (_, _, told) = first(&workers(&[0.5, 0.4, 1.0, 2.0, 0.3, 4.0]));
+    assert!(told.contains("; the others from 0.30"), "{told}");
+    assert!(told.contains("(eight workers, 1 directories) to 4.0"), "{told}");
+    assert!(
+        told.ends_with("of that (eight workers, 100 directories): 2 of 6 slower, 3 faster, 1 the same."),
+        "{told}"
+    );
+}
+
+#[test]
+fn records_that_declare_nothing_are_led_by_the_rule_that_says_most() {
+    let mut record = study().record();
+    record.header.plan.groups.iter_mut().for_each(|group| group.answers = false);
+    assert_eq!(first(&record).1.as_deref(), Some("decomposition"));
+    record.header.plan.groups.retain(|group| !matches!(group.rule, GroupRule::Decompose { .. }));
+    assert_eq!(first(&record).1.as_deref(), Some("growth"));
+}
