@@ -44,9 +44,7 @@ pub(super) fn describe(resolved: &Resolved) -> String {
     }
     text.push_str(&staying(plan));
     text.push_str(&stopping(plan));
-    for cell in &plan.cells {
-        text.push_str(&format!("  {:3}  {:44} {}\n", cell.id.0, cell.name, cell.groups.join(", ")));
-    }
+    text.push_str(&arms(plan));
     text.push_str(&caches(resolved));
     for note in &resolved.planned.notes {
         text.push_str(&format!("not in the plan: {}\n", note.text));
@@ -66,7 +64,54 @@ fn data_sets(plan: &Plan) -> String {
         }
         DataSource::Made(made) => format!("data: {}\n", described(made, data.entries)),
     };
-    plan.data.iter().filter(|data| data.on == first).map(line).collect()
+    let lines: Vec<String> = plan.data.iter().filter(|data| data.on == first).map(line).collect();
+    let times = |equal: &[String]| match equal.len() {
+        1 => equal[0].clone(),
+        times => equal[0].replacen("data:", &format!("data, {times} times:"), 1),
+    };
+    lines.chunk_by(|one, other| one == other).map(times).collect()
+}
+
+/// An arm as it is on one file system or on several.
+struct Arm<'a> {
+    id: u32,
+    name: &'a str,
+    groups: String,
+    on: Vec<&'a str>,
+}
+
+/// Returns the arms with their groups, a line each; those that differ in nothing but the file system are one.
+fn arms(plan: &Plan) -> String {
+    let mut arms: Vec<Arm<'_>> = Vec::new();
+    for cell in &plan.cells {
+        let on = plan.data.iter().find(|data| data.id == cell.data).and_then(|data| data.on);
+        let of = on.and_then(|id| plan.file_systems.iter().find(|of| of.id == id));
+        let label = of.map_or("", |of| of.label.as_str());
+        let bare = |text: &'_ str, joint: &str, part: &str| {
+            let rest = text.strip_suffix(part).and_then(|rest| rest.strip_suffix(joint));
+            rest.filter(|_| !part.is_empty()).unwrap_or(text).len()
+        };
+        let name = &cell.name[..bare(&cell.name, ", ", label)];
+        let kind = of.map_or("", |of| of.name.as_str());
+        let groups: Vec<&str> = cell.groups.iter().map(|group| &group[..bare(group, "-", kind)]).collect();
+        let groups = groups.join(", ");
+        match arms.iter_mut().find(|arm| arm.name == name && !label.is_empty()) {
+            Some(arm) => arm.on.push(label),
+            None => arms.push(Arm { id: cell.id.0, name, groups, on: vec![label] }),
+        }
+    }
+    let width = arms.iter().map(|arm| arm.name.chars().count()).max().unwrap_or(0);
+    let line = |arm: &Arm<'_>| {
+        let all = plan.file_systems.len() < 2 || arm.on.len() == plan.file_systems.len();
+        let on = if all { String::new() } else { format!("  on {}", arm.on.join(", ")) };
+        let line = format!("  {:3}  {:width$}  {}{on}", arm.id, arm.name, arm.groups);
+        format!("{}\n", line.trim_end())
+    };
+    let several = match plan.file_systems.len() {
+        0 | 1 => String::new(),
+        count => format!("arms, on each of the {count} file systems unless said otherwise:\n"),
+    };
+    several + &arms.iter().map(line).collect::<String>()
 }
 
 /// Returns which states of the cache can be had, a line each.

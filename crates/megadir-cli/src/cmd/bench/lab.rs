@@ -85,14 +85,19 @@ fn place(of: &LabFileSystem) -> String {
     }
 }
 
-/// Returns which states of the cache can be had on each file system, a line each.
+/// Returns which states of the cache can be had, a line for each answer with the file systems that it is given for.
 pub(super) fn caches(facts: &[FileSystemFact]) -> String {
-    let mut text = String::new();
+    let mut answers: Vec<(&str, String, Vec<&str>)> = Vec::new();
     for found in facts.iter().filter_map(|fact| fact.found.as_ref().ok()) {
-        let line = |fact: &CacheFact| format!("cache {} on {}: {}\n", fact.name, found.label, had(fact));
-        text.extend(found.caches.iter().map(line));
+        for fact in &found.caches {
+            let had = had(fact);
+            match answers.iter_mut().find(|(name, answer, _)| *name == fact.name && *answer == had) {
+                Some((.., on)) => on.push(&found.label),
+                None => answers.push((&fact.name, had, vec![&found.label])),
+            }
+        }
     }
-    text
+    answers.iter().map(|(name, had, on)| format!("cache {name} on {}: {had}\n", on.join(", "))).collect()
 }
 
 /// Says whether a state of the cache can be had.
