@@ -36,6 +36,7 @@ const LAYOUTS: &[&str] = &[
     "digest:1/3/4+label=x-",
     "digest:1/2/4+from=0+under=9",
     "digest:16/16/16/16",
+    "digest:4/4/8/4/4+from=1+under=9",
     "digest:2/2/2/2/2/2/2/2/2/2/2/2/2/2/2/2/2/2/2/2/2/2/2/2/2/2/2/2/2/2/2/2",
     "decimal:3",
     "decimal:1",

@@ -1,25 +1,111 @@
-//! One layout in each language as it is printed, to be read; `MEGADIR_BLESS=1` writes the files anew.
+//! One layout in each language as it is printed, and the page about layouts; `MEGADIR_BLESS=1` writes the files anew.
 
+use std::fmt::Write;
 use std::path::Path;
 
-use megadir_advise::code::{Language, snippet};
+use megadir::layout::{Layout, PRESETS};
+use megadir_advise::code::{Language, snippet, words};
 
 #[track_caller]
-fn same(file: &str, layout: &str, language: Language) {
-    let text = snippet(&layout.parse().unwrap(), language).unwrap();
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden").join(file);
+fn code_is(file: &str, layout: &str, language: Language) {
+    same(&format!("tests/golden/{file}"), &snippet(&layout.parse().unwrap(), language).unwrap());
+}
+
+#[track_caller]
+fn same(file: &str, text: &str) {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(file);
     if std::env::var_os("MEGADIR_BLESS").is_some_and(|value| value == "1") {
-        std::fs::write(&path, &text).unwrap();
+        std::fs::write(&path, text).unwrap();
     }
     let golden = std::fs::read_to_string(&path).unwrap();
-    assert!(text == golden, "differs from tests/golden/{file} (MEGADIR_BLESS=1 writes it anew):\n{text}");
+    assert!(text == golden, "differs from {file} (MEGADIR_BLESS=1 writes it anew):\n{text}");
 }
 
 #[test]
 fn code_is_as_it_was() {
-    same("digest.py", "digest:2/2", Language::Python);
-    same("ccache.py", "ccache", Language::Python);
-    same("digest.rs.txt", "digest:2/2", Language::Rust);
-    same("digest.go", "digest:2/2", Language::Go);
-    same("digest.sh", "digest:2/2", Language::Shell);
+    code_is("digest.py", "digest:2/2", Language::Python);
+    code_is("ccache.py", "ccache", Language::Python);
+    code_is("digest.rs.txt", "digest:2/2", Language::Rust);
+    code_is("digest.go", "digest:2/2", Language::Go);
+    code_is("digest.sh", "digest:2/2", Language::Shell);
+}
+
+/// What stands before that which is computed.
+const HEAD: &str = "\
+# Layouts: where a file lies
+
+A layout is a rule that tells the path of a file from its name, so that very many files are spread over directories and each is found again. `megadir make --layout`
+fills a tree by one, `megadir bench run layout --layout` compares them, and `megadir advise` says which one to use and prints its code. In Rust they are
+`megadir::layout`.
+
+```text
+LAYOUT  = \"flat\" | PRESET | SOURCE \":\" LEVEL { \"/\" LEVEL } { \"+\" OPTION }
+SOURCE  = \"prefix\" | \"suffix\" | \"next-to-last\" | \"digest\" | \"decimal\" | \"sequence\"
+LEVEL   = how many characters a directory's name takes; with sequence, how many directories there are
+OPTION  = \"rest\" | \"from=\" LEVELS | \"under=\" FILES | \"label=\" TEXT
+```
+
+Names are bytes, and a character is a byte. Two names never share a path, and no file's path is a directory of another's: a name of which that cannot be said
+(too short, a directory called `..`) has no place in the layout, and is refused.
+
+All that follows is computed (`MEGADIR_BLESS=1 cargo test -p megadir-advise --test code golden`).
+
+";
+
+/// One layout for each source and option.
+const SHOWN: &[&str] = &[
+    "flat",
+    "prefix:2/2",
+    "prefix:2+rest",
+    "suffix:1/2",
+    "next-to-last:2",
+    "digest:2",
+    "digest:2/2",
+    "decimal:3/3/3",
+    "sequence:16/256",
+    "digest:1/1/1+from=1+under=10000",
+    "suffix:1/1+label=DIR_",
+];
+
+#[test]
+fn the_page_about_layouts_tells_what_is_computed() {
+    let mut page = HEAD.to_owned();
+    writeln!(page, "## How a path is computed\n").unwrap();
+    for text in SHOWN {
+        writeln!(page, "* `{text}`: {}", words(&text.parse::<Layout>().unwrap())).unwrap();
+    }
+    writeln!(page, "\n## Layouts of known programs\n").unwrap();
+    for preset in PRESETS {
+        writeln!(
+            page,
+            "* `{}` is `{}`: {}. {}",
+            preset.name,
+            preset.layout,
+            preset.about,
+            words(&preset.layout)
+        )
+        .unwrap();
+    }
+    writeln!(page, "\n## As code\n").unwrap();
+    writeln!(
+        page,
+        "`megadir advise` prints this for any layout. A test runs it in each language and holds it to the library, path by path and refusal by \
+         refusal. Here it is for `digest:2/2`.\n"
+    )
+    .unwrap();
+    for (language, fence, about) in [
+        (Language::Python, "python", "Python 3.8 and later; text gives text, and bytes give bytes."),
+        (Language::Rust, "rust", "Rust on Unix, where the names of files are bytes."),
+        (Language::Go, "go", "Go, to be put below the clause that names the package."),
+        (
+            Language::Shell,
+            "sh",
+            "POSIX shell; the path is left in a variable, since printed it would lose newlines at its end.",
+        ),
+    ] {
+        let code = snippet(&"digest:2/2".parse().unwrap(), language).unwrap();
+        writeln!(page, "{about}\n\n```{fence}\n{code}```\n").unwrap();
+    }
+    page.truncate(page.trim_end().len());
+    same("../../docs/layouts.md", &(page + "\n"));
 }
