@@ -14,6 +14,8 @@
 //! | the layouts among which is chosen | [`candidate`] |
 //! | the table of rules, in one place | [`rule`] |
 //! | the whole answer | [`mod@advise`] |
+//! | the short measurement on the target | [`mod@measure`] |
+//! | what it has found | [`measured`] |
 //! | from how many files on it changes | [`crossover`] |
 //! | inodes and blocks, whatever the layout | [`room`] |
 //! | how a name's path is computed, in words | [`words`] |
@@ -27,6 +29,7 @@ pub mod code;
 pub mod crossover;
 pub mod ground;
 pub mod look;
+pub mod measure;
 pub mod measured;
 pub mod question;
 pub mod room;

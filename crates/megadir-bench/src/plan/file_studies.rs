@@ -12,6 +12,9 @@ use crate::study::{SizeSpec, Study};
 /// One worker, in the engine's own thread.
 pub(super) const ONE: Workers = Workers { count: 1, kind: WorkerKind::Thread, sharing: Sharing::Same };
 
+/// The most workers that may be asked for.
+pub(super) const WORKERS_MAX: u32 = 256;
+
 /// Where an arm stands among those that work on what others left.
 #[derive(Clone, Copy)]
 pub(super) struct Place {

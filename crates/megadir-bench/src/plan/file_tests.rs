@@ -84,6 +84,38 @@ fn all_layouts_are_written_before_any_is_read() {
 }
 
 #[test]
+fn files_that_several_write_in_one_tree_are_read_and_walked_by_one() {
+    let mut study = built_in("layout").expect("a study");
+    let spec = study.layout.as_mut().expect("layouts");
+    spec.layouts = vec!["flat".into(), "digest:2".into()];
+    (spec.walk, spec.writers, spec.directories) = (true, 4, vec![MakeDirectories::Before]);
+    let request =
+        Request { target: Target::Made { entries: vec![10_001] }, ..Request::bare(Preset::Quick, 1) };
+    let plan = plan(&study, &request).expect("a plan").plan;
+    let files = 10_004;
+    for cell in &plan.cells {
+        let work = work(cell);
+        assert_eq!(
+            (plan.data[cell.data.0 as usize].entries, work.files()),
+            (files / 4, files),
+            "{}",
+            cell.name
+        );
+        let writes = work.operation == FileOperation::Create;
+        assert_eq!(work.workers.count, if writes { 4 } else { 1 }, "{}", cell.name);
+    }
+    let last: Vec<FileOperation> =
+        plan.cells.iter().filter(|cell| cell.step == 4).map(|cell| work(cell).operation).collect();
+    assert_eq!(last, [FileOperation::Stat; 3]);
+    let groups: Vec<&str> = plan.groups.iter().map(|group| group.name.as_str()).collect();
+    assert_eq!(groups, ["write", "read", "read-2", "walk"]);
+    // What is there once is counted once.
+    assert!(estimate(&plan).inodes < 3 * (files + 300) + 100, "{:?}", estimate(&plan));
+    study.layout.as_mut().expect("layouts").writers = 0;
+    assert!(super::plan(&study, &request).is_err());
+}
+
+#[test]
 fn small_files_live_a_whole_life_with_every_number_of_processes() {
     let plan = planned("smallfile", Preset::Published);
     assert_eq!(plan.rules.order, Order::Chains);

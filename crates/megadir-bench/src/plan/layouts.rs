@@ -4,19 +4,20 @@
 //! step 0      directories made beforehand, where the arm has them so
 //! step 1      every file created
 //! step 2...   every file read, in one order after the other
+//! last step   every directory listed and every file looked at, where that is asked for
 //! ```
 //!
 //! A step is over for all layouts before the next begins, in random order within it, so that none is read right after it
 //! was written. Layouts with directories come twice: made beforehand, and each when the first file needs it.
 
 use megadir_record::{
-    CellId, DataId, FileOperation, FileOrder, FileWork, Made, MakeDirectories, Order, Pair, Role, Spread,
-    When,
+    Access, CellId, DataId, FileOperation, FileOrder, FileWork, Made, MakeDirectories, Order, Pair, Role,
+    Spread, SyncPolicy, When, Workers,
 };
 
 use super::PlanError;
 use super::arms::Arms;
-use super::file_studies::{Place, by_name};
+use super::file_studies::{ONE, Place, WORKERS_MAX, by_name};
 use crate::dataset::{Files, parse_spread};
 use crate::note::NoteKind;
 use crate::study::LayoutSpec;
@@ -33,6 +34,7 @@ struct Arm {
     make_directories: Option<CellId>,
     create: CellId,
     read: Vec<CellId>,
+    walk: Option<CellId>,
 }
 
 /// Adds the arms and groups.
@@ -42,14 +44,7 @@ pub(super) fn layouts(
     entries: u64,
     arms: &mut Arms<'_>,
 ) -> Result<Order, PlanError> {
-    let mut variants = variants(spec)?;
-    variants.retain(|variant| match impossible(made, entries, variant) {
-        None => true,
-        Some(reason) => {
-            arms.note(NoteKind::ArmLeftOut, format!("{}: {reason}", variant.name));
-            false
-        }
-    });
+    let variants = possible(spec, made, entries, arms)?;
     let mut all: Vec<(&Variant, Arm)> = Vec::new();
     for (index, variant) in variants.iter().enumerate() {
         let first = index == 0;
@@ -87,11 +82,44 @@ pub(super) fn layouts(
     // Its question is about keeping files: writing and reading them.
     arms.answers("write");
     arms.answers("read");
+    let walked = others.iter().filter_map(|(variant, arm)| {
+        Some(pair(variant, "listing and looking at all files", arm.walk?, base.walk?))
+    });
+    let walked: Vec<Pair> = walked.collect();
+    if !walked.is_empty() {
+        arms.pairs("walk", "Does the layout matter to going through all files?", walked);
+    }
     let before: Vec<CellId> = all.iter().filter_map(|(_, arm)| arm.make_directories).collect();
     for arm in before {
         arms.join(arm, "write");
     }
     Ok(Order::Phases)
+}
+
+/// Returns the layouts that can be had with so many files.
+fn possible(
+    spec: &LayoutSpec,
+    made: &Made,
+    entries: u64,
+    arms: &mut Arms<'_>,
+) -> Result<Vec<Variant>, PlanError> {
+    if !(1..=WORKERS_MAX).contains(&spec.writers) {
+        let allowed = format!("1 to {WORKERS_MAX} are possible");
+        return Err(PlanError::Value {
+            what: "the number of writers",
+            value: spec.writers.to_string(),
+            allowed,
+        });
+    }
+    let mut variants = variants(spec)?;
+    variants.retain(|variant| match impossible(made, entries, variant) {
+        None => true,
+        Some(reason) => {
+            arms.note(NoteKind::ArmLeftOut, format!("{}: {reason}", variant.name));
+            false
+        }
+    });
+    Ok(variants)
 }
 
 /// Nobody makes more directories than this for each file beforehand.
@@ -125,10 +153,14 @@ fn variants(spec: &LayoutSpec) -> Result<Vec<Variant>, PlanError> {
             variants.push(Variant { name: layout.clone(), spread, directories: MakeDirectories::OnDemand });
             continue;
         }
-        let name = format!("{layout}, directories on demand");
-        variants.push(Variant { name, spread: spread.clone(), directories: MakeDirectories::OnDemand });
-        let name = format!("{layout}, directories made before");
-        variants.push(Variant { name, spread, directories: MakeDirectories::Before });
+        for directories in &spec.directories {
+            let when = match directories {
+                MakeDirectories::OnDemand => "on demand",
+                MakeDirectories::Before => "made before",
+            };
+            let name = format!("{layout}, directories {when}");
+            variants.push(Variant { name, spread: spread.clone(), directories: *directories });
+        }
     }
     Ok(variants)
 }
@@ -144,28 +176,40 @@ fn arm(
 ) -> Arm {
     let Variant { name, spread, directories } = variant;
     let (spread, directories) = (spread.clone(), *directories);
-    let data: DataId =
-        arms.add_data(entries, Made { spread, directories, when: When::ByArms, ..made.clone() });
+    // Of files that several write in one tree a data set has so many for each.
+    let each = entries.div_ceil(u64::from(spec.writers));
+    let all = each * u64::from(spec.writers);
+    let data: DataId = arms.add_data(each, Made { spread, directories, when: When::ByArms, ..made.clone() });
     let itself = if role == Role::AgainstItself { " (itself)" } else { "" };
     let chain = data.0;
     let work = |operation, order| {
-        let work = by_name(operation, order, (0, entries));
+        let work = by_name(operation, order, (0, all));
         FileWork { sync: spec.sync, ..work }
     };
+    let writers = Workers { count: spec.writers, ..ONE };
     let mut add = |step, what: &str, work| {
         let place = Place { data, chain, step };
         arms.files(format!("{what}, {name}{itself}"), role, place, work)
     };
     let make_directories = (directories == MakeDirectories::Before)
         .then(|| add(0, "make directories", work(FileOperation::MakeDirectories, FileOrder::AsWritten)));
-    let create = add(1, "create", work(FileOperation::Create, FileOrder::AsWritten));
+    let create = work(FileOperation::Create, FileOrder::AsWritten);
+    let create = add(1, "create", FileWork { to: each, workers: writers, ..create });
     let read = (2..).zip(&spec.read_orders);
     let read = read.map(|(step, order)| {
         let what = format!("read{}", order_name(*order));
         add(step, &what, work(FileOperation::Read, *order))
     });
-    let read = read.collect();
-    Arm { make_directories, create, read }
+    let read: Vec<CellId> = read.collect();
+    let walk = spec.walk.then(|| {
+        let work = FileWork {
+            access: Access::Directory,
+            sync: SyncPolicy::Never,
+            ..work(FileOperation::Stat, FileOrder::AsWritten)
+        };
+        add(2 + read.len() as u32, "walk", work)
+    });
+    Arm { make_directories, create, read, walk }
 }
 
 fn order_name(order: FileOrder) -> &'static str {

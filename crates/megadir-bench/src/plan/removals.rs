@@ -12,11 +12,8 @@ use megadir_record::{
 
 use super::PlanError;
 use super::arms::{Arms, grouped};
-use super::file_studies::{Place, by_name};
+use super::file_studies::{Place, WORKERS_MAX, by_name};
 use crate::study::RemoveSpec;
-
-/// The most workers that may be asked for.
-const WORKERS_MAX: u32 = 256;
 
 /// One arm that removes.
 struct One {

@@ -18,11 +18,8 @@ use megadir_record::{
 use super::PlanError;
 use super::arms::Arms;
 use super::caches::Had;
-use super::file_studies::Place;
+use super::file_studies::{Place, WORKERS_MAX};
 use crate::study::{AccessSpec, SmallFileSpec};
-
-/// The most workers that may be asked for.
-const WORKERS_MAX: u32 = 256;
 
 /// The steps of a whole life.
 const LIFE: [FileOperation; 5] = [

@@ -1,6 +1,6 @@
 //! What studies that make, read and remove files say of them, as it is written in a study file.
 
-use megadir_record::{CacheState, FileOrder, Sharing, SyncPolicy, WorkerKind};
+use megadir_record::{CacheState, FileOrder, MakeDirectories, Sharing, SyncPolicy, WorkerKind};
 use serde::Deserialize;
 
 /// Filling one directory: `[fill]`. A size's `smaller` are populations at which creating and removing are measured too.
@@ -23,8 +23,25 @@ pub struct LayoutSpec {
     pub layouts: Vec<String>,
     /// Orders in which all files are read back, each once after the other.
     pub read_orders: Vec<FileOrder>,
+    /// Whether every directory is then listed and every file looked at, as programs do that go through a tree.
+    #[serde(default)]
+    pub walk: bool,
+    /// When directories are made; nested layouts come once for each.
+    #[serde(default = "both")]
+    pub directories: Vec<MakeDirectories>,
+    /// Threads that make the files in one tree; they are read and looked at by one.
+    #[serde(default = "one")]
+    pub writers: u32,
     /// When a file is made durable.
     pub sync: SyncPolicy,
+}
+
+fn both() -> Vec<MakeDirectories> {
+    vec![MakeDirectories::OnDemand, MakeDirectories::Before]
+}
+
+fn one() -> u32 {
+    1
 }
 
 /// The life of many small files: `[smallfile]`.

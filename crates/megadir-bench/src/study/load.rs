@@ -193,6 +193,9 @@ fn files_contradiction(study: &Study) -> Option<String> {
     if study.layout.as_ref().is_some_and(|layout| layout.layouts.len() < 2 || layout.read_orders.is_empty()) {
         return Some("layout.layouts needs two layouts or more, layout.read_orders one order or more".into());
     }
+    if study.layout.as_ref().is_some_and(|layout| layout.directories.is_empty()) {
+        return Some("layout.directories needs one value or more".into());
+    }
     let small = study.smallfile.as_ref();
     if small.is_some_and(|small| small.workers.is_empty() || small.sync.is_empty() || small.access.is_empty())
     {

@@ -1,0 +1,236 @@
+//! What is measured: which layouts, how many files, how often; from the time, the room and what a trial has cost.
+
+use std::time::Duration;
+
+use megadir::layout::Layout;
+use megadir_bench::plan::{Planned, Request as PlanRequest, Target, plan};
+use megadir_bench::study::{Study, built_in};
+use megadir_record::{MakeDirectories, NAME_LENGTHS, NameScheme, Preset, SizeLaw};
+
+use super::Request;
+use super::clock::Pace;
+use crate::candidate::Candidate;
+use crate::question::Pattern;
+
+/// Rounds that are aimed at: as many as decide a family of three by signed ranks, and some more.
+const ROUNDS: u32 = 12;
+/// With fewer no interval of such a family is bounded.
+const ROUNDS_MIN: u32 = 8;
+/// More rounds than this make intervals only little narrower.
+const ROUNDS_MAX: u32 = 100;
+/// More files than this show nothing new in a cache.
+const FILES_MAX: u64 = 100_000;
+/// With fewer files a block is too short to be told from noise.
+const FILES_MIN: u64 = 200;
+/// Files of the trial.
+const FILES_TRIAL: u64 = 400;
+/// A data set has so many files for each of its directories, at least.
+const FILES_PER_DIRECTORY_MIN: u64 = 8;
+/// The part of what is free that is used.
+const ROOM_PART: f64 = 0.25;
+/// The largest contents that are written, bytes: more would measure the disk and not directories.
+const CONTENTS_MAX: u64 = 16 << 10;
+/// The part of the time that is planned for; a machine is not always as fast as in the trial.
+const TIME_PART: f64 = 0.8;
+
+/// How many files, and how often.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Sizing {
+    pub(super) files: u64,
+    pub(super) rounds: u32,
+}
+
+/// What is measured, apart from its size.
+#[derive(Clone, Debug)]
+pub(super) struct Design {
+    names: NameScheme,
+    size_bytes: u64,
+    layouts: Vec<Layout>,
+    walk: bool,
+    pub(super) remarks: Vec<String>,
+}
+
+impl Design {
+    pub(super) fn of(request: &Request<'_>) -> Self {
+        let mut remarks = Vec::new();
+        let facts = &request.limits.facts;
+        let wanted = facts.contents.value.mean_bytes.round() as u64;
+        if wanted > CONTENTS_MAX {
+            let kib = CONTENTS_MAX >> 10;
+            remarks.push(format!(
+                "measured with {kib} KiB in each file: what files hold is the same for every layout"
+            ));
+        }
+        let one = |levels: usize| {
+            let found = request.candidates.iter().find(|one| one.is_hashed() && one.levels() == levels);
+            found.map(|found| found.layout)
+        };
+        let names = names(request);
+        let mut layouts = vec![Layout::FLAT];
+        layouts.extend(one(1));
+        layouts.extend(one(2));
+        // Names that are made for the measurement are hex digits, which the layouts of programs are for.
+        let preset = |candidate: &&Candidate| candidate.preset.is_some() && names == NameScheme::Md5;
+        layouts.extend(request.candidates.iter().find(preset).map(|preset| preset.layout));
+        Self {
+            names,
+            size_bytes: wanted.min(CONTENTS_MAX),
+            layouts,
+            walk: request.question.pattern == Pattern::Walk,
+            remarks,
+        }
+    }
+
+    /// Returns the layouts as so many files can have them: with fewer directories where those would be almost empty.
+    fn layouts(&self, files: u64) -> Vec<Layout> {
+        let mut fitting = Vec::new();
+        for layout in &self.layouts {
+            if let Some(layout) = narrowed(layout, files).filter(|layout| !fitting.contains(layout)) {
+                fitting.push(layout);
+            }
+        }
+        fitting
+    }
+
+    /// Returns the plan of a run.
+    pub(super) fn plan(&self, request: &Request<'_>, sizing: Sizing) -> Result<Planned, String> {
+        let layouts = self.layouts(sizing.files);
+        let mut study = built_in("layout").map_err(|error| error.to_string())?;
+        self.write(&mut study, request, &layouts);
+        let asked = PlanRequest {
+            preset: Preset::Default,
+            seed: request.seed,
+            rounds: Some(sizing.rounds),
+            until: None,
+            epochs: None,
+            target: Target::Made { entries: vec![sizing.files] },
+            backends: Vec::new(),
+            buffers_bytes: Vec::new(),
+            threads: Vec::new(),
+            aged: None,
+            rate_per_s: None,
+            facts: &[],
+            methods: &[],
+            caches: Vec::new(),
+            drop_caches: false,
+            cache_facts: &[],
+            file_systems: &[],
+            images_room_bytes: 0,
+        };
+        plan(&study, &asked).map_err(|error| error.to_string())
+    }
+
+    /// Writes into the study of layouts what is asked here.
+    fn write(&self, study: &mut Study, request: &Request<'_>, layouts: &[Layout]) {
+        study.name = "advise".into();
+        study.question = "Which layout suits these files here?".into();
+        study.source = "megadir advise: a short measurement of the layouts that could be used".into();
+        study.keeps = vec![
+            "The lengths of names, the sizes up to 16 KiB and the number of writers that were asked for."
+                .into(),
+        ];
+        study.mends = vec!["Fewer files than there will be: what is seen is the cost of a layout, cached, not that of a full directory.".into()];
+        study.published = Vec::new();
+        study.data.names = self.names;
+        study.data.size_bytes = self.size_bytes;
+        study.data.sizes = SizeLaw::Fixed;
+        study.data.content = megadir_record::ContentKind::Pseudorandom;
+        if let Some(spec) = &mut study.layout {
+            spec.layouts = layouts.iter().map(ToString::to_string).collect();
+            spec.read_orders = vec![megadir_record::FileOrder::Random];
+            spec.walk = self.walk;
+            spec.directories = vec![MakeDirectories::Before];
+            spec.writers = request.question.writers;
+        }
+    }
+}
+
+/// Returns a layout with as many directories as so many files can fill, on as many levels; `None` where there are too few.
+fn narrowed(layout: &Layout, files: u64) -> Option<Layout> {
+    let fills = |layout: &Layout| layout.directories(16).saturating_mul(FILES_PER_DIRECTORY_MIN) <= files;
+    if fills(layout) {
+        return Some(*layout);
+    }
+    if layout.source() != megadir::layout::Source::Digest {
+        return None;
+    }
+    let mut levels = layout.levels().to_vec();
+    while let Some(widest) = levels.iter_mut().rev().max_by_key(|width| **width).filter(|width| **width > 1) {
+        *widest -= 1;
+        let narrower = Layout::new(layout.source(), &levels).ok()?;
+        if fills(&narrower) {
+            return Some(narrower);
+        }
+    }
+    None
+}
+
+/// Returns the scheme of names that are as long as those asked for.
+fn names(request: &Request<'_>) -> NameScheme {
+    let names = &request.limits.facts.names.value;
+    if (names.shortest(), names.longest()) == (32, 32) {
+        return NameScheme::Md5;
+    }
+    // Equally large classes of the names, by the length in the middle of each.
+    let mut bytes = [0; NAME_LENGTHS];
+    for (place, length) in bytes.iter_mut().enumerate() {
+        let mut at = (place as f64 + 0.5) / NAME_LENGTHS as f64;
+        let found = names.shares().iter().find(|(_, share)| {
+            at -= share;
+            at <= 0.0
+        });
+        *length = found.map_or(names.longest(), |(bytes, _)| *bytes).min(255) as u8;
+    }
+    NameScheme::Lengths { bytes }
+}
+
+impl Sizing {
+    /// Returns the size of the trial; an error says why nothing can be measured.
+    pub(super) fn of_trial(request: &Request<'_>, design: &Design) -> Result<Self, String> {
+        let files = FILES_TRIAL.min(files_max(request, design, 1)?);
+        Ok(Self { files, rounds: 1 })
+    }
+
+    /// Returns what can be done in the time that is left, by what the trial has cost.
+    pub(super) fn of_pace(
+        request: &Request<'_>,
+        design: &Design,
+        trial: &Pace,
+        left: Duration,
+    ) -> Result<Self, String> {
+        let trial_files = FILES_TRIAL.min(files_max(request, design, 1)?) as f64;
+        let each_s = (trial.measuring_s + trial.cleaning_s) / trial_files;
+        let left_s = TIME_PART * (left.as_secs_f64() - trial.preparing_s);
+        let rounds_of = |files: u64| (left_s / (each_s * files as f64)).max(0.0) as u32;
+        if rounds_of(FILES_MIN) < ROUNDS_MIN {
+            return Err(format!(
+                "the time is too short: {FILES_MIN} files in each layout take about {:.1} s a round here",
+                each_s * FILES_MIN as f64
+            ));
+        }
+        let most = files_max(request, design, ROUNDS)?;
+        let files = ((left_s / (each_s * f64::from(ROUNDS))) as u64).clamp(FILES_MIN, most);
+        let rounds = rounds_of(files).clamp(ROUNDS_MIN, ROUNDS_MAX);
+        Ok(Self { files, rounds })
+    }
+}
+
+/// Returns the most files of a data set: what is asked about, what shows something new, and what there is room for in so many rounds.
+fn files_max(request: &Request<'_>, design: &Design, rounds: u32) -> Result<u64, String> {
+    let space = &request.limits.facts.space;
+    // One directory is there twice, against itself.
+    let sets = (design.layouts.len() as u64 + 1) * u64::from(rounds);
+    let part = |free: u64, each: u64| (ROOM_PART * free as f64 / (sets * each).max(1) as f64) as u64;
+    let unit = space.unit_bytes.max(1);
+    // Contents, and inode and entry.
+    let each = design.size_bytes.next_multiple_of(unit) + 1024;
+    let by_blocks =
+        if space.blocks == 0 { u64::MAX } else { part(space.blocks_available.saturating_mul(unit), each) };
+    let by_inodes = if space.inodes == 0 { u64::MAX } else { part(space.inodes_free, 1) };
+    let room = by_blocks.min(by_inodes);
+    if room < FILES_MIN {
+        let what = if by_blocks < by_inodes { "space" } else { "inodes" };
+        return Err(format!("there is too little {what} left for {FILES_MIN} files in each layout"));
+    }
+    Ok(room.min(FILES_MAX).min(request.question.files.max(FILES_MIN)))
+}

@@ -1,0 +1,216 @@
+//! The short measurement: layouts against one directory, interleaved, on the file system in question, within a time that is given.
+//!
+//! ```text
+//! trial   one round of few files: what a file costs here        -> how many files and rounds the time allows
+//! run     flat, flat again, one and two hashed levels, a preset -> record -> summary -> Measured
+//! ```
+//!
+//! Both are runs of the engine (`megadir_bench`): in a directory of their own below the one that was named, which is removed, if need be by the
+//! next run. A clock ends the run while there is time left to remove what it made.
+
+mod clock;
+mod design;
+mod judge;
+
+use std::io::{self, Write};
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use megadir::limits::Limits;
+use megadir_bench::{Durable, Event, Listener, Program, Recorder, RunError, RunRequest};
+use megadir_record::Record;
+use megadir_report::Summary;
+
+use crate::candidate::Candidate;
+use crate::measured::Measured;
+use crate::question::Question;
+use clock::{Clock, Pace};
+use design::{Design, Sizing};
+
+/// The shortest time in which anything can be measured.
+pub const TIME_MIN: Duration = Duration::from_secs(2);
+
+/// What to measure, where, and how to be told to end.
+#[derive(Clone, Debug)]
+pub struct Request<'a> {
+    /// Where the files are to lie.
+    pub directory: &'a Path,
+    /// What is asked.
+    pub question: &'a Question,
+    /// What is known of the directory.
+    pub limits: &'a Limits,
+    /// The layouts that could be used.
+    pub candidates: &'a [Candidate],
+    /// When all must be over, from now on.
+    pub time: Duration,
+    /// The seed of names and orders.
+    pub seed: u64,
+    /// The command line, for the record.
+    pub command: Vec<String>,
+    /// What the program was built from and with, for the record.
+    pub program: Program,
+    /// Set from outside when the run is to end.
+    pub stop: &'a AtomicBool,
+    /// Counted up as a sign of life.
+    pub beat: &'a AtomicU64,
+}
+
+/// What became of a measurement.
+#[derive(Debug)]
+pub enum Outcome {
+    /// Something was measured.
+    Measured(Box<Run>),
+    /// Nothing was, for this reason.
+    Not {
+        /// The reason, in one sentence without its full stop.
+        why: String,
+    },
+    /// It was told to end.
+    Interrupted,
+}
+
+/// What was measured.
+#[derive(Debug)]
+pub struct Run {
+    /// The record of the run.
+    pub record: Record,
+    /// What it says.
+    pub summary: Summary,
+    /// What of that the rule looks at.
+    pub measured: Measured,
+    /// What had to be made smaller or left out, one sentence each.
+    pub remarks: Vec<String>,
+}
+
+/// Measures.
+///
+/// # Errors
+///
+/// What the run could not remove again; all other failures are an [`Outcome`].
+pub fn measure(request: &Request<'_>, listener: &mut dyn Listener) -> Result<Outcome, RunError> {
+    let begun = Instant::now();
+    if request.time < TIME_MIN {
+        let why = format!("{:.0} s are too few to measure anything", request.time.as_secs_f64());
+        return Ok(Outcome::Not { why });
+    }
+    let design = Design::of(request);
+    let sizing = match Sizing::of_trial(request, &design) {
+        Ok(sizing) => sizing,
+        Err(why) => return Ok(Outcome::Not { why }),
+    };
+    let trial = carry_out(request, &design, sizing, begun, None)?;
+    let pace = match trial {
+        Ran::Ended { pace, .. } => pace,
+        Ran::Not { why } => return Ok(Outcome::Not { why }),
+        Ran::Interrupted => return Ok(Outcome::Interrupted),
+    };
+    let left = request.time.saturating_sub(begun.elapsed());
+    let sizing = match Sizing::of_pace(request, &design, &pace, left) {
+        Ok(sizing) => sizing,
+        Err(why) => return Ok(Outcome::Not { why }),
+    };
+    match carry_out(request, &design, sizing, begun, Some(listener))? {
+        Ran::Not { why } => Ok(Outcome::Not { why }),
+        Ran::Interrupted => Ok(Outcome::Interrupted),
+        Ran::Ended { bytes, pace } => Ok(judge::judge(request, &design, &bytes, &pace)),
+    }
+}
+
+/// How a run of the engine went.
+enum Ran {
+    Ended { bytes: Vec<u8>, pace: Pace },
+    Not { why: String },
+    Interrupted,
+}
+
+/// Carries one run out; it ends by itself before the request's time does.
+fn carry_out(
+    request: &Request<'_>,
+    design: &Design,
+    sizing: Sizing,
+    begun: Instant,
+    outside: Option<&mut dyn Listener>,
+) -> Result<Ran, RunError> {
+    let planned = match design.plan(request, sizing) {
+        Ok(planned) => planned,
+        Err(error) => return Ok(Ran::Not { why: error.to_string() }),
+    };
+    let memory = Memory::default();
+    let mut recorder = Recorder::new(memory.clone());
+    let clock = Clock::new(begun, request.time);
+    let mut watch = clock.listener();
+    let mut outside = Outside(outside);
+    let ended = clock.watched(request.stop, |stop| {
+        megadir_bench::run(
+            RunRequest {
+                plan: planned.plan,
+                notes: planned.notes,
+                directory: request.directory.to_owned(),
+                command: request.command.clone(),
+                resume: None,
+                program: request.program.clone(),
+                stop,
+                beat: request.beat,
+                erase_device: false,
+                worker: None,
+            },
+            &mut [&mut recorder, &mut watch, &mut outside],
+        )
+    });
+    let interrupted = request.stop.load(Ordering::Relaxed);
+    match ended {
+        Ok(_) | Err(RunError::Interrupted) if interrupted => Ok(Ran::Interrupted),
+        Ok(_) => Ok(Ran::Ended { bytes: memory.take(), pace: watch.pace() }),
+        Err(RunError::Interrupted) => {
+            Ok(Ran::Not { why: "the time was over before anything was measured".into() })
+        }
+        Err(RunError::Directory { source, .. }) => Ok(Ran::Not { why: cannot_write(&source) }),
+        Err(error @ (RunError::Clean { .. } | RunError::Uncleaned { .. })) => Err(error),
+        Err(error) => Ok(Ran::Not { why: error.to_string() }),
+    }
+}
+
+fn cannot_write(error: &io::Error) -> String {
+    match error.kind() {
+        io::ErrorKind::PermissionDenied => "there is no permission to write here".into(),
+        io::ErrorKind::ReadOnlyFilesystem => "the file system is mounted read-only".into(),
+        _ => format!("nothing can be made here: {error}"),
+    }
+}
+
+/// Whoever else wants to know.
+struct Outside<'a>(Option<&'a mut dyn Listener>);
+
+impl Listener for Outside<'_> {
+    fn event(&mut self, event: &Event<'_>) -> io::Result<()> {
+        self.0.as_mut().map_or(Ok(()), |listener| listener.event(event))
+    }
+}
+
+/// A record that stays in memory: nothing is written but what is measured.
+#[derive(Clone, Debug, Default)]
+struct Memory(Arc<Mutex<Vec<u8>>>);
+
+impl Memory {
+    fn take(&self) -> Vec<u8> {
+        std::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+impl Write for Memory {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+impl Durable for Memory {
+    fn make_durable(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
