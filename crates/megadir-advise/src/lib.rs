@@ -18,8 +18,7 @@
 //! | what it has found | [`measured`] |
 //! | from how many files on it changes | [`crossover`] |
 //! | inodes and blocks, whatever the layout | [`room`] |
-//! | how a name's path is computed, in words | [`words`] |
-//! | a layout's rule as code in other languages | [`code`] |
+//! | how a name's path is computed, in words and as code | [`code`] |
 //!
 //! The rule is pure: it looks at numbers and never at a file system. Its reasons are explained in `docs/advice.md`. Nothing here prints.
 
@@ -34,14 +33,13 @@ pub mod measured;
 pub mod question;
 pub mod room;
 pub mod rule;
-pub mod words;
 
 pub use advise::{Advice, advise};
 pub use candidate::{Candidate, candidates};
 pub use crossover::Change;
 pub use ground::{Ground, Holds};
 pub use look::{Look, look};
-pub use measured::{Contrast, Measured, Phase};
+pub use measured::{Contrast, Measured, Phase, Undecided};
 pub use question::{Pattern, Question};
 pub use room::Shortage;
 pub use rule::{Gives, RULES, Rule};

@@ -1,5 +1,7 @@
 //! What a short measurement has found: layouts against one directory, judged by the report's statistics.
 
+use std::time::Duration;
+
 use megadir::layout::Layout;
 use megadir_report::{Range, summary::Verdict};
 
@@ -95,7 +97,41 @@ pub enum Relation {
 /// A layout that gains less than this is not worth its directories: a tenth.
 const WORTH: f64 = 0.9;
 
+/// What was measured and not decided.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Undecided {
+    /// The layout that was compared with one directory.
+    pub layout: Layout,
+    /// In what.
+    pub phase: Phase,
+    /// For how long to measure to decide it, as far as can be told; `None` where no bearable time would.
+    pub time: Option<Duration>,
+}
+
+/// Nobody waits longer for an answer.
+const TIME_MAX: Duration = Duration::from_secs(3600);
+/// The part of a measurement's time that rounds get.
+const ROUNDS_PART: f64 = 0.7;
+
 impl Measured {
+    /// Returns what was not decided of what matters: of all layouts, for they were all compared.
+    #[must_use]
+    pub fn undecided(&self, phases: &[Phase]) -> Vec<Undecided> {
+        let of = |contrast: &&Contrast| contrast.files == self.files && phases.contains(&contrast.phase);
+        let undecided = |contrast: &Contrast| {
+            let rounds = match contrast.verdict {
+                Some(Verdict::Inconclusive { rounds_to_decide }) => rounds_to_decide,
+                // Some more than have an interval.
+                None => Some(2 * self.rounds.max(6) as u64),
+                Some(Verdict::Faster { .. } | Verdict::Slower { .. } | Verdict::Equivalent) => return None,
+            };
+            let time = rounds.map(|rounds| rounds as f64 * self.round_s / ROUNDS_PART);
+            let time = time.filter(|seconds| *seconds <= TIME_MAX.as_secs_f64()).map(Duration::from_secs_f64);
+            Some(Undecided { layout: contrast.layout, phase: contrast.phase, time })
+        };
+        self.contrasts.iter().filter(of).filter_map(undecided).collect()
+    }
+
     /// Returns what so many hashed levels are to one directory in some phases.
     #[must_use]
     pub fn relation(&self, levels: usize, phases: &[Phase]) -> Relation {

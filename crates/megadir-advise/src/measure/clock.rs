@@ -34,6 +34,13 @@ pub(super) struct Pace {
     pub(super) cut: bool,
 }
 
+impl Pace {
+    /// Returns what a round has cost, removal included, seconds.
+    pub(super) fn round_s(&self) -> f64 {
+        (self.measuring_s + self.cleaning_s) / f64::from(self.rounds.max(1))
+    }
+}
+
 /// A clock that a run is held to.
 pub(super) struct Clock {
     begun: Instant,

@@ -17,13 +17,13 @@ const ROUNDS: u32 = 12;
 /// With fewer no interval of such a family is bounded.
 const ROUNDS_MIN: u32 = 8;
 /// More rounds than this make intervals only little narrower.
-const ROUNDS_MAX: u32 = 100;
+const ROUNDS_MAX: u32 = 1000;
 /// More files than this show nothing new in a cache.
-const FILES_MAX: u64 = 100_000;
+const FILES_MAX: u64 = 50_000;
 /// With fewer files a block is too short to be told from noise.
-const FILES_MIN: u64 = 200;
-/// Files of the trial.
-const FILES_TRIAL: u64 = 400;
+const FILES_MIN: u64 = 300;
+/// The part of the time that a second trial gets.
+const TRIAL_PART: f64 = 0.08;
 /// A data set has so many files for each of its directories, at least.
 const FILES_PER_DIRECTORY_MIN: u64 = 8;
 /// The part of what is free that is used.
@@ -184,32 +184,65 @@ fn names(request: &Request<'_>) -> NameScheme {
     NameScheme::Lengths { bytes }
 }
 
+/// What a round costs: so much whatever is in it (syncing, above all, of whatever there is to write on that disk), and so much a file.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Cost {
+    fixed_s: f64,
+    file_s: f64,
+}
+
+impl Cost {
+    /// Returns the cost by one trial: all of it is taken to grow with the files.
+    pub(super) fn of_one(sizing: Sizing, pace: &Pace) -> Self {
+        Self { fixed_s: 0.0, file_s: pace.round_s() / sizing.files.max(1) as f64 }
+    }
+
+    /// Returns the cost by two trials, the first of fewer files.
+    pub(super) fn of_two((few, one): (Sizing, &Pace), (many, other): (Sizing, &Pace)) -> Self {
+        let more = many.files.saturating_sub(few.files).max(1) as f64;
+        let file_s = ((other.round_s() - one.round_s()) / more).max(0.0);
+        // Noise must not make files free.
+        let file_s = file_s.max(0.1 * other.round_s() / many.files.max(1) as f64);
+        Self { fixed_s: (other.round_s() - file_s * many.files as f64).max(0.0), file_s }
+    }
+
+    fn round_s(&self, files: u64) -> f64 {
+        self.fixed_s + self.file_s * files as f64
+    }
+}
+
 impl Sizing {
-    /// Returns the size of the trial; an error says why nothing can be measured.
+    /// Returns the size of the first trial; an error says why nothing can be measured.
     pub(super) fn of_trial(request: &Request<'_>, design: &Design) -> Result<Self, String> {
-        let files = FILES_TRIAL.min(files_max(request, design, 1)?);
+        let files = FILES_MIN.min(files_max(request, design, 1)?);
         Ok(Self { files, rounds: 1 })
     }
 
-    /// Returns what can be done in the time that is left, by what the trial has cost.
-    pub(super) fn of_pace(
+    /// Returns the size of a second trial by what the first has cost; `None` where there is no time for one that would tell more.
+    pub(super) fn of_second_trial(self, request: &Request<'_>, design: &Design, cost: &Cost) -> Option<Self> {
+        let most = files_max(request, design, 1).ok()?;
+        let files = ((TRIAL_PART * request.time.as_secs_f64() / cost.file_s) as u64).min(most);
+        (files >= 2 * self.files).then_some(Self { files, rounds: 1 })
+    }
+
+    /// Returns what can be done in the time that is left, less what comes before the first round.
+    pub(super) fn of_cost(
         request: &Request<'_>,
         design: &Design,
-        trial: &Pace,
+        cost: &Cost,
         left: Duration,
     ) -> Result<Self, String> {
-        let trial_files = FILES_TRIAL.min(files_max(request, design, 1)?) as f64;
-        let each_s = (trial.measuring_s + trial.cleaning_s) / trial_files;
-        let left_s = TIME_PART * (left.as_secs_f64() - trial.preparing_s);
-        let rounds_of = |files: u64| (left_s / (each_s * files as f64)).max(0.0) as u32;
+        let left_s = TIME_PART * left.as_secs_f64();
+        let rounds_of = |files: u64| (left_s / cost.round_s(files)) as u32;
         if rounds_of(FILES_MIN) < ROUNDS_MIN {
             return Err(format!(
-                "the time is too short: {FILES_MIN} files in each layout take about {:.1} s a round here",
-                each_s * FILES_MIN as f64
+                "the time is too short: a round of {FILES_MIN} files in each layout takes about {:.1} s here",
+                cost.round_s(FILES_MIN)
             ));
         }
         let most = files_max(request, design, ROUNDS)?;
-        let files = ((left_s / (each_s * f64::from(ROUNDS))) as u64).clamp(FILES_MIN, most);
+        let files = (left_s / f64::from(ROUNDS) - cost.fixed_s) / cost.file_s;
+        let files = (files.max(0.0) as u64).clamp(FILES_MIN.min(most), most);
         let rounds = rounds_of(files).clamp(ROUNDS_MIN, ROUNDS_MAX);
         Ok(Self { files, rounds })
     }

@@ -50,7 +50,7 @@ fn measured(request: &Request<'_>, summary: &Summary, pace: &Pace) -> Measured {
         files: contrasts.iter().map(|contrast| contrast.files).max().unwrap_or(0),
         writers: request.question.writers,
         rounds: summary.progress.rounds_used,
-        round_s: (pace.measuring_s + pace.cleaning_s) / f64::from(pace.rounds.max(1)),
+        round_s: pace.round_s(),
         resolution_percent: widths
             .collect::<Option<Vec<f64>>>()
             .and_then(|widths| widths.into_iter().reduce(f64::max)),

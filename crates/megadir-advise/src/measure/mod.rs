@@ -1,11 +1,11 @@
 //! The short measurement: layouts against one directory, interleaved, on the file system in question, within a time that is given.
 //!
 //! ```text
-//! trial   one round of few files: what a file costs here        -> how many files and rounds the time allows
+//! trials  one round of few files, one of more: what they cost here -> how many files and rounds the time allows
 //! run     flat, flat again, one and two hashed levels, a preset -> record -> summary -> Measured
 //! ```
 //!
-//! Both are runs of the engine (`megadir_bench`): in a directory of their own below the one that was named, which is removed, if need be by the
+//! All are runs of the engine (`megadir_bench`): in a directory of their own below the one that was named, which is removed, if need be by the
 //! next run. A clock ends the run while there is time left to remove what it made.
 
 mod clock;
@@ -27,7 +27,7 @@ use crate::candidate::Candidate;
 use crate::measured::Measured;
 use crate::question::Question;
 use clock::{Clock, Pace};
-use design::{Design, Sizing};
+use design::{Cost, Design, Sizing};
 
 /// The shortest time in which anything can be measured.
 pub const TIME_MIN: Duration = Duration::from_secs(2);
@@ -96,25 +96,49 @@ pub fn measure(request: &Request<'_>, listener: &mut dyn Listener) -> Result<Out
         return Ok(Outcome::Not { why });
     }
     let design = Design::of(request);
-    let sizing = match Sizing::of_trial(request, &design) {
+    let sizing = match sized(request, &design, begun)? {
         Ok(sizing) => sizing,
-        Err(why) => return Ok(Outcome::Not { why }),
-    };
-    let trial = carry_out(request, &design, sizing, begun, None)?;
-    let pace = match trial {
-        Ran::Ended { pace, .. } => pace,
-        Ran::Not { why } => return Ok(Outcome::Not { why }),
-        Ran::Interrupted => return Ok(Outcome::Interrupted),
-    };
-    let left = request.time.saturating_sub(begun.elapsed());
-    let sizing = match Sizing::of_pace(request, &design, &pace, left) {
-        Ok(sizing) => sizing,
-        Err(why) => return Ok(Outcome::Not { why }),
+        Err(outcome) => return Ok(outcome),
     };
     match carry_out(request, &design, sizing, begun, Some(listener))? {
         Ran::Not { why } => Ok(Outcome::Not { why }),
         Ran::Interrupted => Ok(Outcome::Interrupted),
         Ran::Ended { bytes, pace } => Ok(judge::judge(request, &design, &bytes, &pace)),
+    }
+}
+
+/// Finds out what a round costs here, and so what can be measured; the outcome where nothing can.
+fn sized(
+    request: &Request<'_>,
+    design: &Design,
+    begun: Instant,
+) -> Result<Result<Sizing, Outcome>, RunError> {
+    let not = |why: String| Ok(Err(Outcome::Not { why }));
+    let first = match Sizing::of_trial(request, design) {
+        Ok(sizing) => sizing,
+        Err(why) => return not(why),
+    };
+    let one = match carry_out(request, design, first, begun, None)? {
+        Ran::Ended { pace, .. } => pace,
+        Ran::Not { why } => return not(why),
+        Ran::Interrupted => return Ok(Err(Outcome::Interrupted)),
+    };
+    let mut cost = Cost::of_one(first, &one);
+    let mut preparing_s = one.preparing_s;
+    if let Some(second) = first.of_second_trial(request, design, &cost) {
+        match carry_out(request, design, second, begun, None)? {
+            Ran::Ended { pace, .. } if pace.rounds > 0 => {
+                cost = Cost::of_two((first, &one), (second, &pace));
+                preparing_s = pace.preparing_s;
+            }
+            Ran::Ended { .. } | Ran::Not { .. } => {}
+            Ran::Interrupted => return Ok(Err(Outcome::Interrupted)),
+        }
+    }
+    let spent = begun.elapsed() + Duration::from_secs_f64(preparing_s);
+    match Sizing::of_cost(request, design, &cost, request.time.saturating_sub(spent)) {
+        Ok(sizing) => Ok(Ok(sizing)),
+        Err(why) => not(why),
     }
 }
 

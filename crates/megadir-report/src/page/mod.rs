@@ -21,9 +21,26 @@ use crate::render::{Report, is_control};
 /// What browsers may load: nothing but what is in the file.
 const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; img-src data:";
 
+/// What somebody else has concluded from a report, to stand on its page.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Conclusion {
+    /// The heading.
+    pub heading: String,
+    /// The conclusion in a sentence.
+    pub sentence: String,
+    /// What it rests on, a paragraph each.
+    pub because: Vec<String>,
+}
+
 /// Returns the whole report as one HTML file.
 #[must_use]
 pub fn html(report: &Report<'_>) -> String {
+    with_conclusion(report, None)
+}
+
+/// Returns the whole report as one HTML file, with what was concluded from it after its answer.
+#[must_use]
+pub fn with_conclusion(report: &Report<'_>, conclusion: Option<&Conclusion>) -> String {
     let mut page = Page {
         text: String::new(),
         pictures: Pictures::of(report),
@@ -34,6 +51,11 @@ pub fn html(report: &Report<'_>) -> String {
     };
     page.push("<main>\n");
     answer::section(&mut page, report);
+    if let Some(Conclusion { heading, sentence, because }) = conclusion {
+        page.element("h2", heading);
+        page.paragraph(sentence);
+        page.list(because.iter().cloned());
+    }
     groups::sections(&mut page, report);
     trust::section(&mut page, report);
     method::section(&mut page, report);

@@ -2,7 +2,10 @@
 
 use megadir::limits::Span;
 use megadir::names;
-use megadir_advise::{Candidate, Change, Gives, Holds, words};
+use megadir_advise::code::words;
+use megadir_advise::measure::Run;
+use megadir_advise::{Candidate, Change, Gives, Holds, Pattern, Undecided};
+use megadir_report::summary::Verdict;
 use serde_json::{Value, json};
 
 use super::Answer;
@@ -10,7 +13,7 @@ use crate::ui::escape;
 
 /// Appends the object and a newline.
 pub(super) fn object(text: &mut Vec<u8>, answer: &Answer) {
-    let Answer { look, advice, of_directory } = answer;
+    let Answer { look, advice, of_directory, run } = answer;
     let facts = &look.limits.facts;
     let question = &advice.question;
     text.extend_from_slice(b"{\"v\":1,");
@@ -44,6 +47,8 @@ pub(super) fn object(text: &mut Vec<u8>, answer: &Answer) {
             "room": span(short.room),
             "likely": short.is_likely(),
         })),
+        "measured": run.as_ref().ok().map(|run| measured(run, question.pattern)),
+        "not_measured": run.as_ref().err(),
     });
     let rest = rest.to_string();
     text.push(b',');
@@ -60,7 +65,7 @@ fn layout(layout: &Candidate) -> Value {
         "name": layout.layout.to_string(),
         "preset": layout.preset,
         "levels": layout.levels(),
-        "path": words::path(&layout.layout),
+        "words": words(&layout.layout),
         "directories": layout.shape.directories_max,
         "files_per_directory": layout.shape.files_per_leaf.round(),
         "files_in_fullest": layout.fullest,
@@ -80,4 +85,37 @@ fn holds(holds: &Holds) -> Value {
         Holds::Unknown => json!({ "is": "unknown" }),
         Holds::Linear => json!({ "is": "linear" }),
     }
+}
+
+fn measured(run: &Run, pattern: Pattern) -> Value {
+    let measured = &run.measured;
+    let contrasts = measured.contrasts.iter().map(|one| {
+        let (verdict, negligible) = match one.verdict {
+            Some(Verdict::Faster { negligible }) => ("faster", negligible),
+            Some(Verdict::Slower { negligible }) => ("slower", negligible),
+            Some(Verdict::Equivalent) => ("equivalent", true),
+            Some(Verdict::Inconclusive { .. }) | None => ("inconclusive", false),
+        };
+        json!({
+            "layout": one.layout.to_string(),
+            "phase": one.phase.name(),
+            "files": one.files,
+            "ratio": one.ratio,
+            "interval": one.interval.map(|range| [range.low, range.high]),
+            "verdict": verdict,
+            "negligible": negligible,
+        })
+    });
+    let undecided = |one: Undecided| json!({ "layout": one.layout.to_string(), "phase": one.phase.name(), "time_s": one.time.map(|time| time.as_secs_f64()) });
+    json!({
+        "files": measured.files,
+        "writers": measured.writers,
+        "rounds": measured.rounds,
+        "round_s": measured.round_s,
+        "resolution_percent": measured.resolution_percent,
+        "trusted": !measured.distrusted,
+        "against_flat": contrasts.collect::<Vec<_>>(),
+        "undecided": measured.undecided(pattern.phases()).into_iter().map(undecided).collect::<Vec<_>>(),
+        "remarks": run.remarks,
+    })
 }

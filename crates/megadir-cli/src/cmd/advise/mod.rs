@@ -1,15 +1,21 @@
 //! `megadir advise`: which layout to use for very many files in a directory, on this machine.
 
 mod json;
+mod measuring;
+mod page;
 mod text;
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use clap::builder::PossibleValue;
 use megadir::Dir;
 use megadir::limits::{Asked, NameLengths};
+use megadir_advise::code::{Language, snippet};
+use megadir_advise::measure::{Run, TIME_MIN};
 use megadir_advise::{Advice, Look, Pattern, Question, advise, candidates, look};
 
+use crate::cmd::interrupt::{Interrupt, interruptible};
 use crate::exit::{self, CliError};
 use crate::parse;
 use crate::ui::message::quoted;
@@ -17,13 +23,18 @@ use crate::ui::output::Output;
 
 /// The most writers that can be asked for.
 const WRITERS_MAX: u32 = 256;
+/// The longest measurement, seconds.
+const TIME_MAX_S: u64 = 3600;
 
 /// Tells which layout to use for very many files: one directory, or directories named after a hash.
 ///
-/// The answer is drawn by a table of rules (docs/advice.md) from what one directory of the file system takes, and it says from how many files on it
-/// would be another one. Nothing is written.
+/// The answer is drawn by a table of rules (docs/advice.md) from what one directory of the file system takes and from a short measurement of the
+/// layouts that could be used, made below DIR in a directory of its own that is removed. It says how a name's path is computed, why, from
+/// how many files on the answer would be another one, and what was not decided. Without permission to write, or room for some files, the
+/// answer rests on the limits alone, and says so.
 #[derive(clap::Args)]
-#[command(after_help = "Exit codes: 0 done; 2 usage; 3 the directory could not be looked at.")]
+#[command(after_help = "\
+Exit codes: 0 done; 1 done, but no report for lack of a measurement; 2 usage; 3 the directory could not be looked at; 130 interrupted.")]
 pub(crate) struct Args {
     /// Where the files are to lie.
     #[arg(value_name = "DIR", default_value = ".", value_parser = exit::directory_parser())]
@@ -34,7 +45,7 @@ pub(crate) struct Args {
     files: Option<u64>,
     /// How long their names are, bytes: 32, 8-64, 8,32,255 (in equal parts) or 8:60,32:40.
     ///
-    /// Without it they are taken to be like those present; 32 bytes where there are fewer than 20.
+    /// Without it they are taken to be like those present; 32 bytes where there are fewer than 20 files.
     #[arg(long, value_name = "LENGTHS", conflicts_with = "like", help_heading = "The files")]
     name_length: Option<NameLengths>,
     /// They are like those of this directory: names and sizes.
@@ -56,24 +67,44 @@ pub(crate) struct Args {
     #[arg(help_heading = "What is done with them")]
     pattern: Pattern,
 
-    /// Print a JSON object: v (1), dir, layout, rule, reason, holds, changes, shortage and what they are based on.
+    /// When all is to be over: 2s to 1h; 0s answers from the limits alone and writes nothing.
+    #[arg(long, value_name = "TIME", default_value = "60s", value_parser = time)]
+    time: Duration,
+    /// Print nothing but a function that computes paths: python, rust, go or shell.
+    #[arg(long, value_name = "LANG", value_parser = language(), conflicts_with = "json")]
+    code: Option<Language>,
+    /// Print a JSON object: v (1), dir, layout, rule, reason, one_directory, changes, shortage, measured, undecided.
     #[arg(long)]
     json: bool,
+    /// Write a page with pictures of the measurement to this new file: advice.html, or e.g. --report=FILE.
+    #[arg(long, value_name = "FILE", num_args = 0..=1, require_equals = true, default_missing_value = "advice.html")]
+    report: Option<PathBuf>,
 }
 
-/// Looks at the directory and prints the answer.
+/// Looks at the directory, measures, and prints the answer.
 pub(crate) fn run(args: &Args) -> Result<u8, CliError> {
     check(args)?;
-    let asked = ask(args)?;
+    let Some(answer) = interruptible(|interrupt| ask(args, interrupt))? else {
+        eprintln!("megadir: interrupted; what was made is removed");
+        return Ok(exit::INTERRUPTED);
+    };
+    let code = match &args.report {
+        Some(path) => page::write(path, &answer)?,
+        None => exit::DONE,
+    };
     let mut output = Output::new()?;
-    if args.json {
-        json::object(&mut output.text, &asked);
+    if let Some(language) = args.code {
+        let text = snippet(&answer.advice.layout.layout, language);
+        let text = text.map_err(|error| CliError::nothing_ran(error.to_string()))?;
+        output.text.extend_from_slice(text.as_bytes());
+    } else if args.json {
+        json::object(&mut output.text, &answer);
     } else {
         let is_terminal = output.is_terminal();
-        text::report(&mut output.text, &asked, is_terminal);
+        text::report(&mut output.text, &answer, is_terminal);
     }
     match output.flush() {
-        Ok(()) => Ok(exit::DONE),
+        Ok(()) => Ok(code),
         Err(ended) => ended.code(),
     }
 }
@@ -84,9 +115,12 @@ struct Answer {
     advice: Advice,
     /// Whether the number of files is that of the directory.
     of_directory: bool,
+    /// What was measured, or why nothing was.
+    run: Result<Box<Run>, String>,
 }
 
-fn ask(args: &Args) -> Result<Answer, CliError> {
+/// Returns the answer; `None` where the user has ended it.
+fn ask(args: &Args, interrupt: &Interrupt) -> Result<Option<Answer>, CliError> {
     let directory = Dir::open(&args.directory)?;
     let like = args.like.as_ref().map(Dir::open).transpose()?;
     let asked = Asked {
@@ -108,8 +142,10 @@ fn ask(args: &Args) -> Result<Answer, CliError> {
     };
     let ground = megadir_advise::Ground::of(&look.limits, question.churn);
     let all = candidates(&question, &ground, &look.names);
-    let advice = advise(&question, &look.limits, &all, None, !look.names.is_empty());
-    Ok(Answer { look, advice, of_directory: args.files.is_none() })
+    let Some(run) = measuring::measured(args, &question, &look, &all, interrupt)? else { return Ok(None) };
+    let measured = run.as_ref().ok().map(|run| &run.measured);
+    let advice = advise(&question, &look.limits, &all, measured, !look.names.is_empty());
+    Ok(Some(Answer { look, advice, of_directory: args.files.is_none(), run }))
 }
 
 /// Returns how many entries the directory holds, for an answer about those.
@@ -126,16 +162,23 @@ fn entries_now(args: &Args, look: &Look) -> Result<u64, CliError> {
     }
 }
 
-/// Refuses options that contradict each other.
+/// Refuses options that contradict each other, before anything is measured.
 fn check(args: &Args) -> Result<(), CliError> {
     let several = args.writers.filter(|writers| *writers > 1);
-    match several {
-        Some(writers) if !args.pattern.writes() => {
-            let pattern = args.pattern.name();
-            Err(CliError::usage(format!(
-                "--writers {writers} and --pattern {pattern} contradict each other: leave one out, or say --pattern mixed"
-            )))
-        }
+    if let Some(writers) = several.filter(|_| !args.pattern.writes()) {
+        let pattern = args.pattern.name();
+        return Err(CliError::usage(format!(
+            "--writers {writers} and --pattern {pattern} contradict each other: leave one out, or say --pattern mixed"
+        )));
+    }
+    match &args.report {
+        Some(_) if args.time.is_zero() => Err(CliError::usage(
+            "--report is a page about a measurement, and --time 0s measures nothing: leave one out",
+        )),
+        Some(path) if path.symlink_metadata().is_ok() => Err(CliError::usage(format!(
+            "--report: {} is there already; name a new file, e.g. --report=FILE",
+            quoted(path)
+        ))),
         _ => Ok(()),
     }
 }
@@ -145,6 +188,15 @@ fn files(text: &str) -> Result<u64, String> {
     match parse::count(text)? {
         0 => Err("a layout is for at least 1 file".into()),
         files => Ok(files),
+    }
+}
+
+/// Parses the time of a measurement.
+fn time(text: &str) -> Result<Duration, String> {
+    let (least, most) = (TIME_MIN.as_secs(), TIME_MAX_S);
+    match parse::age_s(text) {
+        Ok(seconds) if seconds == 0 || (least..=most).contains(&seconds) => Ok(Duration::from_secs(seconds)),
+        _ => Err("write 2s to 1h, e.g. 30s or 5m; 0s measures nothing".into()),
     }
 }
 
@@ -162,4 +214,10 @@ fn pattern() -> impl clap::builder::TypedValueParser<Value = Pattern> {
         let found = PATTERNS.iter().find(|(pattern, _)| pattern.name() == word);
         found.map_or(Pattern::Mixed, |(pattern, _)| *pattern)
     })
+}
+
+fn language() -> impl clap::builder::TypedValueParser<Value = Language> {
+    use clap::builder::{PossibleValuesParser, TypedValueParser};
+    let words = Language::ALL.iter().map(|language| language.word());
+    PossibleValuesParser::new(words).try_map(|word| word.parse::<Language>())
 }

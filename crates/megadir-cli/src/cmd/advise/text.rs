@@ -1,9 +1,12 @@
 //! The answer for people: what to do first, then why, then what would change it.
 
-use std::path::Path;
+use std::time::Duration;
 
+use megadir::layout::{Layout, PRESETS};
 use megadir::limits::{Known, Limit};
-use megadir_advise::{Advice, Candidate, Change, Holds, words};
+use megadir_advise::code::words;
+use megadir_advise::{Advice, Candidate, Change, Holds};
+use megadir_report::text::ratio;
 
 use super::Answer;
 use crate::cmd::limits::amount::{amount, interval, percent};
@@ -13,8 +16,6 @@ use crate::ui::paragraph;
 
 /// Where the values begin, columns.
 const VALUES_AT: usize = 15;
-/// A name that shows how paths look.
-const EXAMPLE: &str = "report-2024.pdf";
 
 /// Appends the whole answer.
 pub(super) fn report(text: &mut Vec<u8>, answer: &Answer, is_terminal: bool) {
@@ -30,8 +31,8 @@ pub(super) fn report(text: &mut Vec<u8>, answer: &Answer, is_terminal: bool) {
 }
 
 /// Returns the answer in a sentence.
-fn first_line(answer: &Answer) -> String {
-    let Answer { look, advice, of_directory } = answer;
+pub(super) fn first_line(answer: &Answer) -> String {
+    let Answer { look, advice, of_directory, .. } = answer;
     let facts = &look.limits.facts;
     let (place, mut files) = (quoted(&facts.path), files(advice.question.files));
     if *of_directory && facts.entries.as_ref().is_some_and(|entries| !entries.value.is_exact()) {
@@ -62,7 +63,7 @@ fn files(number: u64) -> String {
 }
 
 /// Returns labels and values.
-fn rows(answer: &Answer) -> Vec<(&'static str, String)> {
+pub(super) fn rows(answer: &Answer) -> Vec<(&'static str, String)> {
     let Answer { advice, of_directory, .. } = answer;
     let mut rows = Vec::new();
     if *of_directory {
@@ -74,6 +75,7 @@ fn rows(answer: &Answer) -> Vec<(&'static str, String)> {
     }
     rows.push(("why", why(advice)));
     rows.push(("limits", limits(answer)));
+    rows.extend(measured(answer));
     if let Some(changes) = changes(advice) {
         rows.push(("changes", changes));
     }
@@ -89,7 +91,78 @@ fn rows(answer: &Answer) -> Vec<(&'static str, String)> {
             ),
         ));
     }
+    rows.extend(undecided(answer));
     rows
+}
+
+/// Returns what was measured, or why nothing was.
+fn measured(answer: &Answer) -> Vec<(&'static str, String)> {
+    let run = match &answer.run {
+        Ok(run) => run,
+        Err(why) => {
+            return vec![("measured", format!("nothing, the answer rests on the limits alone: {why}"))];
+        }
+    };
+    let measured = &run.measured;
+    let mut layouts: Vec<Layout> = Vec::new();
+    for contrast in &measured.contrasts {
+        if !layouts.contains(&contrast.layout) {
+            layouts.push(contrast.layout);
+        }
+    }
+    let of = |layout: &Layout| {
+        let own = measured.contrasts.iter().filter(|contrast| contrast.layout == *layout);
+        let parts = own.map(|one| format!("{} {}", one.phase.name(), ratio(one.ratio, one.interval)));
+        let preset = PRESETS.iter().find(|preset| preset.layout == *layout);
+        let name = preset.map_or_else(|| layout.to_string(), |preset| format!("{layout} ({})", preset.name));
+        format!("{name}: {}", parts.collect::<Vec<_>>().join(", "))
+    };
+    let by = match measured.writers {
+        1 => String::new(),
+        writers => format!(" written by {writers}"),
+    };
+    let mut text = format!(
+        "times as multiples of those of one directory, with {}{by}, cached, {} rounds: {}",
+        files(measured.files),
+        measured.rounds,
+        layouts.iter().map(of).collect::<Vec<_>>().join("; ")
+    );
+    if let Some(percent) = measured.resolution_percent {
+        text.push_str(&format!("; one directory against itself is known to {percent:.1} %"));
+    }
+    for remark in &run.remarks {
+        text.push_str(&format!("; {remark}"));
+    }
+    vec![("measured", text)]
+}
+
+/// Returns what was not decided, and how long it would take.
+fn undecided(answer: &Answer) -> Option<(&'static str, String)> {
+    let measured = &answer.run.as_ref().ok()?.measured;
+    if measured.distrusted {
+        let text = "everything that was measured: one directory was called different from itself; try again when the machine is idle";
+        return Some(("not decided", text.into()));
+    }
+    let undecided = measured.undecided(answer.advice.question.pattern.phases());
+    if undecided.is_empty() {
+        return None;
+    }
+    let told = undecided.iter().map(|one| {
+        let time = match one.time {
+            Some(time) => format!("--time {} would probably tell", typed(time)),
+            None => "no time up to an hour would tell".into(),
+        };
+        format!("whether {} differs from one directory in {} ({time})", one.layout, one.phase.name())
+    });
+    Some(("not decided", told.collect::<Vec<_>>().join("; ")))
+}
+
+/// Returns a time as it is typed, rounded up.
+fn typed(time: Duration) -> String {
+    match time.as_secs() {
+        seconds @ 0..100 => format!("{}s", (seconds + 1).next_multiple_of(10)),
+        seconds => format!("{}m", (seconds + 1).div_ceil(60)),
+    }
 }
 
 /// Returns how close the directory is to trouble.
@@ -110,36 +183,35 @@ fn now(answer: &Answer) -> String {
 
 /// Returns how a name's path is computed.
 fn path(layout: &Candidate) -> Vec<(&'static str, String)> {
-    if layout.levels() == 0 {
-        return Vec::new();
-    }
-    let example = layout.layout.path_for(EXAMPLE.as_bytes());
-    let example = example.map_or_else(|_| String::new(), |path| as_path(&path));
-    let each = amount(layout.shape.files_per_leaf.round() as u64);
-    let fullest = amount(layout.fullest);
-    let made = amount(layout.shape.directories_max);
-    vec![
-        ("path", format!("{}: {EXAMPLE} is {example}", words::path(&layout.layout))),
+    let mut rows = vec![
+        ("path", words(&layout.layout)),
         (
+            "as code",
+            "the same command with --code python, rust, go or shell prints a function that computes it"
+                .into(),
+        ),
+    ];
+    if layout.levels() > 0 {
+        let each = amount(layout.shape.files_per_leaf.round() as u64);
+        let fullest = amount(layout.fullest);
+        let made = amount(layout.shape.directories_max);
+        rows.push((
             "directories",
             format!(
                 "{made}, each with about {each} files, the fullest with {fullest}; make them beforehand, or one when opening a new \
                  file fails for lack of it"
             ),
-        ),
-    ]
-}
-
-fn as_path(path: &Path) -> String {
-    path.to_string_lossy().into_owned()
+        ));
+    }
+    rows
 }
 
 /// Returns the layout that takes directories from the names themselves.
 fn instead(by_name: &Candidate) -> String {
     let whose = by_name.preset.unwrap_or_default();
     format!(
-        "{} ({}, as {whose} does) without computing a hash: the names there are spread evenly by themselves",
-        words::path(&by_name.layout),
+        "{} ({}, as {whose} does), without computing a hash: the names there are spread evenly by themselves",
+        words(&by_name.layout).trim_end_matches('.'),
         by_name.layout
     )
 }

@@ -16,6 +16,10 @@ mod run;
 mod work;
 mod worker;
 
+pub(super) use options::drawn_seed;
+pub(super) use progress::Progress;
+pub(super) use run::program;
+
 use crate::exit::CliError;
 
 /// Runs studies that measure directories on this machine, and reports on their records.

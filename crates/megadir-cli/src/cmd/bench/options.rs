@@ -249,7 +249,7 @@ fn target(
 }
 
 /// Draws a seed from the time and the process: short enough to type again.
-fn drawn_seed() -> u64 {
+pub(in crate::cmd) fn drawn_seed() -> u64 {
     let now_ns = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |now| now.as_nanos() as u64);
     (now_ns ^ u64::from(std::process::id()).rotate_left(20)) & 0xffff_ffff
 }

@@ -179,7 +179,7 @@ fn measure(
 }
 
 /// Returns what the program was built from and with, as the build found it out.
-fn program() -> Program {
+pub(in crate::cmd) fn program() -> Program {
     let known = |text: Option<&'static str>| text.map(str::to_owned);
     Program { commit: known(option_env!("MEGADIR_COMMIT")), by: known(option_env!("MEGADIR_BUILD")) }
 }

@@ -1,0 +1,60 @@
+//! The short measurement, with progress on terminals and nothing else said meanwhile.
+
+use std::io;
+
+use megadir_advise::measure::{Outcome, Request, Run, measure};
+use megadir_advise::{Candidate, Look, Question};
+use megadir_bench::{Event, Listener, RunError};
+
+use super::Args;
+use crate::cmd::bench::{Progress, drawn_seed, program};
+use crate::cmd::interrupt::Interrupt;
+use crate::exit::CliError;
+
+/// Measures what was asked for, or tells why nothing was measured; `None` where the user has ended it.
+pub(super) fn measured(
+    args: &Args,
+    question: &Question,
+    look: &Look,
+    candidates: &[Candidate],
+    interrupt: &Interrupt,
+) -> Result<Option<Result<Box<Run>, String>>, CliError> {
+    if args.time.is_zero() {
+        return Ok(Some(Err("--time 0s".into())));
+    }
+    let arguments = std::env::args_os().map(|argument| argument.to_string_lossy().into_owned());
+    let request = Request {
+        directory: &args.directory,
+        question,
+        limits: &look.limits,
+        candidates,
+        time: args.time,
+        seed: drawn_seed(),
+        command: arguments.collect(),
+        program: program(),
+        stop: &interrupt.stop,
+        beat: &interrupt.beat,
+    };
+    match measure(&request, &mut Shown(None)) {
+        Ok(Outcome::Measured(run)) => Ok(Some(Ok(run))),
+        Ok(Outcome::Not { why }) => Ok(Some(Err(why))),
+        Ok(Outcome::Interrupted) => Ok(None),
+        Err(RunError::Interrupted) => Ok(None),
+        Err(error) => Err(CliError::nothing_ran(error.to_string())),
+    }
+}
+
+/// Progress, without what a run notes: the answer tells what matters of that.
+struct Shown(Option<Progress>);
+
+impl Listener for Shown {
+    fn event(&mut self, event: &Event<'_>) -> io::Result<()> {
+        if let Event::Started(header) = event {
+            self.0 = Some(Progress::new(&header.plan));
+        }
+        match (&mut self.0, event) {
+            (Some(progress), event) if !matches!(event, Event::Noted(_)) => progress.event(event),
+            _ => Ok(()),
+        }
+    }
+}
