@@ -131,3 +131,121 @@ pub fn layout(rule: &Rule, question: &Question, ground: &Ground) -> Candidate {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use megadir::layout::Layout;
+    use megadir::limits::{Limit, NameLengths, Span};
+    use megadir_report::summary::Verdict;
+
+    use super::*;
+    use crate::measured::{Contrast, Phase};
+    use crate::question::Pattern;
+
+    const FASTER: Verdict = Verdict::Faster { negligible: false };
+    const SLOWER: Verdict = Verdict::Slower { negligible: false };
+    const UNDECIDED: Verdict = Verdict::Inconclusive { rounds_to_decide: Some(40) };
+
+    fn ground(holds: Holds) -> Ground {
+        Ground { holds, names: NameLengths::of(32) }
+    }
+
+    fn bounded(plan: u64) -> Ground {
+        let (full, plan) = (Span::exact(2 * plan), Span::exact(plan));
+        ground(Holds::Bounded { full, plan, by: Limit::DirectoryIndex })
+    }
+
+    /// One hashed level against one directory: writing, then reading.
+    fn measured(writing: (f64, Verdict), reading: (f64, Verdict)) -> Measured {
+        let contrast = |phase, (ratio, verdict)| Contrast {
+            layout: "digest:1".parse().unwrap_or(Layout::FLAT),
+            phase,
+            files: 5000,
+            ratio,
+            interval: None,
+            verdict: Some(verdict),
+        };
+        Measured {
+            files: 5000,
+            writers: 1,
+            rounds: 12,
+            round_s: 1.0,
+            resolution_percent: Some(2.0),
+            distrusted: false,
+            contrasts: vec![contrast(Phase::Write, writing), contrast(Phase::Read, reading)],
+        }
+    }
+
+    fn rule(
+        files: u64,
+        writers: u32,
+        pattern: Pattern,
+        ground: &Ground,
+        measured: Option<&Measured>,
+    ) -> &'static str {
+        let question = Question { files, writers, churn: false, pattern };
+        decide(&Case { question: &question, ground, measured }).name
+    }
+
+    #[test]
+    fn every_row_is_reached_and_has_a_name_and_a_reason_of_its_own() {
+        let easy = bounded(20_000_000);
+        let of = |writing, reading| measured(writing, reading);
+        let (faster, same) =
+            (of((0.6, FASTER), (0.99, Verdict::Equivalent)), of((0.97, FASTER), (1.0, Verdict::Equivalent)));
+        let slower = of((1.3, SLOWER), (1.0, UNDECIDED));
+        let reached = [
+            rule(5_000, 1, Pattern::Mixed, &ground(Holds::Linear), None),
+            rule(20_000_001, 1, Pattern::Mixed, &easy, None),
+            rule(200_000, 1, Pattern::Mixed, &ground(Holds::Unknown), None),
+            rule(10_000_001, 1, Pattern::Mixed, &easy, None),
+            rule(1_000_000, 1, Pattern::Mixed, &easy, Some(&slower)),
+            rule(1_000_000, 1, Pattern::Mixed, &easy, Some(&faster)),
+            rule(1_000_000, 4, Pattern::Mixed, &easy, Some(&same)),
+            rule(1_000_000, 4, Pattern::Mixed, &easy, None),
+            rule(1_000_000, 1, Pattern::Mixed, &easy, None),
+        ];
+        let all: Vec<&str> = RULES.iter().map(|rule| rule.name).collect();
+        assert_eq!(reached.as_slice(), all);
+        for (place, rule) in RULES.iter().enumerate() {
+            let own = |other: &Rule| other.name != rule.name && other.reason != rule.reason;
+            assert!(RULES[..place].iter().all(own) && rule.reason.len() > 20, "{}", rule.name);
+        }
+    }
+
+    #[test]
+    fn limits_come_before_what_was_measured() {
+        let slower = measured((1.5, SLOWER), (1.5, SLOWER));
+        assert_eq!(rule(1_000_000, 1, Pattern::Mixed, &bounded(100_000), Some(&slower)), "too-full");
+        assert_eq!(rule(200_000, 1, Pattern::Mixed, &ground(Holds::Unknown), Some(&slower)), "limit-unknown");
+    }
+
+    #[test]
+    fn only_what_is_mostly_done_counts() {
+        let easy = ground(Holds::Unbounded);
+        let mixed = measured((0.5, FASTER), (1.4, SLOWER));
+        let of = |pattern, measured: &Measured| rule(1_000_000, 1, pattern, &easy, Some(measured));
+        assert_eq!(of(Pattern::Write, &mixed), "measured-faster");
+        assert_eq!(of(Pattern::Read, &mixed), "measured-slower");
+        // What it gains in one it loses in the other; and walking was not measured.
+        assert_eq!(of(Pattern::Mixed, &mixed), "fits");
+        assert_eq!(of(Pattern::Walk, &mixed), "fits");
+    }
+
+    #[test]
+    fn what_is_not_decided_or_not_to_be_believed_decides_nothing() {
+        let easy = ground(Holds::Unbounded);
+        let undecided = measured((0.5, UNDECIDED), (0.5, UNDECIDED));
+        assert_eq!(rule(1_000_000, 4, Pattern::Mixed, &easy, Some(&undecided)), "several-writers");
+        let mut distrusted = measured((0.5, FASTER), (0.5, FASTER));
+        distrusted.distrusted = true;
+        assert_eq!(rule(1_000_000, 1, Pattern::Mixed, &easy, Some(&distrusted)), "fits");
+        // Both are told, with the time that would do: 40 rounds of a second.
+        let told = undecided.undecided(Pattern::Mixed.phases());
+        let seconds: Vec<u64> = told.iter().filter_map(|one| Some(one.time?.as_secs())).collect();
+        assert_eq!(seconds, [57, 57]);
+        assert!(
+            measured((0.5, FASTER), (1.0, Verdict::Equivalent)).undecided(Pattern::Mixed.phases()).is_empty()
+        );
+    }
+}

@@ -87,3 +87,14 @@ fn without_a_number_it_is_about_what_is_there() {
     let files = json(&place, &["full"])["files"].as_u64().unwrap();
     assert!((2000..=4000).contains(&files), "{files}");
 }
+
+#[test]
+fn code_is_printed_alone_and_is_the_layouts() {
+    use megadir_advise::code::{Language, snippet};
+    let mount = require!(Mount::make(&EXT4_1K));
+    for language in Language::ALL {
+        let arguments = ["advise", "--files", "1M", "--time", "0s", "--code", language.word()];
+        let code = String::from_utf8(run(&mount.path(), &arguments).quiet()).unwrap();
+        assert_eq!(code, snippet(&"digest:2".parse().unwrap(), *language).unwrap(), "{language}");
+    }
+}

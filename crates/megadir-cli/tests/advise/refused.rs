@@ -18,6 +18,12 @@ fn contradictions_and_nonsense_are_one_line() {
         (&["--files", "1M", "--writers", "0"], &["--writers", "1..=256"]),
         (&["--files", "1M", "--pattern", "rea"], &["read", "walk"]),
         (&["--files", "1M", "--name-length", "300"], &["no length of names"]),
+        (&["--files", "1M", "--time", "1s"], &["2s to 1h"]),
+        (&["--files", "1M", "--time", "2h"], &["2s to 1h"]),
+        (&["--files", "1M", "--time", "60"], &["2s to 1h"]),
+        (&["--files", "1M", "--time", "0s", "--report"], &["--report", "--time 0s", "leave one out"]),
+        (&["--files", "1M", "--code", "perl"], &["python", "shell"]),
+        (&["--files", "1M", "--code", "python", "--json"], &["--code", "--json"]),
         (&["d"], &["'d' is empty", "--files 10M"]),
     ] {
         run(scratch.path(), &[&["advise"], arguments].concat()).complains(2, words);

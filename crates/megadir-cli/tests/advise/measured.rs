@@ -1,0 +1,155 @@
+//! The measurement: it stays in its directory, leaves nothing, ends, and can be interrupted and killed; and what is said where there is none.
+
+use std::collections::BTreeMap;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Stdio};
+
+use megadir_testkit::mount::{EXT4_1K, Mount, TMPFS};
+use megadir_testkit::require;
+use serde_json::Value;
+
+use crate::support::{megadir, run, run_as_nobody, scratch, unprivileged};
+
+/// Everything below a directory with what a change of it changes; of where is worked (and of the top) only what is in it, for a directory is made
+/// and removed there.
+pub(crate) fn everything(top: &Path, work: &Path) -> BTreeMap<PathBuf, (u64, u32, i64, i64)> {
+    let mut found = BTreeMap::new();
+    let mut open = vec![top.to_owned()];
+    while let Some(directory) = open.pop() {
+        for entry in std::fs::read_dir(&directory).unwrap() {
+            let path = entry.unwrap().path();
+            let status = path.symlink_metadata().unwrap();
+            if status.is_dir() {
+                open.push(path.clone());
+            }
+            let changed = if path == work { (0, 0) } else { (status.ctime(), status.ctime_nsec()) };
+            found.insert(path, (status.ino(), status.mode(), changed.0, changed.1));
+        }
+    }
+    found
+}
+
+/// Makes what must not be touched: a directory to work in with neighbours, and a link that leads out.
+fn neighbourhood(top: &Path) -> PathBuf {
+    let work = top.join("work");
+    for directory in ["work/own", "neighbour"] {
+        std::fs::create_dir_all(top.join(directory)).unwrap();
+        std::fs::write(top.join(directory).join("file"), directory).unwrap();
+    }
+    std::os::unix::fs::symlink(top.join("neighbour"), work.join("link")).unwrap();
+    work
+}
+
+/// Waits until a run's own directory is there.
+fn wait_for_its_directory(work: &Path, child: &mut Child) {
+    let is_there = || {
+        let mut entries = std::fs::read_dir(work).unwrap();
+        entries.any(|entry| entry.unwrap().file_name().to_string_lossy().starts_with("megadir-bench-"))
+    };
+    while !is_there() {
+        assert!(child.try_wait().unwrap().is_none(), "it ended without measuring anything");
+        std::thread::sleep(std::time::Duration::from_millis(1));
+    }
+}
+
+#[test]
+fn it_stays_in_its_directory_and_leaves_nothing() {
+    for recipe in [&EXT4_1K, &TMPFS] {
+        let mount = require!(Mount::make(recipe));
+        let work = neighbourhood(&mount.path());
+        let before = everything(&mount.path(), &work);
+        let arguments = ["advise", "work", "--files", "1M", "--writers", "2", "--time", "3s", "--json"];
+        let out = run(&mount.path(), &arguments).quiet();
+        let seen: Value = serde_json::from_slice(&out).unwrap();
+        // Which of the two it is depends on what else the machine does.
+        assert_ne!(seen["measured"].is_null(), seen["not_measured"].is_null(), "{seen}");
+        assert_eq!(everything(&mount.path(), &work), before, "{}", recipe.name);
+    }
+}
+
+#[test]
+fn ctrl_c_ends_it_and_removes_what_was_made() {
+    let mount = require!(Mount::make(&TMPFS));
+    let work = neighbourhood(&mount.path());
+    let before = everything(&mount.path(), &work);
+    let arguments = ["advise", "work", "--files", "1M", "--time", "1h"];
+    let mut command = megadir(&mount.path(), &arguments);
+    let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    wait_for_its_directory(&work, &mut child);
+    let id = rustix::process::Pid::from_child(&child);
+    rustix::process::kill_process(id, rustix::process::Signal::INT).unwrap();
+    let ended = child.wait_with_output().unwrap();
+    assert_eq!(ended.status.code(), Some(130), "{ended:?}");
+    assert!(String::from_utf8_lossy(&ended.stderr).contains("interrupted"), "{ended:?}");
+    assert_eq!(everything(&mount.path(), &work), before);
+}
+
+#[test]
+fn what_a_killed_run_left_the_next_one_removes() {
+    let mount = require!(Mount::make(&TMPFS));
+    let work = neighbourhood(&mount.path());
+    let before = everything(&mount.path(), &work);
+    let mut command = megadir(&mount.path(), &["advise", "work", "--files", "1M", "--time", "1h"]);
+    let mut child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    wait_for_its_directory(&work, &mut child);
+    child.kill().unwrap();
+    child.wait().unwrap();
+    assert_ne!(everything(&mount.path(), &work), before);
+    run(&mount.path(), &["advise", "work", "--files", "1M", "--time", "2s"]).quiet();
+    assert_eq!(everything(&mount.path(), &work), before);
+}
+
+#[test]
+fn without_permission_or_room_the_limits_answer_and_that_is_said() {
+    let mount = require!(Mount::make(&EXT4_1K));
+    let place = mount.path();
+    let open = |path: &Path| std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o755)).unwrap();
+    open(place.parent().unwrap());
+    std::fs::create_dir(place.join("mine")).unwrap();
+    let scratch = scratch();
+    let copy = require!(unprivileged(&scratch));
+    let out = run_as_nobody(&copy, &place, &["advise", "mine", "--files", "1M"]).quiet();
+    let text = String::from_utf8(out).unwrap().split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(text.contains("digest:2"), "{text}");
+    let words = "nothing, the answer rests on the limits alone: there is no permission to write here";
+    assert!(text.contains(words), "{text}");
+
+    let mut small = require!(Mount::make(&TMPFS));
+    small.remount(|_| Ok(())).unwrap();
+    let options = std::process::Command::new("mount")
+        .args(["-o", "remount,nr_inodes=500"])
+        .arg(small.path())
+        .status()
+        .unwrap();
+    assert!(options.success());
+    let out = run(&small.path(), &["advise", "--files", "1M", "--json"]).quiet();
+    let seen: Value = serde_json::from_slice(&out).unwrap();
+    assert_eq!(
+        seen["not_measured"], "there is too little inodes left for 300 files in each layout",
+        "{seen}"
+    );
+    assert_eq!(seen["shortage"]["limit"], "inodes", "{seen}");
+}
+
+#[test]
+fn a_page_is_written_where_something_was_measured() {
+    let mount = require!(Mount::make(&TMPFS));
+    let scratch = scratch();
+    let page = scratch.path().join("page.html");
+    let report = format!("--report={}", page.display());
+    let place = mount.path();
+    let arguments = ["advise", place.to_str().unwrap(), "--files", "1M", "--time", "5s", &report];
+    let ran = run(scratch.path(), &arguments);
+    if ran.err.contains("the time is too short") {
+        // Too much else goes on.
+        assert_eq!((ran.code, page.exists()), (Some(1), false), "{ran:?}");
+        return;
+    }
+    assert_eq!(ran.code, Some(0), "{ran:?}");
+    let text = std::fs::read_to_string(&page).unwrap();
+    for words in ["What is advised", "Which layout suits these files here?", "digest:"] {
+        assert!(text.contains(words), "nothing about {words}");
+    }
+    run(scratch.path(), &arguments).complains(2, &["page.html", "is there already"]);
+}
