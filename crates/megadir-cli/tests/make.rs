@@ -158,7 +158,8 @@ fn what_has_no_place_is_refused_before_anything_is_made() {
         assert!(!at.join("d").exists());
     }
     let missing = run(at, &["no/such", "-n", "1", "--dry-run"]);
-    gives(&missing, 3, "", "megadir: cannot open 'no/such': No such file or directory (os error 2)\n");
+    let said = "No such file or directory (os error 2) (what it lies in, or leads to, must exist)";
+    gives(&missing, 3, "", &format!("megadir: cannot open 'no/such': {said}\n"));
 }
 
 #[test]

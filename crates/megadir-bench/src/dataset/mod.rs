@@ -124,7 +124,7 @@ pub struct Rehearsed {
 #[derive(Debug, thiserror::Error)]
 pub enum FillError {
     /// The directory cannot be made or opened.
-    #[error("cannot open '{}': {source}", .path.display())]
+    #[error("cannot open '{}': {source}{}", .path.display(), missing(.source))]
     Open {
         /// The directory.
         path: PathBuf,
@@ -159,6 +159,14 @@ pub enum FillError {
     /// Not on this system.
     #[error("making files is not available on this system")]
     Unavailable,
+}
+
+/// Returns what to do where a directory cannot be made for what it would be in.
+fn missing(source: &std::io::Error) -> &'static str {
+    match source.kind() {
+        std::io::ErrorKind::NotFound => " (what it lies in, or leads to, must exist)",
+        _ => "",
+    }
 }
 
 /// Returns what was met and the first thing that can be done about it.

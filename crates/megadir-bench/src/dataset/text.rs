@@ -35,6 +35,14 @@ const SIGMA: f64 = 1.0;
 /// What is wrong and what is allowed, in one line.
 pub fn parse_sizes(text: &str) -> Result<Sizes, String> {
     let sizes = match text.split_once(':') {
+        None if matches!(text, "fixed" | "uniform" | "lognormal" | "log-normal") => {
+            let form = match text {
+                "fixed" => "fixed:4KiB",
+                "uniform" => "uniform:1KiB-100KiB",
+                _ => "lognormal:50kB",
+            };
+            return Err(format!("'{text}' says no sizes: write {form}"));
+        }
         None => Sizes::fixed(bytes(text)?),
         Some(("fixed", size)) => Sizes::fixed(bytes(size)?),
         Some(("uniform", bounds)) => {
@@ -92,6 +100,9 @@ pub fn parse_spread(text: &str) -> Result<Spread, String> {
             Ok(_) => Ok(spread),
             Err(error) => Err(error.to_string()),
         };
+    }
+    if text == "per-directory" {
+        return Err(format!("'{text}' says no number of files: write per-directory:200"));
     }
     match text.parse::<Layout>() {
         Ok(layout) if layout == Layout::FLAT => Ok(Spread::Flat),
@@ -163,6 +174,8 @@ mod tests {
             ("", "is not a size"),
             ("-1", "is not a size"),
             ("uniform:5", "uniform:1KiB-100KiB"),
+            ("uniform", "'uniform' says no sizes: write uniform:1KiB-100KiB"),
+            ("lognormal", "'lognormal' says no sizes: write lognormal:50kB"),
             ("uniform:9-5", "the smallest size is 9"),
             ("lognormal:0", "1 byte or more"),
             ("lognormal:5+sigma=9", "at most 3"),
@@ -177,5 +190,6 @@ mod tests {
         for text in ["per-directory:0", "per-directory:x", "prefx:2/2", "prefix:"] {
             assert!(parse_spread(text).is_err(), "{text}");
         }
+        assert!(parse_spread("per-directory").unwrap_err().ends_with("write per-directory:200"));
     }
 }

@@ -143,5 +143,8 @@ fn without_a_terminal_yes_must_be_said_beforehand() {
     ran.complains(2, &["no terminal"]);
     let ran = shell(at, "printf 't\\0' | $M remove --files0-from -");
     ran.complains(2, &["no terminal"]);
+    run(at, &["remove", "none", "t"]).complains(2, &["no terminal"]);
     assert!(at.join("t/f").exists());
+    // Where nothing is to be asked about, that is said.
+    run(at, &["remove", "none"]).complains(3, &["remove 'none': No such file or directory"]);
 }

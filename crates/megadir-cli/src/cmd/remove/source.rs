@@ -61,6 +61,10 @@ impl<'a> Source<'a> {
     pub(super) fn may_go(&self, args: &Args, here: &Here, chosen: &Chosen) -> Result<bool, CliError> {
         let without = "(--yes removes without asking, --dry-run tells what would go)";
         if !can_ask() {
+            // Nothing is there to be asked about, and that is what is told.
+            if args.files0_from.is_none() && self.rest.is_empty() && self.held.iter().all(Result::is_err) {
+                return Ok(true);
+            }
             return Err(CliError::usage(format!("there is no terminal to ask on {without}")));
         }
         let mut counted = Counted::default();
