@@ -118,7 +118,12 @@ pub(super) fn ratio(outcome: &Outcome) -> Option<f64> {
 /// Returns ratio and verdict in words.
 pub(super) fn words(outcome: &Outcome) -> String {
     let (ratio, verdict) = outcome_words(outcome);
-    format!("{ratio} {verdict}")
+    match outcome {
+        // `1.22x [1.19, 1.25] 1.22x slower` says the same twice.
+        Outcome::Judged { verdict: Verdict::Slower { negligible: false }, .. } => format!("{ratio} slower"),
+        Outcome::Judged { verdict: Verdict::Inconclusive { .. }, .. } => format!("{ratio} inconclusive"),
+        _ => format!("{ratio} {verdict}"),
+    }
 }
 
 /// Returns the class of a verdict's marks and of its text.
@@ -133,7 +138,8 @@ pub(super) fn tone(outcome: &Outcome) -> (&'static str, &'static str) {
     }
 }
 
-fn row(label: &str, outcome: &Outcome) -> Row {
+/// Returns the row of an outcome.
+pub(super) fn row(label: &str, outcome: &Outcome) -> Row {
     let (class, text_class) = tone(outcome);
     let stroke = if class == "open" { "even" } else { class };
     let mut marks = Vec::new();

@@ -22,6 +22,7 @@ mod heatmap;
 mod lines;
 mod main_effects;
 mod nines;
+mod overall;
 mod overview;
 mod picture;
 mod refusal;
@@ -38,6 +39,7 @@ pub use style::{PAGE_COLOURS, page_css};
 
 pub(crate) use drawing::escape;
 
+use crate::finding::FindingKind;
 use crate::render::Report;
 use crate::summary::GroupSummary;
 
@@ -57,6 +59,7 @@ pub const CHARTS: &[&dyn Chart] = &[
     &refusal::Refused,
     &break_even::BreakEvenCurves,
     &fill::Filling,
+    &overall::Overall,
     &overview::Overview,
     &heatmap::Heatmap,
     &dumbbell::Dumbbell,
@@ -111,9 +114,13 @@ pub fn pictures(report: &Report<'_>, width: Width) -> Vec<Picture> {
 #[must_use]
 pub fn main_picture(report: &Report<'_>, width: Width) -> Option<Picture> {
     let mut pictures = pictures(report, width);
-    let main = report.summary.findings.iter().find(|finding| !finding.loud);
+    let mut findings = report.summary.findings.iter().filter(|finding| !finding.loud);
+    let of_all = findings.clone().next().is_some_and(|main| main.kind == FindingKind::FileSystems);
+    // What is said of all file systems is no group's; other findings of none have no picture, and the next is shown.
+    let group = findings.find_map(|finding| finding.group.as_ref()).filter(|_| !of_all);
     let of_group = |group: &String| pictures.iter().position(|picture| picture.group.as_ref() == Some(group));
-    let place = main.and_then(|finding| finding.group.as_ref()).and_then(of_group).unwrap_or(0);
+    let of_none = || pictures.iter().position(|picture| picture.group.is_none());
+    let place = group.map_or_else(of_none, of_group).unwrap_or(0);
     (place < pictures.len()).then(|| pictures.swap_remove(place))
 }
 

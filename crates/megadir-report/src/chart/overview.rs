@@ -1,13 +1,12 @@
-//! File systems side by side: for every work the time on each of them, as bars from zero.
+//! File systems side by side: for every kind of work the time on each of them, as bars from zero; kinds of one operation share a scale.
 
 use super::axis::{Axis, Unit};
 use super::picture::Width;
 use super::rows::{Frame, Mark, Row, draw};
 use super::{Chart, Picture};
 use crate::render::Report;
-use crate::summary::FILE_SYSTEM_GROUP;
+use crate::summary::{Overview as Table, OverviewCell, OverviewRow};
 use crate::text;
-use megadir_record::{Cell, FsId, LabFileSystem, Role};
 
 /// The chart.
 pub(super) struct Overview;
@@ -18,76 +17,69 @@ impl Chart for Overview {
     }
 
     fn answers(&self) -> &'static str {
-        "Which file system?"
+        "Which file system does what in which time?"
     }
 
     fn draw(&self, report: &Report<'_>, width: Width) -> Vec<Picture> {
-        works(report).iter().map(|work| picture(report, work, width)).collect()
+        let Some(table) = &report.summary.overview else { return Vec::new() };
+        sections(table).iter().map(|rows| picture(table, rows, width)).collect()
     }
 }
 
-/// The arms that do the same on several file systems.
-struct Same<'a> {
-    name: String,
-    arms: Vec<(&'a LabFileSystem, &'a Cell)>,
-}
-
-fn works<'a>(report: &Report<'a>) -> Vec<Same<'a>> {
-    let plan = &report.record.header.plan;
-    let on = |cell: &Cell| plan.data.get(cell.data.0 as usize).and_then(|data| data.on);
-    let entries = |cell: &Cell| plan.data.get(cell.data.0 as usize).map(|data| data.entries);
-    let file_system = |id: FsId| plan.file_systems.get(id.0 as usize);
-    // Those of no group of the study's own make ready what others need.
-    let own = |cell: &Cell| cell.groups.iter().any(|group| group != FILE_SYSTEM_GROUP);
-    let all = !plan.cells.iter().any(own);
-    let asked = |cell: &&Cell| cell.role != Role::AgainstItself && (all || own(cell));
-    let mut works: Vec<Same<'a>> = Vec::new();
-    for cell in plan.cells.iter().filter(asked) {
-        let Some(file_system) = on(cell).and_then(file_system) else { continue };
-        let same = |work: &&mut Same<'a>| {
-            let first = work.arms[0].1;
-            let alike = (&first.work, first.cache, first.rate_per_s, entries(first))
-                == (&cell.work, cell.cache, cell.rate_per_s, entries(cell));
-            // Another directory layout is other work, though it reads the same.
-            alike && name(work.arms[0].0, first) == name(file_system, cell)
-        };
-        match works.iter_mut().find(same) {
-            Some(work) => work.arms.push((file_system, cell)),
-            None => works.push(Same { name: name(file_system, cell), arms: vec![(file_system, cell)] }),
+/// Returns the rows by section; those of none have nothing in common, and each stands alone.
+fn sections(table: &Table) -> Vec<Vec<&OverviewRow>> {
+    let mut sections: Vec<Vec<&OverviewRow>> = Vec::new();
+    let several = |row: &&OverviewRow| row.cells.iter().flatten().count() > 1;
+    for row in table.rows.iter().filter(several) {
+        match sections.last_mut().filter(|rows| !row.section.is_empty() && rows[0].section == row.section) {
+            Some(rows) => rows.push(row),
+            None => sections.push(vec![row]),
         }
     }
-    works.retain(|work| work.arms.len() > 1);
-    works
+    sections
 }
 
-/// Returns the name of an arm without that of its file system.
-fn name(file_system: &LabFileSystem, cell: &Cell) -> String {
-    let mut name = cell.name.clone();
-    for label in [&file_system.label, &file_system.name] {
-        for written in
-            [format!(" on {label}"), format!(", {label}"), format!("{label}, "), format!("{label}: ")]
-        {
-            name = name.replace(&written, "");
-        }
-    }
-    name
-}
-
-fn picture(report: &Report<'_>, same: &Same<'_>, width: Width) -> Picture {
-    let timing = |cell: &Cell| report.summary.arm(cell.id).and_then(|arm| arm.timing.as_ref());
-    let row = |(file_system, cell): &(&LabFileSystem, &Cell)| {
-        let figure = timing(cell)?.time_ns;
-        let mut marks = vec![Mark::Bar { from: 0.0, to: figure.value, class: "s0".into() }];
-        marks.extend(figure.interval.map(|range| Mark::Interval {
-            low: range.low,
-            high: range.high,
-            class: "rule",
-        }));
-        let value = text::time_with_interval(&figure);
-        Some(Row { label: file_system.label.clone(), value, tone: "", marks, heading: false })
+/// Returns a bar of one file system, if it was measured.
+fn bar(table: &Table, row: &OverviewRow, column: usize, cell: &OverviewCell) -> Row {
+    let figure = cell.time_ns;
+    let mut marks = vec![Mark::Bar { from: 0.0, to: figure.value, class: "s0".into() }];
+    marks.extend(figure.interval.map(|range| Mark::Interval {
+        low: range.low,
+        high: range.high,
+        class: "rule",
+    }));
+    let fastest = row.fastest() == Some(column);
+    let of = &table.columns[column];
+    let beside = match (of.comparable, fastest) {
+        (false, _) => ", not compared",
+        (true, true) => ", fastest",
+        (true, false) => "",
     };
-    let rows: Vec<Row> = same.arms.iter().filter_map(row).collect();
-    let figures = same.arms.iter().filter_map(|(_, cell)| timing(cell)).map(|timing| timing.time_ns);
+    Row {
+        label: of.name.clone(),
+        value: format!("{}{beside}", text::time_with_interval(&figure)),
+        tone: if fastest { "good" } else { "" },
+        marks,
+        heading: false,
+    }
+}
+
+fn picture(table: &Table, rows: &[&OverviewRow], width: Width) -> Picture {
+    let section = &rows[0].section;
+    let mut drawn: Vec<Row> = Vec::new();
+    let mut told: Vec<String> = Vec::new();
+    for row in rows {
+        let bars = row.cells.iter().enumerate();
+        let bars: Vec<Row> =
+            bars.filter_map(|(column, cell)| Some(bar(table, row, column, cell.as_ref()?))).collect();
+        let words: Vec<String> = bars.iter().map(|bar| format!("{} {}", bar.label, bar.value)).collect();
+        told.push(format!("{}: {}", row.what, words.join(", ")));
+        if !section.is_empty() {
+            drawn.push(Row::heading(row.what.clone()));
+        }
+        drawn.extend(bars);
+    }
+    let figures = rows.iter().flat_map(|row| row.cells.iter().flatten()).map(|cell| cell.time_ns);
     let values: Vec<f64> = figures
         .flat_map(|figure| [Some(figure.value), figure.interval.map(|range| range.high)])
         .flatten()
@@ -100,8 +92,7 @@ fn picture(report: &Report<'_>, same: &Same<'_>, width: Width) -> Picture {
         line: None,
         key: Vec::new(),
     };
-    let told: Vec<String> = rows.iter().map(|row| format!("{}: {}", row.label, row.value)).collect();
-    let group = same.arms[0].1.groups.first().map(String::as_str);
-    Picture::new("overview", group, &format!("By file system: {}", same.name), draw(&frame, &rows))
+    let what = if section.is_empty() { &rows[0].what } else { section };
+    Picture::new("overview", None, &format!("By file system: {what}"), draw(&frame, &drawn))
         .described(format!("Median time of an operation on each file system. {}.", told.join("; ")))
 }

@@ -65,21 +65,9 @@ impl Against {
 }
 
 fn fastest(overview: &Overview) -> Option<String> {
-    let comparable = || (0..overview.columns.len()).filter(|column| overview.columns[*column].comparable);
-    let first = comparable().next()?;
-    let to_first = |column: usize| match column == first {
-        true => Some(1.0),
-        false => against(overview, column, first).map(|against| against.ratio),
-    };
-    let measured = comparable().filter_map(|column| Some((column, to_first(column)?)));
-    let (nearest, _) = measured.min_by(|a, b| a.1.total_cmp(&b.1))?;
-    // Ratios to a third are not quite those of two to each other.
-    let beats_all = |column: &usize| {
-        let mut others = comparable().filter(|other| other != column);
-        others.all(|other| against(overview, other, *column).is_none_or(|against| against.ratio >= 1.0))
-    };
-    let least = comparable().filter(|column| to_first(*column).is_some()).find(beats_all).unwrap_or(nearest);
-    let mut others: Vec<(usize, Against)> = comparable()
+    let least = overview.least()?;
+    let mut others: Vec<(usize, Against)> = overview
+        .comparable()
         .filter(|column| *column != least)
         .filter_map(|column| Some((column, against(overview, column, least)?)))
         .collect();

@@ -40,9 +40,7 @@ pub(super) fn sections(page: &mut Page, report: &Report<'_>) {
         published(page, summary, Some(group));
     }
     published(page, summary, None);
-    while page.picture(|picture| {
-        picture.chart == "main-effects" || picture.chart == "scaling" || picture.chart == "overview"
-    }) {}
+    while page.picture(|picture| picture.chart == "main-effects" || picture.chart == "scaling") {}
     if let Some(grid) = operations_grid(summary) {
         page.element("h2", OPERATIONS_TITLE);
         for _ in 0..NINES_MAX {

@@ -1,6 +1,6 @@
 //! The report as one HTML file: no network, no script, readable on paper, in the dark and on a telephone.
 //!
-//! Files: `answer` (the first screen), `groups` (a section for each group of arms), `trust`, `method`, `table` (grids), `samples` (the raw
+//! Files: `answer` (the first screen), `side_by_side` (several file systems), `groups` (a section for each group of arms), `trust`, `method`, `table` (grids), `samples` (the raw
 //! figures, compressed). Everything is a function of the record, so that the same record gives the same bytes on any machine.
 //!
 //! Every picture is there twice, for wide and for narrow screens; the style sheet shows one of them.
@@ -10,6 +10,7 @@ mod answer;
 mod groups;
 mod method;
 mod samples;
+mod side_by_side;
 mod table;
 mod trust;
 
@@ -56,6 +57,7 @@ pub fn with_conclusion(report: &Report<'_>, conclusion: Option<&Conclusion>) -> 
         page.paragraph(sentence);
         page.list(because.iter().cloned());
     }
+    side_by_side::section(&mut page, report);
     groups::sections(&mut page, report);
     trust::section(&mut page, report);
     method::section(&mut page, report);

@@ -30,7 +30,10 @@ pub fn markdown(summary: &Summary) -> String {
     findings(&mut page, summary);
     if let Some(overview) = &summary.overview {
         page.push_str(&format!("## {}\n\n", overview::TITLE));
-        overview::tables(summary, overview, usize::MAX).iter().for_each(|grid| push_grid(&mut page, grid));
+        overview::legend(summary, overview).iter().for_each(|line| paragraph(&mut page, line));
+        let each = overview::each_against_each(overview);
+        let tables = overview::tables(overview, usize::MAX).into_iter().chain(each);
+        tables.for_each(|grid| push_grid(&mut page, &grid));
         paragraph(&mut page, overview::BARS);
         let lines = overview::lines(overview).join("\n").replace('`', "'");
         page.push_str(&format!("```text\n{lines}\n```\n\n"));

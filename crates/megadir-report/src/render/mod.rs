@@ -42,6 +42,9 @@ pub(crate) use machine::{
     self_check_line,
 };
 pub(crate) use operations::{TITLE as OPERATIONS_TITLE, grid as operations_grid};
+pub(crate) use overview::{
+    TITLE as FILE_SYSTEMS_TITLE, each_against_each, legend as overview_legend, tables as overview_tables,
+};
 pub(crate) use paint::{Tone, clean, is_control, paint, words, wrap};
 pub(crate) use published::{TITLE as PUBLISHED_TITLE, grid as published_grid};
 

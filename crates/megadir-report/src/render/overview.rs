@@ -8,7 +8,7 @@ use crate::summary::{Outcome, Overview, OverviewCell, OverviewRow, Summary, Verd
 use crate::text;
 
 /// The heading.
-pub(super) const TITLE: &str = "Which file system does what in which time?";
+pub(crate) const TITLE: &str = "Which file system does what in which time?";
 /// The heading of the bars.
 pub(super) const BARS: &str =
     "The same as bars, each operation on a scale of its own that nothing is cut off at:";
@@ -18,12 +18,12 @@ const BAR_MAX: usize = 40;
 const BAR_SIDE_BY_SIDE: (usize, usize) = (4, 16);
 
 /// Returns the medians as tables of at most `width` characters, each with as many file systems as fit.
-pub(super) fn tables(summary: &Summary, overview: &Overview, width: usize) -> Vec<Grid> {
+pub(crate) fn tables(overview: &Overview, width: usize) -> Vec<Grid> {
     let label = |row: &OverviewRow| length(&row.what) + 2;
     let first = overview.rows.iter().map(label).max().unwrap_or(0);
     let widths = (0..overview.columns.len()).map(|column| {
         let cells =
-            overview.rows.iter().map(|row| length(&cell(row.cells[column].as_ref(), overview, column)));
+            overview.rows.iter().map(|row| length(&cell(row.cells[column].as_ref(), overview, column, true)));
         cells.max().unwrap_or(0).max(length(&overview.columns[column].name)) + 2
     });
     let mut chunks: Vec<Vec<usize>> = Vec::new();
@@ -40,23 +40,23 @@ pub(super) fn tables(summary: &Summary, overview: &Overview, width: usize) -> Ve
             }
         }
     }
-    let last = chunks.len();
-    let grid = |(place, chunk): (usize, Vec<usize>)| Grid {
+    let grid = |chunk: Vec<usize>| Grid {
         columns: std::iter::once(Column::left("time", 0))
             .chain(chunk.iter().map(|column| Column::right(overview.columns[*column].name.clone(), 0)))
             .collect(),
         rows: rows(overview, |row| {
             let of = |column: &usize| {
                 let cell_of = row.cells[*column].as_ref();
-                let tone = if cell_of.is_some_and(|cell| cell.best) { Tone::Good } else { Tone::Plain };
-                Text { text: cell(cell_of, overview, *column), tone }
+                let fastest = row.fastest() == Some(*column);
+                let tone = if fastest { Tone::Good } else { Tone::Plain };
+                Text { text: cell(cell_of, overview, *column, fastest), tone }
             };
             chunk.iter().map(of).collect()
         }),
-        legend: if place + 1 == last { legend(summary, overview) } else { Vec::new() },
+        legend: Vec::new(),
         bars: None,
     };
-    chunks.into_iter().enumerate().map(grid).collect()
+    chunks.into_iter().map(grid).collect()
 }
 
 /// Returns the rows with a line for each section.
@@ -76,8 +76,8 @@ fn rows(overview: &Overview, fields: impl Fn(&OverviewRow) -> Vec<Text>) -> Vec<
     rows
 }
 
-/// Returns what it took on one file system: against the first, the median, half its interval, and whether it is the least.
-fn cell(cell: Option<&OverviewCell>, overview: &Overview, column: usize) -> String {
+/// Returns what it took on one file system: against the first, the median, half its interval, and whether it is shown to be the fastest.
+fn cell(cell: Option<&OverviewCell>, overview: &Overview, column: usize, fastest: bool) -> String {
     let Some(cell) = cell else { return "-".into() };
     let against = match (&cell.against_first, overview.columns[column].comparable) {
         (_, false) => "! ",
@@ -87,7 +87,7 @@ fn cell(cell: Option<&OverviewCell>, overview: &Overview, column: usize) -> Stri
     let figure = &cell.time_ns;
     let half = figure.interval.map(|interval| 100.0 * interval.half_width() / figure.value);
     let half = half.map(|half| format!(" ±{}", text::percent(half))).unwrap_or_default();
-    format!("{against}{}{half}{}", text::time(figure.value), if cell.best { "*" } else { " " })
+    format!("{against}{}{half}{}", text::time(figure.value), if fastest { "*" } else { " " })
 }
 
 fn sign(outcome: &Outcome) -> &'static str {
@@ -103,12 +103,16 @@ fn sign(outcome: &Outcome) -> &'static str {
     }
 }
 
-fn legend(summary: &Summary, overview: &Overview) -> Vec<String> {
+/// Returns what the marks of the tables mean: it stands above them, for they may be many.
+pub(crate) fn legend(summary: &Summary, overview: &Overview) -> Vec<String> {
     let first = overview.columns.first().map_or("", |column| &column.name);
+    let open = overview.rows.iter().filter(|row| row.fastest().is_none()).count();
     let mut legend = vec![format!(
-        "Median time of one operation, ± half of its interval ({} by order statistics); *: the least of its row, or not told apart from that (intervals overlap). Against {first}, round by \
-         round, adjusted for all rows of the column (Holm): < faster, > slower, = as fast or negligible, ? not decided; -: not measured.",
-        text::chosen(summary.rules.confidence)
+        "Median time of one operation, ± half of its interval ({} by order statistics). Before it, against {first}, round by round, adjusted for all rows of the \
+         column (Holm): < faster, > slower, = as fast or negligible, ? not decided; -: not measured. *: shown to be faster than every other of its row \
+         (each against each, adjusted for all pairs of the row); in {open} of {} rows none is.",
+        text::chosen(summary.rules.confidence),
+        overview.rows.len()
     )];
     let named = overview.columns.iter().filter(|column| column.label != column.name);
     let named: Vec<String> = named.map(|column| column.label.clone()).collect();
@@ -180,4 +184,38 @@ fn longest(overview: &Overview, section: &str) -> f64 {
     let of = overview.rows.iter().filter(|row| row.section == section);
     let times = of.flat_map(|row| row.cells.iter().flatten()).map(|cell| cell.time_ns.value);
     times.fold(f64::MIN_POSITIVE, f64::max)
+}
+
+/// Returns each file system against each over all kinds of work, where more than two may be compared.
+pub(crate) fn each_against_each(overview: &Overview) -> Option<Grid> {
+    let shown: Vec<usize> = overview.comparable().collect();
+    if shown.len() < 3 {
+        return None;
+    }
+    let name = |column: usize| overview.columns[column].name.clone();
+    let field = |of: usize, than: usize| match overview.against(of, than) {
+        Some((ratio, adjusted, verdict)) => {
+            let tone = match verdict {
+                Some(Verdict::Faster { negligible: false }) => Tone::Good,
+                Some(Verdict::Slower { negligible: false }) => Tone::Bad,
+                _ => Tone::Plain,
+            };
+            Text { text: text::ratio(ratio, adjusted), tone }
+        }
+        None => Text::plain(""),
+    };
+    let row = |of: &usize| {
+        let fields = shown.iter().map(|than| field(*of, *than));
+        std::iter::once(Text::plain(name(*of))).chain(fields).collect()
+    };
+    let columns = shown.iter().map(|column| Column::right(format!("against {}", name(*column)), 0));
+    Some(Grid {
+        columns: std::iter::once(Column::left("time", 0)).chain(columns).collect(),
+        rows: shown.iter().map(row).collect(),
+        legend: vec![
+            "Time of the row's file system over that of the column's: geometric mean over all kinds of work that both have, in each round. [ ]: adjusted for all pairs (Holm)."
+                .into(),
+        ],
+        bars: None,
+    })
 }

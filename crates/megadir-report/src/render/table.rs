@@ -153,7 +153,8 @@ fn answer(page: &mut Page, summary: &Summary) {
 /// Shows all file systems side by side.
 fn file_systems(page: &mut Page, summary: &Summary, overview: &Overview) {
     page.paragraph(overview::TITLE, "", Tone::Heading);
-    overview::tables(summary, overview, page.width).iter().for_each(|grid| page.grid(grid));
+    overview::legend(summary, overview).iter().for_each(|line| page.paragraph(line, "  ", Tone::Faint));
+    overview::tables(overview, page.width).iter().for_each(|grid| page.grid(grid));
     if let Some(bars) = overview::bars(overview, page.width, page.style) {
         page.gap();
         page.paragraph(overview::BARS, "", Tone::Plain);

@@ -11,7 +11,7 @@ use megadir_record::{
 };
 use serde::{Deserialize, Serialize};
 
-use super::compare::{Outcome, Verdict, outcome};
+use super::compare::{Outcome, Verdict, contrast, outcome};
 use super::evidence::Evidence;
 use super::pairs::read_file_systems;
 use super::{Figure, Range};
@@ -72,7 +72,8 @@ pub struct OverviewCell {
     pub arm: CellId,
     /// The median time of an operation, nanoseconds.
     pub time_ns: Figure,
-    /// Whether it is the least of its row among those on the ground of the first, or not told apart from it: their intervals overlap.
+    /// Whether no other of its row is shown to be faster, of those on the ground of the first: each against each, adjusted for all pairs of
+    /// the row.
     pub best: bool,
     /// Against the first file system of the row; `None` of that itself, and where they are not to be compared.
     pub against_first: Option<Outcome>,
@@ -92,7 +93,48 @@ pub struct Overall {
     pub outcome: Outcome,
 }
 
+impl OverviewRow {
+    /// Returns the columns that no other is shown to beat at this work.
+    pub fn best(&self) -> impl Iterator<Item = usize> {
+        let best = |(column, cell): (usize, &Option<OverviewCell>)| {
+            cell.as_ref().is_some_and(|cell| cell.best).then_some(column)
+        };
+        self.cells.iter().enumerate().filter_map(best)
+    }
+
+    /// Returns the column that is shown to beat every other at this work, if one is.
+    #[must_use]
+    pub fn fastest(&self) -> Option<usize> {
+        let mut best = self.best();
+        best.next().filter(|_| best.next().is_none())
+    }
+}
+
 impl Overview {
+    /// Returns the columns that may be compared.
+    pub fn comparable(&self) -> impl Iterator<Item = usize> {
+        (0..self.columns.len()).filter(|column| self.columns[*column].comparable)
+    }
+
+    /// Returns the file system that takes least over all kinds of work, of those that may be compared, whether that is shown or not.
+    #[must_use]
+    pub fn least(&self) -> Option<usize> {
+        let first = self.comparable().next()?;
+        let to_first = |column: usize| match column == first {
+            true => Some(1.0),
+            false => self.against(column, first).map(|(ratio, ..)| ratio),
+        };
+        let measured = self.comparable().filter_map(|column| Some((column, to_first(column)?)));
+        let (nearest, _) = measured.min_by(|a, b| a.1.total_cmp(&b.1))?;
+        // Ratios to a third are not quite those of two to each other.
+        let beats_all = |column: &usize| {
+            let mut others = self.comparable().filter(|other| other != column);
+            others.all(|other| self.against(other, *column).is_none_or(|(ratio, ..)| ratio >= 1.0))
+        };
+        let known = self.comparable().filter(|column| to_first(*column).is_some()).find(beats_all);
+        Some(known.unwrap_or(nearest))
+    }
+
     /// Returns one file system against another, if they are on like ground: the ratio with its adjusted interval, and the verdict
     /// where there is one.
     #[must_use]
@@ -228,22 +270,39 @@ fn of_row(
         Some(OverviewCell { arm, time_ns: time(arm)?, best: false, against_first })
     };
     let mut cells: Vec<Option<OverviewCell>> = row.arms.iter().map(cell).collect();
-    let of_ground = |(cell, column): (&Option<OverviewCell>, &OverviewColumn)| {
-        cell.as_ref().filter(|_| column.comparable).map(|cell| cell.time_ns)
-    };
-    let least = cells.iter().zip(columns).filter_map(of_ground).min_by(|a, b| a.value.total_cmp(&b.value));
-    for (cell, column) in cells.iter_mut().zip(columns) {
-        if let (Some(cell), Some(least)) = (cell.as_mut().filter(|_| column.comparable), least) {
-            let overlaps = cell
-                .time_ns
-                .interval
-                .zip(least.interval)
-                .is_some_and(|(own, of_least)| own.low <= of_least.high);
-            cell.best = cell.time_ns.value <= least.value || overlaps;
-        }
+    for column in best_of(evidence, &cells, columns) {
+        cells[column].iter_mut().for_each(|cell| cell.best = true);
     }
     let (section, what, counts) = named(row.first, evidence.plan);
     OverviewRow { section, what, counts, cells }
+}
+
+/// Returns the columns that no other is shown to beat. Which is best at a kind of work is one question, and each against each its family.
+fn best_of(
+    evidence: &Evidence<'_>,
+    cells: &[Option<OverviewCell>],
+    columns: &[OverviewColumn],
+) -> Vec<usize> {
+    let arm =
+        |column: usize| cells[column].as_ref().filter(|_| columns[column].comparable).map(|cell| cell.arm);
+    let arms: Vec<(usize, CellId)> =
+        (0..cells.len()).filter_map(|column| Some((column, arm(column)?))).collect();
+    let arms: Vec<(usize, CellId)> = arms.into_iter().filter(|(_, arm)| evidence.is_equal(*arm)).collect();
+    let each = |place: usize| (0..place).map(move |other| (place, other));
+    let pairs: Vec<(usize, usize)> = (0..arms.len()).flat_map(each).collect();
+    let of_arms: Vec<(CellId, CellId)> =
+        pairs.iter().map(|(of, than)| (arms[*of].1, arms[*than].1)).collect();
+    let beaten: Vec<usize> = pairs
+        .iter()
+        .zip(contrast(evidence, &of_arms))
+        .filter_map(|((of, than), (_, outcome))| match outcome {
+            Outcome::Judged { verdict: Verdict::Slower { negligible: false }, .. } => Some(*of),
+            Outcome::Judged { verdict: Verdict::Faster { negligible: false }, .. } => Some(*than),
+            _ => None,
+        })
+        .collect();
+    let unbeaten = (0..arms.len()).filter(|place| !beaten.contains(place));
+    unbeaten.map(|place| arms[place].0).collect()
 }
 
 /// Returns what a kind of work is called, and whether it counts for all together: what is done by name is done by listing too.

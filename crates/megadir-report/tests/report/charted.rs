@@ -1,8 +1,8 @@
 //! Records that charts are drawn of: for every chart one with known effects.
 
 use megadir_record::{
-    CacheState, CellId, DataSource, FileOperation, FsId, Group, GroupRule, Keys, LabFileSystem, Pair, Place,
-    Presence, Record, Spread, SyncPolicy, Work,
+    CacheState, CellId, DataSource, FileOperation, Group, GroupRule, Keys, Pair, Presence, Record, Spread,
+    SyncPolicy, Work,
 };
 
 use crate::fill::{files, work_on_files};
@@ -15,7 +15,8 @@ pub(crate) fn records() -> Vec<(&'static str, Record)> {
         ("refusal", crate::refusal::record(&[9_600, 10_100, 10_400], 10_000, &[10_118.0])),
         ("break-even", crate::break_even::record([2.5, 0.5])),
         ("fill", crate::fill::filled(&[1.0, 1.1, 1.3, 1.02, 2.0])),
-        ("overview", file_systems()),
+        ("overall", crate::file_systems::record()),
+        ("overview", crate::file_systems::record()),
         ("heatmap", layouts()),
         ("dumbbell", caches()),
         ("scaling", workers()),
@@ -146,38 +147,6 @@ fn factors() -> Record {
     }
     for sample in &mut record.samples {
         (sample.counted.entries, sample.counted.hash) = (u64::from(sample.cell.0 % 2 == 0), 0);
-    }
-    record
-}
-
-fn file_systems() -> Record {
-    let arms = [
-        ("write on ext4", 2e4),
-        ("write on xfs", 3e4),
-        ("write on btrfs", 2.5e4),
-        ("read on ext4", 5e3),
-        ("read on xfs", 4e3),
-        ("read on btrfs", 8e3),
-    ];
-    let mut record = pairs(&arms, vec![1_000; 6], &[("xfs", "ext4", "write", 1, 0)]);
-    work_on_files(&mut record, |id| {
-        files(if id < 3 { FileOperation::Create } else { FileOperation::Read }, (0, 1_000), 1)
-    });
-    let plan = &mut record.header.plan;
-    let made = |(id, kind): (u32, &str)| LabFileSystem {
-        id: FsId(id),
-        name: kind.into(),
-        label: kind.into(),
-        kind: kind.into(),
-        driver: kind.into(),
-        make: vec![format!("mkfs.{kind}")],
-        tool: None,
-        mount_options: String::new(),
-        place: Place::Image { bytes: 1 << 30, direct_io: None },
-    };
-    plan.file_systems = (0..).zip(["ext4", "xfs", "btrfs"]).map(made).collect();
-    for data in &mut plan.data {
-        data.on = Some(FsId(data.id.0 % 3));
     }
     record
 }

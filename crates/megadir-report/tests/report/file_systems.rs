@@ -4,6 +4,7 @@ use megadir_record::{
     Access, CacheState, CellId, DataId, FileOperation, FsId, Group, GroupRule, LabFileSystem, Pair, Place,
     Record, Unavailable, Work,
 };
+use megadir_report::chart::{Width, main_picture};
 use megadir_report::summary::{GroupReading, Outcome, Verdict};
 use megadir_report::{Style, Summary, render, summarize};
 
@@ -121,6 +122,55 @@ fn every_kind_of_work_is_a_row_and_every_file_system_a_column() {
         assert!((mirrored * ratio - 1.0).abs() < 1e-12);
         assert!(range.expect("an interval").high < 1.0);
         assert_eq!(verdict, Some(Verdict::Faster { negligible: false }));
+    }
+}
+
+#[test]
+fn the_main_picture_shows_what_the_answer_says() {
+    let record = record();
+    let summary = summarize(&record).unwrap();
+    assert!(
+        summary.question.ends_with("? And on which file system does it take least?"),
+        "{}",
+        summary.question
+    );
+    let answer = &summary.findings[0].text;
+    assert!(answer.contains("ext4 is the fastest"), "{answer}");
+    let report = megadir_report::Report { record: &record, summary: &summary };
+    let picture = main_picture(&report, Width::Wide).expect("a picture");
+    assert_eq!((picture.chart, picture.group), ("overall", None));
+    assert!(picture.title.ends_with("against ext4"), "{}", picture.title);
+    // Every ratio of the sentence stands in the picture.
+    for ratio in answer.split("x [").skip(1).map(|rest| rest.split(']').next().expect("an interval")) {
+        assert!(picture.description.contains(ratio), "{ratio}: {}", picture.description);
+    }
+}
+
+#[test]
+fn one_of_a_row_is_marked_where_it_is_shown_to_beat_every_other() {
+    let summary = summarize(&record()).unwrap();
+    let overview = summary.overview.as_ref().expect("several file systems");
+    assert!(overview.rows.iter().all(|row| row.fastest() == Some(2)));
+    let table = render::table(&summary, 200, Style { color: false, unicode: true });
+    assert!(table.contains("in 0 of 3 rows none is."), "{table}");
+    assert_eq!(table.lines().filter(|line| line.contains("%*")).count(), 3, "{table}");
+    // Two that are told apart from the others and not from each other are both unbeaten, and none is marked.
+    let mut even = record();
+    let like: Vec<(u32, CellId)> = (0..3).map(|row| (6 + row, CellId(9 + row))).collect();
+    for (of, to) in like {
+        let times: Vec<u64> = even
+            .samples
+            .iter()
+            .filter(|sample| sample.cell == CellId(of))
+            .map(|sample| sample.elapsed_ns)
+            .collect();
+        let others = even.samples.iter_mut().filter(|sample| sample.cell == to);
+        others.zip(times).for_each(|(sample, ns)| sample.elapsed_ns = ns + u64::from(sample.round % 2));
+    }
+    let summary = summarize(&even).unwrap();
+    let overview = summary.overview.as_ref().expect("several file systems");
+    for row in &overview.rows {
+        assert_eq!((row.best().collect::<Vec<_>>(), row.fastest()), (vec![2, 3], None), "{}", row.what);
     }
 }
 

@@ -9,8 +9,7 @@ const NAMED_MAX: usize = 6;
 /// Returns what to do, of a run on several file systems that may be compared.
 pub(super) fn advice(summary: &Summary) -> Vec<String> {
     let Some(overview) = &summary.overview else { return Vec::new() };
-    let comparable: Vec<usize> =
-        (0..overview.columns.len()).filter(|column| overview.columns[*column].comparable).collect();
+    let comparable: Vec<usize> = overview.comparable().collect();
     if comparable.len() < 2 {
         return vec![
             "Which file system to take cannot be told: each lies on ground of its own, so they differ in more than the file system.".into(),
@@ -20,8 +19,7 @@ pub(super) fn advice(summary: &Summary) -> Vec<String> {
     if take.is_empty() {
         return Vec::new();
     }
-    let label = |column: &usize| overview.columns[*column].label.clone();
-    let names: Vec<String> = take.iter().map(label).collect();
+    let names: Vec<String> = take.iter().map(|column| overview.columns[*column].name.clone()).collect();
     let mut advice = vec![match names.len() {
         1 => format!(
             "Take {} where nothing else speaks against it: over all kinds of work every other takes longer.",
@@ -32,11 +30,21 @@ pub(super) fn advice(summary: &Summary) -> Vec<String> {
             text::list(&names).replace(" and ", " or ")
         ),
     }];
-    for column in comparable.iter().filter(|column| !take.contains(column)) {
-        let better = overview.rows.iter().filter(|row| best(row) == [*column]);
-        let better: Vec<String> = better.map(name).collect();
-        if !better.is_empty() {
-            advice.push(format!("But {} is the fastest at {}.", label(column), named(&better)));
+    // First those that are to be taken, then those that are not.
+    let (taken, others): (Vec<usize>, Vec<usize>) =
+        comparable.iter().copied().partition(|column| take.contains(column));
+    for column in taken.iter().chain(&others) {
+        let better: Vec<&OverviewRow> =
+            overview.rows.iter().filter(|row| row.fastest() == Some(*column)).collect();
+        let name = &overview.columns[*column].name;
+        match (better.is_empty(), take.contains(column), take.len()) {
+            (true, ..) | (_, true, 1) => {}
+            (_, true, _) => {
+                advice.push(format!("Of these {name} is the fastest at {}.", named(overview, &better)));
+            }
+            (_, false, _) => {
+                advice.push(format!("But {name} is the fastest at {}.", named(overview, &better)));
+            }
         }
     }
     advice.extend(apart(overview, &take));
@@ -57,46 +65,42 @@ fn take(overview: &Overview, comparable: &[usize]) -> Vec<usize> {
     comparable.iter().copied().filter(|column| known(*column) && !beaten(*column)).collect()
 }
 
-/// Returns those of a row that no other is shown to beat.
-fn best(row: &OverviewRow) -> Vec<usize> {
-    let best = |(column, cell): (usize, &Option<crate::summary::OverviewCell>)| {
-        cell.as_ref().is_some_and(|cell| cell.best).then_some(column)
-    };
-    row.cells.iter().enumerate().filter_map(best).collect()
-}
-
-/// Tells where what is to be taken does not matter, and where it is not known what does.
+/// Tells where several are not told apart, and where what is to be taken is not even among them.
 fn apart(overview: &Overview, take: &[usize]) -> Option<String> {
-    let open: Vec<String> = overview.rows.iter().filter(|row| best(row).len() > 1).map(name).collect();
-    let without: Vec<String> = overview
-        .rows
-        .iter()
-        .filter(|row| best(row).len() > 1 && !best(row).iter().any(|column| take.contains(column)))
-        .map(name)
-        .collect();
+    let open = overview.rows.iter().filter(|row| row.best().count() > 1);
+    let without = open.clone().filter(|row| !row.best().any(|column| take.contains(&column)));
+    let without: Vec<&OverviewRow> = without.collect();
     let beside = match without.len() {
         0 => String::new(),
-        _ => format!("; what is to be taken is not among them at {}", named(&without)),
+        _ => format!("; what is to be taken is not among them at {}", named(overview, &without)),
     };
-    (!open.is_empty()).then(|| {
-        format!(
-            "At {} of {} kinds of work several are not told apart from the fastest{beside}.",
-            open.len(),
-            overview.rows.len()
-        )
+    let open = open.count();
+    let all = overview.rows.len();
+    (open > 0).then(|| {
+        format!("At {open} of {all} kinds of work several are not told apart from the fastest{beside}.")
     })
 }
 
-fn name(row: &OverviewRow) -> String {
-    match row.section.as_str() {
-        "" => row.what.clone(),
-        section => format!("{section} ({})", row.what),
+/// Names kinds of work: an operation alone where all its kinds are among them.
+fn named(overview: &Overview, rows: &[&OverviewRow]) -> String {
+    let mut sections: Vec<(&str, Vec<&str>)> = Vec::new();
+    for row in rows {
+        match sections.iter_mut().find(|(section, _)| *section == row.section && !section.is_empty()) {
+            Some((_, kinds)) => kinds.push(&row.what),
+            None => sections.push((&row.section, vec![&row.what])),
+        }
     }
-}
-
-fn named(rows: &[String]) -> String {
-    match rows.len() {
-        ..=NAMED_MAX => text::list(rows),
-        more => format!("{} and {} more", rows[..NAMED_MAX].join(", "), more - NAMED_MAX),
+    let one = |(section, kinds): &(&str, Vec<&str>)| {
+        let all = overview.rows.iter().filter(|row| row.section == *section).count();
+        match (*section, kinds.len() == all) {
+            ("", _) => kinds.join("; "),
+            (section, true) => section.to_owned(),
+            (section, false) => format!("{section} ({})", kinds.join("; ")),
+        }
+    };
+    let told: Vec<String> = sections.iter().map(one).collect();
+    match told.len() {
+        ..=NAMED_MAX => text::list(&told),
+        more => format!("{} and {} more", told[..NAMED_MAX].join(", "), more - NAMED_MAX),
     }
 }

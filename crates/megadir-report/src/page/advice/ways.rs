@@ -196,7 +196,13 @@ fn sentence(summary: &Summary, merged: &Merged, several: bool) -> String {
     let on = match several {
         false => String::new(),
         true if merged.on.len() == summary.file_systems.len() => " (on every file system)".into(),
-        true => format!(" (on {})", text::list(&merged.on)),
+        true => {
+            let name = |on: &String| {
+                let known = summary.file_systems.iter().find(|of| of.label == *on);
+                known.map_or_else(|| on.clone(), |of| of.name.clone())
+            };
+            format!(" (on {})", text::list(&merged.on.iter().map(name).collect::<Vec<_>>()))
+        }
     };
     let Merged { what, than, .. } = merged;
     let least = merged.ratios.iter().copied().fold(f64::INFINITY, f64::min);

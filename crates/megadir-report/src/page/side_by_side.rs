@@ -1,0 +1,24 @@
+//! All file systems side by side: pictures by operation, each against each, and the figures.
+
+use super::Page;
+use super::table::push_grid;
+use crate::render::{FILE_SYSTEMS_TITLE, Report, each_against_each, overview_legend, overview_tables};
+
+/// Adds the section, of a run on several file systems.
+pub(super) fn section(page: &mut Page, report: &Report<'_>) {
+    let summary = report.summary;
+    let Some(overview) = &summary.overview else { return };
+    page.element("h2", FILE_SYSTEMS_TITLE);
+    while page.picture(|picture| picture.chart == "overview") {}
+    if let Some(grid) = each_against_each(overview) {
+        page.element("h3", "Each against each, over all kinds of work");
+        push_grid(page, &grid, false);
+    }
+    page.element("h3", "The figures");
+    for line in overview_legend(summary, overview) {
+        page.element("p class=\"faint\"", &line);
+    }
+    for grid in overview_tables(overview, usize::MAX) {
+        push_grid(page, &grid, false);
+    }
+}
