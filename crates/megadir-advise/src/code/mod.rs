@@ -1,6 +1,6 @@
 //! A layout's rule as code that can be pasted into a program, and in words.
 //!
-//! A language's file writes one [`rule::Rule`]: which names are refused, what directories are taken from, and what the file is
+//! A language's file writes one `Rule` (`rule.rs`): which names are refused, what directories are taken from, and what the file is
 //! called there. None knows presets. What is written comes from the layout alone: numbers, and a label of letters, digits,
 //! `_` and `-`; so nothing in it can end a comment or a literal.
 //!
