@@ -14,6 +14,7 @@
 //! * [`descriptors`]: a table of descriptors of a thread's own (Linux).
 //! * [`mount_namespace`], [`loop_device`], [`child`]: mounts, devices and programs that go when their process goes (Linux).
 //! * [`readdir`]: the C library's directory stream, as the programs under study use it (Unix).
+//! * `windows`: directories and files by handle, and the ways of reading a directory (Windows).
 //! * [`clock`]: the cycle counter and the monotonic clock.
 //! * [`usage`]: the processor time of this process.
 //!
@@ -53,6 +54,8 @@ pub mod readdir;
 #[cfg(all(target_os = "linux", feature = "io-uring"))]
 pub mod uring;
 pub mod usage;
+#[cfg(windows)]
+pub mod windows;
 #[cfg(target_os = "linux")]
 pub mod xfs_bulkstat;
 #[cfg(target_os = "linux")]

@@ -7,6 +7,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 /// Returns how many descriptors of this process are open on a directory or below it.
+#[cfg(target_os = "linux")]
 pub fn descriptors_below(directory: &Path) -> usize {
     let directory = directory.canonicalize().unwrap_or_else(|_| directory.to_owned());
     let links = std::fs::read_dir("/proc/self/fd").unwrap();
@@ -16,7 +17,20 @@ pub fn descriptors_below(directory: &Path) -> usize {
         .count()
 }
 
+/// Returns 1 if anybody has a handle of a directory, else 0: while it is shared, it cannot be opened for oneself alone.
+#[cfg(windows)]
+pub fn descriptors_below(directory: &Path) -> usize {
+    use std::os::windows::fs::OpenOptionsExt;
+    const LIST: u32 = 1;
+    const BACKUP_SEMANTICS: u32 = 0x0200_0000;
+    const SHARING_VIOLATION: i32 = 32;
+    let mut options = std::fs::OpenOptions::new();
+    let opened = options.access_mode(LIST).share_mode(0).custom_flags(BACKUP_SEMANTICS).open(directory);
+    usize::from(opened.is_err_and(|error| error.raw_os_error() == Some(SHARING_VIOLATION)))
+}
+
 /// Returns how many of this process's threads the library has started.
+#[cfg(target_os = "linux")]
 pub fn library_threads() -> usize {
     let tasks = std::fs::read_dir("/proc/self/task").unwrap();
     tasks

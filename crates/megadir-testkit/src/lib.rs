@@ -10,17 +10,17 @@
 //! * [`require`](mod@require): tests that cannot run say so; `full` tells the long tier.
 //! * [`seen`]: what a reader gave, owned and comparable, and the contract of a reader's end.
 //! * [`faulty`]: a backend whose n-th call fails. [`untyped`]: one that tells no types.
-//! * [`leaks`]: descriptors and threads that are still there (Linux).
-//! * [`conformance`]: the suite that every backend passes (Linux). [`examining`]: the one for examiners.
+//! * [`leaks`]: descriptors and threads that are still there (Linux; handles on Windows).
+//! * [`conformance`]: the suite that every backend passes (Linux, Windows). [`examining`]: the one for examiners (Linux).
 //! * [`unprivileged`](mod@unprivileged): running as a user without privileges (Linux).
 #![expect(clippy::unwrap_used, reason = "a failed assumption in a test is a failed test, which is wanted")]
 
-#[cfg(target_os = "linux")]
+#[cfg(any(target_os = "linux", windows))]
 pub mod conformance;
 #[cfg(target_os = "linux")]
 pub mod examining;
 pub mod faulty;
-#[cfg(target_os = "linux")]
+#[cfg(any(target_os = "linux", windows))]
 pub mod leaks;
 #[cfg(target_os = "linux")]
 pub mod mount;

@@ -39,6 +39,10 @@ pub enum Names {
     EveryByte,
     /// One to three leading dots.
     Dotfiles,
+    /// Characters of two, three and four bytes.
+    Unicode,
+    /// Surrogates of UTF-16 without their partners, as WTF-8; on Linux bytes like any other.
+    Surrogates,
 }
 
 /// What entries are.
@@ -46,15 +50,24 @@ pub enum Names {
 pub enum Kinds {
     /// Empty files.
     Files,
-    /// Files, directories, symbolic links, named pipes and sockets, in turn.
+    /// Each of [`MIXED`] in turn.
     Mixed,
 }
 
-const MIXED: [FileType; 5] =
-    [FileType::File, FileType::Directory, FileType::Symlink, FileType::Fifo, FileType::Socket];
+/// The types of [`Kinds::Mixed`]: files, directories, symbolic links, named pipes and sockets; on Windows the first two, since
+/// links take privileges there.
+pub const MIXED: &[FileType] = if cfg!(windows) {
+    &[FileType::File, FileType::Directory]
+} else {
+    &[FileType::File, FileType::Directory, FileType::Symlink, FileType::Fifo, FileType::Socket]
+};
 
 impl Names {
+    /// Every scheme of which a directory of this system can hold some names.
+    #[cfg(windows)]
+    pub const ALL: [Self; 5] = [Self::Plain, Self::Longest, Self::EveryByte, Self::Dotfiles, Self::Unicode];
     /// Every scheme.
+    #[cfg(not(windows))]
     pub const ALL: [Self; 8] = [
         Self::Plain,
         Self::Longest,
@@ -97,6 +110,8 @@ impl Flat {
             }
             Names::Dotfiles if index == 0 => b"...".to_vec(),
             Names::Dotfiles => [&b"..."[..1 + (index % 3) as usize], &hex].concat(),
+            Names::Unicode => ["é漢😀".as_bytes(), &hex, "ß字".as_bytes()].concat(),
+            Names::Surrogates => [b"\xed\xa0\xbd", &hex[..], b"\xed\xb8\x80"].concat(),
         }
     }
 
@@ -118,9 +133,15 @@ impl Flat {
         }
     }
 
-    /// Makes the directory below `parent` unless it is there already, and returns its path.
+    /// Makes the directory below `parent` unless it is there already, and returns its path. Nobody may change what is in it.
+    ///
+    /// On Windows it is used from where `MEGADIR_TREES` says, if it is there ([`of_windows`]).
     pub fn ensure(&self, parent: &Path) -> PathBuf {
         let name = format!("{}-{:?}-{:?}-{}", self.entries, self.names, self.kinds, self.seed);
+        let ready = std::env::var_os("MEGADIR_TREES").filter(|_| cfg!(windows));
+        if let Some(ready) = ready.map(|ready| Path::new(&ready).join(&name)).filter(|ready| ready.is_dir()) {
+            return ready;
+        }
         let path = parent.join(&name);
         if !path.exists() {
             // Half a tree must never be taken for a whole one.
@@ -132,12 +153,18 @@ impl Flat {
     }
 }
 
+/// The directories that the suites read on Windows. Wine reads a whole directory to make a file in it, so that they are better made
+/// beforehand; their names are ones that Windows takes.
+pub fn of_windows() -> Vec<Flat> {
+    [710, 1500, 2000, 5000, 100_000].map(Flat::plain).to_vec()
+}
+
 /// Makes and removes entries of one directory, relative to its descriptor.
 #[derive(Debug)]
 pub struct Maker {
     #[cfg(unix)]
     directory: std::fs::File,
-    #[cfg(not(unix))]
+    #[cfg(windows)]
     directory: PathBuf,
 }
 
@@ -195,7 +222,7 @@ impl Maker {
     }
 }
 
-#[cfg(not(unix))]
+#[cfg(windows)]
 impl Maker {
     /// Opens a directory.
     pub fn open(directory: &Path) -> Self {
@@ -204,18 +231,26 @@ impl Maker {
 
     /// Makes an entry, which must not exist: a directory or a file.
     pub fn make(&self, name: &[u8], kind: FileType) {
-        let path = self.path(name);
-        if kind == FileType::Directory {
-            std::fs::create_dir(path).unwrap();
-        } else {
-            std::fs::File::create_new(path).unwrap();
-        }
+        assert!(self.make_if_named(name, kind), "no name here: {:?}", name.escape_ascii().to_string());
     }
 
-    /// Makes an entry, which must not exist; every name of a test is one here.
+    /// Makes an entry, which must not exist; returns whether the name is one to the system.
     pub fn make_if_named(&self, name: &[u8], kind: FileType) -> bool {
-        self.make(name, kind);
+        if !is_name(name) {
+            return false;
+        }
+        let path = self.path(name);
+        match kind {
+            FileType::Directory => std::fs::create_dir(path).unwrap(),
+            FileType::File => drop(std::fs::File::create_new(path).unwrap()),
+            kind => panic!("no {kind:?} can be made here"),
+        }
         true
+    }
+
+    /// Tells whether there is an entry, asked for by its name.
+    pub fn has(&self, name: &[u8]) -> bool {
+        is_name(name) && std::fs::symlink_metadata(self.path(name)).is_ok()
     }
 
     /// Removes an entry that is no directory.
@@ -231,6 +266,16 @@ impl Maker {
     fn path(&self, name: &[u8]) -> PathBuf {
         self.directory.join(megadir::names::to_os(name).unwrap())
     }
+}
+
+/// Tells whether Windows takes a name as it stands: WTF-8, no control characters, none that mean something in paths, and no dot or
+/// space at its end.
+#[cfg(windows)]
+fn is_name(name: &[u8]) -> bool {
+    let is_forbidden = |byte: &u8| *byte < 32 || b"<>:\"/\\|?*".contains(byte);
+    megadir::names::to_wide(name).is_some()
+        && !name.iter().any(is_forbidden)
+        && !name.last().is_none_or(|last| b". ".contains(last))
 }
 
 /// Returns a byte that a name may hold, every one in turn.

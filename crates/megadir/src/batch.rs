@@ -1,5 +1,6 @@
 //! The batch: entries borrowed from a reader's buffer, with no allocation an entry.
 
+use crate::attributes::Attributes;
 use crate::decode::{self, Records};
 use crate::file_type::FileType;
 
@@ -13,6 +14,7 @@ pub struct Batch<'a> {
     entries: usize,
     unknown_types: usize,
     cookies: bool,
+    attributes: Option<&'a [Attributes]>,
 }
 
 /// One entry of a directory.
@@ -20,7 +22,7 @@ pub struct Batch<'a> {
 pub struct Entry<'a> {
     /// The name's bytes, without path: on Unix as the kernel has them, on Windows WTF-8. Never assume UTF-8.
     pub name: &'a [u8],
-    /// The inode number (on Windows the file index).
+    /// The inode number (on Windows the file's number, 0 where the backend is not told).
     pub inode: u64,
     /// The type, as far as the directory tells.
     pub kind: FileType,
@@ -39,7 +41,20 @@ impl<'a> Batch<'a> {
 
     /// Makes a batch of a buffer that has been checked; of another, its entries end at the first bad record.
     pub(crate) fn from_checked(bytes: &'a [u8], checked: decode::Checked, cookies: bool) -> Self {
-        Self { bytes, entries: checked.entries, unknown_types: checked.unknown_types, cookies }
+        let unknown_types = checked.unknown_types;
+        Self { bytes, entries: checked.entries, unknown_types, cookies, attributes: None }
+    }
+
+    /// Returns the batch with the attributes that the listing brought along: one row an entry, in the order of the batch.
+    #[must_use]
+    pub fn with_attributes(self, attributes: &'a [Attributes]) -> Self {
+        Self { attributes: Some(attributes).filter(|rows| rows.len() == self.entries), ..self }
+    }
+
+    /// Returns the attributes of each entry where the listing brought them along
+    /// ([`Backend::open_with_attributes`](crate::Backend::open_with_attributes)).
+    pub fn attributes(&self) -> Option<&'a [Attributes]> {
+        self.attributes
     }
 
     /// Returns the number of entries.
@@ -132,6 +147,12 @@ impl BatchBuilder {
     /// Returns whether a record for `name` still fits the memory that was asked for; the first always does.
     pub fn fits(&self, name: &[u8]) -> bool {
         self.bytes.is_empty() || self.bytes.len() + decode::record_length(name) <= self.bytes.capacity()
+    }
+
+    /// Returns how many bytes are left of the memory that was asked for.
+    #[cfg(windows)]
+    pub(crate) fn bytes_left(&self) -> usize {
+        self.bytes.capacity().saturating_sub(self.bytes.len())
     }
 
     /// Adds an entry; returns `false`, adding nothing, when the name is empty, holds a NUL or is

@@ -2,21 +2,28 @@
 
 use std::path::{Path, PathBuf};
 
+#[cfg(unix)]
 use crate::error::{Error, Result};
+#[cfg(unix)]
 use crate::file_system::FileSystem;
+#[cfg(unix)]
 use crate::file_type::FileType;
-
 #[cfg(unix)]
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
+#[cfg(windows)]
+mod windows;
+
 /// An open directory.
 ///
-/// The path is kept for messages only; on Unix nothing is looked up by it again.
+/// The path is kept for messages only; nothing is looked up by it again.
 #[derive(Debug)]
 pub struct Dir {
     path: PathBuf,
     #[cfg(unix)]
     descriptor: OwnedFd,
+    #[cfg(windows)]
+    handle: std::os::windows::io::OwnedHandle,
 }
 
 /// The identity of a directory: device and inode, and the mount where the kernel tells it.
@@ -207,89 +214,6 @@ impl Dir {
 impl AsFd for Dir {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.descriptor.as_fd()
-    }
-}
-
-#[cfg(not(unix))]
-impl Dir {
-    /// Opens a directory by path.
-    ///
-    /// # Errors
-    ///
-    /// Not found, not a directory, permission denied, or whatever the system gives.
-    pub fn open(path: impl AsRef<Path>) -> Result<Self> {
-        let path = path.as_ref();
-        let status = std::fs::metadata(path).map_err(|error| Error::io("open", path, error))?;
-        if !status.is_dir() {
-            return Err(Error::new("open", path, crate::ErrorKind::NotADirectory, "Not a directory"));
-        }
-        Ok(Self { path: path.to_owned() })
-    }
-
-    /// Opens a directory below this one by its name; reparse points are refused, not followed.
-    ///
-    /// # Errors
-    ///
-    /// As [`Dir::open`].
-    pub fn open_below(&self, name: &[u8]) -> Result<Self> {
-        let path = self.path.join(crate::names::to_os(name)?);
-        let status = std::fs::symlink_metadata(&path).map_err(|error| Error::io("open", &path, error))?;
-        if !status.is_dir() {
-            return Err(Error::new("open", &path, crate::ErrorKind::NotADirectory, "Not a directory"));
-        }
-        Ok(Self { path })
-    }
-
-    /// Opens this same directory again as a [`Dir`] of its own.
-    ///
-    /// # Errors
-    ///
-    /// Never here: directories are reached by path.
-    pub fn again(&self) -> Result<Self> {
-        Ok(Self { path: self.path.clone() })
-    }
-
-    /// Opens a directory below this one; mounts are not told apart on this system.
-    ///
-    /// # Errors
-    ///
-    /// As [`Dir::open_below`].
-    pub fn open_below_on_this_mount(&self, name: &[u8]) -> Result<Option<Self>> {
-        self.open_below(name).map(Some)
-    }
-
-    /// Returns the file system that the directory lies on.
-    pub fn file_system(&self) -> FileSystem {
-        FileSystem::unknown()
-    }
-
-    /// Returns the size that the directory itself has, bytes.
-    ///
-    /// # Errors
-    ///
-    /// Whatever asking for its metadata gives.
-    pub fn size_bytes(&self) -> Result<u64> {
-        std::fs::metadata(&self.path)
-            .map(|status| status.len())
-            .map_err(|error| Error::io("stat", &self.path, error))
-    }
-
-    /// Returns the type of an entry by asking for its metadata; [`FileType::Unknown`] when it has vanished.
-    pub fn kind_of(&self, name: &[u8]) -> FileType {
-        let Ok(name) = crate::names::to_os(name) else { return FileType::Unknown };
-        match std::fs::symlink_metadata(self.path.join(name)) {
-            Ok(status) => crate::backend::std_fs::kind(status.file_type()),
-            Err(_) => FileType::Unknown,
-        }
-    }
-
-    /// Returns the directory's identity.
-    ///
-    /// # Errors
-    ///
-    /// Never here: nothing that tells directories apart is read yet.
-    pub fn id(&self) -> Result<DirId> {
-        Ok(DirId { device: 0, inode: 0, mount: None })
     }
 }
 

@@ -94,6 +94,12 @@ impl Error {
         self.operation
     }
 
+    /// Returns the number of the operating system's error, where it is one.
+    #[cfg(windows)]
+    pub(crate) fn code(&self) -> Option<i32> {
+        self.source.as_ref()?.raw_os_error()
+    }
+
     /// Returns why, without operation and path.
     pub fn reason(&self) -> String {
         match &self.source {
@@ -103,9 +109,13 @@ impl Error {
     }
 }
 
-/// Tells whether the process or the system is out of descriptors (`EMFILE`, `ENFILE`).
+/// Tells whether the process or the system is out of descriptors (`EMFILE`, `ENFILE`; `ERROR_TOO_MANY_OPEN_FILES`).
 fn is_descriptor_limit(error: &io::Error) -> bool {
-    cfg!(unix) && matches!(error.raw_os_error(), Some(23 | 24))
+    match error.raw_os_error() {
+        Some(code) if cfg!(windows) => code == 4,
+        Some(code) => cfg!(unix) && (code == 23 || code == 24),
+        None => false,
+    }
 }
 
 /// Returns the operating system's words without Rust's "(os error N)".

@@ -30,6 +30,8 @@ pub enum FileSystem {
     ExFat,
     /// NTFS, by a driver of the kernel (by ntfs-3g it is [`FileSystem::Fuse`]).
     Ntfs,
+    /// ReFS, that of Dev Drives among others.
+    Refs,
     /// ZFS.
     Zfs,
     /// Anything else, by its magic number; 0 where there is none.
@@ -37,7 +39,7 @@ pub enum FileSystem {
 }
 
 /// Magic numbers of statfs(2) and the name the kernel gives the type.
-const KNOWN: [(u64, FileSystem, &str); 15] = [
+const KNOWN: [(u64, FileSystem, &str); 16] = [
     (0xef53, FileSystem::Ext4, "ext4"),
     (0x5846_5342, FileSystem::Xfs, "xfs"),
     (0x9123_683e, FileSystem::Btrfs, "btrfs"),
@@ -52,6 +54,8 @@ const KNOWN: [(u64, FileSystem, &str); 15] = [
     (0x2011_bab0, FileSystem::ExFat, "exfat"),
     (0x7366_746e, FileSystem::Ntfs, "ntfs"),
     (0x5346_544e, FileSystem::Ntfs, "ntfs"),
+    // Windows only, where there are no such numbers: its boot sector's.
+    (0x5346_6552, FileSystem::Refs, "refs"),
     (0x2fc1_2fc1, FileSystem::Zfs, "zfs"),
 ];
 
@@ -69,6 +73,17 @@ impl FileSystem {
     #[cfg(all(unix, not(target_os = "linux")))]
     pub(crate) fn of(_descriptor: std::os::fd::BorrowedFd<'_>) -> Self {
         Self::unknown()
+    }
+
+    /// Returns the file system that Windows calls by a name such as `NTFS`.
+    pub fn from_windows(name: &str) -> Self {
+        match name.to_ascii_uppercase().as_str() {
+            "NTFS" => Self::Ntfs,
+            "REFS" => Self::Refs,
+            "FAT" | "FAT32" => Self::Fat,
+            "EXFAT" => Self::ExFat,
+            _ => Self::unknown(),
+        }
     }
 
     /// Returns the value for a file system that cannot be told.

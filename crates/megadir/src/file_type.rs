@@ -9,7 +9,7 @@ pub enum FileType {
     File,
     /// A directory.
     Directory,
-    /// A symbolic link; on Windows any reparse point.
+    /// A symbolic link; on Windows a reparse point that stands for another path, so junctions too.
     Symlink,
     /// A named pipe.
     Fifo,

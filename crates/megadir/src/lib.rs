@@ -6,6 +6,8 @@ mod batch;
 #[doc(hidden)]
 pub mod decode;
 mod dir;
+#[doc(hidden)]
+pub mod directory_information;
 mod error;
 #[cfg(target_os = "linux")]
 mod estimate;

@@ -16,8 +16,7 @@ pub fn from_os(name: &OsStr) -> &[u8] {
 ///
 /// # Errors
 ///
-/// Off Unix, bytes that are not UTF-8: names with unpaired surrogates cannot be looked up by this
-/// version there (they are listed unharmed).
+/// On Windows, bytes that are not WTF-8: no name there can be given by them.
 pub fn to_os(name: &[u8]) -> crate::Result<Cow<'_, OsStr>> {
     #[cfg(unix)]
     {
@@ -25,14 +24,125 @@ pub fn to_os(name: &[u8]) -> crate::Result<Cow<'_, OsStr>> {
     }
     #[cfg(not(unix))]
     {
-        match std::str::from_utf8(name) {
-            Ok(name) => Ok(Cow::Borrowed(OsStr::new(name))),
-            Err(_) => Err(crate::Error::new(
-                "open",
-                std::path::Path::new(&*String::from_utf8_lossy(name)),
-                crate::ErrorKind::Unavailable,
-                "a name with unpaired surrogates cannot be opened by this version",
-            )),
+        if let Ok(name) = std::str::from_utf8(name) {
+            return Ok(Cow::Borrowed(OsStr::new(name)));
         }
+        #[cfg(windows)]
+        if let Some(wide) = to_wide(name) {
+            return Ok(Cow::Owned(std::os::windows::ffi::OsStringExt::from_wide(&wide)));
+        }
+        Err(crate::Error::new(
+            "open",
+            std::path::Path::new(&*String::from_utf8_lossy(name)),
+            crate::ErrorKind::Unavailable,
+            "these bytes are no name on this system (not WTF-8)",
+        ))
+    }
+}
+
+/// Appends a name of UTF-16 as WTF-8.
+///
+/// ```
+/// let mut name = Vec::new();
+/// megadir::names::push_wide(&mut name, [0x61, 0xe9, 0xd800]);
+/// assert_eq!(name, b"a\xc3\xa9\xed\xa0\x80");
+/// ```
+pub fn push_wide(name: &mut Vec<u8>, wide: impl IntoIterator<Item = u16>) {
+    for decoded in char::decode_utf16(wide) {
+        match decoded {
+            Ok(character) if character.is_ascii() => name.push(character as u8),
+            Ok(character) => name.extend_from_slice(character.encode_utf8(&mut [0; 4]).as_bytes()),
+            // An unpaired surrogate has three bytes, by the rule for all of its size.
+            Err(unpaired) => {
+                let unit = unpaired.unpaired_surrogate();
+                let low = |bits: u16| 0x80 | (bits & 0x3f) as u8;
+                name.extend_from_slice(&[0xed, low(unit >> 6), low(unit)]);
+            }
+        }
+    }
+}
+
+/// Returns a name of WTF-8 as UTF-16; `None` for bytes that are not WTF-8, a pair of surrogates written as two among them,
+/// since each name has one form only.
+///
+/// ```
+/// assert_eq!(megadir::names::to_wide(b"a\xed\xa0\x80"), Some(vec![0x61, 0xd800]));
+/// assert_eq!(megadir::names::to_wide(b"\xff"), None);
+/// ```
+pub fn to_wide(name: &[u8]) -> Option<Vec<u16>> {
+    let mut wide = Vec::with_capacity(name.len());
+    let mut rest = name;
+    while let Some(first) = rest.first() {
+        let length = match first {
+            0xed if rest.get(1).is_some_and(|second| *second >= 0xa0) => {
+                let unit = surrogate(rest)?;
+                // Behind a leading one a trailing one would be a pair.
+                let is_pair = unit >= 0xdc00 && wide.last().is_some_and(is_leading);
+                if is_pair {
+                    return None;
+                }
+                wide.push(unit);
+                rest = &rest[3..];
+                continue;
+            }
+            0..0x80 => 1,
+            0xc0..0xe0 => 2,
+            0xe0..0xf0 => 3,
+            _ => 4,
+        };
+        let (character, behind) = rest.split_at_checked(length)?;
+        wide.extend(std::str::from_utf8(character).ok()?.encode_utf16());
+        rest = behind;
+    }
+    Some(wide)
+}
+
+/// Tells whether a unit of UTF-16 is the first of a pair.
+fn is_leading(unit: &u16) -> bool {
+    (0xd800..0xdc00).contains(unit)
+}
+
+/// Returns the surrogate that three bytes stand for.
+fn surrogate(bytes: &[u8]) -> Option<u16> {
+    let [0xed, second @ 0xa0..0xc0, third @ 0x80..0xc0] = *bytes.first_chunk()? else { return None };
+    Some(0xd000 | (u16::from(second & 0x3f) << 6) | u16::from(third & 0x3f))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{push_wide, to_wide};
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn every_name_of_utf_16_survives(wide in prop::collection::vec(
+            prop_oneof![any::<u16>(), 0xd7f0u16..0xe010, 0u16..0x80], 0..40)) {
+            let mut name = Vec::new();
+            push_wide(&mut name, wide.iter().copied());
+            prop_assert_eq!(to_wide(&name), Some(wide));
+        }
+
+        #[test]
+        fn bytes_that_are_taken_have_no_other_form(name in prop::collection::vec(
+            prop_oneof![any::<u8>(), Just(0xed), 0x9cu8..0xc4], 0..12)) {
+            if let Some(wide) = to_wide(&name) {
+                let mut again = Vec::new();
+                push_wide(&mut again, wide);
+                prop_assert_eq!(again, name);
+            }
+        }
+
+        #[test]
+        fn utf_8_is_taken_as_the_standard_library_takes_it(text in ".{0,20}") {
+            prop_assert_eq!(to_wide(text.as_bytes()), Some(text.encode_utf16().collect()));
+        }
+    }
+
+    #[test]
+    fn a_pair_written_as_two_is_refused() {
+        assert_eq!(to_wide(b"\xed\xa0\xbd\xed\xb8\x80"), None);
+        assert_eq!(to_wide(b"\xed\xb8\x80\xed\xa0\xbd"), Some(vec![0xde00, 0xd83d]));
+        assert_eq!(to_wide(b"\xed\xa0"), None);
+        assert_eq!(to_wide(b"\xc0\x80"), None);
     }
 }

@@ -31,7 +31,11 @@ pub(crate) fn start(command: &mut Command) -> Result<Child, String> {
 }
 
 /// Waits for `child` for at most `limit`, then kills it.
-fn wait_at_most(child: &mut Child, command: &Command, limit: Duration) -> Result<ExitStatus, String> {
+pub(crate) fn wait_at_most(
+    child: &mut Child,
+    command: &Command,
+    limit: Duration,
+) -> Result<ExitStatus, String> {
     let started = Instant::now();
     loop {
         if let Some(status) = child.try_wait().map_err(|error| cannot("wait for", command, &error))? {

@@ -70,7 +70,7 @@ pub(super) fn every_call(ground: &Ground) {
 }
 
 pub(super) fn dropped_early(ground: &Ground) {
-    let path = Flat::plain(6000).ensure(&ground.directory);
+    let path = Flat::plain(if cfg!(windows) { 1500 } else { 6000 }).ensure(&ground.directory);
     let directory = Dir::open(&path).unwrap();
     if !ground.accepts(&directory) {
         return;

@@ -7,6 +7,7 @@ mod broken;
 mod changing;
 mod ground;
 mod plain;
+#[cfg(target_os = "linux")]
 mod raw;
 mod refused;
 
@@ -28,13 +29,16 @@ pub static CASES: &[Case] = &[
     Case { name: "gives every name unharmed", run: plain::names },
     Case { name: "reads with every size of buffer", run: plain::buffers },
     Case { name: "tells every type", run: plain::types },
+    #[cfg(target_os = "linux")]
     Case { name: "asks the inodes where the directory tells no types", run: plain::unknown_types },
     Case { name: "gives each reader a position of its own", run: plain::two_readers },
+    #[cfg(target_os = "linux")]
     Case { name: "gives cookies that lead on, and the kernel's record lengths", run: raw::cookies },
     Case { name: "gives untouched entries once while others vanish", run: changing::vanishing },
     Case { name: "ends when the directory is removed", run: changing::removed },
     Case { name: "refuses options that it cannot honour", run: refused::options },
     Case { name: "says what is missing or no directory", run: refused::paths },
+    #[cfg(target_os = "linux")]
     Case { name: "respects permissions", run: refused::permissions },
     Case { name: "gives an error once and nothing after it", run: broken::every_call },
     Case { name: "leaves nothing open when dropped early", run: broken::dropped_early },

@@ -1,15 +1,9 @@
 //! What a backend refuses: options, paths, directories that may not be read.
 
-use std::os::unix::fs::{PermissionsExt, chown};
-
-use megadir::{
-    BUFFER_BYTES_MAX, BUFFER_BYTES_MIN, Dir, ErrorKind, ReadOptions, Result, SHARES_MAX, THREADS_MAX,
-};
+use megadir::{BUFFER_BYTES_MAX, BUFFER_BYTES_MIN, Dir, ErrorKind, ReadOptions, SHARES_MAX, THREADS_MAX};
 
 use super::Ground;
-use crate::seen::{Seen, drain};
 use crate::tree::Flat;
-use crate::unprivileged::{NOBODY, may_be_listed, unprivileged};
 
 pub(super) fn options(ground: &Ground) {
     let path = Flat::plain(5000).ensure(&ground.directory);
@@ -48,7 +42,13 @@ pub(super) fn paths(ground: &Ground) {
     let error = Dir::open(&file).unwrap_err();
     assert_eq!((error.kind(), error.path()), (ErrorKind::NotADirectory, &*file));
     std::fs::remove_file(&file).unwrap();
-    // A symbolic link is followed where the caller named it, never below.
+    #[cfg(unix)]
+    links(ground);
+}
+
+/// A symbolic link is followed where the caller named it, never below.
+#[cfg(unix)]
+fn links(ground: &Ground) {
     let parent = Dir::open(&ground.directory).unwrap();
     let link = ground.directory.join(format!("link-{}", ground.backend.name()));
     std::os::unix::fs::symlink(Flat::plain(1).ensure(&ground.directory), &link).unwrap();
@@ -58,7 +58,12 @@ pub(super) fn paths(ground: &Ground) {
     std::fs::remove_file(&link).unwrap();
 }
 
+#[cfg(target_os = "linux")]
 pub(super) fn permissions(ground: &Ground) {
+    use crate::seen::{Seen, drain};
+    use crate::unprivileged::{NOBODY, may_be_listed, unprivileged};
+    use megadir::Result;
+    use std::os::unix::fs::{PermissionsExt, chown};
     const ENTRIES: u64 = 3000;
     // The mount's own root may be closed to others: reached by descriptor, this directory is not.
     let parent_path = ground.directory.join(format!("permissions-{}", ground.backend.name()));

@@ -21,6 +21,12 @@ pub static EXAMINERS: &[&dyn Examiner] = &[
     &super::bulk::BtrfsSearch,
     #[cfg(all(target_os = "linux", feature = "io-uring"))]
     &super::uring::Uring,
+    #[cfg(windows)]
+    &super::listed::Listed,
+    #[cfg(windows)]
+    &super::windows_each::AttributesEach,
+    #[cfg(windows)]
+    &super::windows_each::OpenEach,
 ];
 
 /// A way of asking the operating system for attributes.
@@ -37,6 +43,12 @@ pub trait Examiner: Sync {
     ///
     /// [`ErrorKind::Unavailable`] with the reason.
     fn probe(&self, directory: &Dir) -> Result<()>;
+
+    /// Tells whether it takes what the listing brings along, for which the directory is to be opened by
+    /// [`Backend::open_with_attributes`](crate::Backend::open_with_attributes).
+    fn is_listed(&self) -> bool {
+        false
+    }
 
     /// Tells whether threads get on better far apart in a directory than side by side.
     fn works_apart(&self) -> bool {
@@ -89,7 +101,7 @@ pub fn by_name(name: &str) -> Result<&'static dyn Examiner> {
 
 /// Returns the best way of asking that works in this directory.
 pub(crate) fn preferred(directory: &Dir) -> Result<&'static dyn Examiner> {
-    for name in ["statx", "fstatat"] {
+    for name in ["listed", "statx", "fstatat"] {
         if let Ok(examiner) = by_name(name)
             && examiner.probe(directory).is_ok()
         {

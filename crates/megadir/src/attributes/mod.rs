@@ -12,6 +12,8 @@ mod disk;
 pub(crate) mod examiner;
 #[cfg(unix)]
 mod fstatat;
+#[cfg(windows)]
+mod listed;
 pub mod policy;
 #[cfg(target_os = "linux")]
 mod statx;
@@ -22,6 +24,8 @@ mod time;
 mod uring;
 mod want;
 mod windows;
+#[cfg(windows)]
+mod windows_each;
 
 pub use time::{Time, Utc};
 pub use want::Want;
@@ -29,7 +33,7 @@ pub use want::Want;
 #[cfg(target_os = "linux")]
 use self::examiner::Examiner;
 use crate::dir::Dir;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::file_type::FileType;
 
 /// The attributes of one entry. A field counts only where [`Attributes::have`] says so.
@@ -99,7 +103,8 @@ impl Attributes {
 
     /// Tells whether the entry vanished between being listed and being examined.
     pub fn has_vanished(&self) -> bool {
-        cfg!(unix) && self.error == 2
+        // ENOENT has the number of ERROR_FILE_NOT_FOUND; 3 is ERROR_PATH_NOT_FOUND.
+        self.error == 2 || (cfg!(windows) && self.error == 3)
     }
 }
 
@@ -114,8 +119,11 @@ impl Dir {
         if statx::Statx.probe(self).is_ok() {
             return statx::Asking::new(want).itself(self);
         }
-        std::fs::metadata(crate::backend::std_fs::readable_path(self))
+        #[cfg(windows)]
+        return windows_each::of_directory(self, want);
+        #[cfg(not(windows))]
+        std::fs::metadata(crate::backend::std_fs::readable_path(self)?)
             .map(|metadata| std_metadata::attributes(&metadata, want))
-            .map_err(|error| Error::io("stat", self.path(), error))
+            .map_err(|error| crate::Error::io("stat", self.path(), error))
     }
 }

@@ -141,6 +141,13 @@ fn decide(
     in_inode_order: bool,
 ) -> AttributeChoice {
     let choice = |listing, strategy, reason| AttributeChoice { listing, strategy, examiner, want, reason };
+    if examiner.is_listed() {
+        return choice(
+            listing,
+            Strategy::AtOnce,
+            "the listing brings the attributes along, and nobody has to be asked",
+        );
+    }
     if in_inode_order && listing.directory_bytes >= row.alone_below_bytes {
         let strategy = Strategy::Windows { entries: WINDOW_ENTRIES, threads };
         return choice(listing, strategy, ON_A_DISK);

@@ -35,7 +35,7 @@ struct ByPath {
 impl Examine for ByPath {
     fn examine(&mut self, directory: &Dir, batch: Batch<'_>, rows: &mut Vec<Attributes>) -> Result<()> {
         rows.clear();
-        let below = readable_path(directory);
+        let below = readable_path(directory)?;
         for entry in batch {
             let name = names::to_os(entry.name)?;
             rows.push(match std::fs::symlink_metadata(below.join(&*name)) {
@@ -52,11 +52,14 @@ pub(super) fn attributes(metadata: &std::fs::Metadata, want: Want) -> Attributes
     row.kind = kind(metadata.file_type());
     row.size_bytes = metadata.len();
     let mut have = Want::TYPE | Want::SIZE;
-    if let Ok(modified) = metadata.modified() {
+    // Windows has 0 (1601) for what a file system does not keep.
+    let is_kept =
+        |time: &std::time::SystemTime| !cfg!(windows) || Time::from_system(*time) != Time::from_windows(0);
+    if let Some(modified) = metadata.modified().ok().filter(is_kept) {
         row.modified = Time::from_system(modified);
         have = have | Want::MODIFIED;
     }
-    if let Ok(born) = metadata.created() {
+    if let Some(born) = metadata.created().ok().filter(is_kept) {
         row.born = Time::from_system(born);
         have = have | Want::BORN;
     }

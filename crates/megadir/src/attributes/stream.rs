@@ -186,6 +186,13 @@ fn check(choice: &AttributeChoice, path: &Path) -> Result<()> {
             let backend = choice.listing.backend.name();
             bad(format!("{backend} does not divide a directory into shares: backend split does"))
         }
+        Strategy::AtOnce => Ok(()),
+        _ if choice.examiner.is_listed() => {
+            let examiner = choice.examiner.name();
+            bad(format!(
+                "{examiner} takes what the listing brings along, which needs no thread: only at once"
+            ))
+        }
         _ => Ok(()),
     }
 }
@@ -206,7 +213,10 @@ fn open(directory: Arc<Dir>, choice: &AttributeChoice) -> Result<Box<dyn Attribu
             "directories cannot be divided into shares on this system",
         )),
         Strategy::AtOnce => Ok(Box::new(AtOnce {
-            reader: listing.backend.open(&directory, &listing.options)?,
+            reader: match examiner.is_listed() {
+                true => listing.backend.open_with_attributes(&directory, &listing.options, want)?,
+                false => listing.backend.open(&directory, &listing.options)?,
+            },
             examine: examiner.start(&directory, want)?,
             rows: Vec::new(),
             directory,

@@ -56,6 +56,20 @@ impl Time {
         }
     }
 
+    /// Returns the time that Windows counts as 100 ns since 1601-01-01 UTC.
+    ///
+    /// ```
+    /// use megadir::Time;
+    /// assert_eq!(Time::from_windows(116_444_736_000_000_001), Time { seconds: 0, nanoseconds: 100 });
+    /// ```
+    pub fn from_windows(ticks: i64) -> Self {
+        /// From 1601 to 1970, s.
+        const EPOCHS_APART: i64 = 11_644_473_600;
+        const TICKS: i64 = 10_000_000;
+        let nanoseconds = ticks.rem_euclid(TICKS) as u32 * 100;
+        Self { seconds: ticks.div_euclid(TICKS) - EPOCHS_APART, nanoseconds }
+    }
+
     /// Returns the time of the system's clock.
     pub(crate) fn from_system(time: std::time::SystemTime) -> Self {
         match time.duration_since(std::time::UNIX_EPOCH) {
@@ -85,8 +99,10 @@ mod tests {
         assert_eq!(Time::from_system(half_before), Time { seconds: -1, nanoseconds: 500_000_000 });
         let second_before = UNIX_EPOCH - Duration::from_secs(1);
         assert_eq!(Time::from_system(second_before), Time { seconds: -1, nanoseconds: 0 });
-        let earliest = UNIX_EPOCH - Duration::from_secs(1 << 63);
-        assert_eq!(Time::from_system(earliest), Time { seconds: i64::MIN, nanoseconds: 0 });
+        // The clock of Windows begins in 1601.
+        if let Some(earliest) = UNIX_EPOCH.checked_sub(Duration::from_secs(1 << 63)) {
+            assert_eq!(Time::from_system(earliest), Time { seconds: i64::MIN, nanoseconds: 0 });
+        }
         let after = UNIX_EPOCH + Duration::new(7, 9);
         assert_eq!(Time::from_system(after), Time { seconds: 7, nanoseconds: 9 });
     }

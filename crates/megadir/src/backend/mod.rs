@@ -5,6 +5,7 @@
 
 use std::sync::Arc;
 
+use crate::attributes::Want;
 use crate::batch::Batch;
 use crate::dir::Dir;
 use crate::error::{Error, ErrorKind, Result};
@@ -18,6 +19,8 @@ mod linux_readdir;
 #[cfg(target_os = "linux")]
 pub(crate) mod linux_split;
 pub(crate) mod std_fs;
+#[cfg(windows)]
+mod windows;
 
 /// Every backend of this system, the oracle first.
 pub static BACKENDS: &[&dyn Backend] = &[
@@ -28,6 +31,24 @@ pub static BACKENDS: &[&dyn Backend] = &[
     &linux_getdents::Getdents,
     #[cfg(target_os = "linux")]
     &linux_split::Split,
+    #[cfg(windows)]
+    &windows::find::STANDARD,
+    #[cfg(windows)]
+    &windows::find::BASIC,
+    #[cfg(windows)]
+    &windows::find::STANDARD_LARGE,
+    #[cfg(windows)]
+    &windows::find::BASIC_LARGE,
+    #[cfg(windows)]
+    &windows::enumerate::BY_HANDLE,
+    #[cfg(windows)]
+    &windows::enumerate::BY_HANDLE_FULL,
+    #[cfg(windows)]
+    &windows::enumerate::NT_QUERY,
+    #[cfg(windows)]
+    &windows::enumerate::NT_QUERY_EXTENDED,
+    #[cfg(windows)]
+    &windows::enumerate::NT_QUERY_EX,
 ];
 
 /// A way of asking the operating system for a directory's entries.
@@ -149,6 +170,27 @@ pub trait Backend: Sync {
     fn open_once(&self, directory: &Arc<Dir>, options: &ReadOptions) -> Result<Box<dyn Reader>> {
         self.open(directory, options)
     }
+
+    /// Returns the attributes that it can bring along with the names ([`Backend::open_with_attributes`]).
+    fn brings(&self) -> Want {
+        Want::NOTHING
+    }
+
+    /// Opens a reader as [`Backend::open_once`] does, whose batches have their entries' attributes with them
+    /// ([`Batch::attributes`]): those of `want` that it brings.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::BadOption`] where it brings none, else as [`Backend::open`].
+    fn open_with_attributes(
+        &self,
+        directory: &Arc<Dir>,
+        _options: &ReadOptions,
+        _want: Want,
+    ) -> Result<Box<dyn Reader>> {
+        let reason = format!("{} brings no attributes along with the names", self.name());
+        Err(Error::new("read", directory.path(), ErrorKind::BadOption, reason))
+    }
 }
 
 /// A directory being read.
@@ -195,7 +237,8 @@ mod tests {
 
     #[test]
     fn an_unknown_name_gets_the_nearest() {
-        let Err(error) = by_name("getdent") else { panic!("accepted") };
-        assert!(error.to_string().contains("did you mean 'getdents'?"), "{error}");
+        let (wrong, right) = if cfg!(windows) { ("by-handl", "by-handle") } else { ("getdent", "getdents") };
+        let Err(error) = by_name(wrong) else { panic!("accepted") };
+        assert!(error.to_string().contains(&format!("did you mean '{right}'?")), "{error}");
     }
 }

@@ -33,7 +33,7 @@ impl Backend for StdFs {
 
     fn open(&self, directory: &Dir, options: &ReadOptions) -> Result<Box<dyn Reader>> {
         options.check_serial(self.name(), directory.path())?;
-        let path = readable_path(directory);
+        let path = readable_path(directory)?;
         let entries = std::fs::read_dir(&path).map_err(|error| Error::io("read", directory.path(), error))?;
         Ok(Box::new(StdReader {
             path: directory.path().to_owned(),
@@ -47,16 +47,23 @@ impl Backend for StdFs {
 }
 
 /// Returns a path to the directory that is open, not to what may lie at its path by now.
-pub(crate) fn readable_path(directory: &Dir) -> PathBuf {
+///
+/// # Errors
+///
+/// On Windows, where no path is known to lead there any more.
+pub(crate) fn readable_path(directory: &Dir) -> Result<PathBuf> {
     #[cfg(target_os = "linux")]
     {
         use std::os::fd::{AsFd, AsRawFd};
         let path = PathBuf::from(format!("/proc/self/fd/{}", directory.as_fd().as_raw_fd()));
         if path.exists() {
-            return path;
+            return Ok(path);
         }
     }
-    directory.path().to_owned()
+    #[cfg(windows)]
+    return directory.present_path();
+    #[cfg(not(windows))]
+    Ok(directory.path().to_owned())
 }
 
 struct StdReader {

@@ -183,7 +183,12 @@ fn paths_are_as_documented() {
         ("prefix:1/1+rest+label=x", "...", "x./x./."),
     ] {
         if expected.ends_with("/.") {
-            assert_eq!(path(layout, name.as_bytes()), Err(Refused::DotsInPath));
+            let refused = path(layout, name.as_bytes());
+            // Windows takes no name of dots, whatever the path.
+            let is_expected = |why| {
+                matches!(why, Refused::DotsInPath) || (cfg!(windows) && matches!(why, Refused::System(_)))
+            };
+            assert!(refused.is_err_and(is_expected));
         } else {
             assert_eq!(path(layout, name.as_bytes()).as_deref(), Ok(expected), "{layout}");
         }

@@ -156,7 +156,13 @@ impl Worker {
 
     fn push(&mut self, directory: Dir) -> Result<()> {
         let directory = Arc::new(directory);
-        let reader = backend()?.open_once(&directory, &read_options(&self.options))?;
+        let options = read_options(&self.options);
+        let reader = match self.options.examine {
+            Some((examiner, want)) if examiner.is_listed() => {
+                backend()?.open_with_attributes(&directory, &options, want)?
+            }
+            _ => backend()?.open_once(&directory, &options)?,
+        };
         self.stack.push(Frame { directory, reader: Some(reader), below: VecDeque::new() });
         Ok(())
     }
@@ -204,7 +210,8 @@ impl Frame {
 
 /// Returns the backend that directories of a tree are read by.
 fn backend() -> Result<&'static dyn Backend> {
-    backend::by_name("getdents").or_else(|_| backend::by_name("std"))
+    let fast = if cfg!(windows) { "by-handle" } else { "getdents" };
+    backend::by_name(fast).or_else(|_| backend::by_name("std"))
 }
 
 fn read_options(options: &WalkOptions) -> ReadOptions {

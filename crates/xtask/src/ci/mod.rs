@@ -14,6 +14,7 @@ mod smoke;
 mod stage;
 mod test;
 mod windows;
+mod wine;
 
 pub(crate) use drive::{Args, run};
 use stage::Stage;
@@ -43,4 +44,5 @@ static STAGES: &[Stage] = &[
         run: browser::run,
     },
     Stage { name: "fuzz", about: "each fuzz target for 20 s", run: fuzz::run },
+    Stage { name: "wine", about: "the suites of Windows under Wine", run: wine::run },
 ];

@@ -47,7 +47,8 @@ static TOOLS: &[Tool] = &[
     tool("/usr/lib/rustlib/src/rust/library/std/Cargo.toml", "rust-web-src", "stage windows"),
     tool("x86_64-w64-mingw32-dlltool", "binutils-mingw-w64-x86-64", "stage windows"),
     // For Zstandard's C, which its crate compiles even where nothing is linked.
-    tool("x86_64-w64-mingw32-gcc", "gcc-mingw-w64-x86-64-win32", "stage windows"),
+    tool("x86_64-w64-mingw32-gcc", "gcc-mingw-w64-x86-64-win32", "stages windows and wine"),
+    tool("/usr/lib/wine/wine64", "wine64", "stage wine"),
 ];
 
 /// What the long tier starts besides: network file systems, the client and servers of which run on this machine.

@@ -54,7 +54,7 @@ const RUNS: [&[&str]; 3] = [
 pub(crate) fn run(context: &Context) -> Result<Report, String> {
     let log = context.scratch()?.join("not-run.log");
     std::fs::write(&log, "").map_err(|error| format!("cannot empty {}: {error}", log.display()))?;
-    let mut all = Ended { succeeded: true, results: Vec::new(), failed: Vec::new() };
+    let mut all = Ended { succeeded: true, ..Ended::default() };
     for words in RUNS {
         let mut command = context.cargo(words);
         command.env("MEGADIR_NOT_RUN_LOG", &log);
@@ -67,22 +67,45 @@ pub(crate) fn run(context: &Context) -> Result<Report, String> {
         all.results.extend(ended.results);
         all.failed.extend(ended.failed);
     }
-    let mut report = report(all.results, &read(&log)?);
+    Ok(report_of(all, &read(&log)?))
+}
+
+/// Makes the report of what has ended and of what the tests noted.
+pub(super) fn report_of(ended: Ended, log: &str) -> Report {
+    let mut report = report(ended.results, log);
     report.lines.push(totals(&report.lines));
-    report.failures = all.failed;
-    if !all.succeeded {
+    report.failures = ended.failed;
+    if !ended.succeeded {
         report.failures.push("cargo test failed".to_owned());
     }
-    Ok(report)
+    report
 }
 
 /// What is kept of the output of cargo test.
-struct Ended {
-    succeeded: bool,
+#[derive(Default)]
+pub(super) struct Ended {
+    pub(super) succeeded: bool,
     /// For each suite the line that names it and the one with its result.
     results: Vec<String>,
     /// The lines of tests that failed.
     failed: Vec<String>,
+}
+
+impl Ended {
+    /// Shows a line of the output and keeps what the summary needs.
+    pub(super) fn take(&mut self, line: String) {
+        if let Some(result) = line.strip_prefix("test result: ") {
+            println!("suite done: {}", result.split("; 0 measured").next().unwrap_or(result));
+            self.results.push(line);
+            return;
+        }
+        println!("{line}");
+        if line.starts_with("     Running ") || line.starts_with("   Doc-tests ") {
+            self.results.push(line);
+        } else if line.starts_with("test ") && line.ends_with(" ... FAILED") {
+            self.failed.push(line);
+        }
+    }
 }
 
 /// Runs the command, shows what it prints, and keeps what the summary needs.
@@ -95,22 +118,12 @@ fn run_tests(command: &mut Command) -> Result<Ended, String> {
     // The command holds the pipe's writing ends: without this the reader would never see an end.
     command.stdout(Stdio::null()).stderr(Stdio::null());
     let cannot = |error: std::io::Error| process::cannot("run", command, &error);
-    let (mut results, mut failed) = (Vec::new(), Vec::new());
+    let mut ended = Ended::default();
     for line in BufReader::new(reader).split(b'\n') {
-        let line = String::from_utf8_lossy(&line.map_err(cannot)?).into_owned();
-        if let Some(result) = line.strip_prefix("test result: ") {
-            println!("suite done: {}", result.split("; 0 measured").next().unwrap_or(result));
-            results.push(line);
-            continue;
-        }
-        println!("{line}");
-        if line.starts_with("     Running ") || line.starts_with("   Doc-tests ") {
-            results.push(line);
-        } else if line.starts_with("test ") && line.ends_with(" ... FAILED") {
-            failed.push(line);
-        }
+        ended.take(String::from_utf8_lossy(&line.map_err(cannot)?).into_owned());
     }
-    Ok(Ended { succeeded: child.wait().map_err(cannot)?.success(), results, failed })
+    ended.succeeded = child.wait().map_err(cannot)?.success();
+    Ok(ended)
 }
 
 /// Adds the results of all suites up.
@@ -141,7 +154,7 @@ fn report(lines: Vec<String>, log: &str) -> Report {
     report
 }
 
-fn read(log: &Path) -> Result<String, String> {
+pub(super) fn read(log: &Path) -> Result<String, String> {
     std::fs::read_to_string(log).map_err(|error| format!("cannot read {}: {error}", log.display()))
 }
 

@@ -11,39 +11,49 @@ use crate::process;
 use std::path::Path;
 use std::process::Command;
 
-const TARGET: &str = "x86_64-pc-windows-gnu";
+pub(super) const TARGET: &str = "x86_64-pc-windows-gnu";
 const RUSTC: &str = "/usr/bin/rustc";
+const RUSTDOC: &str = "/usr/bin/rustdoc";
 const CLIPPY_DRIVER: &str = "/usr/bin/clippy-driver";
 const LIBRARY: &str = "/usr/lib/rustlib/src/rust/library/std/Cargo.toml";
 const DLLTOOL: &str = "x86_64-w64-mingw32-dlltool";
-const GCC: &str = "x86_64-w64-mingw32-gcc";
+pub(super) const GCC: &str = "x86_64-w64-mingw32-gcc";
 
 /// The oldest minor version of Debian's compiler that reads this workspace (edition and `rust-version`).
 const RUSTC_MINOR_MIN: u32 = 95;
 
 /// Lints the workspace for Windows, tests included; this tool itself is for developers' machines and left out.
 pub(crate) fn run(context: &Context) -> Result<Report, String> {
-    if process::find_tool(GCC).is_none() {
-        return Ok(Report::not_run(format!("windows: no {GCC}, which compiles Zstandard")));
+    if let Some(lacking) = lacking_to_build() {
+        return Ok(Report::not_run(format!("windows: no {lacking}")));
     }
-    let own = own_target_is_there();
-    if !own && let Some(lacking) = lacking() {
-        return Ok(Report::not_run(format!(
-            "windows: no {lacking}, nor the target {TARGET} in the toolchain"
-        )));
-    }
-    let mut command = context.cargo(&["check", "--locked", "--target", TARGET]);
+    let mut command = context.cargo(&["check", "--locked"]);
+    build_with(&mut command);
     command.args(["--workspace", "--exclude", "xtask", "--all-targets"]);
     command.env("CARGO_TARGET_DIR", context.workspace.target.join("windows"));
     command.env("RUSTFLAGS", "-D warnings -A clippy::too_many_lines");
-    if own {
-        command.env("RUSTC_WORKSPACE_WRAPPER", "clippy-driver");
-    } else {
-        command.arg("-Zbuild-std=std,panic_abort").env("RUSTC_BOOTSTRAP", "1");
-        command.env("RUSTC", RUSTC).env("RUSTC_WORKSPACE_WRAPPER", CLIPPY_DRIVER);
-    }
+    let driver = if own_target_is_there() { "clippy-driver" } else { CLIPPY_DRIVER };
+    command.env("RUSTC_WORKSPACE_WRAPPER", driver);
     process::run(&mut command)?;
     Ok(Report::default())
+}
+
+/// Has cargo build for Windows, with whichever compiler is there.
+pub(super) fn build_with(command: &mut Command) {
+    command.args(["--target", TARGET]);
+    if !own_target_is_there() {
+        command.arg("-Zbuild-std=std,panic_abort").env("RUSTC_BOOTSTRAP", "1");
+        command.env("RUSTC", RUSTC).env("RUSTDOC", RUSTDOC);
+    }
+}
+
+/// Returns what lacks to build for Windows, if anything.
+pub(super) fn lacking_to_build() -> Option<String> {
+    if process::find_tool(GCC).is_none() {
+        return Some(format!("{GCC}, which compiles Zstandard and links"));
+    }
+    let lacking = lacking().filter(|_| !own_target_is_there())?;
+    Some(format!("{lacking}, nor the target {TARGET} in the toolchain"))
 }
 
 /// Tells whether the toolchain in use has the standard library for Windows.

@@ -1,0 +1,175 @@
+//! Many entries of a directory a call, as records in the caller's buffer, undecoded.
+//!
+//! Decoding is safe code and lives in `megadir::directory_information`. References: `GetFileInformationByHandleEx`,
+//! `NtQueryDirectoryFile`, `NtQueryDirectoryFileEx` (Windows 10 1709 and later).
+
+use std::io;
+use std::os::windows::io::{AsRawHandle, BorrowedHandle};
+use std::sync::OnceLock;
+
+use windows_sys::Wdk::Storage::FileSystem::NtQueryDirectoryFile;
+use windows_sys::Win32::Foundation::{
+    ERROR_NO_MORE_FILES, HANDLE, NTSTATUS, STATUS_NO_MORE_FILES, UNICODE_STRING,
+};
+use windows_sys::Win32::Storage::FileSystem::GetFileInformationByHandleEx;
+use windows_sys::Win32::System::IO::{IO_STATUS_BLOCK, PIO_APC_ROUTINE};
+use windows_sys::Win32::System::LibraryLoader::{GetModuleHandleW, GetProcAddress};
+use windows_sys::w;
+
+/// A buffer for records, aligned as the calls want it.
+#[derive(Debug)]
+pub struct Buffer {
+    words: Vec<u64>,
+}
+
+impl Buffer {
+    /// Makes a buffer of so many bytes, up to 7 less, since it is a multiple of 8.
+    pub fn new(bytes: usize) -> Self {
+        Self { words: vec![0; bytes / 8] }
+    }
+
+    /// Returns its bytes.
+    pub fn bytes(&self) -> &[u8] {
+        // SAFETY: the words are initialised memory of that many bytes, borrowed for as long as the slice, and bytes
+        // have no alignment and no invalid values.
+        unsafe { std::slice::from_raw_parts(self.words.as_ptr().cast(), size_of_val(&self.words[..])) }
+    }
+
+    fn length(&self) -> u32 {
+        u32::try_from(size_of_val(&self.words[..])).unwrap_or(!7)
+    }
+}
+
+/// Fills a buffer with the next entries by `GetFileInformationByHandleEx`; `false` at the end of the directory.
+///
+/// `class` is one of `FILE_INFO_BY_HANDLE_CLASS` that lists, or its twin that starts anew. How many bytes were filled is not
+/// told: the last record says that none follows.
+///
+/// # Errors
+///
+/// The system's; `ERROR_INVALID_PARAMETER` or `ERROR_NOT_SUPPORTED` for a class that it does not know.
+pub fn by_handle(directory: BorrowedHandle<'_>, class: i32, buffer: &mut Buffer) -> io::Result<bool> {
+    let (to, length) = (buffer.words.as_mut_ptr().cast(), buffer.length());
+    // SAFETY: the system writes at most `length` bytes to the buffer, which is borrowed exclusively for the call and
+    // aligned to 8 bytes, and keeps no pointer to it: the directory is open for synchronous use.
+    let succeeded = unsafe { GetFileInformationByHandleEx(directory.as_raw_handle(), class, to, length) };
+    if succeeded != 0 {
+        return Ok(true);
+    }
+    let error = io::Error::last_os_error();
+    if error.raw_os_error() == Some(ERROR_NO_MORE_FILES as i32) { Ok(false) } else { Err(error) }
+}
+
+/// Fills a buffer with the next entries by `NtQueryDirectoryFile`, from the start where `restart` says so. Returns the
+/// number of bytes filled, `None` at the end of the directory.
+///
+/// `class` is one of `FILE_INFORMATION_CLASS` that lists.
+///
+/// # Errors
+///
+/// The system's; `ERROR_INVALID_PARAMETER` or the like for a class that it does not know.
+pub fn nt_query(
+    directory: BorrowedHandle<'_>,
+    class: i32,
+    restart: bool,
+    buffer: &mut Buffer,
+) -> io::Result<Option<usize>> {
+    let mut io_status = IO_STATUS_BLOCK::default();
+    let (to, length) = (buffer.words.as_mut_ptr().cast(), buffer.length());
+    // SAFETY: as in `by_handle`; the status block lives until the call returns, which it does when it is done. There is
+    // no event, no routine and no name.
+    let status = unsafe {
+        NtQueryDirectoryFile(
+            directory.as_raw_handle(),
+            std::ptr::null_mut(),
+            None,
+            std::ptr::null(),
+            &raw mut io_status,
+            to,
+            length,
+            class,
+            false,
+            std::ptr::null(),
+            restart,
+        )
+    };
+    filled(status, &io_status, buffer)
+}
+
+/// What `NtQueryDirectoryFileEx` is.
+type NtQueryDirectoryFileEx = unsafe extern "system" fn(
+    HANDLE,
+    HANDLE,
+    PIO_APC_ROUTINE,
+    *const core::ffi::c_void,
+    *mut IO_STATUS_BLOCK,
+    *mut core::ffi::c_void,
+    u32,
+    i32,
+    u32,
+    *const UNICODE_STRING,
+) -> NTSTATUS;
+
+/// `SL_RESTART_SCAN`.
+const RESTART_SCAN: u32 = 1;
+
+/// Tells whether the system has `NtQueryDirectoryFileEx`.
+pub fn has_nt_query_ex() -> bool {
+    nt_query_directory_file_ex().is_some()
+}
+
+/// Does as [`nt_query`] by `NtQueryDirectoryFileEx`.
+///
+/// # Errors
+///
+/// [`io::ErrorKind::Unsupported`] where the system has no such call, else as [`nt_query`].
+pub fn nt_query_ex(
+    directory: BorrowedHandle<'_>,
+    class: i32,
+    restart: bool,
+    buffer: &mut Buffer,
+) -> io::Result<Option<usize>> {
+    let Some(call) = nt_query_directory_file_ex() else { return Err(io::ErrorKind::Unsupported.into()) };
+    let mut io_status = IO_STATUS_BLOCK::default();
+    let (to, length) = (buffer.words.as_mut_ptr().cast(), buffer.length());
+    // SAFETY: as in `nt_query`; the function is the system's of that name and has this signature by its documentation.
+    let status = unsafe {
+        call(
+            directory.as_raw_handle(),
+            std::ptr::null_mut(),
+            None,
+            std::ptr::null(),
+            &raw mut io_status,
+            to,
+            length,
+            class,
+            if restart { RESTART_SCAN } else { 0 },
+            std::ptr::null(),
+        )
+    };
+    filled(status, &io_status, buffer)
+}
+
+/// Finds the call in ntdll, once.
+fn nt_query_directory_file_ex() -> Option<NtQueryDirectoryFileEx> {
+    static FOUND: OnceLock<Option<NtQueryDirectoryFileEx>> = OnceLock::new();
+    *FOUND.get_or_init(|| {
+        // SAFETY: the name ends with a NUL; ntdll is in every process and never unloaded.
+        let ntdll = unsafe { GetModuleHandleW(w!("ntdll.dll")) };
+        // SAFETY: the module is there or null, which gives nothing; the name ends with a NUL.
+        let found = unsafe { GetProcAddress(ntdll, c"NtQueryDirectoryFileEx".as_ptr().cast()) }?;
+        // SAFETY: both are pointers to functions of the system's calling convention, and the function of this name has this
+        // signature by its documentation.
+        Some(unsafe {
+            std::mem::transmute::<unsafe extern "system" fn() -> isize, NtQueryDirectoryFileEx>(found)
+        })
+    })
+}
+
+fn filled(status: NTSTATUS, io_status: &IO_STATUS_BLOCK, buffer: &Buffer) -> io::Result<Option<usize>> {
+    match status {
+        0 => Ok(Some(io_status.Information.min(buffer.length() as usize))),
+        STATUS_NO_MORE_FILES => Ok(None),
+        status => Err(super::error_of(status)),
+    }
+}

@@ -1,0 +1,193 @@
+//! What the system tells of one file, and of the volume that it lies on.
+
+use std::io;
+use std::os::windows::io::{AsRawHandle, BorrowedHandle};
+
+use windows_sys::Win32::Foundation::{FILETIME, MAX_PATH};
+use windows_sys::Win32::Storage::FileSystem::{
+    BY_HANDLE_FILE_INFORMATION, FILE_ATTRIBUTE_REPARSE_POINT, FILE_ATTRIBUTE_TAG_INFO, FILE_BASIC_INFO,
+    FILE_ID_INFO, FILE_INFO_BY_HANDLE_CLASS, FILE_NAME_NORMALIZED, FILE_REMOTE_PROTOCOL_INFO,
+    FileAttributeTagInfo, FileBasicInfo, FileIdInfo, FileRemoteProtocolInfo, GetFileAttributesExW,
+    GetFileExInfoStandard, GetFileInformationByHandle, GetFileInformationByHandleEx,
+    GetFinalPathNameByHandleW, GetVolumeInformationByHandleW, WIN32_FILE_ATTRIBUTE_DATA,
+};
+
+/// The attribute of a reparse point.
+pub(super) const REPARSE_POINT: u32 = FILE_ATTRIBUTE_REPARSE_POINT;
+
+/// What is known of one file. Times are 100 ns since 1601, 0 for none.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Facts {
+    /// `FILE_ATTRIBUTE_...` bits.
+    pub attributes: u32,
+    /// What kind of reparse point it is; 0 for none.
+    pub reparse_tag: u32,
+    /// When it was made.
+    pub created: i64,
+    /// When it was last written to.
+    pub written: i64,
+    /// When it or its metadata was last changed; 0 where it was not asked.
+    pub changed: i64,
+    /// Its size, bytes.
+    pub size_bytes: u64,
+    /// Hard links; 0 where it was not asked.
+    pub links: u32,
+    /// Its number on the volume; 0 where it was not asked.
+    pub index: u64,
+    /// The volume's serial number; 0 where it was not asked.
+    pub volume: u32,
+}
+
+/// Returns all that is known of an open file or directory: two calls, three for a reparse point.
+///
+/// # Errors
+///
+/// The system's.
+pub fn of_open(file: BorrowedHandle<'_>) -> io::Result<Facts> {
+    let mut told = BY_HANDLE_FILE_INFORMATION::default();
+    // SAFETY: the handle is open for the call, and the system writes one such structure.
+    let succeeded = unsafe { GetFileInformationByHandle(file.as_raw_handle(), &raw mut told) };
+    if succeeded == 0 {
+        return Err(io::Error::last_os_error());
+    }
+    let basic: FILE_BASIC_INFO = ask(file, FileBasicInfo)?;
+    let attributes = told.dwFileAttributes;
+    Ok(Facts {
+        attributes,
+        reparse_tag: if attributes & REPARSE_POINT == 0 { 0 } else { tag(file)?.1 },
+        created: time(told.ftCreationTime),
+        written: time(told.ftLastWriteTime),
+        changed: basic.ChangeTime,
+        size_bytes: wide(told.nFileSizeHigh, told.nFileSizeLow),
+        links: told.nNumberOfLinks,
+        index: wide(told.nFileIndexHigh, told.nFileIndexLow),
+        volume: told.dwVolumeSerialNumber,
+    })
+}
+
+/// Returns what `GetFileAttributesExW` tells of a path, given without a NUL: no link is followed, and the kind of a
+/// reparse point is not told.
+///
+/// # Errors
+///
+/// The system's.
+pub fn of_path(path: &[u16]) -> io::Result<Facts> {
+    let path: Vec<u16> = path.iter().copied().filter(|unit| *unit != 0).chain([0]).collect();
+    let mut told = WIN32_FILE_ATTRIBUTE_DATA::default();
+    // SAFETY: the path ends with a NUL, and the system writes one such structure for this level; both live until the call returns.
+    let succeeded =
+        unsafe { GetFileAttributesExW(path.as_ptr(), GetFileExInfoStandard, (&raw mut told).cast()) };
+    if succeeded == 0 {
+        return Err(io::Error::last_os_error());
+    }
+    Ok(Facts {
+        attributes: told.dwFileAttributes,
+        created: time(told.ftCreationTime),
+        written: time(told.ftLastWriteTime),
+        size_bytes: wide(told.nFileSizeHigh, told.nFileSizeLow),
+        ..Facts::default()
+    })
+}
+
+/// Returns an open file's attributes and what kind of reparse point it is (0 for none).
+///
+/// # Errors
+///
+/// The system's.
+pub fn tag(file: BorrowedHandle<'_>) -> io::Result<(u32, u32)> {
+    let told: FILE_ATTRIBUTE_TAG_INFO = ask(file, FileAttributeTagInfo)?;
+    let tag = if told.FileAttributes & REPARSE_POINT == 0 { 0 } else { told.ReparseTag };
+    Ok((told.FileAttributes, tag))
+}
+
+/// Returns the serial number of an open file's volume, and the file's number of 128 bits on it.
+///
+/// # Errors
+///
+/// The system's; file systems without such numbers do not know it.
+pub fn identity(file: BorrowedHandle<'_>) -> io::Result<(u64, u128)> {
+    let told: FILE_ID_INFO = ask(file, FileIdInfo)?;
+    Ok((told.VolumeSerialNumber, u128::from_le_bytes(told.FileId.Identifier)))
+}
+
+/// Tells whether an open file is another machine's.
+pub fn is_remote(file: BorrowedHandle<'_>) -> bool {
+    ask::<FILE_REMOTE_PROTOCOL_INFO>(file, FileRemoteProtocolInfo).is_ok()
+}
+
+/// Returns the name of the file system that an open file lies on, as `NTFS`, in UTF-16.
+///
+/// # Errors
+///
+/// The system's.
+pub fn file_system(file: BorrowedHandle<'_>) -> io::Result<Vec<u16>> {
+    let mut name = vec![0_u16; MAX_PATH as usize + 1];
+    let (to, length) = (name.as_mut_ptr(), name.len() as u32);
+    let none = std::ptr::null_mut();
+    // SAFETY: the system writes at most `length` characters to the name; the other pointers may be null.
+    let succeeded = unsafe {
+        GetVolumeInformationByHandleW(
+            file.as_raw_handle(),
+            none,
+            0,
+            none.cast(),
+            none.cast(),
+            none.cast(),
+            to,
+            length,
+        )
+    };
+    if succeeded == 0 {
+        return Err(io::Error::last_os_error());
+    }
+    name.truncate(name.iter().position(|unit| *unit == 0).unwrap_or(name.len()));
+    Ok(name)
+}
+
+/// Returns the path of an open file or directory in UTF-16, as `\\?\C:\folder` or `\\?\UNC\server\share`.
+///
+/// # Errors
+///
+/// The system's.
+pub fn path(file: BorrowedHandle<'_>) -> io::Result<Vec<u16>> {
+    let mut path = vec![0_u16; 512];
+    loop {
+        let (to, length) = (path.as_mut_ptr(), path.len() as u32);
+        // SAFETY: the system writes at most `length` characters to the path.
+        let needed =
+            unsafe { GetFinalPathNameByHandleW(file.as_raw_handle(), to, length, FILE_NAME_NORMALIZED) }
+                as usize;
+        if needed == 0 {
+            return Err(io::Error::last_os_error());
+        }
+        if needed < path.len() {
+            path.truncate(needed);
+            return Ok(path);
+        }
+        // It was renamed to something longer, or is longer than expected: told is what it needs with its NUL.
+        path.resize(needed + 1, 0);
+    }
+}
+
+/// Asks for one of the structures of `GetFileInformationByHandleEx`, which all consist of numbers.
+fn ask<T: Default>(file: BorrowedHandle<'_>, class: FILE_INFO_BY_HANDLE_CLASS) -> io::Result<T> {
+    let mut told = T::default();
+    // SAFETY: the handle is open for the call, and the system writes at most as many bytes as the structure has.
+    let succeeded = unsafe {
+        GetFileInformationByHandleEx(
+            file.as_raw_handle(),
+            class,
+            (&raw mut told).cast(),
+            size_of::<T>() as u32,
+        )
+    };
+    if succeeded == 0 { Err(io::Error::last_os_error()) } else { Ok(told) }
+}
+
+fn wide(high: u32, low: u32) -> u64 {
+    (u64::from(high) << 32) | u64::from(low)
+}
+
+fn time(time: FILETIME) -> i64 {
+    wide(time.dwHighDateTime, time.dwLowDateTime).cast_signed()
+}

@@ -1,0 +1,111 @@
+//! An entry a call: `FindFirstFileExW` and `FindNextFileW`, as most programs list a directory.
+
+use std::io;
+
+use windows_sys::Win32::Foundation::{ERROR_NO_MORE_FILES, HANDLE, INVALID_HANDLE_VALUE};
+use windows_sys::Win32::Storage::FileSystem::{
+    FIND_FIRST_EX_LARGE_FETCH, FindClose, FindExInfoBasic, FindExInfoStandard, FindExSearchNameMatch,
+    FindFirstFileExW, FindNextFileW, WIN32_FIND_DATAW,
+};
+
+/// A search that is open, with the entry that was found last.
+pub struct Search {
+    handle: HANDLE,
+    data: Box<WIN32_FIND_DATAW>,
+    /// The first entry is found by opening the search and has not been given yet.
+    first: bool,
+}
+
+// SAFETY: a search handle belongs to the process, not to the thread that made it, and is used by one at a time.
+unsafe impl Send for Search {}
+
+/// An entry as a search gives it. Times are 100 ns since 1601, 0 for none.
+#[derive(Clone, Copy, Debug)]
+pub struct Found<'a> {
+    /// `FILE_ATTRIBUTE_...` bits.
+    pub attributes: u32,
+    /// What kind of reparse point it is; 0 for none.
+    pub reparse_tag: u32,
+    /// When it was made.
+    pub created: i64,
+    /// When it was last written to.
+    pub written: i64,
+    /// Its size, bytes.
+    pub size_bytes: u64,
+    /// Its name in UTF-16, in which surrogates may be unpaired.
+    pub name: &'a [u16],
+}
+
+impl Search {
+    /// Opens a search for all that matches a pattern such as `C:\folder\*`, given without a NUL.
+    ///
+    /// `basic` leaves the short names (8.3) out; `large_fetch` asks for larger buffers below.
+    ///
+    /// # Errors
+    ///
+    /// The system's; "not found" where nothing matches.
+    pub fn open(pattern: &[u16], basic: bool, large_fetch: bool) -> io::Result<Self> {
+        let pattern: Vec<u16> = pattern.iter().copied().filter(|unit| *unit != 0).chain([0]).collect();
+        let mut data = Box::<WIN32_FIND_DATAW>::default();
+        // SAFETY: the pattern ends with a NUL, and the system writes one entry to `data`; both live until the call returns.
+        let handle = unsafe {
+            FindFirstFileExW(
+                pattern.as_ptr(),
+                if basic { FindExInfoBasic } else { FindExInfoStandard },
+                (&raw mut *data).cast(),
+                FindExSearchNameMatch,
+                std::ptr::null(),
+                if large_fetch { FIND_FIRST_EX_LARGE_FETCH } else { 0 },
+            )
+        };
+        if handle == INVALID_HANDLE_VALUE {
+            return Err(io::Error::last_os_error());
+        }
+        Ok(Self { handle, data, first: true })
+    }
+
+    /// Returns the next entry, or `None` at the end. `.` and `..` are among them.
+    ///
+    /// # Errors
+    ///
+    /// The system's.
+    pub fn next_entry(&mut self) -> io::Result<Option<Found<'_>>> {
+        if !std::mem::take(&mut self.first) {
+            // SAFETY: the search is open, and the system writes one entry to `data`.
+            let found = unsafe { FindNextFileW(self.handle, &raw mut *self.data) };
+            if found == 0 {
+                let error = io::Error::last_os_error();
+                let ended = error.raw_os_error() == Some(ERROR_NO_MORE_FILES as i32);
+                return if ended { Ok(None) } else { Err(error) };
+            }
+        }
+        let data = &*self.data;
+        let length = data.cFileName.iter().position(|unit| *unit == 0).unwrap_or(data.cFileName.len());
+        let wide = |high: u32, low: u32| (u64::from(high) << 32) | u64::from(low);
+        let time = |time: windows_sys::Win32::Foundation::FILETIME| {
+            wide(time.dwHighDateTime, time.dwLowDateTime).cast_signed()
+        };
+        let is_reparse_point = data.dwFileAttributes & super::facts::REPARSE_POINT != 0;
+        Ok(Some(Found {
+            attributes: data.dwFileAttributes,
+            reparse_tag: if is_reparse_point { data.dwReserved0 } else { 0 },
+            created: time(data.ftCreationTime),
+            written: time(data.ftLastWriteTime),
+            size_bytes: wide(data.nFileSizeHigh, data.nFileSizeLow),
+            name: &data.cFileName[..length],
+        }))
+    }
+}
+
+impl Drop for Search {
+    fn drop(&mut self) {
+        // SAFETY: the search is open and nobody else has its handle.
+        unsafe { FindClose(self.handle) };
+    }
+}
+
+impl std::fmt::Debug for Search {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Search").finish_non_exhaustive()
+    }
+}

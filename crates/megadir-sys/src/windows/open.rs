@@ -1,0 +1,82 @@
+//! Opening below an open directory: `NtCreateFile` with a root directory, which follows no reparse point.
+//!
+//! Win32 has no call for it. Reference: `NtCreateFile` in the documentation of the Windows driver kit; Rust's standard
+//! library removes trees by the same call.
+
+use std::io;
+use std::os::windows::io::{AsRawHandle, BorrowedHandle, FromRawHandle, OwnedHandle};
+
+use windows_sys::Wdk::Foundation::OBJECT_ATTRIBUTES;
+use windows_sys::Wdk::Storage::FileSystem::{
+    FILE_DIRECTORY_FILE, FILE_OPEN, FILE_OPEN_FOR_BACKUP_INTENT, FILE_OPEN_REPARSE_POINT,
+    FILE_SYNCHRONOUS_IO_NONALERT, NtCreateFile,
+};
+use windows_sys::Win32::Foundation::{HANDLE, UNICODE_STRING};
+use windows_sys::Win32::Storage::FileSystem::{
+    DELETE, FILE_LIST_DIRECTORY, FILE_READ_ATTRIBUTES, FILE_SHARE_DELETE, FILE_SHARE_READ, FILE_SHARE_WRITE,
+    SYNCHRONIZE,
+};
+use windows_sys::Win32::System::IO::IO_STATUS_BLOCK;
+
+/// What an entry is opened for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Purpose {
+    /// To be listed; anything but a directory is refused.
+    List,
+    /// To be asked about itself.
+    Ask,
+    /// To be asked about itself and removed.
+    Remove,
+}
+
+/// Opens an entry of an open directory by its name; the directory itself, anew, where the name is empty.
+///
+/// A reparse point is opened itself, never what it stands for. Others may read, write, rename and remove what is open.
+///
+/// # Errors
+///
+/// The system's: not found, access denied, a name that cannot be one, not a directory (for [`Purpose::List`]).
+pub fn below(directory: BorrowedHandle<'_>, name: &[u16], purpose: Purpose) -> io::Result<OwnedHandle> {
+    let (access, options) = match purpose {
+        Purpose::List => (FILE_LIST_DIRECTORY | FILE_READ_ATTRIBUTES, FILE_DIRECTORY_FILE),
+        Purpose::Ask => (FILE_READ_ATTRIBUTES, 0),
+        Purpose::Remove => (FILE_READ_ATTRIBUTES | DELETE, 0),
+    };
+    let Ok(bytes) = u16::try_from(size_of_val(name)) else {
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, "a name of more than 32767 characters"));
+    };
+    let name = UNICODE_STRING { Length: bytes, MaximumLength: bytes, Buffer: name.as_ptr().cast_mut() };
+    let attributes = OBJECT_ATTRIBUTES {
+        Length: size_of::<OBJECT_ATTRIBUTES>() as u32,
+        RootDirectory: directory.as_raw_handle(),
+        ObjectName: &raw const name,
+        // As the directory has it: case-sensitive where it is marked so.
+        Attributes: 0,
+        SecurityDescriptor: std::ptr::null(),
+        SecurityQualityOfService: std::ptr::null(),
+    };
+    let mut opened: HANDLE = std::ptr::null_mut();
+    let mut io_status = IO_STATUS_BLOCK::default();
+    // SAFETY: every pointer is to memory that lives until the call returns, which it does when it is done: the file is opened for
+    // synchronous use. The name is only read, for as many bytes as it says.
+    let status = unsafe {
+        NtCreateFile(
+            &raw mut opened,
+            access | SYNCHRONIZE,
+            &raw const attributes,
+            &raw mut io_status,
+            std::ptr::null(),
+            0,
+            FILE_SHARE_READ | FILE_SHARE_WRITE | FILE_SHARE_DELETE,
+            FILE_OPEN,
+            options | FILE_SYNCHRONOUS_IO_NONALERT | FILE_OPEN_REPARSE_POINT | FILE_OPEN_FOR_BACKUP_INTENT,
+            std::ptr::null(),
+            0,
+        )
+    };
+    if status != 0 {
+        return Err(super::error_of(status));
+    }
+    // SAFETY: the call succeeded, so this is a handle that nobody else has.
+    Ok(unsafe { OwnedHandle::from_raw_handle(opened) })
+}

@@ -1,0 +1,48 @@
+//! Examiner `listed`: what the listing brought along. Nobody is asked again.
+//!
+//! Batches that come from elsewhere (names from a list, of an inventory) bring nothing: their entries are opened, one by one.
+
+use crate::attributes::examiner::{Examine, Examiner};
+use crate::attributes::windows_each::Opening;
+use crate::attributes::{Attributes, Want};
+use crate::batch::Batch;
+use crate::dir::Dir;
+use crate::error::Result;
+
+pub(crate) struct Listed;
+
+impl Examiner for Listed {
+    fn name(&self) -> &'static str {
+        "listed"
+    }
+
+    fn about(&self) -> &'static str {
+        "what the listing brings along: types, sizes, times, file numbers; no links"
+    }
+
+    fn probe(&self, _directory: &Dir) -> Result<()> {
+        Ok(())
+    }
+
+    fn is_listed(&self) -> bool {
+        true
+    }
+
+    fn start(&self, _directory: &Dir, want: Want) -> Result<Box<dyn Examine>> {
+        // What is opened tells links too; then the same entry would have them or not by the way it came.
+        Ok(Box::new(Copying { otherwise: Opening::new(want.without(Want::LINKS)) }))
+    }
+}
+
+struct Copying {
+    otherwise: Opening,
+}
+
+impl Examine for Copying {
+    fn examine(&mut self, directory: &Dir, batch: Batch<'_>, rows: &mut Vec<Attributes>) -> Result<()> {
+        let Some(brought) = batch.attributes() else { return self.otherwise.examine(directory, batch, rows) };
+        rows.clear();
+        rows.extend_from_slice(brought);
+        Ok(())
+    }
+}

@@ -1,0 +1,253 @@
+//! Backends `by-handle` and `nt-query`: a buffer full of entries a call, with their attributes, decoded to the last.
+//!
+//! The records of `FileIdBothDirectoryInfo` bring short names (8.3) along, which NTFS keeps beside the others; those of
+//! `FileFullDirectoryInfo` no numbers of files. `NtQueryDirectoryFile` has a class with numbers and without short names.
+
+use std::os::windows::io::{AsHandle, BorrowedHandle, OwnedHandle};
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use megadir_sys::windows::enumerate::{self as sys, Buffer};
+
+use super::Gathered;
+use crate::attributes::Want;
+use crate::backend::{Backend, Reader};
+use crate::batch::Batch;
+use crate::dir::Dir;
+use crate::directory_information::{Layout, Records};
+use crate::error::{Error, ErrorKind, Result};
+use crate::options::ReadOptions;
+
+/// A way of filling a buffer.
+pub(in crate::backend) struct Enumerate {
+    name: &'static str,
+    about: &'static str,
+    call: Call,
+    layout: Layout,
+}
+
+/// The call, and the number of the class of records that it is asked for.
+#[derive(Clone, Copy)]
+enum Call {
+    /// `GetFileInformationByHandleEx`; the first call has a class of its own.
+    ByHandle { first: i32, next: i32 },
+    /// `NtQueryDirectoryFile`.
+    NtQuery { class: i32 },
+    /// `NtQueryDirectoryFileEx`, which not every system has.
+    NtQueryEx { class: i32 },
+}
+
+pub(in crate::backend) static BY_HANDLE: Enumerate = Enumerate {
+    name: "by-handle",
+    about: "GetFileInformationByHandleEx(FileIdBothDirectoryInfo): a buffer of entries with attributes and file numbers a call",
+    call: Call::ByHandle { first: 11, next: 10 },
+    layout: Layout::IdBoth,
+};
+
+pub(in crate::backend) static BY_HANDLE_FULL: Enumerate = Enumerate {
+    name: "by-handle-full",
+    about: "GetFileInformationByHandleEx(FileFullDirectoryInfo): a buffer of entries with attributes a call",
+    call: Call::ByHandle { first: 15, next: 14 },
+    layout: Layout::Full,
+};
+
+pub(in crate::backend) static NT_QUERY: Enumerate = Enumerate {
+    name: "nt-query",
+    about: "NtQueryDirectoryFile(FileIdFullDirectoryInformation): as by-handle, without short names",
+    call: Call::NtQuery { class: 38 },
+    layout: Layout::IdFull,
+};
+
+pub(in crate::backend) static NT_QUERY_EXTENDED: Enumerate = Enumerate {
+    name: "nt-query-extended",
+    about: "NtQueryDirectoryFile(FileIdExtdDirectoryInformation): file numbers of 128 bits, Windows 8 and later",
+    call: Call::NtQuery { class: 60 },
+    layout: Layout::IdExtended,
+};
+
+pub(in crate::backend) static NT_QUERY_EX: Enumerate = Enumerate {
+    name: "nt-query-ex",
+    about: "NtQueryDirectoryFileEx(FileIdFullDirectoryInformation): Windows 10 1709 and later",
+    call: Call::NtQueryEx { class: 38 },
+    layout: Layout::IdFull,
+};
+
+impl Backend for Enumerate {
+    fn name(&self) -> &'static str {
+        self.name
+    }
+
+    fn about(&self) -> &'static str {
+        self.about
+    }
+
+    fn is_raw(&self) -> bool {
+        false
+    }
+
+    fn uses_buffer(&self) -> bool {
+        true
+    }
+
+    fn brings(&self) -> Want {
+        self.layout.tells()
+    }
+
+    fn probe(&self, directory: &Dir) -> Result<()> {
+        let unavailable =
+            |reason: String| Err(Error::new("read", directory.path(), ErrorKind::Unavailable, reason));
+        match self.call {
+            Call::NtQueryEx { .. } if !sys::has_nt_query_ex() => {
+                unavailable("this system has no NtQueryDirectoryFileEx".to_owned())
+            }
+            Call::NtQuery { class: class @ 60 } => {
+                let handle = directory.reopen()?;
+                let told = sys::nt_query(handle.as_handle(), class, true, &mut Buffer::new(4 << 10));
+                told.map(drop).or_else(|error| {
+                    unavailable(format!(
+                        "this system or file system does not know FileIdExtdDirectoryInformation ({error})"
+                    ))
+                })
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn open(&self, directory: &Dir, options: &ReadOptions) -> Result<Box<dyn Reader>> {
+        self.start(Source::Own(directory.reopen()?, directory.path().to_owned()), directory, options, None)
+    }
+
+    fn open_once(&self, directory: &Arc<Dir>, options: &ReadOptions) -> Result<Box<dyn Reader>> {
+        self.start(Source::Lent(Arc::clone(directory)), directory, options, None)
+    }
+
+    fn open_with_attributes(
+        &self,
+        directory: &Arc<Dir>,
+        options: &ReadOptions,
+        want: Want,
+    ) -> Result<Box<dyn Reader>> {
+        self.start(Source::Lent(Arc::clone(directory)), directory, options, Some(want))
+    }
+}
+
+impl Enumerate {
+    fn start(
+        &self,
+        source: Source,
+        directory: &Dir,
+        options: &ReadOptions,
+        want: Option<Want>,
+    ) -> Result<Box<dyn Reader>> {
+        options.check_serial(self.name, directory.path())?;
+        self.probe(directory)?;
+        Ok(Box::new(EnumerateReader {
+            source,
+            call: self.call,
+            layout: self.layout,
+            buffer: Buffer::new(options.buffer_bytes),
+            gathered: Gathered::new(options.buffer_bytes, want.map(|want| (want, self.layout.tells()))),
+            progress: Progress::Start,
+            calls: 0,
+        }))
+    }
+}
+
+/// The open directory, with a position of its own.
+enum Source {
+    Own(OwnedHandle, PathBuf),
+    Lent(Arc<Dir>),
+}
+
+impl Source {
+    fn handle(&self) -> BorrowedHandle<'_> {
+        match self {
+            Self::Own(handle, _) => handle.as_handle(),
+            Self::Lent(directory) => (**directory).as_handle(),
+        }
+    }
+
+    fn error(&self, error: std::io::Error) -> Error {
+        match self {
+            Self::Own(_, path) => Error::io("read", path, error),
+            Self::Lent(directory) => Error::io("read", directory.path(), error),
+        }
+    }
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Progress {
+    Start,
+    Midst,
+    Ended,
+}
+
+struct EnumerateReader {
+    source: Source,
+    call: Call,
+    layout: Layout,
+    buffer: Buffer,
+    gathered: Gathered,
+    progress: Progress,
+    calls: u64,
+}
+
+impl Reader for EnumerateReader {
+    fn next_batch(&mut self) -> Result<Option<Batch<'_>>> {
+        if self.progress == Progress::Ended {
+            return Ok(None);
+        }
+        let is_first = self.progress == Progress::Start;
+        // Until all is done, so that a reader gives nothing more after an error.
+        self.progress = Progress::Ended;
+        self.calls += 1;
+        let filled = match self.fill(is_first) {
+            // The root of an empty volume has not even `.` and `..`.
+            Err(error) if is_first && error.raw_os_error() == Some(ERROR_FILE_NOT_FOUND) => return Ok(None),
+            filled => filled.map_err(|error| self.source.error(error))?,
+        };
+        let Some(filled) = filled else { return Ok(None) };
+        self.gathered.clear();
+        for record in Records::new(&self.buffer.bytes()[..filled], self.layout) {
+            let record =
+                record.map_err(|bad| self.malformed(&format!("a malformed record at byte {}", bad.at)))?;
+            if record.is_dot() {
+                continue;
+            }
+            let pushed = self.gathered.push(record.name(), &record.found);
+            pushed.map_err(|_| self.malformed("a name that no directory can hold"))?;
+        }
+        self.progress = Progress::Midst;
+        Ok(Some(self.gathered.batch()))
+    }
+
+    fn calls(&self) -> Option<u64> {
+        Some(self.calls)
+    }
+}
+
+/// `ERROR_FILE_NOT_FOUND`.
+const ERROR_FILE_NOT_FOUND: i32 = 2;
+
+impl EnumerateReader {
+    /// Fills the buffer; returns how many of its bytes may hold records, `None` at the end.
+    fn fill(&mut self, is_first: bool) -> std::io::Result<Option<usize>> {
+        let (handle, buffer) = (self.source.handle(), &mut self.buffer);
+        match self.call {
+            Call::ByHandle { first, next } => {
+                let is_filled = sys::by_handle(handle, if is_first { first } else { next }, buffer)?;
+                Ok(is_filled.then(|| buffer.bytes().len()))
+            }
+            Call::NtQuery { class } => sys::nt_query(handle, class, is_first, buffer),
+            Call::NtQueryEx { class } => sys::nt_query_ex(handle, class, is_first, buffer),
+        }
+    }
+
+    fn malformed(&self, what: &str) -> Error {
+        let path = match &self.source {
+            Source::Own(_, path) => path,
+            Source::Lent(directory) => directory.path(),
+        };
+        Error::new("read", path, ErrorKind::Malformed, format!("the system gave {what}"))
+    }
+}

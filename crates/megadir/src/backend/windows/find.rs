@@ -1,0 +1,172 @@
+//! Backends `find-first-file` and its variants: an entry a call, by path, as most programs list a directory.
+//!
+//! The path is asked of the open directory, so that it is the right one wherever it has been moved, and may be long.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use megadir_sys::windows::find::Search;
+
+use super::Gathered;
+use crate::attributes::Want;
+use crate::backend::std_fs::readable_path;
+use crate::backend::{Backend, Reader};
+use crate::batch::Batch;
+use crate::dir::Dir;
+use crate::directory_information::Found;
+use crate::error::{Error, ErrorKind, Result};
+use crate::options::ReadOptions;
+
+/// Bytes of records in a batch; not the buffer of the system call, which the system chooses.
+const BATCH_BYTES: usize = 128 << 10;
+/// Room for the longest record: a name of 259 characters, each of three bytes.
+const RECORD_BYTES_MAX: usize = 800;
+
+/// What the search tells; it has no change times and no numbers of files.
+const TELLS: Want = Want::TYPE.union(Want::SIZE).union(Want::MODIFIED).union(Want::BORN);
+
+/// A way of searching.
+pub(in crate::backend) struct Find {
+    name: &'static str,
+    about: &'static str,
+    basic: bool,
+    large_fetch: bool,
+}
+
+pub(in crate::backend) static STANDARD: Find = Find {
+    name: "find-first-file",
+    about: "FindFirstFileExW(Standard), an entry a call, with short names",
+    basic: false,
+    large_fetch: false,
+};
+
+pub(in crate::backend) static BASIC: Find = Find {
+    name: "find-first-file-basic",
+    about: "FindFirstFileExW(Basic), an entry a call, without short names",
+    basic: true,
+    large_fetch: false,
+};
+
+pub(in crate::backend) static STANDARD_LARGE: Find = Find {
+    name: "find-first-file-large",
+    about: "FindFirstFileExW(Standard, LARGE_FETCH): the same with larger buffers below",
+    basic: false,
+    large_fetch: true,
+};
+
+pub(in crate::backend) static BASIC_LARGE: Find = Find {
+    name: "find-first-file-basic-large",
+    about: "FindFirstFileExW(Basic, LARGE_FETCH): without short names, with larger buffers below",
+    basic: true,
+    large_fetch: true,
+};
+
+impl Backend for Find {
+    fn name(&self) -> &'static str {
+        self.name
+    }
+
+    fn about(&self) -> &'static str {
+        self.about
+    }
+
+    fn is_raw(&self) -> bool {
+        false
+    }
+
+    fn open(&self, directory: &Dir, options: &ReadOptions) -> Result<Box<dyn Reader>> {
+        self.start(directory, options, None)
+    }
+
+    fn brings(&self) -> Want {
+        TELLS
+    }
+
+    fn open_with_attributes(
+        &self,
+        directory: &Arc<Dir>,
+        options: &ReadOptions,
+        want: Want,
+    ) -> Result<Box<dyn Reader>> {
+        self.start(directory, options, Some((want, TELLS)))
+    }
+}
+
+impl Find {
+    fn start(
+        &self,
+        directory: &Dir,
+        options: &ReadOptions,
+        want: Option<(Want, Want)>,
+    ) -> Result<Box<dyn Reader>> {
+        options.check_serial(self.name, directory.path())?;
+        let pattern = readable_path(directory)?.join("*");
+        let pattern: Vec<u16> = std::os::windows::ffi::OsStrExt::encode_wide(pattern.as_os_str()).collect();
+        let search = match Search::open(&pattern, self.basic, self.large_fetch) {
+            Ok(search) => Some(search),
+            // The root of an empty volume has not even `.` and `..`.
+            Err(error) if error.raw_os_error() == Some(2) => None,
+            Err(error) => return Err(Error::io("read", directory.path(), error)),
+        };
+        Ok(Box::new(FindReader {
+            path: directory.path().to_owned(),
+            search,
+            gathered: Gathered::new(BATCH_BYTES + RECORD_BYTES_MAX, want),
+            failed: None,
+        }))
+    }
+}
+
+struct FindReader {
+    path: PathBuf,
+    /// `None` at the end.
+    search: Option<Search>,
+    gathered: Gathered,
+    /// An error that waits until the entries read before it have been handed out.
+    failed: Option<Error>,
+}
+
+impl Reader for FindReader {
+    fn next_batch(&mut self) -> Result<Option<Batch<'_>>> {
+        self.gathered.clear();
+        while let Some(search) = &mut self.search
+            && self.gathered.builder.bytes_left() >= RECORD_BYTES_MAX
+        {
+            let entry = match search.next_entry() {
+                Ok(Some(entry)) => entry,
+                ended => {
+                    self.failed = ended.err().map(|error| Error::io("read", &self.path, error));
+                    self.search = None;
+                    break;
+                }
+            };
+            if matches!(entry.name, [DOT] | [DOT, DOT]) {
+                continue;
+            }
+            let found = Found {
+                attributes: entry.attributes,
+                reparse_tag: entry.reparse_tag,
+                created: entry.created,
+                written: entry.written,
+                size_bytes: entry.size_bytes,
+                ..Found::default()
+            };
+            if self.gathered.push(entry.name.iter().copied(), &found).is_err() {
+                self.search = None;
+                let reason = "the system gave a name that no directory can hold";
+                self.failed = Some(Error::new("read", &self.path, ErrorKind::Malformed, reason));
+            }
+        }
+        // What was read before an error is handed out before the error.
+        match self.gathered.builder.is_empty() {
+            true => self.failed.take().map_or(Ok(None), Err),
+            false => Ok(Some(self.gathered.batch())),
+        }
+    }
+
+    fn calls(&self) -> Option<u64> {
+        None
+    }
+}
+
+const DOT: u16 = b'.' as u16;

@@ -1,0 +1,124 @@
+//! What the standard library tells of a directory's entries, without a word of ours.
+
+use std::collections::BTreeMap;
+use std::os::windows::fs::MetadataExt;
+use std::path::Path;
+
+use megadir::policy::{self, Choice};
+use megadir::{
+    AttributeChoice, AttributeListing, Attributes, Backend, Dir, ErrorKind, Examiner, FileType, ReadOptions,
+    Result, Strategy, Time, Want,
+};
+use megadir_testkit::require;
+
+/// Attributes by name.
+pub(super) type Rows = BTreeMap<Vec<u8>, Attributes>;
+
+/// What the standard library tells.
+pub(super) const TOLD: Want = Want::TYPE.union(Want::SIZE).union(Want::MODIFIED).union(Want::BORN);
+
+/// Returns what the standard library tells of each entry of a directory.
+pub(super) fn truth(directory: &Path) -> Rows {
+    let entries = std::fs::read_dir(directory).unwrap();
+    entries
+        .map(|entry| {
+            let entry = entry.unwrap();
+            let metadata = entry.metadata().unwrap();
+            let kind = match metadata.file_type() {
+                kind if kind.is_symlink() => FileType::Symlink,
+                kind if kind.is_dir() => FileType::Directory,
+                _ => FileType::File,
+            };
+            let row = Attributes {
+                have: TOLD,
+                kind,
+                size_bytes: metadata.file_size(),
+                modified: time(metadata.last_write_time()),
+                born: time(metadata.creation_time()),
+                ..Attributes::NOTHING
+            };
+            (entry.file_name().as_encoded_bytes().to_vec(), row)
+        })
+        .collect()
+}
+
+/// Returns a time given as 100 ns since 1601.
+fn time(ticks: u64) -> Time {
+    let since_1970 = i128::from(ticks) - 116_444_736_000_000_000;
+    Time {
+        seconds: since_1970.div_euclid(10_000_000) as i64,
+        nanoseconds: since_1970.rem_euclid(10_000_000) as u32 * 100,
+    }
+}
+
+/// Returns the choice to list by a backend and to examine at once.
+pub(super) fn choice(
+    directory: &Dir,
+    backend: &'static dyn Backend,
+    examiner: &str,
+    buffer_bytes: usize,
+) -> AttributeChoice {
+    let picked = policy::choose(directory, 1).unwrap();
+    let options = ReadOptions { buffer_bytes, threads: 1, shares: 1, resolve_types: false };
+    AttributeChoice {
+        listing: Choice { backend, options, ..picked },
+        strategy: Strategy::AtOnce,
+        examiner: megadir::examiner(examiner).unwrap(),
+        want: Want::ALL,
+        reason: "the test tries every way",
+    }
+}
+
+/// Lists and examines in one way; each name comes once.
+pub(super) fn examined(path: &Path, choice: &AttributeChoice) -> Result<Rows> {
+    let mut rows = Rows::new();
+    let mut listing = AttributeListing::with_choice(Dir::open(path)?, *choice)?;
+    while let Some(batch) = listing.next_batch()? {
+        for (entry, row) in batch.entries() {
+            let twice = rows.insert(entry.name.to_vec(), *row);
+            assert!(twice.is_none(), "{choice}: {} came twice", entry.name.escape_ascii());
+        }
+    }
+    Ok(rows)
+}
+
+/// Asserts that both tell the same of the same names, as far as both tell.
+pub(super) fn assert_same(found: &Rows, expected: &Rows, fields: Want, what: &str) {
+    assert_eq!(found.len(), expected.len(), "{what}");
+    for (name, expected) in expected {
+        let shown = name.escape_ascii();
+        let row = found.get(name).unwrap_or_else(|| panic!("{what}: {shown} is missing"));
+        assert_eq!(row.error, 0, "{what}: {shown}");
+        let both = fields & row.have & expected.have;
+        let reduced = |row: &Attributes| Attributes {
+            have: both,
+            kind: if both.contains(Want::TYPE) { row.kind } else { FileType::Unknown },
+            size_bytes: if both.contains(Want::SIZE) { row.size_bytes } else { 0 },
+            modified: if both.contains(Want::MODIFIED) { row.modified } else { Time::EPOCH },
+            changed: if both.contains(Want::CHANGED) { row.changed } else { Time::EPOCH },
+            born: if both.contains(Want::BORN) { row.born } else { Time::EPOCH },
+            inode: if both.contains(Want::INODE) { row.inode } else { 0 },
+            ..Attributes::NOTHING
+        };
+        assert_eq!(reduced(row), reduced(expected), "{what}: {shown}");
+    }
+}
+
+/// Returns the backends that bring attributes along here; who is not to be had is noted.
+pub(super) fn bringing(directory: &Dir) -> Vec<&'static dyn Backend> {
+    let bring = |backend: &&dyn Backend| {
+        if backend.brings() == Want::NOTHING {
+            return false;
+        }
+        let Err(refusal) = backend.probe(directory) else { return true };
+        assert_eq!(refusal.kind(), ErrorKind::Unavailable, "{refusal}");
+        require::unavailable(&format!("attributes brought by {}", backend.name()), &refusal.reason());
+        false
+    };
+    megadir::BACKENDS.iter().copied().filter(bring).collect()
+}
+
+/// Returns the examiners that ask entry by entry.
+pub(super) fn asking() -> impl Iterator<Item = &'static dyn Examiner> {
+    megadir::EXAMINERS.iter().copied().filter(|examiner| !examiner.is_listed())
+}
