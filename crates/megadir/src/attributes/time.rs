@@ -103,7 +103,7 @@ mod tests {
         if let Some(earliest) = UNIX_EPOCH.checked_sub(Duration::from_secs(1 << 63)) {
             assert_eq!(Time::from_system(earliest), Time { seconds: i64::MIN, nanoseconds: 0 });
         }
-        let after = UNIX_EPOCH + Duration::new(7, 9);
-        assert_eq!(Time::from_system(after), Time { seconds: 7, nanoseconds: 9 });
+        let after = UNIX_EPOCH + Duration::new(7, 900);
+        assert_eq!(Time::from_system(after), Time { seconds: 7, nanoseconds: 900 });
     }
 }
