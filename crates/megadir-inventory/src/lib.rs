@@ -19,6 +19,8 @@ mod scan;
 mod snapshot;
 mod sorter;
 
+#[doc(hidden)]
+pub use file::fuzz;
 pub use file::{GROUP_ROWS, Inventory, WriteOptions, Writer};
 pub use metadata::{FORMAT_VERSION, Metadata, Root, Scanned};
 pub use packed::PackedRows;

@@ -35,6 +35,9 @@ pub struct Replacement {
     /// The temporary file and the path it is renamed to; `None` where there is none.
     rename: Option<(PathBuf, PathBuf)>,
     written_bytes: u64,
+    /// Up to where the system was asked to store what has been written.
+    #[cfg(target_os = "linux")]
+    sent_bytes: u64,
 }
 
 impl Replacement {
@@ -46,7 +49,14 @@ impl Replacement {
     /// name, or whatever the system gives.
     pub fn create(path: &Path) -> Result<Self> {
         let failed = |error| Error::io("write", path, error);
-        let made = |file, rename| Self { file: Some(file), path: path.to_owned(), rename, written_bytes: 0 };
+        let made = |file, rename| Self {
+            file: Some(file),
+            path: path.to_owned(),
+            rename,
+            written_bytes: 0,
+            #[cfg(target_os = "linux")]
+            sent_bytes: 0,
+        };
         // What a link points to is replaced, not the link.
         let target = std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
         match std::fs::metadata(&target) {
@@ -80,6 +90,19 @@ impl Replacement {
     pub fn excluded(&self) -> Vec<Excluded> {
         let Some((partial, target)) = &self.rename else { return Vec::new() };
         [partial, target].into_iter().filter_map(|path| excluded(path)).collect()
+    }
+
+    /// Has the system begin to store what has been written, so that there is little to wait for at the end.
+    pub(crate) fn store(&mut self) {
+        #[cfg(target_os = "linux")]
+        if let (Some(file), Some(_), Some(length)) =
+            (&self.file, &self.rename, std::num::NonZeroU64::new(self.written_bytes - self.sent_bytes))
+        {
+            // Linux starts to write dirty pages that are not needed any more (`mm/fadvise.c`), and keeps them meanwhile. Where
+            // it does not, all is stored at the end.
+            let _ = rustix::fs::fadvise(file, self.sent_bytes, Some(length), rustix::fs::Advice::DontNeed);
+            self.sent_bytes = self.written_bytes;
+        }
     }
 
     /// Puts the file into its place, on stable storage; returns its size, bytes.

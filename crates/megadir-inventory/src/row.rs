@@ -134,6 +134,7 @@ impl Facts {
         .union(Want::DEVICE);
 
     /// Returns what attributes tell; the type is `listed` where they do not have it.
+    #[inline]
     pub fn new(listed: FileType, attributes: &Attributes) -> Self {
         let have = attributes.have;
         let (major, minor) = attributes.device;
@@ -194,7 +195,7 @@ impl Facts {
             inode: inode.map(|inode| inode as u64),
             inode_high: high.map(|inode| inode as u64),
             device: device.map(|device| device as u64),
-            mode: mode.map(|mode| mode as u16),
+            mode: mode.map(|mode| mode as u16 & 0o7777),
             user: user.map(|user| user as u32),
             group: group.map(|group| group as u32),
             links: links.map(|links| links as u64),
@@ -212,13 +213,22 @@ impl Facts {
 /// assert_eq!(nanoseconds(Time { seconds: -1, nanoseconds: 999_999_999 }), -1);
 /// assert_eq!(nanoseconds(Time { seconds: 1 << 34, nanoseconds: 0 }), i64::MAX);
 /// ```
+#[inline]
 pub fn nanoseconds(time: Time) -> i64 {
-    let total = i128::from(time.seconds) * 1_000_000_000 + i128::from(time.nanoseconds);
-    total.clamp(-i128::from(i64::MAX), i128::from(i64::MAX)) as i64
+    let whole = time.seconds.checked_mul(1_000_000_000);
+    match whole.and_then(|whole| whole.checked_add(time.nanoseconds.into())) {
+        Some(total) => total.max(-i64::MAX),
+        // What is added to seconds before 1970 may bring the sum back into range.
+        None => {
+            let total = i128::from(time.seconds) * 1_000_000_000 + i128::from(time.nanoseconds);
+            total.clamp(-i128::from(i64::MAX), i128::from(i64::MAX)) as i64
+        }
+    }
 }
 
 /// Returns a device's number as Linux's C libraries make it of major and minor (`gnu_dev_makedev`).
-fn device_number(major: u32, minor: u32) -> u64 {
+#[inline]
+pub(crate) fn device_number(major: u32, minor: u32) -> u64 {
     let (major, minor) = (u64::from(major), u64::from(minor));
     (major & 0xfff) << 8 | (major & !0xfff) << 32 | (minor & 0xff) | (minor & !0xff) << 12
 }

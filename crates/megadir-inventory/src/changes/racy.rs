@@ -44,7 +44,13 @@ impl Racy {
     /// Tells whether an entry may have been changed since without any of its times telling.
     pub(crate) fn is_racy(self, facts: &Facts) -> bool {
         // A change of the contents changes both; the time of change cannot be set back.
-        match facts.changed_ns.or(facts.modified_ns) {
+        self.is_racy_at(facts.changed_ns.or(facts.modified_ns))
+    }
+
+    /// Tells the same of an entry whose time of change is this, or of modification where that is not known.
+    #[inline]
+    pub(crate) fn is_racy_at(self, time_ns: Option<i64>) -> bool {
+        match time_ns {
             Some(time_ns) => time_ns.saturating_add(stored_granule_ns(time_ns)) >= self.from_ns,
             None => true,
         }

@@ -4,16 +4,21 @@
 //! and Spark know, so times are numbers of nanoseconds and not timestamps: Spark reads no timestamps of nanoseconds,
 //! and DuckDB cuts those in UTC to microseconds.
 
+mod chunk;
 mod columns;
 mod decode;
 mod encode;
 mod encoding;
+mod fuzz;
 mod gathered;
 mod open;
 mod read;
 mod schema;
+mod window;
 mod write;
 
+#[doc(hidden)]
+pub use self::fuzz::fuzz;
 pub use open::Inventory;
 pub use write::{GROUP_ROWS, WriteOptions, Writer};
 

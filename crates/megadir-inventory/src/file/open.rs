@@ -1,18 +1,20 @@
 //! Opening an inventory: what is none is told from what is damaged or of a newer version.
 
 use std::fs::File;
-use std::hash::Hasher as _;
 use std::io::{Read, Seek, SeekFrom};
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use megadir::{Error, ErrorKind, Result};
 use parquet::errors::ParquetError;
+use parquet::file::metadata::RowGroupMetaData;
 use parquet::file::reader::{FileReader, SerializedFileReader};
 use parquet::file::serialized_reader::ReadOptionsBuilder;
 use twox_hash::XxHash64 as Hasher;
 
 use super::read::Batch;
 use super::schema::COLUMNS;
+use super::window::{Held, Window};
 use super::{CHECKSUMS_KEY, METADATA_KEY};
 use crate::block::BlockBuilder;
 use crate::metadata::{FORMAT_VERSION, Metadata};
@@ -34,9 +36,10 @@ const MAGIC: &[u8; 4] = b"PAR1";
 /// ```
 pub struct Inventory {
     path: PathBuf,
-    file: SerializedFileReader<File>,
-    /// The same file, with the same position.
-    bytes: File,
+    file: SerializedFileReader<Window>,
+    held: Held,
+    /// Only the fuzzer reads without checking.
+    is_checked: bool,
     /// Of the row groups, 16 hex digits each.
     checksums: String,
     metadata: Metadata,
@@ -58,12 +61,18 @@ impl Inventory {
     /// version, or whatever the system gives.
     pub fn open(path: &Path) -> Result<Self> {
         let failed = |error| Error::io("open", path, error);
-        let mut file = File::open(path).map_err(failed)?;
+        let file = File::open(path).map_err(failed)?;
         if file.metadata().map_err(failed)?.is_dir() {
             return Err(malformed(path, "a directory, no inventory"));
         }
+        Self::of(file, path, true)
+    }
+
+    /// Reads what holds for all rows of an open file; `is_checked` says whether row groups are to fit their checksums.
+    pub(super) fn of(mut file: File, path: &Path, is_checked: bool) -> Result<Self> {
+        let failed = |error| Error::io("open", path, error);
         check_ends(&mut file, path)?;
-        let bytes = file.try_clone().map_err(failed)?;
+        let (file, held) = Window::new(file).map_err(failed)?;
         let file = SerializedFileReader::new_with_options(file, ReadOptionsBuilder::new().build())
             .map_err(|error| damaged(path, error))?;
         let metadata = metadata(&file, path)?;
@@ -72,7 +81,8 @@ impl Inventory {
             path: path.to_owned(),
             checksums: value(&file, CHECKSUMS_KEY).unwrap_or_default().to_owned(),
             file,
-            bytes,
+            held,
+            is_checked,
             metadata,
             places,
             next_group: 0,
@@ -99,7 +109,7 @@ impl Inventory {
             if self.next_group >= self.file.num_row_groups() {
                 return Ok(false);
             }
-            self.check(self.next_group)?;
+            self.hold(self.next_group)?;
             let group =
                 self.file.get_row_group(self.next_group).map_err(|error| damaged(&self.path, error))?;
             self.next_group += 1;
@@ -108,20 +118,24 @@ impl Inventory {
         Ok(true)
     }
 
-    /// Compares the bytes of a row group with their checksum, before anything is made of them.
-    fn check(&self, group: usize) -> Result<()> {
-        let mut hasher = Hasher::with_seed(0);
-        let mut bytes = Vec::new();
-        for column in self.file.metadata().row_group(group).columns() {
-            let (start, length) = column.byte_range();
-            let mut at = &self.bytes;
-            bytes.clear();
-            let read = at.seek(SeekFrom::Start(start)).and_then(|_| at.take(length).read_to_end(&mut bytes));
-            read.map_err(|error| Error::io("read", &self.path, error))?;
-            hasher.write(&bytes);
+    /// Brings a row group into memory and compares it with its checksum, before anything is made of it.
+    fn hold(&self, group: usize) -> Result<()> {
+        let Some(range) = range(self.file.metadata().row_group(group)) else {
+            return Err(malformed(&self.path, "damaged: its columns are not where they belong; scan again"));
+        };
+        let bytes = self.held.hold(range).map_err(|error| match error.kind() {
+            std::io::ErrorKind::UnexpectedEof => {
+                malformed(&self.path, "damaged: it ends too early; scan again")
+            }
+            _ => Error::io("read", &self.path, error),
+        })?;
+        if !self.is_checked {
+            return Ok(());
         }
         let digits = self.checksums.get(group * 16..group * 16 + 16);
-        match digits.and_then(|digits| u64::from_str_radix(digits, 16).ok()) == Some(hasher.finish()) {
+        match digits.and_then(|digits| u64::from_str_radix(digits, 16).ok())
+            == Some(Hasher::oneshot(0, &bytes))
+        {
             true => Ok(()),
             false => {
                 Err(malformed(&self.path, "damaged: what it holds does not fit its checksums; scan again"))
@@ -144,21 +158,27 @@ impl Inventory {
             return self.fail(malformed(&self.path, "damaged: it has no more rows; scan again"));
         };
         block.reserve(rows.len(), columns.name_bytes(&rows));
-        let mut ascends = true;
-        let mut last: Option<&[u8]> = None;
-        for row in rows.clone() {
-            let Some(row) = columns.row(row) else {
-                ascends = false;
-                break;
-            };
-            ascends &= match last {
-                None => self.order.admits(&row.key),
-                Some(last) => last < row.key.name,
-            };
-            last = Some(row.key.name);
-            match row.key.is_root() {
-                true => block.set_root_row(row.facts, row.error),
-                false => block.add(row.key.name, &row.facts, row.error)?,
+        let (mut ascends, mut last) = (true, None);
+        let first = columns.key(rows.start).filter(|key| !key.is_root());
+        let plain = first.zip(columns.plain(&rows)).filter(|(_, plain)| block.add_plain(plain));
+        if let Some((first, plain)) = plain {
+            ascends = self.order.admits(&first) && plain.ascend();
+            last = columns.key(rows.end - 1).map(|key| key.name);
+        } else {
+            for row in rows.clone() {
+                let Some(row) = columns.row(row) else {
+                    ascends = false;
+                    break;
+                };
+                ascends &= match last {
+                    None => self.order.admits(&row.key),
+                    Some(last) => last < row.key.name,
+                };
+                last = Some(row.key.name);
+                match row.key.is_root() {
+                    true => block.set_root_row(row.facts, row.error),
+                    false => block.add(row.key.name, &row.facts, row.error)?,
+                }
             }
         }
         if let (true, Some(name)) = (ascends && rows.len() > 1, last) {
@@ -244,6 +264,22 @@ pub(super) fn damaged(path: &Path, error: ParquetError) -> Error {
     }
 }
 
+/// Returns where the columns of a row group lie; `None` unless they follow each other, as they are written.
+fn range(group: &RowGroupMetaData) -> Option<Range<u64>> {
+    let mut all: Option<Range<u64>> = None;
+    for column in group.columns() {
+        let start = column.dictionary_page_offset().unwrap_or(column.data_page_offset());
+        let start = u64::try_from(start).ok()?;
+        let end = start.checked_add(u64::try_from(column.compressed_size()).ok()?)?;
+        all = match all {
+            None => Some(start..end),
+            Some(before) if before.end == start => Some(before.start..end),
+            Some(_) => return None,
+        };
+    }
+    all
+}
+
 /// Looks at the first and the last bytes.
 fn check_ends(file: &mut File, path: &Path) -> Result<()> {
     let mut read = |from| -> std::io::Result<[u8; 4]> {
@@ -263,13 +299,13 @@ fn check_ends(file: &mut File, path: &Path) -> Result<()> {
 }
 
 /// Returns a value of the file's metadata.
-fn value<'f>(file: &'f SerializedFileReader<File>, key: &str) -> Option<&'f str> {
+fn value<'f>(file: &'f SerializedFileReader<Window>, key: &str) -> Option<&'f str> {
     let values = file.metadata().file_metadata().key_value_metadata()?;
     values.iter().find(|value| value.key == key)?.value.as_deref()
 }
 
 /// Reads what holds for all rows.
-fn metadata(file: &SerializedFileReader<File>, path: &Path) -> Result<Metadata> {
+fn metadata(file: &SerializedFileReader<Window>, path: &Path) -> Result<Metadata> {
     let Some(text) = value(file, METADATA_KEY) else {
         let reason = "a Parquet file, but no inventory that `megadir scan` has written";
         return Err(malformed(path, reason));
@@ -289,7 +325,7 @@ fn metadata(file: &SerializedFileReader<File>, path: &Path) -> Result<Metadata> 
 }
 
 /// Returns where the columns are.
-fn places(file: &SerializedFileReader<File>) -> std::result::Result<Vec<usize>, String> {
+fn places(file: &SerializedFileReader<Window>) -> std::result::Result<Vec<usize>, String> {
     let schema = file.metadata().file_metadata().schema_descr();
     let place = |column: &super::schema::Column| {
         let fits = |(_, there): &(usize, &parquet::schema::types::ColumnDescPtr)| {

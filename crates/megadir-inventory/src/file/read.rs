@@ -23,9 +23,8 @@ impl Batch {
 
     /// Begins a row group; `places` are those of the columns in the file.
     pub(super) fn begin(&mut self, group: &dyn RowGroupReader, places: &[usize]) -> Result<()> {
-        // Its memory first: two row groups are not needed at once.
-        self.columns = None;
-        self.columns = Some(Box::new(Decoded::read(group, places)?));
+        let spare = self.columns.take().map(|columns| *columns);
+        self.columns = Some(Box::new(Decoded::read(group, places, spare)?));
         self.given = 0;
         Ok(())
     }

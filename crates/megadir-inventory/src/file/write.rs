@@ -24,6 +24,9 @@ use crate::scan::Excluded;
 /// Rows of a row group that suit readers and memory: what is encoded at a time, some 20 MB while it is.
 pub const GROUP_ROWS: usize = 1 << 16;
 
+/// More rows than this are in no row group, but for those that came at once.
+pub(super) const GROUP_ROWS_MAX: usize = 1 << 20;
+
 /// How an inventory is written.
 #[derive(Clone, Copy, Debug)]
 pub struct WriteOptions {
@@ -31,7 +34,7 @@ pub struct WriteOptions {
     pub threads: usize,
     /// The level of Zstandard, 1 to 22.
     pub level: i32,
-    /// About how many rows a row group has, see [`GROUP_ROWS`]; rows that come at once stay together.
+    /// About how many rows a row group has, see [`GROUP_ROWS`], 2^20 at most; rows that come at once stay together.
     pub group_rows: usize,
 }
 
@@ -117,7 +120,7 @@ impl Writer {
             gathered: Gathered::default(),
             order: Ascending::default(),
             encoders,
-            group_rows: options.group_rows,
+            group_rows: options.group_rows.min(GROUP_ROWS_MAX),
             checksums: String::new(),
             spare: Vec::new(),
         })
@@ -192,6 +195,7 @@ impl Writer {
                 group.append_column(&bytes, column)?;
             }
             group.close()?;
+            self.file.inner_mut().store();
             Ok((checksum, Gathered { memory: Vec::from(bytes), ..spare }))
         };
         let (checksum, spare) = append().map_err(|error| failed(&self.path, error))?;

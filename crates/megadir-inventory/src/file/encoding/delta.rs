@@ -86,16 +86,34 @@ pub(in crate::file) fn decode(bytes: &mut &[u8], most: usize, numbers: &mut Vec<
             let (packed, after) = rest.split_at_checked(part * usize::from(width) / 8)?;
             rest = after;
             let count = part.min(left);
-            for index in 0..count {
-                let above = bits_at(packed, index * usize::from(width), width.into());
+            unpack(packed, width.into(), count, |above| {
                 number = number.wrapping_add(least).wrapping_add(above as i64);
                 numbers.push(number);
-            }
+            });
             left -= count;
         }
         *bytes = rest;
     }
     Some(())
+}
+
+/// Gives so many numbers of some bits each.
+#[inline]
+fn unpack(packed: &[u8], width: u32, count: usize, mut give: impl FnMut(u64)) {
+    let mut padded = [0; PART * 8 + 8];
+    match packed.len() {
+        0 => (0..count).for_each(|_| give(0)),
+        bytes if width <= 56 && bytes <= PART * 8 => {
+            // A number of up to 56 bits lies in the eight bytes that it begins in; behind the last some may be lacking.
+            padded[..bytes].copy_from_slice(packed);
+            let mask = (1 << width) - 1;
+            for bit in (0..count).map(|index| index * width as usize) {
+                let Some(window) = padded[bit / 8..].first_chunk() else { return };
+                give(u64::from_le_bytes(*window) >> (bit % 8) & mask);
+            }
+        }
+        _ => (0..count).for_each(|index| give(bits_at(packed, index * width as usize, width))),
+    }
 }
 
 #[cfg(test)]

@@ -65,10 +65,34 @@ fn put_bits(out: &mut Vec<u8>, numbers: impl Iterator<Item = u64>, width: u32) {
     out.extend_from_slice(&(held as u64).to_le_bytes()[..rest]);
 }
 
+/// Decodes arbitrary bytes in every way there is; what can be made of them is encoded and decoded again.
+pub(super) fn fuzz(bytes: &[u8]) {
+    const MOST: usize = 1 << 16;
+    let (Some((&width, rest)), mut numbers) = (bytes.split_first(), Vec::new()) else { return };
+    if delta::decode(&mut { rest }, MOST, &mut numbers).is_some() {
+        let (mut encoded, mut again) = (Vec::new(), Vec::new());
+        delta::encode(&numbers, &mut encoded);
+        assert_eq!(delta::decode(&mut &encoded[..], MOST, &mut again), Some(()));
+        assert_eq!(numbers, again);
+    }
+    let (width, mut found) = (u32::from(width) % 34, Vec::new());
+    let mut take = |number, length| {
+        runs::push(&mut found, number, length);
+        Some(())
+    };
+    if runs::decode(&mut { rest }, width, MOST, &mut take).is_some() {
+        let (mut encoded, mut again) = (Vec::new(), Vec::new());
+        runs::encode(&found, width, &mut encoded);
+        let decoded = runs::decode(&mut &encoded[..], width, MOST, |number, length| {
+            runs::push(&mut again, number, length);
+            Some(())
+        });
+        assert_eq!((decoded, found), (Some(()), again));
+    }
+}
+
 #[cfg(test)]
 mod tests {
-    use super::{delta, runs};
-
     #[test]
     fn arbitrary_bytes_are_refused_or_read_and_never_a_panic() {
         let mut random = 3u64;
@@ -83,33 +107,7 @@ mod tests {
             for (byte, usual) in bytes.iter_mut().skip(1).zip([0x80, 0x01, 0x04]).take(round % 4) {
                 *byte = usual;
             }
-            decode(&bytes);
-        }
-    }
-
-    /// Decodes arbitrary bytes in every way there is; what can be made of them is encoded and decoded again.
-    fn decode(bytes: &[u8]) {
-        const MOST: usize = 1 << 16;
-        let (Some((&width, rest)), mut numbers) = (bytes.split_first(), Vec::new()) else { return };
-        if delta::decode(&mut { rest }, MOST, &mut numbers).is_some() {
-            let (mut encoded, mut again) = (Vec::new(), Vec::new());
-            delta::encode(&numbers, &mut encoded);
-            assert_eq!(delta::decode(&mut &encoded[..], MOST, &mut again), Some(()));
-            assert_eq!(numbers, again);
-        }
-        let (width, mut found) = (u32::from(width) % 34, Vec::new());
-        let mut take = |number, length| {
-            runs::push(&mut found, number, length);
-            Some(())
-        };
-        if runs::decode(&mut { rest }, width, MOST, &mut take).is_some() {
-            let (mut encoded, mut again) = (Vec::new(), Vec::new());
-            runs::encode(&found, width, &mut encoded);
-            let decoded = runs::decode(&mut &encoded[..], width, MOST, |number, length| {
-                runs::push(&mut again, number, length);
-                Some(())
-            });
-            assert_eq!((decoded, found), (Some(()), again));
+            super::fuzz(&bytes);
         }
     }
 }

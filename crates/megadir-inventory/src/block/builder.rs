@@ -1,0 +1,252 @@
+//! Putting blocks together, entry by entry or from the columns of an inventory.
+
+use megadir::{Error, ErrorKind, FileType, Result};
+
+use super::Block;
+use super::packed::{Odd, Packed, bit, mode_and_kind, pack};
+use crate::row::{Facts, NUMBERS};
+
+/// The most that the names of one directory may take, bytes: their places are 32 bits wide.
+const NAMES_BYTES_MAX: usize = u32::MAX as usize;
+
+/// Numbers of rows that follow each other: all have one, or none has.
+pub(crate) enum Whole<'a> {
+    /// No row has one.
+    Nothing,
+    /// All have the same.
+    Same(i64),
+    /// Each has its own.
+    Each(&'a [i64]),
+}
+
+/// Rows of one directory as columns, none of them with an error or a hash.
+pub(crate) struct PlainRows<'a> {
+    /// The names, one after another.
+    pub(crate) names: &'a [u8],
+    /// Where each name ends; the first begins `names_start` bytes after 0.
+    pub(crate) ends: &'a [usize],
+    pub(crate) names_start: usize,
+    /// The type of each, as a place in `kinds`.
+    pub(crate) kind: Whole<'a>,
+    pub(crate) kinds: &'a [FileType],
+    /// As [`Facts::numbers`] has them.
+    pub(crate) numbers: [Whole<'a>; NUMBERS],
+}
+
+impl Whole<'_> {
+    /// Returns the number of a row, 0 where it has none.
+    #[inline]
+    fn get(&self, index: usize) -> i64 {
+        match self {
+            Self::Nothing => 0,
+            Self::Same(number) => *number,
+            Self::Each(numbers) => numbers[index],
+        }
+    }
+
+    fn is_nothing(&self) -> bool {
+        matches!(self, Self::Nothing)
+    }
+
+    /// Returns the one number that all rows have, or that none has one; `None` where they differ.
+    fn same(&self) -> Option<Option<i64>> {
+        match self {
+            Self::Nothing => Some(None),
+            Self::Same(number) => Some(Some(*number)),
+            Self::Each(numbers) => {
+                let (first, rest) = numbers.split_first()?;
+                rest.iter().all(|number| number == first).then_some(Some(*first))
+            }
+        }
+    }
+}
+
+impl PlainRows<'_> {
+    /// Tells whether the names ascend, each once.
+    pub(crate) fn ascend(&self) -> bool {
+        let mut last: Option<&[u8]> = None;
+        let mut start = self.names_start;
+        self.ends.iter().all(|&end| {
+            let name = &self.names[start - self.names_start..end - self.names_start];
+            start = end;
+            last.replace(name).is_none_or(|last| last < name)
+        })
+    }
+}
+
+/// Puts a block together; entries come in the order of their names.
+#[derive(Debug)]
+pub(crate) struct BlockBuilder {
+    pub(super) root: u32,
+    pub(super) path: Box<[u8]>,
+    examined_ns: i64,
+    root_row: Option<Box<(Facts, Option<Box<str>>)>>,
+    device: Option<u64>,
+    rows: Vec<Packed>,
+    names: Vec<u8>,
+    odd: Vec<(u32, Odd)>,
+}
+
+impl BlockBuilder {
+    pub(crate) fn new(root: u32, path: &[u8], examined_ns: i64) -> Self {
+        Self {
+            root,
+            path: path.into(),
+            examined_ns,
+            root_row: None,
+            device: None,
+            rows: Vec::new(),
+            names: Vec::new(),
+            odd: Vec::new(),
+        }
+    }
+
+    /// Notes the row of the root itself.
+    pub(crate) fn set_root_row(&mut self, facts: Facts, error: Option<&str>) {
+        self.root_row = Some(Box::new((facts, error.map(Into::into))));
+    }
+
+    /// Makes room for so many entries, whose names have so many bytes, and no more.
+    pub(crate) fn reserve(&mut self, rows: usize, name_bytes: usize) {
+        self.rows.reserve_exact(rows);
+        self.names.reserve_exact(name_bytes);
+    }
+
+    /// Tells whether it is of this directory.
+    pub(super) fn is_of(&self, root: u32, path: &[u8]) -> bool {
+        self.root == root && *self.path == *path
+    }
+
+    /// Adds an entry.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::Unavailable`] when the names of the directory take more than 4 GiB.
+    pub(crate) fn add(&mut self, name: &[u8], facts: &Facts, error: Option<&str>) -> Result<()> {
+        let index = self.rows.len() as u32;
+        let name_bytes = u16::try_from(name.len()).ok().filter(|_| {
+            self.names.len() + name.len() <= NAMES_BYTES_MAX && self.rows.len() < u32::MAX as usize - 1
+        });
+        let Some(name_bytes) = name_bytes else {
+            let path = megadir::names::to_os(&self.path)?;
+            let reason = "the names of this directory take more than 4 GiB, which is more than is compared";
+            return Err(Error::new("compare", std::path::Path::new(&path), ErrorKind::Unavailable, reason));
+        };
+        if self.rows.is_empty() {
+            self.device = facts.device;
+        }
+        let (mut packed, mut odd) = pack(facts, self.device, self.names.len() as u32, name_bytes);
+        if error.is_some() {
+            (odd, packed.have) = (true, packed.have | bit::ODD);
+        }
+        if odd {
+            self.add_odd(index, facts, error);
+        }
+        self.names.extend_from_slice(name);
+        self.rows.push(packed);
+        Ok(())
+    }
+
+    /// Adds rows as columns, which takes a fraction of the time; `false` where they have something that needs a closer look:
+    /// nothing was added then.
+    pub(crate) fn add_plain(&mut self, plain: &PlainRows<'_>) -> bool {
+        let PlainRows { names, ends, names_start, kind, kinds, numbers } = plain;
+        let [size, modified, changed, born, inode, high, device, mode, user, group, links, errno] = numbers;
+        let Some(device) = device.same() else { return false };
+        let device = device.map(|device| device as u64);
+        let rows = self.rows.len() + ends.len();
+        let is_room =
+            self.names.len() + names.len() <= NAMES_BYTES_MAX && rows < u32::MAX as usize && !ends.is_empty();
+        let is_plain = high.is_nothing() && errno.is_nothing() && !kind.is_nothing();
+        if !is_room || !is_plain || !self.rows.is_empty() && self.device != device {
+            return false;
+        }
+        let mut have = if device.is_some() { bit::DEVICE } else { 0 };
+        let of_bits = [
+            (size, bit::SIZE),
+            (modified, bit::MODIFIED),
+            (changed, bit::CHANGED),
+            (born, bit::BORN),
+            (inode, bit::INODE),
+            (mode, bit::MODE),
+            (user, bit::USER),
+            (group, bit::GROUP),
+            (links, bit::LINKS),
+        ];
+        for (numbers, bit) in of_bits {
+            have |= if numbers.is_nothing() { 0 } else { bit };
+        }
+        let (rows_before, names_before) = (self.rows.len(), self.names.len());
+        let mut last = *names_start;
+        for (index, &end) in ends.iter().enumerate() {
+            let (Ok(name_bytes), Ok(links)) = (u16::try_from(end - last), u32::try_from(links.get(index)))
+            else {
+                self.rows.truncate(rows_before);
+                return false;
+            };
+            let kind = kinds.get(kind.get(index) as usize).copied().unwrap_or(FileType::Unknown);
+            self.rows.push(Packed {
+                size_bytes: size.get(index) as u64,
+                modified_ns: modified.get(index),
+                changed_ns: changed.get(index),
+                born_ns: born.get(index),
+                inode: inode.get(index) as u64,
+                name_start: (names_before + last - names_start) as u32,
+                links,
+                user: user.get(index) as u32,
+                group: group.get(index) as u32,
+                mode_and_kind: mode_and_kind(mode.get(index) as u16, kind),
+                have,
+                name_bytes,
+            });
+            last = end;
+        }
+        self.device = device;
+        self.names.extend_from_slice(names);
+        true
+    }
+
+    fn add_odd(&mut self, index: u32, facts: &Facts, error: Option<&str>) {
+        let device = facts.device.filter(|_| facts.device != self.device).map(Odd::Device);
+        let links = facts.links.filter(|links| u32::try_from(*links).is_err()).map(Odd::Links);
+        let odd = [
+            device,
+            facts.inode_high.map(Odd::InodeHigh),
+            links,
+            facts.errno.map(Odd::Errno),
+            error.map(|error| Odd::Error(error.into())),
+            facts.sha256.map(Odd::Hash),
+        ];
+        self.odd.extend(odd.into_iter().flatten().map(|odd| (index, odd)));
+    }
+
+    /// Puts parts of one directory together, in their order.
+    ///
+    /// # Errors
+    ///
+    /// As [`BlockBuilder::add`].
+    pub(crate) fn join(parts: impl Iterator<Item = Self>) -> Result<Option<Self>> {
+        let mut parts = parts;
+        let Some(mut joined) = parts.next() else { return Ok(None) };
+        for part in parts {
+            let part = part.build();
+            for index in 0..part.len() {
+                joined.add(part.name(index), &part.facts(index), part.error(index))?;
+            }
+        }
+        Ok(Some(joined))
+    }
+
+    pub(crate) fn build(self) -> Block {
+        Block {
+            root: self.root,
+            path: self.path,
+            examined_ns: self.examined_ns,
+            root_row: self.root_row,
+            device: self.device,
+            rows: self.rows.into(),
+            names: self.names.into(),
+            odd: self.odd.into(),
+        }
+    }
+}

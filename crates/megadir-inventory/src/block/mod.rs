@@ -1,0 +1,288 @@
+//! Blocks: the entries of one directory, 64 bytes and a name each, sorted by name.
+//!
+//! What few rows have (a device other than the directory's, an inode number of 128 bits, an error, a hash) lies
+//! beside them, so that a row is one line of the processor's cache and comparing two is comparing two of those.
+
+mod builder;
+mod packed;
+mod read;
+
+use megadir::{Attributes, FileType, Want};
+
+pub(crate) use self::builder::{BlockBuilder, PlainRows, Whole};
+use self::packed::{Odd, Packed, bit, mode_and_kind, pack};
+pub(crate) use self::read::Blocks;
+use crate::row::{Facts, Key, Row, nanoseconds};
+
+/// The entries of a directory, sorted by name.
+#[derive(Clone, Debug)]
+pub(crate) struct Block {
+    /// The index of the tree's root.
+    pub(crate) root: u32,
+    /// The directory's path relative to the root.
+    pub(crate) path: Box<[u8]>,
+    /// When the scan began that these rows are from, nanoseconds since 1970-01-01 UTC.
+    pub(crate) examined_ns: i64,
+    /// The row of the root itself, in the block of its entries.
+    pub(crate) root_row: Option<Box<(Facts, Option<Box<str>>)>>,
+    device: Option<u64>,
+    rows: Box<[Packed]>,
+    names: Box<[u8]>,
+    odd: Box<[(u32, Odd)]>,
+}
+
+impl Block {
+    /// Returns a block without entries.
+    pub(crate) fn empty(root: u32, path: &[u8], examined_ns: i64) -> Self {
+        BlockBuilder::new(root, path, examined_ns).build()
+    }
+
+    /// Returns the number of entries; the root itself is not one.
+    pub(crate) fn len(&self) -> usize {
+        self.rows.len()
+    }
+
+    /// Returns the place of the directory in the order of an inventory.
+    pub(crate) fn key(&self) -> (u32, &[u8]) {
+        (self.root, &self.path)
+    }
+
+    /// Returns the name of an entry.
+    #[inline]
+    pub(crate) fn name(&self, index: usize) -> &[u8] {
+        let row = &self.rows[index];
+        let start = row.name_start as usize;
+        &self.names[start..start + usize::from(row.name_bytes)]
+    }
+
+    /// Returns the type of an entry.
+    pub(crate) fn kind(&self, index: usize) -> FileType {
+        FileType::ALL[usize::from(self.rows[index].mode_and_kind >> 12)]
+    }
+
+    /// Returns the index of the first entry whose name is not less.
+    pub(crate) fn lower_bound(&self, name: &[u8]) -> usize {
+        let (mut from, mut to) = (0, self.len());
+        while from < to {
+            let middle = usize::midpoint(from, to);
+            if self.name(middle) < name { from = middle + 1 } else { to = middle }
+        }
+        from
+    }
+
+    /// Returns the index of an entry.
+    pub(crate) fn find(&self, name: &[u8]) -> Option<usize> {
+        let at = self.lower_bound(name);
+        (at < self.len() && self.name(at) == name).then_some(at)
+    }
+
+    /// Returns what is known of an entry.
+    pub(crate) fn facts(&self, index: usize) -> Facts {
+        let row = &self.rows[index];
+        let has = |bit: u16| row.have & bit != 0;
+        let mut facts = Facts {
+            kind: self.kind(index),
+            size_bytes: has(bit::SIZE).then_some(row.size_bytes),
+            modified_ns: has(bit::MODIFIED).then_some(row.modified_ns),
+            changed_ns: has(bit::CHANGED).then_some(row.changed_ns),
+            born_ns: has(bit::BORN).then_some(row.born_ns),
+            inode: has(bit::INODE).then_some(row.inode),
+            inode_high: None,
+            device: if has(bit::DEVICE) { self.device } else { None },
+            mode: has(bit::MODE).then_some(row.mode_and_kind & 0xfff),
+            user: has(bit::USER).then_some(row.user),
+            group: has(bit::GROUP).then_some(row.group),
+            links: has(bit::LINKS).then_some(row.links.into()),
+            errno: None,
+            ..Facts::NOTHING
+        };
+        for odd in self.odd_of(index) {
+            match odd {
+                Odd::Device(device) => facts.device = Some(*device),
+                Odd::InodeHigh(high) => facts.inode_high = Some(*high),
+                Odd::Links(links) => facts.links = Some(*links),
+                Odd::Errno(errno) => facts.errno = Some(*errno),
+                Odd::Hash(hash) => facts.sha256 = Some(*hash),
+                Odd::Error(_) => {}
+            }
+        }
+        facts
+    }
+
+    /// Returns what could not be done with an entry.
+    pub(crate) fn error(&self, index: usize) -> Option<&str> {
+        self.odd_of(index).find_map(|odd| match odd {
+            Odd::Error(error) => Some(&**error),
+            _ => None,
+        })
+    }
+
+    /// Returns the hash of an entry's contents.
+    pub(crate) fn hash(&self, index: usize) -> Option<[u8; 32]> {
+        self.odd_of(index).find_map(|odd| if let Odd::Hash(hash) = odd { Some(*hash) } else { None })
+    }
+
+    /// Tells whether an entry with these facts would have the same row: everything that is known, and no more.
+    #[inline]
+    pub(crate) fn is_same(&self, index: usize, facts: &Facts) -> bool {
+        let row = &self.rows[index];
+        if row.have & bit::ODD != 0 {
+            return Facts { sha256: None, ..self.facts(index) } == Facts { sha256: None, ..*facts };
+        }
+        let (packed, _) = pack(facts, self.device, row.name_start, row.name_bytes);
+        *row == packed
+    }
+
+    /// Tells whether an entry is no directory and its row has everything but maybe a time of birth, and nothing odd.
+    #[inline]
+    pub(crate) fn is_plain_file(&self, index: usize) -> bool {
+        self.kind(index) != FileType::Directory && self.rows[index].have | bit::BORN == bit::ALL
+    }
+
+    /// Tells whether a plain file with these attributes, on this device, has the same row but for the time of birth: without
+    /// making facts of them, since nearly every entry of a tree ends here.
+    #[inline]
+    pub(crate) fn is_but_for_birth(
+        &self,
+        index: usize,
+        attributes: &Attributes,
+        device: Option<u64>,
+    ) -> bool {
+        let row = &self.rows[index];
+        attributes.have == Facts::WANT.without(Want::BORN)
+            && attributes.error == 0
+            && row.size_bytes == attributes.size_bytes
+            && row.modified_ns == nanoseconds(attributes.modified)
+            && row.changed_ns == nanoseconds(attributes.changed)
+            && row.inode == attributes.inode
+            && u64::from(row.links) == attributes.links
+            && row.user == attributes.user
+            && row.group == attributes.group
+            && row.mode_and_kind == mode_and_kind(attributes.mode, attributes.kind)
+            && self.device == device
+    }
+
+    /// Returns when the inode of an entry was last changed, or its contents modified where that is not known.
+    #[inline]
+    pub(crate) fn changed_ns(&self, index: usize) -> Option<i64> {
+        self.rows[index].time_ns()
+    }
+
+    /// Returns an entry as a row.
+    pub(crate) fn row(&self, index: usize) -> Row<'_> {
+        let key = Key { root: self.root, parent: &self.path, name: self.name(index) };
+        Row { key, facts: self.facts(index), error: self.error(index) }
+    }
+
+    /// Returns the newest time of change, or of modification where that is not known.
+    pub(crate) fn newest_ns(&self) -> Option<i64> {
+        self.rows.iter().filter_map(Packed::time_ns).max()
+    }
+
+    /// Returns the memory that the block takes, bytes.
+    pub(crate) fn heap_bytes(&self) -> usize {
+        let errors =
+            self.odd.iter().map(|(_, odd)| if let Odd::Error(error) = odd { error.len() } else { 0 });
+        size_of_val(&*self.path)
+            + size_of_val(&*self.rows)
+            + size_of_val(&*self.names)
+            + size_of_val(&*self.odd)
+            + errors.sum::<usize>()
+    }
+
+    fn odd_of(&self, index: usize) -> impl Iterator<Item = &Odd> {
+        let index = if self.rows[index].have & bit::ODD == 0 { u32::MAX } else { index as u32 };
+        let from = self.odd.partition_point(|odd| odd.0 < index);
+        self.odd[from..].iter().take_while(move |odd| odd.0 == index).map(|odd| &odd.1)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Block, BlockBuilder, Packed};
+    use crate::row::Facts;
+    use megadir::FileType;
+
+    fn facts(inode: u64) -> Facts {
+        Facts {
+            kind: FileType::File,
+            size_bytes: Some(7),
+            modified_ns: Some(-3),
+            changed_ns: Some(5),
+            born_ns: None,
+            inode: Some(inode),
+            device: Some(66),
+            mode: Some(0o4755),
+            user: Some(u32::MAX),
+            group: Some(0),
+            links: Some(1),
+            ..Facts::NOTHING
+        }
+    }
+
+    fn block(rows: &[(&[u8], Facts, Option<&str>)]) -> Block {
+        let mut builder = BlockBuilder::new(1, b"some/where", 9);
+        for (name, facts, error) in rows {
+            builder.add(name, facts, *error).unwrap();
+        }
+        builder.build()
+    }
+
+    #[test]
+    fn a_row_takes_64_bytes_and_gives_back_what_went_in() {
+        assert_eq!(size_of::<Packed>(), 64);
+        let odd = Facts {
+            device: Some(67),
+            inode_high: Some(1),
+            links: Some(1 << 40),
+            errno: Some(13),
+            sha256: Some([3; 32]),
+            ..facts(2)
+        };
+        let rows = [
+            (&b"a"[..], facts(1), None),
+            (b"b", odd, Some("open: Permission denied")),
+            (b"c", Facts::NOTHING, None),
+            (b"d", Facts { device: None, kind: FileType::Whiteout, ..facts(3) }, None),
+            (&[b'x'; 255], facts(u64::MAX), Some("an error alone")),
+        ];
+        let block = block(&rows);
+        assert_eq!(block.len(), rows.len());
+        for (index, (name, facts, error)) in rows.iter().enumerate() {
+            assert_eq!((block.name(index), block.facts(index), block.error(index)), (*name, *facts, *error));
+            assert!(block.is_same(index, facts), "{index}");
+            assert_eq!(block.find(name), Some(index));
+            let row = block.row(index);
+            assert_eq!((row.key.root, row.key.parent, row.key.name), (1, &b"some/where"[..], *name));
+        }
+        assert_eq!((block.find(b"bb"), block.find(b""), block.find(b"z")), (None, None, None));
+        assert_eq!(block.lower_bound(b"bb"), 2);
+    }
+
+    #[test]
+    fn rows_that_differ_in_anything_are_not_the_same() {
+        let of = facts(1);
+        let block = block(&[(b"a", of, None), (b"b", Facts { errno: Some(1), ..of }, None)]);
+        let others = [
+            Facts { kind: FileType::Fifo, ..of },
+            Facts { size_bytes: Some(8), ..of },
+            Facts { size_bytes: None, ..of },
+            Facts { modified_ns: Some(-4), ..of },
+            Facts { changed_ns: Some(6), ..of },
+            Facts { born_ns: Some(0), ..of },
+            Facts { inode: Some(2), ..of },
+            Facts { inode_high: Some(0), ..of },
+            Facts { device: Some(67), ..of },
+            Facts { mode: Some(0o755), ..of },
+            Facts { user: Some(0), ..of },
+            Facts { group: Some(1), ..of },
+            Facts { links: Some(2), ..of },
+            Facts { errno: Some(2), ..of },
+        ];
+        for other in others {
+            assert!(!block.is_same(0, &other) && !block.is_same(1, &other), "{other:?}");
+        }
+        // A hash is of contents, which the file system does not tell.
+        assert!(block.is_same(1, &Facts { errno: Some(1), ..of }));
+    }
+}

@@ -1,0 +1,110 @@
+//! A row in 64 bytes, and what does not fit them.
+
+use megadir::FileType;
+
+use crate::row::Facts;
+
+/// Which of the values of a [`Packed`] row count.
+pub(super) mod bit {
+    pub(in crate::block) const SIZE: u16 = 1;
+    pub(in crate::block) const MODIFIED: u16 = 1 << 1;
+    pub(in crate::block) const CHANGED: u16 = 1 << 2;
+    pub(in crate::block) const BORN: u16 = 1 << 3;
+    pub(in crate::block) const INODE: u16 = 1 << 4;
+    pub(in crate::block) const MODE: u16 = 1 << 5;
+    pub(in crate::block) const USER: u16 = 1 << 6;
+    pub(in crate::block) const GROUP: u16 = 1 << 7;
+    pub(in crate::block) const LINKS: u16 = 1 << 8;
+    /// The device is the block's.
+    pub(in crate::block) const DEVICE: u16 = 1 << 9;
+    /// Everything that a row has room for is there, and nothing lies in `Block::odd`.
+    pub(in crate::block) const ALL: u16 = (1 << 10) - 1;
+    /// Something of the row lies in `Block::odd`.
+    pub(in crate::block) const ODD: u16 = 1 << 10;
+}
+
+/// A row in 64 bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Packed {
+    pub(super) size_bytes: u64,
+    pub(super) modified_ns: i64,
+    pub(super) changed_ns: i64,
+    pub(super) born_ns: i64,
+    pub(super) inode: u64,
+    pub(super) name_start: u32,
+    pub(super) links: u32,
+    pub(super) user: u32,
+    pub(super) group: u32,
+    /// The permission bits, and above them the type.
+    pub(super) mode_and_kind: u16,
+    pub(super) have: u16,
+    pub(super) name_bytes: u16,
+}
+
+impl Packed {
+    /// Returns when the inode was last changed, or the contents modified where that is not known.
+    #[inline]
+    pub(super) fn time_ns(&self) -> Option<i64> {
+        match self.have {
+            have if have & bit::CHANGED != 0 => Some(self.changed_ns),
+            have if have & bit::MODIFIED != 0 => Some(self.modified_ns),
+            _ => None,
+        }
+    }
+}
+
+/// Returns permission bits, and above them the type by its place in [`FileType::ALL`].
+#[inline]
+pub(super) fn mode_and_kind(mode: u16, kind: FileType) -> u16 {
+    mode & 0xfff | (kind as u16) << 12
+}
+
+/// What few rows have.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Odd {
+    Device(u64),
+    InodeHigh(u64),
+    Links(u64),
+    Errno(i32),
+    Error(Box<str>),
+    Hash([u8; 32]),
+}
+
+/// Returns facts in 64 bytes, and whether something was left out.
+#[inline]
+pub(super) fn pack(facts: &Facts, device: Option<u64>, name_start: u32, name_bytes: u16) -> (Packed, bool) {
+    let mut have = 0;
+    let mut had = |is: bool, bit: u16| have |= if is { bit } else { 0 };
+    had(facts.size_bytes.is_some(), bit::SIZE);
+    had(facts.modified_ns.is_some(), bit::MODIFIED);
+    had(facts.changed_ns.is_some(), bit::CHANGED);
+    had(facts.born_ns.is_some(), bit::BORN);
+    had(facts.inode.is_some(), bit::INODE);
+    had(facts.mode.is_some(), bit::MODE);
+    had(facts.user.is_some(), bit::USER);
+    had(facts.group.is_some(), bit::GROUP);
+    let links = facts.links.and_then(|links| u32::try_from(links).ok());
+    had(links.is_some(), bit::LINKS);
+    had(facts.device.is_some() && facts.device == device, bit::DEVICE);
+    let odd = (facts.device.is_some() && facts.device != device)
+        || facts.inode_high.is_some()
+        || facts.links.is_some() && links.is_none()
+        || facts.errno.is_some()
+        || facts.sha256.is_some();
+    had(odd, bit::ODD);
+    let packed = Packed {
+        size_bytes: facts.size_bytes.unwrap_or(0),
+        modified_ns: facts.modified_ns.unwrap_or(0),
+        changed_ns: facts.changed_ns.unwrap_or(0),
+        born_ns: facts.born_ns.unwrap_or(0),
+        inode: facts.inode.unwrap_or(0),
+        name_start,
+        links: links.unwrap_or(0),
+        user: facts.user.unwrap_or(0),
+        group: facts.group.unwrap_or(0),
+        mode_and_kind: mode_and_kind(facts.mode.unwrap_or(0), facts.kind),
+        have,
+        name_bytes,
+    };
+    (packed, odd)
+}

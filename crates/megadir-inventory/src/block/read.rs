@@ -1,0 +1,60 @@
+//! Rows read as blocks.
+
+use megadir::Result;
+
+use super::{Block, BlockBuilder};
+use crate::row::Key;
+use crate::rows::Rows;
+
+/// Reads rows as blocks.
+pub(crate) struct Blocks<R> {
+    rows: R,
+    building: Option<BlockBuilder>,
+    examined_ns: i64,
+}
+
+impl<R: Rows> Blocks<R> {
+    pub(crate) fn new(rows: R) -> Self {
+        let examined_ns = rows.metadata().started_ns;
+        Self { rows, building: None, examined_ns }
+    }
+
+    /// Returns the root and path of the directory from which on blocks are still to come; `None` after the last.
+    pub(crate) fn position(&self) -> Option<(u32, Box<[u8]>)> {
+        self.building.as_ref().map(|block| (block.root, block.path.clone()))
+    }
+
+    /// Returns the next directory that has rows, in the order of the inventory.
+    pub(crate) fn next_block(&mut self) -> Result<Option<Block>> {
+        if let Some(inventory) = self.rows.as_inventory() {
+            while let Some((root, path)) = inventory.next_directory()? {
+                if self.building.as_ref().is_none_or(|block| !block.is_of(root, path))
+                    && let Some(done) = self.building.replace(BlockBuilder::new(root, path, self.examined_ns))
+                {
+                    return Ok(Some(done.build()));
+                }
+                if let Some(building) = &mut self.building {
+                    inventory.take_directory(building)?;
+                }
+            }
+            return Ok(self.building.take().map(BlockBuilder::build));
+        }
+        while let Some(row) = self.rows.next_row()? {
+            let Key { root, parent, name } = row.key;
+            let mut done = None;
+            if self.building.as_ref().is_none_or(|block| !block.is_of(root, parent)) {
+                done = self.building.replace(BlockBuilder::new(root, parent, self.examined_ns));
+            }
+            if let Some(building) = &mut self.building {
+                match name.is_empty() {
+                    true => building.set_root_row(row.facts, row.error),
+                    false => building.add(name, &row.facts, row.error)?,
+                }
+            }
+            if let Some(done) = done {
+                return Ok(Some(done.build()));
+            }
+        }
+        Ok(self.building.take().map(BlockBuilder::build))
+    }
+}

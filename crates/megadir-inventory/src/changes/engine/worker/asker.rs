@@ -1,0 +1,84 @@
+//! Asking for the attributes of names, for no more of them than it takes.
+
+use std::ops::Range;
+
+use megadir::{Attributes, BatchBuilder, Error, ErrorKind, Examine, Result};
+
+use super::super::directory::Task;
+use crate::changes::racy::Racy;
+use crate::row::device_number;
+
+/// Names that are asked for, and what was answered.
+pub(super) struct Asker {
+    /// Which names of the directory.
+    pub(super) asked: Vec<usize>,
+    /// What is known of each.
+    pub(super) rows: Vec<Attributes>,
+    batch: BatchBuilder,
+    unchanged: Vec<usize>,
+}
+
+impl Default for Asker {
+    fn default() -> Self {
+        let batch = BatchBuilder::new(0, false);
+        Self { asked: Vec::new(), rows: Vec::new(), batch, unchanged: Vec::new() }
+    }
+}
+
+impl Asker {
+    /// Asks for the attributes of the names in `asked`.
+    pub(super) fn ask(&mut self, examine: &mut dyn Examine, task: &Task) -> Result<()> {
+        self.batch.clear();
+        self.rows.clear();
+        for &index in &self.asked {
+            let (name, kind) = task.name(index);
+            if !self.batch.push(name, 0, kind, 0) {
+                let reason = "the inventory has a name that cannot be one: it is damaged";
+                return Err(Error::new("compare", task.directory.path(), ErrorKind::Malformed, reason));
+            }
+        }
+        if self.asked.is_empty() {
+            return Ok(());
+        }
+        examine.examine(&task.directory, self.batch.batch(), &mut self.rows)?;
+        let (rows, names) = (self.rows.len(), self.asked.len());
+        if rows != names {
+            let reason = format!("{rows} rows for {names} names: the examiner is faulty");
+            return Err(Error::new("compare", task.directory.path(), ErrorKind::Io, reason));
+        }
+        Ok(())
+    }
+
+    /// Has those names of a directory's rows in `asked` that are to be asked about in full: the others are as they were,
+    /// which the call that takes least has told. `devices` are the number that the root's device had and the one it has.
+    ///
+    /// That call knows no time of birth. An inode that was given to another file has a later time of change, unless the
+    /// clock had not ticked: what the racy rule covers is asked about in full.
+    pub(super) fn leave_out_unchanged(
+        &mut self,
+        brief: &mut dyn Examine,
+        task: &Task,
+        range: Range<usize>,
+        racy: Racy,
+        (before, now): (Option<u64>, Option<u64>),
+    ) -> Result<()> {
+        let block = &task.block;
+        let may_be = |row: &usize| block.is_plain_file(*row) && !racy.is_racy_at(block.changed_ns(*row));
+        self.asked.clear();
+        self.asked.extend(range.clone().filter(may_be));
+        self.ask(brief, task)?;
+        self.unchanged.clear();
+        for (&row, attributes) in self.asked.iter().zip(&self.rows) {
+            let (major, minor) = attributes.device;
+            let device = Some(device_number(major, minor));
+            let device = if device == now { before } else { device };
+            if block.is_but_for_birth(row, attributes, device) {
+                self.unchanged.push(row);
+            }
+        }
+        self.asked.clear();
+        let mut unchanged = self.unchanged.iter().copied().peekable();
+        self.asked.extend(range.filter(|row| unchanged.next_if_eq(row).is_none()));
+        Ok(())
+    }
+}

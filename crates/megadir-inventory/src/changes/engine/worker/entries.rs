@@ -1,0 +1,254 @@
+//! The names of a directory: they are asked for, and each is compared with its row.
+
+use std::ops::Range;
+use std::path::Path;
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, PoisonError};
+
+use megadir::{Attributes, Dir, Error, FileType, Result, names};
+
+use super::super::directory::{At, Live, Names, Task, below};
+use super::super::table::Fate;
+use super::{BATCH_NAMES, Worker};
+use crate::block::{Block, BlockBuilder};
+use crate::changes::racy::Racy;
+use crate::changes::settle::Entry;
+use crate::changes::source::Source;
+use crate::changes::{Change, ChangeKind, Fields, fields};
+use crate::row::Facts;
+
+impl<S: Source> Worker<'_, '_, S> {
+    /// Asks for names of a directory and compares them with its rows.
+    pub(super) fn part(&mut self, task: &Arc<Task>, range: Range<usize>) -> Result<()> {
+        let block = &task.block;
+        let keep = self.shared.comparing.keep;
+        let mut kept =
+            keep.then(|| BlockBuilder::new(block.root, &block.path, self.shared.comparing.started_ns));
+        let racy = self.shared.racy(block);
+        let Range { start: mut row, end: row_end } = task.rows(&range);
+        let mut failures = 0;
+        let mut from = range.start;
+        while from < range.end {
+            if self.shared.comparing.stop.load(Ordering::Relaxed) {
+                return Ok(());
+            }
+            let to = (from + BATCH_NAMES).min(range.end);
+            self.ask(task, from..to, racy)?;
+            let asker = std::mem::take(&mut self.asker);
+            for (&index, attributes) in asker.asked.iter().zip(&asker.rows) {
+                let had = match &task.names {
+                    // Those that are asked for are those of the rows.
+                    Names::OfRows => Some(index),
+                    Names::Listed { .. } => {
+                        let (name, _) = task.name(index);
+                        while row < row_end && block.name(row) < name {
+                            self.entry_gone(task, row, racy);
+                            row += 1;
+                        }
+                        let had = (row < row_end && block.name(row) == name).then_some(row);
+                        row += usize::from(had.is_some());
+                        had
+                    }
+                };
+                let failed = self.name(task, (index, had), attributes, racy, kept.as_mut())?;
+                failures += u64::from(failed.is_some());
+                if failures == 1 {
+                    self.found.failures.extend(failed);
+                }
+            }
+            self.asker = asker;
+            self.shared.comparing.entries.fetch_add((to - from) as u64, Ordering::Relaxed);
+            from = to;
+        }
+        while row < row_end && matches!(task.names, Names::Listed { .. }) {
+            self.entry_gone(task, row, racy);
+            row += 1;
+        }
+        self.found.failed += failures;
+        if let Some(kept) = kept {
+            task.parts.lock().unwrap_or_else(PoisonError::into_inner).push((range.start, kept));
+        }
+        if task.left.fetch_sub(1, Ordering::AcqRel) == 1 {
+            self.done(task)?;
+        }
+        Ok(())
+    }
+
+    /// Asks for the attributes of names; those that are known to be as they were are left out.
+    fn ask(&mut self, task: &Task, range: Range<usize>, racy: Racy) -> Result<()> {
+        let asker = &mut self.asker;
+        asker.asked.clear();
+        match (&task.names, &mut self.brief) {
+            (Names::OfRows, Some(brief)) => {
+                let devices = self.shared.devices(task.block.root);
+                asker.leave_out_unchanged(&mut **brief, task, range, racy, devices)?;
+            }
+            _ => asker.asked.extend(range),
+        }
+        asker.ask(&mut *self.examine, task)
+    }
+
+    /// Compares a name with its row, if it had one; returns the error of an entry that could not be examined.
+    fn name(
+        &mut self,
+        task: &Task,
+        (index, had): (usize, Option<usize>),
+        attributes: &Attributes,
+        racy: Racy,
+        kept: Option<&mut BlockBuilder>,
+    ) -> Result<Option<Error>> {
+        if attributes.has_vanished() {
+            had.into_iter().for_each(|row| self.entry_gone(task, row, racy));
+            return Ok(None);
+        }
+        let (name, listed) = task.name(index);
+        let new = Facts::new(listed, attributes);
+        let same = || had.filter(|row| task.block.is_same(*row, &new));
+        if self.is_excluded(name, &new) && same().is_none() {
+            // Its coming and going changes the times of the directory all the same.
+            task.stirred.store(true, Ordering::Relaxed);
+            return Ok(None);
+        }
+        let mut failed = None;
+        if attributes.error == 0 {
+            self.entry(task, had, name, &new, racy);
+        } else {
+            failed = Some(entry_error(&task.directory, name, attributes.error));
+            self.entry_failed(task, had);
+        }
+        if let Some(kept) = kept {
+            let sha256 = same().and_then(|row| task.block.hash(row));
+            kept.add(name, &Facts { sha256, ..new }, None)?;
+        }
+        Ok(failed)
+    }
+
+    fn is_excluded(&self, name: &[u8], facts: &Facts) -> bool {
+        self.shared.comparing.exclude.iter().any(|excluded| excluded.is(name, facts))
+    }
+
+    /// Compares an entry that is there.
+    fn entry(&mut self, task: &Task, had: Option<usize>, name: &[u8], new: &Facts, racy: Racy) {
+        let new = &self.as_before(task.block.root, new);
+        let Some(row) = had else {
+            task.stirred.store(true, Ordering::Relaxed);
+            let entry = Entry { root: task.block.root, path: task.path(name), facts: *new, suspect: false };
+            self.found.seen.came.push(entry);
+            self.child(task, name, None, new, true);
+            return;
+        };
+        let same = task.block.is_same(row, new);
+        if same && new.kind != FileType::Directory && !racy.is_suspect(new) {
+            return;
+        }
+        let old = task.block.facts(row);
+        if !fields::is_same_file(&old, new) && old.errno.is_none() {
+            task.stirred.store(true, Ordering::Relaxed);
+            let suspect = racy.is_suspect(&old);
+            let entry = Entry { root: task.block.root, path: task.path(name), facts: old, suspect };
+            self.found.seen.replaced.push((entry, *new));
+            if old.kind == FileType::Directory && new.kind != FileType::Directory {
+                self.children.push(((task.block.root, task.path(name)), Fate::Gone));
+            }
+            let old = (old.kind == FileType::Directory).then_some((row, old));
+            self.child(task, name, old, new, false);
+            return;
+        }
+        if new.kind == FileType::Directory {
+            self.child(task, name, Some((row, old)), new, true);
+            return;
+        }
+        let changed = fields::of_file(&old, new);
+        // What could not be examined before cannot be compared.
+        if !changed.is_empty() {
+            self.settled(task, name, ChangeKind::Modified, (old, *new), changed);
+        } else if racy.is_suspect(new) || old.errno.is_some() {
+            self.settled(task, name, ChangeKind::Suspect, (old, *new), Fields::NOTHING);
+        }
+    }
+
+    fn settled(
+        &mut self,
+        task: &Task,
+        name: &[u8],
+        kind: ChangeKind,
+        (old, new): (Facts, Facts),
+        fields: Fields,
+    ) {
+        self.found.seen.settled.push(Change {
+            kind,
+            root: task.block.root,
+            path: task.path(name),
+            from: None,
+            old: Some(old),
+            new: Some(new),
+            fields,
+            suspect: kind == ChangeKind::Suspect,
+        });
+    }
+
+    /// Notes a directory that is to be compared.
+    fn child(&mut self, task: &Task, name: &[u8], old: Option<(usize, Facts)>, new: &Facts, is_same: bool) {
+        if new.kind != FileType::Directory {
+            return;
+        }
+        let path = task.path(name);
+        let was_read = old.is_none_or(|(row, _)| task.block.error(row).is_none());
+        let live = Live {
+            root: task.block.root,
+            path: path.clone(),
+            at: At::Below(Arc::clone(&task.directory), name.into()),
+            old: old.map(|(_, old)| old),
+            is_same,
+            was_read,
+            new: *new,
+        };
+        self.children.push(((task.block.root, path), Fate::Here(Box::new(live))));
+    }
+
+    /// Notes an entry that is not there any more.
+    fn entry_gone(&mut self, task: &Task, row: usize, racy: Racy) {
+        task.stirred.store(true, Ordering::Relaxed);
+        self.row_gone(&task.block, row, racy);
+    }
+
+    fn row_gone(&mut self, block: &Block, row: usize, racy: Racy) {
+        let (root, path, facts) = (block.root, below(&block.path, block.name(row)), block.facts(row));
+        if facts.kind == FileType::Directory {
+            self.children.push(((root, path.clone()), Fate::Gone));
+        }
+        let suspect = racy.is_suspect(&facts);
+        self.found.seen.gone.push(Entry { root, path, facts, suspect });
+    }
+
+    /// An entry that could not be examined is neither changed nor gone.
+    fn entry_failed(&mut self, task: &Task, had: Option<usize>) {
+        let Some(row) = had else { return };
+        if task.block.kind(row) == FileType::Directory {
+            self.children.push(((task.block.root, task.path(task.block.name(row))), Fate::Unread));
+        }
+    }
+
+    /// Everything that was in a directory is gone.
+    pub(super) fn gone(&mut self, block: &Block) {
+        let racy = self.shared.racy(block);
+        (0..block.len()).for_each(|row| self.row_gone(block, row, racy));
+    }
+
+    /// What is in a directory cannot be told: it stays as it was.
+    pub(super) fn unread(&mut self, block: &Arc<Block>) {
+        for row in (0..block.len()).filter(|row| block.kind(*row) == FileType::Directory) {
+            let path = below(&block.path, block.name(row));
+            self.children.push(((block.root, path), Fate::Unread));
+        }
+        if self.shared.comparing.keep {
+            self.found.blocks.insert((block.root, block.path.clone()), Arc::clone(block));
+        }
+    }
+}
+
+/// Returns the error of an entry that could not be examined.
+fn entry_error(directory: &Dir, name: &[u8], errno: i32) -> Error {
+    let path = directory.path().join(names::to_os(name).unwrap_or_default());
+    Error::io("examine", Path::new(&path), std::io::Error::from_raw_os_error(errno))
+}

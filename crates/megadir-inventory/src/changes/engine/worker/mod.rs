@@ -1,0 +1,251 @@
+//! One thread of a comparison.
+
+mod asker;
+mod entries;
+
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use megadir::{Error, ErrorKind, Examine, FileType, Result};
+
+use self::asker::Asker;
+use super::directory::{At, Live, Names, Opened, Task, list};
+use super::table::{Fate, Place};
+use super::{Found, Job, Shared, Step};
+use crate::block::{Block, BlockBuilder};
+use crate::changes::compare::check_root;
+use crate::changes::source::Source;
+use crate::changes::{Change, ChangeKind, fields};
+use crate::row::Facts;
+
+/// Names of one directory that one thread asks for without sharing.
+const PART_NAMES: usize = 8192;
+/// Names that are asked for at once.
+const BATCH_NAMES: usize = 512;
+
+pub(super) struct Worker<'a, 'b, S> {
+    shared: &'a Shared<'b, S>,
+    /// Tells everything.
+    examine: Box<dyn Examine>,
+    /// Tells everything but the time of birth, and takes less.
+    brief: Option<Box<dyn Examine>>,
+    asker: Asker,
+    found: Found,
+    children: Vec<(Place, Fate<Box<Live>>)>,
+}
+
+impl<'a, 'b, S: Source> Worker<'a, 'b, S> {
+    pub(super) fn new(shared: &'a Shared<'b, S>) -> Result<Self> {
+        let comparing = shared.comparing;
+        let Some(first) = comparing.trees.iter().flatten().next() else {
+            let reason = "an inventory without trees";
+            return Err(Error::new("compare", "".as_ref(), ErrorKind::Malformed, reason));
+        };
+        let examine = comparing.examiner.start(&first.directory, Facts::WANT)?;
+        // Of rows that are kept everything is to be known.
+        let brief = match comparing.examiner.name() == "statx" && !comparing.keep {
+            true => Some(megadir::examiner("fstatat")?.start(&first.directory, Facts::WANT)?),
+            false => None,
+        };
+        let (asker, found, children) = (Asker::default(), Found::default(), Vec::new());
+        Ok(Self { shared, examine, brief, asker, found, children })
+    }
+
+    pub(super) fn run(mut self) -> Found {
+        let _ends = EndOnPanic(self.shared);
+        let mut worked = false;
+        loop {
+            match self.shared.next(worked) {
+                Step::Done => return self.found,
+                Step::Read(source) => self.shared.read(source),
+                Step::Work(job) => {
+                    if let Err(error) = self.work(job) {
+                        self.shared.fail(error);
+                    }
+                    self.shared.found(&mut self.children);
+                }
+            }
+            worked = true;
+        }
+    }
+
+    fn work(&mut self, job: Job) -> Result<()> {
+        match job {
+            Job::Directory(live, block) => self.directory(live, block),
+            Job::Names(task, range) => self.part(&task, range),
+            Job::Gone(block) => {
+                self.gone(&block);
+                Ok(())
+            }
+            Job::Unread(block) => {
+                self.unread(&block);
+                Ok(())
+            }
+        }
+    }
+
+    /// Opens a directory, and has its names asked for.
+    fn directory(&mut self, mut live: Box<Live>, block: Arc<Block>) -> Result<()> {
+        if matches!(live.at, At::Open(_)) && live.old.is_some() {
+            self.root(&mut live, &block)?;
+        }
+        let directory = match live.open(self.shared.comparing.metadata.scanned.cross_mounts) {
+            Opened::Here(directory) => directory,
+            Opened::Vanished => {
+                self.gone(&block);
+                return Ok(());
+            }
+            Opened::OtherMount(path) => {
+                if block.len() > 0 {
+                    self.found.other_mounts.push(path);
+                }
+                self.unread(&block);
+                return Ok(());
+            }
+            Opened::Failed(error) => {
+                self.failed(&live, &block, error);
+                return Ok(());
+            }
+        };
+        if live.old.is_some() && !live.was_read {
+            self.found.unknown_before.push(directory.path().to_owned());
+        }
+        let names = if self.may_skip(&live, &block) {
+            self.found.not_listed += 1;
+            Names::OfRows
+        } else {
+            self.found.listed += 1;
+            match list(&directory, live.new.size_bytes) {
+                Ok(Some(names)) => names,
+                Ok(None) => {
+                    self.gone(&block);
+                    return Ok(());
+                }
+                Err(error) => {
+                    self.failed(&live, &block, error);
+                    return Ok(());
+                }
+            }
+        };
+        let mut task = Task {
+            live,
+            directory,
+            block,
+            names,
+            stirred: AtomicBool::new(false),
+            left: AtomicUsize::new(1),
+            parts: Mutex::new(Vec::new()),
+        };
+        let all = task.len();
+        if all <= PART_NAMES || self.shared.comparing.threads == 1 {
+            return self.part(&Arc::new(task), 0..all);
+        }
+        *task.left.get_mut() = all.div_ceil(PART_NAMES);
+        let task = Arc::new(task);
+        let parts = (0..all).step_by(PART_NAMES).map(|from| from..(from + PART_NAMES).min(all));
+        self.shared.share(&task, parts);
+        Ok(())
+    }
+
+    /// Puts what was known of a root in its place, and refuses another tree than the one that was scanned.
+    fn root(&self, live: &mut Live, block: &Block) -> Result<()> {
+        let At::Open(directory) = &live.at else { return Ok(()) };
+        let path = directory.path();
+        let Some((old, error)) = block.root_row.as_deref() else {
+            let reason = "the inventory has no row for this root: it is damaged";
+            return Err(Error::new("compare", path, ErrorKind::Malformed, reason));
+        };
+        // What could not be opened then may be any directory.
+        let known = old.kind != FileType::Unknown;
+        let checked = if known { check_root(path, old, &live.new) } else { Ok(()) };
+        let same = checked.is_ok();
+        if !self.shared.comparing.any_root {
+            checked?;
+        }
+        (live.old, live.was_read, live.is_same) = (Some(*old), error.is_none(), same);
+        // Only this thread sets it, before anything below the root is compared.
+        let _ = self.shared.device_before[live.root as usize].set(old.device);
+        Ok(())
+    }
+
+    /// Tells whether the entries of a directory can be asked for by the names that the inventory has.
+    fn may_skip(&self, live: &Live, block: &Block) -> bool {
+        let Some(old) = &live.old else { return false };
+        let new = self.as_before(live.root, &live.new);
+        let root = self.shared.tree(live.root).and_then(|tree| tree.facts.device);
+        self.shared.may_skip[live.root as usize]
+            && live.was_read
+            && live.is_same
+            && live.new.device == root
+            && old.modified_ns.is_some()
+            && old.changed_ns.is_some()
+            && fields::of_directory(old, &new, true).is_empty()
+            && !self.shared.racy(block).is_racy(old)
+    }
+
+    /// Returns facts with the number that the root's device had when the inventory was made.
+    fn as_before(&self, root: u32, facts: &Facts) -> Facts {
+        let (before, now) = self.shared.devices(root);
+        match facts.device == now {
+            true => Facts { device: before, ..*facts },
+            false => *facts,
+        }
+    }
+
+    /// A directory could not be opened or listed.
+    fn failed(&mut self, live: &Live, block: &Arc<Block>, error: Error) {
+        self.itself(live, false);
+        self.found.failed += 1;
+        // Where the inventory does not know its entries either, nothing is lost.
+        self.found.unread += u64::from(live.old.is_some() && live.was_read);
+        if self.shared.comparing.keep {
+            let text = format!("{}: {}", error.operation(), error.reason());
+            self.found.errors.insert((live.root, live.path.clone()), text);
+        }
+        self.found.failures.push(error);
+        self.unread(block);
+    }
+
+    /// Tells what differs about a directory itself.
+    fn itself(&mut self, live: &Live, entries_are_the_same: bool) {
+        let Some(old) = live.old.filter(|_| live.is_same) else { return };
+        let new = self.as_before(live.root, &live.new);
+        let changed = fields::of_directory(&old, &new, entries_are_the_same);
+        if !changed.is_empty() {
+            let (kind, root, path) = (ChangeKind::Modified, live.root, live.path.clone());
+            let (from, old, new, suspect) = (None, Some(old), Some(new), false);
+            let change = Change { kind, root, path, from, old, new, fields: changed, suspect };
+            self.found.seen.settled.push(change);
+        }
+    }
+
+    /// All names of a directory have been asked for.
+    fn done(&mut self, task: &Task) -> Result<()> {
+        let live = &task.live;
+        self.itself(live, !task.stirred.load(Ordering::Relaxed));
+        if self.shared.comparing.keep {
+            let mut parts = std::mem::take(&mut *task.parts.lock().unwrap_or_else(PoisonError::into_inner));
+            parts.sort_unstable_by_key(|part| part.0);
+            let block = BlockBuilder::join(parts.into_iter().map(|part| part.1))?;
+            let Some(block) = block else { return Ok(()) };
+            let mut block = block.build();
+            let is_root = matches!(live.at, At::Open(_));
+            block.root_row = is_root.then(|| Box::new((live.new, None)));
+            if block.len() > 0 || is_root {
+                self.found.blocks.insert((live.root, live.path.clone()), Arc::new(block));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Ends the comparison when its thread panics: the others would wait for what it might have added.
+struct EndOnPanic<'a, 'b, S: Source>(&'a Shared<'b, S>);
+
+impl<S: Source> Drop for EndOnPanic<'_, '_, S> {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            self.0.fail(Error::new("compare", "".as_ref(), ErrorKind::Io, "a thread panicked"));
+        }
+    }
+}

@@ -1,0 +1,338 @@
+//! One column of a row group decoded.
+//!
+//! Nothing is taken on trust, since the library's decoders and the checksums tell damage and not malice: what makes no
+//! sense is an error.
+
+use std::cell::RefCell;
+use std::ops::Range;
+
+use bytes::Bytes;
+use parquet::basic::Encoding;
+use parquet::column::page::Page;
+use parquet::errors::{ParquetError, Result};
+use parquet::file::reader::RowGroupReader;
+
+use super::encoding::{delta, runs};
+use super::schema::{Column, Kind};
+use crate::block::Whole;
+
+/// A number for each row, or none.
+pub(super) enum Values {
+    /// No row has one.
+    Nothing,
+    /// All rows have this one.
+    Same(i64),
+    /// Every row has one.
+    Each(Vec<i64>),
+    /// Those rows that say so have one.
+    Some(Vec<i64>, Vec<bool>),
+}
+
+/// Byte strings, one a row.
+#[derive(Default)]
+pub(super) struct Strings {
+    pub(super) bytes: Bytes,
+    /// Where each ends; the first begins at 0.
+    pub(super) ends: Vec<usize>,
+}
+
+pub(super) fn malformed() -> ParquetError {
+    ParquetError::General("values are not as they are said to be".to_owned())
+}
+
+impl Values {
+    #[inline]
+    pub(super) fn get(&self, row: usize) -> Option<i64> {
+        match self {
+            Self::Nothing => None,
+            Self::Same(value) => Some(*value),
+            Self::Each(values) => values.get(row).copied(),
+            Self::Some(values, present) => {
+                if *present.get(row)? {
+                    values.get(row).copied()
+                } else {
+                    None
+                }
+            }
+        }
+    }
+}
+
+impl Values {
+    /// Returns the numbers of some rows, if all have one or none has.
+    pub(super) fn whole(&self, rows: &Range<usize>) -> Option<Whole<'_>> {
+        match self {
+            Self::Nothing => Some(Whole::Nothing),
+            Self::Same(value) => Some(Whole::Same(*value)),
+            Self::Each(values) => values.get(rows.clone()).map(Whole::Each),
+            Self::Some(values, present) => {
+                let present = present.get(rows.clone())?;
+                match present.iter().filter(|present| **present).count() {
+                    0 => Some(Whole::Nothing),
+                    all if all == present.len() => values.get(rows.clone()).map(Whole::Each),
+                    _ => None,
+                }
+            }
+        }
+    }
+}
+
+impl Strings {
+    #[inline]
+    pub(super) fn get(&self, row: usize) -> Option<&[u8]> {
+        let end = *self.ends.get(row)?;
+        let start = if row == 0 { 0 } else { self.ends[row - 1] };
+        self.bytes.get(start..end)
+    }
+}
+
+/// A column chunk on its way: what its pages held so far.
+pub(super) struct Chunk<'c> {
+    column: &'c Column,
+    rows: usize,
+    /// Rows that have been read, and which of them have a value, as runs.
+    read: usize,
+    present: Vec<runs::Run>,
+    /// The number of each value, or which it is of `texts`; as runs while they are few.
+    same: Vec<(i64, u32)>,
+    values: Vec<i64>,
+    /// The dictionary, and values that were in none.
+    dictionary: Vec<i64>,
+    texts: Vec<Bytes>,
+    strings: Strings,
+    /// Memory for values.
+    spare: &'c RefCell<Vec<Vec<i64>>>,
+}
+
+impl<'c> Chunk<'c> {
+    pub(super) fn read(
+        group: &dyn RowGroupReader,
+        place: usize,
+        column: &'c Column,
+        rows: usize,
+        spare: &'c RefCell<Vec<Vec<i64>>>,
+    ) -> Result<Self> {
+        let mut chunk = Self {
+            spare,
+            column,
+            rows,
+            read: 0,
+            present: Vec::new(),
+            same: Vec::new(),
+            values: Vec::new(),
+            dictionary: Vec::new(),
+            texts: Vec::new(),
+            strings: Strings::default(),
+        };
+        let mut pages = group.get_column_page_reader(place)?;
+        while let Some(page) = pages.get_next_page()? {
+            match page {
+                Page::DictionaryPage { buf, num_values, encoding, .. } => {
+                    if !matches!(encoding, Encoding::PLAIN | Encoding::PLAIN_DICTIONARY) {
+                        return Err(malformed());
+                    }
+                    chunk.dictionary(&buf, num_values as usize).ok_or_else(malformed)?;
+                }
+                Page::DataPage { buf, num_values, encoding, def_level_encoding, .. } => {
+                    if def_level_encoding != Encoding::RLE {
+                        return Err(malformed());
+                    }
+                    chunk.page(&buf, num_values as usize, encoding).ok_or_else(malformed)?;
+                }
+                Page::DataPageV2 { .. } => return Err(malformed()),
+            }
+        }
+        if chunk.read == rows { Ok(chunk) } else { Err(malformed()) }
+    }
+
+    fn dictionary(&mut self, bytes: &Bytes, count: usize) -> Option<()> {
+        if self.is_text() {
+            return plain_texts(bytes, count, |text| self.texts.push(text));
+        }
+        let wide = self.column.physical() == parquet::basic::Type::INT64;
+        let each = if wide { 8 } else { 4 };
+        if bytes.len() < count.checked_mul(each)? {
+            return None;
+        }
+        let kind = self.column.kind;
+        self.dictionary.extend(bytes.chunks_exact(each).take(count).map(|bytes| number(bytes, kind)));
+        Some(())
+    }
+
+    /// Takes a page of so many rows.
+    fn page(&mut self, bytes: &Bytes, rows: usize, encoding: Encoding) -> Option<()> {
+        self.read = self.read.checked_add(rows).filter(|read| *read <= self.rows)?;
+        let mut rest = &bytes[..];
+        let mut count = rows;
+        if !self.column.is_required() {
+            let (length, after) = rest.split_first_chunk()?;
+            let (mut levels, after) = after.split_at_checked(u32::from_le_bytes(*length) as usize)?;
+            rest = after;
+            count = 0;
+            let present = &mut self.present;
+            runs::decode(&mut levels, 1, rows, |level, length| {
+                runs::push(present, level, length);
+                count += if level == 1 { length as usize } else { 0 };
+                Some(())
+            })?;
+        }
+        match encoding {
+            Encoding::RLE_DICTIONARY | Encoding::PLAIN_DICTIONARY => self.indexes(rest, count),
+            Encoding::DELTA_BINARY_PACKED if !self.is_text() => {
+                self.spread();
+                delta::decode(&mut rest, count, &mut self.values)
+            }
+            Encoding::DELTA_LENGTH_BYTE_ARRAY if self.is_text() => self.lengths(rest, bytes, count),
+            Encoding::PLAIN if self.is_text() => {
+                let from = self.texts.len();
+                let (start, texts) = (bytes.len() - rest.len(), &mut self.texts);
+                plain_texts(&bytes.slice(start..), count, |text| texts.push(text))?;
+                self.spread();
+                self.values.extend((from..self.texts.len()).map(|index| index as i64));
+                Some(())
+            }
+            _ => None,
+        }
+    }
+
+    fn is_text(&self) -> bool {
+        matches!(self.column.kind, Kind::Bytes | Kind::Text)
+    }
+
+    /// Takes indexes of the dictionary.
+    fn indexes(&mut self, bytes: &[u8], count: usize) -> Option<()> {
+        if count == 0 {
+            return Some(());
+        }
+        let (&width, mut rest) = bytes.split_first()?;
+        let is_text = self.is_text();
+        let Self { same, dictionary, texts, .. } = self;
+        runs::decode(&mut rest, width.into(), count, |index, length| {
+            let value = match is_text {
+                true => (index as usize) < texts.len(),
+                false => (index as usize) < dictionary.len(),
+            };
+            let value = value.then(|| if is_text { index.into() } else { dictionary[index as usize] })?;
+            match same.last_mut() {
+                Some((last, times)) if *last == value => *times = times.checked_add(length)?,
+                _ => same.push((value, length)),
+            }
+            Some(())
+        })?;
+        // Runs are kept only while they may be one.
+        if self.same.len() > 1 || !self.values.is_empty() {
+            self.spread();
+        }
+        Some(())
+    }
+
+    /// Turns runs into values.
+    fn spread(&mut self) {
+        if self.values.capacity() == 0 {
+            self.values = self.spare.borrow_mut().pop().unwrap_or_default();
+            self.values.clear();
+        }
+        for (value, times) in self.same.drain(..) {
+            self.values.extend(std::iter::repeat_n(value, times as usize));
+        }
+    }
+
+    /// Takes byte strings that follow their lengths.
+    fn lengths(&mut self, mut rest: &[u8], bytes: &Bytes, count: usize) -> Option<()> {
+        let mut lengths = Vec::new();
+        delta::decode(&mut rest, count, &mut lengths)?;
+        let mut end = 0usize;
+        let before = self.strings.bytes.len();
+        for length in lengths {
+            end = end.checked_add(usize::try_from(length).ok()?)?;
+            self.strings.ends.push(before + end);
+        }
+        if end > rest.len() {
+            return None;
+        }
+        let start = bytes.len() - rest.len();
+        let these = bytes.slice(start..start + end);
+        self.strings.bytes =
+            if before == 0 { these } else { [&self.strings.bytes[..], &these[..]].concat().into() };
+        Some(())
+    }
+
+    /// Returns the number of each row.
+    pub(super) fn values(mut self) -> Result<Values> {
+        let present: usize = match self.column.is_required() {
+            true => self.rows,
+            false => self.present.iter().map(|run| if run.0 == 1 { run.1 as usize } else { 0 }).sum(),
+        };
+        if present == 0 && self.rows > 0 {
+            return Ok(Values::Nothing);
+        }
+        if let [(value, times)] = self.same[..]
+            && self.values.is_empty()
+            && present == self.rows
+            && times as usize == self.rows
+        {
+            return Ok(Values::Same(value));
+        }
+        self.spread();
+        if self.values.len() != present {
+            return Err(malformed());
+        }
+        if present == self.rows {
+            return Ok(Values::Each(self.values));
+        }
+        let (mut values, mut has) = (Vec::with_capacity(self.rows), Vec::with_capacity(self.rows));
+        let mut given = self.values.into_iter();
+        for (level, length) in self.present {
+            has.extend(std::iter::repeat_n(level == 1, length as usize));
+            match level {
+                1 => values.extend(given.by_ref().take(length as usize)),
+                _ => values.extend(std::iter::repeat_n(0, length as usize)),
+            }
+        }
+        Ok(Values::Some(values, has))
+    }
+
+    /// Returns which byte string each row has, and all of them.
+    pub(super) fn texts(mut self) -> Result<(Values, Vec<Bytes>)> {
+        let texts = std::mem::take(&mut self.texts);
+        Ok((self.values()?, texts))
+    }
+
+    /// Returns the byte string of each row, of a column where every row has one.
+    pub(super) fn strings(mut self) -> Result<Strings> {
+        if self.strings.ends.len() == self.rows {
+            return Ok(self.strings);
+        }
+        // Another writer may have them otherwise.
+        self.spread();
+        let (mut bytes, mut ends) = (Vec::new(), Vec::new());
+        for value in &self.values {
+            let text =
+                usize::try_from(*value).ok().and_then(|at| self.texts.get(at)).ok_or_else(malformed)?;
+            bytes.extend_from_slice(text);
+            ends.push(bytes.len());
+        }
+        if ends.len() == self.rows { Ok(Strings { bytes: bytes.into(), ends }) } else { Err(malformed()) }
+    }
+}
+
+/// Takes byte strings that each follow their length.
+fn plain_texts(bytes: &Bytes, count: usize, mut take: impl FnMut(Bytes)) -> Option<()> {
+    let mut at = 0usize;
+    for _ in 0..count {
+        let length = bytes.get(at..at.checked_add(4)?)?.try_into().ok().map(u32::from_le_bytes)? as usize;
+        let end = (at + 4).checked_add(length).filter(|end| *end <= bytes.len())?;
+        take(bytes.slice(at + 4..end));
+        at = end;
+    }
+    Some(())
+}
+
+/// Returns a number as [`Facts::numbers`] has it.
+fn number(bytes: &[u8], kind: Kind) -> i64 {
+    let mut eight = [0; 8];
+    eight[..bytes.len()].copy_from_slice(bytes);
+    let number = i64::from_le_bytes(eight);
+    // A number of 32 bits with a sign has it in its own highest bit.
+    if bytes.len() == 4 && kind == Kind::Int32 { (number as i32).into() } else { number }
+}

@@ -1,0 +1,148 @@
+//! What is asked of the reader, whatever it is given: for the fuzzer, and for tests with damaged inventories.
+
+use std::io::Write;
+
+use megadir::Result;
+
+use super::encoding;
+use super::open::Inventory;
+use crate::block::Blocks;
+use crate::row::OwnedRow;
+use crate::rows::Rows;
+
+/// Reads arbitrary bytes as an inventory. It never panics, rows ascend, an error is one line, and blocks hold what rows do.
+/// Checksums are left out, since nothing that is made up would get past them.
+#[doc(hidden)]
+pub fn fuzz(bytes: &[u8]) {
+    encoding::fuzz(bytes);
+    let (rows, blocks) = (read(bytes, by_rows), read(bytes, by_blocks));
+    match (&rows, &blocks) {
+        (Ok(rows), Ok(blocks)) => assert!(rows == blocks, "blocks hold what rows do"),
+        (Err(_), Err(_)) => {}
+        _ => unreachable!("rows {:?}, blocks {:?}", rows.err(), blocks.err()),
+    }
+}
+
+fn read(
+    bytes: &[u8],
+    read: fn(Inventory) -> Result<Vec<OwnedRow>>,
+) -> std::result::Result<Vec<OwnedRow>, String> {
+    let told = |error: megadir::Error| {
+        let text = error.to_string();
+        assert_eq!(text.lines().count(), 1, "{text}");
+        text
+    };
+    let mut file = tempfile::tempfile().map_err(|error| error.to_string())?;
+    file.write_all(bytes).map_err(|error| error.to_string())?;
+    let inventory = Inventory::of(file, "bytes".as_ref(), false).map_err(told)?;
+    let rows = read(inventory).map_err(told)?;
+    assert!(rows.is_sorted_by(|before, after| before.row().key < after.row().key), "rows ascend");
+    Ok(rows)
+}
+
+fn by_rows(mut inventory: Inventory) -> Result<Vec<OwnedRow>> {
+    let mut rows = Vec::new();
+    while let Some(row) = inventory.next_row()? {
+        rows.push(row.into());
+    }
+    Ok(rows)
+}
+
+fn by_blocks(inventory: Inventory) -> Result<Vec<OwnedRow>> {
+    let (mut blocks, mut rows) = (Blocks::new(inventory), Vec::new());
+    while let Some(block) = blocks.next_block()? {
+        if let Some((facts, error)) = block.root_row.as_deref() {
+            let key = crate::row::Key { root: block.root, parent: b"", name: b"" };
+            rows.push(crate::row::Row { key, facts: *facts, error: error.as_deref() }.into());
+        }
+        rows.extend((0..block.len()).map(|index| OwnedRow::from(block.row(index))));
+    }
+    Ok(rows)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::metadata::{FORMAT_VERSION, Metadata, Root, Scanned};
+    use crate::{Facts, Key, Row, Sink, WriteOptions, Writer};
+    use megadir::FileType;
+
+    /// Returns a small inventory with something of everything.
+    fn inventory() -> Vec<u8> {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("inventory");
+        let options = WriteOptions { threads: 0, level: 1, group_rows: 16 };
+        let mut writer = Writer::create(&path, vec![b"/a".to_vec(), b"/b".to_vec()], options).unwrap();
+        let mut rows = 0;
+        for root in 0..2 {
+            let names = (0..20).map(|name| format!("n{name:02}"));
+            for (parent, name) in std::iter::once(("", String::new()))
+                .chain(names.clone().map(|name| ("", name)))
+                .chain(names.map(|name| ("n01", name)))
+            {
+                let kind = if name == "n01" { FileType::Directory } else { FileType::File };
+                let odd = rows % 7 == 3;
+                let facts = Facts {
+                    kind,
+                    size_bytes: Some(rows * rows),
+                    modified_ns: Some(-5 * rows as i64),
+                    changed_ns: Some(1 << 60),
+                    born_ns: (rows % 3 != 0).then_some(77),
+                    inode: Some(rows << 30),
+                    device: Some(66),
+                    mode: Some(0o644),
+                    user: Some(u32::MAX),
+                    group: Some(0),
+                    links: Some(1),
+                    errno: odd.then_some(13),
+                    sha256: (rows % 11 == 0).then_some([rows as u8; 32]),
+                    inode_high: None,
+                };
+                let key = Key { root, parent: parent.as_bytes(), name: name.as_bytes() };
+                writer.add(&Row { key, facts, error: odd.then_some("examine: refused") }).unwrap();
+                rows += 1;
+            }
+        }
+        let root = |path: &[u8]| Root {
+            path: path.to_vec(),
+            file_system: "ext4".into(),
+            granule_ns: Some(1),
+            newest_ns: None,
+        };
+        let scanned =
+            Scanned { cross_mounts: false, examiner: "statx".into(), threads: 1, mounts_not_entered: 0 };
+        let metadata = Metadata {
+            version: FORMAT_VERSION,
+            program: "test".into(),
+            roots: vec![root(b"/a"), root(b"/b")],
+            started_ns: 1,
+            ended_ns: 2,
+            scanned,
+            rows,
+            failed: 0,
+            unread_directories: 0,
+        };
+        writer.finish(&metadata).unwrap();
+        std::fs::read(path).unwrap()
+    }
+
+    #[test]
+    fn damaged_inventories_are_read_or_refused_and_never_a_panic() {
+        let whole = inventory();
+        assert_eq!(read(&whole, by_rows).map(|rows| rows.len()), Ok(82));
+        fuzz(&whole);
+        let mut random = 5u64;
+        let mut next = |below: usize| {
+            random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            (random >> 33) as usize % below
+        };
+        for _ in 0..600 {
+            let mut bytes = whole.clone();
+            for _ in 0..1 + next(3) {
+                let at = next(bytes.len());
+                bytes[at] = next(256) as u8;
+            }
+            fuzz(&bytes);
+        }
+    }
+}

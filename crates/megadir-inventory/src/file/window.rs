@@ -1,0 +1,103 @@
+//! A file of which the part that is being decoded lies in memory: it is read once, for its checksum and for its pages.
+
+use std::fs::File;
+use std::io::{self, BufReader, Read, Seek, SeekFrom};
+use std::ops::Range;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use bytes::{Buf, Bytes};
+use parquet::errors::{ParquetError, Result};
+use parquet::file::reader::{ChunkReader, Length};
+
+/// What the library for Parquet reads from.
+pub(super) struct Window(Held);
+
+/// The part that lies in memory.
+#[derive(Clone)]
+pub(super) struct Held(Arc<Shared>);
+
+struct Shared {
+    file: File,
+    length: u64,
+    part: Mutex<Part>,
+}
+
+#[derive(Default)]
+struct Part {
+    start: u64,
+    bytes: Bytes,
+}
+
+impl Window {
+    /// Makes one of a file, of which nothing lies in memory.
+    pub(super) fn new(file: File) -> io::Result<(Self, Held)> {
+        let length = file.metadata()?.len();
+        let held = Held(Arc::new(Shared { file, length, part: Mutex::default() }));
+        Ok((Self(held.clone()), held))
+    }
+}
+
+impl Held {
+    /// Has a part of the file in memory, instead of the one before.
+    pub(super) fn hold(&self, range: Range<u64>) -> io::Result<Bytes> {
+        let Shared { file, length, part } = &*self.0;
+        if range.end > *length {
+            return Err(io::ErrorKind::UnexpectedEof.into());
+        }
+        let mut part = part.lock().unwrap_or_else(PoisonError::into_inner);
+        // The memory of the one before, unless somebody holds a piece of it still.
+        let mut bytes = Vec::from(std::mem::take(&mut part.bytes));
+        bytes.clear();
+        read(file, &range, &mut bytes)?;
+        *part = Part { start: range.start, bytes: bytes.into() };
+        Ok(part.bytes.clone())
+    }
+
+    /// Returns a part of what lies in memory.
+    fn slice(&self, start: u64, bytes: Option<usize>) -> Option<Bytes> {
+        let part = self.0.part.lock().unwrap_or_else(PoisonError::into_inner);
+        let from = usize::try_from(start.checked_sub(part.start)?).ok()?;
+        let to = bytes.map_or(Some(part.bytes.len()), |bytes| from.checked_add(bytes))?;
+        (from < part.bytes.len() && to <= part.bytes.len()).then(|| part.bytes.slice(from..to))
+    }
+}
+
+fn read(mut file: &File, range: &Range<u64>, bytes: &mut Vec<u8>) -> io::Result<()> {
+    let length = range.end - range.start;
+    bytes.reserve_exact(usize::try_from(length).map_err(|_| io::ErrorKind::OutOfMemory)?);
+    file.seek(SeekFrom::Start(range.start))?;
+    match file.take(length).read_to_end(bytes)? as u64 == length {
+        true => Ok(()),
+        false => Err(io::ErrorKind::UnexpectedEof.into()),
+    }
+}
+
+impl Length for Window {
+    fn len(&self) -> u64 {
+        self.0.0.length
+    }
+}
+
+impl ChunkReader for Window {
+    type T = Box<dyn Read + Send>;
+
+    fn get_read(&self, start: u64) -> Result<Self::T> {
+        if let Some(bytes) = self.0.slice(start, None) {
+            return Ok(Box::new(bytes.reader()));
+        }
+        let mut file = self.0.0.file.try_clone()?;
+        file.seek(SeekFrom::Start(start))?;
+        Ok(Box::new(BufReader::new(file)))
+    }
+
+    fn get_bytes(&self, start: u64, length: usize) -> Result<Bytes> {
+        if let Some(bytes) = self.0.slice(start, Some(length)) {
+            return Ok(bytes);
+        }
+        let end = start.checked_add(length as u64).filter(|end| *end <= self.0.0.length);
+        let end = end.ok_or_else(|| ParquetError::EOF(format!("{length} bytes at {start}")))?;
+        let mut bytes = Vec::new();
+        read(&self.0.0.file, &(start..end), &mut bytes)?;
+        Ok(bytes.into())
+    }
+}

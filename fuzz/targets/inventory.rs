@@ -1,0 +1,5 @@
+//! The reader of inventories, over arbitrary bytes: it never panics, its rows ascend and are those of its blocks, and errors
+//! are one line.
+#![no_main]
+
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| megadir_inventory::fuzz(bytes));
