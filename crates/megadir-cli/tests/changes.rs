@@ -3,11 +3,12 @@
 #![expect(clippy::unwrap_used, reason = "a failed assumption in a test is a failed test, which is wanted")]
 
 use std::fs;
+use std::io::Read;
 use std::ops::ControlFlow;
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::process::{Command, Output, Stdio};
 use std::time::Duration;
 
 use megadir_inventory::{GROUP_ROWS, Inventory, Metadata, Rows, ScanOptions, WriteOptions, Writer, scan};
@@ -233,6 +234,33 @@ fn a_list_of_paths_is_all_that_is_looked_at() {
 }
 
 #[test]
+fn a_terminal_shows_how_many_have_been_compared_and_how_fast() {
+    megadir_testkit::require!(megadir_testkit::require::have("script"));
+    let lab = Lab::new();
+    fs::write(lab.tree().join("a"), "changed").unwrap();
+    // The list comes by a pipe: the program waits for it for as long as this test wants.
+    let list = lab.scratch.path().join("list");
+    rustix::fs::mknodat(rustix::fs::CWD, &list, rustix::fs::FileType::Fifo, 0o600.into(), 0).unwrap();
+    let line = "$M changes inventory.parquet --files0-from list";
+    let mut script = Command::new("script");
+    script.args(["-qefc", line, "/dev/null"]).env("M", env!("CARGO_BIN_EXE_megadir"));
+    script.current_dir(lab.scratch.path()).stdin(Stdio::null()).stdout(Stdio::piped());
+    let mut script = script.spawn().unwrap();
+    let mut shown = script.stdout.take().unwrap();
+    let (mut text, mut bytes) = (String::new(), [0; 4096]);
+    while !(text.contains("0 entries compared, ") && text.contains("/s")) {
+        let read = shown.read(&mut bytes).unwrap();
+        assert!(read > 0, "it ended without showing progress: {text:?}");
+        text.push_str(&String::from_utf8_lossy(&bytes[..read]));
+    }
+    fs::write(&list, "tree/a\0tree/b\0").unwrap();
+    text.clear();
+    shown.read_to_string(&mut text).unwrap();
+    assert!(script.wait().unwrap().success(), "{text:?}");
+    assert!(text.contains("modified") && text.contains("/tree/a (size, mtime, ctime)"), "{text:?}");
+}
+
+#[test]
 fn bad_inventories_and_trees_are_refused_in_a_line() {
     let lab = Lab::new();
     let whole = fs::read(lab.inventory()).unwrap();
@@ -302,7 +330,7 @@ fn killed_at_any_moment_an_update_leaves_a_whole_inventory() {
     for round in 0..40 {
         fs::write(lab.tree().join(format!("d/new{round}")), "").unwrap();
         let before = rows(&lab);
-        let mut child = lab.command(&["--update"]).stdout(std::process::Stdio::null()).spawn().unwrap();
+        let mut child = lab.command(&["--update"]).stdout(Stdio::null()).spawn().unwrap();
         std::thread::sleep(Duration::from_micros(round * 1500));
         child.kill().unwrap();
         child.wait().unwrap();

@@ -210,6 +210,20 @@ fn what_may_not_be_read_is_told_and_the_rest_is_marked_incomplete() {
 }
 
 #[test]
+fn a_path_that_is_not_there_leaves_the_old_inventory() {
+    let scratch = scratch(1, 2);
+    assert_eq!(run(scratch.path(), &["scan", "tree", "-o", "inventory"]).status.code(), Some(0));
+    let old = fs::read(scratch.path().join("inventory")).unwrap();
+    for paths in [["tree", "gone"], ["gone", "tree"]] {
+        let output = run(scratch.path(), &["scan", paths[0], paths[1], "-o", "inventory"]);
+        assert_eq!(output.status.code(), Some(3), "{}", err(&output));
+        assert_eq!(err(&output), "megadir: open 'gone': No such file or directory\n");
+        assert_eq!(fs::read(scratch.path().join("inventory")).unwrap(), old);
+        assert_eq!(names(scratch.path()), ["inventory", "tree"]);
+    }
+}
+
+#[test]
 fn what_cannot_be_done_is_one_line() {
     let scratch = scratch(1, 1);
     fs::write(scratch.path().join(".taken.megadir-partial"), "my notes").unwrap();

@@ -134,3 +134,64 @@ fn words(errno: i32) -> String {
         None => text,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::ops::ControlFlow;
+    use std::path::Path;
+    use std::sync::Mutex;
+
+    use megadir::{Attributes, BatchBuilder, FileType};
+
+    use super::super::gather::Gather;
+    use super::emit;
+    use crate::metadata::{FORMAT_VERSION, Metadata, Scanned};
+    use crate::row::OwnedRow;
+    use crate::sorter::Sorter;
+
+    /// Returns the rows of a directory that gives these names, batch by batch.
+    fn rows(batches: &[&[&str]], held_bytes_max: usize) -> (Vec<OwnedRow>, u64) {
+        let sorter = Mutex::new(Sorter::new(1 << 20, std::env::temp_dir()));
+        let (top, directory) = (Path::new("t"), Path::new("t/d"));
+        let mut gather = Gather::new(&sorter, held_bytes_max, &[], (0, top));
+        for names in batches {
+            let mut batch = BatchBuilder::new(4096, false);
+            for name in *names {
+                assert!(batch.push(name.as_bytes(), 1, FileType::File, 0));
+            }
+            let attributes = vec![Attributes::NOTHING; names.len()];
+            gather.batch(directory, batch.batch(), &attributes).unwrap();
+        }
+        assert!(gather.end(directory).unwrap().is_none());
+        let scanned =
+            Scanned { cross_mounts: false, examiner: "statx".into(), threads: 1, mounts_not_entered: 0 };
+        let mut metadata = Metadata {
+            version: FORMAT_VERSION,
+            program: "test".into(),
+            roots: Vec::new(),
+            started_ns: 0,
+            ended_ns: 0,
+            scanned,
+            rows: 0,
+            failed: 0,
+            unread_directories: 0,
+        };
+        let (mut rows, mut watch) = (Vec::new(), |_: super::ScanEvent<'_>| ControlFlow::Continue(()));
+        let sorter = sorter.into_inner().unwrap();
+        let told = emit(sorter, &std::env::temp_dir(), &mut watch, &mut rows, &mut metadata).unwrap();
+        assert!(told.is_continue());
+        (rows, metadata.rows)
+    }
+
+    #[test]
+    fn a_name_that_a_changing_directory_gives_twice_is_one_row() {
+        let batches: [&[&str]; 3] = [&["b", "a", "b"], &["c", "a"], &["b", "ab"]];
+        // Sorted at once, and one by one as in a directory that is larger than what may be held.
+        for held_bytes_max in [1 << 20, 0] {
+            let (rows, counted) = rows(&batches, held_bytes_max);
+            let names: Vec<_> = rows.iter().map(|row| (&row.parent[..], &row.name[..])).collect();
+            assert_eq!(names, [b"a", &b"ab"[..], b"b", b"c"].map(|name| (&b"d"[..], name)));
+            assert_eq!(counted, 4);
+        }
+    }
+}

@@ -114,7 +114,7 @@ type Watch<'w> = dyn FnMut(ScanEvent<'_>) -> ControlFlow<()> + 'w;
 ///
 /// # Errors
 ///
-/// An option that cannot be honoured, no root that can be opened, or whatever temporary files and the sink give. What
+/// An option that cannot be honoured, a root that cannot be opened, or whatever temporary files and the sink give. What
 /// cannot be read below a root is a row with an error, and an event.
 pub fn scan(
     roots: &[PathBuf],
@@ -123,9 +123,10 @@ pub fn scan(
     sink: &mut dyn Sink,
 ) -> Result<Option<Metadata>> {
     let mut run = Run::new(options);
-    for (index, root) in roots.iter().enumerate() {
-        let is_last = index + 1 == roots.len();
-        if run.tree(root, is_last, watch)?.is_break() {
+    // All are opened before anything is read: one that is not there ends the scan at once, and not after hours.
+    let opened: Vec<Dir> = roots.iter().map(Dir::open).collect::<Result<_>>()?;
+    for (path, directory) in roots.iter().zip(opened) {
+        if run.tree(path, directory, watch)?.is_break() {
             return Ok(None);
         }
     }
@@ -154,7 +155,6 @@ struct Run<'o> {
     sorter: Mutex<Sorter>,
     metadata: Metadata,
     read: u64,
-    opened: usize,
 }
 
 impl<'o> Run<'o> {
@@ -179,7 +179,7 @@ impl<'o> Run<'o> {
         // The rest is for what the threads gather.
         let sorter_bytes = options.memory_bytes - options.memory_bytes / 4;
         let sorter = Mutex::new(Sorter::new(sorter_bytes, options.spill_directory.clone()));
-        Self { options, sorter, metadata, read: 0, opened: 0 }
+        Self { options, sorter, metadata, read: 0 }
     }
 
     /// Returns what gathers the rows of a thread that reads the last tree.
@@ -189,26 +189,9 @@ impl<'o> Run<'o> {
         Gather::new(&self.sorter, held_bytes_max, &self.options.exclude, (root, path))
     }
 
-    /// Reads a tree; it is an error if the last cannot be opened and no other could.
-    fn tree(&mut self, path: &Path, is_last: bool, watch: &mut Watch<'_>) -> Result<ControlFlow<()>> {
+    /// Reads a tree, which is open.
+    fn tree(&mut self, path: &Path, directory: Dir, watch: &mut Watch<'_>) -> Result<ControlFlow<()>> {
         let absolute = root_path(path)?;
-        let directory = match Dir::open(path) {
-            Ok(directory) => directory,
-            Err(error) if is_last && self.opened == 0 => return Err(error),
-            Err(error) => {
-                let file_system = String::new();
-                self.metadata.roots.push(Root {
-                    path: absolute,
-                    file_system,
-                    granule_ns: None,
-                    newest_ns: None,
-                });
-                let words = read::words(&error);
-                self.gather(path).error(error.path(), &words).map_err(|error| self.spill(error))?;
-                return Ok(self.failed(&error, watch));
-            }
-        };
-        self.opened += 1;
         let facts = Facts::new(megadir::FileType::Directory, &directory.attributes(Facts::WANT)?);
         let file_system = directory.file_system();
         let granule_ns = granule_ns(file_system, &facts);
@@ -234,12 +217,6 @@ impl<'o> Run<'o> {
             examine: Some((examiner, Facts::WANT)),
             tell_ends: true,
         })
-    }
-
-    /// Notes a directory that could not be read.
-    fn failed(&mut self, error: &Error, watch: &mut Watch<'_>) -> ControlFlow<()> {
-        self.metadata.unread_directories += 1;
-        watch(ScanEvent::Failed(error))
     }
 
     fn spill(&self, error: io::Error) -> Error {

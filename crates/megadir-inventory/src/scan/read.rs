@@ -215,6 +215,6 @@ impl Reader<'_> {
 }
 
 /// Returns what could not be done, as a row says it.
-pub(super) fn words(error: &Error) -> String {
+fn words(error: &Error) -> String {
     format!("{}: {}", error.operation(), error.reason())
 }

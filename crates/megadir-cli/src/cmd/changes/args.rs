@@ -34,7 +34,8 @@ pub(crate) struct Args {
     /// of its suspects
     #[arg(long)]
     pub(super) verify: bool,
-    /// Compares only the paths in this file, each ended by NUL; `-` is standard input
+    /// Compares only the paths in this file, each ended by NUL; `-` is standard input. Those that do not begin with a slash
+    /// are relative to the current directory. A directory stands for itself, not for what it holds
     #[arg(long, value_name = "LIST", conflicts_with = "update")]
     pub(super) files0_from: Option<PathBuf>,
     /// Compares although the root is another directory than the one that was scanned

@@ -115,15 +115,18 @@ impl Run<'_> {
         };
         let watch = Watch { stop: Arc::clone(&interrupt.stop), entries: AtomicU64::new(0) };
         let roots = self.open();
-        let Some(list) = &self.args.files0_from else {
-            let progress = Progress::new("compared");
-            return Ok(progress.of(&watch.entries, || compare(inventory, roots, &options, &watch))?);
-        };
-        let (paths, unknown) = paths::read(list, &self.roots)?;
+        let compared = Progress::new("compared").of(&watch.entries, || -> Result<_, CliError> {
+            let Some(list) = &self.args.files0_from else {
+                return Ok((compare(inventory, roots, &options, &watch)?, Vec::new()));
+            };
+            let (paths, unknown) = paths::read(list, &self.roots)?;
+            Ok((compare_only(inventory, roots, paths, &options, &watch)?, unknown))
+        });
+        let (compared, unknown) = compared?;
         for path in unknown {
             self.fail(&format!("compare {}: not below a tree of the inventory", quoted(&path)));
         }
-        Ok(compare_only(inventory, roots, paths, &options, &watch)?)
+        Ok(compared)
     }
 
     fn verify(&self, compared: &mut Compared) {

@@ -13,12 +13,13 @@ use crate::exit::{self, CliError};
 /// Writes an inventory of trees: a Parquet file with one row an entry, sorted by directory and name.
 ///
 /// DuckDB, pandas, Polars and Spark read it as it is; the columns are in docs/inventory.md. Symbolic links below the
-/// directories are never followed. What cannot be read is a row with an error. The file takes the place of an older one
-/// when it is whole: a scan that is interrupted or killed leaves the old one as it was.
+/// directories are never followed. What cannot be read below them is a row with an error, and the inventory is marked
+/// incomplete. The file takes the place of an older one when it is whole: a scan that is interrupted or killed leaves the
+/// old one as it was, and so does one of which a PATH cannot be opened.
 #[derive(clap::Args)]
 #[command(after_help = "\
-Exit codes: 0 done; 1 something could not be read, which the inventory says; 2 usage; 3 nothing could be read or \
-written; 130 interrupted. Errors are one line each on standard error.")]
+Exit codes: 0 done; 1 something could not be read, which the inventory says; 2 usage; 3 a PATH could not be opened, or \
+nothing be written; 130 interrupted. Errors are one line each on standard error.")]
 pub(crate) struct Args {
     /// The directories to scan, with all below them; a symbolic link to one is followed.
     #[arg(value_name = "PATH", required = true, value_parser = exit::directory_parser())]

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread::Thread;
 use std::time::Duration;
 
-use indicatif::{ProgressBar, ProgressStyle};
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use megadir_inventory::ScanEvent;
 
 use crate::exit::describe;
@@ -24,7 +24,11 @@ pub(in crate::cmd) struct Progress {
 impl Progress {
     /// Returns a line about entries that are `what`, e.g. read; it stays hidden where no terminal shows it.
     pub(in crate::cmd) fn new(what: &str) -> Self {
-        let bar = ProgressBar::new_spinner();
+        Self::on(ProgressDrawTarget::stderr(), what)
+    }
+
+    fn on(target: ProgressDrawTarget, what: &str) -> Self {
+        let bar = ProgressBar::with_draw_target(None, target);
         set_style(&bar, &format!("{{spinner}} {{human_pos}} entries {what}, {{per_sec}}, {{elapsed}}"));
         if !bar.is_hidden() {
             bar.enable_steady_tick(TICK);
@@ -123,4 +127,76 @@ fn unexamined(directory: &Path, first: &[u8], errno: i32, count: u64) {
         others => format!(", and {others} more there"),
     };
     eprintln!("megadir: examine {first}{others}: {reason}");
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io;
+    use std::sync::{Arc, Mutex};
+    use std::time::Instant;
+
+    use indicatif::TermLike;
+
+    use super::*;
+
+    /// A terminal that keeps what was drawn.
+    #[derive(Clone, Debug, Default)]
+    struct Screen(Arc<Mutex<String>>);
+
+    impl Screen {
+        fn shows(&self, text: &str) -> bool {
+            self.0.lock().is_ok_and(|drawn| drawn.contains(text))
+        }
+    }
+
+    impl TermLike for Screen {
+        fn width(&self) -> u16 {
+            100
+        }
+        fn move_cursor_up(&self, _: usize) -> io::Result<()> {
+            Ok(())
+        }
+        fn move_cursor_down(&self, _: usize) -> io::Result<()> {
+            Ok(())
+        }
+        fn move_cursor_right(&self, _: usize) -> io::Result<()> {
+            Ok(())
+        }
+        fn move_cursor_left(&self, _: usize) -> io::Result<()> {
+            Ok(())
+        }
+        fn write_line(&self, text: &str) -> io::Result<()> {
+            self.write_str(text)
+        }
+        fn write_str(&self, text: &str) -> io::Result<()> {
+            let mut drawn = self.0.lock().map_err(|_| io::Error::other("poisoned"))?;
+            drawn.push_str(text);
+            Ok(())
+        }
+        fn clear_line(&self) -> io::Result<()> {
+            Ok(())
+        }
+        fn flush(&self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn a_count_that_others_keep_is_shown_with_its_rate_while_they_work() {
+        let (screen, count) = (Screen::default(), AtomicU64::new(0));
+        let progress = Progress::on(ProgressDrawTarget::term_like(Box::new(screen.clone())), "compared");
+        let started = Instant::now();
+        let shown = progress.of(&count, || {
+            count.store(12_345, Ordering::Relaxed);
+            while !(screen.shows("12,345 entries compared, ") && screen.shows("/s, ")) {
+                // A terminal that shows nothing for a minute shows nothing.
+                if started.elapsed() > Duration::from_secs(60) {
+                    return false;
+                }
+                std::thread::sleep(TICK / 10);
+            }
+            true
+        });
+        assert!(shown, "{screen:?}");
+    }
 }

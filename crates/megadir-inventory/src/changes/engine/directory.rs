@@ -103,11 +103,18 @@ pub(super) fn list(directory: &Arc<Dir>, directory_bytes: Option<u64>) -> Result
             bytes.extend_from_slice(entry.name);
         }
     }
-    let name = |place: &(usize, u16, FileType)| &bytes[place.0..place.0 + usize::from(place.1)];
-    places.sort_unstable_by(|a, b| name(a).cmp(name(b)));
-    // A directory that changes while it is listed may give a name twice.
-    places.dedup_by(|a, b| name(a) == name(b));
-    Ok(Some(Names::Listed { bytes, places }))
+    Ok(Some(Names::listed(bytes, places)))
+}
+
+impl Names {
+    /// Sorts names, which lie in `bytes` by place and length.
+    fn listed(bytes: Vec<u8>, mut places: Vec<(usize, u16, FileType)>) -> Self {
+        let name = |place: &(usize, u16, FileType)| &bytes[place.0..place.0 + usize::from(place.1)];
+        places.sort_unstable_by(|a, b| name(a).cmp(name(b)));
+        // A directory that changes while it is listed may give a name twice.
+        places.dedup_by(|a, b| name(a) == name(b));
+        Self::Listed { bytes, places }
+    }
 }
 
 fn backend() -> Result<&'static dyn Backend> {
@@ -175,4 +182,25 @@ pub(crate) fn below(directory: &[u8], name: &[u8]) -> Box<[u8]> {
     }
     path.extend_from_slice(name);
     path.into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Names;
+    use megadir::FileType;
+
+    #[test]
+    fn a_name_that_a_changing_directory_gives_twice_is_asked_for_once() {
+        let (mut bytes, mut given) = (Vec::new(), Vec::new());
+        for name in ["b", "a", "b", "ab", "a", "b"] {
+            given.push((bytes.len(), name.len() as u16, FileType::File));
+            bytes.extend_from_slice(name.as_bytes());
+        }
+        let Names::Listed { bytes, places } = Names::listed(bytes, given) else {
+            unreachable!("they were listed")
+        };
+        let names: Vec<_> =
+            places.iter().map(|place| &bytes[place.0..place.0 + usize::from(place.1)]).collect();
+        assert_eq!(names, [&b"a"[..], b"ab", b"b"]);
+    }
 }
