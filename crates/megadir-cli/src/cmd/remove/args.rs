@@ -16,8 +16,8 @@ use crate::parse;
 /// --contents), the current directory and those above it.
 #[derive(clap::Args)]
 #[command(after_help = "\
-Exit codes: 0 done; 1 something could not be removed, the rest was; 2 usage, or a path that is refused; \
-3 nothing could be removed; 130 interrupted, or the question was answered with no. Errors are one line each \
+Exit codes: 0 done; 1 something could not be removed; 2 usage, or a path that is refused; \
+3 none of the paths is there, or may be opened; 130 interrupted, or the question was answered with no. Errors are one line each \
 on standard error.")]
 pub(crate) struct Args {
     /// The files and directories to remove.

@@ -153,7 +153,8 @@ impl Summary {
             let _ = write!(line, "; {} could not be removed", amount(self.failures));
         }
         if counts.directories_kept > 0 {
-            let _ = write!(line, "; {} for what is left in them", stay(counts.directories_kept));
+            let left_in = if counts.directories_kept == 1 { "it" } else { "them" };
+            let _ = write!(line, "; {} for what is left in {left_in}", stay(counts.directories_kept));
         }
         line
     }
@@ -244,7 +245,7 @@ mod tests {
         assert_eq!(
             some.line(),
             "removed 1 entry, 5.2 MB on the disk (without 2 that have other links), in 4.00 s (0/s); 3 could not be removed; \
-             1 directory stays for what is left in them"
+             1 directory stays for what is left in it"
         );
         let dry = Summary { dry_run: true, rate: Some(1000), ..summary() };
         assert_eq!(dry.line(), "would remove 1.20 M entries (34 directories), in at least 20 min");
