@@ -481,4 +481,7 @@ pub struct Published {
     /// a decomposition. None is needed where the group has one figure.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ours: Option<String>,
+    /// Why nothing of ours measures the same, in a few words.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unlike: Option<String>,
 }

@@ -136,6 +136,7 @@ fn plan() -> Plan {
             unit: "s".into(),
             group: None,
             ours: None,
+            unlike: None,
         }],
     }
 }

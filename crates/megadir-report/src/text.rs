@@ -166,6 +166,15 @@ pub fn bytes(bytes: u64) -> String {
     format!("{bytes} B")
 }
 
+/// What plans say of times that several workers share.
+pub(crate) const WALL: &str = ", wall time per file";
+
+/// Returns under which circumstances a contrast holds, without that it is of wall times.
+#[must_use]
+pub(crate) fn without_wall(at: &str) -> String {
+    at.replacen(WALL, "", 1)
+}
+
 /// Returns parts as a list in a sentence, e.g. `a, b and c`.
 #[must_use]
 pub fn list(parts: &[String]) -> String {

@@ -82,7 +82,9 @@ impl Axis {
     /// Returns the ticks in ascending order.
     fn ticks(&self) -> Vec<f64> {
         if !self.log {
-            return linear_ticks(self.low, self.high, 6.0);
+            let ticks = linear_ticks(self.low, self.high, 6.0).into_iter();
+            // There is no half a thread.
+            return ticks.filter(|tick| self.unit != Unit::Count || tick.fract() == 0.0).collect();
         }
         let (low, high) = (libm::exp10(self.low), libm::exp10(self.high));
         let decades = self.high - self.low;

@@ -35,6 +35,7 @@ fn of_group(group: &GroupSummary, width: Width) -> Option<Picture> {
             .map(|ask| Point { x: ask.share, y: ask.ratio.value, interval: ask.ratio.interval })
             .collect(),
         marked: true,
+        reference: false,
     };
     let lines: Vec<Line> = read.series.iter().map(line).filter(|line| !line.points.is_empty()).collect();
     if lines.is_empty() {
@@ -45,7 +46,8 @@ fn of_group(group: &GroupSummary, width: Width) -> Option<Picture> {
     let shares = xs(&lines);
     let ends = super::axis::bounds(shares.iter().copied()).map_or(Vec::new(), |(low, high)| vec![low, high]);
     let level = ends.into_iter().map(|x| Point { x, y: 1.0, interval: None });
-    let even = Line { name: "listing all, 1x".into(), points: level.collect(), marked: false };
+    let even =
+        Line { name: "listing all, 1x".into(), points: level.collect(), marked: false, reference: true };
     let all: Vec<Line> = lines.into_iter().chain([even]).collect();
     let frame = Frame {
         width,

@@ -68,5 +68,10 @@ fn line(name: &str, fill: &Fill, figure: impl Fn(&Bucket) -> Option<Figure>) -> 
         let figure = figure(bucket)?;
         Some(Point { x: bucket.from.midpoint(bucket.to) as f64, y: figure.value, interval: figure.interval })
     };
-    Line { name: name.into(), points: fill.buckets.iter().filter_map(point).collect(), marked: true }
+    Line {
+        name: name.into(),
+        points: fill.buckets.iter().filter_map(point).collect(),
+        marked: true,
+        reference: false,
+    }
 }

@@ -37,8 +37,8 @@ fn of_group(summary: &Summary, group: &GroupSummary, width: Width) -> Option<Pic
                 summary.arm(row.arm).is_some_and(|arm| arm.cell.role != Role::AgainstItself)
             };
             let rows = comparison.rows.iter().filter(itself).filter(|row| row.outcome != Outcome::Baseline);
-            let named = rows.map(|row| (summary.arm_name(row.arm).to_owned(), &row.outcome));
-            (named.collect(), summary.arm_name(comparison.baseline).to_owned())
+            let named = rows.map(|row| (summary.arm_name_in(comparison, row.arm).to_owned(), &row.outcome));
+            (named.collect(), summary.arm_name_in(comparison, comparison.baseline).to_owned())
         }
         GroupReading::Pairs(pairs) => {
             // What all rows share stands in the title.
@@ -51,7 +51,7 @@ fn of_group(summary: &Summary, group: &GroupSummary, width: Width) -> Option<Pic
                 } else {
                     format!("{} / {}", row.pair.what, row.pair.than)
                 };
-                if at { what } else { format!("{what}: {}", row.pair.at) }
+                if at { what } else { format!("{what}: {}", text::without_wall(&row.pair.at)) }
             };
             let against = if than { first.pair.than.clone() } else { String::new() };
             (pairs.rows.iter().map(|row| (label(row), &row.outcome)).collect(), against)
@@ -73,7 +73,7 @@ fn of_group(summary: &Summary, group: &GroupSummary, width: Width) -> Option<Pic
     let frame = Frame {
         width,
         axis: &|places| Axis::log(Unit::Ratio, values.iter().copied(), places),
-        title: "time, as a multiple of the other's; left is faster",
+        title: axis_title(group),
         band: Some((1.0 / (1.0 + band), 1.0 + band)),
         line: Some(1.0),
         key: Vec::new(),
@@ -86,6 +86,15 @@ fn of_group(summary: &Summary, group: &GroupSummary, width: Width) -> Option<Pic
         told.join("; ")
     );
     Some(Picture::new("forest", Some(&group.name), &title, draw(&frame, &drawn)).described(description))
+}
+
+fn axis_title(group: &GroupSummary) -> &'static str {
+    match &group.reading {
+        GroupReading::Pairs(pairs) if pairs.rows.iter().all(|row| row.pair.at.contains(text::WALL)) => {
+            "wall time per file, as a multiple of the other's; left is faster"
+        }
+        _ => "time, as a multiple of the other's; left is faster",
+    }
 }
 
 /// Returns the values that an axis must hold: ratios with their intervals, 1 and the band.

@@ -45,6 +45,7 @@ fn of_group(report: &Report<'_>, group: &GroupSummary, width: Width) -> Option<P
             })
             .collect(),
         marked: true,
+        reference: false,
     };
     let lines: Vec<Line> = series.iter().map(line).collect();
     if lines.is_empty() {

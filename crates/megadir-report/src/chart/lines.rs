@@ -14,6 +14,8 @@ pub(super) struct Line {
     pub(super) points: Vec<Point>,
     /// Whether its points are marked.
     pub(super) marked: bool,
+    /// Whether it is what the others are held against, and nothing measured.
+    pub(super) reference: bool,
 }
 
 /// A point of a line.
@@ -116,7 +118,7 @@ fn limits(drawing: &mut Drawing, frame: &Frame<'_>, x: &Axis, (top, bottom): (f6
 }
 
 fn one(drawing: &mut Drawing, x: &Axis, y: &Axis, line: &Line, place: usize) {
-    let class = class(place);
+    let class = if line.reference { "rule d1".into() } else { class(place) };
     let bounded: Option<Vec<(f64, Range)>> =
         line.points.iter().map(|point| Some((x.at(point.x), point.interval?))).collect();
     if let Some(ribbon) = bounded.filter(|ribbon| ribbon.len() > 1) {
@@ -177,7 +179,10 @@ fn numbers(
 fn key(drawing: &mut Drawing, lines: &[Line], below: f64) {
     let mut y = below + 18.0;
     for (place, line) in lines.iter().enumerate() {
-        drawing.mark((14.0, y - 4.0), Shape::of(place), &format!("s{}", place % SERIES));
+        match line.reference {
+            true => drawing.line((8.0, y - 4.0), (20.0, y - 4.0), "rule d1 line"),
+            false => drawing.mark((14.0, y - 4.0), Shape::of(place), &format!("s{}", place % SERIES)),
+        }
         let width = drawing.width() - 32.0;
         y = drawing.paragraph(26.0, y, width, "", &format!("{} {}", place + 1, line.name));
     }

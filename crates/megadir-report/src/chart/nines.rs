@@ -66,7 +66,7 @@ fn line(name: &str, times: &Histogram) -> Line {
         let ns = times.quantile(1.0 - libm::exp10(-nines))?;
         Some(Point { x: nines, y: (ns as f64).max(1.0), interval: None })
     };
-    Line { name: name.into(), points: steps.filter_map(point).collect(), marked: false }
+    Line { name: name.into(), points: steps.filter_map(point).collect(), marked: false, reference: false }
 }
 
 fn picture(title: &str, arms: &[(&Arm, Histogram)], lines: &[Line], ys: &[f64], width: Width) -> Picture {

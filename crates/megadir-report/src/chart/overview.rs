@@ -42,7 +42,11 @@ fn sections(table: &Table) -> Vec<Vec<&OverviewRow>> {
 /// Returns a bar of one file system, if it was measured.
 fn bar(table: &Table, row: &OverviewRow, column: usize, cell: &OverviewCell) -> Row {
     let figure = cell.time_ns;
-    let mut marks = vec![Mark::Bar { from: 0.0, to: figure.value, class: "s0".into() }];
+    let mut marks = vec![Mark::Bar {
+        from: 0.0,
+        to: figure.value,
+        class: if table.columns[column].comparable { "s0" } else { "even" }.into(),
+    }];
     marks.extend(figure.interval.map(|range| Mark::Interval {
         low: range.low,
         high: range.high,

@@ -160,7 +160,7 @@ fn lay<'a>(row: &'a Row, width: Width, (label, value): (f64, f64), top: f64) -> 
     }
     let value_width = text_width(&row.value, FONT_PX);
     let beside = whole - value_width - 12.0;
-    let (label, value) = if beside > 0.45 * whole {
+    let (label, value) = if beside > 0.45 * whole || text_width(&row.label, FONT_PX) <= beside {
         (wrap(&row.label, beside, FONT_PX), vec![row.value.clone()])
     } else {
         let label = wrap(&row.label, whole, FONT_PX);

@@ -102,7 +102,7 @@ fn first(cell: &Cell, count: u32) -> Series {
     Series { name: kept.join(", "), group: group(cell), arms: vec![(count, cell.id)] }
 }
 
-/// Returns the group that asks about workers, else the first.
+/// Returns the group that asks about workers; of others this is no picture of what they ask.
 fn group(cell: &Cell) -> Option<String> {
     // Of several file systems groups are called after theirs too.
     let asks = |group: &&String| {
@@ -110,7 +110,7 @@ fn group(cell: &Cell) -> Option<String> {
             .iter()
             .any(|name| group.strip_prefix(name).is_some_and(|rest| rest.is_empty() || rest.starts_with('-')))
     };
-    cell.groups.iter().find(asks).or(cell.groups.first()).cloned()
+    cell.groups.iter().find(asks).cloned()
 }
 
 fn of_workers(part: &str) -> bool {
@@ -140,7 +140,7 @@ fn pictures(report: &Report<'_>, width: Width) -> Vec<Picture> {
             series.arms.iter().filter_map(point).filter(|point| point.y.is_finite()).collect();
         if points.len() > 1 {
             let name = format!("{}{}", series.name, fitted(&points));
-            let line = Line { name, points, marked: true };
+            let line = Line { name, points, marked: true, reference: false };
             match groups.iter_mut().find(|(group, _)| *group == series.group) {
                 Some((_, lines)) => lines.push(line),
                 None => groups.push((series.group, vec![line])),
@@ -169,7 +169,7 @@ fn picture(title: &str, group: Option<&str>, mut lines: Vec<Line>, width: Width)
     );
     let told: Vec<String> = lines.iter().map(told).collect();
     let ideal = [low, high].map(|x| Point { x, y: x / low, interval: None });
-    lines.push(Line { name: "full effect".into(), points: ideal.into(), marked: false });
+    lines.push(Line { name: "full effect".into(), points: ideal.into(), marked: false, reference: true });
     let ys: Vec<f64> = lines.iter().flat_map(|line| line.points.iter().map(|point| point.y)).collect();
     let frame = Frame {
         width,

@@ -14,9 +14,6 @@ const ONE_BY_ONE_MAX: usize = 4;
 /// At most so many answers stand on the first screen.
 const TOLD_FIRST_MAX: usize = 2;
 
-/// What plans say of times that several workers share.
-const WALL: &str = ", wall time per file";
-
 /// Returns the groups that answer the question, as the study declares; of a study that declares none, the first of the rule that says most.
 pub(super) fn leading(summary: &Summary) -> impl Iterator<Item = &GroupSummary> {
     let declared = summary.groups.iter().any(|group| group.answers);
@@ -58,6 +55,15 @@ pub(crate) fn told_first(summary: &Summary) -> Vec<&Finding> {
         told.extend(others.filter_map(first_of).take(TOLD_FIRST_MAX - 1));
     }
     told
+}
+
+/// Returns whether the answer of a group tells all its comparisons one by one.
+pub(super) fn tells_each(summary: &Summary, group: &GroupSummary) -> bool {
+    let few = match &group.reading {
+        GroupReading::Pairs(read) => read.rows.len() <= ONE_BY_ONE_MAX && pairs(summary, read).is_some(),
+        _ => false,
+    };
+    few && leading(summary).any(|leads| leads.name == group.name)
 }
 
 /// Tells in a sentence what the comparisons of each group that answers the question come to.
@@ -161,14 +167,13 @@ impl Compared<'_> {
     }
 
     /// Returns circumstances without what is said beside them.
-    fn place<'b>(&self, at: &'b str) -> &'b str {
-        let at = at.strip_suffix(self.on).and_then(|at| at.strip_suffix(", ")).unwrap_or(at);
-        at.strip_suffix(WALL).unwrap_or(at)
+    fn place(&self, at: &str) -> String {
+        text::without_wall(at.strip_suffix(self.on).and_then(|at| at.strip_suffix(", ")).unwrap_or(at))
     }
 
     /// Returns what a time is of.
     fn per(&self) -> &'static str {
-        if self.places.iter().all(|at| at.contains(WALL)) { "a file" } else { "an operation" }
+        if self.places.iter().all(|at| at.contains(text::WALL)) { "a file" } else { "an operation" }
     }
 
     /// Tells every comparison.
@@ -190,9 +195,9 @@ impl Compared<'_> {
         let by_ratio = |a: &&Judged<'_>, b: &&Judged<'_>| a.ratio.total_cmp(&b.ratio);
         let least = self.rows.iter().min_by(by_ratio)?;
         let most = self.rows.iter().max_by(by_ratio)?;
-        let times: Vec<(&str, f64)> =
+        let times: Vec<(String, f64)> =
             self.places.iter().filter_map(|at| Some((self.place(at), self.time(at)?))).collect();
-        let by_time = |a: &&(&str, f64), b: &&(&str, f64)| a.1.total_cmp(&b.1);
+        let by_time = |a: &&(String, f64), b: &&(String, f64)| a.1.total_cmp(&b.1);
         let (shortest, longest) = (times.iter().min_by(by_time)?, times.iter().max_by(by_time)?);
         let reference = match self.places.len() {
             1 => format!("{}: {than} takes {} {per}", shortest.0, text::time(shortest.1)),
@@ -208,7 +213,7 @@ impl Compared<'_> {
         let label = |judged: &Judged<'_>| {
             let (what, at) = (&judged.row.pair.what, self.place(&judged.row.pair.at));
             match (alike, self.places.len()) {
-                (true, _) => at.to_owned(),
+                (true, _) => at,
                 (false, 1) => what.clone(),
                 (false, _) => format!("{what}, {at}"),
             }

@@ -37,9 +37,10 @@ struct Judged<'a> {
 }
 
 fn tell(summary: &Summary, group: &GroupSummary, comparison: &Comparison) -> Option<String> {
-    let baseline = summary.arm_name(comparison.baseline);
+    let baseline = summary.arm_name_in(comparison, comparison.baseline);
     let begin = format!("On {}, {}:", summary.place(comparison.baseline), group.name);
-    let mut arms: Vec<Judged<'_>> = comparison.rows.iter().filter_map(|row| judged(summary, row)).collect();
+    let mut arms: Vec<Judged<'_>> =
+        comparison.rows.iter().filter_map(|row| judged(summary, comparison, row)).collect();
     arms.sort_by(|a, b| a.ratio.total_cmp(&b.ratio));
     let sentence = match &arms[..] {
         [] => return None,
@@ -68,9 +69,9 @@ fn tell(summary: &Summary, group: &GroupSummary, comparison: &Comparison) -> Opt
 }
 
 /// Returns an arm that was compared; the baseline against itself is none.
-fn judged<'a>(summary: &'a Summary, row: &Contrast) -> Option<Judged<'a>> {
-    let arm = summary.arm(row.arm).filter(|arm| arm.cell.role != Role::AgainstItself)?;
-    let name = arm.cell.name.as_str();
+fn judged<'a>(summary: &'a Summary, comparison: &Comparison, row: &Contrast) -> Option<Judged<'a>> {
+    summary.arm(row.arm).filter(|arm| arm.cell.role != Role::AgainstItself)?;
+    let name = summary.arm_name_in(comparison, row.arm);
     match row.outcome {
         Outcome::Judged { ratio, adjusted, verdict, .. } => {
             Some(Judged { name, ratio: ratio.value, adjusted, verdict: Some(verdict) })

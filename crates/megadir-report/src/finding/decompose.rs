@@ -10,6 +10,9 @@ use crate::summary::{
 };
 use crate::text;
 
+/// Shares below this are told without their figures.
+const LITTLE: f64 = 0.05;
+
 /// Tells of every decomposition.
 pub(super) fn find(summary: &Summary) -> Vec<Finding> {
     let told = summary.groups.iter().filter_map(|group| match &group.reading {
@@ -70,7 +73,24 @@ fn shares(factors: &[Factor]) -> String {
     let part = |(place, (name, share)): (usize, &(&str, Figure))| {
         format!("{} {} {name}", text::share(share), verb(place))
     };
-    text::list(&shares.iter().enumerate().map(part).collect::<Vec<_>>())
+    // The table has them all; what makes little is named without its figure.
+    let (mut large, mut little): (Vec<_>, Vec<_>) =
+        shares.into_iter().partition(|(_, share)| share.value.abs() >= LITTLE);
+    if large.is_empty() {
+        std::mem::swap(&mut large, &mut little);
+    }
+    let mut told: Vec<String> = large.iter().enumerate().map(part).collect();
+    let names: Vec<String> = little.iter().map(|(name, _)| (*name).to_owned()).collect();
+    match &little[..] {
+        [] => {}
+        [one] => told.push(part((large.len(), one))),
+        _ => told.push(format!(
+            "less than {} each into {}",
+            text::chosen(LITTLE),
+            text::list(&names).replace(" and ", ", ")
+        )),
+    }
+    text::list(&told)
 }
 
 fn judge_claim(summary: &Summary, reading: &ReadingFactor) -> String {

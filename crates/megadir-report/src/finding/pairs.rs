@@ -2,7 +2,7 @@
 //! all of them stands.
 
 use super::source::{SlowerPairs, claims, published};
-use super::{Finding, FindingKind};
+use super::{Finding, FindingKind, answer};
 use crate::summary::{GroupReading, GroupSummary, Outcome, PairRow, Summary, Verdict, rounds_for_interval};
 use crate::text;
 
@@ -27,6 +27,9 @@ pub(super) fn find(summary: &Summary) -> Vec<Finding> {
                 1 => "Another comparison is in the table.".to_owned(),
                 left => format!("{} other comparisons are in the table.", text::count(left)),
             });
+            // What the answer says of each is not said again.
+            let told = if answer::tells_each(summary, group) { Vec::new() } else { told };
+            let more = more.filter(|_| !told.is_empty());
             let sentences = told.into_iter().filter_map(|row| tell(summary, row)).chain(more);
             let claim = claim(summary, group, &pairs.rows);
             let of_group = |text| Finding::of_group(FindingKind::Pair, &group.name, text);
@@ -68,9 +71,10 @@ fn tell(summary: &Summary, row: &PairRow) -> Option<String> {
     let (on, to) = (summary.place(row.pair.arm), summary.place(row.pair.to));
     // Of several file systems each names its own in what its arms are.
     let own = format!(", {on}");
-    let begin = match row.pair.at.strip_suffix(&own) {
-        at if on == to => format!("On {on}, {}:", at.unwrap_or(&row.pair.at)),
-        _ => format!("{}:", row.pair.at),
+    let place = text::without_wall(&row.pair.at);
+    let begin = match place.strip_suffix(&own) {
+        at if on == to => format!("On {on}, {}:", at.unwrap_or(&place)),
+        _ => format!("{place}:"),
     };
     match row.outcome {
         Outcome::Judged { ratio, adjusted, verdict, .. } => {
@@ -128,6 +132,8 @@ fn claim(summary: &Summary, group: &GroupSummary, rows: &[PairRow]) -> Option<St
     let begin = format!("The claim of {} that {}{of_layout}", claims.who, claimed.words);
     let stands = match (slower, against, verdicts.len()) {
         (_, _, 0) => format!("{begin} cannot be told here: nothing is judged."),
+        (1, _, 1) => format!("{begin} stands here."),
+        (0, 1, 1) => format!("{begin} falls here."),
         (slower, _, all) if slower == all => format!("{begin} stands here in all {all} comparisons."),
         (0, against, all) if against > 0 => {
             format!("{begin} falls here: not shown in any of {all} comparisons, excluded in {against}.")

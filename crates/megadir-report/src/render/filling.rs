@@ -71,7 +71,7 @@ pub(super) fn fill(summary: &Summary, fill: &Fill) -> Grid {
          files. Ratio: to the first row, round by round.{intervals}"
     );
     let time = |bucket: &Bucket| bucket.time_ns.map(|figure| figure.value);
-    let bars = Bars { what: "time", values: fill.buckets.iter().map(time).collect() };
+    let bars = Bars { what: "time", values: fill.buckets.iter().map(time).collect(), needed: false };
     Grid { columns, rows: fill.buckets.iter().map(row).collect(), legend: vec![legend], bars: Some(bars) }
 }
 
@@ -95,7 +95,8 @@ pub(super) fn grow(growth: &Growth) -> Grid {
         };
         series.points.iter().map(of_point).chain(series.exponent.map(|_| None))
     });
-    let bars = Bars { what: if an_entry { "an entry" } else { "time" }, values: values.collect() };
+    let bars =
+        Bars { what: if an_entry { "an entry" } else { "time" }, values: values.collect(), needed: false };
     let legend = "Exponent: the time grows with entries to this power, from the row above and over all sizes; 1 is linear.";
     Grid { columns, rows, legend: vec![legend.into()], bars: Some(bars) }
 }

@@ -72,7 +72,9 @@ pub(crate) fn lay_out(grid: &Grid, width: usize, style: Style) -> Vec<String> {
     let texts: Vec<Vec<String>> =
         grid.rows.iter().map(|row| row.iter().map(|field| clean(&field.text, style)).collect()).collect();
     let mut widths = natural_widths(grid, &texts);
-    let kept = fit(grid, &mut widths, width);
+    // What there is to see comes before what can be done without.
+    let needed = grid.bars.as_ref().filter(|bars| bars.needed).map_or(0, |_| GAP + BESIDE_MIN);
+    let kept = fit(grid, &mut widths, width.saturating_sub(needed));
     let used: usize = kept.iter().map(|&place| GAP + widths[place]).sum();
     let room = width.saturating_sub(used + GAP).min(BESIDE_MAX);
     let bars = grid.bars.as_ref().filter(|_| room >= BESIDE_MIN);
@@ -179,7 +181,7 @@ mod tests {
 
     #[test]
     fn bars_stand_beside_where_there_is_room() {
-        let bars = Bars { what: "calls", values: vec![Some(31.0), Some(124.0)] };
+        let bars = Bars { what: "calls", values: vec![Some(31.0), Some(124.0)], needed: false };
         let grid = Grid { bars: Some(bars), ..grid() };
         let wide = [
             "  arm                  calls  ratio  calls",

@@ -91,7 +91,7 @@ fn compare(summary: &Summary, comparison: &Comparison, speed_ups: bool) -> Grid 
     let itself =
         |row: &&Contrast| summary.arm(row.arm).is_some_and(|arm| arm.cell.role == Role::AgainstItself);
     let shown = comparison.rows.iter().filter(|row| !itself(row));
-    let mut rows: Vec<Vec<Text>> = shown.clone().map(|row| compare_row(summary, row)).collect();
+    let mut rows: Vec<Vec<Text>> = shown.clone().map(|row| compare_row(summary, comparison, row)).collect();
     let mut legend = compare_legend(summary, comparison);
     if speed_ups {
         let verdict = columns.len() - 1;
@@ -102,7 +102,7 @@ fn compare(summary: &Summary, comparison: &Comparison, speed_ups: bool) -> Grid 
         legend.push_str(" Speed-up: 1 / ratio, as the source tells it.");
     }
     let time = |row: &Contrast| Some(summary.arm(row.arm)?.timing.as_ref()?.time_ns.value);
-    let bars = Bars { what: "time", values: shown.map(time).collect() };
+    let bars = Bars { what: "time", values: shown.map(time).collect(), needed: false };
     Grid { columns, rows, legend: vec![legend], bars: Some(bars) }
 }
 
@@ -122,7 +122,7 @@ fn speed_up(outcome: &Outcome) -> String {
 /// Explains what occurs in the grid and nothing else.
 fn compare_legend(summary: &Summary, comparison: &Comparison) -> String {
     let any = |wanted: fn(&Outcome) -> bool| comparison.rows.iter().any(|row| wanted(&row.outcome));
-    let baseline = summary.arm_name(comparison.baseline);
+    let baseline = summary.arm_name_in(comparison, comparison.baseline);
     let mut legend =
         format!("Ratio: time / time of {baseline}, below 1 is faster; 2.00x faster: half the time.");
     if any(|outcome| matches!(outcome, Outcome::Judged { .. })) {
@@ -174,14 +174,14 @@ fn is_negligible(outcome: &Outcome) -> bool {
     }
 }
 
-fn compare_row(summary: &Summary, contrast: &Contrast) -> Vec<Text> {
+fn compare_row(summary: &Summary, comparison: &Comparison, contrast: &Contrast) -> Vec<Text> {
     let timing = summary.arm(contrast.arm).and_then(|arm| arm.timing.as_ref());
     let of_timing = |part: fn(&crate::summary::Timing) -> Option<String>| {
         Text::plain(timing.and_then(part).unwrap_or_default())
     };
     let (ratio, verdict, tone) = outcome(&contrast.outcome);
     vec![
-        Text::plain(summary.arm_name(contrast.arm)),
+        Text::plain(summary.arm_name_in(comparison, contrast.arm)),
         of_timing(|timing| Some(text::time(timing.time_ns.value))),
         of_timing(|timing| Some(bounds(&timing.time_ns))),
         of_timing(|timing| timing.entry_ns.map(|figure| text::time(figure.value))),
@@ -259,7 +259,8 @@ fn decompose(summary: &Summary, decomposition: &Decomposition) -> Grid {
     );
     // The whole is 100 %: nothing to see, and beside it shares would be short.
     let share = |factor: &Factor| factor.share.filter(|_| !factor.common).map(|share| share.value.max(0.0));
-    let bars = Bars { what: "share", values: decomposition.factors.iter().map(share).collect() };
+    let bars =
+        Bars { what: "share", values: decomposition.factors.iter().map(share).collect(), needed: true };
     Grid { columns, rows, legend: vec![legend], bars: Some(bars) }
 }
 

@@ -17,6 +17,8 @@ pub(crate) struct Bars {
     pub(crate) what: &'static str,
     /// The lengths, one a row; `None` for rows without.
     pub(crate) values: Vec<Option<f64>>,
+    /// Whether columns that can be done without give way to them.
+    pub(crate) needed: bool,
 }
 
 impl Bars {
@@ -67,7 +69,8 @@ mod tests {
 
     #[test]
     fn bars_and_courses_start_at_nothing() {
-        let bars = Bars { what: "time", values: vec![Some(4.0), Some(1.0), None, Some(0.001)] };
+        let bars =
+            Bars { what: "time", values: vec![Some(4.0), Some(1.0), None, Some(0.001)], needed: false };
         let drawn = |style| [0, 1, 2, 3].map(|row| bars.bar(row, 8, style));
         assert_eq!(drawn(UNICODE), ["████████", "██", "", "▏"]);
         assert_eq!(drawn(ASCII), ["########", "##", "", "#"]);

@@ -20,7 +20,10 @@ pub(crate) fn grid(summary: &Summary, group: Option<&GroupSummary>) -> Option<Gr
         Column::left("measured by", 1),
     ];
     let row = |figure: &&Published| {
-        let (by, here) = group.and_then(|group| ours(summary, group, figure)).unwrap_or_default();
+        let none = || {
+            (figure.unlike.as_ref().map(|why| format!("nothing: {why}")).unwrap_or_default(), String::new())
+        };
+        let (by, here) = group.and_then(|group| ours(summary, group, figure)).unwrap_or_else(none);
         [figure.what.clone(), value(figure), here, by].map(Text::plain).into()
     };
     let legend = "There: as published, on another machine. Here: this run's arm that does the same, where there is one.";

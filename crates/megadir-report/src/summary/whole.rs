@@ -217,6 +217,21 @@ impl Summary {
         self.arm(arm).map_or("?", |arm| &arm.cell.name)
     }
 
+    /// Returns the name of an arm of a comparison without what all its arms end with: of `readdir of 5 000` and `getdents of 5 000` the size
+    /// is the group's, which says it.
+    #[must_use]
+    pub fn arm_name_in(&self, comparison: &Comparison, arm: CellId) -> &str {
+        let name = self.arm_name(arm);
+        let baseline = self.arm_name(comparison.baseline);
+        let Some(place) = baseline.rfind(" of ") else { return name };
+        let shared = &baseline[place..];
+        let of_arm = |row: &&super::Contrast| {
+            self.arm(row.arm).is_some_and(|arm| arm.cell.role != megadir_record::Role::AgainstItself)
+        };
+        let all = comparison.rows.iter().filter(of_arm).all(|row| self.arm_name(row.arm).ends_with(shared));
+        name.strip_suffix(shared).filter(|_| all).unwrap_or(name)
+    }
+
     /// Returns what the file system of a data set is called.
     #[must_use]
     pub fn place_of(&self, data: DataId) -> &str {

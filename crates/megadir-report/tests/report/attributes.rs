@@ -16,6 +16,7 @@ pub(crate) fn record(ratios: &[(&'static str, f64)]) -> Record {
         unit: "x".into(),
         group: Some(group.into()),
         ours: None,
+        unlike: None,
     };
     plan.published = vec![published("FindFirstFileEx, Basic, cached", 45.0, "buffer")];
     for cell in &mut plan.cells {

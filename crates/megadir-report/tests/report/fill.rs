@@ -61,6 +61,7 @@ pub(crate) fn filled(ratios: &[f64]) -> Record {
         unit: "ratio".into(),
         group: Some("fill".into()),
         ours: None,
+        unlike: None,
     }];
     record
 }

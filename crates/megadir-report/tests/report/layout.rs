@@ -54,6 +54,7 @@ fn record(content: ContentKind) -> Record {
         unit: "ratio".into(),
         group: Some("write".into()),
         ours: None,
+        unlike: None,
     };
     plan.published = vec![figure("digests", 1.44), figure("JSON documents", 1.2)];
     record
@@ -68,7 +69,7 @@ fn told(record: &Record) -> Vec<String> {
 #[test]
 fn two_levels_are_judged_by_two_levels_and_figures_by_contents() {
     let claim = "The claim of the article that directories two levels deep take longer to write than one flat directory \
-                 (judged by `prefix:2/2`) stands here in all 1 comparisons.";
+                 (judged by `prefix:2/2`) stands here.";
     let digests = told(&record(ContentKind::HexDigest));
     assert_eq!(digests[0], format!("{claim} Published: 1.44x (digests)."));
     let json = told(&record(ContentKind::Json));

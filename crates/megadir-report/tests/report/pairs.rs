@@ -55,6 +55,18 @@ fn ratios_are_recovered_and_the_claim_stands_where_all_show_it() {
     let told = told(&summary);
     let claim = "The claim of the article that absent names cost more than present ones stands here in all 2 comparisons.";
     assert_eq!(told[0], claim);
+    assert_eq!(told.len(), 1, "each is in the answer");
+    let answer = &summary.findings[0];
+    assert_eq!(answer.kind, FindingKind::Answer);
+    assert!(answer.text.starts_with("On ext4, one name of 100 000: present ones takes "), "{}", answer.text);
+    assert!(answer.text.contains("; of that absent names 1.80x ["), "{}", answer.text);
+    // Where another group answers, they are told one by one.
+    let mut beside = record([1.8, 1.2]);
+    let groups = &mut beside.header.plan.groups;
+    let rule = GroupRule::Grow { series: vec![("all".into(), vec![CellId(0)])] };
+    groups.push(Group { name: "growth".into(), title: "How?".into(), answers: true, rule });
+    let beside = summarize(&beside).unwrap();
+    let told = self::told(&beside);
     assert!(told[1].starts_with("On ext4, one name of 100 000: absent names cost 1.80x ["), "{}", told[1]);
     assert_eq!(told.len(), 3);
 }
@@ -63,7 +75,7 @@ fn ratios_are_recovered_and_the_claim_stands_where_all_show_it() {
 fn a_claim_falls_where_none_shows_it_and_stands_in_part_where_some_do() {
     let falls = summarize(&record([0.7, 1.0])).unwrap();
     assert!(told(&falls)[0].contains("falls here: not shown in any of 2 comparisons, excluded in 2"));
-    assert!(told(&falls)[2].contains("cost as much as present ones"), "{:?}", told(&falls));
+    assert!(falls.findings[0].text.contains(": 1 of 2 faster, 1 the same."), "{}", falls.findings[0].text);
     let partly = summarize(&record([0.7, 1.5])).unwrap();
     assert!(told(&partly)[0].contains("stands here in 1 of 2 comparisons and is excluded in 1"));
 }

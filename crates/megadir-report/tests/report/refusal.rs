@@ -27,6 +27,7 @@ pub(crate) fn record(entries: &[u64], predicted: u64, published: &[f64]) -> Reco
         unit: "entries".into(),
         group: Some("refusal".into()),
         ours: None,
+        unlike: None,
     };
     plan.published = published.iter().map(figure).collect();
     plan.data[0].entries = 0;

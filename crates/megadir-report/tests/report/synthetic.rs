@@ -232,6 +232,7 @@ fn published() -> Vec<Published> {
         unit: "s".into(),
         group: Some("decomposition".into()),
         ours: Some(ours.into()),
+        unlike: None,
     };
     vec![
         figure("ls -l | wc -l, 1 000 000 files", 5.8, "slow"),

@@ -52,6 +52,8 @@ fn every_method_meets_the_first_on_every_size_and_is_followed_through_all() {
         let sizes: Vec<u64> = arms.iter().map(|arm| entries(&planned, *arm)).collect();
         assert_eq!(sizes, [1000, 2000, 5000, 100_000], "{name}");
     }
+    let answers = planned.plan.groups.iter().filter(|group| group.answers).map(|group| group.name.as_str());
+    assert_eq!(answers.collect::<Vec<_>>(), ["100000 files"], "the largest directory");
     let names: std::collections::BTreeSet<&str> =
         planned.plan.cells.iter().map(|cell| cell.name.as_str()).collect();
     assert_eq!(names.len(), planned.plan.cells.len(), "every arm has a name of its own");
@@ -68,6 +70,11 @@ fn published_figures_stand_beside_groups_that_there_are() {
         for figure in &planned.plan.published {
             let group = figure.group.as_deref().unwrap();
             assert!(planned.plan.groups.iter().any(|one| one.name == group), "{group}");
+            assert!(
+                figure.ours.is_some() != figure.unlike.is_some(),
+                "{}: what of ours, or why nothing",
+                figure.what
+            );
         }
     }
 }

@@ -106,8 +106,8 @@ fn compare(summary: &Summary, group: &GroupSummary, comparison: &Comparison) -> 
         arm && summary.are_alternatives(row.arm, baseline)
     };
     let ways = comparison.rows.iter().filter(way);
-    let ways = ways.map(|row| (summary.arm_name(row.arm), &row.outcome)).collect();
-    let choice = Choice { than: summary.arm_name(baseline), ways };
+    let ways = ways.map(|row| (summary.arm_name_in(comparison, row.arm), &row.outcome)).collect();
+    let choice = Choice { than: summary.arm_name_in(comparison, baseline), ways };
     let (action, what, ratio) = choice.decide()?;
     let on = summary.place(baseline).to_owned();
     let bare = |name: &str| bare(name, &on).to_owned();
@@ -130,8 +130,7 @@ fn pairs(summary: &Summary, pairs: &Pairs) -> Vec<Step> {
         let on = summary.place(of.clone().next()?.pair.arm).to_owned();
         let ways = of.map(|row| (&*row.pair.what, &row.outcome)).collect();
         let (action, what, ratio) = Choice { than, ways }.decide()?;
-        let at = bare(at, &on);
-        let at = at.strip_suffix(", wall time per file").unwrap_or(at).to_owned();
+        let at = text::without_wall(bare(at, &on));
         Some(Step { action, what, than: than.to_owned(), at, on, ratio })
     };
     places.into_iter().filter_map(step).collect()
