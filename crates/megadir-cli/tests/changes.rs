@@ -222,6 +222,17 @@ fn a_list_of_paths_is_all_that_is_looked_at() {
         lab.lines(&["--files0-from", "list"]),
         ["removed b", "removed d/below/e", "removed d/c", "added moved/c"]
     );
+    // Relative to the current directory, whichever that is.
+    let mut below = lab.command(&["--files0-from", "../list"]);
+    fs::write(&list, "c\0../d/c\0../b\0").unwrap();
+    let output = below.current_dir(lab.tree().join("moved")).output().unwrap();
+    let told = String::from_utf8(output.stdout).unwrap().replace(&format!("{tree}/"), "");
+    let told: Vec<_> = told.lines().map(|line| line.split_whitespace().collect::<Vec<_>>()).collect();
+    assert_eq!(told, [["removed", "b"], ["removed", "d/c"], ["added", "moved/c"]]);
+    fs::write(&list, "tree/d/../a\0tree/a\0").unwrap();
+    let output = lab.changes(&["--files0-from", "list"]);
+    assert_eq!(output.status.code(), Some(1));
+    assert!(String::from_utf8(output.stderr).unwrap().contains("'..' behind a name may lead anywhere"));
     fs::write(&list, "tree/a\0/elsewhere\0tree/nothing\0").unwrap();
     let output = lab.changes(&["--files0-from", "list"]);
     assert_eq!(output.status.code(), Some(1));

@@ -123,8 +123,8 @@ impl Run<'_> {
             Ok((compare_only(inventory, roots, paths, &options, &watch)?, unknown))
         });
         let (compared, unknown) = compared?;
-        for path in unknown {
-            self.fail(&format!("compare {}: not below a tree of the inventory", quoted(&path)));
+        for (path, why) in unknown {
+            self.fail(&format!("compare {}: {why}", quoted(&path)));
         }
         Ok(compared)
     }

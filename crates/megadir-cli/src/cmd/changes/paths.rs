@@ -1,36 +1,46 @@
 //! Paths from a list: each ended by NUL, below one of the trees.
 
 use std::io::Read;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
 use crate::exit::CliError;
 use crate::ui::message::quoted;
 
 /// A path by the index of its tree and relative to it.
 type Below = (u32, Vec<u8>);
+/// A path that cannot be compared, and why.
+type Refused = (PathBuf, &'static str);
 
 /// Reads the list; returns the paths by tree, and those that are below none.
-pub(super) fn read(list: &Path, roots: &[PathBuf]) -> Result<(Vec<Below>, Vec<PathBuf>), CliError> {
+pub(super) fn read(list: &Path, roots: &[PathBuf]) -> Result<(Vec<Below>, Vec<Refused>), CliError> {
     let mut bytes = Vec::new();
     let read = match list == Path::new("-") {
         true => std::io::stdin().read_to_end(&mut bytes),
         false => std::fs::File::open(list).and_then(|mut file| file.read_to_end(&mut bytes)),
     };
     read.map_err(|error| CliError::from(megadir::Error::io("read", list, error)))?;
-    let absolute = |path: &Path| std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
-    let roots: Vec<PathBuf> = roots.iter().map(|root| absolute(root)).collect();
+    let here = std::env::current_dir().unwrap_or_default();
     let (mut below, mut unknown) = (Vec::new(), Vec::new());
+    // A root may have been given by a link above it: what is relative to the current directory is not.
+    let named = |root: &PathBuf| std::path::absolute(root).unwrap_or_else(|_| root.clone());
+    let real = |root: &PathBuf| std::fs::canonicalize(root).unwrap_or_else(|_| root.clone());
+    let roots: Vec<[PathBuf; 2]> = roots.iter().map(|root| [named(root), real(root)]).collect();
     for path in bytes.split(|byte| *byte == 0).filter(|path| !path.is_empty()) {
         let path = PathBuf::from(&*megadir::names::to_os(path)?);
-        let found = roots.iter().enumerate().find_map(|(index, root)| {
-            Some((index as u32, absolute(&path).strip_prefix(root).ok()?.to_owned()))
+        let Some(absolute) = absolute(&here, &path) else {
+            unknown.push((path, "'..' behind a name may lead anywhere: name it without"));
+            continue;
+        };
+        let found = roots.iter().enumerate().find_map(|(index, names)| {
+            let below = names.iter().find_map(|root| absolute.strip_prefix(root).ok())?;
+            Some((index as u32, below))
         });
         match found {
             Some((root, path)) => {
                 let path = megadir::names::from_os(path.as_os_str());
                 below.push((root, path.strip_suffix(b"/").unwrap_or(path).to_vec()));
             }
-            None => unknown.push(path),
+            None => unknown.push((path, "not below a tree of the inventory")),
         }
     }
     if below.is_empty() && unknown.is_empty() {
@@ -38,4 +48,48 @@ pub(super) fn read(list: &Path, roots: &[PathBuf]) -> Result<(Vec<Below>, Vec<Pa
         return Err(CliError::usage(format!("--files0-from {list}: no path in it, each is ended by NUL")));
     }
     Ok((below, unknown))
+}
+
+/// Returns a path from the root of the file system on, without `.` and `..`; `None` where `..` follows a name, which may be a
+/// link. The current directory has none in its own path.
+fn absolute(here: &Path, path: &Path) -> Option<PathBuf> {
+    let (mut absolute, mut is_named) = (here.to_owned(), false);
+    for component in path.components() {
+        match component {
+            Component::Prefix(_) | Component::RootDir => absolute.push(component),
+            Component::CurDir => {}
+            Component::ParentDir if is_named => return None,
+            Component::ParentDir => {
+                absolute.pop();
+            }
+            Component::Normal(name) => {
+                absolute.push(name);
+                is_named = true;
+            }
+        }
+    }
+    Some(absolute)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::absolute;
+    use std::path::Path;
+
+    #[test]
+    fn paths_are_relative_to_the_current_directory_and_lead_where_they_say() {
+        let of = |path: &str| absolute(Path::new("/here/below"), Path::new(path));
+        for (path, expected) in [
+            ("a/b", "/here/below/a/b"),
+            ("./a/./b/", "/here/below/a/b"),
+            ("../a", "/here/a"),
+            ("../../../a", "/a"),
+            (".", "/here/below"),
+            ("/a", "/a"),
+            ("/../a", "/a"),
+        ] {
+            assert_eq!(of(path).as_deref(), Some(Path::new(expected)), "{path}");
+        }
+        assert_eq!((of("a/../b"), of("/a/..")), (None, None));
+    }
 }
