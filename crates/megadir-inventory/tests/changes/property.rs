@@ -1,11 +1,12 @@
 //! Random trees, random changes between scans, on every file system.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
-use megadir_inventory::Snapshot;
-use megadir_inventory::changes::{CompareOptions, Watch};
+use megadir_inventory::changes::{CompareOptions, Watch, compare};
+use megadir_inventory::{Inventory, Rows, Sink, Snapshot, WriteOptions, Writer};
 use megadir_testkit::mount::{BTRFS, EXT4, EXT4_SMALL_INODES, Mount, Recipe, TMPFS, XFS};
 use megadir_testkit::require;
 use megadir_testkit::require::full;
@@ -92,6 +93,9 @@ fn round(sequence: &mut Sequence, scan: u64) {
     };
     let now = oracle::listing(path);
     let expected = oracle::compare(listed, &now, started_ns);
+    let brief = CompareOptions { keep: false, ..options.clone() };
+    let told = compare_without_keeping(snapshot, *seed, path, &brief);
+    assert_eq!(told, expected, "seed {seed}, scan {scan}, {brief:?}\n{done:?}");
     let watch = Watch::default();
     let compared = snapshot.refresh(&options, &watch).unwrap();
     assert!(compared.is_complete() && compared.failures.is_empty(), "seed {seed}: {compared:?}");
@@ -103,6 +107,35 @@ fn round(sequence: &mut Sequence, scan: u64) {
     assert_eq!(oracle::of_rows(&mut snapshot.rows()), now, "seed {seed}: what is held after scan {scan}");
     assert_eq!(watch.entries.load(Ordering::Relaxed), now.len() as u64 - 1, "each entry is asked about once");
     *listed = now;
+}
+
+/// Compares as `megadir changes` does, for which less is asked; now and then with an inventory that was written.
+fn compare_without_keeping(
+    snapshot: &Snapshot,
+    seed: u64,
+    path: &Path,
+    options: &CompareOptions,
+) -> BTreeSet<String> {
+    let (roots, watch) = (vec![megadir::Dir::open(path)], Watch::default());
+    let compared = if seed.is_multiple_of(8) {
+        let file = path.with_extension("parquet");
+        let written = WriteOptions { threads: 0, level: 1, group_rows: 7 };
+        let names = snapshot.metadata().roots.iter().map(|root| root.path.clone());
+        let mut writer = Writer::create(&file, names.collect(), written).unwrap();
+        let mut rows = snapshot.rows();
+        while let Some(row) = rows.next_row().unwrap() {
+            writer.add(&row).unwrap();
+        }
+        writer.finish(snapshot.metadata()).unwrap();
+        let compared = compare(Inventory::open(&file).unwrap(), roots, options, &watch);
+        std::fs::remove_file(file).unwrap();
+        compared
+    } else {
+        compare(snapshot.rows(), roots, options, &watch)
+    };
+    let compared = compared.unwrap();
+    assert!(compared.is_complete() && compared.failures.is_empty(), "seed {seed}: {compared:?}");
+    oracle::lines(&compared.changes)
 }
 
 /// How many sequences of the thousand (ten thousand) a file system gets.
