@@ -147,10 +147,16 @@ fn takes(layout: &Layout, question: &Question, ground: &Ground, names: &[Vec<u8>
     names.iter().all(|name| placer.place(name, &mut buffer).is_ok()) && spreads(layout, question, names)
 }
 
-/// The directories that names are counted over to see whether they are spread evenly.
+/// With fewer names than this nothing is said about how they are spread.
 const SPREAD_NAMES_MIN: usize = 64;
+/// Chi-square over its expectation may be this much larger, in its standard deviations: even names are beyond it once in a thousand times.
+const SPREAD_DEVIATIONS: f64 = 3.1;
 
-/// Tells whether names are spread over a layout's directories about as evenly as hex digits are.
+/// Tells whether names are spread over a layout's directories as evenly as hex digits are.
+///
+/// By Pearson's chi-square of the first level, whose directories have the most names each; its law is near the normal one of mean k - 1 and
+/// variance 2 (k - 1) for the k directories there may be. The names are the first that were listed: of a directory whose order is that of
+/// making (XFS, btrfs, tmpfs) the oldest.
 fn spreads(layout: &Layout, question: &Question, names: &[Vec<u8>]) -> bool {
     if matches!(layout.source(), Source::Decimal | Source::Sequence) {
         return true;
@@ -163,10 +169,15 @@ fn spreads(layout: &Layout, question: &Question, names: &[Vec<u8>]) -> bool {
     let mut directories = std::collections::BTreeMap::<Vec<u8>, u64>::new();
     for name in names {
         if let Ok(placed) = placer.place(name, &mut buffer) {
-            *directories.entry(placed.directory().to_vec()).or_default() += 1;
+            let first = placed.directory().split(|byte| *byte == b'/').next().unwrap_or_default();
+            *directories.entry(first.to_vec()).or_default() += 1;
         }
     }
-    let expected = Candidate::of(*layout, names.len() as u64);
-    let found = directories.values().copied().max().unwrap_or(0);
-    found <= 2 * expected.fullest && directories.len() as f64 >= 0.5 * expected.shape.leaves
+    let width = layout.levels().first().copied().unwrap_or(0);
+    let kinds = (HEX as f64).powi(i32::from(width));
+    let mean = names.len() as f64 / kinds;
+    let empty = (kinds - directories.len() as f64).max(0.0);
+    let squares: f64 = directories.values().map(|count| (*count as f64 - mean).powi(2)).sum();
+    let chi_square = (squares + empty * mean * mean) / mean;
+    chi_square <= (kinds - 1.0) + SPREAD_DEVIATIONS * (2.0 * (kinds - 1.0)).sqrt()
 }

@@ -79,22 +79,22 @@ pub struct Measured {
     pub contrasts: Vec<Contrast>,
 }
 
-/// What layouts with one hashed level are to one directory.
+/// What a layout is to one directory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Relation {
-    /// Faster in what matters, and slower in nothing of that.
+    /// Faster by a tenth or more in something that matters, and the same in all else of that.
     Faster,
-    /// Slower in what matters, and faster in nothing of that.
+    /// Slower by a tenth or more in something that matters, and the same in all else of that.
     Slower,
     /// Faster in one thing and slower in another.
     Both,
-    /// All the same.
+    /// Within a tenth in all that matters.
     Same,
-    /// Not known.
+    /// Not known of something that matters.
     Undecided,
 }
 
-/// A layout that gains less than this is not worth its directories: a tenth.
+/// A layout that gains less than this is not worth its directories: a tenth. The whole interval must lie on one side of it.
 const WORTH: f64 = 0.9;
 
 /// What was measured and not decided.
@@ -110,21 +110,29 @@ pub struct Undecided {
 
 /// Nobody waits longer for an answer.
 const TIME_MAX: Duration = Duration::from_secs(3600);
+/// How many times the rounds there were are asked for where nothing tells how many would do.
+const MORE: u64 = 2;
 /// The part of a measurement's time that rounds get.
 const ROUNDS_PART: f64 = 0.7;
 
 impl Measured {
     /// Returns what was not decided of what matters: of all layouts, for they were all compared.
+    ///
+    /// The times are those for as many files as there were; that a longer measurement takes more files at once makes it less noisy still.
     #[must_use]
     pub fn undecided(&self, phases: &[Phase]) -> Vec<Undecided> {
         let of = |contrast: &&Contrast| contrast.files == self.files && phases.contains(&contrast.phase);
         let undecided = |contrast: &Contrast| {
+            if relation(contrast) != Relation::Undecided {
+                return None;
+            }
             let rounds = match contrast.verdict {
                 Some(Verdict::Inconclusive { rounds_to_decide }) => rounds_to_decide,
-                // Some more than have an interval.
-                None => Some(2 * self.rounds.max(6) as u64),
-                Some(Verdict::Faster { .. } | Verdict::Slower { .. } | Verdict::Equivalent) => return None,
+                // With too few rounds for an interval, or one that reaches over a tenth: some more.
+                _ => Some(MORE * self.rounds.max(6) as u64),
             };
+            // Never less than has just not been enough.
+            let rounds = rounds.map(|rounds| rounds.max(MORE * self.rounds as u64));
             let time = rounds.map(|rounds| rounds as f64 * self.round_s / ROUNDS_PART);
             let time = time.filter(|seconds| *seconds <= TIME_MAX.as_secs_f64()).map(Duration::from_secs_f64);
             Some(Undecided { layout: contrast.layout, phase: contrast.phase, time })
@@ -132,33 +140,32 @@ impl Measured {
         self.contrasts.iter().filter(of).filter_map(undecided).collect()
     }
 
-    /// Returns what so many hashed levels are to one directory in some phases.
+    /// Returns what a layout was measured to be to one directory in some phases; of another layout nothing follows for it.
     #[must_use]
-    pub fn relation(&self, levels: usize, phases: &[Phase]) -> Relation {
+    pub fn relation(&self, layout: &Layout, phases: &[Phase]) -> Relation {
         let of = |contrast: &&Contrast| {
-            contrast.layout.source() == megadir::layout::Source::Digest
-                && contrast.layout.levels().len() == levels
-                && contrast.files == self.files
-                && phases.contains(&contrast.phase)
+            contrast.layout == *layout && contrast.files == self.files && phases.contains(&contrast.phase)
         };
-        let verdicts: Vec<Relation> = self.contrasts.iter().filter(of).map(relation).collect();
-        let has = |relation| verdicts.contains(&relation);
-        match (self.distrusted, has(Relation::Faster), has(Relation::Slower)) {
-            (true, ..) => Relation::Undecided,
-            (_, true, true) => Relation::Both,
-            (_, true, false) => Relation::Faster,
-            (_, false, true) => Relation::Slower,
-            _ if verdicts.len() == phases.len() && !has(Relation::Undecided) => Relation::Same,
-            _ => Relation::Undecided,
+        let found: Vec<Relation> = self.contrasts.iter().filter(of).map(relation).collect();
+        let has = |relation| found.contains(&relation);
+        if self.distrusted || found.len() != phases.len() || has(Relation::Undecided) {
+            return Relation::Undecided;
+        }
+        match (has(Relation::Faster), has(Relation::Slower)) {
+            (true, true) => Relation::Both,
+            (true, false) => Relation::Faster,
+            (false, true) => Relation::Slower,
+            (false, false) => Relation::Same,
         }
     }
 }
 
 fn relation(contrast: &Contrast) -> Relation {
-    match contrast.verdict {
-        Some(Verdict::Faster { .. }) if contrast.ratio <= WORTH => Relation::Faster,
-        Some(Verdict::Slower { .. }) if contrast.ratio >= 1.0 / WORTH => Relation::Slower,
-        Some(Verdict::Faster { .. } | Verdict::Slower { .. } | Verdict::Equivalent) => Relation::Same,
-        Some(Verdict::Inconclusive { .. }) | None => Relation::Undecided,
+    let judged = contrast.verdict.is_some();
+    match contrast.interval.filter(|_| judged) {
+        Some(Range { high, .. }) if high <= WORTH => Relation::Faster,
+        Some(Range { low, .. }) if low >= 1.0 / WORTH => Relation::Slower,
+        Some(Range { low, high }) if low > WORTH && high < 1.0 / WORTH => Relation::Same,
+        _ => Relation::Undecided,
     }
 }

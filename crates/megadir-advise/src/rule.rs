@@ -11,6 +11,9 @@ const UNKNOWN_MAX: u64 = 100_000;
 /// Programs that hold all names of a directory in memory (`ls`, shells, rsync) take gigabytes from here on.
 const TOOLS_MAX: u64 = 10_000_000;
 
+/// Fewer files than this are made in a moment, whoever waits for whom.
+const WAITING_MIN: u64 = 1_000;
+
 /// What a row looks at.
 #[derive(Clone, Copy, Debug)]
 pub struct Case<'a> {
@@ -70,29 +73,32 @@ pub static RULES: &[Rule] = &[
         name: "too-many-for-tools",
         applies: |case| case.question.files > TOOLS_MAX,
         gives: Gives::Hashed,
-        reason: "programs that hold all names of a directory in memory (ls, shells, rsync) take gigabytes from 10 million on",
+        reason: "programs that hold all names of a directory in memory (ls, shells, rsync) take gigabytes beyond 10 million",
     },
     Rule {
         name: "measured-slower",
         applies: |case| case.relation() == Relation::Slower,
         gives: Gives::Flat,
-        reason: "they fit one directory, and a hashed level was measured to be slower",
+        reason: "they fit one directory, and hashed directories were measured to be slower here by a tenth or more",
     },
     Rule {
         name: "measured-faster",
         applies: |case| case.relation() == Relation::Faster,
         gives: Gives::Hashed,
-        reason: "a hashed level was measured to be faster than one directory",
+        reason: "hashed directories were measured to be faster here by a tenth or more",
     },
     Rule {
         name: "measured-same",
         applies: |case| case.relation() == Relation::Same,
         gives: Gives::Flat,
-        reason: "they fit one directory, and a hashed level was measured to gain less than a tenth",
+        reason: "they fit one directory, and hashed directories were measured to differ by less than a tenth",
     },
     Rule {
         name: "several-writers",
-        applies: |case| case.question.writers > 1 && case.question.pattern.writes(),
+        applies: |case| {
+            let question = case.question;
+            question.writers > 1 && question.pattern.writes() && question.files > WAITING_MIN
+        },
         gives: Gives::Hashed,
         reason: "several writers wait for each other in one directory, whose lock every create takes",
     },
@@ -105,10 +111,14 @@ pub static RULES: &[Rule] = &[
 ];
 
 impl Case<'_> {
-    /// Returns what one hashed level was measured to be to one directory, where it is done what is mostly done.
+    /// Returns what the hashed layout that would be given was measured to be to one directory, where it is done what is mostly done.
+    ///
+    /// Of fewer files than were measured nothing is known, and of another layout neither.
     fn relation(&self) -> Relation {
-        let phases = self.question.pattern.phases();
-        self.measured.map_or(Relation::Undecided, |measured| measured.relation(1, phases))
+        let (question, phases) = (self.question, self.question.pattern.phases());
+        let measured = self.measured.filter(|measured| measured.files <= question.files);
+        let layout = hashed(question, self.ground).layout;
+        measured.map_or(Relation::Undecided, |measured| measured.relation(&layout, phases))
     }
 }
 
@@ -124,18 +134,22 @@ pub fn decide(case: &Case<'_>) -> &'static Rule {
 pub fn layout(rule: &Rule, question: &Question, ground: &Ground) -> Candidate {
     match rule.gives {
         Gives::Flat => Candidate::of(megadir::layout::Layout::FLAT, question.files),
-        Gives::Hashed => {
-            let (_, most) = candidate::bounds(ground);
-            let one = candidate::one_level(question, ground);
-            if one.fullest <= most { one } else { candidate::two_levels(question, ground) }
-        }
+        Gives::Hashed => hashed(question, ground),
     }
+}
+
+/// Returns the hashed layout for so many files: one level, or two where one would have too many files in a directory.
+fn hashed(question: &Question, ground: &Ground) -> Candidate {
+    let (_, most) = candidate::bounds(ground);
+    let one = candidate::one_level(question, ground);
+    if one.fullest <= most { one } else { candidate::two_levels(question, ground) }
 }
 
 #[cfg(test)]
 mod tests {
     use megadir::layout::Layout;
     use megadir::limits::{Limit, NameLengths, Span};
+    use megadir_report::Range;
     use megadir_report::summary::Verdict;
 
     use super::*;
@@ -155,14 +169,22 @@ mod tests {
         ground(Holds::Bounded { full, plan, by: Limit::DirectoryIndex })
     }
 
+    /// An interval of 4 % about a ratio; one without end where nothing was decided.
+    fn interval(ratio: f64, verdict: Verdict) -> Range {
+        match verdict {
+            Verdict::Inconclusive { .. } => Range { low: 0.5 * ratio, high: 2.0 * ratio },
+            _ => Range { low: 0.98 * ratio, high: 1.02 * ratio },
+        }
+    }
+
     /// One hashed level against one directory: writing, then reading.
     fn measured(writing: (f64, Verdict), reading: (f64, Verdict)) -> Measured {
         let contrast = |phase, (ratio, verdict)| Contrast {
-            layout: "digest:1".parse().unwrap_or(Layout::FLAT),
+            layout: "digest:2".parse().unwrap_or(Layout::FLAT),
             phase,
             files: 5000,
             ratio,
-            interval: None,
+            interval: Some(interval(ratio, verdict)),
             verdict: Some(verdict),
         };
         Measured {
@@ -193,7 +215,7 @@ mod tests {
         let of = |writing, reading| measured(writing, reading);
         let (faster, same) =
             (of((0.6, FASTER), (0.99, Verdict::Equivalent)), of((0.97, FASTER), (1.0, Verdict::Equivalent)));
-        let slower = of((1.3, SLOWER), (1.0, UNDECIDED));
+        let slower = of((1.3, SLOWER), (1.0, Verdict::Equivalent));
         let reached = [
             rule(5_000, 1, Pattern::Mixed, &ground(Holds::Linear), None),
             rule(20_000_001, 1, Pattern::Mixed, &easy, None),
@@ -214,10 +236,27 @@ mod tests {
     }
 
     #[test]
+    fn every_row_stands_in_the_documentation() {
+        let page = include_str!("../../../docs/advice.md");
+        let rows: Vec<&str> = page.lines().filter(|line| line.starts_with("| `")).collect();
+        let names: Vec<&str> = rows.iter().filter_map(|row| row.split('`').nth(1)).collect();
+        assert_eq!(names, RULES.iter().map(|rule| rule.name).collect::<Vec<_>>());
+    }
+
+    #[test]
     fn limits_come_before_what_was_measured() {
         let slower = measured((1.5, SLOWER), (1.5, SLOWER));
         assert_eq!(rule(1_000_000, 1, Pattern::Mixed, &bounded(100_000), Some(&slower)), "too-full");
         assert_eq!(rule(200_000, 1, Pattern::Mixed, &ground(Holds::Unknown), Some(&slower)), "limit-unknown");
+    }
+
+    #[test]
+    fn what_was_measured_counts_for_the_layout_and_the_files_that_it_was_measured_with() {
+        let (easy, faster) = (ground(Holds::Unbounded), measured((0.5, FASTER), (0.5, FASTER)));
+        let of = |files| rule(files, 1, Pattern::Mixed, &easy, Some(&faster));
+        assert_eq!(of(1_000_000), "measured-faster");
+        // Fewer files than were measured; so many that other layouts would be used, of which nothing is known.
+        assert_eq!((of(4_999), of(50_000), of(10_000_001)), ("fits", "fits", "too-many-for-tools"));
     }
 
     #[test]
@@ -237,6 +276,11 @@ mod tests {
         let easy = ground(Holds::Unbounded);
         let undecided = measured((0.5, UNDECIDED), (0.5, UNDECIDED));
         assert_eq!(rule(1_000_000, 4, Pattern::Mixed, &easy, Some(&undecided)), "several-writers");
+        // Half of what matters is not enough, and neither is an interval that reaches over a tenth.
+        let half = measured((0.5, FASTER), (1.0, UNDECIDED));
+        assert_eq!(rule(1_000_000, 1, Pattern::Mixed, &easy, Some(&half)), "fits");
+        let tenth = measured((0.895, FASTER), (1.0, Verdict::Equivalent));
+        assert_eq!(rule(1_000_000, 1, Pattern::Mixed, &easy, Some(&tenth)), "fits");
         let mut distrusted = measured((0.5, FASTER), (0.5, FASTER));
         distrusted.distrusted = true;
         assert_eq!(rule(1_000_000, 1, Pattern::Mixed, &easy, Some(&distrusted)), "fits");

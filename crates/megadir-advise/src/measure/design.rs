@@ -28,8 +28,10 @@ const TRIAL_PART: f64 = 0.08;
 const FILES_PER_DIRECTORY_MIN: u64 = 8;
 /// The part of what is free that is used.
 const ROOM_PART: f64 = 0.25;
+/// And no more than this, bytes: an answer is not worth more writing, and in memory others need it.
+const BYTES_MAX: u64 = 1 << 30;
 /// The largest contents that are written, bytes: more would measure the disk and not directories.
-const CONTENTS_MAX: u64 = 16 << 10;
+const CONTENTS_MAX: u64 = 4 << 10;
 /// The part of the time that is planned for; a machine is not always as fast as in the trial.
 const TIME_PART: f64 = 0.8;
 
@@ -126,7 +128,7 @@ impl Design {
         study.question = "Which layout suits these files here?".into();
         study.source = "megadir advise: a short measurement of the layouts that could be used".into();
         study.keeps = vec![
-            "The lengths of names, the sizes up to 16 KiB and the number of writers that were asked for."
+            "The lengths of names, the sizes up to 4 KiB and the number of writers that were asked for."
                 .into(),
         ];
         study.mends = vec!["Fewer files than there will be: what is seen is the cost of a layout, cached, not that of a full directory.".into()];
@@ -235,9 +237,11 @@ impl Sizing {
         let left_s = TIME_PART * left.as_secs_f64();
         let rounds_of = |files: u64| (left_s / cost.round_s(files)) as u32;
         if rounds_of(FILES_MIN) < ROUNDS_MIN {
+            let round_s = cost.round_s(FILES_MIN);
+            // What the trials and the removal take besides is a part of the time, too.
+            let needed_s = (f64::from(ROUNDS) * round_s / (TIME_PART * TIME_PART)).ceil();
             return Err(format!(
-                "the time is too short: a round of {FILES_MIN} files in each layout takes about {:.1} s here",
-                cost.round_s(FILES_MIN)
+                "the time is too short, a round of {FILES_MIN} files in each layout takes about {round_s:.1} s here: try --time {needed_s:.0}s"
             ));
         }
         let most = files_max(request, design, ROUNDS)?;
@@ -257,13 +261,13 @@ fn files_max(request: &Request<'_>, design: &Design, rounds: u32) -> Result<u64,
     let unit = space.unit_bytes.max(1);
     // Contents, and inode and entry.
     let each = design.size_bytes.next_multiple_of(unit) + 1024;
-    let by_blocks =
-        if space.blocks == 0 { u64::MAX } else { part(space.blocks_available.saturating_mul(unit), each) };
+    let free = if space.blocks == 0 { u64::MAX } else { space.blocks_available.saturating_mul(unit) };
+    let by_blocks = part(free, each).min(BYTES_MAX / (sets * each).max(1));
     let by_inodes = if space.inodes == 0 { u64::MAX } else { part(space.inodes_free, 1) };
     let room = by_blocks.min(by_inodes);
     if room < FILES_MIN {
-        let what = if by_blocks < by_inodes { "space" } else { "inodes" };
-        return Err(format!("there is too little {what} left for {FILES_MIN} files in each layout"));
+        let what = if by_blocks < by_inodes { "too little space is" } else { "too few inodes are" };
+        return Err(format!("{what} left for {FILES_MIN} files in each layout"));
     }
     Ok(room.min(FILES_MAX).min(request.question.files.max(FILES_MIN)))
 }

@@ -31,8 +31,14 @@ const LAYOUTS: &[&str] = &[
     "next-to-last:1/2",
     "next-to-last:3/3+label=a_B-9",
     "next-to-last:2/3+from=0+under=3",
+    "digest:1",
     "digest:2",
+    "digest:3",
+    "digest:1/1",
+    "digest:2/1",
     "digest:2/2",
+    "digest:3/2",
+    "digest:3/3",
     "digest:1/3/4+label=x-",
     "digest:1/2/4+from=0+under=9",
     "digest:16/16/16/16",
@@ -49,8 +55,22 @@ const LAYOUTS: &[&str] = &[
     "sequence:65535/65535/65535/65535",
 ];
 
-/// Layouts for which every name is asked; for the others that is left to the long tier.
-const WHOLE: &[&str] = &["digest:2/2", "git", "nginx", "ccache", "paperclip"];
+/// Layouts for which every name is asked, with all that are advised; for the others that is left to the long tier.
+const WHOLE: &[&str] = &[
+    "flat",
+    "digest:1",
+    "digest:2",
+    "digest:3",
+    "digest:1/1",
+    "digest:2/1",
+    "digest:2/2",
+    "digest:3/2",
+    "digest:3/3",
+    "git",
+    "nginx",
+    "ccache",
+    "paperclip",
+];
 
 /// A layout and its answers.
 pub(crate) struct Case {

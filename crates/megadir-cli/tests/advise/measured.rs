@@ -125,10 +125,7 @@ fn without_permission_or_room_the_limits_answer_and_that_is_said() {
     assert!(options.success());
     let out = run(&small.path(), &["advise", "--files", "1M", "--json"]).quiet();
     let seen: Value = serde_json::from_slice(&out).unwrap();
-    assert_eq!(
-        seen["not_measured"], "there is too little inodes left for 300 files in each layout",
-        "{seen}"
-    );
+    assert_eq!(seen["not_measured"], "too few inodes are left for 300 files in each layout", "{seen}");
     assert_eq!(seen["shortage"]["limit"], "inodes", "{seen}");
 }
 

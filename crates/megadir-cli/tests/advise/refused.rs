@@ -23,6 +23,9 @@ fn contradictions_and_nonsense_are_one_line() {
         (&["--files", "1M", "--time", "60"], &["2s to 1h"]),
         (&["--files", "1M", "--time", "0s", "--report"], &["--report", "--time 0s", "leave one out"]),
         (&["--files", "1M", "--code", "perl"], &["python", "shell"]),
+        (&["--layout", "digest:2"], &["--code"]),
+        (&["--layout", "digest:0", "--code", "python"], &["digest:0"]),
+        (&["--layout", "digest:2", "--code", "python", "--files", "1M"], &["--layout", "--files"]),
         (&["--files", "1M", "--code", "python", "--json"], &["--code", "--json"]),
         (&["d"], &["'d' is empty", "--files 10M"]),
     ] {

@@ -10,6 +10,7 @@ use std::time::Duration;
 
 use clap::builder::PossibleValue;
 use megadir::Dir;
+use megadir::layout::Layout;
 use megadir::limits::{Asked, NameLengths};
 use megadir_advise::code::{Language, snippet};
 use megadir_advise::measure::{Run, TIME_MIN};
@@ -73,6 +74,10 @@ pub(crate) struct Args {
     /// Print nothing but a function that computes paths: python, rust, go or shell.
     #[arg(long, value_name = "LANG", value_parser = language(), conflicts_with = "json")]
     code: Option<Language>,
+    /// The function for this layout, as an answer named it (digest:2); nothing is looked at or measured.
+    #[arg(long, value_name = "LAYOUT", requires = "code", value_parser = layout)]
+    #[arg(conflicts_with_all = ["directory", "files", "name_length", "like", "size", "writers", "churn", "pattern", "time", "json", "report"])]
+    layout: Option<Layout>,
     /// Print a JSON object: v (1), dir, layout, rule, reason, one_directory, changes, shortage, measured, undecided.
     #[arg(long)]
     json: bool,
@@ -83,20 +88,26 @@ pub(crate) struct Args {
 
 /// Looks at the directory, measures, and prints the answer.
 pub(crate) fn run(args: &Args) -> Result<u8, CliError> {
+    if let (Some(layout), Some(language)) = (&args.layout, args.code) {
+        let mut output = Output::new()?;
+        code(&mut output.text, layout, language)?;
+        return match output.flush() {
+            Ok(()) => Ok(exit::DONE),
+            Err(ended) => ended.code(),
+        };
+    }
     check(args)?;
     let Some(answer) = interruptible(|interrupt| ask(args, interrupt))? else {
         eprintln!("megadir: interrupted; what was made is removed");
         return Ok(exit::INTERRUPTED);
     };
-    let code = match &args.report {
+    let exit_code = match &args.report {
         Some(path) => page::write(path, &answer)?,
         None => exit::DONE,
     };
     let mut output = Output::new()?;
     if let Some(language) = args.code {
-        let text = snippet(&answer.advice.layout.layout, language);
-        let text = text.map_err(|error| CliError::nothing_ran(error.to_string()))?;
-        output.text.extend_from_slice(text.as_bytes());
+        code(&mut output.text, &answer.advice.layout.layout, language)?;
     } else if args.json {
         json::object(&mut output.text, &answer);
     } else {
@@ -104,9 +115,16 @@ pub(crate) fn run(args: &Args) -> Result<u8, CliError> {
         text::report(&mut output.text, &answer, is_terminal);
     }
     match output.flush() {
-        Ok(()) => Ok(code),
+        Ok(()) => Ok(exit_code),
         Err(ended) => ended.code(),
     }
+}
+
+/// Appends the function that computes paths.
+fn code(text: &mut Vec<u8>, layout: &Layout, language: Language) -> Result<(), CliError> {
+    let function = snippet(layout, language).map_err(|error| CliError::nothing_ran(error.to_string()))?;
+    text.extend_from_slice(function.as_bytes());
+    Ok(())
 }
 
 /// The answer, and what it is from.
@@ -198,6 +216,11 @@ fn time(text: &str) -> Result<Duration, String> {
         Ok(seconds) if seconds == 0 || (least..=most).contains(&seconds) => Ok(Duration::from_secs(seconds)),
         _ => Err("write 2s to 1h, e.g. 30s or 5m; 0s measures nothing".into()),
     }
+}
+
+/// Parses a layout.
+fn layout(text: &str) -> Result<Layout, String> {
+    text.parse::<Layout>().map_err(|error| error.to_string())
 }
 
 const PATTERNS: [(Pattern, &str); 4] = [

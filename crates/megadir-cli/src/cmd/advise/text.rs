@@ -121,8 +121,14 @@ fn measured(answer: &Answer) -> Vec<(&'static str, String)> {
         1 => String::new(),
         writers => format!(" written by {writers}"),
     };
+    let asked = answer.advice.question.files;
+    let fewer = if measured.files < asked {
+        format!(" (not {}: that is inferred)", amount(asked))
+    } else {
+        String::new()
+    };
     let mut text = format!(
-        "times as multiples of those of one directory, with {}{by}, cached, {} rounds: {}",
+        "times as multiples of those of one directory, with {}{fewer}{by}, cached, {} rounds: {}",
         files(measured.files),
         measured.rounds,
         layouts.iter().map(of).collect::<Vec<_>>().join("; ")
@@ -187,8 +193,10 @@ fn path(layout: &Candidate) -> Vec<(&'static str, String)> {
         ("path", words(&layout.layout)),
         (
             "as code",
-            "the same command with --code python, rust, go or shell prints a function that computes it"
-                .into(),
+            format!(
+                "megadir advise --layout {} --code python (or rust, go, shell) prints a function that computes it",
+                layout.layout
+            ),
         ),
     ];
     if layout.levels() > 0 {
