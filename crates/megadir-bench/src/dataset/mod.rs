@@ -157,7 +157,7 @@ pub enum FillError {
     #[error(transparent)]
     Files(#[from] FilesError),
     /// Not on this system.
-    #[error("making files is not available on this system")]
+    #[error("not on Windows yet: files are made on Linux")]
     Unavailable,
 }
 

@@ -215,7 +215,7 @@ pub enum RunError {
     #[error("interrupted before anything was measured")]
     Interrupted,
     /// Not on this system.
-    #[error("runs are not available on this system")]
+    #[error("not on Windows yet: studies run on Linux; what was measured there is reported here")]
     Unavailable,
 }
 

@@ -55,20 +55,25 @@ pub(crate) fn run(args: &Args) -> Result<u8, CliError> {
         examiners.for_each(|way| json_line(&mut text, "examiner", &way));
     } else {
         let path = quoted(&args.directory);
-        backends.for_each(|way| lines(&mut text, &way));
+        lines(&mut text, backends);
         text.extend_from_slice(format!("\n'megadir list' reads {path} with {listed}\n\n").as_bytes());
-        examiners.for_each(|way| lines(&mut text, &way));
+        lines(&mut text, examiners);
         text.extend_from_slice(format!("\n'megadir list --long' asks there with {examined}\n").as_bytes());
     }
     output::print(&String::from_utf8_lossy(&text))?;
     Ok(exit::DONE)
 }
 
-fn lines(text: &mut Vec<u8>, way: &Way) {
-    let state = if way.refused.is_none() { "available" } else { "not here" };
-    text.extend_from_slice(format!("{:<12} {state:<9}  {}\n", way.name, way.about).as_bytes());
-    if let Some(reason) = &way.refused {
-        text.extend_from_slice(format!("{:<23} because {reason}\n", "").as_bytes());
+/// Appends a line or two for each way, in columns that are as wide as the longest name wants.
+fn lines(text: &mut Vec<u8>, ways: impl Iterator<Item = Way>) {
+    let ways: Vec<Way> = ways.collect();
+    let width = ways.iter().map(|way| way.name.len()).fold(12, usize::max);
+    for way in ways {
+        let state = if way.refused.is_none() { "available" } else { "not here" };
+        text.extend_from_slice(format!("{:<width$} {state:<9}  {}\n", way.name, way.about).as_bytes());
+        if let Some(reason) = &way.refused {
+            text.extend_from_slice(format!("{:<1$} because {reason}\n", "", width + 11).as_bytes());
+        }
     }
 }
 

@@ -12,6 +12,10 @@ mod list;
 mod make;
 #[cfg(target_os = "linux")]
 mod remove;
+#[cfg(not(target_os = "linux"))]
+mod remove_unavailable;
+#[cfg(not(target_os = "linux"))]
+use remove_unavailable as remove;
 mod scan;
 
 /// What to do.
@@ -19,7 +23,6 @@ mod scan;
 pub(crate) enum Command {
     List(Box<list::Args>),
     Make(make::Args),
-    #[cfg(target_os = "linux")]
     Remove(Box<remove::Args>),
     Scan(Box<scan::Args>),
     Changes(Box<changes::Args>),
@@ -34,7 +37,6 @@ pub(crate) fn run(command: Command) -> Result<u8, CliError> {
     match command {
         Command::List(args) => list::run(&args),
         Command::Make(args) => make::run(&args),
-        #[cfg(target_os = "linux")]
         Command::Remove(args) => remove::run(&args),
         Command::Scan(args) => scan::run(&args),
         Command::Changes(args) => changes::run(&args),

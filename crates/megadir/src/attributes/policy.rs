@@ -3,6 +3,7 @@
 use super::Want;
 use super::examiner::{self, Examiner};
 use super::stream::{AttributeChoice, Strategy};
+use crate::backend::Backend;
 use crate::dir::Dir;
 use crate::error::Result;
 use crate::file_system::FileSystem;
@@ -129,6 +130,16 @@ pub fn choose(directory: &Dir, want: Want, threads: usize) -> Result<AttributeCh
     let is_large = listing.directory_bytes >= row.alone_below_bytes;
     let in_inode_order = row.inode_order_on_disks && is_large && turns(directory);
     Ok(decide(row, listing, examiner, want, threads, in_inode_order))
+}
+
+/// Returns the examiner, or one that asks where it takes what listings bring along and those of this backend bring nothing.
+///
+/// # Errors
+///
+/// Never where there is an examiner at all.
+pub fn fitting(examiner: &'static dyn Examiner, backend: &dyn Backend) -> Result<&'static dyn Examiner> {
+    let is_in_vain = examiner.is_listed() && backend.brings() == Want::NOTHING;
+    if is_in_vain { examiner::by_name("std") } else { Ok(examiner) }
 }
 
 /// Decides by a row how the entries of a directory are examined for which a listing has been picked.

@@ -5,11 +5,17 @@ use super::asked::Asked;
 use crate::dir::Dir;
 use crate::error::{Error, ErrorKind, Result};
 
+const REASON: &str = if cfg!(windows) {
+    "not on Windows yet: what NTFS and ReFS take is not known"
+} else {
+    "not available on this system"
+};
+
 /// Refuses to tell how many entries fit a directory.
 ///
 /// # Errors
 ///
 /// Always [`ErrorKind::Unavailable`].
 pub fn limits(directory: &Dir, _asked: &Asked<'_>) -> Result<Limits> {
-    Err(Error::new("limits", directory.path(), ErrorKind::Unavailable, "not available on this system"))
+    Err(Error::new("limits", directory.path(), ErrorKind::Unavailable, REASON))
 }

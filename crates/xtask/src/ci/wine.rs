@@ -20,7 +20,8 @@ const WINE: &str = "/usr/lib/wine/wine64";
 const SERVER: &str = "/usr/lib/wine/wineserver64";
 
 /// What is tested: few binaries, since each is built for this alone.
-const SUITES: &[&str] = &["--package=megadir", "--lib", "--test=conformance", "--test=windows"];
+const SUITES: &[&str] =
+    &["--package=megadir", "--package=megadir-cli", "--lib", "--test=conformance", "--test=windows"];
 
 /// How long making the prefix may take, and building and running the suites; each takes a fraction of it.
 const PREFIX_LIMIT: Duration = Duration::from_secs(120);

@@ -22,6 +22,9 @@ use crate::ui::output::print;
 
 /// Runs the study.
 pub(crate) fn run(args: &Args) -> Result<u8, CliError> {
+    if !cfg!(target_os = "linux") {
+        return Err(CliError::nothing_ran(RunError::Unavailable.to_string()));
+    }
     match interruptible(|interrupt| carry_out(args, interrupt))? {
         Done::Described { text, refused } => {
             print(&text)?;

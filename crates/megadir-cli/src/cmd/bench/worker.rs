@@ -29,5 +29,5 @@ pub(crate) fn run(_args: &Args) -> Result<u8, CliError> {
 /// Refuses where no run starts workers.
 #[cfg(not(target_os = "linux"))]
 pub(crate) fn run(_args: &Args) -> Result<u8, CliError> {
-    Err(CliError::nothing_ran("workers are not available on this system"))
+    Err(CliError::nothing_ran("not on Windows yet: studies, and their workers, run on Linux"))
 }

@@ -53,14 +53,17 @@ impl Label {
     }
 }
 
+/// What stands between names of a path here.
+const SEPARATOR: u8 = std::path::MAIN_SEPARATOR as u8;
+
 impl Lines {
     pub(super) fn label(&self, path: &Path) -> Label {
         let mut label = Label { path: path.to_owned(), prefix: Vec::new(), json: Vec::new() };
         if self.with_path {
             let bytes = names::from_os(path.as_os_str());
             label.prefix.extend_from_slice(bytes);
-            if bytes.last() != Some(&b'/') {
-                label.prefix.push(b'/');
+            if bytes.last().is_none_or(|last| !std::path::is_separator(char::from(*last))) {
+                label.prefix.push(SEPARATOR);
             }
             escape::json_member(&mut label.json, "dir", directory(&label.prefix));
             label.json.push(b',');

@@ -349,7 +349,7 @@ impl<'a> Run<'a> {
 
     #[cfg(not(target_os = "linux"))]
     fn estimate(&mut self, _directory: &Dir) -> Result<(), Stop> {
-        Err(CliError::nothing_ran("--estimate is not to be had on this system: use --count").into())
+        Err(CliError::nothing_ran("--estimate is not on Windows yet: use --count").into())
     }
 
     /// Reports a failure and goes on.

@@ -63,6 +63,7 @@ pub(super) fn choose_examined(directory: &Dir, args: &Args, want: Want) -> Resul
     let mut choice = attribute_policy::choose(directory, want, threads)?;
     if args.backend.is_some() || args.buffer.is_some() {
         choice.listing = choose(directory, args, false)?;
+        choice.examiner = attribute_policy::fitting(choice.examiner, choice.listing.backend)?;
         choice.strategy = match (choice.listing.backend.name(), choice.strategy) {
             ("split", _) => Strategy::Shares,
             (_, Strategy::Shares) if threads > 1 => Strategy::Chunks { threads },

@@ -103,7 +103,7 @@ impl Backend for Enumerate {
             Call::NtQuery { class: class @ 60 } => {
                 let handle = directory.reopen()?;
                 let told = sys::nt_query(handle.as_handle(), class, true, &mut Buffer::new(4 << 10));
-                told.map(drop).or_else(|error| {
+                told.map(drop).map_err(|error| Error::io("read", directory.path(), error).reason()).or_else(|error| {
                     unavailable(format!(
                         "this system or file system does not know FileIdExtdDirectoryInformation ({error})"
                     ))

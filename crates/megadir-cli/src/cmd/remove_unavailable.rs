@@ -1,0 +1,21 @@
+//! `megadir remove` where nothing is removed yet: one clear line, whatever was asked for.
+
+use std::ffi::OsString;
+
+use crate::exit::CliError;
+
+/// Removes directories and trees; not on this system yet.
+#[derive(clap::Args)]
+pub(crate) struct Args {
+    /// Whatever the command takes on Linux.
+    #[arg(hide = true, trailing_var_arg = true, allow_hyphen_values = true)]
+    anything: Vec<OsString>,
+}
+
+/// Refuses.
+pub(crate) fn run(args: &Args) -> Result<u8, CliError> {
+    let asked = if args.anything.is_empty() { "" } else { ", and nothing was removed" };
+    Err(CliError::nothing_ran(format!(
+        "remove: not on Windows yet{asked}: use 'rmdir /s' or Remove-Item -Recurse"
+    )))
+}
