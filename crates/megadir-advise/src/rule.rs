@@ -8,7 +8,7 @@ use crate::question::Question;
 /// Where nobody tells what a directory takes, one with more than this is not trusted: ext4 with blocks of 1 KiB refuses names of
 /// 32 characters at 160 000.
 const UNKNOWN_MAX: u64 = 100_000;
-/// Programs that hold all names of a directory in memory (`ls`, shells, rsync) take gigabytes from here on.
+/// Programs that hold all names of a directory in memory (`ls`, shells, `find`) take gigabytes from here on.
 const TOOLS_MAX: u64 = 10_000_000;
 
 /// Fewer files than this are made in a moment, whoever waits for whom.
@@ -73,7 +73,7 @@ pub static RULES: &[Rule] = &[
         name: "too-many-for-tools",
         applies: |case| case.question.files > TOOLS_MAX,
         gives: Gives::Hashed,
-        reason: "programs that hold all names of a directory in memory (ls, shells, rsync) take gigabytes beyond 10 million",
+        reason: "programs that hold all names of a directory in memory (ls, shells, find) take gigabytes beyond 10 million",
     },
     Rule {
         name: "measured-slower",

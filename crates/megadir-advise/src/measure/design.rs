@@ -94,6 +94,13 @@ impl Design {
         fitting
     }
 
+    /// Returns the layouts that so few files cannot fill, in a sentence; `None` where all were measured.
+    pub(super) fn left_out(&self, files: u64) -> Option<String> {
+        let missing = self.layouts.iter().filter(|layout| narrowed(layout, files).is_none());
+        let missing: Vec<String> = missing.map(ToString::to_string).collect();
+        (!missing.is_empty()).then(|| format!("too few files to measure {}", missing.join(", ")))
+    }
+
     /// Returns the plan of a run.
     pub(super) fn plan(&self, request: &Request<'_>, sizing: Sizing) -> Result<Planned, String> {
         let layouts = self.layouts(sizing.files);

@@ -26,11 +26,12 @@ pub(super) fn judge(request: &Request<'_>, design: &Design, bytes: &[u8], pace: 
         Err(error) => return not(format!("the record cannot be judged: {error}")),
     };
     let mut remarks = design.remarks.clone();
-    if pace.cut {
-        let of = summary.progress.rounds_planned;
+    let of = summary.progress.rounds_planned;
+    if pace.cut && pace.rounds < of {
         remarks.push(format!("the time was over after {} of {of} rounds", pace.rounds));
     }
     let measured = measured(request, &summary, pace);
+    remarks.extend(design.left_out(measured.files));
     Outcome::Measured(Box::new(Run { record, summary, measured, remarks }))
 }
 

@@ -153,14 +153,16 @@ fn undecided(answer: &Answer) -> Option<(&'static str, String)> {
     if undecided.is_empty() {
         return None;
     }
-    let told = undecided.iter().map(|one| {
-        let time = match one.time {
-            Some(time) => format!("--time {} would probably tell", typed(time)),
-            None => "no time up to an hour would tell".into(),
+    let told = undecided.iter().enumerate().map(|(place, one)| {
+        let time = match (one.time, place) {
+            (Some(time), 0) => format!("--time {} would probably tell", typed(time)),
+            (Some(time), _) => typed(time),
+            (None, _) => "no time up to an hour would tell".into(),
         };
-        format!("whether {} differs from one directory in {} ({time})", one.layout, one.phase.name())
+        format!("{} in {} ({time})", one.layout, one.phase.name())
     });
-    Some(("not decided", told.collect::<Vec<_>>().join("; ")))
+    let told: Vec<String> = told.collect();
+    Some(("not decided", format!("against one directory: {}", told.join(", "))))
 }
 
 /// Returns a time as it is typed, rounded up.
