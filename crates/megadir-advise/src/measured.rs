@@ -94,6 +94,9 @@ pub enum Relation {
     Undecided,
 }
 
+/// What fewer files cost is what their directories cost, whatever there will be in them: it is told, and decides nothing.
+pub const DECIDING_FILES_MIN: u64 = 1_000;
+
 /// A layout that gains less than this is not worth its directories: a tenth. The whole interval must lie on one side of it.
 const WORTH: f64 = 0.9;
 
@@ -148,7 +151,8 @@ impl Measured {
         };
         let found: Vec<Relation> = self.contrasts.iter().filter(of).map(relation).collect();
         let has = |relation| found.contains(&relation);
-        if self.distrusted || found.len() != phases.len() || has(Relation::Undecided) {
+        let believed = !self.distrusted && self.files >= DECIDING_FILES_MIN;
+        if !believed || found.len() != phases.len() || has(Relation::Undecided) {
             return Relation::Undecided;
         }
         match (has(Relation::Faster), has(Relation::Slower)) {

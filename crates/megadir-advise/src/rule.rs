@@ -283,6 +283,10 @@ mod tests {
         assert_eq!(rule(1_000_000, 1, Pattern::Mixed, &easy, Some(&tenth)), "fits");
         let mut distrusted = measured((0.5, FASTER), (0.5, FASTER));
         distrusted.distrusted = true;
+        let mut few = measured((0.5, FASTER), (0.5, FASTER));
+        few.files = 999;
+        few.contrasts.iter_mut().for_each(|contrast| contrast.files = 999);
+        assert_eq!(rule(1_000_000, 1, Pattern::Mixed, &easy, Some(&few)), "fits");
         assert_eq!(rule(1_000_000, 1, Pattern::Mixed, &easy, Some(&distrusted)), "fits");
         // Both are told, with the time that would do: 40 rounds of a second.
         let told = undecided.undecided(Pattern::Mixed.phases());

@@ -25,7 +25,9 @@ const FILES_MIN: u64 = 300;
 /// The part of the time that a second trial gets.
 const TRIAL_PART: f64 = 0.08;
 /// A data set has so many files for each of its directories, at least.
-const FILES_PER_DIRECTORY_MIN: u64 = 8;
+const FILES_PER_DIRECTORY_MIN: u64 = 4;
+/// With so many files two levels of 16 directories each, and the 256 of most programs, have that.
+const FILES_ALL: u64 = 272 * FILES_PER_DIRECTORY_MIN;
 /// The part of what is free that is used.
 const ROOM_PART: f64 = 0.25;
 /// And no more than this, bytes: an answer is not worth more writing, and in memory others need it.
@@ -253,7 +255,9 @@ impl Sizing {
         }
         let most = files_max(request, design, ROUNDS)?;
         let files = (left_s / f64::from(ROUNDS) - cost.fixed_s) / cost.file_s;
-        let files = (files.max(0.0) as u64).clamp(FILES_MIN.min(most), most);
+        // So many that every layout can be filled, if that leaves rounds enough.
+        let all = Some(FILES_ALL).filter(|files| rounds_of(*files) >= ROUNDS_MIN);
+        let files = (files.max(0.0) as u64).max(all.unwrap_or(0)).clamp(FILES_MIN.min(most), most);
         let rounds = rounds_of(files).clamp(ROUNDS_MIN, ROUNDS_MAX);
         Ok(Self { files, rounds })
     }

@@ -7,7 +7,7 @@ use megadir_report::summary::{Difference, GroupReading, Outcome as Judged, PairR
 use super::clock::Pace;
 use super::design::Design;
 use super::{Outcome, Request, Run};
-use crate::measured::{Contrast, Measured, Phase};
+use crate::measured::{Contrast, DECIDING_FILES_MIN, Measured, Phase};
 
 /// The groups of the study of layouts, and what is done in each.
 const GROUPS: [(&str, Phase); 3] = [("write", Phase::Write), ("read", Phase::Read), ("walk", Phase::Walk)];
@@ -32,6 +32,9 @@ pub(super) fn judge(request: &Request<'_>, design: &Design, bytes: &[u8], pace: 
     }
     let measured = measured(request, &summary, pace);
     remarks.extend(design.left_out(measured.files));
+    if measured.files < DECIDING_FILES_MIN {
+        remarks.push("so few files decide nothing: more --time or room would show more".into());
+    }
     Outcome::Measured(Box::new(Run { record, summary, measured, remarks }))
 }
 
