@@ -6,4 +6,5 @@ mod granule;
 mod operations;
 mod oracle;
 mod property;
+mod skipping;
 mod snapshot;

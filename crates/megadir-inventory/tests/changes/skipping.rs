@@ -1,0 +1,43 @@
+//! Directories that are as they were need not be listed again.
+
+use std::fs;
+use std::time::Duration;
+
+use megadir_inventory::Snapshot;
+use megadir_inventory::changes::{CompareOptions, Watch, compare};
+use megadir_testkit::mount::{BTRFS, EXT4, Mount, TMPFS, XFS};
+use megadir_testkit::require;
+
+#[test]
+fn only_directories_that_changed_are_listed_and_names_are_asked_for_all_the_same() {
+    for recipe in [TMPFS, EXT4, XFS, BTRFS] {
+        let mount = require!(Mount::make(&recipe));
+        let tree = mount.path().join("tree");
+        for directory in ["a/below", "b", "c"] {
+            fs::create_dir_all(tree.join(directory)).unwrap();
+            fs::write(tree.join(directory).join("file"), "1").unwrap();
+        }
+        // Older than a step of the clock, so that their times prove something.
+        std::thread::sleep(Duration::from_millis(130));
+        let snapshot = Snapshot::from_scan(std::slice::from_ref(&tree), 1).unwrap();
+        let told = |skip_unchanged| {
+            let options = CompareOptions {
+                threads: 1,
+                skip_unchanged,
+                any_root: false,
+                keep: false,
+                exclude: Vec::new(),
+            };
+            let roots = vec![megadir::Dir::open(&tree)];
+            let compared = compare(snapshot.rows(), roots, &options, &Watch::default()).unwrap();
+            (compared.changes.len(), compared.listed, compared.not_listed)
+        };
+        assert_eq!(told(true), (0, 0, 5), "{recipe:?}");
+        assert_eq!(told(false), (0, 5, 0), "{recipe:?}");
+        // Contents change no directory, a new name changes its own.
+        fs::write(tree.join("a/below/file"), "2").unwrap();
+        assert_eq!(told(true), (1, 0, 5), "{recipe:?}");
+        fs::write(tree.join("b/new"), "").unwrap();
+        assert_eq!(told(true), (2, 1, 4), "{recipe:?}");
+    }
+}
