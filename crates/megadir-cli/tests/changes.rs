@@ -339,6 +339,33 @@ fn what_may_not_be_read_is_neither_removed_nor_forgotten() {
 }
 
 #[test]
+fn what_may_not_be_examined_keeps_its_row() {
+    if !rustix::process::geteuid().is_root() {
+        return megadir_testkit::require::not_run("what_may_not_be_examined", "root alone can become nobody");
+    }
+    let lab = Lab::new();
+    fs::set_permissions(lab.scratch.path(), PermissionsExt::from_mode(0o777)).unwrap();
+    fs::set_permissions(lab.inventory(), PermissionsExt::from_mode(0o644)).unwrap();
+    std::os::unix::fs::chown(lab.inventory(), Some(65534), Some(65534)).unwrap();
+    fs::create_dir(lab.tree().join("e")).unwrap();
+    let file = lab.tree().join("e/file");
+    fs::write(&file, "contents").unwrap();
+    // Nothing is suspect any more.
+    std::thread::sleep(Duration::from_millis(200));
+    assert!(lab.changes(&["--update"]).status.success());
+    // Its names may be read, what they are of may not be examined.
+    fs::set_permissions(lab.tree().join("e"), PermissionsExt::from_mode(0o744)).unwrap();
+    let before = fs::read(lab.inventory()).unwrap();
+    let update = lab.command(&["--update"]).uid(65534).gid(65534).output().unwrap();
+    assert_eq!(update.status.code(), Some(1), "{update:?}");
+    assert_ne!(fs::read(lab.inventory()).unwrap(), before, "{update:?}");
+    fs::set_permissions(lab.tree().join("e"), PermissionsExt::from_mode(0o755)).unwrap();
+    fs::write(&file, "other contents than before").unwrap();
+    let told = String::from_utf8(lab.changes(&[]).stdout).unwrap();
+    assert!(told.lines().any(|line| line.starts_with("modified") && line.contains("tree/e/file")), "{told}");
+}
+
+#[test]
 fn killed_at_any_moment_an_update_leaves_a_whole_inventory() {
     let lab = Lab::new();
     for number in 0..3000 {

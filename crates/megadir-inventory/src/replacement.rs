@@ -80,7 +80,12 @@ impl Replacement {
         let partial = target.with_file_name(partial);
         let file = take(path, &partial)?;
         if let Ok(status) = std::fs::metadata(&target) {
-            // Who may read the old one may read the new one, nobody else.
+            // Who may read the old one may read the new one, nobody else; whose it is, only root can pass on.
+            #[cfg(unix)]
+            let _ = {
+                use std::os::unix::fs::{MetadataExt, fchown};
+                fchown(&file, Some(status.uid()), Some(status.gid()))
+            };
             let _ = file.set_permissions(status.permissions());
         }
         Ok(made(file, Some((partial, target))))
@@ -274,6 +279,26 @@ mod tests {
         file.write_all(b"PAR1 new").unwrap();
         assert_eq!(file.finish().unwrap(), 8);
         assert_eq!((fs::read(&path).unwrap(), names()), (b"PAR1 new".to_vec(), 1));
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn whose_the_old_file_is_the_new_one_is() {
+        use std::os::unix::fs::{MetadataExt, PermissionsExt, chown};
+        if !rustix::process::geteuid().is_root() {
+            return megadir_testkit::require::not_run(
+                "whose_the_old_file_is",
+                "root alone can give files away",
+            );
+        }
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("inventory");
+        fs::write(&path, "old").unwrap();
+        chown(&path, Some(65534), Some(65533)).unwrap();
+        fs::set_permissions(&path, PermissionsExt::from_mode(0o640)).unwrap();
+        Replacement::create(&path).unwrap().finish().unwrap();
+        let status = fs::metadata(&path).unwrap();
+        assert_eq!((status.uid(), status.gid(), status.mode() & 0o7777), (65534, 65533, 0o640));
     }
 
     #[test]

@@ -3,7 +3,6 @@
 //! An entry takes 64 bytes and its name; a directory about 200 bytes and its path besides. Nothing is looked at again
 //! until [`Snapshot::refresh`].
 
-use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -11,7 +10,7 @@ use megadir::{Dir, Error, ErrorKind, FileType, Result, names};
 
 use crate::block::{Block, Blocks};
 use crate::changes::compare::{self, CompareOptions, Compared, Watch};
-use crate::changes::engine::{self, Comparing, Found};
+use crate::changes::engine::{self, Comparing, Found, Unread};
 use crate::changes::settle::split;
 use crate::changes::source::KeptBlocks;
 use crate::metadata::{FORMAT_VERSION, Metadata, Root, Scanned};
@@ -43,7 +42,7 @@ pub struct Snapshot {
     /// The roots and the directories that have entries, in the order of an inventory.
     blocks: Vec<Arc<Block>>,
     /// Why directories could not be listed.
-    errors: HashMap<(u32, Box<[u8]>), Box<str>>,
+    errors: Unread,
 }
 
 impl Snapshot {
@@ -67,7 +66,7 @@ impl Snapshot {
             metadata.rows += block.len() as u64;
             blocks.push(Arc::new(block));
         }
-        Ok(Self { metadata, roots, blocks, errors: HashMap::new() })
+        Ok(Self { metadata, roots, blocks, errors: Unread::new() })
     }
 
     /// Scans trees with so many threads.
@@ -99,6 +98,7 @@ impl Snapshot {
         let watch = Watch::default();
         let comparing = Comparing {
             metadata: &metadata,
+            unread_before: &Unread::new(),
             trees,
             is_scan: true,
             exclude: Vec::new(),
@@ -118,7 +118,7 @@ impl Snapshot {
     /// Makes a snapshot of what a comparison kept.
     pub(crate) fn of_found(comparing: &Comparing<'_>, found: &mut Found) -> Self {
         let blocks: Vec<Arc<Block>> = std::mem::take(&mut found.blocks).into_values().collect();
-        let errors: HashMap<_, Box<str>> = std::mem::take(&mut found.errors)
+        let errors: Unread = std::mem::take(&mut found.errors)
             .into_iter()
             .map(|(place, error)| (place, error.into()))
             .collect();
@@ -216,7 +216,8 @@ impl Snapshot {
         let roots = roots.map(|root| names::to_os(&root.path).and_then(|path| Dir::open(&*path))).collect();
         let source = KeptBlocks { blocks: self.blocks.iter() };
         let options = CompareOptions { keep: true, ..options.clone() };
-        let mut compared = compare::from_source(&self.metadata, source, roots, &options, watch)?;
+        let mut compared =
+            compare::from_source((&self.metadata, &self.errors), source, roots, &options, watch)?;
         match compared.now.take() {
             Some(now) => *self = now,
             None => {

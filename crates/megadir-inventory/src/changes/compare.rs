@@ -7,7 +7,7 @@ use std::time::SystemTime;
 
 use megadir::{Dir, Error, ErrorKind, Examiner, FileType, Result, attribute_policy};
 
-use super::engine::{self, Comparing, Found, Tree};
+use super::engine::{self, Comparing, Found, Tree, Unread};
 use super::settle::settle;
 use super::source::Source;
 use super::{Change, ChangeKind, fields};
@@ -114,11 +114,12 @@ pub fn compare<R: Rows + Send>(
     watch: &Watch,
 ) -> Result<Compared> {
     let metadata = rows.metadata().clone();
-    from_source(&metadata, Blocks::new(rows), roots, options, watch)
+    from_source((&metadata, &Unread::new()), Blocks::new(rows), roots, options, watch)
 }
 
+/// Compares with what is known by metadata, rows, and which directories were not read beside those whose rows say so.
 pub(crate) fn from_source<S: Source>(
-    metadata: &Metadata,
+    (metadata, unread_before): (&Metadata, &Unread),
     source: S,
     roots: Vec<Result<Dir>>,
     options: &CompareOptions,
@@ -133,6 +134,7 @@ pub(crate) fn from_source<S: Source>(
     let examiner = examiner(&trees)?;
     let comparing = Comparing {
         metadata,
+        unread_before,
         is_scan: false,
         exclude: options.exclude.clone(),
         trees,

@@ -1,9 +1,12 @@
 //! A snapshot asks nothing, and takes the memory that it says.
 
 use std::fs;
+use std::os::unix::fs::PermissionsExt;
 use std::process::Command;
 
 use megadir_inventory::Snapshot;
+use megadir_inventory::changes::{CompareOptions, Watch};
+use megadir_testkit::require;
 
 /// Set in the process that is traced.
 const TRACED: &str = "MEGADIR_TEST_TRACED";
@@ -48,6 +51,30 @@ fn look_ups_make_no_system_call() {
     let other =
         calls[..calls.len() - 1].iter().filter(|call| !call.contains("brk(") && !call.contains("mmap("));
     assert_eq!(other.count(), 0, "{between}");
+}
+
+#[test]
+fn what_could_not_be_read_is_read_once_it_can_be() {
+    if !rustix::process::geteuid().is_root() {
+        return require::not_run("what_could_not_be_read", "root alone can become nobody");
+    }
+    let scratch = tempfile::tempdir().unwrap();
+    fs::set_permissions(scratch.path(), PermissionsExt::from_mode(0o755)).unwrap();
+    fs::create_dir(scratch.path().join("d")).unwrap();
+    fs::write(scratch.path().join("d/file"), "").unwrap();
+    fs::set_permissions(scratch.path().join("d"), PermissionsExt::from_mode(0o700)).unwrap();
+    // Past the racy rule, so that directories may be passed over.
+    std::thread::sleep(std::time::Duration::from_millis(200));
+    // One thread is the caller's own, which is nobody.
+    let nobody = || Snapshot::from_scan(&[scratch.path().to_owned()], 1).unwrap();
+    let mut snapshot = megadir_testkit::unprivileged::unprivileged(nobody);
+    assert!(snapshot.facts(0, b"d/file").is_none() && !snapshot.metadata().is_complete());
+    // The directory is as it was: that it could not be read is the only reason to read it.
+    let exclude = Vec::new();
+    let options = CompareOptions { threads: 1, skip_unchanged: true, any_root: false, keep: true, exclude };
+    let compared = snapshot.refresh(&options, &Watch::default()).unwrap();
+    assert!(compared.is_complete(), "{:?}", compared.failures);
+    assert!(snapshot.facts(0, b"d/file").is_some());
 }
 
 #[test]

@@ -7,7 +7,7 @@ mod directory;
 mod table;
 mod worker;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
@@ -46,6 +46,8 @@ pub(crate) struct Tree {
 pub(crate) struct Comparing<'a> {
     /// What holds for the inventory.
     pub(crate) metadata: &'a Metadata,
+    /// Directories of which it does not know what they held, beside those whose rows say so, by root and path.
+    pub(crate) unread_before: &'a Unread,
     /// The trees, in the order of its roots; those that could not be opened are left as they were.
     pub(crate) trees: Vec<Option<Tree>>,
     /// Whether there is no inventory to compare with.
@@ -69,6 +71,9 @@ pub(crate) struct Comparing<'a> {
     /// Counts the entries that were examined.
     pub(crate) entries: &'a AtomicU64,
 }
+
+/// Why directories could not be read, by root and path.
+pub(crate) type Unread = HashMap<(u32, Box<[u8]>), Box<str>>;
 
 /// What was found.
 #[derive(Debug, Default)]
@@ -221,6 +226,12 @@ enum Step<S> {
 impl<S: Source> Shared<'_, S> {
     fn lock(&self) -> MutexGuard<'_, State<S>> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Tells whether it is not known what a directory held, though its row does not say so.
+    fn was_unread(&self, root: u32, path: &[u8]) -> bool {
+        let unread = self.comparing.unread_before;
+        !unread.is_empty() && unread.contains_key(&(root, Box::from(path)))
     }
 
     /// Ends the comparison with an error; the first one counts.

@@ -117,8 +117,18 @@ impl<S: Source> Worker<'_, '_, S> {
             self.entry_failed(task, had);
         }
         if let Some(kept) = kept {
-            let sha256 = same().and_then(|row| task.block.hash(row));
-            kept.add(name, &Facts { sha256, ..new }, None)?;
+            // What could not be examined stays as it was, but for what may have changed then without its times telling.
+            let before = had.map(|row| (row, task.block.facts(row)));
+            let before = before.filter(|(_, old)| old.errno.is_none() && !racy.is_suspect(old));
+            match before.filter(|_| attributes.error != 0) {
+                Some((row, old)) => kept.add(name, &Facts { sha256: task.block.hash(row), ..old }, None)?,
+                None => {
+                    // A suspect's contents may be others than those of the hash.
+                    let sha256 =
+                        same().filter(|_| !racy.is_suspect(&new)).and_then(|row| task.block.hash(row));
+                    kept.add(name, &Facts { sha256, ..new }, None)?;
+                }
+            }
         }
         Ok(failed)
     }
@@ -193,7 +203,8 @@ impl<S: Source> Worker<'_, '_, S> {
             return;
         }
         let path = task.path(name);
-        let was_read = old.is_none_or(|(row, _)| task.block.error(row).is_none());
+        let was_read = old.is_none_or(|(row, _)| task.block.error(row).is_none())
+            && !self.shared.was_unread(task.block.root, &path);
         let live = Live {
             root: task.block.root,
             path: path.clone(),

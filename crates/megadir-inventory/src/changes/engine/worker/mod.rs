@@ -162,7 +162,8 @@ impl<'a, 'b, S: Source> Worker<'a, 'b, S> {
         if !self.shared.comparing.any_root {
             checked?;
         }
-        (live.old, live.was_read, live.is_same) = (Some(*old), error.is_none(), same);
+        let was_read = error.is_none() && !self.shared.was_unread(live.root, b"");
+        (live.old, live.was_read, live.is_same) = (Some(*old), was_read, same);
         // Only this thread sets it, before anything below the root is compared.
         let _ = self.shared.device_before[live.root as usize].set(old.device);
         Ok(())
