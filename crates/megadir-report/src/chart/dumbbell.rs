@@ -43,11 +43,12 @@ fn of_group(summary: &Summary, group: &GroupSummary, width: Width) -> Option<Pic
                 names.push(name);
                 names.len() - 1
             });
-            match rows.iter_mut().find(|(at, _)| *at == row.pair.at) {
+            let at = summary.circumstances(&row.pair);
+            match rows.iter_mut().find(|(known, _)| *known == at) {
                 Some((_, states)) => {
                     states.insert(place, arm);
                 }
-                None => rows.push((&row.pair.at, States::from([(place, arm)]))),
+                None => rows.push((at, States::from([(place, arm)]))),
             }
         }
     }

@@ -51,7 +51,11 @@ fn of_group(summary: &Summary, group: &GroupSummary, width: Width) -> Option<Pic
                 } else {
                     format!("{} / {}", row.pair.what, row.pair.than)
                 };
-                if at { what } else { format!("{what}: {}", text::without_wall(&row.pair.at)) }
+                if at {
+                    what
+                } else {
+                    format!("{what}: {}", text::without_wall(summary.circumstances(&row.pair)))
+                }
             };
             let against = if than { first.pair.than.clone() } else { String::new() };
             (pairs.rows.iter().map(|row| (label(row), &row.outcome)).collect(), against)

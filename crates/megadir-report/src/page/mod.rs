@@ -229,12 +229,20 @@ fn labels_css(headings: &[Vec<String>]) -> String {
     css
 }
 
+/// Tells whether what follows a digit and a space belongs to the number: more digits, or its unit.
+fn goes_on(rest: &str) -> bool {
+    let word =
+        rest.split(|letter: char| !letter.is_alphanumeric() && letter != '%').next().unwrap_or_default();
+    rest.starts_with(|letter: char| letter.is_ascii_digit())
+        || ["ns", "µs", "ms", "s", "%", "B", "KiB", "MiB", "GiB"].contains(&word)
+}
+
 /// Returns text as it stands in HTML; what hides or reorders text becomes a space, and `code` between back quotes is marked as such.
 fn escape(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len() + 16);
     let mut code = false;
     let mut digit = false;
-    let mut letters = text.chars().peekable();
+    let mut letters = text.chars();
     let closed = text.matches('`').count().is_multiple_of(2);
     while let Some(letter) = letters.next() {
         let after_digit = std::mem::replace(&mut digit, letter.is_ascii_digit());
@@ -243,8 +251,8 @@ fn escape(text: &str) -> String {
             '<' => escaped.push_str("&lt;"),
             '>' => escaped.push_str("&gt;"),
             '"' => escaped.push_str("&quot;"),
-            // `1 000 000` stays in one line.
-            ' ' if after_digit && letters.peek().is_some_and(char::is_ascii_digit) => {
+            // `1 000 000` stays in one line, and so does `1.29 ms`.
+            ' ' if after_digit && goes_on(letters.as_str()) => {
                 escaped.push_str("&nbsp;");
             }
             '`' if closed => {

@@ -35,6 +35,11 @@ pub(super) fn push_grid(page: &mut Page, grid: &Grid, cards: bool) {
     }
     page.push("</tr></thead>\n<tbody>\n");
     for row in &grid.rows {
+        if let ([heading], false) = (&row[..], cards) {
+            let (class, text, width) = (class(heading.tone), escape(&heading.text), shown.len());
+            page.push(&format!("<tr><td class=\"{class}\" colspan=\"{width}\">{text}</td></tr>\n"));
+            continue;
+        }
         page.push("<tr>");
         for &place in &shown {
             let Some(field) = row.get(place).filter(|field| !field.text.is_empty()) else {

@@ -301,7 +301,7 @@ fn pairs(summary: &Summary, pairs: &Pairs) -> Grid {
             Some(_) => row.pair.what.clone(),
             None => format!("{} / {}", row.pair.what, row.pair.than),
         };
-        let shown = at.is_none().then(|| row.pair.at.clone());
+        let shown = at.is_none().then(|| summary.circumstances(&row.pair).to_owned());
         let times = [time(row.pair.arm), time(row.pair.to), ratio];
         let fields = std::iter::once(what).chain(shown).chain(times).map(Text::plain);
         fields.chain([Text { text: verdict, tone }]).collect()

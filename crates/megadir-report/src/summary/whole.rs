@@ -232,6 +232,14 @@ impl Summary {
         name.strip_suffix(shared).filter(|_| all).unwrap_or(name)
     }
 
+    /// Returns under which circumstances a contrast holds, without the file system that both arms are on: its group says that.
+    #[must_use]
+    pub fn circumstances<'a>(&self, pair: &'a megadir_record::Pair) -> &'a str {
+        let on = self.place(pair.arm);
+        let bare = pair.at.strip_suffix(on).and_then(|at| at.strip_suffix(", "));
+        bare.filter(|_| on == self.place(pair.to)).unwrap_or(&pair.at)
+    }
+
     /// Returns what the file system of a data set is called.
     #[must_use]
     pub fn place_of(&self, data: DataId) -> &str {
