@@ -5,7 +5,7 @@
 
 use std::cmp::Reverse;
 
-use megadir_record::{Cell, Record, Role, Work};
+use megadir_record::{Cell, FileOperation, Record, Role, Work};
 
 use super::{Advisory, Warning, run};
 use crate::summary::{
@@ -80,6 +80,10 @@ fn cost_of_timing(
     check: Option<&SelfChecked>,
     null_loop_ns: Option<f64>,
 ) -> Option<f64> {
+    // Their time is told by the file, and each makes room for many: next to making one measuring it is nothing.
+    if matches!(&cell.work, Work::Files(work) if work.operation == FileOperation::MakeDirectories) {
+        return None;
+    }
     // The wall time of several workers is shared by the operations of all, of which each takes that many times longer.
     let at_a_time = match &cell.work {
         Work::Files(work) if cell.rate_per_s.is_none() => f64::from(work.workers.count),
