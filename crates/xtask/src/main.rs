@@ -27,7 +27,7 @@ struct Cli {
 enum Task {
     /// Runs what every change must pass, cheap stages first
     Ci(ci::Args),
-    /// Measures every figure of speed and memory that the README quotes; Linux, as root
+    /// Measures every figure of speed and memory that README and docs/speed.md quote; Linux, as root
     #[cfg(target_os = "linux")]
     Speed(speed::Args),
     /// Checks structure and style that neither the compiler nor clippy sees

@@ -1,4 +1,4 @@
-//! `cargo xtask speed`: every figure of speed and memory that the README quotes, measured anew.
+//! `cargo xtask speed`: every figure of speed and memory that README and docs/speed.md quote, measured anew.
 //!
 //! Private file systems on loop devices, one directory of many files in each; programs that list it, each run a
 //! fresh process, in random order in each round, paired by rounds. Linux, as root.
