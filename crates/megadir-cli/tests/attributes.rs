@@ -45,7 +45,7 @@ fn methods_are_compared_on_files_of_their_own() {
         "of 1 200?",
         "of 300?",
         "speed-up",
-        "getdents-statx-inode of 1 200",
+        "getdents-statx-inode    1 200",
         "The claim of the article that std::filesystem",
     ] {
         assert!(all.contains(says), "nothing about '{says}' in:\n{all}");
