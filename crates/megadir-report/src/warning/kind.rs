@@ -235,8 +235,9 @@ impl Warning {
             Self::UnequalWork { .. } | Self::DataChanged { .. } => true,
             Self::DiffersFromItself { negligible, .. } => !negligible,
             Self::TooFewRounds { .. } | Self::DelaysNotFound => true,
-            Self::TimerCost { quantiles_refused, .. } => *quantiles_refused,
-            Self::CutOff { .. }
+            // What it spoils is withheld, and ratios bear it.
+            Self::TimerCost { .. }
+            | Self::CutOff { .. }
             | Self::Incomplete { .. }
             | Self::Noisy { .. }
             | Self::Unaccounted { .. }
