@@ -52,7 +52,7 @@ fn every_question_is_answered_in_its_time_and_nothing_is_left() {
             }
         }
     }
-    std::fs::write(std::env::temp_dir().join("megadir-advise-matrix.txt"), told).unwrap();
+    println!("{told}");
 }
 
 /// Asks one question; returns a line about the answer.

@@ -114,7 +114,7 @@ fn group(cell: &Cell) -> Option<String> {
 }
 
 fn of_workers(part: &str) -> bool {
-    ["process", "processes", "thread", "threads"].into_iter().any(|word| {
+    ["process", "processes", "thread", "threads", "worker", "workers"].into_iter().any(|word| {
         part.strip_suffix(word).is_some_and(|number| {
             number.trim_end().bytes().all(|byte| byte.is_ascii_digit()) && number.ends_with(' ')
         })
