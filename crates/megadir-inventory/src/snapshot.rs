@@ -16,7 +16,7 @@ use crate::changes::source::KeptBlocks;
 use crate::metadata::{FORMAT_VERSION, Metadata, Root, Scanned};
 use crate::row::{Facts, Key, Row};
 use crate::rows::Rows;
-use crate::scan::granule_ns;
+use crate::scan::{granule_ns, now_ns};
 
 /// What trees held at a moment.
 ///
@@ -76,7 +76,7 @@ impl Snapshot {
     /// Whatever opening the roots gives. What cannot be read below them is missing, and
     /// [`Metadata::is_complete`] tells.
     pub fn from_scan(paths: &[PathBuf], threads: usize) -> Result<Self> {
-        let started_ns = compare::now_ns();
+        let started_ns = now_ns();
         let (trees, unopened) = compare::open(paths.iter().map(Dir::open).collect())?;
         if let Some(error) = unopened.into_iter().next() {
             return Err(error);
@@ -246,7 +246,7 @@ fn metadata(
         program: concat!("megadir ", env!("CARGO_PKG_VERSION")).to_owned(),
         roots,
         started_ns,
-        ended_ns: compare::now_ns(),
+        ended_ns: now_ns(),
         scanned: Scanned { cross_mounts, examiner: examiner.to_owned(), threads, mounts_not_entered: 0 },
         rows: 0,
         failed: 0,

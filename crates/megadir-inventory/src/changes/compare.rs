@@ -3,7 +3,6 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64};
-use std::time::SystemTime;
 
 use megadir::{Dir, Error, ErrorKind, Examiner, FileType, Result, attribute_policy};
 
@@ -15,7 +14,7 @@ use crate::block::Blocks;
 use crate::metadata::Metadata;
 use crate::row::Facts;
 use crate::rows::Rows;
-use crate::scan::Excluded;
+use crate::scan::{Excluded, now_ns};
 use crate::snapshot::Snapshot;
 
 /// How trees are compared with an inventory.
@@ -195,13 +194,5 @@ pub(crate) fn examiner(trees: &[Option<Tree>]) -> Result<&'static dyn Examiner> 
     match trees.iter().flatten().next() {
         Some(tree) => Ok(attribute_policy::choose(&tree.directory, Facts::WANT, 1)?.examiner),
         None => megadir::examiner("std"),
-    }
-}
-
-/// Returns nanoseconds since 1970-01-01 UTC.
-pub(crate) fn now_ns() -> i64 {
-    match SystemTime::now().duration_since(SystemTime::UNIX_EPOCH) {
-        Ok(since) => i64::try_from(since.as_nanos()).unwrap_or(i64::MAX),
-        Err(_) => 0,
     }
 }

@@ -229,7 +229,7 @@ fn spill_error(directory: &Path, error: io::Error) -> Error {
 }
 
 /// Returns nanoseconds since 1970-01-01 UTC.
-fn now_ns() -> i64 {
+pub(crate) fn now_ns() -> i64 {
     match SystemTime::now().duration_since(SystemTime::UNIX_EPOCH) {
         Ok(since) => i64::try_from(since.as_nanos()).unwrap_or(i64::MAX),
         Err(_) => 0,
