@@ -50,11 +50,8 @@ fn head(rule: &Rule) -> String {
 
 /// Writes the refusal of names.
 fn refusals(rule: &Rule) -> String {
-    let mut reasons: Vec<String> = Vec::new();
-    if let Some(Depths { least, most, .. }) = rule.growth {
-        reasons.push(format!("not {least} <= depth <= {most}"));
-    }
-    reasons.extend(rule.refused.iter().flat_map(|refusal| reason(refusal, &rule.label)));
+    let of_depth = |Depths { least, most, .. }: &Depths| format!("not {least} <= depth <= {most}");
+    let reasons = rule.reasons(of_depth, reason);
     let one = format!("    if {}:", reasons.join(" or "));
     let condition = if wrap::fits(&one) {
         one + "\n"

@@ -117,6 +117,16 @@ pub(super) struct Example {
 }
 
 impl Rule {
+    /// Returns when a name is refused, and a depth where there is one, as expressions of a language.
+    pub(super) fn reasons(
+        &self,
+        of_depth: impl Fn(&Depths) -> String,
+        of_name: impl Fn(&Refusal, &str) -> Vec<String>,
+    ) -> Vec<String> {
+        let names = self.refused.iter().flat_map(|refusal| of_name(refusal, &self.label));
+        self.growth.iter().map(of_depth).chain(names).collect()
+    }
+
     /// Takes a layout apart.
     pub(super) fn new(layout: &Layout) -> Result<Self, NoCode> {
         let widths: Vec<usize> = layout.levels().iter().map(|width| usize::from(*width)).collect();

@@ -67,11 +67,8 @@ fn head(rule: &Rule) -> String {
 
 /// Writes the refusal of names.
 fn refusals(rule: &Rule) -> String {
-    let mut reasons: Vec<String> = Vec::new();
-    if let Some(Depths { least, most, .. }) = rule.growth {
-        reasons.push(format!("!({least}..={most}).contains(&depth)"));
-    }
-    reasons.extend(rule.refused.iter().flat_map(|refusal| reason(refusal, &rule.label)));
+    let of_depth = |Depths { least, most, .. }: &Depths| format!("!({least}..={most}).contains(&depth)");
+    let reasons = rule.reasons(of_depth, reason);
     let one = format!("    if {} {{", reasons.join(" || "));
     let condition = if wrap::fits(&one) {
         one + "\n"
