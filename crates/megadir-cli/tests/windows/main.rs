@@ -1,0 +1,8 @@
+//! The command on Windows, by subject.
+#![cfg(windows)]
+#![expect(clippy::unwrap_used, reason = "a failed assumption in a test is a failed test, which is wanted")]
+
+mod list;
+mod refused;
+mod scan;
+mod support;
