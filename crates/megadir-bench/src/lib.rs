@@ -19,6 +19,7 @@
 //! | what a run may notice | [`note`] |
 //! | the run's own directory; its removal, if need be by the next run | `workspace`, `remove`, `leftovers` |
 //! | what blocks do | `workload` |
+//! | calls relative to an open directory, on every system | `at` |
 //! | signs of life, and what is waited for without any | [`beat`] |
 //! | file systems that are made and mounted for a run | [`lab`] |
 //! | what can be done on file systems that are asked for | `file_systems` |
@@ -29,6 +30,8 @@
 //! never prints and never reads the environment · whatever it makes lies in a directory of its own, is
 //! reached relative to descriptors, and is removed, if need be by the next run.
 
+#[allow(dead_code, reason = "what works on both systems is moving to it")]
+mod at;
 mod backends;
 pub mod beat;
 #[cfg(target_os = "linux")]

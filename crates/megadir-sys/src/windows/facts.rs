@@ -3,7 +3,9 @@
 use std::io;
 use std::os::windows::io::{AsRawHandle, BorrowedHandle};
 
-use windows_sys::Win32::Foundation::{FILETIME, MAX_PATH};
+use windows_sys::Wdk::Foundation::OBJECT_ATTRIBUTES;
+use windows_sys::Wdk::Storage::FileSystem::{FILE_NETWORK_OPEN_INFORMATION, NtQueryFullAttributesFile};
+use windows_sys::Win32::Foundation::{FILETIME, MAX_PATH, UNICODE_STRING};
 use windows_sys::Win32::Storage::FileSystem::{
     BY_HANDLE_FILE_INFORMATION, FILE_ATTRIBUTE_REPARSE_POINT, FILE_ATTRIBUTE_TAG_INFO, FILE_BASIC_INFO,
     FILE_ID_INFO, FILE_INFO_BY_HANDLE_CLASS, FILE_NAME_NORMALIZED, FILE_REMOTE_PROTOCOL_INFO,
@@ -85,6 +87,42 @@ pub fn of_path(path: &[u16]) -> io::Result<Facts> {
         created: time(told.ftCreationTime),
         written: time(told.ftLastWriteTime),
         size_bytes: wide(told.nFileSizeHigh, told.nFileSizeLow),
+        ..Facts::default()
+    })
+}
+
+/// Returns what `NtQueryFullAttributesFile` tells of a name in an open directory, or of a path of names with `\\` between them: one
+/// call that opens nothing; no link is followed, and the kind of a reparse point is not told.
+///
+/// # Errors
+///
+/// The system's.
+pub fn of_name(directory: BorrowedHandle<'_>, name: &[u16]) -> io::Result<Facts> {
+    let Ok(bytes) = u16::try_from(size_of_val(name)) else {
+        return Err(io::ErrorKind::InvalidFilename.into());
+    };
+    let name = UNICODE_STRING { Length: bytes, MaximumLength: bytes, Buffer: name.as_ptr().cast_mut() };
+    let attributes = OBJECT_ATTRIBUTES {
+        Length: size_of::<OBJECT_ATTRIBUTES>() as u32,
+        RootDirectory: directory.as_raw_handle(),
+        ObjectName: &raw const name,
+        Attributes: 0,
+        SecurityDescriptor: std::ptr::null(),
+        SecurityQualityOfService: std::ptr::null(),
+    };
+    let mut told = FILE_NETWORK_OPEN_INFORMATION::default();
+    // SAFETY: the name is only read, for as many bytes as it says, and the system writes one such structure; all live until the
+    // call returns.
+    let status = unsafe { NtQueryFullAttributesFile(&raw const attributes, &raw mut told) };
+    if status != 0 {
+        return Err(super::error_of(status));
+    }
+    Ok(Facts {
+        attributes: told.FileAttributes,
+        created: told.CreationTime,
+        written: told.LastWriteTime,
+        changed: told.ChangeTime,
+        size_bytes: told.EndOfFile.cast_unsigned(),
         ..Facts::default()
     })
 }

@@ -3,28 +3,45 @@
 //! * [`open`]: opening below an open directory, without following anything.
 //! * [`enumerate`]: many entries a call, by handle: `GetFileInformationByHandleEx`, `NtQueryDirectoryFile`.
 //! * [`find`]: an entry a call: `FindFirstFileExW`, `FindNextFileW`.
-//! * [`facts`]: what the system tells of one file, and of the volume that it lies on.
+//! * [`facts`]: what the system tells of one file; [`volume`]: of the volume that it lies on.
+//! * [`change`]: removing and renaming by handle.
 //!
 //! What older systems (and Wine 8) lack is looked for when it is called, so that programs start everywhere.
 
+pub mod change;
 pub mod enumerate;
 pub mod facts;
 pub mod find;
 pub mod open;
+pub mod volume;
 
 use std::io;
 
-use windows_sys::Win32::Foundation::{NTSTATUS, RtlNtStatusToDosError};
+use windows_sys::Win32::Foundation::{
+    ERROR_DIRECTORY_NOT_SUPPORTED, ERROR_FILE_NOT_FOUND, NTSTATUS, RtlNtStatusToDosError,
+    STATUS_DELETE_PENDING, STATUS_FILE_IS_A_DIRECTORY, STATUS_INVALID_INFO_CLASS, STATUS_INVALID_PARAMETER,
+    STATUS_NOT_IMPLEMENTED, STATUS_NOT_SUPPORTED,
+};
 
-/// `STATUS_DELETE_PENDING`: the file is being removed and cannot be opened any more.
-const DELETE_PENDING: NTSTATUS = 0xc000_0056_u32 as NTSTATUS;
-
-/// Returns the error of Win32 for a status; a file that is being removed counts as not found.
+/// Returns the error of Win32 for a status; a file that is being removed counts as not found, a directory where a file was
+/// wanted as a directory (Win32 says "access denied" of both).
 fn error_of(status: NTSTATUS) -> io::Error {
-    if status == DELETE_PENDING {
-        return io::Error::from_raw_os_error(windows_sys::Win32::Foundation::ERROR_FILE_NOT_FOUND as i32);
+    match status {
+        STATUS_DELETE_PENDING => return io::Error::from_raw_os_error(ERROR_FILE_NOT_FOUND as i32),
+        STATUS_FILE_IS_A_DIRECTORY => {
+            return io::Error::from_raw_os_error(ERROR_DIRECTORY_NOT_SUPPORTED as i32);
+        }
+        _ => {}
     }
     // SAFETY: looks a number up in a table and touches no memory of ours.
     let code = unsafe { RtlNtStatusToDosError(status) };
     io::Error::from_raw_os_error(code as i32)
+}
+
+/// Tells whether a status says that the system or the file system does not know what was asked.
+fn is_unknown_class(status: NTSTATUS) -> bool {
+    matches!(
+        status,
+        STATUS_INVALID_INFO_CLASS | STATUS_INVALID_PARAMETER | STATUS_NOT_SUPPORTED | STATUS_NOT_IMPLEMENTED
+    )
 }

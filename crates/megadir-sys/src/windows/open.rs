@@ -8,13 +8,14 @@ use std::os::windows::io::{AsRawHandle, BorrowedHandle, FromRawHandle, OwnedHand
 
 use windows_sys::Wdk::Foundation::OBJECT_ATTRIBUTES;
 use windows_sys::Wdk::Storage::FileSystem::{
-    FILE_DIRECTORY_FILE, FILE_OPEN, FILE_OPEN_FOR_BACKUP_INTENT, FILE_OPEN_REPARSE_POINT,
-    FILE_SYNCHRONOUS_IO_NONALERT, NtCreateFile,
+    FILE_CREATE, FILE_DIRECTORY_FILE, FILE_NON_DIRECTORY_FILE, FILE_OPEN, FILE_OPEN_FOR_BACKUP_INTENT,
+    FILE_OPEN_REPARSE_POINT, FILE_SYNCHRONOUS_IO_NONALERT, NtCreateFile,
 };
 use windows_sys::Win32::Foundation::{HANDLE, UNICODE_STRING};
 use windows_sys::Win32::Storage::FileSystem::{
-    DELETE, FILE_LIST_DIRECTORY, FILE_READ_ATTRIBUTES, FILE_SHARE_DELETE, FILE_SHARE_READ, FILE_SHARE_WRITE,
-    SYNCHRONIZE,
+    DELETE, FILE_APPEND_DATA, FILE_ATTRIBUTE_NORMAL, FILE_LIST_DIRECTORY, FILE_READ_ATTRIBUTES,
+    FILE_READ_DATA, FILE_SHARE_DELETE, FILE_SHARE_READ, FILE_SHARE_WRITE, FILE_WRITE_ATTRIBUTES,
+    FILE_WRITE_DATA, SYNCHRONIZE,
 };
 use windows_sys::Win32::System::IO::IO_STATUS_BLOCK;
 
@@ -25,23 +26,53 @@ pub enum Purpose {
     List,
     /// To be asked about itself.
     Ask,
-    /// To be asked about itself and removed.
+    /// To be asked about itself and removed or renamed.
     Remove,
+    /// To be read; a directory is refused.
+    Read,
+    /// To be read, written and given other attributes; a directory is refused.
+    Write,
+    /// To be made and written: a file that must not be there yet.
+    CreateFile,
+    /// To be made and listed: a directory that must not be there yet.
+    CreateDirectory,
 }
 
-/// Opens an entry of an open directory by its name; the directory itself, anew, where the name is empty.
+/// How the system is asked for a purpose.
+struct Asked {
+    access: u32,
+    options: u32,
+    disposition: u32,
+}
+
+impl Purpose {
+    const fn asked(self) -> Asked {
+        const ASK: u32 = FILE_READ_ATTRIBUTES | SYNCHRONIZE;
+        const WRITE: u32 = FILE_WRITE_DATA | FILE_APPEND_DATA | FILE_WRITE_ATTRIBUTES;
+        let (access, options, disposition) = match self {
+            Self::List => (FILE_LIST_DIRECTORY, FILE_DIRECTORY_FILE, FILE_OPEN),
+            Self::Ask => (0, 0, FILE_OPEN),
+            Self::Remove => (DELETE, 0, FILE_OPEN),
+            Self::Read => (FILE_READ_DATA, FILE_NON_DIRECTORY_FILE, FILE_OPEN),
+            Self::Write => (FILE_READ_DATA | WRITE, FILE_NON_DIRECTORY_FILE, FILE_OPEN),
+            Self::CreateFile => (FILE_READ_DATA | WRITE, FILE_NON_DIRECTORY_FILE, FILE_CREATE),
+            Self::CreateDirectory => (FILE_LIST_DIRECTORY, FILE_DIRECTORY_FILE, FILE_CREATE),
+        };
+        Asked { access: access | ASK, options, disposition }
+    }
+}
+
+/// Opens or makes an entry of an open directory by its name, or by a path of names with `\` between them; the directory itself,
+/// anew, where the name is empty.
 ///
-/// A reparse point is opened itself, never what it stands for. Others may read, write, rename and remove what is open.
+/// A reparse point is opened itself, never what it stands for; as a directory of the path it is passed through. Others may read, write,
+/// rename and remove what is open.
 ///
 /// # Errors
 ///
-/// The system's: not found, access denied, a name that cannot be one, not a directory (for [`Purpose::List`]).
+/// The system's: not found, already there, access denied, a name that cannot be one, not a directory, a directory.
 pub fn below(directory: BorrowedHandle<'_>, name: &[u16], purpose: Purpose) -> io::Result<OwnedHandle> {
-    let (access, options) = match purpose {
-        Purpose::List => (FILE_LIST_DIRECTORY | FILE_READ_ATTRIBUTES, FILE_DIRECTORY_FILE),
-        Purpose::Ask => (FILE_READ_ATTRIBUTES, 0),
-        Purpose::Remove => (FILE_READ_ATTRIBUTES | DELETE, 0),
-    };
+    let Asked { access, options, disposition } = purpose.asked();
     let Ok(bytes) = u16::try_from(size_of_val(name)) else {
         return Err(io::Error::new(io::ErrorKind::InvalidInput, "a name of more than 32767 characters"));
     };
@@ -62,13 +93,13 @@ pub fn below(directory: BorrowedHandle<'_>, name: &[u16], purpose: Purpose) -> i
     let status = unsafe {
         NtCreateFile(
             &raw mut opened,
-            access | SYNCHRONIZE,
+            access,
             &raw const attributes,
             &raw mut io_status,
             std::ptr::null(),
-            0,
+            FILE_ATTRIBUTE_NORMAL,
             FILE_SHARE_READ | FILE_SHARE_WRITE | FILE_SHARE_DELETE,
-            FILE_OPEN,
+            disposition,
             options | FILE_SYNCHRONOUS_IO_NONALERT | FILE_OPEN_REPARSE_POINT | FILE_OPEN_FOR_BACKUP_INTENT,
             std::ptr::null(),
             0,

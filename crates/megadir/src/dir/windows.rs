@@ -86,6 +86,11 @@ impl Dir {
         below(self.as_handle(), &[], Purpose::List).map_err(|error| Error::io("open", &self.path, error))
     }
 
+    /// Takes a directory that is open already, for being listed and asked about itself; `path` is for messages.
+    pub fn from_descriptor(handle: OwnedHandle, path: impl Into<PathBuf>) -> Self {
+        Self { path: path.into(), handle }
+    }
+
     /// Opens this same directory again as a [`Dir`] of its own.
     ///
     /// # Errors

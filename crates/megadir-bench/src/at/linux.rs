@@ -1,0 +1,148 @@
+//! Linux: calls relative to a descriptor.
+
+use std::fs::File;
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::path::Path;
+
+use rustix::fs::{AtFlags, Mode, OFlags, RenameFlags, Stat};
+use rustix::io::Errno;
+use rustix::path::Arg;
+
+use super::{Access, Space, Status};
+
+/// What is open.
+pub(crate) type Owned = OwnedFd;
+/// What is open and another's.
+pub(crate) type Borrowed<'a> = BorrowedFd<'a>;
+
+/// The backend that entries are listed by.
+pub(super) const LISTED_BY: &str = "getdents";
+const DIRECTORY: OFlags = OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::CLOEXEC);
+const FILE: OFlags = OFlags::NOFOLLOW.union(OFlags::CLOEXEC);
+
+/// What an open directory can be had of.
+pub(crate) trait At {
+    /// Returns the open directory.
+    fn at(&self) -> Borrowed<'_>;
+}
+
+impl<T: AsFd> At for T {
+    #[inline]
+    fn at(&self) -> Borrowed<'_> {
+        self.as_fd()
+    }
+}
+
+/// Returns the error of a path whose last component is a link, where a directory was wanted.
+fn no_link(error: Errno) -> io::Error {
+    if error == Errno::LOOP { Errno::NOTDIR.into() } else { error.into() }
+}
+
+/// Opens a directory by its path; a link to one is followed.
+pub(crate) fn open_directory(path: &Path) -> io::Result<Owned> {
+    Ok(rustix::fs::open(path, DIRECTORY, Mode::empty())?)
+}
+
+/// Opens a directory below another.
+#[inline]
+pub(crate) fn open_below(at: Borrowed<'_>, path: impl Arg) -> io::Result<Owned> {
+    rustix::fs::openat(at, path, DIRECTORY | OFlags::NOFOLLOW, Mode::empty()).map_err(no_link)
+}
+
+/// As [`open_below`], unless anything is mounted there.
+pub(crate) fn open_on_this_mount(at: Borrowed<'_>, name: impl Arg + Copy) -> io::Result<Owned> {
+    crate::remove::open_on_this_mount(at, name).map_err(no_link)
+}
+
+/// Opens a directory again, with a position of its own.
+pub(crate) fn again(at: Borrowed<'_>) -> io::Result<Owned> {
+    Ok(rustix::fs::openat(at, c".", DIRECTORY, Mode::empty())?)
+}
+
+/// Makes a directory.
+#[inline]
+pub(crate) fn make_directory(at: Borrowed<'_>, path: impl Arg) -> io::Result<()> {
+    Ok(rustix::fs::mkdirat(at, path, Mode::from_raw_mode(0o755))?)
+}
+
+/// Makes a file that is not there yet, and opens it for writing.
+#[inline]
+pub(crate) fn create(at: Borrowed<'_>, path: impl Arg) -> io::Result<File> {
+    let flags = FILE | OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL;
+    Ok(rustix::fs::openat(at, path, flags, Mode::from_raw_mode(0o644))?.into())
+}
+
+/// Opens a file that is there.
+#[inline]
+pub(crate) fn open_file(at: Borrowed<'_>, path: impl Arg, access: Access) -> io::Result<File> {
+    let access = match access {
+        Access::Read => OFlags::RDONLY,
+        Access::ReadWrite => OFlags::RDWR,
+    };
+    Ok(rustix::fs::openat(at, path, FILE | OFlags::NONBLOCK | access, Mode::empty())?.into())
+}
+
+/// Removes the name of a file.
+#[inline]
+pub(crate) fn remove_file(at: Borrowed<'_>, path: impl Arg) -> io::Result<()> {
+    Ok(rustix::fs::unlinkat(at, path, AtFlags::empty())?)
+}
+
+/// Removes an empty directory.
+pub(crate) fn remove_directory(at: Borrowed<'_>, path: impl Arg) -> io::Result<()> {
+    Ok(rustix::fs::unlinkat(at, path, AtFlags::REMOVEDIR)?)
+}
+
+/// Renames without replacing anything, also where the file system does not know how to promise that.
+pub(crate) fn rename_new(at: Borrowed<'_>, from: &str, to: &str) -> io::Result<()> {
+    match rustix::fs::renameat_with(at, from, at, to, RenameFlags::NOREPLACE) {
+        // Renaming a directory replaces at most an empty directory, so nothing can be lost.
+        Err(Errno::INVAL | Errno::NOSYS) => Ok(rustix::fs::renameat(at, from, at, to)?),
+        result => Ok(result?),
+    }
+}
+
+/// Returns what is known of an entry.
+#[inline]
+pub(crate) fn status(at: Borrowed<'_>, path: impl Arg) -> io::Result<Status> {
+    Ok(status_from(&rustix::fs::statat(at, path, AtFlags::SYMLINK_NOFOLLOW)?))
+}
+
+/// Returns what is known of what is open.
+pub(crate) fn status_of(open: &impl At) -> io::Result<Status> {
+    Ok(status_from(&rustix::fs::fstat(open.at())?))
+}
+
+#[inline]
+fn status_from(stat: &Stat) -> Status {
+    Status {
+        kind: rustix::fs::FileType::from_raw_mode(stat.st_mode).into(),
+        size_bytes: u64::try_from(stat.st_size).unwrap_or(u64::MAX),
+        links: stat.st_nlink,
+        identity: (stat.st_dev, stat.st_ino),
+        owner: Some(stat.st_uid),
+    }
+}
+
+/// Returns the number of the user who owns what this process makes.
+pub(crate) fn own_user() -> Option<u32> {
+    Some(rustix::process::geteuid().as_raw())
+}
+
+/// Returns the room of the file system that a directory lies on.
+pub(crate) fn space(at: Borrowed<'_>) -> io::Result<Space> {
+    let told = rustix::fs::fstatvfs(at)?;
+    Ok(Space {
+        block_bytes: told.f_frsize,
+        bytes: told.f_blocks * told.f_frsize,
+        free_bytes: told.f_bavail * told.f_frsize,
+        inodes: told.f_files,
+        free_inodes: told.f_favail,
+    })
+}
+
+/// Has everything that was written to the file system of a directory reach the device.
+pub(crate) fn sync(at: Borrowed<'_>) -> io::Result<()> {
+    Ok(rustix::fs::syncfs(at)?)
+}

@@ -1,0 +1,73 @@
+use std::io::{self, ErrorKind, Read, Write};
+
+use megadir::FileType;
+
+use super::{
+    Access, At, create, each_entry, make_directory, open_below, open_directory, open_file, own_user,
+    remove_directory, remove_file, rename_new, space, status, status_of,
+};
+
+fn kind<T>(result: io::Result<T>) -> Option<ErrorKind> {
+    result.err().map(|error| error.kind())
+}
+
+#[test]
+fn files_and_directories_are_made_found_renamed_and_removed() {
+    let parent = tempfile::tempdir().unwrap();
+    let top = open_directory(parent.path()).unwrap();
+    let top = top.at();
+    make_directory(top, "a").unwrap();
+    make_directory(top, "a/b").unwrap();
+    assert_eq!(kind(make_directory(top, "a/b")), Some(ErrorKind::AlreadyExists));
+    assert_eq!(kind(make_directory(top, "c/b")), Some(ErrorKind::NotFound));
+    create(top, "a/b/file-\u{e4}\u{1f600}").unwrap().write_all(b"12345").unwrap();
+    assert_eq!(kind(create(top, "a/b/file-\u{e4}\u{1f600}")), Some(ErrorKind::AlreadyExists));
+    let below = open_below(top, "a/b").unwrap();
+    let status = status(below.at(), "file-\u{e4}\u{1f600}").unwrap();
+    assert_eq!((status.kind, status.size_bytes, status.links), (FileType::File, 5, 1));
+    assert_eq!(status.owner, own_user());
+    let mut file = open_file(below.at(), "file-\u{e4}\u{1f600}", Access::ReadWrite).unwrap();
+    assert_eq!(status_of(&file).unwrap(), status);
+    let mut text = String::new();
+    file.read_to_string(&mut text).unwrap();
+    assert_eq!(text, "12345");
+    drop(file);
+    assert_eq!(kind(open_file(top, "a/none", Access::Read)), Some(ErrorKind::NotFound));
+    assert_eq!(kind(open_below(top, "a/b/file-\u{e4}\u{1f600}")), Some(ErrorKind::NotADirectory));
+    assert!(kind(remove_directory(top, "a/b")) == Some(ErrorKind::DirectoryNotEmpty));
+    remove_file(below.at(), "file-\u{e4}\u{1f600}").unwrap();
+    drop(below);
+    remove_directory(top, "a/b").unwrap();
+    make_directory(top, "other").unwrap();
+    assert_eq!(kind(rename_new(top, "a", "other")), Some(ErrorKind::AlreadyExists));
+    rename_new(top, "a", "new").unwrap();
+    let mut seen = Vec::new();
+    each_entry(top, &mut |name, kind| {
+        seen.push((String::from_utf8(name.to_vec()).unwrap(), kind));
+        Ok(())
+    })
+    .unwrap();
+    seen.sort();
+    assert_eq!(seen, [("new".into(), FileType::Directory), ("other".into(), FileType::Directory)]);
+}
+
+#[test]
+fn names_lead_nowhere_else() {
+    let parent = tempfile::tempdir().unwrap();
+    std::fs::create_dir(parent.path().join("below")).unwrap();
+    std::fs::write(parent.path().join("outside"), "1").unwrap();
+    let below = open_directory(&parent.path().join("below")).unwrap();
+    if cfg!(windows) {
+        assert!(status(below.at(), "../outside").is_err());
+        assert!(create(below.at(), "..\\new").is_err());
+        assert!(create(below.at(), "C:/new").is_err());
+    }
+    assert!(kind(open_below(below.at(), "none")) == Some(ErrorKind::NotFound));
+}
+
+#[test]
+fn a_file_system_has_room() {
+    let parent = tempfile::tempdir().unwrap();
+    let told = space(open_directory(parent.path()).unwrap().at()).unwrap();
+    assert!(told.block_bytes >= 512 && told.free_bytes <= told.bytes && told.bytes > 0, "{told:?}");
+}

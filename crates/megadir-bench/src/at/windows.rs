@@ -1,0 +1,187 @@
+//! Windows: calls relative to a handle; nothing is looked up by its path from the root of a volume.
+
+use std::fs::File;
+use std::io;
+use std::os::windows::fs::OpenOptionsExt;
+use std::os::windows::io::{AsHandle, BorrowedHandle, OwnedHandle};
+use std::path::Path;
+
+use megadir::directory_information::Found;
+use megadir::{Dir, FileType};
+use megadir_sys::windows::change::{self, Removed};
+use megadir_sys::windows::facts::{self, Facts};
+use megadir_sys::windows::open::{Purpose, below};
+use megadir_sys::windows::volume;
+
+use super::{Access, Space, Status};
+
+/// What is open.
+pub(crate) type Owned = OwnedHandle;
+/// What is open and another's.
+pub(crate) type Borrowed<'a> = BorrowedHandle<'a>;
+
+/// The backend that entries are listed by.
+pub(super) const LISTED_BY: &str = "by-handle";
+/// Paths up to so many UTF-16 units are written out without allocation.
+const PATH_UNITS: usize = 384;
+
+/// What an open directory can be had of.
+pub(crate) trait At {
+    /// Returns the open directory.
+    fn at(&self) -> Borrowed<'_>;
+}
+
+impl<T: AsHandle> At for T {
+    #[inline]
+    fn at(&self) -> Borrowed<'_> {
+        self.as_handle()
+    }
+}
+
+/// Gives a path as the system takes it: UTF-16 with `\` between names.
+#[inline]
+fn wide<R>(path: &[u8], act: impl FnOnce(&[u16]) -> io::Result<R>) -> io::Result<R> {
+    let unit = |unit| if unit == u16::from(b'/') { u16::from(b'\\') } else { unit };
+    match std::str::from_utf8(path) {
+        Ok(text) if path.len() <= PATH_UNITS => {
+            // UTF-8 has at least as many bytes as UTF-16 has units.
+            let mut units = [0; PATH_UNITS];
+            let mut length = 0;
+            for (to, from) in units.iter_mut().zip(text.encode_utf16()) {
+                *to = unit(from);
+                length += 1;
+            }
+            act(&units[..length])
+        }
+        _ => {
+            let path = megadir::names::to_wide(path).ok_or(io::ErrorKind::InvalidFilename)?;
+            act(&path.into_iter().map(unit).collect::<Vec<_>>())
+        }
+    }
+}
+
+#[inline]
+fn open(at: Borrowed<'_>, path: &[u8], purpose: Purpose) -> io::Result<Owned> {
+    wide(path, |path| below(at, path, purpose))
+}
+
+/// Opens a directory by its path; a link to one is followed.
+pub(crate) fn open_directory(path: &Path) -> io::Result<Owned> {
+    Ok(Dir::open(path)?.reopen()?)
+}
+
+fn kind((attributes, reparse_tag): (u32, u32)) -> FileType {
+    Found { attributes, reparse_tag, ..Found::default() }.kind()
+}
+
+/// Opens a directory below another.
+#[inline]
+pub(crate) fn open_below(at: Borrowed<'_>, path: impl AsRef<[u8]>) -> io::Result<Owned> {
+    let directory = open(at, path.as_ref(), Purpose::List)?;
+    match kind(facts::tag(directory.as_handle())?) {
+        FileType::Directory => Ok(directory),
+        _ => Err(io::ErrorKind::NotADirectory.into()),
+    }
+}
+
+/// As [`open_below`]: what is mounted in a folder is a junction, which is none of its directories.
+pub(crate) fn open_on_this_mount(at: Borrowed<'_>, name: impl AsRef<[u8]>) -> io::Result<Owned> {
+    open_below(at, name)
+}
+
+/// Opens a directory again, with a position of its own.
+pub(crate) fn again(at: Borrowed<'_>) -> io::Result<Owned> {
+    below(at, &[], Purpose::List)
+}
+
+/// Makes a directory.
+#[inline]
+pub(crate) fn make_directory(at: Borrowed<'_>, path: impl AsRef<[u8]>) -> io::Result<()> {
+    open(at, path.as_ref(), Purpose::CreateDirectory).map(drop)
+}
+
+/// Makes a file that is not there yet, and opens it for writing.
+#[inline]
+pub(crate) fn create(at: Borrowed<'_>, path: impl AsRef<[u8]>) -> io::Result<File> {
+    Ok(open(at, path.as_ref(), Purpose::CreateFile)?.into())
+}
+
+/// Opens a file that is there.
+#[inline]
+pub(crate) fn open_file(at: Borrowed<'_>, path: impl AsRef<[u8]>, access: Access) -> io::Result<File> {
+    let purpose = match access {
+        Access::Read => Purpose::Read,
+        Access::ReadWrite => Purpose::Write,
+    };
+    Ok(open(at, path.as_ref(), purpose)?.into())
+}
+
+/// Removes the name of a file; a file that others have open may keep it until they close it, see [`Removed`].
+#[inline]
+pub(crate) fn remove_file(at: Borrowed<'_>, path: impl AsRef<[u8]>) -> io::Result<()> {
+    let file = open(at, path.as_ref(), Purpose::Remove)?;
+    change::remove(file.as_handle()).map(|_: Removed| ())
+}
+
+/// Removes an empty directory.
+pub(crate) fn remove_directory(at: Borrowed<'_>, path: impl AsRef<[u8]>) -> io::Result<()> {
+    remove_file(at, path)
+}
+
+/// Renames without replacing anything. Windows refuses to rename a directory in which anything is open.
+pub(crate) fn rename_new(at: Borrowed<'_>, from: &str, to: &str) -> io::Result<()> {
+    let open = open(at, from.as_bytes(), Purpose::Remove)?;
+    wide(to.as_bytes(), |to| change::rename_new(open.as_handle(), at, to))
+}
+
+/// Returns what is known of an entry: it is opened and asked.
+pub(crate) fn status(at: Borrowed<'_>, path: impl AsRef<[u8]>) -> io::Result<Status> {
+    status_of(&open(at, path.as_ref(), Purpose::Ask)?)
+}
+
+/// Returns what `NtQueryFullAttributesFile` tells of an entry, which opens nothing.
+#[inline]
+pub(crate) fn facts_of(at: Borrowed<'_>, path: impl AsRef<[u8]>) -> io::Result<Facts> {
+    wide(path.as_ref(), |path| facts::of_name(at, path))
+}
+
+/// Returns what is known of what is open.
+pub(crate) fn status_of(open: &impl At) -> io::Result<Status> {
+    let told = facts::of_open(open.at())?;
+    Ok(Status {
+        kind: kind((told.attributes, told.reparse_tag)),
+        size_bytes: told.size_bytes,
+        links: u64::from(told.links),
+        identity: (u64::from(told.volume), told.index),
+        owner: None,
+    })
+}
+
+/// Returns the number of the user who owns what this process makes: not told here.
+pub(crate) fn own_user() -> Option<u32> {
+    None
+}
+
+/// Returns the room of the volume that a directory lies on; files' records are made as they are needed.
+pub(crate) fn space(at: Borrowed<'_>) -> io::Result<Space> {
+    let told = volume::size(at)?;
+    let bytes = |clusters: i64| u64::try_from(clusters).unwrap_or(0).saturating_mul(told.cluster_bytes());
+    Ok(Space {
+        block_bytes: told.cluster_bytes(),
+        bytes: bytes(told.clusters),
+        free_bytes: bytes(told.free_to_caller),
+        inodes: 0,
+        free_inodes: 0,
+    })
+}
+
+/// Has everything that was written to the volume of a directory reach the device: for those who may open the volume itself,
+/// which takes an administrator.
+pub(crate) fn sync(at: Borrowed<'_>) -> io::Result<()> {
+    let path = facts::path(at)?;
+    let path = String::from_utf16_lossy(&path);
+    // `\\?\C:\folder` lies on `\\?\C:`, `\\?\Volume{...}\folder` on `\\?\Volume{...}`.
+    let end = path.get(4..).and_then(|rest| rest.find('\\')).map_or(path.len(), |end| end + 4);
+    let volume = std::fs::OpenOptions::new().write(true).share_mode(7).open(&path[..end])?;
+    volume.sync_all()
+}

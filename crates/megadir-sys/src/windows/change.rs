@@ -1,0 +1,116 @@
+//! Removing and renaming what is open, by its handle: never another thing that has taken its name meanwhile.
+//!
+//! Reference: `FILE_DISPOSITION_INFORMATION_EX`, `FILE_RENAME_INFORMATION` in the documentation of the Windows driver kit.
+
+use std::io;
+use std::os::windows::io::{AsRawHandle, BorrowedHandle};
+
+use windows_sys::Wdk::Storage::FileSystem::{
+    FILE_INFORMATION_CLASS, FileDispositionInformation, FileDispositionInformationEx, FileRenameInformation,
+    NtSetInformationFile,
+};
+use windows_sys::Win32::Foundation::{HANDLE, NTSTATUS};
+use windows_sys::Win32::Storage::FileSystem::{
+    FILE_DISPOSITION_FLAG_DELETE, FILE_DISPOSITION_FLAG_IGNORE_READONLY_ATTRIBUTE,
+    FILE_DISPOSITION_FLAG_POSIX_SEMANTICS,
+};
+use windows_sys::Win32::System::IO::IO_STATUS_BLOCK;
+
+/// The longest name of an entry, UTF-16 units.
+const NAME_UNITS_MAX: usize = 255;
+
+/// What happened to the name of what was removed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Removed {
+    /// It is gone.
+    AtOnce,
+    /// It goes when the last who has the file open closes it; until then nothing of that name can be made, and its directory
+    /// is not empty.
+    AtLastClose,
+}
+
+/// Removes an open file or an empty directory, opened for [`super::open::Purpose::Remove`].
+///
+/// With POSIX semantics (Windows 10 1607 and later on NTFS, ReFS) the name goes at once, read-only or not; elsewhere
+/// when the last handle is closed, and what is read-only is refused.
+///
+/// # Errors
+///
+/// The system's: access denied (also for what is read-only, where the system knows no better), a directory that is not empty.
+pub fn remove(file: BorrowedHandle<'_>) -> io::Result<Removed> {
+    let flags = FILE_DISPOSITION_FLAG_DELETE
+        | FILE_DISPOSITION_FLAG_POSIX_SEMANTICS
+        | FILE_DISPOSITION_FLAG_IGNORE_READONLY_ATTRIBUTE;
+    let status = set(file, &flags, FileDispositionInformationEx);
+    if status == 0 {
+        return Ok(Removed::AtOnce);
+    }
+    if !super::is_unknown_class(status) {
+        return Err(super::error_of(status));
+    }
+    match set(file, &1_u8, FileDispositionInformation) {
+        0 => Ok(Removed::AtLastClose),
+        status => Err(super::error_of(status)),
+    }
+}
+
+/// Takes back what [`remove`] has done with [`Removed::AtLastClose`], while the file is still open.
+///
+/// # Errors
+///
+/// The system's.
+pub fn keep(file: BorrowedHandle<'_>) -> io::Result<()> {
+    match set(file, &0_u8, FileDispositionInformation) {
+        0 => Ok(()),
+        status => Err(super::error_of(status)),
+    }
+}
+
+/// `FILE_RENAME_INFORMATION` with room for one name.
+#[repr(C)]
+struct Rename {
+    /// Whether what has the name is replaced.
+    replace: u32,
+    directory: HANDLE,
+    name_bytes: u32,
+    name: [u16; NAME_UNITS_MAX],
+}
+
+/// Gives an open file or directory, opened for [`super::open::Purpose::Remove`], a name in an open directory of the same volume;
+/// nothing is replaced. A directory in which anything is open is refused.
+///
+/// # Errors
+///
+/// The system's: the name is taken, access denied; a name that is too long.
+pub fn rename_new(file: BorrowedHandle<'_>, directory: BorrowedHandle<'_>, name: &[u16]) -> io::Result<()> {
+    if name.len() > NAME_UNITS_MAX {
+        return Err(io::ErrorKind::InvalidFilename.into());
+    }
+    let mut told = Rename {
+        replace: 0,
+        directory: directory.as_raw_handle(),
+        name_bytes: size_of_val(name) as u32,
+        name: [0; NAME_UNITS_MAX],
+    };
+    told.name[..name.len()].copy_from_slice(name);
+    match set(file, &told, FileRenameInformation) {
+        0 => Ok(()),
+        status => Err(super::error_of(status)),
+    }
+}
+
+/// Sets one of the structures of `NtSetInformationFile`; returns the status.
+fn set<T>(file: BorrowedHandle<'_>, told: &T, class: FILE_INFORMATION_CLASS) -> NTSTATUS {
+    let mut io_status = IO_STATUS_BLOCK::default();
+    // SAFETY: the handle is open for the call, which only reads as many bytes as the structure has; the status is written before
+    // it returns.
+    unsafe {
+        NtSetInformationFile(
+            file.as_raw_handle(),
+            &raw mut io_status,
+            (&raw const *told).cast(),
+            size_of::<T>() as u32,
+            class,
+        )
+    }
+}
