@@ -11,13 +11,31 @@ fn main() {
 fn cpp() {
     const FILE: &str = "src/cpp_filesystem.cpp";
     println!("cargo::rerun-if-changed={FILE}");
-    if std::env::var("CARGO_CFG_TARGET_OS").is_ok_and(|system| system != "linux") {
+    let is = |variable: &str, value: &str| std::env::var(variable).is_ok_and(|of| of == value);
+    let mingw = is("CARGO_CFG_TARGET_OS", "windows") && is("CARGO_CFG_TARGET_ENV", "gnu");
+    if !mingw && !is("CARGO_CFG_TARGET_OS", "linux") {
         return;
     }
     let mut build = cc::Build::new();
     build.cpp(true).std("c++20").file(FILE).warnings(true).extra_warnings(true).opt_level(2);
+    if mingw {
+        // The program must run where nobody has mingw's DLLs.
+        build.cpp_link_stdlib_static(true);
+        link_search(&build);
+    }
     match build.try_compile("megadir_cpp") {
         Ok(()) => println!("cargo::rustc-cfg=megadir_cpp"),
         Err(error) => println!("cargo::warning=built without std::filesystem of C++: {error}"),
+    }
+}
+
+/// Has cargo look for the static C++ library where the compiler has it.
+#[cfg(feature = "cpp")]
+fn link_search(build: &cc::Build) {
+    let Ok(compiler) = build.try_get_compiler() else { return };
+    let told = compiler.to_command().arg("-print-file-name=libstdc++.a").output();
+    let path = told.ok().and_then(|told| String::from_utf8(told.stdout).ok());
+    if let Some(folder) = path.as_deref().and_then(|path| std::path::Path::new(path.trim()).parent()) {
+        println!("cargo::rustc-link-search=native={}", folder.display());
     }
 }

@@ -1,5 +1,8 @@
 // The regular files of a directory with their times, by C++17's std::filesystem, as the program under study does it: an iterator, the
 // type from the entry, last_write_time for each, and a vector of names and times. See cpp_filesystem.rs.
+//
+// On Windows (libstdc++ of mingw) names are UTF-16, each question to an entry opens the file, and times are whole seconds: libstdc++ takes
+// them from the C library's stat, which has no others.
 
 #include <cerrno>
 #include <chrono>
@@ -13,24 +16,36 @@
 
 namespace {
 
+using Char = std::filesystem::path::value_type;
+
 struct File {
-    std::string name;
+    std::filesystem::path::string_type name;
     std::filesystem::file_time_type modified;
 };
 
-using Row = void (*)(void *context, const char *name, std::size_t name_bytes, std::int64_t seconds, std::uint32_t nanoseconds);
+using Row = void (*)(void *context, const Char *name, std::size_t name_units, std::int64_t seconds, std::uint32_t nanoseconds);
 
-std::vector<File> regular_files(const char *directory) {
+// An entry that vanishes has no type, and no time.
+bool is_file(const std::filesystem::directory_entry &entry) {
+    std::error_code error;
+#ifndef _WIN32  // There the stat below follows links, so that this would be one question more with always the same answer.
+    if (entry.is_symlink(error)) {
+        return false;
+    }
+#endif
+    return entry.is_regular_file(error);
+}
+
+std::vector<File> regular_files(const Char *directory) {
     std::vector<File> files;
     for (const auto &entry : std::filesystem::directory_iterator(directory)) {
-        // An entry that vanishes has no type, and no time.
-        std::error_code error;
-        if (entry.is_symlink(error) || !entry.is_regular_file(error)) {
+        if (!is_file(entry)) {
             continue;
         }
+        std::error_code error;
         const auto modified = entry.last_write_time(error);
         if (!error) {
-            files.push_back({entry.path().filename().string(), modified});
+            files.push_back({entry.path().filename().native(), modified});
         } else if (error != std::errc::no_such_file_or_directory) {
             throw std::system_error(error);
         }
@@ -48,8 +63,8 @@ void give(const File &file, void *context, Row row) {
 
 }  // namespace
 
-// Returns 0, or an error number of the system. No exception leaves it.
-extern "C" int megadir_cpp_regular_files(const char *directory, void *context, Row row) noexcept {
+// Returns 0, or an error number as errno has it. No exception leaves it.
+extern "C" int megadir_cpp_regular_files(const Char *directory, void *context, Row row) noexcept {
     try {
         for (const File &file : regular_files(directory)) {
             give(file, context, row);
@@ -58,7 +73,8 @@ extern "C" int megadir_cpp_regular_files(const char *directory, void *context, R
     } catch (const std::bad_alloc &) {
         return ENOMEM;
     } catch (const std::system_error &error) {
-        return error.code().value() > 0 ? error.code().value() : EIO;
+        const auto condition = error.code().default_error_condition();
+        return condition.category() == std::generic_category() && condition.value() > 0 ? condition.value() : EIO;
     } catch (...) {
         return EIO;
     }

@@ -1,26 +1,44 @@
 //! C++'s `std::filesystem`: the regular files of a directory with their times, as a C++ program finds them out.
 //!
 //! For benchmarks only, and only with the feature `cpp`; `cpp_filesystem.cpp` is compiled by the build script where a C++ compiler is
-//! found. Without either, [`unavailable`] says so and nothing of C++ is linked.
+//! found: on Linux, and by mingw for Windows. Without either, [`unavailable`] says so and nothing of C++ is linked.
 
 use std::io;
 use std::path::Path;
+
+#[cfg(windows)]
+#[path = "cpp_filesystem/windows.rs"]
+mod system;
+#[cfg(not(windows))]
+#[path = "cpp_filesystem/unix.rs"]
+mod system;
+
+/// Whether only whole seconds are told, and no times before 1970: so does libstdc++ on Windows, which takes times from the C library's
+/// `stat`.
+pub const WHOLE_SECONDS: bool = cfg!(windows);
 
 /// Tells why C++ cannot be asked, if it cannot.
 pub fn unavailable() -> Option<&'static str> {
     if cfg!(megadir_cpp) {
         None
-    } else if cfg!(feature = "cpp") {
+    } else if cfg!(not(feature = "cpp")) {
+        Some("this program was built without C++ (cargo feature cpp)")
+    } else if cfg!(any(target_os = "linux", all(windows, target_env = "gnu"))) {
         Some("this program was built where no C++ compiler was found")
     } else {
-        Some("this program was built without C++ (cargo feature cpp)")
+        Some("C++ is compiled on Linux, and by mingw for Windows")
     }
 }
 
+/// Tells why C++ cannot list a directory of this path, if it cannot: on Windows `?` and long paths are not for its C library.
+pub fn unavailable_on(directory: &Path) -> Option<&'static str> {
+    unavailable().or_else(|| system::refused(directory))
+}
+
 /// Lists a directory by `directory_iterator`, asks for the `last_write_time` of every regular file, keeps both in a vector, and then
-/// gives each row: the name, and seconds since 1970 with nanoseconds after them.
+/// gives each row: the name (WTF-8 on Windows), and seconds since 1970 with nanoseconds after them.
 ///
-/// Symbolic links are not followed; a file that vanishes meanwhile is left out.
+/// Symbolic links are not followed, but on Windows, where C++ cannot tell them; a file that vanishes meanwhile is left out.
 ///
 /// # Errors
 ///
@@ -35,22 +53,22 @@ pub use compiled::regular_files;
 
 #[cfg(megadir_cpp)]
 mod compiled {
+    use super::system::compiled::{self as system, Unit};
     use super::{Path, io};
-    use std::ffi::{CString, c_char, c_int, c_void};
-    use std::os::unix::ffi::OsStrExt;
+    use std::ffi::{c_int, c_void};
 
     /// Takes one row.
     type Row = extern "C" fn(
         context: *mut c_void,
-        name: *const c_char,
-        name_bytes: usize,
+        name: *const Unit,
+        name_units: usize,
         seconds: i64,
         nanoseconds: u32,
     );
 
     unsafe extern "C" {
-        /// Returns 0, or an error number of the system.
-        fn megadir_cpp_regular_files(directory: *const c_char, context: *mut c_void, row: Row) -> c_int;
+        /// Returns 0, or an error number as errno has it.
+        fn megadir_cpp_regular_files(directory: *const Unit, context: *mut c_void, row: Row) -> c_int;
     }
 
     /// What the C++ side hands back with every row.
@@ -60,17 +78,18 @@ mod compiled {
 
     extern "C" fn take(
         context: *mut c_void,
-        name: *const c_char,
-        name_bytes: usize,
+        name: *const Unit,
+        name_units: usize,
         seconds: i64,
         nanoseconds: u32,
     ) {
         // SAFETY: the pointer is that of the Context on the stack of `regular_files`, handed back unchanged by the C++ function that it
         // was passed to, which calls this from the same thread and before it returns; nobody else uses it meanwhile.
         let context = unsafe { &mut *context.cast::<Context<'_>>() };
-        // SAFETY: the C++ side gives data and size of a std::string of its vector, which it does not change during the call.
-        let name = unsafe { std::slice::from_raw_parts(name.cast::<u8>(), name_bytes) };
-        (context.row)(name, seconds, nanoseconds);
+        // SAFETY: the C++ side gives data and size of a string of its vector, which it does not change during the call; its characters
+        // have the size of those of paths, as `Unit` has.
+        let name = unsafe { std::slice::from_raw_parts(name, name_units) };
+        (context.row)(&system::name(name), seconds, nanoseconds);
     }
 
     /// See the documentation of the same function where C++ is not to be had.
@@ -79,43 +98,62 @@ mod compiled {
     ///
     /// The operating system's, as C++ tells it.
     pub fn regular_files(directory: &Path, row: &mut dyn FnMut(&[u8], i64, u32)) -> io::Result<()> {
-        let directory = CString::new(directory.as_os_str().as_bytes())?;
+        let directory = system::path(directory)?;
         let mut context = Context { row };
         // SAFETY: the path ends with a NUL and lives through the call; the function is noexcept and catches every exception, calls
         // `take` with `context` only, which lives through the call too, and keeps neither.
         let error = unsafe { megadir_cpp_regular_files(directory.as_ptr(), (&raw mut context).cast(), take) };
-        if error == 0 { Ok(()) } else { Err(io::Error::from_raw_os_error(error)) }
+        if error == 0 { Ok(()) } else { Err(system::error(error)) }
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{regular_files, unavailable};
+    use super::{WHOLE_SECONDS, regular_files, unavailable, unavailable_on};
     use std::collections::BTreeMap;
-    use std::os::unix::fs::MetadataExt;
+    use std::time::{Duration, UNIX_EPOCH};
 
     #[test]
     fn cpp_tells_the_times_that_the_system_tells_or_says_why_not() {
         let parent = std::env::temp_dir().join(format!("megadir-cpp-{}", std::process::id()));
         std::fs::create_dir(&parent).unwrap();
         let mut expected = BTreeMap::new();
-        for (name, before) in [("one", 0), ("two", 1_500_000_001), ("before 1970", 3_000_000_000)] {
+        let mut files = vec![("one", 0), ("two \u{e4}\u{65e5}", 1_500_000_001)];
+        if !WHOLE_SECONDS {
+            files.push(("before 1970", 3_000_000_000));
+        }
+        for (name, before) in files {
             let file = std::fs::File::create(parent.join(name)).unwrap();
-            let time = std::time::SystemTime::now() - std::time::Duration::new(before, 7);
+            // Of 100 ns, which every system keeps.
+            let time = std::time::SystemTime::now() - Duration::new(before, 700);
             file.set_modified(time).unwrap();
-            let metadata = file.metadata().unwrap();
-            expected.insert(name.as_bytes().to_vec(), (metadata.mtime(), metadata.mtime_nsec() as u32));
+            let modified = file.metadata().unwrap().modified().unwrap();
+            let since = modified.duration_since(UNIX_EPOCH);
+            let nanoseconds = |nanoseconds| if WHOLE_SECONDS { 0 } else { nanoseconds };
+            let times = match since {
+                Ok(since) => (since.as_secs() as i64, nanoseconds(since.subsec_nanos())),
+                Err(earlier) => {
+                    let before = earlier.duration();
+                    (-(before.as_secs() as i64) - 1, nanoseconds(1_000_000_000 - before.subsec_nanos()))
+                }
+            };
+            expected.insert(name.as_bytes().to_vec(), times);
         }
         std::fs::create_dir(parent.join("directory")).unwrap();
-        std::os::unix::fs::symlink("one", parent.join("link")).unwrap();
-        std::os::unix::fs::symlink("nowhere", parent.join("broken")).unwrap();
+        #[cfg(unix)]
+        {
+            std::os::unix::fs::symlink("one", parent.join("link")).unwrap();
+            std::os::unix::fs::symlink("nowhere", parent.join("broken")).unwrap();
+        }
         let mut found = BTreeMap::new();
         let mut row = |name: &[u8], seconds, nanoseconds| {
             assert!(found.insert(name.to_vec(), (seconds, nanoseconds)).is_none());
         };
         let result = regular_files(&parent, &mut row);
         let missing = regular_files(&parent.join("nothing"), &mut |_, _, _| {});
+        let refused = unavailable_on(&parent);
         std::fs::remove_dir_all(&parent).unwrap();
+        assert_eq!(refused, unavailable());
         match unavailable() {
             None => {
                 result.unwrap();

@@ -9,7 +9,7 @@
 //! * [`ext4_features`], [`xfs_geometry`], [`btrfs_info`], [`quota`]: what a file system tells of itself (Linux).
 //! * [`page_cache`]: how much of a file is cached (Linux).
 //! * `uring` (optional feature `io-uring`): statx for many names in one call (Linux).
-//! * [`cpp_filesystem`]: C++'s own way of listing a directory (optional feature `cpp`, Linux).
+//! * [`cpp_filesystem`]: C++'s own way of listing a directory (optional feature `cpp`).
 //! * [`io_priority`]: the idle class (Linux).
 //! * [`descriptors`]: a table of descriptors of a thread's own (Linux).
 //! * [`mount_namespace`], [`loop_device`], [`child`]: mounts, devices and programs that go when their process goes (Linux).
@@ -29,7 +29,6 @@ pub mod btrfs_search;
 #[cfg(target_os = "linux")]
 pub mod child;
 pub mod clock;
-#[cfg(target_os = "linux")]
 pub mod cpp_filesystem;
 #[cfg(target_os = "linux")]
 pub mod descriptors;

@@ -48,6 +48,7 @@ static TOOLS: &[Tool] = &[
     tool("x86_64-w64-mingw32-dlltool", "binutils-mingw-w64-x86-64", "stage windows"),
     // For Zstandard's C, which its crate compiles even where nothing is linked.
     tool("x86_64-w64-mingw32-gcc", "gcc-mingw-w64-x86-64-win32", "stages windows and wine"),
+    tool("x86_64-w64-mingw32-g++", "g++-mingw-w64-x86-64-win32", "stage wine: std::filesystem of C++"),
     tool("/usr/lib/wine/wine64", "wine64", "stage wine"),
 ];
 
