@@ -14,8 +14,9 @@
 //! * [`descriptors`]: a table of descriptors of a thread's own (Linux).
 //! * [`mount_namespace`], [`loop_device`], [`child`]: mounts, devices and programs that go when their process goes (Linux).
 //! * [`readdir`]: the C library's directory stream, as the programs under study use it (Unix).
-//! * `windows`: directories and files by handle, and the ways of reading a directory (Windows).
+//! * `windows`: directories and files by handle, the ways of reading a directory, and what the system tells of itself (Windows).
 //! * [`clock`]: the cycle counter and the monotonic clock.
+//! * [`processor`]: what the processor tells of a hypervisor.
 //! * [`usage`]: the processor time of this process.
 //!
 //! What rustix already offers safely (openat, statx, lseek, ioctls) is used from there by the crates
@@ -46,6 +47,7 @@ pub mod loop_device;
 pub mod mount_namespace;
 #[cfg(target_os = "linux")]
 pub mod page_cache;
+pub mod processor;
 #[cfg(target_os = "linux")]
 pub mod quota;
 #[cfg(target_os = "linux")]

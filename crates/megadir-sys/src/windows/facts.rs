@@ -9,8 +9,8 @@ use windows_sys::Win32::Foundation::{FILETIME, MAX_PATH, UNICODE_STRING};
 use windows_sys::Win32::Storage::FileSystem::{
     BY_HANDLE_FILE_INFORMATION, FILE_ATTRIBUTE_REPARSE_POINT, FILE_ATTRIBUTE_TAG_INFO, FILE_BASIC_INFO,
     FILE_ID_INFO, FILE_INFO_BY_HANDLE_CLASS, FILE_NAME_NORMALIZED, FILE_REMOTE_PROTOCOL_INFO,
-    FileAttributeTagInfo, FileBasicInfo, FileIdInfo, FileRemoteProtocolInfo, GetFileAttributesExW,
-    GetFileExInfoStandard, GetFileInformationByHandle, GetFileInformationByHandleEx,
+    FileAttributeTagInfo, FileBasicInfo, FileIdInfo, FileRemoteProtocolInfo, GETFINALPATHNAMEBYHANDLE_FLAGS,
+    GetFileAttributesExW, GetFileExInfoStandard, GetFileInformationByHandle, GetFileInformationByHandleEx,
     GetFinalPathNameByHandleW, GetVolumeInformationByHandleW, WIN32_FILE_ATTRIBUTE_DATA,
 };
 
@@ -153,48 +153,25 @@ pub fn is_remote(file: BorrowedHandle<'_>) -> bool {
     ask::<FILE_REMOTE_PROTOCOL_INFO>(file, FileRemoteProtocolInfo).is_ok()
 }
 
-/// Returns the name of the file system that an open file lies on, as `NTFS`, in UTF-16.
-///
-/// # Errors
-///
-/// The system's.
-pub fn file_system(file: BorrowedHandle<'_>) -> io::Result<Vec<u16>> {
-    let mut name = vec![0_u16; MAX_PATH as usize + 1];
-    let (to, length) = (name.as_mut_ptr(), name.len() as u32);
-    let none = std::ptr::null_mut();
-    // SAFETY: the system writes at most `length` characters to the name; the other pointers may be null.
-    let succeeded = unsafe {
-        GetVolumeInformationByHandleW(
-            file.as_raw_handle(),
-            none,
-            0,
-            none.cast(),
-            none.cast(),
-            none.cast(),
-            to,
-            length,
-        )
-    };
-    if succeeded == 0 {
-        return Err(io::Error::last_os_error());
-    }
-    name.truncate(name.iter().position(|unit| *unit == 0).unwrap_or(name.len()));
-    Ok(name)
-}
-
 /// Returns the path of an open file or directory in UTF-16, as `\\?\C:\folder` or `\\?\UNC\server\share`.
 ///
 /// # Errors
 ///
 /// The system's.
 pub fn path(file: BorrowedHandle<'_>) -> io::Result<Vec<u16>> {
+    path_as(file, FILE_NAME_NORMALIZED)
+}
+
+/// Returns the path of an open file in the form that `flags` of `GetFinalPathNameByHandleW` say.
+pub(super) fn path_as(
+    file: BorrowedHandle<'_>,
+    flags: GETFINALPATHNAMEBYHANDLE_FLAGS,
+) -> io::Result<Vec<u16>> {
     let mut path = vec![0_u16; 512];
     loop {
         let (to, length) = (path.as_mut_ptr(), path.len() as u32);
         // SAFETY: the system writes at most `length` characters to the path.
-        let needed =
-            unsafe { GetFinalPathNameByHandleW(file.as_raw_handle(), to, length, FILE_NAME_NORMALIZED) }
-                as usize;
+        let needed = unsafe { GetFinalPathNameByHandleW(file.as_raw_handle(), to, length, flags) } as usize;
         if needed == 0 {
             return Err(io::Error::last_os_error());
         }
@@ -208,7 +185,7 @@ pub fn path(file: BorrowedHandle<'_>) -> io::Result<Vec<u16>> {
 }
 
 /// Asks for one of the structures of `GetFileInformationByHandleEx`, which all consist of numbers.
-fn ask<T: Default>(file: BorrowedHandle<'_>, class: FILE_INFO_BY_HANDLE_CLASS) -> io::Result<T> {
+pub(super) fn ask<T: Default>(file: BorrowedHandle<'_>, class: FILE_INFO_BY_HANDLE_CLASS) -> io::Result<T> {
     let mut told = T::default();
     // SAFETY: the handle is open for the call, and the system writes at most as many bytes as the structure has.
     let succeeded = unsafe {

@@ -3,17 +3,23 @@
 //! * [`open`]: opening below an open directory, without following anything.
 //! * [`enumerate`]: many entries a call, by handle: `GetFileInformationByHandleEx`, `NtQueryDirectoryFile`.
 //! * [`find`]: an entry a call: `FindFirstFileExW`, `FindNextFileW`.
-//! * [`facts`]: what the system tells of one file; [`volume`]: of the volume that it lies on.
+//! * [`facts`]: what the system tells of one file; [`volume`]: of the room on the volume that it lies on.
+//! * [`volume_settings`]: what a volume was made and set to be; [`disk`]: what its device is.
 //! * [`change`]: removing and renaming by handle.
+//! * [`system`]: what the system tells of itself; [`service`]: whether services and drivers run.
 //!
 //! What older systems (and Wine 8) lack is looked for when it is called, so that programs start everywhere.
 
 pub mod change;
+pub mod disk;
 pub mod enumerate;
 pub mod facts;
 pub mod find;
 pub mod open;
+pub mod service;
+pub mod system;
 pub mod volume;
+pub mod volume_settings;
 
 use std::io;
 

@@ -5,7 +5,7 @@ use std::os::windows::fs::OpenOptionsExt;
 use std::os::windows::io::{AsHandle, BorrowedHandle, OwnedHandle};
 use std::path::{Path, PathBuf};
 
-use megadir_sys::windows::facts;
+use megadir_sys::windows::{facts, volume_settings};
 use megadir_sys::windows::open::{Purpose, below};
 
 use super::{Dir, DirId};
@@ -124,8 +124,8 @@ impl Dir {
         if facts::is_remote(self.as_handle()) {
             return FileSystem::Cifs;
         }
-        let name = facts::file_system(self.as_handle()).unwrap_or_default();
-        FileSystem::from_windows(&String::from_utf16_lossy(&name))
+        let told = volume_settings::volume(self.as_handle());
+        FileSystem::from_windows(&told.map_or_else(|_| String::new(), |told| told.file_system))
     }
 
     /// Returns the size that the directory itself has, bytes; NTFS tells none of small ones.

@@ -1,0 +1,67 @@
+//! What the processor tells of a hypervisor, by the instruction that every program may use.
+//!
+//! References: Intel SDM volume 2, CPUID; "Hypervisor Top-Level Functional Specification" (Microsoft), leaves 0x4000_0000 to
+//! 0x4000_0003.
+
+/// Returns the hypervisor that this system runs under, by the name that it gives itself; `None` for none.
+///
+/// Windows that offers virtual machines itself runs above its own hypervisor, which it commands: that counts as none.
+pub fn hypervisor() -> Option<String> {
+    #[cfg(target_arch = "x86_64")]
+    {
+        use core::arch::x86_64::__cpuid;
+        let leaf = |leaf| {
+            let told = __cpuid(leaf);
+            [told.eax, told.ebx, told.ecx, told.edx]
+        };
+        // Leaf 1, ECX bit 31: there is one.
+        (leaf(1)[2] >> 31 == 1).then(|| guest_of(leaf(0x4000_0000), leaf(0x4000_0003))).flatten()
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    {
+        None
+    }
+}
+
+/// Returns the hypervisor's name from what it tells of itself, unless the system that asks is the one that commands it.
+#[cfg(target_arch = "x86_64")]
+fn guest_of(name: [u32; 4], features: [u32; 4]) -> Option<String> {
+    let bytes: Vec<u8> = name[1..].iter().flat_map(|word| word.to_le_bytes()).collect();
+    let text = String::from_utf8_lossy(&bytes);
+    let text = text.trim_matches(|of: char| of == '\0' || of.is_whitespace());
+    // Of Microsoft's, EBX bit 0 is the right to make partitions, which the root partition alone has.
+    let commands = text == "Microsoft Hv" && name[0] >= 0x4000_0003 && features[1] & 1 != 0;
+    if commands {
+        return None;
+    }
+    Some(match text {
+        "" => "a hypervisor without a name".to_owned(),
+        "Microsoft Hv" => "Hyper-V".to_owned(),
+        "KVMKVMKVM" => "KVM".to_owned(),
+        "VMwareVMware" => "VMware".to_owned(),
+        "VBoxVBoxVBox" => "VirtualBox".to_owned(),
+        "XenVMMXenVMM" => "Xen".to_owned(),
+        "TCGTCGTCGTCG" => "QEMU".to_owned(),
+        other => other.to_owned(),
+    })
+}
+
+#[cfg(all(test, target_arch = "x86_64"))]
+mod tests {
+    use super::guest_of;
+
+    fn words(name: &[u8; 12]) -> [u32; 4] {
+        let word = |at: usize| u32::from_le_bytes([name[at], name[at + 1], name[at + 2], name[at + 3]]);
+        [0x4000_000b, word(0), word(4), word(8)]
+    }
+
+    #[test]
+    fn a_guest_knows_its_hypervisor_and_a_host_has_none() {
+        let told = |name, features| guest_of(words(name), [0, features, 0, 0]);
+        assert_eq!(told(b"KVMKVMKVM\0\0\0", 0).as_deref(), Some("KVM"));
+        assert_eq!(told(b"Microsoft Hv", 0x20).as_deref(), Some("Hyper-V"));
+        assert_eq!(told(b"Microsoft Hv", 0x1), None);
+        assert_eq!(told(b"bhyve bhyve ", 0x1).as_deref(), Some("bhyve bhyve"));
+        assert_eq!(told(&[0; 12], 0).as_deref(), Some("a hypervisor without a name"));
+    }
+}

@@ -1,0 +1,116 @@
+//! The processor time that this process has used, divided into user and system time, and what a thread waited for.
+//!
+//! | system | whose word it is |
+//! |---|---|
+//! | Linux | getrusage(2): the division into user and system may rest on the timer's ticks, the sum does not |
+//! | Windows | `GetProcessTimes`, `GetThreadTimes`: whole ticks of 10 to 16 ms, so that short blocks are told nothing or a tick |
+
+#[cfg(unix)]
+mod unix;
+#[cfg(windows)]
+mod windows;
+
+#[cfg(unix)]
+pub use unix::{children_usage, process_usage};
+#[cfg(target_os = "linux")]
+pub use unix::{thread_usage, thread_waits};
+#[cfg(windows)]
+pub use windows::{child_usage, process_usage, thread_usage};
+
+/// Processor time of a process or a thread since it started.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Usage {
+    /// Time in user mode, nanoseconds.
+    pub user_ns: u64,
+    /// Time in the kernel, nanoseconds.
+    pub system_ns: u64,
+    /// Bytes that it had read from devices, in units of 512; `None` on systems that count something else (Windows: what was
+    /// asked for, from wherever it came). 0 throughout where the kernel does not account for it, and on file systems without a
+    /// device.
+    pub read_bytes: Option<u64>,
+}
+
+impl Usage {
+    /// Returns what was used since an earlier look.
+    #[must_use]
+    pub fn since(self, before: Self) -> Self {
+        let bytes = self.read_bytes.zip(before.read_bytes);
+        Self {
+            user_ns: self.user_ns.saturating_sub(before.user_ns),
+            system_ns: self.system_ns.saturating_sub(before.system_ns),
+            read_bytes: bytes.map(|(after, before)| after.saturating_sub(before)),
+        }
+    }
+}
+
+/// What a thread has waited for since it started.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Waits {
+    /// How often it gave up the processor by itself: for a lock, for a device, or to sleep.
+    pub switches: u64,
+    /// What it had read from devices, units of 512 bytes; 0 throughout where the kernel does not account for it.
+    pub read_sectors: u64,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::process_usage;
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn sleeping_is_seen_as_waiting() {
+        let before = super::thread_waits();
+        for _ in 0..5 {
+            std::thread::sleep(std::time::Duration::from_millis(1));
+        }
+        assert!(super::thread_waits().switches >= before.switches + 5);
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn a_thread_has_used_what_it_has_used_itself() {
+        let before = super::thread_usage();
+        std::thread::spawn(|| while super::thread_usage().user_ns < 20_000_000 {}).join().unwrap();
+        assert!(super::thread_usage().user_ns < before.user_ns + 10_000_000);
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn less_than_a_tick_is_seen() {
+        let whole = |usage: super::Usage| usage.user_ns + usage.system_ns;
+        let before = whole(super::thread_usage());
+        let mut steps = std::collections::BTreeSet::new();
+        while whole(super::thread_usage()) < before + 2_000_000 {
+            steps.insert(whole(super::thread_usage()));
+        }
+        assert!(steps.len() > 20, "{steps:?}");
+    }
+
+    #[cfg(windows)]
+    #[test]
+    fn a_thread_has_used_what_it_has_used_itself() {
+        let before = super::thread_usage();
+        std::thread::spawn(|| while super::thread_usage().user_ns < 50_000_000 {}).join().unwrap();
+        assert!(super::thread_usage().user_ns < before.user_ns + 40_000_000);
+    }
+
+    #[cfg(windows)]
+    #[test]
+    fn a_child_that_has_ended_is_still_told_of() {
+        let mut child = std::process::Command::new("cmd").args(["/c", "exit"]).spawn().unwrap();
+        child.wait().unwrap();
+        let used = super::child_usage(&child).unwrap();
+        assert!(used.user_ns + used.system_ns < 60_000_000_000, "{used:?}");
+        assert_eq!(used.read_bytes, None);
+    }
+
+    #[test]
+    fn work_is_seen() {
+        let before = process_usage();
+        let mut sum = 0_u64;
+        while process_usage().user_ns < before.user_ns + 5_000_000 {
+            sum = std::hint::black_box(sum.wrapping_add(1));
+        }
+        assert!(process_usage().user_ns > before.user_ns);
+    }
+}

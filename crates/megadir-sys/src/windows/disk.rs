@@ -1,0 +1,166 @@
+//! The device below a volume: what kind it is, and how much was read from it.
+//!
+//! It is opened for questions only, which anybody may. References: `IOCTL_STORAGE_QUERY_PROPERTY`, `IOCTL_DISK_PERFORMANCE`.
+
+use std::fs::File;
+use std::io;
+use std::os::windows::ffi::OsStringExt;
+use std::os::windows::fs::OpenOptionsExt;
+use std::os::windows::io::AsRawHandle;
+
+use windows_sys::Win32::System::IO::DeviceIoControl;
+use windows_sys::Win32::System::Ioctl::{
+    DISK_PERFORMANCE, IOCTL_DISK_PERFORMANCE, IOCTL_STORAGE_QUERY_PROPERTY, PropertyStandardQuery,
+    STORAGE_PROPERTY_ID, StorageDeviceProperty, StorageDeviceSeekPenaltyProperty, StorageDeviceTrimProperty,
+};
+
+/// Longer descriptions are cut.
+const DESCRIPTION_BYTES: usize = 1024;
+/// Offsets of `STORAGE_DEVICE_DESCRIPTOR`: where maker and product are named, and the bus.
+const VENDOR: usize = 12;
+const PRODUCT: usize = 16;
+const BUS: usize = 28;
+
+/// The device of a volume.
+#[derive(Debug)]
+pub struct Disk(File);
+
+/// What a device tells of itself; `None` what it does not tell.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Description {
+    /// Maker and product, without the serial number.
+    pub product: Option<String>,
+    /// What it hangs on, a `STORAGE_BUS_TYPE`.
+    pub bus: Option<u32>,
+    /// Whether reading elsewhere costs time, as on disks that turn.
+    pub seek_penalty: Option<bool>,
+    /// Whether it is told what is not used any more (TRIM).
+    pub trim: Option<bool>,
+}
+
+impl Disk {
+    /// Opens the device of a volume by its name, as `\\?\Volume{...}` or `\\.\C:`.
+    ///
+    /// # Errors
+    ///
+    /// The system's.
+    pub fn open(name: &[u16]) -> io::Result<Self> {
+        // No access: to ask is allowed all the same. Others may do with it what they want.
+        let opened = File::options().access_mode(0).share_mode(7).open(std::ffi::OsString::from_wide(name));
+        opened.map(Self)
+    }
+
+    /// Returns what it tells of itself.
+    pub fn describe(&self) -> Description {
+        // A version, a size, and a yes or no.
+        let is = |property| {
+            let told = self.property(property, 12).ok()?;
+            told.get(8).map(|is| *is != 0)
+        };
+        let told = self.property(StorageDeviceProperty, DESCRIPTION_BYTES).unwrap_or_default();
+        Description {
+            product: product(&told),
+            bus: number(&told, BUS),
+            seek_penalty: is(StorageDeviceSeekPenaltyProperty),
+            trim: is(StorageDeviceTrimProperty),
+        }
+    }
+
+    /// Returns the bytes that anybody has read from the volume since it came up.
+    ///
+    /// # Errors
+    ///
+    /// The system's: what does not count does not know the question.
+    pub fn read_bytes(&self) -> io::Result<u64> {
+        let mut told = DISK_PERFORMANCE::default();
+        let (size, mut returned) = (size_of::<DISK_PERFORMANCE>() as u32, 0_u32);
+        // SAFETY: the system writes one such structure at most, which consists of numbers, and keeps no pointer to it: the device
+        // is open for synchronous use.
+        let succeeded = unsafe {
+            DeviceIoControl(
+                self.0.as_raw_handle(),
+                IOCTL_DISK_PERFORMANCE,
+                std::ptr::null(),
+                0,
+                (&raw mut told).cast(),
+                size,
+                &raw mut returned,
+                std::ptr::null_mut(),
+            )
+        };
+        if succeeded == 0 { Err(io::Error::last_os_error()) } else { Ok(told.BytesRead.cast_unsigned()) }
+    }
+
+    /// Asks for a property and returns its bytes.
+    fn property(&self, property: STORAGE_PROPERTY_ID, bytes_max: usize) -> io::Result<Vec<u8>> {
+        // STORAGE_PROPERTY_QUERY: which property, what of it, and room for more.
+        let asked = [property, PropertyStandardQuery, 0];
+        // In words, for what is written begins with numbers.
+        let mut told = vec![0_u32; bytes_max / 4];
+        let mut returned = 0_u32;
+        // SAFETY: the system reads the question and writes at most as many bytes as `told` has, and keeps no pointer.
+        let succeeded = unsafe {
+            DeviceIoControl(
+                self.0.as_raw_handle(),
+                IOCTL_STORAGE_QUERY_PROPERTY,
+                asked.as_ptr().cast(),
+                size_of_val(&asked) as u32,
+                told.as_mut_ptr().cast(),
+                size_of_val(&told[..]) as u32,
+                &raw mut returned,
+                std::ptr::null_mut(),
+            )
+        };
+        if succeeded == 0 {
+            return Err(io::Error::last_os_error());
+        }
+        let mut bytes: Vec<u8> = told.iter().flat_map(|word| word.to_le_bytes()).collect();
+        bytes.truncate(returned as usize);
+        Ok(bytes)
+    }
+}
+
+/// Returns a number of a descriptor; `None` where it is shorter.
+fn number(told: &[u8], at: usize) -> Option<u32> {
+    Some(u32::from_le_bytes(told.get(at..at + 4)?.try_into().ok()?))
+}
+
+/// Returns maker and product of a `STORAGE_DEVICE_DESCRIPTOR`.
+fn product(told: &[u8]) -> Option<String> {
+    // Offset 0 says that there is none.
+    let text = |at: usize| {
+        let from = number(told, at).filter(|from| *from != 0)? as usize;
+        let bytes = told.get(from..)?;
+        let end = bytes.iter().position(|byte| *byte == 0).unwrap_or(bytes.len());
+        let text: String =
+            String::from_utf8_lossy(&bytes[..end]).split_whitespace().collect::<Vec<_>>().join(" ");
+        Some(text).filter(|text| !text.is_empty())
+    };
+    let words: Vec<String> = [text(VENDOR), text(PRODUCT)].into_iter().flatten().collect();
+    (!words.is_empty()).then(|| words.join(" "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Disk, number, product};
+
+    #[test]
+    fn a_description_is_read_within_its_bounds() {
+        let mut told = vec![0_u8; 60];
+        told[12..16].copy_from_slice(&36_u32.to_le_bytes());
+        told[16..20].copy_from_slice(&45_u32.to_le_bytes());
+        told[28..32].copy_from_slice(&17_u32.to_le_bytes());
+        told[36..44].copy_from_slice(b"NVMe    ");
+        told[45..60].copy_from_slice(b"SAMSUNG  MZVL21");
+        assert_eq!(product(&told).as_deref(), Some("NVMe SAMSUNG MZVL21"));
+        assert_eq!(number(&told, 28), Some(17));
+        // Cut, empty, and with an offset beyond its end.
+        assert_eq!((product(&told[..20]), product(&[]), number(&told, 58)), (None, None, None));
+    }
+
+    #[test]
+    fn a_volume_that_is_not_there_cannot_be_opened() {
+        let name: Vec<u16> = r"\\?\Volume{00000000-0000-0000-0000-000000000001}".encode_utf16().collect();
+        assert!(Disk::open(&name).is_err());
+    }
+}

@@ -1,0 +1,160 @@
+//! What a volume was made and set to be, and what of it holds for one directory.
+//!
+//! References: `GetVolumeInformationByHandleW`; `FSCTL_QUERY_PERSISTENT_VOLUME_STATE`, which any handle on the volume may be asked by.
+
+use std::io;
+use std::os::windows::io::{AsRawHandle, BorrowedHandle};
+
+use windows_sys::Win32::Foundation::MAX_PATH;
+use windows_sys::Win32::Storage::FileSystem::{
+    FILE_CASE_SENSITIVE_INFO, FileCaseSensitiveInfo, GetVolumeInformationByHandleW, VOLUME_NAME_GUID,
+};
+use windows_sys::Win32::System::IO::DeviceIoControl;
+use windows_sys::Win32::System::Ioctl::{
+    FILE_FS_PERSISTENT_VOLUME_INFORMATION, FSCTL_QUERY_PERSISTENT_VOLUME_STATE,
+    PERSISTENT_VOLUME_STATE_DEV_VOLUME, PERSISTENT_VOLUME_STATE_SHORT_NAME_CREATION_DISABLED,
+    PERSISTENT_VOLUME_STATE_TRUSTED_VOLUME,
+};
+
+/// What a volume tells of itself.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Volume {
+    /// The name of its file system, as `NTFS`.
+    pub file_system: String,
+    /// The number that it was given when it was formatted.
+    pub serial: u32,
+    /// What it can do and is, `FILE_SUPPORTS_...` and the like.
+    pub flags: u32,
+}
+
+/// Returns what the volume of an open file or directory tells of itself.
+///
+/// # Errors
+///
+/// The system's.
+pub fn volume(file: BorrowedHandle<'_>) -> io::Result<Volume> {
+    let mut name = vec![0_u16; MAX_PATH as usize + 1];
+    let (mut serial, mut name_max, mut flags) = (0_u32, 0_u32, 0_u32);
+    // SAFETY: the system writes one number each to the three, and at most as many characters to the name as it is told; no label is
+    // asked for.
+    let succeeded = unsafe {
+        GetVolumeInformationByHandleW(
+            file.as_raw_handle(),
+            std::ptr::null_mut(),
+            0,
+            &raw mut serial,
+            &raw mut name_max,
+            &raw mut flags,
+            name.as_mut_ptr(),
+            name.len() as u32,
+        )
+    };
+    if succeeded == 0 {
+        return Err(io::Error::last_os_error());
+    }
+    let end = name.iter().position(|unit| *unit == 0).unwrap_or(name.len());
+    Ok(Volume { file_system: String::from_utf16_lossy(&name[..end]), serial, flags })
+}
+
+/// What a volume keeps being through restarts of the machine; `None` where it does not tell.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Persistent {
+    /// Whether no short names (8.3) are made on it.
+    pub no_short_names: Option<bool>,
+    /// Whether it is a Dev Drive.
+    pub dev_drive: Option<bool>,
+    /// Whether it is a Dev Drive that is trusted, so that antivirus software may look at files later.
+    pub trusted: Option<bool>,
+}
+
+/// Returns what the volume of an open directory keeps being.
+///
+/// # Errors
+///
+/// The system's; file systems without such settings do not know the question.
+pub fn persistent(directory: BorrowedHandle<'_>) -> io::Result<Persistent> {
+    Ok(Persistent {
+        no_short_names: bit(directory, PERSISTENT_VOLUME_STATE_SHORT_NAME_CREATION_DISABLED)?,
+        // Systems before Windows 11 do not know these.
+        dev_drive: bit(directory, PERSISTENT_VOLUME_STATE_DEV_VOLUME).unwrap_or(None),
+        trusted: bit(directory, PERSISTENT_VOLUME_STATE_TRUSTED_VOLUME).unwrap_or(None),
+    })
+}
+
+/// Asks for one bit; `None` where the answer is not about it.
+fn bit(directory: BorrowedHandle<'_>, bit: u32) -> io::Result<Option<bool>> {
+    let asked = FILE_FS_PERSISTENT_VOLUME_INFORMATION {
+        FlagMask: bit,
+        Version: 1,
+        ..FILE_FS_PERSISTENT_VOLUME_INFORMATION::default()
+    };
+    let mut told = FILE_FS_PERSISTENT_VOLUME_INFORMATION::default();
+    let (size, mut returned) = (size_of_val(&told) as u32, 0_u32);
+    // SAFETY: the system reads one structure of this size and writes one, and keeps no pointer: the directory is open for
+    // synchronous use.
+    let succeeded = unsafe {
+        DeviceIoControl(
+            directory.as_raw_handle(),
+            FSCTL_QUERY_PERSISTENT_VOLUME_STATE,
+            (&raw const asked).cast(),
+            size,
+            (&raw mut told).cast(),
+            size,
+            &raw mut returned,
+            std::ptr::null_mut(),
+        )
+    };
+    if succeeded == 0 {
+        return Err(io::Error::last_os_error());
+    }
+    Ok((returned >= size && told.FlagMask & bit != 0).then_some(told.VolumeFlags & bit != 0))
+}
+
+/// Tells whether names in an open directory that differ in case only are different names.
+///
+/// # Errors
+///
+/// The system's; before Windows 10 1803 and on other file systems than NTFS the question is not known.
+pub fn is_case_sensitive(directory: BorrowedHandle<'_>) -> io::Result<bool> {
+    let told: FILE_CASE_SENSITIVE_INFO = super::facts::ask(directory, FileCaseSensitiveInfo)?;
+    Ok(told.Flags & 1 != 0)
+}
+
+/// Returns the name of the volume of an open file, `\\?\Volume{...}`, without a closing backslash; it is also that of its device.
+///
+/// # Errors
+///
+/// The system's; volumes of other machines have none.
+pub fn device(file: BorrowedHandle<'_>) -> io::Result<Vec<u16>> {
+    let path = super::facts::path_as(file, VOLUME_NAME_GUID)?;
+    // The fourth backslash ends the name.
+    let mut ends = path.iter().enumerate().filter(|(_, unit)| **unit == u16::from(b'\\'));
+    match ends.nth(3) {
+        Some((end, _)) => Ok(path[..end].to_vec()),
+        None => Err(io::Error::from(io::ErrorKind::InvalidData)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{is_case_sensitive, persistent, volume};
+    use std::os::windows::fs::OpenOptionsExt;
+    use std::os::windows::io::AsHandle;
+
+    #[test]
+    fn a_volume_tells_of_itself() {
+        // FILE_FLAG_BACKUP_SEMANTICS, without which no directory can be opened.
+        let directory =
+            std::fs::OpenOptions::new().read(true).custom_flags(0x0200_0000).open(std::env::temp_dir());
+        let directory = directory.unwrap();
+        let told = volume(directory.as_handle()).unwrap();
+        assert!(!told.file_system.is_empty() && told.flags != 0, "{told:?}");
+        // Old systems do not know these questions; whoever answers says something of each bit or nothing.
+        if let Ok(sensitive) = is_case_sensitive(directory.as_handle()) {
+            assert!(!sensitive, "the directory of temporary files");
+        }
+        if let Ok(settings) = persistent(directory.as_handle()) {
+            assert!(settings.trusted != Some(true) || settings.dev_drive != Some(false), "{settings:?}");
+        }
+    }
+}
