@@ -5,13 +5,13 @@ use std::os::windows::io::{AsRawHandle, BorrowedHandle};
 
 use windows_sys::Wdk::Foundation::OBJECT_ATTRIBUTES;
 use windows_sys::Wdk::Storage::FileSystem::{FILE_NETWORK_OPEN_INFORMATION, NtQueryFullAttributesFile};
-use windows_sys::Win32::Foundation::{FILETIME, MAX_PATH, UNICODE_STRING};
+use windows_sys::Win32::Foundation::{FILETIME, UNICODE_STRING};
 use windows_sys::Win32::Storage::FileSystem::{
     BY_HANDLE_FILE_INFORMATION, FILE_ATTRIBUTE_REPARSE_POINT, FILE_ATTRIBUTE_TAG_INFO, FILE_BASIC_INFO,
     FILE_ID_INFO, FILE_INFO_BY_HANDLE_CLASS, FILE_NAME_NORMALIZED, FILE_REMOTE_PROTOCOL_INFO,
     FileAttributeTagInfo, FileBasicInfo, FileIdInfo, FileRemoteProtocolInfo, GETFINALPATHNAMEBYHANDLE_FLAGS,
     GetFileAttributesExW, GetFileExInfoStandard, GetFileInformationByHandle, GetFileInformationByHandleEx,
-    GetFinalPathNameByHandleW, GetVolumeInformationByHandleW, WIN32_FILE_ATTRIBUTE_DATA,
+    GetFinalPathNameByHandleW, WIN32_FILE_ATTRIBUTE_DATA,
 };
 
 /// The attribute of a reparse point.

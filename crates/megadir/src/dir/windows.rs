@@ -5,8 +5,8 @@ use std::os::windows::fs::OpenOptionsExt;
 use std::os::windows::io::{AsHandle, BorrowedHandle, OwnedHandle};
 use std::path::{Path, PathBuf};
 
-use megadir_sys::windows::{facts, volume_settings};
 use megadir_sys::windows::open::{Purpose, below};
+use megadir_sys::windows::{facts, volume_settings};
 
 use super::{Dir, DirId};
 use crate::directory_information::Found;
