@@ -12,6 +12,9 @@ use std::process::{Command, Output, Stdio};
 use std::time::Duration;
 
 use megadir_inventory::{GROUP_ROWS, Inventory, Metadata, Rows, ScanOptions, WriteOptions, Writer, scan};
+use megadir_testkit::killed::{CHANGING_CALLS, before_each_call};
+use megadir_testkit::require;
+use megadir_testkit::require::have;
 use tempfile::TempDir;
 
 /// A tree below a temporary directory, and the path of its inventory.
@@ -187,7 +190,7 @@ fn a_suspect_is_told_and_decided_by_its_hash() {
         lab.lines(&[]) == ["suspect a"]
     });
     let output = lab.changes(&["--verify"]);
-    assert!(String::from_utf8_lossy(&output.stderr).contains("1 suspects cannot be decided"), "{output:?}");
+    assert!(String::from_utf8_lossy(&output.stderr).contains("1 suspect cannot be decided"), "{output:?}");
     assert_eq!(lab.changes(&["--quiet"]).status.code(), Some(10));
     at_last(|| {
         fs::write(lab.tree().join("a"), "3").unwrap();
@@ -262,7 +265,7 @@ fn a_list_of_paths_is_all_that_is_looked_at() {
 
 #[test]
 fn a_terminal_shows_how_many_have_been_compared_and_how_fast() {
-    megadir_testkit::require!(megadir_testkit::require::have("script"));
+    require!(have("script"));
     let lab = Lab::new();
     fs::write(lab.tree().join("a"), "changed").unwrap();
     // The list comes by a pipe: the program waits for it for as long as this test wants.
@@ -322,7 +325,7 @@ fn what_may_not_be_read_is_neither_removed_nor_forgotten() {
     fs::set_permissions(lab.tree().join("d/below"), PermissionsExt::from_mode(0o700)).unwrap();
     fs::write(lab.tree().join("a"), "changed").unwrap();
     if !rustix::process::geteuid().is_root() {
-        return megadir_testkit::require::not_run("what_may_not_be_read", "root alone can become nobody");
+        return require::not_run("what_may_not_be_read", "root alone can become nobody");
     }
     let nobody = |options: &[&str]| lab.command(options).uid(65534).gid(65534).output().unwrap();
     let output = nobody(&[]);
@@ -341,7 +344,7 @@ fn what_may_not_be_read_is_neither_removed_nor_forgotten() {
 #[test]
 fn what_may_not_be_examined_keeps_its_row() {
     if !rustix::process::geteuid().is_root() {
-        return megadir_testkit::require::not_run("what_may_not_be_examined", "root alone can become nobody");
+        return require::not_run("what_may_not_be_examined", "root alone can become nobody");
     }
     let lab = Lab::new();
     fs::set_permissions(lab.scratch.path(), PermissionsExt::from_mode(0o777)).unwrap();
@@ -367,11 +370,9 @@ fn what_may_not_be_examined_keeps_its_row() {
 
 #[test]
 fn killed_at_any_moment_an_update_leaves_a_whole_inventory() {
+    require!(have("strace"));
     let lab = Lab::new();
-    for number in 0..3000 {
-        fs::write(lab.tree().join(format!("d/{number}")), "").unwrap();
-    }
-    let rows = |lab: &Lab| {
+    let rows = || {
         let mut inventory = Inventory::open(&lab.inventory()).unwrap();
         let mut rows = 0;
         while inventory.next_row().unwrap().is_some() {
@@ -380,23 +381,20 @@ fn killed_at_any_moment_an_update_leaves_a_whole_inventory() {
         assert_eq!(rows, inventory.metadata().rows);
         rows
     };
+    let (whole, before) = (fs::read(lab.inventory()).unwrap(), rows());
+    fs::write(lab.tree().join("d/new"), "").unwrap();
+    let command = || {
+        fs::write(lab.inventory(), &whole).unwrap();
+        lab.command(&["--update"])
+    };
     let (mut old, mut new) = (0, 0);
-    for round in 0..40 {
-        fs::write(lab.tree().join(format!("d/new{round}")), "").unwrap();
-        let before = rows(&lab);
-        let mut child = lab.command(&["--update"]).stdout(Stdio::null()).spawn().unwrap();
-        std::thread::sleep(Duration::from_micros(round * 1500));
-        child.kill().unwrap();
-        child.wait().unwrap();
-        match rows(&lab) {
-            now if now == before => old += 1,
-            now => {
-                assert!(now > before);
-                new += 1;
-            }
-        }
-    }
-    assert!(old > 0, "{old} times the old one, {new} times the new one");
+    let look = |call: &str| {
+        let now = rows();
+        assert!(now == before || now == before + 1, "before {call}: {now} rows, {before} before");
+        if now == before { old += 1 } else { new += 1 }
+    };
+    before_each_call(CHANGING_CALLS, 1, command, look);
+    assert!(old >= 4 && new >= 1, "{old} times the old one was left, {new} times the new one");
     let output = lab.changes(&["--update"]);
     assert!(output.status.success(), "what was killed is in nobody's way: {output:?}");
 }

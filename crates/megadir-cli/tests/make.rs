@@ -5,6 +5,9 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use megadir::layout::{Layout, NameBuffer, PRESETS};
+use megadir_testkit::killed::{CHANGING_CALLS, before_each_call};
+use megadir_testkit::require;
+use megadir_testkit::require::have;
 
 // Numbers of directories and files with a digit are those of md5sum over `1:0`, `1:1` and so on.
 
@@ -62,6 +65,39 @@ fn files_lie_where_the_layout_says_and_are_counted() {
         assert_eq!((name.len(), path.len()), (32, 36));
     }
     gives(&run(at, &make), 0, "", "megadir: 'd': 0 made and 0 directories for them, 200 there already\n");
+}
+
+#[test]
+fn killed_at_any_moment_it_is_completed_by_the_same_command() {
+    require!(have("strace"));
+    let scratch = tempfile::tempdir().expect("a directory");
+    let at = scratch.path();
+    let words = ["d", "-n", "12", "--size", "300KiB", "--layout", "prefix:1"];
+    let contents = |at: &Path| {
+        let mut all: Vec<_> =
+            files(at).into_iter().map(|file| (std::fs::read(at.join(&file)), file)).collect();
+        all.sort_by(|one, other| one.1.cmp(&other.1));
+        all.into_iter().map(|(text, file)| (file, text.expect("readable"))).collect::<Vec<_>>()
+    };
+    assert_eq!(run(at, &words).code, Some(0));
+    let whole = contents(&at.join("d"));
+    let begin = || {
+        std::fs::remove_dir_all(at.join("d")).expect("removed");
+        let mut command = Command::new(env!("CARGO_BIN_EXE_megadir"));
+        command.arg("make").args(words).current_dir(at);
+        command
+    };
+    let mut fewer = 0;
+    let look = |call: &str| {
+        if at.join("d").is_dir() && files(&at.join("d")).len() < whole.len() {
+            fewer += 1;
+        }
+        let again = run(at, &words);
+        assert_eq!(again.code, Some(0), "before {call}: {}", again.err);
+        assert!(contents(&at.join("d")) == whole, "before {call}: {}", again.err);
+    };
+    let killed = before_each_call(CHANGING_CALLS, 3, begin, look);
+    assert!(fewer > 5, "of {killed} kills {fewer} left a part");
 }
 
 #[test]

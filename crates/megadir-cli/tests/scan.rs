@@ -7,10 +7,12 @@ use std::os::unix::fs::{PermissionsExt, symlink};
 use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use megadir_inventory::{Inventory, OwnedRow, Rows};
+use megadir_testkit::killed::{CHANGING_CALLS, before_each_call};
 use megadir_testkit::require;
+use megadir_testkit::require::have;
 use rustix::process::{Pid, Signal, kill_process};
 
 fn megadir(directory: &Path, arguments: &[&str]) -> Command {
@@ -118,33 +120,34 @@ fn the_inventory_is_not_in_itself_and_what_links_to_it_stays_a_link() {
 
 #[test]
 fn killed_at_any_moment_the_old_inventory_is_whole() {
-    let scratch = scratch(60, 50);
+    require!(have("strace"));
+    let scratch = scratch(3, 5);
     let inventory = scratch.path().join("inventory");
     let arguments = ["scan", "tree", "-o", "inventory"];
-    let begin = Instant::now();
     assert!(run(scratch.path(), &arguments).status.success());
-    let mut whole = begin.elapsed();
     let count = rows(&inventory).len();
-    assert_eq!(count, 1 + 60 * 51);
-    let (mut killed, mut finished) = (0, 0);
-    for round in 0..40u32 {
-        let mut child = megadir(scratch.path(), &arguments).stderr(Stdio::null()).spawn().unwrap();
-        std::thread::sleep(whole * (round % 20) / 16);
-        let _ = child.kill();
-        match child.wait().unwrap().success() {
-            true => {
-                finished += 1;
-                // The first one may have been slower than those that follow.
-                whole = whole * 7 / 8;
-            }
-            false => killed += 1,
+    assert_eq!(count, 1 + 3 * 6);
+    fs::write(scratch.path().join("tree/0/new"), "").unwrap();
+    let before = fs::read(&inventory).unwrap();
+    let command = || {
+        fs::write(&inventory, &before).unwrap();
+        megadir(scratch.path(), &arguments)
+    };
+    let (mut old, mut new) = (0, 0);
+    let look = |call: &str| {
+        let now = rows(&inventory).len();
+        assert!(now == count || now == count + 1, "before {call}: {now} of {count} rows");
+        if now == count {
+            old += 1;
+        } else {
+            new += 1;
         }
-        assert_eq!(rows(&inventory).len(), count, "round {round}");
         for name in names(scratch.path()) {
             assert!(["inventory", ".inventory.megadir-partial", "tree"].contains(&name.as_str()), "{name}");
         }
-    }
-    assert!(killed >= 10, "{killed} killed, {finished} finished");
+    };
+    before_each_call(CHANGING_CALLS, 1, command, look);
+    assert!(old >= 4 && new >= 1, "{old} times the old one was left, {new} times the new one");
     assert!(run(scratch.path(), &arguments).status.success());
     assert_eq!(names(scratch.path()), ["inventory", "tree"], "nothing of what was killed is left");
 }

@@ -10,6 +10,7 @@
 //! * [`require`](mod@require): tests that cannot run say so; `full` tells the long tier.
 //! * [`seen`]: what a reader gave, owned and comparable, and the contract of a reader's end.
 //! * [`faulty`]: a backend whose n-th call fails. [`untyped`]: one that tells no types.
+//! * [`killed`]: a program killed before each of its system calls in turn (Linux, strace).
 //! * [`leaks`]: descriptors and threads that are still there (Linux; handles on Windows).
 //! * [`conformance`]: the suite that every backend passes (Linux, Windows). [`examining`]: the one for examiners (Linux).
 //! * [`unprivileged`](mod@unprivileged): running as a user without privileges (Linux).
@@ -20,6 +21,8 @@ pub mod conformance;
 #[cfg(target_os = "linux")]
 pub mod examining;
 pub mod faulty;
+#[cfg(target_os = "linux")]
+pub mod killed;
 #[cfg(any(target_os = "linux", windows))]
 pub mod leaks;
 #[cfg(target_os = "linux")]

@@ -1,3 +1,5 @@
+//! What is made, found, renamed and removed relative to an open directory is the same on every system.
+
 use std::io::{self, ErrorKind, Read, Write};
 
 use megadir::FileType;

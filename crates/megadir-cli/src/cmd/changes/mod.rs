@@ -134,7 +134,8 @@ impl Run<'_> {
         let undecided = verify(compared, &roots);
         if undecided > 0 {
             eprintln!(
-                "megadir: {undecided} suspects cannot be decided about: the inventory has no hash of them (scan --hash-suspects and --update --verify write one that has)"
+                "megadir: {} cannot be decided about: the inventory has no hash for that (scan --hash-suspects and --update --verify write one that has)",
+                suspects(undecided)
             );
         }
     }
@@ -161,10 +162,11 @@ impl Run<'_> {
             let failed = compared.failed.max(compared.failures.len() as u64);
             eprintln!("megadir: incomplete: {failed} entries or directories could not be compared");
         }
-        let suspects = compared.count(ChangeKind::Suspect);
-        if suspects > 0 && !self.args.verify && !self.args.quiet && !self.args.json && !self.args.null {
+        let suspect = compared.count(ChangeKind::Suspect);
+        if suspect > 0 && !self.args.verify && !self.args.quiet && !self.args.json && !self.args.null {
             eprintln!(
-                "megadir: {suspects} suspects: changed within a step of the clock of the scan, or after it began (--verify may decide)"
+                "megadir: {}: changed within a step of the clock of the scan, or after it began (--verify may decide)",
+                suspects(suspect as u64)
             );
         }
     }
@@ -223,4 +225,9 @@ impl Run<'_> {
 fn interrupted(args: &Args) -> u8 {
     eprintln!("megadir: interrupted; {} is as it was", quoted(&args.inventory));
     exit::INTERRUPTED
+}
+
+/// Returns a number of suspects in words.
+fn suspects(number: u64) -> String {
+    if number == 1 { "1 suspect".to_owned() } else { format!("{number} suspects") }
 }

@@ -1,0 +1,85 @@
+//! A program killed before each of its system calls in turn, by strace, so that no moment depends on a clock.
+//!
+//! What it did up to there has happened, the call itself has not. Calls are counted a thread: the first to make so many ends the
+//! program.
+
+use std::os::unix::process::ExitStatusExt;
+use std::process::{Command, ExitStatus, Stdio};
+
+/// The calls by which files, directories and what is durable of them change.
+pub const CHANGING_CALLS: &[&str] = &[
+    "write",
+    "writev",
+    "pwrite64",
+    "ftruncate",
+    "fallocate",
+    "fsync",
+    "fdatasync",
+    "rename",
+    "renameat",
+    "renameat2",
+    "link",
+    "linkat",
+    "unlink",
+    "unlinkat",
+    "mkdir",
+    "mkdirat",
+    "rmdir",
+    "flock",
+    "fchmod",
+    "fchown",
+    "utimensat",
+];
+
+/// The signal that cannot be caught.
+const KILL: i32 = 9;
+/// No program of a test makes as many calls.
+const CALLS_MAX: u32 = 100_000;
+
+/// Runs a command again and again: killed before its first call of each of `calls`, its second, and so on in steps of `step`, until
+/// none of it is left and it ends by itself, which must be a success. `look` is called after each that was killed, with the call.
+/// Returns how many were.
+///
+/// # Panics
+///
+/// Where strace cannot be started, or the command fails.
+pub fn before_each_call(
+    calls: &[&str],
+    step: usize,
+    mut command: impl FnMut() -> Command,
+    mut look: impl FnMut(&str),
+) -> u32 {
+    let mut killed = 0;
+    for call in calls {
+        for number in (1..CALLS_MAX).step_by(step) {
+            let status = before_call(&command(), call, number);
+            let which = format!("{call} {number}");
+            if status.signal() != Some(KILL) {
+                assert!(status.success(), "{which}: {status}");
+                break;
+            }
+            killed += 1;
+            look(&which);
+        }
+    }
+    killed
+}
+
+/// Runs a command without output, killed before its n-th of one call.
+fn before_call(command: &Command, call: &str, number: u32) -> ExitStatus {
+    let mut traced = Command::new("strace");
+    traced.args(["-f", "-qq", "-o", "/dev/null", "-e"]).arg(format!("trace={call}"));
+    traced.arg("-e").arg(format!("inject={call}:signal=KILL:when={number}"));
+    traced.arg(command.get_program()).args(command.get_args());
+    traced.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    if let Some(directory) = command.get_current_dir() {
+        traced.current_dir(directory);
+    }
+    for (name, value) in command.get_envs() {
+        match value {
+            Some(value) => traced.env(name, value),
+            None => traced.env_remove(name),
+        };
+    }
+    traced.status().expect("strace starts")
+}
