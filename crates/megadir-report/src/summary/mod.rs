@@ -1,12 +1,13 @@
 //! What a record says, as data: everything that a table, a page or a program needs, and no text of ours but names.
 //!
 //! Files: `whole` (the summary and how it is made), `figure` (a number with its interval), `rounds` (samples paired
-//! by round), `evidence` (what rules judge by), `arm` (one arm alone), `operations` (its single operations), `self_check` (what measuring costs), `equal_work` (did all arms do the same?), `compare`, `decompose`, `break_even`, `pairs`, `refusal`, `fill` and
+//! by round), `evidence` (what rules judge by), `check` (what must hold of it), `arm` (one arm alone), `operations` (its single operations), `self_check` (what measuring costs), `equal_work` (did all arms do the same?), `compare`, `decompose`, `break_even`, `pairs`, `refusal`, `fill` and
 //! `grow` (one rule each), `resolution` (the baseline against itself). None of them knows a format.
 
 mod alternatives;
 mod arm;
 mod break_even;
+mod check;
 mod compare;
 mod decompose;
 mod equal_work;
@@ -26,6 +27,7 @@ mod whole;
 
 pub use arm::{Arm, Quantiles, Timing};
 pub use break_even::{AskPoint, BreakEven, BreakEvenSeries, BreakEvenSizes, Threshold};
+pub use check::SummaryError;
 pub use compare::{CallsContrast, Comparison, Contrast, Outcome, Verdict};
 pub use decompose::{Claim, Decomposition, Factor, ReadingFactor};
 pub use equal_work::{DataCheck, Mismatch, WorkCheck};
@@ -40,9 +42,7 @@ pub use refusal::Refusal;
 pub use resolution::{Difference, Resolution};
 pub use self_check::SelfChecked;
 pub use stopped::Stopped;
-pub use whole::{
-    Ending, GroupReading, GroupSummary, Progress, SUMMARY_VERSION, Summary, SummaryError, summarize,
-};
+pub use whole::{Ending, GroupReading, GroupSummary, Progress, SUMMARY_VERSION, Summary, summarize};
 
 pub(crate) use compare::judged;
 pub(crate) use operations::{Times, histogram, times_by_round, times_of, together};

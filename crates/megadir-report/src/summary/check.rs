@@ -1,0 +1,112 @@
+//! What must hold of a record for it to be summarised: it may come from anywhere, so nothing of it is believed unchecked.
+
+use megadir_record::{Cell, CellId, GroupRule, Plan, Record, Rules, Sample, Stop, Work};
+use megadir_stats::Looks;
+
+/// Why a record cannot be summarised.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum SummaryError {
+    /// No round was measured before the run ended.
+    #[error(
+        "nothing was measured: the record has {warm_up} of warm-up and none that counts; run the study again"
+    )]
+    NothingMeasured {
+        /// Samples of warm-up rounds, with their noun.
+        warm_up: String,
+    },
+    /// The record's plan contradicts itself.
+    #[error("the record's plan contradicts itself: {0}")]
+    Plan(String),
+    /// A sample cannot be true.
+    #[error("the record's sample of `{arm}` in round {round} cannot be true: {reason}")]
+    Sample {
+        /// The arm.
+        arm: String,
+        /// The round.
+        round: u32,
+        /// What is wrong.
+        reason: &'static str,
+    },
+}
+
+/// Checks that every index of the plan points at something and its rules can be followed.
+pub(super) fn check_plan(plan: &Plan) -> Result<(), SummaryError> {
+    let broken = |what: String| Err(SummaryError::Plan(what));
+    for (place, cell) in plan.cells.iter().enumerate() {
+        if cell.id.0 as usize != place {
+            return broken(format!("arm {place} is numbered {}", cell.id.0));
+        }
+        if !plan.data.iter().any(|data| data.id == cell.data) {
+            return broken(format!("`{}` works on data set {}, which there is not", cell.name, cell.data.0));
+        }
+    }
+    for group in &plan.groups {
+        if let Some(arm) = arms_of(&group.rule).into_iter().find(|arm| arm.0 as usize >= plan.cells.len()) {
+            return broken(format!("group `{}` has arm {}, which there is not", group.name, arm.0));
+        }
+    }
+    let rules = &plan.rules;
+    if !(rules.confidence > 0.0 && rules.confidence < 1.0) {
+        return broken(format!("its confidence is {}, not between 0 and 1", rules.confidence));
+    }
+    if !(rules.equivalence_band > 0.0 && rules.equivalence_band.is_finite()) {
+        return broken(format!("its equivalence band is {}, not above 0", rules.equivalence_band));
+    }
+    check_stop(rules).map_or(Ok(()), broken)
+}
+
+/// Returns what is wrong with a stopping rule, if anything is.
+fn check_stop(rules: &Rules) -> Option<String> {
+    let width = match rules.stop {
+        Stop::Rounds => return None,
+        Stop::Ratio { half_width, .. } => half_width,
+        Stop::Difference { half_width_ns, .. } => half_width_ns,
+    };
+    let first = rules.stop.rounds_min().unwrap_or(0);
+    if Looks::new(first, rules.rounds).is_none() {
+        return Some(format!("it looks first after {first} of {} rounds", rules.rounds));
+    }
+    let usable = width > 0.0 && width.is_finite();
+    (!usable).then(|| format!("it stops at a half-width of {width}, not above 0"))
+}
+
+fn arms_of(rule: &GroupRule) -> Vec<CellId> {
+    match rule {
+        GroupRule::Compare { baseline } => vec![*baseline],
+        GroupRule::Refusal { arm } => vec![*arm],
+        GroupRule::Fill { arms } => arms.clone(),
+        GroupRule::Decompose { slow, fast, .. } => slow.iter().chain(fast).map(|(_, arm)| *arm).collect(),
+        GroupRule::Pairs { pairs } => pairs.iter().flat_map(|pair| [pair.arm, pair.to]).collect(),
+        GroupRule::Grow { series } => series.iter().flat_map(|(_, arms)| arms.iter().copied()).collect(),
+        GroupRule::BreakEven { series } => {
+            series.iter().flat_map(|one| [one.list].into_iter().chain(one.asks.iter().copied())).collect()
+        }
+    }
+}
+
+/// Checks what every division and logarithm relies on.
+pub(super) fn check_samples(record: &Record) -> Result<(), SummaryError> {
+    let name = |sample: &Sample| {
+        let cell: Option<&Cell> = record.header.plan.cells.get(sample.cell.0 as usize);
+        cell.map_or_else(|| "?".into(), |cell| cell.name.clone())
+    };
+    let one_by_one = |sample: &Sample| {
+        let cell = record.header.plan.cells.get(sample.cell.0 as usize);
+        cell.is_some_and(|cell| matches!(cell.work, Work::Lookup { .. }))
+    };
+    let reason = |sample: &Sample| match (sample.operations, sample.elapsed_ns) {
+        (0, _) => Some("it has no operations"),
+        (_, 0) => Some("it took no time"),
+        _ => sample.latency.as_deref().and_then(|latency| match super::histogram(latency) {
+            None => Some("the times of its operations contradict themselves"),
+            Some(times) if times.count() != sample.operations && one_by_one(sample) => {
+                Some("it has the times of another number of operations")
+            }
+            Some(_) => None,
+        }),
+    };
+    let wrong = record.samples.iter().find_map(|sample| Some((sample, reason(sample)?)));
+    wrong.map_or(Ok(()), |(sample, reason)| {
+        Err(SummaryError::Sample { arm: name(sample), round: sample.round, reason })
+    })
+}
