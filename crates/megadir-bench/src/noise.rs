@@ -19,6 +19,11 @@ const LOST_FRACTION_MAX: f64 = 0.01;
 /// A tick of `/proc/stat`, nanoseconds.
 pub(crate) const TICK_NS: u64 = 10_000_000;
 
+/// Windows' power plans under which processors do not slow down.
+const FULL_SPEED: [&str; 2] = ["High performance", "Ultimate performance"];
+/// More than this share of the processors' time that others use is noted, per cent.
+const OTHERS_PERCENT_MAX: f64 = 25.0;
+
 /// Looks for noise and says what there is.
 pub(crate) fn probe(machine: &Machine) -> Vec<Note> {
     let mut notes = Vec::new();
@@ -48,6 +53,9 @@ pub(crate) fn probe(machine: &Machine) -> Vec<Note> {
 /// Returns notes on what the machine's description already tells.
 fn standing(machine: &Machine) -> Vec<Note> {
     let mut notes = Vec::new();
+    if let Some(version) = &machine.wine {
+        notes.push(NoteKind::Wine.note(format!("this ran under Wine {version}: it says nothing of Windows")));
+    }
     let pressure = &machine.pressure;
     let processors = f64::from(machine.processors);
     if let Some(load) = pressure.load_1m.filter(|load| *load > 0.25 * processors) {
@@ -55,6 +63,11 @@ fn standing(machine: &Machine) -> Vec<Note> {
             NoteKind::Load
                 .note(format!("the load was {load:.2} on {processors} processors over the last minute")),
         );
+    }
+    if let Some(percent) = pressure.others_busy_percent.filter(|percent| *percent > OTHERS_PERCENT_MAX) {
+        notes.push(NoteKind::Load.note(format!(
+            "others used {percent:.0} % of the time of {processors} processors while the run waited for 200 ms"
+        )));
     }
     let stalls =
         [("the processor", pressure.cpu_some_10s_percent), ("input or output", pressure.io_some_10s_percent)];
@@ -68,6 +81,9 @@ fn standing(machine: &Machine) -> Vec<Note> {
     }
     if let Some(governor) = machine.governor.as_deref().filter(|governor| *governor != "performance") {
         notes.push(NoteKind::Governor.note(format!("the processor's frequency is governed by `{governor}`")));
+    }
+    if let Some(plan) = machine.power_plan.as_deref().filter(|plan| !FULL_SPEED.contains(plan)) {
+        notes.push(NoteKind::Governor.note(format!("the power plan is `{plan}`")));
     }
     if let Some(dirty) = pressure.dirty_bytes.filter(|dirty| *dirty > 64 << 20) {
         notes.push(
@@ -102,4 +118,44 @@ fn timer_gaps(probe_ns: u64) -> Gaps {
         gaps.elapsed_ns = now - start;
     }
     gaps
+}
+
+#[cfg(test)]
+mod tests {
+    use super::standing;
+    use crate::at::At;
+    use crate::machine;
+    use crate::runner::Program;
+    use megadir::Dir;
+    use megadir_record::{Machine, Pressure};
+
+    #[test]
+    fn what_the_description_tells_is_noted() {
+        let directory = Dir::open(std::env::temp_dir()).unwrap();
+        let here = machine::describe(directory.at(), &Program { commit: None, by: None });
+        let quiet = Pressure {
+            load_1m: Some(0.0),
+            cpu_some_10s_percent: None,
+            io_some_10s_percent: None,
+            memory_some_10s_percent: None,
+            dirty_bytes: None,
+            others_busy_percent: Some(3.0),
+        };
+        let plain = Machine { wine: None, governor: None, power_plan: None, pressure: quiet.clone(), ..here };
+        assert_eq!(standing(&plain), []);
+        let full = Machine { power_plan: Some("High performance".into()), ..plain.clone() };
+        assert_eq!(standing(&full), []);
+        let noisy = Machine {
+            wine: Some("8.0".into()),
+            power_plan: Some("Balanced, on battery".into()),
+            pressure: Pressure { others_busy_percent: Some(60.0), ..quiet },
+            ..plain
+        };
+        let notes = standing(&noisy);
+        let kinds: Vec<&str> = notes.iter().map(|note| note.kind.as_str()).collect();
+        assert_eq!(kinds, ["wine", "load", "governor"]);
+        assert_eq!(notes[0].text, "This ran under Wine 8.0: it says nothing of Windows.");
+        assert!(notes[1].text.starts_with("Others used 60 % of the time"), "{}", notes[1].text);
+        assert!(notes[2].text.contains("`Balanced, on battery`"), "{}", notes[2].text);
+    }
 }

@@ -13,6 +13,8 @@ pub enum NoteKind {
     GroupLeftOut,
     /// The process was not running for noticeable gaps while nothing else should have run.
     TimerGaps,
+    /// Wine stood in for Windows.
+    Wine,
     /// The hypervisor took processor time.
     StolenTime,
     /// The load was high before the run.
@@ -52,6 +54,7 @@ pub const NOTE_KINDS: &[NoteKind] = &[
     NoteKind::ArmLeftOut,
     NoteKind::GroupLeftOut,
     NoteKind::TimerGaps,
+    NoteKind::Wine,
     NoteKind::StolenTime,
     NoteKind::Load,
     NoteKind::Pressure,
@@ -77,6 +80,7 @@ impl NoteKind {
             Self::ArmLeftOut => "arm-left-out",
             Self::GroupLeftOut => "group-left-out",
             Self::TimerGaps => "timer-gaps",
+            Self::Wine => "wine",
             Self::StolenTime => "stolen-time",
             Self::Load => "load",
             Self::Pressure => "pressure",

@@ -14,6 +14,7 @@ fn pressure() -> Pressure {
         io_some_10s_percent: None,
         memory_some_10s_percent: None,
         dirty_bytes: Some(4096),
+        others_busy_percent: None,
     }
 }
 
@@ -28,7 +29,9 @@ fn machine() -> Machine {
         memory_limit_bytes: None,
         processor_limit: None,
         hypervisor: None,
+        wine: None,
         governor: None,
+        power_plan: None,
         mitigations: vec!["meltdown: Not affected".into()],
         clock_source: None,
         file_system: FileSystem {
@@ -42,8 +45,10 @@ fn machine() -> Machine {
             made_unix_s: None,
             written_bytes: None,
             block_stack: Vec::new(),
+            directory: Vec::new(),
         },
         settings: vec!["vm.dirty_ratio = 20".into()],
+        watchers: Vec::new(),
         version: "0.1.0".into(),
         commit: None,
         build: None,

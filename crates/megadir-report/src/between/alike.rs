@@ -48,7 +48,7 @@ type OfMachine = (&'static str, fn(&Machine) -> Option<String>);
 /// A property of a file system in words.
 type OfFileSystem = (&'static str, fn(&FileSystem) -> Option<String>);
 
-const MACHINE: [OfMachine; 8] = [
+const MACHINE: [OfMachine; 10] = [
     ("kernel", |machine| Some(machine.kernel.clone())),
     ("processor", |machine| machine.processor.clone()),
     ("processors", |machine| Some(machine.processors.to_string())),
@@ -56,12 +56,17 @@ const MACHINE: [OfMachine; 8] = [
     ("limit of memory", |machine| machine.memory_limit_bytes.map(text::bytes)),
     ("limit of processors", |machine| machine.processor_limit.map(|limit| format!("{limit:.2}"))),
     ("hypervisor", |machine| machine.hypervisor.clone()),
+    ("Wine", |machine| machine.wine.clone()),
     ("governor", |machine| machine.governor.clone()),
+    ("power plan", |machine| machine.power_plan.clone()),
 ];
 
-const FILE_SYSTEM: [OfFileSystem; 4] = [
+const FILE_SYSTEM: [OfFileSystem; 5] = [
     ("file system", |system| Some(system.kind.clone())),
     ("mount options", |system| system.mount_options.clone()),
     ("size of blocks", |system| system.block_bytes.map(text::bytes)),
+    ("attributes of the directory", |system| {
+        Some(system.directory.join(", ")).filter(|told| !told.is_empty())
+    }),
     ("features of the file system", |system| system.features.as_ref().map(|features| features.join(" "))),
 ];

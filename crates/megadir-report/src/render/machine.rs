@@ -59,6 +59,7 @@ pub(crate) fn machine_line(summary: &Summary) -> String {
         machine.memory_bytes.map(|bytes| format!("{} of memory", text::bytes(bytes))),
         machine.hypervisor.as_ref().map(|hypervisor| format!("under {hypervisor}")),
         machine.governor.as_ref().map(|governor| format!("governor {governor}")),
+        machine.power_plan.as_ref().map(|plan| format!("power plan {plan}")),
         Some(format!("{}{}{}", images(summary), file_system.kind, options.unwrap_or_default())),
         Some(format!("megadir {}", machine.version)),
     ];
@@ -117,13 +118,19 @@ pub(crate) fn machine_details(summary: &Summary) -> Vec<String> {
     for mount in &summary.mounted {
         let label = summary.file_systems.get(mount.on.0 as usize).map_or("?", |of| &of.label);
         // What it lies on is told by the directory's.
-        let own = FileSystem { block_stack: Vec::new(), made_unix_s: None, ..mount.file_system.clone() };
+        let own = FileSystem {
+            block_stack: Vec::new(),
+            directory: Vec::new(),
+            made_unix_s: None,
+            ..mount.file_system.clone()
+        };
         let name = format!("File system {label}, mounted {}", own.mount_options.as_deref().unwrap_or("?"));
         lines.extend(file_system_details(&own, summary.started_unix_s, &name));
     }
     let of_machine = [
         join(&limits.into_iter().flatten().collect::<Vec<_>>(), "Limits of the control group"),
         join(&machine.settings, "Settings"),
+        join(&machine.watchers, "Who else sees accesses to files"),
         join(&built.into_iter().flatten().collect::<Vec<_>>(), "Built from"),
     ];
     lines.extend(of_machine.into_iter().flatten());
@@ -155,6 +162,7 @@ fn file_system_details(file_system: &FileSystem, started_unix_s: u64, name: &str
     let lines = [
         join(&facts.into_iter().flatten().collect::<Vec<_>>(), name),
         join(&file_system.block_stack, "Devices below it"),
+        join(&file_system.directory, "The directory's attributes"),
     ];
     lines.into_iter().flatten().collect()
 }

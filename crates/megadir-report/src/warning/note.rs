@@ -6,6 +6,7 @@
 const ADVICE: &[(&str, &str)] = &[
     ("arm-left-out", "Nothing need be done; `megadir backends` says what is available here and why."),
     ("group-left-out", "Nothing need be done; `megadir backends` says what is available here and why."),
+    ("wine", "Take nothing of this for Windows: run it again on a Windows machine."),
     ("timer-gaps", "Something else uses the processor: stop it, or pin the run to a quiet one."),
     ("stolen-time", "The hypervisor gives the processor to others: use a quieter host or more rounds."),
     ("load", "Stop other work on the machine and run it again."),

@@ -250,7 +250,9 @@ fn machine() -> Machine {
         memory_limit_bytes: None,
         processor_limit: None,
         hypervisor: Some("KVM".into()),
+        wine: None,
         governor: None,
+        power_plan: None,
         mitigations: vec!["spectre_v2: Mitigation: Retpolines".into()],
         clock_source: Some("tsc".into()),
         file_system: FileSystem {
@@ -264,8 +266,10 @@ fn machine() -> Machine {
             made_unix_s: None,
             written_bytes: None,
             block_stack: Vec::new(),
+            directory: Vec::new(),
         },
         settings: vec!["vm.dirty_ratio = 20".into()],
+        watchers: Vec::new(),
         version: "0.1.0".into(),
         commit: None,
         build: None,
@@ -280,6 +284,7 @@ fn pressure() -> Pressure {
         io_some_10s_percent: None,
         memory_some_10s_percent: None,
         dirty_bytes: Some(0),
+        others_busy_percent: None,
     }
 }
 

@@ -1,4 +1,4 @@
-//! The machine as its own files describe it: what a reader of a record must know.
+//! Linux: the machine as its own files describe it.
 //!
 //! Reads `/proc` and `/sys` only; what is not there is `None`, never guessed.
 
@@ -38,11 +38,14 @@ pub(crate) fn describe(directory: BorrowedFd<'_>, program: &Program) -> Machine 
         memory_limit_bytes: memory_limit_bytes(),
         processor_limit: processor_limit(),
         hypervisor: hypervisor(&cpu),
+        wine: None,
         governor: read("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor"),
+        power_plan: None,
         mitigations: mitigations(),
         clock_source: read("/sys/devices/system/clocksource/clocksource0/current_clocksource"),
         file_system: file_system(directory),
         settings: SETTINGS.iter().filter_map(|name| setting(name)).collect(),
+        watchers: Vec::new(),
         version: env!("CARGO_PKG_VERSION").to_owned(),
         commit: program.commit.clone(),
         build: program.by.clone(),
@@ -59,6 +62,7 @@ pub(crate) fn pressure() -> Pressure {
         io_some_10s_percent: stall("/proc/pressure/io"),
         memory_some_10s_percent: stall("/proc/pressure/memory"),
         dirty_bytes: meminfo_bytes("Dirty"),
+        others_busy_percent: None,
     }
 }
 
@@ -174,6 +178,7 @@ pub(crate) fn file_system(directory: BorrowedFd<'_>) -> FileSystem {
         made_unix_s: mount.as_ref().and_then(|mount| made_unix_s(mount, directory)),
         written_bytes: number.and_then(ever_written_bytes),
         block_stack: number.map(|(major, minor)| block_stack::block_stack(major, minor)).unwrap_or_default(),
+        directory: Vec::new(),
     }
 }
 
