@@ -1,10 +1,24 @@
 //! The ways of finding out name, size and time of every file of a directory that a study can compare.
 //!
-//! Plain data: what each way is and needs. Adding one that the library's backends and examiners can do is a row here; the study
-//! `attributes`, its help and its tests follow. How they work is in `workload/file_attributes.rs`.
+//! Plain data: what each way is and needs, a table for each system. Adding one that the library's backends and examiners can do is a row there;
+//! the study `attributes`, its help and its tests follow. How they work is in `workload/file_attributes.rs`.
+
+mod linux;
+mod windows;
 
 use megadir::Dir;
 use megadir::nearest::choices;
+
+/// Every method of this system, the one that others are compared with first.
+#[cfg(not(windows))]
+pub static METHODS: &[Method] = linux::METHODS;
+/// Every method of this system, the one that others are compared with first.
+#[cfg(windows)]
+pub static METHODS: &[Method] = windows::METHODS;
+
+/// The methods of other systems: known by name, so that one study is for all.
+static ELSEWHERE: &[(&str, &[Method])] =
+    if cfg!(windows) { &[("Linux", linux::METHODS)] } else { &[("Windows", windows::METHODS)] };
 
 /// A way of finding out name, size and time of every regular file of a directory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -19,9 +33,20 @@ pub struct Method {
     pub buffer_bytes: Option<u64>,
     /// Threads.
     pub threads: Threads,
-    /// Whether it tells sizes; else names and times only.
-    pub tells_sizes: bool,
+    /// What it tells beside names.
+    pub tells: Tells,
     pub(crate) way: Way,
+}
+
+/// What a method tells of each file beside its name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Tells {
+    /// Its size, and its time as finely as the file system keeps it.
+    SizesAndTimes,
+    /// Its time as finely as the file system keeps it.
+    Times,
+    /// Its time in whole seconds.
+    Seconds,
 }
 
 /// How many threads a method has.
@@ -61,104 +86,29 @@ pub(crate) enum AskingOrder {
     Inode,
 }
 
-/// The buffer of the C library's directory stream, bytes.
-const C_LIBRARY: Option<u64> = Some(32 << 10);
-/// The buffer that is given to getdents64, bytes.
-const GETDENTS: Option<u64> = Some(128 << 10);
-const CHUNK: Option<u64> = Some(megadir::attribute_policy::CHUNK_BYTES as u64);
-
-const fn examined(examiner: &'static str, order: AskingOrder) -> Way {
-    Way::Examined { backend: "getdents", examiner, order }
-}
-
+/// Returns a method that one thread does everywhere.
 const fn method(name: &'static str, what: &'static str, buffer_bytes: Option<u64>, way: Way) -> Method {
-    Method { name, what, needs: None, buffer_bytes, threads: Threads::One, tells_sizes: true, way }
+    Method { name, what, needs: None, buffer_bytes, threads: Threads::One, tells: Tells::SizesAndTimes, way }
 }
 
-/// Every method, the one that others are compared with first.
-pub static METHODS: &[Method] = &[
-    method("readdir-lstat", "readdir, then lstat of each entry by its path", C_LIBRARY, Way::Path),
-    method(
-        "readdir-fstatat",
-        "readdir, then fstatat of each entry relative to the directory",
-        C_LIBRARY,
-        Way::Examined { backend: "readdir", examiner: "fstatat", order: AskingOrder::Listing },
-    ),
-    method(
-        "getdents-statx",
-        "getdents64, then statx of each entry, asking for type, size and time only",
-        GETDENTS,
-        examined("statx", AskingOrder::Listing),
-    ),
-    method(
-        "getdents-statx-inode",
-        "the same in the order of inode numbers, in windows of 100 000 entries, by a thread of its own",
-        GETDENTS,
-        examined("statx", AskingOrder::Inode),
-    ),
-    Method {
-        threads: Threads::Asked,
-        ..method(
-            "threads",
-            "getdents64; threads take buffers in turns and ask for their entries by statx",
-            CHUNK,
-            examined("statx", AskingOrder::Chunks),
-        )
-    },
-    Method {
-        needs: Some("cargo feature io-uring, and a kernel that allows it"),
-        ..method(
-            "uring",
-            "getdents64, then statx through io_uring, hundreds of entries a call",
-            GETDENTS,
-            examined("uring", AskingOrder::Listing),
-        )
-    },
-    method("std-fs", "Rust's std::fs::read_dir, then DirEntry::metadata", C_LIBRARY, Way::StdFs),
-    Method {
-        needs: Some("cargo feature cpp, and a C++ compiler when built"),
-        tells_sizes: false,
-        ..method(
-            "cpp-filesystem",
-            "C++'s std::filesystem::directory_iterator, then last_write_time, in C++",
-            C_LIBRARY,
-            Way::CppFilesystem,
-        )
-    },
-    Method {
-        threads: Threads::Processors,
-        ..method("policy", "what the library picks for the directory", None, Way::Policy)
-    },
-    Method {
-        needs: Some("root, and XFS"),
-        ..method(
-            "xfs-bulkstat",
-            "getdents64, then the inodes by number, hundreds a call",
-            GETDENTS,
-            examined("xfs-bulkstat", AskingOrder::Listing),
-        )
-    },
-    Method {
-        needs: Some("root, and btrfs"),
-        ..method(
-            "btrfs-search",
-            "getdents64, then the inodes from the tree of the subvolume, hundreds a call",
-            GETDENTS,
-            examined("btrfs-search", AskingOrder::Listing),
-        )
-    },
-];
-
-/// Returns the method with a name; the error says which there are.
+/// Returns the method with a name, of this system or another; the error says which there are on this one.
 ///
 /// # Errors
 ///
 /// The reason, in words.
 pub fn method_named(name: &str) -> Result<&'static Method, String> {
-    METHODS.iter().find(|method| method.name == name).ok_or_else(|| {
+    let elsewhere = || ELSEWHERE.iter().flat_map(|(_, methods)| methods.iter());
+    METHODS.iter().chain(elsewhere()).find(|method| method.name == name).ok_or_else(|| {
         let choices = choices(name, METHODS.iter().map(|method| method.name));
         format!("there is no method `{name}`: {choices}")
     })
+}
+
+/// Returns the system that a method is of, if it is not of this one.
+pub(crate) fn system_of(name: &str) -> Option<&'static str> {
+    let of = |methods: &[Method]| methods.iter().any(|method| method.name == name);
+    let elsewhere = || ELSEWHERE.iter().find(|(_, methods)| of(methods)).map(|(system, _)| *system);
+    if of(METHODS) { None } else { elsewhere() }
 }
 
 /// What one method can do here.
@@ -180,11 +130,15 @@ pub fn method_facts(directory: &Dir) -> Vec<MethodFact> {
 }
 
 /// Tells why a method cannot be used on a directory, if it cannot.
-#[cfg(target_os = "linux")]
 pub(crate) fn unavailable(method: &Method, directory: &Dir) -> Option<String> {
+    if let Some(system) = system_of(method.name) {
+        return Some(format!("a method of {system}"));
+    }
     match method.way {
         Way::Path | Way::StdFs | Way::Policy => None,
-        Way::CppFilesystem => megadir_sys::cpp_filesystem::unavailable().map(str::to_owned),
+        Way::CppFilesystem => {
+            megadir_sys::cpp_filesystem::unavailable_on(directory.path()).map(str::to_owned)
+        }
         // Only builds with the feature know this examiner.
         Way::Examined { examiner: "uring", .. } if megadir::examiner("uring").is_err() => {
             Some("this program was built without io_uring (cargo feature io-uring)".to_owned())
@@ -197,26 +151,46 @@ pub(crate) fn unavailable(method: &Method, directory: &Dir) -> Option<String> {
     }
 }
 
-#[cfg(not(target_os = "linux"))]
-fn unavailable(_method: &Method, _directory: &Dir) -> Option<String> {
-    Some("attributes are measured on Linux only".to_owned())
-}
-
 #[cfg(test)]
 mod tests {
-    use super::{METHODS, method_named};
+    use super::{ELSEWHERE, METHODS, linux, method_named, system_of, windows};
 
     #[test]
     fn every_method_has_a_name_of_its_own_and_says_what_it_is() {
-        for (index, method) in METHODS.iter().enumerate() {
-            assert_eq!(method_named(method.name).unwrap(), method);
-            assert!(METHODS[..index].iter().all(|other| other.name != method.name), "{} twice", method.name);
-            assert!(method.what.len() > 20 && !method.what.ends_with('.'), "{}", method.name);
+        for methods in [linux::METHODS, windows::METHODS] {
+            for (index, method) in methods.iter().enumerate() {
+                assert_eq!(method_named(method.name).unwrap().name, method.name);
+                assert!(
+                    methods[..index].iter().all(|other| other.name != method.name),
+                    "{} twice",
+                    method.name
+                );
+                assert!(method.what.len() > 20 && !method.what.ends_with('.'), "{}", method.name);
+            }
         }
-        let error = method_named("readdir-stat").unwrap_err();
+        for method in METHODS {
+            assert_eq!((method_named(method.name).unwrap(), system_of(method.name)), (method, None));
+        }
+        let name = METHODS[0].name;
+        let error = method_named(&name[1..]).unwrap_err();
         assert!(
-            error.starts_with("there is no method `readdir-stat`: did you mean 'readdir-lstat'?"),
+            error.starts_with(&format!("there is no method `{}`: did you mean '{name}'?", &name[1..])),
             "{error}"
         );
+    }
+
+    #[test]
+    fn methods_of_other_systems_are_known_and_not_to_be_had() {
+        let here = megadir::Dir::open(std::env::temp_dir()).unwrap();
+        for (system, methods) in ELSEWHERE {
+            let foreign = methods.iter().filter(|method| system_of(method.name).is_some());
+            let reasons: Vec<_> = foreign.map(|method| super::unavailable(method, &here)).collect();
+            assert!(reasons.len() > 5, "{system}");
+            assert!(
+                reasons.iter().all(|reason| *reason == Some(format!("a method of {system}"))),
+                "{reasons:?}"
+            );
+        }
+        assert_eq!(system_of("no-such-method"), None);
     }
 }

@@ -2,28 +2,34 @@
 //!
 //! Each operation opens the directory, fills a vector of names and times (or looks at each file once, where the plan says so), and gives everything back, as a program that looks for
 //! changed files does. Files are hashed as they are kept, in every method alike by two multiplications more than a name takes; types
-//! are in the hash in so far as only regular files are kept. Of a method that does not tell sizes, names and times are hashed; what
-//! the oracle (Rust's standard library) found before the run gives either hash, so all methods are held to the same set.
+//! are in the hash in so far as only regular files are kept. Of a method that does not tell sizes, names and times are hashed, of one that
+//! tells whole seconds those; what the oracle (Rust's standard library) found before the run gives each hash, so all methods are held to the
+//! same set. What a system has for itself is in `file_attributes/linux.rs` and `windows.rs`.
 
-use std::ffi::CStr;
-use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::MetadataExt;
+#[cfg(target_os = "linux")]
+#[path = "file_attributes/linux.rs"]
+mod system;
+#[cfg(windows)]
+#[path = "file_attributes/windows.rs"]
+mod system;
 
 use megadir::policy::Choice;
 use megadir::{
     AttributeChoice, AttributeListing, Dir, FileType, ReadOptions, Strategy, Time, Want, attribute_policy,
+    names,
 };
 use megadir_record::{Counted, ExpectedFiles};
-use rustix::io::Errno;
 
 use super::list::name_hash;
 use super::{BlockKey, ListError, Signals, Workload};
 use crate::beat::{COMPUTING, marked};
 use crate::measure::Stopwatch;
-use crate::method::{AskingOrder, Method, Way, method_named, unavailable};
+use crate::method::{AskingOrder, METHODS, Method, Tells, Way, method_named, unavailable};
 
 /// What is wanted of each entry.
 const WANT: Want = Want::TYPE.union(Want::SIZE).union(Want::MODIFIED);
+/// What is given to those who list with a buffer of their own and use none of ours, bytes: the least that is taken.
+const NO_BUFFER: u64 = 4 << 10;
 /// Signs of life come every so many entries.
 const STEP: u64 = 4096;
 
@@ -53,7 +59,7 @@ struct Files {
 impl Files {
     #[inline]
     fn add(&mut self, name: &[u8], size_bytes: u64, modified: Time) {
-        let times = fold(name_hash(name), modified.seconds as u64 ^ (u64::from(modified.nanoseconds) << 34));
+        let times = time_hash(name, modified);
         self.times = self.times.wrapping_add(times);
         self.all = self.all.wrapping_add(fold(times, size_bytes));
         self.files += 1;
@@ -69,10 +75,27 @@ impl Files {
         if self.seen.is_multiple_of(STEP) { signals.check() } else { Ok(()) }
     }
 
-    fn expected(&self, tells_sizes: bool) -> ExpectedFiles {
-        let hash = if tells_sizes { self.all } else { self.times };
+    /// Returns what was found; of a method that tells whole seconds the times have no others.
+    fn expected(&self, tells: Tells) -> ExpectedFiles {
+        let hash = match tells {
+            Tells::SizesAndTimes => self.all,
+            Tells::Times | Tells::Seconds => self.times,
+        };
         ExpectedFiles { files: self.files, hash }
     }
+
+    /// Returns the hash of names and times in whole seconds of what was kept.
+    fn in_seconds(&self) -> ExpectedFiles {
+        let rows = self.rows.iter().flatten();
+        let hashes = rows.map(|(name, modified)| time_hash(name, Time { nanoseconds: 0, ..*modified }));
+        ExpectedFiles { files: self.files, hash: hashes.fold(0, u64::wrapping_add) }
+    }
+}
+
+/// Returns the hash of a name and a time.
+#[inline]
+fn time_hash(name: &[u8], time: Time) -> u64 {
+    fold(name_hash(name), time.seconds as u64 ^ (u64::from(time.nanoseconds) << 34))
 }
 
 /// Returns a hash of a hash and a number.
@@ -87,25 +110,34 @@ fn failed(stage: &'static str) -> impl Fn(std::io::Error) -> ListError {
     move |source| ListError::Stage { stage, source }
 }
 
-/// What the oracle finds in a directory: the expectation of methods that tell sizes, and that of those that do not.
+/// What the oracle finds in a directory: what is expected of methods that tell sizes, of those that tell times, and whole seconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Truth {
     with_sizes: ExpectedFiles,
     times_only: ExpectedFiles,
+    in_seconds: ExpectedFiles,
 }
 
 impl Truth {
     /// Lets Rust's standard library find out every regular file of a directory.
     pub(crate) fn of(directory: &Dir, signals: Signals<'_>) -> Result<Self, ListError> {
-        let mut files = Files::default();
+        let tells_seconds = METHODS.iter().any(|method| method.tells == Tells::Seconds);
+        let mut files = Files { rows: tells_seconds.then(Vec::new), ..Files::default() };
         std_fs(directory, &mut files, signals)?;
-        Ok(Self { with_sizes: files.expected(true), times_only: files.expected(false) })
+        Ok(Self {
+            with_sizes: files.expected(Tells::SizesAndTimes),
+            times_only: files.expected(Tells::Times),
+            in_seconds: files.in_seconds(),
+        })
     }
 
     /// Returns what a method must find.
     pub(crate) fn expected(&self, method: &str) -> Option<ExpectedFiles> {
-        let tells_sizes = method_named(method).ok()?.tells_sizes;
-        Some(if tells_sizes { self.with_sizes } else { self.times_only })
+        Some(match method_named(method).ok()?.tells {
+            Tells::SizesAndTimes => self.with_sizes,
+            Tells::Times => self.times_only,
+            Tells::Seconds => self.in_seconds,
+        })
     }
 }
 
@@ -118,59 +150,25 @@ impl FileAttributes {
     ) -> Result<Self, ListError> {
         let method =
             method_named(method).map_err(|reason| failed("attributes")(std::io::Error::other(reason)))?;
-        Ok(Self { method, buffer_bytes: buffer_bytes.unwrap_or(0), threads: threads as usize, keeps })
+        let buffer_bytes = buffer_bytes.unwrap_or(NO_BUFFER);
+        Ok(Self { method, buffer_bytes, threads: threads as usize, keeps })
     }
 
     /// Does it once.
     fn once(&self, directory: &Dir, signals: Signals<'_>) -> Result<Counted, ListError> {
         let mut files = Files { rows: self.keeps.then(Vec::new), ..Files::default() };
         match self.method.way {
-            Way::Path => self.by_path(directory, &mut files, signals)?,
+            Way::Path => system::by_path(directory, &self.options(), &mut files, signals)?,
             Way::Examined { .. } | Way::Policy => self.examined(directory, &mut files, signals)?,
             Way::StdFs => std_fs(directory, &mut files, signals)?,
             Way::CppFilesystem => marked(signals.beat, COMPUTING, || cpp_filesystem(directory, &mut files))?,
         }
-        let ExpectedFiles { files: entries, hash } = files.expected(self.method.tells_sizes);
+        let ExpectedFiles { files: entries, hash } = files.expected(self.method.tells);
         Ok(Counted { entries, hash, calls: files.calls, written_bytes: 0 })
     }
 
     fn options(&self) -> ReadOptions {
         ReadOptions { buffer_bytes: self.buffer_bytes as usize, threads: 1, shares: 1, resolve_types: false }
-    }
-
-    /// Lists by readdir and asks for each entry by its path, as the programs under study do.
-    fn by_path(&self, directory: &Dir, files: &mut Files, signals: Signals<'_>) -> Result<(), ListError> {
-        let again = Dir::open(directory.path())?;
-        let mut reader = megadir::backend("readdir")?.open(&again, &self.options())?;
-        let mut path = directory.path().as_os_str().as_bytes().to_vec();
-        path.push(b'/');
-        let prefix = path.len();
-        let mut asked = 0;
-        while let Some(batch) = reader.next_batch()? {
-            signals.check()?;
-            for entry in batch.entries() {
-                path.truncate(prefix);
-                path.extend_from_slice(entry.name);
-                path.push(0);
-                let path = CStr::from_bytes_with_nul(&path)
-                    .map_err(|error| failed("lstat")(std::io::Error::other(error)))?;
-                asked += 1;
-                match rustix::fs::lstat(path) {
-                    Ok(status) => {
-                        if rustix::fs::FileType::from_raw_mode(status.st_mode).is_file() {
-                            let nanoseconds = status.st_mtime_nsec as u32;
-                            let modified = Time { seconds: status.st_mtime, nanoseconds };
-                            files.add(entry.name, status.st_size as u64, modified);
-                        }
-                    }
-                    // What vanished is missing from the count, which shows.
-                    Err(Errno::NOENT) => {}
-                    Err(error) => return Err(failed("lstat")(error.into())),
-                }
-            }
-        }
-        files.calls = reader.calls().map(|calls| calls + asked);
-        Ok(())
     }
 
     /// Lists and asks by the library.
@@ -224,9 +222,7 @@ fn std_fs(directory: &Dir, files: &mut Files, signals: Signals<'_>) -> Result<()
         let entry = entry.map_err(failed("read_dir"))?;
         match entry.metadata() {
             Ok(metadata) if metadata.is_file() => {
-                let nanoseconds = metadata.mtime_nsec() as u32;
-                let modified = Time { seconds: metadata.mtime(), nanoseconds };
-                files.add(entry.file_name().as_bytes(), metadata.len(), modified);
+                files.add(names::from_os(&entry.file_name()), metadata.len(), system::modified(&metadata));
             }
             Ok(_) => {}
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}

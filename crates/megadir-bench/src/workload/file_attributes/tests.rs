@@ -1,45 +1,43 @@
 //! Every method finds what the oracle finds, on every file system; one that loses entries is caught.
 
-use std::collections::BTreeSet;
-use std::ffi::OsStr;
 use std::fs::File;
-use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU64};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use megadir::{Dir, ReadOptions};
+use megadir::{Dir, ReadOptions, names};
 use megadir_record::ExpectedFiles;
-use megadir_testkit::mount::{BTRFS, EXT4, EXT4_SMALL_INODES, Mount, TMPFS, XFS};
-use megadir_testkit::require;
 
-use super::{FileAttributes, Files, Truth, unavailable};
+use super::{FileAttributes, Files, Truth};
 use crate::measure::{Calibration, Stopwatch};
-use crate::method::METHODS;
+use crate::method::{METHODS, Tells};
 use crate::workload::{Signals, Workload};
+
+#[cfg(target_os = "linux")]
+#[path = "tests/linux.rs"]
+mod system;
+#[cfg(windows)]
+#[path = "tests/windows.rs"]
+mod system;
 
 const FILES: u64 = 700;
 
 /// Makes files of several sizes and ages, with some names that are not text, among what is no file.
 fn fill(directory: &Path) {
     for index in 0..FILES {
-        let name = match index {
-            0 => vec![b'n'; 255],
-            1 => b"new\nline".to_vec(),
-            2 => vec![0xff, 0xfe, b'x'],
-            _ => format!("file {index}").into_bytes(),
+        let name = match system::ODD_NAMES.get(index as usize) {
+            Some(name) => name.to_vec(),
+            None => format!("file {index}").into_bytes(),
         };
-        let file = File::create(directory.join(OsStr::from_bytes(&name))).unwrap();
+        let file = File::create(directory.join(names::to_os(&name).unwrap())).unwrap();
         file.set_len(index * 37 % 5000).unwrap();
         let age = Duration::new(index * 900_001, (index * 7_654_321 % 1_000_000_000) as u32);
-        let time = if index == 5 { UNIX_EPOCH - Duration::new(86_400, 5) } else { SystemTime::now() - age };
+        let old = index == 5 && system::BEFORE_1970;
+        let time = if old { UNIX_EPOCH - Duration::new(86_400, 5) } else { SystemTime::now() - age };
         file.set_modified(time).unwrap();
     }
     std::fs::create_dir(directory.join("directory")).unwrap();
-    std::os::unix::fs::symlink("file 9", directory.join("link")).unwrap();
-    std::os::unix::fs::symlink("nowhere", directory.join("broken")).unwrap();
-    let fifo = rustix::fs::FileType::Fifo;
-    rustix::fs::mknodat(rustix::fs::CWD, directory.join("fifo"), fifo, 0o600.into(), 0).unwrap();
+    system::others(directory);
 }
 
 /// Runs a check with what long operations need.
@@ -81,83 +79,27 @@ fn compare(parent: &Path) -> Vec<(&'static str, String)> {
     })
 }
 
-/// Asserts that exactly those methods are refused that must be, given those that this file system has for itself.
-fn refused(refused: &[(&str, String)], own: &str) {
-    let optional = |name: &str| match name {
-        "cpp-filesystem" => !cfg!(feature = "cpp"),
-        "uring" => !cfg!(feature = "io-uring"),
-        _ => name != own,
-    };
-    let needing = METHODS.iter().filter(|method| method.needs.is_some()).map(|method| method.name);
-    let expected: BTreeSet<&str> = needing.filter(|name| optional(name)).collect();
-    let names: BTreeSet<&str> = refused.iter().map(|(name, _)| *name).collect();
-    // Containers may forbid io_uring, and a feature does not bring a compiler.
-    let beyond: Vec<&&str> = names.difference(&expected).collect();
-    assert!(beyond.iter().all(|name| matches!(**name, "uring" | "cpp-filesystem")), "{refused:?}");
-    assert_eq!(expected.difference(&names).count(), 0, "{refused:?}");
-    assert!(refused.iter().all(|(_, reason)| reason.len() > 10 && !reason.contains('\n')), "{refused:?}");
-}
-
 #[test]
 fn cpp_and_all_other_methods_find_what_the_oracle_finds_here() {
     let parent = tempfile::tempdir().unwrap();
     compare(parent.path());
 }
 
-#[test]
-fn methods_find_what_the_oracle_finds_on_ext4() {
-    refused(&compare(&require!(Mount::make(&EXT4)).path()), "");
-}
-
-#[test]
-fn methods_find_what_the_oracle_finds_where_times_are_whole_seconds() {
-    refused(&compare(&require!(Mount::make(&EXT4_SMALL_INODES)).path()), "");
-}
-
-#[test]
-fn methods_find_what_the_oracle_finds_on_xfs() {
-    refused(&compare(&require!(Mount::make(&XFS)).path()), "xfs-bulkstat");
-}
-
-#[test]
-fn methods_find_what_the_oracle_finds_on_btrfs() {
-    refused(&compare(&require!(Mount::make(&BTRFS)).path()), "btrfs-search");
-}
-
-#[test]
-fn methods_find_what_the_oracle_finds_on_tmpfs() {
-    refused(&compare(&require!(Mount::make(&TMPFS)).path()), "");
-}
-
-#[test]
-fn a_bulk_call_of_another_file_system_says_why_it_cannot_be_had() {
-    let mount = require!(Mount::make(&TMPFS));
-    let directory = Dir::open(mount.path()).unwrap();
-    for (name, says) in [("xfs-bulkstat", "XFS"), ("btrfs-search", "btrfs")] {
-        let method = crate::method::method_named(name).unwrap();
-        let reason = unavailable(method, &directory).unwrap();
-        assert!(reason.contains(says), "{name}: {reason}");
-    }
-}
-
-/// Lists by getdents and asks by statx, but loses the last entry of every buffer, as the published loop does.
+/// Lists a buffer at a time and asks by path, but loses the last entry of every buffer, as the published loop does.
 fn faulty(directory: &Dir, buffer_bytes: usize) -> ExpectedFiles {
     let options = ReadOptions { buffer_bytes, threads: 1, shares: 1, resolve_types: false };
-    let mut reader = megadir::backend("getdents").unwrap().open(directory, &options).unwrap();
+    let mut reader = megadir::backend(system::BUFFERED).unwrap().open(directory, &options).unwrap();
     let mut files = Files::default();
     while let Some(batch) = reader.next_batch().unwrap() {
         for entry in batch.entries().take(batch.len().saturating_sub(1)) {
-            let path = directory.path().join(OsStr::from_bytes(entry.name));
+            let path = directory.path().join(names::to_os(entry.name).unwrap());
             let metadata = std::fs::symlink_metadata(path).unwrap();
             if metadata.is_file() {
-                use std::os::unix::fs::MetadataExt;
-                let modified =
-                    megadir::Time { seconds: metadata.mtime(), nanoseconds: metadata.mtime_nsec() as u32 };
-                files.add(entry.name, metadata.len(), modified);
+                files.add(entry.name, metadata.len(), super::system::modified(&metadata));
             }
         }
     }
-    files.expected(true)
+    files.expected(Tells::SizesAndTimes)
 }
 
 #[test]
@@ -190,7 +132,7 @@ fn what_changes_is_seen_in_the_hash() {
         let longer = truth();
         assert_eq!(longer.times_only, before.times_only, "a size is no part of this one");
         assert_ne!(longer.with_sizes, before.with_sizes);
-        file.set_modified(UNIX_EPOCH + Duration::from_nanos(1)).unwrap();
+        file.set_modified(UNIX_EPOCH + Duration::from_nanos(100)).unwrap();
         assert_ne!(truth().times_only, longer.times_only);
         assert_ne!(truth().with_sizes, longer.with_sizes);
     });
