@@ -8,7 +8,6 @@
 //! A watcher that sees neither the count move nor a mark may take the work for hung. A mark costs two atomic
 //! operations a step, so that it may be set within what is measured; a helper thread that beats could not run there.
 
-#[cfg(target_os = "linux")]
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Set while the work computes for long without a call that could hang, e.g. sorts.
@@ -17,7 +16,6 @@ pub const COMPUTING: u64 = 1 << 63;
 pub const WRITING_BACK: u64 = 1 << 62;
 
 /// Does a step with a mark set.
-#[cfg(target_os = "linux")]
 pub(crate) fn marked<R>(beat: &AtomicU64, mark: u64, step: impl FnOnce() -> R) -> R {
     beat.fetch_or(mark, Ordering::Relaxed);
     let result = step();
@@ -26,7 +24,7 @@ pub(crate) fn marked<R>(beat: &AtomicU64, mark: u64, step: impl FnOnce() -> R) -
     result
 }
 
-#[cfg(all(test, target_os = "linux"))]
+#[cfg(test)]
 mod tests {
     use super::*;
 

@@ -63,7 +63,7 @@ pub mod plan;
 mod remove;
 pub mod runner;
 pub mod study;
-#[cfg(target_os = "linux")]
+#[cfg_attr(not(target_os = "linux"), allow(dead_code, reason = "the runner is moving to Windows"))]
 mod workload;
 #[cfg(target_os = "linux")]
 mod workspace;
@@ -78,5 +78,6 @@ pub use method::{METHODS, Method, MethodFact, method_facts};
 pub use next::next;
 pub use plan::plan;
 pub use runner::{Program, RunEnd, RunError, RunRequest, WorkerCommand, check, run};
+pub use workload::Signals;
 #[cfg(target_os = "linux")]
-pub use workload::{Signals, serve};
+pub use workload::serve;

@@ -3,7 +3,7 @@
 use megadir_record::{BreakEvenArms, CellId, DataId, Group, GroupRule, Work};
 
 use super::arms::Arms;
-use super::attributes::{ascending, work_of};
+use super::attributes::{ascending, baseline, work_of};
 use super::{PlanError, Request};
 use crate::note::NoteKind;
 use crate::study::AskSpec;
@@ -17,7 +17,9 @@ pub(super) fn asks(spec: &AskSpec, request: &Request<'_>, arms: &mut Arms<'_>) -
     for (place, name) in spec.list.iter().enumerate() {
         match work_of(request, name)? {
             Ok(work) => lists.push((name, work)),
-            Err(reason) if place == 0 => return Err(PlanError::NoBaseline { name: name.clone(), reason }),
+            Err(reason) if place == baseline(&spec.list) => {
+                return Err(PlanError::NoBaseline { name: name.clone(), reason });
+            }
             Err(reason) => arms.note(NoteKind::ArmLeftOut, format!("method {name}: {reason}")),
         }
     }

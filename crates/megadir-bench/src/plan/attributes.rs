@@ -7,7 +7,7 @@ use megadir_record::{CellId, DataId, DataSource, Group, GroupRule, Work};
 
 use super::arms::{Arms, grouped};
 use super::{PlanError, Request};
-use crate::method::{METHODS, Method, MethodFact, Threads};
+use crate::method::{METHODS, Method, MethodFact, Threads, method_named, system_of};
 use crate::note::NoteKind;
 use crate::study::AttributesSpec;
 
@@ -58,17 +58,27 @@ fn ways(spec: &AttributesSpec, request: &Request<'_>, arms: &mut Arms<'_>) -> Re
         if spec.methods.is_empty() { all } else { spec.methods.iter().map(String::as_str).collect() };
     let threads = if request.threads.is_empty() { &spec.threads } else { &request.threads };
     let mut ways = Vec::new();
+    let baseline = baseline(&names);
     for (place, name) in names.into_iter().enumerate() {
-        let fact = fact(request, name)?;
-        match &fact.unavailable {
-            Some(reason) if place == 0 => {
-                return Err(PlanError::NoBaseline { name: name.to_owned(), reason: reason.clone() });
+        match fact(request, name)? {
+            Err(reason) if place == baseline => {
+                return Err(PlanError::NoBaseline { name: name.to_owned(), reason });
             }
-            Some(reason) => arms.note(NoteKind::ArmLeftOut, format!("method {name}: {reason}")),
-            None => ways.extend(with_threads(fact, threads)),
+            Err(reason) => arms.note(NoteKind::ArmLeftOut, format!("method {name}: {reason}")),
+            Ok(fact) => ways.extend(with_threads(fact, threads)),
         }
     }
+    let none_has_threads = ways.iter().all(|(method, _)| method.threads != Threads::Asked);
+    if let Some(threads) = request.threads.first().filter(|_| none_has_threads) {
+        let allowed = "no method that can be had here has threads".to_owned();
+        return Err(PlanError::Value { what: "the number of threads", value: threads.to_string(), allowed });
+    }
     Ok(ways)
+}
+
+/// Returns the place of the method that others are compared with: the first, one of another system passed over.
+pub(super) fn baseline(names: &[impl AsRef<str>]) -> usize {
+    names.iter().position(|name| system_of(name.as_ref()).is_none()).unwrap_or(0)
 }
 
 fn with_threads(fact: &MethodFact, asked: &[u32]) -> Vec<Way> {
@@ -79,25 +89,22 @@ fn with_threads(fact: &MethodFact, asked: &[u32]) -> Vec<Way> {
     }
 }
 
-/// Returns what a method can do here.
-fn fact<'a>(request: &Request<'a>, name: &str) -> Result<&'a MethodFact, PlanError> {
-    let unknown =
-        || crate::method::method_named(name).err().unwrap_or_else(|| "nothing is known of it here".into());
-    request.methods.iter().find(|fact| fact.method.name == name).ok_or_else(|| PlanError::Value {
-        what: "the method",
-        value: name.to_owned(),
-        allowed: unknown(),
-    })
+/// Returns what a method can do here, or why it cannot be had.
+fn fact<'a>(request: &Request<'a>, name: &str) -> Result<Result<&'a MethodFact, String>, PlanError> {
+    if let Some(fact) = request.methods.iter().find(|fact| fact.method.name == name) {
+        return Ok(fact.unavailable.clone().map_or(Ok(fact), Err));
+    }
+    if let Some(system) = system_of(name) {
+        return Ok(Err(format!("a method of {system}")));
+    }
+    let unknown = method_named(name).err().unwrap_or_else(|| "nothing is known of it here".into());
+    Err(PlanError::Value { what: "the method", value: name.to_owned(), allowed: unknown })
 }
 
 /// Returns the work of listing by a method that is named in a study, keeping nothing, with one thread or one a processor; or why it
 /// cannot be had.
 pub(super) fn work_of(request: &Request<'_>, name: &str) -> Result<Result<Work, String>, PlanError> {
-    let fact = fact(request, name)?;
-    Ok(match &fact.unavailable {
-        Some(reason) => Err(reason.clone()),
-        None => Ok(work(&with_threads(fact, &[1])[0], false)),
-    })
+    Ok(fact(request, name)?.map(|fact| work(&with_threads(fact, &[1])[0], false)))
 }
 
 fn work(&(method, threads): &Way, keeps: bool) -> Work {

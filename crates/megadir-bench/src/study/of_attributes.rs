@@ -58,7 +58,7 @@ mod tests {
     fn what_contradicts_itself_is_named() {
         let baseline = "[baseline]\nbackend = \"std\"\nbuffer_bytes = 4096\nthreads = 1\n";
         for (study, from, to, says) in [
-            ("attributes", "methods = []", "methods = [\"getdents-stat\"]", "did you mean 'getdents-statx'?"),
+            ("attributes", "methods = []", "methods = [\"std-fz\"]", "did you mean 'std-fs'?"),
             ("attributes", "threads = [2, 4]", "threads = []", "attributes.threads needs"),
             ("attributes", "threads = [2, 4]", "threads = [0]", "attributes.threads needs"),
             ("attributes", "threads = [2, 4]", "thread = [2]", "threads"),

@@ -103,7 +103,7 @@ impl Workload for Ask<'_> {
         signals: Signals<'_>,
     ) -> Result<Counted, ListError> {
         let mut names: &[u8] = &self.names;
-        super::list::repeat(operations, || {
+        super::same_work::repeat(operations, || {
             if names.is_empty() {
                 names = &self.names;
             }

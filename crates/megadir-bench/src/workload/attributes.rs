@@ -13,7 +13,7 @@ use rustix::fs::{AtFlags, StatxFlags};
 use rustix::io::Errno;
 
 use super::kept::Kept;
-use super::list::{ListError, Signals};
+use super::{ListError, Signals};
 
 /// What `ls -l` prints of an entry's inode.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

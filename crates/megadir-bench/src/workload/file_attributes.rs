@@ -20,7 +20,7 @@ use megadir::{
 };
 use megadir_record::{Counted, ExpectedFiles};
 
-use super::list::name_hash;
+use super::same_work::{name_hash, repeat};
 use super::{BlockKey, ListError, Signals, Workload};
 use crate::beat::{COMPUTING, marked};
 use crate::measure::Stopwatch;
@@ -257,7 +257,7 @@ impl Workload for FileAttributes {
         _stopwatch: &mut Stopwatch,
         signals: Signals<'_>,
     ) -> Result<Counted, ListError> {
-        super::list::repeat(operations, || self.once(directory, signals))
+        repeat(operations, || self.once(directory, signals))
     }
 }
 

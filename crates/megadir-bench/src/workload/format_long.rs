@@ -6,9 +6,9 @@ use megadir::Time;
 
 use super::attributes::{Attributes, TYPE_BITS};
 use super::kept::Kept;
-use super::list::{ListError, Signals};
 use super::output::{Sink, digits, push_number, push_text};
 use super::owners::Names;
+use super::{ListError, Signals};
 
 const MONTHS: [&[u8; 3]; 12] =
     [b"Jan", b"Feb", b"Mar", b"Apr", b"May", b"Jun", b"Jul", b"Aug", b"Sep", b"Oct", b"Nov", b"Dec"];

@@ -2,7 +2,7 @@
 
 use megadir::{Batch, FileType};
 
-use super::list::ListError;
+use super::ListError;
 use super::output::{Sink, push_number, push_text};
 
 /// Formats batches as they are read.

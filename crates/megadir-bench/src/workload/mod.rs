@@ -3,39 +3,70 @@
 //! A workload knows nothing of rounds, clocks or records: it does a block's operations when it is told to and
 //! says what it saw.
 
+#[cfg(target_os = "linux")]
 mod ask;
+#[cfg(target_os = "linux")]
 mod attributes;
 mod file_attributes;
+#[cfg(target_os = "linux")]
 mod files;
+#[cfg(target_os = "linux")]
 mod format_long;
+#[cfg(target_os = "linux")]
 mod format_raw;
+#[cfg(target_os = "linux")]
 mod kept;
+#[cfg(target_os = "linux")]
 mod list;
+#[cfg(target_os = "linux")]
 mod lookup;
+#[cfg(target_os = "linux")]
 mod output;
+#[cfg(target_os = "linux")]
 mod owners;
+#[cfg(target_os = "linux")]
 mod refusal;
+#[cfg(target_os = "linux")]
 mod removal;
+mod same_work;
+mod signals;
 
 use megadir::Dir;
-use megadir_record::{Cell, Counted, Note, Phase, Plan, Work};
+#[cfg(target_os = "linux")]
+use megadir_record::{Cell, Plan, Work};
+use megadir_record::{Counted, Note, Phase};
 use megadir_stats::permutation::SplitMix64;
 use megadir_sys::usage::Usage;
 
 use crate::measure::Stopwatch;
+#[cfg(target_os = "linux")]
 use crate::runner::WorkerCommand;
+#[cfg(target_os = "linux")]
 use ask::Ask;
+#[cfg(target_os = "linux")]
 pub(crate) use ask::FILES_MAX;
+#[cfg(target_os = "linux")]
 use file_attributes::FileAttributes;
+#[cfg(target_os = "linux")]
 pub(crate) use file_attributes::Truth;
+#[cfg(target_os = "linux")]
 use files::Files;
+#[cfg(target_os = "linux")]
 pub use files::serve;
-pub use list::Signals;
-pub(crate) use list::{ListError, Listing, name_hash};
+#[cfg(target_os = "linux")]
+pub(crate) use list::Listing;
+#[cfg(target_os = "linux")]
 use lookup::Lookup;
+#[cfg(target_os = "linux")]
 pub(crate) use lookup::{ABSENT_NAMES, NameSource, SAMPLE_MAX};
+#[cfg(target_os = "linux")]
 use refusal::Refusal;
+#[cfg(target_os = "linux")]
 use removal::Removal;
+#[cfg(target_os = "linux")]
+pub(crate) use same_work::name_hash;
+pub(crate) use signals::ListError;
+pub use signals::Signals;
 
 /// One arm's work.
 pub(crate) trait Workload {
@@ -110,6 +141,7 @@ impl BlockKey {
 }
 
 /// Returns the work of an arm on a data set with these names.
+#[cfg(target_os = "linux")]
 pub(crate) fn workload<'a>(
     plan: &Plan,
     cell: &Cell,

@@ -8,7 +8,7 @@ use std::io::{Read, Write};
 
 use rustix::pipe::{PipeFlags, pipe_with};
 
-use super::list::ListError;
+use super::ListError;
 
 /// The C library writes a pipe in pieces of this size, bytes.
 const WRITE_BYTES: usize = 4096;

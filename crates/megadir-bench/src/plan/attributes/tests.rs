@@ -4,7 +4,7 @@ use megadir_record::{Cell, CellId, GroupRule, Preset, Role, Work};
 
 use crate::method::{METHODS, MethodFact, Threads};
 use crate::plan::{PlanError, Planned, Request, Target, estimate, plan, prune};
-use crate::study::built_in;
+use crate::study::{BUILT_IN, built_in, from_text};
 
 fn facts(gone: &[&str]) -> Vec<MethodFact> {
     let unavailable = |name: &str| gone.contains(&name).then(|| "not on this machine".to_owned());
@@ -45,7 +45,7 @@ fn every_method_meets_the_first_on_every_size_and_is_followed_through_all() {
         let Work::Attributes { method, expected, .. } = &planned.plan.cells[baseline.0 as usize].work else {
             panic!()
         };
-        assert_eq!((method.as_str(), *expected), ("readdir-lstat", None));
+        assert_eq!((method.as_str(), *expected), (METHODS[0].name, None));
     }
     let GroupRule::Grow { series } = &planned.plan.groups[4].rule else { panic!() };
     for (name, arms) in series {
@@ -81,16 +81,44 @@ fn published_figures_stand_beside_groups_that_there_are() {
 
 #[test]
 fn a_method_that_cannot_be_had_is_left_out_with_one_line() {
-    let methods = facts(&["uring", "cpp-filesystem"]);
+    let gone = METHODS[5].name;
+    let methods = facts(&[gone]);
     let planned = planned("attributes", &request(&methods)).unwrap();
     let texts: Vec<&str> = planned.notes.iter().map(|note| note.text.as_str()).collect();
-    assert_eq!(texts, ["Method uring: not on this machine.", "Method cpp-filesystem: not on this machine."]);
-    assert!(!planned.plan.cells.iter().any(|cell| cell.name.starts_with("uring")));
-    let methods = facts(&["readdir-lstat"]);
+    assert_eq!(texts, [format!("Method {gone}: not on this machine.")]);
+    assert!(!planned.plan.cells.iter().any(|cell| cell.name.starts_with(&format!("{gone} of"))));
+    let methods = facts(&[METHODS[0].name]);
     let error = plan(&built_in("attributes").unwrap(), &request(&methods)).unwrap_err();
     assert!(matches!(error, PlanError::NoBaseline { .. }), "{error}");
 }
 
+#[test]
+fn methods_of_other_systems_are_left_out_with_one_line() {
+    let methods = facts(&[]);
+    let foreign = if cfg!(windows) { ("readdir-fstatat", "Linux") } else { ("by-handle", "Windows") };
+    let study = |names: &str| {
+        let text = BUILT_IN.iter().find(|study| study.name == "attributes").unwrap().text;
+        from_text("own.toml", &text.replacen("methods = []", &format!("methods = [{names}]"), 1)).unwrap()
+    };
+    let (own, others) = (METHODS[0].name, METHODS[1].name);
+    let named = study(&format!("\"{own}\", \"{}\", \"{others}\"", foreign.0));
+    let planned = plan(&named, &request(&methods)).unwrap();
+    let told = format!("Method {}: a method of {}.", foreign.0, foreign.1);
+    assert_eq!(planned.notes.iter().map(|note| &note.text).collect::<Vec<_>>(), [&told]);
+    let error = plan(&study(&format!("\"{}\"", foreign.0)), &request(&methods)).unwrap_err();
+    assert!(error.to_string().ends_with(&format!("a method of {}", foreign.1)), "{error}");
+}
+
+#[test]
+fn threads_that_no_method_has_are_refused() {
+    let several: Vec<_> = METHODS.iter().filter(|method| method.threads == Threads::Asked).collect();
+    let methods = facts(&several.iter().map(|method| method.name).collect::<Vec<_>>());
+    let chosen = Request { threads: vec![1], ..request(&methods) };
+    let error = plan(&built_in("attributes").unwrap(), &chosen).unwrap_err();
+    assert!(error.to_string().contains("no method that can be had here has threads"), "{error}");
+}
+
+#[cfg(not(windows))]
 #[test]
 fn threads_can_be_chosen_and_backends_cannot() {
     let methods = facts(&[]);
@@ -116,7 +144,9 @@ fn every_size_is_listed_in_every_way_and_asked_for_every_share() {
     let planned = planned("stat-or-list", &request(&methods)).unwrap();
     let [group] = &planned.plan.groups[..] else { panic!("{:?}", planned.plan.groups) };
     let GroupRule::BreakEven { series } = &group.rule else { panic!() };
-    assert_eq!(series.len(), 3 * 2);
+    // Of the two methods that the study names one is Linux's.
+    let (lists, first) = if cfg!(windows) { (1, "policy") } else { (2, "getdents-statx") };
+    assert_eq!(series.len(), 3 * lists);
     for one in series {
         let files = entries(&planned, one.list);
         let asked: Vec<u64> = one
@@ -137,10 +167,11 @@ fn every_size_is_listed_in_every_way_and_asked_for_every_share() {
     let itself = planned.plan.cells.iter().filter(|cell| cell.role == Role::AgainstItself);
     assert_eq!(
         itself.map(|cell| cell.name.as_str()).collect::<Vec<_>>(),
-        ["getdents-statx of 100 000 (itself)"]
+        [format!("{first} of 100 000 (itself)")]
     );
 }
 
+#[cfg(not(windows))]
 #[test]
 fn shares_that_cannot_be_asked_for_leave_the_others() {
     let methods = facts(&["policy"]);
