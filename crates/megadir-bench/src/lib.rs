@@ -63,7 +63,7 @@ pub mod plan;
 mod remove;
 pub mod runner;
 pub mod study;
-#[cfg_attr(not(target_os = "linux"), allow(dead_code, reason = "the runner is moving to Windows"))]
+#[cfg_attr(not(target_os = "linux"), expect(dead_code, reason = "the runner is moving to Windows"))]
 mod workload;
 #[cfg(target_os = "linux")]
 mod workspace;

@@ -3,7 +3,9 @@
 use megadir_record::{Cell, CellId, GroupRule, Preset, Role, Work};
 
 use crate::method::{METHODS, MethodFact, Threads};
-use crate::plan::{PlanError, Planned, Request, Target, estimate, plan, prune};
+use crate::plan::{PlanError, Planned, Request, estimate, plan};
+#[cfg(not(windows))]
+use crate::plan::{Target, prune};
 use crate::study::{BUILT_IN, built_in, from_text};
 
 fn facts(gone: &[&str]) -> Vec<MethodFact> {
