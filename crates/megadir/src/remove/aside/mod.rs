@@ -13,12 +13,12 @@ mod likeness;
 mod name;
 
 use std::ffi::{CStr, CString};
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::OwnedFd;
 
 use rustix::fs::{AtFlags, FlockOperation, Mode, RenameFlags};
 use rustix::io::Errno;
 
-use super::engine::opener::{self, Opener};
+use super::engine::system::{self, Opener};
 use super::engine::{component, remove_tree};
 use super::{Progress, RemoveOptions, Removed};
 use crate::backend;
@@ -112,7 +112,7 @@ pub fn renew<'a>(parent: &'a Dir, name: &[u8]) -> Result<Aside<'a>> {
         let _ = rustix::fs::unlinkat(parent, &aside, AtFlags::REMOVEDIR);
         error
     };
-    let made = Opener::new(false).below(parent.as_fd(), &aside);
+    let made = Opener::new(false).below(parent, &aside);
     let made = made.map_err(|error| undo(entry.error("make anew", error)))?;
     let lock = lock(&made).map_err(|error| entry.error("make anew", error));
     lock.and_then(|()| likeness::make_alike(&entry.directory, &made, &entry.path)).map_err(undo)?;
@@ -152,7 +152,7 @@ pub fn leftovers<'a>(parent: &'a Dir, name: &[u8]) -> Result<Vec<Aside<'a>>> {
                 [Why::Detached, Why::Renewed].into_iter().find(|why| name::is_of(*why, name, entry.name));
             if let Some(why) = why
                 && let Ok(name) = CString::new(entry.name)
-                && let Ok(directory) = Opener::new(false).below(parent.as_fd(), &name)
+                && let Ok(directory) = Opener::new(false).below(parent, &name)
                 && lock(&directory).is_ok()
             {
                 found.push(Aside { parent, name, why, _directory: directory });
@@ -175,7 +175,7 @@ impl<'a> Entry<'a> {
     fn open(parent: &'a Dir, name: &[u8]) -> Result<Self> {
         let path = parent.path().join(crate::names::to_os(name)?);
         let name = component(name, &path)?;
-        let opened = Opener::new(false).below(parent.as_fd(), &name).and_then(|directory| {
+        let opened = Opener::new(false).below(parent, &name).and_then(|directory| {
             lock(&directory)?;
             Ok(directory)
         });
@@ -202,8 +202,8 @@ impl<'a> Entry<'a> {
 
     /// Holds what has a name now against what is open: somebody may have replaced it meanwhile.
     fn expect(&self, opened: &OwnedFd, name: &CStr) -> Result<()> {
-        let found = Opener::new(false).below(self.parent.as_fd(), name);
-        match (found.and_then(|found| opener::identity(found.as_fd())), opener::identity(opened.as_fd())) {
+        let found = Opener::new(false).below(self.parent, name);
+        match (found.and_then(|found| system::identity(&found)), system::identity(opened)) {
             (Ok(found), Ok(opened)) if found == opened => Ok(()),
             _ => {
                 let reason = "replaced by something else while it was being put aside";

@@ -1,18 +1,13 @@
 //! One entry: removing it, or going into it.
 
 use std::ffi::{CStr, CString};
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::Arc;
 use std::time::Duration;
 
-use rustix::fs::{AtFlags, Statx, StatxFlags};
-use rustix::io::Errno;
-
 use super::names::Names;
 use super::node::{KEPT, Node};
-use super::opener;
+use super::system::{self, Directory, Errno, Facts};
 use super::worker::{Frame, Worker};
-use crate::attributes::Time;
 use crate::error::{Error, ErrorKind};
 use crate::file_type::FileType;
 
@@ -37,23 +32,19 @@ const SWAPS_MAX: u32 = 16;
 const WAIT: Duration = Duration::from_millis(10);
 const WAITS_MAX: u32 = 500;
 
-/// What is asked of an entry whose attributes matter.
-const WANTED: StatxFlags =
-    StatxFlags::TYPE.union(StatxFlags::MTIME).union(StatxFlags::BLOCKS).union(StatxFlags::NLINK);
-
 impl Worker<'_, '_, '_> {
     /// Removes an entry that is not known to be a directory.
     pub(super) fn remove_entry(
         &mut self,
         node: &Node,
-        directory: &OwnedFd,
+        directory: &Directory,
         name: &CStr,
         kind: FileType,
     ) -> Became {
         let options = self.shared.options;
         let mut space = Space::default();
         if options.dry_run || !self.shared.unconditional {
-            match self.examine(node, directory.as_fd(), name, kind) {
+            match self.examine(node, directory, name, kind) {
                 Examined::Goes(of_entry) => space = of_entry,
                 Examined::Stays => return Became::Done,
                 Examined::Directory => return Became::Directory,
@@ -62,7 +53,7 @@ impl Worker<'_, '_, '_> {
         self.shared.wait();
         let removed = match options.dry_run {
             true => Ok(()),
-            false => unlink(directory.as_fd(), name, AtFlags::empty()),
+            false => system::remove_file(directory, name, kind),
         };
         match removed {
             Ok(()) => {
@@ -77,7 +68,7 @@ impl Worker<'_, '_, '_> {
             // What POSIX gives for directories, and Linux for what may not be removed.
             Err(Errno::PERM)
                 if kind == FileType::Unknown
-                    && crate::resolve::kind_of(directory.as_fd(), name.to_bytes()) == FileType::Directory =>
+                    && system::kind_of(directory, name.to_bytes()) == FileType::Directory =>
             {
                 return Became::Directory;
             }
@@ -87,16 +78,15 @@ impl Worker<'_, '_, '_> {
     }
 
     /// Holds an entry against the conditions; asks for its attributes only if they matter.
-    fn examine(&mut self, node: &Node, directory: BorrowedFd<'_>, name: &CStr, kind: FileType) -> Examined {
+    fn examine(&mut self, node: &Node, directory: &Directory, name: &CStr, kind: FileType) -> Examined {
         let (options, conditions) = (self.shared.options, &self.shared.options.conditions);
         let goes_by_name = conditions.accepts_name(name.to_bytes());
         // The type must be known even of what stays, which would be entered if it were a directory.
-        let status = if (goes_by_name && (options.dry_run || conditions.older_than.is_some()))
+        let facts = if (goes_by_name && (options.dry_run || conditions.older_than.is_some()))
             || kind == FileType::Unknown
         {
-            let flags = AtFlags::SYMLINK_NOFOLLOW | AtFlags::NO_AUTOMOUNT;
-            match rustix::fs::statx(directory, name, flags, WANTED) {
-                Ok(status) => Some(status),
+            match system::facts(directory, name) {
+                Ok(facts) => Some(facts),
                 Err(Errno::NOENT) => return Examined::Stays,
                 Err(error) => {
                     self.fail(node, name.to_bytes(), "stat", error.into());
@@ -106,19 +96,18 @@ impl Worker<'_, '_, '_> {
         } else {
             None
         };
-        let kind = status
-            .map_or(kind, |status| rustix::fs::FileType::from_raw_mode(u32::from(status.stx_mode)).into());
+        let kind = facts.map_or(kind, |facts| facts.kind);
         if kind == FileType::Directory {
             return Examined::Directory;
         }
         let goes = goes_by_name
             && conditions.accepts_type(kind)
-            && status.is_none_or(|status| conditions.accepts_time(modified(&status)));
+            && facts.is_none_or(|facts| conditions.accepts_time(facts.modified));
         if !goes {
             node.stay(KEPT);
             return Examined::Stays;
         }
-        Examined::Goes(status.map_or(Space::default(), |status| Space::of(&status)))
+        Examined::Goes(facts.map_or(Space::default(), |facts| Space::of(&facts)))
     }
 
     /// Goes into a directory below the one on top of the stack.
@@ -129,7 +118,7 @@ impl Worker<'_, '_, '_> {
         let Some(Frame { node, descriptor: Some(descriptor), .. }) = self.stack.last() else { return };
         let (parent, directory) = (Arc::clone(node), Arc::clone(descriptor));
         for _ in 0..SWAPS_MAX {
-            let opened = self.with_descriptors(|worker| worker.shared.opener.below(directory.as_fd(), &name));
+            let opened = self.with_descriptors(|worker| worker.shared.opener.below(&directory, &name));
             match opened {
                 Ok(opened) => return self.go_into(parent, name, opened),
                 Err(Errno::NOENT) => return,
@@ -151,17 +140,17 @@ impl Worker<'_, '_, '_> {
         self.fail(&parent, name.to_bytes(), "open", Errno::LOOP.into());
     }
 
-    fn go_into(&mut self, parent: Arc<Node>, name: CString, opened: OwnedFd) {
+    fn go_into(&mut self, parent: Arc<Node>, name: CString, opened: Directory) {
         let (mut stays, mut bytes) = (0, 0);
         if self.shared.options.dry_run || !self.shared.unconditional {
             let conditions = &self.shared.options.conditions;
             let mut goes =
                 conditions.accepts_name(name.to_bytes()) && conditions.accepts_type(FileType::Directory);
             if goes && (self.shared.options.dry_run || conditions.older_than.is_some()) {
-                match opener::stat(opened.as_fd(), AtFlags::empty(), WANTED) {
-                    Ok(status) => {
-                        goes = conditions.accepts_time(modified(&status));
-                        bytes = status.stx_blocks * 512;
+                match system::facts_of_open(&opened) {
+                    Ok(facts) => {
+                        goes = conditions.accepts_time(facts.modified);
+                        bytes = facts.bytes;
                     }
                     Err(error) => {
                         return self.fail(&parent, name.to_bytes(), "stat", error.into());
@@ -182,10 +171,10 @@ impl Worker<'_, '_, '_> {
     }
 
     /// Deals with a directory that cannot be opened: an empty one may be removed all the same.
-    fn not_opened(&mut self, parent: &Node, directory: &OwnedFd, name: &CStr, error: Errno) {
+    fn not_opened(&mut self, parent: &Node, directory: &Directory, name: &CStr, error: Errno) {
         if self.shared.unconditional && !self.shared.options.dry_run {
             self.shared.wait();
-            match unlink(directory.as_fd(), name, AtFlags::REMOVEDIR) {
+            match system::remove_directory(directory, name, None) {
                 Ok(()) => {
                     self.counts.directories += 1;
                     return self.count();
@@ -227,9 +216,9 @@ struct Space {
 }
 
 impl Space {
-    fn of(status: &Statx) -> Self {
-        match status.stx_nlink {
-            0 | 1 => Self { bytes: status.stx_blocks * 512, linked: false },
+    fn of(facts: &Facts) -> Self {
+        match facts.links {
+            0 | 1 => Self { bytes: facts.bytes, linked: false },
             _ => Self { bytes: 0, linked: true },
         }
     }
@@ -240,13 +229,4 @@ enum Examined {
     Goes(Space),
     Stays,
     Directory,
-}
-
-/// Removes an entry, again after a signal.
-pub(super) fn unlink(directory: BorrowedFd<'_>, name: &CStr, flags: AtFlags) -> Result<(), Errno> {
-    rustix::io::retry_on_intr(|| rustix::fs::unlinkat(directory, name, flags))
-}
-
-fn modified(status: &Statx) -> Time {
-    Time { seconds: status.stx_mtime.tv_sec, nanoseconds: status.stx_mtime.tv_nsec }
 }

@@ -1,17 +1,12 @@
 //! The way up: removing directories that have become empty, and opening those above again.
 
 use std::ffi::CStr;
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use rustix::fs::AtFlags;
-use rustix::io::Errno;
-
-use super::entry::unlink;
 use super::names::Names;
 use super::node::{FAILED, Node};
-use super::opener::{self, Opener};
+use super::system::{self, Directory, Errno, Opener};
 use super::worker::{Frame, Worker};
 use crate::error::{Error, ErrorKind};
 
@@ -36,13 +31,16 @@ impl Worker<'_, '_, '_> {
     /// Ends the part in the directory on top of the stack, and removes it if that was the last.
     pub(super) fn leave(&mut self) {
         let Some(Frame { mut node, mut descriptor, is_part, .. }) = self.pop() else { return };
+        if !system::GOES_WHILE_OPEN {
+            self.close(&node, &mut descriptor);
+        }
         if is_part {
             self.last = descriptor.clone().map(|descriptor| (Arc::clone(&node), descriptor));
         }
         while node.end_part() {
             let Some(parent) = node.parent.clone() else { return };
             let is_on_stack = self.stack.last().is_some_and(|top| Arc::ptr_eq(&top.node, &parent));
-            let below = descriptor.as_deref().map(AsFd::as_fd);
+            let below = descriptor.as_deref();
             let above = match is_on_stack {
                 true => self.open_top(below),
                 false => self.reach(&parent, below),
@@ -57,7 +55,7 @@ impl Worker<'_, '_, '_> {
                 (node, descriptor) = (parent, None);
                 continue;
             };
-            if let Left::NotEmpty = self.remove_directory(&node, &parent, above.as_fd()) {
+            if let Left::NotEmpty = self.remove_directory(&node, &parent, &above) {
                 return self.read_again(node, descriptor);
             }
             if is_on_stack {
@@ -65,12 +63,24 @@ impl Worker<'_, '_, '_> {
                 parent.end_part();
                 return;
             }
-            (node, descriptor) = (parent, Some(above));
+            (node, descriptor) = (parent, Some(above).filter(|_| system::GOES_WHILE_OPEN));
         }
     }
 
+    /// Closes a directory that is to go, once it is known what it is found again by.
+    fn close(&self, node: &Node, descriptor: &mut Option<Arc<Directory>>) {
+        if let Some(open) = descriptor
+            && node.identity().is_none()
+        {
+            // Without it nobody finds back to the directory, which then stays open.
+            let Ok(identity) = system::identity(open) else { return };
+            node.identify(identity);
+        }
+        *descriptor = None;
+    }
+
     /// Removes a directory of which all parts have ended, if nothing in it is to stay.
-    fn remove_directory(&mut self, node: &Node, parent: &Node, above: BorrowedFd<'_>) -> Left {
+    fn remove_directory(&mut self, node: &Node, parent: &Node, above: &Directory) -> Left {
         let stays = node.stays();
         if stays != 0 {
             parent.stay(stays);
@@ -80,7 +90,7 @@ impl Worker<'_, '_, '_> {
         self.shared.wait();
         let removed = match self.shared.options.dry_run {
             true => Ok(()),
-            false => unlink(above, &node.name, AtFlags::REMOVEDIR),
+            false => system::remove_directory(above, &node.name, node.identity()),
         };
         match removed {
             Ok(()) => {
@@ -106,7 +116,7 @@ impl Worker<'_, '_, '_> {
     }
 
     /// Puts a directory in which something was left on the stack again.
-    fn read_again(&mut self, node: Arc<Node>, descriptor: Option<Arc<OwnedFd>>) {
+    fn read_again(&mut self, node: Arc<Node>, descriptor: Option<Arc<Directory>>) {
         node.add_part();
         let frame = Frame {
             node,
@@ -130,7 +140,7 @@ impl Worker<'_, '_, '_> {
     }
 
     /// Returns the directory on top of the stack, open; by way of a directory in it, if that is still there.
-    fn open_top(&mut self, below: Option<BorrowedFd<'_>>) -> Result<Arc<OwnedFd>, ()> {
+    fn open_top(&mut self, below: Option<&Directory>) -> Result<Arc<Directory>, ()> {
         let Some(top) = self.stack.last() else { return Err(()) };
         if let Some(descriptor) = &top.descriptor {
             return Ok(Arc::clone(descriptor));
@@ -152,18 +162,17 @@ impl Worker<'_, '_, '_> {
 
     /// Opens a directory again: by way of a directory in it, or by its name and those of all above it. It is the same one as
     /// before, or a failure is told.
-    fn reach(&mut self, node: &Node, below: Option<BorrowedFd<'_>>) -> Result<Arc<OwnedFd>, ()> {
+    fn reach(&mut self, node: &Node, below: Option<&Directory>) -> Result<Arc<Directory>, ()> {
         let Some(identity) = node.identity() else { unreachable!("what was closed or given away is known") };
         if let Some(below) = below
             && let Ok(Some(above)) = self.with_descriptors(|_| Opener::above(below, &identity))
         {
             return Ok(Arc::new(above));
         }
-        let reached =
-            self.reach_by_names(node).and_then(|reached| match opener::identity(reached.as_fd())? {
-                found if found == identity => Ok(reached),
-                _ => Err(Errno::NOENT),
-            });
+        let reached = self.reach_by_names(node).and_then(|reached| match system::identity(&reached)? {
+            found if found == identity => Ok(reached),
+            _ => Err(Errno::NOENT),
+        });
         reached.map_err(|error| {
             if node.stays() & FAILED != 0 {
                 return;
@@ -180,7 +189,7 @@ impl Worker<'_, '_, '_> {
     }
 
     /// Opens a directory by the names from the one whose part was done last, if it lies there, else from the root.
-    fn reach_by_names(&mut self, node: &Node) -> Result<Arc<OwnedFd>, Errno> {
+    fn reach_by_names(&mut self, node: &Node) -> Result<Arc<Directory>, Errno> {
         if let Some((last, descriptor)) = self.last.clone()
             && let Some(names) = node.names_below(&last)
             && let Ok(reached) = self.go_down(descriptor, &names)
@@ -190,10 +199,10 @@ impl Worker<'_, '_, '_> {
         self.go_down(Arc::clone(&self.shared.root), &node.names())
     }
 
-    fn go_down(&mut self, from: Arc<OwnedFd>, names: &[&CStr]) -> Result<Arc<OwnedFd>, Errno> {
+    fn go_down(&mut self, from: Arc<Directory>, names: &[&CStr]) -> Result<Arc<Directory>, Errno> {
         let mut reached = from;
         for name in names {
-            let opened = self.with_descriptors(|worker| worker.shared.opener.below(reached.as_fd(), name))?;
+            let opened = self.with_descriptors(|worker| worker.shared.opener.below(&reached, name))?;
             reached = Arc::new(opened);
         }
         Ok(reached)

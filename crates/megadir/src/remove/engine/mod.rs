@@ -4,14 +4,15 @@ mod entry;
 mod leave;
 mod names;
 mod node;
-pub(super) mod opener;
 mod pace;
 mod pool;
 mod start;
+#[cfg_attr(target_os = "linux", path = "linux.rs")]
+#[cfg_attr(windows, path = "windows.rs")]
+pub(super) mod system;
 mod window;
 mod worker;
 
-use std::os::fd::OwnedFd;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::AtomicUsize;
@@ -20,9 +21,9 @@ pub(super) use self::pace::Places;
 pub(super) use self::start::component;
 pub use self::start::{remove_contents, remove_tree};
 
-use self::opener::Opener;
 use self::pace::Pace;
 use self::pool::Pool;
+use self::system::{Directory, Opener};
 use self::window::Room;
 use super::policy::Order;
 use super::{Progress, RemoveOptions};
@@ -37,7 +38,7 @@ struct Shared<'a> {
     progress: &'a Progress,
     /// The path of the root, for messages.
     path: PathBuf,
-    root: Arc<OwnedFd>,
+    root: Arc<Directory>,
     /// Whether anything may go: without conditions a directory is simply emptied.
     unconditional: bool,
     opener: Opener,

@@ -1,12 +1,12 @@
 //! A directory that is being removed: what its workers must know of it together.
 
-use std::ffi::{CStr, CString, OsStr};
-use std::os::unix::ffi::OsStrExt;
+use std::ffi::{CStr, CString};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU8, AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
 
-use super::opener::Identity;
+use super::system::Identity;
+use crate::names;
 
 /// The longest path in a message, bytes; of a longer one, the end.
 const PATH_BYTES_MAX: usize = 16 << 10;
@@ -121,7 +121,9 @@ impl Node {
             node = parent;
         }
         let mut path = root.to_owned();
-        path.extend(parts.iter().rev().filter(|part| !part.is_empty()).map(|part| OsStr::from_bytes(part)));
+        path.extend(
+            parts.iter().rev().filter(|part| !part.is_empty()).filter_map(|part| names::to_os(part).ok()),
+        );
         path
     }
 }

@@ -1,33 +1,26 @@
 //! Where a removal begins and ends: the entry that it names.
 
 use std::ffi::{CStr, CString};
-use std::os::fd::{AsFd, OwnedFd};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicUsize;
 
-use rustix::fs::{AtFlags, SeekFrom};
-use rustix::io::Errno;
-
 use super::Shared;
-use super::entry::unlink;
 use super::leave::{KEEPS_FILLING, KEEPS_MATCHING, PASSES_MAX};
 use super::names::Names;
 use super::node::{FAILED, Node};
-use super::opener::Opener;
 use super::pace::Pace;
 use super::pool::Pool;
+use super::system::{self, Directory, Errno, Identity, Opener, Reader};
 use super::worker::{Frame, Worker};
 use crate::decode::Records;
 use crate::dir::Dir;
 use crate::error::{Error, ErrorKind, Result};
-use crate::file_system::FileSystem;
 use crate::file_type::FileType;
 use crate::names;
 use crate::remove::{Counts, Progress, RemoveOptions, Removed, WORKERS_MAX, policy};
 
-/// Directories that a worker keeps open at most, and the share of the process's descriptors that all may use together.
-const OPEN_MAX: usize = 64;
+/// The share of the process's descriptors that all workers may use together.
 const DESCRIPTORS_SHARE: usize = 2;
 /// Descriptors that a worker is given room for, or it is not started.
 const DESCRIPTORS_MIN: usize = 8;
@@ -75,7 +68,7 @@ pub fn remove_tree(
     check(options, &path)?;
     let name = component(name, &path)?;
     let before = progress.counts();
-    let opened = Opener::new(false).below(parent.as_fd(), &name);
+    let opened = Opener::new(false).below(parent, &name);
     let root = match opened {
         Ok(root) => Some(root),
         Err(Errno::NOTDIR | Errno::LOOP) => None,
@@ -89,7 +82,7 @@ pub fn remove_tree(
             if let Some(pace) = pace(options).filter(|_| may) {
                 pace.wait(progress);
             }
-            if !may || unlink(parent.as_fd(), &name, AtFlags::REMOVEDIR).is_err() {
+            if !may || system::remove_directory(parent, &name, None).is_err() {
                 return Err(Error::io("open", &path, error.into()));
             }
             progress.add(&Counts { directories: 1, ..Counts::default() });
@@ -98,12 +91,13 @@ pub fn remove_tree(
     };
     match root {
         None => {
-            let parent_descriptor = parent.as_fd().try_clone_to_owned();
-            let descriptor = parent_descriptor.map_err(|error| Error::io("open", &path, error))?;
+            let descriptor = system::duplicate(parent).map_err(|error| Error::io("open", &path, error))?;
             remove_file(descriptor, parent.path(), &name, options, progress);
         }
         Some(root) => {
-            let root = Root { parent, name: &name, path: &path, descriptor: Arc::new(root) };
+            let identity = (!system::GOES_WHILE_OPEN).then(|| system::identity(&root)).transpose();
+            let identity = identity.map_err(|error| Error::io("open", &path, error.into()))?;
+            let root = Root { parent, name: &name, path: &path, descriptor: Arc::new(root), identity };
             root.remove(options, progress);
         }
     }
@@ -131,7 +125,9 @@ struct Root<'a> {
     parent: &'a Dir,
     name: &'a CStr,
     path: &'a Path,
-    descriptor: Arc<OwnedFd>,
+    descriptor: Arc<Directory>,
+    /// What it is known by, where the system removes no other.
+    identity: Option<Identity>,
 }
 
 impl Root<'_> {
@@ -151,12 +147,12 @@ impl Root<'_> {
             }
             let (mut removed, mut bytes) = (Ok(()), 0);
             if options.dry_run {
-                bytes = rustix::fs::fstat(&self.descriptor).map_or(0, |status| status.st_blocks as u64 * 512);
+                bytes = system::space(&self.descriptor);
             } else {
                 if let Some(pace) = pace(options) {
                     pace.wait(progress);
                 }
-                removed = unlink(self.parent.as_fd(), self.name, AtFlags::REMOVEDIR);
+                removed = system::remove_directory(self.parent, self.name, self.identity);
             }
             match removed {
                 Ok(()) => return progress.add(&Counts { directories: 1, bytes, ..Counts::default() }),
@@ -171,7 +167,7 @@ impl Root<'_> {
 }
 
 /// Empties a directory that stays, until nothing that is to go is left in it.
-fn empty_all(root: &Arc<OwnedFd>, path: &Path, options: &RemoveOptions<'_>, progress: &Progress) {
+fn empty_all(root: &Arc<Directory>, path: &Path, options: &RemoveOptions<'_>, progress: &Progress) {
     for _ in 0..=PASSES_MAX {
         let before = progress.counts();
         let stays = empty(root, path, options, progress);
@@ -197,11 +193,11 @@ fn empty_all(root: &Arc<OwnedFd>, path: &Path, options: &RemoveOptions<'_>, prog
 }
 
 /// Tells whether a directory holds anything but the entry that is kept.
-fn holds_any(root: &OwnedFd, keep: Option<&[u8]>) -> std::io::Result<bool> {
-    rustix::fs::seek(root, SeekFrom::Start(0))?;
+fn holds_any(root: &Directory, keep: Option<&[u8]>) -> std::io::Result<bool> {
+    let (mut reader, mut from) = (Reader::new(), Some(0));
     let mut buffer = vec![0; LOOK_BYTES];
     loop {
-        match megadir_sys::getdents::getdents64(root.as_fd(), &mut buffer) {
+        match reader.read(root, from.take(), &mut buffer) {
             Ok(0) => return Ok(false),
             Ok(filled) => {
                 let mut records = Records::new(&buffer[..filled]);
@@ -223,7 +219,7 @@ fn fail(failure: Error, options: &RemoveOptions<'_>, progress: &Progress) {
 }
 
 /// Empties a directory; returns why something in it stays.
-fn empty(root: &Arc<OwnedFd>, path: &Path, options: &RemoveOptions<'_>, progress: &Progress) -> u8 {
+fn empty(root: &Arc<Directory>, path: &Path, options: &RemoveOptions<'_>, progress: &Progress) -> u8 {
     let node = Arc::new(Node::new(None, CString::default(), 0, 0));
     let shared = shared(Arc::clone(root), path.to_owned(), options, progress);
     std::thread::scope(|scope| {
@@ -244,7 +240,7 @@ fn empty(root: &Arc<OwnedFd>, path: &Path, options: &RemoveOptions<'_>, progress
 
 /// Removes an entry that is no directory.
 fn remove_file(
-    directory: OwnedFd,
+    directory: Directory,
     path: &Path,
     name: &CStr,
     options: &RemoveOptions<'_>,
@@ -263,15 +259,13 @@ fn remove_file(
 }
 
 fn shared<'a>(
-    root: Arc<OwnedFd>,
+    root: Arc<Directory>,
     path: PathBuf,
     options: &'a RemoveOptions<'a>,
     progress: &'a Progress,
 ) -> Shared<'a> {
-    let row = policy::row(FileSystem::of(root.as_fd()));
-    let limit = rustix::process::getrlimit(rustix::process::Resource::Nofile).current;
-    let limit = limit.map_or(usize::MAX, |limit| usize::try_from(limit).unwrap_or(usize::MAX));
-    let room = limit / DESCRIPTORS_SHARE;
+    let row = policy::row(system::file_system(&root));
+    let room = system::handles_max() / DESCRIPTORS_SHARE;
     let workers = options.workers.min(room / DESCRIPTORS_MIN).max(1);
     Shared {
         options,
@@ -285,7 +279,7 @@ fn shared<'a>(
         order: options.order.unwrap_or(row.order),
         window_bytes: policy::window_bytes(row, workers),
         waiting_bytes: policy::WAITING_BYTES_ALL / workers,
-        open_max: (room / workers).saturating_sub(DESCRIPTORS_MIN / 2).clamp(1, OPEN_MAX),
+        open_max: (room / workers).saturating_sub(DESCRIPTORS_MIN / 2).clamp(1, system::OPEN_MAX),
         threads: AtomicUsize::new(1),
     }
 }
@@ -296,6 +290,11 @@ fn pace(options: &RemoveOptions<'_>) -> Option<Pace> {
 }
 
 fn check(options: &RemoveOptions<'_>, path: &Path) -> Result<()> {
+    if options.cross_mounts && !system::CROSSES_MOUNTS {
+        let reason =
+            "what is mounted in a folder stands there as a junction, which is removed and never followed";
+        return Err(Error::new("remove", path, ErrorKind::BadOption, reason));
+    }
     if (1..=WORKERS_MAX).contains(&options.workers) {
         return Ok(());
     }
@@ -306,7 +305,11 @@ fn check(options: &RemoveOptions<'_>, path: &Path) -> Result<()> {
 /// Returns a name as system calls take it, if it is one component.
 pub(in crate::remove) fn component(name: &[u8], path: &Path) -> Result<CString> {
     let refuse = |reason| Err(Error::new("remove", path, ErrorKind::BadOption, reason));
-    if name.is_empty() || name == b"." || name == b".." || name.contains(&b'/') {
+    if name.is_empty()
+        || name == b"."
+        || name == b".."
+        || name.iter().any(|byte| system::NOT_IN_NAMES.contains(byte))
+    {
         return refuse("not the name of an entry");
     }
     match CString::new(name) {

@@ -1,15 +1,13 @@
 //! A window: entries of one directory that are read before any of them is removed.
 
 use std::io;
-use std::os::fd::BorrowedFd;
 
 use super::super::Progress;
 use super::super::policy::{Order, RECORD_BYTES_MIN};
+use super::system::{CALL_BYTES, Directory, Reader};
 use crate::decode::{Record, Records};
 use crate::file_type::FileType;
 
-/// For one call; a longer one holds the directory's lock for long.
-const CALL_BYTES: usize = 128 << 10;
 /// A call with less room than this is not worth it.
 const ROOM_BYTES_MIN: usize = 16 << 10;
 
@@ -42,6 +40,7 @@ impl Room {
 /// The memory of a worker for the names it is removing.
 #[derive(Debug)]
 pub(super) struct Window {
+    reader: Reader,
     buffer: Vec<u8>,
     filled: usize,
     /// Where records begin, in the order in which they go; not used where that is the order of the listing.
@@ -55,14 +54,15 @@ impl Window {
     pub(super) fn new(bytes: usize, order: Order) -> Self {
         // Zeroed memory that is not touched costs nothing.
         let buffer = vec![0; bytes.max(CALL_BYTES)];
-        Self { buffer, filled: 0, by_inode: Vec::new(), order, is_last: false }
+        Self { reader: Reader::new(), buffer, filled: 0, by_inode: Vec::new(), order, is_last: false }
     }
 
-    /// Reads entries from a directory's position until the window is full, there are more names of directories than there is room
+    /// Reads entries, from a position if one is given, until the window is full, there are more names of directories than there is room
     /// for, the directory ends or the removal is to end: a window of a directory that is not cached takes seconds.
     pub(super) fn fill(
         &mut self,
-        directory: BorrowedFd<'_>,
+        directory: &Directory,
+        mut from: Option<u64>,
         room: Room,
         progress: &Progress,
     ) -> io::Result<()> {
@@ -75,7 +75,7 @@ impl Window {
             && !progress.is_cancelled()
         {
             let end = self.buffer.len().min(self.filled + CALL_BYTES);
-            match megadir_sys::getdents::getdents64(directory, &mut self.buffer[self.filled..end]) {
+            match self.reader.read(directory, from.take(), &mut self.buffer[self.filled..end]) {
                 Ok(0) => {
                     self.is_last = true;
                     break;
@@ -135,8 +135,6 @@ impl Window {
 
 #[cfg(test)]
 mod tests {
-    use std::os::fd::AsFd;
-
     use super::{CALL_BYTES, Room, Window};
     use crate::remove::{Order, Progress};
 
@@ -147,7 +145,7 @@ mod tests {
         }
         let directory = std::fs::File::open(scratch.path()).unwrap();
         let mut window = Window::new(CALL_BYTES, order);
-        window.fill(directory.as_fd(), Room { of_one: 100, of_all: 100 }, progress).unwrap();
+        window.fill(&directory.into(), None, Room { of_one: 100, of_all: 100 }, progress).unwrap();
         window.sort();
         let mut names: Vec<Vec<u8>> = window.listed().map(|record| record.name.to_vec()).collect();
         names.sort_unstable();

@@ -1,18 +1,14 @@
 //! A worker: goes down a tree and empties directories, on a stack of its own.
 
-use std::os::fd::{AsFd, OwnedFd};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::thread::Scope;
 
-use rustix::fs::SeekFrom;
-use rustix::io::Errno;
-
 use super::Shared;
 use super::names::Names;
 use super::node::{FAILED, KEPT, Node};
-use super::opener;
 use super::pool::Job;
+use super::system::{self, Directory, Errno};
 use super::window::Window;
 use crate::error::{Error, ErrorKind};
 use crate::file_type::FileType;
@@ -29,7 +25,7 @@ const TOLD_AFTER: u64 = 128;
 pub(super) struct Frame {
     pub(super) node: Arc<Node>,
     /// `None` while it is closed, to be opened again when the worker comes back to it.
-    pub(super) descriptor: Option<Arc<OwnedFd>>,
+    pub(super) descriptor: Option<Arc<Directory>>,
     /// Directories that were listed and neither gone into nor given away.
     pub(super) below: Names,
     /// Whether there is nothing more to read.
@@ -55,7 +51,7 @@ pub(super) struct Worker<'scope, 'env, 'a> {
     /// Frames that are open.
     pub(super) open: usize,
     /// The directory of which a part was done last: the next part is mostly of the same or of one below it.
-    pub(super) last: Option<(Arc<Node>, Arc<OwnedFd>)>,
+    pub(super) last: Option<(Arc<Node>, Arc<Directory>)>,
     /// How many directories are given away at a time: one if they are large, several if handing over would cost more than they do.
     few: usize,
     /// What all names that wait take, bytes.
@@ -95,7 +91,7 @@ impl<'scope, 'env, 'a> Worker<'scope, 'env, 'a> {
         self.tell();
     }
 
-    fn push_job(&mut self, job: Job, descriptor: Option<Arc<OwnedFd>>) {
+    fn push_job(&mut self, job: Job, descriptor: Option<Arc<Directory>>) {
         self.waiting_bytes += job.below.bytes();
         self.push(Frame {
             node: job.node,
@@ -164,9 +160,13 @@ impl<'scope, 'env, 'a> Worker<'scope, 'env, 'a> {
             let frame = &mut self.stack[self.oldest_open];
             self.oldest_open += 1;
             let Some(descriptor) = &frame.descriptor else { continue };
+            // Elsewhere its position would be lost.
+            if !system::SEEKS && !frame.ended {
+                continue;
+            }
             // Without its identity nobody finds back to it.
             if frame.node.identity().is_none() {
-                match opener::identity(descriptor.as_fd()) {
+                match system::identity(descriptor) {
                     Ok(identity) => frame.node.identify(identity),
                     Err(_) => continue,
                 }
@@ -211,7 +211,7 @@ impl<'scope, 'env, 'a> Worker<'scope, 'env, 'a> {
         for frame in self.stack[..=index].iter().rev() {
             match &frame.descriptor {
                 Some(descriptor) if frame.node.identity().is_none() => {
-                    frame.node.identify(opener::identity(descriptor.as_fd())?);
+                    frame.node.identify(system::identity(descriptor)?);
                 }
                 _ => {}
             }
@@ -226,8 +226,7 @@ impl<'scope, 'env, 'a> Worker<'scope, 'env, 'a> {
         // Fewer threads do the same work.
         let work = move || {
             if shared.options.own_tables {
-                // Where a filter of system calls forbids it, the table stays shared, which is as good but for its lock.
-                let _ = megadir_sys::descriptors::own_table();
+                system::own_table();
             }
             Worker::new(shared, scope).run();
         };
@@ -259,12 +258,8 @@ impl<'scope, 'env, 'a> Worker<'scope, 'env, 'a> {
         else {
             return false;
         };
-        if *astray {
-            // The error, if any, is one of reading as well.
-            let _ = rustix::fs::seek(&*descriptor, SeekFrom::Start(*position));
-            *astray = false;
-        }
-        match window.fill(descriptor.as_fd(), room, self.shared.progress) {
+        let from = std::mem::take(astray).then_some(*position);
+        match window.fill(descriptor, from, room, self.shared.progress) {
             Ok(()) => true,
             Err(error) => {
                 *ended = true;
@@ -293,13 +288,11 @@ impl<'scope, 'env, 'a> Worker<'scope, 'env, 'a> {
                 frame.position = record.offset as u64;
                 continue;
             }
-            let full = frame.below.bytes() > room && !frame.below.is_empty();
+            let full = system::SEEKS && frame.below.bytes() > room && !frame.below.is_empty();
             let is_directory = match FileType::from_d_type(record.kind) {
                 FileType::Directory => true,
                 // Seldom: otherwise removing it tells.
-                FileType::Unknown if full => {
-                    crate::resolve::kind_of(descriptor.as_fd(), record.name) == FileType::Directory
-                }
+                FileType::Unknown if full => system::kind_of(descriptor, record.name) == FileType::Directory,
                 _ => false,
             };
             if is_directory {

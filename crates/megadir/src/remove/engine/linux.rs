@@ -1,0 +1,244 @@
+//! What the engine asks of Linux: reading, opening, removing, each relative to a descriptor; ways down and up between
+//! directories, none of which can be led astray.
+
+use std::ffi::CStr;
+use std::io;
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use rustix::fs::{AtFlags, Mode, OFlags, ResolveFlags, SeekFrom, Statx, StatxFlags};
+
+use crate::attributes::Time;
+use crate::file_system::FileSystem;
+use crate::file_type::FileType;
+
+/// An error of the system.
+pub(in crate::remove) use rustix::io::Errno;
+/// What is open.
+pub(in crate::remove) use std::os::fd::AsFd as Open;
+
+/// An open directory.
+pub(in crate::remove) type Directory = OwnedFd;
+
+/// A directory can be read on from a position that a record told, whoever has closed it meanwhile.
+pub(super) const SEEKS: bool = true;
+/// A directory goes while somebody has it open, and goes by its name alone.
+pub(super) const GOES_WHILE_OPEN: bool = true;
+/// Directories that a worker keeps open at most.
+pub(super) const OPEN_MAX: usize = 64;
+/// Other file systems mounted below can be entered.
+pub(super) const CROSSES_MOUNTS: bool = true;
+/// What no name of an entry holds.
+pub(super) const NOT_IN_NAMES: &[u8] = b"/";
+/// For one call that reads; a longer one holds the directory's lock for long.
+pub(super) const CALL_BYTES: usize = 128 << 10;
+
+/// What tells a directory from every other, as long as it is there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::remove) struct Identity {
+    device: (u32, u32),
+    inode: u64,
+    /// 0 where the kernel does not tell it (before Linux 5.8).
+    mount: u64,
+}
+
+/// Opens directories next to those that are open.
+#[derive(Debug)]
+pub(in crate::remove) struct Opener {
+    cross_mounts: bool,
+    /// The kernel has no `openat2` (before Linux 5.6), or a filter of system calls forbids it.
+    lacks_openat2: AtomicBool,
+}
+
+const FLAGS: OFlags = OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
+
+impl Opener {
+    pub(in crate::remove) fn new(cross_mounts: bool) -> Self {
+        Self { cross_mounts, lacks_openat2: AtomicBool::new(false) }
+    }
+
+    /// Opens a directory by its name, which is one component: through no link, and, unless mounts are crossed, `XDEV` where
+    /// anything is mounted on it, be it a directory of the same file system, or where that cannot be known.
+    pub(in crate::remove) fn below(&self, parent: &impl Open, name: &CStr) -> Result<Directory, Errno> {
+        let parent = parent.as_fd();
+        if self.lacks_openat2.load(Ordering::Relaxed) {
+            return self.below_and_compare(parent, name);
+        }
+        let mut resolve = ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS | ResolveFlags::BENEATH;
+        if !self.cross_mounts {
+            resolve |= ResolveFlags::NO_XDEV;
+        }
+        loop {
+            match rustix::fs::openat2(parent, name, FLAGS, Mode::empty(), resolve) {
+                // `AGAIN`: something was renamed meanwhile, which matters to paths of several components only.
+                Err(Errno::INTR | Errno::AGAIN) => {}
+                Err(Errno::NOSYS | Errno::PERM | Errno::INVAL) => {
+                    let opened = self.below_and_compare(parent, name);
+                    if opened.is_ok() {
+                        self.lacks_openat2.store(true, Ordering::Relaxed);
+                    }
+                    return opened;
+                }
+                opened => return opened,
+            }
+        }
+    }
+
+    /// As [`Opener::below`], by what the system tells of the two directories once both are open.
+    fn below_and_compare(&self, parent: BorrowedFd<'_>, name: &CStr) -> Result<OwnedFd, Errno> {
+        let directory = open(parent, name)?;
+        if self.cross_mounts {
+            return Ok(directory);
+        }
+        let mount = mount(parent)?.ok_or(Errno::XDEV)?;
+        if self::mount(directory.as_fd())? == Some(mount) { Ok(directory) } else { Err(Errno::XDEV) }
+    }
+
+    /// Opens the directory above, if it is the one that is expected: others may have moved this one.
+    pub(super) fn above(directory: &Directory, expected: &Identity) -> Result<Option<Directory>, Errno> {
+        let above = open(directory.as_fd(), c"..")?;
+        Ok((identity(&above)? == *expected).then_some(above))
+    }
+}
+
+fn open(parent: BorrowedFd<'_>, name: &CStr) -> Result<OwnedFd, Errno> {
+    rustix::io::retry_on_intr(|| rustix::fs::openat(parent, name, FLAGS, Mode::empty()))
+}
+
+/// Returns what a directory is known by.
+pub(in crate::remove) fn identity(directory: &impl Open) -> Result<Identity, Errno> {
+    let status = stat(directory.as_fd(), AtFlags::STATX_DONT_SYNC, StatxFlags::INO | StatxFlags::MNT_ID)?;
+    Ok(Identity {
+        device: (status.stx_dev_major, status.stx_dev_minor),
+        inode: status.stx_ino,
+        mount: mount_of(&status).unwrap_or(0),
+    })
+}
+
+/// Asks what an open directory is.
+fn stat(directory: BorrowedFd<'_>, flags: AtFlags, wanted: StatxFlags) -> Result<Statx, Errno> {
+    let flags = flags | AtFlags::EMPTY_PATH | AtFlags::NO_AUTOMOUNT;
+    rustix::fs::statx(directory, c"", flags, wanted)
+}
+
+fn mount_of(status: &Statx) -> Option<u64> {
+    StatxFlags::from_bits_retain(status.stx_mask).contains(StatxFlags::MNT_ID).then_some(status.stx_mnt_id)
+}
+
+/// Returns the number of the mount that a directory was opened on: by statx (Linux 5.8), else by /proc.
+fn mount(directory: BorrowedFd<'_>) -> Result<Option<u64>, Errno> {
+    if let Some(id) = mount_of(&stat(directory, AtFlags::STATX_DONT_SYNC, StatxFlags::MNT_ID)?) {
+        return Ok(Some(id));
+    }
+    // Of this thread, whose table may be its own.
+    let info = std::fs::read_to_string(format!("/proc/thread-self/fdinfo/{}", directory.as_raw_fd()));
+    let line = |info: String| info.lines().find_map(|line| line.strip_prefix("mnt_id:")?.trim().parse().ok());
+    Ok(info.ok().and_then(line))
+}
+
+/// What is known of an entry, where that matters.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Facts {
+    pub(super) kind: FileType,
+    pub(super) modified: Time,
+    /// Its space on the disk, bytes.
+    pub(super) bytes: u64,
+    /// Its hard links.
+    pub(super) links: u64,
+}
+
+/// What is asked of an entry whose attributes matter.
+const WANTED: StatxFlags =
+    StatxFlags::TYPE.union(StatxFlags::MTIME).union(StatxFlags::BLOCKS).union(StatxFlags::NLINK);
+
+impl Facts {
+    fn of(status: &Statx) -> Self {
+        Self {
+            kind: rustix::fs::FileType::from_raw_mode(u32::from(status.stx_mode)).into(),
+            modified: Time { seconds: status.stx_mtime.tv_sec, nanoseconds: status.stx_mtime.tv_nsec },
+            bytes: status.stx_blocks * 512,
+            links: u64::from(status.stx_nlink),
+        }
+    }
+}
+
+/// Looks at an entry, following nothing.
+pub(super) fn facts(directory: &impl Open, name: &CStr) -> Result<Facts, Errno> {
+    let flags = AtFlags::SYMLINK_NOFOLLOW | AtFlags::NO_AUTOMOUNT;
+    rustix::fs::statx(directory, name, flags, WANTED).map(|status| Facts::of(&status))
+}
+
+/// Looks at an open directory.
+pub(super) fn facts_of_open(directory: &Directory) -> Result<Facts, Errno> {
+    stat(directory.as_fd(), AtFlags::empty(), WANTED).map(|status| Facts::of(&status))
+}
+
+/// Returns the space of an open directory on the disk, bytes; 0 where that cannot be told.
+pub(super) fn space(directory: &Directory) -> u64 {
+    rustix::fs::fstat(directory).map_or(0, |status| status.st_blocks as u64 * 512)
+}
+
+/// Returns the type of an entry; unknown when it has vanished.
+pub(super) fn kind_of(directory: &impl Open, name: &[u8]) -> FileType {
+    crate::resolve::kind_of(directory.as_fd(), name)
+}
+
+/// Removes an entry that is no directory, `ISDIR` or `PERM` where it is one, whatever type it was listed with.
+#[inline]
+pub(super) fn remove_file(directory: &impl Open, name: &CStr, _listed: FileType) -> Result<(), Errno> {
+    rustix::io::retry_on_intr(|| rustix::fs::unlinkat(directory, name, AtFlags::empty()))
+}
+
+/// Removes a directory that is empty. The system takes whichever has the name.
+pub(super) fn remove_directory(
+    parent: &impl Open,
+    name: &CStr,
+    _expected: Option<Identity>,
+) -> Result<(), Errno> {
+    rustix::io::retry_on_intr(|| rustix::fs::unlinkat(parent, name, AtFlags::REMOVEDIR))
+}
+
+/// Reads directories.
+#[derive(Debug)]
+pub(super) struct Reader;
+
+impl Reader {
+    pub(super) fn new() -> Self {
+        Self
+    }
+
+    /// Reads the next records, from a position if one is given; returns how many bytes, 0 at the end.
+    pub(super) fn read(
+        &mut self,
+        directory: &Directory,
+        from: Option<u64>,
+        to: &mut [u8],
+    ) -> io::Result<usize> {
+        if let Some(position) = from {
+            rustix::fs::seek(directory, SeekFrom::Start(position))?;
+        }
+        megadir_sys::getdents::getdents64(directory.as_fd(), to)
+    }
+}
+
+/// Opens a directory again, as the same: both share their position.
+pub(super) fn duplicate(directory: &impl Open) -> io::Result<Directory> {
+    directory.as_fd().try_clone_to_owned()
+}
+
+/// Returns the file system that a directory lies on.
+pub(super) fn file_system(directory: &impl Open) -> FileSystem {
+    FileSystem::of(directory.as_fd())
+}
+
+/// Returns how many descriptors the process may have.
+pub(super) fn handles_max() -> usize {
+    let limit = rustix::process::getrlimit(rustix::process::Resource::Nofile).current;
+    limit.map_or(usize::MAX, |limit| usize::try_from(limit).unwrap_or(usize::MAX))
+}
+
+/// Gives the calling thread a table of descriptors of its own.
+pub(super) fn own_table() {
+    // Where a filter of system calls forbids it, the table stays shared, which is as good but for its lock.
+    let _ = megadir_sys::descriptors::own_table();
+}
