@@ -31,7 +31,7 @@ pub(crate) struct Record<'a> {
 
 impl<'a> Record<'a> {
     /// Returns the name as system calls take it, without copying; a name with a NUL in it ends there.
-    #[cfg(unix)]
+    #[cfg(any(unix, windows))]
     #[inline]
     pub(crate) fn c_name(&self) -> &'a std::ffi::CStr {
         std::ffi::CStr::from_bytes_until_nul(self.terminated).unwrap_or(c"")

@@ -75,6 +75,17 @@ impl FileSystem {
         Self::unknown()
     }
 
+    /// Returns the file system of an open file or directory; one of another machine is [`FileSystem::Cifs`], whatever it is there.
+    #[cfg(windows)]
+    pub(crate) fn of(handle: std::os::windows::io::BorrowedHandle<'_>) -> Self {
+        use megadir_sys::windows::{facts, volume_settings};
+        if facts::is_remote(handle) {
+            return Self::Cifs;
+        }
+        let told = volume_settings::volume(handle);
+        Self::from_windows(&told.map_or_else(|_| String::new(), |told| told.file_system))
+    }
+
     /// Returns the file system that Windows calls by a name such as `NTFS`.
     pub fn from_windows(name: &str) -> Self {
         match name.to_ascii_uppercase().as_str() {

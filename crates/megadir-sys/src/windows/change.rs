@@ -6,12 +6,12 @@ use std::io;
 use std::os::windows::io::{AsRawHandle, BorrowedHandle};
 
 use windows_sys::Wdk::Storage::FileSystem::{
-    FILE_INFORMATION_CLASS, FileDispositionInformation, FileDispositionInformationEx, FileRenameInformation,
-    NtSetInformationFile,
+    FILE_BASIC_INFORMATION, FILE_INFORMATION_CLASS, FileBasicInformation, FileDispositionInformation,
+    FileDispositionInformationEx, FileRenameInformation, NtSetInformationFile,
 };
 use windows_sys::Win32::Foundation::{HANDLE, NTSTATUS};
 use windows_sys::Win32::Storage::FileSystem::{
-    FILE_DISPOSITION_FLAG_DELETE, FILE_DISPOSITION_FLAG_IGNORE_READONLY_ATTRIBUTE,
+    FILE_ATTRIBUTE_NORMAL, FILE_DISPOSITION_FLAG_DELETE, FILE_DISPOSITION_FLAG_IGNORE_READONLY_ATTRIBUTE,
     FILE_DISPOSITION_FLAG_POSIX_SEMANTICS,
 };
 use windows_sys::Win32::System::IO::IO_STATUS_BLOCK;
@@ -61,6 +61,22 @@ pub fn remove(file: BorrowedHandle<'_>) -> io::Result<Removed> {
 /// The system's.
 pub fn keep(file: BorrowedHandle<'_>) -> io::Result<()> {
     match set(file, &0_u8, FileDispositionInformation) {
+        0 => Ok(()),
+        status => Err(super::error_of(status)),
+    }
+}
+
+/// Gives an open file or directory, opened for [`super::open::Purpose::RemoveMarked`], other attributes (`FILE_ATTRIBUTE_...` bits); its
+/// times stay.
+///
+/// # Errors
+///
+/// The system's.
+pub fn set_attributes(file: BorrowedHandle<'_>, attributes: u32) -> io::Result<()> {
+    // Times of 0 are left as they are, and so would attributes of 0 be.
+    let attributes = if attributes == 0 { FILE_ATTRIBUTE_NORMAL } else { attributes };
+    let told = FILE_BASIC_INFORMATION { FileAttributes: attributes, ..FILE_BASIC_INFORMATION::default() };
+    match set(file, &told, FileBasicInformation) {
         0 => Ok(()),
         status => Err(super::error_of(status)),
     }

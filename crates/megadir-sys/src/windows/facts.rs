@@ -3,15 +3,18 @@
 use std::io;
 use std::os::windows::io::{AsRawHandle, BorrowedHandle};
 
-use windows_sys::Wdk::Foundation::OBJECT_ATTRIBUTES;
+use windows_sys::Wdk::Foundation::{NtQueryObject, OBJECT_ATTRIBUTES};
 use windows_sys::Wdk::Storage::FileSystem::{FILE_NETWORK_OPEN_INFORMATION, NtQueryFullAttributesFile};
-use windows_sys::Win32::Foundation::{FILETIME, UNICODE_STRING};
+use windows_sys::Win32::Foundation::{
+    FILETIME, STATUS_BUFFER_OVERFLOW, STATUS_BUFFER_TOO_SMALL, STATUS_INFO_LENGTH_MISMATCH, UNICODE_STRING,
+};
 use windows_sys::Win32::Storage::FileSystem::{
     BY_HANDLE_FILE_INFORMATION, FILE_ATTRIBUTE_REPARSE_POINT, FILE_ATTRIBUTE_TAG_INFO, FILE_BASIC_INFO,
     FILE_ID_INFO, FILE_INFO_BY_HANDLE_CLASS, FILE_NAME_NORMALIZED, FILE_REMOTE_PROTOCOL_INFO,
-    FileAttributeTagInfo, FileBasicInfo, FileIdInfo, FileRemoteProtocolInfo, GETFINALPATHNAMEBYHANDLE_FLAGS,
-    GetFileAttributesExW, GetFileExInfoStandard, GetFileInformationByHandle, GetFileInformationByHandleEx,
-    GetFinalPathNameByHandleW, WIN32_FILE_ATTRIBUTE_DATA,
+    FILE_STANDARD_INFO, FileAttributeTagInfo, FileBasicInfo, FileIdInfo, FileRemoteProtocolInfo,
+    FileStandardInfo, GETFINALPATHNAMEBYHANDLE_FLAGS, GetFileAttributesExW, GetFileExInfoStandard,
+    GetFileInformationByHandle, GetFileInformationByHandleEx, GetFinalPathNameByHandleW,
+    WIN32_FILE_ATTRIBUTE_DATA,
 };
 
 /// The attribute of a reparse point.
@@ -127,6 +130,16 @@ pub fn of_name(directory: BorrowedHandle<'_>, name: &[u16]) -> io::Result<Facts>
     })
 }
 
+/// Returns the space that an open file or directory takes on its volume, bytes, and its hard links.
+///
+/// # Errors
+///
+/// The system's.
+pub fn space(file: BorrowedHandle<'_>) -> io::Result<(u64, u64)> {
+    let told: FILE_STANDARD_INFO = ask(file, FileStandardInfo)?;
+    Ok((told.AllocationSize.cast_unsigned(), u64::from(told.NumberOfLinks)))
+}
+
 /// Returns an open file's attributes and what kind of reparse point it is (0 for none).
 ///
 /// # Errors
@@ -182,6 +195,41 @@ pub(super) fn path_as(
         // It was renamed to something longer, or is longer than expected: told is what it needs with its NUL.
         path.resize(needed + 1, 0);
     }
+}
+
+/// Returns the name that the system's objects have for an open file, as `\Device\HarddiskVolume1\folder`, in UTF-16; under Wine it is the
+/// path of what the file turned out to be, as `\??\C:\folder`, of any length.
+///
+/// # Errors
+///
+/// The system's.
+pub fn object_name(file: BorrowedHandle<'_>) -> io::Result<Vec<u16>> {
+    /// `ObjectNameInformation`: a `UNICODE_STRING`, and behind it its characters.
+    const NAME: i32 = 1;
+    const WORDS_MAX: usize = 16 << 10;
+    let mut words = vec![0_u64; 128];
+    loop {
+        let (to, length) = (words.as_mut_ptr().cast(), size_of_val(&words[..]) as u32);
+        // SAFETY: the system writes at most `length` bytes to the words, which are aligned for the structure, and the length that it
+        // is not asked for may be null.
+        let status = unsafe { NtQueryObject(file.as_raw_handle(), NAME, to, length, std::ptr::null_mut()) };
+        match status {
+            0 => break,
+            STATUS_INFO_LENGTH_MISMATCH | STATUS_BUFFER_OVERFLOW | STATUS_BUFFER_TOO_SMALL
+                if words.len() < WORDS_MAX =>
+            {
+                words.resize(words.len() * 4, 0);
+            }
+            status => return Err(super::error_of(status)),
+        }
+    }
+    let units: Vec<u16> = words
+        .iter()
+        .flat_map(|word| [*word, *word >> 16, *word >> 32, *word >> 48].map(|unit| unit as u16))
+        .collect();
+    let behind = size_of::<UNICODE_STRING>() / 2;
+    let name = units.get(behind..).and_then(|rest| rest.get(..usize::from(units[0]) / 2));
+    name.map(<[u16]>::to_vec).ok_or_else(|| io::ErrorKind::InvalidData.into())
 }
 
 /// Asks for one of the structures of `GetFileInformationByHandleEx`, which all consist of numbers.

@@ -28,6 +28,10 @@ pub enum Purpose {
     Ask,
     /// To be asked about itself and removed or renamed.
     Remove,
+    /// As [`Purpose::Remove`]; a directory is refused, a junction too.
+    RemoveFile,
+    /// As [`Purpose::Remove`], and to be given other attributes before.
+    RemoveMarked,
     /// To be read; a directory is refused.
     Read,
     /// To be read, written and given other attributes; a directory is refused.
@@ -53,6 +57,8 @@ impl Purpose {
             Self::List => (FILE_LIST_DIRECTORY, FILE_DIRECTORY_FILE, FILE_OPEN),
             Self::Ask => (0, 0, FILE_OPEN),
             Self::Remove => (DELETE, 0, FILE_OPEN),
+            Self::RemoveFile => (DELETE, FILE_NON_DIRECTORY_FILE, FILE_OPEN),
+            Self::RemoveMarked => (DELETE | FILE_WRITE_ATTRIBUTES, 0, FILE_OPEN),
             Self::Read => (FILE_READ_DATA, FILE_NON_DIRECTORY_FILE, FILE_OPEN),
             Self::Write => (FILE_READ_DATA | WRITE, FILE_NON_DIRECTORY_FILE, FILE_OPEN),
             Self::CreateFile => (FILE_READ_DATA | WRITE, FILE_NON_DIRECTORY_FILE, FILE_CREATE),

@@ -5,8 +5,8 @@ use std::os::windows::fs::OpenOptionsExt;
 use std::os::windows::io::{AsHandle, BorrowedHandle, OwnedHandle};
 use std::path::{Path, PathBuf};
 
+use megadir_sys::windows::facts;
 use megadir_sys::windows::open::{Purpose, below};
-use megadir_sys::windows::{facts, volume_settings};
 
 use super::{Dir, DirId};
 use crate::directory_information::Found;
@@ -91,6 +91,11 @@ impl Dir {
         Self { path: path.into(), handle }
     }
 
+    /// Opens this directory for one reader from its start.
+    pub(crate) fn reopen_for_reader(&self) -> Result<OwnedHandle> {
+        self.reopen()
+    }
+
     /// Opens this same directory again as a [`Dir`] of its own.
     ///
     /// # Errors
@@ -121,11 +126,7 @@ impl Dir {
 
     /// Returns the file system that the directory lies on; one of another machine is [`FileSystem::Cifs`], whatever it is there.
     pub fn file_system(&self) -> FileSystem {
-        if facts::is_remote(self.as_handle()) {
-            return FileSystem::Cifs;
-        }
-        let told = volume_settings::volume(self.as_handle());
-        FileSystem::from_windows(&told.map_or_else(|_| String::new(), |told| told.file_system))
+        FileSystem::of(self.as_handle())
     }
 
     /// Returns the size that the directory itself has, bytes; NTFS tells none of small ones.

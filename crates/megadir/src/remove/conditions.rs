@@ -30,19 +30,19 @@ impl Conditions<'_> {
     }
 
     /// Tells whether a name is accepted.
-    #[cfg(target_os = "linux")]
+    #[cfg(any(target_os = "linux", windows))]
     pub(super) fn accepts_name(&self, name: &[u8]) -> bool {
         self.name.is_none_or(|accepts| accepts(name))
     }
 
     /// Tells whether a type is accepted.
-    #[cfg(target_os = "linux")]
+    #[cfg(any(target_os = "linux", windows))]
     pub(super) fn accepts_type(&self, kind: FileType) -> bool {
         self.types.is_empty() || self.types.contains(&kind)
     }
 
     /// Tells whether a time of modification is accepted.
-    #[cfg(target_os = "linux")]
+    #[cfg(any(target_os = "linux", windows))]
     pub(super) fn accepts_time(&self, modified: Time) -> bool {
         self.older_than.is_none_or(|limit| modified < limit)
     }

@@ -24,30 +24,43 @@
 //!   ([`Counts::directories_kept`]), not told as failures of their own.
 //! * It may be cancelled or killed at any moment; what is left is a smaller tree, and removing it again goes on.
 //!
+//! Linux and Windows have one engine; what it asks of the system is in `engine/linux.rs` and `engine/windows.rs`. On Windows:
+//!
+//! * An entry is opened below its directory and removed by its handle: three calls a file. With POSIX semantics (Windows 10 1607 and
+//!   later, NTFS and ReFS) its name is free at once; elsewhere when the last has closed it, which is waited for a second.
+//! * What is read-only goes too. Where the system does not do that by itself, the mark is taken away only once the file is open to be
+//!   removed, and put back if it is refused all the same.
+//! * Reparse points (symbolic links, junctions, mount points, folders that lie elsewhere) go themselves and are never entered, so that
+//!   [`RemoveOptions::cross_mounts`] is refused. A directory is removed by its handle if it is the one that was emptied.
+//! * Directories above stay open: nothing leads up from a handle. A directory that has more directories than there is room for is read on
+//!   by its own handle.
+//! * Under Wine, which follows the symbolic links of the system below it, what a name has led to is held against the path that it
+//!   should have; what lies elsewhere is a failure and stays.
+//!
 //! The order in which a directory's entries go is in [`policy`]. [`aside`] (Linux) puts a directory aside before it is removed.
 //!
-//! Reference: unlinkat(2), openat2(2), getdents(2).
+//! Reference: unlinkat(2), openat2(2), getdents(2); `FILE_DISPOSITION_INFORMATION_EX` in the documentation of the Windows driver kit.
 
 #[cfg(target_os = "linux")]
 pub mod aside;
 mod conditions;
-#[cfg(target_os = "linux")]
+#[cfg(any(target_os = "linux", windows))]
 mod engine;
 mod failures;
 pub mod policy;
 mod progress;
-#[cfg(not(target_os = "linux"))]
+#[cfg(not(any(target_os = "linux", windows)))]
 mod unavailable;
 
 use std::num::NonZeroU32;
 
 pub use self::conditions::{Conditions, NameCondition};
-#[cfg(target_os = "linux")]
+#[cfg(any(target_os = "linux", windows))]
 pub use self::engine::{remove_contents, remove_tree};
 pub use self::failures::Failures;
 pub use self::policy::Order;
 pub use self::progress::{Counts, Progress};
-#[cfg(not(target_os = "linux"))]
+#[cfg(not(any(target_os = "linux", windows)))]
 pub use self::unavailable::{remove_contents, remove_tree};
 use crate::error::Error;
 
@@ -59,7 +72,7 @@ pub const WORKERS_MAX: usize = 256;
 pub struct RemoveOptions<'a> {
     /// Threads that remove, the caller's among them: 1 to [`WORKERS_MAX`]. They are started when there is work for them.
     pub workers: usize,
-    /// Enter other file systems mounted below. The mount points themselves stay, as failures ("busy").
+    /// Enter other file systems mounted below. The mount points themselves stay, as failures ("busy"). Refused on Windows.
     pub cross_mounts: bool,
     /// Which entries go; [`Conditions::NONE`] for all.
     pub conditions: Conditions<'a>,
@@ -73,7 +86,7 @@ pub struct RemoveOptions<'a> {
     /// The order in which a directory's entries go; `None` for that of the file system's row in [`policy::ROWS`].
     pub order: Option<Order>,
     /// Give each further worker a table of descriptors of its own, where the system allows it, so that workers do not share
-    /// its lock and counters. What the process has open when one starts stays open until a moment after the
+    /// its lock and counters (Windows has no such table). What the process has open when one starts stays open until a moment after the
     /// removal has ended, whoever closes it; and [`NameCondition`] and `on_failure`, which workers call, find no descriptor there that was opened later.
     pub own_tables: bool,
     /// Is told of each failure, by the thread that meets it. [`Failures`] keeps a bounded number of them.

@@ -35,7 +35,7 @@ pub const WINDOWS_BYTES_ALL: usize = 32 << 20;
 /// Names of directories that wait with all workers together, bytes.
 pub const WAITING_BYTES_ALL: usize = 4 << 20;
 /// The shortest record, bytes.
-#[cfg(target_os = "linux")]
+#[cfg(any(target_os = "linux", windows))]
 pub(super) const RECORD_BYTES_MIN: usize = 24;
 /// What the order by inode takes for an entry, bytes.
 pub const INDEX_BYTES: usize = 16;
@@ -69,6 +69,13 @@ pub static ROWS: &[Row] = &[
         window_bytes: LISTED_BYTES,
         reason: "tmpfs has no inode tables",
     },
+    #[cfg(windows)]
+    Row {
+        file_system: Some(FileSystem::Ntfs),
+        order: Order::Listed,
+        window_bytes: LISTED_BYTES,
+        reason: "NTFS lists by name and goes on behind the last name given, whatever has gone meanwhile",
+    },
     Row {
         file_system: None,
         order: Order::Listed,
@@ -78,7 +85,7 @@ pub static ROWS: &[Row] = &[
 ];
 
 /// Returns the window of each of so many workers, bytes.
-#[cfg(target_os = "linux")]
+#[cfg(any(target_os = "linux", windows))]
 pub(super) fn window_bytes(row: &Row, workers: usize) -> usize {
     row.window_bytes.min(WINDOWS_BYTES_ALL / workers).max(LISTED_BYTES)
 }
@@ -106,7 +113,7 @@ mod tests {
         assert_eq!(row(FileSystem::Ext4).file_system, Some(FileSystem::Ext4));
     }
 
-    #[cfg(target_os = "linux")]
+    #[cfg(any(target_os = "linux", windows))]
     #[test]
     fn memory_is_bounded_for_any_number_of_workers() {
         use super::{INDEX_BYTES, RECORD_BYTES_MIN, WAITING_BYTES_ALL, window_bytes};

@@ -28,7 +28,7 @@ pub struct Progress {
     counters: Counters,
     cancelled: Flag,
     /// When entries may go, where a rate is to be kept.
-    #[cfg(target_os = "linux")]
+    #[cfg(any(target_os = "linux", windows))]
     pub(super) places: super::engine::Places,
 }
 
@@ -83,7 +83,7 @@ impl Progress {
     }
 
     /// Adds what a worker has counted for itself.
-    #[cfg(target_os = "linux")]
+    #[cfg(any(target_os = "linux", windows))]
     pub(super) fn add(&self, counts: &Counts) {
         let counters = &self.counters;
         let add = |counter: &AtomicU64, more: u64| {
@@ -101,7 +101,7 @@ impl Progress {
     }
 }
 
-#[cfg(target_os = "linux")]
+#[cfg(any(target_os = "linux", windows))]
 impl Counts {
     /// Returns what has been added since.
     pub(super) fn since(&self, before: &Self) -> Self {

@@ -6,4 +6,5 @@
 mod attributes;
 mod links;
 mod names;
+mod remove;
 mod support;

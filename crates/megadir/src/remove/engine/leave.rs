@@ -13,10 +13,7 @@ use crate::error::{Error, ErrorKind};
 /// How often a directory is read again that was not empty when it should have been.
 pub(super) const PASSES_MAX: u8 = 10;
 
-/// What is said when that was not enough.
-pub(super) const KEEPS_FILLING: &str =
-    "not empty after it was emptied 10 times: something keeps making entries in it";
-/// The same where conditions choose.
+/// What is said when that was not enough and conditions choose.
 pub(super) const KEEPS_MATCHING: &str = "looked through 11 times, and there was something to remove each time: something keeps making entries in it";
 const MOVED: &str = "moved or replaced while it was being removed";
 
@@ -100,11 +97,16 @@ impl Worker<'_, '_, '_> {
             }
             Err(Errno::NOENT) => {}
             Err(Errno::NOTEMPTY | Errno::EXIST) => {
-                if node.passes.fetch_add(1, Ordering::Relaxed) < PASSES_MAX {
+                let pass = node.passes.fetch_add(1, Ordering::Relaxed);
+                if pass < PASSES_MAX {
+                    system::wait_for_others(pass);
                     return Left::NotEmpty;
                 }
                 let path = node.path(&self.shared.path, b"");
-                self.tell_failure(parent, Error::new("remove", &path, ErrorKind::NotEmpty, KEEPS_FILLING));
+                self.tell_failure(
+                    parent,
+                    Error::new("remove", &path, ErrorKind::NotEmpty, system::KEEPS_FILLING),
+                );
             }
             Err(Errno::NOTDIR) => {
                 let path = node.path(&self.shared.path, b"");

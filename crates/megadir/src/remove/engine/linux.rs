@@ -30,6 +30,9 @@ pub(super) const OPEN_MAX: usize = 64;
 pub(super) const CROSSES_MOUNTS: bool = true;
 /// What no name of an entry holds.
 pub(super) const NOT_IN_NAMES: &[u8] = b"/";
+/// What is said of a directory that is not empty however often it was emptied.
+pub(super) const KEEPS_FILLING: &str =
+    "not empty after it was emptied 10 times: something keeps making entries in it";
 /// For one call that reads; a longer one holds the directory's lock for long.
 pub(super) const CALL_BYTES: usize = 128 << 10;
 
@@ -230,6 +233,9 @@ pub(super) fn duplicate(directory: &impl Open) -> io::Result<Directory> {
 pub(super) fn file_system(directory: &impl Open) -> FileSystem {
     FileSystem::of(directory.as_fd())
 }
+
+/// There is nothing to wait for: what was removed is gone.
+pub(super) fn wait_for_others(_pass: u8) {}
 
 /// Returns how many descriptors the process may have.
 pub(super) fn handles_max() -> usize {

@@ -2,22 +2,26 @@
 
 mod entry;
 mod leave;
+#[cfg(target_os = "linux")]
+pub(super) mod linux;
 mod names;
 mod node;
 mod pace;
 mod pool;
 mod start;
-#[cfg_attr(target_os = "linux", path = "linux.rs")]
-#[cfg_attr(windows, path = "windows.rs")]
-pub(super) mod system;
 mod window;
+#[cfg(windows)]
+pub(super) mod windows;
 mod worker;
 
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::AtomicUsize;
 
+#[cfg(target_os = "linux")]
+pub(super) use self::linux as system;
 pub(super) use self::pace::Places;
+#[cfg(target_os = "linux")]
 pub(super) use self::start::component;
 pub use self::start::{remove_contents, remove_tree};
 
@@ -25,6 +29,8 @@ use self::pace::Pace;
 use self::pool::Pool;
 use self::system::{Directory, Opener};
 use self::window::Room;
+#[cfg(windows)]
+pub(super) use self::windows as system;
 use super::policy::Order;
 use super::{Progress, RemoveOptions};
 use crate::error::Error;

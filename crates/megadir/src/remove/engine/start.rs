@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicUsize;
 
 use super::Shared;
-use super::leave::{KEEPS_FILLING, KEEPS_MATCHING, PASSES_MAX};
+use super::leave::{KEEPS_MATCHING, PASSES_MAX};
 use super::names::Names;
 use super::node::{FAILED, Node};
 use super::pace::Pace;
@@ -137,7 +137,7 @@ impl Root<'_> {
             return empty_all(&self.descriptor, self.path, options, progress);
         }
         let fail = |failure| fail(failure, options, progress);
-        for _ in 0..=PASSES_MAX {
+        for pass in 0..=PASSES_MAX {
             let stays = empty(&self.descriptor, self.path, options, progress);
             if progress.is_cancelled() {
                 return;
@@ -158,11 +158,11 @@ impl Root<'_> {
                 Ok(()) => return progress.add(&Counts { directories: 1, bytes, ..Counts::default() }),
                 // Somebody else has removed it, or put something in it.
                 Err(Errno::NOENT) => return,
-                Err(Errno::NOTEMPTY | Errno::EXIST) => {}
+                Err(Errno::NOTEMPTY | Errno::EXIST) => system::wait_for_others(pass),
                 Err(error) => return fail(Error::io("remove", self.path, error.into())),
             }
         }
-        fail(Error::new("remove", self.path, ErrorKind::NotEmpty, KEEPS_FILLING));
+        fail(Error::new("remove", self.path, ErrorKind::NotEmpty, system::KEEPS_FILLING));
     }
 }
 
@@ -188,7 +188,7 @@ fn empty_all(root: &Arc<Directory>, path: &Path, options: &RemoveOptions<'_>, pr
             Err(error) => return fail(Error::io("read", path, error), options, progress),
         }
     }
-    let reason = if options.conditions.is_none() { KEEPS_FILLING } else { KEEPS_MATCHING };
+    let reason = if options.conditions.is_none() { system::KEEPS_FILLING } else { KEEPS_MATCHING };
     fail(Error::new("remove", path, ErrorKind::NotEmpty, reason), options, progress);
 }
 

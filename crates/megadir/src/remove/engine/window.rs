@@ -4,7 +4,7 @@ use std::io;
 
 use super::super::Progress;
 use super::super::policy::{Order, RECORD_BYTES_MIN};
-use super::system::{CALL_BYTES, Directory, Reader};
+use super::system::{self, CALL_BYTES, Directory, Reader};
 use crate::decode::{Record, Records};
 use crate::file_type::FileType;
 
@@ -69,12 +69,14 @@ impl Window {
         self.filled = 0;
         self.is_last = false;
         let mut names = Room { of_one: 0, of_all: 0 };
+        // What was read cannot be put back everywhere: little is read where there is no room.
+        let call_bytes = if system::SEEKS || room.of_one > CALL_BYTES { CALL_BYTES } else { ROOM_BYTES_MIN };
         while self.buffer.len() - self.filled >= ROOM_BYTES_MIN
             && names.of_one <= room.of_one
             && names.of_all <= room.of_all
             && !progress.is_cancelled()
         {
-            let end = self.buffer.len().min(self.filled + CALL_BYTES);
+            let end = self.buffer.len().min(self.filled + call_bytes);
             match self.reader.read(directory, from.take(), &mut self.buffer[self.filled..end]) {
                 Ok(0) => {
                     self.is_last = true;
@@ -143,9 +145,9 @@ mod tests {
         for index in 0..100 {
             std::fs::write(scratch.path().join(format!("{}", index * 37 % 100)), "").unwrap();
         }
-        let directory = std::fs::File::open(scratch.path()).unwrap();
+        let directory = crate::Dir::open(scratch.path()).unwrap().reopen_for_reader().unwrap();
         let mut window = Window::new(CALL_BYTES, order);
-        window.fill(&directory.into(), None, Room { of_one: 100, of_all: 100 }, progress).unwrap();
+        window.fill(&directory, None, Room { of_one: 100, of_all: 100 }, progress).unwrap();
         window.sort();
         let mut names: Vec<Vec<u8>> = window.listed().map(|record| record.name.to_vec()).collect();
         names.sort_unstable();

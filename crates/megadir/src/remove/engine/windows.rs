@@ -1,0 +1,392 @@
+//! What the engine asks of Windows: reading, opening, removing, each relative to a handle.
+//!
+//! What is removed is opened first and removed by its handle, a directory only if it is the one that was emptied. A reparse point
+//! (symbolic link, junction, mount point, folder that lies elsewhere) is opened itself and never gone into. With POSIX semantics
+//! (Windows 10 1607 and later on NTFS and ReFS) a name goes at once, whoever has the file open; elsewhere it goes when the last closes it, so no directory
+//! is held open that is about to go. Nobody goes up by `..`, which no handle knows: directories above stay open, of which a path of 32 767
+//! characters has 16 383 at most, and a process may have 16 million handles. A reader's position is lost with its handle.
+//!
+//! Wine 8 follows the symbolic links of the system below it and says that they are what they lead to. There everything
+//! that is opened is held against the path that its name should have, and what lies elsewhere stays.
+
+use std::ffi::CStr;
+use std::io;
+use std::os::windows::io::{AsHandle, BorrowedHandle, OwnedHandle};
+use std::sync::LazyLock;
+use std::time::Duration;
+
+use megadir_sys::windows::enumerate::{Buffer, nt_query};
+use megadir_sys::windows::open::{Purpose, below};
+use megadir_sys::windows::{change, facts, system};
+
+use crate::attributes::Time;
+use crate::decode;
+use crate::directory_information::{Found, Layout, Records};
+use crate::file_system::FileSystem;
+use crate::file_type::FileType;
+use crate::names;
+
+/// What is open.
+pub(in crate::remove) use std::os::windows::io::AsHandle as Open;
+
+/// An open directory.
+pub(in crate::remove) type Directory = OwnedHandle;
+
+/// A directory cannot be read on from a position: only its handle has one.
+pub(super) const SEEKS: bool = false;
+/// Without POSIX semantics a directory goes when the last has closed it; and it goes if it is the one that is expected.
+pub(super) const GOES_WHILE_OPEN: bool = false;
+/// Directories that a worker keeps open at most.
+pub(super) const OPEN_MAX: usize = usize::MAX;
+/// What is mounted in a folder is a junction.
+pub(super) const CROSSES_MOUNTS: bool = false;
+/// What no name of an entry holds; a colon leads to a stream.
+pub(super) const NOT_IN_NAMES: &[u8] = b"/\\:";
+/// What is said of a directory that is not empty however often it was emptied.
+pub(super) const KEEPS_FILLING: &str = "not empty after it was emptied 10 times: something keeps making entries in it, or holds open what was removed";
+/// For one call that reads, as it comes out of [`Reader::read`].
+pub(super) const CALL_BYTES: usize = LARGE_BYTES / 2 * 3;
+
+/// What one call reads, bytes of the system's records: 80 and two a character, which become 27 and three at most.
+const LARGE_BYTES: usize = 64 << 10;
+/// The same where little room is left.
+const SMALL_BYTES: usize = 8 << 10;
+
+const READ_ONLY: u32 = 1;
+const DIRECTORY: u32 = 0x10;
+const REPARSE_POINT: u32 = 0x400;
+
+/// An error of the system, by its number in Win32; those that matter have the names that Linux has for them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::remove) struct Errno(i32);
+
+impl Errno {
+    /// `ERROR_FILE_NOT_FOUND`.
+    pub(in crate::remove) const NOENT: Self = Self(2);
+    /// `ERROR_TOO_MANY_OPEN_FILES`.
+    pub(super) const MFILE: Self = Self(4);
+    /// `ERROR_ACCESS_DENIED`.
+    pub(super) const PERM: Self = Self(5);
+    /// `ERROR_NOT_SAME_DEVICE`.
+    pub(super) const XDEV: Self = Self(17);
+    /// `ERROR_INVALID_NAME`.
+    const INVALID_NAME: Self = Self(123);
+    /// `ERROR_DIR_NOT_EMPTY`.
+    pub(super) const NOTEMPTY: Self = Self(145);
+    /// `ERROR_ALREADY_EXISTS`.
+    pub(super) const EXIST: Self = Self(183);
+    /// `ERROR_DIRECTORY`.
+    pub(super) const NOTDIR: Self = Self(267);
+    /// `ERROR_DIRECTORY_NOT_SUPPORTED`.
+    pub(super) const ISDIR: Self = Self(336);
+    /// `ERROR_NO_SYSTEM_RESOURCES`.
+    pub(super) const NFILE: Self = Self(1450);
+    /// `ERROR_REPARSE_POINT_ENCOUNTERED`.
+    pub(super) const LOOP: Self = Self(4395);
+    /// No number of the system's: Wine has followed a link.
+    const LED_AWAY: Self = Self(-1);
+
+    pub(super) fn raw_os_error(self) -> i32 {
+        self.0
+    }
+}
+
+impl From<io::Error> for Errno {
+    fn from(error: io::Error) -> Self {
+        match error.raw_os_error() {
+            // `ERROR_PATH_NOT_FOUND`.
+            Some(3) => Self::NOENT,
+            Some(code) => Self(code),
+            None => Self::INVALID_NAME,
+        }
+    }
+}
+
+impl From<Errno> for io::Error {
+    fn from(error: Errno) -> Self {
+        match error {
+            Errno::LED_AWAY => {
+                Self::other("Wine follows the symbolic link behind this name, so it is not touched")
+            }
+            Errno(code) => Self::from_raw_os_error(code),
+        }
+    }
+}
+
+/// What tells a directory from every other, as long as it is there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::remove) struct Identity {
+    volume: u64,
+    file: u128,
+}
+
+/// Opens directories next to those that are open.
+#[derive(Debug)]
+pub(in crate::remove) struct Opener;
+
+impl Opener {
+    pub(in crate::remove) fn new(_cross_mounts: bool) -> Self {
+        Self
+    }
+
+    /// Opens a directory by its name, which is one component; `LOOP` for a reparse point.
+    pub(in crate::remove) fn below(&self, parent: &impl Open, name: &CStr) -> Result<Directory, Errno> {
+        let (directory, attributes) = open(parent.as_handle(), name, Purpose::List)?;
+        if attributes & REPARSE_POINT != 0 {
+            return Err(Errno::LOOP);
+        }
+        Ok(directory)
+    }
+
+    /// Opens the directory above: no handle knows it.
+    pub(super) fn above(_directory: &Directory, _expected: &Identity) -> Result<Option<Directory>, Errno> {
+        Ok(None)
+    }
+}
+
+/// Opens an entry, following nothing; returns its attributes too.
+fn open(parent: BorrowedHandle<'_>, name: &CStr, purpose: Purpose) -> Result<(OwnedHandle, u32), Errno> {
+    let opened = open_unasked(parent, name, purpose)?;
+    let (attributes, _) = facts::tag(opened.as_handle())?;
+    Ok((opened, attributes))
+}
+
+fn open_unasked(parent: BorrowedHandle<'_>, name: &CStr, purpose: Purpose) -> Result<OwnedHandle, Errno> {
+    let name = names::to_wide(name.to_bytes()).ok_or(Errno::INVALID_NAME)?;
+    let opened = below(parent, &name, purpose)?;
+    if *IS_WINE && is_led_away(parent, &name, opened.as_handle()) {
+        return Err(Errno::LED_AWAY);
+    }
+    Ok(opened)
+}
+
+static IS_WINE: LazyLock<bool> = LazyLock::new(|| system::wine_version().is_some());
+
+/// Tells whether what a name has led to may lie elsewhere than in the directory.
+fn is_led_away(parent: BorrowedHandle<'_>, name: &[u16], opened: BorrowedHandle<'_>) -> bool {
+    let (Ok(parent), Ok(opened)) = (facts::object_name(parent), facts::object_name(opened)) else {
+        return true;
+    };
+    let lower = |path: &[u16]| String::from_utf16_lossy(path).to_lowercase();
+    let (parent, name) = (lower(&parent), lower(name));
+    lower(&opened) != format!("{}\\{name}", parent.trim_end_matches('\\'))
+}
+
+/// Returns what a directory is known by.
+pub(in crate::remove) fn identity(directory: &impl Open) -> Result<Identity, Errno> {
+    let handle = directory.as_handle();
+    if let Ok((volume, file)) = facts::identity(handle) {
+        return Ok(Identity { volume, file });
+    }
+    // FAT has no numbers of 128 bits.
+    let told = facts::of_open(handle)?;
+    Ok(Identity { volume: told.volume.into(), file: told.index.into() })
+}
+
+/// What is known of an entry, where that matters.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Facts {
+    pub(super) kind: FileType,
+    pub(super) modified: Time,
+    /// Its space on the disk, bytes.
+    pub(super) bytes: u64,
+    /// Its hard links.
+    pub(super) links: u64,
+}
+
+/// Looks at an entry, following nothing. The listing's copy of these may be old where a file has several links.
+pub(super) fn facts(directory: &impl Open, name: &CStr) -> Result<Facts, Errno> {
+    facts_of_open(&open_unasked(directory.as_handle(), name, Purpose::Ask)?)
+}
+
+/// Looks at what is open.
+pub(super) fn facts_of_open(file: &OwnedHandle) -> Result<Facts, Errno> {
+    let told = facts::of_open(file.as_handle())?;
+    let (bytes, links) = facts::space(file.as_handle())?;
+    Ok(Facts {
+        kind: kind(told.attributes, told.reparse_tag),
+        modified: Time::from_windows(told.written),
+        bytes,
+        links,
+    })
+}
+
+/// Returns the type of what is open: no reparse point is a directory to go into.
+fn kind(attributes: u32, reparse_tag: u32) -> FileType {
+    const FOLDER_THAT_LIES_ELSEWHERE: u32 = REPARSE_POINT | DIRECTORY;
+    if attributes & FOLDER_THAT_LIES_ELSEWHERE == FOLDER_THAT_LIES_ELSEWHERE {
+        return FileType::Symlink;
+    }
+    Found { attributes, reparse_tag, ..Found::default() }.kind()
+}
+
+/// Returns the space of an open directory on the disk, bytes; 0 where that cannot be told.
+pub(super) fn space(directory: &Directory) -> u64 {
+    facts::space(directory.as_handle()).map_or(0, |(bytes, _)| bytes)
+}
+
+/// Returns the type of an entry; unknown when it has vanished.
+pub(super) fn kind_of(directory: &impl Open, name: &[u8]) -> FileType {
+    let Ok(name) = std::ffi::CString::new(name) else { return FileType::Unknown };
+    facts(directory, &name).map_or(FileType::Unknown, |facts| facts.kind)
+}
+
+/// Removes an entry that is no directory to go into; `ISDIR` where it is one.
+pub(super) fn remove_file(directory: &impl Open, name: &CStr, listed: FileType) -> Result<(), Errno> {
+    let parent = directory.as_handle();
+    if listed == FileType::File {
+        // The system tells in the same call that it has become a directory or a junction.
+        let file = open_unasked(parent, name, Purpose::RemoveFile)?;
+        return remove(parent, name, &file);
+    }
+    let (file, attributes) = open(parent, name, Purpose::Remove)?;
+    if attributes & (DIRECTORY | REPARSE_POINT) == DIRECTORY {
+        return Err(Errno::ISDIR);
+    }
+    remove(parent, name, &file)
+}
+
+/// Removes a directory that is empty, and no other than the one that is expected; `NOTDIR` for another, or what is none.
+pub(super) fn remove_directory(
+    parent: &impl Open,
+    name: &CStr,
+    expected: Option<Identity>,
+) -> Result<(), Errno> {
+    let parent = parent.as_handle();
+    let (directory, attributes) = open(parent, name, Purpose::Remove)?;
+    let is_other = match expected {
+        Some(expected) => identity(&directory)? != expected,
+        None => false,
+    };
+    if is_other || attributes & (DIRECTORY | REPARSE_POINT) != DIRECTORY {
+        return Err(Errno::NOTDIR);
+    }
+    remove(parent, name, &directory)
+}
+
+/// Removes what is open, read-only or not.
+fn remove(parent: BorrowedHandle<'_>, name: &CStr, file: &OwnedHandle) -> Result<(), Errno> {
+    match change::remove(file.as_handle()).map_err(Errno::from) {
+        Err(Errno::PERM) => remove_read_only(parent, name, file),
+        removed => removed.map(drop),
+    }
+}
+
+/// Removes what is refused because it is read-only, by a system that does not do so by itself: takes the mark away and puts it back where
+/// that was not enough.
+fn remove_read_only(parent: BorrowedHandle<'_>, name: &CStr, file: &OwnedHandle) -> Result<(), Errno> {
+    let (attributes, _) = facts::tag(file.as_handle())?;
+    if attributes & READ_ONLY == 0 {
+        return Err(Errno::PERM);
+    }
+    let marked = open_unasked(parent, name, Purpose::RemoveMarked)?;
+    if identity(&marked)? != identity(file)? {
+        return Err(Errno::PERM);
+    }
+    change::set_attributes(marked.as_handle(), attributes & !READ_ONLY)?;
+    change::remove(marked.as_handle()).map(drop).map_err(|error| {
+        // What was asked for is refused all the same; that is told.
+        let _ = change::set_attributes(marked.as_handle(), attributes);
+        error.into()
+    })
+}
+
+/// Reads directories.
+pub(super) struct Reader {
+    large: Buffer,
+    small: Buffer,
+    encoded: Vec<u8>,
+    name: Vec<u8>,
+    class: Class,
+}
+
+impl std::fmt::Debug for Reader {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Reader").field("class", &self.class).finish_non_exhaustive()
+    }
+}
+
+/// A class of records.
+#[derive(Clone, Copy, Debug)]
+struct Class {
+    number: i32,
+    layout: Layout,
+}
+
+/// `FileIdFullDirectoryInformation`, which brings the numbers of files along.
+const NUMBERED: Class = Class { number: 38, layout: Layout::IdFull };
+/// `FileFullDirectoryInformation`, which every file system knows.
+const PLAIN: Class = Class { number: 2, layout: Layout::Full };
+
+impl Reader {
+    pub(super) fn new() -> Self {
+        Self {
+            large: Buffer::new(LARGE_BYTES),
+            small: Buffer::new(SMALL_BYTES),
+            encoded: Vec::new(),
+            name: Vec::new(),
+            class: NUMBERED,
+        }
+    }
+
+    /// Reads the next records, those from the start if any position is given; returns how many bytes, 0 at the end.
+    ///
+    /// `to` holds what one call reads: [`CALL_BYTES`], or what two thirds of it are at least [`SMALL_BYTES`] of.
+    pub(super) fn read(
+        &mut self,
+        directory: &Directory,
+        from: Option<u64>,
+        to: &mut [u8],
+    ) -> io::Result<usize> {
+        let buffer = if to.len() < CALL_BYTES { &mut self.small } else { &mut self.large };
+        let filled = match nt_query(directory.as_handle(), self.class.number, from.is_some(), buffer) {
+            Err(error) if is_unknown(&error) => {
+                self.class = PLAIN;
+                nt_query(directory.as_handle(), self.class.number, from.is_some(), buffer)?
+            }
+            filled => filled?,
+        };
+        self.encoded.clear();
+        let malformed = || io::Error::new(io::ErrorKind::InvalidData, "the system gave a malformed record");
+        for record in Records::new(&buffer.bytes()[..filled.unwrap_or(0)], self.class.layout) {
+            let record = record.map_err(|_| malformed())?;
+            self.name.clear();
+            names::push_wide(&mut self.name, record.name());
+            let (inode, kind) = (record.found.file_id, record.found.kind().d_type());
+            if self.name.contains(&0) || !decode::encode(&mut self.encoded, inode, 0, kind, &self.name) {
+                return Err(malformed());
+            }
+        }
+        to.get_mut(..self.encoded.len()).ok_or_else(malformed)?.copy_from_slice(&self.encoded);
+        Ok(self.encoded.len())
+    }
+}
+
+/// Tells whether an error says that the file system does not know a class of records.
+fn is_unknown(error: &io::Error) -> bool {
+    // `ERROR_INVALID_FUNCTION`, `ERROR_NOT_SUPPORTED`, `ERROR_INVALID_PARAMETER`, `ERROR_CALL_NOT_IMPLEMENTED`, `ERROR_INVALID_LEVEL`.
+    matches!(error.raw_os_error(), Some(1 | 50 | 87 | 120 | 124))
+}
+
+/// Opens a directory again, as the same: both share their position.
+pub(super) fn duplicate(directory: &impl Open) -> io::Result<Directory> {
+    directory.as_handle().try_clone_to_owned()
+}
+
+/// Returns the file system that a directory lies on.
+pub(super) fn file_system(directory: &impl Open) -> FileSystem {
+    FileSystem::of(directory.as_handle())
+}
+
+/// Waits, the longer the more often it has done so: without POSIX semantics what was removed stays until others close it.
+pub(super) fn wait_for_others(pass: u8) {
+    std::thread::sleep(Duration::from_millis(1 << pass.min(9)));
+}
+
+/// Returns how many handles the process may have: so many that nobody has them.
+pub(super) fn handles_max() -> usize {
+    usize::MAX
+}
+
+/// There are no tables of handles that threads could have for themselves.
+pub(super) fn own_table() {}

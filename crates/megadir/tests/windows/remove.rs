@@ -1,0 +1,284 @@
+//! Removing: everything that is asked for goes, read-only or not, and nothing else.
+
+use std::fs;
+use std::os::windows::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use megadir::remove::{
+    Conditions, Counts, Failures, Progress, RemoveOptions, Removed, remove_contents, remove_tree,
+};
+use megadir::{Dir, ErrorKind, FileType, names};
+use megadir_testkit::require;
+
+/// Options that remove everything and take no failure.
+fn options(workers: usize) -> RemoveOptions<'static> {
+    RemoveOptions {
+        workers,
+        cross_mounts: false,
+        conditions: Conditions::NONE,
+        dry_run: false,
+        keep: None,
+        entries_per_second_max: None,
+        order: None,
+        own_tables: true,
+        on_failure: &|failure| panic!("{failure}"),
+    }
+}
+
+fn remove(path: &Path, options: &RemoveOptions<'_>) -> megadir::Result<Removed> {
+    let parent = Dir::open(path.parent().unwrap())?;
+    remove_tree(&parent, names::from_os(path.file_name().unwrap()), options, &Progress::new())
+}
+
+/// Removes; returns what was told of as lines.
+fn failing(path: &Path) -> (Removed, Vec<String>) {
+    let failures = Failures::new(100);
+    let told = |failure| failures.add(failure);
+    let removed = remove(path, &RemoveOptions { on_failure: &told, ..options(2) }).unwrap();
+    let lines: Vec<_> = failures.take().iter().map(ToString::to_string).collect();
+    assert_eq!((removed.counts.failures, removed.complete), (lines.len() as u64, lines.is_empty()));
+    (removed, lines)
+}
+
+/// Makes `wide` directories with `files` files and one directory with a file each; returns how many entries and directories.
+fn tree(root: &Path, wide: u64, files: u64) -> (u64, u64) {
+    for directory in 0..wide {
+        let below = root.join(format!("directory {directory}"));
+        fs::create_dir_all(below.join("é漢😀")).unwrap();
+        fs::write(below.join("é漢😀").join("last"), "").unwrap();
+        (0..files).for_each(|file| fs::write(below.join(format!("ß{file}")), "text").unwrap());
+    }
+    (wide * (files + 1), 1 + 2 * wide)
+}
+
+fn only(entries: u64, directories: u64) -> Counts {
+    Counts { entries, directories, ..Counts::default() }
+}
+
+#[test]
+fn a_tree_goes_and_is_counted() {
+    for workers in [1, 2, 5] {
+        let scratch = tempfile::tempdir().unwrap();
+        let root = scratch.path().join("root");
+        let (entries, directories) = tree(&root, 12, 20);
+        fs::write(scratch.path().join("beside"), "").unwrap();
+        let dry = remove(&root, &RemoveOptions { dry_run: true, ..options(workers) }).unwrap();
+        assert_eq!((dry.counts.entries, dry.counts.directories), (entries, directories));
+        assert!(root.join("directory 3").join("ß7").exists());
+        let removed = remove(&root, &options(workers)).unwrap();
+        assert_eq!((removed.counts, removed.complete), (only(entries, directories), true));
+        assert!(!root.exists() && scratch.path().join("beside").exists());
+        let gone = remove(&root, &options(workers)).unwrap_err();
+        assert_eq!(gone.kind(), ErrorKind::NotFound, "{gone}");
+    }
+}
+
+/// With so many workers each has room for few names, and what was read of a directory cannot be put back.
+#[test]
+fn more_directories_than_there_is_room_for_go() {
+    let scratch = tempfile::tempdir().unwrap();
+    let root = scratch.path().join("root");
+    for directory in 0..300 {
+        fs::create_dir_all(root.join(format!("{directory:-<60}")).join("below")).unwrap();
+    }
+    assert_eq!(remove(&root, &options(256)).unwrap().counts, only(0, 601));
+}
+
+#[test]
+fn a_directory_of_some_thousand_files_is_emptied_and_stays() {
+    let scratch = tempfile::tempdir().unwrap();
+    let root = scratch.path().join("root");
+    fs::create_dir(&root).unwrap();
+    (0..3000).for_each(|file| fs::write(root.join(format!("a name of some length {file}")), "").unwrap());
+    fs::create_dir(root.join("kept")).unwrap();
+    let directory = Dir::open(&root).unwrap();
+    let keep = RemoveOptions { keep: Some(b"kept"), ..options(1) };
+    let removed = remove_contents(&directory, &keep, &Progress::new()).unwrap();
+    assert_eq!((removed.counts, removed.complete), (only(3000, 0), true));
+    assert_eq!(fs::read_dir(&root).unwrap().count(), 1);
+}
+
+#[test]
+fn what_is_read_only_goes_and_what_cannot_go_stays_as_it_was() {
+    let scratch = tempfile::tempdir().unwrap();
+    let root = scratch.path().join("root");
+    tree(&root, 1, 3);
+    let below = root.join("directory 0");
+    for name in ["ß0", "ß1", "é漢😀"] {
+        let path = below.join(name);
+        let mut permissions = fs::metadata(&path).unwrap().permissions();
+        permissions.set_readonly(true);
+        fs::set_permissions(&path, permissions).unwrap();
+    }
+    // Nobody else may remove what is open so.
+    let held = fs::OpenOptions::new().read(true).share_mode(3).open(below.join("ß1")).unwrap();
+    let (removed, told) = failing(&root);
+    assert_eq!(told.len(), 1, "{told:?}");
+    assert!(told[0].starts_with(&format!("remove '{}'", below.join("ß1").display())), "{told:?}");
+    let counts = Counts { entries: 3, directories: 1, failures: 1, directories_kept: 2, ..Counts::default() };
+    assert_eq!(removed.counts, counts);
+    assert!(fs::metadata(below.join("ß1")).unwrap().permissions().readonly());
+    drop(held);
+    assert_eq!(remove(&root, &options(1)).unwrap().counts, only(1, 2));
+}
+
+#[test]
+fn what_is_open_to_be_removed_by_others_goes() {
+    let scratch = tempfile::tempdir().unwrap();
+    let root = scratch.path().join("root");
+    fs::create_dir(&root).unwrap();
+    fs::write(root.join("file"), "text").unwrap();
+    let held = fs::OpenOptions::new().read(true).share_mode(7).open(root.join("file")).unwrap();
+    let failures = Failures::new(9);
+    let told = |failure| failures.add(failure);
+    let removed = remove(&root, &RemoveOptions { on_failure: &told, ..options(1) }).unwrap();
+    if !removed.complete {
+        require::unavailable("what_is_open_to_be_removed_by_others_goes", "removal with POSIX semantics");
+        assert_eq!((removed.counts.directories, removed.counts.failures), (0, 1));
+        assert!(failures.take()[0].to_string().contains("holds open what was removed"));
+        drop(held);
+        assert_eq!(remove(&root, &options(1)).unwrap().counts.directories, 1);
+    }
+    assert!(!root.exists());
+}
+
+/// As long as paths may be, and longer than most programs take.
+#[test]
+fn long_paths_and_deep_trees_go() {
+    let scratch = tempfile::tempdir().unwrap();
+    let long = PathBuf::from(format!("\\\\?\\{}", scratch.path().join("root").display()));
+    let mut path = long.clone();
+    for level in 0..40 {
+        path.push(format!("{level:-<50}"));
+    }
+    fs::create_dir_all(&path).unwrap();
+    fs::write(path.join("file"), "").unwrap();
+    assert!(path.as_os_str().len() > 2000);
+    let removed = remove(&scratch.path().join("root"), &options(2)).unwrap();
+    assert_eq!(removed.counts, only(1, 41));
+    assert!(!long.exists());
+}
+
+#[test]
+fn conditions_choose_and_what_does_not_meet_them_stays() {
+    let scratch = tempfile::tempdir().unwrap();
+    let root = scratch.path().join("root");
+    tree(&root, 2, 5);
+    let accepts = |name: &[u8]| name.ends_with(b"3");
+    let conditions = Conditions { name: Some(&accepts), types: &[FileType::File], ..Conditions::NONE };
+    let removed = remove(&root, &RemoveOptions { conditions, ..options(2) }).unwrap();
+    assert_eq!((removed.counts, removed.complete), (only(2, 0), true));
+    let past = Some(megadir::Time { seconds: 1, nanoseconds: 0 });
+    let conditions = Conditions { older_than: past, ..Conditions::NONE };
+    assert_eq!(remove(&root, &RemoveOptions { conditions, ..options(2) }).unwrap().counts, only(0, 0));
+    assert!(root.join("directory 1").join("ß4").exists());
+}
+
+#[test]
+fn cancelled_it_goes_on_when_run_again() {
+    let scratch = tempfile::tempdir().unwrap();
+    let root = scratch.path().join("root");
+    let (entries, _) = tree(&root, 10, 30);
+    let parent = Dir::open(scratch.path()).unwrap();
+    let mut gone = 0;
+    for _ in 0..1000 {
+        let progress = Progress::new();
+        let seen = std::sync::atomic::AtomicU64::new(0);
+        let accepts = |_: &[u8]| {
+            if seen.fetch_add(1, std::sync::atomic::Ordering::Relaxed) == 40 {
+                progress.cancel();
+            }
+            true
+        };
+        let conditions = Conditions { name: Some(&accepts), ..Conditions::NONE };
+        let removed =
+            remove_tree(&parent, b"root", &RemoveOptions { conditions, ..options(2) }, &progress).unwrap();
+        gone += removed.counts.entries;
+        if !removed.cancelled {
+            break;
+        }
+        assert!(!removed.complete);
+    }
+    assert_eq!(gone, entries);
+    assert_eq!(remove(&root, &options(2)).unwrap().counts, only(0, 1));
+}
+
+#[test]
+fn what_is_no_name_and_what_windows_lacks_is_refused() {
+    let scratch = tempfile::tempdir().unwrap();
+    fs::write(scratch.path().join("file"), "text").unwrap();
+    let parent = Dir::open(scratch.path()).unwrap();
+    let refused = |name: &[u8], options: &RemoveOptions<'_>| {
+        remove_tree(&parent, name, options, &Progress::new()).unwrap_err()
+    };
+    for name in [&b""[..], b".", b"..", b"a\\b", b"a/b", b"file:stream", b"file::$DATA", b"a\0b"] {
+        assert_eq!(refused(name, &options(1)).kind(), ErrorKind::BadOption, "{}", name.escape_ascii());
+    }
+    let crossing = refused(b"file", &RemoveOptions { cross_mounts: true, ..options(1) });
+    assert!(crossing.kind() == ErrorKind::BadOption && crossing.to_string().contains("junction"));
+    assert_eq!(refused(b"none", &options(1)).kind(), ErrorKind::NotFound);
+    assert!(scratch.path().join("file").exists());
+    assert_eq!(remove(&scratch.path().join("file"), &options(1)).unwrap().counts, only(1, 0));
+}
+
+/// Makes `inside` with a junction to `outside`, in which there is a file; tells whether there is one.
+fn junction(scratch: &Path) -> bool {
+    fs::create_dir(scratch.join("inside")).unwrap();
+    fs::create_dir(scratch.join("outside")).unwrap();
+    fs::write(scratch.join("outside").join("file"), "stays").unwrap();
+    let mut command = Command::new("cmd");
+    command.args(["/c", "mklink", "/J"]).arg(scratch.join("inside").join("junction"));
+    let made = command.arg(scratch.join("outside")).stdin(Stdio::null()).output();
+    made.is_ok_and(|made| made.status.success())
+        && fs::symlink_metadata(scratch.join("inside").join("junction")).is_ok_and(|found| found.is_symlink())
+}
+
+#[test]
+fn junctions_go_and_what_they_lead_to_stays() {
+    let scratch = tempfile::tempdir().unwrap();
+    if junction(scratch.path()) {
+        assert_eq!(remove(&scratch.path().join("inside"), &options(2)).unwrap().counts, only(1, 1));
+        assert!(!scratch.path().join("inside").exists());
+    } else {
+        let test = "junctions_go_and_what_they_lead_to_stays";
+        require::unavailable(test, "the system makes no junctions (Wine shows none)");
+    }
+    assert!(scratch.path().join("outside").join("file").exists());
+}
+
+/// Wine says that a link of the system below it is what it leads to.
+#[test]
+fn links_of_the_system_below_wine_lead_nobody_outside() {
+    let test = "links_of_the_system_below_wine_lead_nobody_outside";
+    let scratch = tempfile::tempdir().unwrap();
+    let (inside, outside) = (scratch.path().join("inside"), scratch.path().join("outside"));
+    fs::create_dir_all(outside.join("below")).unwrap();
+    fs::write(outside.join("file"), "stays").unwrap();
+    fs::write(outside.join("below").join("file"), "stays").unwrap();
+    fs::create_dir_all(inside.join("empty")).unwrap();
+    fs::write(inside.join("plain"), "").unwrap();
+    for (to, link) in [("../outside", "to-folder"), ("../outside/file", "to-file")] {
+        let mut command = Command::new("Z:\\bin\\ln");
+        let started = command.args(["-s", to, link]).current_dir(&inside).stdin(Stdio::null()).status();
+        if started.is_err_and(|error| error.kind() == std::io::ErrorKind::NotFound) {
+            return require::unavailable(test, "this is no Wine");
+        }
+        // Wine starts programs of the system below it, but neither tells that it has nor waits for them.
+        let begun = Instant::now();
+        while !inside.join(link).exists() {
+            assert!(begun.elapsed() < Duration::from_secs(60), "no link was made");
+            std::thread::sleep(Duration::from_millis(10));
+        }
+    }
+    let (removed, told) = failing(&inside);
+    assert_eq!(told.len(), 2, "{told:?}");
+    assert!(told.iter().all(|line| line.contains("Wine follows the symbolic link")), "{told:?}");
+    assert_eq!((removed.counts.entries, removed.counts.directories), (1, 1), "{told:?}");
+    assert!(outside.join("file").exists() && outside.join("below").join("file").exists());
+    let refused = remove(&inside.join("to-folder"), &options(1)).unwrap_err();
+    assert!(refused.to_string().contains("Wine follows the symbolic link"), "{refused}");
+    assert_eq!(failing(&inside.join("to-file")).1.len(), 1);
+    assert_eq!(fs::read(outside.join("file")).unwrap(), b"stays");
+}
