@@ -7,309 +7,47 @@
 //!
 //! None of it is timed. A state that cannot be had or verified is an error with its reason, never another state. Knows
 //! nothing of clocks, records or reports.
+//!
+//! `caches` is what the runner uses, the same on every system; what a system drops and how that is verified is in a directory of its
+//! own, with the same names in each: `System`, `refusals`, `come_back_by_reading`.
 
-mod contents;
-mod facts;
-mod held;
-mod names;
-mod own_pages;
-
+#[cfg(target_os = "linux")]
+mod caches;
+#[cfg(target_os = "linux")]
+mod linux;
+#[cfg(target_os = "linux")]
 mod tree;
-
-use std::collections::HashSet;
-use std::io;
-use std::os::fd::AsFd;
+#[cfg(windows)]
+mod windows;
 
 use megadir::Dir;
-use megadir_record::{CacheState, Cell, CellId, DataId, DataSource, Note, Plan, Sample, When};
-use megadir_stats::permutation::SplitMix64;
+use megadir_record::CacheState;
 
-pub use facts::cache_facts;
-pub(crate) use facts::is_memory;
+#[cfg(target_os = "linux")]
+use linux as system;
+#[cfg(windows)]
+use windows as system;
 
-use crate::measure::Stopwatch;
-use crate::note::NoteKind;
-use crate::workload::{BlockKey, ListError, Signals, Workload};
-use names::Names;
-use tree::{Pass, Sampled};
+use crate::machine;
+use crate::plan::CacheFact;
 
-/// The caches of a run's data sets, as far as the run has cooled and warmed them.
-#[derive(Clone, Debug)]
-pub(crate) struct Caches {
-    /// Whether any arm wants a cold cache; nothing is done otherwise.
-    cools: bool,
-    sets: Vec<Set>,
-    /// Warm arms that have done their work since what they need was dropped.
-    warm_arms: HashSet<CellId>,
-    /// Arms of which was told that a cold block read nothing.
-    told: HashSet<CellId>,
-    names: Names,
-    random: SplitMix64,
+#[cfg(target_os = "linux")]
+pub(crate) use caches::{Before, Caches, Directories};
+#[cfg(target_os = "linux")]
+use caches::{Cooled, refused};
+#[cfg(target_os = "linux")]
+pub(crate) use system::is_memory;
+
+/// Returns every state of the cache with its name in reports, and why it cannot be had on `directory`, if it cannot.
+///
+/// In a virtual machine cold states are named `guest-...`: the host's cache stays warm. Nothing is dropped.
+pub fn cache_facts(directory: &Dir) -> Vec<CacheFact> {
+    let unavailable = system::refusals(directory);
+    let guest = if machine::is_virtual() { "guest-" } else { "" };
+    let facts = CacheState::ALL.into_iter().map(|state| CacheFact {
+        state,
+        name: if state.is_cold() { format!("{guest}{}", state.name()) } else { state.name().to_owned() },
+        unavailable: if state.is_cold() { unavailable(state) } else { None },
+    });
+    facts.collect()
 }
-
-/// What is known of one data set.
-#[derive(Clone, Debug)]
-struct Set {
-    /// Whether what lies below directories belongs to it.
-    deep: bool,
-    /// Whether its names and inodes were looked at since they were dropped.
-    warm: bool,
-    entries: u64,
-    sample: Vec<Sampled>,
-    /// The type of the file system that it is on.
-    file_system: String,
-}
-
-/// The directories of the data sets, which are opened again where their file system is mounted again.
-pub(crate) trait Directories {
-    /// Returns that of a data set.
-    fn of(&self, data: DataId) -> &Dir;
-
-    /// Unmounts the file system of a data set, proves that it is gone, and mounts it again.
-    fn remount(&mut self, data: DataId) -> Result<(), ListError>;
-}
-
-/// One block, for what must be done before it.
-pub(crate) struct Before<'a> {
-    pub(crate) plan: &'a Plan,
-    pub(crate) cell: &'a Cell,
-    pub(crate) key: BlockKey,
-    pub(crate) operations: u64,
-    pub(crate) signals: Signals<'a>,
-}
-
-impl Caches {
-    /// Returns the caches of a plan whose data sets are just made or found, on file systems of these types.
-    pub(crate) fn new(plan: &Plan, file_systems: Vec<String>) -> Self {
-        let set = |(data, file_system): (&megadir_record::Data, String)| Set {
-            deep: matches!(data.source, DataSource::Made(_)),
-            warm: true,
-            entries: data.entries,
-            sample: Vec::new(),
-            file_system,
-        };
-        Self {
-            cools: plan.cells.iter().any(|cell| cell.cache.is_cold()),
-            sets: plan.data.iter().zip(file_systems).map(set).collect(),
-            warm_arms: HashSet::new(),
-            told: HashSet::new(),
-            names: Names::default(),
-            random: SplitMix64::new(plan.seed ^ 0x0063_6163_6865),
-        }
-    }
-
-    /// Has every state that the plan asks for once, on every data set that holds something, and returns the arms whose state
-    /// cannot be had or verified, with the reason.
-    pub(crate) fn rehearse(
-        &mut self,
-        plan: &Plan,
-        directories: &mut dyn Directories,
-        signals: Signals<'_>,
-    ) -> Result<Vec<(CellId, String)>, ListError> {
-        let mut gone = Vec::new();
-        // What arms make themselves is not there yet: its state is verified before the first block.
-        let there = |data: &megadir_record::Data| {
-            data.entries > 0 && data.source.made().is_none_or(|made| made.when == When::BeforeRun)
-        };
-        for data in plan.data.iter().filter(|data| there(data)) {
-            for state in [CacheState::DataCold, CacheState::VfsCold, CacheState::FsCold] {
-                let arms = plan.cells.iter().filter(|cell| cell.data == data.id && cell.cache == state);
-                let arms: Vec<CellId> = arms.map(|cell| cell.id).collect();
-                if arms.is_empty() {
-                    continue;
-                }
-                let tried = self
-                    .warm_names(data.id, directories.of(data.id), signals)
-                    .and_then(|()| self.cool(state, data.id, directories, signals));
-                let tried = match state.drops_names() {
-                    true => tried.and_then(|()| {
-                        self.forget_names(state, plan, data.id);
-                        self.come_back_by_reading(state, data.id, directories.of(data.id))
-                    }),
-                    false => tried,
-                };
-                match tried {
-                    Ok(()) => {}
-                    // What cannot be mounted again is lost to all its arms.
-                    Err(error @ (ListError::Stopped | ListError::Remount(_))) => return Err(error),
-                    Err(error) => gone.extend(arms.into_iter().map(|arm| (arm, error.to_string()))),
-                }
-            }
-        }
-        Ok(gone)
-    }
-
-    /// Gets the work of a block ready, and the cache into the state that its arm wants.
-    pub(crate) fn ready(
-        &mut self,
-        work: &mut dyn Workload,
-        stopwatch: &mut Stopwatch,
-        before: &Before<'_>,
-        directories: &mut dyn Directories,
-    ) -> Result<(), ListError> {
-        let Before { cell, key, operations, signals, .. } = *before;
-        let directory = directories.of(cell.data);
-        if self.cools && !cell.cache.is_cold() {
-            self.warm_names(cell.data, directory, signals)?;
-            self.warm_arm(work, stopwatch, before, directory)?;
-        }
-        work.ready(directory, key, operations, signals)?;
-        if cell.cache.is_cold() {
-            let cooled = self.cool(cell.cache, cell.data, directories, signals);
-            self.forget(cell.cache, before);
-            cooled?;
-        }
-        Ok(())
-    }
-
-    /// Looks at a block that was measured: one from which nothing was read was hardly cold, and that is noted once an arm.
-    pub(crate) fn after(&mut self, cell: &Cell, sample: &Sample) -> Option<Note> {
-        let elsewhere = is_served_elsewhere(&self.sets[cell.data.0 as usize].file_system);
-        let nothing = cell.cache.drops_names() && sample.read_bytes == Some(0) && !elsewhere;
-        (nothing && self.told.insert(cell.id)).then(|| {
-            NoteKind::ColdWithoutReads.note(format!(
-                "{}: in round {} nothing was read from the device although the cache was cold",
-                cell.name, sample.round
-            ))
-        })
-    }
-
-    /// Looks at every name and inode of a data set, if they were dropped.
-    fn warm_names(&mut self, data: DataId, directory: &Dir, signals: Signals<'_>) -> Result<(), ListError> {
-        let place = data.0 as usize;
-        if self.sets[place].warm && !self.sets[place].sample.is_empty() {
-            return Ok(());
-        }
-        self.pass(data, directory, signals)?;
-        self.sets[place].warm = true;
-        Ok(())
-    }
-
-    /// Goes through a data set, asks about every entry and draws a sample of them.
-    fn pass(&mut self, data: DataId, directory: &Dir, signals: Signals<'_>) -> Result<(), ListError> {
-        let set = &mut self.sets[data.0 as usize];
-        let mut pass = Pass::new(&mut self.random);
-        tree::each(directory.as_fd(), set.deep, signals, &mut |entry| pass.see(entry))?;
-        (set.entries, set.sample) = (pass.seen, pass.sample);
-        Ok(())
-    }
-
-    /// Does a warm arm's work once, unrecorded, after something that it may need was dropped.
-    fn warm_arm(
-        &mut self,
-        work: &mut dyn Workload,
-        stopwatch: &mut Stopwatch,
-        before: &Before<'_>,
-        directory: &Dir,
-    ) -> Result<(), ListError> {
-        let Before { cell, key, operations, signals, .. } = *before;
-        if !self.warm_arms.insert(cell.id) || !cell.work.leaves_all() {
-            return Ok(());
-        }
-        // Other names than those of the block itself: those would be warmer than they ever are.
-        let other = BlockKey { phase: megadir_record::Phase::WarmUp, attempt: u32::MAX, ..key };
-        stopwatch.set_rate(None);
-        work.ready(directory, other, operations, signals)?;
-        work.run(directory, operations, stopwatch, signals)?;
-        work.finish(directory, signals)?;
-        stopwatch.clear();
-        Ok(())
-    }
-
-    /// Drops what a state does not have in the cache, and verifies that it is gone.
-    fn cool(
-        &mut self,
-        state: CacheState,
-        data: DataId,
-        directories: &mut dyn Directories,
-        signals: Signals<'_>,
-    ) -> Result<(), ListError> {
-        let (place, directory) = (data.0 as usize, directories.of(data));
-        match state {
-            CacheState::Warm => Ok(()),
-            CacheState::DataCold => contents::drop_all(directory.as_fd(), self.sets[place].deep, signals),
-            CacheState::VfsCold => {
-                self.draw(data, directory, signals)?;
-                let set = &self.sets[place];
-                self.names.drop_all(
-                    directory.as_fd(),
-                    &set.file_system,
-                    set.entries,
-                    &set.sample,
-                    signals,
-                )?;
-                own_pages::touch();
-                Ok(())
-            }
-            CacheState::FsCold => {
-                self.draw(data, directory, signals)?;
-                names::drain(state, directory.as_fd(), signals)?;
-                directories.remount(data)?;
-                names::are_gone(directories.of(data).as_fd(), &self.sets[place].sample)?;
-                own_pages::touch();
-                Ok(())
-            }
-        }
-    }
-
-    /// Draws names of a data set anew, if those that were drawn are not there any more: the arms make their own files.
-    fn draw(&mut self, data: DataId, directory: &Dir, signals: Signals<'_>) -> Result<(), ListError> {
-        match names::are_there(directory.as_fd(), &self.sets[data.0 as usize].sample)? {
-            true => Ok(()),
-            false => self.pass(data, directory, signals),
-        }
-    }
-
-    /// Remembers what a drop has taken from others.
-    fn forget(&mut self, state: CacheState, before: &Before<'_>) {
-        match state {
-            CacheState::Warm => {}
-            CacheState::DataCold => {
-                let reads = |cell: &&Cell| cell.data == before.cell.data && cell.work.reads_contents();
-                for cell in before.plan.cells.iter().filter(reads) {
-                    self.warm_arms.remove(&cell.id);
-                }
-            }
-            CacheState::VfsCold | CacheState::FsCold => {
-                self.forget_names(state, before.plan, before.cell.data);
-            }
-        }
-    }
-
-    /// Remembers that the names of all data sets are cold, or of those on the file system of one that was mounted again.
-    fn forget_names(&mut self, state: CacheState, plan: &Plan, data: DataId) {
-        let on = |data: DataId| plan.data[data.0 as usize].on;
-        let cold = |other: DataId| state != CacheState::FsCold || on(other) == on(data);
-        self.warm_arms.retain(|arm| !cold(plan.cells[arm.0 as usize].data));
-        for (set, data) in self.sets.iter_mut().zip(&plan.data) {
-            set.warm &= !cold(data.id);
-        }
-    }
-
-    /// Asks about the sample after a drop: the device must have been read.
-    fn come_back_by_reading(
-        &self,
-        state: CacheState,
-        data: DataId,
-        directory: &Dir,
-    ) -> Result<(), ListError> {
-        let set = &self.sets[data.0 as usize];
-        match is_served_elsewhere(&set.file_system) {
-            true => Ok(()),
-            false => names::come_back_by_reading(state, directory.as_fd(), &set.sample),
-        }
-    }
-}
-
-/// Tells whether another process reads from the device for this one, so that no read is counted here.
-fn is_served_elsewhere(file_system: &str) -> bool {
-    file_system.starts_with("fuse")
-}
-
-/// Returns the error for a state that cannot be had or verified.
-fn refused(state: CacheState, reason: impl Into<String>) -> ListError {
-    ListError::Stage { stage: state.name(), source: io::Error::other(reason.into()) }
-}
-
-#[cfg(test)]
-mod tests;

@@ -1,95 +1,118 @@
-//! One pass over the entries of a data set: relative to descriptors, through no link, across no mount, in bounded memory.
+//! One pass over the entries of a data set: relative to open directories, through no link, across no mount, in bounded memory.
 
-use std::ffi::{CStr, CString};
-use std::os::fd::{AsFd, BorrowedFd};
+use std::io;
 
+use megadir::FileType;
+use megadir_record::CacheState;
 use megadir_stats::permutation::SplitMix64;
-use rustix::fs::{AtFlags, FileType, Mode, OFlags, RawDir, statat};
-use rustix::io::Errno;
 
-use crate::remove::open_on_this_mount;
+use super::refused;
+use crate::at::{self, At, Borrowed};
 use crate::workload::{ListError, Signals};
 
-/// The deepest tree that is gone through; each level holds a descriptor and a buffer.
+/// The deepest tree that is gone through; each level holds an open directory and a buffer.
 const DEPTH_MAX: usize = 64;
-const BUFFER_BYTES: usize = 64 << 10;
 /// Entries that are drawn for verifying.
-const SAMPLE_MAX: usize = 64;
+pub(super) const SAMPLE_MAX: usize = 64;
 
 /// One entry, with its type known.
 pub(super) struct Found<'a> {
-    pub(super) parent: BorrowedFd<'a>,
-    pub(super) name: &'a CStr,
+    pub(super) parent: Borrowed<'a>,
+    pub(super) name: &'a [u8],
     /// The directory's path from the top, empty or ending in a slash.
     pub(super) below: &'a [u8],
     pub(super) kind: FileType,
 }
 
+impl Found<'_> {
+    /// Returns the path from the top, for messages.
+    pub(super) fn path(&self) -> String {
+        String::from_utf8_lossy(&[self.below, self.name].concat()).into_owned()
+    }
+}
+
 /// An entry that was drawn: its path from the top.
-pub(super) type Sampled = CString;
+pub(super) type Sampled = Vec<u8>;
 
 /// Shows `visit` every entry below `top`; what lies in its directories too if `deep`.
 pub(super) fn each(
-    top: BorrowedFd<'_>,
+    top: Borrowed<'_>,
     deep: bool,
     signals: Signals<'_>,
     visit: &mut dyn FnMut(&Found<'_>) -> Result<(), ListError>,
 ) -> Result<(), ListError> {
     let depth = if deep { DEPTH_MAX } else { 0 };
-    // A descriptor of its own: the position of the given one belongs to others.
-    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
-    let own = rustix::fs::openat(top, ".", flags, Mode::empty()).map_err(failed)?;
-    each_below(own.as_fd(), &mut Vec::new(), depth, signals, visit)
+    each_below(top, &mut Vec::new(), depth, signals, visit)
 }
 
 fn each_below(
-    directory: BorrowedFd<'_>,
+    directory: Borrowed<'_>,
     below: &mut Vec<u8>,
     depth: usize,
     signals: Signals<'_>,
     visit: &mut dyn FnMut(&Found<'_>) -> Result<(), ListError>,
 ) -> Result<(), ListError> {
-    let mut buffer = Vec::with_capacity(BUFFER_BYTES);
-    let mut entries = RawDir::new(directory, buffer.spare_capacity_mut());
     let mut seen = 0_u32;
-    while let Some(entry) = entries.next() {
-        let entry = entry.map_err(failed)?;
-        let name = entry.file_name();
-        if name == c"." || name == c".." {
-            continue;
-        }
-        seen += 1;
-        if seen.is_multiple_of(256) {
-            signals.check()?;
-        }
-        let kind = match entry.file_type() {
-            FileType::Unknown => match statat(directory, name, AtFlags::SYMLINK_NOFOLLOW) {
-                Ok(status) => FileType::from_raw_mode(status.st_mode),
-                Err(Errno::NOENT) => continue,
+    // What ends the listing from within, for the listing knows errors of the system only.
+    let mut ended = None;
+    let listed = at::each_entry(directory, &mut |name, kind| {
+        let mut one = || {
+            seen += 1;
+            if seen.is_multiple_of(256) {
+                signals.check()?;
+            }
+            // Of unknown type is what has vanished.
+            if kind == FileType::Unknown {
+                return Ok(());
+            }
+            visit(&Found { parent: directory, name, below, kind })?;
+            if kind != FileType::Directory || depth == 0 {
+                return Ok(());
+            }
+            let child = match at::open_on_this_mount(directory, name) {
+                Ok(child) => child,
+                Err(error) if is_gone_or_elsewhere(&error) => return Ok(()),
                 Err(error) => return Err(failed(error)),
-            },
-            kind => kind,
+            };
+            let length = below.len();
+            below.extend_from_slice(name);
+            below.push(b'/');
+            let inside = each_below(child.at(), below, depth - 1, signals, visit);
+            below.truncate(length);
+            inside
         };
-        visit(&Found { parent: directory, name, below, kind })?;
-        if kind != FileType::Directory || depth == 0 {
-            continue;
-        }
-        let child = match open_on_this_mount(directory, name) {
-            Ok(child) => child,
-            Err(Errno::NOENT | Errno::XDEV) => continue,
-            Err(error) => return Err(failed(error)),
-        };
-        let length = below.len();
-        below.extend_from_slice(name.to_bytes());
-        below.push(b'/');
-        each_below(child.as_fd(), below, depth - 1, signals, visit)?;
-        below.truncate(length);
+        one().map_err(|error| {
+            ended = Some(error);
+            io::ErrorKind::Interrupted.into()
+        })
+    });
+    match ended {
+        Some(error) => return Err(error),
+        None => listed.map_err(failed)?,
     }
     signals.check()
 }
 
-fn failed(error: Errno) -> ListError {
-    ListError::Stage { stage: "pass over the data set", source: error.into() }
+fn is_gone_or_elsewhere(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::CrossesDevices)
+}
+
+fn failed(source: io::Error) -> ListError {
+    ListError::Stage { stage: "pass over the data set", source }
+}
+
+/// Asks about every name that was drawn; tells whether there are any and all of them are there.
+pub(super) fn are_there(directory: Borrowed<'_>, sample: &[Sampled]) -> Result<bool, ListError> {
+    for path in sample {
+        match at::status(directory, path.as_slice()) {
+            Ok(_) => {}
+            Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
+                return Ok(false);
+            }
+            Err(error) => return Err(refused(CacheState::VfsCold, error.to_string())),
+        }
+    }
+    Ok(!sample.is_empty())
 }
 
 /// A pass that asks about every entry, and draws a sample of them (Vitter's algorithm R).
@@ -105,9 +128,9 @@ impl<'a> Pass<'a> {
     }
 
     pub(super) fn see(&mut self, found: &Found<'_>) -> Result<(), ListError> {
-        match statat(found.parent, found.name, AtFlags::SYMLINK_NOFOLLOW) {
+        match at::status(found.parent, found.name) {
             Ok(_) => {}
-            Err(Errno::NOENT) => return Ok(()),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
             Err(error) => return Err(failed(error)),
         }
         self.seen += 1;
@@ -116,8 +139,7 @@ impl<'a> Pass<'a> {
             _ => self.random.below(self.seen).unwrap_or(0) as usize,
         };
         if place < SAMPLE_MAX {
-            // Neither part of a path has a NUL.
-            let path = CString::new([found.below, found.name.to_bytes()].concat()).unwrap_or_default();
+            let path = [found.below, found.name].concat();
             match self.sample.get_mut(place) {
                 Some(old) => *old = path,
                 None => self.sample.push(path),

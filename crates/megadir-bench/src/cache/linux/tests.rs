@@ -10,15 +10,16 @@ use std::time::{Duration, Instant};
 
 use megadir::Dir;
 use megadir_record::CacheState;
+use megadir_stats::permutation::SplitMix64;
 use megadir_sys::page_cache::resident;
 use megadir_sys::usage::thread_waits;
 use megadir_testkit::mount::{BTRFS, EXT4, Mount, Recipe, XFS};
 use megadir_testkit::require;
 use rustix::fs::{AtFlags, statat};
 
-use super::names::{Names, are_there, come_back_by_reading};
-use super::tree::{Pass, Sampled, each};
-use super::{SplitMix64, contents};
+use super::contents;
+use super::names::{Names, come_back_by_reading};
+use crate::cache::tree::{Pass, Sampled, are_there, each};
 use crate::workload::{ListError, Signals};
 
 static NEVER: AtomicBool = AtomicBool::new(false);
@@ -154,8 +155,10 @@ fn names_go(recipe: &Recipe) -> Result<(), String> {
     let warm = reason(come_back_by_reading(CacheState::VfsCold, directory.as_fd(), &drawn));
     assert!(warm.contains("64 names came back without a read"), "{warm}");
     // Names in use stay, and that is noticed.
-    let held: Vec<File> =
-        drawn.iter().map(|path| File::open(mount.path().join(path.to_str().unwrap())).unwrap()).collect();
+    let held: Vec<File> = drawn
+        .iter()
+        .map(|path| File::open(mount.path().join(std::str::from_utf8(path).unwrap())).unwrap())
+        .collect();
     let refused = reason(cool(&drawn));
     assert!(refused.contains("64 of 64 names that were drawn are still cached"), "{refused}");
     drop(held);

@@ -17,13 +17,13 @@ use std::time::{Duration, Instant};
 
 use megadir_record::CacheState;
 use megadir_sys::usage::thread_waits;
-use rustix::fs::{AtFlags, Mode, OFlags, ResolveFlags, openat2, statat};
+use rustix::fs::{Mode, OFlags, ResolveFlags, openat2};
 use rustix::io::Errno;
 
 use super::held::{Buffered, Counts};
-use super::refused;
-use super::tree::Sampled;
 use crate::beat::{WRITING_BACK, marked};
+use crate::cache::refused;
+use crate::cache::tree::{Sampled, are_there};
 use crate::machine::unwritten_bytes;
 use crate::workload::{ListError, Signals};
 
@@ -127,18 +127,6 @@ fn what_is_left(floor: Option<Counts>, before: Counts, after: Counts, entries: u
         .or_else(of_buffers)
 }
 
-/// Asks about every name that was drawn; tells whether there are any and all of them are there.
-pub(super) fn are_there(directory: BorrowedFd<'_>, sample: &[Sampled]) -> Result<bool, ListError> {
-    for path in sample {
-        match statat(directory, path, AtFlags::SYMLINK_NOFOLLOW) {
-            Ok(_) => {}
-            Err(Errno::NOENT | Errno::NOTDIR) => return Ok(false),
-            Err(error) => return Err(refused(CacheState::VfsCold, error.to_string())),
-        }
-    }
-    Ok(!sample.is_empty())
-}
-
 /// Makes sure that names which were just asked about are found in the cache, or a miss would prove nothing.
 fn find_cached(directory: BorrowedFd<'_>, sample: &[Sampled]) -> Result<(), Refusal> {
     if sample.is_empty() {
@@ -167,7 +155,7 @@ fn find_cached(directory: BorrowedFd<'_>, sample: &[Sampled]) -> Result<(), Refu
 /// Tells how many of the names that were drawn are still cached, if that is too many.
 fn cached(directory: BorrowedFd<'_>, sample: &[Sampled]) -> Option<String> {
     let held: Vec<&Sampled> = sample.iter().filter(|path| look(directory, path).unwrap_or(true)).collect();
-    let first = held.first()?.to_string_lossy();
+    let first = String::from_utf8_lossy(held.first()?);
     let (held, of) = (held.len(), sample.len());
     (held * CACHED_ONE_IN > of).then(|| {
         format!(
@@ -191,7 +179,7 @@ pub(super) fn are_gone(directory: BorrowedFd<'_>, sample: &[Sampled]) -> Result<
 fn look(directory: BorrowedFd<'_>, path: &Sampled) -> Result<bool, Errno> {
     let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     let resolve = ResolveFlags::CACHED | ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS;
-    match openat2(directory, path, flags, Mode::empty(), resolve) {
+    match openat2(directory, path.as_slice(), flags, Mode::empty(), resolve) {
         // What is known not to exist is known from the cache.
         Ok(_) | Err(Errno::NOENT) => Ok(true),
         Err(Errno::AGAIN) => Ok(false),
@@ -200,7 +188,7 @@ fn look(directory: BorrowedFd<'_>, path: &Sampled) -> Result<bool, Errno> {
 }
 
 /// Asks about the names that were drawn, after a drop: the device must have been read.
-pub(super) fn come_back_by_reading(
+pub(in crate::cache) fn come_back_by_reading(
     state: CacheState,
     directory: BorrowedFd<'_>,
     sample: &[Sampled],

@@ -9,7 +9,6 @@ use megadir_record::CacheState;
 use super::held::{SLABINFO, is_known};
 use super::names::DROP_CACHES;
 use crate::machine;
-use crate::plan::CacheFact;
 
 /// File systems whose cache is their storage.
 const IN_MEMORY: &[&str] = &["tmpfs", "ramfs", "devtmpfs", "hugetlbfs"];
@@ -22,18 +21,10 @@ pub(crate) fn is_memory(kind: &str) -> bool {
     IN_MEMORY.contains(&kind)
 }
 
-/// Returns every state of the cache with its name in reports, and why it cannot be had on `directory`, if it cannot.
-///
-/// In a virtual machine cold states are named `guest-...`: the host's cache stays warm. Nothing is dropped.
-pub fn cache_facts(directory: &Dir) -> Vec<CacheFact> {
+/// Returns what says why a state cannot be had on `directory`, if it cannot.
+pub(in crate::cache) fn refusals(directory: &Dir) -> impl Fn(CacheState) -> Option<String> {
     let file_system = machine::file_system(directory.as_fd()).kind;
-    let guest = if machine::is_virtual() { "guest-" } else { "" };
-    let facts = CacheState::ALL.into_iter().map(|state| CacheFact {
-        state,
-        name: if state.is_cold() { format!("{guest}{}", state.name()) } else { state.name().to_owned() },
-        unavailable: unavailable(state, &file_system),
-    });
-    facts.collect()
+    move |state| unavailable(state, &file_system)
 }
 
 fn unavailable(state: CacheState, file_system: &str) -> Option<String> {
@@ -70,6 +61,7 @@ fn may_drop() -> Result<(), String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::cache_facts;
     use megadir_testkit::unprivileged;
 
     #[test]

@@ -10,9 +10,9 @@ use megadir_sys::page_cache::{Resident, resident};
 use rustix::fs::{Advice, FileType, Mode, OFlags, fadvise, fdatasync, fstat, openat};
 use rustix::io::Errno;
 
-use super::refused;
-use super::tree::{Found, each};
 use crate::beat::{WRITING_BACK, marked};
+use crate::cache::refused;
+use crate::cache::tree::{Found, each};
 use crate::workload::{ListError, Signals};
 
 /// At most this part of the pages may be left.
@@ -22,7 +22,7 @@ const LEFT_MAX: f64 = 0.01;
 pub(super) fn drop_all(top: BorrowedFd<'_>, deep: bool, signals: Signals<'_>) -> Result<(), ListError> {
     let (mut pages, mut left, mut holder) = (0_u64, 0_u64, None);
     each(top, deep, signals, &mut |found| {
-        if found.kind != FileType::RegularFile {
+        if found.kind != megadir::FileType::File {
             return Ok(());
         }
         let Some(after) = drop_one(found, signals).map_err(|error| because(found, &error))? else {
@@ -31,7 +31,7 @@ pub(super) fn drop_all(top: BorrowedFd<'_>, deep: bool, signals: Signals<'_>) ->
         pages += after.pages;
         left += after.cached;
         if after.cached > 0 && holder.is_none() {
-            holder = Some(name(found));
+            holder = Some(found.path());
         }
         Ok(())
     })?;
@@ -72,9 +72,5 @@ fn drop_one(found: &Found<'_>, signals: Signals<'_>) -> std::io::Result<Option<R
 }
 
 fn because(found: &Found<'_>, error: &std::io::Error) -> ListError {
-    refused(CacheState::DataCold, format!("'{}': {error}", name(found)))
-}
-
-fn name(found: &Found<'_>) -> String {
-    String::from_utf8_lossy(&[found.below, found.name.to_bytes()].concat()).into_owned()
+    refused(CacheState::DataCold, format!("'{}': {error}", found.path()))
 }
