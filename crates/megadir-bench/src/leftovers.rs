@@ -18,7 +18,6 @@ pub struct Leftovers {
 /// # Errors
 ///
 /// When `parent` cannot be read; what cannot be removed is among [`Leftovers::left`].
-#[cfg(target_os = "linux")]
 pub fn clean(parent: &Path, beat: &AtomicU64) -> io::Result<Leftovers> {
     crate::workspace::remove_leftovers(parent, beat)
 }
@@ -28,27 +27,6 @@ pub fn clean(parent: &Path, beat: &AtomicU64) -> io::Result<Leftovers> {
 /// # Errors
 ///
 /// When `parent` cannot be read.
-#[cfg(target_os = "linux")]
 pub fn leftovers(parent: &Path) -> io::Result<Leftovers> {
     crate::workspace::find_leftovers(parent)
-}
-
-/// Finds nothing where the engine makes nothing.
-///
-/// # Errors
-///
-/// Always [`io::ErrorKind::Unsupported`].
-#[cfg(not(target_os = "linux"))]
-pub fn leftovers(_parent: &Path) -> io::Result<Leftovers> {
-    Err(io::ErrorKind::Unsupported.into())
-}
-
-/// Refuses to remove anything where the engine makes nothing.
-///
-/// # Errors
-///
-/// Always [`io::ErrorKind::Unsupported`].
-#[cfg(not(target_os = "linux"))]
-pub fn clean(_parent: &Path, _beat: &AtomicU64) -> io::Result<Leftovers> {
-    Err(io::ErrorKind::Unsupported.into())
 }

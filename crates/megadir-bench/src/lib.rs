@@ -55,14 +55,15 @@ pub mod next;
 mod noise;
 pub mod note;
 pub mod plan;
-#[cfg(target_os = "linux")]
 mod remove;
 pub mod runner;
 pub mod study;
 #[cfg_attr(not(target_os = "linux"), expect(dead_code, reason = "the runner is moving to Windows"))]
 mod workload;
-#[cfg(target_os = "linux")]
+#[cfg_attr(not(target_os = "linux"), allow(dead_code, reason = "the runner is moving to Windows"))]
 mod workspace;
+#[cfg(target_os = "linux")]
+mod write_back;
 
 pub use backends::{backend_facts, backend_facts_below};
 pub use cache::cache_facts;

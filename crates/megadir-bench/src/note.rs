@@ -45,6 +45,8 @@ pub enum NoteKind {
     ColdWithoutReads,
     /// What arms made in a round was removed before the next one.
     RoomReused,
+    /// What was made is still to be written to the disk while blocks are measured: this process may not have it written.
+    NotWrittenBack,
     /// A directory took no more names, so that an arm was stopped; or may take fewer than an arm is to make.
     IndexFull,
 }
@@ -70,6 +72,7 @@ pub const NOTE_KINDS: &[NoteKind] = &[
     NoteKind::Leftovers,
     NoteKind::ColdWithoutReads,
     NoteKind::RoomReused,
+    NoteKind::NotWrittenBack,
     NoteKind::IndexFull,
 ];
 
@@ -96,6 +99,7 @@ impl NoteKind {
             Self::Leftovers => "leftovers",
             Self::ColdWithoutReads => "cold-without-reads",
             Self::RoomReused => "room-reused",
+            Self::NotWrittenBack => "not-written-back",
             Self::IndexFull => "index-full",
         }
     }

@@ -1,41 +1,40 @@
 //! The directory of its own that a run makes its data sets in, and the removal of what killed runs left.
 //!
-//! ```text
-//! megadir-bench-XXXXXX.new/   made first, empty
-//!   .megadir-run              then the marker: written, and locked for the life of the process
-//! megadir-bench-XXXXXX/       then renamed; only now are files made in it
-//! ... removed: everything but the marker, renamed back to .new, the marker, the directory
-//! ```
-//!
-//! So at every moment at which the process may be killed there is either a marker that proves what the
-//! directory is, or a `.new` directory with nothing in it but an unfinished marker. What is removed is
-//! reached relative to descriptors, never through links, never across mounts, and only while the marker's
-//! lock is held, which a living run never gives up.
+//! It has a marker, written, and locked for the life of the process. At every moment at which the process may be killed there is
+//! either a whole marker that proves what the directory is, or a directory with nothing in it but an unfinished marker; how, each
+//! system says (`renamed`, `in_place`). What is removed is reached relative to the open directory, never through links, never across
+//! mounts, and only while the marker's lock is held, which a living run never gives up.
 
 mod closed;
+#[cfg(windows)]
+mod in_place;
+#[cfg(target_os = "linux")]
+mod renamed;
 
-use std::fs::File;
-use std::io::{self, Read, Write};
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::fs::{File, TryLockError};
+use std::io::{self, ErrorKind, Read, Write};
 use std::path::{Path, PathBuf};
 
+use megadir::FileType;
 use megadir_stats::permutation::SplitMix64;
-use rustix::fs::{AtFlags, FileType, FlockOperation, Mode, OFlags, RenameFlags, Stat};
-use rustix::io::Errno;
 use serde::{Deserialize, Serialize};
 
+use crate::at::{self, Access, At, Borrowed, Owned, Status};
 use crate::leftovers::Leftovers;
-use crate::remove::{Beat, make_directory, open_on_this_mount, remove_content, remove_directory};
+use crate::remove::{Beat, remove_directory};
+#[cfg(windows)]
+use in_place as protocol;
+#[cfg(target_os = "linux")]
+use renamed as protocol;
 
 const PREFIX: &str = "megadir-bench-";
+/// What the names of unfinished directories end with, where they have others than finished ones.
 const UNFINISHED: &str = ".new";
 const MARKER: &str = ".megadir-run";
 const PROGRAM: &str = "megadir";
 const RANDOM_CHARACTERS: usize = 6;
 /// A marker is shorter than this, bytes.
 const MARKER_BYTES_MAX: u64 = 4096;
-const DIRECTORY: OFlags =
-    OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
 
 /// What a marker says.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -50,78 +49,55 @@ struct Marker {
 /// A run's own directory; removed by [`Workspace::remove`], or by the next run if this process is killed.
 #[derive(Debug)]
 pub(crate) struct Workspace {
-    parent: OwnedFd,
+    parent: Owned,
     name: String,
     path: PathBuf,
-    directory: OwnedFd,
+    directory: Owned,
     /// Holds the lock.
-    _marker: File,
+    marker: File,
 }
 
 impl Workspace {
     /// Makes a directory of the run's own below `parent`.
     pub(crate) fn create(parent: &Path, started_unix_s: u64, seed: u64) -> io::Result<Self> {
-        let parent_fd = open_parent(parent)?;
+        let parent_at = at::open_directory(parent)?;
         let mut random =
             SplitMix64::new(seed ^ u64::from(std::process::id()) ^ started_unix_s.rotate_left(32));
         for _ in 0..64 {
             let name = format!("{PREFIX}{}", random_characters(&mut random));
-            match Self::attempt(&parent_fd, &name, started_unix_s) {
+            match protocol::make(parent_at.at(), &name, started_unix_s) {
                 Ok((directory, marker)) => {
                     let path = parent.join(&name);
-                    return Ok(Self { parent: parent_fd, name, path, directory, _marker: marker });
+                    return Ok(Self { parent: parent_at, name, path, directory, marker });
                 }
                 // The name is taken, or another run took ours for a leftover before it was locked: again.
-                Err(Errno::EXIST | Errno::NOENT | Errno::WOULDBLOCK | Errno::NOTEMPTY) => {}
-                Err(error) => return Err(error.into()),
+                Err(error) if is_race(error.kind()) => {}
+                Err(error) => return Err(error),
             }
         }
-        Err(io::Error::new(io::ErrorKind::AlreadyExists, "no free name for a directory of its own"))
-    }
-
-    fn attempt(parent: &OwnedFd, name: &str, started_unix_s: u64) -> Result<(OwnedFd, File), Errno> {
-        let unfinished = format!("{name}{UNFINISHED}");
-        if !matches!(rustix::fs::statat(parent, name, AtFlags::SYMLINK_NOFOLLOW), Err(Errno::NOENT)) {
-            return Err(Errno::EXIST);
-        }
-        rustix::fs::mkdirat(parent, unfinished.as_str(), Mode::RWXU)?;
-        let finished = rustix::fs::openat(parent, unfinished.as_str(), DIRECTORY, Mode::empty())
-            .map_err(Unfinished::Ours)
-            .and_then(|directory| {
-                let marked = mark(&directory, name, started_unix_s);
-                let marker = marked.inspect_err(|failed| failed.unlink_marker(&directory))?;
-                let renamed = rename_new(parent.as_fd(), &unfinished, name).map_err(Unfinished::Ours);
-                renamed.inspect_err(|failed| failed.unlink_marker(&directory))?;
-                Ok((directory, marker))
-            });
-        finished.map_err(|failed| match failed {
-            Unfinished::Ours(error) => {
-                let _ = rustix::fs::unlinkat(parent, unfinished.as_str(), AtFlags::REMOVEDIR);
-                error
-            }
-            Unfinished::Taken(error) => error,
-        })
+        Err(io::Error::new(ErrorKind::AlreadyExists, "no free name for a directory of its own"))
     }
 
     /// Makes a directory for one data set and opens it.
-    pub(crate) fn data_directory(&self, name: &str) -> io::Result<OwnedFd> {
-        Ok(make_directory(self.directory.as_fd(), name)?)
+    pub(crate) fn data_directory(&self, name: &str) -> io::Result<Owned> {
+        at::make_directory(self.directory.at(), name)?;
+        self.open_data_directory(name)
     }
 
     /// Takes away a directory below it with everything in it and makes it again.
-    pub(crate) fn renew_data_directory(&self, name: &str, beat: &Beat) -> io::Result<OwnedFd> {
+    pub(crate) fn renew_data_directory(&self, name: &str, beat: &Beat) -> io::Result<Owned> {
         self.remove_data_directory(name, beat)?;
         self.data_directory(name)
     }
 
     /// Takes away a directory below it with everything in it.
     pub(crate) fn remove_data_directory(&self, name: &str, beat: &Beat) -> io::Result<()> {
-        remove_directory(self.directory.as_fd(), name, beat)
+        remove_directory(self.directory.at(), name, beat)
     }
 
-    /// Gives a directory below it another name, and makes an empty one under its own.
-    pub(crate) fn set_aside_data_directory(&self, name: &str, aside: &str) -> io::Result<OwnedFd> {
-        rename_new(self.directory.as_fd(), name, aside)?;
+    /// Gives a directory below it another name, and makes an empty one under its own. Nothing in it may be open on Windows.
+    pub(crate) fn set_aside_data_directory(&self, name: &str, aside: &str) -> io::Result<Owned> {
+        at::rename_new(self.directory.at(), name, aside)?;
         self.data_directory(name)
     }
 
@@ -130,48 +106,53 @@ impl Workspace {
         &self.path
     }
 
+    /// Returns the open directory.
+    pub(crate) fn at(&self) -> Borrowed<'_> {
+        self.directory.at()
+    }
+
     /// Removes the directory with everything in it.
     pub(crate) fn remove(self, beat: &Beat) -> io::Result<()> {
-        finish_removal(self.parent.as_fd(), &self.name, self.directory.as_fd(), beat)
+        let Self { parent, name, directory, marker, .. } = self;
+        protocol::remove(parent.at(), &name, Leftover { directory, marker: Some(marker), whole: true }, beat)
     }
 }
 
-impl AsFd for Workspace {
-    fn as_fd(&self) -> BorrowedFd<'_> {
-        self.directory.as_fd()
-    }
+/// Tells whether an error comes of others who make directories there too.
+fn is_race(kind: ErrorKind) -> bool {
+    use ErrorKind::{AlreadyExists, DirectoryNotEmpty, NotFound, WouldBlock};
+    [AlreadyExists, NotFound, WouldBlock, DirectoryNotEmpty].contains(&kind)
 }
 
 /// Why a directory was not finished.
 enum Unfinished {
     /// What was made of it is still ours to remove.
-    Ours(Errno),
+    Ours(io::Error),
     /// Another run took it for a leftover before it was locked, and removes it.
-    Taken(Errno),
+    Taken(io::Error),
 }
 
 impl Unfinished {
-    fn unlink_marker(&self, directory: &OwnedFd) {
+    fn remove_marker(&self, directory: Borrowed<'_>) {
         if matches!(self, Self::Ours(_)) {
-            let _ = rustix::fs::unlinkat(directory, MARKER, AtFlags::empty());
+            let _ = at::remove_file(directory, MARKER);
         }
     }
 }
 
 /// Makes the marker of a new directory, locked and written.
-fn mark(directory: &OwnedFd, name: &str, started_unix_s: u64) -> Result<File, Unfinished> {
-    let flags = OFlags::RDWR | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-    let marker = match rustix::fs::openat(directory, MARKER, flags, Mode::RUSR | Mode::WUSR) {
-        Err(Errno::NOENT) => return Err(Unfinished::Taken(Errno::NOENT)),
+fn mark(directory: Borrowed<'_>, name: &str, started_unix_s: u64) -> Result<File, Unfinished> {
+    let mut marker = match at::create(directory, MARKER) {
+        Err(error) if error.kind() == ErrorKind::NotFound => return Err(Unfinished::Taken(error)),
         opened => opened.map_err(Unfinished::Ours)?,
     };
-    let mut marker = File::from(marker);
-    match rustix::fs::flock(&marker, FlockOperation::NonBlockingLockExclusive) {
-        Err(Errno::WOULDBLOCK) => return Err(Unfinished::Taken(Errno::WOULDBLOCK)),
-        locked => locked.map_err(Unfinished::Ours)?,
+    match marker.try_lock() {
+        Ok(()) => {}
+        Err(TryLockError::WouldBlock) => return Err(Unfinished::Taken(ErrorKind::WouldBlock.into())),
+        Err(TryLockError::Error(error)) => return Err(Unfinished::Ours(error)),
     }
-    if rustix::fs::fstat(&marker).map_err(Unfinished::Ours)?.st_nlink == 0 {
-        return Err(Unfinished::Taken(Errno::NOENT));
+    if at::status_of(&marker).map_err(Unfinished::Ours)?.links == 0 {
+        return Err(Unfinished::Taken(ErrorKind::NotFound.into()));
     }
     let text = Marker {
         program: PROGRAM.to_owned(),
@@ -180,20 +161,22 @@ fn mark(directory: &OwnedFd, name: &str, started_unix_s: u64) -> Result<File, Un
         started_unix_s,
         run: name.to_owned(),
     };
-    let text = serde_json::to_vec(&text).map_err(|_| Unfinished::Ours(Errno::INVAL))?;
-    let written = marker.write_all(&text);
-    written.map_err(|error| Unfinished::Ours(Errno::from_io_error(&error).unwrap_or(Errno::IO)))?;
+    let text = serde_json::to_vec(&text).map_err(|error| Unfinished::Ours(error.into()))?;
+    marker.write_all(&text).map_err(Unfinished::Ours)?;
     Ok(marker)
 }
 
 /// Removes the directories that killed runs left next to where a new one is made.
 pub(crate) fn remove_leftovers(parent: &Path, beat: &Beat) -> io::Result<Leftovers> {
-    leftovers(parent, |parent, name, leftover| match &leftover.marker {
-        Some(_) => finish_removal(parent, name, leftover.directory.as_fd(), beat),
-        None => match rustix::fs::unlinkat(parent, name, AtFlags::REMOVEDIR) {
-            Ok(()) | Err(Errno::NOENT) => Ok(()),
-            Err(error) => Err(error.into()),
-        },
+    leftovers(parent, |parent, name, leftover| match leftover.marker {
+        Some(_) => protocol::remove(parent, name, leftover, beat),
+        None => {
+            drop(leftover);
+            match at::remove_directory(parent, name) {
+                Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
+                removed => removed,
+            }
+        }
     })
 }
 
@@ -204,31 +187,30 @@ pub(crate) fn find_leftovers(parent: &Path) -> io::Result<Leftovers> {
 
 /// A directory whose run is dead; its lock is held.
 struct Leftover {
-    directory: OwnedFd,
+    directory: Owned,
     /// `None` if the run was killed before it made one.
     marker: Option<File>,
+    /// Whether the marker says all that it should: only then is there anything in the directory that the run has made.
+    whole: bool,
 }
 
 /// Goes through the directories that killed runs left, and removes them as it is told.
 fn leftovers(
     parent: &Path,
-    remove: impl Fn(BorrowedFd<'_>, &str, &Leftover) -> io::Result<()>,
+    remove: impl Fn(Borrowed<'_>, &str, Leftover) -> io::Result<()>,
 ) -> io::Result<Leftovers> {
-    let parent = open_parent(parent)?;
+    let parent = at::open_directory(parent)?;
     let mut names = Vec::new();
-    for entry in rustix::fs::Dir::read_from(&parent)? {
-        let entry = entry?;
-        if let Ok(name) = entry.file_name().to_str()
-            && is_ours_by_name(name)
-        {
-            names.push(name.to_owned());
-        }
-    }
+    at::each_entry(parent.at(), &mut |name, _| {
+        let name = std::str::from_utf8(name).ok().filter(|name| is_ours_by_name(name));
+        names.extend(name.map(str::to_owned));
+        Ok(())
+    })?;
     names.sort_unstable();
     let mut leftovers = Leftovers::default();
     for name in names {
-        let removed = match examine(parent.as_fd(), &name) {
-            Ok(Some(leftover)) => remove(parent.as_fd(), &name, &leftover).map_err(|error| error.to_string()),
+        let removed = match examine(parent.at(), &name) {
+            Ok(Some(leftover)) => remove(parent.at(), &name, leftover).map_err(|error| error.to_string()),
             Ok(None) => continue,
             Err(reason) => Err(reason),
         };
@@ -249,110 +231,75 @@ fn is_ours_by_name(name: &str) -> bool {
 }
 
 /// Takes the lock of a directory if its run is dead; `None` if the run lives, `Err` with the reason if it is none.
-fn examine(parent: BorrowedFd<'_>, name: &str) -> Result<Option<Leftover>, String> {
-    let words = |error: Errno| io::Error::from(error).to_string();
-    let directory = match open_on_this_mount(parent, name) {
+fn examine(parent: Borrowed<'_>, name: &str) -> Result<Option<Leftover>, String> {
+    let words = |error: io::Error| error.to_string();
+    let directory = match at::open_on_this_mount(parent, name) {
         Ok(directory) => directory,
-        Err(Errno::XDEV) => return Err("something else is mounted there".into()),
-        Err(Errno::NOENT) => return Ok(None),
-        Err(Errno::NOTDIR | Errno::LOOP) => return Err("it is not a directory".into()),
-        Err(error) => return Err(words(error)),
+        Err(error) => match error.kind() {
+            ErrorKind::CrossesDevices => return Err("something else is mounted there".into()),
+            ErrorKind::NotFound => return Ok(None),
+            ErrorKind::NotADirectory => return Err("it is not a directory".into()),
+            _ => return Err(words(error)),
+        },
     };
-    let stat = rustix::fs::fstat(&directory).map_err(words)?;
-    let unfinished = name.ends_with(UNFINISHED);
-    let flags = OFlags::RDWR | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
-    let mut marker = match rustix::fs::openat(&directory, MARKER, flags, Mode::empty()) {
-        Ok(marker) => File::from(marker),
+    let status = at::status_of(&directory).map_err(words)?;
+    let unfinished = protocol::is_unfinished(name, directory.at()).map_err(words)?;
+    let mut marker = match at::open_file(directory.at(), MARKER, Access::ReadWrite) {
+        Ok(marker) => marker,
         // Made and killed at once.
-        Err(Errno::NOENT) if unfinished => {
-            check_empty(&directory).map_err(words)?;
-            return Ok(Some(Leftover { directory, marker: None }));
+        Err(error) if error.kind() == ErrorKind::NotFound && unfinished => {
+            check_empty(directory.at()).map_err(words)?;
+            return Ok(Some(Leftover { directory, marker: None, whole: false }));
         }
-        Err(Errno::NOENT) => return Err("it has no marker".into()),
+        Err(error) if error.kind() == ErrorKind::NotFound => return Err("it has no marker".into()),
         Err(error) => return Err(format!("its marker cannot be opened: {}", words(error))),
     };
-    let stat_of_marker = rustix::fs::fstat(&marker).map_err(words)?;
-    if !is_plain(&stat_of_marker, &stat) {
+    let status_of_marker = at::status_of(&marker).map_err(words)?;
+    if !is_plain(&status_of_marker, &status) {
         return Err("its marker is not a plain file of the directory's owner".into());
     }
-    match rustix::fs::flock(&marker, FlockOperation::NonBlockingLockExclusive) {
+    // Before it is read: what another has locked cannot be on Windows.
+    match marker.try_lock() {
         Ok(()) => {}
-        Err(Errno::WOULDBLOCK) => return Ok(None),
-        Err(error) => return Err(format!("its marker cannot be locked: {}", words(error))),
-    }
-    if !is_marker(&mut marker, name, unfinished) {
-        return Err("its marker is not one that this program wrote".into());
-    }
-    if unfinished {
-        check_empty(&directory).map_err(words)?;
-    }
-    Ok(Some(Leftover { directory, marker: Some(marker) }))
-}
-
-/// Refuses a directory that holds anything but a marker, which one that is still `.new` never does.
-fn check_empty(directory: &OwnedFd) -> Result<(), Errno> {
-    for entry in rustix::fs::Dir::read_from(directory)? {
-        if ![&b"."[..], b"..", MARKER.as_bytes()].contains(&entry?.file_name().to_bytes()) {
-            return Err(Errno::NOTEMPTY);
+        Err(TryLockError::WouldBlock) => return Ok(None),
+        Err(TryLockError::Error(error)) => {
+            return Err(format!("its marker cannot be locked: {}", words(error)));
         }
     }
-    Ok(())
+    let Some(whole) = read_marker(&mut marker, name, unfinished) else {
+        return Err("its marker is not one that this program wrote".into());
+    };
+    if unfinished {
+        check_empty(directory.at()).map_err(words)?;
+    }
+    Ok(Some(Leftover { directory, marker: Some(marker), whole }))
+}
+
+/// Refuses a directory that holds anything but a marker, which one that is not finished never does.
+fn check_empty(directory: Borrowed<'_>) -> io::Result<()> {
+    at::each_entry(directory, &mut |name, _| match name == MARKER.as_bytes() {
+        true => Ok(()),
+        false => Err(ErrorKind::DirectoryNotEmpty.into()),
+    })
 }
 
 /// Returns whether a marker is a regular file with one name, of the same owner and device as its directory.
-fn is_plain(marker: &Stat, directory: &Stat) -> bool {
-    FileType::from_raw_mode(marker.st_mode) == FileType::RegularFile
-        && marker.st_nlink == 1
-        && (marker.st_uid, marker.st_dev) == (directory.st_uid, directory.st_dev)
+fn is_plain(marker: &Status, directory: &Status) -> bool {
+    marker.kind == FileType::File
+        && marker.links == 1
+        && (marker.owner, marker.identity.0) == (directory.owner, directory.identity.0)
 }
 
-/// Returns whether a marker says what this program's markers say of a directory of this name.
-fn is_marker(marker: &mut File, name: &str, unfinished: bool) -> bool {
+/// Returns whether a marker says all that it should of a directory of this name; `None` where it is not one of this program's.
+fn read_marker(marker: &mut File, name: &str, unfinished: bool) -> Option<bool> {
     let mut text = Vec::new();
-    if marker.take(MARKER_BYTES_MAX).read_to_end(&mut text).is_err() {
-        return false;
-    }
+    marker.take(MARKER_BYTES_MAX).read_to_end(&mut text).ok()?;
     let run = name.strip_suffix(UNFINISHED).unwrap_or(name);
     match serde_json::from_slice::<Marker>(&text) {
-        Ok(marker) => marker.program == PROGRAM && marker.run == run,
+        Ok(marker) => (marker.program == PROGRAM && marker.run == run).then_some(true),
         // Killed while writing it: the directory holds nothing else yet, which its removal will prove.
-        Err(error) => unfinished && error.is_eof(),
+        Err(error) => (unfinished && error.is_eof()).then_some(false),
     }
-}
-
-/// Removes a directory whose lock is held: content, then marker, then itself.
-fn finish_removal(
-    parent: BorrowedFd<'_>,
-    name: &str,
-    directory: BorrowedFd<'_>,
-    beat: &Beat,
-) -> io::Result<()> {
-    let unfinished = name.ends_with(UNFINISHED);
-    // A directory that is still `.new` holds nothing but its marker; if it does, rmdir refuses below.
-    if !unfinished {
-        remove_content(directory, MARKER.as_bytes(), beat)?;
-    }
-    let last = if unfinished { name.to_owned() } else { format!("{name}{UNFINISHED}") };
-    if !unfinished {
-        rename_new(parent, name, &last)?;
-    }
-    rustix::fs::unlinkat(directory, MARKER, AtFlags::empty())?;
-    rustix::fs::unlinkat(parent, last.as_str(), AtFlags::REMOVEDIR)?;
-    Ok(())
-}
-
-/// Renames without replacing anything, also where the file system does not know how to promise that.
-fn rename_new(parent: BorrowedFd<'_>, from: &str, to: &str) -> Result<(), Errno> {
-    match rustix::fs::renameat_with(parent, from, parent, to, RenameFlags::NOREPLACE) {
-        // Renaming a directory replaces at most an empty directory, so nothing can be lost.
-        Err(Errno::INVAL | Errno::NOSYS) => rustix::fs::renameat(parent, from, parent, to),
-        result => result,
-    }
-}
-
-fn open_parent(path: &Path) -> io::Result<OwnedFd> {
-    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
-    Ok(rustix::fs::open(path, flags, Mode::empty())?)
 }
 
 fn random_characters(random: &mut SplitMix64) -> String {
@@ -361,5 +308,9 @@ fn random_characters(random: &mut SplitMix64) -> String {
     (0..RANDOM_CHARACTERS).map(character).collect()
 }
 
-#[cfg(test)]
+#[cfg(all(test, target_os = "linux"))]
+#[path = "workspace/linux_tests.rs"]
+mod tests;
+#[cfg(all(test, windows))]
+#[path = "workspace/windows_tests.rs"]
 mod tests;

@@ -4,8 +4,9 @@ use std::fs::File;
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::Path;
+use std::time::Duration;
 
-use rustix::fs::{AtFlags, Mode, OFlags, RenameFlags, Stat};
+use rustix::fs::{AtFlags, Mode, OFlags, RenameFlags, Stat, Timespec, Timestamps};
 use rustix::io::Errno;
 use rustix::path::Arg;
 
@@ -20,6 +21,9 @@ pub(crate) type Borrowed<'a> = BorrowedFd<'a>;
 pub(super) const LISTED_BY: &str = "getdents";
 const DIRECTORY: OFlags = OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::CLOEXEC);
 const FILE: OFlags = OFlags::NOFOLLOW.union(OFlags::CLOEXEC);
+
+/// A block of `st_blocks`, bytes, whatever the file system's blocks are.
+const STAT_BLOCK_BYTES: u64 = 512;
 
 /// What an open directory can be had of.
 pub(crate) trait At {
@@ -44,6 +48,11 @@ pub(crate) fn open_directory(path: &Path) -> io::Result<Owned> {
     Ok(rustix::fs::open(path, DIRECTORY, Mode::empty())?)
 }
 
+/// Refuses a directory in which this process may make nothing.
+pub(crate) fn may_make_in(path: &Path) -> io::Result<()> {
+    Ok(rustix::fs::access(path, rustix::fs::Access::WRITE_OK | rustix::fs::Access::EXEC_OK)?)
+}
+
 /// Opens a directory below another.
 #[inline]
 pub(crate) fn open_below(at: Borrowed<'_>, path: impl Arg) -> io::Result<Owned> {
@@ -64,6 +73,11 @@ pub(crate) fn again(at: Borrowed<'_>) -> io::Result<Owned> {
 #[inline]
 pub(crate) fn make_directory(at: Borrowed<'_>, path: impl Arg) -> io::Result<()> {
     Ok(rustix::fs::mkdirat(at, path, Mode::from_raw_mode(0o755))?)
+}
+
+/// Makes a directory that nobody else may look into.
+pub(crate) fn make_private_directory(at: Borrowed<'_>, path: impl Arg) -> io::Result<()> {
+    Ok(rustix::fs::mkdirat(at, path, Mode::RWXU)?)
 }
 
 /// Makes a file that is not there yet, and opens it for writing.
@@ -114,6 +128,20 @@ pub(crate) fn status_of(open: &impl At) -> io::Result<Status> {
     Ok(status_from(&rustix::fs::fstat(open.at())?))
 }
 
+/// Returns what is known of what is open, and the bytes that it takes on its file system.
+pub(crate) fn use_of(open: &impl At) -> io::Result<(Status, u64)> {
+    Ok(use_from(&rustix::fs::fstat(open.at())?))
+}
+
+/// Returns what is known of an entry, and the bytes that it takes on its file system.
+pub(crate) fn use_of_entry(at: Borrowed<'_>, path: impl Arg) -> io::Result<(Status, u64)> {
+    Ok(use_from(&rustix::fs::statat(at, path, AtFlags::SYMLINK_NOFOLLOW)?))
+}
+
+fn use_from(stat: &Stat) -> (Status, u64) {
+    (status_from(stat), u64::try_from(stat.st_blocks).unwrap_or(0) * STAT_BLOCK_BYTES)
+}
+
 #[inline]
 fn status_from(stat: &Stat) -> Status {
     Status {
@@ -125,9 +153,23 @@ fn status_from(stat: &Stat) -> Status {
     }
 }
 
+/// Asks an open directory about itself, as files in it are asked about: the shortest such call that a file system answers.
+#[inline]
+pub(crate) fn ask_itself(at: Borrowed<'_>) -> io::Result<()> {
+    rustix::fs::statat(at, c".", AtFlags::SYMLINK_NOFOLLOW)?;
+    Ok(())
+}
+
 /// Returns the number of the user who owns what this process makes.
 pub(crate) fn own_user() -> Option<u32> {
     Some(rustix::process::geteuid().as_raw())
+}
+
+/// Sets when a file was last read and changed, counted from 1970.
+pub(crate) fn set_times(at: Borrowed<'_>, path: impl Arg, time: Duration) -> io::Result<()> {
+    let time = Timespec { tv_sec: time.as_secs().cast_signed(), tv_nsec: time.subsec_nanos().into() };
+    let times = Timestamps { last_access: time, last_modification: time };
+    Ok(rustix::fs::utimensat(at, path, &times, AtFlags::SYMLINK_NOFOLLOW)?)
 }
 
 /// Returns the room of the file system that a directory lies on.
@@ -136,9 +178,11 @@ pub(crate) fn space(at: Borrowed<'_>) -> io::Result<Space> {
     Ok(Space {
         block_bytes: told.f_frsize,
         bytes: told.f_blocks * told.f_frsize,
-        free_bytes: told.f_bavail * told.f_frsize,
+        free_bytes: told.f_bavail.saturating_mul(told.f_frsize),
+        all_free_bytes: told.f_bfree.saturating_mul(told.f_frsize),
         inodes: told.f_files,
         free_inodes: told.f_favail,
+        all_free_inodes: told.f_ffree,
     })
 }
 

@@ -61,10 +61,14 @@ pub(crate) struct Space {
     pub(crate) bytes: u64,
     /// Bytes that this user may still take.
     pub(crate) free_bytes: u64,
+    /// Bytes that are free, whoever may take them.
+    pub(crate) all_free_bytes: u64,
     /// Inodes in all; 0 where they are made as they are needed.
     pub(crate) inodes: u64,
     /// Inodes that this user may still take.
     pub(crate) free_inodes: u64,
+    /// Inodes that are free, whoever may take them.
+    pub(crate) all_free_inodes: u64,
 }
 
 /// Opens an open directory as the library's; `path` is for messages.

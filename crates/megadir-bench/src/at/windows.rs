@@ -1,10 +1,11 @@
 //! Windows: calls relative to a handle; nothing is looked up by its path from the root of a volume.
 
-use std::fs::File;
+use std::fs::{File, FileTimes};
 use std::io;
 use std::os::windows::fs::OpenOptionsExt;
 use std::os::windows::io::{AsHandle, BorrowedHandle, OwnedHandle};
 use std::path::Path;
+use std::time::{Duration, SystemTime};
 
 use megadir::directory_information::Found;
 use megadir::{Dir, FileType};
@@ -74,6 +75,13 @@ fn kind((attributes, reparse_tag): (u32, u32)) -> FileType {
     Found { attributes, reparse_tag, ..Found::default() }.kind()
 }
 
+/// Refuses a directory in which this process may make nothing.
+pub(crate) fn may_make_in(path: &Path) -> io::Result<()> {
+    // `FILE_ADD_FILE | FILE_ADD_SUBDIRECTORY`, and `FILE_FLAG_BACKUP_SEMANTICS`, without which no directory can be opened.
+    let mut options = std::fs::OpenOptions::new();
+    options.access_mode(6).share_mode(7).custom_flags(0x0200_0000).open(path).map(drop)
+}
+
 /// Opens a directory below another.
 #[inline]
 pub(crate) fn open_below(at: Borrowed<'_>, path: impl AsRef<[u8]>) -> io::Result<Owned> {
@@ -98,6 +106,11 @@ pub(crate) fn again(at: Borrowed<'_>) -> io::Result<Owned> {
 #[inline]
 pub(crate) fn make_directory(at: Borrowed<'_>, path: impl AsRef<[u8]>) -> io::Result<()> {
     open(at, path.as_ref(), Purpose::CreateDirectory).map(drop)
+}
+
+/// Makes a directory; who may look into it is what the one above it says.
+pub(crate) fn make_private_directory(at: Borrowed<'_>, path: impl AsRef<[u8]>) -> io::Result<()> {
+    make_directory(at, path)
 }
 
 /// Makes a file that is not there yet, and opens it for writing.
@@ -125,7 +138,8 @@ pub(crate) fn remove_file(at: Borrowed<'_>, path: impl AsRef<[u8]>) -> io::Resul
 
 /// Removes an empty directory.
 pub(crate) fn remove_directory(at: Borrowed<'_>, path: impl AsRef<[u8]>) -> io::Result<()> {
-    remove_file(at, path)
+    let directory = open(at, path.as_ref(), Purpose::RemoveDirectory)?;
+    change::remove(directory.as_handle()).map(|_: Removed| ())
 }
 
 /// Renames without replacing anything. Windows refuses to rename a directory in which anything is open.
@@ -157,9 +171,32 @@ pub(crate) fn status_of(open: &impl At) -> io::Result<Status> {
     })
 }
 
+/// Returns what is known of what is open, and the bytes that it takes on its volume.
+pub(crate) fn use_of(open: &impl At) -> io::Result<(Status, u64)> {
+    Ok((status_of(open)?, facts::allocated_bytes(open.at())?))
+}
+
+/// Returns what is known of an entry, and the bytes that it takes on its volume.
+pub(crate) fn use_of_entry(at: Borrowed<'_>, path: impl AsRef<[u8]>) -> io::Result<(Status, u64)> {
+    use_of(&open(at, path.as_ref(), Purpose::Ask)?)
+}
+
+/// Asks an open directory about itself: the shortest call that a file system answers.
+#[inline]
+pub(crate) fn ask_itself(at: Borrowed<'_>) -> io::Result<()> {
+    facts::tag(at).map(drop)
+}
+
 /// Returns the number of the user who owns what this process makes: not told here.
 pub(crate) fn own_user() -> Option<u32> {
     None
+}
+
+/// Sets when a file was last read and changed, counted from 1970; to 100 ns.
+pub(crate) fn set_times(at: Borrowed<'_>, path: impl AsRef<[u8]>, time: Duration) -> io::Result<()> {
+    let time = SystemTime::UNIX_EPOCH + time;
+    let times = FileTimes::new().set_accessed(time).set_modified(time);
+    open_file(at, path, Access::ReadWrite)?.set_times(times)
 }
 
 /// Returns the room of the volume that a directory lies on; files' records are made as they are needed.
@@ -170,8 +207,10 @@ pub(crate) fn space(at: Borrowed<'_>) -> io::Result<Space> {
         block_bytes: told.cluster_bytes(),
         bytes: bytes(told.clusters),
         free_bytes: bytes(told.free_to_caller),
+        all_free_bytes: bytes(told.free),
         inodes: 0,
         free_inodes: 0,
+        all_free_inodes: 0,
     })
 }
 

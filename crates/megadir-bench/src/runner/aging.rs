@@ -3,18 +3,17 @@
 //!
 //! Their numbers begin far behind those of names that look-ups take for absent, which no file ever had.
 
-use std::os::fd::BorrowedFd;
 use std::sync::atomic::Ordering;
 
 use megadir_record::BuiltAged;
 use megadir_sys::clock::monotonic_ns;
-use rustix::fs::AtFlags;
 
 use super::RunError;
-use crate::beat::{WRITING_BACK, marked};
+use crate::at::{self, Borrowed};
 use crate::dataset::{Files, FillError, Filling, PlaceBuffer};
 use crate::plan::ENTRIES_MAX;
 use crate::workload::{ABSENT_NAMES, Signals};
+use crate::write_back::write_back;
 
 /// The number of the first file: of twelve digits, as many as names in sequence have.
 const FIRST: u64 = 500_000_000_000;
@@ -22,7 +21,7 @@ const _: () = assert!(FIRST > ENTRIES_MAX + ABSENT_NAMES);
 
 /// A directory that is being aged.
 pub(super) struct Aging<'a> {
-    directory: BorrowedFd<'a>,
+    directory: Borrowed<'a>,
     of: &'a Files,
     filling: Filling<'a>,
     files: u64,
@@ -33,17 +32,17 @@ pub(super) struct Aging<'a> {
 }
 
 /// Returns what a directory says is its size, bytes.
-pub(super) fn size_of(directory: BorrowedFd<'_>) -> std::io::Result<u64> {
-    Ok(u64::try_from(rustix::fs::fstat(directory)?.st_size).unwrap_or(0))
+pub(super) fn size_of(directory: Borrowed<'_>) -> std::io::Result<u64> {
+    Ok(at::status_of(&directory)?.size_bytes)
 }
 
-fn failed(error: impl Into<std::io::Error>) -> RunError {
-    RunError::Arm { arm: "aging a directory".into(), reason: error.into().to_string() }
+fn failed(error: std::io::Error) -> RunError {
+    RunError::Arm { arm: "aging a directory".into(), reason: error.to_string() }
 }
 
 impl<'a> Aging<'a> {
     /// Returns nothing where the directory is to be fresh.
-    pub(super) fn new(directory: BorrowedFd<'a>, of: &'a Files) -> Option<Self> {
+    pub(super) fn new(directory: Borrowed<'a>, of: &'a Files) -> Option<Self> {
         let files = of.made().aged_files;
         let filling = Filling::starting_at(directory, of, FIRST);
         (files > 0).then_some(Self {
@@ -69,7 +68,7 @@ impl<'a> Aging<'a> {
 
     /// Writes back what was made, and looks how large the directory has become.
     pub(super) fn filled(&mut self, signals: Signals<'_>) -> Result<(), RunError> {
-        marked(signals.beat, WRITING_BACK, || rustix::fs::syncfs(self.directory)).map_err(failed)?;
+        write_back(&self.directory, signals.beat).map_err(failed)?;
         self.full_bytes = size_of(self.directory).map_err(failed)?;
         Ok(())
     }
@@ -91,7 +90,7 @@ impl<'a> Aging<'a> {
         for index in FIRST + self.removed..FIRST + end {
             let place = self.of.place(index, &mut buffer);
             let place = place.map_err(|reason| FillError::Files(self.of.refused(index, reason)))?;
-            rustix::fs::unlinkat(self.directory, place.path(), AtFlags::empty()).map_err(failed)?;
+            at::remove_file(self.directory, place.path()).map_err(failed)?;
         }
         self.removed = end;
         self.removed_ns += monotonic_ns() - start_ns;

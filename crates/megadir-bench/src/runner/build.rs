@@ -3,7 +3,6 @@
 //! Where several data sets are made, each goes on a part at a time, and the one that is least far always next: so none gets
 //! the better part of a disk, of a group of inodes or of the cache. Which of them begins is drawn from the seed.
 
-use std::os::fd::{AsFd, OwnedFd};
 use std::path::PathBuf;
 use std::sync::atomic::Ordering;
 
@@ -11,19 +10,19 @@ use megadir::Dir;
 use megadir_record::{Built, BuiltSet, Data, DataSource, MakeDirectories, Plan, When};
 use megadir_stats::permutation::{SplitMix64, shuffle};
 use megadir_sys::clock::monotonic_ns;
-use rustix::io::Errno;
 
 use super::RunError;
 use super::aging::{Aging, size_of};
 use super::sites::{Sites, data_name};
 use super::start::Listeners;
 use super::survey::{Survey, survey};
-use crate::beat::{WRITING_BACK, marked};
+use crate::at::{self, At, Owned};
 use crate::dataset::{Files, FillError, FillProgress, Filling};
 use crate::event::Event;
 use crate::plan::trees;
 use crate::workload::{ListError, Signals};
 use crate::workspace::Workspace;
+use crate::write_back::write_back;
 
 /// Files or directories that are made of a data set before it is another's turn.
 const TURN: u64 = 1024;
@@ -35,6 +34,8 @@ pub(super) struct Made {
     /// What is in them.
     pub(super) surveys: Vec<Survey>,
     pub(super) built: Built,
+    /// Whether it is on the disk, as far as that can be known.
+    pub(super) written: bool,
 }
 
 /// One tree that is being made.
@@ -76,13 +77,12 @@ pub(super) fn build(
         (directories_ns, of().map(|set| set.files_ns).sum())
     };
     let mut built = Built { sets: Vec::new(), file_system_inodes: None, file_system_bytes: 0 };
-    let mut surveys = Vec::new();
+    let (mut surveys, mut written) = (Vec::new(), true);
     for ground in &grounds {
         let unusable = |source| RunError::Directory { path: ground.path.clone(), source };
         // What is still to be written would be written while we measure.
-        let written = marked(signals.beat, WRITING_BACK, || rustix::fs::syncfs(&ground.directory));
-        written.map_err(|error| unusable(error.into()))?;
-        let found = survey(ground.directory.as_fd(), signals).map_err(|error| match error {
+        written &= write_back(&ground.directory, signals.beat).map_err(unusable)?;
+        let found = survey(ground.directory.at(), signals).map_err(|error| match error {
             ListError::Stopped => RunError::Interrupted,
             error => RunError::Arm { arm: ground.path.display().to_string(), reason: error.to_string() },
         })?;
@@ -92,7 +92,7 @@ pub(super) fn build(
             let aged = of_data.filter_map(|set| set.aging.as_ref().map(Aging::built)).next();
             let flat = ground.trees.iter().all(|(files, _)| files.is_flat()) && ground.trees.len() == 1;
             let directory_bytes =
-                flat.then(|| size_of(ground.directory.as_fd())).transpose().map_err(unusable)?;
+                flat.then(|| size_of(ground.directory.at())).transpose().map_err(unusable)?;
             let (data, used) = (ground.data.id, found.used);
             built.sets.push(BuiltSet { data, used, directories_ns, files_ns, directory_bytes, aged });
         }
@@ -107,15 +107,20 @@ pub(super) fn build(
         // Opened again, since btrfs tells of a directory what was in it when it was opened; not by its path.
         Dir::from_descriptor(ground.directory, &ground.path).again().map_err(unusable)
     };
-    Ok(Made { directories: grounds.into_iter().map(again).collect::<Result<_, _>>()?, surveys, built })
+    Ok(Made {
+        directories: grounds.into_iter().map(again).collect::<Result<_, _>>()?,
+        surveys,
+        built,
+        written,
+    })
 }
 
 /// Where a data set is made: its directory, and in it the trees that are filled before the run.
 struct Ground<'a> {
     data: &'a Data,
     path: PathBuf,
-    directory: OwnedFd,
-    trees: Vec<(Files, OwnedFd)>,
+    directory: Owned,
+    trees: Vec<(Files, Owned)>,
 }
 
 impl<'a> Ground<'a> {
@@ -136,7 +141,8 @@ impl<'a> Ground<'a> {
             let tree = match below {
                 None => ground.directory.try_clone(),
                 Some(below) => {
-                    crate::remove::make_directory(ground.directory.as_fd(), &below).map_err(Into::into)
+                    let made = at::make_directory(ground.directory.at(), below.as_str());
+                    made.and_then(|()| at::open_on_this_mount(ground.directory.at(), below.as_str()))
                 }
             };
             ground.trees.push((files, tree.map_err(unusable)?));
@@ -154,11 +160,11 @@ impl<'a> Ground<'a> {
 fn free(sites: &Sites) -> Result<(Option<u64>, u64), RunError> {
     let (mut inodes, mut bytes) = (Some(0_u64), 0_u64);
     for site in sites.all() {
-        let unusable = |error: Errno| RunError::Directory { path: site.path.clone(), source: error.into() };
-        let space = rustix::fs::fstatvfs(&site.directory).map_err(unusable)?;
-        let counted = (space.f_files > 0).then_some(space.f_ffree);
+        let unusable = |source| RunError::Directory { path: site.path.clone(), source };
+        let space = at::space(site.directory.at()).map_err(unusable)?;
+        let counted = (space.inodes > 0).then_some(space.all_free_inodes);
         inodes = inodes.zip(counted).map(|(sum, more)| sum.saturating_add(more));
-        bytes = bytes.saturating_add(space.f_bfree.saturating_mul(space.f_frsize));
+        bytes = bytes.saturating_add(space.all_free_bytes);
     }
     Ok((inodes, bytes))
 }
@@ -183,17 +189,17 @@ fn in_turns<'a>(
 }
 
 impl<'a> Set<'a> {
-    fn new(data: &'a Data, files: &'a Files, directory: &'a OwnedFd) -> Self {
+    fn new(data: &'a Data, files: &'a Files, directory: &'a Owned) -> Self {
         let before = files.made().directories == MakeDirectories::Before;
         let directories = files.directories().filter(|_| before).map(|directories| directories.count());
         Self {
             data,
-            filling: Filling::new(directory.as_fd(), files),
+            filling: Filling::new(directory.at(), files),
             directories: (0, directories.unwrap_or(0)),
             entries: files.entries(),
             directories_ns: directories.map(|_| 0),
             files_ns: 0,
-            aging: Aging::new(directory.as_fd(), files),
+            aging: Aging::new(directory.at(), files),
         }
     }
 

@@ -6,18 +6,17 @@
 
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
-use std::ffi::CString;
-
-use megadir::Dir;
-use megadir_record::{Data, Plan, Work};
-use megadir_stats::permutation::SplitMix64;
-use rustix::fs::{AtFlags, Timespec, Timestamps, syncfs, utimensat};
+use std::time::Duration;
 
 use super::prepare::Prepared;
 use super::truth::before_run;
-use crate::beat::{WRITING_BACK, marked};
+use crate::at::{self, At};
 use crate::dataset::{Files, PlaceBuffer};
 use crate::workload::{ListError, Signals, Truth};
+use crate::write_back::write_back;
+use megadir::Dir;
+use megadir_record::{Data, Plan, Work};
+use megadir_stats::permutation::SplitMix64;
 
 /// The earliest time that a file gets: 2020-01-01, seconds since 1970.
 const FROM_S: u64 = 1_577_836_800;
@@ -63,22 +62,18 @@ fn set_times(directory: &Dir, files: &Files, signals: Signals<'_>) -> Result<(),
             signals.check()?;
         }
         let place = files.place(index, &mut buffer).map_err(|error| failed(std::io::Error::other(error)))?;
-        let path = CString::new(place.path()).map_err(|error| failed(error.into()))?;
-        let time = time_of(files.seed(), index);
-        let times = Timestamps { last_access: time, last_modification: time };
-        utimensat(directory, path, &times, AtFlags::SYMLINK_NOFOLLOW)
-            .map_err(|error| failed(error.into()))?;
+        at::set_times(directory.at(), place.path(), time_of(files.seed(), index)).map_err(failed)?;
     }
     // What is still to be written would be written while we measure.
-    marked(signals.beat, WRITING_BACK, || syncfs(directory)).map_err(|error| failed(error.into()))
+    write_back(directory, signals.beat).map(drop).map_err(failed)
 }
 
-/// Returns the time of the file of a number.
-fn time_of(seed: u64, index: u64) -> Timespec {
+/// Returns the time of the file of a number, since 1970.
+fn time_of(seed: u64, index: u64) -> Duration {
     let mut random = SplitMix64::new(seed ^ SplitMix64::new(index).next_u64());
     let seconds = FROM_S + random.below(WITHIN_S).unwrap_or(0);
     let nanoseconds = random.below(1_000_000_000).unwrap_or(0);
-    Timespec { tv_sec: seconds as i64, tv_nsec: nanoseconds as i64 }
+    Duration::new(seconds, nanoseconds as u32)
 }
 
 #[cfg(test)]
@@ -104,8 +99,8 @@ mod tests {
         };
         assert_eq!(truth(3), truth(3));
         assert_ne!(truth(3), truth(4));
-        let times: std::collections::BTreeSet<i64> =
-            (0..1000).map(|index| time_of(1, index).tv_sec).collect();
+        let times: std::collections::BTreeSet<u64> =
+            (0..1000).map(|index| time_of(1, index).as_secs()).collect();
         assert!(times.len() > 990, "{}", times.len());
     }
 

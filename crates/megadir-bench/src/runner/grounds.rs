@@ -8,7 +8,6 @@
 //! Where arms work on what others left, what those wrote is on the disk before the next operation begins, so that none pays
 //! for another.
 
-use std::os::fd::AsFd;
 use std::path::Path;
 
 use megadir::Dir;
@@ -20,9 +19,10 @@ use super::RunError;
 use super::rounds::failed;
 use super::sites::{Places, data_name};
 use super::survey::survey;
-use crate::beat::{WRITING_BACK, marked};
+use crate::at::{self, At};
 use crate::cache::Directories;
 use crate::workload::{ListError, Signals};
+use crate::write_back::write_back;
 
 /// The directories of a plan's data sets.
 pub(super) struct Grounds<'a> {
@@ -94,6 +94,9 @@ impl<'a> Grounds<'a> {
         let name = data_name(data);
         let path = workspace.path().join(&name);
         let directory = &mut self.places.directories[data.0 as usize];
+        // What is open could keep its name on Windows.
+        let own = at::again(workspace.at()).map_err(|error| unusable(&path, error))?;
+        *directory = Dir::from_descriptor(own, workspace.path());
         let renewed = match self.keeps {
             true => {
                 self.aside += 1;
@@ -119,9 +122,8 @@ impl<'a> Grounds<'a> {
         }
         let directory = self.places.of(data);
         // Blocks are counted when they are known: some file systems choose them when they write.
-        marked(self.signals.beat, WRITING_BACK, || rustix::fs::syncfs(directory))
-            .map_err(|error| unusable(directory.path(), error.into()))?;
-        let found = match survey(directory.as_fd(), self.signals) {
+        write_back(directory, self.signals.beat).map_err(|error| unusable(directory.path(), error))?;
+        let found = match survey(directory.at(), self.signals) {
             Ok(found) => found,
             // The run ends at once for the same reason.
             Err(ListError::Stopped) => return Ok(None),

@@ -16,6 +16,7 @@ use super::start::Listeners;
 use super::survey::Survey;
 use super::truth::{before_run, settle};
 use super::{Program, RunError, RunRequest, WorkerCommand};
+use crate::at;
 use crate::cache::Caches;
 use crate::dataset::{Files, Names};
 use crate::event::Event;
@@ -92,7 +93,10 @@ pub(super) fn prepare<'a>(
         let started_unix_s = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |now| now.as_secs());
         let made = sites.make_workspaces(started_unix_s, plan.seed);
         match made.and_then(|()| build(&plan, &sites, signals, listeners)) {
-            Ok(made) => (data, surveys, built) = (made.directories, made.surveys, Some(made.built)),
+            Ok(made) => {
+                notes.extend((!made.written).then(not_written_back));
+                (data, surveys, built) = (made.directories, made.surveys, Some(made.built));
+            }
             Err(error) => return Err(error.and_cleaned(sites.remove(signals))),
         }
     } else {
@@ -136,8 +140,7 @@ pub fn check(
     let unusable = |source: std::io::Error| RunError::Directory { path: path.to_owned(), source };
     let signals = Signals { stop, beat };
     if makes(plan) {
-        let access = rustix::fs::Access::WRITE_OK | rustix::fs::Access::EXEC_OK;
-        rustix::fs::access(path, access).map_err(|error| unusable(error.into()))?;
+        at::may_make_in(path).map_err(unusable)?;
     }
     if !plan.file_systems.is_empty() {
         let all = plan.file_systems.iter().map(|of| wanted(plan, of, erase_device));
@@ -218,6 +221,12 @@ pub(super) fn notes_on(found: &Leftovers) -> Vec<Note> {
         found.removed.iter().map(|name| note(format!("removed {name}, left by a run that was killed")));
     let left = found.left.iter().map(|(name, reason)| note(format!("left {name} alone: {reason}")));
     removed.chain(left).collect()
+}
+
+/// Returns what is said where nothing is waited for to be on the disk.
+fn not_written_back() -> Note {
+    let text = "whether what is made is on the disk was not waited for: only an administrator may have a volume written back";
+    NoteKind::NotWrittenBack.note(text.into())
 }
 
 /// Lets the oracle list every data set once, and takes out of the plan what cannot be done on them.

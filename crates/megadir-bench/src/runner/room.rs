@@ -1,13 +1,12 @@
 //! Before anything is made: is there room for it?
 
-use std::os::fd::AsFd;
-
 use megadir::Dir;
 use megadir::limits::{Asked, Limit, NameLengths, limits};
 use megadir_record::{NameScheme, Note, Plan, When};
 
 use super::RunError;
 use super::sites::{Site, Sites};
+use crate::at::{self, At};
 use crate::dataset::{Files, FillError, NAME_BYTES_MAX};
 use crate::note::NoteKind;
 use crate::plan::{Estimate, estimate, estimate_on, trees};
@@ -20,16 +19,15 @@ pub(super) fn check_room(plan: &Plan, site: &Site) -> Result<Vec<Note>, RunError
     let Site { on, path, directory, .. } = site;
     let needed = needed(plan, site);
     let mut notes = Vec::new();
-    let Ok(space) = rustix::fs::fstatvfs(directory.as_fd()) else {
+    let Ok(space) = at::space(directory.at()) else {
         return Ok(notes);
     };
     let room = |what, needed, free| Err(RunError::Room { path: path.clone(), what, needed, free });
-    let free_bytes = space.f_bavail.saturating_mul(space.f_frsize);
-    if free_bytes < needed.space_bytes {
-        return room("space", needed.space_bytes, free_bytes);
+    if space.free_bytes < needed.space_bytes {
+        return room("space", needed.space_bytes, space.free_bytes);
     }
-    if space.f_files > 0 && space.f_favail < needed.inodes {
-        return room("inodes", needed.inodes, space.f_favail);
+    if space.inodes > 0 && space.free_inodes < needed.inodes {
+        return room("inodes", needed.inodes, space.free_inodes);
     }
     for data in plan.data.iter().filter(|data| data.on == *on) {
         for (_, files) in trees(plan, data).map_err(FillError::Files)? {
@@ -61,10 +59,9 @@ pub(super) fn keeps_all_rounds(plan: &Plan, sites: &Sites) -> bool {
 
 fn keeps_all(plan: &Plan, site: &Site) -> bool {
     let needed = needed(plan, site);
-    let Ok(space) = rustix::fs::fstatvfs(site.directory.as_fd()) else { return false };
+    let Ok(space) = at::space(site.directory.at()) else { return false };
     let (bytes, inodes) = (needed.kept_space_bytes, needed.kept_inodes);
-    let free_bytes = space.f_bavail.saturating_mul(space.f_frsize);
-    bytes <= free_bytes / 2 && (space.f_files == 0 || inodes <= space.f_favail / 4 * 3)
+    bytes <= space.free_bytes / 2 && (space.inodes == 0 || inodes <= space.free_inodes / 4 * 3)
 }
 
 /// Returns what a plan needs in a place.

@@ -1,6 +1,5 @@
 //! Warm-up and measured rounds: one block after the other, as the plan's rules say.
 
-use std::os::fd::AsFd;
 use std::time::SystemTime;
 
 use megadir::Dir;
@@ -16,6 +15,7 @@ use super::sites::{Places, Sites};
 use super::start::Listeners;
 use super::tally::Tally;
 use super::{RunError, WorkerCommand};
+use crate::at::At;
 use crate::cache::{Before, Caches};
 use crate::event::Event;
 use crate::machine::stolen_ticks;
@@ -192,7 +192,7 @@ fn one(
     let cell = &plan.cells[block.cell.0 as usize];
     let distinct = cell.cache.is_cold();
     let key = BlockKey { phase: block.phase, round: block.round, attempt: block.attempt, distinct };
-    let tally = Tally::before(cell, grounds.of(block.cell).as_fd(), signals)?;
+    let tally = Tally::before(cell, grounds.of(block.cell).at(), signals)?;
     let before = Before { plan, cell, key, operations, signals };
     let readied = works.caches.ready(&mut **work, stopwatch, &before, grounds.places());
     // It may have been opened again.
@@ -207,9 +207,9 @@ fn one(
     let taken = work.taken().unwrap_or(Taken { elapsed_ns, usage });
     let (counted, refused) = match (worked, &tally) {
         (Ok(counted), None) => (counted, None),
-        (Ok(counted), Some(tally)) => (tally.after(counted, directory.as_fd(), signals)?, None),
+        (Ok(counted), Some(tally)) => (tally.after(counted, directory.at(), signals)?, None),
         (Err(ListError::Refused(refused)), tally) => {
-            let tally = tally.as_ref().map(|tally| tally.change(directory.as_fd(), signals));
+            let tally = tally.as_ref().map(|tally| tally.change(directory.at(), signals));
             let entries = tally.transpose()?.unwrap_or(0);
             (Counted { entries, hash: 0, calls: None, written_bytes: 0 }, Some(refused))
         }

@@ -2,22 +2,21 @@
 //! of the run's own.
 
 use std::io;
-use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicU64;
 
 use megadir::Dir;
 use megadir_record::{Data, DataId, FsId, LabFileSystem, LabMount, Note, Place, Plan};
-use rustix::io::Errno;
 
 use super::RunError;
-use crate::beat::{WRITING_BACK, marked};
+use crate::at::At;
 use crate::cache::Directories;
 use crate::lab::{Ground, Lab, LabError, Mounted, Spec};
 use crate::machine;
 use crate::plan::{estimate_on, without};
 use crate::workload::{ListError, Signals};
 use crate::workspace::Workspace;
+use crate::write_back::write_back;
 
 /// More pages of the device than a file system holds while it is mounted were not dropped, when it was not mounted.
 const DEVICE_PAGES_MAX: u64 = 16;
@@ -77,7 +76,7 @@ pub(super) fn data_name(data: DataId) -> String {
 impl Sites {
     /// Returns the directory that was named as the only place.
     pub(super) fn named(path: &Path, directory: Dir) -> Self {
-        let kind = machine::file_system(directory.as_fd()).kind;
+        let kind = machine::file_system(directory.at()).kind;
         let path = path.to_owned();
         let named = Site { on: None, path, directory, kind, workspace: None, mounted: None };
         Self { all: vec![named], lab: None }
@@ -135,7 +134,7 @@ impl Sites {
     /// Describes the file systems that were made, as they are now.
     pub(super) fn describe(&self) -> Vec<LabMount> {
         let mount = |site: &Site| {
-            Some(LabMount { on: site.on?, file_system: machine::file_system(site.directory.as_fd()) })
+            Some(LabMount { on: site.on?, file_system: machine::file_system(site.directory.at()) })
         };
         self.all.iter().filter_map(mount).collect()
     }
@@ -153,8 +152,7 @@ impl Sites {
     /// Has everything written that is still to be written, everywhere.
     pub(super) fn write_back(&self, beat: &AtomicU64) -> Result<(), RunError> {
         self.all.iter().try_for_each(|site| {
-            let written = marked(beat, WRITING_BACK, || rustix::fs::syncfs(&site.directory));
-            written.map_err(|error: Errno| site.unusable(error.into()))
+            write_back(&site.directory, beat).map(drop).map_err(|error| site.unusable(error))
         })
     }
 
@@ -223,7 +221,7 @@ impl Site {
         let path = mounted.path().to_owned();
         let root = mounted.open().map_err(|error| failed("open a file system that was mounted", error))?;
         let directory = Dir::from_descriptor(root, &path);
-        let kind = machine::file_system(directory.as_fd()).kind;
+        let kind = machine::file_system(directory.at()).kind;
         Ok(Self { on: Some(on), path, directory, kind, workspace: None, mounted: Some(mounted) })
     }
 

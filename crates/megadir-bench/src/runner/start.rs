@@ -1,6 +1,5 @@
 //! A run from start to end: the frame around preparing, measuring and cleaning.
 
-use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -16,6 +15,7 @@ use super::rounds::{Measured, measure};
 use super::timing;
 use super::truth::settle;
 use super::{RunEnd, RunError, RunRequest, amount};
+use crate::at::{self, At};
 use crate::epochs;
 use crate::event::{Event, Listener};
 use crate::machine;
@@ -83,7 +83,7 @@ fn begin(
     start_ns: u64,
     listeners: &mut Listeners<'_, '_>,
 ) -> Result<Measured, RunError> {
-    let machine = machine::describe(prepared.directory.as_fd(), &prepared.program);
+    let machine = machine::describe(prepared.directory.at(), &prepared.program);
     prepared.notes.extend(noise::probe(&machine));
     let since_s = (monotonic_ns() - start_ns) / 1_000_000_000;
     let now_s = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |now| now.as_secs());
@@ -116,7 +116,7 @@ fn go_on(
     start_ns: u64,
     listeners: &mut Listeners<'_, '_>,
 ) -> Result<Measured, RunError> {
-    let machine = machine::describe(prepared.directory.as_fd(), &prepared.program);
+    let machine = machine::describe(prepared.directory.at(), &prepared.program);
     check_same(prepared, begun, &machine)?;
     prepared.notes.extend(noise::probe(&machine));
     let resumed = Resumed {
@@ -331,9 +331,8 @@ fn record(
 /// Returns an error with what explains it, where images could not grow: their file systems see an input/output error only.
 fn of_images(prepared: &Prepared<'_>, error: RunError) -> RunError {
     let on_image = |of: &LabFileSystem| matches!(of.place, Place::Image { .. });
-    let free = rustix::fs::fstatvfs(&prepared.directory).map(|space| space.f_bavail * space.f_frsize);
-    let full =
-        prepared.plan.file_systems.iter().any(on_image) && free.is_ok_and(|free| free < IMAGES_FREE_MIN);
+    let full = prepared.plan.file_systems.iter().any(on_image)
+        && at::space(prepared.directory.at()).is_ok_and(|space| space.free_bytes < IMAGES_FREE_MIN);
     match full {
         true => RunError::ImagesFull { path: prepared.directory.path().to_owned(), error: Box::new(error) },
         false => error,
@@ -346,7 +345,7 @@ mod tests {
 
     #[test]
     fn another_disk_is_told_by_name_options_or_size_where_they_are_known() {
-        let here = machine::file_system(std::fs::File::open("/").unwrap().as_fd());
+        let here = machine::file_system(at::open_directory(Path::new(".")).unwrap().at());
         let then = FileSystem {
             device: Some("/dev/vda".into()),
             mount_options: Some("rw,noatime".into()),

@@ -2,19 +2,13 @@
 //! mounts not entered.
 
 use std::collections::HashSet;
-use std::os::fd::{AsFd, BorrowedFd};
 
+use megadir::FileType;
 use megadir_record::{Counted, Used};
-use rustix::fs::{AtFlags, FileType, RawDir, Stat};
-use rustix::io::Errno;
 
+use crate::at::{self, At, Borrowed, Status};
 use crate::dataset::LEVELS_MAX;
-use crate::remove::open_on_this_mount;
 use crate::workload::{ListError, Signals, name_hash};
-
-const BUFFER_BYTES: usize = 64 << 10;
-/// A block of `st_blocks`, bytes, whatever the file system's blocks are.
-const STAT_BLOCK_BYTES: u64 = 512;
 
 /// What was found below a directory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -32,14 +26,11 @@ impl Survey {
 }
 
 /// Goes through everything in `directory` and below.
-pub(crate) fn survey(directory: BorrowedFd<'_>, signals: Signals<'_>) -> Result<Survey, ListError> {
+pub(crate) fn survey(directory: Borrowed<'_>, signals: Signals<'_>) -> Result<Survey, ListError> {
     let used = Used { files: 0, directories: 0, inodes: 0, content_bytes: 0, bytes: 0 };
     let mut surveyor = Surveyor { survey: Survey { used, hash: 0 }, linked: HashSet::new(), signals };
-    let status = rustix::fs::fstat(directory).map_err(failed)?;
-    surveyor.count(&status);
-    // Opened again: btrfs tells of a directory what was in it when it was opened, and what others have read stays read.
-    let own = open_on_this_mount(directory, c".").map_err(failed)?;
-    surveyor.below(own.as_fd(), 0)?;
+    surveyor.count(at::use_of(&directory).map_err(failed)?);
+    surveyor.below(directory, 0)?;
     Ok(surveyor.survey)
 }
 
@@ -51,57 +42,66 @@ struct Surveyor<'a> {
 }
 
 impl Surveyor<'_> {
-    fn count(&mut self, status: &Stat) {
+    fn count(&mut self, (status, allocated_bytes): (Status, u64)) {
         let used = &mut self.survey.used;
-        let directory = FileType::from_raw_mode(status.st_mode) == FileType::Directory;
+        let directory = status.kind == FileType::Directory;
         match directory {
             true => used.directories += 1,
             false => used.files += 1,
         }
-        if directory || status.st_nlink == 1 || self.linked.insert(status.st_ino) {
+        if directory || status.links == 1 || self.linked.insert(status.identity.1) {
             used.inodes += 1;
-            used.bytes += u64::try_from(status.st_blocks).unwrap_or(0) * STAT_BLOCK_BYTES;
+            used.bytes += allocated_bytes;
             if !directory {
-                used.content_bytes += u64::try_from(status.st_size).unwrap_or(0);
+                used.content_bytes += status.size_bytes;
             }
         }
     }
 
-    fn below(&mut self, directory: BorrowedFd<'_>, depth: usize) -> Result<(), ListError> {
+    fn below(&mut self, directory: Borrowed<'_>, depth: usize) -> Result<(), ListError> {
         if depth > LEVELS_MAX {
-            return Err(failed(Errno::LOOP));
+            return Err(failed(too_deep()));
         }
-        let mut buffer = Vec::with_capacity(BUFFER_BYTES);
-        let mut entries = RawDir::new(directory, buffer.spare_capacity_mut());
-        let mut seen = 0_u32;
-        while let Some(entry) = entries.next() {
-            let entry = entry.map_err(failed)?;
-            let name = entry.file_name();
-            if [&b"."[..], b".."].contains(&name.to_bytes()) {
-                continue;
+        let (mut directories, mut seen, mut stopped) = (Vec::new(), 0_u32, None);
+        // That opens it again: btrfs tells of a directory what was in it when it was opened, and what others have read stays read.
+        let listed = at::each_entry(directory, &mut |name, _| {
+            seen = seen.wrapping_add(1);
+            if seen % 256 == 1
+                && let Err(error) = self.signals.check()
+            {
+                stopped = Some(error);
+                return Err(std::io::ErrorKind::Interrupted.into());
             }
-            seen += 1;
-            if seen % 256 == 1 {
-                self.signals.check()?;
+            let used = at::use_of_entry(directory, name)?;
+            self.count(used);
+            match used.0.kind {
+                FileType::Directory => directories.push(name.to_vec()),
+                _ => self.survey.hash = self.survey.hash.wrapping_add(name_hash(name)),
             }
-            let status = rustix::fs::statat(directory, name, AtFlags::SYMLINK_NOFOLLOW).map_err(failed)?;
-            self.count(&status);
-            if FileType::from_raw_mode(status.st_mode) == FileType::Directory {
-                let below = open_on_this_mount(directory, name).map_err(failed)?;
-                self.below(below.as_fd(), depth + 1)?;
-            } else {
-                self.survey.hash = self.survey.hash.wrapping_add(name_hash(name.to_bytes()));
-            }
+            Ok(())
+        });
+        match stopped {
+            Some(error) => return Err(error),
+            None => listed.map_err(failed)?,
+        }
+        for name in directories {
+            let below = at::open_on_this_mount(directory, name.as_slice()).map_err(failed)?;
+            self.below(below.at(), depth + 1)?;
         }
         Ok(())
     }
 }
 
-fn failed(error: Errno) -> ListError {
-    ListError::Stage { stage: "going through a data set", source: error.into() }
+/// Returns the error of a tree that is deeper than any that this program makes.
+pub(super) fn too_deep() -> std::io::Error {
+    std::io::Error::other("directories are nested deeper than this program makes them")
 }
 
-#[cfg(test)]
+fn failed(source: std::io::Error) -> ListError {
+    ListError::Stage { stage: "going through a data set", source }
+}
+
+#[cfg(all(test, target_os = "linux"))]
 mod tests {
     use std::sync::atomic::{AtomicBool, AtomicU64};
 
@@ -122,7 +122,7 @@ mod tests {
         let (stop, beat) = (AtomicBool::new(false), AtomicU64::new(0));
         let signals = Signals { stop: &stop, beat: &beat };
         for _ in 0..2 {
-            assert_eq!(survey(opened.as_fd(), signals).unwrap().used.files, 5);
+            assert_eq!(survey(opened.at(), signals).unwrap().used.files, 5);
         }
     }
 }

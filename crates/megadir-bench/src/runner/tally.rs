@@ -1,17 +1,13 @@
 //! Whether a block that makes or removes files has changed the data set by as many as it says, counted by the directories
 //! themselves: listed before and after the block, in no block's time, and without asking for a file's attributes.
 
-use std::os::fd::{AsFd, BorrowedFd};
-
+use megadir::FileType;
 use megadir_record::{Cell, Counted};
-use rustix::fs::{AtFlags, FileType, RawDir};
-use rustix::io::Errno;
 
+use super::survey::too_deep;
+use crate::at::{At, Borrowed, each_entry, open_on_this_mount};
 use crate::dataset::LEVELS_MAX;
-use crate::remove::open_on_this_mount;
 use crate::workload::{ListError, Signals};
-
-const BUFFER_BYTES: usize = 64 << 10;
 
 /// The files that there were before a block, where it is to change them.
 pub(super) struct Tally {
@@ -23,7 +19,7 @@ impl Tally {
     /// Counts the files of a data set, if the arm changes them.
     pub(super) fn before(
         cell: &Cell,
-        directory: BorrowedFd<'_>,
+        directory: Borrowed<'_>,
         signals: Signals<'_>,
     ) -> Result<Option<Self>, ListError> {
         let Some(change) = cell.work.change() else { return Ok(None) };
@@ -34,7 +30,7 @@ impl Tally {
     pub(super) fn after(
         &self,
         counted: Counted,
-        directory: BorrowedFd<'_>,
+        directory: Borrowed<'_>,
         signals: Signals<'_>,
     ) -> Result<Counted, ListError> {
         let should = self.before.saturating_add_signed(self.change);
@@ -43,47 +39,39 @@ impl Tally {
     }
 
     /// Returns by how many files a block has changed the data set, however it ended.
-    pub(super) fn change(&self, directory: BorrowedFd<'_>, signals: Signals<'_>) -> Result<u64, ListError> {
+    pub(super) fn change(&self, directory: Borrowed<'_>, signals: Signals<'_>) -> Result<u64, ListError> {
         Ok(files_below(directory, signals, 0)?.abs_diff(self.before))
     }
 }
 
 /// Returns how many entries other than directories there are below a directory.
-fn files_below(directory: BorrowedFd<'_>, signals: Signals<'_>, depth: usize) -> Result<u64, ListError> {
-    let failed = |error: Errno| ListError::Stage { stage: "counting files", source: error.into() };
+fn files_below(directory: Borrowed<'_>, signals: Signals<'_>, depth: usize) -> Result<u64, ListError> {
+    let failed = |source| ListError::Stage { stage: "counting files", source };
     if depth > LEVELS_MAX {
-        return Err(failed(Errno::LOOP));
+        return Err(failed(too_deep()));
     }
-    // Of its own: a descriptor that others read too has one position for all.
-    let own = open_on_this_mount(directory, c".").map_err(failed)?;
-    let mut buffer = Vec::with_capacity(BUFFER_BYTES);
-    let mut entries = RawDir::new(&own, buffer.spare_capacity_mut());
-    let (mut files, mut seen) = (0, 0_u32);
-    while let Some(entry) = entries.next() {
-        let entry = entry.map_err(failed)?;
-        let name = entry.file_name();
-        if [&b"."[..], b".."].contains(&name.to_bytes()) {
-            continue;
-        }
+    let (mut files, mut directories, mut seen, mut stopped) = (0, Vec::new(), 0_u32, None);
+    let listed = each_entry(directory, &mut |name, kind| {
         seen = seen.wrapping_add(1);
-        if seen % 256 == 1 {
-            signals.check()?;
+        if seen % 256 == 1
+            && let Err(error) = signals.check()
+        {
+            stopped = Some(error);
+            return Err(std::io::ErrorKind::Interrupted.into());
         }
-        let kind = match entry.file_type() {
-            // Not every file system tells types.
-            FileType::Unknown => {
-                let status = rustix::fs::statat(&own, name, AtFlags::SYMLINK_NOFOLLOW).map_err(failed)?;
-                FileType::from_raw_mode(status.st_mode)
-            }
-            told => told,
-        };
         match kind {
-            FileType::Directory => {
-                let below = open_on_this_mount(own.as_fd(), name).map_err(failed)?;
-                files += files_below(below.as_fd(), signals, depth + 1)?;
-            }
+            FileType::Directory => directories.push(name.to_vec()),
             _ => files += 1,
         }
+        Ok(())
+    });
+    match stopped {
+        Some(error) => return Err(error),
+        None => listed.map_err(failed)?,
+    }
+    for name in directories {
+        let below = open_on_this_mount(directory, name.as_slice()).map_err(failed)?;
+        files += files_below(below.at(), signals, depth + 1)?;
     }
     Ok(files)
 }
@@ -102,13 +90,13 @@ mod tests {
         make(&["1", "a/2", "a/b/3"]);
         let (stop, beat) = (AtomicBool::new(false), AtomicU64::new(0));
         let signals = Signals { stop: &stop, beat: &beat };
-        let directory = std::fs::File::open(parent.path()).unwrap();
-        let before = files_below(directory.as_fd(), signals, 0).unwrap();
+        let directory = crate::at::open_directory(parent.path()).unwrap();
+        let before = files_below(directory.at(), signals, 0).unwrap();
         assert_eq!(before, 3);
         let said = Counted { entries: 2, hash: 0, calls: None, written_bytes: 0 };
         let off = |change| {
             let tally = Tally { before, change };
-            tally.after(said, directory.as_fd(), signals).unwrap().hash
+            tally.after(said, directory.at(), signals).unwrap().hash
         };
         assert_eq!((off(0), off(2)), (0, 2));
         make(&["4", "a/b/5"]);

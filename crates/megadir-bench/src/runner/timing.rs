@@ -1,12 +1,11 @@
 //! The run's counter: held against the monotonic clock before and after the rounds, and checked before them.
 
-use std::os::fd::{AsFd, BorrowedFd};
 use std::time::Duration;
 
 use megadir_record::{Note, SelfCheck};
-use rustix::fs::{AtFlags, statat};
 
 use super::prepare::Prepared;
+use crate::at::{self, At, Borrowed};
 use crate::measure::{Calibration, Operation, self_check};
 use crate::note::NoteKind;
 use crate::workload::{ListError, Signals};
@@ -37,7 +36,7 @@ pub(super) fn drift_since(before: &Calibration) -> Option<Note> {
 
 /// Checks the run's own measuring on the run's directory.
 pub(super) fn check(prepared: &Prepared<'_>, calibration: Calibration) -> Result<SelfCheck, ListError> {
-    let mut operation = Itself { directory: prepared.directory.as_fd(), signals: prepared.signals };
+    let mut operation = Itself { directory: prepared.directory.at(), signals: prepared.signals };
     self_check(calibration, &mut operation, prepared.plan.seed)
 }
 
@@ -58,7 +57,7 @@ pub(super) fn notes_on(check: &SelfCheck) -> Vec<Note> {
 
 /// Asks for the attributes of a directory that is open: the shortest call that a file system answers.
 struct Itself<'a> {
-    directory: BorrowedFd<'a>,
+    directory: Borrowed<'a>,
     signals: Signals<'a>,
 }
 
@@ -67,9 +66,9 @@ impl Operation for Itself<'_> {
 
     #[inline]
     fn run(&mut self, _index: u64) -> Result<u64, ListError> {
-        match statat(self.directory, c".", AtFlags::SYMLINK_NOFOLLOW) {
-            Ok(_) => Ok(1),
-            Err(error) => Err(ListError::Stage { stage: "fstatat of the directory", source: error.into() }),
+        match at::ask_itself(self.directory) {
+            Ok(()) => Ok(1),
+            Err(source) => Err(ListError::Stage { stage: "asking the directory about itself", source }),
         }
     }
 

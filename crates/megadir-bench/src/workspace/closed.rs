@@ -2,15 +2,11 @@
 //!
 //! Only on file systems that nobody else sees: without its lock it is a leftover to others.
 
-use std::fs::File;
 use std::io;
-use std::os::fd::{AsFd, OwnedFd};
 use std::path::PathBuf;
 
-use rustix::fs::{FlockOperation, Mode, OFlags};
-
-use super::{DIRECTORY, MARKER, Workspace};
-use crate::remove::open_on_this_mount;
+use super::{MARKER, Workspace};
+use crate::at::{self, Access, At, Owned};
 
 /// A run's own directory that is closed.
 #[derive(Debug)]
@@ -26,18 +22,17 @@ impl Workspace {
     }
 
     /// Opens the directory of a data set again.
-    pub(crate) fn open_data_directory(&self, name: &str) -> io::Result<OwnedFd> {
-        Ok(open_on_this_mount(self.directory.as_fd(), name)?)
+    pub(crate) fn open_data_directory(&self, name: &str) -> io::Result<Owned> {
+        at::open_on_this_mount(self.directory.at(), name)
     }
 }
 
 impl Closed {
     /// Opens it again below the same directory, and takes its lock.
-    pub(crate) fn open(self, parent: OwnedFd) -> io::Result<Workspace> {
-        let directory = rustix::fs::openat(&parent, self.name.as_str(), DIRECTORY, Mode::empty())?;
-        let flags = OFlags::RDWR | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        let marker = File::from(rustix::fs::openat(&directory, MARKER, flags, Mode::empty())?);
-        rustix::fs::flock(&marker, FlockOperation::NonBlockingLockExclusive)?;
-        Ok(Workspace { parent, name: self.name, path: self.path, directory, _marker: marker })
+    pub(crate) fn open(self, parent: Owned) -> io::Result<Workspace> {
+        let directory = at::open_below(parent.at(), self.name.as_str())?;
+        let marker = at::open_file(directory.at(), MARKER, Access::ReadWrite)?;
+        marker.try_lock()?;
+        Ok(Workspace { parent, name: self.name, path: self.path, directory, marker })
     }
 }

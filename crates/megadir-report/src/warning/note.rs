@@ -37,6 +37,7 @@ const ADVICE: &[(&str, &str)] = &[
         "room-reused",
         "Times of creating may be longer than they need be (ext4 passes over inodes that were just deleted): give it more room.",
     ),
+    ("not-written-back", "Times may hold what earlier work still has to write: run it as an administrator."),
     (
         "index-full",
         "Spread the files over directories (--layout prefix:2), take fewer, or make ext4 with large_dir or larger blocks; \

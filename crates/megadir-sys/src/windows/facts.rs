@@ -151,6 +151,16 @@ pub fn tag(file: BorrowedHandle<'_>) -> io::Result<(u32, u32)> {
     Ok((told.FileAttributes, tag))
 }
 
+/// Returns how much of its volume an open file or directory takes, bytes.
+///
+/// # Errors
+///
+/// The system's.
+pub fn allocated_bytes(file: BorrowedHandle<'_>) -> io::Result<u64> {
+    let told: FILE_STANDARD_INFO = ask(file, FileStandardInfo)?;
+    Ok(u64::try_from(told.AllocationSize).unwrap_or(0))
+}
+
 /// Returns the serial number of an open file's volume, and the file's number of 128 bits on it.
 ///
 /// # Errors

@@ -25,15 +25,17 @@ use std::io;
 
 use windows_sys::Win32::Foundation::{
     ERROR_DIRECTORY_NOT_SUPPORTED, ERROR_FILE_NOT_FOUND, NTSTATUS, RtlNtStatusToDosError,
-    STATUS_DELETE_PENDING, STATUS_FILE_IS_A_DIRECTORY, STATUS_INVALID_INFO_CLASS, STATUS_INVALID_PARAMETER,
-    STATUS_NOT_IMPLEMENTED, STATUS_NOT_SUPPORTED,
+    STATUS_DELETE_PENDING, STATUS_FILE_DELETED, STATUS_FILE_IS_A_DIRECTORY, STATUS_INVALID_INFO_CLASS,
+    STATUS_INVALID_PARAMETER, STATUS_NOT_IMPLEMENTED, STATUS_NOT_SUPPORTED,
 };
 
-/// Returns the error of Win32 for a status; a file that is being removed counts as not found, a directory where a file was
+/// Returns the error of Win32 for a status; a file that is being removed, or was while it was open, counts as not found, a directory where a file was
 /// wanted as a directory (Win32 says "access denied" of both).
 fn error_of(status: NTSTATUS) -> io::Error {
     match status {
-        STATUS_DELETE_PENDING => return io::Error::from_raw_os_error(ERROR_FILE_NOT_FOUND as i32),
+        STATUS_DELETE_PENDING | STATUS_FILE_DELETED => {
+            return io::Error::from_raw_os_error(ERROR_FILE_NOT_FOUND as i32);
+        }
         STATUS_FILE_IS_A_DIRECTORY => {
             return io::Error::from_raw_os_error(ERROR_DIRECTORY_NOT_SUPPORTED as i32);
         }

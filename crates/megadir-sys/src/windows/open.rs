@@ -32,6 +32,8 @@ pub enum Purpose {
     RemoveFile,
     /// As [`Purpose::Remove`], and to be given other attributes before.
     RemoveMarked,
+    /// To be removed; anything but a directory is refused.
+    RemoveDirectory,
     /// To be read; a directory is refused.
     Read,
     /// To be read, written and given other attributes; a directory is refused.
@@ -59,6 +61,7 @@ impl Purpose {
             Self::Remove => (DELETE, 0, FILE_OPEN),
             Self::RemoveFile => (DELETE, FILE_NON_DIRECTORY_FILE, FILE_OPEN),
             Self::RemoveMarked => (DELETE | FILE_WRITE_ATTRIBUTES, 0, FILE_OPEN),
+            Self::RemoveDirectory => (DELETE, FILE_DIRECTORY_FILE, FILE_OPEN),
             Self::Read => (FILE_READ_DATA, FILE_NON_DIRECTORY_FILE, FILE_OPEN),
             Self::Write => (FILE_READ_DATA | WRITE, FILE_NON_DIRECTORY_FILE, FILE_OPEN),
             Self::CreateFile => (FILE_READ_DATA | WRITE, FILE_NON_DIRECTORY_FILE, FILE_CREATE),

@@ -1,0 +1,63 @@
+//! Windows, which renames no directory in which anything is open: what is not finished has its name already.
+//!
+//! ```text
+//! megadir-bench-XXXXXX/       made first, empty
+//!   .megadir-run              then the marker: locked for the life of the process, and written; only now are files made in it
+//! ... removed: everything but the marker, the marker, the directory
+//! ```
+//!
+//! So a directory of such a name that is empty, or holds nothing but the beginning of a marker, is one whose run was killed at once, and is
+//! removed by a call that removes empty directories only. If it is another run's that has just made it, that one tries
+//! another name.
+
+use std::fs::File;
+use std::io::{self, ErrorKind};
+
+use super::{Leftover, MARKER, Unfinished, check_empty, mark};
+use crate::at::{self, At, Borrowed, Owned};
+use crate::remove::{Beat, remove_content, remove_emptied};
+
+/// Makes a directory with its marker.
+pub(super) fn make(parent: Borrowed<'_>, name: &str, started_unix_s: u64) -> io::Result<(Owned, File)> {
+    at::make_private_directory(parent, name)?;
+    let directory = at::open_below(parent, name)?;
+    let failed = match mark(directory.at(), name, started_unix_s) {
+        Ok(marker) => return Ok((directory, marker)),
+        Err(failed) => failed,
+    };
+    failed.remove_marker(directory.at());
+    // Its handle would keep it.
+    drop(directory);
+    match failed {
+        Unfinished::Ours(error) => {
+            let _ = at::remove_directory(parent, name);
+            Err(error)
+        }
+        Unfinished::Taken(error) => Err(error),
+    }
+}
+
+/// Tells whether a directory may lack a whole marker: nothing is made in it before it has one.
+pub(super) fn is_unfinished(_name: &str, directory: Borrowed<'_>) -> io::Result<bool> {
+    match check_empty(directory) {
+        Ok(()) => Ok(true),
+        Err(error) if error.kind() == ErrorKind::DirectoryNotEmpty => Ok(false),
+        Err(error) => Err(error),
+    }
+}
+
+/// Removes a directory whose lock is held: content, then marker, then itself.
+pub(super) fn remove(parent: Borrowed<'_>, name: &str, leftover: Leftover, beat: &Beat) -> io::Result<()> {
+    let Leftover { directory, marker, whole } = leftover;
+    if whole {
+        remove_content(directory.at(), MARKER.as_bytes(), beat)?;
+    }
+    match at::remove_file(directory.at(), MARKER) {
+        Err(error) if error.kind() != ErrorKind::NotFound => return Err(error),
+        _ => {}
+    }
+    // Where names go with the last handle, these would keep both. With the lock goes the marker.
+    drop(marker);
+    drop(directory);
+    remove_emptied(parent, name.as_bytes())
+}

@@ -1,0 +1,18 @@
+//! Having what was written reach the disk, so that what is measured next does not pay for it.
+//!
+//! On Windows that takes an administrator; elsewhere the run goes on without, and its record says so.
+
+use std::io::{self, ErrorKind};
+use std::sync::atomic::AtomicU64;
+
+use crate::at::{self, At};
+use crate::beat::{WRITING_BACK, marked};
+
+/// Writes back what was written to the file system of a directory; tells whether the system let this process wait for it.
+pub(crate) fn write_back(directory: &impl At, beat: &AtomicU64) -> io::Result<bool> {
+    match marked(beat, WRITING_BACK, || at::sync(directory.at())) {
+        Ok(()) => Ok(true),
+        Err(error) if cfg!(windows) && error.kind() == ErrorKind::PermissionDenied => Ok(false),
+        Err(error) => Err(error),
+    }
+}
