@@ -60,7 +60,7 @@ pub mod runner;
 pub mod study;
 #[cfg_attr(not(target_os = "linux"), expect(dead_code, reason = "the runner is moving to Windows"))]
 mod workload;
-#[cfg_attr(not(target_os = "linux"), allow(dead_code, reason = "the runner is moving to Windows"))]
+#[cfg_attr(windows, expect(dead_code, reason = "the runner is moving to Windows"))]
 mod workspace;
 #[cfg(target_os = "linux")]
 mod write_back;

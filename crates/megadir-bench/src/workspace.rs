@@ -308,9 +308,7 @@ fn random_characters(random: &mut SplitMix64) -> String {
     (0..RANDOM_CHARACTERS).map(character).collect()
 }
 
-#[cfg(all(test, target_os = "linux"))]
-#[path = "workspace/linux_tests.rs"]
-mod tests;
-#[cfg(all(test, windows))]
-#[path = "workspace/windows_tests.rs"]
+#[cfg(test)]
+#[cfg_attr(target_os = "linux", path = "workspace/linux_tests.rs")]
+#[cfg_attr(windows, path = "workspace/windows_tests.rs")]
 mod tests;

@@ -11,7 +11,7 @@ use crate::at::{self, Access, At, Owned};
 /// A run's own directory that is closed.
 #[derive(Debug)]
 pub(crate) struct Closed {
-    name: String,
+    pub(super) name: String,
     path: PathBuf,
 }
 

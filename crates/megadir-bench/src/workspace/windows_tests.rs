@@ -19,7 +19,7 @@ fn names(directory: &Path) -> Vec<String> {
 
 /// Gives a workspace up as a killed process would: the lock goes, the directory stays.
 fn abandon(workspace: Workspace) -> String {
-    workspace.name.clone()
+    workspace.close().name
 }
 
 fn beat() -> AtomicU64 {
@@ -48,7 +48,7 @@ fn a_run_removes_what_it_made_and_a_living_one_is_left_alone() {
     assert_eq!(names(own.path()), [MARKER, "data0", "used1"]);
     drop(own.renew_data_directory("used1", &beat()).unwrap());
     own.remove(&beat()).unwrap();
-    assert_eq!(names(parent.path()), [living.name.clone()]);
+    assert_eq!(names(parent.path()), std::slice::from_ref(&living.name));
 }
 
 #[test]
