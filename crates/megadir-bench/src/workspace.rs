@@ -309,6 +309,4 @@ fn random_characters(random: &mut SplitMix64) -> String {
 }
 
 #[cfg(test)]
-#[cfg_attr(target_os = "linux", path = "workspace/linux_tests.rs")]
-#[cfg_attr(windows, path = "workspace/windows_tests.rs")]
 mod tests;

@@ -36,7 +36,7 @@ pub(super) fn size_of(directory: Borrowed<'_>) -> std::io::Result<u64> {
     Ok(at::status_of(&directory)?.size_bytes)
 }
 
-fn failed(error: std::io::Error) -> RunError {
+fn failed(error: &std::io::Error) -> RunError {
     RunError::Arm { arm: "aging a directory".into(), reason: error.to_string() }
 }
 
@@ -68,8 +68,8 @@ impl<'a> Aging<'a> {
 
     /// Writes back what was made, and looks how large the directory has become.
     pub(super) fn filled(&mut self, signals: Signals<'_>) -> Result<(), RunError> {
-        write_back(&self.directory, signals.beat).map_err(failed)?;
-        self.full_bytes = size_of(self.directory).map_err(failed)?;
+        write_back(&self.directory, signals.beat).map_err(|error| failed(&error))?;
+        self.full_bytes = size_of(self.directory).map_err(|error| failed(&error))?;
         Ok(())
     }
 
@@ -90,7 +90,7 @@ impl<'a> Aging<'a> {
         for index in FIRST + self.removed..FIRST + end {
             let place = self.of.place(index, &mut buffer);
             let place = place.map_err(|reason| FillError::Files(self.of.refused(index, reason)))?;
-            at::remove_file(self.directory, place.path()).map_err(failed)?;
+            at::remove_file(self.directory, place.path()).map_err(|error| failed(&error))?;
         }
         self.removed = end;
         self.removed_ns += monotonic_ns() - start_ns;

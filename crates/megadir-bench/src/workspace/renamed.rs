@@ -48,9 +48,11 @@ pub(super) fn is_unfinished(name: &str, _directory: Borrowed<'_>) -> io::Result<
 /// Removes a directory whose lock is held: content, then marker, then itself.
 pub(super) fn remove(parent: Borrowed<'_>, name: &str, leftover: Leftover, beat: &Beat) -> io::Result<()> {
     let unfinished = name.ends_with(UNFINISHED);
-    let directory = leftover.directory.at();
+    // The lock is held to the end.
+    let Leftover { directory, marker: _lock, whole } = leftover;
+    let directory = directory.at();
     // A directory that is still `.new` holds nothing but its marker; if it does, rmdir refuses below.
-    if !unfinished && leftover.whole {
+    if !unfinished && whole {
         remove_content(directory, MARKER.as_bytes(), beat)?;
     }
     let last = if unfinished { name.to_owned() } else { format!("{name}{UNFINISHED}") };

@@ -5,7 +5,7 @@ use std::process::{Command, Stdio};
 use std::sync::atomic::AtomicU64;
 use std::time::Duration;
 
-use super::{MARKER, Workspace, find_leftovers, remove_leftovers};
+use super::super::{MARKER, Workspace, find_leftovers, remove_leftovers};
 
 const CHILD: &str = "MEGADIR_TEST_WORKSPACE_IN";
 
@@ -133,7 +133,7 @@ fn after_a_kill_at_any_moment_the_next_run_removes_everything() {
     let mut left = 0;
     for _ in 0..12 {
         let mut child = Command::new(std::env::current_exe().unwrap())
-            .args(["workspace::tests::child_that_is_killed", "--exact", "--test-threads=1"])
+            .args(["workspace::tests::windows::child_that_is_killed", "--exact", "--test-threads=1"])
             .env(CHILD, parent.path())
             .stdout(Stdio::null())
             .stderr(Stdio::null())
