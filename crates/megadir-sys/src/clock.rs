@@ -32,6 +32,32 @@ pub fn monotonic_ns() -> u64 {
     START.get_or_init(Instant::now).elapsed().as_nanos() as u64
 }
 
+/// Returns nanoseconds on the monotonic clock since a moment that is the same for all processes of this boot.
+///
+/// Linux: `CLOCK_MONOTONIC`. Windows: `QueryPerformanceCounter`, whose ticks are of 100 ns on most machines.
+#[cfg(unix)]
+#[inline]
+pub fn shared_ns() -> u64 {
+    let mut now = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: the pointer is to a timespec, which the kernel fills; every Linux has this clock.
+    let _ = unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC, &raw mut now) };
+    now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64
+}
+
+/// Returns nanoseconds on the monotonic clock since a moment that is the same for all processes of this boot.
+///
+/// Linux: `CLOCK_MONOTONIC`. Windows: `QueryPerformanceCounter`, whose ticks are of 100 ns on most machines.
+#[cfg(windows)]
+#[inline]
+pub fn shared_ns() -> u64 {
+    static TICKS_PER_S: OnceLock<u64> = OnceLock::new();
+    let per_s = *TICKS_PER_S.get_or_init(|| crate::windows::system::counter_hz().unwrap_or(10_000_000));
+    let mut ticks = 0;
+    // SAFETY: the pointer is to a number, which the system writes; since Windows XP the call does not fail.
+    let _ = unsafe { windows_sys::Win32::System::Performance::QueryPerformanceCounter(&raw mut ticks) };
+    (u128::from(ticks.cast_unsigned()) * 1_000_000_000 / u128::from(per_s)) as u64
+}
+
 /// Returns whether [`cycles`] counts at a constant rate in all states of the processor, so that it
 /// can be calibrated against the monotonic clock once for a run.
 pub fn invariant_counter() -> bool {
@@ -50,13 +76,14 @@ pub fn invariant_counter() -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::{cycles, monotonic_ns};
+    use super::{cycles, monotonic_ns, shared_ns};
 
     #[test]
-    fn both_clocks_move_forward() {
-        let (c, m) = (cycles(), monotonic_ns());
+    fn the_clocks_move_forward() {
+        let (c, m, s) = (cycles(), monotonic_ns(), shared_ns());
         std::thread::sleep(std::time::Duration::from_millis(2));
         assert!(cycles() > c);
         assert!(monotonic_ns() >= m + 2_000_000);
+        assert!(shared_ns() >= s + 2_000_000);
     }
 }

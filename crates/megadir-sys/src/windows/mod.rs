@@ -6,6 +6,7 @@
 //! * [`facts`]: what the system tells of one file; [`volume`]: of the room on the volume that it lies on.
 //! * [`volume_settings`]: what a volume was made and set to be; [`disk`]: what its device is.
 //! * [`change`]: removing and renaming by handle.
+//! * [`process`]: processes that work together: handles handed over, a gate, none outlives its starter.
 //! * [`system`]: what the system tells of itself; [`service`]: whether services and drivers run.
 //!
 //! What older systems (and Wine 8) lack is looked for when it is called, so that programs start everywhere.
@@ -16,6 +17,7 @@ pub mod enumerate;
 pub mod facts;
 pub mod find;
 pub mod open;
+pub mod process;
 pub mod service;
 pub mod system;
 pub mod volume;
