@@ -1,5 +1,6 @@
 //! Linux: calls relative to a descriptor.
 
+use std::ffi::CStr;
 use std::fs::File;
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -8,7 +9,7 @@ use std::time::Duration;
 
 use rustix::fs::{AtFlags, Mode, OFlags, RenameFlags, Stat, Timespec, Timestamps};
 use rustix::io::Errno;
-use rustix::path::Arg;
+pub(crate) use rustix::path::Arg;
 
 use super::{Access, Space, Status};
 
@@ -18,7 +19,7 @@ pub(crate) type Owned = OwnedFd;
 pub(crate) type Borrowed<'a> = BorrowedFd<'a>;
 
 /// The backend that entries are listed by.
-pub(super) const LISTED_BY: &str = "getdents";
+pub(crate) const LISTED_BY: &str = "getdents";
 const DIRECTORY: OFlags = OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::CLOEXEC);
 const FILE: OFlags = OFlags::NOFOLLOW.union(OFlags::CLOEXEC);
 
@@ -41,6 +42,12 @@ impl<T: AsFd> At for T {
 /// Returns the error of a path whose last component is a link, where a directory was wanted.
 fn no_link(error: Errno) -> io::Error {
     if error == Errno::LOOP { Errno::NOTDIR.into() } else { error.into() }
+}
+
+/// Returns a path that ends with a NUL as the calls take it at no cost.
+#[inline]
+pub(crate) fn name(path: &CStr) -> &CStr {
+    path
 }
 
 /// Opens a directory by its path; a link to one is followed.

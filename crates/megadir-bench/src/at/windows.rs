@@ -1,5 +1,6 @@
 //! Windows: calls relative to a handle; nothing is looked up by its path from the root of a volume.
 
+use std::ffi::CStr;
 use std::fs::{File, FileTimes};
 use std::io;
 use std::os::windows::fs::OpenOptionsExt;
@@ -22,7 +23,7 @@ pub(crate) type Owned = OwnedHandle;
 pub(crate) type Borrowed<'a> = BorrowedHandle<'a>;
 
 /// The backend that entries are listed by.
-pub(super) const LISTED_BY: &str = "by-handle";
+pub(crate) const LISTED_BY: &str = "by-handle";
 /// Paths up to so many UTF-16 units are written out without allocation.
 const PATH_UNITS: usize = 384;
 
@@ -37,6 +38,17 @@ impl<T: AsHandle> At for T {
     fn at(&self) -> Borrowed<'_> {
         self.as_handle()
     }
+}
+
+/// What the calls take as a name or a path.
+pub(crate) trait Arg: AsRef<[u8]> {}
+
+impl<T: AsRef<[u8]>> Arg for T {}
+
+/// Returns a path that ends with a NUL as the calls take it.
+#[inline]
+pub(crate) fn name(path: &CStr) -> &[u8] {
+    path.to_bytes()
 }
 
 /// Gives a path as the system takes it: UTF-16 with `\` between names.
@@ -217,10 +229,19 @@ pub(crate) fn space(at: Borrowed<'_>) -> io::Result<Space> {
 /// Has everything that was written to the volume of a directory reach the device: for those who may open the volume itself,
 /// which takes an administrator.
 pub(crate) fn sync(at: Borrowed<'_>) -> io::Result<()> {
+    volume_of(at)?.sync_all()
+}
+
+/// Tells whether [`sync`] may be called.
+pub(crate) fn may_sync(at: Borrowed<'_>) -> io::Result<()> {
+    volume_of(at).map(drop)
+}
+
+/// Opens the volume that a directory lies on.
+fn volume_of(at: Borrowed<'_>) -> io::Result<File> {
     let path = facts::path(at)?;
     let path = String::from_utf16_lossy(&path);
     // `\\?\C:\folder` lies on `\\?\C:`, `\\?\Volume{...}\folder` on `\\?\Volume{...}`.
     let end = path.get(4..).and_then(|rest| rest.find('\\')).map_or(path.len(), |end| end + 4);
-    let volume = std::fs::OpenOptions::new().write(true).share_mode(7).open(&path[..end])?;
-    volume.sync_all()
+    std::fs::OpenOptions::new().write(true).share_mode(7).open(&path[..end])
 }

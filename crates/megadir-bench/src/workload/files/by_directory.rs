@@ -1,37 +1,37 @@
 //! Files directory by directory, as programs do that know no names: open, list, work on each entry, close.
 //!
-//! A file's time holds what it had to wait for: the first of a directory the opening, the first of each of the C library's
-//! buffers (32 KiB in glibc) the call that filled it. Files are made in the order of their numbers, each directory being
-//! entered, and made if it is missing, when the first of its files comes.
+//! A file's time holds what it had to wait for: the first of a directory the opening, the first of each buffer the call that
+//! filled it (the C library's, 32 KiB in glibc; on Windows 64 KiB, by GetFileInformationByHandleEx). Files are made in the order
+//! of their numbers, each directory being entered, and made if it is missing, when the first of its files comes.
 
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+#[cfg(target_os = "linux")]
+#[path = "listed/linux.rs"]
+mod stream;
+#[cfg(windows)]
+#[path = "listed/windows.rs"]
+mod stream;
+
+use std::io;
 
 use megadir::limits::Step;
-use megadir_sys::readdir::DirStream;
-use rustix::fs::{Mode, OFlags};
-use rustix::io::Errno;
 
+use self::stream::Stream;
 use super::batch::Batch;
-use super::file::{Hand, Met, make_directories};
+use super::file::{Hand, Met, is_of_one_file, make_directories};
 use super::proof::{Proof, directory_key};
 use super::task::Set;
 use super::{explained, failed};
+use crate::at::{self, At, Borrowed, Owned};
 use crate::measure::Operation;
 use crate::workload::{ListError, Signals};
 
-const DIRECTORY: OFlags =
-    OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
-/// The type byte of a directory (`DT_DIR`).
-const KIND_DIRECTORY: u8 = 4;
-
-fn open(top: BorrowedFd<'_>, path: &[u8]) -> Result<OwnedFd, Errno> {
-    let path = if path.is_empty() { b"." } else { path };
-    rustix::fs::openat(top, path, DIRECTORY, Mode::empty())
+fn open(top: Borrowed<'_>, path: &[u8]) -> io::Result<Owned> {
+    if path.is_empty() { at::again(top) } else { at::open_below(top, path) }
 }
 
 /// Works on the entries of one directory after the other.
 pub(super) struct Listed<'a, 'b> {
-    pub(super) top: BorrowedFd<'a>,
+    pub(super) top: Borrowed<'a>,
     /// The directories that are left, the next one last.
     pub(super) directories: std::slice::Iter<'a, Vec<u8>>,
     pub(super) hand: &'a mut Hand<'b>,
@@ -44,7 +44,7 @@ pub(super) struct Listed<'a, 'b> {
 pub(super) struct Open<'a> {
     path: &'a [u8],
     key: u64,
-    stream: DirStream,
+    stream: Stream,
 }
 
 impl<'a> Listed<'a, '_> {
@@ -62,29 +62,29 @@ impl<'a> Listed<'a, '_> {
                 self.now = None;
                 continue;
             };
-            if entry.kind == KIND_DIRECTORY || entry.name == b"." || entry.name == b".." {
+            if entry.is_directory || entry.name == b"." || entry.name == b".." {
                 continue;
             }
             let worked = self.hand.listed(directory, entry.name);
             let synced = match worked {
                 Ok(size) => {
                     self.seen.add(now.key, entry.name, size);
-                    if self.hand.syncs_directory() { self.hand.fsync(directory) } else { Ok(()) }
+                    if self.hand.syncs_directory() { self.hand.sync_directory(directory) } else { Ok(()) }
                 }
                 // What is no file, or is gone, is not counted, and so missing.
-                Err(Met { error: Errno::NOENT | Errno::LOOP | Errno::ISDIR, .. }) => Ok(()),
+                Err(met) if is_of_one_file(&met.error) => Ok(()),
                 Err(met) => Err(met),
             };
-            return synced.map(|()| true).map_err(|met| explained(self.top, now.path, &met));
+            return synced.map(|()| true).map_err(|met| explained(self.top, now.path, met));
         }
     }
 }
 
 /// Opens a directory as opendir does; its entries are reached by the stream's descriptor.
-fn enter<'a>(top: BorrowedFd<'_>, path: &'a [u8]) -> Result<Open<'a>, ListError> {
+fn enter<'a>(top: Borrowed<'_>, path: &'a [u8]) -> Result<Open<'a>, ListError> {
     let directory = open(top, path).map_err(failed("opening a directory"))?;
     let cannot = |source| ListError::Stage { stage: "opendir", source };
-    let stream = DirStream::open(directory).map_err(cannot)?;
+    let stream = Stream::open(directory).map_err(cannot)?;
     Ok(Open { path, key: directory_key(path), stream })
 }
 
@@ -104,12 +104,12 @@ impl Operation for Listed<'_, '_> {
 #[derive(Default)]
 pub(super) struct Entered {
     path: Vec<u8>,
-    directory: Option<OwnedFd>,
+    directory: Option<Owned>,
 }
 
 /// Makes or rewrites the files of a batch, each directory entered when its first file comes.
 pub(super) struct Made<'a, 'b> {
-    pub(super) top: BorrowedFd<'a>,
+    pub(super) top: Borrowed<'a>,
     pub(super) set: &'a Set,
     pub(super) batch: &'a Batch,
     pub(super) hand: &'a mut Hand<'b>,
@@ -130,18 +130,18 @@ impl Made<'_, '_> {
                 self.entered.directory.insert(opened)
             }
         };
-        let right = self.hand.work(directory.as_fd(), file.file(), file.size_bytes, file.content)?;
+        let right = self.hand.work(directory.at(), file.file(), file.size_bytes, file.content)?;
         if self.hand.syncs_directory() {
-            self.hand.fsync(directory.as_fd())?;
+            self.hand.sync_directory(directory.at())?;
         }
         Ok(right)
     }
 }
 
 /// Opens a directory, which is made if it is missing.
-fn enter_or_make(top: BorrowedFd<'_>, path: &[u8]) -> Result<OwnedFd, Met> {
+fn enter_or_make(top: Borrowed<'_>, path: &[u8]) -> Result<Owned, Met> {
     let opened = match open(top, path) {
-        Err(Errno::NOENT) => {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
             make_directories(top, path)?;
             open(top, path)
         }
@@ -159,7 +159,7 @@ impl Operation for Made<'_, '_> {
             Ok(right) => Ok(u64::from(!right)),
             Err(met) => {
                 let file = self.batch.get(index as usize, &self.set.files);
-                Err(explained(self.top, file.directory(), &met))
+                Err(explained(self.top, file.directory(), met))
             }
         }
     }

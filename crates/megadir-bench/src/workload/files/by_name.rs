@@ -4,20 +4,17 @@
 //! through no link, for the tree lies in a directory of the run's own that nobody else may enter, and its last component is
 //! never followed.
 
-use std::os::fd::{AsFd, BorrowedFd};
-
-use rustix::fs::{Mode, OFlags};
-
 use super::batch::Batch;
 use super::explained;
 use super::file::{Hand, Met, make_directories};
 use super::task::Set;
+use crate::at::{self, At, Borrowed};
 use crate::measure::Operation;
 use crate::workload::{ListError, Signals};
 
 /// Works on the files of a batch, one after the other.
 pub(super) struct ByName<'a, 'b> {
-    pub(super) top: BorrowedFd<'a>,
+    pub(super) top: Borrowed<'a>,
     pub(super) set: &'a Set,
     pub(super) batch: &'a Batch,
     pub(super) hand: &'a mut Hand<'b>,
@@ -33,7 +30,7 @@ impl ByName<'_, '_> {
         if self.make_directories && !file.directory().is_empty() {
             make_directories(self.top, file.directory())?;
         }
-        let right = self.hand.work(self.top, file.path, file.size_bytes, file.content)?;
+        let right = self.hand.work(self.top, at::name(file.path), file.size_bytes, file.content)?;
         if self.hand.syncs_directory() {
             self.sync(file.directory())?;
         }
@@ -42,13 +39,12 @@ impl ByName<'_, '_> {
 
     fn sync(&self, directory: &[u8]) -> Result<(), Met> {
         if directory.is_empty() {
-            return self.hand.fsync(self.top);
+            return self.hand.sync_directory(self.top);
         }
-        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        let opened = rustix::fs::openat(self.top, directory, flags, Mode::empty());
+        let opened = at::open_below(self.top, directory);
         let step = megadir::limits::Step::Create;
         let opened = opened.map_err(|error| Met { stage: "opening a directory", step, error })?;
-        self.hand.fsync(opened.as_fd())
+        self.hand.sync_directory(opened.at())
     }
 }
 
@@ -62,7 +58,7 @@ impl Operation for ByName<'_, '_> {
             Ok(right) => Ok(u64::from(!right)),
             Err(met) => {
                 let file = self.batch.get(index as usize, &self.set.files);
-                Err(explained(self.top, file.directory(), &met))
+                Err(explained(self.top, file.directory(), met))
             }
         }
     }

@@ -1,17 +1,16 @@
-//! The directories of a layout, made before the first file: one mkdirat each, those that hold others first.
-
-use std::os::fd::BorrowedFd;
+//! The directories of a layout, made before the first file: one mkdirat (NtCreateFile, CloseHandle) each, those that hold others first.
 
 use super::explained;
 use super::file::make_directories;
 use super::task::Set;
+use crate::at::Borrowed;
 use crate::dataset::{self, PlaceBuffer};
 use crate::measure::Operation;
 use crate::workload::{ListError, Signals};
 
 /// Makes some of the directories of a set, or all.
 pub(super) struct Directories<'a> {
-    top: BorrowedFd<'a>,
+    top: Borrowed<'a>,
     all: dataset::Directories<'a>,
     first: u64,
     step: u64,
@@ -22,7 +21,7 @@ pub(super) struct Directories<'a> {
 impl<'a> Directories<'a> {
     /// Returns those from number `first` on, each `step`-th; `None` if they are known only by going through all names.
     pub(super) fn new(
-        top: BorrowedFd<'a>,
+        top: Borrowed<'a>,
         set: &'a Set,
         first: u64,
         step: u64,
@@ -47,7 +46,7 @@ impl Operation for Directories<'_> {
         };
         match make_directories(self.top, path) {
             Ok(()) => Ok(0),
-            Err(met) => Err(explained(self.top, b"", &met)),
+            Err(met) => Err(explained(self.top, b"", met)),
         }
     }
 
@@ -57,7 +56,7 @@ impl Operation for Directories<'_> {
 }
 
 /// Makes all directories of a set that are missing, outside the time.
-pub(super) fn make_all(top: BorrowedFd<'_>, set: &Set, signals: Signals<'_>) -> Result<(), ListError> {
+pub(super) fn make_all(top: Borrowed<'_>, set: &Set, signals: Signals<'_>) -> Result<(), ListError> {
     let Some(mut directories) = Directories::new(top, set, 0, 1, signals) else { return Ok(()) };
     for index in 0..directories.count() {
         if index % 256 == 0 {

@@ -1,23 +1,23 @@
-//! What a run and its worker processes say to each other: lines of JSON over a socket.
+//! What a run and its worker processes say to each other: lines of JSON.
 //!
 //! ```text
 //! run                                         worker
-//! one byte, with two descriptors:
-//!   the data directory, the barrier  ------>
+//! hands over the data directory
+//!   and the barrier                  ------>
 //! Start: the task                    ------>  prepares, and closes the data directory
 //!                                    <------  Ready
-//! one byte, with the data directory
+//! hands over the data directory
 //! Go: ticks, rate                    ------>
-//!                                    <------  Waiting, and reads the barrier
-//! (closes the barrier)                        works
+//!                                    <------  Waiting, and waits at the barrier
+//! (opens the barrier)                         works
 //!                                    <------  Done: report and times, or Refused, or Failed
 //! ```
 //!
-//! The data directory is handed over twice, and not held in between: its file system may be unmounted and mounted again.
-//! The barrier is a pipe in which nothing is ever written: when its only writing end is closed, all who read it go on.
+//! The data directory is handed over twice, and not held in between: its file system may be unmounted and mounted again. How
+//! things are said and handed over is in [`transport`](super::transport).
 
 use std::io::{self, Read, Write};
-use std::os::unix::net::UnixStream;
+use std::time::Duration;
 
 use megadir_record::{Latency, Refused};
 use serde::de::DeserializeOwned;
@@ -60,25 +60,29 @@ pub(super) enum Said {
 /// Longer than any message, bytes: a histogram has 7424 buckets, of some 30 characters each, and a shape fewer.
 const LINE_BYTES_MAX: usize = 4 << 20;
 
-/// The lines that come over a socket.
+/// Between two looks at whether the run is to end while workers work.
+pub(super) const LOOK: Duration = Duration::from_millis(20);
+
+/// Says a message.
+pub(super) fn say(to: &mut impl Write, message: &impl Serialize) -> io::Result<()> {
+    let mut line = serde_json::to_vec(message)?;
+    line.push(b'\n');
+    to.write_all(&line)
+}
+
+/// The lines that come from somewhere.
 #[derive(Debug)]
-pub(super) struct Lines {
-    pub(super) socket: UnixStream,
+pub(super) struct Lines<R> {
+    pub(super) from: R,
     pending: Vec<u8>,
 }
 
-impl Lines {
-    pub(super) fn new(socket: UnixStream) -> Self {
-        Self { socket, pending: Vec::new() }
+impl<R: Read> Lines<R> {
+    pub(super) fn new(from: R) -> Self {
+        Self { from, pending: Vec::new() }
     }
 
-    pub(super) fn say(&mut self, message: &impl Serialize) -> io::Result<()> {
-        let mut line = serde_json::to_vec(message)?;
-        line.push(b'\n');
-        self.socket.write_all(&line)
-    }
-
-    /// Returns the next message; `None` where nothing came within the socket's time.
+    /// Returns the next message; `None` where nothing came within the time of where they come from.
     pub(super) fn hear<M: DeserializeOwned>(&mut self) -> io::Result<Option<M>> {
         loop {
             if let Some(end) = self.pending.iter().position(|byte| *byte == b'\n') {
@@ -87,7 +91,7 @@ impl Lines {
                 return Ok(Some(message));
             }
             let mut piece = [0; 4096];
-            match self.socket.read(&mut piece) {
+            match self.from.read(&mut piece) {
                 Ok(0) => return Err(io::ErrorKind::UnexpectedEof.into()),
                 Ok(length) => self.pending.extend_from_slice(&piece[..length]),
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}

@@ -24,12 +24,13 @@ mod proof;
 mod serve;
 mod task;
 mod threads;
+mod transport;
 mod worker;
 
 #[cfg(test)]
 mod tests;
 
-use std::os::fd::BorrowedFd;
+use std::io;
 use std::path::Path;
 
 use megadir::Dir;
@@ -40,8 +41,6 @@ use megadir_record::{
 };
 use megadir_stats::permutation::SplitMix64;
 use megadir_sys::usage::Usage;
-use rustix::fs::{Mode, OFlags, RawDir};
-use rustix::io::Errno;
 
 use self::file::Met;
 use self::order::LISTED_MAX;
@@ -50,6 +49,7 @@ pub use self::serve::serve;
 use self::task::Task;
 use self::worker::{Report, Worker};
 use super::{BlockKey, ListError, Signals, Taken, Workload};
+use crate::at::{self, At, Borrowed};
 use crate::measure::Stopwatch;
 use crate::note::NoteKind;
 use crate::runner::WorkerCommand;
@@ -98,7 +98,7 @@ impl<'a> Files<'a> {
 }
 
 impl Workload for Files<'_> {
-    fn unavailable(&self, _directory: &Dir) -> Option<String> {
+    fn unavailable(&self, directory: &Dir) -> Option<String> {
         let DataSource::Made(made) = &self.data.source else {
             return Some(
                 "it works on files that the run has made, and leaves a directory of yours alone".into(),
@@ -107,7 +107,7 @@ impl Workload for Files<'_> {
         if self.work.workers.kind == WorkerKind::Process && self.command.is_none() {
             return Some("this program has no way of starting processes that work".into());
         }
-        refused(&self.work).or_else(|| {
+        refused(&self.work).or_else(|| file::refused(&self.work, directory.at())).or_else(|| {
             let task = self.tasks(FIRST)?.pop()?;
             let set = match task.set() {
                 Ok(set) => set,
@@ -174,9 +174,6 @@ impl Workload for Files<'_> {
     }
 }
 
-/// The buffer that a full directory's entries are counted with, bytes.
-const COUNTED_BYTES: usize = 64 << 10;
-
 /// A block to try things out with.
 const FIRST: BlockKey = BlockKey { phase: Phase::WarmUp, round: 0, attempt: 0, distinct: false };
 
@@ -236,42 +233,37 @@ fn sum_up(reports: &[Report]) -> (Taken, Counted) {
     (taken, Counted { entries, hash, calls: None, written_bytes: 0 })
 }
 
-fn failed(stage: &'static str) -> impl Fn(Errno) -> ListError {
-    move |error| ListError::Stage { stage, source: error.into() }
+fn failed(stage: &'static str) -> impl Fn(io::Error) -> ListError {
+    move |source| ListError::Stage { stage, source }
 }
 
 /// Turns a call's error into one that says which limit was met, if it is of that kind.
-fn explained(top: BorrowedFd<'_>, directory: &[u8], met: &Met) -> ListError {
-    let source = std::io::Error::from(met.error);
-    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+fn explained(top: Borrowed<'_>, directory: &[u8], met: Met) -> ListError {
+    let Met { stage, step, error } = met;
     let below = match directory {
         b"" => None,
-        path => rustix::fs::openat(top, path, flags, Mode::empty()).ok(),
+        path => at::open_below(top, path).ok(),
     };
-    let at = below.as_ref().map_or(top, |below| std::os::fd::AsFd::as_fd(below));
-    let source = match explain_at(at, Path::new("."), met.step, &source) {
+    let at = below.as_ref().map_or(top, At::at);
+    let source = match explain_at(at, Path::new("."), step, &error) {
         Some(explanation) if explanation.limit == Limit::DirectoryIndex => {
             return match entries_of(at) {
                 Ok(entries) => ListError::Refused(Refused { entries, cause: explanation.to_string() }),
                 Err(error) => failed("counting a directory's entries")(error),
             };
         }
-        Some(explanation) => std::io::Error::other(explanation.to_string()),
-        None => source,
+        Some(explanation) => io::Error::other(explanation.to_string()),
+        None => error,
     };
-    ListError::Stage { stage: met.stage, source }
+    ListError::Stage { stage, source }
 }
 
-/// Counts the entries of a directory, without `.` and `..`.
-fn entries_of(directory: BorrowedFd<'_>) -> Result<u64, Errno> {
-    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
-    // Of its own: a descriptor that others read too has one position for all.
-    let own = rustix::fs::openat(directory, c".", flags, Mode::empty())?;
-    let mut buffer = Vec::with_capacity(COUNTED_BYTES);
-    let mut entries = RawDir::new(&own, buffer.spare_capacity_mut());
+/// Counts the entries of a directory.
+fn entries_of(directory: Borrowed<'_>) -> io::Result<u64> {
     let mut count = 0;
-    while let Some(entry) = entries.next() {
-        count += u64::from(![&b"."[..], b".."].contains(&entry?.file_name().to_bytes()));
-    }
+    at::each_entry(directory, &mut |_, _| {
+        count += 1;
+        Ok(())
+    })?;
     Ok(count)
 }

@@ -16,8 +16,10 @@ use megadir_record::{Access, FileOrder};
 use megadir_stats::permutation::Permutation;
 
 use super::batch::no_place;
+use super::failed;
 use super::proof::path_key;
 use super::task::{Set, Task};
+use crate::at::{self, At};
 use crate::dataset::PlaceBuffer;
 use crate::workload::{ListError, Signals};
 
@@ -70,12 +72,15 @@ fn listed(set: &Set, top: &Dir, by_inode: bool, signals: Signals<'_>) -> Result<
     let (directories, keys) = look_through(set, signals)?;
     let mut numbers: Vec<(u64, u32)> = Vec::with_capacity(keys.len());
     let mut wrong = 0;
-    let backend = megadir::backend("getdents")?;
+    let backend = megadir::backend(at::LISTED_BY)?;
     let options = ReadOptions { buffer_bytes: BUFFER_BYTES, threads: 1, shares: 1, resolve_types: false };
     for path in &directories {
         let directory = match path.is_empty() {
-            true => top.open_below(b".")?,
-            false => top.open_below(path)?,
+            true => top.again()?,
+            false => {
+                let opened = at::open_below(top.at(), path).map_err(failed("opening a directory"))?;
+                Dir::from_descriptor(opened, String::from_utf8_lossy(path).as_ref())
+            }
         };
         let mut reader = backend.open(&directory, &options)?;
         while let Some(batch) = reader.next_batch()? {

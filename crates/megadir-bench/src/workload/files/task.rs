@@ -1,12 +1,13 @@
 //! What one worker is to do in one block, as plain data that can be handed to a process.
 
+use std::io;
+
 use megadir::Dir;
 use megadir_record::{FileWork, Made, Sharing};
-use rustix::fs::Mode;
-use rustix::io::Errno;
 use serde::{Deserialize, Serialize};
 
 use super::failed;
+use crate::at::{self, At};
 use crate::dataset::{Files, FilesError};
 use crate::workload::ListError;
 
@@ -77,12 +78,14 @@ impl Task {
     pub(super) fn top(&self, data: &Dir, make: bool) -> Result<Dir, ListError> {
         let name = match self.work.workers.sharing {
             Sharing::Own => Files::worker_directory(self.worker),
-            Sharing::Same => ".".to_owned(),
+            Sharing::Same => return Ok(data.again()?),
         };
-        if make && self.work.workers.sharing == Sharing::Own {
-            match rustix::fs::mkdirat(data, name.as_str(), Mode::from_raw_mode(0o755)) {
-                Ok(()) | Err(Errno::EXIST) => {}
-                Err(error) => return Err(failed("making a worker's directory")(error)),
+        if make {
+            match at::make_directory(data.at(), name.as_str()) {
+                Err(error) if error.kind() != io::ErrorKind::AlreadyExists => {
+                    return Err(failed("making a worker's directory")(error));
+                }
+                _ => {}
             }
         }
         Ok(data.open_below(name.as_bytes())?)

@@ -3,6 +3,7 @@
 use std::sync::Barrier;
 
 use megadir::Dir;
+#[cfg(target_os = "linux")]
 use megadir_sys::descriptors::own_table;
 
 use super::task::Task;
@@ -67,6 +68,13 @@ pub(super) fn work(
 /// Returns why threads cannot have tables of descriptors of their own, if they cannot.
 pub(super) fn shares_descriptors() -> Option<std::io::Error> {
     std::thread::spawn(|| own_table().err()).join().ok().flatten()
+}
+
+/// Leaves the thread the process's table of handles, which is the only one: it has no lock that all who open must have.
+#[cfg(windows)]
+#[expect(clippy::unnecessary_wraps, reason = "elsewhere it may be forbidden")]
+fn own_table() -> std::io::Result<()> {
+    Ok(())
 }
 
 fn panicked() -> ListError {

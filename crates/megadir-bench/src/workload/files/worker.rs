@@ -1,11 +1,9 @@
 //! One worker: what it prepares before the barrier, and the block.
 
-use std::os::fd::AsFd;
-
 use megadir::Dir;
 use megadir_record::{Access, FileOperation, MakeDirectories, SyncPolicy};
+use megadir_sys::clock::shared_ns;
 use megadir_sys::usage::thread_usage;
-use rustix::time::{ClockId, clock_gettime};
 use serde::{Deserialize, Serialize};
 
 use super::batch::Batch;
@@ -17,6 +15,7 @@ use super::file::Hand;
 use super::order::Order;
 use super::proof::Proof;
 use super::task::{Set, Task};
+use crate::at::{self, At};
 use crate::beat::{WRITING_BACK, marked};
 use crate::measure::Stopwatch;
 use crate::workload::{ListError, Signals};
@@ -56,12 +55,6 @@ pub(super) struct Report {
     pub(super) wrong: u64,
 }
 
-/// Returns the monotonic clock, nanoseconds; the same for all processes.
-fn now_ns() -> u64 {
-    let now = clock_gettime(ClockId::Monotonic);
-    now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64
-}
-
 /// Time and processor time that belong to no operation.
 #[derive(Default)]
 struct Pauses {
@@ -72,12 +65,12 @@ struct Pauses {
 
 impl Pauses {
     fn during<R>(&mut self, step: impl FnOnce() -> R) -> R {
-        let (start_ns, before) = (now_ns(), thread_usage());
+        let (start_ns, before) = (shared_ns(), thread_usage());
         let result = step();
         let used = thread_usage().since(before);
         self.user_ns += used.user_ns;
         self.system_ns += used.system_ns;
-        self.ns += now_ns() - start_ns;
+        self.ns += shared_ns() - start_ns;
         result
     }
 }
@@ -92,7 +85,7 @@ impl Worker {
         let top = task.top(data, true)?;
         let work = &task.work;
         if work.operation == FileOperation::Create && task.made.directories == MakeDirectories::Before {
-            make_all(top.as_fd(), &set, signals)?;
+            make_all(top.at(), &set, signals)?;
         }
         let (order, wrong) = Order::prepare(&task, &set, &top, signals)?;
         let mut worker = Self {
@@ -148,16 +141,16 @@ impl Worker {
         let top = top?;
         // Asking for the processor time may make the kernel see that a thread has had its share, and let another one run.
         let before = thread_usage();
-        let start_ns = now_ns();
+        let start_ns = shared_ns();
         let (files, wrong) = match (work.operation, self.lists()) {
             (FileOperation::MakeDirectories, _) => self.make_directories(&top, stopwatch, signals)?,
             (_, true) => self.by_listing(&top, &mut hand, stopwatch, signals)?,
             (_, false) => self.by_number(&top, &mut hand, stopwatch, &mut pauses, signals)?,
         };
         if work.sync == SyncPolicy::AtEnd {
-            marked(signals.beat, WRITING_BACK, || rustix::fs::syncfs(&top)).map_err(failed("syncfs"))?;
+            marked(signals.beat, WRITING_BACK, || at::sync(top.at())).map_err(failed("syncfs"))?;
         }
-        let end_ns = now_ns();
+        let end_ns = shared_ns();
         let used = thread_usage().since(before);
         stopwatch.close((end_ns - start_ns).saturating_sub(pauses.ns));
         Ok(Report {
@@ -191,7 +184,7 @@ impl Worker {
                 self.batched = pauses.during(|| self.fill(done))?;
                 signals.check()?;
             }
-            let (top, set, batch) = (top.as_fd(), &self.set, &self.batch);
+            let (top, set, batch) = (top.at(), &self.set, &self.batch);
             wrong += match self.task.work.access {
                 Access::Name { .. } => {
                     let mut operation = ByName { top, set, batch, hand, make_directories, signals };
@@ -217,7 +210,7 @@ impl Worker {
     ) -> Result<(u64, u64), ListError> {
         let directories = self.directories.iter();
         let mut listed =
-            Listed { top: top.as_fd(), directories, hand, now: None, seen: Proof::default(), signals };
+            Listed { top: top.at(), directories, hand, now: None, seen: Proof::default(), signals };
         stopwatch.time(&mut listed, self.expected.files)?;
         // The last directory's end, and whatever should not be there.
         while listed.next()? {
@@ -239,7 +232,7 @@ impl Worker {
             megadir_record::Sharing::Own => (0, 1),
             megadir_record::Sharing::Same => (u64::from(self.task.worker), u64::from(workers.count.max(1))),
         };
-        let Some(mut directories) = Directories::new(top.as_fd(), &self.set, first, step, signals) else {
+        let Some(mut directories) = Directories::new(top.at(), &self.set, first, step, signals) else {
             return Ok((0, self.set.count()));
         };
         let count = directories.count();

@@ -1,0 +1,75 @@
+//! Windows: what it has no calls for, and what tells that a file is not as it should be.
+
+use std::fs::File;
+use std::io::{self, ErrorKind};
+
+use megadir::FileType;
+use megadir_record::{FileWork, SyncPolicy};
+
+use super::Met;
+use crate::at::{self, Arg, Borrowed};
+
+/// `FILE_ATTRIBUTE_DIRECTORY`.
+const DIRECTORY: u32 = 0x10;
+/// `FILE_ATTRIBUTE_REPARSE_POINT`.
+const REPARSE_POINT: u32 = 0x400;
+
+/// Who files are given to: nobody here.
+pub(super) enum Owner {}
+
+/// Returns whose this process's own files are: that is not said by numbers here.
+pub(super) fn own() -> Option<Owner> {
+    None
+}
+
+impl Owner {
+    /// Gives a file to the owner.
+    pub(super) fn give(&self, _file: &File) -> Result<(), Met> {
+        match *self {}
+    }
+}
+
+/// Makes a file.
+#[inline]
+pub(super) fn create(at: Borrowed<'_>, name: impl Arg, _owner: Option<&Owner>) -> io::Result<File> {
+    at::create(at, name)
+}
+
+/// Returns a file's size; nothing of what is no file.
+#[inline]
+pub(super) fn size_of(at: Borrowed<'_>, name: impl Arg + Copy) -> io::Result<Option<u64>> {
+    let facts = at::facts_of(at, name)?;
+    let kind = match facts.attributes {
+        // What kind of reparse point it is, is told to those who open it.
+        with if with & REPARSE_POINT != 0 => at::status(at, name)?.kind,
+        with if with & DIRECTORY != 0 => FileType::Directory,
+        _ => FileType::File,
+    };
+    Ok((kind == FileType::File).then_some(facts.size_bytes))
+}
+
+const NO_DIRECTORY_SYNC: &str = "Windows documents no call that makes a directory's names durable";
+
+/// Refuses to make the names in a directory durable.
+pub(super) fn sync_directory(_directory: Borrowed<'_>) -> io::Result<()> {
+    Err(io::Error::new(ErrorKind::Unsupported, NO_DIRECTORY_SYNC))
+}
+
+/// Tells whether an error says no more than that one file is not as it should be: missing, there already, a directory.
+pub(in crate::workload::files) fn is_of_one_file(error: &io::Error) -> bool {
+    matches!(error.kind(), ErrorKind::NotFound | ErrorKind::AlreadyExists | ErrorKind::IsADirectory)
+}
+
+/// Tells why this system cannot do work, if it cannot.
+pub(in crate::workload::files) fn refused(work: &FileWork, directory: Borrowed<'_>) -> Option<String> {
+    if work.owner_and_mode {
+        return Some("files of Windows have no owner and mode that a program gives by chown and chmod".into());
+    }
+    match work.sync {
+        SyncPolicy::FileAndDirectory => Some(NO_DIRECTORY_SYNC.into()),
+        SyncPolicy::AtEnd => at::may_sync(directory).err().map(|error| {
+            format!("a volume is made durable by those who may write to it as a whole, as administrators: {error}")
+        }),
+        SyncPolicy::Never | SyncPolicy::EachFile => None,
+    }
+}
