@@ -154,8 +154,7 @@ impl<'a> Hand<'a> {
         size_bytes: u64,
         content: Bytes<'_>,
     ) -> Result<bool, Met> {
-        let old =
-            at::open_file(at, name, at::Access::Read).map_err(met("opening a file", Step::Create))?;
+        let old = at::open_file(at, name, at::Access::Read).map_err(met("opening a file", Step::Create))?;
         Self::unlink(at, name)?;
         drop(old);
         self.create(at, name, size_bytes, content)

@@ -63,12 +63,16 @@ pub(in crate::workload::files) fn is_of_one_file(error: &io::Error) -> bool {
 /// Tells why this system cannot do work, if it cannot.
 pub(in crate::workload::files) fn refused(work: &FileWork, directory: Borrowed<'_>) -> Option<String> {
     if work.owner_and_mode {
-        return Some("files of Windows have no owner and mode that a program gives by chown and chmod".into());
+        return Some(
+            "files of Windows have no owner and mode that a program gives by chown and chmod".into(),
+        );
     }
     match work.sync {
         SyncPolicy::FileAndDirectory => Some(NO_DIRECTORY_SYNC.into()),
         SyncPolicy::AtEnd => at::may_sync(directory).err().map(|error| {
-            format!("a volume is made durable by those who may write to it as a whole, as administrators: {error}")
+            format!(
+                "a volume is made durable by those who may write to it as a whole, as administrators: {error}"
+            )
         }),
         SyncPolicy::Never | SyncPolicy::EachFile => None,
     }

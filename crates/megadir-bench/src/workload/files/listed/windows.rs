@@ -33,8 +33,7 @@ impl Stream {
     /// Takes an open directory.
     pub(super) fn open(directory: Owned) -> io::Result<Self> {
         let directory = Arc::new(Dir::from_descriptor(directory, "."));
-        let options =
-            ReadOptions { buffer_bytes: BUFFER_BYTES, threads: 1, shares: 1, resolve_types: false };
+        let options = ReadOptions { buffer_bytes: BUFFER_BYTES, threads: 1, shares: 1, resolve_types: false };
         let reader = megadir::backend(at::LISTED_BY)?.open_once(&directory, &options)?;
         Ok(Self { directory, reader, names: Vec::new(), entries: Vec::new(), next: 0, begins: 0 })
     }

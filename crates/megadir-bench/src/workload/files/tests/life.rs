@@ -1,16 +1,13 @@
 //! Every operation, access and order: what is there afterwards.
 
-use megadir_testkit::unprivileged::{NOBODY, unprivileged};
-
 use super::*;
 
 /// Goes through the life of files: by every access, on data of every kind.
-fn life(recipe: &Recipe) {
-    let mount = require!(Mount::make(recipe));
+fn life(place: &Path) {
     for (number, data) in all_data().iter().enumerate() {
         let files = made_files(data);
         for (form, access) in accesses().into_iter().enumerate() {
-            let top = mount.path().join(format!("{number}-{form}"));
+            let top = place.join(format!("{number}-{form}"));
             std::fs::create_dir(&top).unwrap();
             let listed = matches!(access, Access::Name { order: FileOrder::Listing | FileOrder::Inode });
             let create = work(FileOperation::Create, if listed { BY_NAME } else { access });
@@ -19,11 +16,11 @@ fn life(recipe: &Recipe) {
             assert_eq!(count(&top).0, ENTRIES);
             right(&work(FileOperation::Stat, access), data, &top);
             right(&work(FileOperation::Read, access), data, &top);
-            std::fs::hard_link(top.join(path_of(&files, 9)), mount.path().join("kept")).unwrap();
+            std::fs::hard_link(top.join(path_of(&files, 9)), place.join("kept")).unwrap();
             right(&work(FileOperation::Rewrite, access), data, &top);
             let after = check(&files, &top, 0..ENTRIES);
             assert_ne!(before[9], after[9], "a file was opened and written over, not made again");
-            std::fs::remove_file(mount.path().join("kept")).unwrap();
+            std::fs::remove_file(place.join("kept")).unwrap();
             let directories = count(&top).1;
             right(&work(FileOperation::Unlink, access), data, &top);
             assert_eq!(count(&top), (0, directories));
@@ -31,24 +28,51 @@ fn life(recipe: &Recipe) {
     }
 }
 
-#[test]
-fn files_live_and_end_on_ext4() {
-    life(&EXT4);
+#[cfg(target_os = "linux")]
+mod on_linux {
+    use megadir_testkit::mount::{BTRFS, XFS};
+    use megadir_testkit::unprivileged::{NOBODY, unprivileged};
+
+    use super::*;
+
+    #[test]
+    fn files_live_and_end_on_ext4() {
+        life(&require!(Mount::make(&EXT4)).path());
+    }
+
+    #[test]
+    fn files_live_and_end_on_xfs() {
+        life(&require!(Mount::make(&XFS)).path());
+    }
+
+    #[test]
+    fn files_live_and_end_on_btrfs() {
+        life(&require!(Mount::make(&BTRFS)).path());
+    }
+
+    #[test]
+    fn owner_and_mode_are_given_without_privileges_too() {
+        use std::os::unix::fs::MetadataExt;
+        let mount = require!(Mount::make(&EXT4));
+        let own = mount.path().join("own");
+        std::fs::create_dir(&own).unwrap();
+        std::os::unix::fs::chown(&own, Some(NOBODY), Some(NOBODY)).unwrap();
+        unprivileged(|| {
+            for operation in [FileOperation::Create, FileOperation::Rewrite] {
+                right(&work(operation, BY_NAME), &flat(), &own);
+            }
+        });
+        for entry in std::fs::read_dir(&own).unwrap() {
+            let status = entry.unwrap().metadata().unwrap();
+            assert_eq!((status.uid(), status.gid(), status.mode() & 0o7777), (NOBODY, NOBODY, 0o644));
+        }
+        assert_eq!(count(&own), (ENTRIES, 0));
+    }
 }
 
 #[test]
-fn files_live_and_end_on_xfs() {
-    life(&XFS);
-}
-
-#[test]
-fn files_live_and_end_on_btrfs() {
-    life(&BTRFS);
-}
-
-#[test]
-fn files_live_and_end_on_tmpfs() {
-    life(&TMPFS);
+fn files_live_and_end() {
+    life(&require!(place()).path());
 }
 
 #[test]
@@ -78,22 +102,4 @@ fn directories_are_made_beforehand_as_work_of_its_own() {
     assert_eq!(count(parent.path()), (0, 16 + 256));
     right(&work(FileOperation::Create, BY_NAME), &data, parent.path());
     assert_eq!(count(parent.path()), (ENTRIES, 16 + 256));
-}
-
-#[test]
-fn owner_and_mode_are_given_without_privileges_too() {
-    let mount = require!(Mount::make(&EXT4));
-    let own = mount.path().join("own");
-    std::fs::create_dir(&own).unwrap();
-    std::os::unix::fs::chown(&own, Some(NOBODY), Some(NOBODY)).unwrap();
-    unprivileged(|| {
-        for operation in [FileOperation::Create, FileOperation::Rewrite] {
-            right(&work(operation, BY_NAME), &flat(), &own);
-        }
-    });
-    for entry in std::fs::read_dir(&own).unwrap() {
-        let status = entry.unwrap().metadata().unwrap();
-        assert_eq!((status.uid(), status.gid(), status.mode() & 0o7777), (NOBODY, NOBODY, 0o644));
-    }
-    assert_eq!(count(&own), (ENTRIES, 0));
 }

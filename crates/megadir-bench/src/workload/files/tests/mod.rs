@@ -1,12 +1,12 @@
 //! Work on files on real file systems: what is there afterwards, what is noticed, what is timed, who works.
 
+#[cfg(target_os = "linux")]
 mod calls;
 mod life;
 mod noticed;
 mod times;
 mod workers;
 
-use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
@@ -15,7 +15,8 @@ use megadir_record::{
     ContentKind, DataId, Made, MakeDirectories, NameScheme, Sharing, SizeLaw, Spread, When, WorkerKind,
     Workers,
 };
-use megadir_testkit::mount::{BTRFS, EXT4, Mount, Recipe, TMPFS, XFS};
+#[cfg(target_os = "linux")]
+use megadir_testkit::mount::{EXT4, Mount, Recipe, TMPFS};
 use megadir_testkit::require;
 
 use super::*;
@@ -67,7 +68,7 @@ fn work(operation: FileOperation, access: Access) -> FileWork {
         to: ENTRIES,
         access,
         sync: SyncPolicy::Never,
-        owner_and_mode: writes,
+        owner_and_mode: writes && cfg!(target_os = "linux"),
         workers: ALONE,
     }
 }
@@ -113,7 +114,42 @@ fn path_of(files: &dataset::Files, index: u64) -> PathBuf {
     PathBuf::from(String::from_utf8(place.path().to_vec()).unwrap())
 }
 
-/// Returns the inodes of the files, each of which must be what the data say.
+/// Returns a file's number, when it has looked at owner, mode and links.
+fn number_of(path: &Path) -> u64 {
+    let directory = at::open_directory(path.parent().unwrap()).unwrap();
+    let status = at::status(directory.at(), path.file_name().unwrap().as_encoded_bytes()).unwrap();
+    assert_eq!((status.owner, status.links), (at::own_user(), 1));
+    #[cfg(target_os = "linux")]
+    {
+        let mode = std::os::unix::fs::MetadataExt::mode(&std::fs::symlink_metadata(path).unwrap());
+        assert_eq!(mode & 0o7777, 0o644);
+    }
+    status.identity.1
+}
+
+/// Makes a place where files are made fast.
+#[cfg(target_os = "linux")]
+fn place() -> Result<Mount, String> {
+    Mount::make(&TMPFS)
+}
+
+/// Makes a place where files are made.
+#[cfg(windows)]
+fn place() -> Result<Place, String> {
+    tempfile::tempdir().map(Place).map_err(|error| error.to_string())
+}
+
+#[cfg(windows)]
+struct Place(tempfile::TempDir);
+
+#[cfg(windows)]
+impl Place {
+    fn path(&self) -> PathBuf {
+        self.0.path().to_owned()
+    }
+}
+
+/// Returns the numbers of the files, each of which must be what the data say.
 fn check(files: &dataset::Files, top: &Path, indices: impl Iterator<Item = u64>) -> Vec<u64> {
     let one = |index| {
         let path = top.join(path_of(files, index));
@@ -121,9 +157,7 @@ fn check(files: &dataset::Files, top: &Path, indices: impl Iterator<Item = u64>)
         let mut expected = vec![0; files.size_bytes(index) as usize];
         files.content(index).fill(&mut expected);
         assert!(content == expected, "{path:?}");
-        let status = std::fs::symlink_metadata(&path).unwrap();
-        assert_eq!((status.mode() & 0o7777, status.uid(), status.nlink()), (0o644, 0, 1));
-        status.ino()
+        number_of(&path)
     };
     indices.map(one).collect()
 }

@@ -9,13 +9,13 @@ fn what_is_not_as_it_should_be_is_counted() {
     let files = made_files(&data);
     right(&work(FileOperation::Create, BY_NAME), &data, parent.path());
     let path = |index| parent.path().join(path_of(&files, index));
-    // Three cut short, one missing, one that is a link, one under another name, one that is too many.
+    // Three cut short, one missing, one that is something else, one under another name, one that is too many.
     for index in [3, 4, 59] {
         std::fs::OpenOptions::new().write(true).open(path(index)).unwrap().set_len(1).unwrap();
     }
     std::fs::remove_file(path(7)).unwrap();
     std::fs::remove_file(path(8)).unwrap();
-    std::os::unix::fs::symlink("/etc/passwd", path(8)).unwrap();
+    put_something_else(&path(8));
     std::fs::rename(path(10), path(10).with_extension("x")).unwrap();
     let stat = |access| wrong(&work(FileOperation::Stat, access), &data, parent.path());
     let read = |access| wrong(&work(FileOperation::Read, access), &data, parent.path());
@@ -28,8 +28,16 @@ fn what_is_not_as_it_should_be_is_counted() {
     assert_eq!(wrong(&work(FileOperation::Rewrite, BY_NAME), &data, parent.path()), 1);
     let unlink = work(FileOperation::Unlink, Access::Directory);
     assert!(wrong(&unlink, &data, parent.path()) > 0);
-    let outside = std::fs::read("/etc/passwd").unwrap();
-    assert!(!outside.is_empty(), "what a link leads to was worked on");
+    #[cfg(target_os = "linux")]
+    assert!(!std::fs::read("/etc/passwd").unwrap().is_empty(), "what a link leads to was worked on");
+}
+
+/// Puts something there that is no file: a link out of the tree, or a directory where links may not be made.
+fn put_something_else(path: &Path) {
+    #[cfg(target_os = "linux")]
+    std::os::unix::fs::symlink("/etc/passwd", path).unwrap();
+    #[cfg(windows)]
+    std::fs::create_dir(path).unwrap();
 }
 
 #[test]
@@ -81,7 +89,7 @@ fn nothing_that_is_asked_for_is_left_out() {
 
 #[test]
 fn a_block_that_is_to_end_ends_at_once() {
-    let mount = require!(Mount::make(&TMPFS));
+    let mount = require!(place());
     let made = Made::flat(NameScheme::Md5, 0);
     let data = Data { id: DataId(0), entries: 900_000, hash: None, on: None, source: DataSource::Made(made) };
     let stop = AtomicBool::new(false);
@@ -100,6 +108,37 @@ fn a_block_that_is_to_end_ends_at_once() {
     assert!(count(&mount.path()).0 < 900_000);
 }
 
+#[cfg(windows)]
+#[test]
+fn what_windows_has_no_call_for_is_refused_with_the_reason() {
+    let parent = tempfile::tempdir().unwrap();
+    let directory = Dir::open(parent.path()).unwrap();
+    let reason = |change: &dyn Fn(&mut FileWork)| {
+        let mut work = work(FileOperation::Create, BY_NAME);
+        change(&mut work);
+        Files::new(&work, &flat(), SEED, None).unavailable(&directory)
+    };
+    assert!(reason(&|work| work.owner_and_mode = true).is_some_and(|why| why.contains("chown")));
+    let both = reason(&|work| work.sync = SyncPolicy::FileAndDirectory);
+    assert!(both.is_some_and(|why| why.contains("directory's names")));
+    assert_eq!(reason(&|work| work.sync = SyncPolicy::EachFile), None);
+    // Who may not is told so; who may does it.
+    let at_end = FileWork { sync: SyncPolicy::AtEnd, ..work(FileOperation::Create, BY_NAME) };
+    match reason(&|work| work.sync = SyncPolicy::AtEnd) {
+        Some(why) => assert!(why.contains("administrators"), "{why}"),
+        None => assert_eq!(wrong(&at_end, &flat(), parent.path()), 0),
+    }
+}
+
+#[test]
+fn each_file_is_made_durable() {
+    let parent = tempfile::tempdir().unwrap();
+    let create = FileWork { sync: SyncPolicy::EachFile, ..work(FileOperation::Create, BY_NAME) };
+    right(&create, &flat(), parent.path());
+    check(&made_files(&flat()), parent.path(), 0..ENTRIES);
+}
+
+#[cfg(target_os = "linux")]
 #[test]
 fn what_is_used_up_is_named_and_can_be_removed() {
     let tiny = Recipe { image_bytes: 8 << 20, mkfs: &["mkfs.ext4", "-q", "-F", "-N", "64"], ..EXT4 };

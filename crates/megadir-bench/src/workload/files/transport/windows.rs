@@ -30,7 +30,7 @@ pub(in super::super) struct Host {
 /// A run's end of what joins it to one worker.
 #[derive(Debug)]
 pub(in super::super) struct Link {
-    says: ChildStdin,
+    says: Option<ChildStdin>,
     /// The worker's end of what it answers by, until it is handed over: then the worker alone has it, so that its end is noticed.
     answers: Option<PipeWriter>,
     lines: Lines<Answers>,
@@ -55,7 +55,7 @@ impl Host {
         Ok(Self { job: Job::new()?, gate: Gate::new()? })
     }
 
-    /// Starts a worker. Until it is in the job it does no more than wait for its task, and ends where none comes.
+    /// Starts a worker, which waits for its task, and ends where none comes.
     pub(in super::super) fn start(&self, command: &WorkerCommand) -> io::Result<(Child, Link)> {
         let (hears, answers) = io::pipe()?;
         let mut child = Command::new(&command.program)
@@ -64,23 +64,12 @@ impl Host {
             .stdout(Stdio::null())
             .creation_flags(NEW_PROCESS_GROUP)
             .spawn()?;
-        let says = self.job.add(child.as_handle()).and_then(|()| {
-            child.stdin.take().ok_or_else(|| io::Error::other("it has no standard input"))
-        });
-        match says {
-            Ok(says) => {
-                let lines = Lines::new(Answers::listen(hears));
-                Ok((child, Link { says, answers: Some(answers), lines }))
-            }
-            Err(error) => {
-                let _ = child.kill();
-                let _ = child.wait();
-                Err(error)
-            }
-        }
+        let says = child.stdin.take();
+        let lines = Lines::new(Answers::listen(hears));
+        Ok((child, Link { says, answers: Some(answers), lines }))
     }
 
-    /// Hands the data directory, the barrier and what is answered by over.
+    /// Has the worker end with this process; hands the data directory, the barrier and what is answered by over.
     pub(in super::super) fn hand_all(
         &self,
         worker: &Child,
@@ -91,6 +80,7 @@ impl Host {
             return Err(io::Error::other("it has everything already"));
         };
         let to = worker.as_handle();
+        self.job.add(to)?;
         let handed = Handed {
             data: give(data, to)?,
             barrier: give(self.gate.as_handle(), to)?,
@@ -117,7 +107,10 @@ impl Host {
 
 impl Link {
     pub(in super::super) fn say(&mut self, message: &impl Serialize) -> io::Result<()> {
-        say(&mut self.says, message)
+        match &mut self.says {
+            Some(says) => say(says, message),
+            None => Err(io::Error::other("it has no standard input")),
+        }
     }
 
     /// Returns the next message; `None` where nothing came within [`LOOK`].
