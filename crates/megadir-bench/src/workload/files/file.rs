@@ -176,7 +176,7 @@ impl<'a> Hand<'a> {
     }
 
     /// Returns a file's size; nothing of what is no file.
-    fn stat(at: Borrowed<'_>, name: impl Arg) -> Result<Option<u64>, Met> {
+    fn stat(at: Borrowed<'_>, name: impl Arg + Copy) -> Result<Option<u64>, Met> {
         system::size_of(at, name).map_err(met("stat", Step::Create))
     }
 
