@@ -2,11 +2,12 @@
 //!
 //! ```text
 //! create: .NAME.megadir-partial beside NAME, locked -> write -> finish: fsync, rename to NAME, fsync of the directory
+//!                                                                      (on Windows of the file once more)
 //! ```
 //!
 //! Killed at any moment, the file NAME is what it was. What a killed process has left is taken over by the next: its
 //! lock is free, and what it holds begins as the files that are written here do; anything else by that name is left
-//! alone. What is no regular file (a pipe, `/dev/null`) is written to directly.
+//! alone. What is no regular file (a pipe, `/dev/null`, `NUL`) is written to directly.
 
 use std::ffi::OsString;
 use std::fs::{File, OpenOptions, TryLockError};
@@ -15,7 +16,15 @@ use std::path::{Path, PathBuf};
 
 use megadir::{Error, ErrorKind, Result};
 
+pub(crate) use self::system::excluded;
 use crate::scan::Excluded;
+
+#[cfg(unix)]
+#[path = "replacement/unix.rs"]
+mod system;
+#[cfg(windows)]
+#[path = "replacement/windows.rs"]
+mod system;
 
 /// What is appended to the name of a file that is not whole.
 const SUFFIX: &str = ".megadir-partial";
@@ -57,6 +66,10 @@ impl Replacement {
             #[cfg(target_os = "linux")]
             sent_bytes: 0,
         };
+        if system::is_device(path) {
+            let file = OpenOptions::new().write(true).open(path).map_err(failed)?;
+            return Ok(made(file, None));
+        }
         // What a link points to is replaced, not the link.
         let target = std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
         match std::fs::metadata(&target) {
@@ -80,13 +93,7 @@ impl Replacement {
         let partial = target.with_file_name(partial);
         let file = take(path, &partial)?;
         if let Ok(status) = std::fs::metadata(&target) {
-            // Who may read the old one may read the new one, nobody else; whose it is, only root can pass on.
-            #[cfg(unix)]
-            let _ = {
-                use std::os::unix::fs::{MetadataExt, fchown};
-                fchown(&file, Some(status.uid()), Some(status.gid()))
-            };
-            let _ = file.set_permissions(status.permissions());
+            system::permit_as(&file, &status);
         }
         Ok(made(file, Some((partial, target))))
     }
@@ -128,25 +135,13 @@ impl Replacement {
     fn sync_and_rename(&mut self) -> io::Result<()> {
         let (Some(file), Some((partial, target))) = (&self.file, &self.rename) else { return Ok(()) };
         file.sync_all()?;
-        if cfg!(windows) {
-            // An open file is not renamed there.
-            self.file = None;
-        }
+        // It is open and locked meanwhile, so that nobody takes it for left behind.
         std::fs::rename(partial, target)?;
-        #[cfg(unix)]
-        sync_directory(target);
+        system::sync_name(file, target);
         self.rename = None;
+        // Whoever holds it on shall not keep others from reading it.
+        self.file = None;
         Ok(())
-    }
-}
-
-/// Makes the new name durable, where the file system can.
-#[cfg(unix)]
-fn sync_directory(path: &Path) {
-    let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    if let Ok(directory) = File::open(parent) {
-        // The file has its place; some file systems know no fsync of a directory.
-        let _ = directory.sync_all();
     }
 }
 
@@ -166,9 +161,6 @@ impl Write for Replacement {
 impl Drop for Replacement {
     fn drop(&mut self) {
         if let Some((partial, _)) = &self.rename {
-            if cfg!(windows) {
-                self.file = None;
-            }
             // It is locked still, so that it is ours.
             let _ = std::fs::remove_file(partial);
         }
@@ -180,7 +172,7 @@ fn take(path: &Path, partial: &Path) -> Result<File> {
     let failed = |error| Error::io("write", path, error);
     let refused = |reason: String| Error::new("write", path, ErrorKind::Unavailable, reason);
     for _ in 0..TRIES_MAX {
-        let mut file = open(partial).map_err(failed)?;
+        let mut file = system::open(partial).map_err(failed)?;
         match file.try_lock() {
             Ok(()) => {}
             Err(TryLockError::WouldBlock) => {
@@ -190,7 +182,7 @@ fn take(path: &Path, partial: &Path) -> Result<File> {
             Err(TryLockError::Error(error)) if error.kind() == io::ErrorKind::Unsupported => {}
             Err(TryLockError::Error(error)) => return Err(failed(error)),
         }
-        if !is_at(&file, partial) {
+        if !system::is_at(&file, partial) {
             // Its owner has put it into its place meanwhile.
             continue;
         }
@@ -204,33 +196,6 @@ fn take(path: &Path, partial: &Path) -> Result<File> {
     Err(refused("its temporary file is taken again and again by others: try later".to_owned()))
 }
 
-fn open(partial: &Path) -> io::Result<File> {
-    let mut options = OpenOptions::new();
-    options.read(true).write(true).create(true).truncate(false);
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::OpenOptionsExt;
-        let flags = rustix::fs::OFlags::NOFOLLOW | rustix::fs::OFlags::NONBLOCK;
-        options.custom_flags(flags.bits() as i32);
-    }
-    options.open(partial)
-}
-
-/// Tells whether a file is what the path names.
-#[cfg(unix)]
-fn is_at(file: &File, path: &Path) -> bool {
-    use std::os::unix::fs::MetadataExt;
-    match (file.metadata(), std::fs::symlink_metadata(path)) {
-        (Ok(open), Ok(named)) => (open.dev(), open.ino()) == (named.dev(), named.ino()),
-        _ => false,
-    }
-}
-
-#[cfg(not(unix))]
-fn is_at(_file: &File, path: &Path) -> bool {
-    path.exists()
-}
-
 /// Tells whether a file may be written over: it is empty, or begins as a file that was not finished here.
 fn is_ours(file: &mut File) -> io::Result<bool> {
     if !file.metadata()?.is_file() {
@@ -239,21 +204,6 @@ fn is_ours(file: &mut File) -> io::Result<bool> {
     let mut head = Vec::new();
     Read::by_ref(file).take(HEAD_BYTES).read_to_end(&mut head)?;
     Ok(head.is_empty() || HEADS.iter().any(|known| head.starts_with(known) || known.starts_with(&head)))
-}
-
-/// Returns how a scan knows a file.
-#[cfg(unix)]
-pub(crate) fn excluded(path: &Path) -> Option<Excluded> {
-    use std::os::unix::fs::MetadataExt;
-    let status = std::fs::symlink_metadata(path).ok()?;
-    let name = megadir::names::from_os(path.file_name()?).to_vec();
-    Some(Excluded { name, device: Some(status.dev()), inode: Some(status.ino()) })
-}
-
-/// Returns how a scan knows a file: it does not, for want of inode numbers.
-#[cfg(not(unix))]
-pub(crate) fn excluded(_path: &Path) -> Option<Excluded> {
-    None
 }
 
 #[cfg(test)]
@@ -279,6 +229,30 @@ mod tests {
         file.write_all(b"PAR1 new").unwrap();
         assert_eq!(file.finish().unwrap(), 8);
         assert_eq!((fs::read(&path).unwrap(), names()), (b"PAR1 new".to_vec(), 1));
+    }
+
+    #[test]
+    fn what_others_have_open_is_replaced_all_the_same() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("inventory");
+        fs::write(&path, "old").unwrap();
+        let mut file = Replacement::create(&path).unwrap();
+        file.write_all(b"PAR1 new").unwrap();
+        let excluded = file.excluded();
+        assert_eq!(excluded.len(), 2, "{excluded:?}");
+        assert!(excluded.iter().all(|file| file.inode.is_some()) && excluded[0].inode != excluded[1].inode);
+        let reader = fs::File::open(&path).unwrap();
+        match file.finish() {
+            Ok(8) => assert_eq!(fs::read(&path).unwrap(), b"PAR1 new"),
+            // Wine 8 replaces nothing that is open, and says so.
+            Err(error) if cfg!(windows) => {
+                megadir_testkit::require::unavailable("what_others_have_open", &error.to_string());
+                assert_eq!(fs::read(&path).unwrap(), b"old");
+            }
+            other => panic!("{other:?}"),
+        }
+        drop(reader);
+        assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 1, "nothing is left behind");
     }
 
     #[cfg(unix)]

@@ -93,7 +93,7 @@ impl Snapshot {
                 newest_ns: None,
             });
         }
-        let examiner = compare::examiner(&trees)?;
+        let examiner = compare::examiner(&trees, None)?;
         let metadata = metadata(started_ns, roots, false, examiner.name(), threads);
         let watch = Watch::default();
         let comparing = Comparing {

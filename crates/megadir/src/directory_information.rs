@@ -120,6 +120,10 @@ impl Found {
                 lacking = lacking | field;
             }
         }
+        // ReFS says -1 where 64 bits do not hold the number.
+        if matches!(self.file_id, 0 | u64::MAX) {
+            lacking = lacking | Want::INODE;
+        }
         row.have = (want & told).without(lacking);
         row
     }

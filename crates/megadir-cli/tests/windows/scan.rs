@@ -1,5 +1,11 @@
 //! `scan` and `changes`.
 
+use std::fs;
+use std::path::Path;
+use std::time::{Duration, SystemTime};
+
+use megadir_testkit::require;
+
 use crate::support::{megadir, tree};
 
 #[test]
@@ -20,4 +26,152 @@ fn what_is_scanned_has_not_changed() {
     assert_eq!(code, Some(0), "{complaint}");
     // All is younger than the scan's clock can tell apart.
     assert!(text.lines().all(|line| line.starts_with("suspect")), "{text}");
+}
+
+/// Sets the times of all files back, so that the clock has gone on since.
+fn age(tree: &Path) {
+    for entry in fs::read_dir(tree).unwrap() {
+        let path = entry.unwrap().path();
+        match path.is_dir() {
+            true => age(&path),
+            false => {
+                let time = SystemTime::UNIX_EPOCH + Duration::from_secs(1_000_000_000);
+                fs::File::options().write(true).open(path).unwrap().set_modified(time).unwrap();
+            }
+        }
+    }
+}
+
+/// Scans and returns what was said.
+fn scan(directory: &Path, more: &[&str]) -> String {
+    let words = [&["scan", "tree", "--output", "inventory"], more].concat();
+    let (code, text, complaint) = megadir(directory, &words);
+    assert_eq!((code, text.as_str()), (Some(0), ""), "{complaint}");
+    complaint
+}
+
+/// Returns the lines that `changes` prints, without the names of the fields where these are not wanted.
+fn changes(directory: &Path, more: &[&str]) -> Vec<String> {
+    let words = [&["changes", "inventory", "tree"], more].concat();
+    let (code, text, complaint) = megadir(directory, &words);
+    assert_eq!(code, Some(0), "{complaint}");
+    text.lines().map(str::to_owned).collect()
+}
+
+#[test]
+fn suspects_are_decided_about_by_what_they_hold() {
+    let scratch = tree();
+    let file = scratch.path().join("tree").join("file 3");
+    // On a machine that is busy the clock may have gone on before the scan begins.
+    let is_suspect = (0..20).any(|_| {
+        fs::write(&file, "xxx").unwrap();
+        scan(scratch.path(), &["--hash-suspects"]);
+        changes(scratch.path(), &[]).iter().any(|line| line == "suspect      tree\\file 3")
+    });
+    if !is_suspect {
+        require::unavailable("suspects_are_decided_about", "the clock goes on before a scan can begin");
+    }
+    assert_eq!(changes(scratch.path(), &["--verify"]), [""; 0]);
+    let before = fs::metadata(&file).unwrap().modified().unwrap();
+    fs::write(&file, "yyy").unwrap();
+    fs::File::options().write(true).open(&file).unwrap().set_modified(before).unwrap();
+    let told = changes(scratch.path(), &["--verify"]);
+    // The time of change tells, unless the clock has not gone on; the contents do in any case.
+    assert!(told.len() == 1 && told[0].starts_with("modified     tree\\file 3 ("), "{told:?}");
+}
+
+#[test]
+fn an_inventory_in_the_tree_is_left_out_and_brought_up_to_date() {
+    let scratch = tree();
+    let tree = scratch.path().join("tree");
+    let (code, _, complaint) = megadir(&tree, &["scan", ".", "--output", "kept"]);
+    assert_eq!(code, Some(0), "{complaint}");
+    assert!(complaint.contains("54 entries"), "{complaint}");
+    fs::rename(tree.join("file 7"), tree.join("below").join("moved")).unwrap();
+    let told = |more: &[&str]| {
+        let (code, text, complaint) = megadir(&tree, &[&["changes", "kept"], more].concat());
+        assert_eq!(code, Some(0), "{complaint}");
+        text.lines().filter(|line| !line.starts_with("suspect")).map(str::to_owned).collect::<Vec<_>>()
+    };
+    let renamed = told(&["--update"]);
+    assert!(
+        renamed.len() == 1 && renamed[0].starts_with("renamed") && renamed[0].contains("\\file 7 -> "),
+        "{renamed:?}"
+    );
+    assert_eq!(told(&[]), [""; 0]);
+    fs::write(tree.join("new"), "").unwrap();
+    let (code, text, _) = megadir(&tree, &["changes", "kept", "--quiet"]);
+    assert_eq!((code, text.as_str()), (Some(10), ""));
+    fs::remove_file(tree.join("new")).unwrap();
+    assert_eq!(fs::read_dir(&tree).unwrap().count(), 51, "no temporary file stays");
+}
+
+#[test]
+fn files_are_known_by_their_numbers_whatever_their_names_and_times_are() {
+    let scratch = tree();
+    let tree = scratch.path().join("tree");
+    scan(scratch.path(), &[]);
+    // Names that are exchanged: a file that takes the name of one that has just gone is given that one's time of birth on NTFS.
+    fs::rename(tree.join("file 10"), tree.join("aside")).unwrap();
+    fs::rename(tree.join("file 11"), tree.join("file 10")).unwrap();
+    fs::rename(tree.join("aside"), tree.join("file 11")).unwrap();
+    fs::rename(tree.join("below"), tree.join("elsewhere")).unwrap();
+    // Behind the paths stand times that differ, and that contents may.
+    let mut told = changes(scratch.path(), &[]);
+    told.retain(|line| !line.starts_with("suspect"));
+    told.iter_mut().for_each(|line| line.truncate(line.find(" (").unwrap_or(line.len())));
+    let expected = [
+        "renamed      tree\\below -> tree\\elsewhere",
+        "renamed      tree\\file 11 -> tree\\file 10",
+        "renamed      tree\\file 10 -> tree\\file 11",
+    ];
+    assert_eq!(told, expected);
+    age(&tree);
+    scan(scratch.path(), &[]);
+    // A time of birth or of modification that is set makes no other file of it.
+    age(&tree);
+    let told = changes(scratch.path(), &["--json"]);
+    assert!(told.iter().all(|line| !line.contains("\"inode\"]")), "{told:?}");
+}
+
+/// NTFS brings the entry by which a file was opened up to date; other names of it may tell what was. Whoever opens each file is told
+/// what is.
+#[test]
+fn files_with_several_names_are_exact_where_each_is_opened() {
+    let scratch = tree();
+    let tree = scratch.path().join("tree");
+    fs::hard_link(tree.join("file 20"), tree.join("other name")).unwrap();
+    scan(scratch.path(), &["--examiner", "open-each"]);
+    let links = |name: &str| {
+        let mut inventory = megadir_inventory::Inventory::open(&scratch.path().join("inventory")).unwrap();
+        while let Some(row) = megadir_inventory::Rows::next_row(&mut inventory).unwrap() {
+            if row.key.name == name.as_bytes() {
+                return row.facts.links;
+            }
+        }
+        panic!("{name} is not there");
+    };
+    assert_eq!((links("file 20"), links("other name"), links("file 21")), (Some(2), Some(2), Some(1)));
+    fs::write(tree.join("other name"), "through the other name").unwrap();
+    let mut told = changes(scratch.path(), &[]);
+    told.retain(|line| !line.starts_with("suspect"));
+    assert_eq!(told.len(), 2, "{told:?}");
+    for (line, name) in told.iter().zip(["file 20", "other name"]) {
+        assert!(line.starts_with(&format!("modified     tree\\{name} (size")), "{told:?}");
+    }
+    fs::remove_file(tree.join("other name")).unwrap();
+    let told = changes(scratch.path(), &[]);
+    assert!(told.iter().any(|line| line.contains("file 20 (") && line.contains("links")), "{told:?}");
+}
+
+#[test]
+fn another_directory_than_the_one_that_was_scanned_is_refused() {
+    let scratch = tree();
+    scan(scratch.path(), &[]);
+    let (code, text, complaint) = megadir(scratch.path(), &["changes", "inventory", "tree\\below"]);
+    assert_eq!((code, text.as_str(), complaint.lines().count()), (Some(2), "", 1), "{complaint}");
+    assert!(complaint.contains("not the directory that was scanned"), "{complaint}");
+    let (code, text, complaint) =
+        megadir(scratch.path(), &["changes", "inventory", "tree\\below", "--any-root"]);
+    assert!(code == Some(0) && text.contains("removed      tree\\below\\file 1\n"), "{text}{complaint}");
 }

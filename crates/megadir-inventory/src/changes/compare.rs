@@ -1,12 +1,13 @@
 //! Comparing trees with an inventory, from beginning to end.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64};
 
 use megadir::{Dir, Error, ErrorKind, Examiner, FileType, Result, attribute_policy};
 
 use super::engine::{self, Comparing, Found, Tree, Unread};
+use super::proof::Proof;
 use super::settle::settle;
 use super::source::Source;
 use super::{Change, ChangeKind, fields};
@@ -130,7 +131,7 @@ pub(crate) fn from_source<S: Source>(
         return Err(Error::new("compare", "".as_ref(), ErrorKind::BadOption, reason));
     }
     let (trees, unopened) = open(roots)?;
-    let examiner = examiner(&trees)?;
+    let examiner = examiner(&trees, Some(metadata))?;
     let comparing = Comparing {
         metadata,
         unread_before,
@@ -153,14 +154,22 @@ pub(crate) fn from_source<S: Source>(
     let now = options.keep.then(|| Snapshot::of_found(&comparing, &mut found));
     let Found { seen, failures, other_mounts, unknown_before, failed, unread, listed, not_listed, .. } =
         found;
-    let changes = settle(seen);
+    let changes = settle(seen, &proofs(&comparing.trees));
     Ok(Compared { changes, failures, failed, unread, other_mounts, unknown_before, listed, not_listed, now })
 }
 
+/// Returns what holds for each tree.
+pub(crate) fn proofs(trees: &[Option<Tree>]) -> Vec<Proof> {
+    trees.iter().map(|tree| tree.as_ref().map_or(Proof::COMMON, |tree| tree.proof)).collect()
+}
+
 /// Refuses a root that is another directory than the one that was scanned.
-pub(crate) fn check_root(path: &Path, old: &Facts, new: &Facts) -> Result<()> {
-    // The number of a device may be another after each mount.
-    if fields::is_same_file(&Facts { device: None, ..*old }, new) {
+pub(crate) fn check_root(tree: &Tree, old: &Facts) -> Result<()> {
+    let (path, new) = (tree.directory.path(), &tree.facts);
+    // The number of a device may be another after each mount; where the directory's own number is to be enough the volume
+    // counts, whose number stays: the roots of all volumes have the same one.
+    let device = old.device.filter(|_| tree.proof.unique_numbers);
+    if fields::is_same_file(&Facts { device, ..*old }, new, tree.proof) {
         return Ok(());
     }
     let inode = |facts: &Facts| facts.inode.map_or_else(String::new, |inode| format!(" (inode {inode})"));
@@ -178,7 +187,8 @@ pub(crate) fn open(roots: Vec<Result<Dir>>) -> Result<(Vec<Option<Tree>>, Vec<Er
     for root in roots {
         let tree = root.and_then(|directory| {
             let facts = Facts::new(FileType::Directory, &directory.attributes(Facts::WANT)?);
-            Ok(Tree { directory: Arc::new(directory), facts })
+            let proof = Proof::of(directory.file_system());
+            Ok(Tree { directory: Arc::new(directory), facts, proof })
         });
         trees.push(tree.map_err(|error| unopened.push(error)).ok());
     }
@@ -190,8 +200,17 @@ pub(crate) fn open(roots: Vec<Result<Dir>>) -> Result<(Vec<Option<Tree>>, Vec<Er
     Ok((trees, unopened))
 }
 
-pub(crate) fn examiner(trees: &[Option<Tree>]) -> Result<&'static dyn Examiner> {
+/// Returns who is asked for attributes: who fits the file system, but on Windows who was asked by the scan. There what a
+/// listing tells of a file may be older than what the file itself tells, so that only answers of one kind can be compared.
+pub(crate) fn examiner(trees: &[Option<Tree>], scanned: Option<&Metadata>) -> Result<&'static dyn Examiner> {
+    let asked = scanned.filter(|_| cfg!(windows)).map(|of| megadir::examiner(&of.scanned.examiner));
     match trees.iter().flatten().next() {
+        Some(tree)
+            if let Some(Ok(asked)) = asked
+                && asked.probe(&tree.directory).is_ok() =>
+        {
+            Ok(asked)
+        }
         Some(tree) => Ok(attribute_policy::choose(&tree.directory, Facts::WANT, 1)?.examiner),
         None => megadir::examiner("std"),
     }

@@ -4,6 +4,7 @@ use std::fmt;
 
 use megadir::FileType;
 
+use super::proof::Proof;
 use crate::row::Facts;
 
 /// A set of facts that differ between two states of an entry.
@@ -81,40 +82,47 @@ fn differ<T: PartialEq>(old: Option<T>, new: Option<T>) -> bool {
     matches!((old, new), (Some(old), Some(new)) if old != new)
 }
 
-/// Tells whether two rows are of one file: the same type, inode, device and time of birth, as far as they are known.
-pub(crate) fn is_same_file(old: &Facts, new: &Facts) -> bool {
+/// Tells whether two rows are of one file: the same type, inode, device and, where numbers are used again, time of birth,
+/// as far as they are known.
+pub(crate) fn is_same_file(old: &Facts, new: &Facts, proof: Proof) -> bool {
     old.kind == new.kind
         && !differ(old.inode, new.inode)
         && old.inode_high == new.inode_high
         && !differ(old.device, new.device)
-        && !differ(old.born_ns, new.born_ns)
+        && (is_enough(old, proof) && is_enough(new, proof) || !differ(old.born_ns, new.born_ns))
+}
+
+/// Tells whether the number of a file tells by itself which file it is.
+fn is_enough(facts: &Facts, proof: Proof) -> bool {
+    proof.unique_numbers && facts.inode.is_some()
 }
 
 /// Returns the facts that differ between two states of one file that is no directory.
-pub(crate) fn of_file(old: &Facts, new: &Facts) -> Fields {
+pub(crate) fn of_file(old: &Facts, new: &Facts, proof: Proof) -> Fields {
     let when = |is: bool, field: Fields| if is { field } else { Fields::NOTHING };
-    of_anything(old, new)
+    of_anything(old, new, proof)
         .with(when(differ(old.size_bytes, new.size_bytes), Fields::SIZE))
         .with(when(differ(old.links, new.links), Fields::LINKS))
         .with(of_times(old, new))
 }
 
 /// Returns the facts that differ between two states of a directory. Its size and links follow from its entries; its
-/// times do so too unless no entry came or went, which the caller knows.
-pub(crate) fn of_directory(old: &Facts, new: &Facts, entries_are_the_same: bool) -> Fields {
-    let times = if entries_are_the_same { of_times(old, new) } else { Fields::NOTHING };
-    of_anything(old, new).with(times)
+/// times do so too unless no entry came or went, which the caller knows, and nowhere tell more than that where they may be late.
+pub(crate) fn of_directory(old: &Facts, new: &Facts, entries_are_the_same: bool, proof: Proof) -> Fields {
+    let tell = entries_are_the_same && proof.directory_times;
+    let times = if tell { of_times(old, new) } else { Fields::NOTHING };
+    of_anything(old, new, proof).with(times)
 }
 
 /// Returns the facts that differ, of any type of file.
-pub(crate) fn of_either(old: &Facts, new: &Facts) -> Fields {
+pub(crate) fn of_either(old: &Facts, new: &Facts, proof: Proof) -> Fields {
     match new.kind {
-        FileType::Directory => of_directory(old, new, true),
-        _ => of_file(old, new),
+        FileType::Directory => of_directory(old, new, true, proof),
+        _ => of_file(old, new, proof),
     }
 }
 
-fn of_anything(old: &Facts, new: &Facts) -> Fields {
+fn of_anything(old: &Facts, new: &Facts, proof: Proof) -> Fields {
     let mut fields = Fields::NOTHING;
     if differ(old.mode, new.mode) {
         fields = fields.with(Fields::MODE);
@@ -122,7 +130,7 @@ fn of_anything(old: &Facts, new: &Facts) -> Fields {
     if differ(old.user, new.user) || differ(old.group, new.group) {
         fields = fields.with(Fields::OWNER);
     }
-    if !is_same_file(old, new) {
+    if !is_same_file(old, new, proof) {
         fields = fields.with(Fields::INODE);
     }
     fields
@@ -154,16 +162,22 @@ pub(crate) struct Identity {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Birth {
     Known(i64),
-    Unknown { size_bytes: Option<u64>, modified_ns: Option<i64> },
+    /// The number is enough.
+    Needless,
+    Unknown {
+        size_bytes: Option<u64>,
+        modified_ns: Option<i64>,
+    },
 }
 
 impl Identity {
     /// Returns the identity of a file; `None` where no inode number is known.
-    pub(crate) fn of(facts: &Facts) -> Option<Self> {
+    pub(crate) fn of(facts: &Facts, proof: Proof) -> Option<Self> {
         let Facts { kind, device, inode_high, size_bytes, modified_ns, .. } = *facts;
         // The size of a directory follows from its entries, on btrfs with every one.
         let size_bytes = size_bytes.filter(|_| kind != FileType::Directory);
         let birth = match facts.born_ns {
+            _ if proof.unique_numbers => Birth::Needless,
             Some(born_ns) => Birth::Known(born_ns),
             None => Birth::Unknown { size_bytes, modified_ns },
         };
@@ -174,6 +188,9 @@ impl Identity {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    const REUSED: Proof = Proof { unique_numbers: false, directory_times: true };
+    const UNIQUE: Proof = Proof { unique_numbers: true, directory_times: false };
 
     fn facts() -> Facts {
         Facts {
@@ -208,25 +225,25 @@ mod tests {
             (Facts { links: Some(0), ..old }, "links"),
         ];
         for (new, name) in cases {
-            assert_eq!(of_file(&old, &new).names().collect::<Vec<_>>(), [name]);
+            assert_eq!(of_file(&old, &new, REUSED).names().collect::<Vec<_>>(), [name]);
         }
-        assert!(of_file(&old, &old).is_empty());
+        assert!(of_file(&old, &old, REUSED).is_empty());
         // What one of them does not know is no difference.
-        assert!(of_file(&old, &Facts { kind: FileType::File, ..Facts::NOTHING }).is_empty());
+        assert!(of_file(&old, &Facts { kind: FileType::File, ..Facts::NOTHING }, REUSED).is_empty());
     }
 
     #[test]
     fn a_directory_is_not_modified_by_its_entries() {
         let old = Facts { kind: FileType::Directory, ..facts() };
         let new = Facts { size_bytes: Some(9), links: Some(9), modified_ns: Some(9), ..old };
-        assert!(of_directory(&old, &new, false).is_empty());
-        assert_eq!(of_directory(&old, &new, true), Fields::MODIFIED);
-        assert_eq!(of_directory(&old, &Facts { mode: Some(0), ..new }, false), Fields::MODE);
+        assert!(of_directory(&old, &new, false, REUSED).is_empty());
+        assert_eq!(of_directory(&old, &new, true, REUSED), Fields::MODIFIED);
+        assert_eq!(of_directory(&old, &Facts { mode: Some(0), ..new }, false, REUSED), Fields::MODE);
     }
 
     #[test]
     fn without_a_time_of_birth_size_and_mtime_identify() {
-        let of = |facts: Facts| Identity::of(&facts);
+        let of = |facts: Facts| Identity::of(&facts, REUSED);
         let old = facts();
         assert_eq!(of(old), of(Facts { size_bytes: Some(9), modified_ns: Some(9), mode: Some(0), ..old }));
         assert_ne!(of(old), of(Facts { born_ns: Some(9), ..old }));
@@ -243,5 +260,30 @@ mod tests {
             assert_ne!(of(unborn), of(other));
         }
         assert_eq!(of(Facts { inode: None, ..old }), None);
+    }
+
+    #[test]
+    fn where_numbers_are_unique_the_time_of_birth_says_nothing() {
+        let of = |facts: Facts| Identity::of(&facts, UNIQUE);
+        let old = facts();
+        let reborn = Facts { born_ns: Some(9), size_bytes: Some(9), modified_ns: Some(9), ..old };
+        assert_eq!(of(old), of(reborn));
+        assert!(is_same_file(&old, &reborn, UNIQUE) && !is_same_file(&old, &reborn, REUSED));
+        assert_eq!(of_file(&old, &reborn, UNIQUE), Fields::SIZE.with(Fields::MODIFIED));
+        let other = Facts { inode: Some(9), ..old };
+        assert_ne!(of(old), of(other));
+        assert!(!is_same_file(&old, &other, UNIQUE));
+        // Without a number nothing but the birth is left.
+        let unnumbered = Facts { inode: None, ..old };
+        assert_eq!(of(unnumbered), None);
+        assert!(!is_same_file(&unnumbered, &Facts { born_ns: Some(9), ..unnumbered }, UNIQUE));
+    }
+
+    #[test]
+    fn times_of_directories_that_may_be_late_are_no_change() {
+        let old = Facts { kind: FileType::Directory, ..facts() };
+        let new = Facts { modified_ns: Some(9), changed_ns: Some(9), ..old };
+        assert!(of_directory(&old, &new, true, UNIQUE).is_empty());
+        assert_eq!(of_directory(&old, &Facts { mode: Some(0), ..new }, true, UNIQUE), Fields::MODE);
     }
 }

@@ -217,9 +217,9 @@ fn open_file(parent: &Dir, name: &[u8], _path: &Path) -> std::io::Result<std::fs
     Ok(openat(parent, name, flags, Mode::empty())?.into())
 }
 
-#[cfg(not(unix))]
-fn open_file(_parent: &Dir, _name: &[u8], path: &Path) -> std::io::Result<std::fs::File> {
-    std::fs::File::open(path)
+#[cfg(windows)]
+fn open_file(parent: &Dir, name: &[u8], _path: &Path) -> std::io::Result<std::fs::File> {
+    parent.open_file_below(name)
 }
 
 #[cfg(unix)]
@@ -227,7 +227,7 @@ fn read_link(parent: &Dir, name: &[u8], _path: &Path) -> std::io::Result<Vec<u8>
     Ok(rustix::fs::readlinkat(parent, name, Vec::new())?.into_bytes())
 }
 
-#[cfg(not(unix))]
+#[cfg(windows)]
 fn read_link(_parent: &Dir, _name: &[u8], path: &Path) -> std::io::Result<Vec<u8>> {
     Ok(names::from_os(std::fs::read_link(path)?.as_os_str()).to_vec())
 }

@@ -11,6 +11,7 @@ pub(crate) mod engine;
 mod fields;
 mod hash;
 mod only;
+mod proof;
 mod racy;
 pub(crate) mod settle;
 pub(crate) mod source;
@@ -32,7 +33,7 @@ pub enum ChangeKind {
     /// Something about it differs; [`Change::fields`] says what.
     Modified,
     /// The same file has another path: inode, device and time of birth are the same, without a time of birth size and
-    /// time of modification too.
+    /// time of modification too; on NTFS of Windows the file's number alone.
     Renamed,
     /// There is a file of another type.
     TypeChanged,

@@ -5,9 +5,10 @@ use std::sync::atomic::Ordering;
 
 use megadir::{Attributes, BatchBuilder, Dir, Error, ErrorKind, Examine, FileType, Result, names};
 
-use super::compare::{CompareOptions, Compared, Watch, examiner, open};
+use super::compare::{CompareOptions, Compared, Watch, examiner, open, proofs};
 use super::engine::{Found, Tree};
 use super::hash::open_directory;
+use super::proof::Proof;
 use super::racy::Racy;
 use super::settle::{Entry, settle, split};
 use super::{Change, ChangeKind, fields};
@@ -45,7 +46,7 @@ pub fn compare_only<R: Rows>(
     }
     let old_roots = look_up(&mut rows, &mut wanted, trees.len())?;
     check_roots(&trees, &old_roots, options)?;
-    let examine = examiner(&trees)?;
+    let examine = examiner(&trees, Some(&metadata))?;
     let Some(first) = trees.iter().flatten().next() else {
         return Err(Error::new("compare", "".as_ref(), ErrorKind::BadOption, "no tree to compare"));
     };
@@ -63,7 +64,7 @@ pub fn compare_only<R: Rows>(
     found.failures.extend(unopened);
     let Found { seen, failures, failed, unread, listed, not_listed, .. } = found;
     Ok(Compared {
-        changes: settle(seen),
+        changes: settle(seen, &proofs(&trees)),
         failures,
         failed,
         unread,
@@ -107,7 +108,7 @@ fn check_roots(trees: &[Option<Tree>], old: &[Option<Facts>], options: &CompareO
             && !options.any_root
             && old.kind != FileType::Unknown
         {
-            super::compare::check_root(tree.directory.path(), old, &tree.facts)?;
+            super::compare::check_root(tree, old)?;
         }
     }
     Ok(())
@@ -193,6 +194,7 @@ impl Only<'_> {
     fn entry(&mut self, root: u32, parent: &[u8], name: &[u8], old: Option<&Facts>, new: &Facts) {
         let path = super::engine::below(parent, name);
         let tree = self.trees[root as usize].as_ref();
+        let proof = tree.map_or(Proof::COMMON, |tree| tree.proof);
         let (now, before) = (
             tree.and_then(|tree| tree.facts.device),
             self.old_roots[root as usize].and_then(|root| root.device),
@@ -204,14 +206,14 @@ impl Only<'_> {
             self.found.seen.came.push(Entry { root, path, facts: *new, suspect: false });
             return;
         };
-        if !fields::is_same_file(old, new) && old.errno.is_none() {
+        if !fields::is_same_file(old, new, proof) && old.errno.is_none() {
             let entry = Entry { root, path, facts: *old, suspect: racy.is_suspect(old) };
             self.found.seen.replaced.push((entry, *new));
             return;
         }
         let changed = match new.kind {
-            FileType::Directory => fields::of_directory(old, new, false),
-            _ => fields::of_file(old, new),
+            FileType::Directory => fields::of_directory(old, new, false, proof),
+            _ => fields::of_file(old, new, proof),
         };
         let kind = match changed.is_empty() {
             false => ChangeKind::Modified,

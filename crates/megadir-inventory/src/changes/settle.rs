@@ -8,6 +8,7 @@
 use std::collections::{HashMap, HashSet};
 
 use super::fields::{self, Fields, Identity};
+use super::proof::Proof;
 use super::{Change, ChangeKind};
 use crate::row::Facts;
 
@@ -52,12 +53,13 @@ struct Side<'a> {
     facts: &'a Facts,
     suspect: bool,
     replaced: Option<usize>,
+    proof: Proof,
 }
 
-/// Returns the changes that were seen, sorted by root and path.
-pub(crate) fn settle(seen: Seen) -> Vec<Change> {
+/// Returns the changes that were seen, sorted by root and path; `proofs` are what holds for each root.
+pub(crate) fn settle(seen: Seen, proofs: &[Proof]) -> Vec<Change> {
     let Seen { mut settled, gone, came, replaced } = seen;
-    let (sources, targets) = sides(&gone, &came, &replaced);
+    let (sources, targets) = sides(&gone, &came, &replaced, proofs);
     let (pairs, implied) = pair(&sources, &targets);
     let stirred = Stirred::new(&sources, &targets, &pairs, &implied);
     let mut paired_targets = vec![false; targets.len()];
@@ -96,12 +98,14 @@ fn sides<'a>(
     gone: &'a [Entry],
     came: &'a [Entry],
     replaced: &'a [(Entry, Facts)],
+    proofs: &[Proof],
 ) -> (Vec<Side<'a>>, Vec<Side<'a>>) {
     let side = |entry: &'a Entry, facts: &'a Facts, replaced| Side {
         place: (entry.root, &entry.path),
         facts,
         suspect: entry.suspect,
         replaced,
+        proof: proofs.get(entry.root as usize).copied().unwrap_or(Proof::COMMON),
     };
     let before = replaced.iter().enumerate().map(|(index, (old, _))| side(old, &old.facts, Some(index)));
     let after = replaced.iter().enumerate().map(|(index, (old, new))| side(old, new, Some(index)));
@@ -118,14 +122,14 @@ fn sides<'a>(
 fn pair(sources: &[Side<'_>], targets: &[Side<'_>]) -> (Vec<Option<usize>>, Vec<bool>) {
     let mut by_identity: HashMap<(u32, Identity), Vec<usize>> = HashMap::new();
     for (index, source) in sources.iter().enumerate() {
-        if let Some(identity) = Identity::of(source.facts) {
+        if let Some(identity) = Identity::of(source.facts, source.proof) {
             by_identity.entry((source.place.0, identity)).or_default().push(index);
         }
     }
     // Sources and targets of one identity, each in the order of their paths.
     let mut groups: HashMap<(u32, Identity), (Vec<usize>, Vec<usize>)> = HashMap::new();
     for (index, target) in targets.iter().enumerate() {
-        let Some(identity) = Identity::of(target.facts) else { continue };
+        let Some(identity) = Identity::of(target.facts, target.proof) else { continue };
         let key = (target.place.0, identity);
         if let Some(sources) = by_identity.remove(&key) {
             groups.insert(key, (sources, vec![index]));
@@ -206,9 +210,9 @@ pub(crate) fn split(path: &[u8]) -> (&[u8], &[u8]) {
 fn went_along((old, new): (&Side<'_>, &Side<'_>), stirred: &Stirred<'_>) -> Option<Change> {
     let fields = if is_directory(new.facts) {
         let same = !stirred.before.contains(&old.place) && !stirred.after.contains(&new.place);
-        fields::of_directory(old.facts, new.facts, same)
+        fields::of_directory(old.facts, new.facts, same, new.proof)
     } else {
-        fields::of_file(old.facts, new.facts)
+        fields::of_file(old.facts, new.facts, new.proof)
     };
     let kind = match (fields.is_empty(), old.suspect) {
         (false, _) => ChangeKind::Modified,
@@ -221,8 +225,8 @@ fn went_along((old, new): (&Side<'_>, &Side<'_>), stirred: &Stirred<'_>) -> Opti
 /// A renamed entry. Renaming changes the time of change, so that this tells nothing more.
 fn renamed((old, new): (&Side<'_>, &Side<'_>)) -> Change {
     let fields = match is_directory(new.facts) {
-        true => fields::of_directory(old.facts, new.facts, false),
-        false => fields::of_file(old.facts, new.facts).without(Fields::CHANGED),
+        true => fields::of_directory(old.facts, new.facts, false, new.proof),
+        false => fields::of_file(old.facts, new.facts, new.proof).without(Fields::CHANGED),
     };
     let from = Some(old.place.1.into());
     Change { from, fields, suspect: old.suspect, ..change(ChangeKind::Renamed, old, new) }
@@ -231,7 +235,7 @@ fn renamed((old, new): (&Side<'_>, &Side<'_>)) -> Change {
 /// Another file at the same path, when the one that was there is nowhere else.
 fn replaced_by(old: &Side<'_>, new: &Side<'_>) -> Change {
     let kind = if old.facts.kind == new.facts.kind { ChangeKind::Modified } else { ChangeKind::TypeChanged };
-    let fields = fields::of_either(old.facts, new.facts).with(Fields::INODE);
+    let fields = fields::of_either(old.facts, new.facts, new.proof).with(Fields::INODE);
     Change { fields, ..change(kind, old, new) }
 }
 

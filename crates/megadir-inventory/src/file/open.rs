@@ -61,6 +61,10 @@ impl Inventory {
     /// version, or whatever the system gives.
     pub fn open(path: &Path) -> Result<Self> {
         let failed = |error| Error::io("open", path, error);
+        // Windows opens no directory in this way, and says that access is denied.
+        if cfg!(windows) && path.is_dir() {
+            return Err(malformed(path, "a directory, no inventory"));
+        }
         let file = File::open(path).map_err(failed)?;
         if file.metadata().map_err(failed)?.is_dir() {
             return Err(malformed(path, "a directory, no inventory"));

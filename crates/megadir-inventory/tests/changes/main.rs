@@ -1,10 +1,12 @@
 //! What `changes` tells is held against an oracle that compares full listings of the standard library.
-#![cfg(target_os = "linux")]
+#![cfg(any(target_os = "linux", windows))]
 #![expect(clippy::unwrap_used, reason = "a failed assumption in a test is a failed test, which is wanted")]
 
 mod granule;
 mod operations;
 mod oracle;
 mod property;
+#[cfg(target_os = "linux")]
 mod skipping;
+#[cfg(target_os = "linux")]
 mod snapshot;

@@ -1,25 +1,31 @@
-//! Random changes of a small tree.
+//! Random changes of a small tree. What only some systems can do is in a module for each.
 
 use std::fs;
-use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
-use std::time::SystemTime;
 
 use megadir_testkit::rng::Rng;
-use rustix::fs::{CWD, FileType, Mode, RenameFlags, mknodat, renameat_with};
+
+#[cfg(target_os = "linux")]
+#[path = "operations/linux.rs"]
+mod system;
+#[cfg(windows)]
+#[path = "operations/windows.rs"]
+mod system;
 
 /// A tree that is changed at random; nothing that fails for what happens to be there is an error.
-pub(crate) struct Changer<'a> {
-    root: &'a Path,
+pub(crate) struct Changer {
+    root: PathBuf,
     rng: Rng,
+    /// Whether files are given second names.
+    hard_links: bool,
 }
 
 /// What is done, and how.
-type Named<'a> = (&'static str, fn(&mut Changer<'a>));
+type Named = (&'static str, fn(&mut Changer));
 
-impl<'a> Changer<'a> {
-    pub(crate) fn new(root: &'a Path, seed: u64) -> Self {
-        Self { root, rng: Rng::new(seed) }
+impl Changer {
+    pub(crate) fn new(root: &Path, seed: u64, hard_links: bool) -> Self {
+        Self { root: root.to_owned(), rng: Rng::new(seed), hard_links }
     }
 
     pub(crate) fn rng(&mut self) -> &mut Rng {
@@ -31,8 +37,8 @@ impl<'a> Changer<'a> {
         for _ in 0..entries {
             match self.rng.within(0, 9) {
                 0..=2 => drop(fs::create_dir(self.new_path())),
-                3 => drop(symlink("nowhere", self.new_path())),
-                4 => self.fifo(),
+                3 => self.special(),
+                4 => self.other_special(),
                 _ => self.create(),
             }
         }
@@ -40,25 +46,7 @@ impl<'a> Changer<'a> {
 
     /// Changes something; returns what, for messages.
     pub(crate) fn change(&mut self) -> &'static str {
-        let kinds: [Named<'a>; 16] = [
-            ("create", Self::create),
-            ("create", Self::create),
-            ("write", Self::write),
-            ("write the same length", Self::rewrite),
-            ("write and set the time back", Self::rewrite_and_set_back),
-            ("rename", Self::rename),
-            ("rename", Self::rename),
-            ("remove", Self::remove),
-            ("chmod", Self::chmod),
-            ("replace", Self::replace),
-            ("make a directory", |changer| drop(fs::create_dir(changer.new_path()))),
-            ("make a link", |changer| drop(symlink("elsewhere", changer.new_path()))),
-            ("make a hard link", Self::hard_link),
-            ("change the type", Self::change_type),
-            ("swap", Self::swap),
-            ("set a time", Self::touch),
-        ];
-        let (name, change) = self.rng.pick(&kinds);
+        let (name, change) = self.rng.pick(system::CHANGES);
         change(self);
         name
     }
@@ -66,7 +54,7 @@ impl<'a> Changer<'a> {
     /// Returns every path below the root, sorted.
     fn paths(&self) -> Vec<PathBuf> {
         let mut all = Vec::new();
-        let mut waiting = vec![self.root.to_owned()];
+        let mut waiting = vec![self.root.clone()];
         while let Some(directory) = waiting.pop() {
             for entry in fs::read_dir(directory).unwrap() {
                 let entry = entry.unwrap();
@@ -94,7 +82,7 @@ impl<'a> Changer<'a> {
     fn new_path(&mut self) -> PathBuf {
         let mut directories = self.paths();
         directories.retain(|path| path.symlink_metadata().is_ok_and(|meta| meta.is_dir()));
-        directories.push(self.root.to_owned());
+        directories.push(self.root.clone());
         let directory = &directories[self.rng.within(0, directories.len() as u64 - 1) as usize];
         directory.join(self.rng.pick(&["a", "b", "c", "d", "a-b", "e.f", "0", "\u{fc}"]))
     }
@@ -105,16 +93,15 @@ impl<'a> Changer<'a> {
         vec![letter; length]
     }
 
+    fn make_directory(&mut self) {
+        drop(fs::create_dir(self.new_path()));
+    }
+
     fn create(&mut self) {
         let (path, text) = (self.new_path(), self.text());
         if !path.is_symlink() && !path.exists() {
             fs::write(path, text).unwrap();
         }
-    }
-
-    fn fifo(&mut self) {
-        let path = self.new_path();
-        let _ = mknodat(CWD, &path, FileType::Fifo, Mode::from_raw_mode(0o600), 0);
     }
 
     fn write(&mut self) {
@@ -148,23 +135,10 @@ impl<'a> Changer<'a> {
         }
     }
 
-    fn swap(&mut self) {
-        if let (Some(a), Some(b)) = (self.any(), self.any()) {
-            let _ = renameat_with(CWD, a, CWD, b, RenameFlags::EXCHANGE);
-        }
-    }
-
     fn remove(&mut self) {
         let Some(path) = self.any() else { return };
         let is_directory = path.symlink_metadata().unwrap().is_dir();
         if is_directory { fs::remove_dir_all(path).unwrap() } else { fs::remove_file(path).unwrap() }
-    }
-
-    fn chmod(&mut self) {
-        let mode = self.rng.pick(&[0o700, 0o755, 0o750]);
-        if let Some(path) = self.any().filter(|path| !path.is_symlink()) {
-            fs::set_permissions(path, PermissionsExt::from_mode(mode)).unwrap();
-        }
     }
 
     /// As editors write: a new file takes the place of the old one.
@@ -179,7 +153,7 @@ impl<'a> Changer<'a> {
 
     fn hard_link(&mut self) {
         let to = self.new_path();
-        if let Some(path) = self.any_file() {
+        if let Some(path) = self.any_file().filter(|_| self.hard_links) {
             let _ = fs::hard_link(path, to);
         }
     }
@@ -197,14 +171,6 @@ impl<'a> Changer<'a> {
                 fs::create_dir(&path).unwrap();
                 fs::write(path.join("x"), "x").unwrap();
             }
-        }
-    }
-
-    fn touch(&mut self) {
-        let time = SystemTime::UNIX_EPOCH + std::time::Duration::from_secs(self.rng.within(1, 1 << 30));
-        if let Some(path) = self.any().filter(|path| !path.is_symlink() && (path.is_dir() || path.is_file()))
-        {
-            fs::File::open(path).unwrap().set_modified(time).unwrap();
         }
     }
 }

@@ -1,13 +1,17 @@
 //! The oracle: two full listings by the standard library, compared in the most obvious way.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::Path;
-use std::time::UNIX_EPOCH;
 
+use megadir_inventory::Rows;
 use megadir_inventory::changes::Change;
-use megadir_inventory::{Row, Rows};
+
+#[cfg(target_os = "linux")]
+#[path = "oracle/linux.rs"]
+mod system;
+#[cfg(windows)]
+#[path = "oracle/windows.rs"]
+mod system;
 
 /// What the standard library tells of an entry.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -27,15 +31,19 @@ pub(crate) struct Meta {
 /// A tree by paths relative to its root, which has the empty one.
 pub(crate) type Listing = BTreeMap<String, Meta>;
 
-/// Lists a tree.
-pub(crate) fn listing(root: &Path) -> Listing {
+/// Lists a tree, with the hard links of its files where they are told.
+pub(crate) fn listing(root: &Path, links: bool) -> Listing {
+    let meta = |path: &Path| {
+        let meta = system::meta(path);
+        if links { meta } else { Meta { links: 0, ..meta } }
+    };
     let mut all = Listing::new();
-    all.insert(String::new(), meta(root));
+    all.insert(String::new(), system::of_root(meta(root)));
     let mut waiting = vec![(String::new(), root.to_owned())];
     while let Some((relative, path)) = waiting.pop() {
         for entry in std::fs::read_dir(path).unwrap() {
             let entry = entry.unwrap();
-            let name = String::from_utf8(entry.file_name().as_bytes().to_vec()).unwrap();
+            let name = entry.file_name().into_string().unwrap();
             let below = if relative.is_empty() { name } else { format!("{relative}/{name}") };
             let found = meta(&entry.path());
             if found.kind == "directory" {
@@ -47,29 +55,6 @@ pub(crate) fn listing(root: &Path) -> Listing {
     all
 }
 
-fn meta(path: &Path) -> Meta {
-    let meta = std::fs::symlink_metadata(path).unwrap();
-    let kind = match meta.file_type() {
-        kind if kind.is_dir() => "directory",
-        kind if kind.is_symlink() => "symlink",
-        kind if kind.is_fifo() => "fifo",
-        _ => "file",
-    };
-    let born = meta.created().ok().map(|born| born.duration_since(UNIX_EPOCH).unwrap().as_nanos() as i64);
-    Meta {
-        kind,
-        device: meta.dev(),
-        inode: meta.ino(),
-        born_ns: born,
-        size: meta.size(),
-        mtime_ns: meta.mtime() * 1_000_000_000 + meta.mtime_nsec(),
-        ctime_ns: meta.ctime() * 1_000_000_000 + meta.ctime_nsec(),
-        mode: meta.mode() & 0o7777,
-        owner: (meta.uid(), meta.gid()),
-        links: meta.nlink(),
-    }
-}
-
 /// Returns what rows say, in the words of the oracle.
 pub(crate) fn of_rows(rows: &mut dyn Rows) -> Listing {
     let mut all = Listing::new();
@@ -77,26 +62,10 @@ pub(crate) fn of_rows(rows: &mut dyn Rows) -> Listing {
     while let Some(row) = rows.next_row().unwrap() {
         assert_eq!(row.error, None, "{row:?}");
         row.key.path_into(&mut path);
-        let before = all.insert(String::from_utf8(path.clone()).unwrap(), of_row(&row));
+        let before = all.insert(String::from_utf8(path.clone()).unwrap(), system::of_row(&row));
         assert!(before.is_none(), "{row:?} twice");
     }
     all
-}
-
-fn of_row(row: &Row<'_>) -> Meta {
-    let facts = row.facts;
-    Meta {
-        kind: facts.kind.name(),
-        device: facts.device.unwrap(),
-        inode: facts.inode.unwrap(),
-        born_ns: facts.born_ns,
-        size: facts.size_bytes.unwrap(),
-        mtime_ns: facts.modified_ns.unwrap(),
-        ctime_ns: facts.changed_ns.unwrap(),
-        mode: facts.mode.unwrap().into(),
-        owner: (facts.user.unwrap(), facts.group.unwrap()),
-        links: facts.links.unwrap(),
-    }
 }
 
 /// Returns changes as lines.
@@ -125,6 +94,7 @@ impl Meta {
     /// The same file under whatever name.
     fn identity(&self) -> (&'static str, u64, u64, i64, u64) {
         match self.born_ns {
+            _ if system::UNIQUE_NUMBERS => (self.kind, self.device, self.inode, 0, 0),
             Some(born_ns) => (self.kind, self.device, self.inode, born_ns, 0),
             None => {
                 let size = if self.is_directory() { 0 } else { self.size };
@@ -134,8 +104,12 @@ impl Meta {
     }
 
     fn is_same_file(&self, other: &Self) -> bool {
-        (self.kind, self.device, self.inode, self.born_ns)
-            == (other.kind, other.device, other.inode, other.born_ns)
+        (self.kind, self.device, self.inode) == (other.kind, other.device, other.inode)
+            && (system::UNIQUE_NUMBERS || self.born_ns == other.born_ns)
+    }
+
+    fn file(&self) -> File {
+        (self.inode, self.born_ns.filter(|_| !system::UNIQUE_NUMBERS), self.kind)
     }
 
     /// The contents may differ though nothing else does, if the clock was read at `started_ns`.
@@ -219,9 +193,9 @@ pub(crate) fn compare(old: &Listing, new: &Listing, started_ns: i64) -> BTreeSet
         let Some(before) = old.get(path).filter(|_| is_same(path)) else { continue };
         let entries = |of: &Listing| -> Vec<(String, File)> {
             let below = of.iter().filter(|(below, _)| parent(below) == path && !below.is_empty());
-            below.map(|(below, meta)| (below.clone(), (meta.inode, meta.born_ns, meta.kind))).collect()
+            below.map(|(below, meta)| (below.clone(), meta.file())).collect()
         };
-        let times = !now.is_directory() || entries(old) == entries(new);
+        let times = !now.is_directory() || (system::DIRECTORY_TIMES && entries(old) == entries(new));
         let differ = fields(before, now, times, times);
         if !differ.is_empty() {
             lines.insert(line("modified", "", path, &differ, false));
@@ -255,7 +229,8 @@ pub(crate) fn compare(old: &Listing, new: &Listing, started_ns: i64) -> BTreeSet
             lines.insert(line("renamed", path, to, &differ, suspect));
             continue;
         }
-        let times = !now.is_directory() || !(stirred_before(path) || stirred_after(to));
+        let stirred = !system::DIRECTORY_TIMES || stirred_before(path) || stirred_after(to);
+        let times = !now.is_directory() || !stirred;
         let differ = fields(before, now, times, times);
         if !differ.is_empty() {
             lines.insert(line("modified", path, to, &differ, false));
@@ -267,7 +242,8 @@ pub(crate) fn compare(old: &Listing, new: &Listing, started_ns: i64) -> BTreeSet
         match old.get(*path) {
             Some(before) if !renamed.contains_key(path.as_str()) => {
                 let now = &new[*path];
-                let mut differ = fields(before, now, true, true);
+                let times = system::DIRECTORY_TIMES || !now.is_directory();
+                let mut differ = fields(before, now, times, times);
                 if !differ.contains(&"inode") {
                     differ.push("inode");
                 }

@@ -1,18 +1,22 @@
-//! Random trees, random changes between scans, on every file system.
+//! Random trees, random changes between scans.
 
 use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::atomic::Ordering;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use megadir_inventory::changes::{CompareOptions, Watch, compare};
 use megadir_inventory::{Inventory, Rows, Sink, Snapshot, WriteOptions, Writer};
-use megadir_testkit::mount::{BTRFS, EXT4, EXT4_SMALL_INODES, Mount, Recipe, TMPFS, XFS};
-use megadir_testkit::require;
-use megadir_testkit::require::full;
 
 use crate::operations::Changer;
 use crate::oracle::{self, Listing};
+
+#[cfg(target_os = "linux")]
+#[path = "property/linux.rs"]
+mod system;
+#[cfg(windows)]
+#[path = "property/windows.rs"]
+mod system;
 
 /// Sequences that wait together until their trees are older than the clock's granule.
 const TOGETHER: u64 = 50;
@@ -28,12 +32,12 @@ struct Sequence {
     listed: Listing,
 }
 
-fn sequences(recipe: &Recipe, first: u64, sequences: u64) {
-    let mount = require!(Mount::make(recipe));
+/// Carries out so many sequences below a directory.
+fn sequences(base: &Path, first: u64, sequences: u64) {
     let mut left = sequences;
     while left > 0 {
         let now = left.min(TOGETHER);
-        together(&mount.path(), first + sequences - left, now);
+        together(base, first + sequences - left, now);
         left -= now;
     }
 }
@@ -43,7 +47,7 @@ fn together(base: &Path, first: u64, number: u64) {
     let paths: Vec<_> = (first..first + number).map(|seed| (seed, base.join(seed.to_string()))).collect();
     for (seed, path) in &paths {
         std::fs::create_dir(path).unwrap();
-        let mut changer = Changer::new(path, seed.wrapping_mul(7));
+        let mut changer = Changer::new(path, seed.wrapping_mul(7), system::has_hard_links(*seed));
         let entries = changer.rng().within(0, 30);
         changer.build(entries);
     }
@@ -53,11 +57,11 @@ fn together(base: &Path, first: u64, number: u64) {
         .map(|(seed, path)| {
             // Some entries are younger than a granule.
             if seed % 3 == 0 {
-                Changer::new(&path, seed).build(3);
+                Changer::new(&path, seed, system::has_hard_links(seed)).build(3);
             }
             let threads = 1 + seed as usize % 2;
-            let snapshot = Snapshot::from_scan(std::slice::from_ref(&path), threads).unwrap();
-            let listed = oracle::listing(&path);
+            let snapshot = system::scan(&path, threads, seed);
+            let listed = oracle::listing(&path, system::has_hard_links(seed));
             assert_eq!(oracle::of_rows(&mut snapshot.rows()), listed, "seed {seed}: the scan");
             Sequence { seed, path, snapshot, listed }
         })
@@ -78,7 +82,8 @@ fn together(base: &Path, first: u64, number: u64) {
 
 fn round(sequence: &mut Sequence, scan: u64) {
     let Sequence { seed, path, snapshot, listed } = sequence;
-    let mut changer = Changer::new(path, seed.wrapping_mul(1000).wrapping_add(scan));
+    let mut changer =
+        Changer::new(path, seed.wrapping_mul(1000).wrapping_add(scan), system::has_hard_links(*seed));
     let mut done = Vec::new();
     for _ in 0..changer.rng().within(0, 12) {
         done.push(changer.change());
@@ -91,7 +96,7 @@ fn round(sequence: &mut Sequence, scan: u64) {
         keep: true,
         exclude: Vec::new(),
     };
-    let now = oracle::listing(path);
+    let now = oracle::listing(path, system::has_hard_links(*seed));
     let expected = oracle::compare(listed, &now, started_ns);
     let brief = CompareOptions { keep: false, ..options.clone() };
     let told = compare_without_keeping(snapshot, *seed, path, &brief);
@@ -136,36 +141,4 @@ fn compare_without_keeping(
     let compared = compared.unwrap();
     assert!(compared.is_complete() && compared.failures.is_empty(), "seed {seed}: {compared:?}");
     oracle::lines(&compared.changes)
-}
-
-/// How many sequences of the thousand (ten thousand) a file system gets.
-fn share(of_1000: u64) -> u64 {
-    if full() { of_1000 * 10 } else { of_1000 }
-}
-
-#[test]
-fn changes_equal_the_oracle_on_tmpfs() {
-    let started = Instant::now();
-    sequences(&TMPFS, 1_000_000, share(300));
-    assert!(started.elapsed() > Duration::ZERO);
-}
-
-#[test]
-fn changes_equal_the_oracle_on_ext4() {
-    sequences(&EXT4, 2_000_000, share(250));
-}
-
-#[test]
-fn changes_equal_the_oracle_on_ext4_without_time_of_birth() {
-    sequences(&EXT4_SMALL_INODES, 3_000_000, share(100));
-}
-
-#[test]
-fn changes_equal_the_oracle_on_xfs() {
-    sequences(&XFS, 4_000_000, share(200));
-}
-
-#[test]
-fn changes_equal_the_oracle_on_btrfs() {
-    sequences(&BTRFS, 5_000_000, share(150));
 }

@@ -126,7 +126,12 @@ impl Examine for Opening {
 /// Returns the wanted attributes of a directory itself.
 pub(super) fn of_directory(directory: &Dir, want: Want) -> Result<Attributes> {
     let facts = facts::of_open(directory.as_handle());
-    facts.map(|facts| of_open(&facts, want)).map_err(|error| Error::io("stat", directory.path(), error))
+    let facts = facts.map_err(|error| Error::io("stat", directory.path(), error))?;
+    let mut row = of_open(&facts, want);
+    // The volume's serial number.
+    row.device = (0, facts.volume);
+    row.have = row.have | (want & Want::DEVICE);
+    Ok(row)
 }
 
 fn of_open(facts: &Facts, want: Want) -> Attributes {

@@ -66,6 +66,32 @@ impl Dir {
         self.open_below(name).map(Some)
     }
 
+    /// Opens a file below this directory by its name, to be read; a symbolic link or junction is refused, not followed.
+    ///
+    /// What else is a reparse point (deduplicated, in a cloud) is read as the file that it is.
+    ///
+    /// # Errors
+    ///
+    /// Not found, permission denied, [`std::io::ErrorKind::InvalidInput`] for what is no file, or whatever the system gives.
+    pub fn open_file_below(&self, name: &[u8]) -> std::io::Result<std::fs::File> {
+        let failed = |error: Error| match error.code() {
+            Some(code) => std::io::Error::from_raw_os_error(code),
+            None => std::io::Error::other(error.reason()),
+        };
+        let file = self.open_entry(name, Purpose::Read).map_err(failed)?;
+        let (attributes, reparse_tag) = facts::tag(file.as_handle())?;
+        let found = Found { attributes, reparse_tag, ..Found::default() };
+        match found.kind() {
+            FileType::File if reparse_tag == 0 => Ok(file.into()),
+            // Whoever keeps its contents elsewhere hands them out by path only.
+            FileType::File => {
+                let path = self.present_path().map_err(failed)?;
+                std::fs::File::open(path.join(names::to_os(name).map_err(failed)?))
+            }
+            _ => Err(std::io::Error::new(std::io::ErrorKind::InvalidInput, "no regular file any more")),
+        }
+    }
+
     /// Opens an entry by its name, following nothing.
     pub(crate) fn open_entry(&self, name: &[u8], purpose: Purpose) -> Result<OwnedHandle> {
         let io = |error| Error::io("open", &self.path.join(names::to_os(name).unwrap_or_default()), error);
@@ -154,12 +180,26 @@ impl Dir {
     ///
     /// Whatever the system gives.
     pub fn id(&self) -> Result<DirId> {
-        let (device, number) =
-            facts::identity(self.as_handle()).map_err(|error| Error::io("stat", &self.path, error))?;
-        // NTFS uses the lower half alone; where ReFS uses both, both count.
-        let inode = number as u64 ^ ((number >> 64) as u64).rotate_left(32);
-        Ok(DirId { device, inode, mount: None })
+        identity(self.as_handle()).map_err(|error| Error::io("stat", &self.path, error))
     }
+}
+
+impl DirId {
+    /// Returns the identity of any open file.
+    ///
+    /// # Errors
+    ///
+    /// Whatever the system gives.
+    pub fn of_file(file: &std::fs::File) -> std::io::Result<Self> {
+        identity(file.as_handle())
+    }
+}
+
+fn identity(open: BorrowedHandle<'_>) -> std::io::Result<DirId> {
+    let (device, number) = facts::identity(open)?;
+    // NTFS uses the lower half alone; where ReFS uses both, both count.
+    let inode = number as u64 ^ ((number >> 64) as u64).rotate_left(32);
+    Ok(DirId { device, inode, mount: None })
 }
 
 fn not_a_directory(path: &Path) -> Error {

@@ -23,8 +23,10 @@ const SERVER: &str = "/usr/lib/wine/wineserver64";
 const SUITES: &[&str] = &[
     "--package=megadir",
     "--package=megadir-cli",
+    "--package=megadir-inventory",
     "--features=megadir-cli/cpp",
     "--lib",
+    "--test=changes",
     "--test=conformance",
     "--test=windows",
 ];
@@ -111,6 +113,16 @@ impl Ground {
         Ok(Self { folder, prefix, stub, trees })
     }
 
+    /// Makes `\\localhost\C$` the disk C, as it is on Windows: Wine looks for shares of servers in this folder.
+    fn share(&self) -> std::io::Result<()> {
+        let server = self.prefix.join("dosdevices/unc/localhost");
+        std::fs::create_dir_all(&server)?;
+        match std::os::unix::fs::symlink("../../../drive_c", server.join("C$")) {
+            Err(error) if error.kind() != std::io::ErrorKind::AlreadyExists => Err(error),
+            _ => Ok(()),
+        }
+    }
+
     /// Gives a command what Wine needs.
     fn environment(&self, command: &mut Command) {
         command
@@ -147,6 +159,7 @@ impl<'a> Server<'a> {
         let mut child = process::start(&mut boot)?;
         let status = process::wait_at_most(&mut child, &boot, PREFIX_LIMIT)?;
         process::judge(&boot, status)?;
+        ground.share().map_err(|error| format!("cannot share a disk under Wine: {error}"))?;
         Ok(server)
     }
 }

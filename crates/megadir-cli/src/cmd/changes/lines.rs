@@ -57,10 +57,12 @@ impl Lines {
     fn path(&self, root: u32, relative: &[u8]) -> Vec<u8> {
         let mut path = self.prefixes.get(root as usize).cloned().unwrap_or_default();
         if !relative.is_empty() {
-            if path.last() != Some(&b'/') {
-                path.push(b'/');
+            let separator = std::path::MAIN_SEPARATOR as u8;
+            if !path.last().is_some_and(|last| std::path::is_separator(char::from(*last))) {
+                path.push(separator);
             }
-            path.extend_from_slice(relative);
+            // On Windows no name holds a slash.
+            path.extend(relative.iter().map(|byte| if *byte == b'/' { separator } else { *byte }));
         }
         path
     }

@@ -27,7 +27,7 @@ pub(super) fn read(list: &Path, roots: &[PathBuf]) -> Result<(Vec<Below>, Vec<Re
     let roots: Vec<[PathBuf; 2]> = roots.iter().map(|root| [named(root), real(root)]).collect();
     for path in bytes.split(|byte| *byte == 0).filter(|path| !path.is_empty()) {
         let path = PathBuf::from(&*megadir::names::to_os(path)?);
-        let Some(absolute) = absolute(&here, &path) else {
+        let Some(absolute) = absolute(&here, &path).map(as_named) else {
             unknown.push((path, "'..' behind a name may lead anywhere: name it without"));
             continue;
         };
@@ -37,8 +37,9 @@ pub(super) fn read(list: &Path, roots: &[PathBuf]) -> Result<(Vec<Below>, Vec<Re
         });
         match found {
             Some((root, path)) => {
-                let path = megadir::names::from_os(path.as_os_str());
-                below.push((root, path.strip_suffix(b"/").unwrap_or(path).to_vec()));
+                let names: Vec<&[u8]> =
+                    path.components().map(|name| megadir::names::from_os(name.as_os_str())).collect();
+                below.push((root, names.join(&b'/')));
             }
             None => unknown.push((path, "not below a tree of the inventory")),
         }
@@ -69,6 +70,22 @@ fn absolute(here: &Path, path: &Path) -> Option<PathBuf> {
         }
     }
     Some(absolute)
+}
+
+/// Returns a path by the names that the directories have: on Windows they are found in upper and lower case alike, but rows are by
+/// the names' bytes. Of what is not there any more only the directory can be asked.
+fn as_named(path: PathBuf) -> PathBuf {
+    if !cfg!(windows) {
+        return path;
+    }
+    let is_link = path.symlink_metadata().is_ok_and(|status| status.is_symlink());
+    if !is_link && let Ok(named) = std::fs::canonicalize(&path) {
+        return named;
+    }
+    match (path.parent().map(std::fs::canonicalize), path.file_name()) {
+        (Some(Ok(parent)), Some(name)) => parent.join(name),
+        _ => path,
+    }
 }
 
 #[cfg(test)]

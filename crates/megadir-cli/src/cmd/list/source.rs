@@ -110,8 +110,9 @@ pub(super) fn explain_walk(options: &WalkOptions) -> String {
         Some((examiner, _)) => format!(" and examined with {} by the same thread", examiner.name()),
         None => String::new(),
     };
+    let backend = if cfg!(windows) { "by-handle" } else { "getdents" };
     format!(
-        "walked by {threads}, each directory read with getdents{examined}, buffer {} KiB, at most {} directories waiting: {why}",
+        "walked by {threads}, each directory read with {backend}{examined}, buffer {} KiB, at most {} directories waiting: {why}",
         options.buffer_bytes >> 10,
         options.queue_directories_max
     )

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicUsize};
 use std::sync::{Arc, Mutex};
 
-use megadir::{Backend, Dir, Error, ErrorKind, FileType, ReadOptions, Result, names};
+use megadir::{Attributes, Backend, Dir, Error, ErrorKind, FileType, ReadOptions, Result, Want, names};
 
 use super::Tree;
 use crate::block::{Block, BlockBuilder};
@@ -80,17 +80,35 @@ impl Live {
 pub(super) enum Names {
     /// Those of its rows.
     OfRows,
-    /// Those that were listed.
-    Listed { bytes: Vec<u8>, places: Vec<(usize, u16, FileType)> },
+    /// Those that were listed; attributes where the listing brought them along, in its order.
+    Listed { bytes: Vec<u8>, places: Vec<Listed>, brought: Option<Vec<Attributes>> },
 }
 
-/// Lists a directory; `None` if it was removed meanwhile.
-pub(super) fn list(directory: &Arc<Dir>, directory_bytes: Option<u64>) -> Result<Option<Names>> {
-    let large = directory_bytes.is_some_and(|bytes| bytes > 64 << 10);
+/// A name that was listed: where it lies and how long it is, bytes, its type, and which of the attributes are its.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Listed {
+    start: usize,
+    number: u32,
+    length: u16,
+    kind: FileType,
+}
+
+/// Lists a directory; `None` if it was removed meanwhile. What is wanted of each entry is given where the listing is to bring
+/// it along.
+pub(super) fn list(
+    directory: &Arc<Dir>,
+    directory_bytes: Option<u64>,
+    bring: Option<Want>,
+) -> Result<Option<Names>> {
+    // The size of NTFS's directories tells nothing.
+    let large = cfg!(windows) || directory_bytes.is_some_and(|bytes| bytes > 64 << 10);
     let buffer_bytes = if large { 128 << 10 } else { 32 << 10 };
     let options = ReadOptions { buffer_bytes, threads: 1, shares: 1, resolve_types: false };
-    let mut reader = backend()?.open_once(directory, &options)?;
-    let (mut bytes, mut places) = (Vec::new(), Vec::new());
+    let mut reader = match bring {
+        Some(want) => backend()?.open_with_attributes(directory, &options, want)?,
+        None => backend()?.open_once(directory, &options)?,
+    };
+    let (mut bytes, mut places, mut brought) = (Vec::new(), Vec::new(), bring.map(|_| Vec::new()));
     loop {
         let batch = match reader.next_batch() {
             Ok(Some(batch)) => batch,
@@ -99,26 +117,33 @@ pub(super) fn list(directory: &Arc<Dir>, directory_bytes: Option<u64>) -> Result
             Err(error) => return Err(error),
         };
         for entry in batch {
-            places.push((bytes.len(), entry.name.len() as u16, entry.kind));
+            let (start, number, length) = (bytes.len(), places.len() as u32, entry.name.len() as u16);
+            places.push(Listed { start, number, length, kind: entry.kind });
             bytes.extend_from_slice(entry.name);
         }
+        if let Some(rows) = &mut brought {
+            rows.extend_from_slice(batch.attributes().unwrap_or_default());
+        }
     }
-    Ok(Some(Names::listed(bytes, places)))
+    // What brought nothing along is asked about.
+    let brought = brought.filter(|rows| rows.len() == places.len());
+    Ok(Some(Names::listed(bytes, places, brought)))
 }
 
 impl Names {
     /// Sorts names, which lie in `bytes` by place and length.
-    fn listed(bytes: Vec<u8>, mut places: Vec<(usize, u16, FileType)>) -> Self {
-        let name = |place: &(usize, u16, FileType)| &bytes[place.0..place.0 + usize::from(place.1)];
+    fn listed(bytes: Vec<u8>, mut places: Vec<Listed>, brought: Option<Vec<Attributes>>) -> Self {
+        let name = |place: &Listed| &bytes[place.start..place.start + usize::from(place.length)];
         places.sort_unstable_by(|a, b| name(a).cmp(name(b)));
         // A directory that changes while it is listed may give a name twice.
         places.dedup_by(|a, b| name(a) == name(b));
-        Self::Listed { bytes, places }
+        Self::Listed { bytes, places, brought }
     }
 }
 
 fn backend() -> Result<&'static dyn Backend> {
-    megadir::backend("getdents").or_else(|_| megadir::backend("std"))
+    let fast = if cfg!(windows) { "by-handle" } else { "getdents" };
+    megadir::backend(fast).or_else(|_| megadir::backend("std"))
 }
 
 /// A directory whose names are being asked for, maybe by several threads.
@@ -149,10 +174,18 @@ impl Task {
     pub(super) fn name(&self, index: usize) -> (&[u8], FileType) {
         match &self.names {
             Names::OfRows => (self.block.name(index), self.block.kind(index)),
-            Names::Listed { bytes, places } => {
-                let (start, length, kind) = places[index];
+            Names::Listed { bytes, places, .. } => {
+                let Listed { start, length, kind, .. } = places[index];
                 (&bytes[start..start + usize::from(length)], kind)
             }
+        }
+    }
+
+    /// Returns the attributes of a name, where the listing brought them along.
+    pub(super) fn brought(&self, index: usize) -> Option<&Attributes> {
+        match &self.names {
+            Names::Listed { places, brought: Some(rows), .. } => rows.get(places[index].number as usize),
+            _ => None,
         }
     }
 
@@ -186,21 +219,22 @@ pub(crate) fn below(directory: &[u8], name: &[u8]) -> Box<[u8]> {
 
 #[cfg(test)]
 mod tests {
-    use super::Names;
+    use super::{Listed, Names};
     use megadir::FileType;
 
     #[test]
     fn a_name_that_a_changing_directory_gives_twice_is_asked_for_once() {
         let (mut bytes, mut given) = (Vec::new(), Vec::new());
         for name in ["b", "a", "b", "ab", "a", "b"] {
-            given.push((bytes.len(), name.len() as u16, FileType::File));
+            let (start, number, length) = (bytes.len(), given.len() as u32, name.len() as u16);
+            given.push(Listed { start, number, length, kind: FileType::File });
             bytes.extend_from_slice(name.as_bytes());
         }
-        let Names::Listed { bytes, places } = Names::listed(bytes, given) else {
+        let Names::Listed { bytes, places, .. } = Names::listed(bytes, given, None) else {
             unreachable!("they were listed")
         };
-        let names: Vec<_> =
-            places.iter().map(|place| &bytes[place.0..place.0 + usize::from(place.1)]).collect();
+        let name = |place: &Listed| &bytes[place.start..place.start + usize::from(place.length)];
+        let names: Vec<_> = places.iter().map(name).collect();
         assert_eq!(names, [&b"a"[..], b"ab", b"b"]);
     }
 }

@@ -18,6 +18,7 @@ pub(crate) use self::directory::below;
 use self::directory::{Live, Task};
 use self::table::{Fate, Joined, Place, Table};
 use self::worker::Worker;
+use super::proof::Proof;
 use super::racy::Racy;
 use super::settle::Seen;
 use super::source::Source;
@@ -40,6 +41,8 @@ pub(crate) struct Tree {
     pub(crate) directory: Arc<Dir>,
     /// What is known of the root itself.
     pub(crate) facts: Facts,
+    /// What its numbers and times prove.
+    pub(crate) proof: Proof,
 }
 
 /// How trees are compared with an inventory.
@@ -355,6 +358,10 @@ impl<S: Source> Shared<'_, S> {
 
     fn tree(&self, root: u32) -> Option<&Tree> {
         self.comparing.trees.get(root as usize)?.as_ref()
+    }
+
+    fn proof(&self, root: u32) -> Proof {
+        self.tree(root).map_or(Proof::COMMON, |tree| tree.proof)
     }
 
     /// Returns the number that a root's device had when the inventory was made, and the one that it has.

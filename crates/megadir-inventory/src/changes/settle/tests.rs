@@ -30,7 +30,8 @@ fn at(path: &str, facts: Facts) -> Entry {
 fn lines(gone: &[Entry], came: &[Entry], replaced: &[(Entry, Facts)]) -> Vec<String> {
     let seen =
         Seen { settled: vec![], gone: gone.to_vec(), came: came.to_vec(), replaced: replaced.to_vec() };
-    settle(seen).iter().map(line).collect()
+    let proof = Proof { unique_numbers: false, directory_times: true };
+    settle(seen, &[proof]).iter().map(line).collect()
 }
 
 fn line(change: &Change) -> String {

@@ -30,15 +30,18 @@ impl Asker {
     pub(super) fn ask(&mut self, examine: &mut dyn Examine, task: &Task) -> Result<()> {
         self.batch.clear();
         self.rows.clear();
+        // What the listing brought along is not asked for again.
+        self.rows.extend(self.asked.iter().map_while(|&index| task.brought(index)));
+        if self.rows.len() == self.asked.len() {
+            return Ok(());
+        }
+        self.rows.clear();
         for &index in &self.asked {
             let (name, kind) = task.name(index);
             if !self.batch.push(name, 0, kind, 0) {
                 let reason = "the inventory has a name that cannot be one: it is damaged";
                 return Err(Error::new("compare", task.directory.path(), ErrorKind::Malformed, reason));
             }
-        }
-        if self.asked.is_empty() {
-            return Ok(());
         }
         examine.examine(&task.directory, self.batch.batch(), &mut self.rows)?;
         let (rows, names) = (self.rows.len(), self.asked.len());

@@ -151,8 +151,8 @@ impl<S: Source> Worker<'_, '_, S> {
         if same && new.kind != FileType::Directory && !racy.is_suspect(new) {
             return;
         }
-        let old = task.block.facts(row);
-        if !fields::is_same_file(&old, new) && old.errno.is_none() {
+        let (old, proof) = (task.block.facts(row), self.shared.proof(task.block.root));
+        if !fields::is_same_file(&old, new, proof) && old.errno.is_none() {
             task.stirred.store(true, Ordering::Relaxed);
             let suspect = racy.is_suspect(&old);
             let entry = Entry { root: task.block.root, path: task.path(name), facts: old, suspect };
@@ -168,7 +168,7 @@ impl<S: Source> Worker<'_, '_, S> {
             self.child(task, name, Some((row, old)), new, true);
             return;
         }
-        let changed = fields::of_file(&old, new);
+        let changed = fields::of_file(&old, new, proof);
         // What could not be examined before cannot be compared.
         if !changed.is_empty() {
             self.settled(task, name, ChangeKind::Modified, (old, *new), changed);

@@ -115,7 +115,8 @@ impl<'a, 'b, S: Source> Worker<'a, 'b, S> {
             Names::OfRows
         } else {
             self.found.listed += 1;
-            match list(&directory, live.new.size_bytes) {
+            let bring = self.shared.comparing.examiner.is_listed().then_some(Facts::WANT);
+            match list(&directory, live.new.size_bytes, bring) {
                 Ok(Some(names)) => names,
                 Ok(None) => {
                     self.gone(&block);
@@ -157,7 +158,8 @@ impl<'a, 'b, S: Source> Worker<'a, 'b, S> {
         };
         // What could not be opened then may be any directory.
         let known = old.kind != FileType::Unknown;
-        let checked = if known { check_root(path, old, &live.new) } else { Ok(()) };
+        let tree = self.shared.tree(live.root).filter(|_| known);
+        let checked = tree.map_or(Ok(()), |tree| check_root(tree, old));
         let same = checked.is_ok();
         if !self.shared.comparing.any_root {
             checked?;
@@ -180,7 +182,7 @@ impl<'a, 'b, S: Source> Worker<'a, 'b, S> {
             && live.new.device == root
             && old.modified_ns.is_some()
             && old.changed_ns.is_some()
-            && fields::of_directory(old, &new, true).is_empty()
+            && fields::of_directory(old, &new, true, self.shared.proof(live.root)).is_empty()
             && !self.shared.racy(block).is_racy(old)
     }
 
@@ -211,7 +213,7 @@ impl<'a, 'b, S: Source> Worker<'a, 'b, S> {
     fn itself(&mut self, live: &Live, entries_are_the_same: bool) {
         let Some(old) = live.old.filter(|_| live.is_same) else { return };
         let new = self.as_before(live.root, &live.new);
-        let changed = fields::of_directory(&old, &new, entries_are_the_same);
+        let changed = fields::of_directory(&old, &new, entries_are_the_same, self.shared.proof(live.root));
         if !changed.is_empty() {
             let (kind, root, path) = (ChangeKind::Modified, live.root, live.path.clone());
             let (from, old, new, suspect) = (None, Some(old), Some(new), false);

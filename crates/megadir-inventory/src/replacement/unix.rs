@@ -1,0 +1,50 @@
+//! What a replacement takes on Unix.
+
+use std::fs::{File, Metadata, OpenOptions};
+use std::io;
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt, fchown};
+use std::path::Path;
+
+use crate::scan::Excluded;
+
+/// Tells whether a path leads to a device wherever it is looked up: no path does, devices are files.
+pub(super) fn is_device(_path: &Path) -> bool {
+    false
+}
+
+pub(super) fn open(partial: &Path) -> io::Result<File> {
+    let flags = rustix::fs::OFlags::NOFOLLOW | rustix::fs::OFlags::NONBLOCK;
+    let mut options = OpenOptions::new();
+    options.read(true).write(true).create(true).truncate(false).custom_flags(flags.bits() as i32);
+    options.open(partial)
+}
+
+/// Tells whether a file is what the path names.
+pub(super) fn is_at(file: &File, path: &Path) -> bool {
+    match (file.metadata(), std::fs::symlink_metadata(path)) {
+        (Ok(open), Ok(named)) => (open.dev(), open.ino()) == (named.dev(), named.ino()),
+        _ => false,
+    }
+}
+
+/// Who may read the old one may read the new one, nobody else; whose it is, only root can pass on.
+pub(super) fn permit_as(file: &File, old: &Metadata) {
+    let _ = fchown(file, Some(old.uid()), Some(old.gid()));
+    let _ = file.set_permissions(old.permissions());
+}
+
+/// Makes the new name durable, where the file system can.
+pub(super) fn sync_name(_file: &File, path: &Path) {
+    let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    if let Ok(directory) = File::open(parent) {
+        // The file has its place; some file systems know no fsync of a directory.
+        let _ = directory.sync_all();
+    }
+}
+
+/// Returns how a scan knows a file.
+pub(crate) fn excluded(path: &Path) -> Option<Excluded> {
+    let status = std::fs::symlink_metadata(path).ok()?;
+    let name = megadir::names::from_os(path.file_name()?).to_vec();
+    Some(Excluded { name, device: Some(status.dev()), inode: Some(status.ino()) })
+}

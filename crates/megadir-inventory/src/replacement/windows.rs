@@ -1,0 +1,66 @@
+//! What a replacement takes on Windows.
+//!
+//! A file that is open is renamed there as well if it was opened for sharing with whoever removes, as the standard library opens all;
+//! and one that others have open is replaced (POSIX semantics, Windows 10 1607 and later on NTFS and ReFS).
+
+use std::fs::{File, Metadata, OpenOptions};
+use std::io;
+use std::os::windows::fs::OpenOptionsExt;
+use std::path::Path;
+
+use megadir::{BatchBuilder, Dir, DirId, FileType, Want};
+
+use crate::scan::Excluded;
+
+/// `FILE_READ_ATTRIBUTES`.
+const ATTRIBUTES: u32 = 0x80;
+/// `FILE_FLAG_OPEN_REPARSE_POINT`: a link is opened itself.
+const OPEN_REPARSE_POINT: u32 = 0x0020_0000;
+
+/// Tells whether a path leads to a device wherever it is looked up: `NUL`, `CON` and the like.
+pub(super) fn is_device(path: &Path) -> bool {
+    std::path::absolute(path).is_ok_and(|path| {
+        let name = path.as_os_str().as_encoded_bytes().strip_prefix(br"\\.\");
+        name.is_some_and(|name| !name.contains(&b'\\'))
+    })
+}
+
+pub(super) fn open(partial: &Path) -> io::Result<File> {
+    let mut options = OpenOptions::new();
+    options.read(true).write(true).create(true).truncate(false).custom_flags(OPEN_REPARSE_POINT);
+    options.open(partial)
+}
+
+/// Tells whether a file is what the path names.
+pub(super) fn is_at(file: &File, path: &Path) -> bool {
+    let named = OpenOptions::new().access_mode(ATTRIBUTES).custom_flags(OPEN_REPARSE_POINT).open(path);
+    match (DirId::of_file(file), named.and_then(|named| DirId::of_file(&named))) {
+        (Ok(open), Ok(named)) => open == named,
+        _ => false,
+    }
+}
+
+/// Nothing: who may read a file is what its directory hands down.
+pub(super) fn permit_as(_file: &File, _old: &Metadata) {}
+
+/// Makes the new name durable: what is flushed of a file on NTFS is its name too, by the journal.
+pub(super) fn sync_name(file: &File, _path: &Path) {
+    // The file has its place all the same.
+    let _ = file.sync_all();
+}
+
+/// Returns how a scan knows a file.
+pub(crate) fn excluded(path: &Path) -> Option<Excluded> {
+    let name = megadir::names::from_os(path.file_name()?);
+    let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let directory = Dir::open(parent).ok()?;
+    let mut batch = BatchBuilder::new(1024, false);
+    if !batch.push(name, 0, FileType::Unknown, 0) {
+        return None;
+    }
+    let mut rows = Vec::new();
+    let mut examine = megadir::examiner("open-each").ok()?.start(&directory, Want::INODE).ok()?;
+    examine.examine(&directory, batch.batch(), &mut rows).ok()?;
+    let inode = rows.first().filter(|row| row.have.contains(Want::INODE))?.inode;
+    Some(Excluded { name: name.to_vec(), device: None, inode: Some(inode) })
+}

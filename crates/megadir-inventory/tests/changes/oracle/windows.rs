@@ -1,0 +1,76 @@
+//! What Windows tells of an entry: the standard library, and for the number and the time of change, which it does not
+//! have, the file itself, opened.
+
+use std::os::windows::fs::MetadataExt;
+use std::path::Path;
+
+use megadir::{BatchBuilder, Dir, FileType, Want};
+use megadir_inventory::{Facts, Row};
+
+use super::Meta;
+
+/// A file's number is enough.
+pub(super) const UNIQUE_NUMBERS: bool = true;
+/// The times of directories may be late.
+pub(super) const DIRECTORY_TIMES: bool = false;
+
+/// From 1601 to 1970, in steps of 100 ns.
+const EPOCHS_APART: i64 = 116_444_736_000_000_000;
+
+fn ns(ticks: u64) -> i64 {
+    (ticks.cast_signed() - EPOCHS_APART) * 100
+}
+
+/// Returns what is compared of the root itself, which is opened by every scan and so tells links.
+pub(super) fn of_root(mut meta: Meta) -> Meta {
+    meta.links = 0;
+    meta
+}
+
+pub(super) fn meta(path: &Path) -> Meta {
+    let status = std::fs::symlink_metadata(path).unwrap();
+    let kind = if status.is_dir() { "directory" } else { "file" };
+    let asked = asked(path);
+    let told = |ns: i64| if status.is_dir() { 0 } else { ns };
+    Meta {
+        kind,
+        device: 0,
+        inode: asked.inode.unwrap(),
+        born_ns: Some(told(ns(status.creation_time()))),
+        size: if status.is_dir() { 0 } else { status.len() },
+        mtime_ns: told(ns(status.last_write_time())),
+        ctime_ns: told(asked.changed_ns.unwrap()),
+        mode: 0,
+        owner: (0, 0),
+        links: asked.links.unwrap(),
+    }
+}
+
+/// Opens an entry and asks.
+fn asked(path: &Path) -> Facts {
+    let mut batch = BatchBuilder::new(1024, false);
+    assert!(batch.push(megadir::names::from_os(path.file_name().unwrap()), 0, FileType::Unknown, 0));
+    let directory = Dir::open(path.parent().unwrap()).unwrap();
+    let mut examine = megadir::examiner("open-each").unwrap().start(&directory, Want::ALL).unwrap();
+    let mut rows = Vec::new();
+    examine.examine(&directory, batch.batch(), &mut rows).unwrap();
+    assert_eq!(rows[0].error, 0, "{}", path.display());
+    Facts::new(FileType::Unknown, &rows[0])
+}
+
+pub(super) fn of_row(row: &Row<'_>) -> Meta {
+    let facts = row.facts;
+    let told = |ns: i64| if facts.kind == FileType::Directory { 0 } else { ns };
+    Meta {
+        kind: facts.kind.name(),
+        device: 0,
+        inode: facts.inode.unwrap(),
+        born_ns: facts.born_ns.map(told),
+        size: if facts.kind == FileType::Directory { 0 } else { facts.size_bytes.unwrap() },
+        mtime_ns: told(facts.modified_ns.unwrap()),
+        ctime_ns: told(facts.changed_ns.unwrap()),
+        mode: facts.mode.unwrap_or(0).into(),
+        owner: (facts.user.unwrap_or(0), facts.group.unwrap_or(0)),
+        links: facts.links.filter(|_| !row.key.is_root()).unwrap_or(0),
+    }
+}
