@@ -141,6 +141,11 @@ pub(crate) fn open_file(at: Borrowed<'_>, path: impl AsRef<[u8]>, access: Access
     Ok(open(at, path.as_ref(), purpose)?.into())
 }
 
+/// Opens a file past the cache, which has the system forget what it has cached of it where nobody else has it open.
+pub(crate) fn open_uncached(at: Borrowed<'_>, path: impl AsRef<[u8]>) -> io::Result<File> {
+    Ok(open(at, path.as_ref(), Purpose::ReadUncached)?.into())
+}
+
 /// Removes the name of a file; a file that others have open may keep it until they close it, see [`Removed`].
 #[inline]
 pub(crate) fn remove_file(at: Borrowed<'_>, path: impl AsRef<[u8]>) -> io::Result<()> {

@@ -7,6 +7,7 @@
 //! * [`volume_settings`]: what a volume was made and set to be; [`disk`]: what its device is.
 //! * [`change`]: removing and renaming by handle.
 //! * [`process`]: processes that work together: handles handed over, a gate, none outlives its starter.
+//! * [`file_cache`]: forgetting what is cached of files.
 //! * [`system`]: what the system tells of itself; [`service`]: whether services and drivers run.
 //!
 //! What older systems (and Wine 8) lack is looked for when it is called, so that programs start everywhere.
@@ -15,6 +16,7 @@ pub mod change;
 pub mod disk;
 pub mod enumerate;
 pub mod facts;
+pub mod file_cache;
 pub mod find;
 pub mod open;
 pub mod process;

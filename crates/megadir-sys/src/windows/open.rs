@@ -8,8 +8,8 @@ use std::os::windows::io::{AsRawHandle, BorrowedHandle, FromRawHandle, OwnedHand
 
 use windows_sys::Wdk::Foundation::OBJECT_ATTRIBUTES;
 use windows_sys::Wdk::Storage::FileSystem::{
-    FILE_CREATE, FILE_DIRECTORY_FILE, FILE_NON_DIRECTORY_FILE, FILE_OPEN, FILE_OPEN_FOR_BACKUP_INTENT,
-    FILE_OPEN_REPARSE_POINT, FILE_SYNCHRONOUS_IO_NONALERT, NtCreateFile,
+    FILE_CREATE, FILE_DIRECTORY_FILE, FILE_NO_INTERMEDIATE_BUFFERING, FILE_NON_DIRECTORY_FILE, FILE_OPEN,
+    FILE_OPEN_FOR_BACKUP_INTENT, FILE_OPEN_REPARSE_POINT, FILE_SYNCHRONOUS_IO_NONALERT, NtCreateFile,
 };
 use windows_sys::Win32::Foundation::{HANDLE, UNICODE_STRING};
 use windows_sys::Win32::Storage::FileSystem::{
@@ -36,6 +36,8 @@ pub enum Purpose {
     RemoveDirectory,
     /// To be read; a directory is refused.
     Read,
+    /// To be read past the cache. Where nobody else has the file open, the system writes and forgets what it has cached of it.
+    ReadUncached,
     /// To be read, written and given other attributes; a directory is refused.
     Write,
     /// To be made and written: a file that must not be there yet.
@@ -63,6 +65,9 @@ impl Purpose {
             Self::RemoveMarked => (DELETE | FILE_WRITE_ATTRIBUTES, 0, FILE_OPEN),
             Self::RemoveDirectory => (DELETE, FILE_DIRECTORY_FILE, FILE_OPEN),
             Self::Read => (FILE_READ_DATA, FILE_NON_DIRECTORY_FILE, FILE_OPEN),
+            Self::ReadUncached => {
+                (FILE_READ_DATA, FILE_NON_DIRECTORY_FILE | FILE_NO_INTERMEDIATE_BUFFERING, FILE_OPEN)
+            }
             Self::Write => (FILE_READ_DATA | WRITE, FILE_NON_DIRECTORY_FILE, FILE_OPEN),
             Self::CreateFile => (FILE_READ_DATA | WRITE, FILE_NON_DIRECTORY_FILE, FILE_CREATE),
             Self::CreateDirectory => (FILE_LIST_DIRECTORY, FILE_DIRECTORY_FILE, FILE_CREATE),

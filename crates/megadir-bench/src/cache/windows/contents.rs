@@ -1,0 +1,117 @@
+//! `data-cold`: what the files of a data set contain is forgotten, their names and attributes are not.
+//!
+//! Nothing is written first: opening a file past the cache does that. A file that others have open, or map, keeps its pages: that is
+//! what verifying is for.
+
+use std::io::{self, Read};
+use std::os::windows::io::AsHandle;
+
+use megadir::FileType;
+use megadir_record::CacheState;
+use megadir_stats::permutation::SplitMix64;
+use megadir_sys::windows::facts;
+
+use super::twice;
+use crate::at::{self, Access, Borrowed};
+use crate::cache::refused;
+use crate::cache::tree::{Found, SAMPLE_MAX, Sampled, each};
+use crate::workload::{ListError, Signals};
+
+/// Smaller files may lie within the file table, which stays cached, bytes.
+const OUTSIDE_BYTES_MIN: u64 = 4096;
+/// At most so much of a file is read to verify, bytes.
+const READ_BYTES_MAX: u64 = 1 << 20;
+
+/// Forgets the contents of every regular file of a data set and verifies that they are gone. `read_bytes` counts what was read from the
+/// volume so far.
+pub(super) fn drop_all(
+    top: Borrowed<'_>,
+    deep: bool,
+    signals: Signals<'_>,
+    random: &mut SplitMix64,
+    read_bytes: &mut dyn FnMut() -> io::Result<u64>,
+) -> Result<(), ListError> {
+    let (mut drawn, mut seen, mut bytes) = (Vec::<Sampled>::new(), 0_u64, 0_u64);
+    each(top, deep, signals, &mut |found| {
+        if found.kind != FileType::File {
+            return Ok(());
+        }
+        let Some((size, allocated)) = forget(found)? else { return Ok(()) };
+        bytes += size;
+        // Of what is compressed or has holes, less is read than asked for.
+        if size < OUTSIDE_BYTES_MIN || allocated < size {
+            return Ok(());
+        }
+        seen += 1;
+        let place = match drawn.len() {
+            length if length < SAMPLE_MAX => length,
+            _ => random.below(seen).unwrap_or(0) as usize,
+        };
+        let (path, full) = ([found.below, found.name].concat(), drawn.len() == SAMPLE_MAX);
+        match drawn.get_mut(place) {
+            Some(old) => *old = path,
+            None if !full => drawn.push(path),
+            None => {}
+        }
+        Ok(())
+    })?;
+    if bytes == 0 {
+        return Err(refuse("the files are empty: there is nothing in them to be cold"));
+    }
+    if drawn.is_empty() {
+        return Err(refuse(format!(
+            "no file of {OUTSIDE_BYTES_MIN} bytes or more is there that is neither compressed nor has holes: of others it cannot be told \
+             whether they are cold"
+        )));
+    }
+    let read = || read_all(top, &drawn, signals);
+    let (asked, given) = twice(read_bytes, read, |error| refuse(error.to_string()))?;
+    given.contents(asked).map_err(refuse)?;
+    // Verifying has cached them again.
+    drawn.iter().try_for_each(|path| match at::open_uncached(top, path) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => {
+            Err(because(&String::from_utf8_lossy(path), &error))
+        }
+        _ => Ok(()),
+    })
+}
+
+/// Forgets the contents of one file and returns its size and what is set aside for it; `None` if it is gone or no file any more.
+fn forget(found: &Found<'_>) -> Result<Option<(u64, u64)>, ListError> {
+    let gone =
+        |error: &io::Error| matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::IsADirectory);
+    let failed = |error: io::Error| because(&found.path(), &error);
+    match at::open_uncached(found.parent, found.name) {
+        Ok(file) => {
+            let size = file.metadata().map_err(failed)?.len();
+            Ok(Some((size, facts::allocated_bytes(file.as_handle()).map_err(failed)?)))
+        }
+        Err(error) if gone(&error) => Ok(None),
+        Err(error) => Err(failed(error)),
+    }
+}
+
+/// Reads the beginnings of files; returns how many bytes that were.
+fn read_all(top: Borrowed<'_>, paths: &[Sampled], signals: Signals<'_>) -> Result<u64, ListError> {
+    let mut bytes = 0;
+    let mut content = Vec::with_capacity(READ_BYTES_MAX as usize);
+    for path in paths {
+        signals.check()?;
+        content.clear();
+        let file = match at::open_file(top, path, Access::Read) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
+            opened => opened.map_err(|error| because(&String::from_utf8_lossy(path), &error))?,
+        };
+        let read = file.take(READ_BYTES_MAX).read_to_end(&mut content);
+        bytes += read.map_err(|error| because(&String::from_utf8_lossy(path), &error))? as u64;
+    }
+    Ok(bytes)
+}
+
+fn because(path: &str, error: &io::Error) -> ListError {
+    refuse(format!("'{path}': {error}"))
+}
+
+fn refuse(reason: impl Into<String>) -> ListError {
+    refused(CacheState::DataCold, reason)
+}

@@ -1,0 +1,65 @@
+//! `vfs-cold`: names, attributes and contents of the whole machine are forgotten.
+//!
+//! Names that were drawn are asked about after a drop and must cost reads from the volume. That caches them again, so a second
+//! drop follows, by the same calls that were just shown to work.
+
+use std::io;
+
+use megadir_record::CacheState;
+use megadir_sys::windows::file_cache;
+
+use super::{Reads, not_counted, twice};
+use crate::at::{self, Borrowed};
+use crate::beat::{WRITING_BACK, marked};
+use crate::cache::refused;
+use crate::cache::tree::{Sampled, are_there};
+use crate::workload::{ListError, Signals};
+
+/// Forgets everything and verifies that names of a data set are gone.
+pub(super) fn drop_all(
+    directory: Borrowed<'_>,
+    sample: &[Sampled],
+    signals: Signals<'_>,
+) -> Result<(), ListError> {
+    let refuse = |reason: String| refused(CacheState::VfsCold, reason);
+    if sample.is_empty() {
+        return Err(refuse("the data set is empty: there is nothing to be cold".to_owned()));
+    }
+    let reads = Reads::of(directory).map_err(|error| refuse(not_counted(&error)))?;
+    forget(directory, signals)?;
+    come_back_by_reading(CacheState::VfsCold, directory, sample, &mut || reads.now())?;
+    signals.check()?;
+    forget(directory, signals)?;
+    touch_own_pages();
+    Ok(())
+}
+
+fn forget(directory: Borrowed<'_>, signals: Signals<'_>) -> Result<(), ListError> {
+    let forgotten = marked(signals.beat, WRITING_BACK, || {
+        at::sync(directory)?;
+        file_cache::may_forget()?;
+        file_cache::forget()
+    });
+    forgotten.map_err(|error| {
+        refused(CacheState::VfsCold, format!("the file cache could not be emptied: {error}"))
+    })
+}
+
+/// Asks about the names that were drawn, after a drop: the volume must have been read, and not when they are asked about again.
+pub(super) fn come_back_by_reading(
+    state: CacheState,
+    directory: Borrowed<'_>,
+    sample: &[Sampled],
+    read_bytes: &mut dyn FnMut() -> io::Result<u64>,
+) -> Result<(), ListError> {
+    let ask = || are_there(directory, sample);
+    let (_, given) = twice(read_bytes, ask, |error| refused(state, error.to_string()))?;
+    given.names(sample.len()).map_err(|reason| refused(state, reason))
+}
+
+/// Reads the program's file, so that none of our page faults is measured; what this process uses of it was not forgotten.
+fn touch_own_pages() {
+    if let Ok(path) = std::env::current_exe() {
+        let _ = std::fs::read(path);
+    }
+}

@@ -1,0 +1,98 @@
+//! What is refused where nothing can be verified, and the ways of verifying with a volume that counts as told.
+
+use std::io;
+use std::sync::atomic::{AtomicBool, AtomicU64};
+
+use megadir::Dir;
+use megadir_record::CacheState;
+use megadir_stats::permutation::SplitMix64;
+
+use super::{Reads, contents, names, refusals};
+use crate::at::At;
+use crate::workload::{ListError, Signals};
+
+static NEVER: AtomicBool = AtomicBool::new(false);
+static BEAT: AtomicU64 = AtomicU64::new(0);
+const SIGNALS: Signals<'static> = Signals { stop: &NEVER, beat: &BEAT };
+const FILES: u64 = 70;
+const FILE_BYTES: u64 = 5000;
+
+fn tree() -> (tempfile::TempDir, Dir) {
+    let made = tempfile::tempdir().unwrap();
+    std::fs::create_dir(made.path().join("below")).unwrap();
+    for file in 0..FILES {
+        let folder = if file % 2 == 0 { made.path().to_owned() } else { made.path().join("below") };
+        std::fs::write(folder.join(format!("file{file}")), vec![7; FILE_BYTES as usize]).unwrap();
+    }
+    let directory = Dir::open(made.path()).unwrap();
+    (made, directory)
+}
+
+/// A volume that is asked three times, and says these counts.
+fn counts(counts: [u64; 3]) -> impl FnMut() -> io::Result<u64> {
+    let mut counts = counts.into_iter();
+    move || Ok(counts.next().expect("asked three times"))
+}
+
+fn contents_with(directory: &Dir, told: [u64; 3]) -> Result<(), ListError> {
+    contents::drop_all(directory.at(), true, SIGNALS, &mut SplitMix64::new(7), &mut counts(told))
+}
+
+#[test]
+fn contents_are_cold_only_if_the_volume_gave_them() {
+    let (_made, directory) = tree();
+    // 64 files are drawn of both directories.
+    let asked = 64 * FILE_BYTES;
+    contents_with(&directory, [100, 100 + asked, 100 + asked]).unwrap();
+    let cached = contents_with(&directory, [100, 100, 100]).unwrap_err().to_string();
+    assert!(cached.contains(&format!("of {asked} bytes")) && cached.contains("only 0 came"), "{cached}");
+    let disturbed = contents_with(&directory, [0, asked, 2 * asked]).unwrap_err().to_string();
+    assert!(disturbed.contains("stop what reads from it"), "{disturbed}");
+    for file in 0..FILES {
+        let folder = if file % 2 == 0 { "." } else { "below" };
+        let path = directory.path().join(folder).join(format!("file{file}"));
+        assert_eq!(std::fs::read(path).unwrap(), vec![7; FILE_BYTES as usize]);
+    }
+}
+
+#[test]
+fn small_files_tell_nothing() {
+    let made = tempfile::tempdir().unwrap();
+    let directory = Dir::open(made.path()).unwrap();
+    let refused = contents_with(&directory, [0; 3]).unwrap_err().to_string();
+    assert!(refused.contains("the files are empty"), "{refused}");
+    std::fs::write(made.path().join("small"), "in the file table").unwrap();
+    let refused = contents_with(&directory, [0; 3]).unwrap_err().to_string();
+    assert!(refused.contains("no file of 4096 bytes or more"), "{refused}");
+}
+
+#[test]
+fn names_are_cold_only_if_the_volume_was_read() {
+    let (_made, directory) = tree();
+    let sample = [b"file0".to_vec(), b"below/file1".to_vec()];
+    let come_back = |told| {
+        let volume = &mut counts(told);
+        names::come_back_by_reading(CacheState::VfsCold, directory.at(), &sample, volume)
+    };
+    come_back([0, 16_384, 16_384]).unwrap();
+    assert!(come_back([5, 5, 5]).unwrap_err().to_string().contains("2 names came back without a read"));
+}
+
+#[test]
+fn states_are_refused_with_a_reason_or_can_be_had() {
+    let (_made, directory) = tree();
+    let unavailable = refusals(&directory);
+    assert_eq!(unavailable(CacheState::Warm), None);
+    assert!(unavailable(CacheState::FsCold).unwrap().contains("none is on Windows"));
+    let counts = Reads::of(directory.at()).and_then(|reads| reads.now());
+    match counts {
+        // Wine, and volumes in memory.
+        Err(_) => {
+            for state in [CacheState::DataCold, CacheState::VfsCold] {
+                let reason = unavailable(state).unwrap();
+                assert!(reason.contains("does not tell how much is read from it"), "{reason}");
+            }
+        }
+        Ok(_) => assert_eq!(unavailable(CacheState::DataCold), None),
+    }
+}

@@ -1,0 +1,102 @@
+//! Forgetting what the system has cached of all files, names and attributes; for administrators.
+//!
+//! `SetSystemFileCacheSize` is documented and takes pages out of the cache's working set; they stay in memory on the standby list. What
+//! empties that (`NtSetSystemInformation` with `SystemMemoryListInformation`) is not documented; Sysinternals' RAMMap does it so. Whoever
+//! calls this must show that it had the effect.
+
+use std::io;
+use std::os::windows::io::{AsRawHandle, FromRawHandle, OwnedHandle};
+
+use windows_sys::Win32::Foundation::{ERROR_NOT_ALL_ASSIGNED, ERROR_NOT_SUPPORTED, HANDLE, LUID, NTSTATUS};
+use windows_sys::Win32::Security::{
+    AdjustTokenPrivileges, LUID_AND_ATTRIBUTES, LookupPrivilegeValueW, SE_PRIVILEGE_ENABLED,
+    TOKEN_ADJUST_PRIVILEGES, TOKEN_PRIVILEGES, TOKEN_QUERY,
+};
+use windows_sys::Win32::System::LibraryLoader::{GetModuleHandleW, GetProcAddress};
+use windows_sys::Win32::System::Memory::SetSystemFileCacheSize;
+use windows_sys::Win32::System::Threading::{GetCurrentProcess, OpenProcessToken};
+use windows_sys::core::PCWSTR;
+use windows_sys::{s, w};
+
+/// The class of information that stands for the memory manager's lists of pages, and the orders about them.
+const MEMORY_LISTS: i32 = 80;
+const FLUSH_MODIFIED: i32 = 3;
+const PURGE_STANDBY: i32 = 4;
+
+type Set = unsafe extern "system" fn(i32, *const core::ffi::c_void, u32) -> NTSTATUS;
+
+/// Gives this process the privileges that [`forget`] needs.
+///
+/// # Errors
+///
+/// The system's; "not all privileges" for who is no administrator or runs without his rights.
+pub fn may_forget() -> io::Result<()> {
+    let mut token: HANDLE = std::ptr::null_mut();
+    // SAFETY: returns a constant that stands for the process itself.
+    let process = unsafe { GetCurrentProcess() };
+    // SAFETY: the system writes one handle.
+    let opened = unsafe { OpenProcessToken(process, TOKEN_ADJUST_PRIVILEGES | TOKEN_QUERY, &raw mut token) };
+    if opened == 0 {
+        return Err(io::Error::last_os_error());
+    }
+    // SAFETY: the call succeeded, so this is a handle that nobody else has.
+    let token = unsafe { OwnedHandle::from_raw_handle(token) };
+    for privilege in [w!("SeIncreaseQuotaPrivilege"), w!("SeProfileSingleProcessPrivilege")] {
+        enable(&token, privilege)?;
+    }
+    find().map(|_| ())
+}
+
+/// Enables a privilege, given by a name that ends with a NUL.
+fn enable(token: &OwnedHandle, privilege: PCWSTR) -> io::Result<()> {
+    let mut luid = LUID::default();
+    // SAFETY: the name is a constant that ends with a NUL; the system writes one number.
+    if unsafe { LookupPrivilegeValueW(std::ptr::null(), privilege, &raw mut luid) } == 0 {
+        return Err(io::Error::last_os_error());
+    }
+    let wanted = TOKEN_PRIVILEGES {
+        PrivilegeCount: 1,
+        Privileges: [LUID_AND_ATTRIBUTES { Luid: luid, Attributes: SE_PRIVILEGE_ENABLED }],
+    };
+    let none = std::ptr::null_mut();
+    // SAFETY: the token is open for adjusting, the structure has the one privilege that it says; what was before is not asked for.
+    let adjusted = unsafe {
+        AdjustTokenPrivileges(token.as_raw_handle(), 0, &raw const wanted, 0, none, std::ptr::null_mut())
+    };
+    // It succeeds without having given what it was asked for, and says so.
+    let error = io::Error::last_os_error();
+    let lacking = error.raw_os_error() == Some(ERROR_NOT_ALL_ASSIGNED as i32);
+    if adjusted == 0 || lacking { Err(error) } else { Ok(()) }
+}
+
+/// Writes what waits to be written and forgets what is cached of files, names and attributes that no process uses, on the whole machine.
+///
+/// # Errors
+///
+/// The system's.
+pub fn forget() -> io::Result<()> {
+    // SAFETY: takes numbers only; this pair of them is the documented order to empty the cache's working set.
+    if unsafe { SetSystemFileCacheSize(usize::MAX, usize::MAX, 0) } == 0 {
+        return Err(io::Error::last_os_error());
+    }
+    let set = find()?;
+    for order in [FLUSH_MODIFIED, PURGE_STANDBY] {
+        // SAFETY: the system reads one number of 32 bits.
+        let status = unsafe { set(MEMORY_LISTS, (&raw const order).cast(), size_of::<i32>() as u32) };
+        if status != 0 {
+            return Err(super::error_of(status));
+        }
+    }
+    Ok(())
+}
+
+/// Looks the undocumented call up.
+fn find() -> io::Result<Set> {
+    // SAFETY: the name ends with a NUL; a module that every process has is looked up.
+    let ntdll = unsafe { GetModuleHandleW(w!("ntdll.dll")) };
+    // SAFETY: the module stays loaded as long as the process; the name ends with a NUL.
+    let found = unsafe { GetProcAddress(ntdll, s!("NtSetSystemInformation")) };
+    let found = found.ok_or_else(|| io::Error::from_raw_os_error(ERROR_NOT_SUPPORTED as i32))?;
+    // SAFETY: the function of that name takes a class, a pointer and a length, and returns a status.
+    Ok(unsafe { std::mem::transmute::<unsafe extern "system" fn() -> isize, Set>(found) })
+}
