@@ -6,6 +6,8 @@
 use std::borrow::Cow;
 use std::ffi::OsStr;
 
+pub use crate::layout::refused_by_windows;
+
 /// Returns a name's bytes.
 pub fn from_os(name: &OsStr) -> &[u8] {
     // On Unix these are the name's own bytes, on Windows its WTF-8.

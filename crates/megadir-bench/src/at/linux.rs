@@ -157,6 +157,7 @@ fn status_from(stat: &Stat) -> Status {
         links: stat.st_nlink,
         identity: (stat.st_dev, stat.st_ino),
         owner: Some(stat.st_uid),
+        elsewhere: false,
     }
 }
 
@@ -164,6 +165,21 @@ fn status_from(stat: &Stat) -> Status {
 #[inline]
 pub(crate) fn ask_itself(at: Borrowed<'_>) -> io::Result<()> {
     rustix::fs::statat(at, c".", AtFlags::SYMLINK_NOFOLLOW)?;
+    Ok(())
+}
+
+/// Tells whether opening a file failed for what it is or whose it is: a link, a directory, not permitted.
+pub(crate) fn is_no_file_of_ours(error: &io::Error) -> bool {
+    matches!(Errno::from_io_error(error), Some(Errno::ACCESS | Errno::PERM | Errno::LOOP | Errno::ISDIR))
+}
+
+/// Returns the error of a path that leads to something else than a directory.
+pub(crate) fn not_a_directory() -> io::Error {
+    Errno::NOTDIR.into()
+}
+
+/// Refuses paths that the system would take for others: here there are none.
+pub(crate) fn check_path(_path: &Path) -> io::Result<()> {
     Ok(())
 }
 

@@ -50,6 +50,9 @@ pub(crate) struct Status {
     pub(crate) identity: (u64, u64),
     /// Who owns it, where the system tells: a number that is the same for all that one user owns.
     pub(crate) owner: Option<u32>,
+    /// Whether what it holds lies elsewhere: a reparse point of Windows (deduplicated, compressed by others, in a cloud), which here
+    /// is opened itself, without those who know where that is.
+    pub(crate) elsewhere: bool,
 }
 
 /// Room of a file system.

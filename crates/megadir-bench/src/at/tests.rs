@@ -63,6 +63,13 @@ fn names_lead_nowhere_else() {
         assert!(status(below.at(), "../outside").is_err());
         assert!(create(below.at(), "..\\new").is_err());
         assert!(create(below.at(), "C:/new").is_err());
+        std::fs::write(parent.path().join("below").join("file"), "1").unwrap();
+        for name in ["file:stream", "new:stream", "..\\outside", "a\0b", "file::$DATA"] {
+            assert_eq!(kind(create(below.at(), name)), Some(ErrorKind::InvalidFilename), "{name}");
+            assert_eq!(kind(open_file(below.at(), name, Access::Read)), Some(ErrorKind::InvalidFilename));
+            assert_eq!(kind(remove_file(below.at(), name)), Some(ErrorKind::InvalidFilename));
+        }
+        assert_eq!(std::fs::read_dir(parent.path().join("below")).unwrap().count(), 1);
     }
     assert!(kind(open_below(below.at(), "none")) == Some(ErrorKind::NotFound));
 }

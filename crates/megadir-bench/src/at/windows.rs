@@ -8,8 +8,8 @@ use std::os::windows::io::{AsHandle, BorrowedHandle, OwnedHandle};
 use std::path::Path;
 use std::time::{Duration, SystemTime};
 
+use megadir::FileType;
 use megadir::directory_information::Found;
-use megadir::{Dir, FileType};
 use megadir_sys::windows::change::{self, Removed};
 use megadir_sys::windows::facts::{self, Facts};
 use megadir_sys::windows::open::{Purpose, below};
@@ -21,6 +21,14 @@ use super::{Access, Space, Status};
 pub(crate) type Owned = OwnedHandle;
 /// What is open and another's.
 pub(crate) type Borrowed<'a> = BorrowedHandle<'a>;
+
+const FILE_LIST_DIRECTORY: u32 = 1;
+const FILE_READ_ATTRIBUTES: u32 = 0x80;
+const SYNCHRONIZE: u32 = 0x10_0000;
+/// Without which no directory can be opened.
+const FILE_FLAG_BACKUP_SEMANTICS: u32 = 0x0200_0000;
+/// "The directory name is invalid."
+const ERROR_DIRECTORY: i32 = 267;
 
 /// The backend that entries are listed by.
 pub(crate) const LISTED_BY: &str = "by-handle";
@@ -52,8 +60,13 @@ pub(crate) fn name(path: &CStr) -> &[u8] {
 }
 
 /// Gives a path as the system takes it: UTF-16 with `\` between names.
+///
+/// What would be no name but lead elsewhere is refused: `\` is no separator here, and `:` would name a stream of a file.
 #[inline]
 fn wide<R>(path: &[u8], act: impl FnOnce(&[u16]) -> io::Result<R>) -> io::Result<R> {
+    if path.iter().any(|byte| matches!(byte, b'\\' | b':' | 0)) {
+        return Err(io::ErrorKind::InvalidFilename.into());
+    }
     let unit = |unit| if unit == u16::from(b'/') { u16::from(b'\\') } else { unit };
     match std::str::from_utf8(path) {
         Ok(text) if path.len() <= PATH_UNITS => {
@@ -80,7 +93,12 @@ fn open(at: Borrowed<'_>, path: &[u8], purpose: Purpose) -> io::Result<Owned> {
 
 /// Opens a directory by its path; a link to one is followed.
 pub(crate) fn open_directory(path: &Path) -> io::Result<Owned> {
-    Ok(Dir::open(path)?.reopen()?)
+    let mut options = std::fs::OpenOptions::new();
+    let file = options
+        .access_mode(FILE_LIST_DIRECTORY | FILE_READ_ATTRIBUTES | SYNCHRONIZE)
+        .custom_flags(FILE_FLAG_BACKUP_SEMANTICS)
+        .open(path)?;
+    if file.metadata()?.is_dir() { Ok(file.into()) } else { Err(not_a_directory()) }
 }
 
 fn kind((attributes, reparse_tag): (u32, u32)) -> FileType {
@@ -185,6 +203,7 @@ pub(crate) fn status_of(open: &impl At) -> io::Result<Status> {
         links: u64::from(told.links),
         identity: (u64::from(told.volume), told.index),
         owner: None,
+        elsewhere: told.reparse_tag != 0,
     })
 }
 
@@ -202,6 +221,29 @@ pub(crate) fn use_of_entry(at: Borrowed<'_>, path: impl AsRef<[u8]>) -> io::Resu
 #[inline]
 pub(crate) fn ask_itself(at: Borrowed<'_>) -> io::Result<()> {
     facts::tag(at).map(drop)
+}
+
+/// Tells whether opening a file failed for what it is or whose it is: a directory, read-only, not permitted.
+pub(crate) fn is_no_file_of_ours(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::PermissionDenied | io::ErrorKind::IsADirectory)
+}
+
+/// Returns the error of a path that leads to something else than a directory.
+pub(crate) fn not_a_directory() -> io::Error {
+    io::Error::from_raw_os_error(ERROR_DIRECTORY)
+}
+
+/// Refuses paths whose last component the system would take for something else: a device, a stream of a file, or a name without
+/// the dots and spaces at its end. Behind `\\?\` names are taken as they are.
+pub(crate) fn check_path(path: &Path) -> io::Result<()> {
+    let verbatim = path.components().next().is_some_and(
+        |first| matches!(first, std::path::Component::Prefix(prefix) if prefix.kind().is_verbatim()),
+    );
+    let name = path.file_name().and_then(std::ffi::OsStr::to_str).filter(|_| !verbatim);
+    match name.and_then(megadir::names::refused_by_windows) {
+        Some(reason) => Err(io::Error::new(io::ErrorKind::InvalidFilename, reason)),
+        None => Ok(()),
+    }
 }
 
 /// Returns the number of the user who owns what this process makes: not told here.

@@ -7,6 +7,7 @@ use megadir::layout::{Layout, Refused};
 use megadir_record::{Made, NameScheme, Spread};
 use megadir_stats::permutation::SplitMix64;
 
+use super::names::device_among;
 use super::places::{Directories, Places};
 use super::{Content, NAME_BYTES_MAX, Names, Place, PlaceBuffer, Sizes};
 
@@ -73,6 +74,9 @@ impl Files {
         let places = Places::new(&made.spread, entries)?;
         let files = Self { made: made.clone(), sizes, seed, entries, places };
         files.check_names()?;
+        if cfg!(windows) {
+            files.check_devices()?;
+        }
         let before = made.directories == megadir_record::MakeDirectories::Before;
         if before && files.directories().is_none() {
             return Err(FilesError::Contradiction(format!(
@@ -219,6 +223,21 @@ impl Files {
         match &self.made.spread {
             Spread::Layout { layout } => layout.clone(),
             Spread::Flat | Spread::PerDirectory { .. } | Spread::Shape { .. } => "flat".into(),
+        }
+    }
+
+    /// Refuses names by length of which one is called like a device of Windows; no other scheme has any.
+    fn check_devices(&self) -> Result<(), FilesError> {
+        let NameScheme::Lengths { bytes } = &self.made.names else { return Ok(()) };
+        let numbers = match self.places {
+            Places::Flat | Places::Layout(_) => self.entries,
+            Places::PerDirectory(_) | Places::Shape(_) => self.files_in_one_directory_max(),
+        };
+        match device_among(bytes, numbers) {
+            Some(device) => Err(FilesError::Contradiction(format!(
+                "one of {numbers} names this short is '{device}', which on Windows names a device: fewer files in a directory"
+            ))),
+            None => Ok(()),
         }
     }
 

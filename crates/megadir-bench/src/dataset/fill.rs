@@ -7,18 +7,17 @@
 //! what has the name of one and is none is left alone too, with all that would have been below it.
 
 use std::fs::File;
-use std::io::{self, Read, Seek, SeekFrom, Write};
-use std::os::fd::{AsFd, BorrowedFd};
+use std::io::{self, ErrorKind, Read, Seek, SeekFrom, Write};
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use megadir::FileType;
 use megadir::limits::{Explanation, Step, explain_at};
 use megadir_record::MakeDirectories;
-use rustix::fs::{AtFlags, FileType, Mode, OFlags, Stat};
-use rustix::io::Errno;
 
 use super::tree::{Entered, Tree};
 use super::{Content, Files, FillError, FillProgress, Filled, PlaceBuffer};
+use crate::at::{self, Access, At, Borrowed, Status};
 
 /// How often progress is told and the stop flag looked at, files.
 pub(super) const STEP: u64 = 256;
@@ -41,18 +40,18 @@ pub fn fill(
     stop: &AtomicBool,
 ) -> Result<Filled, FillError> {
     let open = |source| FillError::Open { path: path.to_owned(), source };
+    at::check_path(path).map_err(open)?;
     match std::fs::create_dir(path) {
-        Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(open(error)),
+        Err(error) if error.kind() != ErrorKind::AlreadyExists => return Err(open(error)),
         _ => {}
     }
-    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
-    let dir = rustix::fs::open(path, flags, Mode::empty()).map_err(|error| open(error.into()))?;
-    fill_at(dir.as_fd(), files, progress, stop)
+    let dir = at::open_directory(path).map_err(open)?;
+    fill_at(dir.at(), files, progress, stop)
 }
 
 /// Fills the directory `dir` with `files`.
 fn fill_at(
-    dir: BorrowedFd<'_>,
+    dir: Borrowed<'_>,
     files: &Files,
     progress: &mut dyn FnMut(FillProgress),
     stop: &AtomicBool,
@@ -85,13 +84,13 @@ pub(crate) struct Filling<'a> {
 }
 
 impl<'a> Filling<'a> {
-    pub(crate) fn new(dir: BorrowedFd<'a>, files: &'a Files) -> Self {
+    pub(crate) fn new(dir: Borrowed<'a>, files: &'a Files) -> Self {
         let (tree, buffer, piece) = (Tree::new(dir), PlaceBuffer::new(), piece(files));
         Self { files, tree, buffer, piece, next: 0, filled: Filled::default() }
     }
 
     /// Returns one that begins with the file of number `first`.
-    pub(crate) fn starting_at(dir: BorrowedFd<'a>, files: &'a Files, first: u64) -> Self {
+    pub(crate) fn starting_at(dir: Borrowed<'a>, files: &'a Files, first: u64) -> Self {
         Self { next: first, ..Self::new(dir, files) }
     }
 
@@ -144,7 +143,7 @@ impl<'a> Filling<'a> {
         let found = match tree.enter(placed.directory(), true) {
             Ok(Entered::Directory(leaf)) => one(leaf, placed.file(), content, &mut task),
             Ok(Entered::Taken(end) | Entered::Missing(end)) => Ok(Found::InTheWay(end)),
-            Err(error) => Err(refused(tree.deepest(), Step::MakeDirectory, error.into())),
+            Err(error) => Err(refused(tree.deepest(), Step::MakeDirectory, error)),
         };
         filled.directories_made = tree.made;
         match found {
@@ -167,13 +166,12 @@ impl<'a> Filling<'a> {
                 |source| FillError::Make { name: lossy(path), made: 0, of: self.files.entries(), source };
             let error = match self.tree.enter(path, true) {
                 Ok(Entered::Directory(_)) => continue,
-                Ok(Entered::Taken(_) | Entered::Missing(_)) => return Err(made(Errno::NOTDIR.into())),
+                Ok(Entered::Taken(_) | Entered::Missing(_)) => return Err(made(at::not_a_directory())),
                 Err(error) => error,
             };
-            return Err(match refused(self.tree.deepest(), Step::MakeDirectory, error.into()) {
-                Failed::Met(met) => FillError::NoRoom { made: 0, of: self.files.entries(), met },
-                Failed::Io(source) => made(source),
-                Failed::Stopped => made(error.into()),
+            return Err(match limit_met(self.tree.deepest(), Step::MakeDirectory, &error) {
+                Some(met) => FillError::NoRoom { made: 0, of: self.files.entries(), met },
+                None => made(error),
             });
         }
         self.filled.directories_made = self.tree.made;
@@ -251,33 +249,32 @@ impl Task<'_> {
 }
 
 /// Makes or completes one file.
-fn one(dir: BorrowedFd<'_>, name: &[u8], content: Content, task: &mut Task<'_>) -> Result<Found, Failed> {
-    let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-    match rustix::fs::openat(dir, name, flags, Mode::from_raw_mode(0o644)) {
-        Ok(fd) if task.size_bytes == 0 => drop(fd),
-        Ok(fd) => {
-            let written = write_in(dir, &mut File::from(fd), content, 0, task);
+fn one(dir: Borrowed<'_>, name: &[u8], content: Content, task: &mut Task<'_>) -> Result<Found, Failed> {
+    match at::create(dir, name) {
+        Ok(file) if task.size_bytes == 0 => drop(file),
+        Ok(mut file) => {
+            let written = write_in(dir, &mut file, content, 0, task);
             if matches!(written, Err(Failed::Io(_) | Failed::Met(_))) {
                 // The file is ours since a moment ago: better none than one cut short.
-                let _ = rustix::fs::unlinkat(dir, name, AtFlags::empty());
+                let _ = at::remove_file(dir, name);
             }
             written?;
         }
-        Err(Errno::EXIST) => {
+        Err(error) if error.kind() == ErrorKind::AlreadyExists => {
             let (found, file) = existing(dir, name, content.clone(), task)?;
             if let Some((mut file, there)) = file {
                 write_in(dir, &mut file, content, there, task)?;
             }
             return Ok(found);
         }
-        Err(error) => return Err(refused(dir, Step::Create, error.into())),
+        Err(error) => return Err(refused(dir, Step::Create, error)),
     }
     Ok(Found::Nothing)
 }
 
 /// Writes a file's content, and tells which limit that has met before anything is given back.
 fn write_in(
-    dir: BorrowedFd<'_>,
+    dir: Borrowed<'_>,
     file: &mut File,
     content: Content,
     from: u64,
@@ -290,57 +287,58 @@ fn write_in(
 }
 
 /// Turns an error into one that says which limit was met, if it is of that kind.
-fn refused(dir: BorrowedFd<'_>, step: Step, error: io::Error) -> Failed {
-    match explain_at(dir, Path::new("."), step, &error) {
-        Some(explanation) => Failed::Met(Box::new(explanation)),
+fn refused(dir: Borrowed<'_>, step: Step, error: io::Error) -> Failed {
+    match limit_met(dir, step, &error) {
+        Some(met) => Failed::Met(met),
         None => Failed::Io(error),
     }
 }
 
+fn limit_met(dir: Borrowed<'_>, step: Step, error: &io::Error) -> Option<Box<Explanation>> {
+    explain_at(dir, Path::new("."), step, error).map(Box::new)
+}
+
 /// Looks at what has the name already; with it come the file and its length if it is the beginning of ours.
 pub(super) fn existing(
-    dir: BorrowedFd<'_>,
+    dir: Borrowed<'_>,
     name: &[u8],
     content: Content,
     task: &mut Task<'_>,
 ) -> Result<(Found, Option<(File, u64)>), Failed> {
     const OTHER: (Found, Option<(File, u64)>) = (Found::Other, None);
-    let stat = rustix::fs::statat(dir, name, AtFlags::SYMLINK_NOFOLLOW)?;
-    let there = u64::try_from(stat.st_size).unwrap_or(u64::MAX);
-    let regular = FileType::from_raw_mode(stat.st_mode) == FileType::RegularFile;
-    if !regular || there > task.size_bytes {
+    let status = at::status(dir, name)?;
+    let there = status.size_bytes;
+    if status.kind != FileType::File || there > task.size_bytes {
         return Ok(OTHER);
     }
     if task.size_bytes == 0 {
         return Ok((Found::Whole, None));
     }
     let whole = there == task.size_bytes;
-    if !whole && !may_complete(&stat) {
+    if !whole && !may_complete(&status) {
         return Ok(OTHER);
     }
-    let access = if whole { OFlags::RDONLY } else { OFlags::RDWR };
-    let flags = access | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
-    let fd = match rustix::fs::openat(dir, name, flags, Mode::empty()) {
-        Ok(fd) => fd,
+    let access = if whole { Access::Read } else { Access::ReadWrite };
+    let mut file = match at::open_file(dir, name, access) {
+        Ok(file) => file,
         // What cannot be opened is not a file that this program made and may complete.
-        Err(Errno::ACCESS | Errno::PERM | Errno::LOOP | Errno::ISDIR) => return Ok(OTHER),
+        Err(error) if at::is_no_file_of_ours(&error) => return Ok(OTHER),
         Err(error) => return Err(error.into()),
     };
-    let opened = rustix::fs::fstat(&fd)?;
-    let same = (opened.st_dev, opened.st_ino) == (stat.st_dev, stat.st_ino);
-    if !same || !(whole || may_complete(&opened)) {
+    let opened = at::status_of(&file)?;
+    if opened.identity != status.identity || !(whole || may_complete(&opened)) {
         return Ok(OTHER);
     }
-    let mut file = File::from(fd);
     if !begins(&mut file, content, there, task)? {
         return Ok(OTHER);
     }
     Ok(if whole { (Found::Whole, None) } else { (Found::CutShort, Some((file, there))) })
 }
 
-/// Returns whether a file that is cut short may be one of ours: our user's, and under no other name.
-fn may_complete(stat: &Stat) -> bool {
-    stat.st_nlink == 1 && stat.st_uid == rustix::process::geteuid().as_raw()
+/// Returns whether a file that is cut short may be one of ours: under no other name, its content in itself, and our
+/// user's, where the system tells. It is completed only if all that is in it is the beginning of what would be made.
+fn may_complete(status: &Status) -> bool {
+    status.links == 1 && !status.elsewhere && status.owner == at::own_user()
 }
 
 /// Returns whether the file's `there` bytes are the first of our content.

@@ -14,21 +14,16 @@
 mod chosen;
 mod content;
 mod files;
-#[cfg(target_os = "linux")]
 mod fill;
 mod json;
 mod look;
 mod names;
 mod places;
-#[cfg(target_os = "linux")]
 mod rehearse;
 mod shape;
 mod sizes;
 mod text;
-#[cfg(target_os = "linux")]
 mod tree;
-#[cfg(not(target_os = "linux"))]
-mod unavailable;
 
 use std::path::PathBuf;
 
@@ -38,25 +33,20 @@ use megadir_stats::permutation::SplitMix64;
 pub use chosen::{Chosen, names_of};
 pub use content::Content;
 pub use files::{Files, FilesError};
-#[cfg(target_os = "linux")]
+#[cfg_attr(not(target_os = "linux"), expect(unused_imports, reason = "the runner is on Linux only"))]
 pub(crate) use fill::Filling;
-#[cfg(target_os = "linux")]
 pub use fill::fill;
 pub use look::{Look, LookError, look_at};
 pub use names::{NAME_BYTES_MAX, Names};
 pub use places::{Directories, Place, PlaceBuffer};
-#[cfg(target_os = "linux")]
 pub use rehearse::rehearse;
 pub use shape::LEVELS_MAX;
 pub use sizes::{SIGMA_MAX, SIZE_BYTES_MAX, Sizes};
 pub use text::{
     CONTENTS, SIZE_LAWS, parse_content, parse_sizes, parse_spread, write_content, write_sizes, write_spread,
 };
-#[cfg(not(target_os = "linux"))]
-pub use unavailable::{fill, rehearse};
 
 /// How many taken names are kept for the report.
-#[cfg(target_os = "linux")]
 const TAKEN_NAMES_MAX: usize = 5;
 
 /// Returns a generator for one purpose and one file, independent of those of other purposes and files.
@@ -97,7 +87,6 @@ pub struct Filled {
 
 impl Filled {
     /// Counts a file that was not made because of what has this path.
-    #[cfg(target_os = "linux")]
     fn take(&mut self, path: &[u8]) {
         self.taken += 1;
         let mut named = self.taken_names.iter().any(|taken| taken == path);
@@ -156,9 +145,6 @@ pub enum FillError {
     /// There are no such files; nothing was made.
     #[error(transparent)]
     Files(#[from] FilesError),
-    /// Not on this system.
-    #[error("not on Windows yet: files are made on Linux")]
-    Unavailable,
 }
 
 /// Returns what to do where a directory cannot be made for what it would be in.

@@ -120,6 +120,23 @@ impl Names {
 /// The characters of names by length; without `d`, with which the directories beside them begin.
 const CHARACTERS: &[u8; 32] = b"0123456789abcefghijkmnopqrstuvwx";
 
+/// The devices that names by length can be called like: of their characters, with one of the digits of serial lines.
+const DEVICES: [&[u8]; 13] = [
+    b"con", b"prn", b"aux", b"com0", b"com1", b"com2", b"com3", b"com4", b"com5", b"com6", b"com7", b"com8",
+    b"com9",
+];
+
+/// Returns a name of a device of Windows that is among the names by length of so many numbers.
+pub(super) fn device_among(bytes: &[u8; NAME_LENGTHS], numbers: u64) -> Option<&'static str> {
+    let shortest = bytes.iter().min().map_or(0, |bytes| usize::from(*bytes));
+    let digit = |byte: &u8| CHARACTERS.iter().position(|character| character == byte).map(|at| at as u64);
+    let number =
+        |device: &[u8]| device.iter().rev().try_fold(0, |number: u64, byte| Some(number * 32 + digit(byte)?));
+    let among =
+        |device: &&&[u8]| device.len() >= shortest && number(device).is_some_and(|number| number < numbers);
+    DEVICES.iter().find(among).and_then(|device| std::str::from_utf8(device).ok())
+}
+
 /// Copies a name to the beginning of `buffer` and returns it there.
 fn copy<'a>(name: &[u8], buffer: &'a mut [u8; NAME_BYTES_MAX]) -> &'a mut [u8] {
     buffer[..name.len()].copy_from_slice(name);
@@ -154,7 +171,7 @@ pub(super) fn hex_digits<'a>(bytes: &[u8], buffer: &'a mut [u8]) -> &'a [u8] {
 mod tests {
     use std::collections::HashSet;
 
-    use super::{CHARACTERS, NAME_BYTES_MAX, Names};
+    use super::{CHARACTERS, NAME_BYTES_MAX, Names, device_among};
     use megadir_record::{NAME_LENGTHS, NameScheme};
 
     const LENGTHS: NameScheme = NameScheme::Lengths {
@@ -196,6 +213,27 @@ mod tests {
             assert_eq!(name(NameScheme::Decimal, 5, index), format!("{index}"));
             assert_eq!(name(NameScheme::UpperHex, 5, index), format!("{index:08X}"));
         }
+    }
+
+    #[test]
+    fn names_that_windows_keeps_for_devices_are_found_beforehand() {
+        let of = |number| {
+            let mut buffer = [0; NAME_BYTES_MAX];
+            let names = Names { scheme: LENGTHS, seed: 7 };
+            String::from_utf8(names.write_in(number, number, &mut buffer).to_vec()).unwrap()
+        };
+        let NameScheme::Lengths { bytes } = LENGTHS else { panic!("{LENGTHS:?}") };
+        // The first is `con`, unless it is longer for its length.
+        let first = (0..100_000).find(|number| device_among(&bytes, number + 1).is_some()).unwrap();
+        assert!(of(first).starts_with("con"), "{first} {}", of(first));
+        assert_eq!(device_among(&bytes, first), None);
+        assert_eq!(device_among(&bytes, first + 1), Some("con"));
+        assert_eq!(device_among(&[4; NAME_LENGTHS], 32_768), None);
+        assert_eq!(device_among(&[4; NAME_LENGTHS], 1 << 20), Some("com0"));
+        assert_eq!(device_among(&[5; NAME_LENGTHS], u64::MAX), None);
+        let refused = |name: &str| megadir::names::refused_by_windows(name).is_some();
+        let missed = |number: &u64| refused(&of(*number)) && device_among(&bytes, number + 1).is_none();
+        assert_eq!((0..70_000).find(missed), None);
     }
 
     #[test]

@@ -2,18 +2,16 @@
 
 use std::collections::HashSet;
 use std::hash::{BuildHasher, RandomState};
-use std::io;
-use std::os::fd::{AsFd, BorrowedFd};
+use std::io::{self, ErrorKind};
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use megadir_record::SizeLaw;
-use rustix::fs::{AtFlags, Mode, OFlags};
-use rustix::io::Errno;
 
 use super::fill::{Failed, Found, STEP, Task, count, existing, lossy, piece};
 use super::tree::{Entered, Tree};
 use super::{Content, Files, FillError, FillProgress, Place, PlaceBuffer, Rehearsed};
+use crate::at::{self, At, Borrowed};
 
 /// Missing directories are counted up to here; each takes some ten bytes meanwhile.
 const DIRECTORIES_MAX: usize = 1 << 20;
@@ -30,19 +28,19 @@ pub fn rehearse(
     stop: &AtomicBool,
 ) -> Result<Rehearsed, FillError> {
     let open = |source: io::Error| FillError::Open { path: path.to_owned(), source };
-    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
-    let directory = match rustix::fs::open(path, flags, Mode::empty()) {
+    at::check_path(path).map_err(open)?;
+    let directory = match at::open_directory(path) {
         Ok(directory) => Some(directory),
         // It would be made, if it is no link to nowhere, and if what it would be made in exists.
-        Err(Errno::NOENT) if std::fs::symlink_metadata(path).is_err() => {
+        Err(error) if error.kind() == ErrorKind::NotFound && std::fs::symlink_metadata(path).is_err() => {
             let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty());
             let parent = std::fs::metadata(parent.unwrap_or(Path::new("."))).map_err(open)?;
             if !parent.is_dir() {
-                return Err(open(Errno::NOTDIR.into()));
+                return Err(open(at::not_a_directory()));
             }
             None
         }
-        Err(error) => return Err(open(error.into())),
+        Err(error) => return Err(open(error)),
     };
     let mut found = Rehearsed::default();
     if directory.is_none() && files.is_flat() && files.sizes().law == SizeLaw::Fixed {
@@ -50,7 +48,7 @@ pub fn rehearse(
         found.bytes = files.entries().saturating_mul(files.sizes().size_bytes);
         return Ok(found);
     }
-    let tree = directory.as_ref().map(|directory| Tree::new(directory.as_fd()));
+    let tree = directory.as_ref().map(|directory| Tree::new(directory.at()));
     let mut rehearsal = Rehearsal { files, tree, missing: HashSet::new(), hasher: RandomState::new(), found };
     rehearsal.run(progress, stop)?;
     Ok(rehearsal.found)
@@ -141,13 +139,13 @@ impl Rehearsal<'_> {
 
 /// Looks at what has a name in a directory.
 fn look_at(
-    leaf: BorrowedFd<'_>,
+    leaf: Borrowed<'_>,
     name: &[u8],
     content: Content,
     task: &mut Task<'_>,
 ) -> Result<(Found, u64), Failed> {
-    match rustix::fs::statat(leaf, name, AtFlags::SYMLINK_NOFOLLOW) {
-        Err(Errno::NOENT) => return Ok((Found::Nothing, task.size_bytes)),
+    match at::status(leaf, name) {
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok((Found::Nothing, task.size_bytes)),
         Err(error) => return Err(error.into()),
         Ok(_) => {}
     }

@@ -34,12 +34,23 @@ pub(super) fn check(component: &[u8]) -> Result<(), Refused> {
 }
 
 /// Returns why Windows cannot have such a component, or would take it for another; `None` if it can.
-///
-/// Reference: Naming Files, Paths, and Namespaces, learn.microsoft.com/windows/win32/fileio/naming-a-file.
 fn on_windows(component: &[u8]) -> Option<&'static str> {
     let Ok(text) = std::str::from_utf8(component) else {
         return Some("a part of it that names a directory or the file is not Unicode");
     };
+    refused_by_windows(text)
+}
+
+/// Returns why programs of Windows cannot have a name, or would take it for another; `None` if they can.
+///
+/// Reference: Naming Files, Paths, and Namespaces, learn.microsoft.com/windows/win32/fileio/naming-a-file.
+///
+/// ```
+/// use megadir::names::refused_by_windows;
+/// assert_eq!(refused_by_windows("nul.txt"), Some("on Windows it names a device"));
+/// assert_eq!(refused_by_windows("null.txt"), None);
+/// ```
+pub fn refused_by_windows(text: &str) -> Option<&'static str> {
     if text.chars().any(|c| c < ' ' || r#"<>:"\|?*"#.contains(c)) {
         return Some(r#"Windows allows no < > : " \ | ? * and no control characters in names"#);
     }

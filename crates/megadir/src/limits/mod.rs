@@ -47,7 +47,7 @@ pub use cure::Cure;
 #[cfg(target_os = "linux")]
 pub use detect::{facts, limits};
 pub use explain::{Explanation, Refusal, Step, decide};
-#[cfg(target_os = "linux")]
+#[cfg(any(target_os = "linux", windows))]
 pub use explain::{explain, explain_at};
 pub use facts::{Contents, Details, Ext4, Ext4Features, Facts, Mount, Quota, QuotaOf, Space};
 pub use limit::{Ceiling, Gauge, Limit};

@@ -2,15 +2,19 @@
 //!
 //! Nothing is tried again and nothing made: what is free, how large the directory is, what it is mounted with and which quotas
 //! are set says it. The order is that of certainty: what is used up by the file system's own figures, then the mount option,
-//! then the size of the directory.
+//! then the size of the directory. Windows has numbers of its own for that, and a volume's room as evidence.
 
 #[cfg(target_os = "linux")]
 mod gather;
+#[cfg(windows)]
+mod windows;
 
 use std::fmt;
 
 #[cfg(target_os = "linux")]
 pub use gather::{explain, explain_at};
+#[cfg(windows)]
+pub use windows::{explain, explain_at};
 
 use super::answer::Limits;
 use super::cure::{self, Cure};

@@ -1,0 +1,158 @@
+//! From the error of a create to its explanation on Windows: the error's number, and the room that the volume tells.
+//!
+//! NTFS says "disk full" of a volume and of a quota alike; what this user may still take and what nobody has tell them apart.
+//! Reference: System Error Codes, learn.microsoft.com/windows/win32/debug/system-error-codes.
+
+use std::io;
+use std::os::windows::io::{AsHandle, BorrowedHandle};
+use std::path::Path;
+
+use megadir_sys::windows::volume::{self, Size};
+
+use super::{Explanation, Step};
+use crate::dir::Dir;
+use crate::limits::cure::{self, Cure};
+use crate::limits::{Limit, QuotaOf};
+
+/// `ERROR_HANDLE_DISK_FULL`, `ERROR_DISK_FULL`.
+const FULL: [i32; 2] = [39, 112];
+/// `ERROR_DISK_QUOTA_EXCEEDED`, and what `STATUS_QUOTA_EXCEEDED` becomes, `ERROR_NOT_ENOUGH_QUOTA`.
+const QUOTA: [i32; 2] = [1295, 1816];
+/// `ERROR_FILE_SYSTEM_LIMITATION`: NTFS cannot describe the file or directory any further.
+const LIMITATION: i32 = 665;
+/// `ERROR_TOO_MANY_LINKS`.
+const LINKS: i32 = 1142;
+/// `ERROR_CANNOT_MAKE`: FAT's root directory, or a directory of 65 536 records, is full.
+const CANNOT_MAKE: i32 = 82;
+/// Fewer free clusters than this count as none.
+const CLUSTERS_LEFT_MAX: i64 = 16;
+
+/// Tells which limit a refused create or write has met; `None` if the error is not one that limits give.
+///
+/// One question about the volume; makes nothing and tries nothing again. Best called at once: what others free meanwhile is no
+/// longer evidence.
+pub fn explain(directory: &Dir, step: Step, error: &io::Error) -> Option<Explanation> {
+    explain_at(directory.as_handle(), directory.path(), step, error)
+}
+
+/// As [`explain`], for a directory that is open by other means; `_path` is for messages.
+pub fn explain_at(
+    directory: BorrowedHandle<'_>,
+    _path: &Path,
+    step: Step,
+    error: &io::Error,
+) -> Option<Explanation> {
+    let code = error.raw_os_error()?;
+    decide(code, step, volume::size(directory).ok())
+}
+
+/// Decides by the error's number and the volume's room, where it is told.
+fn decide(code: i32, step: Step, room: Option<Size>) -> Option<Explanation> {
+    if QUOTA.contains(&code) {
+        return Some(quota(room));
+    }
+    if FULL.contains(&code) {
+        return Some(match room {
+            Some(size) if size.free_to_caller <= CLUSTERS_LEFT_MAX && size.free > CLUSTERS_LEFT_MAX => {
+                quota(room)
+            }
+            _ => full(room),
+        });
+    }
+    match code {
+        LIMITATION => Some(limitation(step)),
+        LINKS => Some(links()),
+        CANNOT_MAKE if step != Step::Write => Some(cannot_make()),
+        _ => None,
+    }
+}
+
+fn full(room: Option<Size>) -> Explanation {
+    let figures = room.map_or_else(String::new, |size| {
+        format!(" ({} of {} clusters free)", size.free_to_caller, size.clusters)
+    });
+    Explanation {
+        limit: Limit::Blocks,
+        evidence: format!("the volume is full{figures}"),
+        another_name_may_do: false,
+        cures: vec![Cure::new("remove what is not needed, or extend the volume")],
+    }
+}
+
+fn quota(room: Option<Size>) -> Explanation {
+    let figures = room.map_or_else(String::new, |size| {
+        format!(" ({} clusters left of it, though {} of the volume are free)", size.free_to_caller, size.free)
+    });
+    Explanation {
+        limit: Limit::Quota(QuotaOf::Hidden),
+        evidence: format!("a quota is used up{figures}"),
+        another_name_may_do: false,
+        cures: vec![Cure::new("have an administrator raise it (fsutil quota query, fsutil quota modify)")],
+    }
+}
+
+/// NTFS describes a file in records of 1 KiB, of which one file can have so many.
+fn limitation(step: Step) -> Explanation {
+    let cures = match step {
+        Step::Write => vec![Cure::new("copy the file to a new one, which lies in fewer pieces")],
+        Step::Create | Step::MakeDirectory => vec![cure::spread()],
+    };
+    Explanation {
+        limit: Limit::DirectorySize,
+        evidence: "the file system cannot describe more pieces of the directory or file (ERROR_FILE_SYSTEM_LIMITATION)".into(),
+        another_name_may_do: false,
+        cures,
+    }
+}
+
+fn links() -> Explanation {
+    Explanation {
+        limit: Limit::LinkCount,
+        evidence: "the file has as many names as the file system can count (1024 on NTFS)".into(),
+        another_name_may_do: false,
+        cures: vec![Cure::new("make a copy instead of another name")],
+    }
+}
+
+fn cannot_make() -> Explanation {
+    Explanation {
+        limit: Limit::DirectorySize,
+        evidence: "the directory takes no more entries (ERROR_CANNOT_MAKE)".into(),
+        another_name_may_do: false,
+        cures: vec![cure::spread()],
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn size(free_to_caller: i64, free: i64) -> Option<Size> {
+        Some(Size { clusters: 1000, free_to_caller, free, sectors_per_cluster: 8, bytes_per_sector: 512 })
+    }
+
+    #[test]
+    fn a_quota_is_told_from_a_full_volume() {
+        let limit = |code, room| decide(code, Step::Create, room).map(|explanation| explanation.limit);
+        assert_eq!(limit(112, size(0, 0)), Some(Limit::Blocks));
+        assert_eq!(limit(39, size(3, 500)), Some(Limit::Quota(QuotaOf::Hidden)));
+        assert_eq!(limit(112, None), Some(Limit::Blocks));
+        assert_eq!(limit(1295, size(3, 500)), Some(Limit::Quota(QuotaOf::Hidden)));
+        assert_eq!(limit(665, None), Some(Limit::DirectorySize));
+        assert_eq!(limit(1142, None), Some(Limit::LinkCount));
+        assert_eq!(decide(82, Step::Write, None), None);
+        assert_eq!(decide(5, Step::Create, size(0, 0)), None);
+        let told = decide(112, Step::Write, size(3, 500)).unwrap().to_string();
+        assert_eq!(told, "a quota is used up (3 clusters left of it, though 500 of the volume are free)");
+    }
+
+    #[test]
+    fn an_error_of_the_system_is_explained_and_others_are_not() {
+        let top = tempfile::tempdir().unwrap();
+        let directory = Dir::open(top.path()).unwrap();
+        let full = explain(&directory, Step::Create, &io::Error::from_raw_os_error(112)).unwrap();
+        assert!(full.evidence.starts_with("the volume is full (") || full.evidence.starts_with("a quota"));
+        assert_eq!(explain(&directory, Step::Create, &io::Error::from_raw_os_error(2)), None);
+        assert_eq!(explain(&directory, Step::Create, &io::Error::other("disk full")), None);
+    }
+}
