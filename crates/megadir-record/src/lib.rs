@@ -53,8 +53,8 @@ pub use jsonl::{Cut, End, Header, Line, Note, ReadError, Record, Resumed, Writer
 pub use latency::{Latency, Since};
 pub use machine::{FileSystem, Machine, Pressure};
 pub use plan::{
-    CacheState, Cell, CellId, DataId, ExpectedFiles, Keys, Order, Plan, Predicted, Presence, Preset,
-    Published, Role, Rules, Stage, Work,
+    CacheState, Cell, CellId, DataId, ExpectedFiles, Keys, LookupCall, Order, Plan, Predicted, Presence,
+    Preset, Published, Role, Rules, Stage, Work,
 };
 pub use refused::Refused;
 pub use sample::{Counted, Phase, Sample, VoidReason};

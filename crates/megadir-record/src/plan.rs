@@ -207,12 +207,15 @@ pub enum Work {
         /// What is done with the entries, in this order; always begins with [`Stage::Read`].
         stages: Vec<Stage>,
     },
-    /// Asks whether a name exists in the directory, one call (`fstatat`, no symbolic link followed) an operation.
+    /// Asks whether a name exists in the directory, one call an operation, which follows no symbolic link.
     Lookup {
         /// Whether the names that are asked for exist.
         presence: Presence,
         /// How the names of a block are drawn.
         keys: Keys,
+        /// By which call.
+        #[serde(default, skip_serializing_if = "LookupCall::is_fstatat")]
+        call: LookupCall,
     },
     /// Makes files in a directory of its own until one is refused, which must be for the directory's index; one directory
     /// an operation, removed after it.
@@ -397,6 +400,36 @@ pub enum Keys {
     /// The k-th most popular name with probability proportional to 1 / k; popularity has nothing to do with the order of
     /// creation.
     Zipf,
+}
+
+/// The call of a look-up.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "kebab-case")]
+pub enum LookupCall {
+    /// `fstatat(2)` with a name relative to the directory: Linux.
+    #[default]
+    Fstatat,
+    /// `GetFileAttributesExW` with the whole path, as .NET's `File.Exists` asks: Windows.
+    AttributesByPath,
+    /// `NtQueryFullAttributesFile` with a name relative to the directory: Windows.
+    AttributesByHandle,
+}
+
+impl LookupCall {
+    /// Returns the name of the system's function.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Fstatat => "fstatat",
+            Self::AttributesByPath => "GetFileAttributesExW",
+            Self::AttributesByHandle => "NtQueryFullAttributesFile",
+        }
+    }
+
+    fn is_fstatat(&self) -> bool {
+        *self == Self::Fstatat
+    }
 }
 
 /// One stage of a listing program.

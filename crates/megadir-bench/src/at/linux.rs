@@ -157,7 +157,7 @@ fn status_from(stat: &Stat) -> Status {
         links: stat.st_nlink,
         identity: (stat.st_dev, stat.st_ino),
         owner: Some(stat.st_uid),
-        elsewhere: false,
+        guarded: false,
     }
 }
 

@@ -50,9 +50,9 @@ pub(crate) struct Status {
     pub(crate) identity: (u64, u64),
     /// Who owns it, where the system tells: a number that is the same for all that one user owns.
     pub(crate) owner: Option<u32>,
-    /// Whether what it holds lies elsewhere: a reparse point of Windows (deduplicated, compressed by others, in a cloud), which here
-    /// is opened itself, without those who know where that is.
-    pub(crate) elsewhere: bool,
+    /// Whether it is not to be written to as it is, whoever may: marked read-only on Windows, or a reparse point (deduplicated,
+    /// compressed by others, in a cloud), which is opened here without those who know where its content lies.
+    pub(crate) guarded: bool,
 }
 
 /// Room of a file system.

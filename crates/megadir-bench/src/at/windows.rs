@@ -25,6 +25,8 @@ pub(crate) type Borrowed<'a> = BorrowedHandle<'a>;
 const FILE_LIST_DIRECTORY: u32 = 1;
 const FILE_READ_ATTRIBUTES: u32 = 0x80;
 const SYNCHRONIZE: u32 = 0x10_0000;
+/// `FILE_ATTRIBUTE_READONLY`.
+const READ_ONLY: u32 = 1;
 /// Without which no directory can be opened.
 const FILE_FLAG_BACKUP_SEMANTICS: u32 = 0x0200_0000;
 /// "The directory name is invalid."
@@ -203,7 +205,7 @@ pub(crate) fn status_of(open: &impl At) -> io::Result<Status> {
         links: u64::from(told.links),
         identity: (u64::from(told.volume), told.index),
         owner: None,
-        elsewhere: told.reparse_tag != 0,
+        guarded: told.reparse_tag != 0 || told.attributes & READ_ONLY != 0,
     })
 }
 

@@ -83,6 +83,7 @@ pub(crate) struct Filling<'a> {
     pub(crate) filled: Filled,
 }
 
+#[cfg_attr(windows, expect(dead_code, reason = "the runner, which needs all of it, is on Linux only"))]
 impl<'a> Filling<'a> {
     pub(crate) fn new(dir: Borrowed<'a>, files: &'a Files) -> Self {
         let (tree, buffer, piece) = (Tree::new(dir), PlaceBuffer::new(), piece(files));
@@ -335,10 +336,10 @@ pub(super) fn existing(
     Ok(if whole { (Found::Whole, None) } else { (Found::CutShort, Some((file, there))) })
 }
 
-/// Returns whether a file that is cut short may be one of ours: under no other name, its content in itself, and our
-/// user's, where the system tells. It is completed only if all that is in it is the beginning of what would be made.
+/// Returns whether a file that is cut short may be one of ours: under no other name, not guarded, and our user's, where the
+/// system tells. It is completed only if all that is in it is the beginning of what would be made.
 fn may_complete(status: &Status) -> bool {
-    status.links == 1 && !status.elsewhere && status.owner == at::own_user()
+    status.links == 1 && !status.guarded && status.owner == at::own_user()
 }
 
 /// Returns whether the file's `there` bytes are the first of our content.

@@ -120,11 +120,9 @@ impl Names {
 /// The characters of names by length; without `d`, with which the directories beside them begin.
 const CHARACTERS: &[u8; 32] = b"0123456789abcefghijkmnopqrstuvwx";
 
-/// The devices that names by length can be called like: of their characters, with one of the digits of serial lines.
-const DEVICES: [&[u8]; 13] = [
-    b"con", b"prn", b"aux", b"com0", b"com1", b"com2", b"com3", b"com4", b"com5", b"com6", b"com7", b"com8",
-    b"com9",
-];
+/// The devices that names by length can be called like: of their characters; a number has no 0 at its end, so there is no `com0`.
+const DEVICES: [&[u8]; 12] =
+    [b"con", b"prn", b"aux", b"com1", b"com2", b"com3", b"com4", b"com5", b"com6", b"com7", b"com8", b"com9"];
 
 /// Returns a name of a device of Windows that is among the names by length of so many numbers.
 pub(super) fn device_among(bytes: &[u8; NAME_LENGTHS], numbers: u64) -> Option<&'static str> {
@@ -229,7 +227,7 @@ mod tests {
         assert_eq!(device_among(&bytes, first), None);
         assert_eq!(device_among(&bytes, first + 1), Some("con"));
         assert_eq!(device_among(&[4; NAME_LENGTHS], 32_768), None);
-        assert_eq!(device_among(&[4; NAME_LENGTHS], 1 << 20), Some("com0"));
+        assert_eq!(device_among(&[4; NAME_LENGTHS], 1 << 20), Some("com1"));
         assert_eq!(device_among(&[5; NAME_LENGTHS], u64::MAX), None);
         let refused = |name: &str| megadir::names::refused_by_windows(name).is_some();
         let missed = |number: &u64| refused(&of(*number)) && device_among(&bytes, number + 1).is_none();

@@ -3,7 +3,8 @@
 //! An arm that several groups ask for runs once a round and belongs to all of them.
 
 use megadir_record::{
-    CacheState, Cell, CellId, Data, DataId, Group, GroupRule, Keys, Note, Pair, Presence, Role, Stage, Work,
+    CacheState, Cell, CellId, Data, DataId, Group, GroupRule, Keys, LookupCall, Note, Pair, Presence, Role,
+    Stage, Work,
 };
 
 use super::{BackendFact, PlanError, fact};
@@ -186,10 +187,10 @@ impl<'a> Arms<'a> {
             Work::List { backend, buffer_bytes, threads, stages, .. } => {
                 (backend, buffer_bytes, threads, stages)
             }
-            Work::Lookup { presence, keys } => {
+            Work::Lookup { presence, keys, call } => {
                 let entries = self.data[data.0 as usize].entries;
                 let (presence, keys) = (presence_name(*presence), keys_name(*keys));
-                return format!("{presence}, {keys} of {}", grouped(entries));
+                return format!("{presence}{}, {keys} of {}", call_name(*call), grouped(entries));
             }
             Work::FillUntilRefused { .. } => return "fill until refused".into(),
             // Studies of work on files name their arms themselves.
@@ -248,6 +249,14 @@ pub(super) fn presence_name(presence: Presence) -> &'static str {
     match presence {
         Presence::Present => "present",
         Presence::Absent => "absent",
+    }
+}
+
+/// Returns what is said of a call that is not the usual one of its system.
+pub(super) fn call_name(call: LookupCall) -> &'static str {
+    match call {
+        LookupCall::Fstatat | LookupCall::AttributesByPath => "",
+        LookupCall::AttributesByHandle => " by handle",
     }
 }
 

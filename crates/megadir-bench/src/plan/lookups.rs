@@ -1,16 +1,17 @@
 //! The plan of a study that looks names up: every directory with every presence and every way of drawing names.
 //!
-//! Three groups read the same arms: against the first of them, as the source's table does; absent names against present
-//! ones; and with ever larger directories.
+//! Groups read the same arms: against the first of them, as the source's table does; absent names against present ones; by name
+//! against by path, where a system has both; and with ever larger directories.
 
-use megadir_record::{CellId, DataId, DataSource, Group, GroupRule, Keys, Pair, Presence, Work};
+use megadir_record::{CellId, DataId, DataSource, Group, GroupRule, Keys, LookupCall, Pair, Presence, Work};
 
-use super::arms::{Arms, grouped, keys_name, presence_name};
+use super::arms::{Arms, call_name, grouped, keys_name, presence_name};
 use crate::note::NoteKind;
 use crate::study::LookupSpec;
 
 /// One arm with what it is made of.
 struct One {
+    call: LookupCall,
     data: DataId,
     entries: u64,
     presence: Presence,
@@ -24,6 +25,7 @@ pub(super) fn lookups(spec: &LookupSpec, arms: &mut Arms<'_>) {
     compare(&all, arms);
     absent(&all, arms);
     patterns(&all, arms);
+    by_name(&all, arms);
     growth(&all, arms);
 }
 
@@ -40,12 +42,14 @@ fn cross(spec: &LookupSpec, arms: &mut Arms<'_>) -> Vec<One> {
                 if entries == 1 && !choice && keys != Keys::Fixed && spec.keys.contains(&Keys::Fixed) {
                     continue;
                 }
-                let work = Work::Lookup { presence, keys };
-                let arm = match all.is_empty() {
-                    true => arms.baseline(data, work),
-                    false => arms.arm("lookup", data, &work),
-                };
-                all.push(One { data, entries, presence, keys, arm });
+                for &call in &spec.calls {
+                    let work = Work::Lookup { presence, keys, call };
+                    let arm = match all.is_empty() {
+                        true => arms.baseline(data, work),
+                        false => arms.arm("lookup", data, &work),
+                    };
+                    all.push(One { call, data, entries, presence, keys, arm });
+                }
             }
         }
     }
@@ -64,7 +68,10 @@ fn compare(all: &[One], arms: &mut Arms<'_>) {
 /// Contrasts absent names with present ones, all else being equal.
 fn absent(all: &[One], arms: &mut Arms<'_>) {
     let pairs = pairs(all, |one, other| {
-        one.presence == Presence::Absent && other.presence == Presence::Present && one.keys == other.keys
+        one.presence == Presence::Absent
+            && other.presence == Presence::Present
+            && one.keys == other.keys
+            && one.call == other.call
     });
     let pairs = pairs.into_iter().map(|(one, other)| Pair {
         what: "absent names".into(),
@@ -79,23 +86,48 @@ fn absent(all: &[One], arms: &mut Arms<'_>) {
 /// Contrasts other ways of drawing names with one and the same name.
 fn patterns(all: &[One], arms: &mut Arms<'_>) {
     let pairs = pairs(all, |one, other| {
-        one.keys != Keys::Fixed && other.keys == Keys::Fixed && one.presence == other.presence
+        one.keys != Keys::Fixed
+            && other.keys == Keys::Fixed
+            && one.presence == other.presence
+            && one.call == other.call
     });
     let pairs = pairs.into_iter().map(|(one, other)| Pair {
         what: keys_name(one.keys).into(),
         than: "one and the same".into(),
-        at: format!("{} names of {}", presence_name(one.presence), grouped(one.entries)),
+        at: format!(
+            "{} names{} of {}",
+            presence_name(one.presence),
+            call_name(one.call),
+            grouped(one.entries)
+        ),
         arm: one.arm,
         to: other.arm,
     });
     arms.pairs("pattern", "What does asking for one and the same name hide?", pairs.collect());
 }
 
+/// Contrasts names relative to the directory with whole paths.
+fn by_name(all: &[One], arms: &mut Arms<'_>) {
+    let pairs = pairs(all, |one, other| {
+        one.call == LookupCall::AttributesByHandle
+            && other.call == LookupCall::AttributesByPath
+            && (one.presence, one.keys) == (other.presence, other.keys)
+    });
+    let pairs = pairs.into_iter().map(|(one, other)| Pair {
+        what: "a name in an open directory".into(),
+        than: "the whole path".into(),
+        at: format!("{}, {} of {}", presence_name(one.presence), keys_name(one.keys), grouped(one.entries)),
+        arm: one.arm,
+        to: other.arm,
+    });
+    arms.pairs("call", "What does asking by the whole path cost?", pairs.collect());
+}
+
 fn growth(all: &[One], arms: &mut Arms<'_>) {
     let sizes = arms.data.len();
     let mut series: Vec<(String, Vec<CellId>)> = Vec::new();
     for one in all {
-        let name = format!("{} {}", presence_name(one.presence), keys_name(one.keys));
+        let name = format!("{}{} {}", presence_name(one.presence), call_name(one.call), keys_name(one.keys));
         match series.iter_mut().find(|(known, _)| *known == name) {
             Some((_, arms)) => arms.push(one.arm),
             None => series.push((name, vec![one.arm])),
@@ -126,5 +158,5 @@ fn pairs(all: &[One], together: impl Fn(&One, &One) -> bool) -> Vec<(&One, &One)
 }
 
 fn at(one: &One) -> String {
-    format!("{} of {}", keys_name(one.keys), grouped(one.entries))
+    format!("{}{} of {}", keys_name(one.keys), call_name(one.call), grouped(one.entries))
 }

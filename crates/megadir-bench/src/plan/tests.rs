@@ -1,9 +1,11 @@
 //! What a plan holds, and what is refused.
 
+use std::collections::HashSet;
+
 use super::*;
 use crate::study::{Study, built_in};
 use megadir_record::{
-    CellId, DataSource, GroupRule, Made, NameScheme, Role, SizeLaw, Spread, Stage, When, Work,
+    CellId, DataSource, GroupRule, LookupCall, Made, NameScheme, Role, SizeLaw, Spread, Stage, When, Work,
 };
 
 fn fact(name: &'static str, threads_max: u32, buffer_fixed: Option<u64>) -> BackendFact {
@@ -237,15 +239,33 @@ fn lookup() -> Study {
 
 #[test]
 fn look_ups_cross_sizes_presences_and_keys_and_the_first_is_the_baseline() {
+    for calls in
+        [vec![LookupCall::Fstatat], vec![LookupCall::AttributesByPath, LookupCall::AttributesByHandle]]
+    {
+        look_ups_cross(&calls);
+    }
+    assert_eq!(lookup().lookup.unwrap().calls.len(), if cfg!(windows) { 2 } else { 1 });
+}
+
+fn look_ups_cross(calls: &[LookupCall]) {
     let facts = facts();
-    let planned = plan(&lookup(), &request(&facts)).unwrap();
+    let mut study = lookup();
+    study.lookup.as_mut().unwrap().calls = calls.to_vec();
+    let planned = plan(&study, &request(&facts)).unwrap();
     let cells = &planned.plan.cells;
     // Of one file one name can be asked for if it is to be present, one or any if it is not; and itself.
-    assert_eq!(cells.len(), 1 + 3 + 6 + 6);
+    assert_eq!(cells.len(), 1 + (3 + 6 + 6) * calls.len());
+    let names: HashSet<&str> = cells.iter().map(|cell| cell.name.as_str()).collect();
+    assert_eq!(names.len(), cells.len(), "{names:?}");
+    // What is held against published figures is known by this part of its name.
+    let published = cells.iter().filter(|cell| cell.name.contains("present, one name of")).count();
+    assert_eq!(published, 3 + 1);
     assert_eq!(cells[0].name, "present, one name of 1");
     assert_eq!((cells[0].role, cells[1].role), (Role::Baseline, Role::AgainstItself));
     let groups: Vec<&str> = planned.plan.groups.iter().map(|group| group.name.as_str()).collect();
-    assert_eq!(groups, ["lookup", "absent", "pattern", "growth"]);
+    let one = ["lookup", "absent", "pattern", "growth"];
+    let both = ["lookup", "absent", "pattern", "call", "growth"];
+    assert_eq!(groups, if calls.len() == 1 { &one[..] } else { &both });
     for group in &planned.plan.groups {
         match &group.rule {
             GroupRule::Pairs { pairs } => {
@@ -256,7 +276,7 @@ fn look_ups_cross_sizes_presences_and_keys_and_the_first_is_the_baseline() {
                 }
             }
             GroupRule::Grow { series } => {
-                assert_eq!(series.len(), 6);
+                assert_eq!(series.len(), 6 * calls.len());
                 for (name, arms) in series {
                     let entries =
                         |id: &CellId| planned.plan.data[cells[id.0 as usize].data.0 as usize].entries;

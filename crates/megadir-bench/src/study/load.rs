@@ -163,8 +163,8 @@ fn kind_contradiction(study: &Study) -> Option<String> {
         (None, Some(_)) if lists => {
             Some("[[compare]], [[decompose]] and [[grow]] are about listing: they need a [baseline], not a [lookup]".into())
         }
-        (None, Some(lookup)) if lookup.presence.is_empty() || lookup.keys.is_empty() => {
-            Some("lookup.presence and lookup.keys need at least one value each".into())
+        (None, Some(lookup)) if lookup.presence.is_empty() || lookup.keys.is_empty() || lookup.calls.is_empty() => {
+            Some("lookup.presence, lookup.keys and lookup.calls need at least one value each".into())
         }
         (None, Some(_)) => {
             of_attributes::sizes_contradiction(study)

@@ -12,6 +12,8 @@ mod spec;
 
 pub use files::{AccessSpec, FillSpec, LayoutSpec, RemoveSpec, SmallFileSpec};
 pub use load::{BUILT_IN, BuiltIn, StudyError, built_in, from_text};
+#[cfg(test)]
+pub(crate) use spec::system_calls;
 pub use spec::{
     ArmSpec, AskSpec, AttributesSpec, BaselineSpec, CompareSpec, DecomposeSpec, GrowSpec, LookupSpec,
     RefusalSpec, RulesSpec, SeriesSpec, SizeSpec, Sizes, StepSpec, Study,

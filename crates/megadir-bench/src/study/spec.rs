@@ -2,7 +2,7 @@
 //!
 //! Unknown fields are errors everywhere, so that a misspelt one cannot silently do nothing.
 
-use megadir_record::{CacheState, Keys, Made, Presence, Published, Stage};
+use megadir_record::{CacheState, Keys, LookupCall, Made, Presence, Published, Stage};
 use serde::Deserialize;
 
 use super::files::{FillSpec, LayoutSpec, RemoveSpec, SmallFileSpec};
@@ -138,6 +138,18 @@ pub struct LookupSpec {
     pub presence: Vec<Presence>,
     /// How names are drawn.
     pub keys: Vec<Keys>,
+    /// By which calls; those of the system where the study does not say.
+    #[serde(default = "system_calls")]
+    pub calls: Vec<LookupCall>,
+}
+
+/// Returns the calls by which this system is asked whether a name exists; the published study's comes first.
+pub(crate) fn system_calls() -> Vec<LookupCall> {
+    if cfg!(windows) {
+        vec![LookupCall::AttributesByPath, LookupCall::AttributesByHandle]
+    } else {
+        vec![LookupCall::Fstatat]
+    }
 }
 
 /// Filling directories until one file is refused; a size's `entries` are about as many as that takes.

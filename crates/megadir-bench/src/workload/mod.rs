@@ -18,7 +18,6 @@ mod format_raw;
 mod kept;
 #[cfg(target_os = "linux")]
 mod list;
-#[cfg(target_os = "linux")]
 mod lookup;
 #[cfg(target_os = "linux")]
 mod output;
@@ -55,9 +54,9 @@ use files::Files;
 pub use files::serve;
 #[cfg(target_os = "linux")]
 pub(crate) use list::Listing;
-#[cfg(target_os = "linux")]
+#[cfg_attr(windows, expect(unused_imports, reason = "the runner is moving to Windows"))]
 use lookup::Lookup;
-#[cfg(target_os = "linux")]
+#[cfg_attr(windows, expect(unused_imports, reason = "the runner is moving to Windows"))]
 pub(crate) use lookup::{ABSENT_NAMES, NameSource, SAMPLE_MAX};
 #[cfg(target_os = "linux")]
 use refusal::Refusal;
@@ -151,7 +150,7 @@ pub(crate) fn workload<'a>(
     let seed = plan.seed;
     Ok(match &cell.work {
         Work::List { .. } => Box::new(Listing::new(&cell.work)?),
-        Work::Lookup { presence, keys } => Box::new(Lookup::new(*presence, *keys, names, seed)),
+        Work::Lookup { presence, keys, call } => Box::new(Lookup::new(*presence, *keys, *call, names, seed)),
         Work::Files(work) => Box::new(Files::new(work, &plan.data[cell.data.0 as usize], seed, worker)),
         Work::Remove(work) => Box::new(Removal::new(*work)),
         Work::Attributes { method, buffer_bytes, threads, keeps, .. } => {

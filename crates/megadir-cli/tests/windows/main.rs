@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "a failed assumption in a test is a failed test, which is wanted")]
 
 mod list;
+mod make;
 mod names;
 mod refused;
 mod scan;

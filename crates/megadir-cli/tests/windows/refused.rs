@@ -8,7 +8,6 @@ fn what_is_not_there_yet_is_refused_in_one_line() {
     for words in [
         &["remove", "--yes", "tree"][..],
         &["limits", "tree"],
-        &["make", "tree", "--entries", "40"],
         &["bench", "run", "listing", "--quick"],
         &["list", "--estimate", "tree"],
     ] {

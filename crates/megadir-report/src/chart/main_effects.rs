@@ -109,14 +109,15 @@ fn factors(summary: &Summary, cell: &Cell) -> Option<Vec<(&'static str, String)>
     let entries = ("entries", text::count(data.data.entries));
     let cache = ("cache", cell.cache.name().to_owned());
     Some(match &cell.work {
-        Work::Lookup { presence, keys } => {
+        Work::Lookup { presence, keys, call } => {
             let presence = if *presence == Presence::Present { "present" } else { "absent" };
             let keys = match keys {
                 Keys::Fixed => "one and the same",
                 Keys::Random => "any name",
                 Keys::Zipf => "popular names",
             };
-            vec![("names", presence.into()), ("asked for", keys.into()), entries, cache]
+            let call = ("call", call.name().to_owned());
+            vec![("names", presence.into()), ("asked for", keys.into()), call, entries, cache]
         }
         Work::Attributes { method, threads, .. } => {
             let by = format!("{method}, {}", text::counted(u64::from(*threads), "thread"));

@@ -1,6 +1,6 @@
 //! The columns of samples, for every format that has one row a sample: what each holds, and where its value is.
 
-use megadir_record::{Cell, CellId, Latency, Plan, Record, Sample, Work};
+use megadir_record::{Cell, CellId, Latency, LookupCall, Plan, Record, Sample, Work};
 use serde::Serialize;
 
 use crate::summary::{times_of, together};
@@ -114,9 +114,11 @@ pub const COLUMNS: &[Column] = &[
          stat, unlink; threads are workers); the columns up to stages are of list, presence and keys of lookup",
         |row| Value::Text(&row.cell.work),
     ),
-    text("backend", "the backend; with attributes the method, with remove who removes", |row| {
-        word(&row.cell.backend)
-    }),
+    text(
+        "backend",
+        "the backend; with attributes the method, with remove who removes, with look-ups on Windows the call",
+        |row| word(&row.cell.backend),
+    ),
     number("buffer_bytes", "the buffer of one call, bytes", |row| optional(row.cell.buffer_bytes)),
     number("threads", "threads that read", |row| optional(row.cell.threads)),
     number("shares", "shares of the directory", |row| optional(row.cell.shares)),
@@ -234,8 +236,10 @@ fn of_cell(plan: &Plan, cell: &Cell) -> OfCell {
             stages: stages.iter().map(name).collect::<Vec<_>>().join(" "),
             ..of
         },
-        Work::Lookup { presence, keys } => {
-            OfCell { work: "lookup".into(), presence: name(presence), keys: name(keys), ..of }
+        Work::Lookup { presence, keys, call } => {
+            // Of Linux there is one call, of Windows more.
+            let backend = if *call == LookupCall::Fstatat { String::new() } else { call.name().to_owned() };
+            OfCell { work: "lookup".into(), backend, presence: name(presence), keys: name(keys), ..of }
         }
         Work::FillUntilRefused { .. } => OfCell { work: "fill-until-refused".into(), ..of },
         Work::Files(work) => {

@@ -1,8 +1,8 @@
 //! Records that charts are drawn of: for every chart one with known effects.
 
 use megadir_record::{
-    CacheState, CellId, DataSource, FileOperation, Group, GroupRule, Keys, Pair, Presence, Record, Spread,
-    SyncPolicy, Work,
+    CacheState, CellId, DataSource, FileOperation, Group, GroupRule, Keys, LookupCall, Pair, Presence,
+    Record, Spread, SyncPolicy, Work,
 };
 
 use crate::fill::{files, work_on_files};
@@ -143,7 +143,8 @@ fn factors() -> Record {
     let mut record = pairs(&arms, vec![1_000], &[("absent", "present", "one", 1, 0)]);
     for cell in &mut record.header.plan.cells {
         let presence = if cell.id.0 % 2 == 0 { Presence::Present } else { Presence::Absent };
-        cell.work = Work::Lookup { presence, keys: if cell.id.0 < 2 { Keys::Fixed } else { Keys::Random } };
+        let keys = if cell.id.0 < 2 { Keys::Fixed } else { Keys::Random };
+        cell.work = Work::Lookup { presence, keys, call: LookupCall::Fstatat };
     }
     for sample in &mut record.samples {
         (sample.counted.entries, sample.counted.hash) = (u64::from(sample.cell.0 % 2 == 0), 0);

@@ -1,6 +1,6 @@
 //! Contrasts between two arms are recovered, and the source's claim about them is judged by them.
 
-use megadir_record::{CellId, Group, GroupRule, Keys, Pair, Presence, Record, Work};
+use megadir_record::{CellId, Group, GroupRule, Keys, LookupCall, Pair, Presence, Record, Work};
 use megadir_report::summary::{GroupReading, Outcome, Verdict};
 use megadir_report::{FindingKind, Summary, summarize};
 
@@ -29,7 +29,7 @@ pub(crate) fn record(ratios: [f64; 2]) -> Record {
     for cell in &mut plan.cells {
         cell.groups = vec!["absent".into()];
         let presence = if cell.id.0 % 2 == 0 { Presence::Present } else { Presence::Absent };
-        cell.work = Work::Lookup { presence, keys: Keys::Random };
+        cell.work = Work::Lookup { presence, keys: Keys::Random, call: LookupCall::Fstatat };
     }
     for sample in &mut record.samples {
         (sample.counted.entries, sample.counted.hash) = (u64::from(sample.cell.0 % 2 == 0), 0);

@@ -4,7 +4,7 @@ use hdrhistogram::Histogram as Hdr;
 use hdrhistogram::serialization::Deserializer;
 use hdrhistogram::serialization::interval_log::{IntervalLogIterator, LogEntry};
 use megadir_record::{
-    Counted, Delay, FileOperation, Keys, Latency, Presence, Record, SelfCheck, Since, Work,
+    Counted, Delay, FileOperation, Keys, Latency, LookupCall, Presence, Record, SelfCheck, Since, Work,
 };
 use megadir_report::summary::Operations;
 use megadir_report::{Report, Style, Summary, SummaryError, View, Warning, format_named, summarize};
@@ -21,7 +21,8 @@ const TICK: f64 = 0.5;
 pub(crate) fn lookups() -> Record {
     let mut record = Synthetic { rounds: 20, ..Synthetic::ratios(&[("half", 0.5)]) }.record();
     for cell in &mut record.header.plan.cells {
-        cell.work = Work::Lookup { presence: Presence::Present, keys: Keys::Random };
+        cell.work =
+            Work::Lookup { presence: Presence::Present, keys: Keys::Random, call: LookupCall::Fstatat };
     }
     let mut random = SplitMix64::new(8);
     for sample in &mut record.samples {

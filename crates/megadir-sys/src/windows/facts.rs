@@ -78,6 +78,18 @@ pub fn of_open(file: BorrowedHandle<'_>) -> io::Result<Facts> {
 /// The system's.
 pub fn of_path(path: &[u16]) -> io::Result<Facts> {
     let path: Vec<u16> = path.iter().copied().filter(|unit| *unit != 0).chain([0]).collect();
+    of_terminated(&path)
+}
+
+/// As [`of_path`], of a path that ends with a NUL: nothing is allocated.
+///
+/// # Errors
+///
+/// The system's; a path without a NUL at its end is refused.
+pub fn of_terminated(path: &[u16]) -> io::Result<Facts> {
+    if path.last() != Some(&0) {
+        return Err(io::ErrorKind::InvalidInput.into());
+    }
     let mut told = WIN32_FILE_ATTRIBUTE_DATA::default();
     // SAFETY: the path ends with a NUL, and the system writes one such structure for this level; both live until the call returns.
     let succeeded =

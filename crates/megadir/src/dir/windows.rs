@@ -136,7 +136,7 @@ impl Dir {
     /// # Errors
     ///
     /// [`ErrorKind::NotFound`] where none does: it was moved, and the system (Wine) does not tell where to.
-    pub(crate) fn present_path(&self) -> Result<PathBuf> {
+    pub fn present_path(&self) -> Result<PathBuf> {
         let told = facts::path(self.as_handle()).ok();
         let told =
             told.map(|wide| <std::ffi::OsString as std::os::windows::ffi::OsStringExt>::from_wide(&wide));

@@ -1,0 +1,206 @@
+//! `make`: whole, again, beside what is not its own, and where names cannot be.
+
+use std::collections::BTreeMap;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use megadir::layout::PRESETS;
+use megadir_testkit::require;
+
+use crate::support::megadir;
+
+/// The names of the first files of seed 1: the digests of `1:0`, `1:1` and so on.
+const FIRST: &str = "81b206a89f89d5b1123b87606075c6a8";
+
+/// Returns what lies below a directory: paths with `/`, and contents of what is a file.
+fn below(top: &Path) -> BTreeMap<String, Option<Vec<u8>>> {
+    let mut found = BTreeMap::new();
+    let mut directories = vec![PathBuf::new()];
+    while let Some(directory) = directories.pop() {
+        for entry in std::fs::read_dir(top.join(&directory)).unwrap() {
+            let entry = entry.unwrap();
+            let path = directory.join(entry.file_name());
+            let name = path.to_str().unwrap().replace('\\', "/");
+            if entry.file_type().unwrap().is_dir() {
+                found.insert(name, None);
+                directories.push(path);
+            } else {
+                found.insert(name, Some(std::fs::read(entry.path()).unwrap()));
+            }
+        }
+    }
+    found
+}
+
+fn files(top: &Path) -> usize {
+    below(top).values().flatten().count()
+}
+
+/// Runs `make`; returns its exit code and what it said.
+fn make(at: &Path, words: &[&str]) -> (Option<i32>, String) {
+    let (code, text, complaint) = megadir(at, &[&["make"], words].concat());
+    assert_eq!(text, "", "{words:?}");
+    (code, complaint)
+}
+
+#[test]
+fn files_are_made_once_and_again_only_what_is_missing() {
+    let scratch = tempfile::tempdir().unwrap();
+    let at = scratch.path();
+    let words = ["d", "-n", "50", "--size", "100KiB"];
+    let said = |told: &str| (Some(0), format!("megadir: 'd': {told}\n"));
+    assert_eq!(make(at, &words), said("50 made"));
+    let whole = below(&at.join("d"));
+    assert!(whole.values().flatten().all(|content| content.len() == 102_400) && whole.contains_key(FIRST));
+    let mut names = whole.keys();
+    std::fs::remove_file(at.join("d").join(names.next().unwrap())).unwrap();
+    for (name, bytes) in names.zip([0, 1, 65_536, 70_001]) {
+        let file = std::fs::OpenOptions::new().write(true).open(at.join("d").join(name)).unwrap();
+        file.set_len(bytes).unwrap();
+    }
+    assert_eq!(make(at, &words), said("1 made, 45 there already, 4 completed"));
+    assert_eq!(below(&at.join("d")), whole);
+    assert_eq!(make(at, &words), said("0 made, 50 there already"));
+}
+
+#[test]
+fn what_is_not_its_own_is_left_alone() {
+    let scratch = tempfile::tempdir().unwrap();
+    let at = scratch.path();
+    assert_eq!(make(at, &["d", "-n", "8"]).0, Some(0));
+    let names: Vec<String> = below(&at.join("d")).into_keys().collect();
+    let path = |index: usize| at.join("d").join(&names[index]);
+    (0..6).for_each(|index| std::fs::remove_file(path(index)).unwrap());
+    std::fs::create_dir(path(0)).unwrap();
+    std::fs::write(path(1), "longer than ten bytes").unwrap();
+    std::fs::write(path(2), "other").unwrap();
+    std::fs::write(path(3), "0123456789").unwrap();
+    // An empty file that may not be written to, and one that has another name.
+    std::fs::write(path(4), "").unwrap();
+    let mut permissions = path(4).metadata().unwrap().permissions();
+    permissions.set_readonly(true);
+    std::fs::set_permissions(path(4), permissions).unwrap();
+    std::fs::write(at.join("precious"), "").unwrap();
+    std::fs::hard_link(at.join("precious"), path(5)).unwrap();
+    let before = below(at);
+    let (code, said) = make(at, &["d", "-n", "8"]);
+    assert_eq!(code, Some(1), "{said}");
+    assert!(said.starts_with("megadir: 'd': 0 made, 2 there already, 6 taken by something else\n"), "{said}");
+    assert_eq!(said.lines().filter(|line| line.starts_with("megadir: left alone: ")).count(), 6, "{said}");
+    assert_eq!(below(at), before);
+    // So that it can be removed.
+    let mut permissions = path(4).metadata().unwrap().permissions();
+    #[expect(clippy::permissions_set_readonly_false, reason = "the attribute of Windows, which is no mode")]
+    permissions.set_readonly(false);
+    std::fs::set_permissions(path(4), permissions).unwrap();
+}
+
+#[test]
+fn layouts_are_made_as_rehearsed() {
+    let scratch = tempfile::tempdir().unwrap();
+    let at = scratch.path();
+    for (layout, first) in [
+        ("prefix:1/1", "8/1/81b206a89f89d5b1123b87606075c6a8"),
+        ("per-directory:7", "d000000/81b206a89f89d5b1123b87606075c6a8"),
+        ("squid", "00/00/00000000"),
+        ("paperclip", "000/000/000"),
+        ("prefix:2+label=x", "x81/81b206a89f89d5b1123b87606075c6a8"),
+    ] {
+        let top = layout.replace([':', '/', '+', '='], "-");
+        let words = [&top, "-n", "30", "--layout", layout];
+        let (code, told, complaint) = megadir(at, &[&["make", "--dry-run"], &words[..]].concat());
+        assert_eq!((code, complaint.as_str()), (Some(0), ""), "{layout}");
+        assert!(told.contains("30 files, ") && told.contains(" 300 bytes of content\n"), "{told}");
+        assert!(told.ends_with(&format!("the first file is {first}\n")), "{told}");
+        assert!(!at.join(&top).exists());
+        let (code, said) = make(at, &words);
+        let found = below(&at.join(&top));
+        let directories = found.len() - 30;
+        assert_eq!((code, files(&at.join(&top))), (Some(0), 30), "{said}");
+        assert_eq!(said, format!("megadir: '{top}': 30 made and {directories} directories for them\n"));
+        assert!(told.contains(&format!(" 30 files, {directories} directories, ")), "{told}");
+        assert!(found.contains_key(first), "{found:?}");
+    }
+    assert!(PRESETS.iter().any(|preset| preset.name == "squid"));
+}
+
+#[test]
+fn links_are_not_followed() {
+    let scratch = tempfile::tempdir().unwrap();
+    let at = scratch.path();
+    std::fs::create_dir(at.join("outside")).unwrap();
+    std::fs::create_dir(at.join("d")).unwrap();
+    let linked = std::os::windows::fs::symlink_dir(at.join("outside"), at.join("d").join("8"));
+    if let Err(error) = linked {
+        return require::unavailable("make beside a link", &error.to_string());
+    }
+    if !at.join("d").join("8").symlink_metadata().is_ok_and(|there| there.is_symlink()) {
+        return require::unavailable("make beside a link", "links appear as what they lead to");
+    }
+    let (code, said) = make(at, &["d", "-n", "100", "--layout", "prefix:1"]);
+    assert_eq!(code, Some(1), "{said}");
+    assert!(said.ends_with("megadir: left alone: '8' is something else\n"), "{said}");
+    assert_eq!(files(&at.join("outside")), 0);
+}
+
+#[test]
+fn paths_may_be_long() {
+    let scratch = tempfile::tempdir().unwrap();
+    let mut deep = scratch.path().to_owned();
+    (0..6).for_each(|_| deep.push("d".repeat(60)));
+    std::fs::create_dir_all(&deep).unwrap();
+    let top = deep.join("made");
+    let (code, said) = make(scratch.path(), &[top.to_str().unwrap(), "-n", "20", "--layout", "prefix:1/1"]);
+    assert_eq!((code, files(&top)), (Some(0), 20), "{said}");
+}
+
+#[test]
+fn names_that_windows_cannot_have_are_refused_beforehand() {
+    let scratch = tempfile::tempdir().unwrap();
+    let at = scratch.path();
+    for (words, reason) in [
+        (&["nul", "-n", "1"][..], "on Windows it names a device"),
+        (&["below:stream", "-n", "1"], "Windows allows no"),
+        (&["end.", "-n", "1"], "Windows drops dots and spaces at the end of names"),
+        (&["d", "-n", "1", "--layout", "prefix:1+label=com"], "the label names a device on Windows"),
+        (&["no/such", "-n", "1"], "must exist"),
+    ] {
+        for dry in [&["--dry-run"][..], &[]] {
+            let (code, said) = make(at, &[words, dry].concat());
+            assert!(matches!(code, Some(2 | 3)), "{words:?}: {code:?}");
+            assert!(said.contains(reason) && said.lines().count() == 1, "{words:?}: {said}");
+        }
+    }
+    assert_eq!(below(at).len(), 0, "nothing was made");
+}
+
+#[test]
+fn one_that_was_killed_is_gone_on_with() {
+    let scratch = tempfile::tempdir().unwrap();
+    let at = scratch.path();
+    let words = ["make", "d", "-n", "150", "--size", "20000", "--layout", "prefix:1"];
+    let mut command = Command::new(env!("CARGO_BIN_EXE_megadir"));
+    command.args(words).current_dir(at).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    let mut child = command.spawn().unwrap();
+    // Until it has begun, or ended: either is gone on with.
+    while !at.join("d").join("8").exists() && child.try_wait().unwrap().is_none() {
+        std::thread::sleep(std::time::Duration::from_millis(1));
+    }
+    let _ = child.kill();
+    child.wait().unwrap();
+    // A kill may come between making a file and writing it.
+    let empty = below(&at.join("d")).into_iter().find(|(_, content)| content.is_some());
+    if let Some((path, _)) = empty {
+        let file = std::fs::OpenOptions::new().write(true).truncate(true).open(at.join("d").join(path));
+        file.unwrap().flush().unwrap();
+    }
+    let (code, said) = make(at, &words[1..]);
+    assert_eq!(code, Some(0), "{said}");
+    let found = below(&at.join("d"));
+    assert_eq!(found.values().flatten().filter(|content| content.len() == 20_000).count(), 150, "{said}");
+    assert_eq!(
+        make(at, &words[1..]).1,
+        "megadir: 'd': 0 made and 0 directories for them, 150 there already\n"
+    );
+}
