@@ -3,11 +3,14 @@
 //! Everything is in `wine/` of the target folder: what is built, Wine's prefix, a stub, and the large directories that the
 //! suites read, which Wine itself would take minutes to make. The compiler is found as in the stage `windows`. Wine 8
 //! lacks a library that Rust's standard library imports; the stub stands in for it. What else it lacks, the tests note
-//! as unavailable.
+//! as unavailable. The program that they start must need no DLLs but those of Windows (`wine/program.rs`); in the long tier so must the
+//! one that users build.
 //!
 //! Traps: cargo must be given Wine by `--config`, since tests would hand an environment variable on to programs that they start;
 //! the first process of Wine starts services that keep its streams, so the server is started before, without any; and
 //! `LC_ALL=C` mangles names.
+
+mod program;
 
 use super::stage::{Context, Report};
 use super::{test, windows};
@@ -77,7 +80,13 @@ pub(crate) fn run(context: &Context) -> Result<Report, String> {
     let mut ended = test::Ended::default();
     text.lines().for_each(|line| ended.take(line.to_owned()));
     ended.succeeded = status.success();
-    Ok(test::report_of(ended, &test::read(&log)?))
+    let mut report = test::report_of(ended, &test::read(&log)?);
+    // The program that the suites have started.
+    program::check(&ground, &ground.program("debug"), &mut report);
+    if context.full {
+        program::check_release(context, &ground, &mut report);
+    }
+    Ok(report)
 }
 
 /// Where everything is.
@@ -121,6 +130,11 @@ impl Ground {
             Err(error) if error.kind() != std::io::ErrorKind::AlreadyExists => Err(error),
             _ => Ok(()),
         }
+    }
+
+    /// Returns the program as a profile's folder has it.
+    fn program(&self, profile: &str) -> PathBuf {
+        self.folder.join(windows::TARGET).join(profile).join("megadir.exe")
     }
 
     /// Gives a command what Wine needs.
