@@ -193,7 +193,15 @@ fn as_windows(path: &Path) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::as_windows;
+    use super::{SUITES, as_windows};
+
+    /// Whoever has a Windows machine is told the same suites.
+    #[test]
+    fn the_documents_tell_what_is_tested() {
+        let page = include_str!("../../../../docs/windows.md");
+        let command = format!("cargo test {} -- --nocapture", SUITES.join(" "));
+        assert!(page.contains(&command), "docs/windows.md is to have `{command}`");
+    }
 
     #[test]
     fn paths_are_on_the_drive_that_wine_calls_z() {
