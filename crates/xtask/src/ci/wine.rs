@@ -25,8 +25,10 @@ const SERVER: &str = "/usr/lib/wine/wineserver64";
 /// What is tested: few binaries, since each is built for this alone. C++ is compiled by mingw, where that is there.
 const SUITES: &[&str] = &[
     "--package=megadir",
+    "--package=megadir-bench",
     "--package=megadir-cli",
     "--package=megadir-inventory",
+    "--package=megadir-sys",
     "--features=megadir-cli/cpp",
     "--lib",
     "--test=changes",
