@@ -88,7 +88,7 @@ fn look(mounted: &Mounted) -> Result<Looked, String> {
     let directory = Dir::open(mounted.path()).map_err(|error| error.to_string())?;
     let cache = |fact: CacheFact| match fact.state {
         CacheState::FsCold => CacheFact { unavailable: mounted.keeps_content().err(), ..fact },
-        CacheState::Warm | CacheState::DataCold | CacheState::VfsCold => fact,
+        CacheState::Warm | CacheState::Unseen | CacheState::DataCold | CacheState::VfsCold => fact,
     };
     Ok(Looked {
         backends: backend_facts_below(&directory),

@@ -462,6 +462,8 @@ pub enum Stage {
 pub enum CacheState {
     /// Read before, so that names and inodes are cached, and contents where they are read.
     Warm,
+    /// Nobody has listed or asked for the files since they were made: they are made anew before each block.
+    Unseen,
     /// Names and inodes cached; what files contain is not (fdatasync and POSIX_FADV_DONTNEED on each).
     DataCold,
     /// Neither names nor inodes nor contents cached, after sync and drop_caches (privileged, the whole machine).
@@ -472,12 +474,18 @@ pub enum CacheState {
 
 impl CacheState {
     /// All of them, from warm to cold.
-    pub const ALL: [Self; 4] = [Self::Warm, Self::DataCold, Self::VfsCold, Self::FsCold];
+    pub const ALL: [Self; 5] = [Self::Warm, Self::Unseen, Self::DataCold, Self::VfsCold, Self::FsCold];
 
-    /// Returns whether something is dropped before each block.
+    /// Returns whether something is dropped, or made anew, before each block, so that what is done twice is warm the second time.
     #[must_use]
     pub fn is_cold(self) -> bool {
         self != Self::Warm
+    }
+
+    /// Returns whether something is dropped from the cache before each block: in a virtual machine from that of the guest.
+    #[must_use]
+    pub fn drops(self) -> bool {
+        matches!(self, Self::DataCold | Self::VfsCold | Self::FsCold)
     }
 
     /// Returns whether names and inodes are dropped before each block, so that it must read from the device.
@@ -491,6 +499,7 @@ impl CacheState {
     pub fn name(self) -> &'static str {
         match self {
             Self::Warm => "warm",
+            Self::Unseen => "unseen",
             Self::DataCold => "data-cold",
             Self::VfsCold => "vfs-cold",
             Self::FsCold => "fs-cold",

@@ -60,6 +60,9 @@ pub(crate) trait Directories {
 
     /// Unmounts the file system of a data set, proves that it is gone, and mounts it again.
     fn remount(&mut self, data: DataId) -> Result<(), ListError>;
+
+    /// Removes the files of a data set and makes them again, the same ones, on the disk.
+    fn make_anew(&mut self, data: DataId) -> Result<(), ListError>;
 }
 
 /// One block, for what must be done before it.
@@ -105,7 +108,7 @@ impl Caches {
             data.entries > 0 && data.source.made().is_none_or(|made| made.when == When::BeforeRun)
         };
         for data in plan.data.iter().filter(|data| there(data)) {
-            for state in [CacheState::DataCold, CacheState::VfsCold, CacheState::FsCold] {
+            for state in CacheState::ALL.into_iter().filter(|state| state.drops()) {
                 let arms = plan.cells.iter().filter(|cell| cell.data == data.id && cell.cache == state);
                 let arms: Vec<CellId> = arms.map(|cell| cell.id).collect();
                 if arms.is_empty() {
@@ -219,6 +222,7 @@ impl Caches {
     ) -> Result<(), ListError> {
         match state {
             CacheState::Warm => return Ok(()),
+            CacheState::Unseen => return directories.make_anew(data),
             CacheState::DataCold => {}
             CacheState::VfsCold | CacheState::FsCold => self.draw(data, directories.of(data), signals)?,
         }
@@ -239,6 +243,10 @@ impl Caches {
     fn forget(&mut self, state: CacheState, before: &Before<'_>) {
         match state {
             CacheState::Warm => {}
+            CacheState::Unseen => {
+                self.sets[before.cell.data.0 as usize].warm = false;
+                self.warm_arms.retain(|arm| before.plan.cells[arm.0 as usize].data != before.cell.data);
+            }
             CacheState::DataCold => {
                 let reads = |cell: &&Cell| cell.data == before.cell.data && cell.work.reads_contents();
                 for cell in before.plan.cells.iter().filter(reads) {

@@ -46,8 +46,8 @@ pub fn cache_facts(directory: &Dir) -> Vec<CacheFact> {
     let guest = if machine::is_virtual() { "guest-" } else { "" };
     let facts = CacheState::ALL.into_iter().map(|state| CacheFact {
         state,
-        name: if state.is_cold() { format!("{guest}{}", state.name()) } else { state.name().to_owned() },
-        unavailable: if state.is_cold() { unavailable(state) } else { None },
+        name: if state.drops() { format!("{guest}{}", state.name()) } else { state.name().to_owned() },
+        unavailable: if state.drops() { unavailable(state) } else { None },
     });
     facts.collect()
 }

@@ -3,7 +3,9 @@
 //! What a study compares warm is compared in each other state too, with an arm against itself of its own; arms whose work
 //! changes something stay as they are.
 
-use megadir_record::{CacheState, Cell, CellId, Group, GroupRule, Keys, Note, Pair, Preset, Role, Work};
+use megadir_record::{
+    CacheState, Cell, CellId, Data, Group, GroupRule, Keys, Note, Pair, Preset, Role, Work,
+};
 
 use super::arms::Arms;
 use super::prune::renumber;
@@ -18,6 +20,9 @@ const COLD_ROUNDS: u32 = 15;
 const LOOKED_UP_ONE_IN: u64 = 100;
 /// The most names that one drop is used for.
 const LOOKED_UP_MAX: u64 = 1000;
+
+/// All files of larger directories are not made anew before every block.
+const UNSEEN_ENTRIES_MAX: u64 = 10_000;
 
 /// Returns the states that are asked for, from warm to cold: the request's, else the study's, else warm.
 ///
@@ -70,7 +75,8 @@ pub(super) fn of_chains(
         if state == CacheState::Warm {
             return Some(Had { state, name: state.name().to_owned() });
         }
-        match reason_against(fact(state)) {
+        let own_files = (state == CacheState::Unseen).then(|| OWN_FILES.to_owned());
+        match own_files.or_else(|| reason_against(fact(state))) {
             None => fact(state).map(|fact| Had { state, name: fact.name.clone() }),
             Some(reason) => {
                 notes.push(NoteKind::ArmLeftOut.note(format!("the state {} {reason}", state.name())));
@@ -95,6 +101,9 @@ pub(super) fn rounds_of_chains(
         _ => rounds(request, &states, of_size),
     }
 }
+
+/// Why what arms make themselves is not made anew for them.
+const OWN_FILES: &str = "cannot be had: the arms make their files themselves";
 
 /// Returns why a state cannot be had, if it cannot.
 fn reason_against(fact: Option<&CacheFact>) -> Option<String> {
@@ -135,7 +144,9 @@ pub(super) fn cross(states: &[CacheState], facts: &[CacheFact], arms: &mut Arms<
     let mut twins = vec![twin(&cells, &groups, kept, None, arms)];
     for state in states.iter().copied().filter(|state| state.is_cold()) {
         let Some(name) = available(state, &cells, facts, arms) else { continue };
-        twins.push(twin(&cells, &groups, |cell| applies(state, &cell.work), Some((state, &name)), arms));
+        let applies: Vec<bool> = cells.iter().map(|cell| applies(state, cell, &arms.data)).collect();
+        let wanted = |cell: &Cell| applies[cell.id.0 as usize];
+        twins.push(twin(&cells, &groups, wanted, Some((state, &name)), arms));
     }
     if twins.len() == 1 && !warm {
         // Nothing of what was asked for can be had; what is left would be something else.
@@ -148,8 +159,12 @@ pub(super) fn cross(states: &[CacheState], facts: &[CacheFact], arms: &mut Arms<
 fn available(state: CacheState, cells: &[Cell], facts: &[CacheFact], arms: &mut Arms<'_>) -> Option<String> {
     let fact = facts.iter().find(|fact| fact.state == state);
     let reason = reason_against(fact).or_else(|| {
-        let none = !cells.iter().any(|cell| applies(state, &cell.work));
+        let none = !cells.iter().any(|cell| applies(state, cell, &arms.data));
         none.then(|| match state {
+            CacheState::Unseen => format!(
+                "cannot be had: all files are made anew before every block, which is left to data sets of the run's own of up to {UNSEEN_ENTRIES_MAX} files \
+                 that no arm changes"
+            ),
             CacheState::DataCold => {
                 "makes no difference: no arm reads what files contain, so it would be warm by another name"
                     .into()
@@ -166,10 +181,15 @@ fn available(state: CacheState, cells: &[Cell], facts: &[CacheFact], arms: &mut 
     fact.map(|fact| fact.name.clone())
 }
 
-/// Tells whether work can be done in a state, and differs in it.
-fn applies(state: CacheState, work: &Work) -> bool {
+/// Tells whether an arm's work can be done in a state, and differs in it.
+fn applies(state: CacheState, cell: &Cell, data: &[Data]) -> bool {
+    let (work, data) = (&cell.work, &data[cell.data.0 as usize]);
     match state {
         CacheState::Warm => true,
+        CacheState::Unseen => {
+            let ours = data.source.made().is_some_and(|made| made.aged_files == 0);
+            work.leaves_all() && ours && data.entries <= UNSEEN_ENTRIES_MAX
+        }
         CacheState::DataCold => work.leaves_all() && work.reads_contents(),
         CacheState::VfsCold | CacheState::FsCold => work.leaves_all(),
     }

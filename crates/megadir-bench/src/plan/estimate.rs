@@ -145,6 +145,7 @@ fn created(cell: &Cell) -> u64 {
 fn block_ns(plan: &Plan, cell: &Cell) -> u64 {
     match cell.cache {
         CacheState::Warm => warm_block_ns(plan, cell),
+        CacheState::Unseen => warm_block_ns(plan, cell) + entries(plan, cell) * (MAKE_NS + REMOVE_NS),
         CacheState::DataCold => 2 * warm_block_ns(plan, cell) + entries(plan, cell) * ASK_NS,
         // What is read again costs tens of times as much; the data set is warmed for others once a round.
         CacheState::VfsCold => DROP_NS + cold_work_ns(plan, cell),

@@ -193,6 +193,7 @@ impl Chains<'_> {
 /// Tells whether files are worked on so in a state, and that differs in it.
 fn applies(state: CacheState, operation: FileOperation) -> bool {
     match state {
+        CacheState::Unseen => false,
         CacheState::DataCold => operation == FileOperation::Read,
         CacheState::Warm | CacheState::VfsCold | CacheState::FsCold => true,
     }

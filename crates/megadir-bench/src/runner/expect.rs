@@ -54,7 +54,7 @@ pub(super) fn expect_files(prepared: &mut Prepared<'_>) -> Result<(), ListError>
 }
 
 /// Sets the times of the files of a directory.
-fn set_times(directory: &Dir, files: &Files, signals: Signals<'_>) -> Result<(), ListError> {
+pub(super) fn set_times(directory: &Dir, files: &Files, signals: Signals<'_>) -> Result<(), ListError> {
     let failed = |source: std::io::Error| ListError::Stage { stage: "setting the times of files", source };
     let mut buffer = PlaceBuffer::new();
     for index in 0..files.entries() {

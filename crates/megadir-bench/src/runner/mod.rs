@@ -6,6 +6,8 @@
 #[cfg(target_os = "linux")]
 mod aging;
 #[cfg(target_os = "linux")]
+mod anew;
+#[cfg(target_os = "linux")]
 mod build;
 #[cfg(target_os = "linux")]
 mod expect;

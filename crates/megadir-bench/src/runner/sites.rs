@@ -9,6 +9,7 @@ use megadir::Dir;
 use megadir_record::{Data, DataId, FsId, LabFileSystem, LabMount, Note, Place, Plan};
 
 use super::RunError;
+use super::anew::make_anew;
 use crate::at::At;
 use crate::cache::Directories;
 use crate::lab::{Ground, Lab, LabError, Mounted, Spec};
@@ -283,6 +284,10 @@ impl Directories for Places<'_> {
             Err(LabError::Interrupted) => Err(ListError::Stopped),
             Err(error) => Err(ListError::Remount(error.to_string())),
         }
+    }
+
+    fn make_anew(&mut self, data: DataId) -> Result<(), ListError> {
+        make_anew(self.plan, data, self.of(data), self.signals)
     }
 }
 

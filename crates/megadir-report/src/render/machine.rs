@@ -263,7 +263,7 @@ fn caches(summary: &Summary) -> String {
     let mut states: Vec<String> = Vec::new();
     for arm in &summary.arms {
         let state = match arm.cell.cache {
-            CacheState::Warm => "warm".into(),
+            state @ (CacheState::Warm | CacheState::Unseen) => state.name().into(),
             cold => format!("{guest}{}", cold.name()),
         };
         if !states.contains(&state) {

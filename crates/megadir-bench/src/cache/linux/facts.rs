@@ -28,7 +28,7 @@ pub(in crate::cache) fn refusals(directory: &Dir) -> impl Fn(CacheState) -> Opti
 }
 
 fn unavailable(state: CacheState, file_system: &str) -> Option<String> {
-    if !state.is_cold() {
+    if !state.drops() {
         return None;
     }
     if is_memory(file_system) {
@@ -38,7 +38,7 @@ fn unavailable(state: CacheState, file_system: &str) -> Option<String> {
         return Some(format!("what {file_system} has cached is not known, so nothing could be verified"));
     }
     match state {
-        CacheState::Warm | CacheState::DataCold => None,
+        CacheState::Warm | CacheState::Unseen | CacheState::DataCold => None,
         CacheState::VfsCold => may_drop().err(),
         CacheState::FsCold => Some(NOT_OURS.to_owned()),
     }
@@ -75,6 +75,6 @@ mod tests {
         let refused = unprivileged::unprivileged(|| unavailable(CacheState::VfsCold, "ext4"));
         assert!(refused.unwrap().contains("only root may"));
         let facts = cache_facts(&Dir::open("/dev/shm").unwrap());
-        assert_eq!(facts.iter().filter(|fact| fact.unavailable.is_none()).count(), 1, "{facts:?}");
+        assert_eq!(facts.iter().filter(|fact| fact.unavailable.is_none()).count(), 2, "{facts:?}");
     }
 }

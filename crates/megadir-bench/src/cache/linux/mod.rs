@@ -33,7 +33,7 @@ impl System {
     ) -> Result<(), ListError> {
         let directory = directories.of(of.data).at();
         match state {
-            CacheState::Warm => {}
+            CacheState::Warm | CacheState::Unseen => {}
             CacheState::DataCold => contents::drop_all(directory, of.deep, signals)?,
             CacheState::VfsCold => {
                 self.names.drop_all(directory, of.file_system, of.entries, of.sample, signals)?;

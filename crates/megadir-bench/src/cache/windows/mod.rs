@@ -8,7 +8,7 @@
 //!
 //! Windows has no call that tells what is cached, but volumes count what is read from them (`IOCTL_DISK_PERFORMANCE`). So what was drawn from a
 //! data set is asked for after a drop and must come from the volume; then it is dropped again. Where a volume does not count, as under Wine,
-//! nothing can be verified, and every state but warm is refused.
+//! nothing can be verified, and every state that drops something is refused.
 
 mod contents;
 mod names;
@@ -53,7 +53,7 @@ impl System {
     ) -> Result<(), ListError> {
         let directory = directories.of(of.data).at();
         match state {
-            CacheState::Warm => Ok(()),
+            CacheState::Warm | CacheState::Unseen => Ok(()),
             CacheState::DataCold => {
                 let reads = Reads::of(directory).map_err(|error| refused(state, not_counted(&error)))?;
                 let told = &mut || reads.now();
@@ -82,7 +82,7 @@ const NOT_OURS: &str = "only a volume that is made for the run could be dismount
 pub(super) fn refusals(directory: &Dir) -> impl Fn(CacheState) -> Option<String> {
     let unverified = why_unverified(directory.at());
     move |state| match state {
-        CacheState::Warm => None,
+        CacheState::Warm | CacheState::Unseen => None,
         CacheState::DataCold => unverified.clone(),
         CacheState::VfsCold => unverified.clone().or_else(|| {
             let denied = |error| format!("only an administrator may empty the file cache ({error})");

@@ -1,7 +1,7 @@
 //! Arms in other states of the cache, and what is refused.
 
 use super::*;
-use crate::plan::{BackendFact, Planned, plan};
+use crate::plan::{BackendFact, Planned, Target, plan};
 use crate::study::built_in;
 use megadir_record::Plan;
 
@@ -101,6 +101,37 @@ fn one_drop_is_for_few_names_each_asked_for_once() {
     let listing = planned("listing", &BOTH, &facts(), Some(20)).unwrap().plan;
     assert!(cold(&listing).iter().all(|cell| cell.operations == Some(1)));
     assert_eq!(listing.rules.rounds, 20);
+}
+
+#[test]
+fn small_directories_of_the_runs_own_can_be_made_anew_before_every_block() {
+    let unseen = |unavailable| CacheFact { state: CacheState::Unseen, name: "unseen".into(), unavailable };
+    let states = [CacheState::Warm, CacheState::Unseen];
+    let request = |target| Request {
+        caches: states.to_vec(),
+        cache_facts: &[],
+        facts: &[],
+        target,
+        ..Request::bare(Preset::Quick, 5)
+    };
+    let (made, facts) = (Target::Made { entries: vec![10_001, 10_000, 1] }, [unseen(None)]);
+    let planned =
+        plan(&built_in("lookup").unwrap(), &Request { cache_facts: &facts, ..request(made) }).unwrap().plan;
+    let of = |entries: u64| {
+        let cells = cold(&planned).into_iter();
+        cells.filter(|cell| planned.data[cell.data.0 as usize].entries == entries).count()
+    };
+    assert_eq!((of(10_001), of(10_000) > 0, of(1) > 0), (0, true, true));
+    assert!(cold(&planned).iter().all(|cell| cell.name.ends_with(", unseen") && cell.operations.is_some()));
+    assert_eq!(planned.rules.rounds, COLD_ROUNDS_MIN);
+    let existing = Target::Existing { path: "/d".into(), entries: 1000 };
+    for target in [existing, Target::Made { entries: vec![20_000] }] {
+        let planned =
+            plan(&built_in("lookup").unwrap(), &Request { cache_facts: &facts, ..request(target) }).unwrap();
+        let told = planned.notes.iter().find(|note| note.text.contains("state unseen")).unwrap();
+        assert!(told.text.contains("data sets of the run's own of up to 10000 files"), "{}", told.text);
+        assert!(cold(&planned.plan).is_empty());
+    }
 }
 
 #[test]

@@ -1,0 +1,103 @@
+//! The state `unseen` of the cache: the files of a data set are removed and made again, the same ones, so that nobody has listed or asked for
+//! them when the block begins that follows.
+
+use megadir::Dir;
+use megadir_record::{DataId, Plan};
+
+use super::expect::set_times;
+use super::truth::before_run;
+use crate::at::{self, At};
+use crate::dataset::{Files, Filling, PlaceBuffer};
+use crate::workload::{ListError, Signals};
+
+/// Signs of life come every so many files.
+const STEP: u64 = 256;
+
+/// Removes every file of a data set in one directory and makes it again, with the name, the contents and the time that it had, and has all
+/// written back where the system lets.
+pub(super) fn make_anew(
+    plan: &Plan,
+    data: DataId,
+    directory: &Dir,
+    signals: Signals<'_>,
+) -> Result<(), ListError> {
+    for files in before_run(plan, &plan.data[data.0 as usize]) {
+        remove(&files, directory, signals)?;
+        let mut filling = Filling::new(directory.at(), &files);
+        let mut beat = |_| _ = signals.check();
+        filling
+            .to(files.entries(), &mut beat, signals.stop)
+            .map_err(|error| failed(std::io::Error::other(error)))?;
+        signals.check()?;
+        if filling.filled.made != files.entries() {
+            let made = filling.filled.made;
+            return Err(failed(std::io::Error::other(format!(
+                "{made} of {} files were made",
+                files.entries()
+            ))));
+        }
+        set_times(directory, &files, signals)?;
+    }
+    Ok(())
+}
+
+fn remove(files: &Files, directory: &Dir, signals: Signals<'_>) -> Result<(), ListError> {
+    let mut buffer = PlaceBuffer::new();
+    for index in 0..files.entries() {
+        if index % STEP == 0 {
+            signals.check()?;
+        }
+        let place = files.place(index, &mut buffer).map_err(|error| failed(std::io::Error::other(error)))?;
+        match at::remove_file(directory.at(), place.path()) {
+            // A data set that was left in the middle by a stop is made whole.
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
+            removed => removed.map_err(failed)?,
+        }
+    }
+    Ok(())
+}
+
+fn failed(source: std::io::Error) -> ListError {
+    ListError::Stage { stage: "making the files anew", source }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicBool, AtomicU64};
+
+    use megadir_record::{Cell, Preset};
+
+    use super::*;
+    use crate::plan::{Request, plan};
+    use crate::study::built_in;
+    use crate::workload::Truth;
+
+    #[test]
+    fn files_that_are_made_anew_are_others_with_all_that_the_first_ones_had() {
+        let study = built_in("lookup").unwrap();
+        let request = Request {
+            target: crate::plan::Target::Made { entries: vec![40] },
+            ..Request::bare(Preset::Quick, 5)
+        };
+        let plan = plan(&study, &request).unwrap().plan;
+        let Cell { data, .. } = plan.cells[0];
+        let parent = tempfile::tempdir().unwrap();
+        let directory = Dir::open(parent.path()).unwrap();
+        let (stop, beat) = (AtomicBool::new(false), AtomicU64::new(0));
+        let signals = Signals { stop: &stop, beat: &beat };
+        let truth = || {
+            make_anew(&plan, data, &directory, signals).unwrap();
+            Truth::of(&directory, signals).unwrap()
+        };
+        let first = truth();
+        assert_eq!(std::fs::read_dir(parent.path()).unwrap().count(), 40);
+        let old = std::fs::read_dir(parent.path()).unwrap().next().unwrap().unwrap().path();
+        let held = std::fs::File::options().append(true).open(&old).unwrap();
+        assert_eq!(truth(), first);
+        // Whoever has the old file open writes into a file without a name.
+        std::io::Write::write_all(&mut &held, b"more").unwrap();
+        assert_eq!(std::fs::metadata(&old).unwrap().len(), 0);
+        stop.store(true, std::sync::atomic::Ordering::Relaxed);
+        assert!(matches!(make_anew(&plan, data, &directory, signals), Err(ListError::Stopped)));
+    }
+}
