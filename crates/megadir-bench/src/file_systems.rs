@@ -107,7 +107,7 @@ fn images_in_memory(directory: &Path) -> Result<Option<String>, LabError> {
 }
 
 fn without_cold(caches: Vec<CacheFact>, reason: &str) -> Vec<CacheFact> {
-    let cold = |fact: CacheFact| match fact.state.is_cold() && fact.unavailable.is_none() {
+    let cold = |fact: CacheFact| match fact.state.drops() && fact.unavailable.is_none() {
         true => CacheFact { unavailable: Some(reason.to_owned()), ..fact },
         false => fact,
     };
