@@ -75,6 +75,4 @@ pub use method::{METHODS, Method, MethodFact, method_facts};
 pub use next::next;
 pub use plan::plan;
 pub use runner::{Program, RunEnd, RunError, RunRequest, WorkerCommand, check, run};
-pub use workload::Signals;
-#[cfg(target_os = "linux")]
-pub use workload::serve;
+pub use workload::{Signals, serve};

@@ -8,7 +8,6 @@ mod ask;
 #[cfg(target_os = "linux")]
 mod attributes;
 mod file_attributes;
-#[cfg(target_os = "linux")]
 mod files;
 #[cfg(target_os = "linux")]
 mod format_long;
@@ -50,7 +49,6 @@ use file_attributes::FileAttributes;
 pub(crate) use file_attributes::Truth;
 #[cfg(target_os = "linux")]
 use files::Files;
-#[cfg(target_os = "linux")]
 pub use files::serve;
 #[cfg(target_os = "linux")]
 pub(crate) use list::Listing;
@@ -62,7 +60,6 @@ pub(crate) use lookup::{ABSENT_NAMES, NameSource, SAMPLE_MAX};
 use refusal::Refusal;
 #[cfg(target_os = "linux")]
 use removal::Removal;
-#[cfg(target_os = "linux")]
 pub(crate) use same_work::name_hash;
 pub(crate) use signals::ListError;
 pub use signals::Signals;
