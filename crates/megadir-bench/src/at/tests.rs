@@ -80,3 +80,23 @@ fn a_file_system_has_room() {
     let told = space(open_directory(parent.path()).unwrap().at()).unwrap();
     assert!(told.block_bytes >= 512 && told.free_bytes <= told.bytes && told.bytes > 0, "{told:?}");
 }
+
+#[cfg(windows)]
+#[test]
+fn a_name_is_asked_about_without_being_opened() {
+    let parent = tempfile::tempdir().unwrap();
+    let top = open_directory(parent.path()).unwrap();
+    make_directory(top.at(), "below").unwrap();
+    create(top.at(), "below/file").unwrap().write_all(b"12345").unwrap();
+    let size = |asked: io::Result<megadir_sys::windows::facts::Facts>| asked.map(|facts| facts.size_bytes);
+    match size(super::facts_of(top.at(), "below/file")) {
+        Err(error) if megadir_sys::windows::system::wine_version().is_some() => {
+            let test = megadir_testkit::require::test_name(module_path!(), line!());
+            megadir_testkit::require::unavailable(
+                &test,
+                &format!("Wine's NtQueryFullAttributesFile: {error}"),
+            );
+        }
+        told => assert_eq!(told.unwrap(), 5),
+    }
+}

@@ -278,19 +278,10 @@ pub(crate) fn space(at: Borrowed<'_>) -> io::Result<Space> {
 /// Has everything that was written to the volume of a directory reach the device: for those who may open the volume itself,
 /// which takes an administrator.
 pub(crate) fn sync(at: Borrowed<'_>) -> io::Result<()> {
-    volume_of(at)?.sync_all()
-}
-
-/// Tells whether [`sync`] may be called.
-pub(crate) fn may_sync(at: Borrowed<'_>) -> io::Result<()> {
-    volume_of(at).map(drop)
-}
-
-/// Opens the volume that a directory lies on.
-fn volume_of(at: Borrowed<'_>) -> io::Result<File> {
     let path = facts::path(at)?;
     let path = String::from_utf16_lossy(&path);
     // `\\?\C:\folder` lies on `\\?\C:`, `\\?\Volume{...}\folder` on `\\?\Volume{...}`.
     let end = path.get(4..).and_then(|rest| rest.find('\\')).map_or(path.len(), |end| end + 4);
-    std::fs::OpenOptions::new().write(true).share_mode(7).open(&path[..end])
+    let volume = std::fs::OpenOptions::new().write(true).share_mode(7).open(&path[..end])?;
+    volume.sync_all()
 }

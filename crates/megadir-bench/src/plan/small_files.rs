@@ -168,7 +168,8 @@ impl Chains<'_> {
                 (Sharing::Same, _) | (_, AccessSpec::Name) => Access::Name { order: FileOrder::AsWritten },
             },
             sync: if writes { host.sync } else { SyncPolicy::Never },
-            owner_and_mode: writes,
+            // Windows has no calls for that.
+            owner_and_mode: writes && !cfg!(windows),
             workers: Workers { count, kind: self.spec.worker_kind, sharing: self.spec.sharing },
         }
     }

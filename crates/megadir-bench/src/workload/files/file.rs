@@ -5,7 +5,7 @@
 //! | create | openat (`O_CREAT`, `O_EXCL`), write, close | NtCreateFile (`FILE_CREATE`), NtWriteFile, CloseHandle |
 //! | read | openat, read until it gives nothing, close | NtCreateFile, NtReadFile until it gives nothing, CloseHandle |
 //! | rewrite | openat, unlinkat, close, and as for create | NtCreateFile, as for unlink, CloseHandle, and as for create |
-//! | stat | newfstatat | NtQueryFullAttributesFile |
+//! | stat | newfstatat | NtQueryFullAttributesFile (under Wine, which cannot: NtCreateFile, questions, CloseHandle) |
 //! | unlink | unlinkat | NtCreateFile (`DELETE`), NtSetInformationFile (disposition), CloseHandle |
 //!
 //! Before the close of a file that was written come fchown to the caller's own user and group and fchmod, if they are asked

@@ -2,9 +2,11 @@
 
 use std::fs::File;
 use std::io::{self, ErrorKind};
+use std::sync::OnceLock;
 
 use megadir::FileType;
 use megadir_record::{FileWork, SyncPolicy};
+use megadir_sys::windows::system::wine_version;
 
 use super::Met;
 use crate::at::{self, Arg, Borrowed};
@@ -38,6 +40,10 @@ pub(super) fn create(at: Borrowed<'_>, name: impl Arg, _owner: Option<&Owner>) -
 /// Returns a file's size; nothing of what is no file.
 #[inline]
 pub(super) fn size_of(at: Borrowed<'_>, name: impl Arg + Copy) -> io::Result<Option<u64>> {
+    if !asks_by_name() {
+        let status = at::status(at, name)?;
+        return Ok((status.kind == FileType::File).then_some(status.size_bytes));
+    }
     let facts = at::facts_of(at, name)?;
     let kind = match facts.attributes {
         // What kind of reparse point it is, is told to those who open it.
@@ -46,6 +52,13 @@ pub(super) fn size_of(at: Borrowed<'_>, name: impl Arg + Copy) -> io::Result<Opt
         _ => FileType::File,
     };
     Ok((kind == FileType::File).then_some(facts.size_bytes))
+}
+
+/// Tells whether a name in an open directory can be asked about without being opened: Wine looks for it in the process's own
+/// folder instead.
+fn asks_by_name() -> bool {
+    static ASKS: OnceLock<bool> = OnceLock::new();
+    *ASKS.get_or_init(|| wine_version().is_none())
 }
 
 const NO_DIRECTORY_SYNC: &str = "Windows documents no call that makes a directory's names durable";
@@ -69,9 +82,10 @@ pub(in crate::workload::files) fn refused(work: &FileWork, directory: Borrowed<'
     }
     match work.sync {
         SyncPolicy::FileAndDirectory => Some(NO_DIRECTORY_SYNC.into()),
-        SyncPolicy::AtEnd => at::may_sync(directory).err().map(|error| {
+        // Whether it works is known when it is done.
+        SyncPolicy::AtEnd => at::sync(directory).err().map(|error| {
             format!(
-                "a volume is made durable by those who may write to it as a whole, as administrators: {error}"
+                "only administrators have a whole volume made durable, where the system can do that: {error}"
             )
         }),
         SyncPolicy::Never | SyncPolicy::EachFile => None,
