@@ -4,8 +4,8 @@ use std::process::{Command, Stdio};
 
 use super::*;
 
-/// What a word begins with that says what this program is to be: a worker, one who never answers, or the run that is killed. The
-/// harness takes it for the name of a test that it does not have.
+/// What a word begins with that says what this program is to be: a worker, one who never answers, one who dies at work, or the run
+/// that is killed. The harness takes it for the name of a test that it does not have.
 const ROLE: &str = "role=";
 const THIS: &str = "workload::files::tests::workers::";
 
@@ -31,6 +31,13 @@ fn this_program_as_a_worker() {
     match role().as_deref() {
         Some("worker") => serve().unwrap(),
         Some("deaf") => std::thread::sleep(Duration::from_secs(1000)),
+        Some("mortal") => {
+            std::thread::spawn(|| {
+                std::thread::sleep(Duration::from_millis(300));
+                std::process::exit(7);
+            });
+            serve().unwrap();
+        }
         // Started by hand or by the harness there is no run to serve.
         other => assert_eq!(other, None),
     }
@@ -176,6 +183,20 @@ fn endless() -> (FileWork, Data) {
     let workers = workers(3, WorkerKind::Process, Sharing::Own);
     let create = work(FileOperation::Create, BY_NAME);
     (FileWork { to: entries, owner_and_mode: false, workers, ..create }, data)
+}
+
+#[test]
+fn a_worker_that_dies_at_work_is_noticed() {
+    let mount = require!(place());
+    let (create, data) = endless();
+    let command = again("mortal", "this_program_as_a_worker");
+    let mut files = Files::new(&create, &data, SEED, Some(&command));
+    let directory = Dir::open(mount.path()).unwrap();
+    let mut stopwatch = Stopwatch::new(Calibration::over(Duration::from_millis(2)));
+    let ready = files.ready(&directory, FIRST, 1, SIGNALS);
+    let done = ready.and_then(|()| files.run(&directory, 1, &mut stopwatch, SIGNALS));
+    let error = done.unwrap_err().to_string();
+    assert!(error.contains("ended before its work was done"), "{error}");
 }
 
 /// Waits until each of three workers has made some files.
