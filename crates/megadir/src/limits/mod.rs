@@ -12,7 +12,7 @@
 //! | NFS | the server's | not visible |
 //! | others | no model | |
 //!
-//! A model judges [`Facts`], plain data, and never looks at a file system; finding facts out is [`limits`]' part (Linux). Every
+//! A model judges [`Facts`], plain data, and never looks at a file system; finding facts out is [`limits`]' part (Linux, Windows). Every
 //! answer has its [`Basis`].
 
 mod answer;
@@ -21,6 +21,9 @@ mod basis;
 mod btrfs;
 mod cure;
 #[cfg(target_os = "linux")]
+mod detect;
+#[cfg(windows)]
+#[path = "detect_windows.rs"]
 mod detect;
 mod explain;
 mod ext4;
@@ -32,11 +35,13 @@ mod model;
 mod name_lengths;
 mod others;
 mod room;
+#[cfg(any(target_os = "linux", windows))]
+mod sample;
 #[cfg(test)]
 pub(crate) mod tests;
 mod tmpfs;
 mod trap;
-#[cfg(not(target_os = "linux"))]
+#[cfg(not(any(target_os = "linux", windows)))]
 mod unavailable;
 mod xfs;
 
@@ -44,7 +49,7 @@ pub use answer::Limits;
 pub use asked::Asked;
 pub use basis::{Basis, Fact, Known, Span};
 pub use cure::Cure;
-#[cfg(target_os = "linux")]
+#[cfg(any(target_os = "linux", windows))]
 pub use detect::{facts, limits};
 pub use explain::{Explanation, Refusal, Step, decide};
 #[cfg(any(target_os = "linux", windows))]
@@ -54,7 +59,7 @@ pub use limit::{Ceiling, Gauge, Limit};
 pub use model::{Judgement, Model, Plan};
 pub use name_lengths::{NAME_BYTES_MAX, NameLengths};
 pub use trap::Trap;
-#[cfg(not(target_os = "linux"))]
+#[cfg(not(any(target_os = "linux", windows)))]
 pub use unavailable::limits;
 
 use crate::file_system::FileSystem;

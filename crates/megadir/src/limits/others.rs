@@ -44,6 +44,7 @@ impl Model for Ntfs {
 
     fn judge(&self, facts: &Facts, _churn: bool) -> Judgement {
         // A record of 1 KiB in the table of files, and an index entry with the name in UTF-16.
+        // Short names (8.3) of Windows take such an entry too, where the volume has them.
         let entry_bytes = 1024.0 + 1.4 * (82.0 + 2.0 * facts.names.value.mean());
         numbered(facts, u64::from(u32::MAX), "2^32 - 1 files of a volume, documented", entry_bytes)
     }

@@ -7,6 +7,8 @@ use super::limit::{Ceiling, Limit};
 use super::trap::Trap;
 use crate::file_system::FileSystem;
 
+/// How room is known.
+const ROOM: &str = if cfg!(windows) { "room of the volume" } else { "statfs" };
 /// From this part of inodes, blocks or a quota on, it is time to do something.
 const NEARLY_OUT: f64 = 0.9;
 
@@ -32,7 +34,7 @@ impl Cost {
     fn of(facts: &Facts, entry_bytes: f64) -> Self {
         let Fact { value: contents, basis } = &facts.contents;
         let bytes = |contents: f64, part: f64| contents.max(0.0) + part * entry_bytes;
-        let how = format!("statfs; {:.0} bytes an entry ({})", bytes(contents.mean_bytes, 1.0), basis.how);
+        let how = format!("{ROOM}; {:.0} bytes an entry ({})", bytes(contents.mean_bytes, 1.0), basis.how);
         Self {
             likely: bytes(contents.mean_bytes, 1.0),
             // What an entry takes beside its contents is known within a factor.
@@ -151,7 +153,7 @@ fn long_names(facts: &Facts) -> Option<Trap> {
             format!("Names of {longest} bytes are longer than the {here} that this file system takes.");
         return Some(Trap { name: "long-names", text, cures: Vec::new() });
     }
-    if longest <= ECRYPTFS_BYTES_MAX {
+    if longest <= ECRYPTFS_BYTES_MAX || cfg!(windows) {
         return None;
     }
     let text = format!("Names of {longest} bytes: eCryptfs (encrypted homes) takes {ECRYPTFS_BYTES_MAX}.");

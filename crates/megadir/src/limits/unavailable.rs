@@ -5,11 +5,7 @@ use super::asked::Asked;
 use crate::dir::Dir;
 use crate::error::{Error, ErrorKind, Result};
 
-const REASON: &str = if cfg!(windows) {
-    "not on Windows yet: what NTFS and ReFS take is not known"
-} else {
-    "not available on this system"
-};
+const REASON: &str = "not available on this system";
 
 /// Refuses to tell how many entries fit a directory.
 ///

@@ -7,7 +7,6 @@ use std::os::fd::AsFd;
 
 use megadir_sys::getdents::getdents64;
 
-use super::sample::{Sample, Sampled};
 use super::span;
 use crate::backend::linux_getdents::malformed;
 use crate::decode::{self, Records};
@@ -16,6 +15,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::estimate::estimate;
 use crate::limits::basis::{Fact, Known, Span};
 use crate::limits::facts::{Details, Space};
+use crate::limits::sample::{Sample, Sampled};
 
 /// The buffer for the first look, bytes: some 15 entries.
 const LOOK_BYTES: usize = 1 << 10;

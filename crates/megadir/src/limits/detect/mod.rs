@@ -8,18 +8,17 @@ mod ext4;
 mod mount_table;
 mod overlay;
 mod quotas;
-mod sample;
 
 use std::os::fd::AsFd;
 
 use megadir_sys::xfs_bulkstat::XfsDirectory;
 use megadir_sys::xfs_geometry::directory_block_bytes;
 
-use self::sample::Sample;
 use super::answer::Limits;
 use super::asked::Asked;
 use super::basis::{Fact, Known, Span};
 use super::facts::{Contents, Details, Facts, Mount, Space};
+use super::sample::Sample;
 use crate::dir::Dir;
 use crate::error::{Error, Result};
 use crate::file_system::FileSystem;

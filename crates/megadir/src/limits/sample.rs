@@ -1,15 +1,21 @@
 //! A sample of a directory's entries: the lengths of their names, how many are directories, what they hold.
 
-use std::os::fd::AsFd;
-
-use rustix::fs::{AtFlags, StatxFlags, statx};
-
+use super::basis::{Fact, Known};
+use super::facts::{Contents, Space};
+use super::name_lengths::{NAME_BYTES_MAX, NameLengths};
 use crate::dir::Dir;
 use crate::error::Result;
 use crate::file_type::FileType;
-use crate::limits::basis::{Fact, Known};
-use crate::limits::facts::{Contents, Space};
-use crate::limits::name_lengths::{NAME_BYTES_MAX, NameLengths};
+
+#[cfg(target_os = "linux")]
+#[path = "sample/linux.rs"]
+mod system;
+#[cfg(windows)]
+#[path = "sample/windows.rs"]
+mod system;
+
+#[cfg(windows)]
+pub(super) use self::system::of_size;
 
 /// The buffer for the sample, bytes: about a thousand entries.
 const SAMPLE_BYTES: usize = 64 << 10;
@@ -17,8 +23,6 @@ const SAMPLE_BYTES: usize = 64 << 10;
 const EXAMINED_MAX: usize = 32;
 /// What is assumed of names where none are present: a digest in hex.
 const NAME_BYTES_ASSUMED: u16 = 32;
-/// The unit of a file's blocks in stat, bytes.
-const STAT_BLOCK_BYTES: u64 = 512;
 
 /// What is known of further entries.
 pub(super) struct Sample {
@@ -49,6 +53,7 @@ impl Sampled {
         self.names.len() as u64
     }
 
+    #[cfg(target_os = "linux")]
     pub(super) fn name_bytes(&self) -> u64 {
         (0..).zip(&self.lengths).map(|(bytes, count)| bytes * count).sum()
     }
@@ -59,7 +64,7 @@ impl Sample {
     pub(super) fn of(directory: &Dir, known: Known, space: &Space) -> Result<Self> {
         let options =
             crate::ReadOptions { buffer_bytes: SAMPLE_BYTES, threads: 1, shares: 1, resolve_types: true };
-        let mut reader = crate::backend("getdents")?.open(directory, &options)?;
+        let mut reader = crate::backend(system::BACKEND)?.open(directory, &options)?;
         let mut sampled = Sampled::default();
         // The first buffer alone may hold nothing but the two dots.
         while sampled.entries() == 0 {
@@ -104,7 +109,7 @@ impl Sample {
 fn contents(directory: &Dir, names: &[Vec<u8>], known: Known, space: &Space, of: &str) -> Fact<Contents> {
     let step = names.len().div_ceil(EXAMINED_MAX);
     let sizes: Vec<f64> =
-        names.iter().step_by(step).filter_map(|name| content_bytes(directory, name, space)).collect();
+        names.iter().step_by(step).filter_map(|name| system::content_bytes(directory, name, space)).collect();
     if sizes.is_empty() {
         let contents = Contents { mean_bytes: space.unit_bytes as f64, error_bytes: 0.0 };
         return Fact::new(contents, Known::Assumed, "a block for the contents of each; none may be examined");
@@ -115,19 +120,4 @@ fn contents(directory: &Dir, names: &[Vec<u8>], known: Known, space: &Space, of:
     let error_bytes = if sizes.len() == names.len() { 0.0 } else { 1.96 * (variance / count).sqrt() };
     let how = format!("contents as in {} entries{of}", sizes.len());
     Fact::new(Contents { mean_bytes, error_bytes }, known, how)
-}
-
-/// Returns the space that an entry's contents take, bytes; shared among the names of a file. `None` if it has vanished.
-fn content_bytes(directory: &Dir, name: &[u8], space: &Space) -> Option<f64> {
-    let flags = AtFlags::SYMLINK_NOFOLLOW | AtFlags::NO_AUTOMOUNT | AtFlags::STATX_DONT_SYNC;
-    let want = StatxFlags::BLOCKS | StatxFlags::SIZE | StatxFlags::NLINK | StatxFlags::TYPE;
-    let status = statx(directory.as_fd(), name, flags, want).ok()?;
-    let kind = rustix::fs::FileType::from_raw_mode(u32::from(status.stx_mode));
-    let links = if kind.is_dir() { 1 } else { status.stx_nlink.max(1) };
-    let bytes = match status.stx_blocks {
-        // A file that is not yet written has a size and no blocks.
-        0 if kind.is_file() => status.stx_size.next_multiple_of(space.unit_bytes.max(1)),
-        blocks => blocks * STAT_BLOCK_BYTES,
-    };
-    Some(bytes as f64 / f64::from(links))
 }

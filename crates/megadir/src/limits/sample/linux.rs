@@ -1,0 +1,28 @@
+//! What is asked about an entry of the sample on Linux.
+
+use std::os::fd::AsFd;
+
+use rustix::fs::{AtFlags, StatxFlags, statx};
+
+use crate::dir::Dir;
+use crate::limits::facts::Space;
+
+/// What lists the sample.
+pub(super) const BACKEND: &str = "getdents";
+/// The unit of a file's blocks in stat, bytes.
+const STAT_BLOCK_BYTES: u64 = 512;
+
+/// Returns the space that an entry's contents take, bytes; shared among the names of a file. `None` if it has vanished.
+pub(super) fn content_bytes(directory: &Dir, name: &[u8], space: &Space) -> Option<f64> {
+    let flags = AtFlags::SYMLINK_NOFOLLOW | AtFlags::NO_AUTOMOUNT | AtFlags::STATX_DONT_SYNC;
+    let want = StatxFlags::BLOCKS | StatxFlags::SIZE | StatxFlags::NLINK | StatxFlags::TYPE;
+    let status = statx(directory.as_fd(), name, flags, want).ok()?;
+    let kind = rustix::fs::FileType::from_raw_mode(u32::from(status.stx_mode));
+    let links = if kind.is_dir() { 1 } else { status.stx_nlink.max(1) };
+    let bytes = match status.stx_blocks {
+        // A file that is not yet written has a size and no blocks.
+        0 if kind.is_file() => status.stx_size.next_multiple_of(space.unit_bytes.max(1)),
+        blocks => blocks * STAT_BLOCK_BYTES,
+    };
+    Some(bytes as f64 / f64::from(links))
+}
