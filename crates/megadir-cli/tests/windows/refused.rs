@@ -7,7 +7,6 @@ fn what_is_not_there_yet_is_refused_in_one_line() {
     let scratch = tree();
     for words in [
         &["remove", "--yes", "tree"][..],
-        &["limits", "tree"],
         &["bench", "run", "listing", "--quick"],
         &["list", "--estimate", "tree"],
     ] {
