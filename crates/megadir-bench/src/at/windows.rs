@@ -10,7 +10,7 @@ use std::time::{Duration, SystemTime};
 
 use megadir::FileType;
 use megadir::directory_information::Found;
-use megadir_sys::windows::change::{self, Removed};
+use megadir_sys::windows::change;
 use megadir_sys::windows::facts::{self, Facts};
 use megadir_sys::windows::open::{Purpose, below};
 use megadir_sys::windows::volume;
@@ -166,17 +166,17 @@ pub(crate) fn open_uncached(at: Borrowed<'_>, path: impl AsRef<[u8]>) -> io::Res
     Ok(open(at, path.as_ref(), Purpose::ReadUncached)?.into())
 }
 
-/// Removes the name of a file; a file that others have open may keep it until they close it, see [`Removed`].
+/// Removes the name of a file; see [`change::remove`] for when it goes.
 #[inline]
 pub(crate) fn remove_file(at: Borrowed<'_>, path: impl AsRef<[u8]>) -> io::Result<()> {
     let file = open(at, path.as_ref(), Purpose::Remove)?;
-    change::remove(file.as_handle()).map(|_: Removed| ())
+    change::remove(file.as_handle())
 }
 
 /// Removes an empty directory.
 pub(crate) fn remove_directory(at: Borrowed<'_>, path: impl AsRef<[u8]>) -> io::Result<()> {
     let directory = open(at, path.as_ref(), Purpose::RemoveDirectory)?;
-    change::remove(directory.as_handle()).map(|_: Removed| ())
+    change::remove(directory.as_handle())
 }
 
 /// Renames without replacing anything. Windows refuses to rename a directory in which anything is open.

@@ -19,51 +19,51 @@ use windows_sys::Win32::System::IO::IO_STATUS_BLOCK;
 /// The longest name of an entry, UTF-16 units.
 const NAME_UNITS_MAX: usize = 255;
 
-/// What happened to the name of what was removed.
+/// Ways of removing, the best first: with POSIX semantics the name goes when this handle is closed, else when the last one is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Removed {
-    /// It is gone.
-    AtOnce,
-    /// It goes when the last who has the file open closes it; until then nothing of that name can be made, and its directory
-    /// is not empty.
+enum Way {
+    /// Windows 10 1809 and later: what is marked as read-only goes too.
+    PosixMarked,
+    /// Windows 10 1607 and later.
+    Posix,
+    /// Every system; until the last who has it open closes it, nothing of that name can be made, and its directory is not empty.
     AtLastClose,
 }
 
-/// Removes an open file or an empty directory, opened for [`super::open::Purpose::Remove`].
-///
-/// With POSIX semantics (Windows 10 1607 and later on NTFS, ReFS) the name goes at once, read-only or not; elsewhere
-/// when the last handle is closed, and what is read-only is refused.
-///
-/// # Errors
-///
-/// The system's: access denied (also for what is read-only, where the system knows no better), a directory that is not empty.
-pub fn remove(file: BorrowedHandle<'_>) -> io::Result<Removed> {
-    let flags = FILE_DISPOSITION_FLAG_DELETE
-        | FILE_DISPOSITION_FLAG_POSIX_SEMANTICS
-        | FILE_DISPOSITION_FLAG_IGNORE_READONLY_ATTRIBUTE;
-    let status = set(file, &flags, FileDispositionInformationEx);
-    if status == 0 {
-        return Ok(Removed::AtOnce);
-    }
-    if !super::is_unknown_class(status) {
-        return Err(super::error_of(status));
-    }
-    match set(file, &1_u8, FileDispositionInformation) {
-        0 => Ok(Removed::AtLastClose),
-        status => Err(super::error_of(status)),
+const WAYS: [Way; 3] = [Way::PosixMarked, Way::Posix, Way::AtLastClose];
+
+impl Way {
+    fn remove(self, file: BorrowedHandle<'_>) -> NTSTATUS {
+        let posix = FILE_DISPOSITION_FLAG_DELETE | FILE_DISPOSITION_FLAG_POSIX_SEMANTICS;
+        let marked = FILE_DISPOSITION_FLAG_IGNORE_READONLY_ATTRIBUTE;
+        match self {
+            Self::PosixMarked => set(file, &(posix | marked), FileDispositionInformationEx),
+            Self::Posix => set(file, &posix, FileDispositionInformationEx),
+            Self::AtLastClose => set(file, &1_u8, FileDispositionInformation),
+        }
     }
 }
 
-/// Takes back what [`remove`] has done with [`Removed::AtLastClose`], while the file is still open.
+/// Removes an open file or an empty directory, opened for [`super::open::Purpose::Remove`]: its name goes when the handle is closed, or,
+/// where system or file system know no better, when the last handle is, and what is read-only is then refused.
+///
+/// What is lacking is found out anew for each file, since it is another for each file system: by a call or two that fail.
 ///
 /// # Errors
 ///
-/// The system's.
-pub fn keep(file: BorrowedHandle<'_>) -> io::Result<()> {
-    match set(file, &0_u8, FileDispositionInformation) {
-        0 => Ok(()),
-        status => Err(super::error_of(status)),
+/// The system's: access denied (also for what is read-only), a directory that is not empty.
+pub fn remove(file: BorrowedHandle<'_>) -> io::Result<()> {
+    let mut status = 0;
+    for way in WAYS {
+        status = way.remove(file);
+        if status == 0 {
+            return Ok(());
+        }
+        if !super::is_unknown(status) {
+            break;
+        }
     }
+    Err(super::error_of(status))
 }
 
 /// Gives an open file or directory, opened for [`super::open::Purpose::RemoveMarked`], other attributes (`FILE_ATTRIBUTE_...` bits); its

@@ -29,8 +29,8 @@ use std::io;
 
 use windows_sys::Win32::Foundation::{
     ERROR_DIRECTORY_NOT_SUPPORTED, ERROR_FILE_NOT_FOUND, NTSTATUS, RtlNtStatusToDosError,
-    STATUS_DELETE_PENDING, STATUS_FILE_DELETED, STATUS_FILE_IS_A_DIRECTORY, STATUS_INVALID_INFO_CLASS,
-    STATUS_INVALID_PARAMETER, STATUS_NOT_IMPLEMENTED, STATUS_NOT_SUPPORTED,
+    STATUS_DELETE_PENDING, STATUS_FILE_DELETED, STATUS_FILE_IS_A_DIRECTORY, STATUS_INVALID_DEVICE_REQUEST,
+    STATUS_INVALID_INFO_CLASS, STATUS_INVALID_PARAMETER, STATUS_NOT_IMPLEMENTED, STATUS_NOT_SUPPORTED,
 };
 
 /// Returns the error of Win32 for a status; a file that is being removed, or was while it was open, counts as not found, a directory where a file was
@@ -51,9 +51,13 @@ fn error_of(status: NTSTATUS) -> io::Error {
 }
 
 /// Tells whether a status says that the system or the file system does not know what was asked.
-fn is_unknown_class(status: NTSTATUS) -> bool {
+fn is_unknown(status: NTSTATUS) -> bool {
     matches!(
         status,
-        STATUS_INVALID_INFO_CLASS | STATUS_INVALID_PARAMETER | STATUS_NOT_SUPPORTED | STATUS_NOT_IMPLEMENTED
+        STATUS_INVALID_INFO_CLASS
+            | STATUS_INVALID_PARAMETER
+            | STATUS_INVALID_DEVICE_REQUEST
+            | STATUS_NOT_SUPPORTED
+            | STATUS_NOT_IMPLEMENTED
     )
 }
