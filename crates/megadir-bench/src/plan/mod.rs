@@ -62,10 +62,19 @@ const LATIN_ARMS_MAX: usize = 6;
 /// [`PlanError`] for values that cannot be had and for a baseline that is not available.
 pub fn plan(study: &Study, request: &Request<'_>) -> Result<Planned, PlanError> {
     check_values(request)?;
+    let own = of_windows(study, request.facts);
+    let study = own.as_ref().unwrap_or(study);
     match request.file_systems {
         [] => of_one(study, request),
         _ => file_systems::plan(study, request, of_one),
     }
+}
+
+/// Returns what a study does on Windows, if it says so and the backends are those of Windows.
+fn of_windows(study: &Study, facts: &[BackendFact]) -> Option<Study> {
+    let baseline = &study.windows.as_ref()?.baseline;
+    let there = facts.iter().any(|fact| fact.name == baseline.backend);
+    there.then(|| study.clone().on_windows())
 }
 
 /// Resolves a study on one file system.

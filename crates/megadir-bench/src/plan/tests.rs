@@ -233,6 +233,37 @@ fn a_study_of_refusals_has_one_arm_and_is_asked_nothing_of_listings() {
     }
 }
 
+#[test]
+fn on_windows_the_listing_study_has_programs_of_its_own() {
+    let of_windows = [
+        ("std", Some(32 << 10)),
+        ("find-first-file", Some(4 << 10)),
+        ("find-first-file-basic", Some(4 << 10)),
+        ("find-first-file-large", Some(64 << 10)),
+        ("find-first-file-basic-large", Some(64 << 10)),
+        ("by-handle", None),
+        ("by-handle-full", None),
+        ("nt-query", None),
+        ("nt-query-extended", None),
+        ("nt-query-ex", None),
+    ];
+    let facts = of_windows.map(|(name, buffer_fixed)| fact(name, 1, buffer_fixed));
+    let planned = plan(&listing(), &request(&facts)).unwrap();
+    assert_eq!(group_names(&planned), ["buffer", "backend", "decomposition", "growth"]);
+    assert!(planned.notes.is_empty(), "{:?}", planned.notes);
+    assert!(planned.plan.published.iter().all(|figure| figure.unlike.is_some()));
+    let lists = |cell: &megadir_record::Cell| match &cell.work {
+        Work::List { backend, stages, .. } => {
+            assert!(of_windows.iter().any(|(name, _)| name == backend));
+            !stages.contains(&Stage::ExtendedAttributes)
+        }
+        _ => false,
+    };
+    assert!(planned.plan.cells.iter().all(lists));
+    let chosen = Request { backends: vec!["nt-query".into()], ..request(&facts) };
+    assert_eq!(plan(&listing(), &chosen).unwrap().plan.cells.len(), 3);
+}
+
 fn lookup() -> Study {
     built_in("lookup").unwrap()
 }

@@ -94,7 +94,9 @@ pub fn from_text(file: &str, text: &str) -> Result<Study, StudyError> {
         let reason = error.message().trim().replace('\n', ", ");
         StudyError::Syntax { file: file.to_owned(), line, column, reason }
     })?;
-    match contradiction(&study) {
+    // What is wrong with it is said on every system.
+    let elsewhere = || study.windows.as_ref().and_then(|_| contradiction(&study.clone().on_windows()));
+    match contradiction(&study).or_else(elsewhere) {
         None => Ok(study),
         Some(reason) => Err(StudyError::Contradiction { file: file.to_owned(), reason }),
     }
@@ -127,7 +129,9 @@ fn contradiction(study: &Study) -> Option<String> {
         return Some(reason);
     }
     // What follows is about studies that list.
-    study.baseline.as_ref()?;
+    if study.baseline.is_none() {
+        return study.windows.is_some().then(|| "[windows] is for studies that list".into());
+    }
     if study.compare.is_empty() && study.decompose.is_empty() && study.grow.is_empty() {
         return Some(
             "it has no group: at least one of [[compare]], [[decompose]], [[grow]] is needed".into(),
@@ -317,6 +321,24 @@ mod tests {
             format!("there is no study `listnig`: did you mean 'listing'? there are {all}")
         );
         assert!(built_in("zzzzzzz").unwrap_err().to_string().contains("`: there are listing"));
+    }
+
+    #[test]
+    fn what_a_study_does_on_windows_is_checked_everywhere() {
+        let text =
+            BUILT_IN[0].text.replace(r#""sort", "attributes", "format-long""#, r#""sort", "format-long""#);
+        assert_ne!(text, BUILT_IN[0].text);
+        let Err(StudyError::Contradiction { reason, .. }) = from_text("own.toml", &text) else { panic!() };
+        assert_eq!(reason, "format-long needs the stage `attributes`");
+        let lookup = BUILT_IN.iter().find(|study| study.name == "lookup").unwrap().text;
+        let windows =
+            "\n[windows]\nunlike = \"x\"\nbaseline = { backend = \"std\", buffer_bytes = 1, threads = 1 }\n";
+        let Err(StudyError::Contradiction { reason, .. }) =
+            from_text("own.toml", &format!("{lookup}{windows}"))
+        else {
+            panic!()
+        };
+        assert_eq!(reason, "[windows] is for studies that list");
     }
 
     #[test]

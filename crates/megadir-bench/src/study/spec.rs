@@ -58,6 +58,39 @@ pub struct Study {
     /// Groups that follow the time as the number of entries grows.
     #[serde(default)]
     pub grow: Vec<GrowSpec>,
+    /// What a study that lists does in place of these on Windows, whose calls are others.
+    pub windows: Option<WindowsSpec>,
+}
+
+/// Baseline and groups of a study that lists, on Windows.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct WindowsSpec {
+    /// Why the source's figures are of something else.
+    pub unlike: String,
+    /// As the study's.
+    pub baseline: BaselineSpec,
+    /// As the study's.
+    #[serde(default)]
+    pub compare: Vec<CompareSpec>,
+    /// As the study's.
+    #[serde(default)]
+    pub decompose: Vec<DecomposeSpec>,
+    /// As the study's.
+    #[serde(default)]
+    pub grow: Vec<GrowSpec>,
+}
+
+impl Study {
+    /// Returns the study as it is on Windows.
+    #[must_use]
+    pub(crate) fn on_windows(mut self) -> Self {
+        let Some(WindowsSpec { unlike, baseline, compare, decompose, grow }) = self.windows.take() else {
+            return self;
+        };
+        self.published.iter_mut().for_each(|figure| figure.unlike = Some(unlike.clone()));
+        Self { baseline: Some(baseline), compare, decompose, grow, ..self }
+    }
 }
 
 /// The sizes a study can run at.

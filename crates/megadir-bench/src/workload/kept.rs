@@ -1,5 +1,6 @@
 //! Names kept in memory, packed one after the other, with what the later stages learn of each.
 
+#[cfg(target_os = "linux")]
 use std::ffi::CStr;
 
 use megadir::Batch;
@@ -49,6 +50,7 @@ impl Kept {
     }
 
     /// Returns the names in order, as system calls take them.
+    #[cfg(target_os = "linux")]
     pub(super) fn c_names(&self) -> impl Iterator<Item = &CStr> {
         self.items.iter().map(|item| {
             let bytes = &self.bytes[item.start..=item.start + usize::from(item.length)];

@@ -93,7 +93,8 @@ impl Listing {
 
 impl Workload for Listing {
     fn unavailable(&self, directory: &Dir) -> Option<String> {
-        self.backend.probe(directory).err().map(|error| error.reason())
+        let lacking = self.stages.iter().find_map(|stage| attributes::lacks(*stage));
+        lacking.or_else(|| self.backend.probe(directory).err().map(|error| error.reason()))
     }
 
     fn ready(&mut self, _: &Dir, _: BlockKey, _: u64, _: Signals<'_>) -> Result<(), ListError> {
@@ -156,6 +157,66 @@ impl Seen {
             hash: self.hash,
             calls: read_calls.map(|read| read + calls + sink.calls()),
             written_bytes: sink.written_bytes(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicBool, AtomicU64};
+
+    use super::*;
+
+    /// Two ways of reading that this system has.
+    const BACKENDS: [&str; 2] =
+        if cfg!(windows) { ["by-handle", "find-first-file"] } else { ["getdents", "readdir"] };
+
+    #[test]
+    fn every_stage_sees_every_entry_and_every_line_arrives() {
+        const FILES: u64 = 300;
+        let parent = tempfile::tempdir().unwrap();
+        let mut hash = 0_u64;
+        for index in 0..FILES {
+            let name = format!("file-{index}-\u{e4}");
+            hash = hash.wrapping_add(name_hash(name.as_bytes()));
+            std::fs::write(parent.path().join(name), "12345").unwrap();
+        }
+        let directory = Dir::open(parent.path()).unwrap();
+        let (stop, beat) = (AtomicBool::new(false), AtomicU64::new(0));
+        let signals = Signals { stop: &stop, beat: &beat };
+        let raw = [Stage::Read, Stage::FormatRaw, Stage::Write];
+        let long = [
+            Stage::Read,
+            Stage::Keep,
+            Stage::Sort,
+            Stage::Attributes,
+            Stage::ExtendedAttributes,
+            Stage::FormatLong,
+            Stage::Write,
+        ];
+        for backend in BACKENDS {
+            for stages in [&[Stage::Read][..], &raw, &long] {
+                let mut stages = stages.to_vec();
+                let work = |stages: Vec<Stage>| Work::List {
+                    backend: backend.into(),
+                    buffer_bytes: 65_536,
+                    threads: 1,
+                    shares: 1,
+                    stages,
+                };
+                let lacking = Listing::new(&work(stages.clone())).unwrap().unavailable(&directory);
+                assert_eq!(lacking.is_some(), cfg!(windows) && stages.len() == long.len(), "{lacking:?}");
+                if lacking.is_some() {
+                    stages.retain(|stage| *stage != Stage::ExtendedAttributes);
+                }
+                let listing = Listing::new(&work(stages.clone())).unwrap();
+                assert_eq!(listing.unavailable(&directory), None);
+                let counted = listing.once(&directory, signals).unwrap();
+                assert_eq!((counted.entries, counted.hash), (FILES, hash), "{backend} {stages:?}");
+                let names_bytes = FILES * 7;
+                let written = counted.written_bytes > names_bytes;
+                assert_eq!(written, stages.contains(&Stage::Write), "{backend} {stages:?} {counted:?}");
+            }
         }
     }
 }

@@ -3,28 +3,17 @@
 //! A workload knows nothing of rounds, clocks or records: it does a block's operations when it is told to and
 //! says what it saw.
 
-#[cfg(target_os = "linux")]
 mod ask;
-#[cfg(target_os = "linux")]
 mod attributes;
 mod file_attributes;
 mod files;
-#[cfg(target_os = "linux")]
 mod format_long;
-#[cfg(target_os = "linux")]
 mod format_raw;
-#[cfg(target_os = "linux")]
 mod kept;
-#[cfg(target_os = "linux")]
 mod list;
 mod lookup;
-#[cfg(target_os = "linux")]
 mod output;
-#[cfg(target_os = "linux")]
-mod owners;
-#[cfg(target_os = "linux")]
 mod refusal;
-#[cfg(target_os = "linux")]
 mod removal;
 mod same_work;
 mod signals;
@@ -39,9 +28,9 @@ use megadir_sys::usage::Usage;
 use crate::measure::Stopwatch;
 #[cfg(target_os = "linux")]
 use crate::runner::WorkerCommand;
-#[cfg(target_os = "linux")]
+#[cfg_attr(windows, expect(unused_imports, reason = "the runner is moving to Windows"))]
 use ask::Ask;
-#[cfg(target_os = "linux")]
+#[cfg_attr(windows, expect(unused_imports, reason = "the runner is moving to Windows"))]
 pub(crate) use ask::FILES_MAX;
 #[cfg(target_os = "linux")]
 use file_attributes::FileAttributes;
@@ -50,15 +39,15 @@ pub(crate) use file_attributes::Truth;
 #[cfg(target_os = "linux")]
 use files::Files;
 pub use files::serve;
-#[cfg(target_os = "linux")]
+#[cfg_attr(windows, expect(unused_imports, reason = "the runner is moving to Windows"))]
 pub(crate) use list::Listing;
 #[cfg_attr(windows, expect(unused_imports, reason = "the runner is moving to Windows"))]
 use lookup::Lookup;
 #[cfg_attr(windows, expect(unused_imports, reason = "the runner is moving to Windows"))]
 pub(crate) use lookup::{ABSENT_NAMES, NameSource, SAMPLE_MAX};
-#[cfg(target_os = "linux")]
+#[cfg_attr(windows, expect(unused_imports, reason = "the runner is moving to Windows"))]
 use refusal::Refusal;
-#[cfg(target_os = "linux")]
+#[cfg_attr(windows, expect(unused_imports, reason = "the runner is moving to Windows"))]
 use removal::Removal;
 pub(crate) use same_work::name_hash;
 pub(crate) use signals::ListError;

@@ -1,12 +1,9 @@
 //! Where the text goes: nowhere, or into a pipe that another thread empties and counts the lines of.
 //!
 //! The C library's streams, which both programs under study print through, write a pipe in pieces of
-//! 4096 bytes, and `wc -l` reads it in pieces of 16 KiB; so do we.
+//! 4096 bytes, and `wc -l` reads it in pieces of 16 KiB; so do we. Windows has an anonymous pipe for it.
 
-use std::fs::File;
-use std::io::{Read, Write};
-
-use rustix::pipe::{PipeFlags, pipe_with};
+use std::io::{PipeReader, PipeWriter, Read, Write};
 
 use super::ListError;
 
@@ -20,7 +17,7 @@ const LINE_BYTES_MAX: usize = 1024;
 /// Takes text.
 pub(super) struct Sink {
     text: Vec<u8>,
-    pipe: Option<File>,
+    pipe: Option<PipeWriter>,
     calls: u64,
     written_bytes: u64,
     /// Lines ended.
@@ -53,11 +50,11 @@ pub(super) fn with_sink<T>(
         return work(&mut sink);
     }
     let failed = |source| ListError::Stage { stage: "pipe", source };
-    let (output, input) = pipe_with(PipeFlags::CLOEXEC).map_err(|error| failed(error.into()))?;
-    sink.pipe = Some(input.into());
+    let (output, input) = std::io::pipe().map_err(failed)?;
+    sink.pipe = Some(input);
     std::thread::scope(|scope| {
         let reader = std::thread::Builder::new().name("megadir-drain".to_owned());
-        let reader = reader.spawn_scoped(scope, || drain(File::from(output))).map_err(failed)?;
+        let reader = reader.spawn_scoped(scope, || drain(output)).map_err(failed)?;
         let result = work(&mut sink).and_then(|result| sink.flush().map(|()| result));
         // Closing our end lets the reader end.
         sink.pipe = None;
@@ -70,7 +67,7 @@ pub(super) fn with_sink<T>(
 }
 
 /// Reads to the end and counts lines, as `wc -l` does.
-fn drain(mut output: File) -> std::io::Result<Drained> {
+fn drain(mut output: PipeReader) -> std::io::Result<Drained> {
     let mut piece = [0; READ_BYTES];
     let mut drained = Drained { bytes: 0, lines: 0 };
     loop {

@@ -3,14 +3,14 @@
 //! Every block has other names, computed from the plan's seed and the block. Files are made as a program makes them, by open
 //! and close; they are empty. The directory is removed when the block has been timed.
 
-use std::os::fd::{AsFd, OwnedFd};
+use std::io;
 
 use megadir::Dir;
 use megadir::limits::{Limit, Step, explain_at};
 use megadir_record::{Counted, NameScheme};
-use rustix::fs::{AtFlags, Mode, OFlags};
 
 use super::{BlockKey, ListError, Signals, Workload};
+use crate::at::{self, At, Owned};
 use crate::dataset::{NAME_BYTES_MAX, Names};
 use crate::measure::Stopwatch;
 use crate::remove::remove_content;
@@ -33,24 +33,14 @@ impl Refusal {
     }
 }
 
-/// Makes and opens the directory that is filled.
-fn directory(parent: &Dir) -> Result<OwnedFd, rustix::io::Errno> {
-    rustix::fs::mkdirat(parent, FILLED, Mode::RWXU)?;
-    open(parent)
-}
-
-fn open(parent: &Dir) -> Result<OwnedFd, rustix::io::Errno> {
-    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-    rustix::fs::openat(parent, FILLED, flags, Mode::empty())
-}
-
-fn failed(stage: &'static str) -> impl Fn(rustix::io::Errno) -> ListError {
-    move |error| ListError::Stage { stage, source: error.into() }
+fn failed(stage: &'static str) -> impl Fn(io::Error) -> ListError {
+    move |source| ListError::Stage { stage, source }
 }
 
 impl Workload for Refusal {
     fn unavailable(&self, _directory: &Dir) -> Option<String> {
-        None
+        cfg!(windows)
+            .then(|| "no file system of Windows has an index that is full before the volume".to_owned())
     }
 
     fn ready(
@@ -71,16 +61,16 @@ impl Workload for Refusal {
         _stopwatch: &mut Stopwatch,
         signals: Signals<'_>,
     ) -> Result<Counted, ListError> {
-        let directory = directory(parent).map_err(failed("making a directory"))?;
+        let making = failed("making a directory");
+        at::make_directory(parent.at(), FILLED).map_err(&making)?;
+        let directory = at::open_below(parent.at(), FILLED).map_err(making)?;
         let names = Names { scheme: self.scheme, seed: self.block_seed };
-        let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        let mode = Mode::RUSR | Mode::WUSR;
         let mut buffer = [0; NAME_BYTES_MAX];
         for index in 0.. {
             if index % STEP == 0 {
                 signals.check()?;
             }
-            match rustix::fs::openat(&directory, names.write(index, &mut buffer), flags, mode) {
+            match at::create(directory.at(), names.write(index, &mut buffer)) {
                 Ok(file) => drop(file),
                 Err(error) => {
                     judge(&directory, parent, error, index)?;
@@ -92,22 +82,21 @@ impl Workload for Refusal {
     }
 
     fn finish(&mut self, parent: &Dir, signals: Signals<'_>) -> Result<(), ListError> {
-        let cannot = |source| ListError::Stage { stage: "removing the files", source };
-        let directory = open(parent).map_err(failed("opening the directory"))?;
-        remove_content(directory.as_fd(), b"", signals.beat).map_err(cannot)?;
-        rustix::fs::unlinkat(parent, FILLED, AtFlags::REMOVEDIR).map_err(failed("removing the directory"))
+        let directory = at::open_below(parent.at(), FILLED).map_err(failed("opening the directory"))?;
+        remove_content(directory.at(), b"", signals.beat).map_err(failed("removing the files"))?;
+        drop(directory);
+        at::remove_directory(parent.at(), FILLED).map_err(failed("removing the directory"))
     }
 }
 
 /// Accepts a refusal that was for the index, and no other.
-fn judge(directory: &OwnedFd, parent: &Dir, error: rustix::io::Errno, made: u64) -> Result<(), ListError> {
-    let source = std::io::Error::from(error);
-    let explanation = explain_at(directory.as_fd(), parent.path(), Step::Create, &source);
+fn judge(directory: &Owned, parent: &Dir, source: io::Error, made: u64) -> Result<(), ListError> {
+    let explanation = explain_at(directory.at(), parent.path(), Step::Create, &source);
     match explanation {
         Some(explanation) if explanation.limit == Limit::DirectoryIndex => Ok(()),
         Some(explanation) => {
             let reason = format!("after {made} files another limit was met than the index: {explanation}");
-            Err(ListError::Stage { stage: "filling", source: std::io::Error::other(reason) })
+            Err(ListError::Stage { stage: "filling", source: io::Error::other(reason) })
         }
         None => Err(ListError::Stage { stage: "making a file", source }),
     }

@@ -1,29 +1,32 @@
-//! Asking for the attributes of some entries by name: open the directory, statx for each, close it.
+//! Asking for the attributes of some entries by name: on Linux open the directory, statx for each, close it; on Windows one call by
+//! the whole path for each.
 //!
 //! Which entries is drawn for every operation, each at most once, and their names are written out before the block starts, one after
 //! the other in one buffer, as a program that has a list of names finds them. Where a block has more operations than the buffer has
 //! names for, it goes through them again. Single questions are not timed: the arm is compared with listings, whose parts are not timed
 //! either.
 
-use std::ffi::CStr;
+#[cfg(target_os = "linux")]
+mod linux;
+#[cfg(windows)]
+mod windows;
 
 use megadir::Dir;
 use megadir_record::{Counted, Presence};
 use megadir_stats::permutation::{Permutation, SplitMix64};
-use rustix::fs::{AtFlags, StatxFlags, statx};
-use rustix::io::Errno;
 
 use super::lookup::{NAMES_MAX, NameSource};
 use super::{BlockKey, ListError, Signals, Workload};
 use crate::measure::Stopwatch;
+#[cfg(target_os = "linux")]
+use linux as system;
+#[cfg(windows)]
+use windows as system;
 
 /// The most names of one operation: 64 MiB of 32 bytes each.
 pub(crate) const FILES_MAX: u64 = 1 << 21;
 /// Calls between two looks at whether the run is to end.
 const STEP: u64 = 1024;
-/// What is asked for, and how: as the library's examiner `statx` does for the same attributes.
-const MASK: StatxFlags = StatxFlags::TYPE.union(StatxFlags::SIZE).union(StatxFlags::MTIME);
-const FLAGS: AtFlags = AtFlags::SYMLINK_NOFOLLOW.union(AtFlags::NO_AUTOMOUNT).union(AtFlags::STATX_DONT_SYNC);
 
 /// One arm's questions.
 pub(super) struct Ask<'a> {
@@ -31,39 +34,35 @@ pub(super) struct Ask<'a> {
     source: &'a NameSource,
     seed: u64,
     /// The names of the block, each with its NUL.
-    names: Vec<u8>,
+    names: Vec<system::Unit>,
+    ground: system::Ground,
 }
 
 impl<'a> Ask<'a> {
     pub(super) fn new(files: u64, source: &'a NameSource, seed: u64) -> Self {
-        Self { files, source, seed, names: Vec::new() }
+        Self { files, source, seed, names: Vec::new(), ground: system::Ground::default() }
     }
+}
 
-    /// Asks for the names at the beginning of `names`; returns how many were found, and the names after them.
-    fn once<'n>(
-        &self,
-        directory: &Dir,
-        mut names: &'n [u8],
-        signals: Signals<'_>,
-    ) -> Result<(u64, &'n [u8]), ListError> {
-        let again = directory.reopen()?;
-        let mut found = 0;
-        for index in 0..self.files {
-            if index % STEP == STEP - 1 {
-                signals.check()?;
-            }
-            let Ok(name) = CStr::from_bytes_until_nul(names) else { break };
-            names = names.get(name.count_bytes() + 1..).unwrap_or_default();
-            match statx(&again, name, FLAGS, MASK) {
-                Ok(status) => {
-                    found += u64::from(StatxFlags::from_bits_retain(status.stx_mask).contains(MASK));
-                }
-                Err(Errno::NOENT) => {}
-                Err(error) => return Err(ListError::Stage { stage: "statx", source: error.into() }),
-            }
+/// Asks for so many names at the beginning of `names`; returns how many were found, and the names after them.
+fn once<'n>(
+    files: u64,
+    directory: &Dir,
+    ground: &mut system::Ground,
+    mut names: &'n [system::Unit],
+    signals: Signals<'_>,
+) -> Result<(u64, &'n [system::Unit]), ListError> {
+    let mut asker = system::Asker::open(directory, ground)?;
+    let mut found = 0;
+    for index in 0..files {
+        if index % STEP == STEP - 1 {
+            signals.check()?;
         }
-        Ok((found, names))
+        let Some((is_found, rest)) = asker.ask(names)? else { break };
+        found += u64::from(is_found);
+        names = rest;
     }
+    Ok((found, names))
 }
 
 impl Workload for Ask<'_> {
@@ -77,7 +76,7 @@ impl Workload for Ask<'_> {
 
     fn ready(
         &mut self,
-        _directory: &Dir,
+        directory: &Dir,
         block: BlockKey,
         operations: u64,
         _signals: Signals<'_>,
@@ -85,11 +84,12 @@ impl Workload for Ask<'_> {
         let mut random = SplitMix64::new(self.seed ^ block.number());
         let operations = operations.min((NAMES_MAX / self.files.max(1)).max(1));
         self.names.clear();
+        self.ground = system::ground(directory)?;
         for _ in 0..operations {
             let drawn = Permutation::new(self.source.entries(), random.next_u64());
             for index in (0..self.files).filter_map(|rank| drawn.get(rank)) {
                 let name = self.source.name(Presence::Present, index, self.seed);
-                self.names.extend_from_slice(name.as_bytes_with_nul());
+                system::push(&mut self.names, &name)?;
             }
         }
         Ok(())
@@ -102,12 +102,13 @@ impl Workload for Ask<'_> {
         _stopwatch: &mut Stopwatch,
         signals: Signals<'_>,
     ) -> Result<Counted, ListError> {
-        let mut names: &[u8] = &self.names;
+        let Self { files, ground, names: all, .. } = self;
+        let mut names: &[system::Unit] = all;
         super::same_work::repeat(operations, || {
             if names.is_empty() {
-                names = &self.names;
+                names = all;
             }
-            let (found, rest) = self.once(directory, names, signals)?;
+            let (found, rest) = once(*files, directory, ground, names, signals)?;
             names = rest;
             Ok(Counted { entries: found, hash: 0, calls: Some(found), written_bytes: 0 })
         })
@@ -170,9 +171,9 @@ mod tests {
         let (stop, beat) = (AtomicBool::new(false), AtomicU64::new(0));
         let signals = Signals { stop: &stop, beat: &beat };
         let directory = Dir::open(".").unwrap();
-        let names = |ask: &mut Ask<'_>, round, operations| -> Vec<Vec<u8>> {
+        let names = |ask: &mut Ask<'_>, round, operations| -> Vec<Vec<system::Unit>> {
             ask.ready(&directory, key(round), operations, signals).unwrap();
-            ask.names.split(|byte| *byte == 0).filter(|name| !name.is_empty()).map(<[u8]>::to_vec).collect()
+            ask.names.split(|unit| *unit == 0).filter(|name| !name.is_empty()).map(<[_]>::to_vec).collect()
         };
         let first = names(&mut ask, 1, 3);
         assert_eq!(first.len(), 3000);

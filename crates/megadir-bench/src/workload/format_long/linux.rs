@@ -4,18 +4,17 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use megadir::Time;
 
-use super::attributes::{Attributes, TYPE_BITS};
-use super::kept::Kept;
-use super::output::{Sink, digits, push_number, push_text};
+use super::STEP;
 use super::owners::Names;
-use super::{ListError, Signals};
+use crate::workload::attributes::{Attributes, TYPE_BITS};
+use crate::workload::kept::Kept;
+use crate::workload::output::{Sink, digits, push_number, push_text};
+use crate::workload::{ListError, Signals};
 
 const MONTHS: [&[u8; 3]; 12] =
     [b"Jan", b"Feb", b"Mar", b"Apr", b"May", b"Jun", b"Jul", b"Aug", b"Sep", b"Oct", b"Nov", b"Dec"];
 /// `ls` gives the time of day for files younger than half a year of 365.2425 days.
 const HALF_YEAR_S: i64 = 31_556_952 / 2;
-/// Signs of life come every so many entries.
-const STEP: usize = 1024;
 
 /// The widths of the columns.
 #[derive(Clone, Copy, Debug, Default)]
@@ -26,11 +25,12 @@ struct Widths {
     size: usize,
 }
 
-/// Lines before the first entry's.
-pub(super) const HEADINGS: u64 = 1;
-
 /// Formats all that is kept, in its order.
-pub(super) fn format_long(kept: &Kept, signals: Signals<'_>, sink: &mut Sink) -> Result<(), ListError> {
+pub(in crate::workload) fn format_long(
+    kept: &Kept,
+    signals: Signals<'_>,
+    sink: &mut Sink,
+) -> Result<(), ListError> {
     let (mut owners, mut groups) = (Names::read("/etc/passwd"), Names::read("/etc/group"));
     let mut widths = Widths::default();
     let mut any_acl = false;

@@ -9,23 +9,25 @@ use std::os::fd::AsFd;
 use std::os::unix::ffi::OsStrExt;
 
 use megadir::Dir;
+use megadir_record::Stage;
 use rustix::fs::{AtFlags, StatxFlags};
 use rustix::io::Errno;
 
-use super::kept::Kept;
-use super::{ListError, Signals};
+use super::{Asked, STEP};
+use crate::workload::kept::Kept;
+use crate::workload::{ListError, Signals};
 
 /// What `ls -l` prints of an entry's inode.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Attributes {
-    pub(super) mode: u16,
-    pub(super) links: u32,
-    pub(super) owner: u32,
-    pub(super) group: u32,
-    pub(super) size_bytes: u64,
-    pub(super) modified_unix_s: i64,
+pub(in crate::workload) struct Attributes {
+    pub(in crate::workload) mode: u16,
+    pub(in crate::workload) links: u32,
+    pub(in crate::workload) owner: u32,
+    pub(in crate::workload) group: u32,
+    pub(in crate::workload) size_bytes: u64,
+    pub(in crate::workload) modified_unix_s: i64,
     /// Whether an access control list was found.
-    pub(super) has_acl: bool,
+    pub(in crate::workload) has_acl: bool,
 }
 
 const MASK: StatxFlags = StatxFlags::MODE
@@ -36,32 +38,22 @@ const MASK: StatxFlags = StatxFlags::MODE
     .union(StatxFlags::SIZE);
 /// `ls` gives lgetxattr a buffer of this size, bytes.
 const LABEL_BYTES: usize = 255;
-/// Signs of life come every so many entries.
-const STEP: usize = 1024;
 const SYMLINK: u16 = 0o120_000;
-pub(super) const TYPE_BITS: u16 = 0o170_000;
+pub(in crate::workload) const TYPE_BITS: u16 = 0o170_000;
 
-/// What came of asking about every entry.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Asked {
-    /// Calls made.
-    pub(super) calls: u64,
-    /// Entries that were not there any more.
-    pub(super) vanished: u64,
-}
-
-impl Asked {
-    /// Adds a later stage's, which finds gone what an earlier one did.
-    pub(super) fn add(&mut self, later: Self) {
-        self.calls += later.calls;
-        self.vanished = self.vanished.max(later.vanished);
-    }
+/// Tells why a stage cannot be had on this system: all can.
+pub(in crate::workload) fn lacks(_stage: Stage) -> Option<String> {
+    None
 }
 
 /// Asks for what `ls -l` prints of every entry.
 ///
 /// An entry that has vanished meanwhile keeps empty attributes and is counted; any other error ends the listing.
-pub(super) fn ask(directory: &Dir, kept: &mut Kept, signals: Signals<'_>) -> Result<Asked, ListError> {
+pub(in crate::workload) fn ask(
+    directory: &Dir,
+    kept: &mut Kept,
+    signals: Signals<'_>,
+) -> Result<Asked, ListError> {
     let descriptor = directory.as_fd();
     let flags = AtFlags::SYMLINK_NOFOLLOW | AtFlags::NO_AUTOMOUNT;
     let mut attributes = Vec::with_capacity(kept.len());
@@ -95,7 +87,7 @@ pub(super) fn ask(directory: &Dir, kept: &mut Kept, signals: Signals<'_>) -> Res
 ///
 /// That there is none, that it is not to be had or too long are answers, as with `ls`, which prints at most a sign
 /// for it; an entry that has vanished meanwhile is counted; any other error ends the listing.
-pub(super) fn ask_extended(
+pub(in crate::workload) fn ask_extended(
     directory: &Dir,
     kept: &mut Kept,
     signals: Signals<'_>,

@@ -1,0 +1,31 @@
+//! Windows has no `rm -rf`, and what comes nearest (`rmdir /s`) goes by path, so that it might not remove what is open.
+
+use std::ffi::OsString;
+
+use megadir::Dir;
+use megadir_sys::usage::Usage;
+
+use super::failed;
+use crate::workload::ListError;
+
+const REASON: &str = "rm -rf is a program of Linux";
+
+/// Tells why there is no such process.
+pub(super) fn unavailable() -> Option<String> {
+    Some(REASON.to_owned())
+}
+
+/// Returns no names.
+pub(super) fn names(_directory: &Dir) -> Result<Vec<OsString>, ListError> {
+    Ok(Vec::new())
+}
+
+/// Refuses.
+pub(super) fn remove(_directory: &Dir, _names: &[OsString]) -> Result<(), ListError> {
+    Err(failed(std::io::Error::new(std::io::ErrorKind::Unsupported, REASON)))
+}
+
+/// Returns the processor time of no process.
+pub(super) fn usage() -> Usage {
+    Usage { user_ns: 0, system_ns: 0, read_bytes: Some(0) }
+}
