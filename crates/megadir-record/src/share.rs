@@ -11,8 +11,16 @@ use crate::plan::Plan;
 
 /// What stands for a path that was left out.
 pub const LEFT_OUT: &str = "...";
-/// Words that begin like this are paths.
-const BEGINNINGS: [&str; 5] = ["/", "./", "../", ".../", "~"];
+/// Words that begin like this are paths; so are those that begin with a drive (`is_path`).
+const BEGINNINGS: [&str; 8] = ["/", "./", "../", ".../", "~", "\\\\", ".\\", "..\\"];
+
+/// Tells whether a word is a path by how it begins.
+fn is_path(word: &str) -> bool {
+    let drive = word.as_bytes().first_chunk::<3>().is_some_and(|[letter, colon, slash]| {
+        letter.is_ascii_alphabetic() && *colon == b':' && [b'\\', b'/'].contains(slash)
+    });
+    drive || BEGINNINGS.iter().any(|beginning| word.starts_with(beginning))
+}
 
 /// Leaves out of a line what is private; `private` holds names and paths that must not be in any sentence.
 pub fn line(line: &mut Line, private: &[String]) {
@@ -143,7 +151,7 @@ fn sentence(text: &str, private: &[String]) -> String {
         |letter: char| letter.is_whitespace() || matches!(letter, '\'' | '"' | '`' | '(' | ')' | ',' | ';');
     let clean = |word: &str| {
         let bare = word.trim_end_matches(quote);
-        let path = BEGINNINGS.iter().any(|beginning| bare.starts_with(beginning)) && bare.len() > 1;
+        let path = is_path(bare) && bare.len() > 1;
         if path { format!("{LEFT_OUT}{}", &word[bare.len()..]) } else { word.to_owned() }
     };
     known.split_inclusive(quote).map(clean).collect()
@@ -166,8 +174,7 @@ fn without_quoted_paths(text: &str) -> String {
         rest = quoted;
         if let Some(close) = close {
             let content = &quoted[..close];
-            let path = BEGINNINGS.iter().any(|beginning| content.starts_with(beginning));
-            clean.push_str(if path { LEFT_OUT } else { content });
+            clean.push_str(if is_path(content) { LEFT_OUT } else { content });
             clean.push('\'');
             rest = &quoted[close + 1..];
         }
@@ -224,6 +231,11 @@ mod tests {
                 "'...' has not enough inodes: 5/7, and/or space.",
             ),
             ("alice-laptop was busy, said alice.", "... was busy, said ...."),
+            (
+                r"cannot open 'C:\people\x y' on \\\\server\share, ..\z: gone",
+                "cannot open '...' on ..., ...: gone",
+            ),
+            ("5:3 and a:b stay, e:/x goes", "5:3 and a:b stay, ... goes"),
             ("malice stays; ~/x and ../y go", "malice stays; ... and ... go"),
             (
                 "2 gaps in 200 ms of spinning took 3.1 ms (1.5 %)",

@@ -93,7 +93,7 @@ pub fn chart_named(name: &str) -> Option<&'static dyn Chart> {
 ///
 /// Why there is none, as the end of a sentence.
 pub fn document(report: &Report<'_>, chart: &dyn Chart, number: usize) -> Result<(String, usize), String> {
-    let pictures = chart.draw(report, Width::Wide);
+    let pictures = drawn(chart, report, Width::Wide);
     let all = pictures.len();
     match (number.checked_sub(1).and_then(|place| pictures.get(place)), all) {
         (Some(picture), _) => Ok((picture.document(), all)),
@@ -107,7 +107,18 @@ pub fn document(report: &Report<'_>, chart: &dyn Chart, number: usize) -> Result
 /// Returns all pictures of a report, chart by chart.
 #[must_use]
 pub fn pictures(report: &Report<'_>, width: Width) -> Vec<Picture> {
-    CHARTS.iter().flat_map(|chart| chart.draw(report, width)).collect()
+    CHARTS.iter().flat_map(|chart| drawn(*chart, report, width)).collect()
+}
+
+/// Returns the pictures of a chart; they are shown without the report too, and so say themselves what they must not be taken for.
+fn drawn(chart: &dyn Chart, report: &Report<'_>, width: Width) -> Vec<Picture> {
+    let mut pictures = chart.draw(report, width);
+    if report.summary.machine.wine.is_some() {
+        for picture in &mut pictures {
+            picture.title.push_str(" (under Wine: says nothing of Windows)");
+        }
+    }
+    pictures
 }
 
 /// Returns the picture that answers the study's question best: that of the group of the main finding, else the first there is.

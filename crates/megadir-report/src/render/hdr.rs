@@ -45,9 +45,15 @@ fn write(record: &Record, log: &mut Vec<u8>) -> Option<()> {
     let rounds = Rounds::of(record);
     let mut serializer = V2DeflateSerializer::new();
     let started = UNIX_EPOCH + Duration::from_secs(record.header.started_unix_s);
-    let mut writer = IntervalLogWriterBuilder::new()
+    let mut builder = IntervalLogWriterBuilder::new();
+    builder
         .add_comment(&format!("megadir, study {}", one_line(&record.header.plan.study)))
-        .add_comment("times of single operations, nanoseconds")
+        .add_comment("times of single operations, nanoseconds");
+    if let Some(version) = &record.header.machine.wine {
+        let version = one_line(version);
+        builder.add_comment(&format!("under Wine {version}: says nothing of Windows"));
+    }
+    let mut writer = builder
         .with_start_time(started)
         .with_max_value_divisor(1.0)
         .begin_log_with(log, &mut serializer)

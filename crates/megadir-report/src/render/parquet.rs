@@ -63,7 +63,10 @@ mod file {
             ("megadir.started_unix_s", header.started_unix_s.to_string()),
             ("megadir.command", header.command.join(" ")),
         ];
-        let said = said.into_iter().map(|(key, value)| KeyValue::new(key.into(), value)).collect();
+        let wine = header.machine.wine.as_ref();
+        let wine = wine.map(|version| ("megadir.wine", format!("{version}: says nothing of Windows")));
+        let said =
+            said.into_iter().chain(wine).map(|(key, value)| KeyValue::new(key.into(), value)).collect();
         let properties = WriterProperties::builder()
             .set_compression(Compression::ZSTD(ZstdLevel::default()))
             .set_created_by(format!("megadir {}", env!("CARGO_PKG_VERSION")))

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::words;
+use super::{note, words};
 use crate::summary::Figure;
 
 /// A warning with its words, as summaries carry it.
@@ -235,6 +235,8 @@ impl Warning {
             Self::UnequalWork { .. } | Self::DataChanged { .. } => true,
             Self::DiffersFromItself { negligible, .. } => !negligible,
             Self::TooFewRounds { .. } | Self::DelaysNotFound => true,
+            // Whose numbers these are is not what they look like.
+            Self::Noted { note, .. } if note == note::WINE => true,
             // What it spoils is withheld, and ratios bear it.
             Self::TimerCost { .. }
             | Self::CutOff { .. }

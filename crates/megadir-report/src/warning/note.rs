@@ -2,16 +2,22 @@
 //!
 //! The names are those that the engine writes into records; a kind that is not listed comes from a newer engine.
 
+/// The kind that says that Wine stood in for Windows.
+pub(super) const WINE: &str = "wine";
+
 /// The kinds of notes with what to do about each.
 const ADVICE: &[(&str, &str)] = &[
     ("arm-left-out", "Nothing need be done; `megadir backends` says what is available here and why."),
     ("group-left-out", "Nothing need be done; `megadir backends` says what is available here and why."),
-    ("wine", "Take nothing of this for Windows: run it again on a Windows machine."),
+    (WINE, "Take nothing of this for Windows: run it again on a Windows machine."),
     ("timer-gaps", "Something else uses the processor: stop it, or pin the run to a quiet one."),
     ("stolen-time", "The hypervisor gives the processor to others: use a quieter host or more rounds."),
     ("load", "Stop other work on the machine and run it again."),
     ("pressure", "Wait until other tasks are done and run it again."),
-    ("governor", "Set the frequency governor to `performance` for the run, or trust ratios and not times."),
+    (
+        "governor",
+        "Set the frequency governor to `performance` (on Windows the power plan to High performance) for the run, or trust ratios and not times.",
+    ),
     ("dirty-pages", "Run `sync`, wait until it is done, and run it again."),
     ("not-steady", "The times still had a trend after the warm-up: run it again, with a longer one."),
     ("noisy", "Stop other work on the machine (or on its host) and run it again."),

@@ -26,4 +26,5 @@ mod single;
 mod synthetic;
 mod warning_kinds;
 mod warnings;
+mod windows;
 mod work;

@@ -1,0 +1,70 @@
+//! Records of Windows: machine, volume and watchers are shown, and nobody can take one made under Wine for one of Windows.
+
+use megadir_record::Record;
+use megadir_report::page::advice;
+use megadir_report::{Style, summarize};
+
+use crate::golden::render;
+use crate::listing::study;
+use crate::single::lookups;
+use crate::synthetic::note;
+
+const PLAIN: Style = Style { color: false, unicode: true };
+
+fn on_windows(mut record: Record) -> Record {
+    let machine = &mut record.header.machine;
+    machine.kernel = "Windows 11 Pro 23H2 (10.0.22631.3447)".into();
+    machine.power_plan = Some("Balanced".into());
+    machine.settings = vec!["NtfsMemoryUsage = 0x0".into()];
+    machine.watchers = vec!["Windows Defender: runs, real-time protection on".into()];
+    let volume = &mut machine.file_system;
+    volume.kind = "NTFS".into();
+    volume.mount_options = Some("8.3 names not made, last-access times not updated".into());
+    volume.block_stack = vec!["disk (NVMe bus, not rotational, TRIM)".into()];
+    volume.directory = vec!["compressed".into()];
+    record
+}
+
+fn under_wine(record: Record) -> Record {
+    let mut record = on_windows(record);
+    record.header.machine.wine = Some("8.0".into());
+    record.header.machine.kernel = "Wine 8.0, which is not Windows, as Windows 10".into();
+    record.notes.push(note("wine", "This ran under Wine 8.0: it says nothing of Windows."));
+    record
+}
+
+#[test]
+fn what_is_known_of_windows_is_shown() {
+    let record = on_windows(study().record());
+    for format in ["markdown", "html"] {
+        let text = render(format, &record, 80, PLAIN);
+        for told in [
+            "Windows 11 Pro 23H2 (10.0.22631.3447)",
+            "power plan Balanced",
+            "NTFS (8.3 names not made, last-access times not updated)",
+            "Who else sees accesses to files: Windows Defender: runs, real-time protection on.",
+            "The directory's attributes: compressed.",
+            "Devices below it: disk (NVMe bus, not rotational, TRIM).",
+        ] {
+            let escaped = told.replace('\'', "&#39;");
+            assert!(text.contains(told) || text.contains(&escaped), "{format}: no {told}");
+        }
+    }
+    assert!(!render("table", &record, 80, PLAIN).contains("Wine"));
+}
+
+#[test]
+fn what_ran_under_wine_says_so_in_every_report_before_its_numbers() {
+    let record = under_wine(lookups());
+    for format in ["table", "markdown", "html", "json", "svg", "hdr"] {
+        // A table breaks lines where it has to.
+        let text = render(format, &record, 200, PLAIN).replace('\n', " ");
+        assert!(text.contains("nothing of Windows"), "{format}");
+    }
+    let summary = summarize(&record).unwrap();
+    let warning = summary.warnings.iter().find(|advisory| advisory.text.contains("Wine 8.0")).unwrap();
+    assert!(warning.loud && warning.advice.contains("run it again on a Windows machine"));
+    let advice = advice(&summary);
+    assert_eq!(advice.len(), 1);
+    assert!(advice[0].starts_with("Do not act on these numbers"), "{advice:?}");
+}
