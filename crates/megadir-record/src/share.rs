@@ -232,8 +232,8 @@ mod tests {
             ),
             ("alice-laptop was busy, said alice.", "... was busy, said ...."),
             (
-                r"cannot open 'C:\people\x y' on \\\\server\share, ..\z: gone",
-                "cannot open '...' on ..., ...: gone",
+                r"cannot open 'C:\people\x y' on \\server\share, ..\z; gone",
+                "cannot open '...' on ..., ...; gone",
             ),
             ("5:3 and a:b stay, e:/x goes", "5:3 and a:b stay, ... goes"),
             ("malice stays; ~/x and ../y go", "malice stays; ... and ... go"),
