@@ -1,9 +1,9 @@
 //! The rule about methods of finding out attributes: whether what their source claims of two of them stands.
 //!
-//! The source's own calls exist on Windows only. What Linux has in kind is judged: calls that give the attributes of many inodes at a
-//! time, and C++'s standard library.
+//! The source's own calls exist on Windows only, and are judged there. Elsewhere what Linux has in kind is: calls that give the attributes
+//! of many inodes at a time. C++'s standard library is judged everywhere. The claims are about cached directories.
 
-use megadir_record::Work;
+use megadir_record::{CacheState, Work};
 
 use super::{Finding, FindingKind};
 use crate::summary::{Contrast, GroupReading, GroupSummary, Outcome, Range, Summary, Verdict};
@@ -11,7 +11,10 @@ use crate::text;
 
 /// The study whose source is judged.
 const STUDY: &str = "attributes";
-/// Methods that get attributes in bulk.
+/// The source's methods that get attributes with the listing.
+const OWN: [&str; 4] =
+    ["find-first-file-basic", "find-first-file", "find-first-file-large", "by-handle-full"];
+/// Methods of Linux that get attributes in bulk.
 const BULK: [&str; 2] = ["xfs-bulkstat", "btrfs-search"];
 /// How many times faster the source's bulk calls are when all is cached: the least and the most.
 const CLAIMED: (u32, u32) = (21, 69);
@@ -33,10 +36,15 @@ pub(super) fn find(summary: &Summary) -> Vec<Finding> {
     let compares = |group: &&GroupSummary| matches!(group.reading, GroupReading::Compare(_));
     let Some(group) = summary.groups.iter().rfind(compares) else { return Vec::new() };
     let finding = |text| Finding::of_group(FindingKind::Claim, &group.name, text);
-    let bulk: Vec<(&str, Vec<Judged>)> =
-        BULK.iter().map(|method| (*method, judged(summary, method))).collect();
-    let bulk = bulk.iter().find(|(_, judged)| !judged.is_empty());
-    let of_bulk = bulk.map_or_else(no_bulk, |(method, judged)| told_bulk(method, judged));
+    let all = OWN.into_iter().chain(BULK).map(|method| (method, judged(summary, method)));
+    let all: Vec<(&str, Vec<Judged>)> = all.filter(|(_, judged)| !judged.is_empty()).collect();
+    let own = all.iter().filter(|(method, _)| OWN.contains(method));
+    let own: Vec<String> = own.map(|(method, judged)| told_own(method, judged)).collect();
+    let of_bulk = match (own.is_empty(), all.first()) {
+        (false, _) => format!("{}: {}.", claim_bulk(), own.join("; ")),
+        (true, Some((method, judged))) => told_in_kind(method, judged),
+        (true, None) => no_bulk(),
+    };
     [of_bulk, told_cpp(&judged(summary, "cpp-filesystem"))].map(finding).into()
 }
 
@@ -50,7 +58,7 @@ fn judged(summary: &Summary, method: &str) -> Vec<Judged> {
 }
 
 fn of_row(summary: &Summary, row: &Contrast, method: &str) -> Option<Judged> {
-    let cell = &summary.arm(row.arm)?.cell;
+    let cell = &summary.arm(row.arm).filter(|arm| arm.cell.cache == CacheState::Warm)?.cell;
     let Work::Attributes { method: of_arm, .. } = &cell.work else { return None };
     let Outcome::Judged { ratio, adjusted, verdict, .. } = row.outcome else { return None };
     let files = summary.data.iter().find(|check| check.data.id == cell.data)?.data.entries;
@@ -73,7 +81,22 @@ fn no_bulk() -> String {
     )
 }
 
-fn told_bulk(method: &str, judged: &[Judged]) -> String {
+/// Tells whether a method of the source's is as many times faster as it says.
+fn told_own(method: &str, judged: &[Judged]) -> String {
+    format!("by {method} it {} ({})", verdict(judged, "here"), figures(judged))
+}
+
+fn told_in_kind(method: &str, judged: &[Judged]) -> String {
+    format!(
+        "{}, tested on {method}, for its calls exist on Windows only: {}; time against asking for each by path: {}.",
+        claim_bulk(),
+        verdict(judged, "here in kind"),
+        figures(judged)
+    )
+}
+
+/// Tells whether the claim about attributes that come with the listing stands; `here` says of what it is told.
+fn verdict(judged: &[Judged], here: &str) -> String {
     let faster = |one: &&Judged| one.verdict == Verdict::Faster { negligible: false };
     let against = |one: &&Judged| !faster(one) && !matches!(one.verdict, Verdict::Inconclusive { .. });
     let (all, faster, against) =
@@ -82,20 +105,15 @@ fn told_bulk(method: &str, judged: &[Judged]) -> String {
     let as_claimed =
         judged.iter().filter(|one| one.adjusted.is_some_and(|ratio| ratio.high <= 1.0 / f64::from(least)));
     let as_claimed = as_claimed.count();
-    let verdict = match (faster, against) {
-        (faster, _) if faster == all && as_claimed == all => "stands here in kind".to_owned(),
+    match (faster, against) {
+        (faster, _) if faster == all && as_claimed == all => format!("stands {here}"),
         (faster, _) if faster == all => {
             format!("stands here in its direction, not in its size ({as_claimed} of {all} as fast)")
         }
-        (0, against) if against == all => "falls here in kind".to_owned(),
+        (0, against) if against == all => format!("falls {here}"),
         (0, 0) => "cannot be told here: no difference is shown".to_owned(),
         _ => format!("stands here in its direction on {faster} of {all} directories and falls on {against}"),
-    };
-    format!(
-        "{}, tested on {method}, for its calls exist on Windows only: {verdict}; time against asking for each by path: {}.",
-        claim_bulk(),
-        figures(judged)
-    )
+    }
 }
 
 fn told_cpp(judged: &[Judged]) -> String {

@@ -17,7 +17,7 @@ mod trust;
 pub use advice::advice;
 
 use crate::chart::{self, PAGE_COLOURS, Picture, Width};
-use crate::render::{Report, is_control};
+use crate::render::{Report, SOURCE_TABLE_TITLE, is_control, source_table};
 
 /// What browsers may load: nothing but what is in the file.
 const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; img-src data:";
@@ -58,6 +58,10 @@ pub fn with_conclusion(report: &Report<'_>, conclusion: Option<&Conclusion>) -> 
         page.list(because.iter().cloned());
     }
     side_by_side::section(&mut page, report);
+    if let Some(grid) = source_table(report.summary) {
+        page.element("h2", SOURCE_TABLE_TITLE);
+        table::push_grid(&mut page, &grid, false);
+    }
     groups::sections(&mut page, report);
     trust::section(&mut page, report);
     method::section(&mut page, report);

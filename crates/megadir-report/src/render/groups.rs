@@ -72,7 +72,7 @@ fn arm_row(arm: &Arm) -> Vec<Text> {
 }
 
 /// Tells whether the source of a study tells speed-ups: then ours stand beside ratios.
-fn tells_speed_ups(summary: &Summary) -> bool {
+pub(super) fn tells_speed_ups(summary: &Summary) -> bool {
     summary.published.iter().any(|figure| figure.unit == "x")
 }
 
@@ -107,7 +107,7 @@ fn compare(summary: &Summary, comparison: &Comparison, speed_ups: bool) -> Grid 
 }
 
 /// Returns how many times as fast as the baseline an arm is, with its interval.
-fn speed_up(outcome: &Outcome) -> String {
+pub(super) fn speed_up(outcome: &Outcome) -> String {
     match outcome {
         Outcome::Baseline => "1".into(),
         Outcome::Judged { ratio, adjusted, .. } => {

@@ -7,7 +7,7 @@ use super::machine::{
     self_check_line,
 };
 use super::paint::is_control;
-use super::{Format, groups, operations, overview, published};
+use super::{Format, groups, operations, overview, published, source_table};
 use crate::summary::Summary;
 use crate::text;
 use crate::warning::told;
@@ -37,6 +37,10 @@ pub fn markdown(summary: &Summary) -> String {
         paragraph(&mut page, overview::BARS);
         let lines = overview::lines(overview).join("\n").replace('`', "'");
         page.push_str(&format!("```text\n{lines}\n```\n\n"));
+    }
+    if let Some(grid) = source_table::grid(summary) {
+        page.push_str(&format!("## {}\n\n", source_table::TITLE));
+        push_grid(&mut page, &grid);
     }
     for group in &summary.groups {
         page.push_str(&format!("## {}\n\n", clean(&group.title)));

@@ -1,6 +1,6 @@
 //! The formats: one file each, and the list of them.
 //!
-//! `table`, `html`, `svg`, `markdown`, `csv`, `parquet`, `json`, `hdr` are the formats; `format` is what a format is; `columns` are those of samples; `groups`, `filling`, `operations` and `machine` turn a
+//! `table`, `html`, `svg`, `markdown`, `csv`, `parquet`, `json`, `hdr` are the formats; `format` is what a format is; `columns` are those of samples; `groups`, `filling`, `operations`, `source_table` and `machine` turn a
 //! summary into the grids and lines that table and Markdown share; `grid`, `inline` and `paint` lay them out. To add a format:
 //! one file and two lines here. The same record gives the same bytes; nothing here decides what the numbers mean.
 
@@ -23,6 +23,7 @@ mod overview;
 mod paint;
 mod parquet;
 mod published;
+mod source_table;
 mod svg;
 mod table;
 
@@ -47,6 +48,7 @@ pub(crate) use overview::{
 };
 pub(crate) use paint::{Tone, clean, is_control, paint, words, wrap};
 pub(crate) use published::{TITLE as PUBLISHED_TITLE, grid as published_grid};
+pub(crate) use source_table::{TITLE as SOURCE_TABLE_TITLE, grid as source_table};
 
 /// Every format, for help and errors to list.
 pub const FORMATS: &[Format] = &[

@@ -7,7 +7,7 @@ use super::grid::{Grid, lay_out};
 use super::inline::course;
 use super::machine::{file_system_lines, machine_line, resolution_lines, run_line, self_check_line};
 use super::paint::{Tone, clean, paint, wrap};
-use super::{Format, Report, Style, groups, operations, overview, published};
+use super::{Format, Report, Style, groups, operations, overview, published, source_table};
 use crate::finding::{Finding, FindingKind, told_first};
 use crate::summary::{GroupSummary, Overview, Resolution, Rounds, Summary};
 use crate::text;
@@ -83,6 +83,11 @@ fn page(summary: &Summary, courses: &Courses, width: usize, style: Style) -> Str
     if let Some(overview) = &summary.overview {
         page.gap();
         file_systems(&mut page, summary, overview);
+    }
+    if let Some(grid) = source_table::grid(summary) {
+        page.gap();
+        page.paragraph(source_table::TITLE, "", Tone::Heading);
+        page.grid(&grid);
     }
     // Beside many tables of one file system each nobody finds that of all.
     let brief = summary.overview.is_some() && summary.groups.len() > GROUPS_MAX;

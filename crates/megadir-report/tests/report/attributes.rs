@@ -1,6 +1,8 @@
 //! Methods of finding out attributes: speed-ups, and whether the claims of their source stand.
 
-use megadir_record::{CellId, ExpectedFiles, Published, Record, Role, Work};
+use megadir_record::{
+    CacheState, Cell, CellId, ExpectedFiles, Group, GroupRule, Published, Record, Role, Sample, Work,
+};
 use megadir_report::{FindingKind, Report, Style, Summary, View, format_named, summarize};
 
 use crate::synthetic::{ENTRIES, Synthetic};
@@ -63,6 +65,76 @@ fn claims_about_calls_in_kind_stand_or_fall_by_their_intervals() {
 }
 
 #[test]
+fn claims_about_the_sources_own_calls_are_told_where_they_were_had() {
+    let [own, cpp] =
+        claims_of(&[("find-first-file-basic", 0.02), ("by-handle-full", 0.5), ("cpp-filesystem", 1.0)]);
+    assert!(
+        own.contains("(21 to 69 times when cached): by find-first-file-basic it stands here (0.02"),
+        "{own}"
+    );
+    assert!(
+        own.contains("; by by-handle-full it stands here in its direction, not in its size (0 of 1 as fast)"),
+        "{own}"
+    );
+    assert!(!own.contains("Windows only") && cpp.contains(" stands here; "), "{own} {cpp}");
+}
+
+#[test]
+fn claims_are_about_cached_directories() {
+    let mut record = record(&[("xfs-bulkstat", 0.02)]);
+    for cell in &mut record.header.plan.cells {
+        cell.cache = CacheState::Unseen;
+    }
+    let summary = summarize(&record).unwrap();
+    assert!(claims(&summary)[0].contains("cannot be told here"), "{:?}", claims(&summary));
+}
+
+#[test]
+fn first_and_second_runs_stand_in_one_table_as_the_source_has_them() {
+    let table = |record: &Record| {
+        let summary = summarize(record).unwrap();
+        let view = View { width: 100, style: Style { color: false, unicode: true } };
+        format_named("table").unwrap().render(&Report { record, summary: &summary }, &view)
+    };
+    let mut record = record(&[("find-first-file", 0.5), ("by-handle", 0.1)]);
+    let text = table(&record);
+    assert!(
+        text.contains("The source's table, measured here") && text.contains("--cache warm,unseen"),
+        "{text}"
+    );
+    let row = |text: &str, start: &str| {
+        let line = text.lines().find(|line| line.trim_start().starts_with(start)).expect(start);
+        line.split_whitespace().map(str::to_owned).collect::<Vec<_>>()
+    };
+    assert_eq!(row(&text, "find-first-file")[3..], ["2.00x"]);
+    assert_eq!(row(&text, "readdir-lstat")[3..], ["1"]);
+    // The same arms once more, in a state of their own, in a group of their own.
+    let (arms, groups) = (record.header.plan.cells.len() as u32, record.header.plan.groups.clone());
+    for cell in record.header.plan.cells.clone() {
+        let groups = cell.groups.iter().map(|name| format!("{name}-unseen")).collect();
+        let name = format!("{}, unseen", cell.name);
+        let id = CellId(cell.id.0 + arms);
+        record.header.plan.cells.push(Cell { id, name, groups, cache: CacheState::Unseen, ..cell });
+    }
+    for group in groups {
+        let GroupRule::Compare { baseline } = group.rule else { continue };
+        let rule = GroupRule::Compare { baseline: CellId(baseline.0 + arms) };
+        record.header.plan.groups.push(Group { name: format!("{}-unseen", group.name), rule, ..group });
+    }
+    for sample in record.samples.clone() {
+        let elapsed_ns = sample.elapsed_ns * 3;
+        record.samples.push(Sample { cell: CellId(sample.cell.0 + arms), elapsed_ns, ..sample });
+    }
+    let text = table(&record);
+    let first =
+        text.lines().find(|line| line.contains("find-first-file") && line.contains("first, unseen")).unwrap();
+    let second =
+        text.lines().find(|line| line.contains("find-first-file") && line.contains("second")).unwrap();
+    assert!(first.contains("2.00x") && second.contains("2.00x"), "{first}\n{second}");
+    assert!(text.find(first) < text.find(second) && !text.contains("--cache warm,unseen"));
+}
+
+#[test]
 fn another_study_makes_no_such_claims() {
     let mut record = record(&[("xfs-bulkstat", 0.02)]);
     record.header.plan.study = "own".into();
@@ -96,7 +168,8 @@ fn speed_ups_stand_beside_ratios_where_the_source_tells_them() {
     };
     let mut record = record(&[("getdents-statx", 0.5)]);
     let text = table(&record);
-    let row = text.lines().find(|line| line.trim_start().starts_with("getdents-statx")).unwrap();
+    let of_group = |line: &&str| line.trim_start().starts_with("getdents-statx") && line.contains('[');
+    let row = text.lines().find(of_group).unwrap();
     assert!(text.contains("speed-up") && row.contains("  1.99x [1.97, 2.00]  "), "{row}");
     record.header.plan.published.clear();
     assert!(!table(&record).contains("speed-up"));

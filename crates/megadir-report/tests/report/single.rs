@@ -101,6 +101,33 @@ fn timer_cost(summary: &Summary) -> Option<(f64, bool)> {
 }
 
 #[test]
+fn look_ups_of_one_name_stand_in_a_table_as_the_source_has_them() {
+    let mut record = lookups();
+    for cell in &mut record.header.plan.cells {
+        if let Work::Lookup { keys, .. } = &mut cell.work {
+            *keys = Keys::Fixed;
+        }
+    }
+    let table = |record: &Record| {
+        let summary = summarize(record).unwrap();
+        let view = View { width: 100, style: Style { color: false, unicode: true } };
+        format_named("table").unwrap().render(&Report { record, summary: &summary }, &view)
+    };
+    let title = "The source's table, measured here";
+    assert!(!record.header.plan.published.is_empty());
+    let text = table(&record);
+    let part = &text[text.find(title).expect("the table")..];
+    let row =
+        |start: &str| part.lines().find(|line| line.trim_start().starts_with(start)).unwrap().to_owned();
+    let columns: Vec<String> = row("looked up").split_whitespace().map(str::to_owned).collect();
+    assert_eq!(columns, ["looked", "up", "Mean", "Error", "StdDev", "Median", "Ratio"]);
+    record.header.plan.published.clear();
+    assert!(!table(&record).contains(title), "a study without a source");
+    assert!(row("base").trim_end().ends_with(" 1"), "{}", row("base"));
+    assert!(row("half").contains("0.501x ["), "{}", row("half"));
+}
+
+#[test]
 fn quantiles_are_those_of_all_operations_with_intervals_over_rounds() {
     let summary = summary_of(&lookups());
     assert_eq!(summary.warnings, []);
