@@ -16,6 +16,7 @@ mod groups;
 mod layouts;
 mod lookups;
 mod prune;
+mod published;
 mod rate;
 mod refusals;
 mod removals;
@@ -238,6 +239,7 @@ fn ordered(
         let reason = notes.iter().map(|note| note.text.as_str()).collect::<Vec<_>>().join("; ");
         return Err(PlanError::Nothing { reason });
     }
+    let published = published::published(&study.published, &groups, &cells);
     let plan = Plan {
         study: study.name.clone(),
         question: study.question.clone(),
@@ -252,7 +254,7 @@ fn ordered(
         data,
         groups,
         cells,
-        published: study.published.clone(),
+        published,
     };
     check_data(&plan)?;
     check_epochs(&plan)?;

@@ -1,9 +1,9 @@
 //! What the plans of studies of attributes hold, and what is refused.
 
-use megadir_record::{Cell, CellId, GroupRule, Preset, Role, Work};
+use megadir_record::{CacheState, Cell, CellId, GroupRule, Preset, Role, Work};
 
 use crate::method::{METHODS, MethodFact, Threads};
-use crate::plan::{PlanError, Planned, Request, estimate, plan};
+use crate::plan::{CacheFact, PlanError, Planned, Request, estimate, plan};
 #[cfg(not(windows))]
 use crate::plan::{Target, prune};
 use crate::study::{BUILT_IN, built_in, from_text};
@@ -72,11 +72,37 @@ fn published_figures_stand_beside_groups_that_there_are() {
         for figure in &planned.plan.published {
             let group = figure.group.as_deref().unwrap();
             assert!(planned.plan.groups.iter().any(|one| one.name == group), "{group}");
-            assert!(
-                figure.ours.is_some() != figure.unlike.is_some(),
-                "{}: what of ours, or why nothing",
+            assert!(figure.unlike.is_some(), "{}: why nothing, where ours is not to be had", figure.what);
+            let first = figure.what.ends_with(", first run");
+            assert_eq!(figure.ours.is_none(), first, "{}: all is cached", figure.what);
+        }
+    }
+}
+
+#[test]
+fn figures_of_first_runs_stand_beside_the_coldest_twins_that_there_are() {
+    let methods = facts(&[]);
+    let fact = |state: CacheState| CacheFact { state, name: state.name().into(), unavailable: None };
+    let caches = CacheState::ALL.map(fact);
+    for (state, end) in [(CacheState::Unseen, "-unseen"), (CacheState::VfsCold, "-vfs-cold")] {
+        let chosen = Request {
+            preset: Preset::Quick,
+            caches: vec![CacheState::Warm, CacheState::Unseen, state],
+            cache_facts: &caches,
+            drop_caches: state == CacheState::VfsCold,
+            ..request(&methods)
+        };
+        let planned = planned("attributes", &chosen).unwrap();
+        for figure in &planned.plan.published {
+            let group = figure.group.as_deref().unwrap();
+            assert!(planned.plan.groups.iter().any(|one| one.name == group), "{group}");
+            assert_eq!(
+                group.ends_with(end),
+                figure.what.ends_with(", first run"),
+                "{group}: {}",
                 figure.what
             );
+            assert!(figure.ours.is_some() && figure.unlike.is_some());
         }
     }
 }

@@ -1,0 +1,33 @@
+//! Which group of a plan a published figure stands beside. Pure.
+//!
+//! A study names a group; one that ends in `-first` is that of the source's first run, which is the coldest state that the plan has.
+
+use megadir_record::{CacheState, Cell, Group, Published};
+
+/// The end of the name of a group of first runs.
+const FIRST: &str = "-first";
+
+/// What is said where a plan has no first runs.
+const NONE: &str = "first runs are measured with --cache warm,unseen";
+
+/// Returns the figures of a study with the groups that there are.
+pub(super) fn published(figures: &[Published], groups: &[Group], cells: &[Cell]) -> Vec<Published> {
+    figures.iter().map(|figure| placed(figure, groups, cells)).collect()
+}
+
+fn placed(figure: &Published, groups: &[Group], cells: &[Cell]) -> Published {
+    let figure = figure.clone();
+    let Some(second) = figure.group.as_deref().and_then(|group| group.strip_suffix(FIRST)) else {
+        return figure;
+    };
+    let is_twin = |name: &str| name.strip_prefix(second).is_some_and(|rest| rest.starts_with('-'));
+    let state =
+        |group: &Group| cells.iter().find(|cell| cell.groups.contains(&group.name)).map(|cell| cell.cache);
+    let coldness =
+        |group: &&Group| state(group).and_then(|state| CacheState::ALL.iter().position(|of| *of == state));
+    let cold = |group: &&Group| is_twin(&group.name) && state(group).is_some_and(CacheState::is_cold);
+    match groups.iter().filter(cold).max_by_key(coldness) {
+        Some(first) => Published { group: Some(first.name.clone()), ..figure },
+        None => Published { group: Some(second.to_owned()), ours: None, unlike: Some(NONE.into()), ..figure },
+    }
+}
