@@ -1,21 +1,16 @@
-//! What can be done on file systems that are asked for: each is made and mounted in the lab, looked at, and gone again.
+//! What can be done on file systems that are asked for, found out before a plan is made over them.
 
-use std::os::fd::AsFd;
-use std::path::Path;
-use std::sync::atomic::{AtomicBool, AtomicU64};
+#[cfg(not(target_os = "linux"))]
+mod elsewhere;
+#[cfg(target_os = "linux")]
+mod linux;
 
-use megadir::Dir;
-use megadir_record::CacheState;
-use rustix::fs::FileType;
+#[cfg(not(target_os = "linux"))]
+pub use elsewhere::file_system_facts;
+#[cfg(target_os = "linux")]
+pub use linux::file_system_facts;
 
-use crate::cache::{cache_facts, is_memory};
-use crate::lab::{self, Lab, LabError, Mounted, Spec};
-use crate::plan::{CacheFact, FileSystemFact, FoundFileSystem, Ground};
-use crate::workload::Signals;
-use crate::{backend_facts_below, machine, method_facts};
-
-/// Kept free where images lie, bytes: the lab refuses to take it.
-const SPARE_BYTES: u64 = 64 << 20;
+use crate::plan::FileSystemFact;
 
 /// What is known before a plan is made over file systems.
 #[derive(Debug)]
@@ -24,114 +19,4 @@ pub struct LabFacts {
     pub file_systems: Vec<FileSystemFact>,
     /// Bytes free for their images.
     pub room_bytes: u64,
-}
-
-/// Makes and mounts a small image of each file system below `directory`, and finds out what can be done there. Those with a device
-/// are to be made on that, which is only asked for its size.
-///
-/// The calling thread enters a mount namespace and stays in it; see [`Lab::open`].
-///
-/// # Errors
-///
-/// What keeps all of them from being made: privileges, room, a directory or device that cannot be used, interruption.
-pub fn file_system_facts(
-    directory: &Path,
-    asked: &[(Spec, Option<&Path>)],
-    stop: &AtomicBool,
-    beat: &AtomicU64,
-) -> Result<LabFacts, LabError> {
-    let signals = Signals { stop, beat };
-    let specs: Vec<Spec> = asked.iter().map(|(spec, _)| spec.clone()).collect();
-    let lab = Lab::open(directory, signals)?;
-    let probed = lab::probe(&lab, &specs, signals, look);
-    let closed = lab.close(signals);
-    let probed = probed?;
-    closed?;
-    let memory_bytes = machine::available_bytes().unwrap_or(u64::MAX);
-    let never_cold = images_in_memory(directory)?;
-    let mut file_systems = Vec::new();
-    for ((fact, looked), (spec, device)) in probed.into_iter().zip(asked) {
-        let ground = match device {
-            Some(path) => Ground::Device { path: path.display().to_string(), bytes: device_bytes(path)? },
-            None if fact.spec.entry.in_memory() => Ground::Memory { bytes_max: memory_bytes / 2 },
-            None => Ground::Image,
-        };
-        let found = match (fact.proven, looked) {
-            (Some(proven), Some(Ok(looked))) => Ok(FoundFileSystem {
-                label: proven.label,
-                driver: proven.driver,
-                tool: proven.tool,
-                ground,
-                backends: looked.backends,
-                methods: looked.methods,
-                caches: match &never_cold {
-                    Some(reason) if device.is_none() => without_cold(looked.caches, reason),
-                    _ => looked.caches,
-                },
-            }),
-            (_, Some(Err(reason))) => Err(reason),
-            (_, _) => Err(fact.unavailable.unwrap_or_else(|| "it could not be looked at".into())),
-        };
-        file_systems.push(FileSystemFact { spec: spec.clone(), found });
-    }
-    Ok(LabFacts { file_systems, room_bytes: room_bytes(directory)? })
-}
-
-/// What was seen of one that was mounted.
-struct Looked {
-    backends: Vec<crate::plan::BackendFact>,
-    methods: Vec<crate::method::MethodFact>,
-    caches: Vec<CacheFact>,
-}
-
-fn look(mounted: &Mounted) -> Result<Looked, String> {
-    let directory = Dir::open(mounted.path()).map_err(|error| error.to_string())?;
-    let cache = |fact: CacheFact| match fact.state {
-        CacheState::FsCold => CacheFact { unavailable: mounted.keeps_content().err(), ..fact },
-        CacheState::Warm | CacheState::Unseen | CacheState::DataCold | CacheState::VfsCold => fact,
-    };
-    Ok(Looked {
-        backends: backend_facts_below(&directory),
-        methods: method_facts(&directory),
-        caches: cache_facts(&directory).into_iter().map(cache).collect(),
-    })
-}
-
-/// Tells why nothing on an image is ever cold, where images lie in memory.
-fn images_in_memory(directory: &Path) -> Result<Option<String>, LabError> {
-    let opened = std::fs::File::open(directory).map_err(|source| unusable(directory, source))?;
-    let kind = machine::file_system(opened.as_fd()).kind;
-    Ok(is_memory(&kind).then(|| {
-        format!("its image would lie on {kind}, in memory, where nothing is cold: give a directory on a disk by --dir")
-    }))
-}
-
-fn without_cold(caches: Vec<CacheFact>, reason: &str) -> Vec<CacheFact> {
-    let cold = |fact: CacheFact| match fact.state.drops() && fact.unavailable.is_none() {
-        true => CacheFact { unavailable: Some(reason.to_owned()), ..fact },
-        false => fact,
-    };
-    caches.into_iter().map(cold).collect()
-}
-
-fn unusable(directory: &Path, source: std::io::Error) -> LabError {
-    LabError::Failed { doing: format!("use '{}'", directory.display()), source }
-}
-
-fn room_bytes(directory: &Path) -> Result<u64, LabError> {
-    let space = rustix::fs::statvfs(directory).map_err(|error| unusable(directory, error.into()))?;
-    Ok(space.f_bavail.saturating_mul(space.f_frsize).saturating_sub(SPARE_BYTES))
-}
-
-fn device_bytes(path: &Path) -> Result<u64, LabError> {
-    use std::io::{Seek, SeekFrom};
-    let refused = |reason: String| LabError::Device { path: path.to_owned(), reason };
-    let unusable = |error: std::io::Error| refused(error.to_string());
-    // Opening some files that are no block devices does something.
-    let status = rustix::fs::stat(path).map_err(|error| unusable(error.into()))?;
-    if FileType::from_raw_mode(status.st_mode) != FileType::BlockDevice {
-        return Err(refused("it is no block device".into()));
-    }
-    let mut device = std::fs::File::open(path).map_err(unusable)?;
-    device.seek(SeekFrom::End(0)).map_err(unusable)
 }

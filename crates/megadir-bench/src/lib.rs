@@ -39,30 +39,21 @@ pub mod dataset;
 mod date;
 pub mod epochs;
 pub mod event;
-#[cfg(target_os = "linux")]
-mod file_systems;
-#[cfg(not(target_os = "linux"))]
-#[path = "file_systems/unavailable.rs"]
 mod file_systems;
 pub mod lab;
 mod leftovers;
-#[cfg_attr(all(windows, not(test)), expect(dead_code, reason = "the runner is moving to it"))]
 mod machine;
 pub mod measure;
 pub mod method;
 pub mod next;
-#[cfg_attr(windows, expect(dead_code, reason = "the runner is moving to it"))]
 mod noise;
 pub mod note;
 pub mod plan;
 mod remove;
 pub mod runner;
 pub mod study;
-#[cfg_attr(not(target_os = "linux"), expect(dead_code, reason = "the runner is moving to Windows"))]
 mod workload;
-#[cfg_attr(windows, expect(dead_code, reason = "the runner is moving to Windows"))]
 mod workspace;
-#[cfg(target_os = "linux")]
 mod write_back;
 
 pub use backends::{backend_facts, backend_facts_below};

@@ -42,6 +42,7 @@ struct Set {
 }
 
 /// What is known of a data set that is to become cold.
+#[cfg_attr(windows, expect(dead_code, reason = "only Linux tells what of how many is cached"))]
 pub(super) struct Cooled<'a> {
     pub(super) data: DataId,
     /// Whether what lies below directories belongs to it.

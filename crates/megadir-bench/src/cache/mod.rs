@@ -11,7 +11,6 @@
 //! `caches` is what the runner uses, the same on every system; what a system drops and how that is verified is in a directory of its
 //! own, with the same names in each: `System`, `refusals`, `come_back_by_reading`.
 
-#[cfg_attr(windows, expect(dead_code, reason = "the runner is moving to Windows"))]
 mod caches;
 #[cfg(any(windows, test))]
 mod judge;
@@ -32,7 +31,6 @@ use windows as system;
 use crate::machine;
 use crate::plan::CacheFact;
 
-#[cfg_attr(windows, expect(unused_imports, reason = "the runner is moving to Windows"))]
 pub(crate) use caches::{Before, Caches, Directories};
 use caches::{Cooled, refused};
 #[cfg(target_os = "linux")]

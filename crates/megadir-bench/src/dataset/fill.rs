@@ -83,7 +83,6 @@ pub(crate) struct Filling<'a> {
     pub(crate) filled: Filled,
 }
 
-#[cfg_attr(windows, expect(dead_code, reason = "the runner, which needs all of it, is on Linux only"))]
 impl<'a> Filling<'a> {
     pub(crate) fn new(dir: Borrowed<'a>, files: &'a Files) -> Self {
         let (tree, buffer, piece) = (Tree::new(dir), PlaceBuffer::new(), piece(files));

@@ -33,7 +33,6 @@ use megadir_stats::permutation::SplitMix64;
 pub use chosen::{Chosen, names_of};
 pub use content::Content;
 pub use files::{Files, FilesError};
-#[cfg_attr(not(target_os = "linux"), expect(unused_imports, reason = "the runner is on Linux only"))]
 pub(crate) use fill::Filling;
 pub use fill::fill;
 pub use look::{Look, LookError, look_at};

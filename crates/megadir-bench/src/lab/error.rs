@@ -59,6 +59,12 @@ pub enum LabError {
         /// What is left of it.
         left: String,
     },
+    /// Not on this system.
+    #[error("{reason}")]
+    Elsewhere {
+        /// Why.
+        reason: &'static str,
+    },
     /// It was told to end.
     #[error("interrupted while file systems were made")]
     Interrupted,

@@ -25,7 +25,10 @@
 mod device;
 #[cfg(target_os = "linux")]
 mod disk;
+#[cfg(not(target_os = "linux"))]
+mod elsewhere;
 mod error;
+mod ground;
 #[cfg(target_os = "linux")]
 mod image;
 #[cfg(target_os = "linux")]
@@ -48,13 +51,20 @@ mod spec;
 mod survey;
 mod table;
 
+#[cfg(not(target_os = "linux"))]
+pub(crate) use elsewhere::LINUX_ONLY;
+#[cfg(not(target_os = "linux"))]
+pub use elsewhere::{Cold, Lab, Mounted, survey};
 pub use error::LabError;
+pub use ground::Ground;
 #[cfg(target_os = "linux")]
 pub use mounted::{Cold, Mounted};
 #[cfg(target_os = "linux")]
-pub use open::{Ground, Lab};
+pub use open::Lab;
 #[cfg(target_os = "linux")]
 pub use probe::{facts, probe};
 pub use spec::Spec;
-pub use survey::{Fact, Survey, survey};
+#[cfg(target_os = "linux")]
+pub use survey::survey;
+pub use survey::{Fact, Survey};
 pub use table::{Changes, Entry, FILE_SYSTEMS, LABEL, Takes, Variant};

@@ -7,7 +7,7 @@ use std::rc::{Rc, Weak};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use super::disk::Disk;
-use super::{LabError, Mounted, Spec, device, image, mounted, namespace, room};
+use super::{Ground, LabError, Mounted, Spec, device, image, mounted, namespace, room};
 use crate::leftovers::Leftovers;
 use crate::workload::Signals;
 use crate::workspace::{Workspace, remove_leftovers};
@@ -22,25 +22,6 @@ pub struct Lab {
     /// The images, with how much of each may come to be written.
     images: RefCell<Vec<(Weak<File>, u64)>>,
     made: Cell<u32>,
-}
-
-/// What a file system is made on.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Ground {
-    /// An image of so many bytes in the lab's directory; memory for a file system that lies there.
-    Image {
-        /// The size.
-        bytes: u64,
-        /// How much of it may come to be written, see [`Spec::written_bytes`]: so much must be free for it.
-        written_bytes: u64,
-    },
-    /// A block device, whose content is lost.
-    Device {
-        /// Its path.
-        path: PathBuf,
-        /// Whether its owner has allowed that, by `--erase-device`.
-        erase: bool,
-    },
 }
 
 impl Lab {

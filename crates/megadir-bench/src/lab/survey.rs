@@ -1,11 +1,15 @@
 //! Which file systems this machine can have, for lists: proven where the caller may mount.
 
+#[cfg(target_os = "linux")]
 use std::path::Path;
+#[cfg(target_os = "linux")]
 use std::sync::atomic::{AtomicBool, AtomicU64};
 
 use megadir_record::LabFileSystem;
 
-use super::{LabError, Spec};
+#[cfg(target_os = "linux")]
+use super::LabError;
+use super::Spec;
 use crate::leftovers::Leftovers;
 
 /// What is known of a file system on this machine.
@@ -58,20 +62,4 @@ pub fn survey(
     let leftovers = lab.leftovers().clone();
     lab.close(signals)?;
     Ok(Survey { facts, proven: true, leftovers })
-}
-
-/// Refuses where the lab cannot be.
-///
-/// # Errors
-///
-/// Always [`LabError::Failed`].
-#[cfg(not(target_os = "linux"))]
-pub fn survey(
-    _directory: &Path,
-    _specs: &[Spec],
-    _stop: &AtomicBool,
-    _beat: &AtomicU64,
-) -> Result<Survey, LabError> {
-    let source = std::io::ErrorKind::Unsupported.into();
-    Err(LabError::Failed { doing: "make file systems for a run on this system".to_owned(), source })
 }

@@ -29,14 +29,11 @@ use megadir_record::{Data, DataId, DataSource, Order, Plan, Preset, Rules, When,
 
 pub use aged::AgedBy;
 pub use estimate::{Estimate, estimate, estimate_on};
-#[cfg(target_os = "linux")]
 pub(crate) use file_systems::without;
 pub use file_systems::{FileSystemFact, FoundFileSystem, Ground};
 pub use prune::prune;
 pub use request::{BackendFact, CacheFact, PlanError, Planned, Request, Target};
-#[cfg(target_os = "linux")]
-pub(crate) use trees::in_one_directory;
-pub(crate) use trees::trees;
+pub(crate) use trees::{in_one_directory, trees};
 
 /// How narrow intervals are to be for a run to stop; absolute widths are in nanoseconds.
 pub use megadir_stats::HalfWidth;

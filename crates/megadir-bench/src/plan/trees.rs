@@ -1,8 +1,6 @@
 //! The trees that a data set consists of: one, or one for each worker that has a set of its own. Pure.
 
-#[cfg(target_os = "linux")]
-use megadir_record::When;
-use megadir_record::{Data, FileWork, Plan, Sharing, Work};
+use megadir_record::{Data, FileWork, Plan, Sharing, When, Work};
 
 use crate::dataset::{Files, FilesError};
 
@@ -30,7 +28,6 @@ pub(crate) fn trees(plan: &Plan, data: &Data) -> Result<Vec<(Option<String>, Fil
 }
 
 /// Returns whether all files of a data set are in its directory itself before anything is measured.
-#[cfg(target_os = "linux")]
 pub(crate) fn in_one_directory(plan: &Plan, data: &Data) -> bool {
     match data.source.made() {
         None => true,

@@ -3,37 +3,21 @@
 //! Decides nothing: what comes next is [`crate::next()`]'s to say. Whatever happens on the way, an error
 //! or an interruption, the record is ended properly and the run's own directory removed.
 
-#[cfg(target_os = "linux")]
 mod aging;
-#[cfg(target_os = "linux")]
 mod anew;
-#[cfg(target_os = "linux")]
 mod build;
-#[cfg(target_os = "linux")]
 mod expect;
-#[cfg(target_os = "linux")]
 mod grounds;
-#[cfg(target_os = "linux")]
 mod prepare;
-#[cfg(target_os = "linux")]
 mod refusals;
-#[cfg(target_os = "linux")]
 mod replay;
-#[cfg(target_os = "linux")]
 mod room;
-#[cfg(target_os = "linux")]
 mod rounds;
-#[cfg(target_os = "linux")]
 mod sites;
-#[cfg(target_os = "linux")]
 mod start;
-#[cfg(target_os = "linux")]
 pub(crate) mod survey;
-#[cfg(target_os = "linux")]
 mod tally;
-#[cfg(target_os = "linux")]
 mod timing;
-#[cfg(target_os = "linux")]
 mod truth;
 
 use std::ffi::OsString;
@@ -47,9 +31,7 @@ use crate::dataset::FillError;
 use crate::lab::LabError;
 use crate::plan::PlanError;
 
-#[cfg(target_os = "linux")]
 pub use prepare::check;
-#[cfg(target_os = "linux")]
 pub use start::run;
 
 /// What to run, and how to be told to end.
@@ -216,12 +198,8 @@ pub enum RunError {
     /// It was told to end before anything was measured.
     #[error("interrupted before anything was measured")]
     Interrupted,
-    /// Not on this system.
-    #[error("not on Windows yet: studies run on Linux; what was measured there is reported here")]
-    Unavailable,
 }
 
-#[cfg(target_os = "linux")]
 impl RunError {
     /// Adds what became of cleaning up after this error, which stays the first that is told.
     fn and_cleaned(self, cleaned: Result<(), Self>) -> Self {
@@ -239,33 +217,4 @@ impl From<LabError> for RunError {
             error => Self::Lab(error),
         }
     }
-}
-
-/// Refuses where the engine cannot run.
-///
-/// # Errors
-///
-/// Always [`RunError::Unavailable`].
-#[cfg(not(target_os = "linux"))]
-pub fn check(
-    _plan: &Plan,
-    _path: &std::path::Path,
-    _erase_device: bool,
-    _stop: &AtomicBool,
-    _beat: &AtomicU64,
-) -> Result<(), RunError> {
-    Err(RunError::Unavailable)
-}
-
-/// Refuses to run where the engine cannot.
-///
-/// # Errors
-///
-/// Always [`RunError::Unavailable`].
-#[cfg(not(target_os = "linux"))]
-pub fn run(
-    _request: RunRequest<'_>,
-    _listeners: &mut [&mut dyn crate::event::Listener],
-) -> Result<RunEnd, RunError> {
-    Err(RunError::Unavailable)
 }

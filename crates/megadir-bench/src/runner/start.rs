@@ -103,9 +103,10 @@ fn begin(
     record(prepared, whole, Vec::new(), start_ns, listeners)
 }
 
-/// Returns a path that names the same directory from wherever the run is gone on with.
+/// Returns a path that names the same directory from wherever the run is gone on with; of Windows as people write it, without `\\?\`.
 fn whole_path(path: &Path) -> PathBuf {
-    path.canonicalize().unwrap_or_else(|_| path.to_owned())
+    let whole = if cfg!(windows) { std::path::absolute(path) } else { path.canonicalize() };
+    whole.unwrap_or_else(|_| path.to_owned())
 }
 
 /// Goes on with a record to its end.

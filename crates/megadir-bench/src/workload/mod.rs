@@ -19,35 +19,23 @@ mod same_work;
 mod signals;
 
 use megadir::Dir;
-#[cfg(target_os = "linux")]
 use megadir_record::{Cell, Plan, Work};
 use megadir_record::{Counted, Note, Phase};
 use megadir_stats::permutation::SplitMix64;
 use megadir_sys::usage::Usage;
 
 use crate::measure::Stopwatch;
-#[cfg(target_os = "linux")]
 use crate::runner::WorkerCommand;
-#[cfg_attr(windows, expect(unused_imports, reason = "the runner is moving to Windows"))]
 use ask::Ask;
-#[cfg_attr(windows, expect(unused_imports, reason = "the runner is moving to Windows"))]
 pub(crate) use ask::FILES_MAX;
-#[cfg(target_os = "linux")]
 use file_attributes::FileAttributes;
-#[cfg(target_os = "linux")]
 pub(crate) use file_attributes::Truth;
-#[cfg(target_os = "linux")]
 use files::Files;
 pub use files::serve;
-#[cfg_attr(windows, expect(unused_imports, reason = "the runner is moving to Windows"))]
 pub(crate) use list::Listing;
-#[cfg_attr(windows, expect(unused_imports, reason = "the runner is moving to Windows"))]
 use lookup::Lookup;
-#[cfg_attr(windows, expect(unused_imports, reason = "the runner is moving to Windows"))]
 pub(crate) use lookup::{ABSENT_NAMES, NameSource, SAMPLE_MAX};
-#[cfg_attr(windows, expect(unused_imports, reason = "the runner is moving to Windows"))]
 use refusal::Refusal;
-#[cfg_attr(windows, expect(unused_imports, reason = "the runner is moving to Windows"))]
 use removal::Removal;
 pub(crate) use same_work::name_hash;
 pub(crate) use signals::ListError;
@@ -126,7 +114,6 @@ impl BlockKey {
 }
 
 /// Returns the work of an arm on a data set with these names.
-#[cfg(target_os = "linux")]
 pub(crate) fn workload<'a>(
     plan: &Plan,
     cell: &Cell,

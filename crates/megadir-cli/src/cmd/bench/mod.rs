@@ -10,6 +10,7 @@ mod null;
 mod open;
 mod options;
 mod progress;
+mod record_file;
 mod report;
 mod resume;
 mod run;

@@ -13,6 +13,7 @@ use megadir_record::jsonl::read;
 use megadir_record::{DataSource, Record, share};
 
 use super::options::Resolved;
+use super::record_file;
 use crate::exit::CliError;
 
 /// A record to go on with: the open file, what it holds, and what to run.
@@ -29,9 +30,7 @@ pub(crate) fn open(path: &Path, dir: Option<&Path>) -> Result<Begun, CliError> {
     let cannot = |reason: String| {
         CliError::nothing_ran(format!("cannot go on with the record '{}': {reason}", path.display()))
     };
-    let file =
-        File::options().read(true).append(true).open(path).map_err(|error| cannot(error.to_string()))?;
-    lock(&file).map_err(|error| cannot(error.to_string()))?;
+    let file = record_file::open(path).map_err(|error| cannot(error.to_string()))?;
     let record = read(BufReader::new(&file)).map_err(|error| cannot(error.to_string()))?;
     if record.end.as_ref().is_some_and(|end| end.complete) {
         return Err(cannot("it is complete; 'megadir bench report' prints it".into()));
@@ -71,14 +70,4 @@ pub(crate) fn cut_off(begun: &mut Begun) -> io::Result<()> {
     }
     file.seek(SeekFrom::End(0))?;
     Ok(())
-}
-
-/// Keeps others from writing the same record; file systems without locks are taken as they are.
-pub(crate) fn lock(file: &File) -> io::Result<()> {
-    match file.try_lock() {
-        Ok(()) => Ok(()),
-        Err(std::fs::TryLockError::WouldBlock) => Err(io::Error::other("another run is writing it")),
-        Err(std::fs::TryLockError::Error(error)) if error.kind() == io::ErrorKind::Unsupported => Ok(()),
-        Err(std::fs::TryLockError::Error(error)) => Err(error),
-    }
 }

@@ -14,6 +14,7 @@ use super::lab;
 use super::open::open;
 use super::options::{self, Args, Resolved, resolve};
 use super::progress::Progress;
+use super::record_file;
 use super::report;
 use super::resume;
 use crate::cmd::interrupt::{Interrupt, interruptible};
@@ -22,9 +23,6 @@ use crate::ui::output::print;
 
 /// Runs the study.
 pub(crate) fn run(args: &Args) -> Result<u8, CliError> {
-    if !cfg!(target_os = "linux") {
-        return Err(CliError::nothing_ran(RunError::Unavailable.to_string()));
-    }
     match interruptible(|interrupt| carry_out(args, interrupt))? {
         Done::Described { text, refused } => {
             print(&text)?;
@@ -189,9 +187,14 @@ pub(in crate::cmd) fn program() -> Program {
 
 /// Returns names and paths that tell whose machine it is: home, user, and where the run works.
 fn private(directory: &Path) -> Vec<String> {
-    let set = ["HOME", "USER", "LOGNAME"].into_iter().filter_map(std::env::var_os);
+    let set = ["HOME", "USER", "LOGNAME", "USERPROFILE", "USERNAME"].into_iter().filter_map(std::env::var_os);
     let known = set.map(|value| value.to_string_lossy().into_owned()).filter(|name| name != "root");
-    let paths = [directory.canonicalize(), std::env::current_dir(), Ok(directory.to_owned())];
+    let paths = [
+        directory.canonicalize(),
+        std::path::absolute(directory),
+        std::env::current_dir(),
+        Ok(directory.to_owned()),
+    ];
     let paths = paths.into_iter().flatten();
     known.chain(paths.map(|path| path.to_string_lossy().into_owned())).collect()
 }
@@ -203,7 +206,7 @@ fn create_record(args: &Args, plan: &Plan) -> Result<(PathBuf, File), CliError> 
         CliError::nothing_ran(format!("cannot make the record '{}': {error}", path.display()))
     };
     if let Some(path) = &args.output {
-        return match create_locked(path) {
+        return match record_file::create(path) {
             Ok(file) => Ok((path.clone(), file)),
             Err(error) => Err(failed(path, &error)),
         };
@@ -211,20 +214,13 @@ fn create_record(args: &Args, plan: &Plan) -> Result<(PathBuf, File), CliError> 
     // Two runs may start in the same second.
     for second in now_s..now_s + 60 {
         let path = PathBuf::from(record_file_name(&plan.study, second));
-        match create_locked(&path) {
+        match record_file::create(&path) {
             Ok(file) => return Ok((path, file)),
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
             Err(error) => return Err(failed(&path, &error)),
         }
     }
     Err(CliError::nothing_ran("no free name for the record; give one with --output"))
-}
-
-/// Makes a record that nobody else goes on with while it is written.
-fn create_locked(path: &Path) -> io::Result<File> {
-    let file = File::create_new(path)?;
-    resume::lock(&file)?;
-    Ok(file)
 }
 
 /// Says what will be listed, and about how long it takes.

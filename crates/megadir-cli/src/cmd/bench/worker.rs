@@ -10,13 +10,16 @@ pub(crate) struct Args {}
 
 /// Returns how a run starts this, where it can.
 pub(super) fn command() -> Option<WorkerCommand> {
-    // This very file, even if another one has its name by now.
-    let arguments = ["bench", "worker"].map(Into::into).into();
-    cfg!(target_os = "linux").then(|| WorkerCommand { program: "/proc/self/exe".into(), arguments })
+    let program = match cfg!(target_os = "linux") {
+        // This very file, even if another one has its name by now.
+        true => "/proc/self/exe".into(),
+        // Windows lets nobody replace the file of a program that runs.
+        false => std::env::current_exe().ok()?,
+    };
+    Some(WorkerCommand { program, arguments: ["bench", "worker"].map(Into::into).into() })
 }
 
 /// Works until the run says that it is done.
-#[cfg(target_os = "linux")]
 pub(crate) fn run(_args: &Args) -> Result<u8, CliError> {
     match megadir_bench::serve() {
         Ok(()) => Ok(crate::exit::DONE),
@@ -24,10 +27,4 @@ pub(crate) fn run(_args: &Args) -> Result<u8, CliError> {
             "{error}: 'megadir bench worker' is started by 'megadir bench run' and of no use by hand"
         ))),
     }
-}
-
-/// Refuses where no run starts workers.
-#[cfg(not(target_os = "linux"))]
-pub(crate) fn run(_args: &Args) -> Result<u8, CliError> {
-    Err(CliError::nothing_ran("not on Windows yet: studies, and their workers, run on Linux"))
 }
