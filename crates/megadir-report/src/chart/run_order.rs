@@ -176,6 +176,7 @@ fn pressure(report: &Report<'_>) -> String {
             percent("processor", pressure.cpu_some_10s_percent),
             percent("input and output", pressure.io_some_10s_percent),
             percent("memory", pressure.memory_some_10s_percent),
+            percent("others on the processors", pressure.others_busy_percent),
         ];
         parts.into_iter().flatten().collect::<Vec<_>>().join(", ")
     };

@@ -6,6 +6,8 @@ use std::sync::atomic::{AtomicBool, AtomicU64};
 use megadir::Dir;
 use megadir_record::CacheState;
 use megadir_stats::permutation::SplitMix64;
+use megadir_sys::windows::file_cache;
+use megadir_testkit::require::unavailable;
 
 use super::{Reads, contents, names, refusals};
 use crate::at::At;
@@ -95,4 +97,37 @@ fn states_are_refused_with_a_reason_or_can_be_had() {
         }
         Ok(_) => assert_eq!(unavailable(CacheState::DataCold), None),
     }
+}
+
+/// Tries until others leave the volume alone.
+fn unless_others_read(mut cool: impl FnMut() -> Result<(), ListError>) -> Result<(), String> {
+    let mut left = 50;
+    loop {
+        match cool().map_err(|error| error.to_string()) {
+            Err(reason) if left > 0 && reason.contains("stop what reads from it") => {
+                left -= 1;
+                std::thread::sleep(std::time::Duration::from_millis(200));
+            }
+            cooled => return cooled,
+        }
+    }
+}
+
+#[test]
+fn states_can_be_had_where_the_volume_counts() {
+    let (_made, directory) = tree();
+    let reads = match Reads::of(directory.at()).and_then(|reads| reads.now().map(|_| reads)) {
+        Ok(reads) => reads,
+        Err(error) => {
+            return unavailable("cold caches", &format!("the volume does not count what is read: {error}"));
+        }
+    };
+    let random = &mut SplitMix64::new(7);
+    let told = &mut || reads.now();
+    unless_others_read(|| contents::drop_all(directory.at(), true, SIGNALS, random, told)).unwrap();
+    if let Err(error) = file_cache::may_forget() {
+        return unavailable("cold names", &format!("not an administrator: {error}"));
+    }
+    let sample = [b"file0".to_vec(), b"below/file1".to_vec()];
+    unless_others_read(|| names::drop_all(directory.at(), &sample, SIGNALS)).unwrap();
 }
