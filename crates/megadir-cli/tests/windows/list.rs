@@ -31,6 +31,8 @@ fn every_backend_lists_the_same_with_sizes_and_times() {
         let words = ["list", "--fields=type,size,mtime,name", "--backend", backend.name(), "tree"];
         assert_eq!(sorted(&words), long, "{}", backend.name());
     }
+    let json = sorted(&["list", "--recursive", "--json", "tree"]).concat();
+    assert!(json.contains(r#""dir":"tree\\below","name":"empty""#), "{json}");
     let below = sorted(&["list", "--recursive", "-0", "tree"]).concat();
     assert!(below.contains("tree\\below\\é漢😀\0"), "{below:?}");
 }

@@ -106,6 +106,33 @@ fn an_inventory_in_the_tree_is_left_out_and_brought_up_to_date() {
     assert_eq!(fs::read_dir(&tree).unwrap().count(), 51, "no temporary file stays");
 }
 
+/// Whenever it ends, the old inventory is whole or the new one is.
+#[test]
+fn a_scan_that_is_killed_leaves_a_whole_inventory() {
+    let scratch = tree();
+    scan(scratch.path(), &[]);
+    for pause_ms in [0, 5, 15, 40, 80] {
+        let mut child = std::process::Command::new(env!("CARGO_BIN_EXE_megadir"))
+            .args(["scan", "tree", "--output", "inventory"])
+            .current_dir(scratch.path())
+            .stderr(std::process::Stdio::null())
+            .spawn()
+            .unwrap();
+        std::thread::sleep(Duration::from_millis(pause_ms));
+        child.kill().unwrap();
+        child.wait().unwrap();
+        let path = scratch.path().join("inventory");
+        let mut inventory = megadir_inventory::Inventory::open(&path).unwrap();
+        let mut rows = 0;
+        while megadir_inventory::Rows::next_row(&mut inventory).unwrap().is_some() {
+            rows += 1;
+        }
+        assert_eq!(rows, 1 + 51 + 2, "killed after {pause_ms} ms");
+    }
+    scan(scratch.path(), &[]);
+    assert_eq!(fs::read_dir(scratch.path()).unwrap().count(), 2, "what was left was taken over");
+}
+
 #[test]
 fn files_are_known_by_their_numbers_whatever_their_names_and_times_are() {
     let scratch = tree();

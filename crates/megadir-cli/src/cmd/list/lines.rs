@@ -207,10 +207,10 @@ impl Lines {
 
 /// Returns the path of a directory from the path with a slash that precedes names.
 pub(super) fn directory(prefix: &[u8]) -> &[u8] {
-    match prefix {
-        b"/" => prefix,
-        _ => prefix.strip_suffix(b"/").unwrap_or(prefix),
-    }
+    let Some((last, path)) = prefix.split_last() else { return prefix };
+    // The root of all, or of a drive, is nothing without its slash.
+    let is_root = path.is_empty() || (cfg!(windows) && path.ends_with(b":"));
+    if std::path::is_separator(char::from(*last)) && !is_root { path } else { prefix }
 }
 
 fn json(text: &mut Vec<u8>, directory: &[u8], entry: &Entry<'_>) {
