@@ -143,16 +143,16 @@ pub(crate) fn file_system(directory: Borrowed<'_>) -> FileSystem {
 
 /// Returns what a volume is set to.
 fn settings(directory: Borrowed<'_>, volume: &volume_settings::Volume, is_remote: bool) -> String {
-    let persistent = volume_settings::persistent(directory).ok();
+    let persistent = volume_settings::persistent(directory);
     words::settings(&words::Settings {
         is_ntfs: volume.file_system == "NTFS",
         is_remote,
         flags: volume.flags,
         short_names: number(FILE_SYSTEM, "NtfsDisable8dot3NameCreation"),
-        no_short_names: persistent.and_then(|told| told.no_short_names),
+        no_short_names: persistent.no_short_names,
         last_access: number(FILE_SYSTEM, "NtfsDisableLastAccessUpdate"),
-        dev_drive: persistent.and_then(|told| told.dev_drive),
-        trusted: persistent.and_then(|told| told.trusted),
+        dev_drive: persistent.dev_drive,
+        trusted: persistent.trusted,
     })
 }
 

@@ -66,7 +66,7 @@ impl Disk {
         }
     }
 
-    /// Returns the bytes that anybody has read from the volume since it came up.
+    /// Returns the bytes that anybody has read from the volume since it began to count, which the first who asks has it do.
     ///
     /// # Errors
     ///

@@ -1,6 +1,6 @@
 //! What a volume was made and set to be, and what of it holds for one directory.
 //!
-//! References: `GetVolumeInformationByHandleW`; `FSCTL_QUERY_PERSISTENT_VOLUME_STATE`, which any handle on the volume may be asked by.
+//! References: `GetVolumeInformationByHandleW`; `FSCTL_QUERY_PERSISTENT_VOLUME_STATE`, which is asked by any handle on the volume.
 
 use std::io;
 use std::os::windows::io::{AsRawHandle, BorrowedHandle};
@@ -69,20 +69,17 @@ pub struct Persistent {
 
 /// Returns what the volume of an open directory keeps being.
 ///
-/// # Errors
-///
-/// The system's; file systems without such settings do not know the question.
-pub fn persistent(directory: BorrowedHandle<'_>) -> io::Result<Persistent> {
-    Ok(Persistent {
-        no_short_names: bit(directory, PERSISTENT_VOLUME_STATE_SHORT_NAME_CREATION_DISABLED)?,
-        // Systems before Windows 11 do not know these.
-        dev_drive: bit(directory, PERSISTENT_VOLUME_STATE_DEV_VOLUME).unwrap_or(None),
-        trusted: bit(directory, PERSISTENT_VOLUME_STATE_TRUSTED_VOLUME).unwrap_or(None),
-    })
+/// Each is asked for by itself: systems before Windows 11 refuse the question after a Dev Drive, other file systems that after short names.
+pub fn persistent(directory: BorrowedHandle<'_>) -> Persistent {
+    Persistent {
+        no_short_names: bit(directory, PERSISTENT_VOLUME_STATE_SHORT_NAME_CREATION_DISABLED),
+        dev_drive: bit(directory, PERSISTENT_VOLUME_STATE_DEV_VOLUME),
+        trusted: bit(directory, PERSISTENT_VOLUME_STATE_TRUSTED_VOLUME),
+    }
 }
 
-/// Asks for one bit; `None` where the answer is not about it.
-fn bit(directory: BorrowedHandle<'_>, bit: u32) -> io::Result<Option<bool>> {
+/// Asks for one bit; `None` where the question is refused.
+fn bit(directory: BorrowedHandle<'_>, bit: u32) -> Option<bool> {
     let asked = FILE_FS_PERSISTENT_VOLUME_INFORMATION {
         FlagMask: bit,
         Version: 1,
@@ -104,10 +101,7 @@ fn bit(directory: BorrowedHandle<'_>, bit: u32) -> io::Result<Option<bool>> {
             std::ptr::null_mut(),
         )
     };
-    if succeeded == 0 {
-        return Err(io::Error::last_os_error());
-    }
-    Ok((returned >= size && told.FlagMask & bit != 0).then_some(told.VolumeFlags & bit != 0))
+    (succeeded != 0 && returned >= size).then_some(told.VolumeFlags & bit != 0)
 }
 
 /// Tells whether names in an open directory that differ in case only are different names.
@@ -153,8 +147,7 @@ mod tests {
         if let Ok(sensitive) = is_case_sensitive(directory.as_handle()) {
             assert!(!sensitive, "the directory of temporary files");
         }
-        if let Ok(settings) = persistent(directory.as_handle()) {
-            assert!(settings.trusted != Some(true) || settings.dev_drive != Some(false), "{settings:?}");
-        }
+        let settings = persistent(directory.as_handle());
+        assert!(settings.trusted != Some(true) || settings.dev_drive != Some(false), "{settings:?}");
     }
 }
