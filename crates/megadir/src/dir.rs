@@ -13,6 +13,8 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
 #[cfg(windows)]
 mod windows;
+#[cfg(windows)]
+pub(crate) mod wine;
 
 /// An open directory.
 ///

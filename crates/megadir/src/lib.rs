@@ -13,7 +13,7 @@ mod error;
 mod estimate;
 mod file_system;
 mod file_type;
-#[cfg(target_os = "linux")]
+#[cfg(any(target_os = "linux", windows))]
 pub mod io_priority;
 pub mod layout;
 pub mod limits;

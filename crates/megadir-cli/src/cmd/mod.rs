@@ -10,11 +10,11 @@ mod interrupt;
 mod limits;
 mod list;
 mod make;
-#[cfg(target_os = "linux")]
+#[cfg(any(target_os = "linux", windows))]
 mod remove;
-#[cfg(not(target_os = "linux"))]
+#[cfg(not(any(target_os = "linux", windows)))]
 mod remove_unavailable;
-#[cfg(not(target_os = "linux"))]
+#[cfg(not(any(target_os = "linux", windows)))]
 use remove_unavailable as remove;
 mod scan;
 

@@ -15,7 +15,5 @@ pub(crate) struct Args {
 /// Refuses.
 pub(crate) fn run(args: &Args) -> Result<u8, CliError> {
     let asked = if args.anything.is_empty() { "" } else { ", and nothing was removed" };
-    Err(CliError::nothing_ran(format!(
-        "remove: not on Windows yet{asked}: use 'rmdir /s' or Remove-Item -Recurse"
-    )))
+    Err(CliError::nothing_ran(format!("remove: not on this system yet{asked}: use 'rm -r'")))
 }

@@ -7,5 +7,6 @@ mod list;
 mod make;
 mod names;
 mod refused;
+mod remove;
 mod scan;
 mod support;

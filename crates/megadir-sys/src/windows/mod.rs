@@ -8,6 +8,8 @@
 //! * [`change`]: removing and renaming by handle.
 //! * [`process`]: processes that work together: handles handed over, a gate, none outlives its starter.
 //! * [`file_cache`]: forgetting what is cached of files.
+//! * [`io_priority`]: letting others use the disk first.
+//! * [`mutex`]: names that one process holds at a time.
 //! * [`system`]: what the system tells of itself; [`service`]: whether services and drivers run.
 //!
 //! What older systems (and Wine 8) lack is looked for when it is called, so that programs start everywhere.
@@ -18,6 +20,8 @@ pub mod enumerate;
 pub mod facts;
 pub mod file_cache;
 pub mod find;
+pub mod io_priority;
+pub mod mutex;
 pub mod open;
 pub mod process;
 pub mod service;

@@ -48,6 +48,10 @@ impl Dir {
     pub fn open_below(&self, name: &[u8]) -> Result<Self> {
         let path = self.path.join(names::to_os(name)?);
         let handle = self.open_entry(name, Purpose::List)?;
+        let is_away = |name: Vec<u16>| super::wine::leads_away(self.as_handle(), &name, handle.as_handle());
+        if names::to_wide(name).is_some_and(is_away) {
+            return Err(not_a_directory(&path));
+        }
         let (attributes, reparse_tag) =
             facts::tag(handle.as_handle()).map_err(|error| Error::io("open", &path, error))?;
         match (Found { attributes, reparse_tag, ..Found::default() }).kind() {
@@ -196,7 +200,10 @@ impl DirId {
 }
 
 fn identity(open: BorrowedHandle<'_>) -> std::io::Result<DirId> {
-    let (device, number) = facts::identity(open)?;
+    let (device, number) = facts::identity(open).or_else(|_| {
+        // FAT has no numbers of 128 bits.
+        facts::of_open(open).map(|told| (told.volume.into(), told.index.into()))
+    })?;
     // NTFS uses the lower half alone; where ReFS uses both, both count.
     let inode = number as u64 ^ ((number >> 64) as u64).rotate_left(32);
     Ok(DirId { device, inode, mount: None })

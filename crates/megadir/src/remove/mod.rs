@@ -37,11 +37,11 @@
 //! * Under Wine, which follows the symbolic links of the system below it, what a name has led to is held against the path that it
 //!   should have; what lies elsewhere is a failure and stays.
 //!
-//! The order in which a directory's entries go is in [`policy`]. [`aside`] (Linux) puts a directory aside before it is removed.
+//! The order in which a directory's entries go is in [`policy`]. [`aside`] puts a directory aside before it is removed.
 //!
 //! Reference: unlinkat(2), openat2(2), getdents(2); `FILE_DISPOSITION_INFORMATION_EX` in the documentation of the Windows driver kit.
 
-#[cfg(target_os = "linux")]
+#[cfg(any(target_os = "linux", windows))]
 pub mod aside;
 mod conditions;
 #[cfg(any(target_os = "linux", windows))]

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
+use megadir::remove::aside::{detach, leftovers, renew};
 use megadir::remove::{
     Conditions, Counts, Failures, Progress, RemoveOptions, Removed, remove_contents, remove_tree,
 };
@@ -121,7 +122,10 @@ fn what_is_read_only_goes_and_what_cannot_go_stays_as_it_was() {
     assert_eq!(removed.counts, counts);
     assert!(fs::metadata(below.join("ß1")).unwrap().permissions().readonly());
     drop(held);
+    let other = scratch.path().join("other name");
+    fs::hard_link(below.join("ß1"), &other).unwrap();
     assert_eq!(remove(&root, &options(1)).unwrap().counts, only(1, 2));
+    assert!(fs::metadata(&other).unwrap().permissions().readonly(), "it is the file's, whatever its name");
 }
 
 #[test]
@@ -223,6 +227,27 @@ fn what_is_no_name_and_what_windows_lacks_is_refused() {
     assert_eq!(remove(&scratch.path().join("file"), &options(1)).unwrap().counts, only(1, 0));
 }
 
+#[test]
+fn what_is_put_aside_is_found_by_its_name_and_locked() {
+    let scratch = tempfile::tempdir().unwrap();
+    tree(&scratch.path().join("root"), 2, 2);
+    fs::write(scratch.path().join("file"), "").unwrap();
+    let parent = Dir::open(scratch.path()).unwrap();
+    let no_directory = detach(&parent, b"file").unwrap_err();
+    assert_eq!(no_directory.kind(), ErrorKind::NotADirectory, "{no_directory}");
+    assert_eq!(renew(&parent, b"root").unwrap_err().kind(), ErrorKind::Unavailable);
+    let aside = detach(&parent, b"root").unwrap();
+    assert!(!scratch.path().join("root").exists());
+    assert_eq!(leftovers(&parent, b"root").unwrap().len(), 0, "it is locked");
+    drop(aside);
+    assert_eq!(leftovers(&parent, b"other").unwrap().len(), 0);
+    let left = leftovers(&parent, b"root").unwrap();
+    assert_eq!(left.len(), 1);
+    let removed = left[0].remove(&options(2), &Progress::new()).unwrap();
+    assert_eq!(removed.counts, only(6, 5));
+    assert_eq!(fs::read_dir(scratch.path()).unwrap().count(), 1);
+}
+
 /// Makes `inside` with a junction to `outside`, in which there is a file; tells whether there is one.
 fn junction(scratch: &Path) -> bool {
     fs::create_dir(scratch.join("inside")).unwrap();
@@ -272,6 +297,8 @@ fn links_of_the_system_below_wine_lead_nobody_outside() {
             std::thread::sleep(Duration::from_millis(10));
         }
     }
+    let directory = Dir::open(&inside).unwrap();
+    assert_eq!(directory.open_below(b"to-folder").unwrap_err().kind(), ErrorKind::NotADirectory);
     let (removed, told) = failing(&inside);
     assert_eq!(told.len(), 2, "{told:?}");
     assert!(told.iter().all(|line| line.contains("Wine follows the symbolic link")), "{told:?}");

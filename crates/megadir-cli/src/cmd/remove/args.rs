@@ -104,6 +104,9 @@ impl Args {
 
     /// Refuses what the parser of arguments cannot see, before anything is looked at.
     pub(super) fn check(&self) -> Result<(), CliError> {
+        if let Some(reason) = super::system::lacking(self) {
+            return Err(CliError::usage(reason));
+        }
         if self.types.contains(&FileType::Unknown) {
             let reason =
                 "--type unknown: types are asked for before anything is removed, and none stays unknown";

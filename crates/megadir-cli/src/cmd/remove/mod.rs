@@ -16,6 +16,7 @@ mod refusals;
 mod run;
 mod source;
 mod summary;
+mod system;
 mod target;
 
 pub(crate) use self::args::Args;

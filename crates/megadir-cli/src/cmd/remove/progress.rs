@@ -7,6 +7,7 @@ use indicatif::{ProgressBar, ProgressState, ProgressStyle};
 use megadir::remove::Counts;
 
 use super::args::Args;
+use super::system;
 use super::target::Target;
 use crate::cmd::limits::amount::amount;
 
@@ -47,9 +48,8 @@ impl Shown {
         if self.bar.is_hidden() || !self.estimates || !target.is_directory {
             return;
         }
-        let estimate =
-            target.parent.open_below(&target.name).and_then(|directory| megadir::estimate(&directory));
-        let total = estimate.map_or(0, |estimate| estimate.entries);
+        let directory = target.parent.open_below(&target.name).ok();
+        let total = directory.and_then(|directory| system::estimate(&directory)).unwrap_or(0);
         self.total.store(total, Ordering::Relaxed);
     }
 

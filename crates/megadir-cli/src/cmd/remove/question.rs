@@ -3,11 +3,10 @@
 use std::io::{self, BufRead, IsTerminal, Write};
 
 use megadir::remove::aside::leftovers;
-use megadir::{Attributes, Dir, Entry, Time, Walk, WalkItem, WalkOptions, Want};
-use rustix::fs::{AtFlags, StatxFlags, statx};
-use rustix::io::retry_on_intr;
+use megadir::{Attributes, Dir, Entry, Walk, WalkItem, WalkOptions, Want};
 
 use super::args::Args;
+use super::system;
 use super::target::Target;
 use crate::cmd::limits::amount::amount;
 use crate::cmd::list::conditions::{Asked, Conditions};
@@ -67,15 +66,9 @@ impl Chosen {
 
     /// Tells whether a target that is no directory goes, as far as that can be known.
     fn accepts_target(&self, target: &Target) -> bool {
-        let flags = AtFlags::SYMLINK_NOFOLLOW | AtFlags::NO_AUTOMOUNT;
-        let wanted = StatxFlags::TYPE | StatxFlags::MTIME;
-        let status = retry_on_intr(|| statx(&target.parent, target.name.as_slice(), flags, wanted));
         // What cannot be looked at might go.
-        let Ok(status) = status else { return true };
-        let kind = rustix::fs::FileType::from_raw_mode(status.stx_mode.into()).into();
-        let modified = Time { seconds: status.stx_mtime.tv_sec, nanoseconds: status.stx_mtime.tv_nsec };
-        let have = Want::TYPE | Want::MODIFIED;
-        let row = Attributes { have, kind, modified, ..Attributes::NOTHING };
+        let Some(row) = system::row(target) else { return true };
+        let kind = row.kind;
         let entry = Entry { name: &target.name, inode: 0, kind, cookie: None, record_bytes: 0 };
         self.filter.accepts(&entry) && self.conditions.accept(&row)
     }
@@ -129,7 +122,7 @@ impl Counted {
         let Ok(again) = directory.again() else { return };
         self.count(again, args, chosen);
         if self.is_many() && chosen.is_none() {
-            self.estimate = megadir::estimate(&directory).ok().map(|estimate| estimate.entries);
+            self.estimate = system::estimate(&directory);
         }
     }
 

@@ -14,9 +14,10 @@ use super::args::Args;
 use super::aside;
 use super::progress::Shown;
 use super::question::Chosen;
-use super::refusals::{Here, Identity};
+use super::refusals::Here;
 use super::source::Source;
 use super::summary::{Failure, Summary};
+use super::system;
 use super::target::Target;
 use crate::cmd::interrupt::{Interrupt, REMOVING};
 use crate::cmd::list::source::processors;
@@ -169,7 +170,7 @@ fn one(
     }
     let directory = target.parent.open_below(&target.name)?;
     // The directory that was looked at, not one that took its name since.
-    if Identity::of_directory(&directory)? != target.identity {
+    if system::identity(&directory)? != target.identity {
         let reason = "another directory took its name meanwhile";
         return Err(Error::new("remove", &target.path, megadir::ErrorKind::NotFound, reason));
     }

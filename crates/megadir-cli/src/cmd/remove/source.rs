@@ -1,21 +1,18 @@
 //! Where the paths come from: the command line, or a list.
 
 use std::collections::VecDeque;
-use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
+
+use megadir::names;
 
 use super::args::Args;
 use super::listed::{Item, List};
 use super::question::{Chosen, Counted, can_ask};
 use super::refusals::Here;
-use super::target::{NoTarget, Parts, Resolver, Target, Way, shown};
+use super::system;
+use super::target::{NoTarget, Resolver, Target, Way, shown};
 use crate::exit::{CliError, NOTHING_RAN, SOME_FAILED, USAGE};
 use crate::ui::message::reason;
-
-/// So many targets of the command line are found out beforehand at most; each may hold a descriptor.
-const HELD_MAX: usize = 64;
-/// And of all the descriptors that the process may have, one for so many.
-const DESCRIPTORS_A_TARGET: u64 = 8;
 
 /// Gives one target after the other.
 pub(super) struct Source<'a> {
@@ -40,13 +37,14 @@ impl<'a> Source<'a> {
             });
         }
         for path in &args.paths {
-            Parts::of(path.as_bytes()).map_err(|refusal| refused(path.as_bytes(), &refusal))?;
+            let path = names::from_os(path);
+            system::parts(path).map_err(|refusal| refused(path, &refusal))?;
         }
         let mut resolver = Resolver::new(Way::Links);
         let mut held = VecDeque::new();
-        let held_max = held_max();
+        let held_max = system::held_max();
         for (index, path) in args.paths.iter().enumerate() {
-            let target = find(&mut resolver, path.as_bytes(), args, here);
+            let target = find(&mut resolver, names::from_os(path), args, here);
             match target {
                 Err(error) if error.code == USAGE => return Err(error),
                 target if index < held_max => held.push_back(target),
@@ -75,7 +73,7 @@ impl<'a> Source<'a> {
             }
             let mut resolver = Resolver::new(Way::Links);
             for path in self.rest {
-                if let Ok(target) = resolver.resolve(path.as_bytes(), args.puts_aside()) {
+                if let Ok(target) = resolver.resolve(names::from_os(path), args.puts_aside()) {
                     counted.add(&target, args, conditions);
                 }
             }
@@ -114,7 +112,7 @@ impl<'a> Source<'a> {
         }
         if let Some((path, rest)) = self.rest.split_first() {
             self.rest = rest;
-            return Ok(Some(find(&mut self.resolver, path.as_bytes(), args, here)));
+            return Ok(Some(find(&mut self.resolver, names::from_os(path), args, here)));
         }
         let Some(list) = &mut self.list else { return Ok(None) };
         Ok(match list.next_item()? {
@@ -125,18 +123,12 @@ impl<'a> Source<'a> {
     }
 }
 
-/// Returns how many targets may be held.
-fn held_max() -> usize {
-    let limit = rustix::process::getrlimit(rustix::process::Resource::Nofile).current.unwrap_or(u64::MAX);
-    usize::try_from(limit / DESCRIPTORS_A_TARGET).map_or(HELD_MAX, |share| share.min(HELD_MAX))
-}
-
 /// Finds out what a path names, and refuses what is never removed.
 fn find(resolver: &mut Resolver, path: &[u8], args: &Args, here: &Here) -> Result<Target, CliError> {
     let target = resolver.resolve(path, args.puts_aside()).map_err(|error| match error {
         NoTarget::Refused(refusal) => refused(path, &refusal),
         NoTarget::Failed(error) => {
-            let message = format!("remove {}: {}", shown(path), reason(&error.into()));
+            let message = format!("remove {}: {}", shown(path), reason(&error));
             CliError { message, code: NOTHING_RAN }
         }
     })?;

@@ -2,28 +2,14 @@
 //!
 //! Whatever is done afterwards is done to that name in that directory, wherever the path leads by then.
 
-use std::ffi::{OsStr, OsString};
-use std::os::fd::OwnedFd;
-use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use megadir::Dir;
-use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags, Statx, StatxAttributes, StatxFlags, openat, statx};
-use rustix::io::{Errno, retry_on_intr};
+use megadir::{Dir, FileType, names};
 
-use super::refusals::{Identity, Refusal};
-
-/// A path as it was given, taken apart.
-#[derive(Debug, PartialEq, Eq)]
-pub(super) struct Parts {
-    /// The directory that the name lies in; empty for the current one.
-    pub(super) parent: Vec<u8>,
-    /// The last component, never '.' or '..'.
-    pub(super) name: Vec<u8>,
-    /// Whether a slash follows, so that a directory is meant.
-    pub(super) is_directory: bool,
-}
+use super::refusals::Refusal;
+use super::system::{self, Identity, Look, Parts};
 
 /// A name in an open directory.
 #[derive(Debug)]
@@ -50,7 +36,7 @@ pub(super) enum NoTarget {
     /// It is never removed.
     Refused(Refusal),
     /// The system says so.
-    Failed(Errno),
+    Failed(io::Error),
 }
 
 /// Whether symbolic links on the way to the name are followed.
@@ -67,35 +53,6 @@ pub(super) enum Way {
 pub(super) struct Resolver {
     way: Way,
     last: Option<(Vec<u8>, Arc<Dir>)>,
-}
-
-/// Opened to look names up in it, which needs no permission to list.
-const LOOK_UP: OFlags = OFlags::PATH.union(OFlags::DIRECTORY).union(OFlags::CLOEXEC);
-/// The longest path that the kernel takes at once, with its NUL.
-const PATH_BYTES_MAX: usize = 4096;
-
-impl Parts {
-    /// Takes a path apart; refuses those that name nothing or what must stay, whatever it is.
-    pub(super) fn of(path: &[u8]) -> Result<Self, Refusal> {
-        if path.is_empty() {
-            return Err(Refusal::Empty);
-        }
-        let Some(last) = path.iter().rposition(|byte| *byte != b'/') else { return Err(Refusal::Root) };
-        let trimmed = &path[..=last];
-        let start = trimmed.iter().rposition(|byte| *byte == b'/').map_or(0, |slash| slash + 1);
-        let name = &trimmed[start..];
-        match name {
-            b"." => return Err(Refusal::Dot),
-            b".." => return Err(Refusal::DotDot),
-            _ if name.contains(&0) => return Err(Refusal::Nul),
-            _ => {}
-        }
-        Ok(Self {
-            parent: trimmed[..start].to_vec(),
-            name: name.to_vec(),
-            is_directory: trimmed.len() < path.len(),
-        })
-    }
 }
 
 impl Target {
@@ -119,29 +76,30 @@ impl Resolver {
 
     /// Finds out what a path names now; nothing if it `may_be_missing`.
     pub(super) fn resolve(&mut self, path: &[u8], may_be_missing: bool) -> Result<Target, NoTarget> {
-        let Parts { parent, name, is_directory } = Parts::of(path).map_err(NoTarget::Refused)?;
+        let Parts { parent, name, is_directory } = system::parts(path).map_err(NoTarget::Refused)?;
         let parent = self.parent(parent)?;
-        let shown = path.len() - path.iter().rev().take_while(|byte| **byte == b'/').count();
-        let shown = PathBuf::from(OsString::from_vec(path[..shown].to_vec()));
-        let status = match status_of(&parent, &name) {
-            Err(Errno::NOENT) if may_be_missing => return Ok(Target::missing(parent, name, shown)),
-            status => status.map_err(NoTarget::Failed)?,
+        let shown = path.len() - path.iter().rev().take_while(|byte| is_separator(**byte)).count();
+        let shown = PathBuf::from(&*names::to_os(&path[..shown]).map_err(|error| failed(&error))?);
+        let Look { kind, identity, is_mount_point } = match system::look(&parent, &name) {
+            Err(error) if may_be_missing && error.kind() == io::ErrorKind::NotFound => {
+                return Ok(Target::missing(parent, name, shown));
+            }
+            look => look.map_err(NoTarget::Failed)?,
         };
-        let kind = FileType::from_raw_mode(status.stx_mode.into());
         if is_directory && kind != FileType::Directory {
             return Err(match kind {
                 FileType::Symlink => NoTarget::Refused(Refusal::LinkWithSlash),
-                _ => NoTarget::Failed(Errno::NOTDIR),
+                _ => NoTarget::Failed(io::Error::from_raw_os_error(NOT_A_DIRECTORY)),
             });
         }
         Ok(Target {
-            is_mount_point: is_mount_point(&parent, &status).map_err(NoTarget::Failed)?,
+            is_mount_point,
             parent,
             name,
             path: shown,
             is_missing: false,
             is_directory: kind == FileType::Directory,
-            identity: Identity::of(&status),
+            identity,
         })
     }
 
@@ -152,79 +110,48 @@ impl Resolver {
         {
             return Ok(Arc::clone(directory));
         }
-        let opened = match self.way {
-            Way::Links if path.len() < PATH_BYTES_MAX => open(CWD, or_dot(&path), OFlags::empty()),
-            Way::Links => step_by_step(&path, OFlags::empty()),
-            Way::NoLinks => step_by_step(&path, OFlags::NOFOLLOW),
-        };
-        let descriptor = opened.map_err(|error| match (self.way, error) {
-            // What a link that is not followed gives with O_DIRECTORY; told apart from a file on the way below.
-            (Way::NoLinks, Errno::LOOP) => NoTarget::Refused(Refusal::LinkOnTheWay),
-            (_, error) => NoTarget::Failed(error),
-        })?;
-        let directory = Dir::from_descriptor(descriptor, OsStr::from_bytes(&path));
+        let directory = system::open_parent(&path, self.way)?;
         let directory = Arc::new(directory);
         self.last = Some((path, Arc::clone(&directory)));
         Ok(directory)
     }
 }
 
-fn or_dot(path: &[u8]) -> &[u8] {
-    if path.is_empty() { b"." } else { path }
+/// The system's number for "not a directory": `ENOTDIR`, `ERROR_DIRECTORY`.
+const NOT_A_DIRECTORY: i32 = if cfg!(windows) { 267 } else { 20 };
+
+fn is_separator(byte: u8) -> bool {
+    byte == b'/' || (cfg!(windows) && byte == b'\\')
 }
 
-fn open(at: impl std::os::fd::AsFd, path: &[u8], more: OFlags) -> Result<OwnedFd, Errno> {
-    retry_on_intr(|| openat(&at, path, LOOK_UP | more, Mode::empty()))
-}
-
-/// Opens a directory component by component, which takes paths of any length and can leave links unfollowed.
-fn step_by_step(path: &[u8], more: OFlags) -> Result<OwnedFd, Errno> {
-    let mut directory = open(CWD, if path.starts_with(b"/") { b"/" } else { b"." }, OFlags::empty())?;
-    for name in path.split(|byte| *byte == b'/').filter(|name| !matches!(*name, b"" | b".")) {
-        directory = match open(&directory, name, more) {
-            Err(Errno::NOTDIR) if more.contains(OFlags::NOFOLLOW) && is_link(&directory, name) => {
-                return Err(Errno::LOOP);
-            }
-            opened => opened?,
-        };
-    }
-    Ok(directory)
-}
-
-fn is_link(directory: &OwnedFd, name: &[u8]) -> bool {
-    statx(directory, name, AtFlags::SYMLINK_NOFOLLOW, StatxFlags::TYPE)
-        .is_ok_and(|status| FileType::from_raw_mode(status.stx_mode.into()) == FileType::Symlink)
-}
-
-fn status_of(directory: &Dir, name: &[u8]) -> Result<Statx, Errno> {
-    let flags = AtFlags::SYMLINK_NOFOLLOW | AtFlags::NO_AUTOMOUNT;
-    retry_on_intr(|| statx(directory, name, flags, StatxFlags::TYPE | StatxFlags::INO))
-}
-
-/// Tells whether something is mounted on a name, from its status; before Linux 5.8 by the device.
-fn is_mount_point(parent: &Dir, status: &Statx) -> Result<bool, Errno> {
-    if status.stx_attributes_mask.contains(StatxAttributes::MOUNT_ROOT) {
-        return Ok(status.stx_attributes.contains(StatxAttributes::MOUNT_ROOT));
-    }
-    let above = retry_on_intr(|| statx(parent, "", AtFlags::EMPTY_PATH, StatxFlags::TYPE))?;
-    Ok((above.stx_dev_major, above.stx_dev_minor) != (status.stx_dev_major, status.stx_dev_minor))
+fn failed(error: &megadir::Error) -> NoTarget {
+    NoTarget::Failed(io::Error::other(error.reason()))
 }
 
 /// Returns a path as messages show it.
 pub(super) fn shown(path: &[u8]) -> String {
-    crate::ui::message::quoted(Path::new(OsStr::from_bytes(path)))
+    match names::to_os(path) {
+        Ok(path) => crate::ui::message::quoted(Path::new(&path)),
+        Err(_) => format!("'{}'", path.escape_ascii()),
+    }
 }
 
 #[cfg(test)]
+#[cfg(target_os = "linux")]
 mod tests {
     use std::os::unix::fs::symlink;
 
-    use super::{NoTarget, Parts, Refusal, Resolver, Way};
+    use super::{NOT_A_DIRECTORY, NoTarget, Refusal, Resolver, Way};
+    use crate::cmd::remove::system::parts as taken_apart;
+
+    fn is_no_directory(found: Result<super::Target, NoTarget>) -> bool {
+        matches!(found, Err(NoTarget::Failed(error)) if error.raw_os_error() == Some(NOT_A_DIRECTORY))
+    }
 
     #[test]
     fn paths_are_taken_apart_as_posix_has_it() {
         let parts = |path: &str| {
-            let parts = Parts::of(path.as_bytes()).unwrap();
+            let parts = taken_apart(path.as_bytes()).unwrap();
             let text = |bytes| String::from_utf8(bytes).unwrap();
             (text(parts.parent), text(parts.name), parts.is_directory)
         };
@@ -252,7 +179,7 @@ mod tests {
             ("x/../", Refusal::DotDot),
             ("a\0b", Refusal::Nul),
         ] {
-            assert_eq!(Parts::of(path.as_bytes()), Err(reason), "{path:?}");
+            assert_eq!(taken_apart(path.as_bytes()), Err(reason), "{path:?}");
         }
     }
 
@@ -270,10 +197,7 @@ mod tests {
             typed.resolve(&path("link/"), false),
             Err(NoTarget::Refused(Refusal::LinkWithSlash))
         ));
-        assert!(matches!(
-            typed.resolve(&path("d/f/"), false),
-            Err(NoTarget::Failed(rustix::io::Errno::NOTDIR))
-        ));
+        assert!(is_no_directory(typed.resolve(&path("d/f/"), false)));
         assert!(typed.resolve(&path("d/"), false).unwrap().is_directory);
         assert_eq!(typed.resolve(&path("link/f"), false).unwrap().name, b"f");
         let mut listed = Resolver::new(Way::NoLinks);
@@ -281,28 +205,8 @@ mod tests {
             listed.resolve(&path("link/f"), false),
             Err(NoTarget::Refused(Refusal::LinkOnTheWay))
         ));
-        assert!(matches!(
-            listed.resolve(&path("d/f/x"), false),
-            Err(NoTarget::Failed(rustix::io::Errno::NOTDIR))
-        ));
+        assert!(is_no_directory(listed.resolve(&path("d/f/x"), false)));
         assert_eq!(listed.resolve(&path("d/f"), false).unwrap().name, b"f");
         assert_eq!(listed.resolve(&path("link"), false).unwrap().name, b"link");
-    }
-
-    #[test]
-    fn a_path_may_be_longer_than_the_kernel_takes() {
-        let scratch = tempfile::tempdir().unwrap();
-        let mut path = scratch.path().as_os_str().as_encoded_bytes().to_vec();
-        let mut directory = super::open(super::CWD, &path, super::OFlags::empty()).unwrap();
-        for _ in 0..30 {
-            let name = [b'n'; 200];
-            rustix::fs::mkdirat(&directory, &name[..], rustix::fs::Mode::RWXU).unwrap();
-            directory = super::open(&directory, &name, super::OFlags::empty()).unwrap();
-            path.push(b'/');
-            path.extend_from_slice(&name);
-        }
-        for way in [Way::Links, Way::NoLinks] {
-            assert!(Resolver::new(way).resolve(&path, false).unwrap().is_directory, "{way:?}");
-        }
     }
 }

@@ -6,21 +6,20 @@
 //! is held open that is about to go. Nobody goes up by `..`, which no handle knows: directories above stay open, of which a path of 32 767
 //! characters has 16 383 at most, and a process may have 16 million handles. A reader's position is lost with its handle.
 //!
-//! Wine 8 follows the symbolic links of the system below it and says that they are what they lead to. There everything
-//! that is opened is held against the path that its name should have, and what lies elsewhere stays.
+//! Under Wine what lies elsewhere than its name says stays (`dir/wine.rs`).
 
 use std::ffi::CStr;
 use std::io;
 use std::os::windows::io::{AsHandle, BorrowedHandle, OwnedHandle};
-use std::sync::LazyLock;
 use std::time::Duration;
 
 use megadir_sys::windows::enumerate::{Buffer, nt_query};
 use megadir_sys::windows::open::{Purpose, below};
-use megadir_sys::windows::{change, facts, system};
+use megadir_sys::windows::{change, facts};
 
 use crate::attributes::Time;
 use crate::decode;
+use crate::dir::wine;
 use crate::directory_information::{Found, Layout, Records};
 use crate::file_system::FileSystem;
 use crate::file_type::FileType;
@@ -76,7 +75,7 @@ impl Errno {
     /// `ERROR_ALREADY_EXISTS`.
     pub(super) const EXIST: Self = Self(183);
     /// `ERROR_DIRECTORY`.
-    pub(super) const NOTDIR: Self = Self(267);
+    pub(in crate::remove) const NOTDIR: Self = Self(267);
     /// `ERROR_DIRECTORY_NOT_SUPPORTED`.
     pub(super) const ISDIR: Self = Self(336);
     /// `ERROR_NO_SYSTEM_RESOURCES`.
@@ -154,22 +153,22 @@ fn open(parent: BorrowedHandle<'_>, name: &CStr, purpose: Purpose) -> Result<(Ow
 fn open_unasked(parent: BorrowedHandle<'_>, name: &CStr, purpose: Purpose) -> Result<OwnedHandle, Errno> {
     let name = names::to_wide(name.to_bytes()).ok_or(Errno::INVALID_NAME)?;
     let opened = below(parent, &name, purpose)?;
-    if *IS_WINE && is_led_away(parent, &name, opened.as_handle()) {
+    if wine::leads_away(parent, &name, opened.as_handle()) {
         return Err(Errno::LED_AWAY);
     }
     Ok(opened)
 }
 
-static IS_WINE: LazyLock<bool> = LazyLock::new(|| system::wine_version().is_some());
-
-/// Tells whether what a name has led to may lie elsewhere than in the directory.
-fn is_led_away(parent: BorrowedHandle<'_>, name: &[u16], opened: BorrowedHandle<'_>) -> bool {
-    let (Ok(parent), Ok(opened)) = (facts::object_name(parent), facts::object_name(opened)) else {
-        return true;
-    };
-    let lower = |path: &[u16]| String::from_utf16_lossy(path).to_lowercase();
-    let (parent, name) = (lower(&parent), lower(name));
-    lower(&opened) != format!("{}\\{name}", parent.trim_end_matches('\\'))
+/// Opens a directory, to be renamed; `NOTDIR` for a reparse point and what is no directory.
+pub(in crate::remove) fn open_directory_to_rename(
+    parent: &impl Open,
+    name: &CStr,
+) -> Result<Directory, Errno> {
+    let (directory, attributes) = open(parent.as_handle(), name, Purpose::Remove)?;
+    match attributes & (DIRECTORY | REPARSE_POINT) {
+        DIRECTORY => Ok(directory),
+        _ => Err(Errno::NOTDIR),
+    }
 }
 
 /// Returns what a directory is known by.
@@ -283,12 +282,14 @@ fn remove_read_only(parent: BorrowedHandle<'_>, name: &CStr, file: &OwnedHandle)
     if identity(&marked)? != identity(file)? {
         return Err(Errno::PERM);
     }
+    let (_, links) = facts::space(file.as_handle())?;
     change::set_attributes(marked.as_handle(), attributes & !READ_ONLY)?;
-    change::remove(marked.as_handle()).map(drop).map_err(|error| {
-        // What was asked for is refused all the same; that is told.
+    let removed = change::remove(marked.as_handle());
+    if removed.is_err() || links > 1 {
+        // The other names are the same file. What was asked for is done or refused already; that is told.
         let _ = change::set_attributes(marked.as_handle(), attributes);
-        error.into()
-    })
+    }
+    removed.map(drop).map_err(Errno::from)
 }
 
 /// Reads directories.

@@ -1,0 +1,224 @@
+//! Linux: names below descriptors, whose directories need not be listable.
+
+use std::ffi::OsStr;
+use std::io;
+use std::os::fd::{AsFd, AsRawFd, OwnedFd};
+use std::os::unix::ffi::OsStrExt;
+
+use megadir::{Attributes, Dir, FileType, Time, Want};
+use rustix::fs::{AtFlags, CWD, Mode, OFlags, Statx, StatxAttributes, StatxFlags, openat, statx};
+use rustix::io::{Errno, retry_on_intr};
+
+use super::{ABOVE_CURRENT, CURRENT, Chain, Found, Identity, Look, Parts};
+use crate::cmd::remove::args::Args;
+use crate::cmd::remove::refusals::Refusal;
+use crate::cmd::remove::target::{NoTarget, Target, Way};
+
+/// Opened to look names up in it, which needs no permission to list.
+const LOOK_UP: OFlags = OFlags::PATH.union(OFlags::DIRECTORY).union(OFlags::CLOEXEC);
+/// The longest path that the kernel takes at once, with its NUL.
+const PATH_BYTES_MAX: usize = 4096;
+/// So many levels up the current directory may lie; a chain without an end is no chain.
+const LEVELS_MAX: usize = 100_000;
+/// So many targets of the command line are found out beforehand at most; each may hold a descriptor.
+const HELD_MAX: usize = 64;
+/// And of all the descriptors that the process may have, one for so many.
+const DESCRIPTORS_A_TARGET: u64 = 8;
+
+impl Identity {
+    fn of(status: &Statx) -> Self {
+        Self {
+            device: u64::from(status.stx_dev_major) << 32 | u64::from(status.stx_dev_minor),
+            file: status.stx_ino,
+        }
+    }
+}
+
+/// Returns what of the options the system has not: nothing.
+pub(in crate::cmd::remove) fn lacking(_args: &Args) -> Option<&'static str> {
+    None
+}
+
+/// Takes a path apart; refuses those that name nothing or what must stay, whatever it is.
+pub(in crate::cmd::remove) fn parts(path: &[u8]) -> Result<Parts, Refusal> {
+    if path.is_empty() {
+        return Err(Refusal::Empty);
+    }
+    let Some(last) = path.iter().rposition(|byte| *byte != b'/') else { return Err(Refusal::Root) };
+    let trimmed = &path[..=last];
+    let start = trimmed.iter().rposition(|byte| *byte == b'/').map_or(0, |slash| slash + 1);
+    let name = &trimmed[start..];
+    match name {
+        b"." => return Err(Refusal::Dot),
+        b".." => return Err(Refusal::DotDot),
+        _ if name.contains(&0) => return Err(Refusal::Nul),
+        _ => {}
+    }
+    Ok(Parts {
+        parent: trimmed[..start].to_vec(),
+        name: name.to_vec(),
+        is_directory: trimmed.len() < path.len(),
+    })
+}
+
+impl From<Errno> for NoTarget {
+    fn from(error: Errno) -> Self {
+        Self::Failed(error.into())
+    }
+}
+
+/// Opens the directory that a name lies in.
+pub(in crate::cmd::remove) fn open_parent(path: &[u8], way: Way) -> Result<Dir, NoTarget> {
+    let opened = match way {
+        Way::Links if path.len() < PATH_BYTES_MAX => open(CWD, or_dot(path), OFlags::empty()),
+        Way::Links => step_by_step(path, OFlags::empty()),
+        Way::NoLinks => step_by_step(path, OFlags::NOFOLLOW),
+    };
+    match opened {
+        Ok(descriptor) => Ok(Dir::from_descriptor(descriptor, OsStr::from_bytes(path))),
+        // What a link that is not followed gives with O_DIRECTORY; told apart from a file on the way below.
+        Err(Errno::LOOP) if way == Way::NoLinks => Err(NoTarget::Refused(Refusal::LinkOnTheWay)),
+        Err(error) => Err(error.into()),
+    }
+}
+
+fn or_dot(path: &[u8]) -> &[u8] {
+    if path.is_empty() { b"." } else { path }
+}
+
+fn open(at: impl AsFd, path: &[u8], more: OFlags) -> Result<OwnedFd, Errno> {
+    retry_on_intr(|| openat(&at, path, LOOK_UP | more, Mode::empty()))
+}
+
+/// Opens a directory component by component, which takes paths of any length and can leave links unfollowed.
+fn step_by_step(path: &[u8], more: OFlags) -> Result<OwnedFd, Errno> {
+    let mut directory = open(CWD, if path.starts_with(b"/") { b"/" } else { b"." }, OFlags::empty())?;
+    for name in path.split(|byte| *byte == b'/').filter(|name| !matches!(*name, b"" | b".")) {
+        directory = match open(&directory, name, more) {
+            Err(Errno::NOTDIR) if more.contains(OFlags::NOFOLLOW) && is_link(&directory, name) => {
+                return Err(Errno::LOOP);
+            }
+            opened => opened?,
+        };
+    }
+    Ok(directory)
+}
+
+fn is_link(directory: &OwnedFd, name: &[u8]) -> bool {
+    statx(directory, name, AtFlags::SYMLINK_NOFOLLOW, StatxFlags::TYPE)
+        .is_ok_and(|status| rustix::fs::FileType::from_raw_mode(status.stx_mode.into()).is_symlink())
+}
+
+/// Looks at a name, following nothing.
+pub(in crate::cmd::remove) fn look(parent: &Dir, name: &[u8]) -> io::Result<Look> {
+    let flags = AtFlags::SYMLINK_NOFOLLOW | AtFlags::NO_AUTOMOUNT;
+    let status = retry_on_intr(|| statx(parent, name, flags, StatxFlags::TYPE | StatxFlags::INO))?;
+    Ok(Look {
+        kind: rustix::fs::FileType::from_raw_mode(status.stx_mode.into()).into(),
+        identity: Identity::of(&status),
+        is_mount_point: is_mount_point(parent, &status)?,
+    })
+}
+
+/// Tells whether something is mounted on a name, from its status; before Linux 5.8 by the device.
+fn is_mount_point(parent: &Dir, status: &Statx) -> Result<bool, Errno> {
+    if status.stx_attributes_mask.contains(StatxAttributes::MOUNT_ROOT) {
+        return Ok(status.stx_attributes.contains(StatxAttributes::MOUNT_ROOT));
+    }
+    let above = retry_on_intr(|| statx(parent, "", AtFlags::EMPTY_PATH, StatxFlags::TYPE))?;
+    Ok((above.stx_dev_major, above.stx_dev_minor) != (status.stx_dev_major, status.stx_dev_minor))
+}
+
+/// Returns which file an open directory is.
+pub(in crate::cmd::remove) fn identity(directory: &Dir) -> Result<Identity, megadir::Error> {
+    let status = statx(directory, "", AtFlags::EMPTY_PATH, StatxFlags::TYPE | StatxFlags::INO);
+    status
+        .map(|status| Identity::of(&status))
+        .map_err(|error| megadir::Error::io("stat", directory.path(), error.into()))
+}
+
+/// Looks upwards from the current directory, by descriptors: a path may lie.
+pub(in crate::cmd::remove) fn find_what_stays() -> Found {
+    let look = |directory: &OwnedFd| {
+        let flags = AtFlags::EMPTY_PATH | AtFlags::NO_AUTOMOUNT;
+        let wanted = StatxFlags::TYPE | StatxFlags::INO | StatxFlags::MNT_ID;
+        retry_on_intr(|| statx(directory, "", flags, wanted))
+            .map(|status| (Identity::of(&status), mount_of(directory, &status)))
+    };
+    let open = |at: &dyn AsFd, name: &str| {
+        let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        retry_on_intr(|| openat(at.as_fd(), name, flags, Mode::empty()))
+    };
+    let root = open(&CWD, "/").and_then(|root| look(&root)).map(|(root, _)| root).ok();
+    let mut directories = Vec::new();
+    let climbed = (|| {
+        let mut directory = open(&CWD, ".")?;
+        let mut below = None;
+        while directories.len() < LEVELS_MAX {
+            let here = look(&directory)?;
+            // The root is its own parent. What is mounted on a directory in itself has the parent that it has itself too, on
+            // another mount.
+            if below == Some(here) {
+                return Ok(());
+            }
+            below = Some(here);
+            directories.push(here.0);
+            directory = open(&directory, "..")?;
+        }
+        Err(Errno::LOOP)
+    })();
+    let current = Chain { directories, itself: CURRENT, above: ABOVE_CURRENT };
+    Found { chains: vec![current], root, broken: climbed.err().map(Errno::raw_os_error) }
+}
+
+/// Returns the number of the mount that a directory was opened on: by statx (Linux 5.8), else by /proc.
+fn mount_of(directory: &OwnedFd, status: &Statx) -> Option<u64> {
+    if StatxFlags::from_bits_retain(status.stx_mask).contains(StatxFlags::MNT_ID) {
+        return Some(status.stx_mnt_id);
+    }
+    let info = std::fs::read_to_string(format!("/proc/thread-self/fdinfo/{}", directory.as_raw_fd())).ok()?;
+    info.lines().find_map(|line| line.strip_prefix("mnt_id:")?.trim().parse().ok())
+}
+
+/// Returns how many targets may be held.
+pub(in crate::cmd::remove) fn held_max() -> usize {
+    let limit = rustix::process::getrlimit(rustix::process::Resource::Nofile).current.unwrap_or(u64::MAX);
+    usize::try_from(limit / DESCRIPTORS_A_TARGET).map_or(HELD_MAX, |share| share.min(HELD_MAX))
+}
+
+/// Returns the type and time of a target, as far as conditions ask for them.
+pub(in crate::cmd::remove) fn row(target: &Target) -> Option<Attributes> {
+    let flags = AtFlags::SYMLINK_NOFOLLOW | AtFlags::NO_AUTOMOUNT;
+    let wanted = StatxFlags::TYPE | StatxFlags::MTIME;
+    let status = retry_on_intr(|| statx(&target.parent, target.name.as_slice(), flags, wanted)).ok()?;
+    let kind: FileType = rustix::fs::FileType::from_raw_mode(status.stx_mode.into()).into();
+    let modified = Time { seconds: status.stx_mtime.tv_sec, nanoseconds: status.stx_mtime.tv_nsec };
+    Some(Attributes { have: Want::TYPE | Want::MODIFIED, kind, modified, ..Attributes::NOTHING })
+}
+
+/// Returns about how many entries a directory has.
+pub(in crate::cmd::remove) fn estimate(directory: &Dir) -> Option<u64> {
+    megadir::estimate(directory).ok().map(|estimate| estimate.entries)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{CWD, Way, open, open_parent};
+
+    #[test]
+    fn a_path_may_be_longer_than_the_kernel_takes() {
+        let scratch = tempfile::tempdir().unwrap();
+        let mut path = scratch.path().as_os_str().as_encoded_bytes().to_vec();
+        let mut directory = open(CWD, &path, super::OFlags::empty()).unwrap();
+        for _ in 0..30 {
+            let name = [b'n'; 200];
+            rustix::fs::mkdirat(&directory, &name[..], rustix::fs::Mode::RWXU).unwrap();
+            directory = open(&directory, &name, super::OFlags::empty()).unwrap();
+            path.push(b'/');
+            path.extend_from_slice(&name);
+        }
+        for way in [Way::Links, Way::NoLinks] {
+            assert!(open_parent(&path, way).is_ok(), "{way:?}");
+        }
+    }
+}
