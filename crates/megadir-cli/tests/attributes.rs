@@ -56,6 +56,21 @@ fn methods_are_compared_on_files_of_their_own() {
 }
 
 #[test]
+fn first_runs_are_on_files_that_nobody_has_seen() {
+    // In memory nothing has to be written before every block.
+    let here = tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir()).expect("a directory");
+    let all = run(
+        here.path(),
+        &["bench", "run", "attributes", "--quick", "--entries", "20", "--cache", "warm,unseen"],
+    );
+    for says in ["The source's table, measured here", " first, unseen ", " second ", "of 20? (unseen)"] {
+        assert!(all.contains(says), "nothing about '{says}' in:\n{all}");
+    }
+    let record = record(here.path());
+    assert!(record.contains("\"cache\":\"unseen\"") && !record.contains("unequal-work"));
+}
+
+#[test]
 fn a_directory_that_is_named_is_only_read_and_its_directories_are_passed_over() {
     let here = tempfile::tempdir().expect("a directory");
     let there = tempfile::tempdir().expect("a directory");
