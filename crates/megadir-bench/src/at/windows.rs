@@ -13,7 +13,7 @@ use megadir::directory_information::Found;
 use megadir_sys::windows::change;
 use megadir_sys::windows::facts::{self, Facts};
 use megadir_sys::windows::open::{Purpose, below};
-use megadir_sys::windows::volume;
+use megadir_sys::windows::{owner, volume};
 
 use super::{Access, Space, Status};
 
@@ -223,6 +223,11 @@ pub(crate) fn use_of_entry(at: Borrowed<'_>, path: impl AsRef<[u8]>) -> io::Resu
 #[inline]
 pub(crate) fn ask_itself(at: Borrowed<'_>) -> io::Result<()> {
     facts::tag(at).map(drop)
+}
+
+/// Tells whether a file that was opened to be written is our user's.
+pub(crate) fn is_own(file: &File) -> io::Result<bool> {
+    owner::is_own(file.at())
 }
 
 /// Tells whether opening a file failed for what it is or whose it is: a directory, read-only, not permitted.

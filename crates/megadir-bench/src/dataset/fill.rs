@@ -329,14 +329,17 @@ pub(super) fn existing(
     if opened.identity != status.identity || !(whole || may_complete(&opened)) {
         return Ok(OTHER);
     }
+    if !whole && !at::is_own(&file)? {
+        return Ok(OTHER);
+    }
     if !begins(&mut file, content, there, task)? {
         return Ok(OTHER);
     }
     Ok(if whole { (Found::Whole, None) } else { (Found::CutShort, Some((file, there))) })
 }
 
-/// Returns whether a file that is cut short may be one of ours: under no other name, not guarded, and our user's, where the
-/// system tells. It is completed only if all that is in it is the beginning of what would be made.
+/// Returns whether a file that is cut short may be one of ours: under no other name, not guarded, and our user's, where its
+/// status tells. It is completed only if all that is in it is the beginning of what would be made.
 fn may_complete(status: &Status) -> bool {
     status.links == 1 && !status.guarded && status.owner == at::own_user()
 }

@@ -126,6 +126,35 @@ fn layouts_are_made_as_rehearsed() {
 }
 
 #[test]
+fn the_same_seed_makes_the_same_files_as_on_linux() {
+    let scratch = tempfile::tempdir().unwrap();
+    // The hashes are those of what the same commands make on Linux.
+    for (command, expected) in [
+        (
+            "a -n 40 --sizes lognormal:2kB+sigma=1 --content json --names sequence --layout digest:1/1 --seed 7",
+            0xd44c_587f_5280_bda3_u64,
+        ),
+        (
+            "b -n 40 --sizes uniform:0-3000 --content hex-digest --names hex --layout suffix:1/1 --seed 8",
+            0x7d2b_559f_f21d_a4c6,
+        ),
+        ("c -n 40 --size 70000 --names decimal --layout per-directory:9", 0x0d14_0216_37f3_120d),
+    ] {
+        let words: Vec<&str> = command.split(' ').collect();
+        assert_eq!(make(scratch.path(), &words).0, Some(0), "{command}");
+        let mut hash = 0xcbf2_9ce4_8422_2325_u64;
+        for (path, content) in below(&scratch.path().join(words[0])) {
+            let Some(content) = content else { continue };
+            // FNV-1a over path, NUL, content.
+            for byte in [path.as_bytes(), b"\0", &content].concat() {
+                hash = (hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3);
+            }
+        }
+        assert_eq!(hash, expected, "{command}: {hash:#x}");
+    }
+}
+
+#[test]
 fn links_are_not_followed() {
     let scratch = tempfile::tempdir().unwrap();
     let at = scratch.path();

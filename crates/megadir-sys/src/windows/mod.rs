@@ -5,6 +5,7 @@
 //! * [`find`]: an entry a call: `FindFirstFileExW`, `FindNextFileW`.
 //! * [`facts`]: what the system tells of one file; [`volume`]: of the room on the volume that it lies on.
 //! * [`volume_settings`]: what a volume was made and set to be; [`disk`]: what its device is.
+//! * [`owner`]: whether a file is this user's.
 //! * [`change`]: removing and renaming by handle.
 //! * [`process`]: processes that work together: handles handed over, a gate, none outlives its starter.
 //! * [`file_cache`]: forgetting what is cached of files.
@@ -23,6 +24,7 @@ pub mod find;
 pub mod io_priority;
 pub mod mutex;
 pub mod open;
+pub mod owner;
 pub mod process;
 pub mod service;
 pub mod system;

@@ -15,7 +15,7 @@ use windows_sys::Win32::Foundation::{HANDLE, UNICODE_STRING};
 use windows_sys::Win32::Storage::FileSystem::{
     DELETE, FILE_APPEND_DATA, FILE_ATTRIBUTE_NORMAL, FILE_LIST_DIRECTORY, FILE_READ_ATTRIBUTES,
     FILE_READ_DATA, FILE_SHARE_DELETE, FILE_SHARE_READ, FILE_SHARE_WRITE, FILE_WRITE_ATTRIBUTES,
-    FILE_WRITE_DATA, SYNCHRONIZE,
+    FILE_WRITE_DATA, READ_CONTROL, SYNCHRONIZE,
 };
 use windows_sys::Win32::System::IO::IO_STATUS_BLOCK;
 
@@ -38,7 +38,7 @@ pub enum Purpose {
     Read,
     /// To be read past the cache. Where nobody else has the file open, the system writes and forgets what it has cached of it.
     ReadUncached,
-    /// To be read, written and given other attributes; a directory is refused.
+    /// To be read, written, given other attributes and asked whose it is; a directory is refused.
     Write,
     /// To be made and written: a file that must not be there yet.
     CreateFile,
@@ -68,7 +68,7 @@ impl Purpose {
             Self::ReadUncached => {
                 (FILE_READ_DATA, FILE_NON_DIRECTORY_FILE | FILE_NO_INTERMEDIATE_BUFFERING, FILE_OPEN)
             }
-            Self::Write => (FILE_READ_DATA | WRITE, FILE_NON_DIRECTORY_FILE, FILE_OPEN),
+            Self::Write => (READ_CONTROL | FILE_READ_DATA | WRITE, FILE_NON_DIRECTORY_FILE, FILE_OPEN),
             Self::CreateFile => (FILE_READ_DATA | WRITE, FILE_NON_DIRECTORY_FILE, FILE_CREATE),
             Self::CreateDirectory => (FILE_LIST_DIRECTORY, FILE_DIRECTORY_FILE, FILE_CREATE),
         };

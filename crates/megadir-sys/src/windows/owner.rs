@@ -1,0 +1,133 @@
+//! Whose a file is: the owner that its security descriptor names, against those that own what this process makes.
+//!
+//! Security identifiers are compared as bytes, of which each has one form. Reference: `SECURITY_DESCRIPTOR_RELATIVE`, `SID` in
+//! [MS-DTYP] 2.4.
+
+use std::io;
+use std::os::windows::io::{AsRawHandle, BorrowedHandle, FromRawHandle, OwnedHandle};
+
+use windows_sys::Win32::Foundation::HANDLE;
+use windows_sys::Win32::Security::{
+    GetKernelObjectSecurity, GetTokenInformation, OWNER_SECURITY_INFORMATION, TOKEN_INFORMATION_CLASS,
+    TOKEN_QUERY, TokenOwner, TokenUser,
+};
+use windows_sys::Win32::System::Threading::{GetCurrentProcess, OpenProcessToken};
+
+/// Room for a descriptor or a token's answer with one identifier of at most 68 bytes, in units that are aligned as pointers are.
+const UNITS: usize = 32;
+/// Everyone, which is the owner where a file system keeps none (FAT).
+const WORLD: &[u8] = &[1, 1, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0];
+
+/// Tells whether an open file is owned by this process's user, or by whom the system makes the owner of what this process makes
+/// (of administrators that may be their group); true where the file system keeps no owners. The file must have been opened with
+/// the right to read its security, as [`super::open::Purpose::Write`] does.
+///
+/// # Errors
+///
+/// The system's.
+pub fn is_own(file: BorrowedHandle<'_>) -> io::Result<bool> {
+    let owner = owner_of(file)?;
+    if owner == WORLD {
+        return Ok(true);
+    }
+    let token = token()?;
+    Ok(owner == of_token(&token, TokenUser)? || owner == of_token(&token, TokenOwner)?)
+}
+
+fn malformed() -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidData, "a security identifier that is none")
+}
+
+/// Returns the identifier that begins at a place in a buffer.
+fn identifier(bytes: &[u8], at: usize) -> io::Result<&[u8]> {
+    // Revision, number of parts, six bytes of the authority, and the parts of four bytes each.
+    let count = *bytes.get(at.saturating_add(1)).ok_or_else(malformed)?;
+    bytes.get(at..at + 8 + 4 * usize::from(count)).ok_or_else(malformed)
+}
+
+/// Returns units as the bytes that the system wrote into them.
+fn bytes_of(units: &[u64; UNITS]) -> Vec<u8> {
+    units.iter().flat_map(|unit| unit.to_ne_bytes()).collect()
+}
+
+fn owner_of(file: BorrowedHandle<'_>) -> io::Result<Vec<u8>> {
+    let mut units = [0_u64; UNITS];
+    let (to, length) = (units.as_mut_ptr(), size_of_val(&units) as u32);
+    let mut needed = 0;
+    // SAFETY: the handle is open for the call, and the system writes at most `length` bytes, aligned as it wants them.
+    let succeeded = unsafe {
+        GetKernelObjectSecurity(
+            file.as_raw_handle(),
+            OWNER_SECURITY_INFORMATION,
+            to.cast(),
+            length,
+            &raw mut needed,
+        )
+    };
+    if succeeded == 0 {
+        return Err(io::Error::last_os_error());
+    }
+    let bytes = bytes_of(&units);
+    // Revision, padding, control, and then where the owner begins.
+    let at = bytes.get(4..8).and_then(|at| at.try_into().ok()).map(u32::from_ne_bytes);
+    match at {
+        Some(at) if at >= 20 => identifier(&bytes, at as usize).map(<[u8]>::to_vec),
+        _ => Err(malformed()),
+    }
+}
+
+fn token() -> io::Result<OwnedHandle> {
+    let mut token: HANDLE = std::ptr::null_mut();
+    // SAFETY: returns a constant that stands for this process.
+    let process = unsafe { GetCurrentProcess() };
+    // SAFETY: writes one handle.
+    let succeeded = unsafe { OpenProcessToken(process, TOKEN_QUERY, &raw mut token) };
+    if succeeded == 0 {
+        return Err(io::Error::last_os_error());
+    }
+    // SAFETY: the call succeeded, so this is a handle that nobody else has.
+    Ok(unsafe { OwnedHandle::from_raw_handle(token) })
+}
+
+/// Returns the identifier that a token's answer of this class begins with a pointer to.
+fn of_token(token: &OwnedHandle, class: TOKEN_INFORMATION_CLASS) -> io::Result<Vec<u8>> {
+    let mut units = [0_u64; UNITS];
+    let (to, length) = (units.as_mut_ptr(), size_of_val(&units) as u32);
+    let mut needed = 0;
+    // SAFETY: the token is open for the call, and the system writes at most `length` bytes, aligned as it wants them.
+    let succeeded =
+        unsafe { GetTokenInformation(token.as_raw_handle(), class, to.cast(), length, &raw mut needed) };
+    if succeeded == 0 {
+        return Err(io::Error::last_os_error());
+    }
+    // What is pointed to lies in the same buffer.
+    let at = (units[0] as usize).checked_sub(units.as_ptr().addr()).ok_or_else(malformed)?;
+    identifier(&bytes_of(&units), at).map(<[u8]>::to_vec)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::windows::fs::OpenOptionsExt;
+    use std::os::windows::io::AsHandle;
+
+    use super::*;
+
+    #[test]
+    fn what_this_process_makes_is_its_own() {
+        let path = std::env::temp_dir().join(format!("megadir-owner-{}", std::process::id()));
+        // Writing, and reading whose it is.
+        let mut options = std::fs::OpenOptions::new();
+        let made = options.write(true).access_mode(0x0002_0002).create_new(true).open(&path);
+        let own = is_own(made.unwrap().as_handle());
+        std::fs::remove_file(&path).unwrap();
+        assert!(own.unwrap());
+    }
+
+    #[test]
+    fn identifiers_are_cut_out_within_bounds() {
+        let bytes = [&[9, 9][..], WORLD].concat();
+        assert_eq!(identifier(&bytes, 2).unwrap(), WORLD);
+        assert!(identifier(&bytes, 12).is_err() && identifier(&bytes, 100).is_err());
+        assert!(identifier(&bytes[..13], 2).is_err());
+    }
+}
