@@ -34,6 +34,11 @@ fn a_tree_is_told_and_then_goes() {
     assert!(complaint.starts_with("megadir: removed 54 entries (3 directories)"), "{complaint}");
     assert_eq!(entries(scratch.path()), 0);
     runs(scratch.path(), &["remove", "--yes", "tree"], 3);
+    // Of the current directory of a drive.
+    let drive = scratch.path().to_str().unwrap().get(..2).unwrap();
+    fs::write(scratch.path().join("one"), "").unwrap();
+    runs(scratch.path(), &["remove", "--yes", &format!("{drive}one")], 0);
+    assert_eq!(entries(scratch.path()), 0);
 }
 
 #[test]

@@ -33,7 +33,7 @@
 //! * Reparse points (symbolic links, junctions, mount points, folders that lie elsewhere) go themselves and are never entered, so that
 //!   [`RemoveOptions::cross_mounts`] is refused. A directory is removed by its handle if it is the one that was emptied.
 //! * Directories above stay open: nothing leads up from a handle. A directory that has more directories than there is room for is read on
-//!   by its own handle.
+//!   by its own handle, in pieces of 12 KiB; so much more a level of depth may cost.
 //! * Under Wine, which follows the symbolic links of the system below it, what a name has led to is held against the path that it
 //!   should have; what lies elsewhere is a failure and stays.
 //!
@@ -78,7 +78,8 @@ pub struct RemoveOptions<'a> {
     pub conditions: Conditions<'a>,
     /// Remove nothing, and count what would go, with bytes. What the system would refuse is not foreseen.
     pub dry_run: bool,
-    /// An entry directly below the directory that stays, with all that it holds.
+    /// An entry directly below the directory that stays, with all that it holds. Its name is compared byte by byte, on
+    /// Windows too.
     pub keep: Option<&'a [u8]>,
     /// The most entries that are removed a second, by all workers together, and by all removals that have the same [`Progress`].
     /// A dry run does not wait.

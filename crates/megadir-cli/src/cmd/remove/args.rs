@@ -13,7 +13,8 @@ use crate::parse;
 ///
 /// Symbolic links are removed, never followed; what is mounted below stays. Interrupting it is safe at any moment,
 /// and the same command goes on where it was. Refused are '/', '.', '..', what something is mounted on (but with
-/// --contents), the current directory and those above it.
+/// --contents), the current directory and those above it; on Windows roots of volumes and shares, the user's folder and that
+/// of Windows.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Exit codes: 0 done; 1 something could not be removed; 2 usage, or a path that is refused; \

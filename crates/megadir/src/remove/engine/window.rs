@@ -70,7 +70,8 @@ impl Window {
         self.is_last = false;
         let mut names = Room { of_one: 0, of_all: 0 };
         // What was read cannot be put back everywhere: little is read where there is no room.
-        let call_bytes = if system::SEEKS || room.of_one > CALL_BYTES { CALL_BYTES } else { ROOM_BYTES_MIN };
+        let call_bytes =
+            if system::SEEKS || room.of_one >= ROOM_BYTES_MIN { CALL_BYTES } else { ROOM_BYTES_MIN };
         while self.buffer.len() - self.filled >= ROOM_BYTES_MIN
             && names.of_one <= room.of_one
             && names.of_all <= room.of_all

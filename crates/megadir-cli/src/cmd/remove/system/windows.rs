@@ -100,16 +100,16 @@ pub(in crate::cmd::remove) fn identity(directory: &Dir) -> Result<Identity, Erro
 
 /// Finds the current directory, the user's folder and that of Windows, and what they lie in.
 pub(in crate::cmd::remove) fn find_what_stays() -> Found {
-    let folder = |variable: &str| std::env::var_os(variable).map(PathBuf::from);
+    let windows = std::env::var_os("SystemRoot").or_else(|| std::env::var_os("windir")).map(PathBuf::from);
     let told = [
         (std::env::current_dir().ok(), CURRENT, ABOVE_CURRENT),
         (
-            folder("USERPROFILE"),
+            std::env::home_dir(),
             "it is your own folder (name what is to go in it)",
             "your own folder lies below it (name what is to go in it)",
         ),
         (
-            folder("SystemRoot"),
+            windows,
             "Windows lies in it (name what is to go in it)",
             "Windows lies below it (name what is to go in it)",
         ),
