@@ -251,7 +251,8 @@ fn on_windows_the_listing_study_has_programs_of_its_own() {
     let planned = plan(&listing(), &request(&facts)).unwrap();
     assert_eq!(group_names(&planned), ["buffer", "backend", "decomposition", "growth"]);
     assert!(planned.notes.is_empty(), "{:?}", planned.notes);
-    assert!(planned.plan.published.iter().all(|figure| figure.unlike.is_some()));
+    assert!(planned.plan.published.iter().all(|figure| figure.unlike.is_some() && figure.ours.is_none()));
+    assert_ne!(planned.plan.question, listing().question);
     let lists = |cell: &megadir_record::Cell| match &cell.work {
         Work::List { backend, stages, .. } => {
             assert!(of_windows.iter().any(|(name, _)| name == backend));

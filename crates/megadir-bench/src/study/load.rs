@@ -331,8 +331,7 @@ mod tests {
         let Err(StudyError::Contradiction { reason, .. }) = from_text("own.toml", &text) else { panic!() };
         assert_eq!(reason, "format-long needs the stage `attributes`");
         let lookup = BUILT_IN.iter().find(|study| study.name == "lookup").unwrap().text;
-        let windows =
-            "\n[windows]\nunlike = \"x\"\nbaseline = { backend = \"std\", buffer_bytes = 1, threads = 1 }\n";
+        let windows = "\n[windows]\nquestion = \"x\"\nunlike = \"x\"\nbaseline = { backend = \"std\", buffer_bytes = 1, threads = 1 }\n";
         let Err(StudyError::Contradiction { reason, .. }) =
             from_text("own.toml", &format!("{lookup}{windows}"))
         else {

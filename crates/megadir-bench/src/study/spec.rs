@@ -66,6 +66,8 @@ pub struct Study {
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct WindowsSpec {
+    /// As the study's.
+    pub question: String,
     /// Why the source's figures are of something else.
     pub unlike: String,
     /// As the study's.
@@ -85,11 +87,12 @@ impl Study {
     /// Returns the study as it is on Windows.
     #[must_use]
     pub(crate) fn on_windows(mut self) -> Self {
-        let Some(WindowsSpec { unlike, baseline, compare, decompose, grow }) = self.windows.take() else {
-            return self;
-        };
-        self.published.iter_mut().for_each(|figure| figure.unlike = Some(unlike.clone()));
-        Self { baseline: Some(baseline), compare, decompose, grow, ..self }
+        let Some(of_windows) = self.windows.take() else { return self };
+        let WindowsSpec { question, unlike, baseline, compare, decompose, grow } = of_windows;
+        for figure in &mut self.published {
+            (figure.ours, figure.unlike) = (None, Some(unlike.clone()));
+        }
+        Self { question, baseline: Some(baseline), compare, decompose, grow, ..self }
     }
 }
 
