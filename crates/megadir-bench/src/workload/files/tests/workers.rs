@@ -172,7 +172,7 @@ fn a_program_that_is_no_worker_is_noticed() {
         });
         prepare_with(&again("deaf", "this_program_as_a_worker"), signals)
     });
-    assert!(matches!(error, ListError::Stopped) && took < Duration::from_secs(60), "{error} {took:?}");
+    assert!(matches!(error, ListError::Stopped) && took < Duration::from_secs(300), "{error} {took:?}");
 }
 
 /// Work that takes longer than a test may.
@@ -207,7 +207,7 @@ fn wait_for_files(path: &Path) {
         own.exists() && count(&own).0 > 100
     };
     while !(0..3).all(made) {
-        assert!(start.elapsed() < Duration::from_secs(60), "no worker has begun");
+        assert!(start.elapsed() < Duration::from_secs(300), "no worker has begun");
         std::thread::sleep(Duration::from_millis(5));
     }
 }
@@ -241,7 +241,7 @@ fn processes_end_with_an_interrupted_block() {
         asked.join().unwrap().elapsed()
     });
     // The block alone would take minutes.
-    assert!(ended < Duration::from_secs(20), "{ended:?}");
+    assert!(ended < Duration::from_secs(40), "{ended:?}");
     // Nobody works any more.
     let before = count(&mount.path());
     std::thread::sleep(Duration::from_millis(50));
@@ -285,7 +285,7 @@ fn nobody_outlives_a_run_that_is_killed() {
         if now == before {
             break;
         }
-        assert!(start.elapsed() < Duration::from_secs(60), "somebody works on");
+        assert!(start.elapsed() < Duration::from_secs(300), "somebody works on");
         before = now;
     }
 }
@@ -300,7 +300,7 @@ fn they_are_gone(workers: &[u32]) {
     };
     let start = Instant::now();
     while workers.iter().any(alive) {
-        assert!(start.elapsed() < Duration::from_secs(60), "{workers:?} have outlived their run");
+        assert!(start.elapsed() < Duration::from_secs(300), "{workers:?} have outlived their run");
         std::thread::sleep(Duration::from_millis(2));
     }
 }
