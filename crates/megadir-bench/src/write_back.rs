@@ -1,6 +1,6 @@
 //! Having what was written reach the disk, so that what is measured next does not pay for it.
 //!
-//! On Windows that takes an administrator; elsewhere the run goes on without, and its record says so.
+//! On Windows that takes an administrator, and a volume that can; without, the run goes on, and its record says so.
 
 use std::io::{self, ErrorKind};
 use std::sync::atomic::AtomicU64;
@@ -12,7 +12,12 @@ use crate::beat::{WRITING_BACK, marked};
 pub(crate) fn write_back(directory: &impl At, beat: &AtomicU64) -> io::Result<bool> {
     match marked(beat, WRITING_BACK, || at::sync(directory.at())) {
         Ok(()) => Ok(true),
-        Err(error) if cfg!(windows) && error.kind() == ErrorKind::PermissionDenied => Ok(false),
+        Err(error)
+            if cfg!(windows)
+                && matches!(error.kind(), ErrorKind::PermissionDenied | ErrorKind::Unsupported) =>
+        {
+            Ok(false)
+        }
         Err(error) => Err(error),
     }
 }

@@ -29,6 +29,8 @@ const SYNCHRONIZE: u32 = 0x10_0000;
 const READ_ONLY: u32 = 1;
 /// Without which no directory can be opened.
 const FILE_FLAG_BACKUP_SEMANTICS: u32 = 0x0200_0000;
+const ERROR_INVALID_FUNCTION: i32 = 1;
+const ERROR_NOT_SUPPORTED: i32 = 50;
 /// "The directory name is invalid."
 const ERROR_DIRECTORY: i32 = 267;
 
@@ -281,12 +283,21 @@ pub(crate) fn space(at: Borrowed<'_>) -> io::Result<Space> {
 }
 
 /// Has everything that was written to the volume of a directory reach the device: for those who may open the volume itself,
-/// which takes an administrator.
+/// which takes an administrator. Volumes that cannot be written back as a whole are `Unsupported`.
 pub(crate) fn sync(at: Borrowed<'_>) -> io::Result<()> {
+    let unsupported = |reason: &str| io::Error::new(io::ErrorKind::Unsupported, reason);
     let path = facts::path(at)?;
     let path = String::from_utf16_lossy(&path);
+    if path.starts_with(r"\\?\UNC\") {
+        return Err(unsupported("the volume is another machine's"));
+    }
     // `\\?\C:\folder` lies on `\\?\C:`, `\\?\Volume{...}\folder` on `\\?\Volume{...}`.
     let end = path.get(4..).and_then(|rest| rest.find('\\')).map_or(path.len(), |end| end + 4);
     let volume = std::fs::OpenOptions::new().write(true).share_mode(7).open(&path[..end])?;
-    volume.sync_all()
+    volume.sync_all().map_err(|error| match error.raw_os_error() {
+        Some(ERROR_INVALID_FUNCTION | ERROR_NOT_SUPPORTED) => {
+            unsupported("the volume cannot be written back as a whole")
+        }
+        _ => error,
+    })
 }

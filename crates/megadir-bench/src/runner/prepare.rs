@@ -225,7 +225,7 @@ pub(super) fn notes_on(found: &Leftovers) -> Vec<Note> {
 
 /// Returns what is said where nothing is waited for to be on the disk.
 fn not_written_back() -> Note {
-    let text = "whether what is made is on the disk was not waited for: only an administrator may have a volume written back";
+    let text = "whether what is made is on the disk was not waited for: having a volume written back takes an administrator, and a volume that can be";
     NoteKind::NotWrittenBack.note(text.into())
 }
 
