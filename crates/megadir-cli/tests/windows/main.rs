@@ -5,6 +5,7 @@
 mod files;
 mod limits;
 mod list;
+mod machine;
 mod make;
 mod names;
 mod refused;

@@ -235,11 +235,16 @@ pub(crate) fn self_check_line(summary: &Summary) -> Option<String> {
     let lengths: Vec<String> =
         check.delays.iter().map(|delay| text::time(delay.injected_ns as f64)).collect();
     Some(format!(
-        "Self-check: a read of the {} takes {}, the loop with nothing in it {}; timing adds {} to a cached fstatat of {} ({}, {} pairs of blocks); delays of {} {}; histograms account for {:.2} % of the time.",
+        "Self-check: a read of the {} takes {}, the loop with nothing in it {}; timing adds {} to {} of {} ({}, {} pairs of blocks); delays of {} {}; histograms account for {:.2} % of the time.",
         if check.cycle_counter { "cycle counter" } else { "monotonic clock" },
         text::time(check.timer_ns),
         text::time(check.null_loop_ns),
         text::time_with_interval(&check.overhead_ns),
+        if summary.machine.kernel.starts_with("Linux") {
+            "a cached fstatat"
+        } else {
+            "a question to an open directory"
+        },
         text::time(check.untimed_ns),
         text::percent(100.0 * check.overhead_ns.value / check.untimed_ns),
         text::count(check.rounds as u64),

@@ -22,7 +22,7 @@ pub struct SelfChecked {
     pub timer_ns: f64,
     /// The measured loop with nothing in it, nanoseconds an operation.
     pub null_loop_ns: f64,
-    /// Median time of a cached `fstatat` of the run's directory that is not timed, nanoseconds.
+    /// Median time of a cached `fstatat` of the run's directory that is not timed, nanoseconds; on Windows of asking its handle for its attributes.
     pub untimed_ns: f64,
     /// What timing adds to one, nanoseconds: Hodges-Lehmann estimate over paired blocks with Wilcoxon's interval.
     pub overhead_ns: Figure,

@@ -1,0 +1,54 @@
+//! What a run says of the machine that it ran on, and of the states of the cache that cannot be had there.
+
+use megadir_testkit::require;
+
+use crate::support::megadir;
+
+#[test]
+fn a_record_says_where_it_was_made_and_its_reports_that_it_was_under_wine() {
+    let scratch = tempfile::tempdir().unwrap();
+    let words =
+        ["bench", "run", "lookup", "--quick", "--rounds", "6", "--entries", "200", "--output", "r.jsonl"];
+    let (code, table, complaint) = megadir(scratch.path(), &words);
+    assert_eq!(code, Some(0), "{complaint}");
+    let record = std::fs::read_to_string(scratch.path().join("r.jsonl")).unwrap();
+    let header = record.lines().next().unwrap();
+    for told in [
+        "\"kernel\":\"",
+        "Windows",
+        "\"file_system\":{\"kind\":\"",
+        "\"watchers\":[\"Windows Defender: ",
+        "QueryPerformanceCounter",
+    ] {
+        assert!(header.contains(told), "no {told}: {header}");
+    }
+    let (code, markdown, complaint) =
+        megadir(scratch.path(), &["bench", "report", "r.jsonl", "--format", "markdown"]);
+    assert_eq!(code, Some(0), "{complaint}");
+    assert!(markdown.contains("Who else sees accesses to files: Windows Defender: "), "{markdown}");
+    let page = std::fs::read_to_string(scratch.path().join("report.html")).unwrap();
+    if !header.contains("\"wine\":") {
+        assert!(!markdown.contains("Wine"), "{markdown}");
+        return require::unavailable("reports made under Wine", "this is not Wine");
+    }
+    for (of, text) in [("table", table), ("markdown", markdown), ("page", page)] {
+        assert!(text.replace('\n', " ").contains("it says nothing of Windows"), "{of}: {text}");
+    }
+}
+
+#[test]
+fn states_of_the_cache_are_had_or_say_why_not() {
+    let scratch = tempfile::tempdir().unwrap();
+    let words = ["bench", "run", "attributes", "--quick", "--dry-run", "--cache", "warm,data-cold,fs-cold"];
+    let (code, plan, complaint) = megadir(scratch.path(), &words);
+    assert_eq!(code, Some(0), "{complaint}");
+    let text = format!("{plan}{complaint}");
+    assert!(text.contains("only a volume that is made for the run could be dismounted"), "{text}");
+    let refused = text.contains("the volume does not tell how much is read from it");
+    assert!(refused || text.contains("data-cold: can be had"), "{text}");
+    // Nothing else is measured instead.
+    let words = ["bench", "run", "attributes", "--quick", "--dry-run", "--cache", "fs-cold"];
+    let (code, plan, complaint) = megadir(scratch.path(), &words);
+    assert_eq!(code, Some(3), "{plan}{complaint}");
+    assert!(complaint.contains("nothing is left to compare"), "{complaint}");
+}
