@@ -166,6 +166,17 @@ fn long_paths_and_deep_trees_go() {
 }
 
 #[test]
+fn a_tree_of_many_levels_goes() {
+    let scratch = tempfile::tempdir().unwrap();
+    let root = PathBuf::from(format!("\\\\?\\{}", scratch.path().join("root").display()));
+    let mut path = root.clone();
+    (0..120).for_each(|_| path.push("d"));
+    fs::create_dir_all(&path).unwrap();
+    let removed = remove(&scratch.path().join("root"), &options(2)).unwrap();
+    assert_eq!((removed.counts, root.exists()), (only(0, 121), false));
+}
+
+#[test]
 fn conditions_choose_and_what_does_not_meet_them_stays() {
     let scratch = tempfile::tempdir().unwrap();
     let root = scratch.path().join("root");

@@ -391,3 +391,6 @@ pub(super) fn handles_max() -> usize {
 
 /// There are no tables of handles that threads could have for themselves.
 pub(super) fn own_table() {}
+
+#[cfg(test)]
+mod tests;

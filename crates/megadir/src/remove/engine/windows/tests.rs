@@ -1,0 +1,90 @@
+//! What the engine relies on, call by call.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::Path;
+
+use super::{
+    CALL_BYTES, DIRECTORY, Directory, Errno, Opener, REPARSE_POINT, Reader, SMALL_BYTES, identity, kind,
+    remove_directory, remove_file,
+};
+use crate::decode::Records;
+use crate::dir::Dir;
+use crate::file_type::FileType;
+
+fn open(path: &Path) -> Directory {
+    Dir::open(path).unwrap().reopen_for_reader().unwrap()
+}
+
+#[test]
+fn only_the_directory_that_is_expected_goes() {
+    let scratch = tempfile::tempdir().unwrap();
+    for name in ["one", "two"] {
+        fs::create_dir(scratch.path().join(name)).unwrap();
+    }
+    fs::write(scratch.path().join("file"), "").unwrap();
+    let parent = open(scratch.path());
+    let one = identity(&Opener::new(false).below(&parent, c"one").unwrap()).unwrap();
+    assert_eq!(remove_directory(&parent, c"two", Some(one)), Err(Errno::NOTDIR));
+    assert_eq!(remove_directory(&parent, c"file", None), Err(Errno::NOTDIR));
+    assert_eq!(remove_directory(&parent, c"none", Some(one)), Err(Errno::NOENT));
+    assert!(scratch.path().join("two").exists() && scratch.path().join("file").exists());
+    fs::write(scratch.path().join("one").join("file"), "").unwrap();
+    assert_eq!(remove_directory(&parent, c"one", Some(one)), Err(Errno::NOTEMPTY));
+    fs::remove_file(scratch.path().join("one").join("file")).unwrap();
+    assert_eq!(remove_directory(&parent, c"one", Some(one)), Ok(()));
+    assert!(!scratch.path().join("one").exists());
+}
+
+#[test]
+fn a_directory_is_no_file_whatever_it_was_listed_as() {
+    let scratch = tempfile::tempdir().unwrap();
+    fs::create_dir(scratch.path().join("directory")).unwrap();
+    fs::write(scratch.path().join("file"), "").unwrap();
+    let parent = open(scratch.path());
+    for listed in [FileType::File, FileType::Symlink, FileType::Unknown] {
+        assert_eq!(remove_file(&parent, c"directory", listed), Err(Errno::ISDIR), "{listed:?}");
+        assert_eq!(remove_file(&parent, c"none", listed), Err(Errno::NOENT), "{listed:?}");
+    }
+    assert!(Opener::new(false).below(&parent, c"file").is_err_and(|error| error == Errno::NOTDIR));
+    assert_eq!(remove_file(&parent, c"file", FileType::Unknown), Ok(()));
+    assert!(!scratch.path().join("file").exists() && scratch.path().join("directory").exists());
+}
+
+#[test]
+fn no_folder_that_lies_elsewhere_is_gone_into() {
+    const JUNCTION: u32 = 0xa000_0003;
+    const CLOUD: u32 = 0x9000_001a;
+    const DEDUPLICATED: u32 = 0x8000_0013;
+    assert_eq!(kind(DIRECTORY, 0), FileType::Directory);
+    for tag in [JUNCTION, CLOUD, 0] {
+        assert_eq!(kind(DIRECTORY | REPARSE_POINT, tag), FileType::Symlink, "{tag:#x}");
+    }
+    assert_eq!(kind(REPARSE_POINT, DEDUPLICATED), FileType::File);
+}
+
+#[test]
+fn a_directory_is_read_in_pieces_of_any_size_and_from_its_start_again() {
+    let scratch = tempfile::tempdir().unwrap();
+    // As long as names may be, and of characters that have three bytes each.
+    for index in 0..200 {
+        fs::write(scratch.path().join(format!("{index}{}", "漢".repeat(80))), "").unwrap();
+    }
+    let directory = open(scratch.path());
+    let mut reader = Reader::new();
+    for bytes in [CALL_BYTES, SMALL_BYTES / 2 * 3] {
+        let (mut buffer, mut from) = (vec![0; bytes], Some(0));
+        let (mut names, mut records) = (BTreeSet::new(), 0);
+        loop {
+            let filled = reader.read(&directory, from.take(), &mut buffer).unwrap();
+            if filled == 0 {
+                break;
+            }
+            for record in Records::new(&buffer[..filled]).filter(|record| !record.is_dot()) {
+                records += 1;
+                names.insert(record.name.to_vec());
+            }
+        }
+        assert_eq!((names.len(), records), (200, 200), "{bytes}");
+    }
+}
