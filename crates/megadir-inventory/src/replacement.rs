@@ -81,7 +81,9 @@ impl Replacement {
                 let file = OpenOptions::new().write(true).open(&target).map_err(failed)?;
                 return Ok(made(file, None));
             }
-            _ => {}
+            // Better now than when all is written.
+            Ok(status) => system::may_replace(&target, &status).map_err(failed)?,
+            Err(_) => {}
         }
         let Some(name) = target.file_name() else {
             let reason = "this is not the name of a file";
@@ -121,7 +123,8 @@ impl Replacement {
     ///
     /// # Errors
     ///
-    /// Whatever the system gives; the file that was there before is there still.
+    /// Whatever the system gives; the file that was there before is there still. Where the new one is whole and only cannot be given its
+    /// name, it is kept by its temporary one, which the error names.
     pub fn finish(mut self) -> Result<u64> {
         self.put()
     }
@@ -136,7 +139,12 @@ impl Replacement {
         let (Some(file), Some((partial, target))) = (&self.file, &self.rename) else { return Ok(()) };
         file.sync_all()?;
         // It is open and locked meanwhile, so that nobody takes it for left behind.
-        std::fs::rename(partial, target)?;
+        if let Err(error) = std::fs::rename(partial, target) {
+            let why = Error::io("write", target, io::Error::new(error.kind(), error.to_string())).reason();
+            let kept = format!("{why}; it is whole in '{}': give it its name", partial.display());
+            self.rename = None;
+            return Err(io::Error::new(error.kind(), kept));
+        }
         system::sync_name(file, target);
         self.rename = None;
         // Whoever holds it on shall not keep others from reading it.
@@ -244,15 +252,49 @@ mod tests {
         let reader = fs::File::open(&path).unwrap();
         match file.finish() {
             Ok(8) => assert_eq!(fs::read(&path).unwrap(), b"PAR1 new"),
-            // Wine 8 replaces nothing that is open, and says so.
-            Err(error) if cfg!(windows) => {
+            // Wine 8 replaces nothing that is open, and says so: what was written is kept.
+            Err(error) if megadir_testkit::require::is_wine() => {
                 megadir_testkit::require::unavailable("what_others_have_open", &error.to_string());
                 assert_eq!(fs::read(&path).unwrap(), b"old");
+                let partial = directory.path().join(".inventory.megadir-partial");
+                assert_eq!(fs::read(&partial).unwrap(), b"PAR1 new");
+                assert!(error.to_string().contains("it is whole in"), "{error}");
+                fs::remove_file(partial).unwrap();
             }
             other => panic!("{other:?}"),
         }
         drop(reader);
         assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 1, "nothing is left behind");
+    }
+
+    #[test]
+    fn what_cannot_be_put_into_its_place_is_kept() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("inventory");
+        let mut file = Replacement::create(&path).unwrap();
+        file.write_all(b"PAR1 new").unwrap();
+        // A directory takes the name meanwhile.
+        fs::create_dir(&path).unwrap();
+        let error = file.finish().unwrap_err().to_string();
+        let partial = directory.path().join(".inventory.megadir-partial");
+        assert!(error.contains("it is whole in '") && error.contains(".megadir-partial"), "{error}");
+        assert_eq!(fs::read(&partial).unwrap(), b"PAR1 new");
+    }
+
+    #[cfg(windows)]
+    #[test]
+    fn what_is_marked_as_read_only_is_refused_before_anything_is_written() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("inventory");
+        fs::write(&path, "old").unwrap();
+        let mut permissions = fs::metadata(&path).unwrap().permissions();
+        permissions.set_readonly(true);
+        fs::set_permissions(&path, permissions.clone()).unwrap();
+        let error = Replacement::create(&path).unwrap_err().to_string();
+        assert!(error.contains("read-only"), "{error}");
+        permissions.set_readonly(false);
+        fs::set_permissions(&path, permissions).unwrap();
+        assert_eq!(fs::read(&path).unwrap(), b"old");
     }
 
     #[cfg(unix)]

@@ -32,6 +32,11 @@ pub fn have(tool: &str) -> Result<(), String> {
     if found { Ok(()) } else { Err(format!("no program {tool}")) }
 }
 
+/// Tells whether this is Wine: what it lacks may be unavailable, what Windows has must work.
+pub fn is_wine() -> bool {
+    cfg!(windows) && std::path::Path::new(r"C:\windows\system32\winecfg.exe").is_file()
+}
+
 /// Tells whether the long tier was asked for (`MEGADIR_FULL=1`).
 pub fn full() -> bool {
     is_set("MEGADIR_FULL")

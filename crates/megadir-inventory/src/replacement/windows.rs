@@ -1,7 +1,7 @@
 //! What a replacement takes on Windows.
 //!
 //! A file that is open is renamed there as well if it was opened for sharing with whoever removes, as the standard library opens all;
-//! and one that others have open is replaced (POSIX semantics, Windows 10 1607 and later on NTFS and ReFS).
+//! and one that others have open is replaced (POSIX semantics, Windows 10 1607 and later on NTFS).
 
 use std::fs::{File, Metadata, OpenOptions};
 use std::io;
@@ -14,6 +14,8 @@ use crate::scan::Excluded;
 
 /// `FILE_READ_ATTRIBUTES`.
 const ATTRIBUTES: u32 = 0x80;
+/// `DELETE`.
+const DELETE: u32 = 0x1_0000;
 /// `FILE_FLAG_OPEN_REPARSE_POINT`: a link is opened itself.
 const OPEN_REPARSE_POINT: u32 = 0x0020_0000;
 
@@ -40,11 +42,22 @@ pub(super) fn is_at(file: &File, path: &Path) -> bool {
     }
 }
 
+/// Refuses what cannot be replaced: a file that is marked as read-only, or that others keep from being removed.
+pub(super) fn may_replace(path: &Path, status: &Metadata) -> io::Result<()> {
+    if status.permissions().readonly() {
+        let reason = "it is marked as read-only: take the mark away, or name another file";
+        return Err(io::Error::new(io::ErrorKind::PermissionDenied, reason));
+    }
+    OpenOptions::new().access_mode(DELETE).custom_flags(OPEN_REPARSE_POINT).open(path).map(drop)
+}
+
 /// Nothing: who may read a file is what its directory hands down.
 pub(super) fn permit_as(_file: &File, _old: &Metadata) {}
 
 /// Makes the new name durable: what is flushed of a file on NTFS is its name too, by the journal.
 pub(super) fn sync_name(file: &File, _path: &Path) {
+    // Locks keep others from reading here.
+    let _ = file.unlock();
     // The file has its place all the same.
     let _ = file.sync_all();
 }

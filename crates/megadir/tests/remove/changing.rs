@@ -68,13 +68,13 @@ fn cancelled_at_any_moment_it_goes_on_when_run_again() {
 /// pass; until one has, since a writer that is not scheduled writes nothing.
 fn met(filled: &Path, remove: impl Fn(&RemoveOptions<'_>) -> Removed) {
     const NAMES: u32 = 6;
-    for _ in 0..10 {
+    for _ in 0..30 {
         let (stop, failures) = (AtomicBool::new(false), Failures::new(10));
         let told = |failure| failures.add(failure);
         // Something to begin with: the writer may not run yet.
         fs::create_dir_all(filled).unwrap();
         (0..NAMES).for_each(|name| fs::write(filled.join(format!("w{name}")), "").unwrap());
-        let slowly = NonZeroU32::new(200);
+        let slowly = NonZeroU32::new(50);
         let removed = std::thread::scope(|scope| {
             scope.spawn(|| {
                 while !stop.load(Ordering::Relaxed) {
@@ -98,7 +98,7 @@ fn met(filled: &Path, remove: impl Fn(&RemoveOptions<'_>) -> Removed) {
             return;
         }
     }
-    panic!("ten removals and none met a writer that was faster");
+    panic!("thirty removals and none met a writer that was faster");
 }
 
 #[test]
