@@ -12,3 +12,4 @@ mod refused;
 mod remove;
 mod scan;
 mod support;
+mod work;

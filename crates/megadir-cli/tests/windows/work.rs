@@ -1,0 +1,48 @@
+//! Studies of asking, removing and filling up, from end to end.
+
+use crate::support::megadir;
+
+/// Runs a built-in study with next to no warm-up; returns its exit code, its report and what it complained about.
+fn run(study: &str, text: &str) -> (Option<i32>, String, String) {
+    let here = tempfile::tempdir().unwrap();
+    assert!(text.contains("warm_up_s_max = "), "{study}");
+    let short = text.lines().map(|line| match line.starts_with("warm_up_s_max = ") {
+        true => "warm_up_s_max = 1\n".to_owned(),
+        false => format!("{line}\n"),
+    });
+    std::fs::write(here.path().join("own.toml"), short.collect::<String>()).unwrap();
+    let words = ["bench", "run", "own.toml", "--quick", "--entries", "40", "--rounds", "1", "-o", "record"];
+    let (code, report, complaint) = megadir(here.path(), &words);
+    let entries = std::fs::read_dir(here.path()).unwrap();
+    let mut left: Vec<_> = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+    left.sort();
+    let expected = if code == Some(0) { &["own.toml", "record", "report.html"][..] } else { &["own.toml"] };
+    left.retain(|name| code == Some(0) || name != "record");
+    assert_eq!(left, expected, "{study}: {complaint}");
+    (code, report, complaint)
+}
+
+#[test]
+fn asking_for_some_files_is_held_against_listing_all() {
+    let (code, report, complaint) =
+        run("stat-or-list", include_str!("../../../../studies/stat-or-list.toml"));
+    assert_eq!(code, Some(0), "{complaint}");
+    // All and a single one of 40 were asked for, and each block has found as many.
+    assert!(report.contains("100 %") && report.contains("break-even"), "{report}");
+    assert!(!report.contains("unequal"), "{report}");
+}
+
+#[test]
+fn trees_are_removed_by_a_loop_and_by_the_library() {
+    let (code, report, complaint) = run("remove", include_str!("../../../../studies/remove.toml"));
+    assert_eq!(code, Some(0), "{complaint}");
+    assert!(report.contains("library, 4 workers") && report.contains("plain loop"), "{report}");
+    assert!(complaint.contains("rm -rf is a program of Linux"), "{complaint}");
+}
+
+#[test]
+fn a_directory_that_is_never_full_is_not_filled() {
+    let (code, report, complaint) = run("limits", include_str!("../../../../studies/limits.toml"));
+    assert_eq!((code, report.as_str()), (Some(3), ""), "{complaint}");
+    assert!(complaint.contains("have no index that fills up"), "{complaint}");
+}
