@@ -134,6 +134,16 @@ fn small_files_live_a_whole_life_with_every_number_of_processes() {
     assert!(plan.data.iter().all(|data| data.entries == 350_000));
 }
 
+#[test]
+fn what_has_one_value_of_everything_is_told_to_take_two_of_something() {
+    let mut study = built_in("smallfile").expect("a study");
+    let spec = study.smallfile.as_mut().expect("small files");
+    (spec.workers, spec.sync, spec.cold) = (vec![2], vec![megadir_record::SyncPolicy::Never], Vec::new());
+    spec.access.truncate(1);
+    let error = super::plan(&study, &Request::bare(Preset::Quick, 7)).expect_err("nothing to compare");
+    assert!(error.to_string().ends_with("name two of one of them"), "{error}");
+}
+
 /// The plan of small files where these states can be had.
 fn small(caches: &[CacheState], can: &[CacheState]) -> Result<Plan, PlanError> {
     let fact = |state: CacheState| CacheFact {

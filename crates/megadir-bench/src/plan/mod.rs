@@ -233,7 +233,10 @@ fn ordered(
         rate::set(study, rate_per_s, &mut cells)?;
     }
     if groups.is_empty() {
-        let reason = notes.iter().map(|note| note.text.as_str()).collect::<Vec<_>>().join("; ");
+        let reason = match notes.as_slice() {
+            [] => "every option has one value; name two of one of them".to_owned(),
+            notes => notes.iter().map(|note| note.text.as_str()).collect::<Vec<_>>().join("; "),
+        };
         return Err(PlanError::Nothing { reason });
     }
     let published = published::published(&study.published, &groups, &cells);
