@@ -287,13 +287,13 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("inventory");
         fs::write(&path, "old").unwrap();
-        let mut permissions = fs::metadata(&path).unwrap().permissions();
-        permissions.set_readonly(true);
-        fs::set_permissions(&path, permissions.clone()).unwrap();
+        let before = fs::metadata(&path).unwrap().permissions();
+        let mut marked = before.clone();
+        marked.set_readonly(true);
+        fs::set_permissions(&path, marked).unwrap();
         let error = Replacement::create(&path).unwrap_err().to_string();
         assert!(error.contains("read-only"), "{error}");
-        permissions.set_readonly(false);
-        fs::set_permissions(&path, permissions).unwrap();
+        fs::set_permissions(&path, before).unwrap();
         assert_eq!(fs::read(&path).unwrap(), b"old");
     }
 

@@ -27,7 +27,7 @@
 //! Linux and Windows have one engine; what it asks of the system is in `engine/linux.rs` and `engine/windows.rs`. On Windows:
 //!
 //! * An entry is opened below its directory and removed by its handle: three calls a file. With POSIX semantics (Windows 10 1607 and
-//!   later, NTFS and ReFS) its name is free at once; elsewhere when the last has closed it, which is waited for a second.
+//!   later, NTFS) its name is free then; elsewhere when the last has closed it, which is waited for a second.
 //! * What is read-only goes too. Where the system does not do that by itself, the mark is taken away only once the file is open to be
 //!   removed, and put back if it is refused all the same.
 //! * Reparse points (symbolic links, junctions, mount points, folders that lie elsewhere) go themselves and are never entered, so that

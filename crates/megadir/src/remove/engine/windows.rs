@@ -2,7 +2,7 @@
 //!
 //! What is removed is opened first and removed by its handle, a directory only if it is the one that was emptied. A reparse point
 //! (symbolic link, junction, mount point, folder that lies elsewhere) is opened itself and never gone into. With POSIX semantics
-//! (Windows 10 1607 and later on NTFS and ReFS) a name goes at once, whoever has the file open; elsewhere it goes when the last closes it, so no directory
+//! (Windows 10 1607 and later, NTFS) a name goes when this handle is closed, whoever else has the file open; elsewhere it goes when the last closes it, so no directory
 //! is held open that is about to go. Nobody goes up by `..`, which no handle knows: directories above stay open, of which a path of 32 767
 //! characters has 16 383 at most, and a process may have 16 million handles. A reader's position is lost with its handle.
 //!
@@ -84,6 +84,8 @@ impl Errno {
     pub(super) const LOOP: Self = Self(4395);
     /// No number of the system's: Wine has followed a link.
     const LED_AWAY: Self = Self(-1);
+    /// No number of the system's: nothing tells this directory from another that takes its name.
+    const NO_IDENTITY: Self = Self(-2);
 
     pub(super) fn raw_os_error(self) -> i32 {
         self.0
@@ -106,6 +108,9 @@ impl From<Errno> for io::Error {
         match error {
             Errno::LED_AWAY => {
                 Self::other("Wine follows the symbolic link behind this name, so it is not touched")
+            }
+            Errno::NO_IDENTITY => {
+                Self::other("this file system gives its files no numbers, so nothing is removed by name")
             }
             Errno(code) => Self::from_raw_os_error(code),
         }
@@ -174,12 +179,17 @@ pub(in crate::remove) fn open_directory_to_rename(
 /// Returns what a directory is known by.
 pub(in crate::remove) fn identity(directory: &impl Open) -> Result<Identity, Errno> {
     let handle = directory.as_handle();
-    if let Ok((volume, file)) = facts::identity(handle) {
-        return Ok(Identity { volume, file });
-    }
-    // FAT has no numbers of 128 bits.
-    let told = facts::of_open(handle)?;
-    Ok(Identity { volume: told.volume.into(), file: told.index.into() })
+    let told = match facts::identity(handle) {
+        Ok((volume, file)) => Identity { volume, file },
+        // FAT has no numbers of 128 bits.
+        Err(_) => {
+            let told = facts::of_open(handle)?;
+            Identity { volume: told.volume.into(), file: told.index.into() }
+        }
+    };
+    // Some file systems of the network give all files one number.
+    let is_none = told.file == 0 || told.file == u128::MAX || told.file == u128::from(u64::MAX);
+    if is_none { Err(Errno::NO_IDENTITY) } else { Ok(told) }
 }
 
 /// What is known of an entry, where that matters.
