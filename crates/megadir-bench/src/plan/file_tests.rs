@@ -140,7 +140,7 @@ fn what_has_one_value_of_everything_is_told_to_take_two_of_something() {
     let spec = study.smallfile.as_mut().expect("small files");
     (spec.workers, spec.sync, spec.cold) = (vec![2], vec![megadir_record::SyncPolicy::Never], Vec::new());
     spec.access.truncate(1);
-    let error = super::plan(&study, &Request::bare(Preset::Quick, 7)).expect_err("nothing to compare");
+    let error = plan(&study, &Request::bare(Preset::Quick, 7)).expect_err("nothing to compare");
     assert!(error.to_string().ends_with("name two of one of them"), "{error}");
 }
 
