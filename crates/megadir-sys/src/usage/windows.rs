@@ -2,9 +2,7 @@
 //!
 //! `GetProcessIoCounters` is not asked: it counts what was asked for by reads, cached or not, and not what devices gave.
 
-use std::os::windows::io::AsRawHandle;
-
-use windows_sys::Win32::Foundation::{FILETIME, HANDLE};
+use windows_sys::Win32::Foundation::FILETIME;
 use windows_sys::Win32::System::Threading::{
     GetCurrentProcess, GetCurrentThread, GetProcessTimes, GetThreadTimes,
 };
@@ -16,12 +14,11 @@ use crate::windows::system::units;
 pub fn process_usage() -> Usage {
     // SAFETY: returns a constant that stands for the process itself.
     let process = unsafe { GetCurrentProcess() };
-    of_process(process).unwrap_or(NOTHING)
-}
-
-/// Returns what a child has used, all its threads together; once it has ended, in all. What it started itself is not in it.
-pub fn child_usage(child: &std::process::Child) -> Option<Usage> {
-    of_process(child.as_raw_handle())
+    let mut times = [FILETIME::default(); 4];
+    let [made, ended, system, user] = &mut times;
+    // SAFETY: the handle stands for this process, and the system writes one time to each of the four.
+    let succeeded = unsafe { GetProcessTimes(process, made, ended, system, user) };
+    if succeeded == 0 { NOTHING } else { told(times) }
 }
 
 /// Returns what the calling thread has used.
@@ -36,15 +33,6 @@ pub fn thread_usage() -> Usage {
 }
 
 const NOTHING: Usage = Usage { user_ns: 0, system_ns: 0, read_bytes: None };
-
-/// Asks about a process whose handle is open for the call.
-fn of_process(process: HANDLE) -> Option<Usage> {
-    let mut times = [FILETIME::default(); 4];
-    let [made, ended, system, user] = &mut times;
-    // SAFETY: the handle is open for the call, and the system writes one time to each of the four.
-    let succeeded = unsafe { GetProcessTimes(process, made, ended, system, user) };
-    (succeeded != 0).then(|| told(times))
-}
 
 fn told([_made, _ended, system, user]: [FILETIME; 4]) -> Usage {
     Usage { user_ns: units(user) * 100, system_ns: units(system) * 100, read_bytes: None }
