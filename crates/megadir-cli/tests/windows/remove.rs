@@ -62,10 +62,11 @@ fn what_must_stay_is_refused_and_nothing_goes() {
     let below = scratch.path().join("tree").join("below");
     let text = |path: &Path| path.to_str().unwrap().to_owned();
     let above = text(scratch.path());
-    let refused = |directory: &Path, path: &str, reason: &str| {
+    let all = [&["--yes"][..], &["--yes", "--contents"], &["--dry-run"]];
+    let refused = |directory: &Path, path: &str, reason: &str, ways: &[&[&str]]| {
         let other = text(&below.join("empty"));
-        for more in [&["--yes"][..], &["--yes", "--contents"], &["--dry-run"]] {
-            let words = [&["remove"], more, &[&other, path]].concat();
+        for more in ways {
+            let words = [&["remove"], *more, &[&other, path]].concat();
             let (told, complaint) = runs(directory, &words, 2);
             assert!(complaint.contains(reason) && told.is_empty(), "{words:?}: {complaint}");
             assert_eq!(complaint.lines().count(), 1, "{complaint}");
@@ -82,20 +83,25 @@ fn what_must_stay_is_refused_and_nothing_goes() {
         (r"\\server\share\", "the root of a volume"),
         ("file:stream", "stream"),
         ("", "an empty path"),
+    ] {
+        // Seen from the path alone, whatever the options.
+        refused(&below, path, reason, &all[..1]);
+    }
+    for (path, reason) in [
         (text(&below).as_str(), "it is the current directory"),
         (r"..\..\tree", "the current directory lies below"),
         (above.as_str(), "the current directory lies below"),
     ] {
-        refused(&below, path, reason);
+        refused(&below, path, reason, &all);
     }
     // Where scratch directories lie in the user's folder, so does the current directory otherwise.
     let root = Path::new(r"C:\");
     let windows = std::env::var("SystemRoot").unwrap();
     let own = std::env::var("USERPROFILE").unwrap();
-    refused(root, &own, "your own folder (");
-    refused(root, Path::new(&own).parent().unwrap().to_str().unwrap(), "your own folder lies below");
-    refused(root, &windows, "Windows lies in it");
-    refused(root, &windows.to_uppercase(), "Windows lies in it");
+    refused(root, &own, "your own folder (", &all);
+    refused(root, Path::new(&own).parent().unwrap().to_str().unwrap(), "your own folder lies below", &all);
+    refused(root, &windows, "Windows lies in it", &all);
+    refused(root, &windows.to_uppercase(), "Windows lies in it", &all);
     assert!(below.join("empty").exists(), "nothing is touched where anything is refused");
 }
 
