@@ -11,5 +11,6 @@ mod names;
 mod refused;
 mod remove;
 mod scan;
+mod studies;
 mod support;
 mod work;
