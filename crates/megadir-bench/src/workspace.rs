@@ -32,7 +32,8 @@ const PREFIX: &str = "megadir-bench-";
 const UNFINISHED: &str = ".new";
 const MARKER: &str = ".megadir-run";
 const PROGRAM: &str = "megadir";
-const RANDOM_CHARACTERS: usize = 6;
+/// On Windows a directory of such a name that is empty is removed for its name, which nobody shall have chosen.
+const RANDOM_CHARACTERS: usize = if cfg!(windows) { 16 } else { 6 };
 /// A marker is shorter than this, bytes.
 const MARKER_BYTES_MAX: u64 = 4096;
 

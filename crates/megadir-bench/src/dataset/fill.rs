@@ -255,8 +255,11 @@ fn one(dir: Borrowed<'_>, name: &[u8], content: Content, task: &mut Task<'_>) ->
         Ok(mut file) => {
             let written = write_in(dir, &mut file, content, 0, task);
             if matches!(written, Err(Failed::Io(_) | Failed::Met(_))) {
-                // The file is ours since a moment ago: better none than one cut short.
-                let _ = at::remove_file(dir, name);
+                // Better none than one cut short, if it is still the one that was made.
+                let still = (at::status(dir, name).ok()).zip(at::status_of(&file).ok());
+                if still.is_some_and(|(named, made)| named.identity == made.identity) {
+                    let _ = at::remove_file(dir, name);
+                }
             }
             written?;
         }

@@ -1,7 +1,7 @@
 //! Windows, which renames no directory in which anything is open: what is not finished has its name already.
 //!
 //! ```text
-//! megadir-bench-XXXXXX/       made first, empty
+//! megadir-bench-X{16}/        made first, empty
 //!   .megadir-run              then the marker: locked for the life of the process, and written; only now are files made in it
 //! ... removed: everything but the marker, the marker, the directory
 //! ```

@@ -203,15 +203,12 @@ pub(crate) fn open(roots: Vec<Result<Dir>>) -> Result<(Vec<Option<Tree>>, Vec<Er
 /// Returns who is asked for attributes: who fits the file system, but on Windows who was asked by the scan. There what a
 /// listing tells of a file may be older than what the file itself tells, so that only answers of one kind can be compared.
 pub(crate) fn examiner(trees: &[Option<Tree>], scanned: Option<&Metadata>) -> Result<&'static dyn Examiner> {
-    let asked = scanned.filter(|_| cfg!(windows)).map(|of| megadir::examiner(&of.scanned.examiner));
-    match trees.iter().flatten().next() {
-        Some(tree)
-            if let Some(Ok(asked)) = asked
-                && asked.probe(&tree.directory).is_ok() =>
-        {
-            Ok(asked)
+    let Some(tree) = trees.iter().flatten().next() else { return megadir::examiner("std") };
+    match scanned.filter(|_| cfg!(windows)) {
+        Some(of) => {
+            let asked = megadir::examiner(&of.scanned.examiner)?;
+            asked.probe(&tree.directory).map(|()| asked)
         }
-        Some(tree) => Ok(attribute_policy::choose(&tree.directory, Facts::WANT, 1)?.examiner),
-        None => megadir::examiner("std"),
+        None => Ok(attribute_policy::choose(&tree.directory, Facts::WANT, 1)?.examiner),
     }
 }

@@ -17,6 +17,8 @@ use crate::names;
 
 /// `FILE_LIST_DIRECTORY | FILE_READ_ATTRIBUTES | SYNCHRONIZE`.
 const ACCESS: u32 = 0x0010_0081;
+/// `FILE_ATTRIBUTE_OFFLINE`, `FILE_ATTRIBUTE_RECALL_ON_OPEN`, `FILE_ATTRIBUTE_RECALL_ON_DATA_ACCESS`.
+const LIES_ELSEWHERE: u32 = 0x0044_1000;
 /// Others may read, write, rename and remove what is open.
 const SHARE_ALL: u32 = 7;
 /// `FILE_FLAG_BACKUP_SEMANTICS`, without which no directory can be opened.
@@ -72,7 +74,8 @@ impl Dir {
 
     /// Opens a file below this directory by its name, to be read; a symbolic link or junction is refused, not followed.
     ///
-    /// What else is a reparse point (deduplicated, in a cloud) is read as the file that it is.
+    /// What else is a reparse point (deduplicated) is read as the file that it is; what would be fetched from elsewhere (a cloud, a tape)
+    /// is refused.
     ///
     /// # Errors
     ///
@@ -86,11 +89,16 @@ impl Dir {
         let (attributes, reparse_tag) = facts::tag(file.as_handle())?;
         let found = Found { attributes, reparse_tag, ..Found::default() };
         match found.kind() {
+            FileType::File if attributes & LIES_ELSEWHERE != 0 => {
+                Err(std::io::Error::other("its contents lie elsewhere, and reading would fetch them"))
+            }
             FileType::File if reparse_tag == 0 => Ok(file.into()),
-            // Whoever keeps its contents elsewhere hands them out by path only.
+            // Whoever keeps its contents in another form hands them out by path only.
             FileType::File => {
                 let path = self.present_path().map_err(failed)?;
-                std::fs::File::open(path.join(names::to_os(name).map_err(failed)?))
+                let opened = std::fs::File::open(path.join(names::to_os(name).map_err(failed)?))?;
+                let same = facts::identity(opened.as_handle())? == facts::identity(file.as_handle())?;
+                if same { Ok(opened) } else { Err(std::io::ErrorKind::NotFound.into()) }
             }
             _ => Err(std::io::Error::new(std::io::ErrorKind::InvalidInput, "no regular file any more")),
         }
