@@ -248,7 +248,7 @@ pub enum Work {
         expected: Option<ExpectedFiles>,
     },
     /// Opens the directory and asks for type, size and time of the last modification of some of its entries by name, one after
-    /// the other, once an operation.
+    /// the other, once an operation; on Windows by the whole path of each.
     Ask {
         /// How many entries; which ones is drawn for every operation, each at most once.
         files: u64,
@@ -443,9 +443,9 @@ pub enum Stage {
     Keep,
     /// Sort the names that are kept in byte order.
     Sort,
-    /// Ask statx for what `ls -l` asks, a call an entry.
+    /// Ask statx for what `ls -l` asks, a call an entry; on Windows GetFileAttributesExW, by the whole path.
     Attributes,
-    /// Ask for the extended attributes that `ls -l` asks for, a call or two an entry.
+    /// Ask for the extended attributes that `ls -l` asks for, a call or two an entry; not on Windows.
     ExtendedAttributes,
     /// Format mode, links, owner, group, size, date and name.
     FormatLong,
