@@ -396,3 +396,20 @@ fn work_on_files_can_be_chosen_and_what_a_study_has_no_use_for_is_refused() {
     says(&dry(&["layout", "--layout", "prefix:0"]), 2, "prefix:0");
     says(&dry(&["smallfile", "--workers", "0"]), 2, "the number of workers cannot be 0");
 }
+
+#[test]
+fn a_record_of_windows_is_reported_and_not_gone_on_with() {
+    let record = concat!(env!("CARGO_MANIFEST_DIR"), "/../../fuzz/seeds/record/windows.jsonl");
+    let scratch = tempfile::tempdir().expect("a directory");
+    for (format, words) in
+        [("markdown", "find-first-file"), ("html", "<svg"), ("json", "nt-query"), ("csv", "elapsed_ns")]
+    {
+        says(&run(scratch.path(), &["bench", "report", record, "--format", format]), 0, words);
+    }
+    std::fs::copy(record, scratch.path().join("record")).expect("copied");
+    let text = std::fs::read_to_string(record).expect("text");
+    let (begun, _) = text.split_once("{\"line\":\"end\"").expect("an end");
+    std::fs::write(scratch.path().join("record"), begun).expect("written");
+    says(&run(scratch.path(), &["bench", "run", "--resume", "record", "--dir", "."]), 3, "cannot go on");
+    assert_eq!(names(scratch.path()), ["record"]);
+}

@@ -2,6 +2,7 @@
 #![cfg(windows)]
 #![expect(clippy::unwrap_used, reason = "a failed assumption in a test is a failed test, which is wanted")]
 
+mod bench;
 mod files;
 mod limits;
 mod list;
