@@ -410,6 +410,10 @@ fn a_record_of_windows_is_reported_and_not_gone_on_with() {
     let text = std::fs::read_to_string(record).expect("text");
     let (begun, _) = text.split_once("{\"line\":\"end\"").expect("an end");
     std::fs::write(scratch.path().join("record"), begun).expect("written");
-    says(&run(scratch.path(), &["bench", "run", "--resume", "record", "--dir", "."]), 3, "cannot go on");
+    says(
+        &run(scratch.path(), &["bench", "run", "--resume", "record", "--dir", "."]),
+        3,
+        "cannot be gone on with: the kernel was",
+    );
     assert_eq!(names(scratch.path()), ["record"]);
 }

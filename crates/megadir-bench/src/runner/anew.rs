@@ -92,10 +92,13 @@ mod tests {
         let first = truth();
         assert_eq!(std::fs::read_dir(parent.path()).unwrap().count(), 40);
         let old = std::fs::read_dir(parent.path()).unwrap().next().unwrap().unwrap().path();
-        let held = std::fs::File::options().append(true).open(&old).unwrap();
+        // Where Windows removes a name when the last one closes its file, nobody may have it open.
+        let held = cfg!(unix).then(|| std::fs::File::options().append(true).open(&old).unwrap());
         assert_eq!(truth(), first);
         // Whoever has the old file open writes into a file without a name.
-        std::io::Write::write_all(&mut &held, b"more").unwrap();
+        if let Some(mut held) = held {
+            std::io::Write::write_all(&mut held, b"more").unwrap();
+        }
         assert_eq!(std::fs::metadata(&old).unwrap().len(), 0);
         stop.store(true, std::sync::atomic::Ordering::Relaxed);
         assert!(matches!(make_anew(&plan, data, &directory, signals), Err(ListError::Stopped)));

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use megadir::Dir;
 use megadir_record::{
     Data, End, Epoch, FORMAT_VERSION, FileSystem, Header, LabFileSystem, LabMount, Machine, Note, Place,
     Plan, Record, Resumed, Sample,
@@ -54,6 +55,12 @@ pub fn run(request: RunRequest<'_>, listeners: &mut [&mut dyn Listener]) -> Resu
     let whole = request.plan.clone();
     let epoch = begun.as_ref().map_or(0, |record| epochs::current(&whole, &record.samples));
     request.plan = epochs::plan_of(&whole, epoch);
+    if let Some(begun) = &begun
+        && let Ok(directory) = Dir::open(&request.directory)
+    {
+        // Before anything is made.
+        check_machine(begun, &machine::describe(directory.at(), &request.program))?;
+    }
     let mut prepared = prepare(request, &mut listeners)?;
     prepared.epoch = epoch;
     let result = settle(&mut prepared).and_then(|()| {
@@ -135,9 +142,8 @@ fn go_on(
     record(prepared, whole, samples, start_ns.wrapping_sub(before_ns), listeners)
 }
 
-/// Refuses to go on with a record where the rest of it could not be compared with what is there.
-fn check_same(prepared: &Prepared<'_>, begun: &Record, machine: &Machine) -> Result<(), RunError> {
-    let differs = |reason: String| Err(RunError::Resume { reason });
+/// Refuses to go on with a record of another machine.
+fn check_machine(begun: &Record, machine: &Machine) -> Result<(), RunError> {
     let before = &begun.header.machine;
     let facts = [
         ("kernel", Some(&before.kernel), Some(&machine.kernel)),
@@ -147,9 +153,18 @@ fn check_same(prepared: &Prepared<'_>, begun: &Record, machine: &Machine) -> Res
     for (what, then, now) in facts {
         if then != now {
             let name = |value: Option<&String>| value.map_or("unknown", |name| name.as_str()).to_owned();
-            return differs(format!("the {what} was '{}' and is '{}'", name(then), name(now)));
+            let reason = format!("the {what} was '{}' and is '{}'", name(then), name(now));
+            return Err(RunError::Resume { reason });
         }
     }
+    Ok(())
+}
+
+/// Refuses to go on with a record where the rest of it could not be compared with what is there.
+fn check_same(prepared: &Prepared<'_>, begun: &Record, machine: &Machine) -> Result<(), RunError> {
+    check_machine(begun, machine)?;
+    let differs = |reason: String| Err(RunError::Resume { reason });
+    let before = &begun.header.machine;
     let shared = begun.header.directory.is_none();
     if let Some(reason) = another_file_system(&before.file_system, &machine.file_system, shared) {
         return differs(reason);

@@ -83,6 +83,7 @@ fn workers_have_trees_of_their_own_or_share_one() {
         found.retain(|name| name.len() == 2);
         found.sort();
         assert_eq!(found, names);
+        drop(made);
         sites.remove(Signals { stop: &AtomicBool::new(false), beat: &AtomicU64::new(0) }).unwrap();
     }
 }
@@ -94,5 +95,7 @@ fn what_the_arms_make_is_not_made_before() {
     let (sites, made) = build_in(parent.path(), &plan, &mut Vec::new());
     assert!(made.built.sets.is_empty());
     assert_eq!((made.surveys[0].used.files, made.surveys[0].used.directories), (0, 1));
+    // What is open stays on Windows.
+    drop(made);
     sites.remove(Signals { stop: &AtomicBool::new(false), beat: &AtomicU64::new(0) }).unwrap();
 }
