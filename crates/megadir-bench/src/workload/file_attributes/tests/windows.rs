@@ -2,7 +2,7 @@
 
 use megadir_testkit::require;
 
-use super::compare;
+use super::{compare, hold};
 use crate::method::method_named;
 
 /// The backend that fills a buffer a call.
@@ -35,4 +35,30 @@ fn only_methods_that_need_something_may_be_missing() {
     }
     let cpp = refused.iter().any(|(name, _)| *name == "cpp-filesystem");
     assert_eq!(cpp, megadir_sys::cpp_filesystem::unavailable().is_some(), "{refused:?}");
+}
+
+/// Directories of these sizes are made where none are ready; larger ones take minutes.
+const MADE_MAX: u64 = 5000;
+/// Who asks for each file does so in directories up to this size, larger ones are for the long tier.
+const EACH_MAX: u64 = 2000;
+
+#[test]
+fn methods_find_what_the_oracle_finds_in_directories_of_the_sources_sizes_and_others() {
+    let parent = tempfile::tempdir().unwrap();
+    for entries in [0, 1, 2000, 5000, 100_000] {
+        let ready = std::env::var_os("MEGADIR_TREES").is_some();
+        if entries > MADE_MAX && !ready && !require::full() {
+            require::unavailable("methods of attributes on 100 000 files", "none are ready");
+            continue;
+        }
+        let path = megadir_testkit::tree::Flat::plain(entries).ensure(parent.path());
+        let wanted = |name: &str| match name {
+            "find-and-ask-each" => entries <= EACH_MAX || require::full(),
+            // Files that are ready are of times up to 2116; the C library of Wine knows those to 2106.
+            "cpp-filesystem" => !ready,
+            _ => true,
+        };
+        let (files, _) = hold(&path, &[true], |method| wanted(method.name));
+        assert_eq!(files, entries);
+    }
 }
