@@ -12,7 +12,8 @@ pub(crate) fn terminal(text: &mut Vec<u8>, name: &[u8]) {
     for chunk in name.utf8_chunks() {
         for character in chunk.valid().chars() {
             match character {
-                '\\' => text.extend_from_slice(b"\\\\"),
+                // On Windows it stands between names, which hold no control characters that `\n` could be taken for.
+                '\\' if cfg!(not(windows)) => text.extend_from_slice(b"\\\\"),
                 other => push(text, other),
             }
         }
