@@ -30,7 +30,6 @@
 //! never prints and never reads the environment · whatever it makes lies in a directory of its own, is
 //! reached relative to descriptors, and is removed, if need be by the next run.
 
-#[expect(dead_code, reason = "what works on both systems is moving to it")]
 mod at;
 mod backends;
 pub mod beat;

@@ -74,11 +74,6 @@ pub(crate) struct Space {
     pub(crate) all_free_inodes: u64,
 }
 
-/// Opens an open directory as the library's; `path` is for messages.
-pub(crate) fn directory(directory: &impl At, path: &Path) -> io::Result<Dir> {
-    Ok(Dir::from_descriptor(again(directory.at())?, path))
-}
-
 /// Calls `each` with name and type of every entry of a directory, `.` and `..` left out; what `each` refuses ends it.
 pub(crate) fn each_entry(
     directory: Borrowed<'_>,
