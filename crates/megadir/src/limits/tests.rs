@@ -86,7 +86,8 @@ fn the_nearest_limit_comes_first_and_quotas_count() {
     assert_eq!(limits.ceilings[1].limit, Limit::Quota(QuotaOf::Subvolume(256)));
     assert_eq!(limits.ceilings[1].more.likely, 159);
     assert_eq!(limits.ceilings[2].limit, Limit::Blocks);
-    assert!(limits.ceilings[2].basis.how.starts_with("statfs; 630 bytes an entry"));
+    let room = if cfg!(windows) { "room of the volume" } else { "statfs" };
+    assert!(limits.ceilings[2].basis.how.starts_with(&format!("{room}; 630 bytes an entry")));
     assert_eq!(limits.most_used().unwrap().limit, Limit::Quota(QuotaOf::Subvolume(256)));
     let traps = &limits.judgement.traps;
     assert_eq!((traps.len(), traps[0].name), (1, "quota"));
@@ -115,6 +116,9 @@ fn names_that_others_refuse_are_a_trap() {
         Limits::judge(facts, false).judgement.traps
     };
     assert!(traps("8-143", 255).is_empty());
-    assert!(traps("8-144", 255)[0].text.contains("eCryptfs"));
+    match traps("8-144", 255).first() {
+        Some(trap) => assert!(!cfg!(windows) && trap.text.contains("eCryptfs"), "{trap:?}"),
+        None => assert!(cfg!(windows), "nobody has eCryptfs there"),
+    }
     assert!(traps("8-144", 143)[0].text.contains("longer than the 143"));
 }

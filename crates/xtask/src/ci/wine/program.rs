@@ -17,6 +17,7 @@ const OF_WINDOWS: &[&str] = &[
     "bcryptprimitives",
     "kernel32",
     "kernelbase",
+    "ktmw32",
     "msvcrt",
     "ntdll",
     "ole32",
