@@ -104,8 +104,8 @@ fn what_a_killed_run_leaves_is_removed_and_nothing_else() {
     assert!(complaint.contains("another run is writing it"), "{complaint}");
     child.kill().unwrap();
     child.wait().unwrap();
-    std::fs::create_dir(scratch.path().join("megadir-bench-abcdef")).unwrap();
-    std::fs::write(scratch.path().join("megadir-bench-abcdef").join("precious"), "x").unwrap();
+    std::fs::create_dir(scratch.path().join("megadir-bench-abcdef0123456789")).unwrap();
+    std::fs::write(scratch.path().join("megadir-bench-abcdef0123456789").join("precious"), "x").unwrap();
     let before = names(scratch.path());
     assert_eq!(before.len(), 4, "{before:?}");
     let (text, complaint) = runs(scratch.path(), &["bench", "clean", "--dry-run"], 1);
@@ -113,7 +113,7 @@ fn what_a_killed_run_leaves_is_removed_and_nothing_else() {
     assert_eq!(names(scratch.path()), before);
     let (_, complaint) = runs(scratch.path(), &["bench", "clean"], 1);
     assert!(complaint.contains("removed") && complaint.contains("it has no marker"), "{complaint}");
-    assert_eq!(names(scratch.path()), ["megadir-bench-abcdef", "record", "study.toml"]);
+    assert_eq!(names(scratch.path()), ["megadir-bench-abcdef0123456789", "record", "study.toml"]);
     let (_, complaint) = runs(scratch.path(), &["bench", "report", "record"], 0);
     assert!(complaint.contains("the run was killed"), "{complaint}");
 }
