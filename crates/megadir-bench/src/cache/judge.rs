@@ -1,80 +1,89 @@
 //! What counts of bytes read from a volume say of what was cached. Pure; runs and is tested everywhere.
 //!
 //! A volume counts for all who read from it. So what was asked for is asked for twice: after a drop it must come from the volume, and right after
-//! that it must not, or others read so much that the first count says nothing.
+//! that it must not, or others read so much that the first count says nothing. Contents are counted file by file: what is read ahead of one
+//! would make up for another that is cached.
 
-/// At most this part of what is read after a drop may come from the cache.
+/// At most this part of the files that are read after a drop may come from the cache.
 const LEFT_MAX: f64 = 0.01;
-/// At most this part may be read from the volume by others, or again.
-const OTHERS_MAX: f64 = 0.1;
+/// At most this part of what was read may be read from the volume by others, or again.
+const OTHERS_MAX: f64 = 0.02;
 /// The names and attributes of files come in pages at least: fewer bytes are no proof, bytes.
 const PAGE_BYTES: u64 = 4096;
+/// The least that is read for a name: a quarter of its record in the file table of NTFS, of which a page holds four, bytes.
+const NAME_BYTES: u64 = 256;
 
-/// Bytes that a volume gave.
+/// One file that was read after a drop, bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Given {
-    /// While something was asked for after a drop.
-    pub(super) cold: u64,
-    /// While the same was asked for again.
-    pub(super) again: u64,
+pub(super) struct FileRead {
+    /// What was read of it.
+    pub(super) asked: u64,
+    /// What the volume gave meanwhile.
+    pub(super) given: u64,
 }
 
-impl Given {
-    /// Says why contents of so many bytes were not shown to be gone, if they were not.
-    pub(super) fn contents(self, asked: u64) -> Result<(), String> {
-        self.not_disturbed(asked)?;
-        if (self.cold as f64) < (1.0 - LEFT_MAX) * asked as f64 {
-            let Self { cold, .. } = self;
-            return Err(format!(
-                "of {asked} bytes that were read after the drop only {cold} came from the volume: some process has the files open"
-            ));
-        }
-        Ok(())
+/// Says why contents were not shown to be gone, if they were not. `again` is what the volume gave when all was read once more.
+pub(super) fn contents(files: &[FileRead], again: u64) -> Result<(), String> {
+    not_disturbed(again, files.iter().map(|file| file.asked).sum())?;
+    let cached = files.iter().filter(|file| file.given < file.asked).count();
+    if cached as f64 > LEFT_MAX * files.len() as f64 {
+        return Err(format!(
+            "{cached} of {} files that were read after the drop did not come from the volume: some process has them open",
+            files.len()
+        ));
     }
+    Ok(())
+}
 
-    /// Says why names were not shown to be gone, if they were not.
-    pub(super) fn names(self, asked: usize) -> Result<(), String> {
-        if self.cold < PAGE_BYTES {
-            return Err(format!("{asked} names came back without a read from the volume"));
-        }
-        self.not_disturbed(self.cold)
+/// Says why names were not shown to be gone, if they were not: what the volume gave while so many were asked about after a drop, and again.
+pub(super) fn names(asked: usize, given: u64, again: u64) -> Result<(), String> {
+    let least = PAGE_BYTES.max(NAME_BYTES * asked as u64);
+    if given < least {
+        return Err(format!(
+            "{asked} names came back for {given} bytes from the volume, and {least} would be few"
+        ));
     }
+    not_disturbed(again, given)
+}
 
-    fn not_disturbed(self, of: u64) -> Result<(), String> {
-        if self.again as f64 > OTHERS_MAX * of as f64 {
-            let Self { again, .. } = self;
-            return Err(format!(
-                "{again} bytes were read from the volume while nothing should have been: stop what reads from it, or nothing can be verified"
-            ));
-        }
-        Ok(())
+fn not_disturbed(again: u64, of: u64) -> Result<(), String> {
+    if again as f64 > OTHERS_MAX * of as f64 {
+        return Err(format!(
+            "{again} bytes were read from the volume while nothing should have been: stop what reads from it, or nothing can be verified"
+        ));
     }
+    Ok(())
 }
 
 #[cfg(test)]
 mod tests {
-    use super::Given;
+    use super::{FileRead, contents, names};
+
+    fn read(asked: u64, given: u64) -> FileRead {
+        FileRead { asked, given }
+    }
 
     #[test]
     fn contents_are_gone_that_come_from_the_volume_once() {
-        let given = |cold, again| Given { cold, again };
-        assert_eq!(given(1_000_000, 0).contents(1_000_000), Ok(()));
-        // Clusters and what is read ahead.
-        assert_eq!(given(1_500_000, 90_000).contents(1_000_000), Ok(()));
-        assert!(
-            given(980_000, 0).contents(1_000_000).unwrap_err().contains("only 980000 came from the volume")
-        );
-        assert!(given(0, 0).contents(1_000_000).is_err());
-        assert!(
-            given(1_000_000, 200_000).contents(1_000_000).unwrap_err().contains("200000 bytes were read")
-        );
+        assert_eq!(contents(&[read(5000, 5120), read(5000, 8192)], 0), Ok(()));
+        assert_eq!(contents(&[read(5000, 5000); 100], 10_000), Ok(()));
+        let disturbed = contents(&[read(5000, 5000); 100], 10_001).unwrap_err();
+        assert!(disturbed.contains("10001 bytes were read"), "{disturbed}");
+        // What is read ahead of one file is none of another.
+        let half: Vec<_> = (0..100).map(|file| read(5000, if file % 2 == 0 { 10_240 } else { 0 })).collect();
+        let cached = contents(&half, 0).unwrap_err();
+        assert!(cached.starts_with("50 of 100 files"), "{cached}");
+        let one: Vec<_> = (0..100).map(|file| read(5000, if file == 7 { 0 } else { 5120 })).collect();
+        assert_eq!(contents(&one, 0), Ok(()));
+        assert!(contents(&one[..99], 0).is_err());
     }
 
     #[test]
     fn names_are_gone_that_cost_reads_once() {
-        let given = |cold, again| Given { cold, again };
-        assert_eq!(given(65_536, 0).names(64), Ok(()));
-        assert!(given(512, 0).names(64).unwrap_err().starts_with("64 names came back without"));
-        assert!(given(65_536, 60_000).names(64).is_err());
+        assert_eq!(names(64, 16_384, 0), Ok(()));
+        assert_eq!(names(2, 4096, 0), Ok(()));
+        assert!(names(64, 4096, 0).unwrap_err().starts_with("64 names came back for 4096 bytes"));
+        assert!(names(2, 512, 0).is_err());
+        assert!(names(64, 65_536, 6_000).is_err());
     }
 }

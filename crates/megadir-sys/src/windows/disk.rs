@@ -7,11 +7,13 @@ use std::io;
 use std::os::windows::ffi::OsStringExt;
 use std::os::windows::fs::OpenOptionsExt;
 use std::os::windows::io::AsRawHandle;
+use std::sync::atomic::{AtomicU32, Ordering};
 
 use windows_sys::Win32::System::IO::DeviceIoControl;
 use windows_sys::Win32::System::Ioctl::{
-    DISK_PERFORMANCE, IOCTL_DISK_PERFORMANCE, IOCTL_STORAGE_QUERY_PROPERTY, PropertyStandardQuery,
-    STORAGE_PROPERTY_ID, StorageDeviceProperty, StorageDeviceSeekPenaltyProperty, StorageDeviceTrimProperty,
+    DISK_PERFORMANCE, IOCTL_DISK_PERFORMANCE, IOCTL_DISK_PERFORMANCE_OFF, IOCTL_STORAGE_QUERY_PROPERTY,
+    PropertyStandardQuery, STORAGE_PROPERTY_ID, StorageDeviceProperty, StorageDeviceSeekPenaltyProperty,
+    StorageDeviceTrimProperty,
 };
 
 /// Longer descriptions are cut.
@@ -66,29 +68,14 @@ impl Disk {
         }
     }
 
-    /// Returns the bytes that anybody has read from the volume since it began to count, which the first who asks has it do.
+    /// Has the volume count what is read from it, until what is returned is dropped.
     ///
     /// # Errors
     ///
     /// The system's: what does not count does not know the question.
-    pub fn read_bytes(&self) -> io::Result<u64> {
-        let mut told = DISK_PERFORMANCE::default();
-        let (size, mut returned) = (size_of::<DISK_PERFORMANCE>() as u32, 0_u32);
-        // SAFETY: the system writes one such structure at most, which consists of numbers, and keeps no pointer to it: the device
-        // is open for synchronous use.
-        let succeeded = unsafe {
-            DeviceIoControl(
-                self.0.as_raw_handle(),
-                IOCTL_DISK_PERFORMANCE,
-                std::ptr::null(),
-                0,
-                (&raw mut told).cast(),
-                size,
-                &raw mut returned,
-                std::ptr::null_mut(),
-            )
-        };
-        if succeeded == 0 { Err(io::Error::last_os_error()) } else { Ok(told.BytesRead.cast_unsigned()) }
+    pub fn counting(self) -> io::Result<Counting> {
+        let counting = Counting { disk: self, asked: AtomicU32::new(0) };
+        counting.read_bytes().map(|_| counting)
     }
 
     /// Asks for a property and returns its bytes.
@@ -117,6 +104,66 @@ impl Disk {
         let mut bytes: Vec<u8> = told.iter().flat_map(|word| word.to_le_bytes()).collect();
         bytes.truncate(returned as usize);
         Ok(bytes)
+    }
+}
+
+/// A volume that counts what is read from it. Each time it is asked is one user more of its counters, so it is told as often that
+/// they are needed no more (`IOCTL_DISK_PERFORMANCE_OFF`).
+#[derive(Debug)]
+pub struct Counting {
+    disk: Disk,
+    asked: AtomicU32,
+}
+
+impl Counting {
+    /// Returns the bytes that anybody has read from the volume since it began to count.
+    ///
+    /// # Errors
+    ///
+    /// The system's.
+    pub fn read_bytes(&self) -> io::Result<u64> {
+        let mut told = DISK_PERFORMANCE::default();
+        let (size, mut returned) = (size_of::<DISK_PERFORMANCE>() as u32, 0_u32);
+        // SAFETY: the system writes one such structure at most, which consists of numbers, and keeps no pointer to it: the device
+        // is open for synchronous use.
+        let succeeded = unsafe {
+            DeviceIoControl(
+                self.disk.0.as_raw_handle(),
+                IOCTL_DISK_PERFORMANCE,
+                std::ptr::null(),
+                0,
+                (&raw mut told).cast(),
+                size,
+                &raw mut returned,
+                std::ptr::null_mut(),
+            )
+        };
+        if succeeded == 0 {
+            return Err(io::Error::last_os_error());
+        }
+        self.asked.fetch_add(1, Ordering::Relaxed);
+        Ok(told.BytesRead.cast_unsigned())
+    }
+}
+
+impl Drop for Counting {
+    fn drop(&mut self) {
+        for _ in 0..self.asked.load(Ordering::Relaxed) {
+            let mut returned = 0_u32;
+            // SAFETY: nothing is read or written but how many bytes were returned; the device is open for synchronous use.
+            unsafe {
+                DeviceIoControl(
+                    self.disk.0.as_raw_handle(),
+                    IOCTL_DISK_PERFORMANCE_OFF,
+                    std::ptr::null(),
+                    0,
+                    std::ptr::null_mut(),
+                    0,
+                    &raw mut returned,
+                    std::ptr::null_mut(),
+                )
+            };
+        }
     }
 }
 

@@ -11,8 +11,8 @@ use megadir_record::CacheState;
 use megadir_stats::permutation::SplitMix64;
 use megadir_sys::windows::facts;
 
-use super::twice;
 use crate::at::{self, Access, Borrowed};
+use crate::cache::judge::{self, FileRead};
 use crate::cache::refused;
 use crate::cache::tree::{Found, SAMPLE_MAX, Sampled, each};
 use crate::workload::{ListError, Signals};
@@ -64,9 +64,9 @@ pub(super) fn drop_all(
              whether they are cold"
         )));
     }
-    let read = || read_all(top, &drawn, signals);
-    let (asked, given) = twice(read_bytes, read, |error| refuse(error.to_string()))?;
-    given.contents(asked).map_err(refuse)?;
+    let read = read_all(top, &drawn, signals, read_bytes)?;
+    let again = read_all(top, &drawn, signals, read_bytes)?.iter().map(|file| file.given).sum();
+    judge::contents(&read, again).map_err(refuse)?;
     // Verifying has cached them again.
     drawn.iter().try_for_each(|path| match at::open_uncached(top, path) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => {
@@ -91,10 +91,17 @@ fn forget(found: &Found<'_>) -> Result<Option<(u64, u64)>, ListError> {
     }
 }
 
-/// Reads the beginnings of files; returns how many bytes that were.
-fn read_all(top: Borrowed<'_>, paths: &[Sampled], signals: Signals<'_>) -> Result<u64, ListError> {
-    let mut bytes = 0;
+/// Reads the beginnings of files; returns how much that was of each, and what the volume gave.
+fn read_all(
+    top: Borrowed<'_>,
+    paths: &[Sampled],
+    signals: Signals<'_>,
+    read_bytes: &mut dyn FnMut() -> io::Result<u64>,
+) -> Result<Vec<FileRead>, ListError> {
+    let mut told = || read_bytes().map_err(|error| refuse(error.to_string()));
+    let mut read = Vec::with_capacity(paths.len());
     let mut content = Vec::with_capacity(READ_BYTES_MAX as usize);
+    let mut before = told()?;
     for path in paths {
         signals.check()?;
         content.clear();
@@ -102,10 +109,13 @@ fn read_all(top: Borrowed<'_>, paths: &[Sampled], signals: Signals<'_>) -> Resul
             Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
             opened => opened.map_err(|error| because(&String::from_utf8_lossy(path), &error))?,
         };
-        let read = file.take(READ_BYTES_MAX).read_to_end(&mut content);
-        bytes += read.map_err(|error| because(&String::from_utf8_lossy(path), &error))? as u64;
+        let asked = file.take(READ_BYTES_MAX).read_to_end(&mut content);
+        let asked = asked.map_err(|error| because(&String::from_utf8_lossy(path), &error))? as u64;
+        let after = told()?;
+        read.push(FileRead { asked, given: after.saturating_sub(before) });
+        before = after;
     }
-    Ok(bytes)
+    Ok(read)
 }
 
 fn because(path: &str, error: &io::Error) -> ListError {

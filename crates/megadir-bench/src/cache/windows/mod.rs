@@ -18,10 +18,9 @@ use std::io;
 use megadir::Dir;
 use megadir_record::CacheState;
 use megadir_stats::permutation::SplitMix64;
-use megadir_sys::windows::disk::Disk;
+use megadir_sys::windows::disk::{Counting, Disk};
 use megadir_sys::windows::{facts, file_cache, volume_settings};
 
-use super::judge::Given;
 use super::tree::Sampled;
 use super::{Cooled, Directories, refused};
 use crate::at::{At, Borrowed};
@@ -111,31 +110,17 @@ fn not_counted(error: &io::Error) -> String {
     format!("the volume does not tell how much is read from it ({error}), so nothing could be verified")
 }
 
-/// The count of bytes that anybody has read from a volume.
-struct Reads(Disk);
+/// The count of bytes that anybody has read from a volume; it counts as long as this is there, so never during a block.
+struct Reads(Counting);
 
 impl Reads {
     fn of(directory: Borrowed<'_>) -> io::Result<Self> {
-        Disk::open(&volume_settings::device(directory)?).map(Self)
+        Disk::open(&volume_settings::device(directory)?)?.counting().map(Self)
     }
 
     fn now(&self) -> io::Result<u64> {
         self.0.read_bytes()
     }
-}
-
-/// Does something twice and returns what the volume gave each time, with what the first time came to.
-fn twice<T>(
-    read_bytes: &mut dyn FnMut() -> io::Result<u64>,
-    mut something: impl FnMut() -> Result<T, ListError>,
-    failed: impl Fn(io::Error) -> ListError,
-) -> Result<(T, Given), ListError> {
-    let before = read_bytes().map_err(&failed)?;
-    let first = something()?;
-    let between = read_bytes().map_err(&failed)?;
-    something()?;
-    let after = read_bytes().map_err(&failed)?;
-    Ok((first, Given { cold: between.saturating_sub(before), again: after.saturating_sub(between) }))
 }
 
 #[cfg(test)]

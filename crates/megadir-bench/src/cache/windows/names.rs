@@ -8,11 +8,11 @@ use std::io;
 use megadir_record::CacheState;
 use megadir_sys::windows::file_cache;
 
-use super::{Reads, not_counted, twice};
+use super::{Reads, not_counted};
 use crate::at::{self, Borrowed};
 use crate::beat::{WRITING_BACK, marked};
-use crate::cache::refused;
 use crate::cache::tree::{Sampled, are_there};
+use crate::cache::{judge, refused};
 use crate::workload::{ListError, Signals};
 
 /// Forgets everything and verifies that names of a data set are gone.
@@ -52,9 +52,13 @@ pub(super) fn come_back_by_reading(
     sample: &[Sampled],
     read_bytes: &mut dyn FnMut() -> io::Result<u64>,
 ) -> Result<(), ListError> {
-    let ask = || are_there(directory, sample);
-    let (_, given) = twice(read_bytes, ask, |error| refused(state, error.to_string()))?;
-    given.names(sample.len()).map_err(|reason| refused(state, reason))
+    let mut told = || read_bytes().map_err(|error| refused(state, error.to_string()));
+    let before = told()?;
+    are_there(directory, sample)?;
+    let between = told()?;
+    are_there(directory, sample)?;
+    let (given, again) = (between.saturating_sub(before), told()?.saturating_sub(between));
+    judge::names(sample.len(), given, again).map_err(|reason| refused(state, reason))
 }
 
 /// Reads the program's file, so that none of our page faults is measured; what this process uses of it was not forgotten.
