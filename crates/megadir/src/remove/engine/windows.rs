@@ -86,6 +86,8 @@ impl Errno {
     const LED_AWAY: Self = Self(-1);
     /// No number of the system's: nothing tells this directory from another that takes its name.
     const NO_IDENTITY: Self = Self(-2);
+    /// No number of the system's: what a folder holds lies elsewhere.
+    const LIES_ELSEWHERE: Self = Self(-3);
 
     pub(super) fn raw_os_error(self) -> i32 {
         self.0
@@ -111,6 +113,9 @@ impl From<Errno> for io::Error {
             }
             Errno::NO_IDENTITY => {
                 Self::other("this file system gives its files no numbers, so nothing is removed by name")
+            }
+            Errno::LIES_ELSEWHERE => {
+                Self::other("what it holds lies elsewhere (a cloud), so nothing can be said of that")
             }
             Errno(code) => Self::from_raw_os_error(code),
         }
@@ -211,6 +216,10 @@ pub(super) fn facts(directory: &impl Open, name: &CStr) -> Result<Facts, Errno> 
 /// Looks at what is open.
 pub(super) fn facts_of_open(file: &OwnedHandle) -> Result<Facts, Errno> {
     let told = facts::of_open(file.as_handle())?;
+    // Neither its age nor its size is that of what it holds.
+    if is_folder_of_others(told.attributes, told.reparse_tag) {
+        return Err(Errno::LIES_ELSEWHERE);
+    }
     let (bytes, links) = facts::space(file.as_handle())?;
     Ok(Facts {
         kind: kind(told.attributes, told.reparse_tag),
@@ -218,6 +227,12 @@ pub(super) fn facts_of_open(file: &OwnedHandle) -> Result<Facts, Errno> {
         bytes,
         links,
     })
+}
+
+/// Tells whether something is a folder whose entries somebody else hands out, and no other path's stand-in.
+fn is_folder_of_others(attributes: u32, reparse_tag: u32) -> bool {
+    kind(attributes, reparse_tag) == FileType::Symlink
+        && Found { attributes, reparse_tag, ..Found::default() }.kind() == FileType::Directory
 }
 
 /// Returns the type of what is open: no reparse point is a directory to go into.

@@ -5,8 +5,8 @@ use std::fs;
 use std::path::Path;
 
 use super::{
-    CALL_BYTES, DIRECTORY, Directory, Errno, Opener, REPARSE_POINT, Reader, SMALL_BYTES, identity, kind,
-    remove_directory, remove_file,
+    CALL_BYTES, DIRECTORY, Directory, Errno, Opener, REPARSE_POINT, Reader, SMALL_BYTES, identity,
+    is_folder_of_others, kind, remove_directory, remove_file,
 };
 use crate::decode::Records;
 use crate::dir::Dir;
@@ -87,4 +87,14 @@ fn a_directory_is_read_in_pieces_of_any_size_and_from_its_start_again() {
         }
         assert_eq!((names.len(), records), (200, 200), "{bytes}");
     }
+}
+
+#[test]
+fn folders_whose_entries_others_hand_out_are_known() {
+    const CLOUD: u32 = 0x9000_001a;
+    const MOUNT_POINT: u32 = 0xa000_0003;
+    assert!(is_folder_of_others(DIRECTORY | REPARSE_POINT, CLOUD));
+    assert!(!is_folder_of_others(DIRECTORY | REPARSE_POINT, MOUNT_POINT));
+    assert!(!is_folder_of_others(REPARSE_POINT, CLOUD), "a file");
+    assert!(!is_folder_of_others(DIRECTORY, 0));
 }
