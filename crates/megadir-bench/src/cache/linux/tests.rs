@@ -54,7 +54,18 @@ impl Running {
         let start = || Command::new(path.join("asleep")).arg("600").spawn();
         let child =
             (0..50).find_map(|_| start().map_err(|_| std::thread::sleep(Duration::from_millis(20))).ok());
-        Self(child.unwrap())
+        let running = Self(child.unwrap());
+        // Its pages are mapped once it has run: then it sleeps.
+        let state = || {
+            let status = std::fs::read_to_string(format!("/proc/{}/stat", running.0.id())).unwrap();
+            status[status.rfind(')').unwrap()..].chars().nth(2)
+        };
+        let started = Instant::now();
+        while state() != Some('S') {
+            assert!(started.elapsed() < PATIENCE, "it does not come to sleep");
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        running
     }
 }
 
