@@ -3,7 +3,7 @@
 use std::io;
 use std::os::windows::io::{AsRawHandle, BorrowedHandle};
 
-use windows_sys::Wdk::Foundation::{NtQueryObject, OBJECT_ATTRIBUTES};
+use windows_sys::Wdk::Foundation::NtQueryObject;
 use windows_sys::Wdk::Storage::FileSystem::{FILE_NETWORK_OPEN_INFORMATION, NtQueryFullAttributesFile};
 use windows_sys::Win32::Foundation::{
     ERROR_INVALID_FUNCTION, ERROR_INVALID_PARAMETER, ERROR_NOT_SUPPORTED, FILETIME, STATUS_BUFFER_OVERFLOW,
@@ -17,6 +17,8 @@ use windows_sys::Win32::Storage::FileSystem::{
     GetFileInformationByHandle, GetFileInformationByHandleEx, GetFinalPathNameByHandleW,
     WIN32_FILE_ATTRIBUTE_DATA,
 };
+
+use super::open;
 
 /// The attribute of a reparse point.
 pub(super) const REPARSE_POINT: u32 = FILE_ATTRIBUTE_REPARSE_POINT;
@@ -114,18 +116,8 @@ pub fn of_terminated(path: &[u16]) -> io::Result<Facts> {
 ///
 /// The system's.
 pub fn of_name(directory: BorrowedHandle<'_>, name: &[u16]) -> io::Result<Facts> {
-    let Ok(bytes) = u16::try_from(size_of_val(name)) else {
-        return Err(io::ErrorKind::InvalidFilename.into());
-    };
-    let name = UNICODE_STRING { Length: bytes, MaximumLength: bytes, Buffer: name.as_ptr().cast_mut() };
-    let attributes = OBJECT_ATTRIBUTES {
-        Length: size_of::<OBJECT_ATTRIBUTES>() as u32,
-        RootDirectory: directory.as_raw_handle(),
-        ObjectName: &raw const name,
-        Attributes: 0,
-        SecurityDescriptor: std::ptr::null(),
-        SecurityQualityOfService: std::ptr::null(),
-    };
+    let name = open::unicode_string(name)?;
+    let attributes = open::named(directory, &name);
     let mut told = FILE_NETWORK_OPEN_INFORMATION::default();
     // SAFETY: the name is only read, for as many bytes as it says, and the system writes one such structure; all live until the
     // call returns.

@@ -87,19 +87,8 @@ impl Purpose {
 /// The system's: not found, already there, access denied, a name that cannot be one, not a directory, a directory.
 pub fn below(directory: BorrowedHandle<'_>, name: &[u16], purpose: Purpose) -> io::Result<OwnedHandle> {
     let Asked { access, options, disposition } = purpose.asked();
-    let Ok(bytes) = u16::try_from(size_of_val(name)) else {
-        return Err(io::Error::new(io::ErrorKind::InvalidInput, "a name of more than 32767 characters"));
-    };
-    let name = UNICODE_STRING { Length: bytes, MaximumLength: bytes, Buffer: name.as_ptr().cast_mut() };
-    let attributes = OBJECT_ATTRIBUTES {
-        Length: size_of::<OBJECT_ATTRIBUTES>() as u32,
-        RootDirectory: directory.as_raw_handle(),
-        ObjectName: &raw const name,
-        // As the directory has it: case-sensitive where it is marked so.
-        Attributes: 0,
-        SecurityDescriptor: std::ptr::null(),
-        SecurityQualityOfService: std::ptr::null(),
-    };
+    let name = unicode_string(name)?;
+    let attributes = named(directory, &name);
     let mut opened: HANDLE = std::ptr::null_mut();
     let mut io_status = IO_STATUS_BLOCK::default();
     // SAFETY: every pointer is to memory that lives until the call returns, which it does when it is done: the file is opened for
@@ -124,4 +113,25 @@ pub fn below(directory: BorrowedHandle<'_>, name: &[u16], purpose: Purpose) -> i
     }
     // SAFETY: the call succeeded, so this is a handle that nobody else has.
     Ok(unsafe { OwnedHandle::from_raw_handle(opened) })
+}
+
+/// Returns a name as the system takes it; it is only read, and must live as long as what is returned is used.
+pub(super) fn unicode_string(name: &[u16]) -> io::Result<UNICODE_STRING> {
+    let Ok(bytes) = u16::try_from(size_of_val(name)) else {
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, "a name of more than 32767 characters"));
+    };
+    Ok(UNICODE_STRING { Length: bytes, MaximumLength: bytes, Buffer: name.as_ptr().cast_mut() })
+}
+
+/// Returns how the system is told of a name in an open directory; both must live as long as what is returned is used.
+pub(super) fn named(directory: BorrowedHandle<'_>, name: &UNICODE_STRING) -> OBJECT_ATTRIBUTES {
+    OBJECT_ATTRIBUTES {
+        Length: size_of::<OBJECT_ATTRIBUTES>() as u32,
+        RootDirectory: directory.as_raw_handle(),
+        ObjectName: &raw const *name,
+        // As the directory has it: case-sensitive where it is marked so.
+        Attributes: 0,
+        SecurityDescriptor: std::ptr::null(),
+        SecurityQualityOfService: std::ptr::null(),
+    }
 }

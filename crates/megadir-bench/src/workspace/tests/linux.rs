@@ -2,21 +2,13 @@
 
 use std::os::unix::fs::symlink;
 use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::Command;
 use std::sync::atomic::AtomicU64;
 use std::time::Duration;
 
 use super::super::{MARKER, Workspace, find_leftovers, remove_leftovers};
 
-const CHILD: &str = "MEGADIR_TEST_WORKSPACE_IN";
-
-fn names(directory: &Path) -> Vec<String> {
-    let entries = std::fs::read_dir(directory).unwrap();
-    let mut names: Vec<String> =
-        entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
-    names.sort();
-    names
-}
+use super::names;
 
 fn workspace(parent: &Path, seed: u64) -> Workspace {
     Workspace::create(parent, 1, seed).unwrap()
@@ -231,48 +223,4 @@ fn what_would_be_removed_is_what_then_is() {
     assert_eq!(remove_abandoned(parent.path()), would);
     assert_eq!(names(&at("megadir-bench-marked.new")), [MARKER, "precious"]);
     assert!(living.path().join(MARKER).exists());
-}
-
-/// The process that is killed: makes and removes workspaces until it is. Nothing unless started for that.
-#[test]
-fn child_that_is_killed() {
-    let Some(parent) = std::env::var_os(CHILD) else { return };
-    let parent = Path::new(&parent);
-    for seed in 0.. {
-        let own = workspace(parent, seed);
-        drop(own.data_directory("data0").unwrap());
-        for index in 0..50 {
-            std::fs::write(own.path().join("data0").join(format!("file{index}")), "x").unwrap();
-        }
-        own.remove(&AtomicU64::new(0)).unwrap();
-    }
-}
-
-#[test]
-fn after_a_kill_at_any_moment_the_next_run_removes_everything() {
-    let parent = tempfile::tempdir().unwrap();
-    std::fs::write(parent.path().join("precious"), "x").unwrap();
-    let mut random = megadir_stats::permutation::SplitMix64::new(u64::from(std::process::id()));
-    let mut left = 0;
-    for _ in 0..60 {
-        let mut child = Command::new(std::env::current_exe().unwrap())
-            .args(["workspace::tests::linux::child_that_is_killed", "--exact", "--test-threads=1"])
-            .env(CHILD, parent.path())
-            .stdout(Stdio::null())
-            .stderr(Stdio::null())
-            .spawn()
-            .unwrap();
-        // Once it has begun, at any microsecond of the few milliseconds of a turn.
-        while names(parent.path()).len() == 1 && child.try_wait().unwrap().is_none() {
-            std::thread::yield_now();
-        }
-        std::thread::sleep(Duration::from_micros(random.next_u64() % 8_000));
-        child.kill().unwrap();
-        child.wait().unwrap();
-        left += names(parent.path()).len() - 1;
-        let found = remove_leftovers(parent.path(), &AtomicU64::new(0)).unwrap();
-        assert!(found.left.is_empty(), "{:?}", found.left);
-        assert_eq!(names(parent.path()), ["precious"]);
-    }
-    assert!(left > 20, "only {left} of 60 kills left anything to remove: the test tests nothing");
 }

@@ -1,21 +1,11 @@
 //! Windows: killed at any moment, nothing is left behind and nothing else is touched.
 
-use std::path::Path;
-use std::process::{Command, Stdio};
 use std::sync::atomic::AtomicU64;
 use std::time::Duration;
 
 use super::super::{MARKER, Workspace, find_leftovers, remove_leftovers};
 
-const CHILD: &str = "MEGADIR_TEST_WORKSPACE_IN";
-
-fn names(directory: &Path) -> Vec<String> {
-    let entries = std::fs::read_dir(directory).unwrap();
-    let mut names: Vec<String> =
-        entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
-    names.sort();
-    names
-}
+use super::names;
 
 /// Gives a workspace up as a killed process would: the lock goes, the directory stays.
 fn abandon(workspace: Workspace) -> String {
@@ -112,55 +102,4 @@ fn a_data_set_in_which_something_is_open_is_removed_when_it_is_closed() {
         own.remove(&beat()).unwrap();
     });
     assert!(names(parent.path()).is_empty());
-}
-
-/// The process that is killed: makes and removes workspaces until it is. Nothing unless started for that.
-#[test]
-fn child_that_is_killed() {
-    let Some(parent) = std::env::var_os(CHILD) else { return };
-    let parent = Path::new(&parent);
-    for seed in 0.. {
-        let own = Workspace::create(parent, 1, seed).unwrap();
-        drop(own.data_directory("data0").unwrap());
-        for index in 0..20 {
-            std::fs::write(own.path().join("data0").join(format!("file{index}")), "x").unwrap();
-        }
-        own.remove(&beat()).unwrap();
-    }
-}
-
-#[test]
-fn after_a_kill_at_any_moment_the_next_run_removes_everything() {
-    let parent = tempfile::tempdir().unwrap();
-    std::fs::write(parent.path().join("precious"), "x").unwrap();
-    let mut random = megadir_stats::permutation::SplitMix64::new(u64::from(std::process::id()));
-    let mut left = 0;
-    for _ in 0..12 {
-        let mut child = Command::new(std::env::current_exe().unwrap())
-            .args(["workspace::tests::windows::child_that_is_killed", "--exact", "--test-threads=1"])
-            .env(CHILD, parent.path())
-            .stdout(Stdio::null())
-            .stderr(Stdio::null())
-            .spawn()
-            .unwrap();
-        // Once it has begun, at any moment of a turn.
-        while names(parent.path()).len() == 1 && child.try_wait().unwrap().is_none() {
-            std::thread::yield_now();
-        }
-        std::thread::sleep(Duration::from_micros(random.next_u64() % 8_000));
-        child.kill().unwrap();
-        child.wait().unwrap();
-        left += names(parent.path()).len() - 1;
-        // What a process had locked and open goes a moment after it.
-        let mut found = remove_leftovers(parent.path(), &beat()).unwrap();
-        for _ in 0..500 {
-            if names(parent.path()).len() == 1 {
-                break;
-            }
-            std::thread::sleep(Duration::from_millis(20));
-            found = remove_leftovers(parent.path(), &beat()).unwrap();
-        }
-        assert_eq!(names(parent.path()), ["precious"], "{:?}", found.left);
-    }
-    assert!(left > 0, "no kill left anything to remove: the test tests nothing");
 }
