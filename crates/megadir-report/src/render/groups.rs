@@ -61,14 +61,19 @@ fn arm_row(arm: &Arm) -> Vec<Text> {
             quantile(quantiles.map(|q| q.p90_ns)),
             quantile(quantiles.map(|q| q.p99_ns)),
             quantile(quantiles.map(|q| q.max_ns)),
-            text::time(timing.user_ns),
-            text::time(timing.system_ns),
+            processor(timing.user_ns, timing),
+            processor(timing.system_ns, timing),
             timing.calls.map(text::count).unwrap_or_default(),
             text::count(timing.entries),
             text::bytes(timing.written_bytes),
         ]);
     }
     row.into_iter().map(Text::plain).collect()
+}
+
+/// Returns a processor time; nothing where the system's clock of it did not go on during any block, as that of Windows does not in short ones.
+fn processor(ns: f64, timing: &crate::summary::Timing) -> String {
+    if timing.user_ns + timing.system_ns > 0.0 { text::time(ns) } else { String::new() }
 }
 
 /// Tells whether the source of a study tells speed-ups: then ours stand beside ratios.
@@ -185,7 +190,7 @@ fn compare_row(summary: &Summary, comparison: &Comparison, contrast: &Contrast) 
         of_timing(|timing| Some(text::time(timing.time_ns.value))),
         of_timing(|timing| Some(bounds(&timing.time_ns))),
         of_timing(|timing| timing.entry_ns.map(|figure| text::time(figure.value))),
-        of_timing(|timing| Some(text::time(timing.user_ns + timing.system_ns))),
+        of_timing(|timing| Some(processor(timing.user_ns + timing.system_ns, timing))),
         of_timing(|timing| timing.calls.map(text::count)),
         Text::plain(ratio),
         Text { text: verdict, tone },
