@@ -90,7 +90,7 @@ fn a_name_is_asked_about_without_being_opened() {
     create(top.at(), "below/file").unwrap().write_all(b"12345").unwrap();
     let size = |asked: io::Result<megadir_sys::windows::facts::Facts>| asked.map(|facts| facts.size_bytes);
     match size(super::facts_of(top.at(), "below/file")) {
-        Err(error) if megadir_sys::windows::system::wine_version().is_some() => {
+        Err(error) if megadir_testkit::require::is_wine() => {
             let test = megadir_testkit::require::test_name(module_path!(), line!());
             megadir_testkit::require::unavailable(
                 &test,

@@ -10,14 +10,6 @@ use megadir_testkit::require;
 use super::*;
 use crate::measure::Calibration;
 
-/// Wine finds an open directory by where it was.
-fn is_wine() -> bool {
-    #[cfg(windows)]
-    return megadir_sys::windows::system::wine_version().is_some();
-    #[cfg(not(windows))]
-    return false;
-}
-
 /// Those who remove on this system.
 fn removers() -> impl Iterator<Item = Remover> {
     let all = [Remover::PlainLoop, Remover::Library, Remover::Rm].into_iter();
@@ -87,7 +79,8 @@ fn what_takes_the_path_of_the_directory_meanwhile_stays() {
         put_in_its_place(&victim, &at);
         let removed = removal.run(&directory, 1, &mut stopwatch, signals);
         assert!(at.join("file").exists(), "{by:?}");
-        if let (Err(error), true) = (&removed, is_wine()) {
+        // Wine finds an open directory by where it was.
+        if let (Err(error), true) = (&removed, require::is_wine()) {
             require::unavailable("removing in a directory that has been moved", &error.to_string());
             continue;
         }
