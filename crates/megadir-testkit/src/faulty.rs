@@ -2,23 +2,50 @@
 //!
 //! After SQLite's "How SQLite Is Tested", section 3 (anomaly testing).
 
+use std::collections::BTreeSet;
+use std::sync::{Arc, Mutex, PoisonError};
+
 use megadir::{Backend, Batch, Dir, Error, ReadOptions, Reader, Result};
+
+use crate::seen::Seen;
 
 /// A backend over another one; its n-th call fails.
 pub struct Faulty {
-    /// The backend that does the work.
-    pub inner: &'static dyn Backend,
-    /// Which call fails: 0 is opening, n the n-th call of [`Reader::next_batch`].
-    pub fails_at: u64,
-    /// Makes the error.
-    pub error: fn() -> Error,
+    inner: &'static dyn Backend,
+    fails_at: u64,
+    error: fn() -> Error,
+    done: Arc<Mutex<Done>>,
+}
+
+/// What a [`Faulty`] backend and its readers did.
+#[derive(Debug, Clone, Default)]
+pub struct Done {
+    /// Names in the batches that it gave before it failed.
+    pub given: BTreeSet<Vec<u8>>,
+    /// Whether the call that fails was made.
+    pub failed: bool,
 }
 
 impl Faulty {
-    /// Returns the backend for places that want one for ever; a test may leak a few bytes.
-    pub fn leak(self) -> &'static dyn Backend {
-        Box::leak(Box::new(self))
+    /// Returns a backend over `inner`, for places that want one for ever (a test may leak a few bytes).
+    ///
+    /// `fails_at` says which call fails with `error`: 0 is opening, n the n-th call of [`Reader::next_batch`].
+    pub fn leaked(inner: &'static dyn Backend, fails_at: u64, error: fn() -> Error) -> &'static Self {
+        Box::leak(Box::new(Self { inner, fails_at, error, done: Arc::default() }))
     }
+
+    /// Returns what it did so far.
+    ///
+    /// A second reading of a directory need not give batches like those of the first: `getdents64` returns early while
+    /// the thread has signals or work of io_uring waiting (`filldir64`).
+    pub fn done(&self) -> Done {
+        self.done.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+}
+
+fn fail<T>(done: &Mutex<Done>, error: fn() -> Error) -> Result<T> {
+    done.lock().unwrap_or_else(PoisonError::into_inner).failed = true;
+    Err(error())
 }
 
 /// Makes an error of kind [`megadir::ErrorKind::NotFound`].
@@ -59,9 +86,10 @@ impl Backend for Faulty {
     fn open(&self, directory: &Dir, options: &ReadOptions) -> Result<Box<dyn Reader>> {
         let inner = self.inner.open(directory, options)?;
         if self.fails_at == 0 {
-            return Err((self.error)());
+            return fail(&self.done, self.error);
         }
-        Ok(Box::new(FaultyReader { inner, until: self.fails_at, ended: false, error: self.error }))
+        let done = Arc::clone(&self.done);
+        Ok(Box::new(FaultyReader { inner, until: self.fails_at, ended: false, error: self.error, done }))
     }
 }
 
@@ -70,6 +98,7 @@ struct FaultyReader {
     until: u64,
     ended: bool,
     error: fn() -> Error,
+    done: Arc<Mutex<Done>>,
 }
 
 impl Reader for FaultyReader {
@@ -80,10 +109,14 @@ impl Reader for FaultyReader {
         self.until -= 1;
         if self.until == 0 {
             self.ended = true;
-            return Err((self.error)());
+            return fail(&self.done, self.error);
         }
         let batch = self.inner.next_batch();
         self.ended = !matches!(batch, Ok(Some(_)));
+        if let Ok(Some(batch)) = &batch {
+            let names = batch.entries().map(|entry| Seen::of(&entry).name);
+            self.done.lock().unwrap_or_else(PoisonError::into_inner).given.extend(names);
+        }
         batch
     }
 

@@ -12,7 +12,7 @@ use crate::tree::Flat;
 /// Lists through a backend whose call number `fails_at` fails.
 fn list_faulty(ground: &Ground, directory: &Dir, fails_at: u64, error: fn() -> Error) -> Drained {
     let choice = Choice {
-        backend: Faulty { inner: ground.backend, fails_at, error }.leak(),
+        backend: Faulty::leaked(ground.backend, fails_at, error),
         options: ground.options(4 << 10),
         ..policy::choose(directory, 1).unwrap()
     };
