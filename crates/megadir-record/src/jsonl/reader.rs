@@ -1,0 +1,245 @@
+//! Reads records, whole or cut off; each line is held to the plan before it is taken.
+
+use std::io::{self, BufRead, Read};
+
+use serde::Deserialize;
+
+use super::{End, Header, Line, Note, Resumed};
+use crate::FORMAT_VERSION;
+use crate::built::{Built, UsedByArms};
+use crate::check;
+use crate::epoch::Epoch;
+use crate::sample::{Phase, Sample};
+use crate::self_check::SelfCheck;
+
+/// A whole record as read from a file.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Record {
+    /// Plan and machine.
+    pub header: Header,
+    /// Every sample in the order of measuring, warm-up and voided ones included; [`Sample::voided`]
+    /// is set on all samples of a round that was voided.
+    pub samples: Vec<Sample>,
+    /// What the run found out about its own measuring; `None` in records of older programs and where the run was killed before.
+    pub self_check: Option<SelfCheck>,
+    /// What was made before the first block; `None` where nothing was and in records of older programs.
+    pub built: Option<Built>,
+    /// What data sets that the arms make used; none in records of older programs.
+    pub used: Vec<UsedByArms>,
+    /// The epochs after the first, in order; one that was taken up again is there twice.
+    pub epochs: Vec<Epoch>,
+    /// What the run noticed.
+    pub notes: Vec<Note>,
+    /// When the run was taken up again, in order.
+    pub resumed: Vec<Resumed>,
+    /// How the run ended; `None` when it was killed.
+    pub end: Option<End>,
+    /// Set when the file ends in the middle of a line.
+    pub cut: Option<Cut>,
+}
+
+/// Where a record was cut off.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Cut {
+    /// The line that is incomplete, from 1.
+    pub line: u64,
+    /// Bytes of that line that are there.
+    pub bytes: u64,
+}
+
+/// Why a record could not be read.
+#[derive(Debug)]
+pub enum ReadError {
+    /// Reading the file failed.
+    Io(io::Error),
+    /// The file is empty or its first line is not the header of a record.
+    NotARecord(String),
+    /// The record was written by a newer program.
+    Newer {
+        /// The record's version.
+        version: u32,
+    },
+    /// A line is not a line of a record, or not of this one: of an arm, a data set or an epoch that its plan has not.
+    BadLine {
+        /// The line's number, from 1.
+        line: u64,
+        /// What is wrong with it.
+        reason: String,
+    },
+}
+
+impl std::fmt::Display for ReadError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Io(error) => write!(f, "{error}"),
+            Self::NotARecord(reason) => write!(f, "not a megadir record: {reason}"),
+            Self::Newer { version } => write!(
+                f,
+                "the record has format version {version} and this program reads up to {FORMAT_VERSION}: use a newer megadir"
+            ),
+            Self::BadLine { line, reason } => write!(f, "line {line} is damaged: {reason}"),
+        }
+    }
+}
+
+impl std::error::Error for ReadError {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            Self::Io(error) => Some(error),
+            Self::NotARecord(_) | Self::Newer { .. } | Self::BadLine { .. } => None,
+        }
+    }
+}
+
+/// Lines longer than this are refused, bytes: a file that is not a record cannot exhaust the memory.
+const LINE_BYTES_MAX: u64 = 16 << 20;
+
+/// Reads a record; a cut-off last line is reported in [`Record::cut`], not an error.
+///
+/// # Errors
+///
+/// [`ReadError`] when the input cannot be read, is no record, is newer, or is damaged before its end.
+pub fn read(input: impl BufRead) -> Result<Record, ReadError> {
+    let mut record = None;
+    read_lines(input, &mut record)?;
+    record.ok_or_else(|| ReadError::NotARecord("it is empty".into()))
+}
+
+/// Reads a record as far as it can be read: to its end, or to the first line that is damaged, which [`Record::cut`] then names and
+/// the error beside the record explains.
+///
+/// # Errors
+///
+/// [`ReadError`] when the input cannot be read, is no record, is newer, or is longer than a record can be.
+pub fn read_partly(input: impl BufRead) -> Result<(Record, Option<ReadError>), ReadError> {
+    let mut record = None;
+    match (read_lines(input, &mut record), record) {
+        (Ok(()), Some(record)) => Ok((record, None)),
+        (Err(ReadError::BadLine { line, reason }), Some(mut record)) => {
+            record.cut = Some(Cut { line, bytes: 0 });
+            // What follows the damage is not read, so it is not known how the run ended.
+            record.end = None;
+            Ok((record, Some(ReadError::BadLine { line, reason })))
+        }
+        (Err(error), _) => Err(error),
+        (Ok(()), None) => Err(ReadError::NotARecord("it is empty".into())),
+    }
+}
+
+/// Reads lines into a record until they end; what was read before an error stays.
+fn read_lines(mut input: impl BufRead, record: &mut Option<Record>) -> Result<(), ReadError> {
+    let mut text = Vec::new();
+    let mut number = 0;
+    loop {
+        text.clear();
+        number += 1;
+        let read = input.by_ref().take(LINE_BYTES_MAX).read_until(b'\n', &mut text).map_err(ReadError::Io)?;
+        if read == 0 {
+            return Ok(());
+        }
+        let whole = text.last() == Some(&b'\n');
+        if !whole && read as u64 == LINE_BYTES_MAX {
+            return Err(too_long(number));
+        }
+        match (parse(&text, number, record.is_none()), &mut *record) {
+            (Ok(Line::Header(header)), None) => {
+                check::header(&header).map_err(ReadError::NotARecord)?;
+                *record = Some(Record::new(*header));
+            }
+            (Ok(line), Some(record)) => record.add(line, number)?,
+            (Ok(_), None) => return Err(ReadError::NotARecord("its first line is not a header".into())),
+            (Err(_), Some(record)) if !whole => {
+                record.cut = Some(Cut { line: number, bytes: read as u64 });
+                return Ok(());
+            }
+            (Err(error), _) => return Err(error),
+        }
+    }
+}
+
+/// Returns the error about a line that is not read any further: it is no cut, for the file goes on.
+fn too_long(number: u64) -> ReadError {
+    let reason = format!("it is longer than {} MiB", LINE_BYTES_MAX >> 20);
+    if number == 1 {
+        ReadError::NotARecord(format!("its first line is not a header ({reason})"))
+    } else {
+        ReadError::BadLine { line: number, reason }
+    }
+}
+
+/// What the line of a sample begins with, as [`Writer`](super::Writer) writes it; a sample's own fields may follow in any order.
+const SAMPLE_BEGINS: &[u8] = b"{\"line\":\"sample\",";
+
+/// Parses one line; of the first, the version is looked at before anything else.
+fn parse(text: &[u8], number: u64, first: bool) -> Result<Line, ReadError> {
+    #[derive(Deserialize)]
+    struct Version {
+        version: u32,
+    }
+    if first {
+        let seen: Version = serde_json::from_slice(text)
+            .map_err(|error| ReadError::NotARecord(format!("its first line is not a header ({error})")))?;
+        if seen.version > FORMAT_VERSION {
+            return Err(ReadError::Newer { version: seen.version });
+        }
+    }
+    // Nearly all lines are samples; looking for the tag in whichever place it may be takes three times as long as reading them.
+    let line = match text.starts_with(SAMPLE_BEGINS) && !first {
+        true => serde_json::from_slice(text).map(Line::Sample),
+        false => serde_json::from_slice(text),
+    };
+    line.map_err(|error| {
+        if first {
+            ReadError::NotARecord(format!("its header cannot be read ({error})"))
+        } else {
+            ReadError::BadLine { line: number, reason: error.to_string() }
+        }
+    })
+}
+
+impl Record {
+    fn new(header: Header) -> Self {
+        Self {
+            header,
+            samples: Vec::new(),
+            self_check: None,
+            built: None,
+            used: Vec::new(),
+            epochs: Vec::new(),
+            notes: Vec::new(),
+            resumed: Vec::new(),
+            end: None,
+            cut: None,
+        }
+    }
+
+    fn add(&mut self, line: Line, number: u64) -> Result<(), ReadError> {
+        check::line(&self.header.plan, &line, self.samples.last())
+            .map_err(|reason| ReadError::BadLine { line: number, reason })?;
+        match line {
+            // Refused above.
+            Line::Header(_) => {}
+            Line::SelfCheck(check) => self.self_check = Some(check),
+            Line::Used(used) => self.used.push(used),
+            Line::Built(built) => self.built = Some(built),
+            Line::Epoch(epoch) => self.epochs.push(epoch),
+            Line::Sample(sample) => self.samples.push(sample),
+            Line::Void { epoch, round, attempt, reason } => {
+                let of_round = |sample: &&mut Sample| {
+                    (sample.epoch, sample.round, sample.attempt) == (epoch, round, attempt)
+                        && sample.phase == Phase::Measure
+                };
+                for sample in self.samples.iter_mut().rev().filter(of_round) {
+                    sample.voided = Some(reason);
+                }
+            }
+            Line::Note(note) => self.notes.push(note),
+            Line::Resumed(resumed) => {
+                self.resumed.push(resumed);
+                self.end = None;
+            }
+            Line::End(end) => self.end = Some(end),
+        }
+        Ok(())
+    }
+}
