@@ -100,3 +100,14 @@ fn a_name_is_asked_about_without_being_opened() {
         told => assert_eq!(told.unwrap(), 5),
     }
 }
+
+/// An administrator can; whoever cannot is told why, and the run goes on.
+#[cfg(windows)]
+#[test]
+fn the_own_volume_of_a_directory_is_written_back_or_refused() {
+    let parent = tempfile::tempdir().unwrap();
+    let written = super::sync(open_directory(parent.path()).unwrap().at());
+    let refused = kind(written);
+    let known = [None, Some(ErrorKind::PermissionDenied), Some(ErrorKind::Unsupported)];
+    assert!(known.contains(&refused), "{refused:?}");
+}

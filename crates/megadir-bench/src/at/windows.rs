@@ -1,8 +1,9 @@
 //! Windows: calls relative to a handle; nothing is looked up by its path from the root of a volume.
 
-use std::ffi::CStr;
+use std::ffi::{CStr, OsString};
 use std::fs::{File, FileTimes};
 use std::io;
+use std::os::windows::ffi::OsStringExt;
 use std::os::windows::fs::OpenOptionsExt;
 use std::os::windows::io::{AsHandle, BorrowedHandle, OwnedHandle};
 use std::path::Path;
@@ -13,7 +14,7 @@ use megadir::directory_information::Found;
 use megadir_sys::windows::change;
 use megadir_sys::windows::facts::{self, Facts};
 use megadir_sys::windows::open::{Purpose, below};
-use megadir_sys::windows::{owner, volume};
+use megadir_sys::windows::{owner, volume, volume_settings};
 
 use super::{Access, Space, Status};
 
@@ -286,14 +287,14 @@ pub(crate) fn space(at: Borrowed<'_>) -> io::Result<Space> {
 /// which takes an administrator. Volumes that cannot be written back as a whole are `Unsupported`.
 pub(crate) fn sync(at: Borrowed<'_>) -> io::Result<()> {
     let unsupported = |reason: &str| io::Error::new(io::ErrorKind::Unsupported, reason);
-    let path = facts::path(at)?;
-    let path = String::from_utf16_lossy(&path);
-    if path.starts_with(r"\\?\UNC\") {
+    if facts::is_remote(at) {
         return Err(unsupported("the volume is another machine's"));
     }
-    // `\\?\C:\folder` lies on `\\?\C:`, `\\?\Volume{...}\folder` on `\\?\Volume{...}`.
-    let end = path.get(4..).and_then(|rest| rest.find('\\')).map_or(path.len(), |end| end + 4);
-    let volume = std::fs::OpenOptions::new().write(true).share_mode(7).open(&path[..end])?;
+    // Its own name: the path may begin with the letter of another one, in a folder of which it is mounted.
+    let volume = volume_settings::device(at)
+        .map_err(|error| unsupported(&format!("the volume has no name of its own ({error})")))?;
+    let volume = OsString::from_wide(&volume);
+    let volume = std::fs::OpenOptions::new().write(true).share_mode(7).open(volume)?;
     volume.sync_all().map_err(|error| match error.raw_os_error() {
         Some(ERROR_INVALID_FUNCTION | ERROR_NOT_SUPPORTED) => {
             unsupported("the volume cannot be written back as a whole")
