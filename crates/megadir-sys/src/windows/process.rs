@@ -15,32 +15,67 @@ use windows_sys::Win32::System::Threading::{
     CreateEventW, GetCurrentProcess, INFINITE, SetEvent, WaitForSingleObject,
 };
 
-/// Gives another process a handle of its own to what is open here; returns the number that it has there.
+/// A handle that another process was given, which closes it there when it is dropped: the other one makes one of its own of it
+/// ([`take`]) before.
+#[derive(Debug)]
+pub struct Given {
+    to: OwnedHandle,
+    /// No handle of this process.
+    there: usize,
+}
+
+impl Given {
+    /// Returns the number that the other process is to be told.
+    pub fn number(&self) -> u64 {
+        self.there as u64
+    }
+}
+
+impl Drop for Given {
+    fn drop(&mut self) {
+        // Nobody else closes it, so it is what was given still; it is gone already where the process has ended. A copy made of it here is
+        // closed again.
+        if let Ok(copy) =
+            duplicate(self.to.as_raw_handle(), self.there as HANDLE, this_process(), CLOSE_THERE)
+        {
+            // SAFETY: the call succeeded, so this is a handle of this process that nobody else has.
+            drop(unsafe { OwnedHandle::from_raw_handle(copy) });
+        }
+    }
+}
+
+/// Gives another process a handle to what is open here.
 ///
 /// The process must have been opened for that (`PROCESS_DUP_HANDLE`), as who started it has.
 ///
 /// # Errors
 ///
 /// The system's; access denied where the process has ended.
-pub fn give(open: BorrowedHandle<'_>, to: BorrowedHandle<'_>) -> io::Result<u64> {
-    let number = duplicate(this_process(), open.as_raw_handle(), to.as_raw_handle(), DUPLICATE_SAME_ACCESS)?;
-    Ok(number as usize as u64)
+pub fn give(open: BorrowedHandle<'_>, to: BorrowedHandle<'_>) -> io::Result<Given> {
+    let to = to.try_clone_to_owned()?;
+    let there = duplicate(this_process(), open.as_raw_handle(), to.as_raw_handle(), DUPLICATE_SAME_ACCESS)?;
+    Ok(Given { to, there: there as usize })
 }
 
-/// Takes what another process has given this one by [`give`], which said the number; each is taken once.
+/// Makes a handle of its own of what another process has given this one by [`give`], which said the number.
+///
+/// The number is only another's word. So no handle is closed by it: a wrong one leads to what else this process has open, or to nothing.
 ///
 /// # Errors
 ///
 /// Where this process has no handle of that number.
 pub fn take(number: u64) -> io::Result<OwnedHandle> {
     let none = || io::Error::new(io::ErrorKind::InvalidInput, "not the number of a handle");
-    let given = usize::try_from(number).map_err(|_| none())? as RawHandle;
+    // Those above stand for the process and its threads.
+    let given = i32::try_from(number).map_err(|_| none())? as usize as RawHandle;
     let own = this_process();
-    // The number is only another's word, so the system is asked whether it is one of ours: it closes it, and gives a new one.
-    let taken = duplicate(own, given, own, DUPLICATE_SAME_ACCESS | DUPLICATE_CLOSE_SOURCE)?;
+    let taken = duplicate(own, given, own, DUPLICATE_SAME_ACCESS)?;
     // SAFETY: the call succeeded, so this is a handle of this process that nobody else has.
     Ok(unsafe { OwnedHandle::from_raw_handle(taken) })
 }
+
+/// How a handle of another process is closed there: it is moved.
+const CLOSE_THERE: DUPLICATE_HANDLE_OPTIONS = DUPLICATE_SAME_ACCESS | DUPLICATE_CLOSE_SOURCE;
 
 fn duplicate(
     from: HANDLE,
@@ -188,15 +223,19 @@ mod tests {
     }
 
     #[test]
-    fn a_handle_is_given_and_taken_once() {
+    fn a_handle_is_given_and_taken() {
         let gate = Gate::new().unwrap();
         // SAFETY: a constant that stands for the process; nothing is closed with a borrowed handle.
         let own = unsafe { BorrowedHandle::borrow_raw(this_process()) };
-        let number = give(gate.as_handle(), own).unwrap();
-        let taken = Gate::from(take(number).unwrap());
+        let given = give(gate.as_handle(), own).unwrap();
+        let taken = Gate::from(take(given.number()).unwrap());
+        drop(given);
         gate.open().unwrap();
         taken.wait().unwrap();
-        assert!(take(0x7fff_fffc).is_err());
+        // No such handle, and what stands for the process and its thread.
+        for number in [0, 0x7fff_fffc, u64::MAX, u64::MAX - 1, 0xffff_ffff] {
+            assert!(take(number).is_err(), "{number}");
+        }
     }
 
     #[test]

@@ -8,7 +8,7 @@ use std::os::windows::process::CommandExt;
 use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 
-use megadir_sys::windows::process::{Gate, Job, give, take};
+use megadir_sys::windows::process::{Gate, Given, Job, give, take};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
@@ -33,10 +33,12 @@ pub(in super::super) struct Link {
     says: Option<ChildStdin>,
     /// The worker's end of what it answers by, until it is handed over: then the worker alone has it, so that its end is noticed.
     answers: Option<PipeWriter>,
+    /// What was handed over since it last answered: it has handles of its own of that when it answers.
+    given: Vec<Given>,
     lines: Lines<Answers>,
 }
 
-/// What was handed over: the numbers of the worker's own handles.
+/// What was handed over: the numbers of the worker's handles.
 #[derive(Debug, Serialize, Deserialize)]
 struct Handed {
     data: u64,
@@ -66,7 +68,7 @@ impl Host {
             .spawn()?;
         let says = child.stdin.take();
         let lines = Lines::new(Answers::listen(hears));
-        Ok((child, Link { says, answers: Some(answers), lines }))
+        Ok((child, Link { says, answers: Some(answers), given: Vec::new(), lines }))
     }
 
     /// Has the worker end with this process; hands the data directory, the barrier and what is answered by over.
@@ -82,9 +84,9 @@ impl Host {
         let to = worker.as_handle();
         self.job.add(to)?;
         let handed = Handed {
-            data: give(data, to)?,
-            barrier: give(self.gate.as_handle(), to)?,
-            answers: give(answers.as_handle(), to)?,
+            data: link.give(data, to)?,
+            barrier: link.give(self.gate.as_handle(), to)?,
+            answers: link.give(answers.as_handle(), to)?,
         };
         link.say(&handed)
     }
@@ -96,7 +98,8 @@ impl Host {
         link: &mut Link,
         data: Borrowed<'_>,
     ) -> io::Result<()> {
-        link.say(&HandedData { data: give(data, worker.as_handle())? })
+        let data = link.give(data, worker.as_handle())?;
+        link.say(&HandedData { data })
     }
 
     /// Lets all go who wait at the barrier.
@@ -106,6 +109,14 @@ impl Host {
 }
 
 impl Link {
+    /// Gives the worker a handle; returns the number that it has there until the worker answers.
+    fn give(&mut self, open: Borrowed<'_>, to: Borrowed<'_>) -> io::Result<u64> {
+        let given = give(open, to)?;
+        let number = given.number();
+        self.given.push(given);
+        Ok(number)
+    }
+
     pub(in super::super) fn say(&mut self, message: &impl Serialize) -> io::Result<()> {
         match &mut self.says {
             Some(says) => say(says, message),
@@ -115,7 +126,11 @@ impl Link {
 
     /// Returns the next message; `None` where nothing came within [`LOOK`].
     pub(in super::super) fn hear<M: DeserializeOwned>(&mut self) -> io::Result<Option<M>> {
-        self.lines.hear()
+        let heard = self.lines.hear()?;
+        if heard.is_some() {
+            self.given.clear();
+        }
+        Ok(heard)
     }
 }
 
