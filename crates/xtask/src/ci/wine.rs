@@ -166,6 +166,8 @@ struct Server<'a> {
 impl<'a> Server<'a> {
     /// Starts the server and makes the prefix.
     fn start(ground: &'a Ground) -> Result<Self, String> {
+        // What a run that was killed has left would keep this one from starting. Where there is none, it fails, and all is well.
+        let _ = ground.silent(SERVER, &["-k"]).status();
         let mut command = ground.silent(SERVER, &["-p"]);
         let started = command.status().map_err(|error| process::cannot("start", &command, &error))?;
         process::judge(&command, started)?;
