@@ -76,6 +76,11 @@ pub(crate) fn describe(error: &megadir::Error) -> String {
     }
 }
 
+/// Returns what was done and why it failed, without where: the same for all errors of a kind.
+pub(crate) fn kind(error: &megadir::Error) -> String {
+    format!("{}: {}", error.operation(), error.reason())
+}
+
 /// Returns what the parser of arguments complains about as one line.
 ///
 /// The parser prints a paragraph with the usage and where to find more; here what is wrong comes first

@@ -213,6 +213,38 @@ fn what_may_not_be_read_is_told_and_the_rest_is_marked_incomplete() {
 }
 
 #[test]
+fn of_many_errors_of_a_kind_ten_are_told_and_the_rest_is_counted() {
+    require!(match rustix::process::geteuid().is_root() {
+        true => Ok(()),
+        false => Err("only root can make files of others".to_owned()),
+    });
+    let scratch = scratch(25, 0);
+    for directory in 0..25 {
+        let directory = scratch.path().join(format!("tree/{directory}"));
+        fs::set_permissions(directory, fs::Permissions::from_mode(0o700)).unwrap();
+    }
+    let complaints = |arguments: &[&str]| {
+        let output = megadir(scratch.path(), arguments).uid(65534).gid(65534).output().unwrap();
+        assert_eq!(output.status.code(), Some(1), "{arguments:?} {}", err(&output));
+        let said = err(&output);
+        let denied = said.lines().filter(|line| line.starts_with("megadir: open 'tree/")).count();
+        (denied, said.matches("and 15 more: open: Permission denied (--all-errors tells each)\n").count())
+    };
+    let inventory = scratch.path().join("inventory");
+    let made = run(scratch.path(), &["scan", "tree", "-o", "inventory"]);
+    assert_eq!(made.status.code(), Some(0), "{}", err(&made));
+    fs::set_permissions(&inventory, fs::Permissions::from_mode(0o644)).unwrap();
+    for command in [
+        &["list", "-r", "tree"][..],
+        &["scan", "--dry-run", "tree"],
+        &["changes", "--list-all", "inventory", "tree"],
+    ] {
+        assert_eq!(complaints(command), (10, 1), "{command:?}");
+        assert_eq!(complaints(&[command, &["--all-errors"]].concat()), (25, 0), "{command:?}");
+    }
+}
+
+#[test]
 fn a_path_that_is_not_there_leaves_the_old_inventory() {
     let scratch = scratch(1, 2);
     assert_eq!(run(scratch.path(), &["scan", "tree", "-o", "inventory"]).status.code(), Some(0));

@@ -6,6 +6,7 @@ mod advise;
 mod backends;
 mod bench;
 mod changes;
+mod complaints;
 mod interrupt;
 mod limits;
 mod list;

@@ -84,7 +84,8 @@ fn json_tells_what_was_done_and_what_failed() {
     assert_eq!([of("bytes"), of("linked")], [const { serde_json::Value::Null }; 2]);
     assert_eq!([of("dry_run"), of("interrupted")], [false, false].map(serde_json::Value::from));
     assert!(told["elapsed_s"].as_f64().unwrap() > 0.0);
-    assert!(told["failed"][0]["reason"].as_str().unwrap().contains("No such file"), "{told}");
+    assert_eq!(told["failed"][0]["path"], "no\nne", "{told}");
+    assert_eq!(told["failed"][0]["reason"], "remove: No such file or directory", "{told}");
 }
 
 #[test]

@@ -86,6 +86,24 @@ fn a_sticky_directory_keeps_what_others_made() {
 }
 
 #[test]
+fn of_many_that_stay_the_first_are_told_and_the_rest_is_counted() {
+    let scratch = scratch();
+    let megadir = require!(unprivileged(&scratch));
+    let at = scratch.path();
+    std::fs::create_dir(at.join("t")).unwrap();
+    megadir_testkit::tree::Flat::plain(1500).build(&at.join("t/d"));
+    let ran = run_as_nobody(&megadir, at, &["remove", "--yes", "t"]);
+    assert_eq!(ran.code, Some(1), "{ran:?}");
+    let said: Vec<_> = ran.err.lines().collect();
+    assert_eq!(said.len(), 12, "{ran:?}");
+    assert!(said[..10].iter().all(|line| line.starts_with("megadir: remove 't/d/")), "{ran:?}");
+    assert_eq!(said[10], "megadir: and 1 490 more: remove: Permission denied (--all-errors tells each)");
+    assert!(said[11].contains("; 1 500 could not be removed; 2 directories stay"), "{ran:?}");
+    let ran = run_as_nobody(&megadir, at, &["remove", "--yes", "--all-errors", "t"]);
+    assert_eq!((ran.code, ran.err.lines().count()), (Some(1), 1501), "{ran:?}");
+}
+
+#[test]
 fn a_name_that_is_told_cannot_act_on_the_terminal() {
     let scratch = scratch();
     let megadir = require!(unprivileged(&scratch));

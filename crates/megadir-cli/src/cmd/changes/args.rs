@@ -44,6 +44,9 @@ pub(crate) struct Args {
     /// Lists every directory again, unchanged ones too
     #[arg(long)]
     pub(super) list_all: bool,
+    /// Tell every error on a line of its own; without this the first ten of each kind are told, and how many more there were
+    #[arg(long)]
+    pub(super) all_errors: bool,
     /// Threads that compare [default: one a processor, 8 at most]
     #[arg(short = 'j', long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=256))]
     pub(super) threads: Option<u16>,

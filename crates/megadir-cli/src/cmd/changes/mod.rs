@@ -16,6 +16,7 @@ use megadir_inventory::{GROUP_ROWS, Inventory, Metadata, Rows, Sink, WriteOption
 
 pub(crate) use self::args::Args;
 use self::lines::Lines;
+use super::complaints::Complaints;
 use super::interrupt::{Interrupt, interruptible};
 use super::list::source::processors;
 use super::scan::progress::Progress;
@@ -25,6 +26,10 @@ use crate::ui::output::Output;
 
 /// The level of Zstandard for the new inventory.
 const LEVEL: i32 = 1;
+/// What is told of a mount that is new.
+const OTHER_MOUNT: &str = "is another mount now, not entered: what it hides is not compared";
+/// What is told of a directory of which nothing is known.
+const UNKNOWN_BEFORE: &str = "could not be read when it was scanned: all it holds counts as added";
 /// Rows written between two looks at whether to go on.
 const ROWS_PER_LOOK: u64 = 4096;
 
@@ -40,6 +45,7 @@ struct Run<'a> {
     roots: Vec<PathBuf>,
     threads: usize,
     failures: u64,
+    complaints: Complaints,
 }
 
 fn work(args: &Args, interrupt: &Interrupt) -> Result<u8, CliError> {
@@ -55,7 +61,8 @@ fn work(args: &Args, interrupt: &Interrupt) -> Result<u8, CliError> {
         }
     };
     let threads = args.threads.map_or_else(processors, usize::from);
-    let mut run = Run { args, metadata, roots, threads, failures: 0 };
+    let complaints = Complaints::new(args.all_errors);
+    let mut run = Run { args, metadata, roots, threads, failures: 0, complaints };
     if !run.metadata.is_complete() {
         let failed = run.metadata.failed.max(run.metadata.unread_directories);
         eprintln!(
@@ -115,16 +122,17 @@ impl Run<'_> {
         };
         let watch = Watch { stop: Arc::clone(&interrupt.stop), entries: AtomicU64::new(0) };
         let roots = self.open();
-        let compared = Progress::new("compared").of(&watch.entries, || -> Result<_, CliError> {
-            let Some(list) = &self.args.files0_from else {
-                return Ok((compare(inventory, roots, &options, &watch)?, Vec::new()));
-            };
-            let (paths, unknown) = paths::read(list, &self.roots)?;
-            Ok((compare_only(inventory, roots, paths, &options, &watch)?, unknown))
-        });
+        let compared =
+            Progress::new("compared", self.args.all_errors).of(&watch.entries, || -> Result<_, CliError> {
+                let Some(list) = &self.args.files0_from else {
+                    return Ok((compare(inventory, roots, &options, &watch)?, Vec::new()));
+                };
+                let (paths, unknown) = paths::read(list, &self.roots)?;
+                Ok((compare_only(inventory, roots, paths, &options, &watch)?, unknown))
+            });
         let (compared, unknown) = compared?;
         for (path, why) in unknown {
-            self.fail(&format!("compare {}: {why}", quoted(&path)));
+            self.fail_one(why, &format!("compare {}: {why}", quoted(&path)));
         }
         Ok(compared)
     }
@@ -145,19 +153,28 @@ impl Run<'_> {
         self.failures += 1;
     }
 
+    /// Counts a failure of this kind, of which there may be many, and tells it if there are few.
+    fn fail_one(&mut self, kind: &str, message: &str) {
+        if self.complaints.take(kind, 1) {
+            eprintln!("megadir: {message}");
+        }
+        self.failures += 1;
+    }
+
     /// Tells what could not be compared.
     fn complain(&mut self, compared: &Compared) {
         for error in &compared.failures {
-            self.fail(&exit::describe(error));
+            self.fail_one(&exit::kind(error), &exit::describe(error));
         }
         for path in &compared.other_mounts {
-            let path = quoted(path);
-            self.fail(&format!("{path} is another mount now, not entered: what it hides is not compared"));
+            self.fail_one(OTHER_MOUNT, &format!("{} {OTHER_MOUNT}", quoted(path)));
         }
         for path in &compared.unknown_before {
-            let path = quoted(path);
-            eprintln!("megadir: {path} could not be read when it was scanned: all it holds counts as added");
+            if self.complaints.take(UNKNOWN_BEFORE, 1) {
+                eprintln!("megadir: {} {UNKNOWN_BEFORE}", quoted(path));
+            }
         }
+        self.complaints.tell_rest();
         if !compared.is_complete() {
             let failed = compared.failed.max(compared.failures.len() as u64);
             eprintln!("megadir: incomplete: {failed} entries or directories could not be compared");

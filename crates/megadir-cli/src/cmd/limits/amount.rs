@@ -70,7 +70,8 @@ fn scaled(number: u64, scale: f64, of: u64) -> String {
     format!("{:.places$}", number as f64 / scale)
 }
 
-fn grouped(number: u64) -> String {
+/// Returns a number with all its digits.
+pub(in crate::cmd) fn grouped(number: u64) -> String {
     let digits = number.to_string();
     let mut text = String::new();
     for (index, digit) in digits.chars().enumerate() {

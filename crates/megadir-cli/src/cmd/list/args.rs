@@ -19,7 +19,8 @@ use crate::parse;
 #[derive(clap::Args)]
 #[command(after_help = "\
 Exit codes: 0 done; 1 something could not be read, the rest was listed; 2 usage; 3 none of the directories \
-could be read. Errors are one line each on standard error. A reader that closes the pipe is no error.")]
+could be read. Errors are one line each on standard error, below \
+the directories at most ten of each kind and then their number. A reader that closes the pipe is no error.")]
 pub(crate) struct Args {
     /// The directories to list; a symbolic link to one is followed.
     #[arg(value_name = "DIR", default_value = ".", value_parser = exit::directory_parser())]
@@ -139,6 +140,9 @@ pub(crate) struct Args {
     #[arg(conflicts_with_all = ["older_than", "newer_than", "larger_than", "smaller_than", "owner"])]
     #[arg(help_heading = "What is printed")]
     pub(super) estimate: bool,
+    /// Tell every error on a line of its own; without this the first ten of each kind are told, and how many more there were.
+    #[arg(long, help_heading = "What is printed")]
+    pub(super) all_errors: bool,
     /// Say on standard error how each directory is read, and why.
     #[arg(long, help_heading = "What is printed")]
     pub(super) explain: bool,

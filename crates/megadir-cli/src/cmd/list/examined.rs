@@ -162,6 +162,15 @@ impl Complaint {
         self.directory.as_os_str() == directory.as_os_str()
     }
 
+    /// Returns what failed and why.
+    pub(super) fn kind(&self) -> String {
+        format!("examine: {}", self.reason())
+    }
+
+    fn reason(&self) -> String {
+        reason(&io::Error::from_raw_os_error(self.error))
+    }
+
     /// Returns what to tell of a directory.
     pub(super) fn error(&self) -> CliError {
         let directory = &self.directory;
@@ -169,7 +178,7 @@ impl Complaint {
             Ok(name) => quoted(&directory.join(&*name)),
             Err(_) => quoted(directory),
         };
-        let reason = reason(&io::Error::from_raw_os_error(self.error));
+        let reason = self.reason();
         let others = match self.count - 1 {
             0 => String::new(),
             others => format!(", and {others} more there"),

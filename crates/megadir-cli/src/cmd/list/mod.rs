@@ -24,6 +24,7 @@ use self::filter::Filter;
 use self::lines::{Format, Label, Lines};
 use self::sorted::Collected;
 use self::summary::Summarizing;
+use super::complaints::{Complaints, OTHER_MOUNT};
 use crate::exit::{self, CliError};
 use crate::ui::message::quoted;
 use crate::ui::output::{Ended, Output};
@@ -72,6 +73,8 @@ struct Run<'a> {
     listed: usize,
     /// The directory under way has given entries that were or will be printed.
     began: bool,
+    /// What was complained of below the named directories.
+    complaints: Complaints,
     /// Whatever failed, below the named directories too.
     failures: u64,
     /// The exit code if none of the named directories could be read.
@@ -100,7 +103,10 @@ pub(crate) fn run(args: &Args) -> Result<u8, CliError> {
         }
     }
     match ended.and_then(|()| run.finish()) {
-        Ok(()) => Ok(run.code()),
+        Ok(()) => {
+            run.complaints.tell_rest();
+            Ok(run.code())
+        }
         Err(ended) => ended.code(),
     }
 }
@@ -135,6 +141,7 @@ impl<'a> Run<'a> {
             counted: 0,
             listed: 0,
             began: false,
+            complaints: Complaints::new(args.all_errors),
             failures: 0,
             code_if_none: exit::NOTHING_RAN,
         })
@@ -205,10 +212,11 @@ impl<'a> Run<'a> {
                 WalkItem::Error(error) if !self.began && error.path() == root_path => {
                     return Err(error.into());
                 }
-                WalkItem::Error(error) => self.fail(&error.into()),
+                WalkItem::Error(error) => self.fail_below(&exit::kind(&error), 1, &error.into()),
                 WalkItem::OtherMount(path) => {
-                    let path = quoted(&path);
-                    eprintln!("megadir: {path} is another mount, not entered (--cross-mounts does)");
+                    if self.complaints.take(OTHER_MOUNT, 1) {
+                        eprintln!("megadir: {} {OTHER_MOUNT}", quoted(&path));
+                    }
                 }
             }
         }
@@ -298,7 +306,7 @@ impl<'a> Run<'a> {
     fn complain(&mut self) {
         if let Some(complaint) = self.complaint.take() {
             self.summary.iter_mut().for_each(|summary| summary.complained(complaint.count));
-            self.fail(&complaint.error());
+            self.fail_below(&complaint.kind(), complaint.count, &complaint.error());
         }
     }
 
@@ -354,11 +362,24 @@ impl<'a> Run<'a> {
 
     /// Reports a failure and goes on.
     fn fail(&mut self, error: &CliError) {
+        self.tell(error);
+        self.failures += 1;
+        self.code_if_none = error.code;
+    }
+
+    /// Reports what failed below a named directory, for so many entries, and goes on.
+    fn fail_below(&mut self, kind: &str, entries: u64, error: &CliError) {
+        if self.complaints.take(kind, entries) {
+            self.tell(error);
+        }
+        self.failures += 1;
+        self.code_if_none = error.code;
+    }
+
+    fn tell(&mut self, error: &CliError) {
         // What has been listed so far belongs before the complaint.
         let _ = self.output.flush();
         eprintln!("megadir: {error}");
-        self.failures += 1;
-        self.code_if_none = error.code;
     }
 
     /// Writes what has been held back.

@@ -19,7 +19,7 @@ use crate::parse;
 #[command(after_help = "\
 Exit codes: 0 done; 1 something could not be removed; 2 usage, or a path that is refused; \
 3 none of the paths is there, or may be opened; 130 interrupted, or the question was answered with no. Errors are one line each \
-on standard error.")]
+on standard error, at most ten of each kind and then their number.")]
 pub(crate) struct Args {
     /// The files and directories to remove.
     #[arg(value_name = "PATH", required_unless_present = "files0_from", conflicts_with = "files0_from")]
@@ -87,6 +87,9 @@ pub(crate) struct Args {
     /// Do not ask, however many entries go; needed where there is no terminal to ask on.
     #[arg(short = 'y', long, help_heading = "Asking and telling")]
     pub(super) yes: bool,
+    /// Tell every error on a line of its own; without this the first ten of each kind are told, and how many more there were.
+    #[arg(long, help_heading = "Asking and telling")]
+    pub(super) all_errors: bool,
     /// Print a JSON object with what was done: v (version, 1), removed, bytes, failed, failures and more.
     #[arg(long, help_heading = "Asking and telling")]
     pub(super) json: bool,

@@ -2,7 +2,7 @@
 
 use std::num::NonZeroU32;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread::Thread;
 use std::time::{Duration, Instant};
 
@@ -15,10 +15,11 @@ use super::aside;
 use super::progress::Shown;
 use super::question::Chosen;
 use super::refusals::Here;
-use super::source::Source;
+use super::source::{Astray, Source};
 use super::summary::{Failure, Summary};
 use super::system;
 use super::target::Target;
+use crate::cmd::complaints::Complaints;
 use crate::cmd::interrupt::{Interrupt, REMOVING};
 use crate::cmd::list::source::processors;
 use crate::cmd::list::times::now_s;
@@ -31,13 +32,16 @@ const LOOK_EVERY: Duration = Duration::from_millis(50);
 struct Gathered {
     summary: Mutex<Summary>,
     shown: Shown,
+    complaints: Mutex<Complaints>,
 }
 
 impl Gathered {
     /// Tells a failure at once and keeps it for the summary.
     fn fail(&self, failure: Failure, message: &str) {
-        self.shown.say(&format!("megadir: {message}"));
-        self.summary.lock().unwrap_or_else(PoisonError::into_inner).failed(failure);
+        if lock(&self.complaints).take(failure.reason(), 1) {
+            self.shown.say(&format!("megadir: {message}"));
+        }
+        lock(&self.summary).failed(failure);
     }
 
     fn failed(&self, error: &Error) {
@@ -57,7 +61,11 @@ pub(super) fn run(
         megadir::io_priority::make_idle()?;
     }
     let started = Instant::now();
-    let gathered = Gathered { summary: Mutex::new(Summary::new(args)), shown: Shown::new(args) };
+    let gathered = Gathered {
+        summary: Mutex::new(Summary::new(args)),
+        shown: Shown::new(args),
+        complaints: Mutex::new(Complaints::new(args.all_errors)),
+    };
     let progress = Progress::new();
     interrupt.beat.fetch_or(REMOVING, Ordering::Relaxed);
     let ended = AtomicBool::new(false);
@@ -71,6 +79,7 @@ pub(super) fn run(
     });
     interrupt.beat.fetch_and(!REMOVING, Ordering::Relaxed);
     gathered.shown.clear();
+    lock(&gathered.complaints).tell_rest();
     let mut summary = gathered.summary.into_inner().unwrap_or_else(PoisonError::into_inner);
     summary.finish(progress.counts(), started.elapsed(), interrupt.asked());
     // What was removed before a list broke off is told all the same.
@@ -139,13 +148,13 @@ fn each(
         let target = match source.next(args, here)? {
             None => break,
             Some(Ok(target)) => target,
-            Some(Err(error)) => {
-                gathered.fail(Failure::of_message(&error.message), &error.message);
-                gathered.summary.lock().unwrap_or_else(PoisonError::into_inner).worst(error.code);
+            Some(Err(Astray { error, failure })) => {
+                gathered.fail(failure, &error.message);
+                lock(&gathered.summary).worst(error.code);
                 continue;
             }
         };
-        gathered.summary.lock().unwrap_or_else(PoisonError::into_inner).attempted += 1;
+        lock(&gathered.summary).attempted += 1;
         gathered.shown.begin(&target);
         if let Err(error) = one(args, &target, &options, gathered, progress) {
             gathered.failed(&error);
@@ -179,6 +188,10 @@ fn one(
         gathered.shown.say(&format!("megadir: {advice}"));
     }
     Ok(())
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Returns the time so many seconds ago.

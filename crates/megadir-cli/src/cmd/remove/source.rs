@@ -9,6 +9,7 @@ use super::args::Args;
 use super::listed::{Item, List};
 use super::question::{Chosen, Counted, can_ask};
 use super::refusals::Here;
+use super::summary::Failure;
 use super::system;
 use super::target::{NoTarget, Resolver, Target, Way, shown};
 use crate::exit::{CliError, NOTHING_RAN, SOME_FAILED, USAGE};
@@ -17,11 +18,17 @@ use crate::ui::message::reason;
 /// Gives one target after the other.
 pub(super) struct Source<'a> {
     /// Targets that were found out beforehand, or why not.
-    held: VecDeque<Result<Target, CliError>>,
+    held: VecDeque<Result<Target, Astray>>,
     /// Paths of the command line that follow them.
     rest: &'a [std::ffi::OsString],
     list: Option<List>,
     resolver: Resolver,
+}
+
+/// A path that leads to nothing that may be removed.
+pub(super) struct Astray {
+    pub(super) error: CliError,
+    pub(super) failure: Failure,
 }
 
 impl<'a> Source<'a> {
@@ -38,7 +45,7 @@ impl<'a> Source<'a> {
         }
         for path in &args.paths {
             let path = names::from_os(path);
-            system::parts(path).map_err(|refusal| refused(path, &refusal))?;
+            system::parts(path).map_err(|refusal| refused(path, &refusal).error)?;
         }
         let mut resolver = Resolver::new(Way::Links);
         let mut held = VecDeque::new();
@@ -46,7 +53,7 @@ impl<'a> Source<'a> {
         for (index, path) in args.paths.iter().enumerate() {
             let target = find(&mut resolver, names::from_os(path), args, here);
             match target {
-                Err(error) if error.code == USAGE => return Err(error),
+                Err(astray) if astray.error.code == USAGE => return Err(astray.error),
                 target if index < held_max => held.push_back(target),
                 _ => {}
             }
@@ -106,7 +113,7 @@ impl<'a> Source<'a> {
         &mut self,
         args: &Args,
         here: &Here,
-    ) -> Result<Option<Result<Target, CliError>>, CliError> {
+    ) -> Result<Option<Result<Target, Astray>>, CliError> {
         if let Some(target) = self.held.pop_front() {
             return Ok(Some(target));
         }
@@ -117,25 +124,31 @@ impl<'a> Source<'a> {
         let Some(list) = &mut self.list else { return Ok(None) };
         Ok(match list.next_item()? {
             None => None,
-            Some(Item::Bad(message)) => Some(Err(CliError { message, code: SOME_FAILED })),
+            Some(Item::Bad(message)) => {
+                let failure = Failure::of_message(&message);
+                Some(Err(Astray { error: CliError { message, code: SOME_FAILED }, failure }))
+            }
             Some(Item::Path(path)) => Some(find(&mut self.resolver, &path, args, here)),
         })
     }
 }
 
 /// Finds out what a path names, and refuses what is never removed.
-fn find(resolver: &mut Resolver, path: &[u8], args: &Args, here: &Here) -> Result<Target, CliError> {
+fn find(resolver: &mut Resolver, path: &[u8], args: &Args, here: &Here) -> Result<Target, Astray> {
     let target = resolver.resolve(path, args.puts_aside()).map_err(|error| match error {
         NoTarget::Refused(refusal) => refused(path, &refusal),
         NoTarget::Failed(error) => {
-            let message = format!("remove {}: {}", shown(path), reason(&error));
-            CliError { message, code: NOTHING_RAN }
+            let reason = reason(&error);
+            let message = format!("remove {}: {reason}", shown(path));
+            let failure = Failure::at(path, format!("remove: {reason}"));
+            Astray { error: CliError { message, code: NOTHING_RAN }, failure }
         }
     })?;
     here.check(&target, args.contents).map_err(|refusal| refused(path, &refusal))?;
     Ok(target)
 }
 
-fn refused(path: &[u8], refusal: &super::refusals::Refusal) -> CliError {
-    CliError::usage(format!("refused to remove {}: {refusal}", shown(path)))
+fn refused(path: &[u8], refusal: &super::refusals::Refusal) -> Astray {
+    let error = CliError::usage(format!("refused to remove {}: {refusal}", shown(path)));
+    Astray { error, failure: Failure::at(path, format!("refused to remove: {refusal}")) }
 }

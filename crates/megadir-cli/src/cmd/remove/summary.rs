@@ -12,7 +12,7 @@ use crate::exit::{self, CliError};
 use crate::ui::escape;
 use crate::ui::output::print;
 
-/// So many failures are kept for the JSON object; all have been told on standard error.
+/// So many failures are kept for the JSON object.
 const KEPT_MAX: usize = 1000;
 
 /// The rate of less than this is chance, seconds.
@@ -48,12 +48,21 @@ pub(super) struct Summary {
 impl Failure {
     pub(super) fn of(error: &Error) -> Self {
         let path = names::from_os(error.path().as_os_str()).to_vec();
-        let reason = format!("{}: {}", error.operation(), error.reason());
-        Self { path: (!path.is_empty()).then_some(path), reason }
+        Self { path: (!path.is_empty()).then_some(path), reason: exit::kind(error) }
+    }
+
+    /// Makes a failure of a path that leads nowhere.
+    pub(super) fn at(path: &[u8], reason: String) -> Self {
+        Self { path: Some(path.to_vec()), reason }
     }
 
     pub(super) fn of_message(message: &str) -> Self {
         Self { path: None, reason: message.to_owned() }
+    }
+
+    /// Returns what was done and why it failed, without the path.
+    pub(super) fn reason(&self) -> &str {
+        &self.reason
     }
 }
 

@@ -19,7 +19,8 @@ use crate::exit::{self, CliError};
 #[derive(clap::Args)]
 #[command(after_help = "\
 Exit codes: 0 done; 1 something could not be read, which the inventory says; 2 usage; 3 a PATH could not be opened, or \
-nothing be written; 130 interrupted. Errors are one line each on standard error.")]
+nothing be written; 130 interrupted. Errors are one line each on standard error, at \
+most ten of each kind and then their number.")]
 pub(crate) struct Args {
     /// The directories to scan, with all below them; a symbolic link to one is followed.
     #[arg(value_name = "PATH", required = true, value_parser = exit::directory_parser())]
@@ -43,6 +44,9 @@ pub(crate) struct Args {
     /// once more without any time telling, about which 'megadir changes --verify' can then decide.
     #[arg(long, conflicts_with = "dry_run")]
     pub(super) hash_suspects: bool,
+    /// Tell every error on a line of its own; without this the first ten of each kind are told, and how many more there were.
+    #[arg(long)]
+    pub(super) all_errors: bool,
     #[command(flatten)]
     pub(super) reading: Reading,
 }

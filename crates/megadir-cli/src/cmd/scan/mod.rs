@@ -131,7 +131,7 @@ fn timed(
     sink: &mut dyn Sink,
 ) -> (Result<Option<Metadata>, CliError>, Duration) {
     let started = Instant::now();
-    let mut progress = Progress::new("read");
+    let mut progress = Progress::new("read", args.all_errors);
     let mut watch = |event: megadir_inventory::ScanEvent<'_>| {
         interrupt.beat.fetch_add(1, Ordering::Relaxed);
         progress.tell(&event);

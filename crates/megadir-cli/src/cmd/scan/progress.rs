@@ -8,8 +8,9 @@ use std::time::Duration;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use megadir_inventory::ScanEvent;
 
-use crate::exit::describe;
-use crate::ui::message::quoted;
+use crate::cmd::complaints::{Complaints, OTHER_MOUNT};
+use crate::exit::{describe, kind};
+use crate::ui::message::{quoted, reason};
 
 /// The line is drawn anew this often.
 const TICK: Duration = Duration::from_millis(100);
@@ -19,21 +20,22 @@ pub(in crate::cmd) struct Progress {
     bar: ProgressBar,
     read: u64,
     writes: bool,
+    complaints: Complaints,
 }
 
 impl Progress {
     /// Returns a line about entries that are `what`, e.g. read; it stays hidden where no terminal shows it.
-    pub(in crate::cmd) fn new(what: &str) -> Self {
-        Self::on(ProgressDrawTarget::stderr(), what)
+    pub(in crate::cmd) fn new(what: &str, all_errors: bool) -> Self {
+        Self::on(ProgressDrawTarget::stderr(), what, all_errors)
     }
 
-    fn on(target: ProgressDrawTarget, what: &str) -> Self {
+    fn on(target: ProgressDrawTarget, what: &str, all_errors: bool) -> Self {
         let bar = ProgressBar::with_draw_target(None, target);
         set_style(&bar, &format!("{{spinner}} {{human_pos}} entries {what}, {{per_sec}}, {{elapsed}}"));
         if !bar.is_hidden() {
             bar.enable_steady_tick(TICK);
         }
-        Self { bar, read: 0, writes: false }
+        Self { bar, read: 0, writes: false, complaints: Complaints::new(all_errors) }
     }
 
     /// Takes what a scan tells.
@@ -51,14 +53,17 @@ impl Progress {
                 }
                 self.bar.set_position(*written);
             }
-            ScanEvent::Failed(error) => self.complain(|| eprintln!("megadir: {}", describe(error))),
-            ScanEvent::Unexamined { directory, first, errno, count } => {
-                self.complain(|| unexamined(directory, first, *errno, *count));
+            ScanEvent::Failed(error) => {
+                self.complain(&kind(error), 1, || eprintln!("megadir: {}", describe(error)));
             }
-            ScanEvent::OtherMount(path) => self.complain(|| {
-                let path = quoted(path);
-                eprintln!("megadir: {path} is another mount, not entered (--cross-mounts does)");
-            }),
+            ScanEvent::Unexamined { directory, first, errno, count } => {
+                let reason = reason(&std::io::Error::from_raw_os_error(*errno));
+                let kind = format!("examine: {reason}");
+                self.complain(&kind, *count, || unexamined(directory, first, &reason, *count));
+            }
+            ScanEvent::OtherMount(path) => {
+                self.complain(OTHER_MOUNT, 1, || eprintln!("megadir: {} {OTHER_MOUNT}", quoted(path)));
+            }
         }
     }
 
@@ -88,9 +93,13 @@ impl Progress {
     /// Removes the line.
     pub(in crate::cmd) fn finish(self) {
         self.bar.finish_and_clear();
+        self.complaints.tell_rest();
     }
 
-    fn complain(&self, print: impl FnOnce()) {
+    fn complain(&mut self, kind: &str, entries: u64, print: impl FnOnce()) {
+        if !self.complaints.take(kind, entries) {
+            return;
+        }
         match self.bar.is_hidden() {
             true => print(),
             false => self.bar.suspend(print),
@@ -115,13 +124,11 @@ fn set_style(bar: &ProgressBar, template: &str) {
 }
 
 /// Tells, once a directory, what could not be examined.
-fn unexamined(directory: &Path, first: &[u8], errno: i32, count: u64) {
+fn unexamined(directory: &Path, first: &[u8], reason: &str, count: u64) {
     let first = match megadir::names::to_os(first) {
         Ok(name) => quoted(&directory.join(&*name)),
         Err(_) => quoted(directory),
     };
-    let reason = std::io::Error::from_raw_os_error(errno).to_string();
-    let reason = reason.split(" (os error").next().unwrap_or(&reason);
     let others = match count - 1 {
         0 => String::new(),
         others => format!(", and {others} more there"),
@@ -184,7 +191,8 @@ mod tests {
     #[test]
     fn a_count_that_others_keep_is_shown_with_its_rate_while_they_work() {
         let (screen, count) = (Screen::default(), AtomicU64::new(0));
-        let progress = Progress::on(ProgressDrawTarget::term_like(Box::new(screen.clone())), "compared");
+        let progress =
+            Progress::on(ProgressDrawTarget::term_like(Box::new(screen.clone())), "compared", false);
         let started = Instant::now();
         let shown = progress.of(&count, || {
             count.store(12_345, Ordering::Relaxed);
