@@ -94,10 +94,18 @@ impl Replacement {
         partial.push(SUFFIX);
         let partial = target.with_file_name(partial);
         let file = take(path, &partial)?;
-        if let Ok(status) = std::fs::metadata(&target) {
-            system::permit_as(&file, &status);
+        let made = made(file, Some((partial, target)));
+        made.permit().map_err(failed)?;
+        Ok(made)
+    }
+
+    /// Lets those read the new file who may read the old one.
+    fn permit(&self) -> io::Result<()> {
+        let (Some(file), Some((partial, target))) = (&self.file, &self.rename) else { return Ok(()) };
+        match std::fs::metadata(target) {
+            Ok(status) => system::permit_as((file, partial), (&status, target)),
+            Err(_) => Ok(()),
         }
-        Ok(made(file, Some((partial, target))))
     }
 
     /// Returns what a scan has to leave out: this file, and the one whose place it takes.
@@ -295,6 +303,47 @@ mod tests {
         assert!(error.contains("read-only"), "{error}");
         fs::set_permissions(&path, before).unwrap();
         assert_eq!(fs::read(&path).unwrap(), b"old");
+    }
+
+    #[cfg(windows)]
+    #[test]
+    fn who_may_read_the_old_file_may_read_the_new_one() {
+        use megadir::AccessList;
+        let directory = tempfile::tempdir().unwrap();
+        let [path, beside] = ["inventory", "beside"].map(|name| directory.path().join(name));
+        fs::write(&path, "old").unwrap();
+        fs::write(&beside, "old").unwrap();
+        let list = |path: &std::path::Path| AccessList::of(&fs::File::open(path).unwrap()).unwrap();
+        assert_eq!(list(&path), list(&beside));
+        let command = |program: &str| {
+            let mut command = std::process::Command::new(program);
+            command.current_dir(directory.path()).stdin(std::process::Stdio::null());
+            command
+        };
+        if megadir_testkit::require::is_wine() {
+            // Lists are the modes of the system below it, whose programs it starts, but neither tells that it has nor waits for.
+            let _ = command("Z:\\bin\\chmod").args(["0606", "inventory"]).status();
+            let begun = std::time::Instant::now();
+            while list(&path) == list(&beside) {
+                assert!(begun.elapsed().as_secs() < 60, "the mode stays as it was");
+                std::thread::sleep(std::time::Duration::from_millis(5));
+            }
+        } else {
+            // What was handed down becomes its own.
+            let made = command("icacls").args(["inventory", "/inheritance:d"]).output().unwrap();
+            assert!(made.status.success(), "{made:?}");
+        }
+        let narrow = list(&path);
+        assert_ne!(narrow, list(&beside));
+        let mut file = Replacement::create(&path).unwrap();
+        assert_eq!(
+            list(&directory.path().join(".inventory.megadir-partial")),
+            narrow,
+            "before anything is written"
+        );
+        file.write_all(b"PAR1 new").unwrap();
+        file.finish().unwrap();
+        assert_eq!((list(&path), fs::read(&path).unwrap()), (narrow, b"PAR1 new".to_vec()));
     }
 
     #[cfg(unix)]

@@ -1,5 +1,7 @@
 //! Reads directories with very many entries, in batches, by the fastest way that the file system allows.
 
+#[cfg(windows)]
+mod access_list;
 mod attributes;
 mod backend;
 mod batch;
@@ -32,6 +34,8 @@ pub mod summary;
 mod threads;
 mod walk;
 
+#[cfg(windows)]
+pub use access_list::AccessList;
 pub use attributes::examiner::{EXAMINERS, Examine, Examiner, by_name as examiner};
 pub use attributes::policy as attribute_policy;
 pub use attributes::stream::{AttributeBatch, AttributeChoice, AttributeListing, Strategy};

@@ -34,9 +34,12 @@ pub(super) fn may_replace(_path: &Path, _status: &Metadata) -> io::Result<()> {
 }
 
 /// Who may read the old one may read the new one, nobody else; whose it is, only root can pass on.
-pub(super) fn permit_as(file: &File, old: &Metadata) {
-    let _ = fchown(file, Some(old.uid()), Some(old.gid()));
-    let _ = file.set_permissions(old.permissions());
+#[expect(clippy::unnecessary_wraps, reason = "on Windows there is what refuses")]
+pub(super) fn permit_as(new: (&File, &Path), old: (&Metadata, &Path)) -> io::Result<()> {
+    let (file, status) = (new.0, old.0);
+    let _ = fchown(file, Some(status.uid()), Some(status.gid()));
+    let _ = file.set_permissions(status.permissions());
+    Ok(())
 }
 
 /// Makes the new name durable, where the file system can.

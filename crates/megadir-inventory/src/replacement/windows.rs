@@ -8,7 +8,7 @@ use std::io;
 use std::os::windows::fs::OpenOptionsExt;
 use std::path::Path;
 
-use megadir::{BatchBuilder, Dir, DirId, FileType, Want};
+use megadir::{AccessList, BatchBuilder, Dir, DirId, FileType, Want};
 
 use crate::scan::Excluded;
 
@@ -51,8 +51,28 @@ pub(super) fn may_replace(path: &Path, status: &Metadata) -> io::Result<()> {
     OpenOptions::new().access_mode(DELETE).custom_flags(OPEN_REPARSE_POINT).open(path).map(drop)
 }
 
-/// Nothing: who may read a file is what its directory hands down.
-pub(super) fn permit_as(_file: &File, _old: &Metadata) {}
+/// Who may read the old one may read the new one, nobody else: it gets its access list, where its directory would hand down another.
+pub(super) fn permit_as(new: (&File, &Path), old: (&Metadata, &Path)) -> io::Result<()> {
+    let ((file, partial), (_, old)) = (new, old);
+    let refused = |error: io::Error| {
+        let reason =
+            format!("who may read it cannot be kept as it is ({error}): remove it, or name another file");
+        io::Error::new(error.kind(), reason)
+    };
+    let wanted = open_with(old, AccessList::READ).and_then(|old| AccessList::of(&old)).map_err(refused)?;
+    if AccessList::of(file).map_err(refused)? == wanted {
+        return Ok(());
+    }
+    let again = open_with(partial, AccessList::READ | AccessList::CHANGE).map_err(refused)?;
+    if DirId::of_file(&again)? != DirId::of_file(file)? {
+        return Err(refused(io::Error::new(io::ErrorKind::NotFound, "its temporary file is gone")));
+    }
+    wanted.give(&again).map_err(refused)
+}
+
+fn open_with(path: &Path, access: u32) -> io::Result<File> {
+    OpenOptions::new().access_mode(access | ATTRIBUTES).custom_flags(OPEN_REPARSE_POINT).open(path)
+}
 
 /// Makes the new name durable: what is flushed of a file on NTFS is its name too, by the journal.
 pub(super) fn sync_name(file: &File, _path: &Path) {

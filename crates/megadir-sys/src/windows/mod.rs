@@ -5,7 +5,7 @@
 //! * [`find`]: an entry a call: `FindFirstFileExW`, `FindNextFileW`.
 //! * [`facts`]: what the system tells of one file; [`volume`]: of the room on the volume that it lies on.
 //! * [`volume_settings`]: what a volume was made and set to be; [`disk`]: what its device is.
-//! * [`owner`]: whether a file is this user's.
+//! * [`owner`]: whether a file is this user's; [`access_list`]: who may do what with it.
 //! * [`change`]: removing and renaming by handle.
 //! * [`process`]: processes that work together: handles handed over, a gate, none outlives its starter.
 //! * [`file_cache`]: forgetting what is cached of files.
@@ -15,6 +15,7 @@
 //!
 //! What older systems (and Wine 8) lack is looked for when it is called, so that programs start everywhere.
 
+pub mod access_list;
 pub mod change;
 pub mod disk;
 pub mod enumerate;

@@ -1,0 +1,208 @@
+//! Who may do what with a file: the list of its security descriptor, as it is, to be given to another file.
+//!
+//! Reference: `SECURITY_DESCRIPTOR` 2.4.6 and `ACL` 2.4.5 in [MS-DTYP].
+
+use std::io;
+use std::os::windows::io::{AsHandle, AsRawHandle, BorrowedHandle};
+
+use windows_sys::Win32::Foundation::ERROR_INSUFFICIENT_BUFFER;
+use windows_sys::Win32::Security::{
+    DACL_SECURITY_INFORMATION, GetKernelObjectSecurity, SE_DACL_AUTO_INHERIT_REQ, SE_DACL_AUTO_INHERITED,
+    SE_DACL_PRESENT, SE_DACL_PROTECTED, SetKernelObjectSecurity,
+};
+
+/// The right to read a file's access list.
+pub const READ: u32 = 0x0002_0000;
+/// The right to change it, besides.
+pub const CHANGE: u32 = 0x0004_0000;
+
+/// Most lists are shorter, bytes.
+const BYTES: usize = 1024;
+/// A descriptor with the longest list, bytes.
+const BYTES_MAX: usize = (64 << 10) + BYTES;
+/// Where the list begins in a descriptor, and where its control bits are.
+const PLACE: usize = 16;
+const CONTROL: usize = 2;
+
+/// The access list of a file, and whether it takes on what its directory hands down.
+///
+/// Two are equal if they have the same entries in the same order, and both or none take on what is handed down.
+#[derive(Clone, Debug)]
+pub struct AccessList {
+    /// A descriptor with nothing but the list, in units that are aligned as the system wants it.
+    units: Vec<u64>,
+}
+
+impl AccessList {
+    /// Returns the list of an open file, which must have been opened with the right to [`READ`] it, as whoever reads the file has.
+    ///
+    /// # Errors
+    ///
+    /// The system's: access denied.
+    pub fn of(file: &impl AsHandle) -> io::Result<Self> {
+        let (mut bytes, mut needed) = (BYTES, 0);
+        loop {
+            let mut units = vec![0_u64; bytes.div_ceil(8)];
+            let (to, length) = (units.as_mut_ptr(), size_of_val(&units[..]) as u32);
+            // SAFETY: the handle is open for the call, and the system writes at most `length` bytes, aligned as it wants them.
+            let succeeded = unsafe {
+                GetKernelObjectSecurity(
+                    file.as_handle().as_raw_handle(),
+                    DACL_SECURITY_INFORMATION,
+                    to.cast(),
+                    length,
+                    &raw mut needed,
+                )
+            };
+            if succeeded != 0 {
+                let list = Self { units };
+                return list.entries().is_some().then_some(list).ok_or_else(malformed);
+            }
+            let error = io::Error::last_os_error();
+            let needed = needed as usize;
+            let is_short = error.raw_os_error() == Some(ERROR_INSUFFICIENT_BUFFER as i32);
+            if !is_short || needed <= bytes || needed > BYTES_MAX {
+                return Err(error);
+            }
+            bytes = needed;
+        }
+    }
+
+    /// Gives an open file this list, which it has exactly afterwards; it must have been opened with the rights to [`READ`] and to [`CHANGE`] it.
+    ///
+    /// # Errors
+    ///
+    /// The system's; that the system has made another list of it.
+    pub fn give(&self, file: &impl AsHandle) -> io::Result<()> {
+        self.set(file.as_handle())?;
+        match Self::of(file)? == *self {
+            true => Ok(()),
+            false => Err(io::Error::other("the file system makes another list of it")),
+        }
+    }
+
+    fn set(&self, file: BorrowedHandle<'_>) -> io::Result<()> {
+        let mut units = self.units.clone();
+        if self.control() & SE_DACL_AUTO_INHERITED != 0 {
+            // Otherwise the system forgets that the directory has handed entries down.
+            units[0] |= u64::from(SE_DACL_AUTO_INHERIT_REQ) << (8 * CONTROL);
+        }
+        // SAFETY: the handle is open for the call, which reads the descriptor: the system itself has written it, with a list that lies within
+        // it (`entries`), and it checks it.
+        let succeeded = unsafe {
+            SetKernelObjectSecurity(
+                file.as_raw_handle(),
+                DACL_SECURITY_INFORMATION,
+                units.as_mut_ptr().cast(),
+            )
+        };
+        if succeeded == 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
+    }
+
+    fn bytes(&self) -> Vec<u8> {
+        self.units.iter().flat_map(|unit| unit.to_ne_bytes()).collect()
+    }
+
+    fn control(&self) -> u16 {
+        let bytes = self.bytes();
+        u16::from_ne_bytes([bytes[CONTROL], bytes[CONTROL + 1]])
+    }
+
+    /// Returns the entries' bytes, `Some(None)` for no list, which lets everybody do everything; `None` where it does not lie within the descriptor.
+    fn entries(&self) -> Option<Option<Vec<u8>>> {
+        let bytes = self.bytes();
+        let at = u32::from_ne_bytes(bytes.get(PLACE..PLACE + 4)?.try_into().ok()?) as usize;
+        if self.control() & SE_DACL_PRESENT == 0 || at == 0 {
+            return Some(None);
+        }
+        // Revision, padding, the bytes in all, how many entries, padding.
+        let list = bytes.get(at..)?;
+        let number =
+            |at: usize| Some(usize::from(u16::from_ne_bytes(list.get(at..at + 2)?.try_into().ok()?)));
+        let (all, count) = (number(2)?, number(4)?);
+        let mut end = 8;
+        for _ in 0..count {
+            // Type, flags, the bytes of the entry.
+            end += number(end + 2)?.max(4);
+        }
+        (end <= all && all <= list.len()).then(|| Some(list[8..end].to_vec()))
+    }
+}
+
+impl PartialEq for AccessList {
+    fn eq(&self, other: &Self) -> bool {
+        let is_protected = |list: &Self| list.control() & SE_DACL_PROTECTED != 0;
+        self.entries() == other.entries() && is_protected(self) == is_protected(other)
+    }
+}
+
+impl Eq for AccessList {}
+
+fn malformed() -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidData, "an access list that is none")
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs::{File, OpenOptions};
+    use std::os::windows::fs::OpenOptionsExt;
+
+    use super::*;
+
+    /// Everyone, `S-1-1-0`.
+    const WORLD: [u8; 12] = [1, 1, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0];
+
+    /// Returns a list that lets everyone do what the masks say.
+    fn list(control: u16, masks: &[u32]) -> AccessList {
+        let entry = |mask: &u32| [&[0, 0, 20, 0][..], &mask.to_le_bytes(), &WORLD].concat();
+        let entries: Vec<u8> = masks.iter().flat_map(entry).collect();
+        let all = (8 + entries.len()) as u16;
+        // `SE_SELF_RELATIVE`, and where the list begins.
+        let control = 0x8000 | SE_DACL_PRESENT | control;
+        let mut bytes = [&[1, 0][..], &control.to_le_bytes(), &[0; 12], &20_u32.to_le_bytes()].concat();
+        bytes.extend([2, 0]);
+        bytes.extend(all.to_le_bytes());
+        bytes.extend((masks.len() as u16).to_le_bytes());
+        bytes.extend([0, 0]);
+        bytes.extend(entries);
+        bytes.resize(bytes.len().next_multiple_of(8), 0);
+        let unit = |eight: &[u8]| u64::from_le_bytes(eight.try_into().unwrap());
+        AccessList { units: bytes.chunks(8).map(unit).collect() }
+    }
+
+    fn made(name: &str) -> (std::path::PathBuf, File) {
+        let path = std::env::temp_dir().join(format!("megadir-access-{}-{name}", std::process::id()));
+        // Besides both rights to write, read attributes and be waited for.
+        let access = READ | CHANGE | 0x0012_0116;
+        let file = OpenOptions::new().write(true).access_mode(access).create_new(true).open(&path).unwrap();
+        (path, file)
+    }
+
+    #[test]
+    fn lists_are_told_apart_by_their_entries() {
+        assert_eq!(list(0, &[1, 2]), list(0, &[1, 2]));
+        assert_ne!(list(0, &[1, 2]), list(0, &[2, 1]));
+        assert_ne!(list(0, &[1]), list(SE_DACL_PROTECTED, &[1]));
+        let mut short = list(0, &[1, 2, 3]);
+        assert!(short.entries().is_some());
+        short.units.truncate(6);
+        assert!(short.entries().is_none(), "it ends before its entries do");
+    }
+
+    #[test]
+    fn a_file_is_given_the_list_of_another() {
+        let [(first, one), (second, other)] = ["one", "other"].map(made);
+        let handed_down = AccessList::of(&other).unwrap();
+        assert_eq!(AccessList::of(&one).unwrap(), handed_down);
+        // Everything, and nothing that the directory hands down.
+        let wide = list(SE_DACL_PROTECTED, &[0x001f_01ff]);
+        wide.set(one.as_handle()).unwrap();
+        let told = AccessList::of(&one).unwrap();
+        assert_ne!(told, handed_down);
+        told.give(&other).unwrap();
+        assert_eq!(AccessList::of(&other).unwrap(), told);
+        drop((one, other));
+        std::fs::remove_file(first).unwrap();
+        std::fs::remove_file(second).unwrap();
+    }
+}
