@@ -82,7 +82,7 @@ pub struct RemoveOptions<'a> {
     /// Windows too.
     pub keep: Option<&'a [u8]>,
     /// The most entries that are removed a second, by all workers together, and by all removals that have the same [`Progress`].
-    /// A dry run does not wait.
+    /// A dry run does not wait. What conditions look at is looked at after the wait, and what they keep takes no place.
     pub entries_per_second_max: Option<NonZeroU32>,
     /// The order in which a directory's entries go; `None` for that of the file system's row in [`policy::ROWS`].
     pub order: Option<Order>,

@@ -84,7 +84,7 @@ impl Worker<'_, '_, '_> {
             self.counts.directories_kept += u64::from(stays & FAILED != 0);
             return Left::Done;
         }
-        self.shared.wait();
+        self.take_place();
         let removed = match self.shared.options.dry_run {
             true => Ok(()),
             false => system::remove_directory(above, &node.name, node.identity()),

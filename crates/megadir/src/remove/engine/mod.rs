@@ -9,6 +9,8 @@ mod node;
 mod pace;
 mod pool;
 mod start;
+#[cfg(test)]
+mod tests;
 mod window;
 #[cfg(windows)]
 pub(super) mod windows;
@@ -61,14 +63,6 @@ struct Shared<'a> {
 }
 
 impl Shared<'_> {
-    /// Waits until one entry may go, where a rate is to be kept.
-    #[inline]
-    fn wait(&self) {
-        if let Some(pace) = &self.pace {
-            pace.wait(self.progress);
-        }
-    }
-
     /// Returns for how many names of directories a worker has room where some wait already; beyond it a directory is read on once
     /// those it gave have gone.
     fn room(&self, waiting_bytes: usize) -> Room {

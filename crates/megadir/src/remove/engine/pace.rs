@@ -18,6 +18,9 @@ pub(in crate::remove) struct Places {
     started: OnceLock<Instant>,
     /// When the next entry may go, nanoseconds after the start.
     next_ns: AtomicU64,
+    /// What others do while somebody waits.
+    #[cfg(test)]
+    pub(super) meanwhile: super::tests::Meanwhile,
 }
 
 /// Gives out places in time.
@@ -34,6 +37,8 @@ impl Pace {
     /// Waits until one entry may go.
     pub(super) fn wait(&self, progress: &Progress) {
         let places = &progress.places;
+        #[cfg(test)]
+        places.meanwhile.happens(progress);
         let started = places.started.get_or_init(Instant::now);
         let earliest = started.elapsed().saturating_sub(SAVED).as_nanos() as u64;
         let mut mine = places.next_ns.load(Ordering::Relaxed);

@@ -57,6 +57,8 @@ pub(super) struct Worker<'scope, 'env, 'a> {
     /// What all names that wait take, bytes.
     waiting_bytes: usize,
     window: Option<Window>,
+    /// A place in time that was waited for, and that nothing has taken yet.
+    has_place: bool,
     pub(super) counts: Counts,
     untold: u64,
 }
@@ -75,6 +77,7 @@ impl<'scope, 'env, 'a> Worker<'scope, 'env, 'a> {
             few: 1,
             waiting_bytes: 0,
             window,
+            has_place: false,
             counts: Counts::default(),
             untold: 0,
         }
@@ -341,6 +344,27 @@ impl<'scope, 'env, 'a> Worker<'scope, 'env, 'a> {
         self.few = if entries < SMALL_ENTRIES { FEW } else { 1 };
         if keep.is_some() {
             node.stay(KEPT);
+        }
+    }
+
+    /// Waits until one entry may go, where a rate is to be kept, unless a place is had already: whatever is looked at after this
+    /// goes at once or not at all, and what stays leaves the place to the next.
+    #[inline]
+    pub(super) fn have_place(&mut self) {
+        if let Some(pace) = &self.shared.pace
+            && !self.has_place
+        {
+            pace.wait(self.shared.progress);
+            self.has_place = true;
+        }
+    }
+
+    /// Takes the place that is had, or waits for one.
+    #[inline]
+    pub(super) fn take_place(&mut self) {
+        if self.shared.pace.is_some() {
+            self.have_place();
+            self.has_place = false;
         }
     }
 

@@ -1,0 +1,123 @@
+//! What others do while an entry waits for its place in time.
+
+use std::fmt;
+use std::fs::{self, File};
+use std::num::NonZeroU32;
+use std::path::Path;
+use std::sync::Mutex;
+use std::time::{Duration, SystemTime};
+
+use super::{remove_contents, remove_tree};
+use crate::attributes::Time;
+use crate::dir::Dir;
+use crate::file_type::FileType;
+use crate::remove::{Conditions, Progress, RemoveOptions, Removed};
+
+/// Is called whenever somebody waits for a place.
+type Call = Box<dyn FnMut(&Progress) + Send>;
+
+/// What happens while somebody waits for a place, however short.
+#[derive(Default)]
+pub(super) struct Meanwhile(Mutex<Option<Call>>);
+
+impl Meanwhile {
+    pub(super) fn happens(&self, progress: &Progress) {
+        if let Some(call) = &mut *self.0.lock().unwrap() {
+            call(progress);
+        }
+    }
+}
+
+impl fmt::Debug for Meanwhile {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Meanwhile")
+    }
+}
+
+/// What is older goes.
+const LIMIT: Time = Time { seconds: 2_000_000, nanoseconds: 0 };
+const OLD: Conditions<'static> = Conditions { older_than: Some(LIMIT), ..Conditions::NONE };
+
+fn options(conditions: Conditions<'_>) -> RemoveOptions<'_> {
+    RemoveOptions {
+        workers: 1,
+        cross_mounts: false,
+        conditions,
+        dry_run: false,
+        keep: None,
+        // So many that nobody sleeps.
+        entries_per_second_max: NonZeroU32::new(u32::MAX),
+        order: None,
+        own_tables: false,
+        on_failure: &|failure| panic!("{failure}"),
+    }
+}
+
+/// Calls something with the number of each wait, beginning with 1.
+fn meanwhile(mut call: impl FnMut(u32, &Progress) + Send + 'static) -> Progress {
+    let (progress, mut waits) = (Progress::new(), 0);
+    *progress.places.meanwhile.0.lock().unwrap() = Some(Box::new(move |progress| {
+        waits += 1;
+        call(waits, progress);
+    }));
+    progress
+}
+
+/// Makes a directory with files that are old.
+fn filled(tree: &Path, files: u32) {
+    fs::create_dir(tree).unwrap();
+    for index in 0..files {
+        let file = File::create(tree.join(format!("f{index}"))).unwrap();
+        file.set_modified(SystemTime::UNIX_EPOCH + Duration::from_secs(1_000_000)).unwrap();
+    }
+}
+
+fn remove(tree: &Path, options: &RemoveOptions<'_>, progress: &Progress) -> Removed {
+    let parent = Dir::open(tree.parent().unwrap()).unwrap();
+    remove_tree(&parent, crate::names::from_os(tree.file_name().unwrap()), options, progress).unwrap()
+}
+
+fn left(tree: &Path) -> usize {
+    fs::read_dir(tree).unwrap().count()
+}
+
+#[test]
+fn what_takes_a_name_during_the_wait_is_looked_at() {
+    for types in [&[][..], &[FileType::File]] {
+        let scratch = tempfile::tempdir().unwrap();
+        let tree = scratch.path().join("tree");
+        filled(&tree, 6);
+        let (at, waits) = (tree.clone(), std::sync::Arc::new(Mutex::new(0)));
+        let seen = std::sync::Arc::clone(&waits);
+        let progress = meanwhile(move |number, _| {
+            *seen.lock().unwrap() = number;
+            if number == 3 {
+                for entry in fs::read_dir(&at).unwrap() {
+                    let new = at.with_file_name("new");
+                    fs::write(&new, "new").unwrap();
+                    fs::rename(&new, entry.unwrap().path()).unwrap();
+                }
+            }
+        });
+        let removed = remove(&tree, &options(Conditions { types, ..OLD }), &progress);
+        assert_eq!((removed.counts.entries, left(&tree)), (2, 4), "two were old when they went");
+        assert!(removed.complete);
+        // The third was for one that stayed, and served the others; the fourth was in the second pass.
+        assert_eq!(*waits.lock().unwrap(), 4, "what stays takes no place");
+    }
+}
+
+#[test]
+fn a_file_that_is_named_is_looked_at_after_the_wait() {
+    let scratch = tempfile::tempdir().unwrap();
+    let tree = scratch.path().join("tree");
+    filled(&tree, 1);
+    let file = tree.join("f0");
+    let at = file.clone();
+    let progress = meanwhile(move |_, _| fs::write(&at, "new").unwrap());
+    assert_eq!(remove(&file, &options(OLD), &progress).counts.entries, 0);
+    assert_eq!(fs::read(&file).unwrap(), b"new");
+    let directory = Dir::open(&tree).unwrap();
+    assert_eq!(remove_contents(&directory, &options(OLD), &progress).unwrap().counts.entries, 0);
+    assert!(file.exists());
+}
