@@ -50,7 +50,9 @@ impl Worker<'_, '_, '_> {
                 Examined::Directory => return Became::Directory,
             }
         }
-        self.take_place();
+        if !self.take_place() {
+            return Became::Done;
+        }
         let removed = match options.dry_run {
             true => Ok(()),
             false => system::remove_file(directory, name, kind),
@@ -81,9 +83,9 @@ impl Worker<'_, '_, '_> {
     fn examine(&mut self, node: &Node, directory: &Directory, name: &CStr, kind: FileType) -> Examined {
         let (options, conditions) = (self.shared.options, &self.shared.options.conditions);
         let goes_by_name = conditions.accepts_name(name.to_bytes());
-        if goes_by_name {
-            // Before it is looked at: what takes the name during the wait is another entry, which may have to stay.
-            self.have_place();
+        // Before it is looked at: what takes the name during the wait is another entry, which may have to stay.
+        if goes_by_name && !self.have_place() {
+            return Examined::Stays;
         }
         // The type must be known even of what stays, which would be entered if it were a directory.
         let facts = if (goes_by_name && (options.dry_run || conditions.older_than.is_some()))
@@ -177,7 +179,9 @@ impl Worker<'_, '_, '_> {
     /// Deals with a directory that cannot be opened: an empty one may be removed all the same.
     fn not_opened(&mut self, parent: &Node, directory: &Directory, name: &CStr, error: Errno) {
         if self.shared.unconditional && !self.shared.options.dry_run {
-            self.take_place();
+            if !self.take_place() {
+                return;
+            }
             match system::remove_directory(directory, name, None) {
                 Ok(()) => {
                     self.counts.directories += 1;

@@ -84,7 +84,10 @@ impl Worker<'_, '_, '_> {
             self.counts.directories_kept += u64::from(stays & FAILED != 0);
             return Left::Done;
         }
-        self.take_place();
+        if !self.take_place() {
+            // So are those above it.
+            return Left::Done;
+        }
         let removed = match self.shared.options.dry_run {
             true => Ok(()),
             false => system::remove_directory(above, &node.name, node.identity()),

@@ -5,6 +5,7 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
+use super::worker::Worker;
 use crate::remove::Progress;
 
 /// A worker sleeps no longer than this before it looks whether the removal is to end.
@@ -34,8 +35,9 @@ impl Pace {
         Self { interval_ns: 1_000_000_000 / u64::from(entries_per_second.get()) }
     }
 
-    /// Waits until one entry may go.
-    pub(super) fn wait(&self, progress: &Progress) {
+    /// Waits until one entry may go; false where the removal is to end, so that none may any more.
+    #[must_use]
+    pub(super) fn wait(&self, progress: &Progress) -> bool {
         let places = &progress.places;
         #[cfg(test)]
         places.meanwhile.happens(progress);
@@ -58,5 +60,32 @@ impl Pace {
         {
             std::thread::sleep(left.min(SLEEP_MAX));
         }
+        !progress.is_cancelled()
+    }
+}
+
+impl Worker<'_, '_, '_> {
+    /// Waits until one entry may go, where a rate is to be kept, unless a place is had already: whatever is looked at after this
+    /// goes at once or not at all, and what stays leaves the place to the next. False where the removal is to end: nothing more goes.
+    #[inline]
+    pub(super) fn have_place(&mut self) -> bool {
+        if let Some(pace) = &self.shared.pace
+            && !self.has_place
+        {
+            self.has_place = pace.wait(self.shared.progress);
+            return self.has_place;
+        }
+        true
+    }
+
+    /// Takes the place that is had, or waits for one; false where the removal is to end.
+    #[inline]
+    pub(super) fn take_place(&mut self) -> bool {
+        if self.shared.pace.is_none() {
+            return true;
+        }
+        let may_go = self.have_place();
+        self.has_place = false;
+        may_go
     }
 }

@@ -79,8 +79,8 @@ pub fn remove_tree(
         Err(error) => {
             // An empty directory may be removed even if it cannot be read.
             let may = !options.dry_run && options.conditions.is_none() && options.keep.is_none();
-            if let Some(pace) = pace(options).filter(|_| may) {
-                pace.wait(progress);
+            if pace(options).filter(|_| may).is_some_and(|pace| !pace.wait(progress)) {
+                return Ok(finish(progress, &before));
             }
             if !may || system::remove_directory(parent, &name, None).is_err() {
                 return Err(Error::io("open", &path, error.into()));
@@ -149,8 +149,8 @@ impl Root<'_> {
             if options.dry_run {
                 bytes = system::space(&self.descriptor);
             } else {
-                if let Some(pace) = pace(options) {
-                    pace.wait(progress);
+                if pace(options).is_some_and(|pace| !pace.wait(progress)) {
+                    return;
                 }
                 removed = system::remove_directory(self.parent, self.name, self.identity);
             }

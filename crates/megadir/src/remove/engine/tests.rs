@@ -108,6 +108,52 @@ fn what_takes_a_name_during_the_wait_is_looked_at() {
 }
 
 #[test]
+fn nothing_more_goes_once_the_removal_is_to_end() {
+    for conditions in [Conditions::NONE, OLD] {
+        let scratch = tempfile::tempdir().unwrap();
+        let tree = scratch.path().join("tree");
+        filled(&tree, 5);
+        let third = || {
+            meanwhile(|number, progress| {
+                if number == 3 {
+                    progress.cancel();
+                }
+            })
+        };
+        let removed = remove(&tree, &options(conditions), &third());
+        assert_eq!((removed.counts.entries, left(&tree)), (2, 3));
+        assert!(removed.cancelled && !removed.complete);
+        let directory = Dir::open(&tree).unwrap();
+        let removed = remove_contents(&directory, &options(conditions), &third()).unwrap();
+        assert_eq!((removed.counts.entries, left(&tree), removed.cancelled), (2, 1, true));
+        let first = || meanwhile(|_, progress| progress.cancel());
+        let file = fs::read_dir(&tree).unwrap().next().unwrap().unwrap().path();
+        assert_eq!(remove(&file, &options(conditions), &first()).counts.entries, 0);
+        assert!(file.exists(), "a file that is named");
+    }
+}
+
+#[test]
+fn no_directory_goes_once_the_removal_is_to_end() {
+    // The one that is named, and those below it.
+    for stop in 1..=3 {
+        let scratch = tempfile::tempdir().unwrap();
+        let tree = scratch.path().join("tree");
+        fs::create_dir_all(tree.join("one").join("two")).unwrap();
+        let progress = meanwhile(move |number, progress| {
+            if number == stop {
+                progress.cancel();
+            }
+        });
+        let removed = remove(&tree, &options(Conditions::NONE), &progress);
+        assert_eq!((removed.counts.directories, removed.cancelled), (u64::from(stop) - 1, true));
+        let below = tree.join("one");
+        assert_eq!((tree.exists(), below.exists(), below.join("two").exists()), (true, stop < 3, stop < 2));
+        assert_eq!((removed.counts.failures, removed.counts.directories_kept), (0, 0));
+    }
+}
+
+#[test]
 fn a_file_that_is_named_is_looked_at_after_the_wait() {
     let scratch = tempfile::tempdir().unwrap();
     let tree = scratch.path().join("tree");

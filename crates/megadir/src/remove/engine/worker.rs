@@ -58,7 +58,7 @@ pub(super) struct Worker<'scope, 'env, 'a> {
     waiting_bytes: usize,
     window: Option<Window>,
     /// A place in time that was waited for, and that nothing has taken yet.
-    has_place: bool,
+    pub(super) has_place: bool,
     pub(super) counts: Counts,
     untold: u64,
 }
@@ -344,27 +344,6 @@ impl<'scope, 'env, 'a> Worker<'scope, 'env, 'a> {
         self.few = if entries < SMALL_ENTRIES { FEW } else { 1 };
         if keep.is_some() {
             node.stay(KEPT);
-        }
-    }
-
-    /// Waits until one entry may go, where a rate is to be kept, unless a place is had already: whatever is looked at after this
-    /// goes at once or not at all, and what stays leaves the place to the next.
-    #[inline]
-    pub(super) fn have_place(&mut self) {
-        if let Some(pace) = &self.shared.pace
-            && !self.has_place
-        {
-            pace.wait(self.shared.progress);
-            self.has_place = true;
-        }
-    }
-
-    /// Takes the place that is had, or waits for one.
-    #[inline]
-    pub(super) fn take_place(&mut self) {
-        if self.shared.pace.is_some() {
-            self.have_place();
-            self.has_place = false;
         }
     }
 
