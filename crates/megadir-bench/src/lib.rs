@@ -51,6 +51,7 @@ pub mod plan;
 mod remove;
 pub mod runner;
 pub mod study;
+mod words;
 mod workload;
 mod workspace;
 mod write_back;

@@ -233,7 +233,7 @@ fn is_ours_by_name(name: &str) -> bool {
 
 /// Takes the lock of a directory if its run is dead; `None` if the run lives, `Err` with the reason if it is none.
 fn examine(parent: Borrowed<'_>, name: &str) -> Result<Option<Leftover>, String> {
-    let words = |error: io::Error| error.to_string();
+    let words = |error: io::Error| crate::words::words(&error);
     let directory = match at::open_on_this_mount(parent, name) {
         Ok(directory) => directory,
         Err(error) => match error.kind() {

@@ -93,7 +93,7 @@ fn an_existing_directory_is_only_read() {
     says(&output, 0, "working on 'd' itself (1000 entries), which is only read");
     assert_eq!(names(&at.join("d")), before);
     assert_eq!(names(at), ["d", "r", "report.html"]);
-    says(&run(at, &arguments), 3, "cannot make the record 'r'");
+    says(&run(at, &arguments), 3, "cannot make the record 'r': File exists\n");
 }
 
 #[test]

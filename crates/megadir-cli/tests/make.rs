@@ -194,8 +194,13 @@ fn what_has_no_place_is_refused_before_anything_is_made() {
         assert!(!at.join("d").exists());
     }
     let missing = run(at, &["no/such", "-n", "1", "--dry-run"]);
-    let said = "No such file or directory (os error 2) (what it lies in, or leads to, must exist)";
+    let said = "No such file or directory (what it lies in, or leads to, must exist)";
     gives(&missing, 3, "", &format!("megadir: cannot open 'no/such': {said}\n"));
+    let missing = run(at, &["no/such", "-n", "1"]);
+    gives(&missing, 3, "", &format!("megadir: cannot make the directory 'no/such': {said}\n"));
+    std::fs::write(at.join("file"), "").unwrap();
+    let said = "cannot open 'file': Not a directory (a directory is wanted)";
+    gives(&run(at, &["file", "-n", "1"]), 3, "", &format!("megadir: {said}\n"));
 }
 
 #[test]

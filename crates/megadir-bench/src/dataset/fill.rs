@@ -42,7 +42,9 @@ pub fn fill(
     let open = |source| FillError::Open { path: path.to_owned(), source };
     at::check_path(path).map_err(open)?;
     match std::fs::create_dir(path) {
-        Err(error) if error.kind() != ErrorKind::AlreadyExists => return Err(open(error)),
+        Err(source) if source.kind() != ErrorKind::AlreadyExists => {
+            return Err(FillError::Directory { path: path.to_owned(), source });
+        }
         _ => {}
     }
     let dir = at::open_directory(path).map_err(open)?;

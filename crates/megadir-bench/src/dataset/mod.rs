@@ -30,6 +30,8 @@ use std::path::PathBuf;
 use megadir::limits::Explanation;
 use megadir_stats::permutation::SplitMix64;
 
+use crate::words::words;
+
 pub use chosen::{Chosen, names_of};
 pub use content::Content;
 pub use files::{Files, FilesError};
@@ -111,9 +113,17 @@ pub struct Rehearsed {
 /// Why filling ended early; what was made stays, and filling again goes on from there.
 #[derive(Debug, thiserror::Error)]
 pub enum FillError {
-    /// The directory cannot be made or opened.
-    #[error("cannot open '{}': {source}{}", .path.display(), missing(.source))]
+    /// The directory cannot be opened.
+    #[error("cannot open '{}': {}{}", .path.display(), words(.source), missing(.source))]
     Open {
+        /// The directory.
+        path: PathBuf,
+        /// Why.
+        source: std::io::Error,
+    },
+    /// The directory cannot be made.
+    #[error("cannot make the directory '{}': {}{}", .path.display(), words(.source), missing(.source))]
+    Directory {
         /// The directory.
         path: PathBuf,
         /// Why.
@@ -130,7 +140,7 @@ pub enum FillError {
         met: Box<Explanation>,
     },
     /// A file could not be made for another reason.
-    #[error("cannot make '{name}' (after {made} of {of}): {source}")]
+    #[error("cannot make '{name}' (after {made} of {of}): {}", words(.source))]
     Make {
         /// The name.
         name: String,
@@ -146,10 +156,14 @@ pub enum FillError {
     Files(#[from] FilesError),
 }
 
-/// Returns what to do where a directory cannot be made for what it would be in.
+/// Returns what to do where a directory cannot be made or opened for what it would be in.
 fn missing(source: &std::io::Error) -> &'static str {
     match source.kind() {
         std::io::ErrorKind::NotFound => " (what it lies in, or leads to, must exist)",
+        std::io::ErrorKind::NotADirectory => " (a directory is wanted)",
+        std::io::ErrorKind::StorageFull | std::io::ErrorKind::QuotaExceeded => {
+            " ('megadir limits' tells of the directory that it would lie in what has run out)"
+        }
         _ => "",
     }
 }

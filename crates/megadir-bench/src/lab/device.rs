@@ -8,8 +8,8 @@ use rustix::fs::{FileType, Mode, OFlags};
 use rustix::io::Errno;
 
 use super::disk::Disk;
-use super::error::words;
 use super::{FILE_SYSTEMS, LABEL, LabError, Spec, program};
+use crate::words::words;
 use crate::workload::Signals;
 
 /// blkid(8) found nothing that it knows.

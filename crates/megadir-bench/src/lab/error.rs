@@ -3,6 +3,8 @@
 use std::io;
 use std::path::PathBuf;
 
+use crate::words::words;
+
 /// Why a file system could not be made, mounted or unmounted.
 #[derive(Debug, thiserror::Error)]
 pub enum LabError {
@@ -68,12 +70,6 @@ pub enum LabError {
     /// It was told to end.
     #[error("interrupted while file systems were made")]
     Interrupted,
-}
-
-/// Returns what went wrong without the number of the error.
-pub(super) fn words(error: &io::Error) -> String {
-    let text = error.to_string();
-    text.split(" (os error").next().unwrap_or(&text).to_owned()
 }
 
 impl LabError {

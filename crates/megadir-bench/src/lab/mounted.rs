@@ -11,10 +11,10 @@ use rustix::io::Errno;
 use rustix::mount::UnmountFlags;
 
 use super::disk::Disk;
-use super::error::words;
 use super::server::{Server, is_mounted};
 use super::{Ground, LabError, Spec, options, program};
 use crate::beat::{WRITING_BACK, marked};
+use crate::words::words;
 use crate::workload::Signals;
 use crate::workspace::Workspace;
 

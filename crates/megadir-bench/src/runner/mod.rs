@@ -30,6 +30,7 @@ use megadir_record::{Note, Plan, Record};
 use crate::dataset::FillError;
 use crate::lab::LabError;
 use crate::plan::PlanError;
+use crate::words::words;
 
 pub use prepare::check;
 pub use start::run;
@@ -112,7 +113,7 @@ pub struct RunEnd {
 #[derive(Debug, thiserror::Error)]
 pub enum RunError {
     /// The directory cannot be used.
-    #[error("cannot use '{}': {source}{}", .path.display(), way_out(.source))]
+    #[error("cannot use '{}': {}{}", .path.display(), words(.source), way_out(.source))]
     Directory {
         /// The directory.
         path: PathBuf,
@@ -171,10 +172,10 @@ pub enum RunError {
         error: Box<Self>,
     },
     /// A listener cannot go on: the record cannot be written.
-    #[error("cannot write the record: {0}")]
+    #[error("cannot write the record: {}", words(.0))]
     Listener(#[source] io::Error),
     /// The run's own directory could not be removed.
-    #[error("cannot remove '{}': {source}; the next run will", .path.display())]
+    #[error("cannot remove '{}': {}; the next run will", .path.display(), words(.source))]
     Clean {
         /// The directory.
         path: PathBuf,

@@ -4,6 +4,8 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use megadir_record::Refused;
 
+use crate::words::words;
+
 /// Why work gave no result.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum ListError {
@@ -11,7 +13,7 @@ pub(crate) enum ListError {
     #[error(transparent)]
     Read(#[from] megadir::Error),
     /// A call of a later stage failed.
-    #[error("{stage}: {source}")]
+    #[error("{stage}: {}", words(.source))]
     Stage {
         /// The stage.
         stage: &'static str,

@@ -8,6 +8,7 @@ use megadir_record::Record;
 use megadir_record::jsonl::{ReadError, read_partly};
 
 use crate::exit::CliError;
+use crate::ui::message::reason;
 
 /// What compressed files begin with, and what undoes it.
 const COMPRESSED: [(&[u8], &str); 3] =
@@ -23,9 +24,9 @@ pub(crate) struct Opened {
 /// Opens and reads a record; what is missing of it is said on standard error.
 pub(crate) fn open(path: &Path, share: bool) -> Result<Opened, CliError> {
     let refuse = |reason: String| CliError::nothing_ran(format!("'{}': {reason}", path.display()));
-    let file = File::open(path).map_err(|error| refuse(error.to_string()))?;
+    let file = File::open(path).map_err(|error| refuse(reason(&error)))?;
     let mut input = BufReader::with_capacity(256 << 10, file);
-    let begin = input.fill_buf().map_err(|error| refuse(error.to_string()))?;
+    let begin = input.fill_buf().map_err(|error| refuse(reason(&error)))?;
     if let Some((_, tool)) = COMPRESSED.iter().find(|(magic, _)| begin.starts_with(magic)) {
         return Err(refuse(format!("it is compressed: undo that with {tool} first")));
     }

@@ -10,6 +10,7 @@ use megadir_report::{FORMATS, Format, Report, Style, Summary, View, format_named
 use super::open::{Opened, open};
 use crate::exit::{self, CliError};
 use crate::ui::is_unicode;
+use crate::ui::message::reason;
 use crate::ui::output::print_with;
 
 /// The width of reports that no terminal shows, columns.
@@ -212,8 +213,9 @@ fn target(
     }
     if let Err(error) = std::fs::create_dir_all(output) {
         return Err(CliError::nothing_ran(format!(
-            "cannot make the directory '{}': {error}",
-            output.display()
+            "cannot make the directory '{}': {}",
+            output.display(),
+            reason(&error)
         )));
     }
     // Published records are all called `record.jsonl`, in directories with names of their own.
@@ -227,7 +229,7 @@ fn target(
 /// Writes a file that must be new; half a report does not stay.
 fn write_new(path: &Path, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<(), CliError> {
     let cannot = |error: io::Error| {
-        CliError::nothing_ran(format!("cannot write the report '{}': {error}", path.display()))
+        CliError::nothing_ran(format!("cannot write the report '{}': {}", path.display(), reason(&error)))
     };
     let mut file = BufWriter::new(File::create_new(path).map_err(cannot)?);
     write(&mut file).and_then(|()| file.flush()).map_err(|error| {
@@ -239,7 +241,7 @@ fn write_new(path: &Path, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) 
 /// Replaces a file as a whole.
 fn replace(path: &Path, text: &str) -> Result<(), CliError> {
     let cannot = |error: io::Error| {
-        CliError::nothing_ran(format!("cannot write the report '{}': {error}", path.display()))
+        CliError::nothing_ran(format!("cannot write the report '{}': {}", path.display(), reason(&error)))
     };
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let mut file = tempfile::Builder::new().prefix(".report-").tempfile_in(folder).map_err(cannot)?;

@@ -15,6 +15,7 @@ use megadir_record::{DataSource, Record, share};
 use super::options::Resolved;
 use super::record_file;
 use crate::exit::CliError;
+use crate::ui::message::reason;
 
 /// A record to go on with: the open file, what it holds, and what to run.
 pub(crate) struct Begun {
@@ -30,7 +31,7 @@ pub(crate) fn open(path: &Path, dir: Option<&Path>) -> Result<Begun, CliError> {
     let cannot = |reason: String| {
         CliError::nothing_ran(format!("cannot go on with the record '{}': {reason}", path.display()))
     };
-    let file = record_file::open(path).map_err(|error| cannot(error.to_string()))?;
+    let file = record_file::open(path).map_err(|error| cannot(reason(&error)))?;
     let record = read(BufReader::new(&file)).map_err(|error| cannot(error.to_string()))?;
     if record.end.as_ref().is_some_and(|end| end.complete) {
         return Err(cannot("it is complete; 'megadir bench report' prints it".into()));

@@ -19,6 +19,7 @@ use super::report;
 use super::resume;
 use crate::cmd::interrupt::{Interrupt, interruptible};
 use crate::exit::{self, CliError};
+use crate::ui::message::reason;
 use crate::ui::output::print;
 
 /// Runs the study.
@@ -83,7 +84,11 @@ fn go_on(path: &Path, args: &Args, interrupt: &Interrupt) -> Result<Done, CliErr
     eprintln!("megadir: going on with '{}' after {blocks} blocks", path.display());
     say_what_drops(&begun.resolved.planned.plan);
     resume::cut_off(&mut begun).map_err(|error| {
-        CliError::nothing_ran(format!("cannot go on with the record '{}': {error}", path.display()))
+        CliError::nothing_ran(format!(
+            "cannot go on with the record '{}': {}",
+            path.display(),
+            reason(&error)
+        ))
     })?;
     let resume::Begun { file, record, resolved, share } = begun;
     let before = file.metadata().map_or(0, |status| status.len());
@@ -203,7 +208,7 @@ fn private(directory: &Path) -> Vec<String> {
 fn create_record(args: &Args, plan: &Plan) -> Result<(PathBuf, File), CliError> {
     let now_s = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |now| now.as_secs());
     let failed = |path: &Path, error: &io::Error| {
-        CliError::nothing_ran(format!("cannot make the record '{}': {error}", path.display()))
+        CliError::nothing_ran(format!("cannot make the record '{}': {}", path.display(), reason(error)))
     };
     if let Some(path) = &args.output {
         return match record_file::create(path) {
