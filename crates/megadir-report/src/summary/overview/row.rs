@@ -1,0 +1,118 @@
+//! The rows of an overview: which arms do the same work, in which order they stand, and what the work is called.
+
+use megadir_record::{
+    Access, CacheState, Cell, CellId, FileOperation, FileWork, FsId, Plan, Role, SyncPolicy, Work, WorkerKind,
+};
+
+use crate::text;
+
+/// The arms of one kind of work, one a column.
+pub(super) struct RowArms<'a> {
+    pub(super) first: &'a Cell,
+    pub(super) arms: Vec<Option<CellId>>,
+}
+
+/// Returns the arms that do the same, in the order in which a reader looks for them.
+pub(super) fn arms_by_row(plan: &Plan, columns: usize) -> Vec<RowArms<'_>> {
+    let mut rows: Vec<(&str, RowArms<'_>)> = Vec::new();
+    // Writing for the sake of what follows is measured elsewhere.
+    let counts = |cell: &&Cell| cell.role != Role::AgainstItself && !cell.groups.is_empty();
+    for cell in plan.cells.iter().filter(counts) {
+        let Some(on) = plan.data.get(cell.data.0 as usize).and_then(|data| data.on) else { continue };
+        let Some(of) = plan.file_system(on) else { continue };
+        let name = without_label(&cell.name, &of.label);
+        let place = rows.iter().position(|(known, _)| *known == name).unwrap_or_else(|| {
+            rows.push((name, RowArms { first: cell, arms: vec![None; columns] }));
+            rows.len() - 1
+        });
+        let FsId(column) = on;
+        if let Some(arm) = rows[place].1.arms.get_mut(column as usize) {
+            *arm = Some(cell.id);
+        }
+    }
+    rows.sort_by_key(|(_, row)| order(row.first));
+    rows.into_iter().map(|(_, row)| row).collect()
+}
+
+/// Returns an arm's name without the file system, with which it ends.
+fn without_label<'a>(name: &'a str, label: &str) -> &'a str {
+    name.strip_suffix(label).and_then(|name| name.strip_suffix(", ")).unwrap_or(name)
+}
+
+/// Returns by what rows are sorted; those of other studies stay in the plan's order.
+fn order(cell: &Cell) -> (u8, Option<usize>, bool, u8, u32) {
+    let Work::Files(work) = &cell.work else { return (0, None, false, 0, 0) };
+    let state = CacheState::ALL.iter().position(|state| *state == cell.cache);
+    let operation = match work.operation {
+        FileOperation::MakeDirectories => 0,
+        FileOperation::Create => 1,
+        FileOperation::Stat => 2,
+        FileOperation::Read => 3,
+        FileOperation::Rewrite => 4,
+        FileOperation::Unlink => 5,
+    };
+    let sync = match work.sync {
+        SyncPolicy::Never => 0,
+        SyncPolicy::AtEnd => 1,
+        SyncPolicy::EachFile => 2,
+        SyncPolicy::FileAndDirectory => 3,
+    };
+    (operation, state, work.access != Access::Directory, sync, work.workers.count)
+}
+
+/// Returns what a kind of work is called, and whether it counts for all together: what is done by name is done by listing too.
+pub(super) fn named(cell: &Cell, plan: &Plan) -> (String, String, bool) {
+    let label = plan.file_system_of(cell.data).map_or("", |of| of.label.as_str());
+    let name = without_label(&cell.name, label);
+    let whole = || (String::new(), name.to_owned(), true);
+    let Work::Files(work) = &cell.work else { return whole() };
+    let small = plan.study == "smallfile";
+    if !small {
+        return whole();
+    }
+    // The state's own name says whose cache it is.
+    let state = match cell.cache {
+        CacheState::Warm => None,
+        cold => name.rsplit(", ").find(|part| part.ends_with(cold.name())).map(str::to_owned),
+    };
+    let parts = [Some(workers(work)), sync(work), by_name(work)];
+    let what = parts.into_iter().flatten().collect::<Vec<_>>().join(", ");
+    // Cold and warm are apart: beside what comes from a device nobody sees what comes from memory.
+    let section =
+        [Some(operation(work).to_owned()), state].into_iter().flatten().collect::<Vec<_>>().join(", ");
+    (section, what, work.access == Access::Directory)
+}
+
+fn operation(work: &FileWork) -> &'static str {
+    match work.operation {
+        FileOperation::MakeDirectories => "make directories",
+        FileOperation::Create => "write",
+        FileOperation::Read => "read",
+        FileOperation::Rewrite => "rewrite",
+        FileOperation::Stat => "stat",
+        FileOperation::Unlink => "unlink",
+    }
+}
+
+fn workers(work: &FileWork) -> String {
+    let kind = match (work.workers.kind, work.workers.count) {
+        (WorkerKind::Thread, _) => "thread",
+        (WorkerKind::Process, 1) => "process",
+        (WorkerKind::Process, count) => return format!("{} processes", text::count(u64::from(count))),
+    };
+    text::counted(u64::from(work.workers.count), kind)
+}
+
+fn sync(work: &FileWork) -> Option<String> {
+    let name = match work.sync {
+        SyncPolicy::Never => return None,
+        SyncPolicy::AtEnd => "syncfs",
+        SyncPolicy::EachFile => "fsync",
+        SyncPolicy::FileAndDirectory => "fsync of both",
+    };
+    Some(name.into())
+}
+
+fn by_name(work: &FileWork) -> Option<String> {
+    (work.access != Access::Directory).then(|| "by name".into())
+}
