@@ -8,22 +8,26 @@
 //!
 //! Under Wine what lies elsewhere than its name says stays (`dir/wine.rs`).
 
+mod errno;
+mod reader;
+
 use std::ffi::CStr;
 use std::io;
 use std::os::windows::io::{AsHandle, BorrowedHandle, OwnedHandle};
 use std::time::Duration;
 
-use megadir_sys::windows::enumerate::{Buffer, nt_query};
 use megadir_sys::windows::open::{Purpose, below};
 use megadir_sys::windows::{change, facts};
 
 use crate::attributes::Time;
-use crate::decode;
 use crate::dir::wine;
-use crate::directory_information::{Found, Layout, Records};
+use crate::directory_information::Found;
 use crate::file_system::FileSystem;
 use crate::file_type::FileType;
 use crate::names;
+
+pub(in crate::remove) use errno::Errno;
+pub(super) use reader::{CALL_BYTES, Reader};
 
 /// What is open.
 pub(in crate::remove) use std::os::windows::io::AsHandle as Open;
@@ -43,84 +47,10 @@ pub(super) const CROSSES_MOUNTS: bool = false;
 pub(super) const NOT_IN_NAMES: &[u8] = b"/\\:";
 /// What is said of a directory that is not empty however often it was emptied.
 pub(super) const KEEPS_FILLING: &str = "not empty after it was emptied 10 times: something keeps making entries in it, or holds open what was removed";
-/// For one call that reads, as it comes out of [`Reader::read`].
-pub(super) const CALL_BYTES: usize = LARGE_BYTES / 2 * 3;
-
-/// What one call reads, bytes of the system's records: 80 and two a character, which become 27 and three at most.
-const LARGE_BYTES: usize = 64 << 10;
-/// The same where little room is left.
-const SMALL_BYTES: usize = 8 << 10;
 
 const READ_ONLY: u32 = 1;
 const DIRECTORY: u32 = 0x10;
 const REPARSE_POINT: u32 = 0x400;
-
-/// An error of the system, by its number in Win32; those that matter have the names that Linux has for them.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::remove) struct Errno(i32);
-
-impl Errno {
-    /// `ERROR_FILE_NOT_FOUND`.
-    pub(in crate::remove) const NOENT: Self = Self(2);
-    /// `ERROR_TOO_MANY_OPEN_FILES`.
-    pub(super) const MFILE: Self = Self(4);
-    /// `ERROR_ACCESS_DENIED`.
-    pub(super) const PERM: Self = Self(5);
-    /// `ERROR_NOT_SAME_DEVICE`.
-    pub(super) const XDEV: Self = Self(17);
-    /// `ERROR_INVALID_NAME`.
-    const INVALID_NAME: Self = Self(123);
-    /// `ERROR_DIR_NOT_EMPTY`.
-    pub(super) const NOTEMPTY: Self = Self(145);
-    /// `ERROR_ALREADY_EXISTS`.
-    pub(super) const EXIST: Self = Self(183);
-    /// `ERROR_DIRECTORY`.
-    pub(in crate::remove) const NOTDIR: Self = Self(267);
-    /// `ERROR_DIRECTORY_NOT_SUPPORTED`.
-    pub(super) const ISDIR: Self = Self(336);
-    /// `ERROR_NO_SYSTEM_RESOURCES`.
-    pub(super) const NFILE: Self = Self(1450);
-    /// `ERROR_REPARSE_POINT_ENCOUNTERED`.
-    pub(super) const LOOP: Self = Self(4395);
-    /// No number of the system's: Wine has followed a link.
-    const LED_AWAY: Self = Self(-1);
-    /// No number of the system's: nothing tells this directory from another that takes its name.
-    const NO_IDENTITY: Self = Self(-2);
-    /// No number of the system's: what a folder holds lies elsewhere.
-    const LIES_ELSEWHERE: Self = Self(-3);
-
-    pub(super) fn raw_os_error(self) -> i32 {
-        self.0
-    }
-}
-
-impl From<io::Error> for Errno {
-    fn from(error: io::Error) -> Self {
-        match error.raw_os_error() {
-            // `ERROR_PATH_NOT_FOUND`.
-            Some(3) => Self::NOENT,
-            Some(code) => Self(code),
-            None => Self::INVALID_NAME,
-        }
-    }
-}
-
-impl From<Errno> for io::Error {
-    fn from(error: Errno) -> Self {
-        match error {
-            Errno::LED_AWAY => {
-                Self::other("Wine follows the symbolic link behind this name, so it is not touched")
-            }
-            Errno::NO_IDENTITY => {
-                Self::other("this file system gives its files no numbers, so nothing is removed by name")
-            }
-            Errno::LIES_ELSEWHERE => {
-                Self::other("what it holds lies elsewhere (a cloud), so nothing can be said of that")
-            }
-            Errno(code) => Self::from_raw_os_error(code),
-        }
-    }
-}
 
 /// What tells a directory from every other, as long as it is there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -315,83 +245,6 @@ fn remove_read_only(parent: BorrowedHandle<'_>, name: &CStr, file: &OwnedHandle)
         let _ = change::set_attributes(marked.as_handle(), attributes);
     }
     removed.map(drop).map_err(Errno::from)
-}
-
-/// Reads directories.
-pub(super) struct Reader {
-    large: Buffer,
-    small: Buffer,
-    encoded: Vec<u8>,
-    name: Vec<u8>,
-    class: Class,
-}
-
-impl std::fmt::Debug for Reader {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Reader").field("class", &self.class).finish_non_exhaustive()
-    }
-}
-
-/// A class of records.
-#[derive(Clone, Copy, Debug)]
-struct Class {
-    number: i32,
-    layout: Layout,
-}
-
-/// `FileIdFullDirectoryInformation`, which brings the numbers of files along.
-const NUMBERED: Class = Class { number: 38, layout: Layout::IdFull };
-/// `FileFullDirectoryInformation`, which every file system knows.
-const PLAIN: Class = Class { number: 2, layout: Layout::Full };
-
-impl Reader {
-    pub(super) fn new() -> Self {
-        Self {
-            large: Buffer::new(LARGE_BYTES),
-            small: Buffer::new(SMALL_BYTES),
-            encoded: Vec::new(),
-            name: Vec::new(),
-            class: NUMBERED,
-        }
-    }
-
-    /// Reads the next records, those from the start if any position is given; returns how many bytes, 0 at the end.
-    ///
-    /// `to` holds what one call reads: [`CALL_BYTES`], or what two thirds of it are at least [`SMALL_BYTES`] of.
-    pub(super) fn read(
-        &mut self,
-        directory: &Directory,
-        from: Option<u64>,
-        to: &mut [u8],
-    ) -> io::Result<usize> {
-        let buffer = if to.len() < CALL_BYTES { &mut self.small } else { &mut self.large };
-        let filled = match nt_query(directory.as_handle(), self.class.number, from.is_some(), buffer) {
-            Err(error) if is_unknown(&error) => {
-                self.class = PLAIN;
-                nt_query(directory.as_handle(), self.class.number, from.is_some(), buffer)?
-            }
-            filled => filled?,
-        };
-        self.encoded.clear();
-        let malformed = || io::Error::new(io::ErrorKind::InvalidData, "the system gave a malformed record");
-        for record in Records::new(&buffer.bytes()[..filled.unwrap_or(0)], self.class.layout) {
-            let record = record.map_err(|_| malformed())?;
-            self.name.clear();
-            names::push_wide(&mut self.name, record.name());
-            let (inode, kind) = (record.found.file_id, record.found.kind().d_type());
-            if self.name.contains(&0) || !decode::encode(&mut self.encoded, inode, 0, kind, &self.name) {
-                return Err(malformed());
-            }
-        }
-        to.get_mut(..self.encoded.len()).ok_or_else(malformed)?.copy_from_slice(&self.encoded);
-        Ok(self.encoded.len())
-    }
-}
-
-/// Tells whether an error says that the file system does not know a class of records.
-fn is_unknown(error: &io::Error) -> bool {
-    // `ERROR_INVALID_FUNCTION`, `ERROR_NOT_SUPPORTED`, `ERROR_INVALID_PARAMETER`, `ERROR_CALL_NOT_IMPLEMENTED`, `ERROR_INVALID_LEVEL`.
-    matches!(error.raw_os_error(), Some(1 | 50 | 87 | 120 | 124))
 }
 
 /// Opens a directory again, as the same: both share their position.

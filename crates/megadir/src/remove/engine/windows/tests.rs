@@ -4,9 +4,10 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 
+use super::reader::SMALL_BYTES;
 use super::{
-    CALL_BYTES, DIRECTORY, Directory, Errno, Opener, REPARSE_POINT, Reader, SMALL_BYTES, identity,
-    is_folder_of_others, kind, remove_directory, remove_file,
+    CALL_BYTES, DIRECTORY, Directory, Errno, Opener, REPARSE_POINT, Reader, identity, is_folder_of_others,
+    kind, remove_directory, remove_file,
 };
 use crate::decode::Records;
 use crate::dir::Dir;

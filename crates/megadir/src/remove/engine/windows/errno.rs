@@ -1,0 +1,70 @@
+//! Errors of Windows, by the names that the engine knows them by.
+
+use std::io;
+
+/// An error of the system, by its number in Win32; those that matter have the names that Linux has for them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::remove) struct Errno(i32);
+
+impl Errno {
+    /// `ERROR_FILE_NOT_FOUND`.
+    pub(in crate::remove) const NOENT: Self = Self(2);
+    /// `ERROR_TOO_MANY_OPEN_FILES`.
+    pub(in crate::remove) const MFILE: Self = Self(4);
+    /// `ERROR_ACCESS_DENIED`.
+    pub(in crate::remove) const PERM: Self = Self(5);
+    /// `ERROR_NOT_SAME_DEVICE`.
+    pub(in crate::remove) const XDEV: Self = Self(17);
+    /// `ERROR_INVALID_NAME`.
+    pub(super) const INVALID_NAME: Self = Self(123);
+    /// `ERROR_DIR_NOT_EMPTY`.
+    pub(in crate::remove) const NOTEMPTY: Self = Self(145);
+    /// `ERROR_ALREADY_EXISTS`.
+    pub(in crate::remove) const EXIST: Self = Self(183);
+    /// `ERROR_DIRECTORY`.
+    pub(in crate::remove) const NOTDIR: Self = Self(267);
+    /// `ERROR_DIRECTORY_NOT_SUPPORTED`.
+    pub(in crate::remove) const ISDIR: Self = Self(336);
+    /// `ERROR_NO_SYSTEM_RESOURCES`.
+    pub(in crate::remove) const NFILE: Self = Self(1450);
+    /// `ERROR_REPARSE_POINT_ENCOUNTERED`.
+    pub(in crate::remove) const LOOP: Self = Self(4395);
+    /// No number of the system's: Wine has followed a link.
+    pub(super) const LED_AWAY: Self = Self(-1);
+    /// No number of the system's: nothing tells this directory from another that takes its name.
+    pub(super) const NO_IDENTITY: Self = Self(-2);
+    /// No number of the system's: what a folder holds lies elsewhere.
+    pub(super) const LIES_ELSEWHERE: Self = Self(-3);
+
+    pub(in crate::remove) fn raw_os_error(self) -> i32 {
+        self.0
+    }
+}
+
+impl From<io::Error> for Errno {
+    fn from(error: io::Error) -> Self {
+        match error.raw_os_error() {
+            // `ERROR_PATH_NOT_FOUND`.
+            Some(3) => Self::NOENT,
+            Some(code) => Self(code),
+            None => Self::INVALID_NAME,
+        }
+    }
+}
+
+impl From<Errno> for io::Error {
+    fn from(error: Errno) -> Self {
+        match error {
+            Errno::LED_AWAY => {
+                Self::other("Wine follows the symbolic link behind this name, so it is not touched")
+            }
+            Errno::NO_IDENTITY => {
+                Self::other("this file system gives its files no numbers, so nothing is removed by name")
+            }
+            Errno::LIES_ELSEWHERE => {
+                Self::other("what it holds lies elsewhere (a cloud), so nothing can be said of that")
+            }
+            Errno(code) => Self::from_raw_os_error(code),
+        }
+    }
+}

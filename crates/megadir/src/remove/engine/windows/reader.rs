@@ -1,0 +1,96 @@
+//! Reads directories by handle, into the format that the engine decodes.
+
+use std::io;
+use std::os::windows::io::AsHandle;
+
+use megadir_sys::windows::enumerate::{Buffer, nt_query};
+
+use super::Directory;
+use crate::decode;
+use crate::directory_information::{Layout, Records};
+use crate::names;
+
+/// For one call that reads, as it comes out of [`Reader::read`].
+pub(in crate::remove::engine) const CALL_BYTES: usize = LARGE_BYTES / 2 * 3;
+
+/// What one call reads, bytes of the system's records: 80 and two a character, which become 27 and three at most.
+const LARGE_BYTES: usize = 64 << 10;
+/// The same where little room is left.
+pub(super) const SMALL_BYTES: usize = 8 << 10;
+
+/// Reads directories.
+pub(in crate::remove::engine) struct Reader {
+    large: Buffer,
+    small: Buffer,
+    encoded: Vec<u8>,
+    name: Vec<u8>,
+    class: Class,
+}
+
+impl std::fmt::Debug for Reader {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Reader").field("class", &self.class).finish_non_exhaustive()
+    }
+}
+
+/// A class of records.
+#[derive(Clone, Copy, Debug)]
+struct Class {
+    number: i32,
+    layout: Layout,
+}
+
+/// `FileIdFullDirectoryInformation`, which brings the numbers of files along.
+const NUMBERED: Class = Class { number: 38, layout: Layout::IdFull };
+/// `FileFullDirectoryInformation`, which every file system knows.
+const PLAIN: Class = Class { number: 2, layout: Layout::Full };
+
+impl Reader {
+    pub(in crate::remove::engine) fn new() -> Self {
+        Self {
+            large: Buffer::new(LARGE_BYTES),
+            small: Buffer::new(SMALL_BYTES),
+            encoded: Vec::new(),
+            name: Vec::new(),
+            class: NUMBERED,
+        }
+    }
+
+    /// Reads the next records, those from the start if any position is given; returns how many bytes, 0 at the end.
+    ///
+    /// `to` holds what one call reads: [`CALL_BYTES`], or what two thirds of it are at least [`SMALL_BYTES`] of.
+    pub(in crate::remove::engine) fn read(
+        &mut self,
+        directory: &Directory,
+        from: Option<u64>,
+        to: &mut [u8],
+    ) -> io::Result<usize> {
+        let buffer = if to.len() < CALL_BYTES { &mut self.small } else { &mut self.large };
+        let filled = match nt_query(directory.as_handle(), self.class.number, from.is_some(), buffer) {
+            Err(error) if is_unknown(&error) => {
+                self.class = PLAIN;
+                nt_query(directory.as_handle(), self.class.number, from.is_some(), buffer)?
+            }
+            filled => filled?,
+        };
+        self.encoded.clear();
+        let malformed = || io::Error::new(io::ErrorKind::InvalidData, "the system gave a malformed record");
+        for record in Records::new(&buffer.bytes()[..filled.unwrap_or(0)], self.class.layout) {
+            let record = record.map_err(|_| malformed())?;
+            self.name.clear();
+            names::push_wide(&mut self.name, record.name());
+            let (inode, kind) = (record.found.file_id, record.found.kind().d_type());
+            if self.name.contains(&0) || !decode::encode(&mut self.encoded, inode, 0, kind, &self.name) {
+                return Err(malformed());
+            }
+        }
+        to.get_mut(..self.encoded.len()).ok_or_else(malformed)?.copy_from_slice(&self.encoded);
+        Ok(self.encoded.len())
+    }
+}
+
+/// Tells whether an error says that the file system does not know a class of records.
+fn is_unknown(error: &io::Error) -> bool {
+    // `ERROR_INVALID_FUNCTION`, `ERROR_NOT_SUPPORTED`, `ERROR_INVALID_PARAMETER`, `ERROR_CALL_NOT_IMPLEMENTED`, `ERROR_INVALID_LEVEL`.
+    matches!(error.raw_os_error(), Some(1 | 50 | 87 | 120 | 124))
+}
