@@ -4,6 +4,8 @@
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
+use megadir_testkit::tree::names;
+
 #[track_caller]
 fn run(directory: &Path, arguments: &[&str]) -> String {
     let mut command = Command::new(env!("CARGO_BIN_EXE_megadir"));
@@ -17,14 +19,6 @@ fn run(directory: &Path, arguments: &[&str]) -> String {
     let all = text(&output.stdout) + &text(&output.stderr);
     assert_eq!(output.status.code(), Some(0), "{all}");
     all
-}
-
-fn names(directory: &Path) -> Vec<String> {
-    let entries = std::fs::read_dir(directory).expect("readable");
-    let mut names: Vec<String> =
-        entries.map(|entry| entry.expect("readable").file_name().to_string_lossy().into_owned()).collect();
-    names.sort();
-    names
 }
 
 /// Returns what the record in a directory says, which holds nothing else but its page.

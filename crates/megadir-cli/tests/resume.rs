@@ -3,13 +3,14 @@
 
 use std::io::BufReader;
 use std::path::Path;
-use std::process::{Child, Command, Output, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use megadir_bench::next::{Step, next};
 use megadir_record::jsonl::read;
 use megadir_record::{Record, Sample};
 use megadir_testkit::mount::{EXT4, Mount, Recipe};
+use megadir_testkit::output::says;
 use megadir_testkit::require;
 
 const RUN: [&str; 9] = ["bench", "run", "study.toml", "--quick", "--seed", "7", "-o", "record", "--dir"];
@@ -38,13 +39,6 @@ fn megadir(directory: &Path, arguments: &[&str]) -> Command {
 
 fn start(directory: &Path, arguments: &[&str]) -> Child {
     megadir(directory, arguments).stderr(Stdio::null()).spawn().expect("the program starts")
-}
-
-#[track_caller]
-fn says(output: &Output, code: i32, words: &str) {
-    let err = String::from_utf8_lossy(&output.stderr);
-    assert_eq!(output.status.code(), Some(code), "{err}");
-    assert!(err.contains(words), "nothing about '{words}' in:\n{err}");
 }
 
 /// Counts the whole lines of a record: one may be seen half written, and a run killed then has none to go on with.

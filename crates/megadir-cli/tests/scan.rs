@@ -13,6 +13,7 @@ use megadir_inventory::{Inventory, OwnedRow, Rows};
 use megadir_testkit::killed::{CHANGING_CALLS, before_each_call};
 use megadir_testkit::require;
 use megadir_testkit::require::have;
+use megadir_testkit::tree::names;
 use rustix::process::{Pid, Signal, kill_process};
 
 fn megadir(directory: &Path, arguments: &[&str]) -> Command {
@@ -52,15 +53,6 @@ fn rows(path: &Path) -> Vec<OwnedRow> {
 }
 
 /// The names in a directory, sorted.
-fn names(directory: &Path) -> Vec<String> {
-    let mut names: Vec<_> = fs::read_dir(directory)
-        .unwrap()
-        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
-        .collect();
-    names.sort();
-    names
-}
-
 #[test]
 fn every_form_has_the_same_rows() {
     let scratch = scratch(3, 5);

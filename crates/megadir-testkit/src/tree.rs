@@ -159,6 +159,16 @@ pub fn of_windows() -> Vec<Flat> {
     [710, 1500, 2000, 5000, 100_000].map(Flat::plain).to_vec()
 }
 
+/// Returns the names in a directory in their order, which are all UTF-8.
+#[track_caller]
+pub fn names(directory: &Path) -> Vec<String> {
+    let entries = std::fs::read_dir(directory).unwrap();
+    let mut names: Vec<String> =
+        entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+    names.sort();
+    names
+}
+
 /// Makes and removes entries of one directory, relative to its descriptor.
 #[derive(Debug)]
 pub struct Maker {

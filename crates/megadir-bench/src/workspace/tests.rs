@@ -10,19 +10,13 @@ use std::process::{Command, Stdio};
 use std::sync::atomic::AtomicU64;
 use std::time::Duration;
 
+use megadir_testkit::tree::names;
+
 use super::{Workspace, remove_leftovers};
 
 const CHILD: &str = "MEGADIR_TEST_WORKSPACE_IN";
 /// Wine takes its time to start a process.
 const KILLS: usize = if cfg!(windows) { 12 } else { 60 };
-
-fn names(directory: &Path) -> Vec<String> {
-    let entries = std::fs::read_dir(directory).unwrap();
-    let mut names: Vec<String> =
-        entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
-    names.sort();
-    names
-}
 
 /// The process that is killed: makes and removes workspaces until it is. Nothing unless started for that.
 #[test]

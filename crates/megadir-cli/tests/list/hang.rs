@@ -1,53 +1,16 @@
 //! A mount that does not answer: Ctrl-C ends the program at once all the same.
 
-use std::fs::File;
 use std::io::Read;
-use std::os::fd::AsRawFd;
 use std::os::unix::process::ExitStatusExt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
+use megadir_testkit::hanging::Hanging;
 use megadir_testkit::require;
-use rustix::mount::{MountFlags, UnmountFlags, mount, unmount};
 use rustix::process::{Pid, Signal, kill_process};
-use tempfile::TempDir;
 
-use crate::support::{fill, program, root, scratch};
-
-/// A FUSE mount whose server never answers.
-struct Hanging {
-    /// Closing it ends the connection and wakes whoever waits.
-    connection: Option<File>,
-    path: PathBuf,
-    _scratch: TempDir,
-}
-
-impl Hanging {
-    fn make() -> Result<Self, String> {
-        root()?;
-        let scratch = scratch();
-        let path = scratch.path().join("hanging");
-        std::fs::create_dir(&path).unwrap();
-        let connection = File::options()
-            .read(true)
-            .write(true)
-            .open("/dev/fuse")
-            .map_err(|error| format!("/dev/fuse: {error}"))?;
-        let options = format!("fd={},rootmode=40000,user_id=0,group_id=0\0", connection.as_raw_fd());
-        let options = std::ffi::CStr::from_bytes_with_nul(options.as_bytes()).unwrap();
-        mount("megadir-test", &path, "fuse", MountFlags::NODEV | MountFlags::NOSUID, options)
-            .map_err(|error| format!("mount: {error}"))?;
-        Ok(Self { connection: Some(connection), path, _scratch: scratch })
-    }
-}
-
-impl Drop for Hanging {
-    fn drop(&mut self) {
-        let _ = unmount(&self.path, UnmountFlags::DETACH);
-        self.connection = None;
-    }
-}
+use crate::support::{fill, program, scratch};
 
 /// Ends the program when a test fails before it has ended.
 struct Started(Child);
@@ -100,7 +63,7 @@ fn interrupted(directory: &Path, options: &[&str], signal: Signal) {
 #[test]
 fn an_interrupt_ends_a_listing_that_hangs() {
     let hanging = require!(Hanging::make());
-    let above = hanging.path.parent().unwrap();
+    let above = hanging.path().parent().unwrap();
     for options in [
         &["list", "hanging"][..],
         &["list", "--threads", "2", "hanging"],

@@ -4,6 +4,8 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
+use megadir_testkit::tree::names;
+
 use crate::support::megadir;
 
 /// A record that was made on Linux.
@@ -26,14 +28,6 @@ fn runs(directory: &Path, words: &[&str], expected: i32) -> (String, String) {
     let (code, text, complaint) = megadir(directory, words);
     assert_eq!(code, Some(expected), "{words:?}: {text}{complaint}");
     (text, complaint)
-}
-
-fn names(directory: &Path) -> Vec<String> {
-    let entries = std::fs::read_dir(directory).unwrap();
-    let mut names: Vec<String> =
-        entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
-    names.sort();
-    names
 }
 
 /// Starts a run that does not end by itself, and waits until its record holds measured blocks.

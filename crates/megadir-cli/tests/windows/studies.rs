@@ -1,8 +1,7 @@
 //! The two studies whose sources measured on Windows, from end to end.
 
-use std::path::Path;
-
 use megadir_testkit::require;
+use megadir_testkit::tree::names;
 
 use crate::support::megadir;
 
@@ -30,16 +29,8 @@ fn run(study: &str, words: &[&str]) -> (String, String, String) {
     let (code, report, complaint) = megadir(here.path(), &all);
     assert_eq!(code, Some(0), "{report}{complaint}");
     let record = std::fs::read_to_string(here.path().join("record.jsonl")).unwrap();
-    assert_eq!(left(here.path()), ["own.toml", "record.jsonl", "report.html"], "{complaint}");
+    assert_eq!(names(here.path()), ["own.toml", "record.jsonl", "report.html"], "{complaint}");
     (report, complaint, record)
-}
-
-fn left(directory: &Path) -> Vec<String> {
-    let entries = std::fs::read_dir(directory).unwrap();
-    let mut names: Vec<String> =
-        entries.map(|entry| entry.unwrap().file_name().to_string_lossy().into_owned()).collect();
-    names.sort();
-    names
 }
 
 /// Returns the rows of the source's table, field by field.

@@ -1,5 +1,7 @@
 //! Studies of asking, removing and filling up, from end to end.
 
+use megadir_testkit::tree::names;
+
 use crate::support::megadir;
 
 /// Runs a built-in study with next to no warm-up; returns its exit code, its report and what it complained about.
@@ -13,9 +15,7 @@ fn run(study: &str, text: &str) -> (Option<i32>, String, String) {
     std::fs::write(here.path().join("own.toml"), short.collect::<String>()).unwrap();
     let words = ["bench", "run", "own.toml", "--quick", "--entries", "40", "--rounds", "1", "-o", "record"];
     let (code, report, complaint) = megadir(here.path(), &words);
-    let entries = std::fs::read_dir(here.path()).unwrap();
-    let mut left: Vec<_> = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
-    left.sort();
+    let mut left = names(here.path());
     let expected = if code == Some(0) { &["own.toml", "record", "report.html"][..] } else { &["own.toml"] };
     left.retain(|name| code == Some(0) || name != "record");
     assert_eq!(left, expected, "{study}: {complaint}");

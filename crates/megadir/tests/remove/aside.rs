@@ -10,22 +10,13 @@ use megadir::remove::{Progress, RemoveOptions};
 use megadir::{Dir, ErrorKind};
 use megadir_testkit::mount::{self, Mount, Recipe};
 use megadir_testkit::require;
-use megadir_testkit::tree::Flat;
+use megadir_testkit::tree::{Flat, names};
 use rustix::fs::{IFlags, XattrFlags};
 
 use crate::support::{only, options};
 
 fn remove(aside: &Aside<'_>) -> megadir::remove::Removed {
     aside.remove(&options(2), &Progress::new()).unwrap()
-}
-
-fn names(directory: &Path) -> Vec<String> {
-    let mut names: Vec<_> = fs::read_dir(directory)
-        .unwrap()
-        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
-        .collect();
-    names.sort();
-    names
 }
 
 #[test]

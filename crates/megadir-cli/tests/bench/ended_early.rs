@@ -1,0 +1,110 @@
+//! Runs that are interrupted or killed, whatever they wait for.
+
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use megadir_testkit::hanging::Hanging;
+use megadir_testkit::output::says;
+use megadir_testkit::require;
+use megadir_testkit::tree::names;
+
+use crate::support::{SMALL, megadir, only_record, run};
+
+/// Starts a run and waits until its record holds so many blocks that count.
+fn start_and_wait_for_blocks(directory: &Path, arguments: &[&str], blocks: usize) -> Child {
+    let mut command = megadir(directory, arguments);
+    let mut child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("the program starts");
+    let deadline = Instant::now() + Duration::from_secs(60);
+    loop {
+        let record = names(directory).into_iter().find(|name| name.ends_with(".jsonl"));
+        let text =
+            record.and_then(|name| std::fs::read_to_string(directory.join(name)).ok()).unwrap_or_default();
+        if text.matches("\"phase\":\"measure\"").count() >= blocks {
+            return child;
+        }
+        assert!(child.try_wait().expect("waitable").is_none(), "the run ended early");
+        assert!(Instant::now() < deadline, "the run does not come on");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
+#[test]
+fn ctrl_c_ends_the_run_with_a_valid_partial_report_and_nothing_left() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let arguments = [&SMALL[..], &["--rounds", "5000"]].concat();
+    let mut child = start_and_wait_for_blocks(directory.path(), &arguments, 150);
+    let killed = Command::new("kill").args(["-INT", &child.id().to_string()]).status();
+    assert!(killed.expect("kill runs").success());
+    let asked = Instant::now();
+    assert_eq!(child.wait().expect("waitable").code(), Some(130));
+    // All its rounds would take minutes.
+    assert!(asked.elapsed() < Duration::from_secs(30), "{:?}", asked.elapsed());
+    let record = only_record(directory.path());
+    let report = run(directory.path(), &["bench", "report", record.to_str().expect("UTF-8")]);
+    says(&report, 0, "getdents 128 KiB");
+    let lines = std::fs::read_to_string(record).expect("readable");
+    assert!(lines.lines().last().expect("lines").contains("\"complete\":false,\"reason\":\"interrupted\""));
+}
+
+#[test]
+fn after_a_kill_the_next_run_removes_what_was_left_and_the_record_is_still_read() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let arguments = [&SMALL[..], &["--rounds", "5000"]].concat();
+    let mut child = start_and_wait_for_blocks(directory.path(), &arguments, 150);
+    child.kill().expect("killable");
+    child.wait().expect("waitable");
+    assert_eq!(names(directory.path()).iter().filter(|name| name.starts_with("megadir-bench-")).count(), 1);
+    let record = names(directory.path()).into_iter().find(|name| name.ends_with(".jsonl")).expect("a record");
+    let report = run(directory.path(), &["bench", "report", &record]);
+    says(&report, 0, "getdents 128 KiB");
+    let arguments =
+        ["bench", "run", "listing", "--quick", "--entries", "50", "--rounds", "2", "--buffer", "8KiB"];
+    says(&run(directory.path(), &arguments), 0, "left by a run that was killed");
+    assert!(names(directory.path()).iter().all(|name| name.ends_with(".jsonl") || name == "report.html"));
+}
+
+/// Waits until a program that takes care of Ctrl-C does nothing for a while.
+fn wait_until_it_hangs(child: &mut Child) {
+    let status = format!("/proc/{}/status", child.id());
+    let deadline = Instant::now() + Duration::from_secs(60);
+    let mut asleep = 0;
+    while asleep < 20 {
+        assert!(child.try_wait().expect("waitable").is_none(), "it did not hang");
+        assert!(Instant::now() < deadline, "it does not come to rest");
+        let status = std::fs::read_to_string(&status).unwrap_or_default();
+        let of =
+            |key: &str| status.lines().find_map(|line| line.strip_prefix(key)).unwrap_or_default().trim();
+        let caught = u64::from_str_radix(of("SigCgt:"), 16).unwrap_or(0);
+        let rests = of("State:").starts_with(['S', 'D']) && caught & (1 << 1) != 0;
+        asleep = if rests { asleep + 1 } else { 0 };
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
+#[test]
+fn ctrl_c_ends_the_program_while_a_mount_hangs() {
+    let hanging = require!(Hanging::make());
+    let at = hanging.path().to_str().expect("UTF-8");
+    let directory = tempfile::tempdir().expect("a directory");
+    let below = format!("{at}/below");
+    for arguments in [
+        &["bench", "run", "listing", "--dir", at][..],
+        &["bench", "clean", at],
+        &["make", &below, "--entries", "1"],
+    ] {
+        let mut child = megadir(directory.path(), arguments).stderr(Stdio::piped()).spawn().expect("starts");
+        wait_until_it_hangs(&mut child);
+        let killed = Command::new("kill").args(["-INT", &child.id().to_string()]).status();
+        assert!(killed.expect("kill runs").success());
+        let deadline = Instant::now() + Duration::from_secs(30);
+        while child.try_wait().expect("waitable").is_none() && Instant::now() < deadline {
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        // Whether it ended by itself must be known before the mount is taken away.
+        let ended = child.try_wait().expect("waitable");
+        let _ = child.kill();
+        assert_eq!(ended.and_then(|status| status.code()), Some(130), "{arguments:?}");
+    }
+    assert!(names(directory.path()).is_empty());
+}

@@ -1,0 +1,36 @@
+//! What the subjects share.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+
+use megadir_testkit::tree::names;
+
+/// A run of a second or two, without its rounds.
+pub(crate) const SMALL: [&str; 6] = ["bench", "run", "listing", "--quick", "--entries", "2000"];
+
+/// Returns a command of the program in a directory.
+pub(crate) fn megadir(directory: &Path, arguments: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_megadir"));
+    command.args(arguments).current_dir(directory).stdin(Stdio::null());
+    command
+}
+
+/// Runs it to its end.
+#[track_caller]
+pub(crate) fn run(directory: &Path, arguments: &[&str]) -> Output {
+    megadir(directory, arguments).output().expect("the program starts")
+}
+
+/// Returns what a program wrote, as text.
+pub(crate) fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+/// Returns the one record in a directory, which holds nothing else but its page.
+#[track_caller]
+pub(crate) fn only_record(directory: &Path) -> PathBuf {
+    let names = names(directory);
+    assert_eq!((names.len(), names[1].as_str()), (2, "report.html"), "{names:?}");
+    assert!(names[0].starts_with("megadir-listing-") && names[0].ends_with(".jsonl"), "{names:?}");
+    directory.join(&names[0])
+}
