@@ -1,0 +1,110 @@
+//! Entries that change while they are listed and examined, or have a moment ago.
+
+use std::fs::{self, File, FileTimes};
+use std::io::Write;
+use std::path::Path;
+use std::time::UNIX_EPOCH;
+
+use megadir::{Dir, Examiner, ReadOptions, Time, Want, backend, examiner};
+use megadir_testkit::examining::oracle::{self, Truth};
+use megadir_testkit::mount::{Mount, XFS};
+use megadir_testkit::require;
+
+use crate::support::{SETTLED, assert_told, assert_true, places, various};
+
+/// Lists a directory, lets `change` work on it, and examines what was listed before.
+fn examined_after(examiner: &'static dyn Examiner, path: &Path, change: impl FnOnce()) -> Truth {
+    let directory = Dir::open(path).unwrap();
+    let options = ReadOptions { buffer_bytes: 1 << 20, threads: 1, shares: 1, resolve_types: false };
+    let mut examine = examiner.start(&directory, Want::ALL).unwrap();
+    let mut reader = backend("getdents").unwrap().open(&directory, &options).unwrap();
+    let batch = reader.next_batch().unwrap().unwrap();
+    change();
+    let mut rows = Vec::new();
+    examine.examine(&directory, batch, &mut rows).unwrap();
+    assert_eq!(rows.len(), batch.len());
+    batch.entries().zip(rows).map(|(entry, row)| (entry.name.to_vec(), row)).collect()
+}
+
+#[test]
+fn names_that_changed_hands_are_told_as_they_are_now() {
+    for (examiner, mount) in require!(places()) {
+        let path = mount.path().join("changing");
+        fs::create_dir(&path).unwrap();
+        for index in 0..2000 {
+            fs::write(path.join(format!("{index:04}")), vec![1; index]).unwrap();
+        }
+        std::thread::sleep(SETTLED);
+        let told = examined_after(examiner, &path, || {
+            for index in 0..1000 {
+                let name = path.join(format!("{index:04}"));
+                match index % 5 {
+                    // Numbers are given again at once on XFS.
+                    0 => fs::remove_file(&name).unwrap(),
+                    1 => {
+                        fs::remove_file(&name).unwrap();
+                        fs::write(&name, "another one").unwrap();
+                    }
+                    2 => {
+                        fs::remove_file(&name).unwrap();
+                        fs::create_dir(&name).unwrap();
+                    }
+                    3 => fs::rename(path.join(format!("{:04}", index + 1000)), &name).unwrap(),
+                    _ => {}
+                }
+            }
+        });
+        let now = oracle::oracle(&path);
+        for (name, row) in &told {
+            match now.get(name) {
+                Some(truth) => assert_told(row, truth, name),
+                // What was moved may be told as what it was, under its old name.
+                None => {
+                    let index: usize = std::str::from_utf8(name).unwrap().parse().unwrap();
+                    let moved = index >= 1000 && row.error == 0 && row.size_bytes == index as u64;
+                    assert!(row.has_vanished() || moved, "{index}: {row:?}");
+                    assert!(index >= 1000 || index.is_multiple_of(5));
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn what_was_written_a_moment_ago_is_told() {
+    for (examiner, mount) in require!(places()) {
+        let path = mount.path().join("written");
+        various(&path, 500);
+        std::thread::sleep(SETTLED);
+        // Not on the disk yet, and with times that say nothing of it.
+        for index in 0..200 {
+            let mut file = File::options().append(true).open(path.join(format!("file{index:028}"))).unwrap();
+            file.write_all(&vec![1; 10_000 + index]).unwrap();
+            file.set_times(FileTimes::new().set_modified(UNIX_EPOCH)).unwrap();
+        }
+        assert_true(examiner, &path);
+        // Written when it has been settled for long, and not flushed: the sync at the beginning is what helps.
+        std::thread::sleep(SETTLED);
+        assert_true(examiner, &path);
+    }
+}
+
+#[test]
+fn on_xfs_what_is_written_while_it_is_listed_is_told() {
+    let mount = require!(Mount::make(&XFS));
+    let path = mount.path().join("written");
+    various(&path, 500);
+    std::thread::sleep(SETTLED);
+    let told = examined_after(examiner("xfs-bulkstat").unwrap(), &path, || {
+        for index in 0..200 {
+            let mut file = File::options().append(true).open(path.join(format!("file{index:028}"))).unwrap();
+            file.write_all(&vec![1; 10_000 + index]).unwrap();
+            file.set_times(FileTimes::new().set_modified(UNIX_EPOCH)).unwrap();
+        }
+    });
+    let now = oracle::oracle(&path);
+    for (name, row) in &told {
+        assert_told(row, &now[name], name);
+    }
+    assert_eq!(told[&b"file0000000000000000000000000003"[..]].modified, Time::EPOCH);
+}

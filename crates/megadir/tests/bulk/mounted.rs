@@ -1,0 +1,141 @@
+//! What is mounted on entries or below them, and subvolumes.
+
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use megadir::{Attributes, Dir, ErrorKind, Examiner, Walk, WalkItem, WalkOptions, Want, examiner};
+use megadir_testkit::examining::oracle;
+use megadir_testkit::mount::{BTRFS, Mount, XFS, run};
+use megadir_testkit::require;
+
+use crate::support::{SETTLED, assert_told, assert_true, places, various};
+
+/// Mounts for one test; unmounted when dropped, the last first.
+struct Mounted(Vec<PathBuf>);
+
+impl Mounted {
+    fn mount(&mut self, words: &[&str], on: &Path) {
+        run(Command::new("mount").args(words).arg(on)).unwrap();
+        self.0.push(on.to_owned());
+    }
+}
+
+impl Drop for Mounted {
+    fn drop(&mut self) {
+        for on in self.0.iter().rev() {
+            let _ = run(Command::new("umount").arg(on));
+        }
+    }
+}
+
+#[test]
+fn what_is_mounted_on_an_entry_is_told_not_what_it_hides() {
+    for (examiner, mount) in require!(places()) {
+        let path = mount.path().join("mounts");
+        various(&path, 300);
+        let odd = path.join("a b\\c\td\ne");
+        File::create_new(&odd).unwrap();
+        std::thread::sleep(SETTLED);
+        let mut mounted = Mounted(Vec::new());
+        mounted.mount(&["--bind", "/proc/self/mountinfo"], &path.join("data"));
+        mounted.mount(&["--bind", path.join("file0000000000000000000000000009").to_str().unwrap()], &odd);
+        mounted.mount(&["-t", "tmpfs", "none"], &path.join("directory3"));
+        let told = assert_true(examiner, &path);
+        assert_eq!(told[&b"data"[..]].size_bytes, 0);
+        assert_ne!(told[&b"data"[..]].device, told[&b"char"[..]].device);
+        assert_eq!(told[&b"a b\\c\td\ne"[..]].size_bytes, 9009);
+        assert_eq!(told[&b"a b\\c\td\ne"[..]].device, told[&b"char"[..]].device);
+        assert_ne!(told[&b"a b\\c\td\ne"[..]].mount, told[&b"char"[..]].mount);
+    }
+}
+
+#[test]
+fn subvolumes_are_told_by_their_own_inode_and_device() {
+    let mount = require!(Mount::make(&BTRFS));
+    let btrfs = examiner("btrfs-search").unwrap();
+    let root = mount.path();
+    let subvolume = |words: &[&str]| run(Command::new("btrfs").arg("subvolume").args(words)).unwrap();
+    // Numbers of subvolumes begin with 256, like those of inodes.
+    for index in 0..8 {
+        subvolume(&["create", root.join(format!("sub{index}")).to_str().unwrap()]);
+        various(&root.join(format!("sub{index}/various")), 30);
+        fs::create_dir(root.join(format!("plain{index}"))).unwrap();
+        fs::write(root.join(format!("file{index}")), vec![3; index]).unwrap();
+    }
+    subvolume(&["create", root.join("sub0/nested").to_str().unwrap()]);
+    subvolume(&["snapshot", root.join("sub0").to_str().unwrap(), root.join("shot").to_str().unwrap()]);
+    std::thread::sleep(SETTLED);
+    // What a snapshot has in the place of another subvolume is made when it is asked for, with the time of then.
+    let _kept = File::open(root.join("shot/nested")).unwrap();
+    let told = assert_true(btrfs, &root);
+    assert_eq!(told[&b"sub1"[..]].inode, 256);
+    assert_ne!(told[&b"sub1"[..]].device, told[&b"plain1"[..]].device);
+    for below in
+        ["sub0", "sub0/various", "sub0/nested", "shot", "shot/various", "shot/nested", "sub7/various"]
+    {
+        assert_true(btrfs, &root.join(below));
+    }
+    // A walk stands now in this subvolume, now in that.
+    let errors = walk(btrfs, &root, false, |path, name, row| {
+        assert_told(row, &oracle::of(&path.join(name)), name.as_bytes());
+    });
+    assert!(errors.is_empty(), "{errors:?}");
+}
+
+/// Walks a tree by two threads; returns what could not be read.
+fn walk(
+    examiner: &'static dyn Examiner,
+    root: &Path,
+    cross_mounts: bool,
+    mut each: impl FnMut(&Path, &str, &Attributes),
+) -> Vec<megadir::Error> {
+    let options = WalkOptions {
+        buffer_bytes: 32 << 10,
+        threads: 2,
+        queue_directories_max: 16,
+        cross_mounts,
+        examine: Some((examiner, Want::ALL)),
+        tell_ends: false,
+    };
+    let mut walk = Walk::new(Dir::open(root).unwrap(), &options).unwrap();
+    let mut errors = Vec::new();
+    while let Some(item) = walk.next_item() {
+        match item {
+            WalkItem::Batch { directory, batch, attributes } => {
+                assert_eq!(batch.len(), attributes.len());
+                for (entry, row) in batch.entries().zip(attributes) {
+                    each(directory, std::str::from_utf8(entry.name).unwrap(), row);
+                }
+            }
+            WalkItem::Error(error) => errors.push(error),
+            WalkItem::OtherMount(_) | WalkItem::End { .. } => {}
+        }
+    }
+    errors
+}
+
+#[test]
+fn a_walk_refuses_other_file_systems_once_each_and_goes_on_elsewhere() {
+    let (xfs, other) = (require!(Mount::make(&XFS)), require!(Mount::make(&XFS)));
+    various(&xfs.path().join("various"), 100);
+    various(&other.path().join("more"), 100);
+    for below in ["tmpfs", "xfs", "various/directory1/below/again"] {
+        fs::create_dir(xfs.path().join(below)).unwrap();
+    }
+    std::thread::sleep(SETTLED);
+    let mut mounted = Mounted(Vec::new());
+    mounted.mount(&["-t", "tmpfs", "none"], &xfs.path().join("tmpfs"));
+    fs::create_dir_all(xfs.path().join("tmpfs/below/deeper")).unwrap();
+    mounted.mount(&["--bind", other.path().to_str().unwrap()], &xfs.path().join("xfs"));
+    let mut seen = 0;
+    let errors = walk(examiner("xfs-bulkstat").unwrap(), &xfs.path(), true, |path, name, row| {
+        assert_told(row, &oracle::of(&path.join(name)), name.as_bytes());
+        seen += 1;
+    });
+    assert_eq!(errors.len(), 1, "{errors:?}");
+    assert_eq!((errors[0].kind(), errors[0].path()), (ErrorKind::Unavailable, &*xfs.path().join("tmpfs")));
+    assert_eq!(errors[0].reason(), "xfs-bulkstat is for XFS, and this is tmpfs");
+    let of_various = 100 + 20 * 4 + 5;
+    assert_eq!(seen, 2 * of_various + 4 + 1);
+}

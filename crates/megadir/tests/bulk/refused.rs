@@ -1,0 +1,45 @@
+//! Where they refuse to work, and for whom.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::PathBuf;
+
+use megadir::{Dir, ErrorKind, Want, examiner};
+use megadir_testkit::mount::{Mount, TMPFS};
+use megadir_testkit::require;
+
+use crate::support::{PLACES, places};
+
+#[test]
+fn other_file_systems_are_refused_in_one_line() {
+    let mount = require!(Mount::make(&TMPFS));
+    for (name, _) in PLACES {
+        for path in [mount.path(), PathBuf::from("/proc")] {
+            let error = examiner(name).unwrap().probe(&Dir::open(&path).unwrap()).unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::Unavailable);
+            let said = error.to_string();
+            assert!(said.contains(&format!(": {name} is for ")) && said.lines().count() == 1, "{said}");
+        }
+    }
+}
+
+#[test]
+fn users_without_privileges_are_refused_in_one_line() {
+    for (examiner, mount) in require!(places()) {
+        fs::set_permissions(mount.path(), PermissionsExt::from_mode(0o755)).unwrap();
+        let directory = Dir::open(mount.path()).unwrap();
+        examiner.probe(&directory).unwrap();
+        let error = std::thread::scope(|scope| {
+            let unprivileged = scope.spawn(|| {
+                let nobody = rustix::process::Uid::from_raw(65534);
+                // The system call, not the C library's function: it changes this thread alone.
+                rustix::thread::set_thread_res_uid(nobody, nobody, nobody).unwrap();
+                assert!(examiner.start(&directory, Want::SIZE).is_err());
+                examiner.probe(&directory).unwrap_err()
+            });
+            unprivileged.join().unwrap()
+        });
+        assert_eq!(error.kind(), ErrorKind::Unavailable);
+        assert!(error.reason().ends_with(" is for root only, or who has CAP_SYS_ADMIN"), "{error}");
+    }
+}

@@ -1,0 +1,65 @@
+//! Where the examiners work, what is examined, and what is true of it.
+
+use std::fs::{self, File, FileTimes};
+use std::os::unix::fs::{PermissionsExt, chown, symlink};
+use std::path::Path;
+use std::time::{Duration, UNIX_EPOCH};
+
+use megadir::{Attributes, Examiner, Want, examiner};
+use megadir_testkit::examining::Ground;
+use megadir_testkit::examining::fields::wrong;
+use megadir_testkit::examining::oracle::{self, Truth};
+use megadir_testkit::mount::{BTRFS, Mount, Recipe, XFS};
+use rustix::fs::{CWD, FileType as Kind, Mode, makedev, mknodat};
+
+/// What has not been changed for so long is asked for in bulk.
+pub(crate) const SETTLED: Duration = Duration::from_millis(1100);
+
+/// The examiners, and the file systems that they are for.
+pub(crate) const PLACES: [(&str, &Recipe); 2] = [("xfs-bulkstat", &XFS), ("btrfs-search", &BTRFS)];
+
+/// Makes a file system for each examiner.
+pub(crate) fn places() -> Result<Vec<(&'static dyn Examiner, Mount)>, String> {
+    PLACES.iter().map(|(name, recipe)| Ok((examiner(name).unwrap(), Mount::make(recipe)?))).collect()
+}
+
+/// Asserts that every strategy gives what `std` and statx give, and returns that.
+#[track_caller]
+pub(crate) fn assert_true(examiner: &'static dyn Examiner, path: &Path) -> Truth {
+    let ground = Ground::new(examiner, path);
+    ground.check_path(path, 16 << 10);
+    assert_eq!(ground.outcome().refused, 0);
+    oracle::oracle(path)
+}
+
+/// Asserts that a row is what is true of an entry.
+#[track_caller]
+pub(crate) fn assert_told(row: &Attributes, truth: &Attributes, name: &[u8]) {
+    if let Some(wrong) = wrong(row, truth, Want::ALL, Want::NOTHING) {
+        panic!("'{}': {wrong}", name.escape_ascii());
+    }
+}
+
+/// Makes entries of every type, each with attributes of its own.
+pub(crate) fn various(path: &Path, files: u32) {
+    fs::create_dir(path).unwrap();
+    for index in 0..files {
+        let name = path.join(format!("file{index:028}"));
+        let file = File::create_new(&name).unwrap();
+        file.set_len(u64::from(index) * 1001).unwrap();
+        file.set_permissions(PermissionsExt::from_mode(index % 0o10000)).unwrap();
+        let before = Duration::new(u64::from(index) * 40_000, index);
+        file.set_times(FileTimes::new().set_modified(UNIX_EPOCH - before)).unwrap();
+        chown(&name, Some(index), Some(index + 7)).unwrap();
+    }
+    for index in 0..20 {
+        fs::create_dir_all(path.join(format!("directory{index}/below"))).unwrap();
+        symlink("x".repeat(index * 50 + 1), path.join(format!("link{index}"))).unwrap();
+        fs::hard_link(path.join(format!("file{index:028}")), path.join(format!("again{index}"))).unwrap();
+    }
+    let device = [(Kind::CharacterDevice, "char"), (Kind::BlockDevice, "block")];
+    for (kind, name) in device.into_iter().chain([(Kind::Fifo, "fifo"), (Kind::Socket, "socket")]) {
+        mknodat(CWD, path.join(name), kind, Mode::from_raw_mode(0o640), makedev(7, 300)).unwrap();
+    }
+    fs::write(path.join("data"), vec![7; 3_000_000]).unwrap();
+}
