@@ -6,11 +6,12 @@
 //! ```
 //!
 //! Killed at any moment, the file NAME is what it was. What a killed process has left is taken over by the next: its
-//! lock is free, and what it holds begins as the files that are written here do; anything else by that name is left
-//! alone. What is no regular file (a pipe, `/dev/null`, `NUL`) is written to directly.
+//! lock is free, it is this user's (or of whose the old file is) and has no other name, and what it holds begins as the
+//! files that are written here do; anything else by that name is left alone: in a directory where others may write, they
+//! could wait there for what only this user may read. What is no regular file (a pipe, `/dev/null`, `NUL`) is written to directly.
 
 use std::ffi::OsString;
-use std::fs::{File, OpenOptions, TryLockError};
+use std::fs::{File, Metadata, OpenOptions, TryLockError};
 use std::io::{self, Read, Seek, Write};
 use std::path::{Path, PathBuf};
 
@@ -93,18 +94,19 @@ impl Replacement {
         partial.push(name);
         partial.push(SUFFIX);
         let partial = target.with_file_name(partial);
-        let file = take(path, &partial)?;
+        let old = std::fs::metadata(&target).ok();
+        let file = take(path, &partial, old.as_ref())?;
         let made = made(file, Some((partial, target)));
-        made.permit().map_err(failed)?;
+        made.permit(old.as_ref()).map_err(failed)?;
         Ok(made)
     }
 
     /// Lets those read the new file who may read the old one.
-    fn permit(&self) -> io::Result<()> {
+    fn permit(&self, old: Option<&Metadata>) -> io::Result<()> {
         let (Some(file), Some((partial, target))) = (&self.file, &self.rename) else { return Ok(()) };
-        match std::fs::metadata(target) {
-            Ok(status) => system::permit_as((file, partial), (&status, target)),
-            Err(_) => Ok(()),
+        match old {
+            Some(status) => system::permit_as((file, partial), (status, target)),
+            None => Ok(()),
         }
     }
 
@@ -183,12 +185,12 @@ impl Drop for Replacement {
     }
 }
 
-/// Opens the temporary file, empty and locked.
-fn take(path: &Path, partial: &Path) -> Result<File> {
+/// Opens the temporary file of the one that replaces `old`, empty and locked.
+fn take(path: &Path, partial: &Path, old: Option<&Metadata>) -> Result<File> {
     let failed = |error| Error::io("write", path, error);
     let refused = |reason: String| Error::new("write", path, ErrorKind::Unavailable, reason);
     for _ in 0..TRIES_MAX {
-        let mut file = system::open(partial).map_err(failed)?;
+        let mut file = system::open(partial, old).map_err(failed)?;
         match file.try_lock() {
             Ok(()) => {}
             Err(TryLockError::WouldBlock) => {
@@ -202,7 +204,7 @@ fn take(path: &Path, partial: &Path) -> Result<File> {
             // Its owner has put it into its place meanwhile.
             continue;
         }
-        if !is_ours(&mut file).map_err(failed)? {
+        if !is_ours(&mut file, partial, old).map_err(failed)? {
             let name = partial.display();
             return Err(refused(format!("something else has the name of its temporary file: move '{name}'")));
         }
@@ -212,9 +214,11 @@ fn take(path: &Path, partial: &Path) -> Result<File> {
     Err(refused("its temporary file is taken again and again by others: try later".to_owned()))
 }
 
-/// Tells whether a file may be written over: it is empty, or begins as a file that was not finished here.
-fn is_ours(file: &mut File) -> io::Result<bool> {
-    if !file.metadata()?.is_file() {
+/// Tells whether a file may be written over: it is one that a killed process of this user can have left, and it is empty, or
+/// begins as a file that was not finished here.
+fn is_ours(file: &mut File, partial: &Path, old: Option<&Metadata>) -> io::Result<bool> {
+    let status = file.metadata()?;
+    if !status.is_file() || !system::is_own(partial, &status, old) {
         return Ok(false);
     }
     let mut head = Vec::new();
@@ -358,12 +362,52 @@ mod tests {
         }
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("inventory");
+        let partial = directory.path().join(".inventory.megadir-partial");
         fs::write(&path, "old").unwrap();
         chown(&path, Some(65534), Some(65533)).unwrap();
         fs::set_permissions(&path, PermissionsExt::from_mode(0o640)).unwrap();
-        Replacement::create(&path).unwrap().finish().unwrap();
-        let status = fs::metadata(&path).unwrap();
-        assert_eq!((status.uid(), status.gid(), status.mode() & 0o7777), (65534, 65533, 0o640));
+        for killed in [false, true] {
+            if killed {
+                fs::write(&partial, "PAR1").unwrap();
+                chown(&partial, Some(65534), Some(65533)).unwrap();
+            }
+            Replacement::create(&path).unwrap().finish().unwrap();
+            let status = fs::metadata(&path).unwrap();
+            assert_eq!((status.uid(), status.gid(), status.mode() & 0o7777), (65534, 65533, 0o640));
+        }
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn what_waits_under_the_temporary_name_for_others_is_left_alone() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("inventory");
+        let partial = directory.path().join(".inventory.megadir-partial");
+        let refused = |what: &str| {
+            let error = Replacement::create(&path).unwrap_err().to_string();
+            assert!(error.contains("something else has the name"), "{what}: {error}");
+        };
+        let precious = directory.path().join("precious");
+        fs::write(&precious, "PAR1 precious").unwrap();
+        fs::hard_link(&precious, &partial).unwrap();
+        refused("another name of a file");
+        assert_eq!(fs::read(&precious).unwrap(), b"PAR1 precious");
+        fs::remove_file(&partial).unwrap();
+        std::os::unix::fs::symlink(&precious, &partial).unwrap();
+        Replacement::create(&path).unwrap_err();
+        assert_eq!(fs::read(&precious).unwrap(), b"PAR1 precious");
+        fs::remove_file(&partial).unwrap();
+        if !rustix::process::geteuid().is_root() {
+            return megadir_testkit::require::not_run("what_waits", "root alone can give files away");
+        }
+        for _replaced in [false, true] {
+            fs::write(&partial, "").unwrap();
+            std::os::unix::fs::chown(&partial, Some(65534), None).unwrap();
+            refused("a file of another user");
+            assert_eq!(fs::read(&partial).unwrap(), b"");
+            fs::remove_file(&partial).unwrap();
+            fs::write(&path, "old").unwrap();
+        }
     }
 
     #[test]

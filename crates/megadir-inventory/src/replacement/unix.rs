@@ -12,11 +12,20 @@ pub(super) fn is_device(_path: &Path) -> bool {
     false
 }
 
-pub(super) fn open(partial: &Path) -> io::Result<File> {
+/// Opens the temporary file; a new one is nobody else's to read before [`permit_as`] says so, if there is an old one.
+pub(super) fn open(partial: &Path, old: Option<&Metadata>) -> io::Result<File> {
     let flags = rustix::fs::OFlags::NOFOLLOW | rustix::fs::OFlags::NONBLOCK;
     let mut options = OpenOptions::new();
+    options.mode(if old.is_some() { 0o600 } else { 0o666 });
     options.read(true).write(true).create(true).truncate(false).custom_flags(flags.bits() as i32);
     options.open(partial)
+}
+
+/// Tells whether a killed process of this user can have left a file: it has no other name, and is this user's or, where root replaces a file
+/// of another, that one's.
+pub(super) fn is_own(_partial: &Path, status: &Metadata, old: Option<&Metadata>) -> bool {
+    let own = rustix::process::geteuid().as_raw();
+    status.nlink() == 1 && (status.uid() == own || old.is_some_and(|old| old.uid() == status.uid()))
 }
 
 /// Tells whether a file is what the path names.

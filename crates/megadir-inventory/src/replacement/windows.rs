@@ -8,7 +8,7 @@ use std::io;
 use std::os::windows::fs::OpenOptionsExt;
 use std::path::Path;
 
-use megadir::{AccessList, BatchBuilder, Dir, DirId, FileType, Want};
+use megadir::{AccessList, Attributes, BatchBuilder, Dir, DirId, FileType, Want};
 
 use crate::scan::Excluded;
 
@@ -27,10 +27,15 @@ pub(super) fn is_device(path: &Path) -> bool {
     })
 }
 
-pub(super) fn open(partial: &Path) -> io::Result<File> {
+pub(super) fn open(partial: &Path, _old: Option<&Metadata>) -> io::Result<File> {
     let mut options = OpenOptions::new();
     options.read(true).write(true).create(true).truncate(false).custom_flags(OPEN_REPARSE_POINT);
     options.open(partial)
+}
+
+/// Tells whether a killed process can have left a file: it has no other name.
+pub(super) fn is_own(partial: &Path, _status: &Metadata, _old: Option<&Metadata>) -> bool {
+    asked(partial, Want::LINKS).is_some_and(|row| row.links == 1)
 }
 
 /// Tells whether a file is what the path names.
@@ -84,6 +89,16 @@ pub(super) fn sync_name(file: &File, _path: &Path) {
 
 /// Returns how a scan knows a file.
 pub(crate) fn excluded(path: &Path) -> Option<Excluded> {
+    let inode = asked(path, Want::INODE)?.inode;
+    Some(Excluded {
+        name: megadir::names::from_os(path.file_name()?).to_vec(),
+        device: None,
+        inode: Some(inode),
+    })
+}
+
+/// Returns what a file tells of itself; all that is wanted, or nothing.
+fn asked(path: &Path, want: Want) -> Option<Attributes> {
     let name = megadir::names::from_os(path.file_name()?);
     let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let directory = Dir::open(parent).ok()?;
@@ -92,8 +107,7 @@ pub(crate) fn excluded(path: &Path) -> Option<Excluded> {
         return None;
     }
     let mut rows = Vec::new();
-    let mut examine = megadir::examiner("open-each").ok()?.start(&directory, Want::INODE).ok()?;
+    let mut examine = megadir::examiner("open-each").ok()?.start(&directory, want).ok()?;
     examine.examine(&directory, batch.batch(), &mut rows).ok()?;
-    let inode = rows.first().filter(|row| row.have.contains(Want::INODE))?.inode;
-    Some(Excluded { name: name.to_vec(), device: None, inode: Some(inode) })
+    rows.into_iter().next().filter(|row| row.have.contains(want))
 }
