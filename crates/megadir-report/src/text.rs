@@ -8,6 +8,9 @@ use crate::summary::{Figure, Range, Threshold};
 /// The units of time: name, and nanoseconds in one.
 const TIME_UNITS: [(&str, f64); 4] = [("ns", 1.0), ("µs", 1e3), ("ms", 1e6), ("s", 1e9)];
 
+/// A ratio is printed with so many decimals at most.
+const RATIO_DECIMALS_MAX: usize = 4;
+
 /// Returns a time in a unit that suits it, with three significant digits, e.g. `1.23 µs`.
 #[must_use]
 pub fn time(ns: f64) -> String {
@@ -28,11 +31,11 @@ pub fn time_with_interval(figure: &Figure) -> String {
     format!("{value} {unit} [{low}, {high}]")
 }
 
-/// Returns a ratio with its interval, e.g. `0.54x [0.53, 0.55]`.
+/// Returns a ratio with its interval, e.g. `0.54x [0.53, 0.55]`; an end that is not 1 is not printed as 1.
 #[must_use]
 pub fn ratio(value: f64, interval: Option<Range>) -> String {
     let Some(Range { low, high }) = interval else { return format!("{}x", fixed(value, 2)) };
-    let places = ratio_decimals(value, high - low);
+    let places = ratio_decimals(value, high - low).max(apart_from_one(low)).max(apart_from_one(high));
     let [value, low, high] = [value, low, high].map(|ratio| fixed(ratio, places));
     format!("{value}x [{low}, {high}]")
 }
@@ -42,7 +45,7 @@ pub fn ratio(value: f64, interval: Option<Range>) -> String {
 pub fn speed(ratio: f64) -> String {
     let (times, word) = if ratio <= 1.0 { (1.0 / ratio, "faster") } else { (ratio, "slower") };
     // Three significant digits, and as many more as it takes to show that the two differ.
-    let places = if times < 1.01 { 3 } else { decimals(times) };
+    let places = decimals(times).max(apart_from_one(times));
     format!("{}x {word}", fixed(times, places))
 }
 
@@ -206,7 +209,17 @@ fn magnitude(value: f64) -> i32 {
 /// Returns the decimals that resolve an interval of this width around a ratio.
 fn ratio_decimals(value: f64, width: f64) -> usize {
     let least = if value.abs() < 10.0 { 2 } else { 1 };
-    resolving(width).clamp(least, 4)
+    resolving(width).clamp(least, RATIO_DECIMALS_MAX)
+}
+
+/// Returns the decimals that show on which side of 1 a ratio lies, four at most: an interval that ends there is told from one that does not.
+fn apart_from_one(ratio: f64) -> usize {
+    let is_one = |places: &usize| fixed(ratio, *places) == fixed(1.0, *places);
+    if ratio == 1.0 {
+        0
+    } else {
+        (0..RATIO_DECIMALS_MAX).find(|places| !is_one(places)).unwrap_or(RATIO_DECIMALS_MAX)
+    }
 }
 
 /// Returns the decimals with which half of a width is one unit of the last or more; the margin is for rounding.
@@ -260,6 +273,11 @@ mod tests {
         assert_eq!(ratio(0.54, Some(Range { low: 0.53, high: 0.55 })), "0.54x [0.53, 0.55]");
         assert_eq!(ratio(1.001, Some(Range { low: 0.997, high: 1.005 })), "1.001x [0.997, 1.005]");
         assert_eq!(ratio(2.0, None), "2.00x");
+        assert_eq!(ratio(0.97, Some(Range { low: 0.951, high: 0.9996 })), "0.9700x [0.9510, 0.9996]");
+        assert_eq!(ratio(0.97, Some(Range { low: 0.951, high: 1.0004 })), "0.9700x [0.9510, 1.0004]");
+        assert_eq!(ratio(0.97, Some(Range { low: 0.951, high: 1.0 })), "0.97x [0.95, 1.00]");
+        assert_eq!(ratio(1.02, Some(Range { low: 0.996, high: 1.05 })), "1.020x [0.996, 1.050]");
+        assert_eq!((speed(1.0004), speed(1.0)), ("1.0004x slower".into(), "1.00x faster".into()));
         assert_eq!(speed(0.54), "1.85x faster");
         assert_eq!(speed(1.004), "1.004x slower");
         assert_eq!(speed(123.4), "123x slower");
