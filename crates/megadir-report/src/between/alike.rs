@@ -29,6 +29,21 @@ pub fn differences(old: &Record, new: &Record) -> Vec<String> {
     for (what, of) in FILE_SYSTEM {
         differ(what, of(&before.file_system), of(&after.file_system));
     }
+    for (what, of) in LISTS {
+        let (old, new) = (of(before), of(after));
+        // Older records have not all of them.
+        if !old.is_empty() && !new.is_empty() {
+            let lacking = |one: &[String], other: &[String]| {
+                let lines = one.iter().filter(|line| !other.contains(line)).cloned();
+                Some(lines.collect::<Vec<_>>().join(", ")).filter(|lines| !lines.is_empty())
+            };
+            let (old, new) = (lacking(&old, &new), lacking(&new, &old));
+            let name = |lines: Option<String>| lines.or_else(|| Some("none of these".to_owned()));
+            if old != new {
+                differ(what, name(old), name(new));
+            }
+        }
+    }
     let made = |record: &Record| {
         let of =
             |system: &megadir_record::LabFileSystem| format!("{} ({})", system.label, system.mount_options);
@@ -43,12 +58,39 @@ pub fn differences(old: &Record, new: &Record) -> Vec<String> {
     found
 }
 
+/// Kinds of notes that tell of others' work on the machine.
+const DISTURBING: [&str; 6] = ["load", "pressure", "stolen-time", "timer-gaps", "dirty-pages", "noisy"];
+
+/// Returns what each run noted of others' work on its machine, a sentence each: it is in the ratios too.
+pub(super) fn disturbances(old: &Record, new: &Record) -> Vec<String> {
+    let of = |which: &'static str, record: &Record| {
+        let notes = record.notes.iter().filter(|note| DISTURBING.contains(&note.kind.as_str()));
+        notes.map(|note| format!("The {which} run: {}", note.text)).collect::<Vec<_>>()
+    };
+    [of("old", old), of("new", new)].concat()
+}
+
 /// A property of a machine in words.
 type OfMachine = (&'static str, fn(&Machine) -> Option<String>);
 /// A property of a file system in words.
 type OfFileSystem = (&'static str, fn(&FileSystem) -> Option<String>);
 
-const MACHINE: [OfMachine; 10] = [
+/// What is in force on a machine, a line each.
+type Lines = (&'static str, fn(&Machine) -> Vec<String>);
+
+const LISTS: [Lines; 4] = [
+    ("mitigations", |machine| machine.mitigations.clone()),
+    ("settings", |machine| machine.settings.clone()),
+    ("who watches the files", |machine| machine.watchers.clone()),
+    ("devices below the file system", |machine| {
+        // Numbers of loop devices and of disks are given anew at every start.
+        let kind =
+            |device: &String| device.split_once('(').map_or(device.clone(), |(_, kind)| format!("({kind}"));
+        machine.file_system.block_stack.iter().map(kind).collect()
+    }),
+];
+
+const MACHINE: [OfMachine; 11] = [
     ("kernel", |machine| Some(machine.kernel.clone())),
     ("processor", |machine| machine.processor.clone()),
     ("processors", |machine| Some(machine.processors.to_string())),
@@ -57,6 +99,7 @@ const MACHINE: [OfMachine; 10] = [
     ("limit of processors", |machine| machine.processor_limit.map(|limit| format!("{limit:.2}"))),
     ("hypervisor", |machine| machine.hypervisor.clone()),
     ("Wine", |machine| machine.wine.clone()),
+    ("clock source", |machine| machine.clock_source.clone()),
     ("governor", |machine| machine.governor.clone()),
     ("power plan", |machine| machine.power_plan.clone()),
 ];

@@ -28,6 +28,9 @@ pub struct Between {
     pub study: String,
     /// What differs between machines, file systems and data sets; empty where the runs are comparable.
     pub differences: Vec<String>,
+    /// What the runs noted of others' work on the machine; empty where they noted none.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub disturbances: Vec<String>,
     /// The arms that both runs have, in the order of the new one.
     pub rows: Vec<Row>,
     /// The geometric mean of the ratios of all rows that have one; `None` without any.
@@ -110,6 +113,7 @@ pub fn between(old: Run<'_>, new: Run<'_>) -> Between {
         version: BETWEEN_VERSION,
         study: new.summary.study.clone(),
         differences: differences(old.record, new.record),
+        disturbances: alike::disturbances(old.record, new.record),
         geometric_mean: megadir_stats::mean(&logs).map(f64::exp),
         ratios: logs.len(),
         rows,

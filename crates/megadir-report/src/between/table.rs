@@ -21,6 +21,9 @@ pub fn table(between: &Between, width: usize, style: Style) -> String {
     for difference in &between.differences {
         paragraph(&format!("! Not the same {difference}."), Tone::Alarm);
     }
+    for disturbance in &between.disturbances {
+        paragraph(&format!("! {disturbance}"), Tone::Alarm);
+    }
     lines.push(String::new());
     lines.extend(lay_out(&grid(between), width, style));
     let mut paragraph = |text: &str| {

@@ -64,11 +64,40 @@ fn other_machines_file_systems_and_data_are_told() {
             "file system: ext4 against xfs"
         ]
     );
+    // What is in force is told where both know of it, by the lines that differ.
+    let mut new = run(2, &[("a", 0.5)]);
+    let mut old = old;
+    let words = |words: &[&str]| words.iter().map(|&word| word.to_owned()).collect::<Vec<_>>();
+    old.header.machine.mitigations = words(&["retbleed: Mitigation", "spectre_v2: Mitigation"]);
+    new.header.machine.mitigations = words(&["retbleed: Mitigation", "spectre_v2: Vulnerable"]);
+    old.header.machine.settings = words(&[]);
+    new.header.machine.settings = words(&["vm.dirty_ratio = 20"]);
+    old.header.machine.file_system.block_stack = words(&["loop3 (2.0 GiB)", "sda (1.0 GiB)"]);
+    new.header.machine.file_system.block_stack = words(&["loop0 (2.0 GiB)"]);
+    let told = compare(&old, &new).differences;
+    assert_eq!(
+        told,
+        [
+            "mitigations: spectre_v2: Mitigation against spectre_v2: Vulnerable",
+            "devices below the file system: (1.0 GiB) against none of these"
+        ]
+    );
     // Another data set makes other arms of the same names.
     let mut new = run(2, &[("a", 0.5)]);
     new.header.plan.data[0].entries += 1;
     let compared = compare(&old, &new);
     assert!(compared.rows.is_empty() && compared.only_new.len() == 2, "{compared:?}");
+}
+
+#[test]
+fn others_work_on_the_machine_is_told() {
+    let mut old = run(1, &[("a", 0.5)]);
+    let note = |kind: &str, text: &str| megadir_record::Note { kind: kind.to_owned(), text: text.to_owned() };
+    old.notes = vec![note("load", "The load was 5.07 on 2 processors."), note("arm-left-out", "No matter.")];
+    let compared = compare(&old, &run(2, &[("a", 0.5)]));
+    assert_eq!(compared.disturbances, ["The old run: The load was 5.07 on 2 processors."]);
+    let text = table(&compared, 80, Style { color: false, unicode: true });
+    assert!(text.contains("! The old run: The load was 5.07 on 2 processors."), "{text}");
 }
 
 #[test]
