@@ -44,7 +44,7 @@ pub(crate) enum Access {
 pub(crate) struct Status {
     pub(crate) kind: FileType,
     pub(crate) size_bytes: u64,
-    /// Names of the file.
+    /// Names of the file; 0 where it is only open still.
     pub(crate) links: u64,
     /// Which file it is: device and number.
     pub(crate) identity: (u64, u64),

@@ -111,3 +111,20 @@ fn the_own_volume_of_a_directory_is_written_back_or_refused() {
     let known = [None, Some(ErrorKind::PermissionDenied), Some(ErrorKind::Unsupported)];
     assert!(known.contains(&refused), "{refused:?}");
 }
+
+/// What another run has removed while this one has it open is not there.
+#[test]
+fn what_is_removed_while_it_is_open_has_no_names() {
+    let parent = tempfile::tempdir().unwrap();
+    let top = open_directory(parent.path()).unwrap();
+    let file = create(top.at(), "file").unwrap();
+    assert_eq!(status_of(&file).unwrap().links, 1);
+    remove_file(top.at(), "file").unwrap();
+    match status_of(&file).unwrap().links {
+        1 if megadir_testkit::require::is_wine() => {
+            let test = megadir_testkit::require::test_name(module_path!(), line!());
+            megadir_testkit::require::unavailable(&test, "Wine does not tell that a file is being removed");
+        }
+        links => assert_eq!(links, 0),
+    }
+}

@@ -201,20 +201,21 @@ pub(crate) fn facts_of(at: Borrowed<'_>, path: impl AsRef<[u8]>) -> io::Result<F
 
 /// Returns what is known of what is open.
 pub(crate) fn status_of(open: &impl At) -> io::Result<Status> {
-    let told = facts::of_open(open.at())?;
-    Ok(Status {
-        kind: kind((told.attributes, told.reparse_tag)),
-        size_bytes: told.size_bytes,
-        links: u64::from(told.links),
-        identity: (u64::from(told.volume), told.index),
-        owner: None,
-        guarded: told.reparse_tag != 0 || told.attributes & READ_ONLY != 0,
-    })
+    use_of(open).map(|(status, _)| status)
 }
 
 /// Returns what is known of what is open, and the bytes that it takes on its volume.
 pub(crate) fn use_of(open: &impl At) -> io::Result<(Status, u64)> {
-    Ok((status_of(open)?, facts::allocated_bytes(open.at())?))
+    let (told, space) = (facts::of_open(open.at())?, facts::space(open.at())?);
+    let status = Status {
+        kind: kind((told.attributes, told.reparse_tag)),
+        size_bytes: told.size_bytes,
+        links: space.links,
+        identity: (u64::from(told.volume), told.index),
+        owner: None,
+        guarded: told.reparse_tag != 0 || told.attributes & READ_ONLY != 0,
+    };
+    Ok((status, space.allocated_bytes))
 }
 
 /// Returns what is known of an entry, and the bytes that it takes on its volume.

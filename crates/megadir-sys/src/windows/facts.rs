@@ -135,14 +135,26 @@ pub fn of_name(directory: BorrowedHandle<'_>, name: &[u16]) -> io::Result<Facts>
     })
 }
 
-/// Returns the space that an open file or directory takes on its volume, bytes, and its hard links.
+/// What a file takes of its volume, and by how many names it is there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Space {
+    /// Its space on the volume, bytes.
+    pub allocated_bytes: u64,
+    /// Its hard links; 0 for one that is removed and only open still, whatever its file system counts then (FAT 1).
+    pub links: u64,
+}
+
+/// Returns what an open file or directory takes of its volume, and its hard links.
 ///
 /// # Errors
 ///
 /// The system's.
-pub fn space(file: BorrowedHandle<'_>) -> io::Result<(u64, u64)> {
+pub fn space(file: BorrowedHandle<'_>) -> io::Result<Space> {
     let told: FILE_STANDARD_INFO = ask(file, FileStandardInfo)?;
-    Ok((told.AllocationSize.cast_unsigned(), u64::from(told.NumberOfLinks)))
+    Ok(Space {
+        allocated_bytes: u64::try_from(told.AllocationSize).unwrap_or(0),
+        links: if told.DeletePending { 0 } else { u64::from(told.NumberOfLinks) },
+    })
 }
 
 /// Returns an open file's attributes and what kind of reparse point it is (0 for none).
@@ -169,16 +181,6 @@ fn untagged(file: BorrowedHandle<'_>) -> Option<(u32, u32)> {
 fn is_unknown(error: &io::Error) -> bool {
     let codes = [ERROR_INVALID_FUNCTION, ERROR_NOT_SUPPORTED, ERROR_INVALID_PARAMETER];
     error.raw_os_error().is_some_and(|code| codes.contains(&code.cast_unsigned()))
-}
-
-/// Returns how much of its volume an open file or directory takes, bytes.
-///
-/// # Errors
-///
-/// The system's.
-pub fn allocated_bytes(file: BorrowedHandle<'_>) -> io::Result<u64> {
-    let told: FILE_STANDARD_INFO = ask(file, FileStandardInfo)?;
-    Ok(u64::try_from(told.AllocationSize).unwrap_or(0))
 }
 
 /// Returns the serial number of an open file's volume, and the file's number of 128 bits on it.

@@ -84,7 +84,7 @@ fn forget(found: &Found<'_>) -> Result<Option<(u64, u64)>, ListError> {
     match at::open_uncached(found.parent, found.name) {
         Ok(file) => {
             let size = file.metadata().map_err(failed)?.len();
-            Ok(Some((size, facts::allocated_bytes(file.as_handle()).map_err(failed)?)))
+            Ok(Some((size, facts::space(file.as_handle()).map_err(failed)?.allocated_bytes)))
         }
         Err(error) if gone(&error) => Ok(None),
         Err(error) => Err(failed(error)),

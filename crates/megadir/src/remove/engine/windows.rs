@@ -150,7 +150,7 @@ pub(super) fn facts_of_open(file: &OwnedHandle) -> Result<Facts, Errno> {
     if is_folder_of_others(told.attributes, told.reparse_tag) {
         return Err(Errno::LIES_ELSEWHERE);
     }
-    let (bytes, links) = facts::space(file.as_handle())?;
+    let facts::Space { allocated_bytes: bytes, links } = facts::space(file.as_handle())?;
     Ok(Facts {
         kind: kind(told.attributes, told.reparse_tag),
         modified: Time::from_windows(told.written),
@@ -176,7 +176,7 @@ fn kind(attributes: u32, reparse_tag: u32) -> FileType {
 
 /// Returns the space of an open directory on the disk, bytes; 0 where that cannot be told.
 pub(super) fn space(directory: &Directory) -> u64 {
-    facts::space(directory.as_handle()).map_or(0, |(bytes, _)| bytes)
+    facts::space(directory.as_handle()).map_or(0, |space| space.allocated_bytes)
 }
 
 /// Returns the type of an entry; unknown when it has vanished.
@@ -237,7 +237,7 @@ fn remove_read_only(parent: BorrowedHandle<'_>, name: &CStr, file: &OwnedHandle)
     if identity(&marked)? != identity(file)? {
         return Err(Errno::PERM);
     }
-    let (_, links) = facts::space(file.as_handle())?;
+    let links = facts::space(file.as_handle())?.links;
     change::set_attributes(marked.as_handle(), attributes & !READ_ONLY)?;
     let removed = change::remove(marked.as_handle());
     if removed.is_err() || links > 1 {
