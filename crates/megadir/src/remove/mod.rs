@@ -87,7 +87,7 @@ pub struct RemoveOptions<'a> {
     /// The order in which a directory's entries go; `None` for that of the file system's row in [`policy::ROWS`].
     pub order: Option<Order>,
     /// Give each further worker a table of descriptors of its own, where the system allows it, so that workers do not share
-    /// its lock and counters (Windows has no such table). What the process has open when one starts stays open until a moment after the
+    /// its lock and counters. Refused on Windows, which has no such tables. What the process has open when one starts stays open until a moment after the
     /// removal has ended, whoever closes it; and [`NameCondition`] and `on_failure`, which workers call, find no descriptor there that was opened later.
     pub own_tables: bool,
     /// Is told of each failure, by the thread that meets it. [`Failures`] keeps a bounded number of them.

@@ -141,7 +141,7 @@ fn each(
             .rate
             .and_then(|rate| NonZeroU32::new(u32::try_from(rate).unwrap_or(u32::MAX))),
         order: None,
-        own_tables: true,
+        own_tables: cfg!(target_os = "linux"),
         on_failure: &|error| gathered.failed(&error),
     };
     while !progress.is_cancelled() {

@@ -28,8 +28,11 @@ impl Worker<'_, '_, '_> {
     /// Ends the part in the directory on top of the stack, and removes it if that was the last.
     pub(super) fn leave(&mut self) {
         let Some(Frame { mut node, mut descriptor, is_part, .. }) = self.pop() else { return };
-        if !system::GOES_WHILE_OPEN {
-            self.close(&node, &mut descriptor);
+        if !system::GOES_WHILE_OPEN
+            && let Err(error) = close(&node, &mut descriptor)
+        {
+            // Without it no other directory of its name would be told from it.
+            self.fail(&node, b"", "remove", error.into());
         }
         if is_part {
             self.last = descriptor.clone().map(|descriptor| (Arc::clone(&node), descriptor));
@@ -62,18 +65,6 @@ impl Worker<'_, '_, '_> {
             }
             (node, descriptor) = (parent, Some(above).filter(|_| system::GOES_WHILE_OPEN));
         }
-    }
-
-    /// Closes a directory that is to go, once it is known what it is found again by.
-    fn close(&self, node: &Node, descriptor: &mut Option<Arc<Directory>>) {
-        if let Some(open) = descriptor
-            && node.identity().is_none()
-        {
-            // Without it nobody finds back to the directory, which then stays open.
-            let Ok(identity) = system::identity(open) else { return };
-            node.identify(identity);
-        }
-        *descriptor = None;
     }
 
     /// Removes a directory of which all parts have ended, if nothing in it is to stay.
@@ -212,4 +203,13 @@ impl Worker<'_, '_, '_> {
         }
         Ok(reached)
     }
+}
+
+/// Closes a directory that is to go, once it is known what it is found again by, or will not be.
+fn close(node: &Node, descriptor: &mut Option<Arc<Directory>>) -> Result<(), Errno> {
+    let Some(open) = descriptor.take() else { return Ok(()) };
+    if node.identity().is_none() {
+        node.identify(system::identity(&open)?);
+    }
+    Ok(())
 }

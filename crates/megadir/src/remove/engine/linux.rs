@@ -28,6 +28,8 @@ pub(super) const GOES_WHILE_OPEN: bool = true;
 pub(super) const OPEN_MAX: usize = 64;
 /// Other file systems mounted below can be entered.
 pub(super) const CROSSES_MOUNTS: bool = true;
+/// Gives the calling thread a table of descriptors of its own.
+pub(super) const OWN_TABLE: Option<fn()> = Some(own_table);
 /// What no name of an entry holds.
 pub(super) const NOT_IN_NAMES: &[u8] = b"/";
 /// What is said of a directory that is not empty however often it was emptied.
@@ -243,8 +245,7 @@ pub(super) fn handles_max() -> usize {
     limit.map_or(usize::MAX, |limit| usize::try_from(limit).unwrap_or(usize::MAX))
 }
 
-/// Gives the calling thread a table of descriptors of its own.
-pub(super) fn own_table() {
+fn own_table() {
     // Where a filter of system calls forbids it, the table stays shared, which is as good but for its lock.
     let _ = megadir_sys::descriptors::own_table();
 }

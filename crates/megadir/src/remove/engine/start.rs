@@ -295,6 +295,10 @@ fn check(options: &RemoveOptions<'_>, path: &Path) -> Result<()> {
             "what is mounted in a folder stands there as a junction, which is removed and never followed";
         return Err(Error::new("remove", path, ErrorKind::BadOption, reason));
     }
+    if options.own_tables && system::OWN_TABLE.is_none() {
+        let reason = "own_tables: threads have no tables of handles of their own on this system";
+        return Err(Error::new("remove", path, ErrorKind::BadOption, reason));
+    }
     if (1..=WORKERS_MAX).contains(&options.workers) {
         return Ok(());
     }

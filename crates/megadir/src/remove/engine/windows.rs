@@ -43,6 +43,8 @@ pub(super) const GOES_WHILE_OPEN: bool = false;
 pub(super) const OPEN_MAX: usize = usize::MAX;
 /// What is mounted in a folder is a junction.
 pub(super) const CROSSES_MOUNTS: bool = false;
+/// A process has one table of handles, for all its threads.
+pub(super) const OWN_TABLE: Option<fn()> = None;
 /// What no name of an entry holds; a colon leads to a stream.
 pub(super) const NOT_IN_NAMES: &[u8] = b"/\\:";
 /// What is said of a directory that is not empty however often it was emptied.
@@ -266,9 +268,6 @@ pub(super) fn wait_for_others(pass: u8) {
 pub(super) fn handles_max() -> usize {
     usize::MAX
 }
-
-/// There are no tables of handles that threads could have for themselves.
-pub(super) fn own_table() {}
 
 #[cfg(test)]
 mod tests;

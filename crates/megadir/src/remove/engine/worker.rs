@@ -50,7 +50,8 @@ pub(super) struct Worker<'scope, 'env, 'a> {
     pub(super) oldest_open: usize,
     /// Frames that are open.
     pub(super) open: usize,
-    /// The directory of which a part was done last: the next part is mostly of the same or of one below it.
+    /// The directory of which a part was done last: the next part is mostly of the same or of one below it. `None` where directories
+    /// are closed before they go.
     pub(super) last: Option<(Arc<Node>, Arc<Directory>)>,
     /// How many directories are given away at a time: one if they are large, several if handing over would cost more than they do.
     few: usize,
@@ -228,8 +229,10 @@ impl<'scope, 'env, 'a> Worker<'scope, 'env, 'a> {
         let thread = std::thread::Builder::new().name(format!("megadir-remove-{number}"));
         // Fewer threads do the same work.
         let work = move || {
-            if shared.options.own_tables {
-                system::own_table();
+            if shared.options.own_tables
+                && let Some(own_table) = system::OWN_TABLE
+            {
+                own_table();
             }
             Worker::new(shared, scope).run();
         };
