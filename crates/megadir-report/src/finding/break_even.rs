@@ -6,12 +6,10 @@ use crate::text;
 
 /// Tells of every series, then of sizes.
 pub(super) fn find(summary: &Summary) -> Vec<Finding> {
-    let told = summary.groups.iter().flat_map(|group| match &group.reading {
-        GroupReading::BreakEven(read) => {
-            let texts = tell(summary, read).into_iter();
-            texts.map(|text| Finding::of_group(FindingKind::BreakEven, &group.name, text)).collect()
-        }
-        _ => Vec::new(),
+    let told = summary.groups.iter().flat_map(|group| {
+        let GroupReading::BreakEven(read) = &group.reading else { return Vec::new() };
+        let texts = tell(summary, read).into_iter();
+        texts.map(|text| Finding::of_group(FindingKind::BreakEven, &group.name, text)).collect()
     });
     told.collect()
 }

@@ -6,18 +6,10 @@ use crate::text;
 
 /// Tells of the number of calls in every comparison whose arms differ in it.
 pub(super) fn find(summary: &Summary) -> Vec<Finding> {
-    let told = summary.groups.iter().filter_map(|group| match &group.reading {
-        GroupReading::Compare(comparison) => {
-            let text = tell(summary, comparison.calls.as_ref()?);
-            Some(Finding::of_group(FindingKind::Calls, &group.name, text))
-        }
-        GroupReading::Decompose(_)
-        | GroupReading::Pairs(_)
-        | GroupReading::Refusal(_)
-        | GroupReading::Fill(_)
-        | GroupReading::Grow(_)
-        | GroupReading::BreakEven(_)
-        | GroupReading::Unreadable { .. } => None,
+    let told = summary.groups.iter().filter_map(|group| {
+        let GroupReading::Compare(comparison) = &group.reading else { return None };
+        let text = tell(summary, comparison.calls.as_ref()?);
+        Some(Finding::of_group(FindingKind::Calls, &group.name, text))
     });
     told.collect()
 }

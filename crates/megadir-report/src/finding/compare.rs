@@ -12,18 +12,10 @@ use crate::text;
 
 /// Tells of every comparison.
 pub(super) fn find(summary: &Summary) -> Vec<Finding> {
-    let told = summary.groups.iter().filter_map(|group| match &group.reading {
-        GroupReading::Compare(comparison) => {
-            let text = tell(summary, group, comparison)?;
-            Some(Finding::of_group(FindingKind::Comparison, &group.name, text))
-        }
-        GroupReading::Decompose(_)
-        | GroupReading::Pairs(_)
-        | GroupReading::Refusal(_)
-        | GroupReading::Fill(_)
-        | GroupReading::Grow(_)
-        | GroupReading::BreakEven(_)
-        | GroupReading::Unreadable { .. } => None,
+    let told = summary.groups.iter().filter_map(|group| {
+        let GroupReading::Compare(comparison) = &group.reading else { return None };
+        let text = tell(summary, group, comparison)?;
+        Some(Finding::of_group(FindingKind::Comparison, &group.name, text))
     });
     told.collect()
 }

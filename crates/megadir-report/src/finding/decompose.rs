@@ -15,22 +15,13 @@ const LITTLE: f64 = 0.05;
 
 /// Tells of every decomposition.
 pub(super) fn find(summary: &Summary) -> Vec<Finding> {
-    let told = summary.groups.iter().filter_map(|group| match &group.reading {
-        GroupReading::Decompose(decomposition) => {
-            let of_group = |arm: &&Arm| arm.cell.groups.contains(&group.name);
-            let arm = summary.arms.iter().find(of_group);
-            let file_system =
-                arm.map_or(&*summary.machine.file_system.kind, |arm| summary.place(arm.cell.id));
-            let text = tell(summary, decomposition, file_system);
-            Some(Finding::of_group(FindingKind::Decomposition, &group.name, text))
-        }
-        GroupReading::Compare(_)
-        | GroupReading::Pairs(_)
-        | GroupReading::Refusal(_)
-        | GroupReading::Fill(_)
-        | GroupReading::Grow(_)
-        | GroupReading::BreakEven(_)
-        | GroupReading::Unreadable { .. } => None,
+    let told = summary.groups.iter().filter_map(|group| {
+        let GroupReading::Decompose(decomposition) = &group.reading else { return None };
+        let of_group = |arm: &&Arm| arm.cell.groups.contains(&group.name);
+        let arm = summary.arms.iter().find(of_group);
+        let file_system = arm.map_or(&*summary.machine.file_system.kind, |arm| summary.place(arm.cell.id));
+        let text = tell(summary, decomposition, file_system);
+        Some(Finding::of_group(FindingKind::Decomposition, &group.name, text))
     });
     told.collect()
 }

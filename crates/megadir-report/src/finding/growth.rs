@@ -7,21 +7,13 @@ use crate::text;
 
 /// Tells of every series of every growth group.
 pub(super) fn find(summary: &Summary) -> Vec<Finding> {
-    let told = summary.groups.iter().flat_map(|group| match &group.reading {
-        GroupReading::Grow(growth) => {
-            let tell_one = |series| {
-                let text = tell(summary, series)?;
-                Some(Finding::of_group(FindingKind::Growth, &group.name, text))
-            };
-            growth.series.iter().filter_map(tell_one).collect()
-        }
-        GroupReading::Compare(_)
-        | GroupReading::Decompose(_)
-        | GroupReading::Pairs(_)
-        | GroupReading::Refusal(_)
-        | GroupReading::BreakEven(_)
-        | GroupReading::Fill(_)
-        | GroupReading::Unreadable { .. } => Vec::new(),
+    let told = summary.groups.iter().flat_map(|group| {
+        let GroupReading::Grow(growth) = &group.reading else { return Vec::new() };
+        let tell_one = |series| {
+            let text = tell(summary, series)?;
+            Some(Finding::of_group(FindingKind::Growth, &group.name, text))
+        };
+        growth.series.iter().filter_map(tell_one).collect()
     });
     told.collect()
 }

@@ -13,35 +13,27 @@ const TOLD_MAX: usize = 4;
 
 /// Tells of the pairs on the largest data set, and of what the source claims of all together.
 pub(super) fn find(summary: &Summary) -> Vec<Finding> {
-    let told = summary.groups.iter().flat_map(|group| match &group.reading {
-        GroupReading::Pairs(pairs) => {
-            let largest = pairs.rows.iter().filter_map(|row| entries(summary, row)).max();
-            let on_largest = pairs.rows.iter().filter(|row| entries(summary, row) == largest);
-            let mut told: Vec<&PairRow> = on_largest.collect();
-            let left = told.len().saturating_sub(TOLD_MAX) as u64;
-            if left > 0 {
-                told.sort_by(|a, b| weight(b).total_cmp(&weight(a)));
-                told.truncate(TOLD_MAX);
-            }
-            let more = (left > 0).then(|| match left {
-                1 => "Another comparison is in the table.".to_owned(),
-                left => format!("{} other comparisons are in the table.", text::count(left)),
-            });
-            // What the answer says of each is not said again.
-            let told = if answer::tells_each(summary, group) { Vec::new() } else { told };
-            let more = more.filter(|_| !told.is_empty());
-            let sentences = told.into_iter().filter_map(|row| tell(summary, row)).chain(more);
-            let claim = claim(summary, group, &pairs.rows);
-            let of_group = |text| Finding::of_group(FindingKind::Pair, &group.name, text);
-            claim.into_iter().chain(sentences).map(of_group).collect()
+    let told = summary.groups.iter().flat_map(|group| {
+        let GroupReading::Pairs(pairs) = &group.reading else { return Vec::new() };
+        let largest = pairs.rows.iter().filter_map(|row| entries(summary, row)).max();
+        let on_largest = pairs.rows.iter().filter(|row| entries(summary, row) == largest);
+        let mut told: Vec<&PairRow> = on_largest.collect();
+        let left = told.len().saturating_sub(TOLD_MAX) as u64;
+        if left > 0 {
+            told.sort_by(|a, b| weight(b).total_cmp(&weight(a)));
+            told.truncate(TOLD_MAX);
         }
-        GroupReading::Compare(_)
-        | GroupReading::Decompose(_)
-        | GroupReading::Refusal(_)
-        | GroupReading::Fill(_)
-        | GroupReading::Grow(_)
-        | GroupReading::BreakEven(_)
-        | GroupReading::Unreadable { .. } => Vec::new(),
+        let more = (left > 0).then(|| match left {
+            1 => "Another comparison is in the table.".to_owned(),
+            left => format!("{} other comparisons are in the table.", text::count(left)),
+        });
+        // What the answer says of each is not said again.
+        let told = if answer::tells_each(summary, group) { Vec::new() } else { told };
+        let more = more.filter(|_| !told.is_empty());
+        let sentences = told.into_iter().filter_map(|row| tell(summary, row)).chain(more);
+        let claim = claim(summary, group, &pairs.rows);
+        let of_group = |text| Finding::of_group(FindingKind::Pair, &group.name, text);
+        claim.into_iter().chain(sentences).map(of_group).collect()
     });
     told.collect()
 }
