@@ -21,7 +21,7 @@ use megadir::{
 use megadir_record::{Counted, ExpectedFiles};
 
 use super::same_work::{name_hash, repeat};
-use super::{BlockKey, ListError, Signals, Workload};
+use super::{ListError, Signals, Workload};
 use crate::beat::{COMPUTING, marked};
 use crate::measure::Stopwatch;
 use crate::method::{AskingOrder, METHODS, Method, Tells, Way, method_named, unavailable};
@@ -244,10 +244,6 @@ fn cpp_filesystem(directory: &Dir, files: &mut Files) -> Result<(), ListError> {
 impl Workload for FileAttributes {
     fn unavailable(&self, directory: &Dir) -> Option<String> {
         unavailable(self.method, directory)
-    }
-
-    fn ready(&mut self, _: &Dir, _: BlockKey, _: u64, _: Signals<'_>) -> Result<(), ListError> {
-        Ok(())
     }
 
     fn run(

@@ -16,7 +16,7 @@ use super::format_raw::RawFormat;
 use super::kept::Kept;
 use super::output::{Sink, with_sink};
 use super::same_work::{name_hash, repeat};
-use super::{BlockKey, ListError, Signals, Workload};
+use super::{ListError, Signals, Workload};
 use crate::beat::{COMPUTING, marked};
 use crate::measure::Stopwatch;
 
@@ -95,10 +95,6 @@ impl Workload for Listing {
     fn unavailable(&self, directory: &Dir) -> Option<String> {
         let lacking = self.stages.iter().find_map(|stage| attributes::lacks(*stage));
         lacking.or_else(|| self.backend.probe(directory).err().map(|error| error.reason()))
-    }
-
-    fn ready(&mut self, _: &Dir, _: BlockKey, _: u64, _: Signals<'_>) -> Result<(), ListError> {
-        Ok(())
     }
 
     fn run(

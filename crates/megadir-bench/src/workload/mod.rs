@@ -54,11 +54,13 @@ pub(crate) trait Workload {
     /// Prepares a block outside the time that is measured.
     fn ready(
         &mut self,
-        directory: &Dir,
-        block: BlockKey,
-        operations: u64,
-        signals: Signals<'_>,
-    ) -> Result<(), ListError>;
+        _directory: &Dir,
+        _block: BlockKey,
+        _operations: u64,
+        _signals: Signals<'_>,
+    ) -> Result<(), ListError> {
+        Ok(())
+    }
 
     /// Does the block. Work that times single operations does them with the stopwatch, which is empty before; other work
     /// leaves it alone.
