@@ -50,14 +50,7 @@ mod tests {
     use megadir_record::{Counted, Preset};
 
     fn plan(epochs: u32, rounds: u32) -> Plan {
-        let facts = [BackendFact {
-            name: "getdents",
-            unavailable: None,
-            threads_max: 1,
-            shares_per_thread: None,
-            buffer_fixed: None,
-            buffer_bytes: (4096, 16 << 20),
-        }];
+        let facts = [BackendFact::bare("getdents")];
         let request = Request {
             rounds: Some(rounds),
             epochs: Some(epochs),

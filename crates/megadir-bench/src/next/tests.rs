@@ -6,14 +6,7 @@ use megadir_record::{Counted, Preset, VoidReason};
 
 /// A plan of the listing study with so many arms' worth of values and so many rounds.
 fn plan(buffers: &[u64], rounds: u32) -> Plan {
-    let facts = [BackendFact {
-        name: "getdents",
-        unavailable: None,
-        threads_max: 1,
-        shares_per_thread: None,
-        buffer_fixed: None,
-        buffer_bytes: (4096, 16 << 20),
-    }];
+    let facts = [BackendFact::bare("getdents")];
     let request = Request {
         rounds: Some(rounds),
         target: Target::Made { entries: vec![10] },

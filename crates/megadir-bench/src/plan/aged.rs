@@ -100,14 +100,7 @@ mod tests {
     use megadir_record::{GroupRule, Preset};
 
     fn planned(study: &str, aged: AgedBy, entries: &[u64]) -> Result<Planned, PlanError> {
-        let fact = |name| BackendFact {
-            name,
-            unavailable: None,
-            threads_max: 8,
-            shares_per_thread: None,
-            buffer_fixed: None,
-            buffer_bytes: (4096, 16 << 20),
-        };
+        let fact = |name| BackendFact { threads_max: 8, ..BackendFact::bare(name) };
         let facts = ["getdents", "readdir", "std", "split"].map(fact);
         let target = Target::Made { entries: entries.to_vec() };
         let request = Request { aged: Some(aged), target, facts: &facts, ..Request::bare(Preset::Quick, 5) };

@@ -109,6 +109,21 @@ pub struct BackendFact {
     pub buffer_bytes: (u64, u64),
 }
 
+#[cfg(test)]
+impl BackendFact {
+    /// Returns a backend that reads in the caller's thread, into any buffer.
+    pub(crate) fn bare(name: &'static str) -> Self {
+        Self {
+            name,
+            unavailable: None,
+            threads_max: 1,
+            shares_per_thread: None,
+            buffer_fixed: None,
+            buffer_bytes: (4096, 16 << 20),
+        }
+    }
+}
+
 /// One state of the cache, as it is here.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CacheFact {

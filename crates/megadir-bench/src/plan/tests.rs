@@ -10,12 +10,10 @@ use megadir_record::{
 
 fn fact(name: &'static str, threads_max: u32, buffer_fixed: Option<u64>) -> BackendFact {
     BackendFact {
-        name,
-        unavailable: None,
         threads_max,
         shares_per_thread: (threads_max > 1).then_some(8),
         buffer_fixed,
-        buffer_bytes: (4096, 16 << 20),
+        ..BackendFact::bare(name)
     }
 }
 

@@ -13,12 +13,9 @@ fn facts() -> Vec<CacheFact> {
 
 fn backends() -> Vec<BackendFact> {
     let fact = |name, threads_max, buffer_fixed| BackendFact {
-        name,
-        unavailable: None,
         threads_max,
-        shares_per_thread: None,
         buffer_fixed,
-        buffer_bytes: (4096, 16 << 20),
+        ..BackendFact::bare(name)
     };
     vec![
         fact("std", 1, Some(32 << 10)),

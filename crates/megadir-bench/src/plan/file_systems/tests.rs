@@ -11,12 +11,11 @@ const GIB: u64 = 1 << 30;
 
 fn backend(name: &'static str, threads_max: u32, unavailable: Option<&str>) -> BackendFact {
     BackendFact {
-        name,
         unavailable: unavailable.map(str::to_owned),
         threads_max,
         shares_per_thread: (threads_max > 1).then_some(8),
         buffer_fixed: (name == "readdir" || name == "std").then_some(32 << 10),
-        buffer_bytes: (4096, 16 << 20),
+        ..BackendFact::bare(name)
     }
 }
 
