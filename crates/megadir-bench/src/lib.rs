@@ -11,6 +11,7 @@
 //! | declared experiments | [`study`] |
 //! | study and request to plan; what it will need | [`mod@plan`] |
 //! | what comes next: orders, warm-up, voiding | [`mod@next`] |
+//! | rounds split over data sets that are made anew | [`epochs`] |
 //! | carrying it out | [`runner`] |
 //! | what listeners are told; the record's writer | [`event`] |
 //! | names, contents, filled directories | [`dataset`] |
@@ -22,8 +23,9 @@
 //! | calls relative to an open directory, on every system | `at` |
 //! | signs of life, and what is waited for without any | [`beat`] |
 //! | file systems that are made and mounted for a run | [`lab`] |
-//! | what can be done on file systems that are asked for | `file_systems` |
+//! | what can be done here: by backends, on file systems that are asked for | `backends`, `file_systems` |
 //! | states of the cache: had, verified, given back | `cache` |
+//! | what was written reaches the disk before what comes next is measured | `write_back` |
 //! | machine and noise | `machine`, `noise` |
 //!
 //! Invariants: `study`, `plan` and `next` are pure · nothing below [`plan()`] has a default · the engine

@@ -3,6 +3,9 @@
 //! * [`Row`] is an entry, [`Key`] its place in the order; rows come from [`Rows`] and go into a [`Sink`].
 //! * [`scan()`] reads trees into a sink, in bounded memory; [`Writer`] is one that writes a Parquet file, [`Inventory`]
 //!   reads it.
+//! * [`changes`] compares a tree with an inventory of it; [`Snapshot`] is one in memory, [`Replacement`] the file that takes the
+//!   place of an old one.
+//! * [`Sorter`] sorts more rows than memory holds; `megadir list --sort` has it too.
 //! * [`Metadata`] is what holds for all rows: which trees, when, by which clock, and whether all could be read.
 //!
 //! Nothing here prints, and no thread is started that was not asked for.

@@ -5,6 +5,7 @@
 //! another machine and years later; nothing else passes between the two.
 //!
 //! * [`plan`]: what was going to be measured, with nothing left to a default.
+//! * [`group`]: which arms are read together, and by which rule.
 //! * [`epoch`]: data sets that are made anew.
 //! * [`built`]: what making them took, and what they use.
 //! * [`data`]: the data sets: whose names, sizes, contents and places follow from a seed.

@@ -12,7 +12,7 @@
 //! | a new run against an old one | [`between`] |
 //! | pictures, one file a chart, in the list [`chart::CHARTS`] | [`chart`] |
 //! | the report as one HTML file | [`page`] |
-//! | the formats: terminal table, Markdown, CSV, JSON | [`render`] |
+//! | the formats, in the list [`FORMATS`]: terminal table, HTML, SVG, Markdown, CSV, Parquet, JSON, HdrHistogram log | [`render`] |
 //! | numbers in words | [`text`] |
 //!
 //! The whole of the public interface that a program needs:
@@ -20,7 +20,7 @@
 //! * [`summarize`]`(&Record) -> Result<`[`Summary`]`, `[`SummaryError`]`>`;
 //! * [`FORMATS`], the list of formats, and [`format_named`] to find one; [`Format::write`] writes
 //!   a [`Report`] (a record with its summary) for a [`View`] (width, colour, character set);
-//! * [`render::table`], [`render::markdown`], [`render::csv`], [`render::json`], the same by name.
+//! * [`render::table`], [`render::markdown`], [`render::csv`], [`render::json`], [`render::hdr`], the same by name.
 //!
 //! The crate is pure: it touches no file system, prints nothing, and reads neither the environment nor a clock. The
 //! same record gives the same bytes, on every machine. It never repeats statistics that `megadir-stats` has, and

@@ -1,4 +1,33 @@
 //! Reads directories with very many entries, in batches, by the fastest way that the file system allows.
+//!
+//! ```
+//! let mut listing = megadir::Listing::with_threads(".", 2)?;
+//! while let Some(batch) = listing.next_batch()? {
+//!     for entry in batch {
+//!         println!("{} {}", entry.inode, String::from_utf8_lossy(entry.name));
+//!     }
+//! }
+//! println!("read by {}", listing.choice());
+//! # Ok::<(), megadir::Error>(())
+//! ```
+//!
+//! | what for | where |
+//! |---|---|
+//! | the names in one directory | [`Listing`] |
+//! | its entries with their attributes | [`AttributeListing`] |
+//! | a tree, by several threads | [`Walk`] |
+//! | the number of entries, in milliseconds | `estimate()` (Linux) |
+//! | a directory or a tree in figures | [`mod@summary`] |
+//! | how many entries still fit, and which limit a refused create has met | [`limits`] |
+//! | where a name belongs when files are spread over directories | [`layout`] |
+//! | removing trees and huge directories | [`remove`] |
+//! | which way of reading or asking is taken, and why | [`policy`], [`attribute_policy`] |
+//! | all ways that there are | [`BACKENDS`], [`EXAMINERS`] |
+//! | what people type: counts, sizes, ages, words nearly right | [`quantity`], [`nearest`] |
+//!
+//! A name is bytes ([`names`]). A reader's memory is bounded by its buffers, however large the directory is. Everything below a
+//! [`Dir`] is reached relative to its descriptor or handle, and symbolic links are not followed. Nothing here prints, reads the
+//! environment, or starts a thread that was not asked for.
 
 #[cfg(windows)]
 mod access_list;
