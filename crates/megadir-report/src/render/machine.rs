@@ -46,6 +46,12 @@ fn stopping(stop: Stop) -> String {
     }
 }
 
+/// Returns what stands before all numbers that were measured under Wine, whose volumes say that they are NTFS.
+pub(super) fn wine_line(summary: &Summary) -> Option<String> {
+    let version = summary.machine.wine.as_ref()?;
+    Some(format!("Measured under Wine {version}, which is not Windows: this says nothing of Windows."))
+}
+
 /// Returns the machine in one line.
 pub(crate) fn machine_line(summary: &Summary) -> String {
     let machine = &summary.machine;

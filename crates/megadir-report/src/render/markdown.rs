@@ -4,7 +4,7 @@ use super::data::use_lines;
 use super::grid::{Align, Grid};
 use super::machine::{
     file_system_lines, machine_details, machine_line, resolution_details, resolution_lines, run_line,
-    self_check_line,
+    self_check_line, wine_line,
 };
 use super::paint::is_control;
 use super::{Format, groups, operations, overview, published, source_table};
@@ -73,6 +73,7 @@ pub fn markdown(summary: &Summary) -> String {
 }
 
 fn findings(page: &mut String, summary: &Summary) {
+    wine_line(summary).iter().for_each(|line| page.push_str(&format!("* **{}**\n", clean(line))));
     for finding in &summary.findings {
         let text = clean(&finding.text);
         let text = if finding.loud { format!("**{text}**") } else { text };

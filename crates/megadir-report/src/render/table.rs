@@ -5,7 +5,9 @@
 use super::data::use_lines;
 use super::grid::{Grid, lay_out};
 use super::inline::course;
-use super::machine::{file_system_lines, machine_line, resolution_lines, run_line, self_check_line};
+use super::machine::{
+    file_system_lines, machine_line, resolution_lines, run_line, self_check_line, wine_line,
+};
 use super::paint::{Tone, clean, paint, wrap};
 use super::{Format, Report, Style, groups, operations, overview, published, source_table};
 use crate::finding::{Finding, FindingKind, told_first};
@@ -137,6 +139,9 @@ fn page(summary: &Summary, courses: &Courses, width: usize, style: Style) -> Str
 
 /// Tells what is loud, and the main finding; the others stand with their groups.
 fn answer(page: &mut Page, summary: &Summary) {
+    if let Some(line) = wine_line(summary) {
+        page.paragraph(&line, "! ", Tone::Alarm);
+    }
     for finding in summary.findings.iter().filter(|finding| finding.loud) {
         page.paragraph(&finding.text, "! ", Tone::Alarm);
     }

@@ -61,6 +61,12 @@ fn what_ran_under_wine_says_so_in_every_report_before_its_numbers() {
         let text = render(format, &record, 200, PLAIN).replace('\n', " ");
         assert!(text.contains("nothing of Windows"), "{format}");
     }
+    let findings = summarize(&record).unwrap().findings;
+    for format in ["table", "markdown"] {
+        let text = render(format, &record, 100_000, PLAIN);
+        let first = findings.iter().filter_map(|finding| text.find(&finding.text)).min();
+        assert!(text.find("nothing of Windows") < first && first.is_some(), "{format}:\n{text}");
+    }
     let summary = summarize(&record).unwrap();
     let warning = summary.warnings.iter().find(|advisory| advisory.text.contains("Wine 8.0")).unwrap();
     assert!(warning.loud && warning.advice.contains("run it again on a Windows machine"));
