@@ -43,15 +43,30 @@ impl Key<'_> {
         path.extend_from_slice(self.name);
     }
 
-    /// Appends the entry's whole path as text; `root` is the path of its root. Bytes that are not UTF-8 become `\xff`.
+    /// Appends the entry's whole path as text, with the system's separators; `root` is the path of its root. Bytes that are not UTF-8
+    /// become `\xff`.
     pub fn text_into(&self, root: &[u8], text: &mut Vec<u8>) {
         push_text(text, root);
         for part in [self.parent, self.name].into_iter().filter(|part| !part.is_empty()) {
-            if !text.ends_with(b"/") {
-                text.push(b'/');
-            }
-            push_text(text, part);
+            push_separator(text);
+            push_relative(text, part);
         }
+    }
+}
+
+/// Appends what stands between a directory's path and what lies below it, where it is not there already.
+pub(crate) fn push_separator(text: &mut Vec<u8>) {
+    if !text.last().is_some_and(|last| std::path::is_separator(char::from(*last))) {
+        text.push(std::path::MAIN_SEPARATOR as u8);
+    }
+}
+
+/// Appends a path below a root as text. On Windows slashes become backslashes: no name holds one, and behind `\\?\` they separate nothing.
+pub(crate) fn push_relative(text: &mut Vec<u8>, path: &[u8]) {
+    let start = text.len();
+    push_text(text, path);
+    if cfg!(windows) {
+        text[start..].iter_mut().filter(|byte| **byte == b'/').for_each(|byte| *byte = b'\\');
     }
 }
 

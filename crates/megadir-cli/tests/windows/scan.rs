@@ -9,6 +9,21 @@ use megadir_testkit::require;
 use crate::support::{megadir, tree};
 
 #[test]
+fn paths_of_an_inventory_are_those_of_windows() {
+    let scratch = tree();
+    let plain = scratch.path().join("tree");
+    for root in [format!("{}", plain.display()), format!(r"\\?\{}", plain.display())] {
+        let words = ["scan", root.as_str(), "--csv"];
+        let (code, text, complaint) = megadir(scratch.path(), &words);
+        assert_eq!(code, Some(0), "{complaint}");
+        let paths: Vec<&str> = text.lines().skip(1).map(|line| line.split(',').nth(3).unwrap()).collect();
+        assert_eq!(paths.len(), 1 + 51 + 2);
+        // By `\\?\` nothing is found whose path is not written as Windows has it.
+        assert!(paths.iter().all(|path| !path.contains('/') && Path::new(path).exists()), "{text}");
+    }
+}
+
+#[test]
 fn what_is_scanned_has_not_changed() {
     let scratch = tree();
     let (code, _, complaint) = megadir(scratch.path(), &["scan", "tree", "--output", "inventory"]);

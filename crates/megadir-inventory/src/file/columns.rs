@@ -5,7 +5,7 @@ use std::hash::Hash;
 
 use super::encoding::runs::{self, Run};
 use super::schema::{COLUMNS, NUMBERS_AT, Stored};
-use crate::row::{NUMBERS, push_text};
+use crate::row::{NUMBERS, push_relative, push_separator, push_text};
 
 /// More values than this are looked up by their hash.
 const FEW: usize = 16;
@@ -182,11 +182,11 @@ impl Paths {
     fn first(&mut self, root: &[u8], parent: &[u8], name: &[u8]) {
         let mut path = std::mem::take(&mut self.scratch);
         path.clear();
-        for part in [root, parent].into_iter().filter(|part| !part.is_empty()) {
-            push_text(&mut path, part);
-            if !path.ends_with(b"/") {
-                path.push(b'/');
-            }
+        push_text(&mut path, root);
+        push_separator(&mut path);
+        if !parent.is_empty() {
+            push_relative(&mut path, parent);
+            push_separator(&mut path);
         }
         let directory_bytes = path.len();
         push_text(&mut path, name);
@@ -367,6 +367,6 @@ mod tests {
             back.push(String::from_utf8(text.clone()).unwrap());
         }
         assert_eq!(back, expected);
-        assert_eq!(back[4], "/a/f\\xff");
+        assert_eq!(back[4], format!("/a{}f\\xff", std::path::MAIN_SEPARATOR));
     }
 }
