@@ -39,13 +39,19 @@ impl Ended {
 
 impl From<io::Error> for Ended {
     fn from(error: io::Error) -> Self {
-        if error.kind() == io::ErrorKind::BrokenPipe { Self::ClosedPipe } else { Self::Failed(error) }
+        if is_closed_pipe(&error, cfg!(windows)) { Self::ClosedPipe } else { Self::Failed(error) }
     }
+}
+
+/// Tells whether the reader of a pipe has gone. Of Windows' three words for that the library knows two; the third is `ERROR_PIPE_NOT_CONNECTED`,
+/// for a named pipe whose server has let go.
+fn is_closed_pipe(error: &io::Error, on_windows: bool) -> bool {
+    error.kind() == io::ErrorKind::BrokenPipe || on_windows && error.raw_os_error() == Some(233)
 }
 
 /// Buffered standard output.
 pub(crate) struct Output {
-    stdout: File,
+    stdout: Stdout,
     terminal: bool,
     /// Gathered text; append to it, then call [`Output::made`].
     pub(crate) text: Vec<u8>,
@@ -120,16 +126,62 @@ pub(crate) fn print_with(write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -
     written.or_else(|error| Ended::from(error).code().map(|_| ()))
 }
 
-/// Returns standard output without the line buffer that std puts before it.
+/// Standard output without the line buffer that std puts before it.
 #[cfg(unix)]
-fn unbuffered_stdout() -> io::Result<File> {
+type Stdout = File;
+
+#[cfg(unix)]
+fn unbuffered_stdout() -> io::Result<Stdout> {
     use std::os::fd::AsFd;
     io::stdout().as_fd().try_clone_to_owned().map(File::from)
 }
 
-/// Returns standard output without the line buffer that std puts before it.
+/// Standard output: a console of Windows, or anything else without the line buffer that std puts before it.
 #[cfg(windows)]
-fn unbuffered_stdout() -> io::Result<File> {
+enum Stdout {
+    /// Takes bytes for text of an old code page, so that "ü" would be two other letters; std gives it characters.
+    Console(io::Stdout),
+    /// A file or a pipe, which take the bytes as they are.
+    Other(File),
+}
+
+#[cfg(windows)]
+fn unbuffered_stdout() -> io::Result<Stdout> {
     use std::os::windows::io::AsHandle;
-    io::stdout().as_handle().try_clone_to_owned().map(File::from)
+    let stdout = io::stdout();
+    if stdout.is_terminal() {
+        return Ok(Stdout::Console(stdout));
+    }
+    stdout.as_handle().try_clone_to_owned().map(|handle| Stdout::Other(handle.into()))
+}
+
+#[cfg(windows)]
+impl Write for Stdout {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        match self {
+            // What is no text std refuses; whole lines come, so no character is divided.
+            Self::Console(console) => {
+                console.write_all(String::from_utf8_lossy(bytes).as_bytes())?;
+                console.flush().map(|()| bytes.len())
+            }
+            Self::Other(file) => file.write(bytes),
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{io, is_closed_pipe};
+
+    #[test]
+    fn a_reader_that_has_gone_is_no_error_whatever_windows_calls_it() {
+        assert!(is_closed_pipe(&io::ErrorKind::BrokenPipe.into(), false));
+        assert!(is_closed_pipe(&io::Error::from_raw_os_error(233), true));
+        assert!(!is_closed_pipe(&io::Error::from_raw_os_error(233), false));
+        assert!(!is_closed_pipe(&io::ErrorKind::StorageFull.into(), true));
+    }
 }

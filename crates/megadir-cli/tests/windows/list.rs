@@ -18,6 +18,7 @@ fn every_backend_lists_the_same_with_sizes_and_times() {
     assert_eq!(names.len(), 51);
     assert!(names.contains(&"below".to_owned()) && names.contains(&"file 49".to_owned()), "{names:?}");
     let long = sorted(&["list", "--fields=type,size,mtime,name", "tree"]);
+    assert_eq!(sorted(&["list", "--long", "tree"]), long, "what Windows does not tell takes no columns");
     assert!(
         long.iter().any(|line| line.starts_with("file\t49\t20") && line.ends_with("\tfile 49")),
         "{long:?}"
@@ -35,4 +36,14 @@ fn every_backend_lists_the_same_with_sizes_and_times() {
     assert!(json.contains(r#""dir":"tree\\below","name":"empty""#), "{json}");
     let below = sorted(&["list", "--recursive", "-0", "tree"]).concat();
     assert!(below.contains("tree\\below\\é漢😀\0"), "{below:?}");
+}
+
+#[test]
+fn a_reader_that_has_gone_is_no_error() {
+    let scratch = tree();
+    let (reader, writer) = std::io::pipe().unwrap();
+    drop(reader);
+    let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_megadir"));
+    let output = command.args(["list", "tree"]).current_dir(scratch.path()).stdout(writer).output().unwrap();
+    assert_eq!((output.status.code(), String::from_utf8(output.stderr).unwrap().as_str()), (Some(0), ""));
 }
