@@ -1,7 +1,7 @@
 //! Exit codes and the one place where errors become a line and a code.
 
 use std::fmt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::builder::TypedValueParser;
 use clap::error::ErrorKind;
@@ -67,6 +67,7 @@ pub(crate) fn describe(error: &megadir::Error) -> String {
         ErrorKind::Unavailable if error.operation() == "examine" => {
             " (leave --examiner out, or name another)"
         }
+        _ if cfg!(windows) => windows_hint(error.path()),
         _ => "",
     };
     let (operation, reason) = (error.operation(), error.reason());
@@ -79,6 +80,24 @@ pub(crate) fn describe(error: &megadir::Error) -> String {
 /// Returns what was done and why it failed, without where: the same for all errors of a kind.
 pub(crate) fn kind(error: &megadir::Error) -> String {
     format!("{}: {}", error.operation(), error.reason())
+}
+
+/// Returns what may be wrong with a path that Windows has refused, where that can be seen in it.
+pub(crate) fn windows_hint(path: &Path) -> &'static str {
+    let text = path.to_string_lossy();
+    let below = text.strip_prefix(r"\\?\").unwrap_or(&text);
+    if below.contains('"') {
+        // The rule by which all programs take their arguments apart.
+        return r#" (a \ before a closing quote stands for the quote: write "C:\dir", or "C:\dir\\")"#;
+    }
+    if below.contains(['*', '?']) {
+        return " (wildcards are not expanded: name the directory; list and remove choose entries by --match)";
+    }
+    let last = below.rsplit(['\\', '/']).next().unwrap_or_default();
+    match megadir::names::refused_by_windows(last) {
+        Some(reason) if reason.ends_with("device") => " (on Windows it names a device)",
+        _ => "",
+    }
 }
 
 /// Returns what the parser of arguments complains about as one line.
@@ -116,4 +135,20 @@ pub(crate) fn directory_parser() -> impl TypedValueParser<Value = PathBuf> {
         true => Err("an empty path names no directory; '.' is the current one"),
         false => Ok(PathBuf::from(path)),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::windows_hint;
+
+    #[test]
+    fn what_windows_refuses_about_a_path_is_told() {
+        let hint = |path: &str| windows_hint(path.as_ref());
+        assert!(hint(r#"C:\dir" --count"#).contains(r#""C:\dir""#));
+        assert!(hint(r"dir\*.tmp").contains("--match") && hint(r"\\?\C:\dir\a?").contains("--match"));
+        assert!(hint("NUL").contains("device") && hint(r"C:\dir\com1.txt").contains("device"));
+        for plain in [r"\\?\C:\dir", r"C:\dir\", "null", ".", "", r"\\server\share"] {
+            assert_eq!(hint(plain), "", "{plain}");
+        }
+    }
 }

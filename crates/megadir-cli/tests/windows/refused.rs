@@ -1,4 +1,4 @@
-//! What the command says of what is not there yet.
+//! What the command says of what is not there yet, and of what people of Windows get wrong.
 
 use crate::support::{megadir, tree};
 
@@ -9,4 +9,34 @@ fn what_is_not_there_yet_is_refused_in_one_line() {
     assert_eq!((code, text.as_str()), (Some(3), ""), "{complaint}");
     assert!(complaint.contains("not on Windows yet"), "{complaint}");
     assert_eq!(complaint.lines().count(), 1, "{complaint}");
+}
+
+#[test]
+fn other_ways_that_are_named_are_those_of_this_system() {
+    let scratch = tree();
+    for (words, told) in [
+        (&["--raw", "--backend", "by-handle"][..], "no backend of this system does"),
+        (&["--threads", "4", "--backend", "by-handle"], "no backend of this system uses several"),
+        (&["--buffer", "64KiB", "--backend", "std"], "by-handle"),
+        (&["--owner", "0"], "not asked for on Windows"),
+    ] {
+        let (code, text, complaint) = megadir(scratch.path(), &[&["list", "tree"], words].concat());
+        assert_eq!((code, text.as_str(), complaint.lines().count()), (Some(2), "", 1), "{complaint}");
+        assert!(complaint.contains(told) && !complaint.contains("getdents"), "{complaint}");
+    }
+}
+
+#[test]
+fn what_cmd_makes_of_a_path_is_told() {
+    let scratch = tree();
+    for (path, told) in
+        [(r#"tree\" --count"#, "closing quote"), (r"tree\file*", "--match"), ("NUL", "device")]
+    {
+        for words in [&["list"][..], &["scan", "--csv"], &["limits"], &["remove", "--yes"]] {
+            let (code, text, complaint) = megadir(scratch.path(), &[words, &[path]].concat());
+            assert_eq!((code, text.as_str(), complaint.lines().count()), (Some(3), "", 1), "{complaint}");
+            assert!(complaint.contains(told), "{words:?}: {complaint}");
+        }
+    }
+    assert_eq!(std::fs::read_dir(scratch.path().join("tree")).unwrap().count(), 51);
 }

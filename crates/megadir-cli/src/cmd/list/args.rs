@@ -73,7 +73,7 @@ pub(crate) struct Args {
         help = "Sort by name (byte order, as LC_ALL=C sort), inode, size, mtime or none"
     )]
     pub(super) sort: Sort,
-    /// Sort what outgrows this memory by temporary files (in TMPDIR) [default: 256MiB with --long].
+    /// Sort what outgrows this memory by temporary files (in TMPDIR; TMP on Windows) [default: 256MiB with --long].
     #[arg(long, value_name = "SIZE", value_parser = memory, help_heading = "Which entries")]
     pub(super) memory: Option<usize>,
 
@@ -90,7 +90,8 @@ pub(crate) struct Args {
     /// Print five columns: inode, type, record length in bytes, offset, name, as the kernel gives them.
     #[arg(long, conflicts_with = "json", help_heading = "What is printed")]
     pub(super) raw: bool,
-    /// Print attributes: those of ls -l but for targets of links, aligned on a terminal, separated by tabs elsewhere.
+    /// Print attributes: those of ls -l but for targets of links (on Windows type, size, mtime, name), aligned on a terminal,
+    /// separated by tabs elsewhere.
     #[arg(short, long, conflicts_with_all = ["raw", "count", "estimate"], help_heading = "What is printed")]
     pub(super) long: bool,
     /// Print these attributes: name, type, size, mtime, ctime, btime, mode, user, group, links, inode,
@@ -262,20 +263,34 @@ impl Args {
         let Some(backend) = self.backend else { return Ok(()) };
         let name = backend.name();
         if self.buffer.is_some() && !backend.uses_buffer() {
-            let reason = format!("--buffer: {name} has no buffer to choose; getdents and split have");
+            let others = those(|backend| backend.uses_buffer(), "has", "have");
+            let reason = format!("--buffer: {name} has no buffer to choose; {others}");
             return Err(CliError::usage(reason));
         }
         if self.raw && !backend.is_raw() {
-            let reason = format!("--raw: {name} knows neither record length nor offset; getdents does");
+            let others = those(|backend| backend.is_raw(), "does", "do");
+            let reason = format!("--raw: {name} knows neither record length nor offset; {others}");
             return Err(CliError::usage(reason));
         }
         match self.threads {
             Some(threads) if threads > 1 && !backend.uses_threads() => {
-                let reason = format!("--threads {threads}: {name} reads with one thread; split uses several");
+                let others = those(|backend| backend.uses_threads(), "uses several", "use several");
+                let reason = format!("--threads {threads}: {name} reads with one thread; {others}");
                 Err(CliError::usage(reason))
             }
             _ => Ok(()),
         }
+    }
+}
+
+/// Names the backends of this system that can do what another was asked for: `does` with one, `do_` with several.
+fn those(can: impl Fn(&dyn Backend) -> bool, does: &str, do_: &str) -> String {
+    let able = megadir::BACKENDS.iter().filter(|backend| can(**backend));
+    let names: Vec<&str> = able.map(|backend| backend.name()).collect();
+    match &names[..] {
+        [] => format!("no backend of this system {does}"),
+        [one] => format!("{one} {does}"),
+        [most @ .., last] => format!("{} and {last} {do_}", most.join(", ")),
     }
 }
 

@@ -67,6 +67,9 @@ impl Conditions {
 
 /// Returns the number of a user given by name or number.
 fn user_number(text: &str) -> Result<u32, CliError> {
+    if cfg!(windows) {
+        return Err(CliError::usage("--owner: who owns a file is not asked for on Windows"));
+    }
     if let Ok(number) = text.parse() {
         return Ok(number);
     }

@@ -145,8 +145,9 @@ fn key(key: &mut Vec<u8>, sort: Sort, label: &Label, entry: &Entry<'_>, row: &At
 fn failed_to_spill(error: &io::Error, left: &str, code: u8) -> CliError {
     let directory = quoted(&std::env::temp_dir());
     let reason = reason(error);
+    let variable = if cfg!(windows) { "TMP" } else { "TMPDIR" };
     let message = format!(
-        "sort in temporary files in {directory}: {reason}; {left}: give more --memory, or another TMPDIR"
+        "sort in temporary files in {directory}: {reason}; {left}: give more --memory, or another {variable}"
     );
     CliError { message, code }
 }

@@ -57,9 +57,12 @@ const FIELDS: [(Field, &str, Want, bool); 13] = [
     (Field::Mount, "mount", Want::MOUNT, true),
 ];
 
-/// The fields of `--long` without `--fields`: those of `ls -l`.
-pub(super) const DEFAULT: [Field; 7] =
-    [Field::Mode, Field::Links, Field::User, Field::Group, Field::Size, Field::Modified, Field::Name];
+/// The fields of `--long` without `--fields`: those of `ls -l`, and on Windows what listings of it tell of them.
+pub(super) const DEFAULT: &[Field] = if cfg!(windows) {
+    &[Field::Type, Field::Size, Field::Modified, Field::Name]
+} else {
+    &[Field::Mode, Field::Links, Field::User, Field::Group, Field::Size, Field::Modified, Field::Name]
+};
 
 impl Field {
     fn row(self) -> &'static (Self, &'static str, Want, bool) {

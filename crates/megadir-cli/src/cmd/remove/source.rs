@@ -12,7 +12,7 @@ use super::refusals::Here;
 use super::summary::Failure;
 use super::system;
 use super::target::{NoTarget, Resolver, Target, Way, shown};
-use crate::exit::{CliError, NOTHING_RAN, SOME_FAILED, USAGE};
+use crate::exit::{CliError, NOTHING_RAN, SOME_FAILED, USAGE, windows_hint};
 use crate::ui::message::reason;
 
 /// Gives one target after the other.
@@ -138,7 +138,8 @@ fn find(resolver: &mut Resolver, path: &[u8], args: &Args, here: &Here) -> Resul
     let target = resolver.resolve(path, args.puts_aside()).map_err(|error| match error {
         NoTarget::Refused(refusal) => refused(path, &refusal),
         NoTarget::Failed(error) => {
-            let reason = reason(&error);
+            let hint = if cfg!(windows) { windows_hint_of(path) } else { "" };
+            let reason = format!("{}{hint}", reason(&error));
             let message = format!("remove {}: {reason}", shown(path));
             let failure = Failure::at(path, format!("remove: {reason}"));
             Astray { error: CliError { message, code: NOTHING_RAN }, failure }
@@ -146,6 +147,11 @@ fn find(resolver: &mut Resolver, path: &[u8], args: &Args, here: &Here) -> Resul
     })?;
     here.check(&target, args.contents).map_err(|refusal| refused(path, &refusal))?;
     Ok(target)
+}
+
+/// Returns what may be wrong with a path that Windows has refused.
+fn windows_hint_of(path: &[u8]) -> &'static str {
+    names::to_os(path).map_or("", |path| windows_hint(Path::new(&path)))
 }
 
 fn refused(path: &[u8], refusal: &super::refusals::Refusal) -> Astray {

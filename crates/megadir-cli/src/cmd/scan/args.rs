@@ -63,7 +63,7 @@ pub(in crate::cmd) struct Reading {
     /// Ask for attributes in this way instead of the one that fits: 'megadir backends' shows them.
     #[arg(long, value_name = "NAME", value_parser = examiner, help_heading = "How it is read")]
     pub(in crate::cmd) examiner: Option<&'static dyn Examiner>,
-    /// Sort what outgrows this memory by temporary files, beside the output or in TMPDIR [default: 256MiB].
+    /// Sort what outgrows this memory by temporary files, beside the output or in TMPDIR (TMP on Windows) [default: 256MiB].
     #[arg(long, value_name = "SIZE", value_parser = memory, help_heading = "How it is read")]
     pub(in crate::cmd) memory: Option<usize>,
 }
