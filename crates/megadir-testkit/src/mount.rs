@@ -5,7 +5,7 @@
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use tempfile::TempDir;
 
@@ -25,12 +25,17 @@ pub struct Recipe {
 }
 
 const EXT4_BYTES: u64 = 1 << 30;
+/// What the hashes of ext4's names begin with, as mke2fs takes it: by default it is random, and with it how full the blocks of a
+/// directory are and in which order its names come. So what holds of an image holds of the next.
+pub const HASH_SEED: &str = "hash_seed=00000000-0000-4000-8000-000000000001";
+/// How long a mount may be kept busy by somebody who ends.
+const BUSY_MAX: Duration = Duration::from_secs(60);
 
 /// ext4 as mke2fs makes it, with room for many inodes.
 pub const EXT4: Recipe = Recipe {
     name: "ext4",
     kind: "ext4",
-    mkfs: &["mkfs.ext4", "-q", "-F", "-N", "400000"],
+    mkfs: &["mkfs.ext4", "-q", "-F", "-N", "400000", "-E", HASH_SEED],
     tune: &[],
     image_bytes: EXT4_BYTES,
 };
@@ -38,21 +43,21 @@ pub const EXT4: Recipe = Recipe {
 /// ext4 with blocks of 1 KiB: a deep index soon.
 pub const EXT4_1K: Recipe = Recipe {
     name: "ext4 with 1 KiB blocks",
-    mkfs: &["mkfs.ext4", "-q", "-F", "-N", "400000", "-b", "1024"],
+    mkfs: &["mkfs.ext4", "-q", "-F", "-N", "400000", "-E", HASH_SEED, "-b", "1024"],
     ..EXT4
 };
 
 /// ext4 with inodes of 128 bytes: times without nanoseconds up to 2038, and no time of birth.
 pub const EXT4_SMALL_INODES: Recipe = Recipe {
     name: "ext4 with inodes of 128 bytes",
-    mkfs: &["mkfs.ext4", "-q", "-F", "-N", "400000", "-I", "128"],
+    mkfs: &["mkfs.ext4", "-q", "-F", "-N", "400000", "-E", HASH_SEED, "-I", "128"],
     ..EXT4
 };
 
 /// ext4 without indices.
 pub const EXT4_LINEAR: Recipe = Recipe {
     name: "ext4 without dir_index",
-    mkfs: &["mkfs.ext4", "-q", "-F", "-N", "400000", "-O", "^dir_index"],
+    mkfs: &["mkfs.ext4", "-q", "-F", "-N", "400000", "-E", HASH_SEED, "-O", "^dir_index"],
     ..EXT4
 };
 
@@ -169,17 +174,9 @@ impl Mount {
     }
 
     fn detach(&mut self) -> Result<(), String> {
-        // Whoever looks at all mounts keeps this one busy for a moment.
-        for _ in 0..50 {
-            if run(Command::new("umount").arg(self.path())).is_ok() {
-                self.mounted = false;
-                return Ok(());
-            }
-            std::thread::sleep(Duration::from_millis(20));
-        }
-        run(Command::new("umount").arg("--lazy").arg(self.path()))?;
+        let detached = unmount(&self.path());
         self.mounted = false;
-        Err(format!("{} stayed busy and was unmounted lazily", self.path().display()))
+        detached
     }
 }
 
@@ -194,12 +191,45 @@ impl Drop for Mount {
     }
 }
 
+/// Unmounts what is mounted at a path, as soon as nobody keeps it busy: whoever looks at all mounts does so for a moment, and so does a
+/// child of this process, which has copies of all descriptors until it becomes another program.
+///
+/// # Errors
+///
+/// When it cannot be unmounted, or stays busy for as long as nothing takes that ends; then it is unmounted lazily.
+pub fn unmount(path: &Path) -> Result<(), String> {
+    let deadline = Instant::now() + BUSY_MAX;
+    loop {
+        let Err(why) = run(Command::new("umount").env("LC_ALL", "C").arg(path)) else { return Ok(()) };
+        if !why.contains("busy") {
+            return Err(why);
+        }
+        if Instant::now() > deadline {
+            run(Command::new("umount").arg("--lazy").arg(path))?;
+            return Err(format!("{} stayed busy and was unmounted lazily", path.display()));
+        }
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
 /// Returns how much memory programs may still take, bytes; 0 where the kernel does not say.
 fn available_bytes() -> u64 {
     let told = std::fs::read_to_string("/proc/meminfo").unwrap_or_default();
     let line = told.lines().find_map(|line| line.strip_prefix("MemAvailable:")).unwrap_or_default();
     let kib = line.split_whitespace().next().and_then(|number| number.parse::<u64>().ok());
     kib.unwrap_or(0).saturating_mul(1 << 10)
+}
+
+/// Copies a program so that it can be run at once.
+///
+/// By another process: what this one has open for writing a child of another test has too until it becomes another program, and what
+/// is open for writing cannot be run.
+///
+/// # Errors
+///
+/// When it cannot be copied.
+pub fn copy_program(from: &Path, to: &Path) -> Result<(), String> {
+    run(Command::new("cp").arg(from).arg(to))
 }
 
 /// Runs a program quietly; its error output is the reason for a failure.

@@ -189,7 +189,7 @@ fn on_overlayfs() {
     let mut overlay = Command::new("mount");
     require!(mount::run(overlay.args(["-t", "overlay", "overlay", "-o", &layers]).arg(&merged)));
     let checked = std::panic::catch_unwind(|| every_examiner(&merged, None));
-    mount::run(Command::new("umount").arg(&merged)).unwrap();
+    mount::unmount(&merged).unwrap();
     checked.unwrap_or_else(|panic| std::panic::resume_unwind(panic));
 }
 

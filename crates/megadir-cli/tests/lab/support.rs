@@ -6,7 +6,7 @@ use std::process::{Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
 /// Whatever ends with a process has ended by now.
-const SOON: Duration = Duration::from_secs(20);
+const SOON: Duration = Duration::from_secs(120);
 
 /// Returns a command of the program.
 pub(crate) fn megadir(arguments: &[&str]) -> Command {
@@ -29,7 +29,7 @@ pub(crate) fn text(bytes: &[u8]) -> String {
 pub(crate) fn copy_for_all(directory: &Path) -> PathBuf {
     use std::os::unix::fs::PermissionsExt;
     let copy = directory.join("megadir");
-    std::fs::copy(env!("CARGO_BIN_EXE_megadir"), &copy).expect("copied");
+    megadir_testkit::mount::copy_program(Path::new(env!("CARGO_BIN_EXE_megadir")), &copy).expect("copied");
     for path in [directory, &copy] {
         std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o755)).expect("opened");
     }

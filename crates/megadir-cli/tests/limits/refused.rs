@@ -23,6 +23,8 @@ pub(crate) const FULL_SOON: Recipe = Recipe {
         "220000",
         "-O",
         "^has_journal",
+        "-E",
+        mount::HASH_SEED,
     ],
     image_bytes: 160 << 20,
     ..mount::EXT4

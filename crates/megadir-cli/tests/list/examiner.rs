@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::process::Command;
 
-use megadir_testkit::mount::{BTRFS, Mount, TMPFS, XFS, run as run_program};
+use megadir_testkit::mount::{BTRFS, Mount, TMPFS, XFS, run as run_program, unmount};
 use megadir_testkit::require;
 use megadir_testkit::tree::{Flat, Kinds, Names};
 
@@ -112,7 +112,7 @@ fn another_file_system_in_a_tree_is_refused_once_and_the_rest_listed() {
     let options =
         ["list", "-r", "--cross-mounts", "--fields", "name", "--examiner", "xfs-bulkstat", "-j", "2"];
     let ran = run(&mount.path(), &options);
-    run_program(Command::new("umount").arg(&other)).unwrap();
+    unmount(&other).unwrap();
     let names = set(crate::support::split(&ran.out, b'\n'));
     assert_eq!(names.len(), 5, "{ran:?}");
     ran.complains(1, &["examine './other'", "xfs-bulkstat is for XFS, and this is tmpfs"]);

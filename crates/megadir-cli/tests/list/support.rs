@@ -152,7 +152,7 @@ pub(crate) fn unprivileged(scratch: &TempDir) -> Result<PathBuf, String> {
     root()?;
     have("setpriv")?;
     let copy = scratch.path().join("megadir");
-    std::fs::copy(program(), &copy).unwrap();
+    megadir_testkit::mount::copy_program(program(), &copy).unwrap();
     std::fs::set_permissions(&copy, std::fs::Permissions::from_mode(0o755)).unwrap();
     Ok(copy)
 }

@@ -3,7 +3,7 @@
 use std::os::unix::fs::symlink;
 use std::path::Path;
 
-use megadir_testkit::mount::{Mount, TMPFS, run as run_tool};
+use megadir_testkit::mount::{Mount, TMPFS, run as run_tool, unmount};
 use megadir_testkit::require;
 use std::process::Command;
 
@@ -97,7 +97,7 @@ fn what_something_is_mounted_on_is_emptied_only_when_asked_for() {
     assert!(ran.err.contains("'inner/deep': another file system is mounted there"), "{ran:?}");
     assert!(root.join("bound/kept").exists());
     for point in ["target", "inner/deep"] {
-        run_tool(Command::new("umount").arg(root.join(point))).unwrap();
+        unmount(&root.join(point)).unwrap();
     }
     let ran = run(above, &["remove", "--yes", "--contents", name]);
     assert_eq!(ran.code, Some(0), "{ran:?}");
@@ -113,7 +113,7 @@ fn the_current_directory_is_found_by_what_it_is_and_not_by_its_path() {
     // The same directory, seen through another mount.
     run(&root.join("view/real/here"), &["remove", "--yes", root.join("real").to_str().unwrap()])
         .complains(2, &["the current directory lies below it"]);
-    run_tool(Command::new("umount").arg(root.join("view"))).unwrap();
+    unmount(&root.join("view")).unwrap();
     assert!(root.join("real/f").exists());
 }
 
@@ -131,6 +131,6 @@ fn a_directory_mounted_in_itself_does_not_hide_what_is_above() {
         run(&point, &["remove", "--yes", "--contents", path.to_str().unwrap()])
             .complains(2, &["refused to remove"]);
     }
-    run_tool(Command::new("umount").arg(&point)).unwrap();
+    unmount(&point).unwrap();
     assert!(root.join("x/f").exists() && root.join("x/a/f").exists());
 }

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use super::Ground;
-use crate::mount::run;
+use crate::mount::{run, unmount};
 
 /// What is mounted for one case; unmounted when dropped, the last first.
 struct Mounted {
@@ -22,7 +22,7 @@ impl Mounted {
 impl Drop for Mounted {
     fn drop(&mut self) {
         for on in self.on.iter().rev() {
-            let _ = run(Command::new("umount").arg(on));
+            let _ = unmount(on);
         }
     }
 }

@@ -10,7 +10,7 @@ use super::Ground;
 use super::fields::wrong;
 use super::oracle::oracle;
 use super::trees;
-use crate::mount::run;
+use crate::mount::{run, unmount};
 
 /// What a walk gave.
 struct Walked {
@@ -138,7 +138,7 @@ fn across_mounts(ground: &Ground) {
         let not_examined = if walked.errors.is_empty() { vec![] } else { vec![other.clone()] };
         compare(ground, &walked, &truth(&path, &not_examined));
     }));
-    run(Command::new("umount").arg(&other)).unwrap();
+    unmount(&other).unwrap();
     std::fs::remove_dir_all(&path).unwrap();
     checked.unwrap_or_else(|panic| std::panic::resume_unwind(panic));
 }

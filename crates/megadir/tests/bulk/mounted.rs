@@ -6,7 +6,7 @@ use std::process::Command;
 
 use megadir::{Attributes, Dir, ErrorKind, Examiner, Walk, WalkItem, WalkOptions, Want, examiner};
 use megadir_testkit::examining::oracle;
-use megadir_testkit::mount::{BTRFS, Mount, XFS, run};
+use megadir_testkit::mount::{BTRFS, Mount, XFS, run, unmount};
 use megadir_testkit::require;
 
 use crate::support::{SETTLED, assert_told, assert_true, places, various};
@@ -24,7 +24,7 @@ impl Mounted {
 impl Drop for Mounted {
     fn drop(&mut self) {
         for on in self.0.iter().rev() {
-            let _ = run(Command::new("umount").arg(on));
+            let _ = unmount(on);
         }
     }
 }

@@ -7,7 +7,7 @@ use std::process::Command;
 
 use megadir::ErrorKind;
 use megadir::remove::{Counts, Failures, RemoveOptions, Removed};
-use megadir_testkit::mount::{self, Mount, run};
+use megadir_testkit::mount::{self, Mount, run, unmount};
 use megadir_testkit::require;
 use megadir_testkit::unprivileged::unprivileged;
 use rustix::fs::IFlags;
@@ -131,7 +131,7 @@ impl<'a> Bind<'a> {
 
 impl Drop for Bind<'_> {
     fn drop(&mut self) {
-        run(Command::new("umount").arg(self.0)).unwrap();
+        unmount(self.0).unwrap();
     }
 }
 

@@ -13,7 +13,7 @@ use megadir_record::CacheState;
 use megadir_stats::permutation::SplitMix64;
 use megadir_sys::page_cache::resident;
 use megadir_sys::usage::thread_waits;
-use megadir_testkit::mount::{BTRFS, EXT4, Mount, Recipe, XFS};
+use megadir_testkit::mount::{BTRFS, EXT4, Mount, Recipe, XFS, copy_program};
 use megadir_testkit::require;
 use rustix::fs::{AtFlags, statat};
 
@@ -49,12 +49,8 @@ struct Running(Child);
 
 impl Running {
     fn start(path: &Path) -> Self {
-        std::fs::copy("/bin/sleep", path.join("asleep")).unwrap();
-        // Until the copy's descriptor is closed everywhere it may count as being written.
-        let start = || Command::new(path.join("asleep")).arg("600").spawn();
-        let child =
-            (0..50).find_map(|_| start().map_err(|_| std::thread::sleep(Duration::from_millis(20))).ok());
-        let running = Self(child.unwrap());
+        copy_program(Path::new("/bin/sleep"), &path.join("asleep")).unwrap();
+        let running = Self(Command::new(path.join("asleep")).arg("600").spawn().unwrap());
         // Its pages are mapped once it has run: then it sleeps.
         let state = || {
             let status = std::fs::read_to_string(format!("/proc/{}/stat", running.0.id())).unwrap();

@@ -179,7 +179,7 @@ fn an_overlay_is_judged_by_its_upper_layer() {
     command.args(["-t", "overlay", "-o", &options, "none"]).arg(path("merged"));
     require!(mount::run(&mut command));
     let seen = [of(&path("merged/own")), of(&path("merged/below"))];
-    mount::run(std::process::Command::new("umount").arg(path("merged"))).unwrap();
+    mount::unmount(&path("merged")).unwrap();
     for (limits, entries) in seen.iter().zip([700, 0]) {
         assert!(limits.facts.is_upper_layer);
         assert_eq!(limits.facts.file_system, FileSystem::Ext4);
