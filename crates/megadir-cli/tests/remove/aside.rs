@@ -15,7 +15,7 @@ fn tree(at: &Path) {
 /// Starts a slow removal, waits until it has put the directory aside, and kills it; returns the hidden name.
 fn killed(at: &Path, options: &[&str]) -> String {
     (0..100).for_each(|index| fill(at, &[&format!("t/{index}")]));
-    let words = [&["remove", "--yes", "--rate", "50/s"], options, &["t"]].concat();
+    let words = [&["remove", "--yes", "--rate", "1/s"], options, &["t"]].concat();
     let mut child = megadir(at, &words).stderr(std::process::Stdio::null()).spawn().unwrap();
     let hidden = loop {
         let names = by_std(at);

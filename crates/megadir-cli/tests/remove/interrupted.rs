@@ -14,7 +14,7 @@ use crate::support::{fill, have, program, run, scratch};
 fn started(at: &Path, options: &[&str]) -> Child {
     let mut command = Command::new("env");
     // A shell may have started these tests with the interrupt ignored.
-    command.arg("--default-signal=INT").arg(program()).args(["remove", "--yes", "--rate", "50/s"]);
+    command.arg("--default-signal=INT").arg(program()).args(["remove", "--yes", "--rate", "2/s"]);
     command.args(options).arg("t").current_dir(at).stdin(Stdio::null());
     let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     let deadline = Instant::now() + Duration::from_secs(60);
@@ -44,7 +44,7 @@ fn an_interrupt_ends_with_a_summary_and_the_same_command_goes_on() {
         let (mut out, mut said) = (String::new(), String::new());
         child.stdout.take().unwrap().read_to_string(&mut out).unwrap();
         child.stderr.take().unwrap().read_to_string(&mut said).unwrap();
-        // All would be gone after ten seconds.
+        // All would be gone after four minutes.
         let gone = 500 - left(at);
         assert!(0 < gone && gone < 500, "{gone}");
         let end = "megadir: interrupted; the same command goes on from here\n";
@@ -79,20 +79,19 @@ fn a_removal_that_hangs_is_not_waited_for() {
     command.args(["env", "--default-signal=INT"]).arg(program()).args(["remove", "--yes", "t"]);
     command.current_dir(at).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
     let mut child = command.spawn().unwrap();
-    let deadline = Instant::now() + Duration::from_secs(20);
+    let deadline = Instant::now() + Duration::from_secs(60);
     while left(at) > 401 {
         assert!(Instant::now() < deadline, "{} left", left(at));
         std::thread::sleep(Duration::from_millis(5));
     }
     let children = format!("/proc/{0}/task/{0}/children", child.id());
     let traced: i32 = std::fs::read_to_string(children).unwrap().trim().parse().unwrap();
-    let asked = Instant::now();
     kill_process(Pid::from_raw(traced).unwrap(), Signal::INT).unwrap();
     let mut said = BufReader::new(child.stderr.take().unwrap()).lines().map_while(Result::ok);
     let gave_up =
         said.any(|line| line.contains("gave up waiting for the file system to remove an entry after 3 s"));
-    // A loaded machine may take its time.
-    assert!(gave_up && asked.elapsed() < Duration::from_secs(20), "{gave_up} {:?}", asked.elapsed());
+    // Otherwise it would be done after that minute, and say so.
+    assert!(gave_up, "it waited until the file system had answered");
     // The call that strace holds back would hold the end of the process back.
     child.kill().unwrap();
     child.wait().unwrap();

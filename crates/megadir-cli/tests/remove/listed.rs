@@ -76,7 +76,7 @@ fn a_long_list_takes_no_memory() {
     fill(at, &["t/"]);
     // 300 000 paths of which none is there, and a path of 100 MB.
     let line = "(yes t/no | head -n 300000 | tr '\\n' '\\0'; head -c 100M /dev/zero | tr '\\0' x; printf '\\0t\\0') \
-                | (ulimit -v 800000; $M remove --yes --json --files0-from - 2>err)";
+                | (ulimit -v 800000; $M remove --yes --json --threads 2 --files0-from - 2>err)";
     let ran = shell(at, line);
     assert_eq!(ran.code, Some(1), "{ran:?}");
     let told: serde_json::Value = serde_json::from_slice(&ran.out).unwrap();

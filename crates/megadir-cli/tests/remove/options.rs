@@ -23,7 +23,7 @@ fn trees_files_and_links_go_and_nothing_else() {
     symlink("outside", at.join("link")).unwrap();
     symlink("nowhere", at.join("dangling")).unwrap();
     let said = run(at, &["remove", "--yes", "t/", "file", "link", "dangling", "--", "-rf"]);
-    assert!(done(&said).starts_with("megadir: removed 10 entries (3 directories), in 0."), "{said:?}");
+    assert!(done(&said).starts_with("megadir: removed 10 entries (3 directories), in "), "{said:?}");
     assert_eq!(by_std(at), named(&["outside"]));
     assert_eq!(by_std(&at.join("outside")), named(&["f"]));
 }

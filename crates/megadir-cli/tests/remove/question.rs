@@ -110,7 +110,7 @@ fn what_lies_aside_is_counted_too() {
     let scratch = scratch();
     let at = scratch.path();
     filled(at, 1100);
-    let mut slow = crate::support::megadir(at, &["remove", "--yes", "--rate", "10/s", "--detach", "t"])
+    let mut slow = crate::support::megadir(at, &["remove", "--yes", "--rate", "1/s", "--detach", "t"])
         .stderr(std::process::Stdio::null())
         .spawn()
         .unwrap();
