@@ -9,9 +9,11 @@ use std::time::{Duration, Instant};
 use megadir_bench::next::{Step, next};
 use megadir_record::jsonl::read;
 use megadir_record::{Record, Sample};
+use megadir_testkit::killed::{before_call, was_killed};
 use megadir_testkit::mount::{EXT4, Mount, Recipe};
 use megadir_testkit::output::says;
 use megadir_testkit::require;
+use megadir_testkit::require::have;
 
 const RUN: [&str; 9] = ["bench", "run", "study.toml", "--quick", "--seed", "7", "-o", "record", "--dir"];
 
@@ -46,17 +48,22 @@ fn lines(path: &Path) -> usize {
     std::fs::read(path).map_or(0, |text| text.iter().filter(|byte| **byte == b'\n').count())
 }
 
-/// Waits until the record has so many lines; `false` if the run ends before.
-fn reaches(child: &mut Child, path: &Path, count: usize) -> bool {
+/// Waits until the record of a run that takes long has so many lines.
+fn reaches(child: &mut Child, path: &Path, count: usize) {
     let deadline = Instant::now() + Duration::from_secs(60);
     while lines(path) < count {
-        if child.try_wait().expect("waitable").is_some() {
-            return false;
-        }
+        assert!(child.try_wait().expect("waitable").is_none(), "the run ended before {count} lines");
         assert!(Instant::now() < deadline, "the run does not come on");
         std::thread::sleep(Duration::from_millis(1));
     }
-    true
+}
+
+/// Runs the program, killed before a thread of it writes for the n-th time: each line of a record is one of those times. Returns whether
+/// it was killed, or had ended well before.
+fn killed(directory: &Path, arguments: &[&str], number: u32) -> bool {
+    let status = before_call(&megadir(directory, arguments), "write", number);
+    assert!(was_killed(status) || status.success(), "{status}");
+    was_killed(status)
 }
 
 fn record(path: &Path) -> Record {
@@ -87,23 +94,24 @@ fn follows_its_rules(record: &Record) {
 
 #[test]
 fn a_run_killed_again_and_again_goes_on_in_the_balanced_order() {
+    require!(have("strace"));
     let scratch = scratch();
     let (at, path) = (scratch.path(), scratch.path().join("record"));
-    let mut child = start(at, &[&RUN[..], &["below"]].concat());
-    let mut kills = 0;
-    // Each time a little further, at whatever moment it happens to be in.
-    while reaches(&mut child, &path, lines(&path) + 40) {
-        let blocks = record(&path).samples.len();
-        child.kill().expect("killed");
-        child.wait().expect("waited for");
-        assert!(record(&path).samples.len() >= blocks, "what was in the record stays there");
-        kills += 1;
-        child = start(at, &["bench", "run", "--resume", "record"]);
+    let begin = [&RUN[..], &["below"]].concat();
+    let (mut kills, mut before) = (0, Vec::new());
+    // Each time a little further.
+    loop {
+        let arguments = if kills == 0 { &begin[..] } else { &["bench", "run", "--resume", "record"] };
+        if !killed(at, arguments, 30 + kills) {
+            break;
+        }
+        let samples = record(&path).samples;
+        assert!(samples.starts_with(&before), "what was in the record stays there");
+        (before, kills) = (samples, kills + 1);
     }
-    assert_eq!(child.wait().expect("waited for").code(), Some(0));
     assert!(kills >= 2, "{kills} kills");
     let record = record(&path);
-    assert_eq!(record.resumed.len(), kills);
+    assert_eq!(record.resumed.len(), kills as usize);
     assert!(record.end.as_ref().is_some_and(|end| end.complete) && record.cut.is_none());
     follows_its_rules(&record);
     assert!(record.samples.is_sorted_by_key(|sample| sample.start_ns), "one clock for all");
@@ -114,12 +122,10 @@ fn a_run_killed_again_and_again_goes_on_in_the_balanced_order() {
 
 #[test]
 fn an_unfinished_line_is_cut_off_and_measured_again() {
+    require!(have("strace"));
     let scratch = scratch();
     let (at, path) = (scratch.path(), scratch.path().join("record"));
-    let mut child = start(at, &[&RUN[..], &["below"]].concat());
-    assert!(reaches(&mut child, &path, 40));
-    child.kill().expect("killed");
-    child.wait().expect("waited for");
+    assert!(killed(at, &[&RUN[..], &["below"]].concat(), 50));
     let whole = std::fs::read(&path).expect("readable");
     std::fs::write(&path, &whole[..whole.len() - 30]).expect("written");
     let before = record(&path);
@@ -134,12 +140,10 @@ fn an_unfinished_line_is_cut_off_and_measured_again() {
 
 #[test]
 fn a_line_without_its_end_is_whole_and_gets_it_and_a_shared_record_stays_shared() {
+    require!(have("strace"));
     let scratch = scratch();
     let (at, path) = (scratch.path(), scratch.path().join("record"));
-    let mut child = start(at, &[&RUN[..], &["below", "--share"]].concat());
-    assert!(reaches(&mut child, &path, 40));
-    child.kill().expect("killed");
-    child.wait().expect("waited for");
+    assert!(killed(at, &[&RUN[..], &["below", "--share"]].concat(), 50));
     // The last line that is whole, without its end.
     let text = std::fs::read(&path).expect("readable");
     let end = text.iter().rposition(|byte| *byte == b'\n').expect("lines");
@@ -161,12 +165,10 @@ fn a_line_without_its_end_is_whole_and_gets_it_and_a_shared_record_stays_shared(
 
 #[test]
 fn a_run_goes_on_where_it_began_from_wherever_that_is_asked() {
+    require!(have("strace"));
     let scratch = scratch();
     let (at, path) = (scratch.path(), scratch.path().join("record"));
-    let mut child = start(at, &[&RUN[..], &["below"]].concat());
-    assert!(reaches(&mut child, &path, 20));
-    child.kill().expect("killed");
-    child.wait().expect("waited for");
+    assert!(killed(at, &[&RUN[..], &["below"]].concat(), 30));
     let below = at.join("below").canonicalize().expect("there");
     assert_eq!(record(&path).header.directory.as_deref(), below.to_str());
     let elsewhere = at.join("elsewhere");
@@ -200,7 +202,7 @@ fn what_is_not_the_same_any_more_is_not_gone_on_with() {
     let path = at.join("record");
     let run = ["bench", "run", "lookup", "--rounds", "500", "-o", "record", "--dir", "mine"];
     let mut child = start(at, &run);
-    assert!(reaches(&mut child, &path, 60));
+    reaches(&mut child, &path, 60);
     // While it runs, nobody else writes to its record.
     let other = megadir(at, &["bench", "run", "--resume", "record"]).output().expect("starts");
     says(&other, 3, "another run is writing it");

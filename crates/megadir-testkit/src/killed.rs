@@ -54,7 +54,7 @@ pub fn before_each_call(
         for number in (1..CALLS_MAX).step_by(step) {
             let status = before_call(&command(), call, number);
             let which = format!("{call} {number}");
-            if status.signal() != Some(KILL) {
+            if !was_killed(status) {
                 assert!(status.success(), "{which}: {status}");
                 break;
             }
@@ -65,8 +65,17 @@ pub fn before_each_call(
     killed
 }
 
-/// Runs a command without output, killed before its n-th of one call.
-fn before_call(command: &Command, call: &str, number: u32) -> ExitStatus {
+/// Tells whether a program was killed.
+pub fn was_killed(status: ExitStatus) -> bool {
+    status.signal() == Some(KILL)
+}
+
+/// Runs a command without output, killed before its n-th of one call, if it makes so many.
+///
+/// # Panics
+///
+/// Where strace cannot be started.
+pub fn before_call(command: &Command, call: &str, number: u32) -> ExitStatus {
     let mut traced = Command::new("strace");
     traced.args(["-f", "-qq", "-o", "/dev/null", "-e"]).arg(format!("trace={call}"));
     traced.arg("-e").arg(format!("inject={call}:signal=KILL:when={number}"));
