@@ -12,7 +12,7 @@ use super::running::Running;
 use super::support::{assert_gone, descendants, loops_below, megadir, output, privileged, soon, text};
 
 /// Longer than a phase is waited for.
-const PHASE_MAX: Duration = Duration::from_secs(60);
+const PHASE_MAX: Duration = Duration::from_secs(120);
 
 /// Makes file systems of all ways of being made and mounted, over and over.
 fn start(directory: &str) -> Child {
@@ -125,8 +125,11 @@ fn after_a_kill_at_any_moment_nothing_is_left() {
     let scratch = tempfile::tempdir().expect("a directory");
     let path = scratch.path().to_str().expect("UTF-8");
     let mut random = megadir_testkit::rng::Rng::new(u64::from(std::process::id()));
-    let mut left = 0;
-    for kill_number in 0..if full() { 200 } else { 12 } {
+    let (mut left, mut kill_number) = (0, 0);
+    let kills_min = if full() { 200 } else { 12 };
+    // Whether a kill leaves anything is a matter of when it comes: until some have, or the test tests nothing.
+    while kill_number < kills_min || (left < 4 && kill_number < 20 * kills_min) {
+        kill_number += 1;
         let mut child = start(path);
         wait_for("anything made", &mut child, |_| {
             std::fs::read_dir(path).is_ok_and(|mut entries| entries.next().is_some())
@@ -139,7 +142,7 @@ fn after_a_kill_at_any_moment_nothing_is_left() {
         left += std::fs::read_dir(path).expect("there").count();
         assert_cleaned(scratch.path(), &when);
     }
-    assert!(left > 3, "only {left} kills left anything: the test tests nothing");
+    assert!(left > 3, "only {left} of {kill_number} kills left anything: the test tests nothing");
 }
 
 #[test]

@@ -3,7 +3,7 @@
 
 use std::io::BufReader;
 use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::{Command, ExitStatus, Stdio};
 
 use megadir_bench::study::BUILT_IN;
 use megadir_record::{Place, Record};
@@ -220,18 +220,38 @@ fn the_same_file_system_under_two_names_is_not_called_different() {
     assert!(different.count() <= 1, "the same file system is called different");
 }
 
-/// Takes all the room of a file system without writing into it; returns the file, which keeps it from being unmounted.
-fn fill(path: &Path) -> std::fs::File {
-    let file = std::fs::File::create(path).expect("made");
-    let (mut end, mut piece) = (0, 1 << 30);
-    while piece >= 4096 {
-        match rustix::fs::fallocate(&file, rustix::fs::FallocateFlags::empty(), end, piece) {
-            Ok(()) => end += piece,
-            Err(rustix::io::Errno::NOSPC) => piece /= 2,
-            Err(error) => panic!("it cannot be filled: {error}"),
+/// Somebody who takes all the room of a file system without writing into it, by a file that keeps it from being unmounted.
+struct Filler {
+    file: std::fs::File,
+    bytes: u64,
+}
+
+impl Filler {
+    fn on(root: &Path) -> Self {
+        let mut filler = Self { file: std::fs::File::create(root.join("filler")).expect("made"), bytes: 0 };
+        filler.take();
+        filler
+    }
+
+    fn take(&mut self) {
+        let mut piece = 1 << 30;
+        while piece >= 4096 {
+            match rustix::fs::fallocate(&self.file, rustix::fs::FallocateFlags::empty(), self.bytes, piece) {
+                Ok(()) => self.bytes += piece,
+                Err(rustix::io::Errno::NOSPC) => piece /= 2,
+                Err(error) => panic!("it cannot be filled: {error}"),
+            }
         }
     }
-    file
+
+    /// Takes what a run gives back, too, until it has ended.
+    fn until_the_end(&mut self, run: &mut Running) -> (ExitStatus, String) {
+        while run.child.try_wait().expect("waitable").is_none() {
+            self.take();
+            std::thread::sleep(std::time::Duration::from_millis(5));
+        }
+        run.finish()
+    }
 }
 
 /// Asserts that of a run that failed, and could not unmount then, the last line tells first why it failed.
@@ -249,8 +269,8 @@ fn a_file_system_that_fills_up_leaves_a_valid_record_of_what_was_measured() {
     let mut run = Running::start(&["fill", "--quick", "--fs", "ext4"]);
     run.wait_for("measuring", |run| run.blocks() >= 2);
     // Somebody takes all the room that the file system has, and stays on it.
-    let filler = fill(&run.view().expect("mounted").join("filler"));
-    let (status, said) = run.finish();
+    let mut filler = Filler::on(&run.view().expect("mounted"));
+    let (status, said) = filler.until_the_end(&mut run);
     assert_eq!(status.code(), Some(1), "{said}");
     tells_the_first_error_first(&said);
     drop(filler);
@@ -270,8 +290,8 @@ fn a_file_system_that_is_full_before_anything_is_measured_is_told_first() {
     require!(privileged());
     let mut run = Running::start(&["listing", "--quick", "--entries", "300000", "--fs", "ext4"]);
     run.wait_for("data made", |run| run.files_made() > 100);
-    let filler = fill(&run.view().expect("mounted").join("filler"));
-    let (status, said) = run.finish();
+    let mut filler = Filler::on(&run.view().expect("mounted"));
+    let (status, said) = filler.until_the_end(&mut run);
     assert_eq!(status.code(), Some(3), "{said}");
     tells_the_first_error_first(&said);
     drop(filler);
