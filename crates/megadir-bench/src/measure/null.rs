@@ -77,6 +77,7 @@ mod tests {
             black_box(sum);
         });
         assert_eq!(counted.count_total, 0);
-        assert!(null_loop_untimed(100_000) < 1_000.0);
+        let untimed_ns = (0..10).map(|_| null_loop_untimed(100_000)).fold(f64::INFINITY, f64::min);
+        assert!(untimed_ns < 1_000.0, "{untimed_ns}");
     }
 }

@@ -3,31 +3,41 @@
 
 use super::*;
 
+/// Blocks of which the least disturbed one is held against what it should be.
+#[cfg(target_os = "linux")]
+const LOOKS: u32 = 20;
+
 #[cfg(target_os = "linux")]
 #[test]
 fn times_of_operations_and_gaps_are_the_block() {
     let parent = tempfile::tempdir().unwrap();
-    let mut shares = Vec::new();
-    for access in [BY_NAME, Access::Directory] {
-        for operation in [
-            FileOperation::Create,
-            FileOperation::Stat,
-            FileOperation::Read,
-            FileOperation::Rewrite,
-            FileOperation::Unlink,
-        ] {
+    let operations = [
+        FileOperation::Create,
+        FileOperation::Stat,
+        FileOperation::Read,
+        FileOperation::Rewrite,
+        FileOperation::Unlink,
+    ];
+    let mut least = [1.0_f64; 10];
+    // The gaps are what the clocks cost and the last directory's end; a block that was interrupted there has more, so it is the least
+    // of several that tells.
+    for _ in 0..LOOKS {
+        let all =
+            [BY_NAME, Access::Directory].into_iter().flat_map(|access| operations.map(|of| (of, access)));
+        for ((operation, access), least) in all.zip(&mut least) {
             let (taken, stopwatch) = right(&work(operation, access), &flat(), parent.path());
             let latency = stopwatch.latency().unwrap();
             assert_eq!(latency.operations(), ENTRIES);
             let sum_ns = (latency.sum_ticks + latency.gap_ticks) as f64 * latency.ns_per_tick;
             let off = (sum_ns / taken.elapsed_ns as f64 - 1.0).abs();
             assert!(off < 0.005, "{operation:?}: {sum_ns} of {} ns", taken.elapsed_ns);
-            shares.push(latency.gap_ticks as f64 / (latency.sum_ticks + latency.gap_ticks) as f64);
+            *least = least.min(latency.gap_ticks as f64 / (latency.sum_ticks + latency.gap_ticks) as f64);
+        }
+        if least.iter().filter(|share| **share < 0.2).count() >= 7 {
+            return;
         }
     }
-    // The gaps are what the clocks cost and the last directory's end; a block that was interrupted there may have more.
-    let small = shares.iter().filter(|share| **share < 0.2).count();
-    assert!(small >= 7, "{shares:?}");
+    panic!("{least:?}");
 }
 
 #[cfg(target_os = "linux")]
@@ -37,14 +47,24 @@ fn computing_names_and_contents_is_no_time_of_the_block() {
     // One file of this size fits the buffer, so that each but the first is computed in a pause.
     let made = Made::flat(NameScheme::Md5, 4_000_000);
     let data = Data { id: DataId(0), entries: 60, hash: None, on: None, source: DataSource::Made(made) };
-    let start = Instant::now();
     let create = FileWork { owner_and_mode: false, ..work(FileOperation::Create, BY_NAME) };
-    let (taken, stopwatch) = right(&create, &data, parent.path());
-    let whole_ns = start.elapsed().as_nanos() as u64;
-    let latency = stopwatch.latency().unwrap();
-    assert!(taken.elapsed_ns < whole_ns);
-    let gaps_ns = latency.gap_ticks as f64 * latency.ns_per_tick;
-    assert!(gaps_ns < 0.25 * taken.elapsed_ns as f64, "{gaps_ns} of {}", taken.elapsed_ns);
+    let mut least = f64::INFINITY;
+    for look in 0..LOOKS {
+        let top = parent.path().join(format!("{look}"));
+        std::fs::create_dir(&top).unwrap();
+        let start = Instant::now();
+        let (taken, stopwatch) = right(&create, &data, &top);
+        let whole_ns = start.elapsed().as_nanos() as u64;
+        let latency = stopwatch.latency().unwrap();
+        assert!(taken.elapsed_ns < whole_ns);
+        // Computing takes longer than the rest. A block that was interrupted between operations has gaps without it.
+        least = least.min(latency.gap_ticks as f64 * latency.ns_per_tick / taken.elapsed_ns as f64);
+        if least < 0.25 {
+            return;
+        }
+        std::fs::remove_dir_all(&top).unwrap();
+    }
+    panic!("the gaps are {least} of the block");
 }
 
 #[test]
