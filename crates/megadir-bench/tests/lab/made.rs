@@ -6,7 +6,7 @@ use megadir_bench::lab::LabError;
 use megadir_record::{FsId, Place};
 use megadir_testkit::require;
 
-use super::support::{SIGNALS, attached, make, open};
+use super::support::{SIGNALS, attached, left, make, open};
 
 /// What this machine must have: the file systems of its kernel, and NTFS through FUSE.
 const HAD: [(&str, &str); 7] = [
@@ -39,7 +39,7 @@ fn each_is_made_mounted_and_gone_again() {
             Place::Device { .. } => panic!("no device was named"),
         }
         mounted.unmount(SIGNALS).unwrap();
-        assert!(attached(directory.path()).is_empty(), "{name} leaves a loop device");
+        assert!(left(directory.path()).is_empty(), "{name} leaves a loop device");
     }
     lab.close(SIGNALS).unwrap();
     assert_eq!(std::fs::read_dir(directory.path()).unwrap().count(), 0);
@@ -71,7 +71,7 @@ fn a_panic_leaves_nothing() {
         panic!("wanted by the test");
     });
     assert!(thread.join().is_err());
-    assert!(attached(directory.path()).is_empty());
+    assert!(left(directory.path()).is_empty());
     assert_eq!(std::fs::read_dir(directory.path()).unwrap().count(), 0);
 }
 
@@ -119,5 +119,5 @@ fn what_is_not_to_be_had_says_why() {
             made => assert!(name != "ext4:mount=nonsense" && made.is_ok(), "{name}: {made:?}"),
         }
     }
-    assert!(attached(directory.path()).is_empty());
+    assert!(left(directory.path()).is_empty());
 }

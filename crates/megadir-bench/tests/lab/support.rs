@@ -2,6 +2,7 @@
 
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU64};
+use std::time::{Duration, Instant};
 
 use megadir_bench::Signals;
 use megadir_bench::lab::{Ground, Lab, LabError, Mounted, Spec};
@@ -24,6 +25,16 @@ pub(crate) fn make(lab: &Lab, text: &str) -> Result<Mounted, LabError> {
     let spec = spec(text);
     let bytes = spec.entry.smallest_bytes;
     lab.make(&spec, &Ground::Image { bytes, written_bytes: bytes }, SIGNALS)
+}
+
+/// Returns the loop devices that stay attached, with the files that they show: who mounts something opens every one for a moment, and
+/// until then it stays.
+pub(crate) fn left(of: &Path) -> Vec<String> {
+    let deadline = Instant::now() + Duration::from_secs(60);
+    while !attached(of).is_empty() && Instant::now() < deadline {
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    attached(of)
 }
 
 /// Returns the loop devices that are attached, with the files that they show.
