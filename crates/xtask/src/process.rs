@@ -127,9 +127,17 @@ mod tests {
 
     #[test]
     fn what_takes_too_long_is_killed() {
-        let message =
-            run_at_most(&mut shell("echo begun; exec sleep 60"), Duration::from_millis(300)).unwrap_err();
-        assert!(message.contains("was killed") && message.ends_with("begun\n"), "{message}");
+        // How soon it says something is a matter of what else the machine does.
+        let mut limit = Duration::from_millis(300);
+        loop {
+            let message = run_at_most(&mut shell("echo begun; exec sleep 600"), limit).unwrap_err();
+            assert!(message.contains("was killed"), "{message}");
+            if message.ends_with("begun\n") {
+                return;
+            }
+            limit *= 2;
+            assert!(limit < Duration::from_secs(60), "{message}");
+        }
     }
 
     #[test]

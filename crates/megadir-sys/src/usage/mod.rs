@@ -60,10 +60,12 @@ mod tests {
     #[test]
     fn sleeping_is_seen_as_waiting() {
         let before = super::thread_waits();
-        for _ in 0..5 {
+        // One that is over before the thread gets to it on a busy machine is no waiting.
+        let is_seen = (0..1000).any(|_| {
             std::thread::sleep(std::time::Duration::from_millis(1));
-        }
-        assert!(super::thread_waits().switches >= before.switches + 5);
+            super::thread_waits().switches >= before.switches + 5
+        });
+        assert!(is_seen);
     }
 
     #[cfg(target_os = "linux")]
