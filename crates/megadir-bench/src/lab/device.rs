@@ -1,7 +1,9 @@
 //! A device of the user's: what must hold before it may be erased. Nothing is written to one that is refused.
 
 use std::fs::File;
+use std::io::{self, Seek, SeekFrom};
 use std::os::fd::AsFd;
+use std::os::unix::fs::FileExt;
 use std::path::Path;
 
 use rustix::fs::{FileType, Mode, OFlags};
@@ -14,6 +16,12 @@ use crate::workload::Signals;
 
 /// blkid(8) found nothing that it knows.
 const NOTHING_FOUND: i32 = 2;
+/// What blkid knows nothing of is looked at itself: so many bytes at both ends of the device, where headers are, ...
+const ENDS_BYTES: u64 = 1 << 20;
+/// ... and so many blocks evenly between them, for what has none (raw volumes of databases and of encryption).
+const SAMPLES: u64 = 1024;
+/// The size of these blocks, bytes.
+const BLOCK_BYTES: usize = 4096;
 
 /// Opens a device that may be erased: its owner has said so, nobody uses it, and it carries nothing or what the lab made.
 pub(super) fn open(spec: &Spec, path: &Path, erase: bool, signals: Signals<'_>) -> Result<Disk, LabError> {
@@ -40,7 +48,7 @@ pub(super) fn check_again(disk: &Disk, signals: Signals<'_>) -> Result<(), LabEr
     let refused = |reason: String| LabError::Device { path: disk.path.clone(), reason };
     let claimed = claim(&disk.path).map_err(&refused)?;
     match disk.is_same(&claimed) {
-        true => check_content(&disk.path, signals).and_then(|found| found.map_err(&refused)),
+        true => check_content(&disk.path, &claimed, signals).and_then(|found| found.map_err(&refused)),
         false => Err(refused("its path means another device now".into())),
     }
 }
@@ -55,7 +63,7 @@ pub(super) fn check(spec: &Spec, path: &Path, erase: bool, signals: Signals<'_>)
         return Err(refused("all that is on it would be lost; allow that with --erase-device".into()));
     }
     let claimed = claim(path).map_err(&refused)?;
-    check_content(path, signals).and_then(|found| found.map_err(&refused))?;
+    check_content(path, &claimed, signals).and_then(|found| found.map_err(&refused))?;
     Ok(claimed)
 }
 
@@ -83,8 +91,8 @@ fn claim(path: &Path) -> Result<File, String> {
     }
 }
 
-/// Refuses what carries anything but a file system with the lab's label.
-fn check_content(path: &Path, signals: Signals<'_>) -> Result<Result<(), String>, LabError> {
+/// Refuses what carries anything but a file system with the lab's label; `claimed` is the device, open.
+fn check_content(path: &Path, claimed: &File, signals: Signals<'_>) -> Result<Result<(), String>, LabError> {
     if program::find("blkid").is_none() {
         return Ok(Err("what is on it cannot be told without blkid (Debian package util-linux)".into()));
     }
@@ -92,22 +100,69 @@ fn check_content(path: &Path, signals: Signals<'_>) -> Result<Result<(), String>
     let arguments = ["-p", "--no-part-details", "-o", "export"].map(std::ffi::OsStr::new);
     let arguments: Vec<&std::ffi::OsStr> = arguments.into_iter().chain([path.as_os_str()]).collect();
     let ended = program::run::<&std::ffi::OsStr>("blkid", &arguments, signals)?;
-    Ok(judge(ended.status.code(), &ended.said))
+    Ok(judge(ended.status.code(), &ended.said).and_then(|carries| match carries {
+        Carries::OfTheLab => Ok(()),
+        Carries::NothingKnown => match first_data(claimed) {
+            Ok(None) => Ok(()),
+            Ok(Some(at)) => Err(format!("it carries data that blkid does not know (at byte {at}); {MAY_GO}")),
+            Err(error) => Err(format!("what is on it cannot be told: {}", words(&error))),
+        },
+    }))
+}
+
+/// How a device that carries something comes to be one that may be erased.
+const MAY_GO: &str = "if all of it may go, say so on the device itself, by mkfs.ext4 -L megadir-lab";
+
+/// What blkid found on a device that may be erased.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Carries {
+    /// A file system with the lab's label.
+    OfTheLab,
+    /// Nothing that it knows: what the device holds decides.
+    NothingKnown,
+}
+
+/// Returns where data begins among the blocks that are looked at; `None` where all are as devices that were never written or were
+/// discarded have them, all zeros or all ones.
+fn first_data(device: &File) -> io::Result<Option<u64>> {
+    let mut block = vec![0; BLOCK_BYTES];
+    let bytes = (&*device).seek(SeekFrom::End(0))?;
+    for at in looked_at(bytes) {
+        let part =
+            &mut block[..usize::try_from(bytes - at).map_or(BLOCK_BYTES, |left| left.min(BLOCK_BYTES))];
+        device.read_exact_at(part, at)?;
+        if part.iter().any(|&byte| byte != part[0]) || !matches!(part.first(), Some(0 | 0xff) | None) {
+            return Ok(Some(at));
+        }
+    }
+    Ok(None)
+}
+
+/// Returns where the blocks begin that are looked at on a device of so many bytes, in ascending order.
+fn looked_at(bytes: u64) -> impl Iterator<Item = u64> {
+    let block = BLOCK_BYTES as u64;
+    let blocks = bytes.div_ceil(block);
+    let ends = (ENDS_BYTES / block).min(blocks);
+    let between = blocks - ends;
+    let samples = (0..SAMPLES)
+        .map(move |sample| ends + (u128::from(sample) * u128::from(between) / u128::from(SAMPLES)) as u64);
+    (0..ends)
+        .chain(samples.filter(move |_| between > 0))
+        .chain(blocks - ends..blocks)
+        .map(move |number| number * block)
 }
 
 /// Judges what `blkid -p -o export` ended with and said.
-fn judge(code: Option<i32>, said: &[String]) -> Result<(), String> {
+fn judge(code: Option<i32>, said: &[String]) -> Result<Carries, String> {
     let of = |key: &str| said.iter().find_map(|line| line.strip_prefix(key)?.strip_prefix('='));
     match code {
-        Some(NOTHING_FOUND) if said.is_empty() => Ok(()),
+        Some(NOTHING_FOUND) if said.is_empty() => Ok(Carries::NothingKnown),
         Some(0) => match (of("TYPE"), of("PTTYPE")) {
-            (Some(kind), None) if of("LABEL") == Some(LABEL) && is_made_here(kind) => Ok(()),
+            (Some(kind), None) if of("LABEL") == Some(LABEL) && is_made_here(kind) => Ok(Carries::OfTheLab),
             (Some(kind), _) => {
                 let label = of("LABEL")
                     .map_or_else(|| "without a label".to_owned(), |label| format!("labelled '{label}'"));
-                Err(format!(
-                    "it carries {kind} {label}, which the lab has not made (its label is '{LABEL}'); erase it yourself with wipefs if it may go"
-                ))
+                Err(format!("it carries {kind} {label}, which the lab has not made; {MAY_GO}"))
             }
             (None, Some(table)) => {
                 Err(format!("it carries a partition table ({table}); name one of its partitions"))
@@ -125,7 +180,8 @@ fn is_made_here(kind: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::judge;
+    use super::{Carries, first_data, judge, looked_at};
+    use std::os::unix::fs::FileExt;
 
     fn said(lines: &[&str]) -> Vec<String> {
         lines.iter().map(|line| (*line).to_owned()).collect()
@@ -133,7 +189,7 @@ mod tests {
 
     #[test]
     fn only_nothing_and_what_the_lab_made_may_go() {
-        assert_eq!(judge(Some(2), &[]), Ok(()));
+        assert_eq!(judge(Some(2), &[]), Ok(Carries::NothingKnown));
         for kind in ["ext4", "xfs", "btrfs", "ntfs", "f2fs"] {
             let lines = said(&[
                 "DEVNAME=/dev/sdz1",
@@ -141,7 +197,7 @@ mod tests {
                 &format!("TYPE={kind}"),
                 "USAGE=filesystem",
             ]);
-            assert_eq!(judge(Some(0), &lines), Ok(()), "{kind}");
+            assert_eq!(judge(Some(0), &lines), Ok(Carries::OfTheLab), "{kind}");
         }
         for (code, lines, reason) in [
             (Some(0), &["TYPE=ext4", "LABEL=home"][..], "it carries ext4 labelled 'home'"),
@@ -157,5 +213,28 @@ mod tests {
             let error = judge(code, &said(lines)).unwrap_err();
             assert!(error.starts_with(reason), "{error}");
         }
+    }
+
+    #[test]
+    fn data_is_found_at_both_ends_and_between() {
+        for bytes in [0, 1, 4096, 5000, (1 << 20) + 1, 3 << 20, 1 << 30, (1 << 30) + 77] {
+            let disk = tempfile::tempfile().unwrap();
+            disk.set_len(bytes).unwrap();
+            assert_eq!(first_data(&disk).unwrap(), None, "{bytes} bytes of zeros");
+            let places = [0, bytes / 2 / 4096 * 4096, bytes.saturating_sub(1)];
+            for at in places.into_iter().filter(|at| *at < bytes) {
+                // What was written in one piece and is as long as one in a thousand parts is met somewhere.
+                let length = (bytes / 1000).max(1).min(bytes - at);
+                disk.write_all_at(&vec![7; length as usize], at).unwrap();
+                let found = first_data(&disk).unwrap().unwrap();
+                assert!(found + 4096 > at && found < at + length + 4096, "{bytes}, at {at}: {found}");
+                disk.write_all_at(&vec![0; length as usize], at).unwrap();
+            }
+        }
+        let disk = tempfile::tempfile().unwrap();
+        disk.write_all_at(&[0xff; 8192], 0).unwrap();
+        assert_eq!(first_data(&disk).unwrap(), None, "as some flash is when it was never written");
+        let places: Vec<u64> = looked_at(u64::MAX / 2).collect();
+        assert!(places.is_sorted() && places.len() == 256 + 1024 + 256, "{places:?}");
     }
 }

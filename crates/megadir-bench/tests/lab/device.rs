@@ -107,6 +107,12 @@ fn what_somebody_made_is_left_alone() {
     table[510..].copy_from_slice(&[0x55, 0xaa]);
     disk.write(&table, 0);
     disk.is_refused(&lab, "ext4", true, "it carries a partition table (dos)");
+    // What blkid knows nothing of: at the beginning, at the end, and all over as what is encrypted without a header.
+    for (at, length) in [(0, 16), (DISK_BYTES - 16, 16), (64 << 20, 64 << 20)] {
+        let disk = require!(Disk::new());
+        disk.write(&vec![0x5a; length], at);
+        disk.is_refused(&lab, "ext4", true, "it carries data that blkid does not know (at byte ");
+    }
 }
 
 #[test]

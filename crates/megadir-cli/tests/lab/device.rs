@@ -91,7 +91,9 @@ fn a_device_is_erased_only_when_that_is_allowed_and_it_may_go() {
     refused(&["ext4", "--device", device, "--erase-device"], "it carries ext4 labelled 'home'");
     assert!(disk.content() == before, "it was written to");
     require!(run(Command::new("wipefs").args(["--all", "--quiet"]).arg(device)));
-    // Nothing it knows of is on it now; then what the lab made.
+    // Nothing that blkid knows is on it now, but what was there; then what may go, and what the lab made.
+    refused(&["ext4", "--device", device, "--erase-device"], "it carries data that blkid does not know");
+    require!(run(Command::new("mkfs.ext4").args(["-q", "-F", "-L", "megadir-lab"]).arg(device)));
     for name in ["ext4", "xfs"] {
         let ran = with(&[name, "--device", device, "--erase-device"]);
         assert_eq!(ran.status.code(), Some(0), "{}", text(&ran.stderr));
