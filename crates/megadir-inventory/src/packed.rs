@@ -1,4 +1,5 @@
 //! Rows as bytes while they wait to be sorted or written: what is not known takes no room, and small numbers take little.
+//! Those of a whole directory are mostly [`columns`]; here are rows one by one.
 //!
 //! ```text
 //! row: which fields follow (2), type (1), length of the name (2), the fields, the name
@@ -7,8 +8,11 @@
 //!
 //! Hashes and errors are not here. Nothing here is kept: the bytes are read back by the process that made them.
 
+pub(crate) mod columns;
+
 use megadir::FileType;
 
+use self::columns::Columns;
 use crate::row::{Facts, Key, NUMBERS, Row};
 
 /// What precedes the fields of a row, bytes.
@@ -30,6 +34,8 @@ pub struct PackedRows<'a> {
     pub(crate) parent: &'a [u8],
     pub(crate) bytes: &'a [u8],
     pub(crate) rows: u32,
+    /// Whether they are [`columns`].
+    pub(crate) in_columns: bool,
     /// The length of the name of the last row, which the bytes end with.
     pub(crate) last_name_bytes: u16,
 }
@@ -47,17 +53,55 @@ impl<'a> PackedRows<'a> {
 
     /// Returns the rows.
     pub fn iter(&self) -> impl Iterator<Item = Row<'a>> + use<'a> {
-        let Self { root, parent, mut bytes, .. } = *self;
+        let Self { root, parent, in_columns, .. } = *self;
+        let mut bytes = if in_columns { &[] } else { self.bytes };
+        let mut columns = self.columns().map(|columns| (columns.each_name().enumerate(), columns));
         std::iter::from_fn(move || {
-            let (facts, name) = unpack(&mut bytes)?;
+            let (facts, name) = match &mut columns {
+                None => unpack(&mut bytes)?,
+                Some((names, columns)) => {
+                    let (row, name) = names.next()?;
+                    let numbers = std::array::from_fn(|at| columns.numbers[at].get(row));
+                    (facts(columns.kind.get(row)? as u8, &numbers), name)
+                }
+            };
             Some(Row { key: Key { root, parent, name }, facts, error: None })
         })
     }
 
     /// Returns the names of the first and the last row.
     pub(crate) fn ends(&self) -> Option<(&'a [u8], &'a [u8])> {
-        let (_, _, first) = unpack_numbers(&mut { self.bytes })?;
+        let first = match self.columns() {
+            Some(columns) => columns.each_name().next()?,
+            None => unpack_numbers(&mut { self.bytes })?.2,
+        };
         Some((first, &self.bytes[self.bytes.len() - usize::from(self.last_name_bytes)..]))
+    }
+
+    fn columns(&self) -> Option<Columns<'a>> {
+        if self.in_columns { Columns::take(&mut { self.bytes }, self.len()) } else { None }
+    }
+}
+
+/// What is known of an entry as numbers, in the order of [`Facts::numbers`]; what is not known is 0.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Numbers {
+    pub(crate) values: [i64; NUMBERS],
+    /// Bit by bit which of them count.
+    pub(crate) have: u16,
+    /// The place of its type in [`FileType::ALL`].
+    pub(crate) kind: u8,
+}
+
+impl Numbers {
+    #[inline]
+    pub(crate) fn new(facts: &Facts) -> Self {
+        let (mut values, mut have) = ([0; NUMBERS], 0);
+        for (bit, (value, number)) in values.iter_mut().zip(facts.numbers()).enumerate() {
+            *value = number.unwrap_or(0);
+            have |= u16::from(number.is_some()) << bit;
+        }
+        Self { values, have, kind: facts.kind as u8 }
     }
 }
 
@@ -73,22 +117,22 @@ fn unzigzag(number: u64) -> i64 {
 }
 
 /// Appends a row.
-#[inline]
-pub(crate) fn pack(out: &mut Vec<u8>, facts: &Facts, name: &[u8]) {
-    let mut numbers = facts.numbers();
-    let modified = numbers[MODIFIED].unwrap_or(0);
+pub(crate) fn pack(out: &mut Vec<u8>, row: &Numbers, name: &[u8]) {
+    let mut numbers = row.values;
+    let modified = numbers[MODIFIED];
     for time in [CHANGED, BORN] {
-        numbers[time] = numbers[time].map(|time| zigzag(time.wrapping_sub(modified)) as i64);
+        numbers[time] = zigzag(numbers[time].wrapping_sub(modified)) as i64;
     }
     for signed in [MODIFIED, ERRNO] {
-        numbers[signed] = numbers[signed].map(|number| zigzag(number) as i64);
+        numbers[signed] = zigzag(numbers[signed]) as i64;
     }
     let mut bytes = [0; HEAD_BYTES + FIELDS_BYTES_MAX];
-    let (mut mask, mut at) = (0u16, HEAD_BYTES);
+    let mut at = HEAD_BYTES;
     for (bit, number) in numbers.into_iter().enumerate() {
-        let Some(number) = number else { continue };
+        if row.have & (1 << bit) == 0 {
+            continue;
+        }
         let mut number = number as u64;
-        mask |= 1 << bit;
         while number >= 0x80 {
             bytes[at] = number as u8 | 0x80;
             number >>= 7;
@@ -97,19 +141,25 @@ pub(crate) fn pack(out: &mut Vec<u8>, facts: &Facts, name: &[u8]) {
         bytes[at] = number as u8;
         at += 1;
     }
-    let [low, high] = mask.to_ne_bytes();
+    let [low, high] = row.have.to_ne_bytes();
     // No file system has names of 64 KiB; a batch refuses them.
     let [short, long] = (name.len() as u16).to_ne_bytes();
-    bytes[..HEAD_BYTES].copy_from_slice(&[low, high, facts.kind as u8, short, long]);
+    bytes[..HEAD_BYTES].copy_from_slice(&[low, high, row.kind, short, long]);
     out.extend_from_slice(&bytes[..at]);
     out.extend_from_slice(name);
+}
+
+/// Returns facts of the type with this number.
+#[inline]
+fn facts(kind: u8, numbers: &[Option<i64>; NUMBERS]) -> Facts {
+    Facts::from_numbers(FileType::ALL[usize::from(kind)], numbers)
 }
 
 /// Takes a row from the front of bytes; `None` when there is none.
 #[inline]
 pub(crate) fn unpack<'b>(bytes: &mut &'b [u8]) -> Option<(Facts, &'b [u8])> {
     let (kind, numbers, name) = unpack_numbers(bytes)?;
-    Some((Facts::from_numbers(FileType::ALL[usize::from(kind)], &numbers), name))
+    Some((facts(kind, &numbers), name))
 }
 
 /// The number of a row's type, what [`Facts::numbers`] gives, and its name.
@@ -151,7 +201,7 @@ pub(crate) fn unpack_numbers<'b>(bytes: &mut &'b [u8]) -> Option<Unpacked<'b>> {
 
 #[cfg(test)]
 mod tests {
-    use super::{pack, unpack};
+    use super::{Numbers, pack, unpack};
     use crate::row::Facts;
     use megadir::FileType;
 
@@ -176,7 +226,7 @@ mod tests {
         let some = Facts { changed_ns: Some(7), group: Some(8), ..Facts::NOTHING };
         let rows = [(full, &b"name"[..]), (Facts::NOTHING, b""), (some, &[0xff; 255])];
         let mut bytes = Vec::new();
-        rows.iter().for_each(|(facts, name)| pack(&mut bytes, facts, name));
+        rows.iter().for_each(|(facts, name)| pack(&mut bytes, &Numbers::new(facts), name));
         let mut rest = &bytes[..];
         for row in rows {
             assert_eq!(unpack(&mut rest), Some(row));

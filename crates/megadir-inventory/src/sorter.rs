@@ -68,34 +68,19 @@ impl Sorter {
     ///
     /// Whatever writing to a temporary file gives; what was added is lost then.
     pub fn add(&mut self, key: &[u8], item: &[u8]) -> io::Result<()> {
-        self.add_parts(key, item.len(), std::iter::once(item))
-    }
-
-    /// Adds an item that lies in parts, `item_bytes` in all.
-    ///
-    /// # Errors
-    ///
-    /// As [`Sorter::add`].
-    pub fn add_parts<'p>(
-        &mut self,
-        key: &[u8],
-        item_bytes: usize,
-        parts: impl Iterator<Item = &'p [u8]>,
-    ) -> io::Result<()> {
         let held = self.bytes.len() + self.places.len() * PLACE_BYTES;
         // Memory grows by doubling: half of what is allowed is when it would pass the limit.
-        if held + key.len() + item_bytes > self.memory_bytes_max / 2 && !self.places.is_empty() {
+        if held + key.len() + item.len() > self.memory_bytes_max / 2 && !self.places.is_empty() {
             self.write_run()?;
         }
         let offset = self.bytes.len();
         self.bytes.extend_from_slice(key);
-        parts.for_each(|part| self.bytes.extend_from_slice(part));
-        let item_bytes = self.bytes.len() - offset - key.len();
+        self.bytes.extend_from_slice(item);
         self.places.push(Place {
             leading: leading(key),
             offset,
             key_bytes: length(key.len())?,
-            item_bytes: length(item_bytes)?,
+            item_bytes: length(item.len())?,
         });
         Ok(())
     }

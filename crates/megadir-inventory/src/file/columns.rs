@@ -66,16 +66,17 @@ pub(super) struct Paths {
     pub(super) common: Vec<i64>,
     pub(super) rest: Texts,
     /// The last path, of which the first bytes are those of its directory with a slash.
-    last: Vec<u8>,
-    directory_bytes: usize,
+    pub(super) last: Vec<u8>,
+    pub(super) directory_bytes: usize,
     scratch: Vec<u8>,
 }
 
 impl Present {
+    /// Adds so many rows that have a value, or have none.
     #[inline]
-    fn push(&mut self, is_present: bool) {
-        runs::push(&mut self.runs, u32::from(is_present), 1);
-        self.values += usize::from(is_present);
+    pub(super) fn push(&mut self, is_present: bool, rows: u32) {
+        runs::push(&mut self.runs, u32::from(is_present), rows);
+        self.values += if is_present { rows as usize } else { 0 };
     }
 
     fn clear(&mut self) {
@@ -138,7 +139,7 @@ impl Numbers {
 
     #[inline]
     fn push(&mut self, number: Option<i64>) {
-        self.present.push(number.is_some());
+        self.present.push(number.is_some(), 1);
         if let Some(number) = number {
             match &mut self.stored {
                 StoredNumbers::Each(values) => values.push(number),
@@ -158,7 +159,7 @@ impl Numbers {
 
 impl Texts {
     #[inline]
-    fn push(&mut self, text: &[u8]) {
+    pub(super) fn push(&mut self, text: &[u8]) {
         self.bytes.extend_from_slice(text);
         self.lengths.push(text.len() as i64);
     }
@@ -179,7 +180,7 @@ impl Paths {
     }
 
     /// Adds the first path of a directory, which is `parent` below `root`.
-    fn first(&mut self, root: &[u8], parent: &[u8], name: &[u8]) {
+    pub(super) fn first(&mut self, root: &[u8], parent: &[u8], name: &[u8]) {
         let mut path = std::mem::take(&mut self.scratch);
         path.clear();
         push_text(&mut path, root);
@@ -204,7 +205,7 @@ impl Paths {
 
     /// Adds a path of the same directory.
     #[inline]
-    fn next(&mut self, name: &[u8]) {
+    pub(super) fn next(&mut self, name: &[u8]) {
         if !name.is_ascii() {
             let mut text = std::mem::take(&mut self.scratch);
             text.clear();
@@ -235,7 +236,7 @@ impl Paths {
 
 /// Returns how many bytes two strings begin with alike.
 #[inline]
-fn common(one: &[u8], other: &[u8]) -> usize {
+pub(super) fn common(one: &[u8], other: &[u8]) -> usize {
     let most = one.len().min(other.len());
     let mut at = 0;
     while let (Some(Ok(left)), Some(Ok(right))) =
@@ -320,11 +321,11 @@ impl Columns {
     /// Adds what few rows have.
     #[inline]
     pub(super) fn push_odd(&mut self, error: Option<&str>, hash: Option<&[u8; 32]>) {
-        self.has_error.push(error.is_some());
+        self.has_error.push(error.is_some(), 1);
         if let Some(error) = error {
             self.error.push(&Box::from(error.as_bytes()), 1);
         }
-        self.has_hash.push(hash.is_some());
+        self.has_hash.push(hash.is_some(), 1);
         self.hash.extend_from_slice(hash.map_or(&[], |hash| &hash[..]));
     }
 }

@@ -20,7 +20,7 @@ use super::columns::{Columns, Dictionary, Present, StoredNumbers};
 use super::encoding::{delta, runs};
 use super::gathered::Gathered;
 use super::schema::{COLUMNS, ERROR, HASH, Kind, NAME, NUMBERS_AT, PARENT, PATH, ROOT, TYPE, schema};
-use crate::packed::unpack_numbers;
+use crate::packed::{self, unpack_numbers};
 
 /// Values longer than this are no bounds, bytes.
 const BOUND_BYTES_MAX: usize = 256;
@@ -88,6 +88,12 @@ impl Encoder {
             let parent = &rows.parents[directory.parent.clone()];
             let root = self.roots.get(directory.root as usize).ok_or_else(damaged)?;
             columns.directory(directory.root, parent, directory.rows);
+            if directory.in_columns {
+                let whole = packed::columns::Columns::take(&mut bytes, directory.rows as usize);
+                columns.add_whole(root, parent, &whole.ok_or_else(damaged)?);
+                row += directory.rows as usize;
+                continue;
+            }
             let mut is_first = true;
             for _ in 0..directory.rows {
                 let (kind, numbers, name) = unpack_numbers(&mut bytes).ok_or_else(damaged)?;
@@ -331,10 +337,13 @@ enum StoredRef<'a> {
 fn bounds(kind: Kind, numbers: &[i64]) -> (Option<i64>, Option<i64>) {
     // Those without sign order as such.
     let flip = if matches!(kind, Kind::Unsigned32 | Kind::Unsigned64) { i64::MIN } else { 0 };
-    let in_order = |number: &i64| number ^ flip;
-    let least = numbers.iter().map(in_order).min();
-    let greatest = numbers.iter().map(in_order).max();
-    (least.map(|number| number ^ flip), greatest.map(|number| number ^ flip))
+    let Some((first, rest)) = numbers.split_first() else { return (None, None) };
+    let ends = |(least, greatest): (i64, i64), number: &i64| {
+        let number = number ^ flip;
+        (least.min(number), greatest.max(number))
+    };
+    let (least, greatest) = rest.iter().fold((first ^ flip, first ^ flip), ends);
+    (Some(least ^ flip), Some(greatest ^ flip))
 }
 
 /// Returns what is told of a column of byte strings that no condition can skip.

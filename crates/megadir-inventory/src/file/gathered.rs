@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use crate::packed::{PackedRows, pack};
+use crate::packed::{Numbers, PackedRows, pack};
 use crate::row::{Key, Row};
 
 /// Rows of a row group, in their order.
@@ -24,6 +24,8 @@ pub(super) struct Directory {
     pub(super) root: u32,
     pub(super) parent: Range<usize>,
     pub(super) rows: u32,
+    /// Whether they are columns.
+    pub(super) in_columns: bool,
 }
 
 /// What few rows have.
@@ -36,8 +38,8 @@ pub(super) struct Odd {
 impl Gathered {
     /// Adds a row.
     pub(super) fn add(&mut self, row: &Row<'_>) {
-        self.directory(&row.key, 1);
-        pack(&mut self.bytes, &row.facts, row.key.name);
+        self.directory(&row.key, 1, false);
+        pack(&mut self.bytes, &Numbers::new(&row.facts), row.key.name);
         if row.error.is_some() || row.facts.sha256.is_some() {
             let (error, hash) = (row.error.map(str::to_owned), row.facts.sha256);
             self.odd.push(Odd { row: self.rows, error, hash });
@@ -50,14 +52,17 @@ impl Gathered {
         if rows.is_empty() {
             return;
         }
-        self.directory(&Key { root: rows.root, parent: rows.parent, name: b"" }, rows.rows);
+        let key = Key { root: rows.root, parent: rows.parent, name: b"" };
+        self.directory(&key, rows.rows, rows.in_columns);
         self.bytes.extend_from_slice(rows.bytes);
         self.rows += rows.len();
     }
 
     /// Notes that so many rows of a directory follow.
-    fn directory(&mut self, key: &Key<'_>, rows: u32) {
+    fn directory(&mut self, key: &Key<'_>, rows: u32, in_columns: bool) {
         if let Some(last) = self.directories.last_mut()
+            && !last.in_columns
+            && !in_columns
             && last.root == key.root
             && self.parents[last.parent.clone()] == *key.parent
         {
@@ -66,7 +71,8 @@ impl Gathered {
         }
         let start = self.parents.len();
         self.parents.extend_from_slice(key.parent);
-        self.directories.push(Directory { root: key.root, parent: start..self.parents.len(), rows });
+        let parent = start..self.parents.len();
+        self.directories.push(Directory { root: key.root, parent, rows, in_columns });
     }
 
     /// Removes all rows and keeps the memory.

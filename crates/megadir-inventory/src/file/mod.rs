@@ -14,6 +14,7 @@ mod gathered;
 mod open;
 mod read;
 mod schema;
+mod whole;
 mod window;
 mod write;
 

@@ -141,28 +141,30 @@ mod tests {
     use std::path::Path;
     use std::sync::Mutex;
 
-    use megadir::{Attributes, BatchBuilder, FileType};
+    use megadir::{Attributes, BatchBuilder, FileType, Time};
 
     use super::super::gather::Gather;
     use super::emit;
+    use crate::file::{GROUP_ROWS, WriteOptions, Writer};
     use crate::metadata::{FORMAT_VERSION, Metadata, Scanned};
-    use crate::row::OwnedRow;
+    use crate::row::{Facts, OwnedRow};
+    use crate::rows::Sink;
     use crate::sorter::Sorter;
 
-    /// Returns the rows of a directory that gives these names, batch by batch.
-    fn rows(batches: &[&[&str]], held_bytes_max: usize) -> (Vec<OwnedRow>, u64) {
+    /// Gives the rows of a directory with these entries, batch by batch, to a sink; returns how many they are.
+    fn give(batches: &[&[(&[u8], Attributes)]], held_bytes_max: usize, sink: &mut dyn Sink) -> Metadata {
         let sorter = Mutex::new(Sorter::new(1 << 20, std::env::temp_dir()));
         let (top, directory) = (Path::new("t"), Path::new("t/d"));
         let mut gather = Gather::new(&sorter, held_bytes_max, &[], (0, top));
-        for names in batches {
+        for entries in batches {
             let mut batch = BatchBuilder::new(4096, false);
-            for name in *names {
-                assert!(batch.push(name.as_bytes(), 1, FileType::File, 0));
+            for (name, _) in *entries {
+                assert!(batch.push(name, 1, FileType::File, 0));
             }
-            let attributes = vec![Attributes::NOTHING; names.len()];
+            let attributes: Vec<Attributes> = entries.iter().map(|entry| entry.1).collect();
             gather.batch(directory, batch.batch(), &attributes).unwrap();
         }
-        assert!(gather.end(directory).unwrap().is_none());
+        gather.end(directory).unwrap();
         let scanned =
             Scanned { cross_mounts: false, examiner: "statx".into(), threads: 1, mounts_not_entered: 0 };
         let mut metadata = Metadata {
@@ -176,22 +178,97 @@ mod tests {
             failed: 0,
             unread_directories: 0,
         };
-        let (mut rows, mut watch) = (Vec::new(), |_: super::ScanEvent<'_>| ControlFlow::Continue(()));
+        let mut watch = |_: super::ScanEvent<'_>| ControlFlow::Continue(());
         let sorter = sorter.into_inner().unwrap();
-        let told = emit(sorter, &std::env::temp_dir(), &mut watch, &mut rows, &mut metadata).unwrap();
+        let told = emit(sorter, &std::env::temp_dir(), &mut watch, sink, &mut metadata).unwrap();
         assert!(told.is_continue());
-        (rows, metadata.rows)
+        metadata
     }
+
+    /// So much may be held that rows are sorted at once, and so little that they go one by one as in a large directory.
+    const HELD_BYTES_MAX: [usize; 2] = [1 << 20, 0];
 
     #[test]
     fn a_name_that_a_changing_directory_gives_twice_is_one_row() {
-        let batches: [&[&str]; 3] = [&["b", "a", "b"], &["c", "a"], &["b", "ab"]];
-        // Sorted at once, and one by one as in a directory that is larger than what may be held.
-        for held_bytes_max in [1 << 20, 0] {
-            let (rows, counted) = rows(&batches, held_bytes_max);
+        let entries = |names: &'static [&str]| -> Vec<(&[u8], Attributes)> {
+            names.iter().map(|name| (name.as_bytes(), Attributes::NOTHING)).collect()
+        };
+        let batches = [entries(&["b", "a", "b"]), entries(&["c", "a"]), entries(&["b", "ab"])];
+        let batches = [&batches[0][..], &batches[1], &batches[2]];
+        for held_bytes_max in HELD_BYTES_MAX {
+            let mut rows: Vec<OwnedRow> = Vec::new();
+            let metadata = give(&batches, held_bytes_max, &mut rows);
             let names: Vec<_> = rows.iter().map(|row| (&row.parent[..], &row.name[..])).collect();
             assert_eq!(names, [b"a", &b"ab"[..], b"b", b"c"].map(|name| (&b"d"[..], name)));
-            assert_eq!(counted, 4);
+            assert_eq!(metadata.rows, 4);
+        }
+    }
+
+    /// Returns an entry of a directory whose entries are alike, but for numbers of so many bits.
+    fn entry(index: u64, bits: u32) -> (Vec<u8>, Attributes) {
+        let mixed = index.wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        let number = mixed.checked_shr(64 - bits).unwrap_or(0);
+        let time =
+            |number: u64| Time { seconds: number as i64 >> 32, nanoseconds: number as u32 % 1_000_000_000 };
+        let name = match index % 3 {
+            0 => format!("plain-{mixed:x}").into_bytes(),
+            1 => format!("Ümläut-{index}").into_bytes(),
+            _ => [b"\xff\xfe", &index.to_be_bytes()[..]]
+                .concat()
+                .into_iter()
+                .filter(|byte| *byte > 0)
+                .collect(),
+        };
+        let attributes = Attributes {
+            have: Facts::WANT,
+            kind: if number % 5 == 4 { FileType::Directory } else { FileType::File },
+            mode: 0o644 | (number % 2) as u16,
+            links: 1 + number % 3,
+            size_bytes: number,
+            inode: number,
+            modified: time(number),
+            changed: time(number.wrapping_add(index)),
+            ..Attributes::NOTHING
+        };
+        (name, attributes)
+    }
+
+    #[test]
+    fn rows_are_the_same_and_so_are_files_whether_they_come_at_once_or_one_by_one() {
+        let directory = tempfile::tempdir().unwrap();
+        for (count, bits, plain) in
+            [(1, 8, false), (7, 3, false), (8, 0, true), (60, 8, true), (90, 31, false), (80, 64, false)]
+        {
+            let entries = (0..count).map(|index| entry(if plain { index * 3 } else { index }, bits));
+            let entries: Vec<(Vec<u8>, Attributes)> = entries.collect();
+            let mut entries: Vec<(&[u8], Attributes)> =
+                entries.iter().map(|(name, attributes)| (&name[..], *attributes)).collect();
+            // As they are, and one of them not examined: what others have it lacks.
+            for failed in [None, Some(count / 2)] {
+                if let Some(failed) = failed {
+                    entries[failed as usize].1 = Attributes { error: 13, ..Attributes::NOTHING };
+                }
+                let given = HELD_BYTES_MAX.map(|held_bytes_max| {
+                    let mut rows: Vec<OwnedRow> = Vec::new();
+                    give(&[&entries], held_bytes_max, &mut rows);
+                    let path = directory.path().join(held_bytes_max.to_string());
+                    let options = WriteOptions { threads: 0, level: 1, group_rows: GROUP_ROWS };
+                    let mut writer = Writer::create(&path, vec![b"/t".to_vec()], options).unwrap();
+                    let metadata = give(&[&entries], held_bytes_max, &mut writer);
+                    writer.finish(&metadata).unwrap();
+                    (rows, std::fs::read(path).unwrap())
+                });
+                let [(rows, file), (single_rows, single_file)] = given;
+                assert_eq!(rows, single_rows, "{count} rows of {bits} bits");
+                assert!(file == single_file, "{count} rows of {bits} bits make the same file");
+                let mut expected: Vec<&(&[u8], Attributes)> = entries.iter().collect();
+                expected.sort_by_key(|entry| entry.0);
+                assert_eq!(rows.len(), expected.len());
+                for (row, (name, attributes)) in rows.iter().zip(expected) {
+                    assert_eq!(row.name, *name);
+                    assert_eq!(row.facts, Facts::new(FileType::File, attributes));
+                }
+            }
         }
     }
 }

@@ -7,7 +7,7 @@
 //!
 //! ```text
 //! key: root (4, big-endian), path of the directory, 0, kind of item, name of the (first) entry
-//! rows: how many, and whether any could not be examined (4), length of the last name (2), the rows, packed
+//! rows: how many, whether any could not be examined and whether they are columns (4), length of the last name (2), the rows, packed
 //! ```
 //!
 //! No path holds a NUL, so keys order as rows do; a directory's errors come before its rows.
@@ -20,7 +20,8 @@ use std::sync::{Mutex, PoisonError};
 use megadir::{Attributes, Batch};
 
 use super::Excluded;
-use crate::packed::{PackedRows, pack};
+use crate::packed::columns::{self, Alike};
+use crate::packed::{Numbers, PackedRows, pack};
 use crate::row::Facts;
 use crate::sorter::Sorter;
 
@@ -35,6 +36,10 @@ const BLOCK_BYTES_MAX: usize = 4 << 20;
 const HEAD_BYTES: usize = 6;
 /// Set in the number of rows where some could not be examined.
 const FAILED: u32 = 1 << 31;
+/// Set in the number of rows where they are columns.
+const COLUMNS: u32 = 1 << 30;
+/// Fewer rows take less room one by one than as columns.
+const COLUMN_ROWS_MIN: usize = 8;
 
 /// Gathers the rows that one thread reads by directory.
 pub(super) struct Gather<'o> {
@@ -51,13 +56,16 @@ pub(super) struct Gather<'o> {
     held_bytes: usize,
     held_bytes_max: usize,
     key: Vec<u8>,
+    item: Vec<u8>,
 }
 
 /// The rows of a directory that has not ended.
 #[derive(Default)]
 pub(super) struct Block {
-    bytes: Vec<u8>,
+    rows: Vec<Numbers>,
+    names: Vec<u8>,
     places: Vec<Place>,
+    alike: Alike,
     /// Rows go on one by one.
     large: bool,
     /// Entries that could not be examined: how many, the first's name and its error number.
@@ -65,13 +73,13 @@ pub(super) struct Block {
     pub(super) first_failed: Option<(Vec<u8>, i32)>,
 }
 
-/// Where a row lies.
+/// Which row, and where its name lies.
 struct Place {
     /// The first bytes of the name, which decide most comparisons.
     leading: u64,
-    start: u32,
+    row: u32,
     name: u32,
-    end: u32,
+    name_end: u32,
 }
 
 impl<'o> Gather<'o> {
@@ -94,15 +102,16 @@ impl<'o> Gather<'o> {
             held_bytes: 0,
             held_bytes_max,
             key: Vec::new(),
+            item: Vec::new(),
         }
     }
 
     /// Adds the row of the root itself.
     pub(super) fn root(&mut self, facts: &Facts) -> io::Result<()> {
-        let mut row = Vec::new();
-        pack(&mut row, facts, b"");
+        let mut item = head(1, facts.errno.is_some(), 0).to_vec();
+        pack(&mut item, &Numbers::new(facts), b"");
         set_key(&mut self.key, self.root, b"", ROWS, b"");
-        self.add([&head(1, facts.errno.is_some(), 0)[..], &row].into_iter())
+        self.add(&item)
     }
 
     /// Adds entries of a directory; returns how many.
@@ -117,7 +126,7 @@ impl<'o> Gather<'o> {
             Some(block) => block,
             None => self.spare.pop().unwrap_or_default(),
         };
-        let (before, mut added) = (block.bytes.len(), 0);
+        let (before, mut added) = (block.bytes(), 0);
         for (entry, attributes) in batch.entries().zip(attributes) {
             // Gone since it was listed: as if it had gone before.
             if attributes.has_vanished() {
@@ -135,8 +144,8 @@ impl<'o> Gather<'o> {
             block.add(&facts, entry.name);
             added += 1;
         }
-        self.held_bytes += block.bytes.len() - before;
-        if block.large || block.bytes.len() > BLOCK_BYTES_MAX || self.held_bytes > self.held_bytes_max {
+        self.held_bytes += block.bytes() - before;
+        if block.large || block.bytes() > BLOCK_BYTES_MAX || self.held_bytes > self.held_bytes_max {
             block.large = true;
             self.one_by_one(path, &mut block)?;
         }
@@ -158,7 +167,7 @@ impl<'o> Gather<'o> {
         let relative = relative(path, &self.prefix).into_owned();
         let (parent, name) = split(&relative);
         set_key(&mut self.key, self.root, parent, ERROR, name);
-        self.add(std::iter::once(error.as_bytes()))
+        self.add(error.as_bytes())
     }
 
     /// Ends all directories, at the end of a walk.
@@ -171,10 +180,8 @@ impl<'o> Gather<'o> {
     }
 
     /// Gives an item to the sorter, under the key that was set.
-    fn add<'p>(&self, parts: impl Iterator<Item = &'p [u8]> + Clone) -> io::Result<()> {
-        let item_bytes = parts.clone().map(<[u8]>::len).sum();
-        let mut sorter = self.sorter.lock().unwrap_or_else(PoisonError::into_inner);
-        sorter.add_parts(&self.key, item_bytes, parts)
+    fn add(&self, item: &[u8]) -> io::Result<()> {
+        self.sorter.lock().unwrap_or_else(PoisonError::into_inner).add(&self.key, item)
     }
 
     /// Gives the rows of a block to the sorter, sorted.
@@ -182,17 +189,26 @@ impl<'o> Gather<'o> {
         if block.large {
             return self.one_by_one(path, block);
         }
-        let Block { bytes, places, failed, .. } = &mut *block;
-        let name = |place: &Place| &bytes[place.name as usize..place.end as usize];
+        let held_bytes = block.bytes();
+        let Block { rows, names, places, alike, failed, .. } = &mut *block;
+        let name = |place: &Place| &names[place.name as usize..place.name_end as usize];
         places.sort_unstable_by(|a, b| a.leading.cmp(&b.leading).then_with(|| name(a).cmp(name(b))));
         // A directory that changes while it is listed may give a name twice.
         places.dedup_by(|a, b| name(a) == name(b));
         let (Some(first), Some(last)) = (places.first(), places.last()) else { return Ok(()) };
         set_key(&mut self.key, self.root, &relative(path, &self.prefix), ROWS, name(first));
-        let head = head(places.len(), *failed > 0, name(last).len());
-        let rows = places.iter().map(|place| &bytes[place.start as usize..place.end as usize]);
-        self.add(std::iter::once(&head[..]).chain(rows))?;
-        self.held_bytes -= block.bytes.len();
+        let in_columns = places.len() >= COLUMN_ROWS_MIN && alike.is_whole();
+        let count = places.len() | if in_columns { COLUMNS as usize } else { 0 };
+        self.item.clear();
+        self.item.extend_from_slice(&head(count, *failed > 0, name(last).len()));
+        let rows = places.iter().map(|place| &rows[place.row as usize]);
+        if in_columns {
+            columns::pack(&mut self.item, alike, &rows, &places.iter().map(name));
+        } else {
+            rows.zip(places.iter().map(name)).for_each(|(row, name)| pack(&mut self.item, row, name));
+        }
+        self.add(&self.item)?;
+        self.held_bytes -= held_bytes;
         block.clear();
         Ok(())
     }
@@ -203,12 +219,14 @@ impl<'o> Gather<'o> {
         let without_name = self.key.len();
         for place in &block.places {
             self.key.truncate(without_name);
-            let name = &block.bytes[place.name as usize..place.end as usize];
+            let name = &block.names[place.name as usize..place.name_end as usize];
             self.key.extend_from_slice(name);
-            let head = head(1, block.failed > 0, name.len());
-            self.add([&head[..], &block.bytes[place.start as usize..place.end as usize]].into_iter())?;
+            self.item.clear();
+            self.item.extend_from_slice(&head(1, block.failed > 0, name.len()));
+            pack(&mut self.item, &block.rows[place.row as usize], name);
+            self.add(&self.item)?;
         }
-        self.held_bytes -= block.bytes.len();
+        self.held_bytes -= block.bytes();
         block.clear();
         Ok(())
     }
@@ -220,7 +238,7 @@ impl<'o> Gather<'o> {
         }
         block.large = false;
         // As many as threads may read at once in all but the deepest trees.
-        if self.spare.len() < 16 && block.bytes.capacity() <= BLOCK_BYTES_MAX / 8 {
+        if self.spare.len() < 16 && block.capacity_bytes() <= BLOCK_BYTES_MAX / 8 {
             self.spare.push(block);
         }
         None
@@ -230,17 +248,31 @@ impl<'o> Gather<'o> {
 impl Block {
     #[inline]
     fn add(&mut self, facts: &Facts, name: &[u8]) {
-        let start = self.bytes.len();
-        pack(&mut self.bytes, facts, name);
-        let end = self.bytes.len();
+        let row = Numbers::new(facts);
+        self.alike.add(&row);
+        let start = self.names.len();
+        self.names.extend_from_slice(name);
         // A block is ended long before 4 GiB.
-        let (name_at, start, end_at) = ((end - name.len()) as u32, start as u32, end as u32);
-        self.places.push(Place { leading: leading(name), start, name: name_at, end: end_at });
+        let (name_at, name_end, index) = (start as u32, self.names.len() as u32, self.rows.len() as u32);
+        self.rows.push(row);
+        self.places.push(Place { leading: leading(name), row: index, name: name_at, name_end });
+    }
+
+    /// Returns what rows and names take, bytes.
+    fn bytes(&self) -> usize {
+        self.rows.len() * size_of::<Numbers>() + self.names.len()
+    }
+
+    /// Returns what memory there is for rows and names, bytes.
+    fn capacity_bytes(&self) -> usize {
+        self.rows.capacity() * size_of::<Numbers>() + self.names.capacity()
     }
 
     fn clear(&mut self) {
-        self.bytes.clear();
+        self.rows.clear();
+        self.names.clear();
         self.places.clear();
+        self.alike.clear();
     }
 }
 
@@ -261,7 +293,7 @@ fn set_key(key: &mut Vec<u8>, root: u32, parent: &[u8], kind: u8, name: &[u8]) {
     key.extend_from_slice(name);
 }
 
-/// Returns what precedes rows in their item.
+/// Returns what precedes rows in their item; their number may bear [`COLUMNS`].
 fn head(rows: usize, some_failed: bool, last_name_bytes: usize) -> [u8; HEAD_BYTES] {
     // A block is ended long before so many rows; names are shorter than 64 KiB.
     let [a, b, c, d] = (rows as u32 | if some_failed { FAILED } else { 0 }).to_ne_bytes();
@@ -273,8 +305,9 @@ fn head(rows: usize, some_failed: bool, last_name_bytes: usize) -> [u8; HEAD_BYT
 pub(super) fn item_rows<'a>(root: u32, parent: &'a [u8], item: &'a [u8]) -> Option<(PackedRows<'a>, bool)> {
     let (&[a, b, c, d, e, f], bytes) = item.split_first_chunk::<HEAD_BYTES>()?;
     let head = u32::from_ne_bytes([a, b, c, d]);
-    let (rows, last_name_bytes) = (head & !FAILED, u16::from_ne_bytes([e, f]));
-    Some((PackedRows { root, parent, bytes, rows, last_name_bytes }, head & FAILED != 0))
+    let (rows, in_columns) = (head & !(FAILED | COLUMNS), head & COLUMNS != 0);
+    let last_name_bytes = u16::from_ne_bytes([e, f]);
+    Some((PackedRows { root, parent, bytes, rows, in_columns, last_name_bytes }, head & FAILED != 0))
 }
 
 /// Takes a key apart: root, path of the directory, kind of item, name.

@@ -51,18 +51,21 @@ fn bits_at(bytes: &[u8], bit: usize, width: u32) -> u64 {
 
 /// Appends numbers of some bits each, the lowest first, up to a whole byte.
 fn put_bits(out: &mut Vec<u8>, numbers: impl Iterator<Item = u64>, width: u32) {
-    let (mut held, mut bits) = (0u128, 0);
+    // Numbers that are all 0 take nothing.
+    if width == 0 {
+        return;
+    }
+    let (mut held, mut bits) = (0, 0);
     for number in numbers {
-        held |= u128::from(number) << bits;
+        held |= number << bits;
         bits += width;
         if bits >= 64 {
-            out.extend_from_slice(&(held as u64).to_le_bytes());
-            held >>= 64;
+            out.extend_from_slice(&held.to_le_bytes());
             bits -= 64;
+            held = number.checked_shr(width - bits).unwrap_or(0);
         }
     }
-    let rest = bits.div_ceil(8) as usize;
-    out.extend_from_slice(&(held as u64).to_le_bytes()[..rest]);
+    out.extend_from_slice(&held.to_le_bytes()[..bits.div_ceil(8) as usize]);
 }
 
 /// Decodes arbitrary bytes in every way there is; what can be made of them is encoded and decoded again.
