@@ -263,6 +263,25 @@ fn a_path_that_is_not_there_leaves_the_old_inventory() {
 }
 
 #[test]
+fn a_file_that_is_no_inventory_is_not_replaced() {
+    let scratch = scratch(1, 1);
+    let letter = scratch.path().join("letter");
+    fs::write(&letter, "Dear reader").unwrap();
+    for form in [&[][..], &["--jsonl"], &["--csv"]] {
+        let output = run(scratch.path(), &[&["scan", "tree", "-o", "letter"], form].concat());
+        let said = "megadir: write 'letter': this file is no inventory, and would be lost: name another, or remove it first\n";
+        assert_eq!((output.status.code(), err(&output).as_str()), (Some(2), said));
+        assert_eq!(fs::read(&letter).unwrap(), b"Dear reader");
+        // What was written here may take the place of any other form.
+        for replaced in [&[][..], &["--jsonl"], &["--csv"]] {
+            let output = run(scratch.path(), &[&["scan", "tree", "-o", "inventory"], replaced].concat());
+            assert_eq!(output.status.code(), Some(0), "{}", err(&output));
+        }
+    }
+    assert_eq!(names(scratch.path()), ["inventory", "letter", "tree"]);
+}
+
+#[test]
 fn what_cannot_be_done_is_one_line() {
     let scratch = scratch(1, 1);
     fs::write(scratch.path().join(".taken.megadir-partial"), "my notes").unwrap();

@@ -1,0 +1,198 @@
+//! What takes the place of what, and what stays.
+
+use super::Replacement;
+use std::fs;
+use std::io::Write;
+
+#[test]
+fn the_old_file_stays_until_the_new_one_is_whole() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("inventory");
+    fs::write(&path, "PAR1 old").unwrap();
+    let names = || fs::read_dir(directory.path()).unwrap().count();
+    let mut file = Replacement::create(&path).unwrap();
+    file.write_all(b"PAR1 new").unwrap();
+    assert_eq!(fs::read(&path).unwrap(), b"PAR1 old");
+    let error = Replacement::create(&path).unwrap_err();
+    assert!(error.to_string().contains("another process is writing"), "{error}");
+    drop(file);
+    assert_eq!((fs::read(&path).unwrap(), names()), (b"PAR1 old".to_vec(), 1));
+    let mut file = Replacement::create(&path).unwrap();
+    file.write_all(b"PAR1 new").unwrap();
+    assert_eq!(file.finish().unwrap(), 8);
+    assert_eq!((fs::read(&path).unwrap(), names()), (b"PAR1 new".to_vec(), 1));
+}
+
+#[test]
+fn what_others_have_open_is_replaced_all_the_same() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("inventory");
+    fs::write(&path, "PAR1 old").unwrap();
+    let mut file = Replacement::create(&path).unwrap();
+    file.write_all(b"PAR1 new").unwrap();
+    let excluded = file.excluded();
+    assert_eq!(excluded.len(), 2, "{excluded:?}");
+    assert!(excluded.iter().all(|file| file.inode.is_some()) && excluded[0].inode != excluded[1].inode);
+    let reader = fs::File::open(&path).unwrap();
+    match file.finish() {
+        Ok(8) => assert_eq!(fs::read(&path).unwrap(), b"PAR1 new"),
+        // Wine 8 replaces nothing that is open, and says so: what was written is kept.
+        Err(error) if megadir_testkit::require::is_wine() => {
+            megadir_testkit::require::unavailable("what_others_have_open", &error.to_string());
+            assert_eq!(fs::read(&path).unwrap(), b"PAR1 old");
+            let partial = directory.path().join(".inventory.megadir-partial");
+            assert_eq!(fs::read(&partial).unwrap(), b"PAR1 new");
+            assert!(error.to_string().contains("it is whole in"), "{error}");
+            fs::remove_file(partial).unwrap();
+        }
+        other => panic!("{other:?}"),
+    }
+    drop(reader);
+    assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 1, "nothing is left behind");
+}
+
+#[test]
+fn what_cannot_be_put_into_its_place_is_kept() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("inventory");
+    let mut file = Replacement::create(&path).unwrap();
+    file.write_all(b"PAR1 new").unwrap();
+    // A directory takes the name meanwhile.
+    fs::create_dir(&path).unwrap();
+    let error = file.finish().unwrap_err().to_string();
+    let partial = directory.path().join(".inventory.megadir-partial");
+    assert!(error.contains("it is whole in '") && error.contains(".megadir-partial"), "{error}");
+    assert_eq!(fs::read(&partial).unwrap(), b"PAR1 new");
+}
+
+#[cfg(windows)]
+#[test]
+fn what_is_marked_as_read_only_is_refused_before_anything_is_written() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("inventory");
+    fs::write(&path, "PAR1 old").unwrap();
+    let before = fs::metadata(&path).unwrap().permissions();
+    let mut marked = before.clone();
+    marked.set_readonly(true);
+    fs::set_permissions(&path, marked).unwrap();
+    let error = Replacement::create(&path).unwrap_err().to_string();
+    assert!(error.contains("read-only"), "{error}");
+    fs::set_permissions(&path, before).unwrap();
+    assert_eq!(fs::read(&path).unwrap(), b"PAR1 old");
+}
+
+#[cfg(windows)]
+#[test]
+fn who_may_read_the_old_file_may_read_the_new_one() {
+    use megadir::AccessList;
+    let directory = tempfile::tempdir().unwrap();
+    let [path, beside] = ["inventory", "beside"].map(|name| directory.path().join(name));
+    fs::write(&path, "PAR1 old").unwrap();
+    fs::write(&beside, "PAR1 old").unwrap();
+    let list = |path: &std::path::Path| AccessList::of(&fs::File::open(path).unwrap()).unwrap();
+    assert_eq!(list(&path), list(&beside));
+    let command = |program: &str| {
+        let mut command = std::process::Command::new(program);
+        command.current_dir(directory.path()).stdin(std::process::Stdio::null());
+        command
+    };
+    if megadir_testkit::require::is_wine() {
+        // Lists are the modes of the system below it, whose programs it starts, but neither tells that it has nor waits for.
+        let _ = command("Z:\\bin\\chmod").args(["0606", "inventory"]).status();
+        let begun = std::time::Instant::now();
+        while list(&path) == list(&beside) {
+            assert!(begun.elapsed().as_secs() < 60, "the mode stays as it was");
+            std::thread::sleep(std::time::Duration::from_millis(5));
+        }
+    } else {
+        // What was handed down becomes its own.
+        let made = command("icacls").args(["inventory", "/inheritance:d"]).output().unwrap();
+        assert!(made.status.success(), "{made:?}");
+    }
+    let narrow = list(&path);
+    assert_ne!(narrow, list(&beside));
+    let mut file = Replacement::create(&path).unwrap();
+    assert_eq!(
+        list(&directory.path().join(".inventory.megadir-partial")),
+        narrow,
+        "before anything is written"
+    );
+    file.write_all(b"PAR1 new").unwrap();
+    file.finish().unwrap();
+    assert_eq!((list(&path), fs::read(&path).unwrap()), (narrow, b"PAR1 new".to_vec()));
+}
+
+#[cfg(unix)]
+#[test]
+fn whose_the_old_file_is_the_new_one_is() {
+    use std::os::unix::fs::{MetadataExt, PermissionsExt, chown};
+    if !rustix::process::geteuid().is_root() {
+        return megadir_testkit::require::not_run("whose_the_old_file_is", "root alone can give files away");
+    }
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("inventory");
+    let partial = directory.path().join(".inventory.megadir-partial");
+    fs::write(&path, "PAR1 old").unwrap();
+    chown(&path, Some(65534), Some(65533)).unwrap();
+    fs::set_permissions(&path, PermissionsExt::from_mode(0o640)).unwrap();
+    for killed in [false, true] {
+        if killed {
+            fs::write(&partial, "PAR1").unwrap();
+            chown(&partial, Some(65534), Some(65533)).unwrap();
+        }
+        Replacement::create(&path).unwrap().finish().unwrap();
+        let status = fs::metadata(&path).unwrap();
+        assert_eq!((status.uid(), status.gid(), status.mode() & 0o7777), (65534, 65533, 0o640));
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn what_waits_under_the_temporary_name_for_others_is_left_alone() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("inventory");
+    let partial = directory.path().join(".inventory.megadir-partial");
+    let refused = |what: &str| {
+        let error = Replacement::create(&path).unwrap_err().to_string();
+        assert!(error.contains("something else has the name"), "{what}: {error}");
+    };
+    let precious = directory.path().join("precious");
+    fs::write(&precious, "PAR1 precious").unwrap();
+    fs::hard_link(&precious, &partial).unwrap();
+    refused("another name of a file");
+    assert_eq!(fs::read(&precious).unwrap(), b"PAR1 precious");
+    fs::remove_file(&partial).unwrap();
+    std::os::unix::fs::symlink(&precious, &partial).unwrap();
+    Replacement::create(&path).unwrap_err();
+    assert_eq!(fs::read(&precious).unwrap(), b"PAR1 precious");
+    fs::remove_file(&partial).unwrap();
+    if !rustix::process::geteuid().is_root() {
+        return megadir_testkit::require::not_run("what_waits", "root alone can give files away");
+    }
+    for _replaced in [false, true] {
+        fs::write(&partial, "").unwrap();
+        std::os::unix::fs::chown(&partial, Some(65534), None).unwrap();
+        refused("a file of another user");
+        assert_eq!(fs::read(&partial).unwrap(), b"");
+        fs::remove_file(&partial).unwrap();
+        fs::write(&path, "PAR1 old").unwrap();
+    }
+}
+
+#[test]
+fn what_a_killed_process_left_is_taken_over_and_what_others_left_is_not() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("inventory");
+    let partial = directory.path().join(".inventory.megadir-partial");
+    for left in ["", "PA", "PAR1 and much more than a head is long"] {
+        fs::write(&partial, left).unwrap();
+        let mut file = Replacement::create(&path).unwrap();
+        file.write_all(b"PAR1").unwrap();
+        file.finish().unwrap();
+        assert_eq!(fs::read(&path).unwrap(), b"PAR1", "after {left:?}");
+    }
+    fs::write(&partial, "my notes").unwrap();
+    let error = Replacement::create(&path).unwrap_err();
+    assert!(error.to_string().contains("something else has the name"), "{error}");
+    assert_eq!(fs::read(&partial).unwrap(), b"my notes");
+}
