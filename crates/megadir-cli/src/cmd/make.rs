@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use indicatif::{ProgressBar, ProgressStyle};
+use indicatif::ProgressBar;
 use megadir::layout::{PRESETS, Refused};
 use megadir_bench::dataset::{
     Files, FilesError, FillError, FillProgress, Filled, PlaceBuffer, Rehearsed, Sizes, fill, names_of,
@@ -10,6 +10,7 @@ use megadir_bench::dataset::{
 };
 use megadir_record::{ContentKind, Made, NameScheme, Spread};
 
+use super::bar::set_style;
 use super::interrupt::{Interrupt, interruptible};
 use crate::exit::{self, CliError};
 use crate::parse;
@@ -199,10 +200,7 @@ fn left_alone(filled: &Filled) -> u8 {
 /// Returns a bar for `entries` files, hidden where no terminal shows it.
 fn bar(entries: u64) -> ProgressBar {
     let bar = ProgressBar::new(entries);
-    let template = "{bar:30} {human_pos} of {human_len} files, {per_sec}, {eta} left";
-    if let Ok(style) = ProgressStyle::with_template(template) {
-        bar.set_style(style);
-    }
+    set_style(&bar, "{wide_bar} {done} of {all} files, {rate}, {eta} left");
     bar
 }
 

@@ -4,6 +4,7 @@ use crate::exit::CliError;
 
 mod advise;
 mod backends;
+mod bar;
 mod bench;
 mod changes;
 mod complaints;

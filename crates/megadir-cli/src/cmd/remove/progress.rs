@@ -1,20 +1,19 @@
 //! How far a removal is, on a terminal only: entries, rate, and the time left where the total is known.
 
-use std::fmt::Write;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-use indicatif::{ProgressBar, ProgressState, ProgressStyle};
+use indicatif::ProgressBar;
 use megadir::remove::Counts;
 
 use super::args::Args;
 use super::system;
 use super::target::Target;
-use crate::cmd::limits::amount::amount;
+use crate::cmd::bar::set_style;
 
 /// The total of one directory is about known, if it has no directories below.
-const KNOWN: &str = "{bar:30} {human_pos} of about {human_len} entries, {rate}, {eta} left";
+const KNOWN: &str = "{wide_bar} {done} of about {all} entries, {rate}, {eta} left";
 /// The total of a tree is not known.
-const UNKNOWN: &str = "{spinner} {human_pos} entries, {rate}, {elapsed}";
+const UNKNOWN: &str = "{spinner} {done} entries, {rate}, {elapsed}";
 
 /// What is shown while entries go.
 pub(super) struct Shown {
@@ -69,13 +68,7 @@ impl Shown {
         if self.is_known.swap(known, Ordering::Relaxed) == known {
             return;
         }
-        if let Ok(style) = ProgressStyle::with_template(if known { KNOWN } else { UNKNOWN }) {
-            let rate = |state: &ProgressState, text: &mut dyn Write| {
-                // Writing to a line of the display cannot fail.
-                let _ = write!(text, "{}/s", amount(state.per_sec() as u64));
-            };
-            self.bar.set_style(style.with_key("rate", rate));
-        }
+        set_style(&self.bar, if known { KNOWN } else { UNKNOWN });
     }
 
     /// Prints a line on standard error without disturbing the display.

@@ -5,9 +5,10 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread::Thread;
 use std::time::Duration;
 
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use indicatif::{ProgressBar, ProgressDrawTarget};
 use megadir_inventory::ScanEvent;
 
+use crate::cmd::bar::set_style;
 use crate::cmd::complaints::{Complaints, OTHER_MOUNT};
 use crate::exit::{describe, kind};
 use crate::ui::message::{quoted, reason};
@@ -31,7 +32,7 @@ impl Progress {
 
     fn on(target: ProgressDrawTarget, what: &str, all_errors: bool) -> Self {
         let bar = ProgressBar::with_draw_target(None, target);
-        set_style(&bar, &format!("{{spinner}} {{human_pos}} entries {what}, {{per_sec}}, {{elapsed}}"));
+        set_style(&bar, &format!("{{spinner}} {{done}} entries {what}, {{rate}}, {{elapsed}}"));
         if !bar.is_hidden() {
             bar.enable_steady_tick(TICK);
         }
@@ -49,7 +50,7 @@ impl Progress {
                 if !self.writes {
                     self.writes = true;
                     self.bar.set_length(self.read);
-                    set_style(&self.bar, "{bar:30} {human_pos} of {human_len} entries written, {elapsed}");
+                    set_style(&self.bar, "{wide_bar} {done} of {all} entries written, {elapsed}");
                 }
                 self.bar.set_position(*written);
             }
@@ -117,12 +118,6 @@ impl Drop for Ends<'_> {
     }
 }
 
-fn set_style(bar: &ProgressBar, template: &str) {
-    if let Ok(style) = ProgressStyle::with_template(template) {
-        bar.set_style(style);
-    }
-}
-
 /// Tells, once a directory, what could not be examined.
 fn unexamined(directory: &Path, first: &[u8], reason: &str, count: u64) {
     let first = match megadir::names::to_os(first) {
@@ -138,65 +133,20 @@ fn unexamined(directory: &Path, first: &[u8], reason: &str, count: u64) {
 
 #[cfg(test)]
 mod tests {
-    use std::io;
-    use std::sync::{Arc, Mutex};
     use std::time::Instant;
 
-    use indicatif::TermLike;
-
     use super::*;
-
-    /// A terminal that keeps what was drawn.
-    #[derive(Clone, Debug, Default)]
-    struct Screen(Arc<Mutex<String>>);
-
-    impl Screen {
-        fn shows(&self, text: &str) -> bool {
-            self.0.lock().is_ok_and(|drawn| drawn.contains(text))
-        }
-    }
-
-    impl TermLike for Screen {
-        fn width(&self) -> u16 {
-            100
-        }
-        fn move_cursor_up(&self, _: usize) -> io::Result<()> {
-            Ok(())
-        }
-        fn move_cursor_down(&self, _: usize) -> io::Result<()> {
-            Ok(())
-        }
-        fn move_cursor_right(&self, _: usize) -> io::Result<()> {
-            Ok(())
-        }
-        fn move_cursor_left(&self, _: usize) -> io::Result<()> {
-            Ok(())
-        }
-        fn write_line(&self, text: &str) -> io::Result<()> {
-            self.write_str(text)
-        }
-        fn write_str(&self, text: &str) -> io::Result<()> {
-            let mut drawn = self.0.lock().map_err(|_| io::Error::other("poisoned"))?;
-            drawn.push_str(text);
-            Ok(())
-        }
-        fn clear_line(&self) -> io::Result<()> {
-            Ok(())
-        }
-        fn flush(&self) -> io::Result<()> {
-            Ok(())
-        }
-    }
+    use crate::cmd::bar::screen::Screen;
 
     #[test]
     fn a_count_that_others_keep_is_shown_with_its_rate_while_they_work() {
-        let (screen, count) = (Screen::default(), AtomicU64::new(0));
+        let (screen, count) = (Screen::new(100), AtomicU64::new(0));
         let progress =
             Progress::on(ProgressDrawTarget::term_like(Box::new(screen.clone())), "compared", false);
         let started = Instant::now();
         let shown = progress.of(&count, || {
             count.store(12_345, Ordering::Relaxed);
-            while !(screen.shows("12,345 entries compared, ") && screen.shows("/s, ")) {
+            while !(screen.shows("12 345 entries compared, ") && screen.shows("/s, ")) {
                 // A terminal that shows nothing for a minute shows nothing.
                 if started.elapsed() > Duration::from_secs(60) {
                     return false;
