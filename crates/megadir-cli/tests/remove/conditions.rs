@@ -5,7 +5,9 @@ use std::os::unix::fs::symlink;
 use std::path::Path;
 use std::time::{Duration, SystemTime};
 
-use crate::support::{by_std, fill, named, run, scratch};
+use megadir_testkit::require;
+
+use crate::support::{by_std, fill, have, named, run, scratch, shell};
 
 /// Makes something so many days old.
 fn age(path: &Path, days: u64) {
@@ -26,6 +28,26 @@ fn only_what_is_older_goes() {
     // Directories by their time before anything in them went.
     assert_eq!(by_std(&at.join("t")), named(&["new", "d"]));
     assert_eq!(by_std(&at.join("t/d")), named(&["new"]));
+}
+
+#[test]
+fn what_no_age_is_told_of_stays() {
+    require!(have("strace"));
+    let scratch = scratch();
+    let at = scratch.path();
+    fill(at, &["t/", "t/d/", "t/d/old", "t/old", "t/link"]);
+    for path in ["t/old", "t/d/old", "t/d"] {
+        age(&at.join(path), 40);
+    }
+    // The system says that it tells all but the time of modification.
+    let line = "strace -f -qq -o /dev/null -e inject=statx:poke_exit=@arg5=bf170000 \
+        $M remove --yes --older-than 30d t";
+    let ran = shell(at, line);
+    assert_eq!(ran.code, Some(1), "{ran:?}");
+    assert!(ran.err.contains("does not tell when it was modified, so it stays"), "{ran:?}");
+    assert!(at.join("t/old").exists() && at.join("t/d/old").exists());
+    assert_eq!(run(at, &["remove", "--yes", "--older-than", "30d", "t"]).code, Some(0));
+    assert_eq!(by_std(&at.join("t")), named(&["link"]));
 }
 
 #[test]

@@ -16,7 +16,7 @@ pub struct Conditions<'a> {
     pub older_than: Option<Time>,
     /// Only entries whose name, without path, this accepts.
     pub name: Option<NameCondition<'a>>,
-    /// Only entries of these types; empty for all.
+    /// Only entries of these types; empty for all. Costs a `statx` an entry that goes: what the listing told may no longer be so.
     pub types: &'a [FileType],
 }
 
@@ -41,10 +41,17 @@ impl Conditions<'_> {
         self.types.is_empty() || self.types.contains(&kind)
     }
 
-    /// Tells whether a time of modification is accepted.
+    /// Tells whether an entry must be looked at just before it goes.
     #[cfg(any(target_os = "linux", windows))]
-    pub(super) fn accepts_time(&self, modified: Time) -> bool {
-        self.older_than.is_none_or(|limit| modified < limit)
+    pub(super) fn needs_look(&self) -> bool {
+        self.older_than.is_some() || !self.types.is_empty()
+    }
+
+    /// Tells whether a type and a time of modification are accepted; one that is not known is not.
+    #[cfg(any(target_os = "linux", windows))]
+    pub(super) fn accept(&self, kind: FileType, modified: Option<Time>) -> bool {
+        let is_old = |limit| modified.is_some_and(|modified| modified < limit);
+        self.accepts_type(kind) && self.older_than.is_none_or(is_old)
     }
 }
 

@@ -13,8 +13,8 @@
 //!   mounted elsewhere (bind mount) counts as mounted. btrfs subvolumes are no mounts: they are emptied and removed like
 //!   directories (which the kernel allows since 4.18, to users by the mount option `user_subvol_rm_allowed`); a read-only
 //!   snapshot is a failure at each of its entries.
-//! * One `unlinkat` a file, no look at its inode. Only [`Conditions::older_than`], [`RemoveOptions::dry_run`] and types that a
-//!   directory does not tell cost a `statx` an entry.
+//! * One `unlinkat` a file, no look at its inode. Only [`Conditions::older_than`], [`Conditions::types`], [`RemoveOptions::dry_run`] and
+//!   types that a directory does not tell cost a `statx` an entry, just before it goes: what was listed may be another by then.
 //! * One directory is emptied by one worker (the kernel locks it for each removal); workers share the directories of a tree.
 //!   No thread is started before there is a second directory to work on.
 //! * Memory and descriptors are bounded, whatever is removed: a worker has a window of names and directories that wait, and keeps
@@ -26,7 +26,8 @@
 //!
 //! Linux and Windows have one engine; what it asks of the system is in `engine/linux.rs` and `engine/windows.rs`. On Windows:
 //!
-//! * An entry is opened below its directory and removed by its handle: three calls a file. With POSIX semantics (Windows 10 1607 and
+//! * An entry is opened below its directory and removed by its handle: three calls a file. Where there are conditions it is that handle
+//!   that is held against them. With POSIX semantics (Windows 10 1607 and
 //!   later, NTFS) its name is free then; elsewhere when the last has closed it, which is waited for a second.
 //! * What is read-only goes too. Where the system does not do that by itself, the mark is taken away only once the file is open to be
 //!   removed, and put back if it is refused all the same.

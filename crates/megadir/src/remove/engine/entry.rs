@@ -43,7 +43,8 @@ impl Worker<'_, '_, '_> {
     ) -> Became {
         let options = self.shared.options;
         let mut space = Space::default();
-        if options.dry_run || !self.shared.unconditional {
+        let examines = options.dry_run || !self.shared.unconditional;
+        if examines {
             match self.examine(node, directory, name, kind) {
                 Examined::Goes(of_entry) => space = of_entry,
                 Examined::Stays => return Became::Done,
@@ -53,9 +54,17 @@ impl Worker<'_, '_, '_> {
         if !self.take_place() {
             return Became::Done;
         }
-        let removed = match options.dry_run {
-            true => Ok(()),
-            false => system::remove_file(directory, name, kind),
+        let removed = match (options.dry_run, examines) {
+            (true, _) => Ok(()),
+            (false, false) => system::remove_file(directory, name, kind),
+            (false, true) => {
+                let still = |facts: &Facts| options.conditions.accept(facts.kind, facts.modified);
+                match system::remove_examined(directory, name, kind, &still) {
+                    Ok(true) => Ok(()),
+                    Ok(false) => return self.keep(node),
+                    Err(error) => Err(error),
+                }
+            }
         };
         match removed {
             Ok(()) => {
@@ -79,18 +88,22 @@ impl Worker<'_, '_, '_> {
         Became::Done
     }
 
-    /// Holds an entry against the conditions; asks for its attributes only if they matter.
+    fn keep(&self, node: &Node) -> Became {
+        node.stay(KEPT);
+        Became::Done
+    }
+
+    /// Holds an entry against the conditions; asks for its attributes only if they matter. Its type does: the listing may be hours old.
     fn examine(&mut self, node: &Node, directory: &Directory, name: &CStr, kind: FileType) -> Examined {
         let (options, conditions) = (self.shared.options, &self.shared.options.conditions);
-        let goes_by_name = conditions.accepts_name(name.to_bytes());
+        let may_go = conditions.accepts_name(name.to_bytes())
+            && (kind == FileType::Unknown || conditions.accepts_type(kind));
         // Before it is looked at: what takes the name during the wait is another entry, which may have to stay.
-        if goes_by_name && !self.have_place() {
+        if may_go && !self.have_place() {
             return Examined::Stays;
         }
         // The type must be known even of what stays, which would be entered if it were a directory.
-        let facts = if (goes_by_name && (options.dry_run || conditions.older_than.is_some()))
-            || kind == FileType::Unknown
-        {
+        let facts = if (may_go && (options.dry_run || conditions.needs_look())) || kind == FileType::Unknown {
             match system::facts(directory, name) {
                 Ok(facts) => Some(facts),
                 Err(Errno::NOENT) => return Examined::Stays,
@@ -106,9 +119,11 @@ impl Worker<'_, '_, '_> {
         if kind == FileType::Directory {
             return Examined::Directory;
         }
-        let goes = goes_by_name
-            && conditions.accepts_type(kind)
-            && facts.is_none_or(|facts| conditions.accepts_time(facts.modified));
+        if may_go && conditions.older_than.is_some() && facts.is_some_and(|facts| facts.modified.is_none()) {
+            self.fail(node, name.to_bytes(), "stat", no_time());
+            return Examined::Stays;
+        }
+        let goes = may_go && conditions.accept(kind, facts.and_then(|facts| facts.modified));
         if !goes {
             node.stay(KEPT);
             return Examined::Stays;
@@ -154,8 +169,11 @@ impl Worker<'_, '_, '_> {
                 conditions.accepts_name(name.to_bytes()) && conditions.accepts_type(FileType::Directory);
             if goes && (self.shared.options.dry_run || conditions.older_than.is_some()) {
                 match system::facts_of_open(&opened) {
+                    Ok(Facts { modified: None, .. }) if conditions.older_than.is_some() => {
+                        return self.fail(&parent, name.to_bytes(), "stat", no_time());
+                    }
                     Ok(facts) => {
-                        goes = conditions.accepts_time(facts.modified);
+                        goes = conditions.accept(FileType::Directory, facts.modified);
                         bytes = facts.bytes;
                     }
                     Err(error) => {
@@ -213,6 +231,11 @@ impl Worker<'_, '_, '_> {
             }
         }
     }
+}
+
+/// What is said of an entry that an age is asked of which nobody tells.
+fn no_time() -> std::io::Error {
+    std::io::Error::other("the file system does not tell when it was modified, so it stays")
 }
 
 /// The space of an entry on the disk, as far as it was looked at.

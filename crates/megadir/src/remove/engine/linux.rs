@@ -145,7 +145,8 @@ fn mount(directory: BorrowedFd<'_>) -> Result<Option<u64>, Errno> {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Facts {
     pub(super) kind: FileType,
-    pub(super) modified: Time,
+    /// `None` where the file system does not tell it.
+    pub(super) modified: Option<Time>,
     /// Its space on the disk, bytes.
     pub(super) bytes: u64,
     /// Its hard links.
@@ -158,9 +159,11 @@ const WANTED: StatxFlags =
 
 impl Facts {
     fn of(status: &Statx) -> Self {
+        let modified = Time { seconds: status.stx_mtime.tv_sec, nanoseconds: status.stx_mtime.tv_nsec };
+        let told = StatxFlags::from_bits_retain(status.stx_mask);
         Self {
             kind: rustix::fs::FileType::from_raw_mode(u32::from(status.stx_mode)).into(),
-            modified: Time { seconds: status.stx_mtime.tv_sec, nanoseconds: status.stx_mtime.tv_nsec },
+            modified: told.contains(StatxFlags::MTIME).then_some(modified),
             bytes: status.stx_blocks * 512,
             links: u64::from(status.stx_nlink),
         }
@@ -192,6 +195,16 @@ pub(super) fn kind_of(directory: &impl Open, name: &[u8]) -> FileType {
 #[inline]
 pub(super) fn remove_file(directory: &impl Open, name: &CStr, _listed: FileType) -> Result<(), Errno> {
     rustix::io::retry_on_intr(|| rustix::fs::unlinkat(directory, name, AtFlags::empty()))
+}
+
+/// Removes an entry that was looked at just now, if it is `still` to go. No call tells that of what it removes.
+pub(super) fn remove_examined(
+    directory: &impl Open,
+    name: &CStr,
+    listed: FileType,
+    _still: &dyn Fn(&Facts) -> bool,
+) -> Result<bool, Errno> {
+    remove_file(directory, name, listed).map(|()| true)
 }
 
 /// Removes a directory that is empty. The system takes whichever has the name.

@@ -11,6 +11,8 @@ use super::{remove_contents, remove_tree};
 use crate::attributes::Time;
 use crate::dir::Dir;
 use crate::file_type::FileType;
+#[cfg(target_os = "linux")]
+use crate::remove::NameCondition;
 use crate::remove::{Conditions, Progress, RemoveOptions, Removed};
 
 /// Is called whenever somebody waits for a place.
@@ -150,6 +152,53 @@ fn no_directory_goes_once_the_removal_is_to_end() {
         let below = tree.join("one");
         assert_eq!((tree.exists(), below.exists(), below.join("two").exists()), (true, stop < 3, stop < 2));
         assert_eq!((removed.counts.failures, removed.counts.directories_kept), (0, 0));
+    }
+}
+
+/// Links become files after two of them have gone.
+#[cfg(target_os = "linux")]
+#[test]
+fn what_becomes_another_type_after_it_was_listed_stays() {
+    for rated in [true, false] {
+        let scratch = tempfile::tempdir().unwrap();
+        let tree = scratch.path().join("tree");
+        fs::create_dir(&tree).unwrap();
+        for index in 0..6 {
+            std::os::unix::fs::symlink("none", tree.join(format!("l{index}"))).unwrap();
+        }
+        let change = {
+            let at = tree.clone();
+            move |number| {
+                if number == 3 {
+                    for entry in fs::read_dir(&at).unwrap() {
+                        let path = entry.unwrap().path();
+                        fs::remove_file(&path).unwrap();
+                        fs::write(&path, "new").unwrap();
+                    }
+                }
+            }
+        };
+        let (links, numbers) = (&[FileType::Symlink], std::sync::atomic::AtomicU32::new(0));
+        let by_name = |_: &[u8]| {
+            change(numbers.fetch_add(1, std::sync::atomic::Ordering::Relaxed) + 1);
+            true
+        };
+        // In the wait, or, where there is none, at the last moment before the look.
+        let (name, progress): (Option<NameCondition<'_>>, _) = match rated {
+            true => (
+                None,
+                meanwhile({
+                    let change = change.clone();
+                    move |number, _| change(number)
+                }),
+            ),
+            false => (Some(&by_name), Progress::new()),
+        };
+        let conditions = Conditions { types: links, name, ..Conditions::NONE };
+        let rate = NonZeroU32::new(u32::MAX).filter(|_| rated);
+        let options = RemoveOptions { entries_per_second_max: rate, ..options(conditions) };
+        let removed = remove(&tree, &options, &progress);
+        assert_eq!((removed.counts.entries, left(&tree), removed.complete), (2, 4, true));
     }
 }
 

@@ -133,7 +133,8 @@ pub(in crate::remove) fn identity(directory: &impl Open) -> Result<Identity, Err
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Facts {
     pub(super) kind: FileType,
-    pub(super) modified: Time,
+    /// `None` where the file system does not tell it.
+    pub(super) modified: Option<Time>,
     /// Its space on the disk, bytes.
     pub(super) bytes: u64,
     /// Its hard links.
@@ -155,7 +156,7 @@ pub(super) fn facts_of_open(file: &OwnedHandle) -> Result<Facts, Errno> {
     let facts::Space { allocated_bytes: bytes, links } = facts::space(file.as_handle())?;
     Ok(Facts {
         kind: kind(told.attributes, told.reparse_tag),
-        modified: Time::from_windows(told.written),
+        modified: (told.written != 0).then(|| Time::from_windows(told.written)),
         bytes,
         links,
     })
@@ -189,17 +190,34 @@ pub(super) fn kind_of(directory: &impl Open, name: &[u8]) -> FileType {
 
 /// Removes an entry that is no directory to go into; `ISDIR` where it is one.
 pub(super) fn remove_file(directory: &impl Open, name: &CStr, listed: FileType) -> Result<(), Errno> {
-    let parent = directory.as_handle();
+    let file = open_to_remove(directory.as_handle(), name, listed)?;
+    remove(directory.as_handle(), name, &file)
+}
+
+/// Removes an entry that was looked at, if what is opened to be removed is `still` to go; false where it stays.
+pub(super) fn remove_examined(
+    directory: &impl Open,
+    name: &CStr,
+    listed: FileType,
+    still: &dyn Fn(&Facts) -> bool,
+) -> Result<bool, Errno> {
+    let file = open_to_remove(directory.as_handle(), name, listed)?;
+    if !still(&facts_of_open(&file)?) {
+        return Ok(false);
+    }
+    remove(directory.as_handle(), name, &file).map(|()| true)
+}
+
+fn open_to_remove(parent: BorrowedHandle<'_>, name: &CStr, listed: FileType) -> Result<OwnedHandle, Errno> {
     if listed == FileType::File {
         // The system tells in the same call that it has become a directory or a junction.
-        let file = open_unasked(parent, name, Purpose::RemoveFile)?;
-        return remove(parent, name, &file);
+        return open_unasked(parent, name, Purpose::RemoveFile);
     }
     let (file, attributes) = open(parent, name, Purpose::Remove)?;
-    if attributes & (DIRECTORY | REPARSE_POINT) == DIRECTORY {
-        return Err(Errno::ISDIR);
+    match attributes & (DIRECTORY | REPARSE_POINT) {
+        DIRECTORY => Err(Errno::ISDIR),
+        _ => Ok(file),
     }
-    remove(parent, name, &file)
 }
 
 /// Removes a directory that is empty, and no other than the one that is expected; `NOTDIR` for another, or what is none.

@@ -192,6 +192,9 @@ pub(in crate::cmd::remove) fn row(target: &Target) -> Option<Attributes> {
     let wanted = StatxFlags::TYPE | StatxFlags::MTIME;
     let status = retry_on_intr(|| statx(&target.parent, target.name.as_slice(), flags, wanted)).ok()?;
     let kind: FileType = rustix::fs::FileType::from_raw_mode(status.stx_mode.into()).into();
+    if !StatxFlags::from_bits_retain(status.stx_mask).contains(wanted) {
+        return None;
+    }
     let modified = Time { seconds: status.stx_mtime.tv_sec, nanoseconds: status.stx_mtime.tv_nsec };
     Some(Attributes { have: Want::TYPE | Want::MODIFIED, kind, modified, ..Attributes::NOTHING })
 }

@@ -7,7 +7,7 @@ use std::path::Path;
 use super::reader::SMALL_BYTES;
 use super::{
     CALL_BYTES, DIRECTORY, Directory, Errno, Opener, REPARSE_POINT, Reader, identity, is_folder_of_others,
-    kind, remove_directory, remove_file,
+    kind, remove_directory, remove_examined, remove_file,
 };
 use crate::decode::Records;
 use crate::dir::Dir;
@@ -50,6 +50,24 @@ fn a_directory_is_no_file_whatever_it_was_listed_as() {
     assert!(Opener::new(false).below(&parent, c"file").is_err_and(|error| error == Errno::NOTDIR));
     assert_eq!(remove_file(&parent, c"file", FileType::Unknown), Ok(()));
     assert!(!scratch.path().join("file").exists() && scratch.path().join("directory").exists());
+}
+
+#[test]
+fn what_is_open_to_be_removed_is_what_is_held_against_the_conditions() {
+    let scratch = tempfile::tempdir().unwrap();
+    let parent = open(scratch.path());
+    for listed in [FileType::File, FileType::Unknown] {
+        fs::write(scratch.path().join("file"), "text").unwrap();
+        let removed = remove_examined(&parent, c"file", listed, &|facts| {
+            assert!(facts.kind == FileType::File && facts.modified.is_some());
+            false
+        });
+        assert_eq!(removed, Ok(false));
+        assert!(scratch.path().join("file").exists());
+        let still = |_: &super::Facts| true;
+        assert_eq!(remove_examined(&parent, c"file", listed, &still), Ok(true));
+        assert_eq!(remove_examined(&parent, c"file", listed, &still), Err(Errno::NOENT));
+    }
 }
 
 #[test]
