@@ -133,6 +133,56 @@ fn what_lies_aside_is_counted_too() {
     assert!(!shown.contains("nothing was removed") && !at.join("t").exists(), "{shown}");
 }
 
+/// With so few descriptors the count fails, and the removal would not.
+#[test]
+fn what_cannot_be_counted_is_asked_about() {
+    require!(have("script"));
+    let scratch = scratch();
+    let at = scratch.path();
+    filled(at, 1100);
+    let limits = "for n in 4 5 6 7 8 9; do \
+        { (printf 'n\\n'; sleep 1) | script -qec \"ulimit -n $n; $M remove t\" /dev/null > said.$n; echo $? > code.$n; } & \
+        done; wait";
+    assert_eq!(shell(at, limits).code, Some(0));
+    let mut asked = 0;
+    for limit in 4..=9 {
+        let read = |what: &str| std::fs::read_to_string(at.join(format!("{what}.{limit}"))).unwrap();
+        let (code, said) = (read("code"), read("said"));
+        asked += usize::from(said.contains("remove 't', an unknown number of entries (counting failed: "));
+        // With very few the program does not even begin.
+        assert!(code.trim() != "0" && !said.contains("megadir: removed"), "{limit}: {code} {said}");
+    }
+    assert!(asked > 0, "none of the limits was one at which only counting fails");
+    assert_eq!(std::fs::read_dir(at.join("t")).unwrap().count(), 1100);
+}
+
+#[test]
+fn a_directory_that_cannot_be_read_for_a_moment_is_asked_about() {
+    require!(have("script").and_then(|()| have("strace")));
+    let scratch = scratch();
+    let at = scratch.path();
+    fill(at, &["t/", "t/a/", "t/a/f"]);
+    let strace = "strace -f -qq -o /dev/null";
+    for (inject, options) in [
+        ("getdents64:error=EIO:when=1", ""),
+        // The second directory.
+        ("openat2:error=ENFILE:when=1", ""),
+        ("getdents64:error=EIO:when=1", "--type f"),
+    ] {
+        let line = format!(
+            "(printf 'n\\n'; sleep 1) | script -qec \"{strace} -e inject={inject} $M remove {options} t\" /dev/null"
+        );
+        let ran = shell(at, &line);
+        let said = String::from_utf8_lossy(&ran.out);
+        assert_eq!(ran.code, Some(130), "{inject} {options}: {said}");
+        assert!(
+            said.contains("an unknown number of entries (counting failed: "),
+            "{inject} {options}: {said}"
+        );
+        assert!(at.join("t/a/f").exists());
+    }
+}
+
 #[test]
 fn without_a_terminal_yes_must_be_said_beforehand() {
     let scratch = scratch();

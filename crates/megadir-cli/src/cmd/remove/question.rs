@@ -1,18 +1,19 @@
 //! The question whether so many entries are to go, and how many they are as far as that must be known for it.
 
 use std::io::{self, BufRead, IsTerminal, Write};
+use std::path::Path;
 
 use megadir::remove::aside::leftovers;
-use megadir::{Attributes, Dir, Entry, Walk, WalkItem, WalkOptions, Want};
+use megadir::{Attributes, Batch, Dir, Entry, Error, ErrorKind, Walk, WalkItem, WalkOptions, Want};
 
 use super::args::Args;
 use super::system;
-use super::target::Target;
+use super::target::{NoTarget, Target, shown};
 use crate::cmd::limits::amount::amount;
 use crate::cmd::list::conditions::{Asked, Conditions};
 use crate::cmd::list::filter::Filter;
-use crate::exit::CliError;
-use crate::ui::message::quoted;
+use crate::exit::{CliError, describe};
+use crate::ui::message::{quoted, reason};
 
 /// Up to so many entries go without a question.
 const UNASKED_MAX: u64 = 1000;
@@ -30,12 +31,14 @@ pub(super) struct Chosen {
 }
 
 /// How many entries would go.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Counted {
     /// Those counted, the paths themselves included.
     entries: u64,
     /// About how many there are in the directories named, where that was found out.
     estimate: Option<u64>,
+    /// Why nobody knows how many they are: something failed that may be different once they go.
+    unknown: Option<String>,
 }
 
 impl Chosen {
@@ -81,9 +84,25 @@ impl Chosen {
 }
 
 impl Counted {
-    /// Tells whether so many go that it is asked first.
+    /// Tells whether so many go that it is asked first, or may do so.
     pub(super) fn is_many(&self) -> bool {
-        self.entries > UNASKED_MAX
+        self.entries > UNASKED_MAX || self.unknown.is_some()
+    }
+
+    /// Takes note that something could not be counted; what is not there goes not either.
+    fn failed(&mut self, error: &Error) {
+        if error.kind() != ErrorKind::NotFound {
+            self.unknown.get_or_insert_with(|| describe(error));
+        }
+    }
+
+    /// Takes note that what a path names could not be found out.
+    pub(super) fn not_found_out(&mut self, path: &[u8], why: &NoTarget) {
+        if let NoTarget::Failed(error) = why
+            && error.kind() != io::ErrorKind::NotFound
+        {
+            self.unknown.get_or_insert_with(|| format!("{}: {}", shown(path), reason(error)));
+        }
     }
 
     /// Adds what would go with a target, unless it is known already that they are many.
@@ -107,7 +126,8 @@ impl Counted {
 
     /// Adds what lies aside of a target since a run that was cut short, and goes with it.
     fn add_leftovers(&mut self, target: &Target, args: &Args) {
-        for aside in leftovers(&target.parent, &target.name).unwrap_or_default() {
+        let left = leftovers(&target.parent, &target.name).inspect_err(|error| self.failed(error));
+        for aside in left.unwrap_or_default() {
             if self.is_many() {
                 return;
             }
@@ -117,12 +137,15 @@ impl Counted {
     }
 
     fn add_directory(&mut self, parent: &Dir, name: &[u8], args: &Args, chosen: Option<&Chosen>) {
-        // What cannot be listed cannot be removed either, and is told then.
-        let Ok(directory) = parent.open_below(name) else { return };
-        let Ok(again) = directory.again() else { return };
-        self.count(again, args, chosen);
-        if self.is_many() && chosen.is_none() {
-            self.estimate = system::estimate(&directory);
+        // What could not be listed a moment ago may be removed all the same.
+        match parent.open_below(name).and_then(|directory| Ok((directory.again()?, directory))) {
+            Ok((again, directory)) => {
+                self.count(again, args, chosen);
+                if self.is_many() && chosen.is_none() {
+                    self.estimate = system::estimate(&directory);
+                }
+            }
+            Err(error) => self.failed(&error),
         }
     }
 
@@ -131,7 +154,7 @@ impl Counted {
         let examine = match examine.map(|want| (want, megadir::attribute_policy::choose(&directory, want, 1)))
         {
             Some((want, Ok(choice))) => Some((choice.examiner, want)),
-            Some((_, Err(_))) => return,
+            Some((_, Err(error))) => return self.failed(&error),
             None => None,
         };
         let options = WalkOptions {
@@ -142,34 +165,66 @@ impl Counted {
             examine,
             tell_ends: false,
         };
-        let Ok(mut walk) = Walk::new(directory, &options) else { return };
+        let mut walk = match Walk::new(directory, &options) {
+            Ok(walk) => walk,
+            Err(error) => return self.failed(&error),
+        };
         while let Some(item) = walk.next_item() {
-            let WalkItem::Batch { batch, attributes, .. } = item else { continue };
-            self.entries += match (chosen, attributes.is_empty()) {
-                (None, _) => batch.len() as u64,
-                (Some(chosen), true) => {
-                    batch.entries().filter(|entry| chosen.accepts(entry, &Attributes::NOTHING)).count() as u64
+            match item {
+                WalkItem::Batch { directory, batch, attributes } => {
+                    self.add_batch(directory, batch, attributes, chosen);
                 }
-                (Some(chosen), false) => {
-                    let rows = batch.entries().zip(attributes);
-                    rows.filter(|(entry, row)| chosen.accepts(entry, row)).count() as u64
-                }
-            };
+                WalkItem::Error(error) => self.failed(&error),
+                WalkItem::OtherMount(_) | WalkItem::End { .. } => {}
+            }
             if self.is_many() {
                 return;
             }
         }
     }
 
+    fn add_batch(
+        &mut self,
+        directory: &Path,
+        batch: Batch<'_>,
+        attributes: &[Attributes],
+        chosen: Option<&Chosen>,
+    ) {
+        if batch.unknown_types() > 0 {
+            let reason = "what it holds cannot be told apart from directories";
+            self.failed(&Error::new("list", directory, ErrorKind::Io, reason));
+        }
+        let Some(chosen) = chosen else {
+            self.entries += batch.len() as u64;
+            return;
+        };
+        if attributes.is_empty() {
+            let goes = |entry: &Entry<'_>| chosen.accepts(entry, &Attributes::NOTHING);
+            self.entries += batch.entries().filter(goes).count() as u64;
+            return;
+        }
+        for (entry, row) in batch.entries().zip(attributes) {
+            self.entries += u64::from(chosen.accepts(&entry, row));
+            // Of what is looked at again it may be told then.
+            if row.error != 0 && chosen.accepts_name(entry.name) {
+                let error = io::Error::from_raw_os_error(row.error);
+                self.failed(&Error::io("stat", &directory.join(os(entry.name)), error));
+            }
+        }
+    }
+
     /// Returns the question.
-    fn question(&self, paths: &[&std::path::Path], some: bool) -> String {
+    fn question(&self, paths: &[&Path], some: bool) -> String {
         let named: Vec<String> = paths.iter().take(NAMED_MAX).map(|path| quoted(path)).collect();
         let mut text = named.join(", ");
         if paths.len() > NAMED_MAX {
             text.push_str(&format!(" and {} more", paths.len() - NAMED_MAX));
         }
-        let number = match self.estimate {
-            Some(about) if about > UNASKED_MAX => format!("about {} entries or more", amount(about)),
+        let number = match (self.estimate, &self.unknown) {
+            (Some(about), _) if about > UNASKED_MAX => format!("about {} entries or more", amount(about)),
+            (_, Some(why)) if self.entries <= UNASKED_MAX => {
+                format!("an unknown number of entries (counting failed: {why})")
+            }
             _ => format!("more than {UNASKED_MAX} entries"),
         };
         match some {
@@ -179,7 +234,7 @@ impl Counted {
     }
 
     /// Asks whether they are to go; anything but yes is a no.
-    pub(super) fn ask(&self, paths: &[&std::path::Path], some: bool) -> bool {
+    pub(super) fn ask(&self, paths: &[&Path], some: bool) -> bool {
         let mut stderr = io::stderr();
         if stderr.write_all(self.question(paths, some).as_bytes()).is_err() {
             return false;
@@ -190,6 +245,11 @@ impl Counted {
     }
 }
 
+/// Returns a name for a message.
+fn os(name: &[u8]) -> std::borrow::Cow<'_, std::ffi::OsStr> {
+    megadir::names::to_os(name).unwrap_or_default()
+}
+
 /// Tells whether there is somebody to ask.
 pub(super) fn can_ask() -> bool {
     io::stdin().is_terminal() && io::stderr().is_terminal()
@@ -197,11 +257,15 @@ pub(super) fn can_ask() -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::Counted;
+    use megadir::{Attributes, BatchBuilder, Error, FileType};
+
+    use super::super::refusals::Refusal;
+    use super::super::target::NoTarget;
+    use super::{Asked, Chosen, Conditions, Counted, Filter};
 
     #[test]
     fn the_question_names_what_goes() {
-        let many = |estimate| Counted { entries: 1001, estimate };
+        let many = |estimate| Counted { entries: 1001, estimate, unknown: None };
         let paths: Vec<&std::path::Path> = ["a", "b\n", "c", "d", "e"].iter().map(AsRef::as_ref).collect();
         assert_eq!(
             many(None).question(&paths, false),
@@ -215,5 +279,49 @@ mod tests {
             many(Some(7)).question(&paths[..1], true),
             "megadir: remove more than 1000 entries of those at and below 'a'? [y/N] "
         );
+    }
+
+    #[test]
+    fn what_could_not_be_looked_at_is_many_unless_it_is_gone_or_of_another_name() {
+        let filter = Filter::new(Vec::new(), Some("a*".as_ref())).unwrap();
+        let owner = None;
+        let (newer_than, larger_than, smaller_than) = (None, None, None);
+        let asked = Asked { older_than: Some(0), newer_than, larger_than, smaller_than, owner };
+        let chosen = Chosen { filter, conditions: Conditions::new(&asked).unwrap() };
+        let is_unknown = |name: &[u8], kind, error| {
+            let mut built = BatchBuilder::new(4096, false);
+            built.push(name, 1, kind, 0);
+            let mut counted = Counted::default();
+            let rows = [Attributes { error, ..Attributes::NOTHING }];
+            counted.add_batch("d".as_ref(), built.batch(), &rows, Some(&chosen));
+            assert_eq!(counted.entries, 0);
+            counted.is_many()
+        };
+        assert!(is_unknown(b"a1", FileType::File, 5));
+        assert!(!is_unknown(b"a1", FileType::File, 2));
+        assert!(!is_unknown(b"b1", FileType::File, 5));
+        assert!(is_unknown(b"b1", FileType::Unknown, 0), "it may be a directory");
+    }
+
+    #[test]
+    fn what_could_not_be_counted_is_many_unless_it_is_gone() {
+        let failed = |code| std::io::Error::from_raw_os_error(code);
+        let path: &std::path::Path = "a\n".as_ref();
+        // The number for what is not there is the same on all systems.
+        let mut counted = Counted::default();
+        counted.failed(&Error::io("open", path, failed(2)));
+        counted.not_found_out(b"a", &NoTarget::Failed(failed(2)));
+        counted.not_found_out(b"a", &NoTarget::Refused(Refusal::Root));
+        assert!(!counted.is_many());
+        let mut listed = counted.clone();
+        listed.not_found_out(b"x", &NoTarget::Failed(failed(5)));
+        assert!(listed.is_many());
+        counted.failed(&Error::io("open", path, failed(5)));
+        counted.failed(&Error::io("open", path, failed(4)));
+        assert!(counted.is_many());
+        let question = counted.question(&[path], false);
+        let begins = "megadir: remove 'a\\n', an unknown number of entries (counting failed: open 'a\\n': ";
+        assert!(question.starts_with(begins) && question.ends_with(")? [y/N] "), "{question}");
+        assert_eq!(question.matches("open").count(), 1, "{question}");
     }
 }

@@ -80,8 +80,10 @@ impl<'a> Source<'a> {
             }
             let mut resolver = Resolver::new(Way::Links);
             for path in self.rest {
-                if let Ok(target) = resolver.resolve(names::from_os(path), args.puts_aside()) {
-                    counted.add(&target, args, conditions);
+                let path = names::from_os(path);
+                match resolver.resolve(path, args.puts_aside()) {
+                    Ok(target) => counted.add(&target, args, conditions),
+                    Err(error) => counted.not_found_out(path, &error),
                 }
             }
             let named: Vec<&Path> = args.paths.iter().map(Path::new).collect();
@@ -94,8 +96,12 @@ impl<'a> Source<'a> {
         let (mut list, mut resolver) = (List::open(path)?, Resolver::new(Way::NoLinks));
         while let Some(item) = list.next_item()? {
             let Item::Path(path) = item else { continue };
-            if let Ok(target) = find(&mut resolver, &path, args, here) {
-                counted.add(&target, args, conditions);
+            match resolver.resolve(&path, args.puts_aside()) {
+                Ok(target) if here.check(&target, args.contents).is_ok() => {
+                    counted.add(&target, args, conditions);
+                }
+                Ok(_) => {}
+                Err(error) => counted.not_found_out(&path, &error),
             }
             if counted.is_many() {
                 break;
