@@ -42,6 +42,23 @@ pub fn to_os(name: &[u8]) -> crate::Result<Cow<'_, OsStr>> {
     }
 }
 
+/// Tells whether a terminal does something at a character but show it: controls, what reorders the text after it (Unicode's
+/// `Bidi_Control`), and separators of lines and paragraphs. A name that holds one is shown otherwise.
+///
+/// ```
+/// use megadir::names::acts_on_terminals;
+/// assert!("\n\u{1b}\u{9b}\u{202e}\u{2028}".chars().all(acts_on_terminals));
+/// // Joiners belong to the spelling of words.
+/// assert!(!"grün 日本 \u{200d}".chars().any(acts_on_terminals));
+/// ```
+pub fn acts_on_terminals(character: char) -> bool {
+    let reorders = matches!(
+        character,
+        '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}'
+    );
+    character.is_control() || reorders || matches!(character, '\u{2028}' | '\u{2029}')
+}
+
 /// Appends a name of UTF-16 as WTF-8.
 ///
 /// ```

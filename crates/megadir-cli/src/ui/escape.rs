@@ -1,11 +1,13 @@
 //! Names on a terminal and in JSON.
 //!
-//! A name may hold any byte but `/` and NUL. On a terminal, control characters and bytes that are not
-//! UTF-8 are shown as `\n` or `\xff`, so that a name cannot move the cursor; elsewhere names pass unharmed.
+//! A name may hold any byte but `/` and NUL. On a terminal, control characters, those that reorder text and bytes that are not
+//! UTF-8 are shown as `\n` or `\xff`, so that a name cannot move the cursor nor read as another; elsewhere names pass unharmed.
 //! In JSON a name that is UTF-8 is a string under its key; one that is not is the lower-case hex of its
 //! bytes under the key with `_hex` appended, so that no name is lost and none is ambiguous.
 
 use std::io::Write;
+
+use megadir::names::acts_on_terminals;
 
 /// Appends a name as a terminal may show it.
 pub(crate) fn terminal(text: &mut Vec<u8>, name: &[u8]) {
@@ -37,7 +39,7 @@ fn push(text: &mut Vec<u8>, character: char) {
         '\n' => text.extend_from_slice(b"\\n"),
         '\t' => text.extend_from_slice(b"\\t"),
         '\r' => text.extend_from_slice(b"\\r"),
-        control if control.is_control() => {
+        control if acts_on_terminals(control) => {
             for byte in control.encode_utf8(&mut bytes).bytes() {
                 let _ = write!(text, "\\x{byte:02x}");
             }
@@ -68,10 +70,10 @@ pub(crate) fn json_member(text: &mut Vec<u8>, key: &str, name: &[u8]) {
 }
 
 /// Appends a JSON string; control characters are escaped, those that JSON would let through (U+007F to
-/// U+009F) too, so that no terminal acts on them.
+/// U+009F, and those that reorder text) too, so that no terminal acts on them.
 pub(crate) fn json_string(text: &mut Vec<u8>, value: &str) {
-    // U+0080 to U+009F begin with the byte 0xc2.
-    let plain = |byte: u8| byte >= 0x20 && !matches!(byte, b'"' | b'\\' | 0x7f | 0xc2);
+    // U+0080 to U+009F begin with the byte 0xc2, U+061C with 0xd8, U+2000 to U+2FFF with 0xe2.
+    let plain = |byte: u8| byte >= 0x20 && !matches!(byte, b'"' | b'\\' | 0x7f | 0xc2 | 0xd8 | 0xe2);
     text.push(b'"');
     if value.bytes().all(plain) {
         text.extend_from_slice(value.as_bytes());
@@ -83,7 +85,8 @@ pub(crate) fn json_string(text: &mut Vec<u8>, value: &str) {
                 '\n' => text.extend_from_slice(b"\\n"),
                 '\t' => text.extend_from_slice(b"\\t"),
                 '\r' => text.extend_from_slice(b"\\r"),
-                control if control.is_control() => {
+                // None of them lies beyond what four digits hold.
+                control if acts_on_terminals(control) => {
                     // Writing to a Vec cannot fail.
                     let _ = write!(text, "\\u{:04x}", u32::from(control));
                 }
@@ -116,6 +119,10 @@ mod tests {
         assert_eq!(on_terminal(b"a\x1b[2Jb\n\xffc\xc2\x9bd"), "a\\x1b[2Jb\\n\\xffc\\xc2\\x9bd");
         assert_eq!(on_terminal("grün 日本".as_bytes()), "grün 日本");
         assert_eq!(on_terminal(b"back\\slash"), "back\\\\slash");
+        assert_eq!(
+            on_terminal("x\u{202e}gpj\u{2028}ش\u{61c}–".as_bytes()),
+            "x\\xe2\\x80\\xaegpj\\xe2\\x80\\xa8ش\\xd8\\x9c–"
+        );
         let mut text = Vec::new();
         control(&mut text, "back\\slash\nü");
         assert_eq!(text, "back\\slash\\nü".as_bytes());
@@ -126,6 +133,10 @@ mod tests {
         assert_eq!(as_json(b"plain"), r#"{"name":"plain"}"#);
         assert_eq!(as_json(b"q\"\\\n\x01"), r#"{"name":"q\"\\\n\u0001"}"#);
         assert_eq!(as_json(b"f\xff"), r#"{"name_hex":"66ff"}"#);
+        assert_eq!(
+            as_json("x\u{202e}ش\u{61c}–\u{2066}\u{2029}".as_bytes()),
+            r#"{"name":"x\u202eش\u061c–\u2066\u2029"}"#
+        );
         assert_eq!(as_json("\u{7f}\u{9b}§é".as_bytes()), r#"{"name":"\u007f\u009b§é"}"#);
     }
 }

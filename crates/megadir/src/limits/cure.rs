@@ -152,7 +152,9 @@ fn with_suffix(path: &Path, suffix: &str) -> PathBuf {
 
 /// Returns a path as a shell takes it, never as an option; `None` for one that a terminal cannot show.
 fn quoted(path: &Path) -> Option<String> {
-    let text = path.to_str().filter(|text| !text.is_empty() && !text.chars().any(char::is_control))?;
+    let text = path
+        .to_str()
+        .filter(|text| !text.is_empty() && !text.chars().any(crate::names::acts_on_terminals))?;
     let text = match text.trim_end_matches('/') {
         "" => "/",
         trimmed => trimmed,
