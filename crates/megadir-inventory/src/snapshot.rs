@@ -210,7 +210,7 @@ impl Snapshot {
     ///
     /// # Errors
     ///
-    /// As [`compare`](crate::changes::compare).
+    /// As [`changes::compare`](crate::changes::compare()).
     pub fn refresh(&mut self, options: &CompareOptions, watch: &Watch) -> Result<Compared> {
         let roots = self.metadata.roots.iter();
         let roots = roots.map(|root| names::to_os(&root.path).and_then(|path| Dir::open(&*path))).collect();

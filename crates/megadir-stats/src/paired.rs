@@ -84,7 +84,7 @@ pub fn paired_ratio(new: &[f64], old: &[f64], confidence: f64) -> Option<Estimat
     Some(hodges_lehmann(&log_ratios(new, old)?, confidence)?.exp())
 }
 
-/// Returns ln(new / old) round by round, the samples that [`crate::verdict`] and [`crate::judge_family`] take.
+/// Returns ln(new / old) round by round, the samples that [`crate::verdict()`] and [`crate::judge_family`] take.
 ///
 /// None where the lengths differ, nothing is given, or a time is not positive and finite. Reference: Fleming and Wallace,
 /// *Communications of the ACM* 29 (1986).

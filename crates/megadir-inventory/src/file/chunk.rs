@@ -328,7 +328,7 @@ fn plain_texts(bytes: &Bytes, count: usize, mut take: impl FnMut(Bytes)) -> Opti
     Some(())
 }
 
-/// Returns a number as [`Facts::numbers`] has it.
+/// Returns a number as [`Facts::numbers`](crate::Facts::numbers) has it.
 fn number(bytes: &[u8], kind: Kind) -> i64 {
     let mut eight = [0; 8];
     eight[..bytes.len()].copy_from_slice(bytes);

@@ -1,7 +1,7 @@
 //! Attributes of entries: what is wanted, what was found.
 //!
 //! * [`Want`] says which attributes a caller needs; less is never slower and often faster.
-//! * [`Examiner`](examiner::Examiner): the ways of asking for them, as backends are the ways of listing.
+//! * [`Examiner`]: the ways of asking for them, as backends are the ways of listing.
 //! * [`AttributeListing`](stream::AttributeListing): the entries of a directory with their attributes, streamed.
 
 #[cfg(target_os = "linux")]

@@ -7,7 +7,7 @@
 //!
 //! The block's time is that of the worker which took longest, from the first one's start to its end, without its pauses (in
 //! which names and contents are computed, 4096 files or 4 MiB of contents at a time). An operation's time is that of its
-//! system calls; [`file`] says which. What of the block belongs to no operation is written down as its gaps.
+//! system calls; [`mod@file`] says which. What of the block belongs to no operation is written down as its gaps.
 //!
 //! Everything is reached relative to the data set's directory; a file is made with `O_EXCL`, and no link is followed as the
 //! last component of a path.

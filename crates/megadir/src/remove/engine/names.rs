@@ -18,7 +18,7 @@ impl Names {
         self.taken == self.bytes.len()
     }
 
-    /// Returns the memory in use, bytes, as [`Names::take`] and [`Names::split`] change it.
+    /// Returns the memory in use, bytes: that of names which were taken is free when the last has been.
     pub(super) fn bytes(&self) -> usize {
         self.bytes.len()
     }
