@@ -22,22 +22,18 @@ pub fn make_idle() -> io::Result<()> {
     }
 }
 
-/// Tells whether the calling thread is in the idle class.
-///
-/// # Errors
-///
-/// What ioprio_get(2) gives.
-pub fn is_idle() -> io::Result<bool> {
-    // SAFETY: the call takes two numbers and touches no memory of ours; 0 is the calling thread.
-    match unsafe { libc::syscall(libc::SYS_ioprio_get, IOPRIO_WHO_PROCESS, 0) } {
-        -1 => Err(io::Error::last_os_error()),
-        priority => Ok(priority >> IOPRIO_CLASS_SHIFT == libc::c_long::from(IOPRIO_CLASS_IDLE)),
-    }
-}
-
 #[cfg(test)]
 mod tests {
-    use super::{is_idle, make_idle};
+    use super::*;
+
+    /// Tells whether the calling thread is in the idle class.
+    fn is_idle() -> io::Result<bool> {
+        // SAFETY: the call takes two numbers and touches no memory of ours; 0 is the calling thread.
+        match unsafe { libc::syscall(libc::SYS_ioprio_get, IOPRIO_WHO_PROCESS, 0) } {
+            -1 => Err(io::Error::last_os_error()),
+            priority => Ok(priority >> IOPRIO_CLASS_SHIFT == libc::c_long::from(IOPRIO_CLASS_IDLE)),
+        }
+    }
 
     #[test]
     fn a_thread_and_those_it_starts_are_idle_and_no_others() {

@@ -17,7 +17,6 @@ use crate::file_type::FileType;
 
 /// Bytes that all layouts begin with.
 const COMMON_BYTES: usize = 64;
-const READ_ONLY: u32 = 1;
 const DIRECTORY: u32 = 0x10;
 const REPARSE_POINT: u32 = 0x400;
 /// A reparse point that stands for another path: a symbolic link or a junction.
@@ -95,11 +94,6 @@ impl Found {
         } else {
             FileType::File
         }
-    }
-
-    /// Tells whether it is marked as read-only.
-    pub fn is_read_only(&self) -> bool {
-        self.attributes & READ_ONLY != 0
     }
 
     /// Returns those of the attributes that are wanted and `told`; times that the file system does not keep are left out.

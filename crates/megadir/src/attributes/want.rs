@@ -56,12 +56,6 @@ impl Want {
         self.0 & other.0 == other.0
     }
 
-    /// Returns whether an attribute of `other` is in this set.
-    #[inline]
-    pub fn intersects(self, other: Self) -> bool {
-        self.0 & other.0 != 0
-    }
-
     /// Returns the attributes of both sets.
     pub const fn union(self, other: Self) -> Self {
         Self(self.0 | other.0)
