@@ -50,7 +50,7 @@ impl Candidate {
 
     /// Tells whether directories are taken from digests of the names, so that it suits names of any kind.
     #[must_use]
-    pub fn is_hashed(&self) -> bool {
+    pub(crate) fn is_hashed(&self) -> bool {
         self.layout.source() == Source::Digest
     }
 }
@@ -81,7 +81,7 @@ pub fn bounds(ground: &Ground) -> (u64, u64) {
 
 /// Returns one hashed level: the fewest directories that hold what is aimed at.
 #[must_use]
-pub fn one_level(question: &Question, ground: &Ground) -> Candidate {
+pub(crate) fn one_level(question: &Question, ground: &Ground) -> Candidate {
     let (aim, _) = bounds(ground);
     let least = if question.files < FEW { 1 } else { 2 };
     let of = |digits: u16| Candidate::of(hashed(&[digits]), question.files);
@@ -90,7 +90,7 @@ pub fn one_level(question: &Question, ground: &Ground) -> Candidate {
 
 /// Returns two hashed levels: the fewest directories that hold what is aimed at.
 #[must_use]
-pub fn two_levels(question: &Question, ground: &Ground) -> Candidate {
+pub(crate) fn two_levels(question: &Question, ground: &Ground) -> Candidate {
     let (aim, _) = bounds(ground);
     let least = if question.files < FEW { 0 } else { 2 };
     let of = |levels: &[u16; 2]| Candidate::of(hashed(levels), question.files);

@@ -13,7 +13,7 @@ use crate::next::{Step, next};
 /// Returns the plan of one epoch (from 0) of a plan: the same arms on data of a seed of its own, with its share of the rounds.
 ///
 /// Of a plan with one epoch it is the plan itself.
-pub fn plan_of(plan: &Plan, epoch: u32) -> Plan {
+pub(crate) fn plan_of(plan: &Plan, epoch: u32) -> Plan {
     if plan.rules.epochs <= 1 {
         return plan.clone();
     }

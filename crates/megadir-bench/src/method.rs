@@ -96,7 +96,7 @@ const fn method(name: &'static str, what: &'static str, buffer_bytes: Option<u64
 /// # Errors
 ///
 /// The reason, in words.
-pub fn method_named(name: &str) -> Result<&'static Method, String> {
+pub(crate) fn method_named(name: &str) -> Result<&'static Method, String> {
     let elsewhere = || ELSEWHERE.iter().flat_map(|(_, methods)| methods.iter());
     METHODS.iter().chain(elsewhere()).find(|method| method.name == name).ok_or_else(|| {
         let choices = choices(name, METHODS.iter().map(|method| method.name));

@@ -114,7 +114,13 @@ pub fn next(plan: &Plan, samples: &[Sample]) -> Step {
 
 /// Returns the arms of one attempt at a round in their order, without those that were stopped: an arm whose block was
 /// refused has none in later attempts, nor have those that depend on it after that block.
-pub fn order_after(plan: &Plan, samples: &[Sample], phase: Phase, round: u32, attempt: u32) -> Vec<CellId> {
+pub(crate) fn order_after(
+    plan: &Plan,
+    samples: &[Sample],
+    phase: Phase,
+    round: u32,
+    attempt: u32,
+) -> Vec<CellId> {
     let mut order = order(plan, phase, round, attempt);
     for refused in samples.iter().filter(|sample| sample.refused.is_some()) {
         let here = (refused.phase, refused.round, refused.attempt) == (phase, round, attempt);
@@ -127,7 +133,7 @@ pub fn order_after(plan: &Plan, samples: &[Sample], phase: Phase, round: u32, at
 }
 
 /// Returns whether a round that is void after `samples` would be measured again.
-pub fn may_redo(plan: &Plan, samples: &[Sample]) -> bool {
+pub(crate) fn may_redo(plan: &Plan, samples: &[Sample]) -> bool {
     more(plan, redone(&rounds_of(samples, Phase::Measure)))
 }
 

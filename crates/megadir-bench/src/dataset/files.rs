@@ -92,13 +92,13 @@ impl Files {
     ///
     /// Their places are relative to the worker's own directory, [`Files::worker_directory`].
     #[must_use]
-    pub fn of_worker(&self, worker: u32) -> Self {
+    pub(crate) fn of_worker(&self, worker: u32) -> Self {
         let seed = SplitMix64::new(self.seed ^ (u64::from(worker) + 1).rotate_left(32)).next_u64();
         Self { seed, ..self.clone() }
     }
 
     /// Returns the name of a worker's own directory: `w0`, `w1` and so on.
-    pub fn worker_directory(worker: u32) -> String {
+    pub(crate) fn worker_directory(worker: u32) -> String {
         format!("w{worker}")
     }
 
@@ -174,7 +174,7 @@ impl Files {
     }
 
     /// Returns how many directories are there at the end, below the top: as expected where it depends on the names.
-    pub fn directories_expected(&self) -> f64 {
+    pub(crate) fn directories_expected(&self) -> f64 {
         let before = self.made.directories == megadir_record::MakeDirectories::Before;
         match (&self.places, self.directories()) {
             (Places::Layout(placer), known) if !(before && known.is_some()) => {
@@ -198,7 +198,7 @@ impl Files {
     }
 
     /// Returns the most files that one directory holds, as far as it can be said.
-    pub fn files_in_one_directory_max(&self) -> u64 {
+    pub(crate) fn files_in_one_directory_max(&self) -> u64 {
         match &self.places {
             Places::Flat => self.entries,
             Places::Layout(placer) if placer.depth() == 0 => self.entries,

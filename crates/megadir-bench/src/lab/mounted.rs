@@ -119,7 +119,7 @@ impl Mounted {
     }
 
     /// Tells why it cannot be unmounted and mounted again, if it cannot.
-    pub fn keeps_content(&self) -> Result<(), String> {
+    pub(crate) fn keeps_content(&self) -> Result<(), String> {
         match self.disk {
             Some(_) => Ok(()),
             None => Err("unmounting it would lose its content".into()),

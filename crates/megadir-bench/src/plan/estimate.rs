@@ -65,7 +65,7 @@ pub fn estimate(plan: &Plan) -> Estimate {
 }
 
 /// Returns what `plan` will need on one of its file systems.
-pub fn estimate_on(plan: &Plan, on: FsId) -> Estimate {
+pub(crate) fn estimate_on(plan: &Plan, on: FsId) -> Estimate {
     of_data(plan, &|data| data.on == Some(on))
 }
 

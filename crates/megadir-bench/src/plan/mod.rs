@@ -28,10 +28,11 @@ mod trees;
 use megadir_record::{Data, DataId, DataSource, Order, Plan, Preset, Rules, When, Work};
 
 pub use aged::AgedBy;
-pub use estimate::{Estimate, estimate, estimate_on};
+pub(crate) use estimate::estimate_on;
+pub use estimate::{Estimate, estimate};
 pub(crate) use file_systems::without;
 pub use file_systems::{FileSystemFact, FoundFileSystem, Ground};
-pub use prune::prune;
+pub(crate) use prune::prune;
 pub use request::{BackendFact, CacheFact, PlanError, Planned, Request, Target};
 pub(crate) use trees::{in_one_directory, trees};
 

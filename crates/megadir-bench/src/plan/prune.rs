@@ -10,7 +10,7 @@ use crate::note::NoteKind;
 /// # Errors
 ///
 /// [`PlanError::NoBaseline`] when the baseline is among them, [`PlanError::Nothing`] when no group is left.
-pub fn prune(plan: Plan, gone: &[(CellId, String)]) -> Result<Planned, PlanError> {
+pub(crate) fn prune(plan: Plan, gone: &[(CellId, String)]) -> Result<Planned, PlanError> {
     if gone.is_empty() {
         return Ok(Planned { plan, notes: Vec::new() });
     }

@@ -35,7 +35,7 @@ mod style;
 
 pub use drawing::Place;
 pub use picture::{Picture, Width};
-pub use style::{PAGE_COLOURS, page_css};
+pub(crate) use style::{PAGE_COLOURS, page_css};
 
 pub(crate) use drawing::escape;
 

@@ -73,7 +73,7 @@ impl Picture {
     /// Returns the picture as an element of a page that has [`super::page_css`]. `id` must be the only one of its name on the page; it begins with a
     /// letter. What it shows in sentences may stand in another form of the same picture, whose id is then `told_by`.
     #[must_use]
-    pub fn element(&self, id: &str, told_by: Option<&str>) -> String {
+    pub(crate) fn element(&self, id: &str, told_by: Option<&str>) -> String {
         let (width, height) = self.size();
         let by = told_by.unwrap_or(id);
         let description = match told_by {

@@ -11,7 +11,7 @@ pub(super) const LINE_PX: f64 = 17.0;
 pub(super) const SERIES: usize = 7;
 
 /// The names of colours with their values in light and dark.
-pub const PAGE_COLOURS: &[(&str, &str, &str)] = &[
+pub(crate) const PAGE_COLOURS: &[(&str, &str, &str)] = &[
     ("paper", "#ffffff", "#15181c"),
     ("ink", "#1b1f24", "#e6e8ea"),
     ("faint", "#59636e", "#a0a8b1"),
@@ -35,7 +35,7 @@ const RULES: &str = include_str!("style.css");
 
 /// Returns the rules of pictures for a page that defines [`PAGE_COLOURS`] as variables.
 #[must_use]
-pub fn page_css() -> String {
+pub(crate) fn page_css() -> String {
     let mut css = RULES.to_owned();
     for place in 0..SERIES {
         css.push_str(&format!(

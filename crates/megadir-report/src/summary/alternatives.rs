@@ -10,7 +10,7 @@ use super::{Arm, Summary};
 impl Summary {
     /// Returns whether whoever needs what one arm does could take the other instead, on the same file system.
     #[must_use]
-    pub fn are_alternatives(&self, one: CellId, other: CellId) -> bool {
+    pub(crate) fn are_alternatives(&self, one: CellId, other: CellId) -> bool {
         let cells = [one, other].map(|arm| self.arm(arm).map(|Arm { cell, .. }| cell));
         let [Some(one), Some(other)] = cells else { return false };
         one.cache == other.cache && one.rate_per_s == other.rate_per_s && self.do_the_same(one, other)

@@ -27,7 +27,7 @@ pub struct Range {
 impl Figure {
     /// Returns the median with its order-statistic interval; `None` without finite samples.
     #[must_use]
-    pub fn median_of(samples: &[f64], confidence: f64) -> Option<Self> {
+    pub(crate) fn median_of(samples: &[f64], confidence: f64) -> Option<Self> {
         let with_interval = megadir_stats::median_interval(samples, confidence).map(Self::from);
         let alone = || Some(Self { value: megadir_stats::median(samples)?, interval: None });
         with_interval.or_else(alone)
@@ -37,7 +37,7 @@ impl Figure {
     ///
     /// With too few rounds for an interval it is the median ratio alone.
     #[must_use]
-    pub fn ratio_of(new: &[f64], old: &[f64], confidence: f64) -> Option<Self> {
+    pub(crate) fn ratio_of(new: &[f64], old: &[f64], confidence: f64) -> Option<Self> {
         let with_interval = megadir_stats::paired_ratio(new, old, confidence).map(Self::from);
         let alone = || {
             let logs = megadir_stats::log_ratios(new, old)?;

@@ -194,7 +194,7 @@ impl Summary {
     /// Returns the name of an arm of a comparison without what all its arms end with: of `readdir of 5 000` and `getdents of 5 000` the size
     /// is the group's, which says it.
     #[must_use]
-    pub fn arm_name_in(&self, comparison: &Comparison, arm: CellId) -> &str {
+    pub(crate) fn arm_name_in(&self, comparison: &Comparison, arm: CellId) -> &str {
         let name = self.arm_name(arm);
         let baseline = self.arm_name(comparison.baseline);
         let Some(place) = baseline.rfind(" of ") else { return name };
@@ -216,7 +216,7 @@ impl Summary {
 
     /// Returns what the file system of a data set is called.
     #[must_use]
-    pub fn place_of(&self, data: DataId) -> &str {
+    pub(crate) fn place_of(&self, data: DataId) -> &str {
         let check = self.data.iter().find(|check| check.data.id == data);
         let on = check.and_then(|check| self.file_systems.get(check.data.on?.0 as usize));
         on.map_or(&self.machine.file_system.kind, |on| &on.label)
