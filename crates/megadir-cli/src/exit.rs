@@ -62,7 +62,7 @@ pub(crate) fn describe(error: &megadir::Error) -> String {
     use megadir::ErrorKind;
     let hint = match error.kind() {
         ErrorKind::NotADirectory => " (a directory is wanted)",
-        ErrorKind::TooManyOpenFiles => " (raise the limit with ulimit -n)",
+        ErrorKind::TooManyOpenFiles if cfg!(unix) => " (raise the limit with ulimit -n)",
         ErrorKind::Unavailable if error.operation() == "split" => " (use --backend getdents)",
         ErrorKind::Unavailable if error.operation() == "examine" => {
             " (leave --examiner out, or name another)"

@@ -7,6 +7,18 @@ pub(crate) mod output;
 pub(crate) mod paragraph;
 pub(crate) mod sizes;
 
+/// Has the terminal on standard output take escape sequences, where it has to be told; `false` where it does not and would show them.
+pub(crate) fn takes_escapes() -> bool {
+    #[cfg(windows)]
+    {
+        anstyle_query::windows::enable_ansi_colors().unwrap_or_default()
+    }
+    #[cfg(not(windows))]
+    {
+        true
+    }
+}
+
 /// Returns whether the locale's character set is UTF-8.
 pub(crate) fn is_unicode() -> bool {
     let value = ["LC_ALL", "LC_CTYPE", "LANG"]

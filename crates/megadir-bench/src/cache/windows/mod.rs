@@ -24,6 +24,7 @@ use megadir_sys::windows::{facts, file_cache, volume_settings};
 use super::tree::Sampled;
 use super::{Cooled, Directories, refused};
 use crate::at::{At, Borrowed};
+use crate::words::words;
 use crate::workload::{ListError, Signals};
 
 /// File systems whose caches are known: contents, names and attributes in the system's file cache.
@@ -107,7 +108,8 @@ fn why_unverified(directory: Borrowed<'_>) -> Option<String> {
 }
 
 fn not_counted(error: &io::Error) -> String {
-    format!("the volume does not tell how much is read from it ({error}), so nothing could be verified")
+    let words = words(error);
+    format!("the volume does not tell how much is read from it ({words}), so nothing could be verified")
 }
 
 /// The count of bytes that anybody has read from a volume; it counts as long as this is there, so never during a block.

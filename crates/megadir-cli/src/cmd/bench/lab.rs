@@ -14,7 +14,7 @@ use crate::exit::{self, CliError};
 #[derive(clap::Args)]
 pub(crate) struct LabArgs {
     /// Make these file systems and measure on each, arms of all in turns: ext4, xfs, ext4:block=1k ('megadir bench filesystems' lists names, variants
-    /// and what can be had here). Each lies in an image file in the directory that --dir names, seen by nobody else and gone after the run; root only.
+    /// and what can be had here). Each lies in an image file in the directory that --dir names, seen by nobody else and gone after the run; Linux and root only.
     #[arg(long, value_name = "NAME,...", value_delimiter = ',', value_parser = Spec::parse)]
     pub(crate) fs: Vec<Spec>,
     /// Make the file system on this device instead of an image; once for each name of --fs, in the same order. All that it holds is lost.

@@ -75,9 +75,10 @@ pub(crate) struct Args {
     /// was to start [default: one after the other].
     #[arg(long, value_name = "N", value_parser = parse::count)]
     rate: Option<u64>,
-    /// Measure in these states of the cache, each arm in each: warm; data-cold (what files contain is dropped); vfs-cold
-    /// (names, inodes and contents are dropped, of the whole machine: root only, and only with --drop-caches); fs-cold (unmounted and mounted
-    /// again, so that nothing of it is cached: with --fs only).
+    /// Measure in these states of the cache, each arm in each: warm; unseen (made anew before every block, so that nobody has listed or
+    /// asked for it: a first look); data-cold (what files contain is dropped); vfs-cold (names, inodes and contents are dropped, of the
+    /// whole machine: only as root or administrator, and only with --drop-caches); fs-cold (unmounted and mounted again, so that nothing
+    /// of it is cached: with --fs only).
     #[arg(long, value_name = "STATE,...", value_delimiter = ',', value_parser = cache_state)]
     cache: Vec<CacheState>,
     /// Allow the run to drop the caches of the whole machine before every block that is vfs-cold, which slows all programs down.

@@ -9,9 +9,9 @@ use megadir_report::{FORMATS, Format, Report, Style, Summary, View, format_named
 
 use super::open::{Opened, open};
 use crate::exit::{self, CliError};
-use crate::ui::is_unicode;
 use crate::ui::message::reason;
 use crate::ui::output::print_with;
+use crate::ui::{is_unicode, takes_escapes};
 
 /// The width of reports that no terminal shows, columns.
 const WIDTH: usize = 100;
@@ -259,7 +259,8 @@ pub(crate) fn view() -> View {
     let dumb = std::env::var_os("TERM").is_some_and(|term| term == "dumb");
     let never = set("NO_COLOR") || std::env::var_os("CLICOLOR").is_some_and(|value| value == "0");
     let width = terminal_size::terminal_size().map(|(width, _)| usize::from(width.0));
-    let style = Style { color: terminal && !never && !dumb, unicode: !terminal || is_unicode() };
+    let color = terminal && !never && !dumb && takes_escapes();
+    let style = Style { color, unicode: !terminal || is_unicode() };
     View { width: if terminal { width.unwrap_or(WIDTH) } else { WIDTH }, style }
 }
 
