@@ -9,8 +9,9 @@ use std::time::Instant;
 
 /// Returns the processor's cycle counter; on processors without one, [`monotonic_ns`].
 ///
-/// Ordered after the loads before it and before the instructions after it, which `rdtscp` with a
-/// fence would also give, at twice the price: a chain of reads needs no more than order among themselves.
+/// Without fences: the processor may read it some tens of cycles before instructions that stand before it are done, or after ones that
+/// follow have begun. A system call between two reads keeps them apart all the same, and what a chain of reads shifts from one
+/// operation it adds to the next. Reference: Intel SDM volume 2, `RDTSC`.
 #[inline]
 pub fn cycles() -> u64 {
     #[cfg(target_arch = "x86_64")]

@@ -56,6 +56,9 @@ pub struct Looped {
     pub gap_ticks: u64,
     /// The sum of the operations' results.
     pub sum: u64,
+    /// How long before the moment of the next operation, had there been one, it ended, ticks; negative where it was late. 0 without
+    /// such moments.
+    pub ahead_ticks: i64,
 }
 
 /// Does `operations` operations one after the other, each timed, and adds them to `histogram`;
@@ -92,11 +95,14 @@ pub fn measured_loop<T: Ticks, O: Operation>(
             look = last.saturating_add(look_ticks);
         }
     }
-    Ok(Looped { elapsed_ticks: last.saturating_sub(start), gap_ticks, sum })
+    Ok(Looped { elapsed_ticks: last.saturating_sub(start), gap_ticks, sum, ahead_ticks: 0 })
 }
 
 /// Does `operations` operations, one every `interval_ticks`, and adds to `histogram` how long after the moment it was
 /// planned for each of them had ended; what is late starts at once.
+///
+/// The first is planned for `ahead_ticks` from now: what the loop before it left ahead or, negative, late, so that loops with a pause between them
+/// are one plan that the pause belongs not to.
 ///
 /// Waits by reading the counter. An operation that takes long thus delays those after it, and their times say so
 /// (coordinated omission: Tene, *How not to measure latency*, 2013).
@@ -111,13 +117,16 @@ pub fn paced_loop<T: Ticks, O: Operation>(
     operations: u64,
     interval_ticks: f64,
     look_ticks: u64,
+    ahead_ticks: i64,
     histogram: &mut Histogram,
 ) -> Result<Looped, O::Error> {
     let (mut sum, mut gap_ticks) = (0_u64, 0_u64);
     let start = ticks.now();
     let (mut last, mut look) = (start, start.saturating_add(look_ticks));
+    let first = start.saturating_add_signed(ahead_ticks);
+    let planned = |index: u64| first.saturating_add((index as f64 * interval_ticks) as u64);
     for index in 0..operations {
-        let intended = start.saturating_add((index as f64 * interval_ticks) as u64);
+        let intended = planned(index);
         let ended = last;
         while last < intended {
             last = ticks.now();
@@ -136,7 +145,8 @@ pub fn paced_loop<T: Ticks, O: Operation>(
             look = last.saturating_add(look_ticks);
         }
     }
-    Ok(Looped { elapsed_ticks: last.saturating_sub(start), gap_ticks, sum })
+    let ahead_ticks = planned(operations).cast_signed().saturating_sub(last.cast_signed());
+    Ok(Looped { elapsed_ticks: last.saturating_sub(start), gap_ticks, sum, ahead_ticks })
 }
 
 /// Does `operations` operations without timing each; returns the sum of their results.
@@ -147,4 +157,70 @@ pub fn paced_loop<T: Ticks, O: Operation>(
 #[inline]
 pub fn untimed_loop<O: Operation>(operation: &mut O, operations: u64) -> Result<u64, O::Error> {
     (0..operations).try_fold(0_u64, |sum, index| Ok(sum.wrapping_add(operation.run(index)?)))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::cell::Cell;
+    use std::convert::Infallible;
+
+    use super::{Operation, Ticks, paced_loop};
+    use megadir_stats::histogram::Histogram;
+
+    /// A counter that goes up by one whenever it is read, and by what operations take.
+    #[derive(Clone, Copy)]
+    struct Counter<'a>(&'a Cell<u64>);
+
+    impl Ticks for Counter<'_> {
+        fn now(self) -> u64 {
+            self.0.set(self.0.get() + 1);
+            self.0.get()
+        }
+    }
+
+    struct Takes<'a>(&'a Cell<u64>, u64);
+
+    impl Operation for Takes<'_> {
+        type Error = Infallible;
+        fn run(&mut self, _: u64) -> Result<u64, Infallible> {
+            self.0.set(self.0.get() + self.1);
+            Ok(1)
+        }
+        fn between(&mut self) -> Result<(), Infallible> {
+            Ok(())
+        }
+    }
+
+    /// Returns the shortest and the longest time of 20 operations that take so long, in loops of `batch` with pauses between.
+    fn times(taken: u64, interval: f64, batch: u64) -> (u64, u64) {
+        let (now, mut histogram, mut ahead) = (Cell::new(1_000_000), Histogram::new(), 0);
+        for _ in 0..20 / batch {
+            now.set(now.get() + 77_777);
+            let looped = paced_loop(
+                Counter(&now),
+                &mut Takes(&now, taken),
+                batch,
+                interval,
+                1 << 40,
+                ahead,
+                &mut histogram,
+            );
+            ahead = looped.unwrap().ahead_ticks;
+        }
+        (histogram.min().unwrap(), histogram.max().unwrap())
+    }
+
+    #[test]
+    fn pauses_forgive_nothing_that_is_late_and_shorten_no_wait() {
+        // Each takes ten times as long as there is time for: the twentieth ends 1810 after its moment.
+        for batch in [20, 10, 5, 1] {
+            let (min, max) = times(100, 10.0, batch);
+            assert!((100..=102).contains(&min) && (1810..=1870).contains(&max), "{batch}: {min} to {max}");
+        }
+        // In time, all take what they take, whatever the batches.
+        for batch in [20, 10, 5, 1] {
+            let (min, max) = times(10, 100.0, batch);
+            assert!((10..=13).contains(&min) && (10..=13).contains(&max), "{batch}: {min} to {max}");
+        }
+    }
 }

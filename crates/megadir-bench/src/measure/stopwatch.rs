@@ -20,6 +20,8 @@ pub struct Stopwatch {
     rate_per_s: Option<u64>,
     since: Since,
     gap_ticks: u64,
+    /// What the last loop at a rate left until the next moment, or was late.
+    ahead_ticks: i64,
 }
 
 impl Stopwatch {
@@ -27,7 +29,7 @@ impl Stopwatch {
     #[must_use]
     pub fn new(calibration: Calibration) -> Self {
         let (histogram, since) = (Histogram::new(), Since::Start);
-        Self { calibration, histogram, rate_per_s: None, since, gap_ticks: 0 }
+        Self { calibration, histogram, rate_per_s: None, since, gap_ticks: 0, ahead_ticks: 0 }
     }
 
     /// Returns another one that reads the same counter and has the same rate, for a thread or a process of its own.
@@ -81,7 +83,7 @@ impl Stopwatch {
             Some(rate) => {
                 self.since = Since::IntendedStart;
                 let interval = self.calibration.ticks(1e9 / rate.max(1) as f64);
-                paced_loop(ticks, operation, operations, interval, look, histogram)
+                paced_loop(ticks, operation, operations, interval, look, self.ahead_ticks, histogram)
             }
         };
         self.looped(looped?)
@@ -89,6 +91,7 @@ impl Stopwatch {
 
     fn looped<E>(&mut self, looped: Looped) -> Result<u64, E> {
         self.gap_ticks += looped.gap_ticks;
+        self.ahead_ticks = looped.ahead_ticks;
         Ok(looped.sum)
     }
 
@@ -106,7 +109,7 @@ impl Stopwatch {
     /// Forgets what was timed; keeps the memory.
     pub fn clear(&mut self) {
         self.histogram.clear();
-        self.gap_ticks = 0;
+        (self.gap_ticks, self.ahead_ticks) = (0, 0);
     }
 
     /// Adds what another one has timed, as threads are joined after a block.

@@ -35,14 +35,15 @@ impl Ticks for Clock {
 /// The cycle counter held against the monotonic clock.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Calibration {
-    /// Nanoseconds a tick of the cycle counter; `None` where it is not invariant and must not be used.
+    /// Nanoseconds a tick of the cycle counter; `None` where it must not be used: it is not invariant, or the kernel
+    /// does not tell the time by it.
     pub ns_per_tick: Option<f64>,
 }
 
 impl Calibration {
     /// Calibrates over `span`.
     pub fn over(span: Duration) -> Self {
-        if !invariant_counter() {
+        if !invariant_counter() || !is_trusted(clock_source().as_deref()) {
             return Self { ns_per_tick: None };
         }
         let (start_ticks, start_ns) = pair();
@@ -69,6 +70,20 @@ impl Calibration {
     }
 }
 
+/// Clock sources of Linux that are the cycle counter, in a virtual machine scaled.
+const BY_COUNTER: [&str; 3] = ["tsc", "kvm-clock", "hyperv_clocksource_tsc_page"];
+
+/// Returns what the kernel tells the time by, where it says so (Linux).
+fn clock_source() -> Option<String> {
+    std::fs::read_to_string("/sys/devices/system/clocksource/clocksource0/current_clocksource").ok()
+}
+
+/// Tells whether the cycle counter is to be believed where the kernel tells the time by `source`: it leaves the counter for another clock when it
+/// finds that processors differ or that it stands still at times. Other processors than x86 have one counter for all.
+fn is_trusted(source: Option<&str>) -> bool {
+    cfg!(not(target_arch = "x86_64")) || source.is_none_or(|source| BY_COUNTER.contains(&source.trim()))
+}
+
 /// Reads both clocks as close together as a few attempts allow.
 fn pair() -> (u64, u64) {
     let attempt = || {
@@ -79,4 +94,20 @@ fn pair() -> (u64, u64) {
     };
     let nearest = (0..16).map(|_| attempt()).min_by_key(|(apart, ..)| *apart);
     nearest.map_or_else(|| (cycles(), monotonic_ns()), |(_, ticks, ns)| (ticks, ns))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_trusted;
+
+    #[cfg(target_arch = "x86_64")]
+    #[test]
+    fn a_counter_that_the_kernel_has_left_is_not_used() {
+        for source in [None, Some("tsc\n"), Some("kvm-clock\n"), Some("hyperv_clocksource_tsc_page\n")] {
+            assert!(is_trusted(source), "{source:?}");
+        }
+        for source in ["hpet\n", "acpi_pm\n", "xen\n", "jiffies\n"] {
+            assert!(!is_trusted(Some(source)), "{source:?}");
+        }
+    }
 }

@@ -44,7 +44,7 @@ pub(super) fn check(prepared: &Prepared<'_>, calibration: Calibration) -> Result
 pub(super) fn notes_on(check: &SelfCheck) -> Vec<Note> {
     let mut notes = Vec::new();
     if !check.cycle_counter {
-        let text = "the cycle counter is not invariant; the monotonic clock was used";
+        let text = "the cycle counter is not invariant, or the kernel does not tell the time by it; the monotonic clock was used";
         notes.push(NoteKind::NoCycleCounter.note(text.into()));
     }
     if check.null_loop_ns > NULL_NS_MAX {
