@@ -32,6 +32,19 @@ fn killed(at: &Path, options: &[&str]) -> String {
     hidden
 }
 
+/// Removes, and holds what went against what a dry run has told.
+#[track_caller]
+fn goes_as_foretold(at: &Path, options: &[&str]) {
+    let told = |how: &str| -> serde_json::Value {
+        let ran = run(at, &[&["remove", how, "--json"], options].concat());
+        assert_eq!(ran.code, Some(0), "{ran:?}");
+        serde_json::from_slice(&ran.out).unwrap()
+    };
+    let (foretold, done) = (told("--dry-run"), told("--yes"));
+    assert_eq!((&foretold["removed"], &foretold["directories"]), (&done["removed"], &done["directories"]));
+    assert!(done["removed"].as_u64().unwrap() > 1, "{done}");
+}
+
 #[test]
 fn a_detached_directory_frees_its_name_at_once_and_is_found_again() {
     let scratch = scratch();
@@ -55,8 +68,7 @@ fn a_detached_directory_frees_its_name_at_once_and_is_found_again() {
         let kept =
             [&[".megadir-detached-mine", &hidden][..], if is_made_again { &["t"] } else { &[] }].concat();
         assert_eq!(by_std(at), named(&kept));
-        let ran = run(at, &["remove", "--yes", "--detach", "t"]);
-        assert_eq!(ran.code, Some(0), "{ran:?}");
+        goes_as_foretold(at, &["--detach", "t"]);
         assert_eq!(by_std(at), named(&[".megadir-detached-mine"]));
         std::fs::remove_dir(at.join(".megadir-detached-mine")).unwrap();
     }
@@ -93,7 +105,8 @@ fn a_directory_made_anew_is_small_and_otherwise_the_same() {
     // Killed in between, the same command goes on.
     let hidden = killed(&at, &["--contents", "--renew"]);
     assert!(hidden.starts_with(".megadir-renewed-") && by_std(&directory).is_empty(), "{hidden}");
-    assert_eq!(run(&at, &["remove", "--yes", "--contents", "--renew", "t"]).code, Some(0));
+    fill(&at, &["t/new"]);
+    goes_as_foretold(&at, &["--contents", "--renew", "t"]);
     assert_eq!(by_std(&at), named(&["t"]));
     let ran = run(mount.path().parent().unwrap(), &["remove", "--yes", "--contents", "--renew", "root"]);
     assert_eq!(ran.code, Some(1), "{ran:?}");

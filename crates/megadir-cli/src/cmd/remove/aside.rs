@@ -18,15 +18,7 @@ pub(super) fn remove(
     say: &dyn Fn(&str),
 ) -> Result<(), Error> {
     let (parent, name) = (&*target.parent, target.name.as_slice());
-    // Where the directory cannot be listed, what it lies in now can be put aside all the same.
-    let left = leftovers(parent, name).unwrap_or_default();
-    if target.is_missing && left.is_empty() {
-        return Err(Error::new("remove", &target.path, ErrorKind::NotFound, "No such file or directory"));
-    }
-    if target.is_missing && args.renew {
-        let reason = "No such file or directory: there is nothing to make anew";
-        return Err(Error::new("make anew", &target.path, ErrorKind::NotFound, reason));
-    }
+    let left = left(args, target)?;
     // First, so that the name is free, or the directory empty, at once.
     let now = match (target.is_directory, args.renew) {
         (true, true) => Some(renew(parent, name)?),
@@ -40,6 +32,35 @@ pub(super) fn remove(
         remove_tree(parent, name, options, progress)?;
     }
     Ok(())
+}
+
+/// Counts what would go: what lies aside, and what would be put there, the directory itself included.
+pub(super) fn would_remove(
+    args: &Args,
+    target: &Target,
+    options: &RemoveOptions<'_>,
+    progress: &Progress,
+) -> Result<(), Error> {
+    let left = left(args, target)?;
+    let now = (!target.is_missing).then_some(target.name.as_slice());
+    for name in now.into_iter().chain(left.iter().map(Aside::name)) {
+        remove_tree(&target.parent, name, options, progress)?;
+    }
+    Ok(())
+}
+
+/// Finds what lies aside of a target, which may be all that there is of it.
+fn left<'a>(args: &Args, target: &'a Target) -> Result<Vec<Aside<'a>>, Error> {
+    // Where the directory cannot be listed, what it lies in now can be put aside all the same.
+    let left = leftovers(&target.parent, &target.name).unwrap_or_default();
+    if target.is_missing && left.is_empty() {
+        return Err(Error::new("remove", &target.path, ErrorKind::NotFound, "No such file or directory"));
+    }
+    if target.is_missing && args.renew {
+        let reason = "No such file or directory: there is nothing to make anew";
+        return Err(Error::new("make anew", &target.path, ErrorKind::NotFound, reason));
+    }
+    Ok(left)
 }
 
 fn one(

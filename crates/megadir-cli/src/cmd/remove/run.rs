@@ -170,7 +170,10 @@ fn one(
     gathered: &Gathered,
     progress: &Progress,
 ) -> Result<(), Error> {
-    if args.puts_aside() && !args.dry_run {
+    if args.puts_aside() && args.dry_run {
+        return aside::would_remove(args, target, options, progress);
+    }
+    if args.puts_aside() {
         let say = |line: &str| gathered.shown.say(line);
         return aside::remove(args, target, options, progress, &say);
     }
