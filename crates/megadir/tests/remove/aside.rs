@@ -41,6 +41,26 @@ fn a_detached_directory_is_gone_at_once_and_then_removed() {
 }
 
 #[test]
+fn a_lock_that_anybody_may_hold_keeps_no_directory_from_going() {
+    use rustix::fs::{FlockOperation, flock};
+    let scratch = tempfile::tempdir().unwrap();
+    let tree = scratch.path().join("tree");
+    fs::create_dir(&tree).unwrap();
+    fs::write(tree.join("file"), "x").unwrap();
+    let parent = Dir::open(scratch.path()).unwrap();
+    let held = File::open(&tree).unwrap();
+    for how in [FlockOperation::NonBlockingLockShared, FlockOperation::NonBlockingLockExclusive] {
+        flock(&held, how).unwrap();
+        let refused = renew(&parent, b"tree").unwrap_err();
+        assert!(refused.to_string().contains("somebody holds a lock on it (flock)"), "{refused}");
+    }
+    let aside = detach(&parent, b"tree").unwrap();
+    assert!(!tree.exists() && leftovers(&parent, b"tree").unwrap().is_empty());
+    assert_eq!(remove(&aside).counts, only(1, 1));
+    assert!(names(scratch.path()).is_empty());
+}
+
+#[test]
 fn what_was_left_is_found_by_the_entry_it_was_made_for_and_nothing_else_is() {
     let scratch = tempfile::tempdir().unwrap();
     let parent = Dir::open(scratch.path()).unwrap();

@@ -22,7 +22,8 @@ pub(super) fn lock_leftover(parent: &Dir, name: &CStr) -> Option<Lock> {
     Some(directory)
 }
 
-/// Renames a directory to a hidden name beside it.
+/// Renames a directory to a hidden name beside it. It goes aside also where somebody else holds its lock: nobody then takes it for a
+/// leftover either, and of two who put it aside one finds it gone.
 ///
 /// # Errors
 ///
@@ -44,9 +45,14 @@ pub fn detach<'a>(parent: &'a Dir, name: &[u8]) -> Result<Aside<'a>> {
 ///
 /// As [`detach`]; [`ErrorKind::Unavailable`] where the file system cannot exchange two directories in one step, and for btrfs
 /// subvolumes and encrypted directories, of which one made anew would not be the same; what making the new one like the old one
-/// gives. The directory is then as it was.
+/// gives; also where somebody holds its lock, who may be making it anew too. The directory is then as it was.
 pub fn renew<'a>(parent: &'a Dir, name: &[u8]) -> Result<Aside<'a>> {
     let entry = Entry::open(parent, name)?;
+    if !entry.is_locked {
+        let reason =
+            "somebody holds a lock on it (flock): a process that makes it anew, or any that may read it";
+        return Err(Error::new("lock", &entry.path, ErrorKind::Unavailable, reason));
+    }
     let aside = entry.fresh_name(Why::Renewed);
     rustix::fs::mkdirat(parent, &aside, Mode::RWXU).map_err(|error| entry.error("make anew", error))?;
     let undo = |error| {
@@ -84,29 +90,24 @@ struct Entry<'a> {
     name: CString,
     path: std::path::PathBuf,
     directory: OwnedFd,
+    is_locked: bool,
 }
 
 impl<'a> Entry<'a> {
-    /// Opens and locks it.
+    /// Opens it, and locks it if nobody has: whoever may read it can.
     fn open(parent: &'a Dir, name: &[u8]) -> Result<Self> {
         let path = parent.path().join(crate::names::to_os(name)?);
         let name = component(name, &path)?;
-        let opened = Opener::new(false).below(parent, &name).and_then(|directory| {
-            lock(&directory)?;
-            Ok(directory)
-        });
+        let opened =
+            Opener::new(false).below(parent, &name).map(|directory| (lock(&directory).is_ok(), directory));
         match opened {
-            Ok(directory) => Ok(Self { parent, name, path, directory }),
+            Ok((is_locked, directory)) => Ok(Self { parent, name, path, directory, is_locked }),
             Err(Errno::XDEV) => {
                 let reason = "a mount point, which cannot be put aside";
                 Err(Error::new("rename", &path, ErrorKind::MountPoint, reason))
             }
             Err(Errno::LOOP) => {
                 Err(Error::new("open", &path, ErrorKind::NotADirectory, "a symbolic link, no directory"))
-            }
-            Err(Errno::WOULDBLOCK) => {
-                let reason = "another process is putting it aside";
-                Err(Error::new("lock", &path, ErrorKind::Unavailable, reason))
             }
             Err(error) => Err(Error::io("open", &path, error.into())),
         }

@@ -8,6 +8,7 @@
 //! one, or the new one that had not yet taken its place, which is empty. [`leftovers`] finds those of one entry and no others: the name holds a
 //! digest of the entry's, and a directory that another process is still removing is locked (flock(2)) and left alone.
 //! Processes that have the old directory open, or as their current one, stay in it.
+//! A lock that somebody else holds keeps nothing from being detached.
 //! On Windows nothing is made anew, a directory in which anything is open cannot be put aside, and the lock is a mutex.
 
 #[cfg(target_os = "linux")]
