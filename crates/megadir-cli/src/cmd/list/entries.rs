@@ -1,0 +1,115 @@
+//! What becomes of entries that were listed: which pass, and whether they are counted, summed up, held back or printed.
+
+use std::path::Path;
+
+use megadir::{Attributes, Batch, Entry, Want};
+
+use super::examined::{Complaint, Examined};
+use super::lines::Label;
+use super::{Run, Stop, limit};
+
+impl Run<'_> {
+    /// Lists entries with their attributes.
+    pub(super) fn rows<'e>(
+        &mut self,
+        rows: impl Iterator<Item = (Entry<'e>, &'e Attributes)>,
+        label: &Label,
+        directory: &Path,
+    ) -> Result<(), Stop> {
+        let Some(mut examined) = self.examined.take() else { return Ok(()) };
+        if self.complaint.as_ref().is_some_and(|complaint| !complaint.is_about(directory)) {
+            self.complain();
+        }
+        self.summary.iter_mut().for_each(|summary| summary.enter(directory));
+        let listed = self.each_row(&mut examined, rows, label, directory);
+        self.examined = Some(examined);
+        listed?;
+        self.output.pause()?;
+        if self.left == 0 { Err(Stop::Limit) } else { Ok(()) }
+    }
+
+    /// Lists entries with their attributes, and notes what could not be examined.
+    fn each_row<'e>(
+        &mut self,
+        examined: &mut Examined,
+        rows: impl Iterator<Item = (Entry<'e>, &'e Attributes)>,
+        label: &Label,
+        directory: &Path,
+    ) -> Result<(), Stop> {
+        for (mut entry, row) in rows {
+            if row.have.contains(Want::TYPE) {
+                entry.kind = row.kind;
+            }
+            // Gone since it was listed: as if it had gone before.
+            if row.has_vanished() || !self.filter.accepts(&entry) {
+                continue;
+            }
+            if row.error != 0 {
+                let first = || Complaint::new(directory, entry.name, row.error);
+                self.complaint.get_or_insert_with(first).count += 1;
+            }
+            if !examined.accepts(row) {
+                continue;
+            }
+            self.began = true;
+            if self.args.count {
+                self.counted += 1;
+            } else if let Some(summary) = &mut self.summary {
+                summary.add(label.prefix(), &entry, row);
+            } else if examined.add(&self.lines, label, &entry, row, &mut self.output.text)? {
+                self.left -= 1;
+                self.output.made()?;
+            }
+            if self.left == 0 {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    /// Tells, once a directory, what could not be examined.
+    pub(super) fn complain(&mut self) {
+        if let Some(complaint) = self.complaint.take() {
+            self.summary.iter_mut().for_each(|summary| summary.complained(complaint.count));
+            self.fail_below(&complaint.kind(), complaint.count, &complaint.error());
+        }
+    }
+
+    /// Lists the entries of a batch.
+    pub(super) fn batch(&mut self, batch: Batch<'_>, label: &Label) -> Result<(), Stop> {
+        let everything = self.filter.is_empty() && batch.len() as u64 <= self.left;
+        if self.args.count {
+            self.counted += match everything {
+                true => batch.len() as u64,
+                false => batch.entries().filter(|entry| self.filter.accepts(entry)).count() as u64,
+            };
+            return Ok(());
+        }
+        self.began |= !batch.is_empty();
+        if let Some(mut examined) = self.examined.take() {
+            // Sorted by what the listing gives, in memory that may be outgrown.
+            let rows = batch.entries().zip(std::iter::repeat(&Attributes::NOTHING));
+            let listed = self.each_row(&mut examined, rows, label, Path::new(""));
+            self.examined = Some(examined);
+            return listed;
+        }
+        if let Some(collected) = &mut self.collected {
+            for entry in batch.entries().filter(|entry| self.filter.accepts(entry)) {
+                collected.add(label, &entry);
+            }
+            return Ok(());
+        }
+        if everything {
+            self.lines.batch(&mut self.output, batch, label)?;
+            self.left -= batch.len() as u64;
+        } else {
+            for entry in batch.entries().filter(|entry| self.filter.accepts(entry)).take(limit(self.left)) {
+                self.lines.entry(&mut self.output.text, label, &entry);
+                self.left -= 1;
+                self.output.made()?;
+            }
+        }
+        self.output.pause()?;
+        if self.left == 0 { Err(Stop::Limit) } else { Ok(()) }
+    }
+}
