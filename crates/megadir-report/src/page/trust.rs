@@ -1,14 +1,17 @@
 //! How far the numbers can be trusted: what the run can tell apart, what it found out about its own measuring, its course, and its warnings.
 
 use super::Page;
-use crate::render::{Report, resolution_details, resolution_lines, self_check_line, use_lines};
+use crate::render::{
+    Report, families_line, resolution_details, resolution_lines, self_check_line, use_lines,
+};
 use crate::warning::{Told, told};
 
 /// Adds the section.
 pub(super) fn section(page: &mut Page, report: &Report<'_>) {
     let summary = report.summary;
     page.element("h2", "How far to trust it");
-    page.list(resolution_lines(summary).into_iter().chain(self_check_line(summary)));
+    let checks = families_line(summary).into_iter().chain(self_check_line(summary));
+    page.list(resolution_lines(summary).into_iter().chain(checks));
     page.details(resolution_details(summary));
     if summary.warnings.is_empty() {
         page.paragraph("Nothing speaks against it.");

@@ -3,7 +3,7 @@
 use megadir_record::{CacheState, FileSystem, Place, Preset, Stop};
 
 use super::data::data_sets;
-use crate::summary::{Ending, Resolution, Summary};
+use crate::summary::{Ending, GroupReading, GroupSummary, Resolution, Summary, rounds_for_interval};
 use crate::text;
 
 /// Returns what was listed, and how far the run got.
@@ -203,6 +203,33 @@ pub(crate) fn resolution_lines(summary: &Summary) -> Vec<String> {
         text::ratio(worst.ratio.value, worst.ratio.interval),
         text::counted(known.len() as u64, "arm"),
     )]
+}
+
+/// With fewer questions than this nobody need be told what asking many of them does.
+const FAMILIES_MIN: usize = 5;
+
+/// Returns how many false calls are to be expected among many questions of one run, each of which is held to its own share of them.
+pub(crate) fn families_line(summary: &Summary) -> Option<String> {
+    let asks = |group: &&GroupSummary| {
+        !matches!(group.reading, GroupReading::Refusal(_) | GroupReading::Unreadable { .. })
+    };
+    let groups = summary.groups.iter().filter(asks).count();
+    let rows = summary.overview.as_ref().map_or(0, |overview| overview.rows.len());
+    let families = groups + rows;
+    if families < FAMILIES_MIN || summary.progress.rounds_used < rounds_for_interval(summary.rules.confidence)
+    {
+        return None;
+    }
+    let rows = match rows {
+        0 => String::new(),
+        rows => format!(" and {} of the table of file systems", text::counted(rows as u64, "row")),
+    };
+    let false_calls = (1.0 - summary.rules.confidence) * families as f64;
+    Some(format!(
+        "Many questions: verdicts are adjusted within each of {}{rows}, not over all of them together. Were nothing different anywhere, {false_calls:.1} of these {families} would be expected \
+         to call something faster or slower all the same. \"Equivalent\" is said of each comparison by itself.",
+        text::counted(groups as u64, "group"),
+    ))
 }
 
 /// Returns every resolution by itself where [`resolution_lines`] tells their range only.

@@ -3,8 +3,8 @@
 use super::data::use_lines;
 use super::grid::{Align, Grid};
 use super::machine::{
-    file_system_lines, machine_details, machine_line, resolution_details, resolution_lines, run_line,
-    self_check_line, wine_line,
+    families_line, file_system_lines, machine_details, machine_line, resolution_details, resolution_lines,
+    run_line, self_check_line, wine_line,
 };
 use super::paint::is_control;
 use super::{Format, groups, operations, overview, published, source_table};
@@ -57,6 +57,7 @@ pub fn markdown(summary: &Summary) -> String {
     if !each.is_empty() {
         paragraph(&mut page, &format!("Each: {}.", each.join("; ")));
     }
+    families_line(summary).iter().for_each(|line| paragraph(&mut page, line));
     use_lines(summary).iter().for_each(|line| paragraph(&mut page, line));
     self_check_line(summary).iter().for_each(|line| paragraph(&mut page, line));
     warnings(&mut page, summary);

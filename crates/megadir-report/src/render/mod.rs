@@ -39,8 +39,8 @@ pub(crate) use data::use_lines;
 pub(crate) use grid::{Align, Column, Grid, Text, lay_out};
 pub(crate) use groups::{arms as arms_grid, grid as group_grid, outcome as outcome_tone, outcome_words};
 pub(crate) use machine::{
-    file_system_lines, machine_details, machine_line, resolution_details, resolution_lines, run_line,
-    self_check_line,
+    families_line, file_system_lines, machine_details, machine_line, resolution_details, resolution_lines,
+    run_line, self_check_line,
 };
 pub(crate) use operations::{TITLE as OPERATIONS_TITLE, grid as operations_grid};
 pub(crate) use overview::{

@@ -126,6 +126,21 @@ fn every_kind_of_work_is_a_row_and_every_file_system_a_column() {
 }
 
 #[test]
+fn many_questions_are_told_with_the_false_calls_among_them() {
+    let mut summary = summarize(&record()).unwrap();
+    let asked = |summary: &Summary| render::markdown(summary).contains("Many questions: ");
+    assert!(!asked(&summary), "one group and three rows");
+    let group = summary.groups[0].clone();
+    summary.groups.extend([group.clone(), group]);
+    assert!(render::markdown(&summary).contains(
+        "within each of 3 groups and 3 rows of the table of file systems, not over all of them together. Were nothing different anywhere, 0.3 of these 6 would"
+    ));
+    // Nothing was judged.
+    summary.progress.rounds_used = 5;
+    assert!(!asked(&summary));
+}
+
+#[test]
 fn the_main_picture_shows_what_the_answer_says() {
     let record = record();
     let summary = summarize(&record).unwrap();
