@@ -128,7 +128,9 @@ impl Worker<'_, '_, '_> {
             node.stay(KEPT);
             return Examined::Stays;
         }
-        Examined::Goes(facts.map_or(Space::default(), |facts| Space::of(&facts)))
+        // Of directories the space is known then too, else of nothing.
+        let all_known = options.dry_run || conditions.older_than.is_some();
+        Examined::Goes(facts.filter(|_| all_known).map_or(Space::default(), |facts| Space::of(&facts)))
     }
 
     /// Goes into a directory below the one on top of the stack.

@@ -216,3 +216,4 @@ fn a_file_that_is_named_is_looked_at_after_the_wait() {
     assert_eq!(remove_contents(&directory, &options(OLD), &progress).unwrap().counts.entries, 0);
     assert!(file.exists());
 }
+        assert_eq!((removed.counts.bytes, removed.counts.linked), (0, 0), "with an age or not at all");
