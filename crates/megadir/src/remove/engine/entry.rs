@@ -185,8 +185,15 @@ impl Worker<'_, '_, '_> {
             }
             stays = if goes { 0 } else { KEPT };
         }
+        let node = Arc::new(Node::new(Some(parent), name, stays, bytes));
+        if !self.shared.unconditional
+            && let Ok(identity) = system::identity(&opened)
+        {
+            // Another that takes its name has met no condition.
+            node.identify(identity);
+        }
         self.push(Frame {
-            node: Arc::new(Node::new(Some(parent), name, stays, bytes)),
+            node,
             descriptor: Some(Arc::new(opened)),
             below: Names::default(),
             ended: false,

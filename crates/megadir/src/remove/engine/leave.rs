@@ -79,9 +79,11 @@ impl Worker<'_, '_, '_> {
             // So are those above it.
             return Left::Done;
         }
+        // Without conditions an empty directory goes, whichever has the name.
+        let expected = node.identity().filter(|_| !self.shared.unconditional || !system::GOES_WHILE_OPEN);
         let removed = match self.shared.options.dry_run {
             true => Ok(()),
-            false => system::remove_directory(above, &node.name, node.identity()),
+            false => system::remove_directory(above, &node.name, expected),
         };
         match removed {
             Ok(()) => {

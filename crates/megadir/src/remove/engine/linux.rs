@@ -112,12 +112,23 @@ fn open(parent: BorrowedFd<'_>, name: &CStr) -> Result<OwnedFd, Errno> {
 
 /// Returns what a directory is known by.
 pub(in crate::remove) fn identity(directory: &impl Open) -> Result<Identity, Errno> {
-    let status = stat(directory.as_fd(), AtFlags::STATX_DONT_SYNC, StatxFlags::INO | StatxFlags::MNT_ID)?;
-    Ok(Identity {
-        device: (status.stx_dev_major, status.stx_dev_minor),
-        inode: status.stx_ino,
-        mount: mount_of(&status).unwrap_or(0),
-    })
+    let status = stat(directory.as_fd(), AtFlags::STATX_DONT_SYNC, IDENTIFIES)?;
+    Ok(Identity::of(&status))
+}
+
+/// What an identity is made of.
+const IDENTIFIES: StatxFlags = StatxFlags::INO.union(StatxFlags::MNT_ID);
+/// How a name is asked for it.
+const ASKED: AtFlags = AtFlags::STATX_DONT_SYNC.union(AtFlags::NO_AUTOMOUNT);
+
+impl Identity {
+    fn of(status: &Statx) -> Self {
+        Self {
+            device: (status.stx_dev_major, status.stx_dev_minor),
+            inode: status.stx_ino,
+            mount: mount_of(status).unwrap_or(0),
+        }
+    }
 }
 
 /// Asks what an open directory is.
@@ -207,12 +218,18 @@ pub(super) fn remove_examined(
     remove_file(directory, name, listed).map(|()| true)
 }
 
-/// Removes a directory that is empty. The system takes whichever has the name.
+/// Removes a directory that is empty; `NOTDIR` for another than is expected, if one is. The system takes whichever has the name.
 pub(super) fn remove_directory(
     parent: &impl Open,
     name: &CStr,
-    _expected: Option<Identity>,
+    expected: Option<Identity>,
 ) -> Result<(), Errno> {
+    if let Some(expected) = expected
+        && Identity::of(&rustix::fs::statx(parent, name, AtFlags::SYMLINK_NOFOLLOW | ASKED, IDENTIFIES)?)
+            != expected
+    {
+        return Err(Errno::NOTDIR);
+    }
     rustix::io::retry_on_intr(|| rustix::fs::unlinkat(parent, name, AtFlags::REMOVEDIR))
 }
 

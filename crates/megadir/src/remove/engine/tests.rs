@@ -155,6 +155,26 @@ fn no_directory_goes_once_the_removal_is_to_end() {
     }
 }
 
+#[test]
+fn a_directory_that_takes_the_name_of_one_that_met_the_conditions_stays() {
+    let scratch = tempfile::tempdir().unwrap();
+    let tree = scratch.path().join("tree");
+    fs::create_dir_all(tree.join("d")).unwrap();
+    let at = tree.join("d");
+    let progress = meanwhile(move |number, _| {
+        assert_eq!(number, 1);
+        fs::rename(&at, at.with_file_name("moved")).unwrap();
+        fs::create_dir(&at).unwrap();
+    });
+    let failures = crate::remove::Failures::new(9);
+    let told = |failure| failures.add(failure);
+    let conditions = Conditions { types: &[FileType::Directory], ..Conditions::NONE };
+    let removed = remove(&tree, &RemoveOptions { on_failure: &told, ..options(conditions) }, &progress);
+    assert_eq!((removed.counts.directories, removed.counts.failures, left(&tree)), (0, 1, 2));
+    let told = failures.take();
+    assert!(told[0].to_string().contains("moved or replaced"), "{told:?}");
+}
+
 /// Links become files after two of them have gone.
 #[cfg(target_os = "linux")]
 #[test]
@@ -199,6 +219,7 @@ fn what_becomes_another_type_after_it_was_listed_stays() {
         let options = RemoveOptions { entries_per_second_max: rate, ..options(conditions) };
         let removed = remove(&tree, &options, &progress);
         assert_eq!((removed.counts.entries, left(&tree), removed.complete), (2, 4, true));
+        assert_eq!((removed.counts.bytes, removed.counts.linked), (0, 0), "with an age or not at all");
     }
 }
 
@@ -216,4 +237,3 @@ fn a_file_that_is_named_is_looked_at_after_the_wait() {
     assert_eq!(remove_contents(&directory, &options(OLD), &progress).unwrap().counts.entries, 0);
     assert!(file.exists());
 }
-        assert_eq!((removed.counts.bytes, removed.counts.linked), (0, 0), "with an age or not at all");
