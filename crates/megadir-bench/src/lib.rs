@@ -35,6 +35,9 @@
 mod at;
 mod backends;
 pub mod beat;
+/// Ctrl-C of a console, for whoever may not ask the system itself.
+#[cfg(windows)]
+pub use megadir_sys::windows::console;
 mod cache;
 pub mod dataset;
 mod date;

@@ -59,19 +59,37 @@ impl Interrupt {
     }
 }
 
+/// Has the flag set when the program is asked to end, and the program ended when it is asked again.
+#[cfg(unix)]
+fn watch(stop: &Arc<AtomicBool>) -> std::io::Result<()> {
+    for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM] {
+        // The order matters: the first handler acts on what the second one set the time before.
+        let code = i32::from(INTERRUPTED);
+        signal_hook::flag::register_conditional_shutdown(signal, code, Arc::clone(stop))?;
+        signal_hook::flag::register(signal, Arc::clone(stop))?;
+    }
+    Ok(())
+}
+
+/// Has the flag set on Ctrl-C and Ctrl-Break, and the program ended on another; consoles tell a thread that they start for that.
+#[cfg(windows)]
+fn watch(stop: &Arc<AtomicBool>) -> std::io::Result<()> {
+    let stop = Arc::clone(stop);
+    let asked = move || {
+        if stop.swap(true, Ordering::Relaxed) {
+            std::process::exit(i32::from(INTERRUPTED));
+        }
+    };
+    megadir_bench::console::on_interrupt(asked)
+}
+
 /// Does `work` in a thread of its own while this one, the main thread, takes Ctrl-C and requests to terminate.
 pub(crate) fn interruptible<R: Send>(
     work: impl FnOnce(&Interrupt) -> Result<R, CliError> + Send,
 ) -> Result<R, CliError> {
     let interrupt = Interrupt { stop: Arc::default(), beat: AtomicU64::new(0), unfinished: Mutex::new(None) };
     let failed = |error| CliError::nothing_ran(format!("cannot watch for Ctrl-C: {error}"));
-    for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM] {
-        // The order matters: the first handler acts on what the second one set the time before.
-        let code = i32::from(INTERRUPTED);
-        signal_hook::flag::register_conditional_shutdown(signal, code, Arc::clone(&interrupt.stop))
-            .map_err(failed)?;
-        signal_hook::flag::register(signal, Arc::clone(&interrupt.stop)).map_err(failed)?;
-    }
+    watch(&interrupt.stop).map_err(failed)?;
     let main = std::thread::current();
     let done = AtomicBool::new(false);
     std::thread::scope(|scope| {

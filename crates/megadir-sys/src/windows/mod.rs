@@ -11,12 +11,14 @@
 //! * [`file_cache`]: forgetting what is cached of files.
 //! * [`io_priority`]: letting others use the disk first.
 //! * [`mutex`]: names that one process holds at a time.
+//! * [`console`]: who presses Ctrl-C or Ctrl-Break is told of.
 //! * [`system`]: what the system tells of itself; [`service`]: whether services and drivers run.
 //!
 //! What older systems (and Wine 8) lack is looked for when it is called, so that programs start everywhere.
 
 pub mod access_list;
 pub mod change;
+pub mod console;
 pub mod disk;
 pub mod enumerate;
 pub mod facts;
