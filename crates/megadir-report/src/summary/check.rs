@@ -8,7 +8,7 @@ use megadir_stats::Looks;
 pub enum SummaryError {
     /// No round was measured before the run ended.
     #[error(
-        "nothing was measured: the record has {warm_up} of warm-up and none that counts; run the study again"
+        "nothing was measured: the record has {warm_up} of warm-up and none that counts; go on with it (bench run --resume), or run the study again"
     )]
     NothingMeasured {
         /// Samples of warm-up rounds, with their noun.

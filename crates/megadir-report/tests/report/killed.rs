@@ -104,7 +104,7 @@ fn a_record_that_measured_nothing_is_refused_with_a_reason() {
     let error = summarize(&record).unwrap_err().to_string();
     assert_eq!(
         error,
-        "nothing was measured: the record has 3 samples of warm-up and none that counts; run the study again"
+        "nothing was measured: the record has 3 samples of warm-up and none that counts; go on with it (bench run --resume), or run the study again"
     );
 }
 
