@@ -172,7 +172,7 @@ fn make(args: &Args, files: &Files, interrupt: &Interrupt) -> Result<u8, CliErro
     let filled = fill(&args.directory, files, &mut progress, &interrupt.stop);
     bar.finish_and_clear();
     let filled = filled.map_err(|error| explain(&error))?;
-    eprintln!("megadir: '{}': {}", args.directory.display(), summary(&filled, files));
+    eprintln!("megadir: {}: {}", quoted(&args.directory), summary(&filled, files));
     if filled.stopped {
         eprintln!("megadir: interrupted; the same command goes on from here");
         return Ok(exit::INTERRUPTED);

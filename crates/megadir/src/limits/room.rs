@@ -123,7 +123,7 @@ fn nearly_out_quota(facts: &Facts, quota: &Quota) -> Option<Trap> {
         return None;
     }
     let text = format!(
-        "{:.0} % of the quota of {} are used; the error will be \"Disk quota exceeded\".",
+        "{:.0} % of the quota of {} is used; the error will be \"Disk quota exceeded\".",
         100.0 * used,
         quota.of
     );
@@ -137,7 +137,7 @@ fn nearly_out_blocks(facts: &Facts) -> Option<Trap> {
     if space.blocks == 0 || used < NEARLY_OUT {
         return None;
     }
-    let text = format!("{:.0} % of the file system's space are used.", 100.0 * used);
+    let text = format!("{:.0} % of the file system's space is used.", 100.0 * used);
     Some(Trap { name: "blocks", text, cures: vec![cure::blocks()] })
 }
 

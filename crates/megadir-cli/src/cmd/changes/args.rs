@@ -11,6 +11,10 @@ use crate::exit::{CliError, directory_parser};
 /// step of the clock would not show. A renamed directory is one change; what went along with it is none. Exit code 10
 /// with --quiet when anything changed or may have.
 #[derive(clap::Args)]
+#[command(after_help = "\
+Exit codes: 0 done, whether or not anything changed; 1 something could not be compared, the rest was; 2 usage, or another \
+directory than the one that was scanned; 3 the inventory or the tree could not be opened; 10 with --quiet when anything \
+changed or may have; 130 interrupted. Errors are one line each on standard error, at most ten of each kind and then their number.")]
 pub(crate) struct Args {
     /// The inventory, as `megadir scan` writes it
     #[arg(value_name = "INVENTORY", value_parser = directory_parser())]
@@ -21,7 +25,10 @@ pub(crate) struct Args {
     /// Ends records with NUL: kind, tab, path; a renamed entry has a second record, `from`, tab, path
     #[arg(short = '0', long)]
     pub(super) null: bool,
-    /// Prints JSON lines
+    /// Prints a JSON object a line: v (version, 1), change, path, and where they apply from, fields, suspect, old and new
+    ///
+    /// `old` and `new` have the columns of the inventory (docs/inventory.md). A path that is not UTF-8 is given as path_hex
+    /// (from_hex), the hex digits of its bytes.
     #[arg(long, conflicts_with = "null")]
     pub(super) json: bool,
     /// Prints no changes; exit code 10 when there are any
