@@ -300,7 +300,7 @@ fn what_cannot_be_done_is_one_line() {
         (&["scan", "tree", "-o", "gone/x"], 3, "write 'gone/x': No such file or directory"),
         (&["scan", "tree", "-o", "taken"], 3, "something else has the name of its temporary file"),
         (&["scan", "tree", "-o", "/dev/full"], 3, "write '/dev/full': No space left on device"),
-        (&["scan", "tree", "--jsonl", "-o", "/dev/full"], 3, "No space left on device"),
+        (&["scan", "tree", "--jsonl", "-o", "/dev/full"], 3, "write '/dev/full': No space left on device"),
     ] {
         let output = run(scratch.path(), arguments);
         assert_eq!(output.status.code(), Some(code), "{arguments:?}: {}", err(&output));

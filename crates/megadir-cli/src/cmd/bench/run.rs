@@ -67,7 +67,11 @@ fn described(resolved: &Resolved, more: &str, args: &Args, interrupt: &Interrupt
     let (plan, directory) = (&resolved.planned.plan, &resolved.directory);
     let checked =
         megadir_bench::check(plan, directory, args.lab.erase_device, &interrupt.stop, &interrupt.beat);
-    let refused = checked.map_err(|error| run_error(error, exit::NOTHING_RAN));
+    let taken = args.output.as_deref().filter(|path| path.symlink_metadata().is_ok());
+    let refused = match taken {
+        Some(path) => Err(cannot_make(path, &io::Error::from(io::ErrorKind::AlreadyExists))),
+        None => checked.map_err(|error| run_error(error, exit::NOTHING_RAN)),
+    };
     Done::Described { text: format!("{}{more}", describe(resolved)), refused }
 }
 
@@ -204,16 +208,21 @@ fn private(directory: &Path) -> Vec<String> {
     known.chain(paths.map(|path| path.to_string_lossy().into_owned())).collect()
 }
 
+fn cannot_make(path: &Path, error: &io::Error) -> CliError {
+    let reason = match error.kind() {
+        io::ErrorKind::AlreadyExists => "there is a file of this name, which no record replaces".to_owned(),
+        _ => reason(error),
+    };
+    CliError::nothing_ran(format!("cannot make the record '{}': {reason}", path.display()))
+}
+
 /// Makes the record's file, which must be new.
 fn create_record(args: &Args, plan: &Plan) -> Result<(PathBuf, File), CliError> {
     let now_s = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |now| now.as_secs());
-    let failed = |path: &Path, error: &io::Error| {
-        CliError::nothing_ran(format!("cannot make the record '{}': {}", path.display(), reason(error)))
-    };
     if let Some(path) = &args.output {
         return match record_file::create(path) {
             Ok(file) => Ok((path.clone(), file)),
-            Err(error) => Err(failed(path, &error)),
+            Err(error) => Err(cannot_make(path, &error)),
         };
     }
     // Two runs may start in the same second.
@@ -222,7 +231,7 @@ fn create_record(args: &Args, plan: &Plan) -> Result<(PathBuf, File), CliError> 
         match record_file::create(&path) {
             Ok(file) => return Ok((path, file)),
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
-            Err(error) => return Err(failed(&path, &error)),
+            Err(error) => return Err(cannot_make(&path, &error)),
         }
     }
     Err(CliError::nothing_ran("no free name for the record; give one with --output"))

@@ -1,7 +1,7 @@
 //! Inventories as text: JSON lines and comma-separated values, with the columns of the Parquet file.
 
 use std::io::{BufWriter, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use megadir::{Error, ErrorKind, Result};
 use megadir_inventory::{Excluded, Replacement, Row, Sink};
@@ -34,7 +34,7 @@ pub(super) struct TextSink {
 }
 
 enum Target {
-    File(Box<BufWriter<Replacement>>),
+    File { file: Box<BufWriter<Replacement>>, path: PathBuf },
     Stdout(Output),
 }
 
@@ -46,7 +46,10 @@ impl TextSink {
         roots: Vec<Vec<u8>>,
     ) -> std::result::Result<Self, CliError> {
         let target = match output {
-            Some(path) => Target::File(Box::new(BufWriter::new(Replacement::create(path)?))),
+            Some(path) => {
+                let file = Box::new(BufWriter::new(Replacement::create(path)?));
+                Target::File { file, path: path.to_owned() }
+            }
             None => Target::Stdout(Output::new()?),
         };
         let text = match form {
@@ -59,7 +62,7 @@ impl TextSink {
     /// Returns what the scan has to leave out.
     pub(super) fn excluded(&self) -> Vec<Excluded> {
         match &self.target {
-            Target::File(file) => file.get_ref().excluded(),
+            Target::File { file, .. } => file.get_ref().excluded(),
             Target::Stdout(_) => Vec::new(),
         }
     }
@@ -74,8 +77,8 @@ impl TextSink {
         self.flush()?;
         match self.target {
             Target::Stdout(_) => Ok(None),
-            Target::File(file) => {
-                let file = file.into_inner().map_err(|error| file_failed(error.into_error()))?;
+            Target::File { file, path } => {
+                let file = file.into_inner().map_err(|error| file_failed(&path, error.into_error()))?;
                 file.finish().map(Some).map_err(|error| Ended::Other(error.into()))
             }
         }
@@ -83,7 +86,9 @@ impl TextSink {
 
     fn flush(&mut self) -> std::result::Result<(), Ended> {
         match &mut self.target {
-            Target::File(file) => file.write_all(&self.text).map_err(file_failed)?,
+            Target::File { file, path } => {
+                file.write_all(&self.text).map_err(|error| file_failed(path, error))?;
+            }
             Target::Stdout(output) => {
                 output.text.extend_from_slice(&self.text);
                 output.flush()?;
@@ -94,8 +99,8 @@ impl TextSink {
     }
 }
 
-fn file_failed(error: std::io::Error) -> Ended {
-    Ended::Other(Error::io("write", "the output".as_ref(), error).into())
+fn file_failed(path: &Path, error: std::io::Error) -> Ended {
+    Ended::Other(Error::io("write", path, error).into())
 }
 
 impl Sink for TextSink {
