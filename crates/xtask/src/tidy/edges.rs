@@ -22,10 +22,7 @@ static ALLOWED: &[Allowed] = &[
     allowed("megadir-inventory", &["megadir"]),
     allowed("megadir-bench", &["megadir-sys", "megadir", "megadir-stats", "megadir-record"]),
     allowed("megadir-report", &["megadir-stats", "megadir-record"]),
-    allowed(
-        "megadir-advise",
-        &["megadir", "megadir-stats", "megadir-record", "megadir-bench", "megadir-report"],
-    ),
+    allowed("megadir-advise", &["megadir", "megadir-record", "megadir-bench", "megadir-report"]),
     allowed(
         "megadir-cli",
         &[
@@ -34,12 +31,11 @@ static ALLOWED: &[Allowed] = &[
             "megadir-inventory",
             "megadir-bench",
             "megadir-report",
-            "megadir-stats",
             "megadir-record",
         ],
     ),
     allowed(TESTKIT, &["megadir"]),
-    allowed("xtask", &["megadir-stats", "megadir-report"]),
+    allowed("xtask", &["megadir-stats"]),
 ];
 
 /// For tests of any crate, and for nothing else.
