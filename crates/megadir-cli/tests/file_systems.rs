@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 
 use megadir_record::jsonl::read;
 use megadir_record::{CacheState, FsId, GroupRule, Header, Phase, Place, Record, Role};
+use megadir_testkit::PATIENCE;
 use megadir_testkit::mount::{EXT4, Mount, TMPFS};
 use megadir_testkit::output::says;
 use megadir_testkit::require::have;
@@ -61,7 +62,7 @@ fn nothing_is_held(directory: &Path) {
         let lines: Vec<String> = mounts.lines().map(str::to_owned).chain(loops).collect();
         lines.into_iter().find(|line| line.contains(&path))
     };
-    let deadline = Instant::now() + Duration::from_secs(120);
+    let deadline = Instant::now() + PATIENCE;
     while let Some(line) = held() {
         assert!(Instant::now() < deadline, "{line}");
         std::thread::sleep(Duration::from_millis(20));
@@ -76,7 +77,7 @@ fn lines(directory: &Path) -> usize {
 
 /// Waits until the record has so many lines.
 fn reaches(child: &mut Child, directory: &Path, count: usize) {
-    let deadline = Instant::now() + Duration::from_secs(120);
+    let deadline = Instant::now() + PATIENCE;
     while lines(directory) < count {
         assert!(child.try_wait().expect("waitable").is_none(), "the run ended before {count} lines");
         assert!(Instant::now() < deadline, "the run does not come on");

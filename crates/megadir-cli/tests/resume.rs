@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 use megadir_bench::next::{Step, next};
 use megadir_record::jsonl::read;
 use megadir_record::{Record, Sample};
+use megadir_testkit::PATIENCE;
 use megadir_testkit::killed::{before_call, was_killed};
 use megadir_testkit::mount::{EXT4, Mount, Recipe};
 use megadir_testkit::output::says;
@@ -50,7 +51,7 @@ fn lines(path: &Path) -> usize {
 
 /// Waits until the record of a run that takes long has so many lines.
 fn reaches(child: &mut Child, path: &Path, count: usize) {
-    let deadline = Instant::now() + Duration::from_secs(60);
+    let deadline = Instant::now() + PATIENCE;
     while lines(path) < count {
         assert!(child.try_wait().expect("waitable").is_none(), "the run ended before {count} lines");
         assert!(Instant::now() < deadline, "the run does not come on");

@@ -6,6 +6,8 @@
 use std::path::Path;
 use std::time::{Duration, Instant};
 
+use crate::PATIENCE;
+
 /// Returns how many descriptors of this process are open on a directory or below it.
 #[cfg(target_os = "linux")]
 pub fn descriptors_below(directory: &Path) -> usize {
@@ -41,7 +43,7 @@ pub fn library_threads() -> usize {
 
 /// Waits until a count is 0: a joined thread stays visible for a moment. Returns the count.
 pub fn settled(count: impl Fn() -> usize) -> usize {
-    let deadline = Instant::now() + Duration::from_secs(20);
+    let deadline = Instant::now() + PATIENCE;
     while count() > 0 && Instant::now() < deadline {
         std::thread::sleep(Duration::from_millis(1));
     }

@@ -17,6 +17,9 @@
 //! * [`unprivileged`](mod@unprivileged): running as a user without privileges (Linux).
 #![expect(clippy::unwrap_used, reason = "a failed assumption in a test is a failed test, which is wanted")]
 
+/// How long something is waited for that happens sooner or later: only what never does takes so long, on a machine however busy.
+pub const PATIENCE: std::time::Duration = std::time::Duration::from_secs(600);
+
 #[cfg(any(target_os = "linux", windows))]
 pub mod conformance;
 #[cfg(target_os = "linux")]

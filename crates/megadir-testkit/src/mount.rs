@@ -9,6 +9,8 @@ use std::time::{Duration, Instant};
 
 use tempfile::TempDir;
 
+use crate::PATIENCE;
+
 /// How a file system is made.
 #[derive(Clone, Copy, Debug)]
 pub struct Recipe {
@@ -28,8 +30,6 @@ const EXT4_BYTES: u64 = 1 << 30;
 /// What the hashes of ext4's names begin with, as mke2fs takes it: by default it is random, and with it how full the blocks of a
 /// directory are and in which order its names come. So what holds of an image holds of the next.
 pub const HASH_SEED: &str = "hash_seed=00000000-0000-4000-8000-000000000001";
-/// How long a mount may be kept busy by somebody who ends.
-const BUSY_MAX: Duration = Duration::from_secs(60);
 
 /// ext4 as mke2fs makes it, with room for many inodes.
 pub const EXT4: Recipe = Recipe {
@@ -198,7 +198,7 @@ impl Drop for Mount {
 ///
 /// When it cannot be unmounted, or stays busy for as long as nothing takes that ends; then it is unmounted lazily.
 pub fn unmount(path: &Path) -> Result<(), String> {
-    let deadline = Instant::now() + BUSY_MAX;
+    let deadline = Instant::now() + PATIENCE;
     loop {
         let Err(why) = run(Command::new("umount").env("LC_ALL", "C").arg(path)) else { return Ok(()) };
         if !why.contains("busy") {

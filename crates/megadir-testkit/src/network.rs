@@ -11,6 +11,7 @@ use std::time::{Duration, Instant};
 use rustix::process::{Pid, Signal, kill_process};
 use tempfile::TempDir;
 
+use crate::PATIENCE;
 use crate::mount::{Mount, TMPFS, run};
 
 /// A mounted network file system with its servers.
@@ -36,8 +37,6 @@ enum Stop {
 
 /// The only address in the namespace beside 127.0.0.1, which MooseFS's servers refuse.
 const ADDRESS: &str = "10.99.0.1";
-/// How long servers may take until the file system is mounted and takes data.
-const PATIENCE: Duration = Duration::from_secs(30);
 
 impl NetworkMount {
     /// Starts MooseFS with one server for names and one for contents, and mounts it (by FUSE).

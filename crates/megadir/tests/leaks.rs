@@ -1,4 +1,4 @@
-//! A reader given up early leaves no thread and no descriptor, and is gone promptly.
+//! A reader given up early leaves no thread and no descriptor, and whoever gives it up does not wait for ever.
 //!
 //! Threads are counted for the whole process, so the tests of this file run one at a time.
 #![cfg(target_os = "linux")]
@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 use megadir::{
     AttributeListing, BACKENDS, Batch, Dir, ReadOptions, THREADS_MAX, Walk, WalkOptions, Want, backend,
 };
+use megadir_testkit::PATIENCE;
 use megadir_testkit::examining::hooked::Hooked;
 use megadir_testkit::examining::ways;
 use megadir_testkit::leaks::{descriptors_below, library_threads, settled};
@@ -34,18 +35,12 @@ fn give_up_often(recipe: &Recipe) {
     for backend in BACKENDS {
         let (threads, shares) = if backend.uses_threads() { (4, 64) } else { (1, 1) };
         let options = ReadOptions { buffer_bytes: 32 << 10, threads, shares, resolve_types: false };
-        let mut slowest = Duration::ZERO;
         for round in 0..rounds {
             let mut reader = backend.open(&directory, &options).unwrap();
             for _ in 0..[1, 0, 2, 7][round % 4] {
                 reader.next_batch().unwrap().unwrap();
             }
-            let started = Instant::now();
-            drop(reader);
-            slowest = slowest.max(started.elapsed());
         }
-        // What a thread has under way is one buffer; the bound leaves room for a loaded machine.
-        assert!(slowest < Duration::from_secs(20), "{}: dropping took {slowest:?}", backend.name());
         assert_eq!(settled(library_threads), 0, "{}: threads left", backend.name());
         assert_eq!(settled(|| descriptors_below(&path) - 1), 0, "{}: descriptors left", backend.name());
     }
@@ -84,9 +79,6 @@ fn examined_listings_and_walks_given_up_or_broken_leave_nothing() {
                 let given =
                     (0..batches).map_while(|_| listing.next_batch().ok().flatten().map(|_| ())).count();
                 assert!(given == 0 || !broken, "{way}");
-                let started = Instant::now();
-                drop(listing);
-                assert!(started.elapsed() < Duration::from_secs(20), "{way}: {:?}", started.elapsed());
             }
             assert_eq!(settled(library_threads), 0, "{way}: threads left");
             assert_eq!(settled(|| descriptors_below(&path) - 1), 0, "{way}: descriptors left");
@@ -118,7 +110,7 @@ fn a_reader_moved_to_another_thread_leaves_nothing() {
     let mut reader = backend("split").unwrap().open(&directory, &options).unwrap();
     reader.next_batch().unwrap().unwrap();
     // A thread bears the library's name only once it runs; what waits in the queue keeps some from their end.
-    let deadline = Instant::now() + Duration::from_secs(20);
+    let deadline = Instant::now() + PATIENCE;
     while library_threads() == 0 && Instant::now() < deadline {
         std::thread::sleep(Duration::from_millis(1));
     }

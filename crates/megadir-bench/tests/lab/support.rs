@@ -30,7 +30,7 @@ pub(crate) fn make(lab: &Lab, text: &str) -> Result<Mounted, LabError> {
 /// Returns the loop devices that stay attached, with the files that they show: who mounts something opens every one for a moment, and
 /// until then it stays.
 pub(crate) fn left(of: &Path) -> Vec<String> {
-    let deadline = Instant::now() + Duration::from_secs(60);
+    let deadline = Instant::now() + megadir_testkit::PATIENCE;
     while !attached(of).is_empty() && Instant::now() < deadline {
         std::thread::sleep(Duration::from_millis(5));
     }

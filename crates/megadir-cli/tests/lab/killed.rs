@@ -4,15 +4,13 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Stdio};
 use std::time::{Duration, Instant};
 
+use megadir_testkit::PATIENCE;
 use megadir_testkit::require;
 use megadir_testkit::require::full;
 use rustix::process::Signal;
 
 use super::running::Running;
 use super::support::{assert_gone, descendants, loops_below, megadir, output, privileged, soon, text};
-
-/// Longer than a phase is waited for.
-const PHASE_MAX: Duration = Duration::from_secs(120);
 
 /// Makes file systems of all ways of being made and mounted, over and over.
 fn start(directory: &str) -> Child {
@@ -54,7 +52,7 @@ fn wait_for(phase: &str, child: &mut Child, reached: impl Fn(u32) -> bool) {
     let started = Instant::now();
     while !reached(child.id()) {
         assert!(child.try_wait().expect("waitable").is_none(), "{phase}: the run ended before");
-        assert!(started.elapsed() < PHASE_MAX, "{phase}: the run does not come to it");
+        assert!(started.elapsed() < PATIENCE, "{phase}: the run does not come to it");
     }
 }
 

@@ -2,12 +2,11 @@
 
 use std::path::{Path, PathBuf};
 use std::process::{Child, ExitStatus, Stdio};
-use std::time::{Duration, Instant};
+use std::time::Instant;
+
+use megadir_testkit::PATIENCE;
 
 use super::support::megadir;
-
-/// Longer than a phase is waited for.
-const PHASE_MAX: Duration = Duration::from_secs(120);
 
 /// Makes a directory that holds one for the run, empty.
 pub(crate) fn scratch() -> tempfile::TempDir {
@@ -96,7 +95,7 @@ impl Running {
         while !reached(self) {
             let ended = self.child.try_wait().expect("waitable");
             assert!(ended.is_none() || reached(self), "{phase}: the run ended before: {}", self.said());
-            assert!(started.elapsed() < PHASE_MAX, "{phase}: the run does not come to it");
+            assert!(started.elapsed() < PATIENCE, "{phase}: the run does not come to it");
         }
     }
 

@@ -5,8 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
-/// Whatever ends with a process has ended by now.
-const SOON: Duration = Duration::from_secs(120);
+use megadir_testkit::PATIENCE;
 
 /// Returns a command of the program.
 pub(crate) fn megadir(arguments: &[&str]) -> Command {
@@ -126,7 +125,7 @@ fn numbered(directory: &Path) -> Vec<PathBuf> {
 pub(crate) fn soon(what: &str, holds: impl Fn() -> bool) {
     let started = Instant::now();
     while !holds() {
-        assert!(started.elapsed() < SOON, "{what}");
+        assert!(started.elapsed() < PATIENCE, "{what}");
         std::thread::sleep(Duration::from_millis(20));
     }
 }

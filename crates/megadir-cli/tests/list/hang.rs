@@ -6,6 +6,7 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
+use megadir_testkit::PATIENCE;
 use megadir_testkit::hanging::Hanging;
 use megadir_testkit::require;
 use rustix::process::{Pid, Signal, kill_process};
@@ -25,7 +26,7 @@ impl Drop for Started {
 /// Waits until the program sleeps in a call of the kernel, on the mount.
 fn wait_until_asleep(child: &Child) {
     let stat = format!("/proc/{}/stat", child.id());
-    let deadline = Instant::now() + Duration::from_secs(60);
+    let deadline = Instant::now() + PATIENCE;
     let mut asleep = 0;
     while asleep < 20 {
         assert!(Instant::now() < deadline, "the program does not come to rest");
@@ -51,7 +52,7 @@ fn interrupted(directory: &Path, options: &[&str], signal: Signal) {
             break status;
         }
         // What hangs would hang for ever; how soon it ends is a matter of the machine's load.
-        assert!(from.elapsed() < Duration::from_secs(20), "{options:?} does not end");
+        assert!(from.elapsed() < PATIENCE, "{options:?} does not end");
         std::thread::sleep(Duration::from_millis(2));
     };
     assert!(status.signal() == Some(signal.as_raw()) || status.code() == Some(130), "{options:?}: {status}");

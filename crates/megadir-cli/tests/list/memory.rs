@@ -48,7 +48,7 @@ fn wait_for_sleep(process: u32) {
             && std::fs::read_to_string(format!("/proc/{process}/wchan"))
                 .is_ok_and(|at| at.contains("pipe") || at == "0")
     };
-    let deadline = std::time::Instant::now() + std::time::Duration::from_secs(60);
+    let deadline = std::time::Instant::now() + megadir_testkit::PATIENCE;
     let mut times = 0;
     while times < 10 {
         assert!(std::time::Instant::now() < deadline, "the program does not come to rest");

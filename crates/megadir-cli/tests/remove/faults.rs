@@ -6,6 +6,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
+use megadir_testkit::PATIENCE;
 use megadir_testkit::require;
 use megadir_testkit::require::full;
 
@@ -36,8 +37,6 @@ const CALLS: &[&str] = &[
 ];
 /// So many calls of one kind there may be at most.
 const CALLS_MAX: u32 = 400;
-/// How long a run may take before it hangs.
-const PATIENCE: Duration = Duration::from_secs(20);
 
 fn tree(at: &Path) {
     fill(at, &["t/a/b/c/", "t/a/f", "t/a/b/g", "t/a/b/c/h", "t/d/", "t/d/i", "t/j"]);

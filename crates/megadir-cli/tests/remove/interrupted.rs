@@ -5,6 +5,7 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
+use megadir_testkit::PATIENCE;
 use megadir_testkit::require;
 use rustix::process::{Pid, Signal, kill_process};
 
@@ -17,7 +18,7 @@ fn started(at: &Path, options: &[&str]) -> Child {
     command.arg("--default-signal=INT").arg(program()).args(["remove", "--yes", "--rate", "2/s"]);
     command.args(options).arg("t").current_dir(at).stdin(Stdio::null());
     let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-    let deadline = Instant::now() + Duration::from_secs(60);
+    let deadline = Instant::now() + PATIENCE;
     while left(at) == 500 {
         assert!(Instant::now() < deadline, "nothing is removed");
         std::thread::sleep(Duration::from_millis(5));
@@ -79,7 +80,7 @@ fn a_removal_that_hangs_is_not_waited_for() {
     command.args(["env", "--default-signal=INT"]).arg(program()).args(["remove", "--yes", "t"]);
     command.current_dir(at).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
     let mut child = command.spawn().unwrap();
-    let deadline = Instant::now() + Duration::from_secs(60);
+    let deadline = Instant::now() + PATIENCE;
     while left(at) > 401 {
         assert!(Instant::now() < deadline, "{} left", left(at));
         std::thread::sleep(Duration::from_millis(5));

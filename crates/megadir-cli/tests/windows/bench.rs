@@ -42,7 +42,7 @@ fn start(directory: &Path, words: &[&str]) -> Child {
             return child;
         }
         assert!(child.try_wait().unwrap().is_none(), "the run ended early: {text}");
-        assert!(begun.elapsed() < Duration::from_secs(120), "the run does not come on: {text}");
+        assert!(begun.elapsed() < megadir_testkit::PATIENCE, "the run does not come on: {text}");
         std::thread::sleep(Duration::from_millis(20));
     }
 }

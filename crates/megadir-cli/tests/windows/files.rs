@@ -87,7 +87,7 @@ fn what_a_killed_run_and_its_processes_left_is_cleaned_up() {
     let start = Instant::now();
     while files_below(scratch.path()) < 100 {
         assert!(run.try_wait().unwrap().is_none(), "it has ended by itself");
-        assert!(start.elapsed() < Duration::from_secs(300), "nothing is made");
+        assert!(start.elapsed() < megadir_testkit::PATIENCE, "nothing is made");
         std::thread::sleep(Duration::from_millis(20));
     }
     run.kill().unwrap();
@@ -95,7 +95,7 @@ fn what_a_killed_run_and_its_processes_left_is_cleaned_up() {
     // The system ends the workers when the run has ended.
     let mut before = usize::MAX;
     while files_below(scratch.path()) != before {
-        assert!(start.elapsed() < Duration::from_secs(300), "the workers go on");
+        assert!(start.elapsed() < megadir_testkit::PATIENCE, "the workers go on");
         before = files_below(scratch.path());
         std::thread::sleep(Duration::from_millis(300));
     }

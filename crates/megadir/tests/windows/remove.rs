@@ -309,7 +309,7 @@ fn links_of_the_system_below_wine_lead_nobody_outside() {
         // Wine starts programs of the system below it, but neither tells that it has nor waits for them.
         let begun = Instant::now();
         while !inside.join(link).exists() {
-            assert!(begun.elapsed() < Duration::from_secs(60), "no link was made");
+            assert!(begun.elapsed() < megadir_testkit::PATIENCE, "no link was made");
             std::thread::sleep(Duration::from_millis(10));
         }
     }
