@@ -10,10 +10,10 @@
 
 pub(crate) mod columns;
 
-use megadir::FileType;
+use megadir::{Attributes, FileType};
 
 use self::columns::Columns;
-use crate::row::{Facts, Key, NUMBERS, Row};
+use crate::row::{Facts, Key, NUMBERS, Row, device_number, nanoseconds};
 
 /// What precedes the fields of a row, bytes.
 const HEAD_BYTES: usize = 5;
@@ -25,6 +25,10 @@ const CHANGED: usize = 2;
 const BORN: usize = 3;
 /// The number that may be negative and is no time.
 const ERRNO: usize = 11;
+/// The upper half of an inode number.
+const INODE_HIGH: usize = 5;
+/// What [`Facts::WANT`] tells where all is told.
+const ALL_TOLD: u16 = ((1 << NUMBERS) - 1) & !(1 << INODE_HIGH) & !(1 << ERRNO);
 
 /// Rows of one directory, sorted by name, of which none has an error or a hash: what a scan gives to a [`Sink`](crate::Sink)
 /// at once.
@@ -84,7 +88,7 @@ impl<'a> PackedRows<'a> {
 }
 
 /// What is known of an entry as numbers, in the order of [`Facts::numbers`]; what is not known is 0.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Numbers {
     pub(crate) values: [i64; NUMBERS],
     /// Bit by bit which of them count.
@@ -102,6 +106,29 @@ impl Numbers {
             have |= u16::from(number.is_some()) << bit;
         }
         Self { values, have, kind: facts.kind as u8 }
+    }
+
+    /// Returns what attributes tell, as [`Facts::new`] does, for less where they have all that was asked for.
+    #[inline]
+    pub(crate) fn told(listed: FileType, attributes: &Attributes) -> Self {
+        let Attributes { have, error, kind, mode, links, user, group, inode, size_bytes, device, .. } =
+            *attributes;
+        if !have.contains(Facts::WANT) || error != 0 {
+            return Self::new(&Facts::new(listed, attributes));
+        }
+        let [modified, changed, born] =
+            [attributes.modified, attributes.changed, attributes.born].map(nanoseconds);
+        let device = device_number(device.0, device.1) as i64;
+        let (mode, user, group) = (mode.into(), user.into(), group.into());
+        let (size, inode, links) = (size_bytes as i64, inode as i64, links as i64);
+        let values = [size, modified, changed, born, inode, 0, device, mode, user, group, links, 0];
+        Self { values, have: ALL_TOLD, kind: kind as u8 }
+    }
+
+    /// Returns when the inode was last changed, or the contents modified where that is not known.
+    #[inline]
+    pub(crate) fn newest_ns(&self) -> Option<i64> {
+        [CHANGED, MODIFIED].into_iter().find(|&time| self.have & 1 << time != 0).map(|time| self.values[time])
     }
 }
 
@@ -203,7 +230,40 @@ pub(crate) fn unpack_numbers<'b>(bytes: &mut &'b [u8]) -> Option<Unpacked<'b>> {
 mod tests {
     use super::{Numbers, pack, unpack};
     use crate::row::Facts;
-    use megadir::FileType;
+    use megadir::{Attributes, FileType, Time, Want};
+
+    #[test]
+    fn attributes_tell_the_same_by_either_way() {
+        let full = Attributes {
+            have: Facts::WANT | Want::MOUNT,
+            kind: FileType::Fifo,
+            mode: 0o1234,
+            links: u64::MAX,
+            user: 1,
+            group: u32::MAX,
+            inode: 2,
+            size_bytes: 3,
+            modified: Time { seconds: -4, nanoseconds: 5 },
+            changed: Time { seconds: i64::MAX, nanoseconds: 6 },
+            born: Time { seconds: 7, nanoseconds: 8 },
+            device: (9, 10),
+            mount: 11,
+            ..Attributes::NOTHING
+        };
+        let fields =
+            [Want::TYPE, Want::SIZE, Want::MODIFIED, Want::CHANGED, Want::BORN, Want::MODE, Want::OWNER];
+        let lacking = fields.into_iter().chain([Want::LINKS, Want::INODE, Want::DEVICE]);
+        let mut all: Vec<Attributes> =
+            lacking.map(|field| Attributes { have: Facts::WANT.without(field), ..full }).collect();
+        all.extend([full, Attributes::NOTHING, Attributes { error: 13, ..Attributes::NOTHING }]);
+        all.push(Attributes { error: 5, ..full });
+        for attributes in all {
+            let facts = Facts::new(FileType::Directory, &attributes);
+            let numbers = Numbers::told(FileType::Directory, &attributes);
+            assert_eq!(numbers, Numbers::new(&facts), "{attributes:?}");
+            assert_eq!(numbers.newest_ns(), facts.changed_ns.or(facts.modified_ns));
+        }
+    }
 
     #[test]
     fn rows_come_back_as_they_were() {

@@ -132,16 +132,20 @@ impl<'o> Gather<'o> {
             if attributes.has_vanished() {
                 continue;
             }
-            let facts = Facts::new(entry.kind, attributes);
-            if self.exclude.iter().any(|excluded| excluded.is(entry.name, &facts)) {
+            // What is known of an entry is put together only where the names are the same.
+            let is_excluded = |excluded: &Excluded| {
+                excluded.name == entry.name && excluded.is(entry.name, &Facts::new(entry.kind, attributes))
+            };
+            if self.exclude.iter().any(is_excluded) {
                 continue;
             }
-            if let Some(errno) = facts.errno {
+            if attributes.error != 0 {
                 block.failed += 1;
-                block.first_failed.get_or_insert_with(|| (entry.name.to_vec(), errno));
+                block.first_failed.get_or_insert_with(|| (entry.name.to_vec(), attributes.error));
             }
-            self.newest_ns = self.newest_ns.max(facts.changed_ns.or(facts.modified_ns));
-            block.add(&facts, entry.name);
+            let row = Numbers::told(entry.kind, attributes);
+            self.newest_ns = self.newest_ns.max(row.newest_ns());
+            block.add(&row, entry.name);
             added += 1;
         }
         self.held_bytes += block.bytes() - before;
@@ -247,14 +251,13 @@ impl<'o> Gather<'o> {
 
 impl Block {
     #[inline]
-    fn add(&mut self, facts: &Facts, name: &[u8]) {
-        let row = Numbers::new(facts);
-        self.alike.add(&row);
+    fn add(&mut self, row: &Numbers, name: &[u8]) {
+        self.alike.add(row);
         let start = self.names.len();
         self.names.extend_from_slice(name);
         // A block is ended long before 4 GiB.
         let (name_at, name_end, index) = (start as u32, self.names.len() as u32, self.rows.len() as u32);
-        self.rows.push(row);
+        self.rows.push(*row);
         self.places.push(Place { leading: leading(name), row: index, name: name_at, name_end });
     }
 
