@@ -30,24 +30,37 @@ impl Backend for Getdents {
     fn open(&self, directory: &Dir, options: &ReadOptions) -> Result<Box<dyn Reader>> {
         options.check_serial(self.name(), directory.path())?;
         let source = Source::Own(directory.reopen_for_reader()?);
-        open(source, directory.path(), options)
+        Ok(open(source, directory.path(), options, Vec::new()))
     }
 
     fn open_once(&self, directory: &Arc<Dir>, options: &ReadOptions) -> Result<Box<dyn Reader>> {
+        self.open_again(directory, options, Vec::new())
+    }
+
+    fn open_again(
+        &self,
+        directory: &Arc<Dir>,
+        options: &ReadOptions,
+        buffer: Vec<u8>,
+    ) -> Result<Box<dyn Reader>> {
         options.check_serial(self.name(), directory.path())?;
-        open(Source::Lent(Arc::clone(directory)), directory.path(), options)
+        Ok(open(Source::Lent(Arc::clone(directory)), directory.path(), options, buffer))
     }
 }
 
-fn open(source: Source, path: &Path, options: &ReadOptions) -> Result<Box<dyn Reader>> {
-    Ok(Box::new(GetdentsReader {
+fn open(source: Source, path: &Path, options: &ReadOptions, mut buffer: Vec<u8>) -> Box<dyn Reader> {
+    // To clear it takes as long as much of a call, and most directories are small: what a reader has left is taken as it is.
+    if buffer.len() != options.buffer_bytes {
+        buffer = vec![0; options.buffer_bytes];
+    }
+    Box::new(GetdentsReader {
         path: path.to_owned(),
         source,
-        buffer: vec![0; options.buffer_bytes],
+        buffer,
         resolve_types: options.resolve_types,
         ended: false,
         calls: 0,
-    }))
+    })
 }
 
 /// The open directory, with a position of its own.
@@ -101,10 +114,48 @@ impl Reader for GetdentsReader {
     fn calls(&self) -> Option<u64> {
         Some(self.calls)
     }
+
+    fn into_buffer(self: Box<Self>) -> Vec<u8> {
+        self.buffer
+    }
 }
 
 /// Returns the error for a buffer that the kernel filled with something other than records.
 pub(crate) fn malformed(path: &Path, malformed: Malformed) -> Error {
     let reason = format!("the kernel gave a malformed record at byte {} of a buffer", malformed.at);
     Error::new("read", path, ErrorKind::Malformed, reason)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Backend, Getdents};
+    use crate::dir::Dir;
+    use crate::options::ReadOptions;
+    use std::sync::Arc;
+
+    #[test]
+    fn what_a_buffer_held_before_counts_for_nothing_and_its_memory_is_used_again() {
+        let scratch = tempfile::tempdir().unwrap();
+        let mut expected: Vec<Vec<u8>> = (0..50).map(|index| format!("{index}").into_bytes()).collect();
+        for name in &expected {
+            std::fs::write(scratch.path().join(crate::names::to_os(name).unwrap()), "").unwrap();
+        }
+        expected.sort_unstable();
+        let options = ReadOptions { buffer_bytes: 4096, threads: 1, shares: 1, resolve_types: true };
+        // None, one of another reader of the same size, and others.
+        let buffers = [Vec::new(), vec![0xff; 4096], vec![b'n'; 100], vec![b'n'; 8192]];
+        for buffer in buffers {
+            let (length, place) = (buffer.len(), buffer.as_ptr());
+            let directory = Arc::new(Dir::open(scratch.path()).unwrap());
+            let mut reader = Getdents.open_again(&directory, &options, buffer).unwrap();
+            let mut names = Vec::new();
+            while let Some(batch) = reader.next_batch().unwrap() {
+                names.extend(batch.entries().map(|entry| entry.name.to_vec()));
+            }
+            names.sort_unstable();
+            assert_eq!(names, expected);
+            let left = reader.into_buffer();
+            assert_eq!((left.len(), left.as_ptr() == place), (4096, length == 4096));
+        }
+    }
 }

@@ -171,6 +171,21 @@ pub trait Backend: Sync {
         self.open(directory, options)
     }
 
+    /// Opens a reader as [`Backend::open_once`] does, which may read into the memory that another reader has left
+    /// ([`Reader::into_buffer`]); whatever that holds counts for nothing.
+    ///
+    /// # Errors
+    ///
+    /// As [`Backend::open`].
+    fn open_again(
+        &self,
+        directory: &Arc<Dir>,
+        options: &ReadOptions,
+        _buffer: Vec<u8>,
+    ) -> Result<Box<dyn Reader>> {
+        self.open_once(directory, options)
+    }
+
     /// Returns the attributes that it can bring along with the names ([`Backend::open_with_attributes`]).
     fn brings(&self) -> Want {
         Want::NOTHING
@@ -206,6 +221,11 @@ pub trait Reader: Send {
 
     /// Returns how often the kernel has been asked for entries, where that can be seen.
     fn calls(&self) -> Option<u64>;
+
+    /// Ends the reading and returns the memory that was read into, for [`Backend::open_again`]; empty where there is none.
+    fn into_buffer(self: Box<Self>) -> Vec<u8> {
+        Vec::new()
+    }
 }
 
 /// Returns the backend with a name.

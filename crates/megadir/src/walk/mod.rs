@@ -29,7 +29,7 @@ use crate::threads::join;
 /// How a tree is walked.
 #[derive(Clone, Copy)]
 pub struct WalkOptions {
-    /// The buffer for one call, bytes; every thread has one for each directory it is reading.
+    /// The buffer for one call, bytes; every thread has one for each directory it is reading, and one at least.
     pub buffer_bytes: usize,
     /// Threads that read; 1 means the caller's own, and none is started.
     pub threads: usize,

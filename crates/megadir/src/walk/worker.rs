@@ -55,6 +55,8 @@ pub(super) struct Worker {
     /// The directories being read, the deepest last. More than one only while the queue is full.
     stack: Vec<Frame>,
     spare: Gathered,
+    /// What the last reader read into.
+    spare_buffer: Vec<u8>,
     examine: Option<Box<dyn Examine>>,
     done: bool,
 }
@@ -79,7 +81,7 @@ enum Entered {
 impl Worker {
     pub(super) fn new(queue: Arc<Queue>, options: WalkOptions, examine: Option<Box<dyn Examine>>) -> Self {
         let spare = Gathered::default();
-        Self { queue, options, stack: Vec::new(), spare, examine, done: false }
+        Self { queue, options, stack: Vec::new(), spare, spare_buffer: Vec::new(), examine, done: false }
     }
 
     /// Takes back the memory of an item.
@@ -106,7 +108,11 @@ impl Worker {
             if frame.below.len() < BELOW_MAX && frame.reader.is_some() {
                 match frame.read(std::mem::take(&mut self.spare), self.examine.as_deref_mut()) {
                     Some(output) => return Some(output),
-                    None => frame.reader = None,
+                    None => {
+                        if let Some(reader) = frame.reader.take() {
+                            self.spare_buffer = reader.into_buffer();
+                        }
+                    }
                 }
             }
             if let Some(name) = frame.below.pop_front() {
@@ -161,7 +167,7 @@ impl Worker {
             Some((examiner, want)) if examiner.is_listed() => {
                 backend()?.open_with_attributes(&directory, &options, want)?
             }
-            _ => backend()?.open_once(&directory, &options)?,
+            _ => backend()?.open_again(&directory, &options, std::mem::take(&mut self.spare_buffer))?,
         };
         self.stack.push(Frame { directory, reader: Some(reader), below: VecDeque::new() });
         Ok(())
