@@ -24,9 +24,9 @@ pub(super) fn describe(resolved: &Resolved) -> String {
     text.push_str(&lab::described(plan));
     text.push_str(&data_sets(plan));
     text.push_str(&format!(
-        "needs: {files} files, {inodes} inodes, {:.1} MiB of space, about {}\n",
+        "needs: {files} files, {inodes} inodes, {:.1} MiB of space, {}\n",
         space_bytes as f64 / f64::from(1 << 20),
-        seconds(elapsed_ns),
+        about(elapsed_ns),
     ));
     let rules = &plan.rules;
     let most = if rules.stop == Stop::Rounds { "" } else { "at most " };
@@ -187,8 +187,14 @@ fn described(made: &Made, entries: u64) -> String {
     text
 }
 
+/// Returns how long a run may take. What files cost was measured on Linux; on Windows nothing has been measured yet.
+pub(super) fn about(elapsed_ns: u64) -> String {
+    let linux = if cfg!(windows) { " by what Linux takes, on Windows probably longer" } else { "" };
+    format!("about {}{linux}", seconds(elapsed_ns))
+}
+
 /// Returns a time as a person says it.
-pub(super) fn seconds(ns: u64) -> String {
+fn seconds(ns: u64) -> String {
     match ns.div_ceil(1_000_000_000) {
         s @ 0..100 => format!("{s} s"),
         s => format!("{} min", s.div_ceil(60)),

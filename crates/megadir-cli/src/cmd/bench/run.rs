@@ -9,7 +9,7 @@ use megadir_bench::plan::{Planned, estimate};
 use megadir_bench::{Listener, Program, Recorder, RunEnd, RunError, RunRequest, record_file_name};
 use megadir_record::{CacheState, DataSource, Plan, Record};
 
-use super::describe::{describe, seconds};
+use super::describe::{about, describe};
 use super::lab;
 use super::open::open;
 use super::options::{self, Args, Resolved, resolve};
@@ -241,17 +241,15 @@ fn create_record(args: &Args, plan: &Plan) -> Result<(PathBuf, File), CliError> 
 fn say_what_runs(resolved: &Resolved) {
     let plan = &resolved.planned.plan;
     let needs = estimate(plan);
-    let about = seconds(needs.elapsed_ns);
+    let about = about(needs.elapsed_ns);
     match &plan.data[0].source {
         DataSource::Existing { path } => {
             let entries = plan.data[0].entries;
-            eprintln!(
-                "megadir: working on '{path}' itself ({entries} entries), which is only read; about {about}"
-            );
+            eprintln!("megadir: working on '{path}' itself ({entries} entries), which is only read; {about}");
         }
         DataSource::Made { .. } if !plan.file_systems.is_empty() => {
             eprintln!(
-                "megadir: making {} files on {}, below '{}' and gone after the run; about {about}",
+                "megadir: making {} files on {}, below '{}' and gone after the run; {about}",
                 needs.files,
                 lab::list(plan),
                 resolved.directory.display()
@@ -261,7 +259,7 @@ fn say_what_runs(resolved: &Resolved) {
             }
         }
         DataSource::Made { .. } => eprintln!(
-            "megadir: making {} files below '{}' in a directory of their own, removed after the run; about {about}",
+            "megadir: making {} files below '{}' in a directory of their own, removed after the run; {about}",
             needs.files,
             resolved.directory.display(),
         ),
