@@ -11,7 +11,7 @@ use megadir::{BACKENDS, Dir};
 use megadir_testkit::conformance::{Outcome, conformance};
 use megadir_testkit::require;
 
-/// Backends whose calls older systems do not know, and Wine does not.
+/// Backends whose calls Wine does not know.
 const NOT_EVERYWHERE: [&str; 2] = ["nt-query-extended", "nt-query-ex"];
 
 /// Runs the suite for every backend in one directory and returns what `split` did.
@@ -19,6 +19,7 @@ fn every_backend(directory: &Path) -> Outcome {
     let mut split = Outcome { listed: 0, refused: 0 };
     for backend in BACKENDS {
         if NOT_EVERYWHERE.contains(&backend.name())
+            && require::is_wine()
             && let Err(refusal) = Dir::open(directory).and_then(|here| backend.probe(&here))
         {
             require::unavailable(&format!("conformance of {}", backend.name()), &refusal.reason());

@@ -56,12 +56,9 @@ pub(super) fn removed(ground: &Ground) {
     let mut unread = ground.backend.open(&directory, &options).unwrap();
     match std::fs::remove_dir_all(&path) {
         // Wine lets nobody remove a directory that is being searched (FindFirstFile).
-        Err(error) if cfg!(windows) && error.raw_os_error() == Some(32) => {
+        Err(error) if crate::require::is_wine() && error.raw_os_error() == Some(32) => {
             let what = format!("removing what {} lists", ground.backend.name());
-            crate::require::unavailable(
-                &what,
-                "the system does not let directories go that are being searched",
-            );
+            crate::require::unavailable(&what, "Wine does not let directories go that are being searched");
             drop((reader, unread));
             return std::fs::remove_dir_all(&path).unwrap();
         }

@@ -111,7 +111,7 @@ pub(super) fn bringing(directory: &Dir) -> Vec<&'static dyn Backend> {
             return false;
         }
         let Err(refusal) = backend.probe(directory) else { return true };
-        assert_eq!(refusal.kind(), ErrorKind::Unavailable, "{refusal}");
+        assert!(require::is_wine() && refusal.kind() == ErrorKind::Unavailable, "{refusal}");
         require::unavailable(&format!("attributes brought by {}", backend.name()), &refusal.reason());
         false
     };
