@@ -54,6 +54,10 @@ fn carry_out(args: &Args, interrupt: &Interrupt) -> Result<Done, CliError> {
     if args.dry_run {
         return Ok(described(&resolved, "", args, interrupt));
     }
+    // Nothing is announced that cannot begin; what is found out on file systems made for the run takes making them.
+    if resolved.planned.plan.file_systems.is_empty() {
+        refused(&resolved, args, interrupt)?;
+    }
     say_what_runs(&resolved);
     say_what_drops(&resolved.planned.plan);
     let (path, file) = create_record(args, &resolved.planned.plan)?;
@@ -64,15 +68,20 @@ fn carry_out(args: &Args, interrupt: &Interrupt) -> Result<Done, CliError> {
 
 /// Describes a plan, and finds out whether a run would be refused.
 fn described(resolved: &Resolved, more: &str, args: &Args, interrupt: &Interrupt) -> Done {
+    let refused = refused(resolved, args, interrupt);
+    Done::Described { text: format!("{}{more}", describe(resolved)), refused }
+}
+
+/// Finds out whether a run would be refused.
+fn refused(resolved: &Resolved, args: &Args, interrupt: &Interrupt) -> Result<(), CliError> {
     let (plan, directory) = (&resolved.planned.plan, &resolved.directory);
     let checked =
         megadir_bench::check(plan, directory, args.lab.erase_device, &interrupt.stop, &interrupt.beat);
     let taken = args.output.as_deref().filter(|path| path.symlink_metadata().is_ok());
-    let refused = match taken {
+    match taken {
         Some(path) => Err(cannot_make(path, &io::Error::from(io::ErrorKind::AlreadyExists))),
         None => checked.map_err(|error| run_error(error, exit::NOTHING_RAN)),
-    };
-    Done::Described { text: format!("{}{more}", describe(resolved)), refused }
+    }
 }
 
 /// Goes on with the run of a record.
