@@ -6,8 +6,7 @@ use std::os::windows::io::{AsRawHandle, BorrowedHandle};
 use windows_sys::Wdk::Foundation::NtQueryObject;
 use windows_sys::Wdk::Storage::FileSystem::{FILE_NETWORK_OPEN_INFORMATION, NtQueryFullAttributesFile};
 use windows_sys::Win32::Foundation::{
-    ERROR_INVALID_FUNCTION, ERROR_INVALID_PARAMETER, ERROR_NOT_SUPPORTED, FILETIME, STATUS_BUFFER_OVERFLOW,
-    STATUS_BUFFER_TOO_SMALL, STATUS_INFO_LENGTH_MISMATCH, UNICODE_STRING,
+    FILETIME, STATUS_BUFFER_OVERFLOW, STATUS_BUFFER_TOO_SMALL, STATUS_INFO_LENGTH_MISMATCH, UNICODE_STRING,
 };
 use windows_sys::Win32::Storage::FileSystem::{
     BY_HANDLE_FILE_INFORMATION, FILE_ATTRIBUTE_REPARSE_POINT, FILE_ATTRIBUTE_TAG_INFO, FILE_BASIC_INFO,
@@ -164,7 +163,7 @@ pub fn space(file: BorrowedHandle<'_>) -> io::Result<Space> {
 /// The system's.
 pub fn tag(file: BorrowedHandle<'_>) -> io::Result<(u32, u32)> {
     let told: FILE_ATTRIBUTE_TAG_INFO = match ask(file, FileAttributeTagInfo) {
-        Err(error) if is_unknown(&error) => return untagged(file).ok_or(error),
+        Err(error) if super::is_not_known(&error) => return untagged(file).ok_or(error),
         told => told?,
     };
     let tag = if told.FileAttributes & REPARSE_POINT == 0 { 0 } else { told.ReparseTag };
@@ -175,12 +174,6 @@ pub fn tag(file: BorrowedHandle<'_>) -> io::Result<(u32, u32)> {
 fn untagged(file: BorrowedHandle<'_>) -> Option<(u32, u32)> {
     let told: FILE_BASIC_INFO = ask(file, FileBasicInfo).ok()?;
     (told.FileAttributes & REPARSE_POINT == 0).then_some((told.FileAttributes, 0))
-}
-
-/// Tells whether an error says that the file system does not know what was asked.
-fn is_unknown(error: &io::Error) -> bool {
-    let codes = [ERROR_INVALID_FUNCTION, ERROR_NOT_SUPPORTED, ERROR_INVALID_PARAMETER];
-    error.raw_os_error().is_some_and(|code| codes.contains(&code.cast_unsigned()))
 }
 
 /// Returns the serial number of an open file's volume, and the file's number of 128 bits on it.

@@ -37,7 +37,8 @@ pub mod volume_settings;
 use std::io;
 
 use windows_sys::Win32::Foundation::{
-    ERROR_DIRECTORY_NOT_SUPPORTED, ERROR_FILE_NOT_FOUND, NTSTATUS, RtlNtStatusToDosError,
+    ERROR_CALL_NOT_IMPLEMENTED, ERROR_DIRECTORY_NOT_SUPPORTED, ERROR_FILE_NOT_FOUND, ERROR_INVALID_FUNCTION,
+    ERROR_INVALID_LEVEL, ERROR_INVALID_PARAMETER, ERROR_NOT_SUPPORTED, NTSTATUS, RtlNtStatusToDosError,
     STATUS_DELETE_PENDING, STATUS_FILE_DELETED, STATUS_FILE_IS_A_DIRECTORY, STATUS_INVALID_DEVICE_REQUEST,
     STATUS_INVALID_INFO_CLASS, STATUS_INVALID_PARAMETER, STATUS_NOT_IMPLEMENTED, STATUS_NOT_SUPPORTED,
 };
@@ -69,4 +70,16 @@ fn is_unknown(status: NTSTATUS) -> bool {
             | STATUS_NOT_SUPPORTED
             | STATUS_NOT_IMPLEMENTED
     )
+}
+
+/// Tells whether an error says that the system or the file system does not know what was asked for.
+pub fn is_not_known(error: &io::Error) -> bool {
+    let codes = [
+        ERROR_INVALID_FUNCTION,
+        ERROR_NOT_SUPPORTED,
+        ERROR_INVALID_PARAMETER,
+        ERROR_CALL_NOT_IMPLEMENTED,
+        ERROR_INVALID_LEVEL,
+    ];
+    error.raw_os_error().is_some_and(|code| codes.contains(&code.cast_unsigned()))
 }

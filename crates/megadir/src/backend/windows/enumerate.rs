@@ -4,10 +4,11 @@
 //! `FileFullDirectoryInfo` no numbers of files. `NtQueryDirectoryFile` has a class with numbers and without short names.
 
 use std::os::windows::io::{AsHandle, BorrowedHandle, OwnedHandle};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use megadir_sys::windows::enumerate::{self as sys, Buffer};
+use megadir_sys::windows::is_not_known;
 
 use super::Gathered;
 use crate::attributes::Want;
@@ -142,6 +143,7 @@ impl Enumerate {
         options.check_serial(self.name, directory.path())?;
         self.probe(directory)?;
         Ok(Box::new(EnumerateReader {
+            name: self.name,
             source,
             call: self.call,
             layout: self.layout,
@@ -167,11 +169,15 @@ impl Source {
         }
     }
 
-    fn error(&self, error: std::io::Error) -> Error {
+    fn path(&self) -> &Path {
         match self {
-            Self::Own(_, path) => Error::io("read", path, error),
-            Self::Lent(directory) => Error::io("read", directory.path(), error),
+            Self::Own(_, path) => path,
+            Self::Lent(directory) => directory.path(),
         }
+    }
+
+    fn error(&self, error: std::io::Error) -> Error {
+        Error::io("read", self.path(), error)
     }
 }
 
@@ -183,6 +189,7 @@ enum Progress {
 }
 
 struct EnumerateReader {
+    name: &'static str,
     source: Source,
     call: Call,
     layout: Layout,
@@ -204,6 +211,7 @@ impl Reader for EnumerateReader {
         let filled = match self.fill(is_first) {
             // The root of an empty volume has not even `.` and `..`.
             Err(error) if is_first && error.raw_os_error() == Some(ERROR_FILE_NOT_FOUND) => return Ok(None),
+            Err(error) if is_first && is_not_known(&error) => return Err(self.not_known(error)),
             filled => filled.map_err(|error| self.source.error(error))?,
         };
         let Some(filled) = filled else { return Ok(None) };
@@ -243,11 +251,39 @@ impl EnumerateReader {
         }
     }
 
+    /// Some file systems of the network and of other makers know the oldest records only.
+    fn not_known(&self, error: std::io::Error) -> Error {
+        let why = self.source.error(error).reason();
+        let reason = format!(
+            "its file system does not list by handle, as {} does ({why}); the backend find-first-file needs nothing of it",
+            self.name
+        );
+        Error::new("read", self.source.path(), ErrorKind::Unavailable, reason)
+    }
+
     fn malformed(&self, what: &str) -> Error {
-        let path = match &self.source {
-            Source::Own(_, path) => path,
-            Source::Lent(directory) => directory.path(),
-        };
-        Error::new("read", path, ErrorKind::Malformed, format!("the system gave {what}"))
+        Error::new("read", self.source.path(), ErrorKind::Malformed, format!("the system gave {what}"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Call, Enumerate};
+    use crate::backend::Backend;
+    use crate::directory_information::Layout;
+    use crate::{Dir, ErrorKind, ReadOptions};
+
+    #[test]
+    fn records_that_nobody_knows_are_refused_in_one_line() {
+        let directory = Dir::open(std::env::temp_dir()).unwrap();
+        let options = ReadOptions { buffer_bytes: 64 << 10, threads: 1, shares: 1, resolve_types: false };
+        for call in [Call::ByHandle { first: 99, next: 99 }, Call::NtQuery { class: 99 }] {
+            let of_no_system = Enumerate { name: "none", about: "", call, layout: Layout::Full };
+            let mut reader = of_no_system.open(&directory, &options).unwrap();
+            let error = reader.next_batch().unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::Unavailable, "{error}");
+            assert!(error.to_string().contains("does not list by handle, as none does ("), "{error}");
+            assert!(reader.next_batch().unwrap().is_none());
+        }
     }
 }

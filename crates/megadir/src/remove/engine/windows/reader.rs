@@ -4,6 +4,7 @@ use std::io;
 use std::os::windows::io::AsHandle;
 
 use megadir_sys::windows::enumerate::{Buffer, nt_query};
+use megadir_sys::windows::is_not_known;
 
 use super::Directory;
 use crate::decode;
@@ -67,7 +68,7 @@ impl Reader {
     ) -> io::Result<usize> {
         let buffer = if to.len() < CALL_BYTES { &mut self.small } else { &mut self.large };
         let filled = match nt_query(directory.as_handle(), self.class.number, from.is_some(), buffer) {
-            Err(error) if is_unknown(&error) => {
+            Err(error) if is_not_known(&error) => {
                 self.class = PLAIN;
                 nt_query(directory.as_handle(), self.class.number, from.is_some(), buffer)?
             }
@@ -87,10 +88,4 @@ impl Reader {
         to.get_mut(..self.encoded.len()).ok_or_else(malformed)?.copy_from_slice(&self.encoded);
         Ok(self.encoded.len())
     }
-}
-
-/// Tells whether an error says that the file system does not know a class of records.
-fn is_unknown(error: &io::Error) -> bool {
-    // `ERROR_INVALID_FUNCTION`, `ERROR_NOT_SUPPORTED`, `ERROR_INVALID_PARAMETER`, `ERROR_CALL_NOT_IMPLEMENTED`, `ERROR_INVALID_LEVEL`.
-    matches!(error.raw_os_error(), Some(1 | 50 | 87 | 120 | 124))
 }
