@@ -51,8 +51,7 @@ pub(crate) fn clean(text: &str, style: Style) -> String {
 
 /// Returns whether a character moves the cursor, reorders text or hides.
 pub(crate) fn is_control(character: char) -> bool {
-    let reorders =
-        matches!(character, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+    let reorders = matches!(character, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
     let hides = matches!(character, '\u{200b}'..='\u{200d}' | '\u{2028}' | '\u{2029}' | '\u{feff}');
     character.is_control() || reorders || hides
 }
