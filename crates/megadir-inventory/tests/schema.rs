@@ -7,6 +7,7 @@ use std::process::Command;
 use megadir_inventory::{
     FORMAT_VERSION, Facts, Key, Metadata, Root, Row, Scanned, Sink, WriteOptions, Writer,
 };
+use megadir_testkit::output::golden;
 use megadir_testkit::require;
 use parquet::file::reader::{FileReader, SerializedFileReader};
 
@@ -70,11 +71,7 @@ fn the_schema_is_the_one_that_is_documented() {
         text.extend_from_slice(line.as_bytes());
     }
     let text = String::from_utf8(text).expect("UTF-8");
-    let golden = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/schema.golden");
-    if std::env::var_os("MEGADIR_BLESS").is_some() {
-        std::fs::write(&golden, &text).expect("written");
-    }
-    assert_eq!(text, std::fs::read_to_string(&golden).expect("a golden file"));
+    golden(env!("CARGO_MANIFEST_DIR"), "tests/schema.golden", &text);
     // Every column is documented, as it is called.
     let documented = include_str!("../../../docs/inventory.md");
     for column in file.metadata().file_metadata().schema_descr().columns() {

@@ -6,7 +6,7 @@
 //! * [`tree`]: flat directories of any size, deterministic by seed, in constant memory; the names in a directory.
 //! * [`mount`]: private file systems on loop devices, unmounted when dropped (Linux, root).
 //! * [`network`]: network file systems, their servers alone in a namespace (Linux, root, Debian's packages).
-//! * [`output`]: what a program said and ended with.
+//! * [`output`]: what a program said and ended with; texts that are kept in files.
 //! * [`require`](mod@require): tests that cannot run say so; `full` tells the long tier.
 //! * [`seen`]: what a reader gave, owned and comparable, and the contract of a reader's end.
 //! * [`faulty`]: a backend whose n-th call fails. [`untyped`]: one that tells no types.

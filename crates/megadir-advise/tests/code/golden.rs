@@ -1,10 +1,10 @@
 //! One layout in each language as it is printed, and the page about layouts; `MEGADIR_BLESS=1` writes the files anew.
 
 use std::fmt::Write;
-use std::path::Path;
 
 use megadir::layout::{Layout, PRESETS};
 use megadir_advise::code::{Language, snippet, words};
+use megadir_testkit::output::golden;
 
 #[track_caller]
 fn code_is(file: &str, layout: &str, language: Language) {
@@ -13,12 +13,7 @@ fn code_is(file: &str, layout: &str, language: Language) {
 
 #[track_caller]
 fn same(file: &str, text: &str) {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(file);
-    if std::env::var_os("MEGADIR_BLESS").is_some_and(|value| value == "1") {
-        std::fs::write(&path, text).unwrap();
-    }
-    let golden = std::fs::read_to_string(&path).unwrap();
-    assert!(text == golden, "differs from {file} (MEGADIR_BLESS=1 writes it anew):\n{text}");
+    golden(env!("CARGO_MANIFEST_DIR"), file, text);
 }
 
 #[test]

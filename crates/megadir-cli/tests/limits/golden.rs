@@ -5,6 +5,7 @@
 use std::path::Path;
 
 use megadir_testkit::mount::{self, Mount, Recipe};
+use megadir_testkit::output::golden;
 use megadir_testkit::require;
 use megadir_testkit::tree::{Flat, Kinds, Names};
 
@@ -34,12 +35,7 @@ pub(crate) const SEEDED: Recipe = Recipe {
 
 #[track_caller]
 fn check(name: &str, text: &str) {
-    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden").join(name);
-    if std::env::var_os("MEGADIR_BLESS").is_some_and(|value| value == "1") {
-        std::fs::write(&file, text).unwrap();
-    }
-    let expected = std::fs::read_to_string(&file).unwrap_or_default();
-    assert!(text == expected, "differs from tests/golden/{name} (MEGADIR_BLESS=1 writes it anew):\n{text}");
+    golden(env!("CARGO_MANIFEST_DIR"), &format!("tests/golden/{name}"), text);
 }
 
 /// Returns a run as a user sees it, with what differs from machine to machine replaced.

@@ -5,18 +5,14 @@
 use std::path::{Path, PathBuf};
 
 use megadir_testkit::mount::{EXT4, Mount, TMPFS};
+use megadir_testkit::output::golden;
 use megadir_testkit::require;
 
 use crate::support::{fill, path, run, scratch};
 
 #[track_caller]
 fn check(name: &str, text: &str) {
-    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden").join(name);
-    if std::env::var_os("MEGADIR_BLESS").is_some_and(|value| value == "1") {
-        std::fs::write(&file, text).unwrap();
-    }
-    let expected = std::fs::read_to_string(&file).unwrap_or_default();
-    assert!(text == expected, "differs from tests/golden/{name} (MEGADIR_BLESS=1 writes it anew):\n{text}");
+    golden(env!("CARGO_MANIFEST_DIR"), &format!("tests/golden/{name}"), text);
 }
 
 /// Returns a run as a user sees it in a terminal: command, output, messages, exit code.
