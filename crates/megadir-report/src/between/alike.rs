@@ -58,8 +58,9 @@ pub fn differences(old: &Record, new: &Record) -> Vec<String> {
     found
 }
 
-/// Kinds of notes that tell of others' work on the machine.
-const DISTURBING: [&str; 6] = ["load", "pressure", "stolen-time", "timer-gaps", "dirty-pages", "noisy"];
+/// Kinds of notes that tell of others' work on the machine, or that it was not the system that it seems to be.
+const DISTURBING: [&str; 7] =
+    ["wine", "load", "pressure", "stolen-time", "timer-gaps", "dirty-pages", "noisy"];
 
 /// Returns what each run noted of others' work on its machine, a sentence each: it is in the ratios too.
 pub(super) fn disturbances(old: &Record, new: &Record) -> Vec<String> {

@@ -94,8 +94,14 @@ fn others_work_on_the_machine_is_told() {
     let mut old = run(1, &[("a", 0.5)]);
     let note = |kind: &str, text: &str| megadir_record::Note { kind: kind.to_owned(), text: text.to_owned() };
     old.notes = vec![note("load", "The load was 5.07 on 2 processors."), note("arm-left-out", "No matter.")];
-    let compared = compare(&old, &run(2, &[("a", 0.5)]));
-    assert_eq!(compared.disturbances, ["The old run: The load was 5.07 on 2 processors."]);
+    let mut new = run(2, &[("a", 0.5)]);
+    new.notes = vec![note("wine", "This ran under Wine 8.0: it says nothing of Windows.")];
+    let compared = compare(&old, &new);
+    let told = [
+        "The old run: The load was 5.07 on 2 processors.",
+        "The new run: This ran under Wine 8.0: it says nothing of Windows.",
+    ];
+    assert_eq!(compared.disturbances, told);
     let text = table(&compared, 80, Style { color: false, unicode: true });
     assert!(text.contains("! The old run: The load was 5.07 on 2 processors."), "{text}");
 }
