@@ -45,6 +45,8 @@ pub enum NoteKind {
     ColdWithoutReads,
     /// What arms made in a round was removed before the next one.
     RoomReused,
+    /// Files are made where the driver passes over those that others have removed, and nothing keeps the two apart.
+    RemovedRemembered,
     /// What was made is still to be written to the disk while blocks are measured: this process may not have it written.
     NotWrittenBack,
     /// A directory took no more names, so that an arm was stopped; or may take fewer than an arm is to make.
@@ -72,6 +74,7 @@ pub const NOTE_KINDS: &[NoteKind] = &[
     NoteKind::Leftovers,
     NoteKind::ColdWithoutReads,
     NoteKind::RoomReused,
+    NoteKind::RemovedRemembered,
     NoteKind::NotWrittenBack,
     NoteKind::IndexFull,
 ];
@@ -99,6 +102,7 @@ impl NoteKind {
             Self::Leftovers => "leftovers",
             Self::ColdWithoutReads => "cold-without-reads",
             Self::RoomReused => "room-reused",
+            Self::RemovedRemembered => "removed-remembered",
             Self::NotWrittenBack => "not-written-back",
             Self::IndexFull => "index-full",
         }

@@ -36,6 +36,10 @@ pub struct LabFileSystem {
     pub mount_options: String,
     /// What it lies on.
     pub place: Place,
+    /// Whether it is made anew by the same command before each chain of arms where others are only mounted again
+    /// ([`Rules::fresh_mounts`](crate::Rules::fresh_mounts)), because its driver goes by what the disk tells of files removed minutes ago.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub made_anew: bool,
 }
 
 /// What a file system that is made for the run lies on.

@@ -85,7 +85,8 @@ pub struct Rules {
     /// The order of the arms within the rounds.
     pub order: Order,
     /// Whether the file system of a chain, made for the run, is unmounted and mounted again before the chain's first arm: each begins
-    /// without what the kernel remembers of others, such as inodes that were removed lately.
+    /// without what is in memory of others. Where the disk holds it too, see
+    /// [`LabFileSystem::made_anew`](crate::LabFileSystem::made_anew).
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub fresh_mounts: bool,
     /// The width of the equivalence band, as a fraction (0.03 is 3 %).

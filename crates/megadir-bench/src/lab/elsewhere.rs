@@ -115,6 +115,15 @@ impl Mounted {
     /// # Errors
     ///
     /// None.
+    pub fn make_anew(&mut self, _signals: Signals<'_>) -> Result<(), LabError> {
+        match *self {}
+    }
+
+    /// Nobody has one to call this on.
+    ///
+    /// # Errors
+    ///
+    /// None.
     pub fn unmount(self, _signals: Signals<'_>) -> Result<(), LabError> {
         match self {}
     }

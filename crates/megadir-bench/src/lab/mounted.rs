@@ -115,6 +115,7 @@ impl Mounted {
             tool: self.tool.clone(),
             mount_options: self.options.join(","),
             place: self.place.clone(),
+            made_anew: false,
         }
     }
 
@@ -141,6 +142,19 @@ impl Mounted {
         let cold = self.prove_gone(signals)?;
         self.attach(signals)?;
         Ok(cold)
+    }
+
+    /// Unmounts it, makes another in its place by the same command, and mounts that; a device of the user's is looked at again before.
+    ///
+    /// # Errors
+    ///
+    /// As [`Mounted::remount`], and [`LabError::Device`] for a device that must not be erased any more.
+    pub fn make_anew(&mut self, signals: Signals<'_>) -> Result<(), LabError> {
+        self.keeps_content().map_err(|left| LabError::NotCold { name: self.spec.to_string(), left })?;
+        self.detach(signals)?;
+        self.prove_gone(signals)?;
+        self.format(signals)?;
+        self.attach(signals)
     }
 
     /// Unmounts it; its image goes with it.

@@ -79,7 +79,7 @@ impl Spec {
                 Changes::Make(more) => {
                     words.extend(more.iter().map(|word| word.replace("{}", &chosen.value)));
                 }
-                Changes::Feature => features.push(chosen.variant),
+                Changes::Feature | Changes::Journal(_) => features.push(chosen.variant),
                 Changes::Mount(_) => {}
             }
         }
@@ -110,6 +110,16 @@ impl Spec {
             true => self.to_string(),
             false => format!("{self} ({driver} driver)"),
         }
+    }
+
+    /// Tells whether its driver goes by what was removed minutes ago, however often it is unmounted in between: then only a new one begins
+    /// as if nothing had been.
+    pub fn remembers_removed(&self, driver: &str) -> bool {
+        let journal = self.chosen.iter().find_map(|chosen| match chosen.changes {
+            Changes::Journal(there) => Some(there),
+            _ => None,
+        });
+        self.entry.remembering_driver == Some(driver) && !journal.unwrap_or(self.entry.journal)
     }
 
     /// Returns what may keep the chosen variants from being had, for a kernel or program that refuses them.
@@ -272,6 +282,23 @@ mod tests {
         assert_ne!(parse("ext4:block=4096"), parse("ext4"));
         assert_eq!(parse("ext2:block=1k").label("ext4"), "ext2:block=1k (ext4 driver)");
         assert_eq!(parse("xfs").label("xfs"), "xfs");
+    }
+
+    #[test]
+    fn what_was_removed_is_remembered_by_one_driver_where_there_is_no_journal() {
+        for (text, driver, remembers) in [
+            ("ext2", "ext4", true),
+            ("ext2:block=1k", "ext4", true),
+            ("ext2", "ext2", false),
+            ("ext3", "ext4", false),
+            ("ext4", "ext4", false),
+            ("ext4:has_journal", "ext4", false),
+            ("ext4:block=1k:^has_journal", "ext4", true),
+            ("xfs", "xfs", false),
+            ("tmpfs", "tmpfs", false),
+        ] {
+            assert_eq!(parse(text).remembers_removed(driver), remembers, "{text} by {driver}");
+        }
     }
 
     #[test]

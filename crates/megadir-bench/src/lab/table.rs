@@ -34,6 +34,11 @@ pub struct Entry {
     pub gone: Option<&'static str>,
     /// What may follow the name.
     pub variants: &'static [&'static Variant],
+    /// Whether it has a journal as it is made; variants may change that.
+    pub journal: bool,
+    /// The driver that passes over what was removed lately where there is no journal, by times that it finds on the disk: no unmounting
+    /// takes them away, only another mkfs does.
+    pub remembering_driver: Option<&'static str>,
     /// The smallest image that is like a larger one, bytes.
     pub smallest_bytes: u64,
     /// Bytes of the file system for each inode that it can have, by what mkfs does.
@@ -75,6 +80,8 @@ pub enum Changes {
     Make(&'static [&'static str]),
     /// A feature for `mke2fs -O`, where several are one word.
     Feature,
+    /// The feature that is the journal, and whether there is one then.
+    Journal(bool),
     /// An option of mount(8); `{}` is the value.
     Mount(&'static str),
 }
@@ -101,8 +108,8 @@ static EXT_INODE: Variant = Variant {
 static DIR_INDEX: Variant = feature("dir_index");
 static NO_DIR_INDEX: Variant = feature("^dir_index");
 static LARGE_DIR: Variant = feature("large_dir");
-static JOURNAL: Variant = feature("has_journal");
-static NO_JOURNAL: Variant = feature("^has_journal");
+static JOURNAL: Variant = Variant { changes: Changes::Journal(true), ..feature("has_journal") };
+static NO_JOURNAL: Variant = Variant { changes: Changes::Journal(false), ..feature("^has_journal") };
 static NO_EXTENTS: Variant = feature("^extent");
 static NO_CHECKSUMS: Variant = feature("^metadata_csum");
 static INLINE_DATA: Variant = feature("inline_data");
@@ -134,6 +141,8 @@ const PLAIN: Entry = Entry {
     config: "",
     gone: None,
     variants: &[&MOUNT],
+    journal: true,
+    remembering_driver: None,
     // Below half a GiB mke2fs makes blocks of 1 KiB, and mkfs.xfs refuses below 300 MiB.
     smallest_bytes: GIB,
     bytes_per_inode: 0,
@@ -143,6 +152,8 @@ const PLAIN: Entry = Entry {
 const EXT: Entry = Entry {
     package: "e2fsprogs",
     config: "EXT4_FS",
+    // `recently_deleted` in fs/ext4/ialloc.c: for 60 s, and for 300 s more where the table of inodes is being written.
+    remembering_driver: Some("ext4"),
     bytes_per_inode: 16 * KIB,
     file_overhead_bytes: 512,
     ..PLAIN
@@ -155,6 +166,7 @@ static EXT2: Entry = Entry {
     make: &["mke2fs", "-q", "-F", "-t", "ext2", "-L", LABEL, "-E", "lazy_itable_init=0"],
     config: "EXT4_USE_FOR_EXT2",
     variants: EXT2_VARIANTS,
+    journal: false,
     ..EXT
 };
 static EXT3: Entry = Entry {

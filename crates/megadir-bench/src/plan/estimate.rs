@@ -41,6 +41,8 @@ const ASK_NS: u64 = 1_200;
 const DROP_NS: u64 = 60_000_000;
 /// Unmounting, mounting and verifying it, nanoseconds.
 const REMOUNT_NS: u64 = 60_000_000;
+/// Making a file system on an image that was in use, and mounting it once more, nanoseconds.
+const MAKE_ANEW_NS: u64 = 120_000_000;
 /// Reading what one name needs from a fast device, nanoseconds.
 const COLD_READ_NS: u64 = 200_000;
 /// Blocks of the file system, bytes; those of most.
@@ -88,8 +90,16 @@ fn of_data(plan: &Plan, which: &dyn Fn(&Data) -> bool) -> Estimate {
     };
     let (files, inodes) = (at_once(|needs| needs.files), at_once(|needs| needs.inodes));
     let space_bytes = at_once(|needs| needs.space_bytes);
-    let chains = cells.iter().map(|cell| cell.chain).collect::<BTreeSet<u32>>().len() as u64;
-    let mounts_ns = if plan.rules.fresh_mounts { chains * REMOUNT_NS } else { 0 };
+    let chains = |anew: bool| {
+        let of = cells
+            .iter()
+            .filter(|cell| !anew || plan.file_system_of(cell.data).is_some_and(|on| on.made_anew));
+        of.map(|cell| cell.chain).collect::<BTreeSet<u32>>().len() as u64
+    };
+    let mounts_ns = match plan.rules.fresh_mounts {
+        true => chains(false) * REMOUNT_NS + chains(true) * MAKE_ANEW_NS,
+        false => 0,
+    };
     let blocks_ns: u64 = cells.iter().map(|cell| block_ns(plan, cell)).sum();
     let round_ns = blocks_ns + mounts_ns + warming_ns(plan, which);
     let rounds = u64::from(plan.rules.rounds);

@@ -4,6 +4,8 @@
 //! What differs between file systems (backends, methods, states of the cache) is left out where it cannot be had, and only
 //! there. Each keeps its own baseline with an arm against itself; one group contrasts every arm with its like on the first.
 
+mod lives;
+
 use std::collections::BTreeMap;
 
 use megadir_record::{
@@ -134,7 +136,8 @@ pub(super) fn plan(
     whole.rules.fresh_mounts = whole.rules.order == Order::Chains && all_by_arms;
     whole.unavailable = unavailable;
     let too_large = size(&mut whole, &parts, request.images_room_bytes);
-    let plan = without(whole, &too_large)?;
+    let mut plan = without(whole, &too_large)?;
+    notes.extend(lives::begin(&mut plan, &parts));
     Ok(Planned { plan, notes })
 }
 
@@ -181,6 +184,7 @@ fn join(whole: &mut Plan, part: &Part<'_>, several: bool) {
         mount_options: spec.mount_options().join(","),
         // Known when all is known that it is to hold.
         place: Place::Image { bytes: 0, direct_io: None },
+        made_anew: false,
     });
     let (cells, data) = (whole.cells.len() as u32, whole.data.len() as u32);
     let chains = whole.cells.iter().map(|cell| cell.chain + 1).max().unwrap_or(0);

@@ -4,9 +4,10 @@
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicU64;
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use megadir::Dir;
-use megadir_record::{Data, DataId, FsId, LabFileSystem, LabMount, Note, Place, Plan};
+use megadir_record::{Data, DataId, FsId, LabFileSystem, LabMount, Note, Place, Plan, When};
 
 use super::RunError;
 use super::anew::make_anew;
@@ -23,6 +24,15 @@ use crate::write_back::write_back;
 const DEVICE_PAGES_MAX: u64 = 16;
 /// Stands for directories while their file system is not mounted: nothing can be made or removed there.
 const NOWHERE: &str = "/proc";
+
+/// What is mounted where a file system was unmounted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum MountedAs {
+    /// The same, with all that was on it.
+    ItIs,
+    /// Another that was made in its place, with nothing on it but the directories that arms make their files in.
+    Another,
+}
 
 /// All places of a run.
 #[derive(Debug)]
@@ -106,7 +116,9 @@ impl Sites {
         let mut plan = without(plan, &gone)?;
         let mut sites = Self { all: Vec::new(), lab: Some(lab) };
         for (file_system, mounted) in plan.file_systems.iter_mut().zip(mounts) {
-            *file_system = mounted.describe(file_system.id);
+            // How lives begin is the plan's to say.
+            let made_anew = file_system.made_anew;
+            *file_system = LabFileSystem { made_anew, ..mounted.describe(file_system.id) };
             sites.all.push(Site::of(file_system.id, mounted)?);
         }
         Ok((sites, plan))
@@ -157,13 +169,14 @@ impl Sites {
         })
     }
 
-    /// Unmounts the file system of a data set and mounts it again, with the directories of all data sets that lie on it; nothing
-    /// else may be open there.
+    /// Unmounts the file system of a data set and mounts it, or another in its place, with the directories of all data sets that lie
+    /// on it; nothing else may be open there.
     pub(super) fn remount(
         &mut self,
         plan: &Plan,
         data: DataId,
         directories: &mut [Dir],
+        as_what: MountedAs,
         signals: Signals<'_>,
     ) -> Result<(), LabError> {
         let on = plan.data[data.0 as usize].on;
@@ -172,18 +185,26 @@ impl Sites {
             left: "only what is made and mounted for the run is unmounted".into(),
         };
         let site = self.all.iter_mut().find(|site| site.on == on && on.is_some()).ok_or_else(not_ours)?;
-        let nowhere = || Dir::open(NOWHERE).map_err(|error| failed("open /proc", error.into()));
-        let here = || plan.data.iter().filter(|data| data.on == on).map(|data| data.id);
-        for id in here() {
-            directories[id.0 as usize] = nowhere()?;
+        let here = || plan.data.iter().filter(|data| data.on == on);
+        let by_arms = |data: &Data| data.source.made().is_some_and(|made| made.when == When::ByArms);
+        if as_what == MountedAs::Another && !here().all(by_arms) {
+            let doing = "make a file system anew that holds what is needed";
+            return Err(failed(doing, io::ErrorKind::DirectoryNotEmpty.into()));
         }
-        site.remount(nowhere()?, signals)?;
+        let nowhere = || Dir::open(NOWHERE).map_err(|error| failed("open /proc", error.into()));
+        for data in here() {
+            directories[data.id.0 as usize] = nowhere()?;
+        }
+        site.remount(nowhere()?, as_what, signals)?;
         let workspace = site.workspace.as_ref().ok_or_else(not_ours)?;
-        for id in here() {
-            let name = data_name(id);
-            let opened = workspace.open_data_directory(&name);
+        for data in here() {
+            let name = data_name(data.id);
+            let opened = match as_what {
+                MountedAs::ItIs => workspace.open_data_directory(&name),
+                MountedAs::Another => workspace.data_directory(&name),
+            };
             let opened = opened.map_err(|error| failed("open a data set again", error))?;
-            directories[id.0 as usize] = Dir::from_descriptor(opened, workspace.path().join(name));
+            directories[data.id.0 as usize] = Dir::from_descriptor(opened, workspace.path().join(name));
         }
         Ok(())
     }
@@ -236,20 +257,28 @@ impl Site {
         self.workspace().ok_or_else(|| self.unusable(io::ErrorKind::NotFound.into()))
     }
 
-    /// Unmounts it and mounts it again; `nowhere` stands for its root meanwhile.
-    fn remount(&mut self, nowhere: Dir, signals: Signals<'_>) -> Result<(), LabError> {
+    /// Unmounts it and mounts it, or another in its place; `nowhere` stands for its root meanwhile.
+    fn remount(&mut self, nowhere: Dir, as_what: MountedAs, signals: Signals<'_>) -> Result<(), LabError> {
         let Some(mounted) = &mut self.mounted else { return Ok(()) };
         let closed = self.workspace.take().map(Workspace::close);
         self.directory = nowhere;
-        let cold = mounted.remount(signals)?;
-        if cold.device_pages > DEVICE_PAGES_MAX {
-            let left = format!("{} pages of its device are still cached", cold.device_pages);
-            return Err(LabError::NotCold { name: mounted.spec().to_string(), left });
+        match as_what {
+            MountedAs::ItIs => {
+                let cold = mounted.remount(signals)?;
+                if cold.device_pages > DEVICE_PAGES_MAX {
+                    let left = format!("{} pages of its device are still cached", cold.device_pages);
+                    return Err(LabError::NotCold { name: mounted.spec().to_string(), left });
+                }
+            }
+            MountedAs::Another => mounted.make_anew(signals)?,
         }
         let open = || mounted.open().map_err(|error| failed("open a file system again", error));
         self.directory = Dir::from_descriptor(open()?, &self.path);
         if let Some(closed) = closed {
-            let opened = closed.open(open()?);
+            let opened = match as_what {
+                MountedAs::ItIs => closed.open(open()?),
+                MountedAs::Another => closed.make(open()?, now_unix_s()),
+            };
             self.workspace = Some(opened.map_err(|error| failed("open the run's directory again", error))?);
         }
         Ok(())
@@ -258,6 +287,10 @@ impl Site {
     fn unusable(&self, source: io::Error) -> RunError {
         RunError::Directory { path: self.path.clone(), source }
     }
+}
+
+fn now_unix_s() -> u64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |now| now.as_secs())
 }
 
 fn failed(doing: &str, source: io::Error) -> LabError {
@@ -272,18 +305,34 @@ pub(super) struct Places<'a> {
     pub(super) signals: Signals<'a>,
 }
 
+impl Places<'_> {
+    /// Lets a life begin on the file system of a data set: mounted again, so that nothing of others is in memory, and where that is
+    /// not all that the driver goes by, made anew before.
+    pub(super) fn begin_life(&mut self, data: DataId) -> Result<(), ListError> {
+        if self.plan.file_system_of(data).is_some_and(|on| on.made_anew) {
+            self.mount_again(data, MountedAs::Another)?;
+        }
+        // What making it has left in memory goes too: so all begin alike.
+        self.mount_again(data, MountedAs::ItIs)
+    }
+
+    fn mount_again(&mut self, data: DataId, as_what: MountedAs) -> Result<(), ListError> {
+        let Self { plan, sites, directories, signals } = self;
+        match sites.remount(plan, data, directories, as_what, *signals) {
+            Ok(()) => Ok(()),
+            Err(LabError::Interrupted) => Err(ListError::Stopped),
+            Err(error) => Err(ListError::Remount(error.to_string())),
+        }
+    }
+}
+
 impl Directories for Places<'_> {
     fn of(&self, data: DataId) -> &Dir {
         &self.directories[data.0 as usize]
     }
 
     fn remount(&mut self, data: DataId) -> Result<(), ListError> {
-        let Self { plan, sites, directories, signals } = self;
-        match sites.remount(plan, data, directories, *signals) {
-            Ok(()) => Ok(()),
-            Err(LabError::Interrupted) => Err(ListError::Stopped),
-            Err(error) => Err(ListError::Remount(error.to_string())),
-        }
+        self.mount_again(data, MountedAs::ItIs)
     }
 
     fn make_anew(&mut self, data: DataId) -> Result<(), ListError> {

@@ -5,7 +5,7 @@
 use std::io;
 use std::path::PathBuf;
 
-use super::{MARKER, Workspace};
+use super::{MARKER, Workspace, protocol};
 use crate::at::{self, Access, At, Owned};
 
 /// A run's own directory that is closed.
@@ -33,6 +33,12 @@ impl Closed {
         let directory = at::open_below(parent.at(), self.name.as_str())?;
         let marker = at::open_file(directory.at(), MARKER, Access::ReadWrite)?;
         marker.try_lock()?;
+        Ok(Workspace { parent, name: self.name, path: self.path, directory, marker })
+    }
+
+    /// Makes it again, empty, by its old name below a directory where it is no more.
+    pub(crate) fn make(self, parent: Owned, started_unix_s: u64) -> io::Result<Workspace> {
+        let (directory, marker) = protocol::make(parent.at(), &self.name, started_unix_s)?;
         Ok(Workspace { parent, name: self.name, path: self.path, directory, marker })
     }
 }

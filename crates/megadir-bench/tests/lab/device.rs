@@ -87,8 +87,27 @@ fn only_what_may_go_is_erased() {
         let cold = mounted.remount(SIGNALS).unwrap();
         assert_eq!((cold.device_pages, cold.image_pages), (0, 0));
         assert!(mounted.path().join("file").exists());
+        mounted.make_anew(SIGNALS).unwrap();
+        assert!(!mounted.path().join("file").exists());
         mounted.unmount(SIGNALS).unwrap();
     }
+}
+
+#[test]
+fn what_has_become_somebodys_is_not_made_anew() {
+    let directory = tempfile::tempdir().unwrap();
+    let lab = require!(open(directory.path()));
+    let disk = require!(Disk::new());
+    let mut mounted = disk.make(&lab, "ext2", true).unwrap();
+    std::fs::write(mounted.path().join("file"), "x").unwrap();
+    require!(run(Command::new("e2label").arg(disk.path()).arg("home")));
+    let error = mounted.make_anew(SIGNALS).unwrap_err();
+    assert!(matches!(error, LabError::Device { .. }), "{error:?}");
+    let text = error.to_string();
+    assert!(text.contains("it carries ext2 labelled 'home', which the lab has not made"), "{text}");
+    drop(mounted);
+    let tells = Command::new("e2label").arg(disk.path()).output().unwrap();
+    assert_eq!(String::from_utf8_lossy(&tells.stdout).trim(), "home");
 }
 
 #[test]

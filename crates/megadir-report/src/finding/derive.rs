@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{
     aged, answer, attributes, break_even, calls, compare, decompose, directories, file_systems, fill, growth,
-    pairs, refusal, stopped, work,
+    pairs, reference, refusal, stopped, work,
 };
 use crate::summary::Summary;
 
@@ -58,6 +58,7 @@ pub enum FindingKind {
 /// The rules, the most important first.
 const RULES: &[fn(&Summary) -> Vec<Finding>] = &[
     work::find,
+    reference::find,
     file_systems::find_fastest,
     answer::find,
     decompose::find,

@@ -3,12 +3,18 @@
 
 use std::collections::BTreeSet;
 
-use megadir_record::Place;
+use megadir_record::{LabFileSystem, Place};
 
 use super::source::claims;
 use super::{Finding, FindingKind};
 use crate::summary::{FILE_SYSTEM_GROUP, Overview, OverviewColumn, Range, Summary, Verdict};
 use crate::text;
+
+/// Tells whether making files passes over those that were removed lately, by times that the disk holds: ext4's driver without a journal
+/// (`recently_deleted` in `fs/ext4/ialloc.c`).
+pub(crate) fn passes_over_removed(of: &LabFileSystem) -> bool {
+    of.driver == "ext4" && (of.kind == "ext2" || of.name.contains("^has_journal"))
+}
 
 fn finding(text: String) -> Finding {
     Finding { kind: FindingKind::FileSystems, group: None, loud: false, text }
@@ -272,19 +278,35 @@ impl Judge<'_> {
         }
     }
 
-    /// Tells what ext4's driver does where there is no journal (`recently_deleted` in `fs/ext4/ialloc.c`).
+    /// Tells what ext4's driver does where there is no journal.
     fn without_journal(&self) -> Option<String> {
-        let columns = self.overview.columns.iter().filter(|column| column.driver == "ext4");
-        let without = columns.filter(|column| column.kind == "ext2" || column.label.contains("^has_journal"));
-        let labels: Vec<String> = without.map(|column| column.label.clone()).collect();
-        (!labels.is_empty()).then(|| {
+        let without = self.summary.file_systems.iter().filter(|of| passes_over_removed(of));
+        let (anew, others): (Vec<&LabFileSystem>, Vec<&LabFileSystem>) = without.partition(|of| of.made_anew);
+        let labels =
+            |all: &[&LabFileSystem]| text::list(&all.iter().map(|of| of.label.clone()).collect::<Vec<_>>());
+        let what = |all: &[&LabFileSystem]| {
             format!(
-                "Without a journal, as on {}, ext4's driver passes one by one over inodes that were removed in the last minute when it makes \
-                 files: what writing and rewriting cost holds where as many files were removed just before, as here, and is less where \
-                 none were.",
-                text::list(&labels)
+                "Without a journal, as on {}, ext4's driver passes one by one over files that were removed in the last minutes when it makes \
+                 others",
+                labels(all)
             )
-        })
+        };
+        let anew_text = (!anew.is_empty()).then(|| {
+            format!(
+                "{}: what rewriting costs there holds where no more were removed than are rewritten, and writing met none, for each life \
+                 began on a new file system.",
+                what(&anew)
+            )
+        });
+        let others_text = (!others.is_empty()).then(|| {
+            format!(
+                "{}, and finds them on the disk whatever is mounted again: what writing and rewriting cost holds where as many were removed \
+                 just before, as here, and is less where none were.",
+                what(&others)
+            )
+        });
+        let told: Vec<String> = anew_text.into_iter().chain(others_text).collect();
+        (!told.is_empty()).then(|| told.join(" "))
     }
 
     /// Tells whether a disk turns that something was measured on: those of the devices, and that of the directory with the images.

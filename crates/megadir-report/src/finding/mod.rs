@@ -16,6 +16,7 @@ mod file_systems;
 mod fill;
 mod growth;
 mod pairs;
+mod reference;
 mod refusal;
 mod source;
 mod stopped;
@@ -25,3 +26,4 @@ pub use derive::{Finding, FindingKind};
 
 pub(crate) use answer::told_first;
 pub(crate) use derive::derive;
+pub(crate) use file_systems::passes_over_removed;

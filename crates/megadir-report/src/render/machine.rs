@@ -1,8 +1,9 @@
 //! Where and on what a run took place, in lines that table and Markdown share.
 
-use megadir_record::{CacheState, FileSystem, Place, Preset, Stop};
+use megadir_record::{CacheState, FileSystem, LabFileSystem, Place, Preset, Stop};
 
 use super::data::data_sets;
+use crate::finding::passes_over_removed;
 use crate::summary::{Ending, GroupReading, GroupSummary, Resolution, Summary, rounds_for_interval};
 use crate::text;
 
@@ -89,10 +90,29 @@ pub(crate) fn file_system_lines(summary: &Summary) -> Vec<String> {
         format!("File system {}: {}.", of.label, parts.into_iter().flatten().collect::<Vec<_>>().join("; "))
     });
     let gone = summary.unavailable.iter().map(|gone| format!("Unavailable: {}: {}.", gone.name, gone.reason));
-    let fresh = summary.rules.fresh_mounts.then(|| {
-        "Each life began on a file system that was unmounted and mounted again, but in memory: what others removed is forgotten.".to_owned()
+    made.chain(lives(summary)).chain(gone).collect()
+}
+
+/// Tells how each life began, and on which file systems the disk tells the driver what others removed.
+fn lives(summary: &Summary) -> Option<String> {
+    let labels = |of: &dyn Fn(&LabFileSystem) -> bool| {
+        let labels: Vec<String> =
+            summary.file_systems.iter().filter(|one| of(one)).map(|one| one.label.clone()).collect();
+        (!labels.is_empty()).then(|| text::list(&labels))
+    };
+    let anew = labels(&|of| of.made_anew).map(|anew| {
+        format!(
+            "; {anew} was made anew before, for the disk tells its driver what others removed in the last minutes"
+        )
     });
-    made.chain(fresh).chain(gone).collect()
+    let remembers = labels(&|of| passes_over_removed(of) && !of.made_anew).map(|remembers| {
+        format!("; but {remembers} goes by what others removed in the last minutes, which is on its disk")
+    });
+    let begun = "Each life began on a file system that was unmounted and mounted again, but in memory";
+    summary
+        .rules
+        .fresh_mounts
+        .then(|| format!("{begun}{}{}.", anew.unwrap_or_default(), remembers.unwrap_or_default()))
 }
 
 /// Returns what a file system lies on.

@@ -7,7 +7,7 @@ use std::cmp::Reverse;
 
 use megadir_record::{Cell, FileOperation, Record, Role, Work};
 
-use super::{Advisory, Warning, run};
+use super::{Advisory, Warning, reference, run};
 use crate::summary::{
     Arm, Difference, Ending, Figure, GroupReading, GroupSummary, Range, Rate, Rounds, SelfChecked, Summary,
     Timing, WorkCheck, rounds_for_interval,
@@ -40,6 +40,7 @@ pub(crate) fn advise(record: &Record, summary: &Summary, rounds: &Rounds<'_>) ->
     warnings.extend(data_changed(summary));
     warnings.extend(against_itself(summary));
     warnings.extend(how_far(summary));
+    warnings.extend(reference::find(&record.header.plan, summary));
     warnings.extend(timer_cost(summary));
     warnings.extend(self_check(summary));
     warnings.extend(run::resolution_wide(summary));

@@ -64,7 +64,8 @@ fn badness(warning: &Warning) -> Option<f64> {
     Some(match warning {
         Warning::UnequalWork { rounds, .. } => *rounds as f64,
         Warning::DiffersFromItself { ratio, .. } | Warning::HalvesDiffer { ratio, .. } => distance(ratio),
-        Warning::ResolutionWide { half_width_percent, .. } => *half_width_percent,
+        Warning::ResolutionWide { half_width_percent, .. }
+        | Warning::ReferenceWide { half_width_percent, .. } => *half_width_percent,
         Warning::ChangePoint { p, .. } => -p,
         Warning::Autocorrelated { coefficient, .. } | Warning::Bimodal { coefficient, .. } => *coefficient,
         Warning::DataChanged { .. } | Warning::Noted { .. } => 0.0,
@@ -107,6 +108,9 @@ fn of_several(worst: &Warning, text: &str, number: u64) -> String {
             text::chosen(*band),
             text::percent(*half_width_percent)
         ),
+        Warning::ReferenceWide { .. } => {
+            format!("{arms} are known too badly for others to be measured against them. The worst: {text}")
+        }
         Warning::ChangePoint { arm, round, p } => format!(
             "The times of {arms} change their level during the run; clearest those of `{arm}`, at round {round} (p = {p:.2e})."
         ),
@@ -136,7 +140,8 @@ fn brief(advisory: &Advisory) -> String {
         Warning::DiffersFromItself { arm, ratio, .. } | Warning::HalvesDiffer { arm, ratio } => {
             format!("`{arm}`: {}", text::ratio(ratio.value, ratio.interval))
         }
-        Warning::ResolutionWide { arm, half_width_percent, .. } => {
+        Warning::ResolutionWide { arm, half_width_percent, .. }
+        | Warning::ReferenceWide { arm, half_width_percent, .. } => {
             format!("`{arm}`: {}", text::percent(*half_width_percent))
         }
         Warning::ChangePoint { arm, round, p } => format!("`{arm}`: at round {round}, p = {p:.2e}"),

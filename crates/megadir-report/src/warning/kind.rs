@@ -113,6 +113,15 @@ pub enum Warning {
         /// The equivalence band, as a fraction.
         band: f64,
     },
+    /// An arm is known too badly for others to be measured against it.
+    ReferenceWide {
+        /// The arm.
+        arm: String,
+        /// Half of an interval, per cent: of its ratio to itself, or of its time.
+        half_width_percent: f64,
+        /// The same of the times of the arms that are measured against it, their median; `None` of a ratio to itself.
+        others_percent: Option<f64>,
+    },
     /// A run that was to stop at a width measured all rounds it was allowed and did not reach it.
     WidthNotReached {
         /// Comparisons that are known less well than asked for.
@@ -182,6 +191,7 @@ pub const WARNING_KINDS: &[&str] = &[
     "unaccounted",
     "rate-not-kept",
     "resolution-wide",
+    "reference-wide",
     "width-not-reached",
     "pressure-rose",
     "change-point",
@@ -208,6 +218,7 @@ impl Warning {
             Self::Unaccounted { .. } => "unaccounted",
             Self::RateNotKept { .. } => "rate-not-kept",
             Self::ResolutionWide { .. } => "resolution-wide",
+            Self::ReferenceWide { .. } => "reference-wide",
             Self::WidthNotReached { .. } => "width-not-reached",
             Self::PressureRose { .. } => "pressure-rose",
             Self::ChangePoint { .. } => "change-point",
@@ -245,6 +256,7 @@ impl Warning {
             | Self::Unaccounted { .. }
             | Self::RateNotKept { .. }
             | Self::ResolutionWide { .. }
+            | Self::ReferenceWide { .. }
             | Self::WidthNotReached { .. }
             | Self::PressureRose { .. }
             | Self::ChangePoint { .. }

@@ -43,6 +43,10 @@ const ADVICE: &[(&str, &str)] = &[
         "room-reused",
         "Times of creating may be longer than they need be (ext4 passes over inodes that were just deleted): give it more room.",
     ),
+    (
+        "removed-remembered",
+        "Take its times of making files for what they are after as many were removed; on a file system that nobody removes from they are shorter.",
+    ),
     ("not-written-back", "Times may hold what earlier work still has to write: run it as an administrator."),
     (
         "index-full",

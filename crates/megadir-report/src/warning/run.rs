@@ -4,6 +4,7 @@ use megadir_record::{CellId, Machine, Plan, Rules, Stop};
 use megadir_stats::{HalfWidth, Looks, narrow_enough};
 
 use super::Warning;
+use super::reference::HALF_WIDTH_MAX_PERCENT;
 use crate::summary::{Ending, Rounds, Summary};
 
 /// Tasks that waited in less than this part of the last ten seconds are no company, per cent.
@@ -15,7 +16,9 @@ const PRESSURE_RISE_MIN: f64 = 5.0;
 pub(super) fn resolution_wide(summary: &Summary) -> Vec<Warning> {
     let band = summary.rules.equivalence_band;
     let wide = summary.resolution.iter().filter_map(|resolution| {
-        let half_width_percent = resolution.half_width_percent.filter(|percent| *percent > 100.0 * band)?;
+        // Of those beyond that more is said.
+        let told = |percent: &f64| *percent > 100.0 * band && *percent <= HALF_WIDTH_MAX_PERCENT;
+        let half_width_percent = resolution.half_width_percent.filter(told)?;
         let arm = summary.arm_name(resolution.baseline).to_owned();
         Some(Warning::ResolutionWide { arm, half_width_percent, band })
     });

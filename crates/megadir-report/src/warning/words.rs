@@ -46,6 +46,7 @@ pub(super) fn text(warning: &Warning) -> String {
             text::count(achieved_per_s.round() as u64)
         ),
         Warning::ResolutionWide { .. }
+        | Warning::ReferenceWide { .. }
         | Warning::WidthNotReached { .. }
         | Warning::PressureRose { .. }
         | Warning::ChangePoint { .. }
@@ -85,6 +86,9 @@ pub(super) fn advice(warning: &Warning) -> &'static str {
         Warning::ResolutionWide { .. } => {
             "Run more rounds (--rounds, or --until), or on a quieter machine: nothing will be called equivalent before."
         }
+        Warning::ReferenceWide { .. } => {
+            "It is no reference: take ratios to another arm, look at what comes and goes with the rounds (--format csv), or run more of them."
+        }
         Warning::WidthNotReached { .. } => {
             "Allow more rounds (--rounds), or ask for a larger width (--until)."
         }
@@ -112,6 +116,9 @@ fn noise(warning: &Warning) -> Option<String> {
             text::percent(*half_width_percent),
             text::chosen(*band)
         ),
+        Warning::ReferenceWide { arm, half_width_percent, others_percent } => {
+            reference_wide(arm, *half_width_percent, *others_percent)
+        }
         Warning::WidthNotReached { comparisons, rounds } => format!(
             "{} known less well than the run was to stop at, after {} and with that all that were allowed.",
             if *comparisons == 1 {
@@ -141,6 +148,17 @@ fn noise(warning: &Warning) -> Option<String> {
         ),
         _ => return None,
     })
+}
+
+fn reference_wide(arm: &str, half_width_percent: f64, others_percent: Option<f64>) -> String {
+    let own = text::percent(half_width_percent);
+    match others_percent {
+        None => format!("`{arm}` against itself is known to {own} only."),
+        Some(others) => format!(
+            "The time of `{arm}` is known to {own} only, of those that are measured against it to {}: its rounds differ, and theirs do not.",
+            text::percent(others)
+        ),
+    }
 }
 
 fn incomplete(rounds: usize, planned: u32, reason: Option<&str>) -> String {

@@ -6,10 +6,11 @@ use megadir_record::{
 };
 use megadir_report::chart::{Width, main_picture};
 use megadir_report::summary::{GroupReading, Outcome, Verdict};
-use megadir_report::{Style, Summary, render, summarize};
+use megadir_report::{Style, Summary, page, render, summarize};
 
 use crate::fill::{files, work_on_files};
 use crate::synthetic::{Arm, Synthetic, arm};
+use crate::warnings::stretch;
 
 /// Times of writing and of asking about a file, nanoseconds; where there is no device all is in memory.
 const FILE_SYSTEMS: [(&str, &str, f64, f64); 5] = [
@@ -57,6 +58,7 @@ pub(crate) fn record() -> Record {
         tool: None,
         mount_options: "noatime".into(),
         place: place(kind),
+        made_anew: *kind == "ext2",
     };
     plan.file_systems = FILE_SYSTEMS.iter().enumerate().map(file_system).collect();
     let reason = "it left Linux in 6.13".into();
@@ -300,4 +302,61 @@ fn tables_fit_the_width_by_being_split_and_bars_have_no_cap() {
     let heading: Vec<&str> = csv.lines().next().expect("a heading").split(',').collect();
     let column = heading.iter().position(|name| *name == "file_system").expect("its column");
     assert!(column > 0 && csv.contains(",xfs,") && csv.contains(",tmpfs,"));
+}
+
+#[test]
+fn how_lives_begin_is_told_of_those_whose_disk_tells_what_was_removed() {
+    let mut record = record();
+    record.header.plan.rules.fresh_mounts = true;
+    let told = |record: &Record| render::markdown(&summarize(record).unwrap()).replace('\n', " ");
+    let text = told(&record);
+    for words in [
+        "in memory; ext2 (ext4 driver) was made anew before, for the disk tells",
+        "writing met none, for each life began on a new file system.",
+    ] {
+        assert!(text.contains(words), "{words}\n{text}");
+    }
+    assert!(!text.contains("what others removed in the last minutes, which is on its disk"), "{text}");
+    // As in records of older programs; with a journal in the place of ext2, and without one in that of ext4.
+    record.header.plan.file_systems[0].made_anew = false;
+    let text = told(&record);
+    for words in [
+        "in memory; but ext2 (ext4 driver) goes by what others removed in the last minutes, which is on its disk.",
+        "as on ext2 (ext4 driver), ext4's driver passes one by one over files that were removed in the last minutes when it makes others, \
+         and finds them on the disk whatever is mounted again",
+    ] {
+        assert!(text.contains(words), "{words}\n{text}");
+    }
+    record.header.plan.file_systems[0].kind = "ext3".into();
+    assert!(!told(&record).contains("ithout a journal"));
+    record.header.plan.file_systems[2].name = "ext4:block=1k:^has_journal".into();
+    assert!(told(&record).contains("Without a journal, as on ext4,"));
+}
+
+#[test]
+fn a_first_column_that_is_no_reference_is_told_before_anything_else() {
+    let heaps = |record: &mut Record, cell: Option<u32>| {
+        stretch(record, cell, |round| if round % 3 == 0 { 3.0 } else { 1.0 + 0.03 * f64::from(round) });
+    };
+    let mut record = record();
+    heaps(&mut record, Some(0));
+    let summary = summarize(&record).unwrap();
+    let first = &summary.findings[0];
+    assert!(first.loud && first.text.starts_with("ext2 (ext4 driver), which the others are measured against, is no reference in 1 of 3 kinds of work, least of all in `write, 1 process, ext2"), "{}", first.text);
+    let of_kind = |summary: &Summary| {
+        let kinds = summary.warnings.iter().map(|one| one.warning.kind());
+        kinds.filter(|kind| *kind == "reference-wide").count()
+    };
+    assert_eq!(of_kind(&summary), 1, "{:?}", summary.warnings);
+    let table = render::table(&summary, 100, Style { color: false, unicode: true });
+    let place = |words: &str| table.find(words).unwrap_or_else(|| panic!("{words}\n{table}"));
+    assert!(place("is no reference in") < place("Over all 3 kinds of work"));
+    assert!(page::advice(&summary)[0].starts_with("Do not act on these numbers"));
+    // What befalls all arms alike is borne by ratios; what befalls another column is not said of the first.
+    for cell in [None, Some(3)] {
+        let mut other = self::record();
+        heaps(&mut other, cell);
+        let summary = summarize(&other).unwrap();
+        assert!(!summary.findings[0].loud && of_kind(&summary) == 0, "{cell:?}: {:?}", summary.warnings);
+    }
 }

@@ -65,6 +65,9 @@ const CASES: &[Case] = &[
     ("resolution-wide", || {
         but(|record| stretch(record, Some(1), |round| 0.85 + 0.3 * f64::from(round * 7 % 30) / 29.0))
     }),
+    ("reference-wide", || {
+        but(|record| stretch(record, Some(1), |round| 0.3 + 2.4 * f64::from(round * 7 % 30) / 29.0))
+    }),
     ("width-not-reached", || {
         but(|record| record.header.plan.rules.stop = Stop::Ratio { half_width: 1e-6, rounds_min: 10 })
     }),

@@ -29,7 +29,7 @@ fn found(name: &str, ground: Ground) -> FileSystemFact {
     };
     let found = FoundFileSystem {
         label: if name == "ext2" { "ext2 (ext4 driver)".into() } else { name.into() },
-        driver: name.into(),
+        driver: if name == "ext2" { "ext4".into() } else { name.into() },
         tool: None,
         ground,
         backends: vec![
@@ -279,4 +279,48 @@ fn a_file_system_that_goes_takes_its_arms_and_leaves_the_rest_in_order() {
     assert_eq!(left.unavailable[0].reason, "its index is full");
     let all = [0, 1, 2].map(|id| (FsId(id), "gone".to_owned()));
     assert!(without(whole, &all).unwrap_err().to_string().contains("no file system can be had"));
+}
+
+/// Returns the plan of a study on these, with those that are made anew and what is noted of others.
+fn lives(study: &str, facts: &[FileSystemFact]) -> (Vec<String>, Vec<String>) {
+    let Planned { plan, notes } = planned(study, facts, &[CacheState::Warm]).unwrap();
+    let anew = plan.file_systems.iter().filter(|of| of.made_anew).map(|of| of.name.clone());
+    let noted = notes.into_iter().filter(|note| note.kind == "removed-remembered").map(|note| note.text);
+    (anew.collect(), noted.collect())
+}
+
+#[test]
+fn lives_begin_on_a_new_file_system_where_the_disk_tells_what_was_removed() {
+    let mut without = image("ext4");
+    without.spec = Spec::parse("ext4:^has_journal").unwrap();
+    let facts = [
+        image("ext2"),
+        image("ext3"),
+        image("xfs"),
+        without,
+        found("tmpfs", Ground::Memory { bytes_max: 8 << 30 }),
+    ];
+    let (anew, noted) = lives("smallfile", &facts);
+    assert_eq!(anew, ["ext2", "ext4:^has_journal"]);
+    assert_eq!(noted, [""; 0]);
+    // Its old driver does not go by what was removed.
+    let mut old = image("ext2");
+    old.found.as_mut().unwrap().driver = "ext2".into();
+    assert_eq!(lives("smallfile", &[old]), (vec![], vec![]));
+}
+
+#[test]
+fn where_no_new_file_system_can_be_had_that_is_noted() {
+    // Directories that are filled before the run must stay.
+    let (anew, noted) = lives("fill", &[image("ext2"), image("ext4")]);
+    assert_eq!((anew.len(), noted.len()), (0, 1), "{noted:?}");
+    assert!(noted[0].starts_with("Without a journal the driver of ext2 (ext4 driver) passes"), "{noted:?}");
+    assert!(noted[0].ends_with("cannot be had: what was made on it must stay."), "{noted:?}");
+    // Nothing is made there once something was removed.
+    assert_eq!(lives("layout", &[image("ext2")]), (vec![], vec![]));
+    let device = |bytes| found("ext2", Ground::Device { path: "/dev/sdz".into(), bytes });
+    assert_eq!(lives("smallfile", &[device(20 << 30)]).0, ["ext2"]);
+    let (anew, noted) = lives("smallfile", &[device(65 << 30)]);
+    assert_eq!(anew, [""; 0]);
+    assert!(noted[0].ends_with("cannot be had: '/dev/sdz' is larger than 64 GiB."), "{noted:?}");
 }

@@ -6,6 +6,7 @@
 mod file_systems;
 mod ways;
 
+use crate::finding::{Finding, FindingKind};
 use crate::summary::{
     BreakEven, BreakEvenSeries, Decomposition, Fill, GroupReading, GroupSummary, Growth, Outcome, Refusal,
     Series, Shape, Summary, Threshold, Verdict,
@@ -15,7 +16,8 @@ use crate::text;
 /// Returns what to do, the most important first; nothing where a run decides nothing.
 #[must_use]
 pub fn advice(summary: &Summary) -> Vec<String> {
-    if summary.warnings.iter().any(|advisory| advisory.loud) {
+    let no_reference = |finding: &Finding| finding.loud && finding.kind == FindingKind::FileSystems;
+    if summary.warnings.iter().any(|advisory| advisory.loud) || summary.findings.iter().any(no_reference) {
         return vec!["Do not act on these numbers before the warnings above are dealt with.".into()];
     }
     let mut advice = file_systems::advice(summary);
