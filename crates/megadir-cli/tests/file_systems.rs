@@ -166,13 +166,13 @@ fn worker_processes_do_not_pin_what_is_mounted_again() {
 }
 
 #[test]
-fn lives_of_small_files_begin_on_a_file_system_that_was_mounted_again() {
+fn lives_of_small_files_begin_on_a_file_system_that_was_mounted_again_or_made_anew() {
     require!(may_mount());
     require!(have("strace"));
     let directory = tempfile::tempdir().expect("a directory");
     let at = directory.path();
     let mut command = Command::new("strace");
-    command.args(["-f", "-qq", "-o", "trace", "-e", "trace=umount2", env!("CARGO_BIN_EXE_megadir")]);
+    command.args(["-f", "-qq", "-o", "trace", "-e", "trace=umount2,execve", env!("CARGO_BIN_EXE_megadir")]);
     command.args([
         "bench",
         "run",
@@ -187,18 +187,25 @@ fn lives_of_small_files_begin_on_a_file_system_that_was_mounted_again() {
     ]);
     let output =
         command.args(["--fs", "ext2,tmpfs", "-o", "record"]).current_dir(at).stdin(Stdio::null()).output();
-    says(
-        &output.expect("strace starts"),
-        0,
-        "Each life began on a file system that was unmounted and mounted again",
-    );
+    let output = output.expect("strace starts");
+    says(&output, 0, "Each life began on a file system that was unmounted and mounted again");
+    // Where lines break depends on the width.
+    let told = String::from_utf8_lossy(&output.stdout).split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(told.contains("but in memory; ext2 (ext4 driver) was made anew before"), "{told}");
     let Record { header: Header { plan, .. }, .. } = record(at);
     assert!(plan.rules.fresh_mounts);
+    let anew: Vec<bool> = plan.file_systems.iter().map(|of| of.made_anew).collect();
+    assert_eq!(anew, [true, false]);
     let on_ext2 = plan.cells.iter().filter(|cell| plan.data[cell.data.0 as usize].on == Some(FsId(0)));
     let chains: BTreeSet<u32> = on_ext2.map(|cell| cell.chain).collect();
     let trace = std::fs::read_to_string(at.join("trace")).expect("there");
     let unmounted = trace.lines().filter(|line| line.contains("umount2(") && line.ends_with("= 0")).count();
-    assert!(unmounted >= 2 * chains.len(), "{unmounted} of {} chains twice", chains.len());
+    // In each of two rounds once to be made anew, and once more to be as cold as the others.
+    assert!(unmounted >= 4 * chains.len(), "{unmounted} of {} chains", chains.len());
+    let made = trace
+        .lines()
+        .filter(|line| line.contains("/mke2fs\"") && line.contains("execve(") && line.ends_with("= 0"));
+    assert!(made.count() > 2 * chains.len(), "{} chains", chains.len());
     nothing_is_left(at, &["record", "report.html", "trace"]);
 }
 
