@@ -313,7 +313,7 @@ impl Places<'_> {
             self.mount_again(data, MountedAs::Another)?;
         }
         // What making it has left in memory goes too: so all begin alike.
-        self.mount_again(data, MountedAs::ItIs)
+        self.remount(data)
     }
 
     fn mount_again(&mut self, data: DataId, as_what: MountedAs) -> Result<(), ListError> {
