@@ -75,6 +75,21 @@ pub enum FileOperation {
     Unlink,
 }
 
+impl FileOperation {
+    /// Returns the word for it in names of arms and of kinds of work.
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::MakeDirectories => "make directories",
+            Self::Create => "write",
+            Self::Read => "read",
+            Self::Rewrite => "rewrite",
+            Self::Stat => "stat",
+            Self::Unlink => "unlink",
+        }
+    }
+}
+
 /// How files are found, and in which order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]

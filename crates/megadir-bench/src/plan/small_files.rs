@@ -177,7 +177,7 @@ impl Chains<'_> {
     fn name(&self, work: &FileWork, host: &Host<'_>, cold: Option<&Had>, role: Role) -> String {
         let by = if host.access == self.spec.access[0] { "" } else { access_name(host.access) };
         let kind = counted(work.workers.count, self.spec.worker_kind);
-        let mut name = format!("{}{by}{}, {kind}", verb(work.operation), sync_name(work.sync));
+        let mut name = format!("{}{by}{}, {kind}", work.operation.word(), sync_name(work.sync));
         if let Some(had) = cold {
             name.push_str(&format!(", {}", had.name));
         } else if host.place >= self.spec.sync.len() {
@@ -213,7 +213,7 @@ fn groups(spec: &SmallFileSpec, all: &[One], arms: &mut Arms<'_>) {
     let workers = |one: &One| counted(one.workers, spec.worker_kind);
     let told = |one: &One| {
         let cold = one.cold.as_deref().map(|name| format!(", {name}")).unwrap_or_default();
-        format!("{}{}{cold}", verb(one.operation), sync_name(one.sync))
+        format!("{}{}{cold}", one.operation.word(), sync_name(one.sync))
     };
     let pairs = |wanted: &dyn Fn(&One) -> bool, pair: &dyn Fn(&One) -> Option<Pair>| -> Vec<Pair> {
         all.iter().filter(|one| wanted(one)).filter_map(pair).collect()
@@ -231,7 +231,7 @@ fn groups(spec: &SmallFileSpec, all: &[One], arms: &mut Arms<'_>) {
         Some(Pair {
             what: durable_name(one.sync).into(),
             than: durable_name(policy).into(),
-            at: format!("{}, {}", verb(one.operation), workers(one)),
+            at: format!("{}, {}", one.operation.word(), workers(one)),
             arm: one.arm,
             to: find(one, one.workers, policy, None, one.access)?,
         })
@@ -240,7 +240,7 @@ fn groups(spec: &SmallFileSpec, all: &[One], arms: &mut Arms<'_>) {
         Some(Pair {
             what: format!("a {} cache", one.cold.as_deref().unwrap_or_default()),
             than: format!("a {} cache", CacheState::Warm.name()),
-            at: format!("{}, {}", verb(one.operation), workers(one)),
+            at: format!("{}, {}", one.operation.word(), workers(one)),
             arm: one.arm,
             to: find(one, one.workers, one.sync, None, one.access)?,
         })
@@ -259,17 +259,6 @@ fn groups(spec: &SmallFileSpec, all: &[One], arms: &mut Arms<'_>) {
     arms.pairs("durability", "What does it cost that files are on the disk?", durable);
     arms.pairs("cache", "What does a cold cache cost?", cold);
     arms.pairs("discrete", "What does it matter that names are known?", discrete);
-}
-
-fn verb(operation: FileOperation) -> &'static str {
-    match operation {
-        FileOperation::MakeDirectories => "make directories",
-        FileOperation::Create => "write",
-        FileOperation::Read => "read",
-        FileOperation::Rewrite => "rewrite",
-        FileOperation::Stat => "stat",
-        FileOperation::Unlink => "unlink",
-    }
 }
 
 fn access_name(access: AccessSpec) -> &'static str {

@@ -3,6 +3,7 @@
 use megadir_record::{FileSystem, Machine, Record};
 
 use crate::text;
+use crate::warning::DISTURBING;
 
 /// Returns what differs, a phrase each; empty where two runs are of the same study on the same machine and file system.
 ///
@@ -57,10 +58,6 @@ pub fn differences(old: &Record, new: &Record) -> Vec<String> {
     differ("profile that megadir was built with", profile(before), profile(after));
     found
 }
-
-/// Kinds of notes that tell of others' work on the machine, or that it was not the system that it seems to be.
-const DISTURBING: [&str; 7] =
-    ["wine", "load", "pressure", "stolen-time", "timer-gaps", "dirty-pages", "noisy"];
 
 /// Returns what each run noted of others' work on its machine, a sentence each: it is in the ratios too.
 pub(super) fn disturbances(old: &Record, new: &Record) -> Vec<String> {

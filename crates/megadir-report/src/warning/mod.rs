@@ -12,6 +12,7 @@ mod run;
 mod words;
 
 pub use kind::{Advisory, WARNING_KINDS, Warning};
+pub(crate) use note::DISTURBING;
 
 pub(crate) use derive::{advise, refuse_quantiles};
 pub(crate) use grouped::{Told, told};

@@ -5,6 +5,10 @@
 /// The kind that says that Wine stood in for Windows.
 pub(super) const WINE: &str = "wine";
 
+/// Kinds of notes that tell of others' work on the machine, or that it was not the system that it seems to be.
+pub(crate) const DISTURBING: [&str; 7] =
+    [WINE, "load", "pressure", "stolen-time", "timer-gaps", "dirty-pages", "noisy"];
+
 /// The kinds of notes with what to do about each.
 const ADVICE: &[(&str, &str)] = &[
     ("arm-left-out", "Nothing need be done; `megadir backends` says what is available here and why."),
@@ -71,6 +75,7 @@ mod tests {
         for (place, (kind, _)) in ADVICE.iter().enumerate() {
             assert!(ADVICE[..place].iter().all(|(other, _)| other != kind), "{kind} is listed twice");
         }
+        assert!(DISTURBING.iter().all(|kind| ADVICE.iter().any(|(known, _)| known == kind)));
         assert!(advice("load").starts_with("Stop"));
         assert!(advice("of-tomorrow").contains("newer"));
     }

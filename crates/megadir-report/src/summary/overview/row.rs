@@ -79,19 +79,8 @@ pub(super) fn named(cell: &Cell, plan: &Plan) -> (String, String, bool) {
     let what = parts.into_iter().flatten().collect::<Vec<_>>().join(", ");
     // Cold and warm are apart: beside what comes from a device nobody sees what comes from memory.
     let section =
-        [Some(operation(work).to_owned()), state].into_iter().flatten().collect::<Vec<_>>().join(", ");
+        [Some(work.operation.word().to_owned()), state].into_iter().flatten().collect::<Vec<_>>().join(", ");
     (section, what, work.access == Access::Directory)
-}
-
-fn operation(work: &FileWork) -> &'static str {
-    match work.operation {
-        FileOperation::MakeDirectories => "make directories",
-        FileOperation::Create => "write",
-        FileOperation::Read => "read",
-        FileOperation::Rewrite => "rewrite",
-        FileOperation::Stat => "stat",
-        FileOperation::Unlink => "unlink",
-    }
 }
 
 fn workers(work: &FileWork) -> String {
