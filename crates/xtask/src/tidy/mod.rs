@@ -5,6 +5,7 @@
 
 mod dependencies;
 mod edges;
+mod language;
 mod lexer;
 mod modules;
 mod paths;
@@ -28,4 +29,5 @@ static CHECKS: &[Check] = &[
     modules::find,
     dependencies::find,
     words::find,
+    language::find,
 ];

@@ -1,0 +1,143 @@
+//! Phrases that no engineer would say, in comments, messages and pages.
+//!
+//! A short list of the worst offenders keeps text that was once rewritten from sliding back. It cannot judge style: read
+//! each sentence aloud. CONTRIBUTING.md has the rules.
+
+use super::lexer::is_word;
+use super::source::{Finding, Source};
+
+/// Phrases and what to write instead, in lower case.
+static PHRASES: &[(&str, &str)] = &[
+    ("anew", "again; recreate, reformat"),
+    ("nobody", "no one, no other process"),
+    ("somebody", "another process or user"),
+    ("whoever", "the caller, the user, anyone who"),
+    ("so many", "n, the number of"),
+    ("to be had", "available"),
+    ("be gone on with", "be resumed"),
+    ("goes on with", "continues, resumes"),
+    ("go on with", "continue, resume"),
+    ("of which there", "none present; say the number"),
+    ("that which", "repeat the noun"),
+    ("is told", "is reported, is passed, is known"),
+    ("are told", "are reported, are passed, are known"),
+    ("was told", "was reported, was passed"),
+    ("be told", "be reported, be passed, be known"),
+    ("tells whether", "`true` if; returns whether"),
+    ("tells what", "name the thing that is returned or printed"),
+    ("tells how", "name the thing that is returned or printed"),
+    ("tells why", "returns the reason"),
+    ("for lack of", "without; because there is no"),
+];
+
+/// Words that no doc comment begins with: begin with the noun or with a verb in the third person.
+static BEGINNINGS: &[&str] = &["What", "Whether", "Why", "Of", "That", "Such", "Whom", "Who"];
+
+/// Folders and files that have not been rewritten yet. The list only shrinks.
+static PENDING: &[&str] = &[
+    "ARCHITECTURE.md",
+    "CHANGELOG.md",
+    "METHODOLOGY.md",
+    "README.md",
+    "SECURITY.md",
+    "crates/megadir-advise/",
+    "crates/megadir-bench/",
+    "crates/megadir-cli/",
+    "crates/megadir-inventory/",
+    "crates/megadir-record/",
+    "crates/megadir-report/",
+    "crates/megadir-stats/",
+    "crates/megadir-sys/",
+    "crates/megadir-testkit/",
+    "crates/megadir/",
+    "crates/xtask/",
+    "docs/advice.md",
+    "docs/bench.md",
+    "docs/gallery.md",
+    "docs/inventory.md",
+    "docs/layouts.md",
+    "docs/limits.md",
+    "docs/list.md",
+    "docs/remove.md",
+    "docs/samples.md",
+    "docs/speed.md",
+    "fuzz/",
+    "records/",
+    "studies/",
+];
+
+/// Texts that quote the phrases to forbid them, and golden files, which follow from other texts.
+static EXEMPT: &[&str] = &["CONTRIBUTING.md", "crates/xtask/src/tidy/language.rs"];
+
+/// Finds phrases that are not plain English.
+pub(crate) fn find(sources: &[Source]) -> Vec<Finding> {
+    let is_listed = |list: &[&str], path: &str| list.iter().any(|start| path.starts_with(start));
+    let is_text = |path: &str| [".rs", ".md", ".toml"].iter().any(|end| path.ends_with(end));
+    let checked = sources.iter().filter(|source| {
+        is_text(&source.path) && !is_listed(PENDING, &source.path) && !is_listed(EXEMPT, &source.path)
+    });
+    checked.flat_map(find_in).collect()
+}
+
+fn find_in(source: &Source) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    for (index, line) in source.text.lines().enumerate() {
+        let lower = line.to_ascii_lowercase();
+        for (phrase, instead) in PHRASES.iter().filter(|(phrase, _)| has_phrase(&lower, phrase)) {
+            findings.push(source.finding(index + 1, format!("\"{phrase}\" is not plain English: {instead}")));
+        }
+        if let Some(word) = source.is_rust().then(|| beginning(line)).flatten() {
+            let message = format!(
+                "a doc comment begins with \"{word}\": begin with the noun or a verb in the third person"
+            );
+            findings.push(source.finding(index + 1, message));
+        }
+    }
+    findings
+}
+
+/// Returns the word of [`BEGINNINGS`] that a doc comment on this line begins with.
+fn beginning(line: &str) -> Option<&'static str> {
+    let line = line.trim_start();
+    let text = line.strip_prefix("///").or_else(|| line.strip_prefix("//!"))?.trim_start();
+    let word = text.split(|letter: char| !letter.is_alphanumeric()).next()?;
+    BEGINNINGS.iter().copied().find(|&beginning| beginning == word)
+}
+
+/// `true` if the line has the phrase as whole words.
+fn has_phrase(line: &str, phrase: &str) -> bool {
+    line.match_indices(phrase).any(|(at, _)| {
+        let before = line[..at].chars().next_back();
+        let after = line[at + phrase.len()..].chars().next();
+        !before.is_some_and(is_word) && !after.is_some_and(is_word)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn lines(path: &str, text: &str) -> Vec<usize> {
+        find(&[Source::new(path, text)]).iter().map(|finding| finding.line).collect()
+    }
+
+    #[test]
+    fn each_phrase_is_found_in_pages_comments_and_messages() {
+        for (phrase, _) in PHRASES {
+            assert_eq!(lines("docs/new.md", &format!("fine\nThis {phrase}, they say\n")), [2], "{phrase}");
+            assert_eq!(
+                lines("crates/new/src/lib.rs", &format!("// It {phrase}.\nf(\"{phrase}\");\n")),
+                [1, 2]
+            );
+        }
+        assert!(lines("docs/new.md", "a janew and so manyfold\n").is_empty());
+    }
+
+    #[test]
+    fn doc_comments_begin_with_a_noun_or_a_verb() {
+        for word in BEGINNINGS {
+            assert_eq!(lines("crates/new/src/lib.rs", &format!("    /// {word} it is.\n")), [1], "{word}");
+        }
+        assert!(lines("crates/new/src/lib.rs", "/// Whatever\n// What a plain comment says.\n").is_empty());
+    }
+}
