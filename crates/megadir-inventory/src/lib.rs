@@ -10,6 +10,8 @@
 //!
 //! Nothing here prints, and no thread is started that was not asked for.
 
+#![warn(missing_docs)]
+
 mod block;
 pub mod changes;
 mod file;

@@ -1,6 +1,7 @@
-//! Makes the directories that the suites read on Windows, where Wine would take minutes: `trees DIRECTORY`.
+//! Creates the directories that the Windows suites read, because Wine would take minutes: `trees DIRECTORY`.
 //!
-//! Their files differ in size and time, so that what belongs to another is noticed. `MEGADIR_TREES`, the directory as Windows calls it, has them used.
+//! Files differ in size and time, so that mixed-up attributes are noticed. Set `MEGADIR_TREES` to the
+//! directory's Windows path to use them.
 
 use std::fs::{File, FileTimes};
 use std::path::Path;
@@ -18,7 +19,7 @@ fn main() {
     }
 }
 
-/// Gives every file a size and a time of modification of its own.
+/// Gives every file its own size and modification time.
 fn differ(flat: &Flat, directory: &Path) {
     for index in 0..flat.entries {
         let name = flat.name(index);

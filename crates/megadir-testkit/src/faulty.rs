@@ -1,4 +1,4 @@
-//! A backend whose n-th call fails, to prove for every n that nothing is lost, doubled or left behind.
+//! Backend whose n-th call fails, to prove for every n that nothing is lost, duplicated or leaked.
 //!
 //! After SQLite's "How SQLite Is Tested", section 3 (anomaly testing).
 
@@ -9,7 +9,7 @@ use megadir::{Backend, Batch, Dir, Error, ReadOptions, Reader, Result};
 
 use crate::seen::Seen;
 
-/// A backend over another one; its n-th call fails.
+/// Wrapper around a backend; its n-th call fails.
 pub struct Faulty {
     inner: &'static dyn Backend,
     fails_at: u64,
@@ -17,27 +17,27 @@ pub struct Faulty {
     done: Arc<Mutex<Done>>,
 }
 
-/// What a [`Faulty`] backend and its readers did.
+/// Actions of a [`Faulty`] backend and its readers.
 #[derive(Debug, Clone, Default)]
 pub struct Done {
-    /// Names in the batches that it gave before it failed.
+    /// Names in the batches returned before the failure.
     pub given: BTreeSet<Vec<u8>>,
-    /// Whether the call that fails was made.
+    /// `true` once the failing call was made.
     pub failed: bool,
 }
 
 impl Faulty {
-    /// Returns a backend over `inner`, for places that want one for ever (a test may leak a few bytes).
+    /// Backend over `inner` with a `'static` lifetime (a test may leak a few bytes).
     ///
-    /// `fails_at` says which call fails with `error`: 0 is opening, n the n-th call of [`Reader::next_batch`].
+    /// Call number `fails_at` fails with `error`: 0 is opening, n the n-th call of [`Reader::next_batch`].
     pub fn leaked(inner: &'static dyn Backend, fails_at: u64, error: fn() -> Error) -> &'static Self {
         Box::leak(Box::new(Self { inner, fails_at, error, done: Arc::default() }))
     }
 
-    /// Returns what it did so far.
+    /// Actions so far.
     ///
-    /// A second reading of a directory need not give batches like those of the first: `getdents64` returns early while
-    /// the thread has signals or work of io_uring waiting (`filldir64`).
+    /// A second reading of a directory may return different batches: `getdents64` returns early while the
+    /// thread has signals or io_uring work pending (`filldir64`).
     pub fn done(&self) -> Done {
         self.done.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
@@ -48,12 +48,10 @@ fn fail<T>(done: &Mutex<Done>, error: fn() -> Error) -> Result<T> {
     Err(error())
 }
 
-/// Makes an error of kind [`megadir::ErrorKind::NotFound`].
 pub fn not_found() -> Error {
     Error::io("read", "faulty".as_ref(), std::io::ErrorKind::NotFound.into())
 }
 
-/// Makes an error of kind [`megadir::ErrorKind::Io`].
 pub fn io() -> Error {
     Error::io("read", "faulty".as_ref(), std::io::ErrorKind::TimedOut.into())
 }

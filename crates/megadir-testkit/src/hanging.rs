@@ -1,4 +1,4 @@
-//! A mount that does not answer: whoever asks for anything on it waits, until a signal ends it.
+//! A mount that never answers: every call on it blocks until a signal ends it.
 
 use std::ffi::CString;
 use std::fs::File;
@@ -8,21 +8,21 @@ use std::path::{Path, PathBuf};
 use rustix::mount::{MountFlags, UnmountFlags, mount, unmount};
 use tempfile::TempDir;
 
-/// A FUSE mount whose server never answers; unmounted when dropped.
+/// FUSE mount whose server never answers; unmounted on drop.
 #[derive(Debug)]
 pub struct Hanging {
-    /// Closing it ends the connection and wakes whoever waits.
+    /// Closing it ends the connection and wakes all blocked callers.
     connection: Option<File>,
     path: PathBuf,
     _scratch: TempDir,
 }
 
 impl Hanging {
-    /// Mounts it in a directory of its own.
+    /// Mounts it in its own directory.
     ///
     /// # Errors
     ///
-    /// Why there is none here, e.g. without privileges.
+    /// The reason if it is unavailable, e.g. missing privileges.
     pub fn make() -> Result<Self, String> {
         let scratch = tempfile::tempdir().map_err(|error| error.to_string())?;
         let path = scratch.path().join("hanging");
@@ -36,7 +36,7 @@ impl Hanging {
         Ok(Self { connection: Some(connection), path, _scratch: scratch })
     }
 
-    /// Returns where it is mounted: `hanging` in a directory that holds nothing else.
+    /// Mount point: `hanging` in an otherwise empty directory.
     pub fn path(&self) -> &Path {
         &self.path
     }
@@ -44,7 +44,7 @@ impl Hanging {
 
 impl Drop for Hanging {
     fn drop(&mut self) {
-        // It goes for others at once; whoever waits is woken when the connection ends.
+        // Detaches at once; blocked callers wake when the connection ends.
         let _ = unmount(&self.path, UnmountFlags::DETACH);
         self.connection = None;
     }

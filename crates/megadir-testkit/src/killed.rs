@@ -1,12 +1,12 @@
-//! A program killed before each of its system calls in turn, by strace, so that no moment depends on a clock.
+//! Kills a program before each of its system calls in turn, by strace, so that no moment depends on a clock.
 //!
-//! What it did up to there has happened, the call itself has not. Calls are counted a thread: the first to make so many ends the
-//! program.
+//! Everything up to the call has happened, the call itself has not. Calls are counted per thread: the first
+//! thread that reaches the count ends the program.
 
 use std::os::unix::process::ExitStatusExt;
 use std::process::{Command, ExitStatus, Stdio};
 
-/// The calls by which files, directories and what is durable of them change.
+/// Calls that change files, directories and their durability.
 pub const CHANGING_CALLS: &[&str] = &[
     "write",
     "writev",
@@ -31,18 +31,14 @@ pub const CHANGING_CALLS: &[&str] = &[
     "utimensat",
 ];
 
-/// The signal that cannot be caught.
+/// SIGKILL.
 const KILL: i32 = 9;
-/// No program of a test makes as many calls.
+/// Upper bound on the calls of a tested program.
 const CALLS_MAX: u32 = 100_000;
 
-/// Runs a command again and again: killed before its first call of each of `calls`, its second, and so on in steps of `step`, until
-/// none of it is left and it ends by itself, which must be a success. `look` is called after each that was killed, with the call.
-/// Returns how many were.
-///
-/// # Panics
-///
-/// Where strace cannot be started, or the command fails.
+/// Runs a command repeatedly, killed before its first call of each of `calls`, its second, and so on in steps
+/// of `step`, until it survives and exits by itself, which must be a success. Calls `look` with the call's name
+/// after each kill. Returns the number of kills.
 pub fn before_each_call(
     calls: &[&str],
     step: usize,
@@ -65,16 +61,11 @@ pub fn before_each_call(
     killed
 }
 
-/// Tells whether a program was killed.
 pub fn was_killed(status: ExitStatus) -> bool {
     status.signal() == Some(KILL)
 }
 
-/// Runs a command without output, killed before its n-th of one call, if it makes so many.
-///
-/// # Panics
-///
-/// Where strace cannot be started.
+/// Runs a command without output, killed before its n-th call of one kind, if it makes that many.
 pub fn before_call(command: &Command, call: &str, number: u32) -> ExitStatus {
     let mut traced = Command::new("strace");
     traced.args(["-f", "-qq", "-o", "/dev/null", "-e"]).arg(format!("trace={call}"));

@@ -1,14 +1,14 @@
-//! Descriptors and threads that are still there after they should have gone.
+//! Leaked descriptors and threads.
 //!
-//! Other tests of the same process open files and start threads at the same time, so only descriptors below
-//! a directory of one's own and threads with megadir's names are counted.
+//! Other tests of the process open files and start threads at the same time, so only descriptors below the
+//! test's directory and threads with megadir's names count.
 
 use std::path::Path;
 use std::time::{Duration, Instant};
 
 use crate::PATIENCE;
 
-/// Returns how many descriptors of this process are open on a directory or below it.
+/// Number of descriptors of this process open on a directory or below it.
 #[cfg(target_os = "linux")]
 pub fn descriptors_below(directory: &Path) -> usize {
     let directory = directory.canonicalize().unwrap_or_else(|_| directory.to_owned());
@@ -19,7 +19,8 @@ pub fn descriptors_below(directory: &Path) -> usize {
         .count()
 }
 
-/// Returns 1 if anybody has a handle of a directory, else 0: while it is shared, it cannot be opened for oneself alone.
+/// Returns 1 if any process has a handle of a directory, else 0: a shared directory cannot be opened
+/// exclusively.
 #[cfg(windows)]
 pub fn descriptors_below(directory: &Path) -> usize {
     use std::os::windows::fs::OpenOptionsExt;
@@ -31,7 +32,7 @@ pub fn descriptors_below(directory: &Path) -> usize {
     usize::from(opened.is_err_and(|error| error.raw_os_error() == Some(SHARING_VIOLATION)))
 }
 
-/// Returns how many of this process's threads the library has started.
+/// Number of this process's threads started by the library.
 #[cfg(target_os = "linux")]
 pub fn library_threads() -> usize {
     let tasks = std::fs::read_dir("/proc/self/task").unwrap();
@@ -41,7 +42,7 @@ pub fn library_threads() -> usize {
         .count()
 }
 
-/// Waits until a count is 0: a joined thread stays visible for a moment. Returns the count.
+/// Waits until a count is 0, because a joined thread stays visible for a moment. Returns the last count.
 pub fn settled(count: impl Fn() -> usize) -> usize {
     let deadline = Instant::now() + PATIENCE;
     while count() > 0 && Instant::now() < deadline {

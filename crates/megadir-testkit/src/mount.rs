@@ -1,7 +1,7 @@
-//! Private file systems for one test, on loop devices over sparse images; root and Linux only.
+//! Private file systems for one test, on loop devices over sparse images. Root and Linux only.
 //!
-//! The loop device is attached by mount(8) and detaches itself with the unmounting, which happens on drop,
-//! also when a test panics.
+//! mount(8) attaches the loop device, which detaches itself on unmount. The value unmounts on drop, also when a
+//! test panics.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -11,27 +11,27 @@ use tempfile::TempDir;
 
 use crate::PATIENCE;
 
-/// How a file system is made.
+/// Recipe for a file system.
 #[derive(Clone, Copy, Debug)]
 pub struct Recipe {
-    /// What it is called in messages.
+    /// Name in messages.
     pub name: &'static str,
-    /// Its type for mount(8).
+    /// Type for mount(8).
     pub kind: &'static str,
-    /// The program that makes it and its options; empty for file systems without image.
+    /// mkfs program with its options; empty for file systems without an image.
     pub mkfs: &'static [&'static str],
-    /// A program to run on the image afterwards and its options.
+    /// Program to run on the image after mkfs, with its options.
     pub tune: &'static [&'static str],
-    /// The size of the image, bytes; sparse.
+    /// Size of the sparse image, bytes.
     pub image_bytes: u64,
 }
 
 const EXT4_BYTES: u64 = 1 << 30;
-/// What the hashes of ext4's names begin with, as mke2fs takes it: by default it is random, and with it how full the blocks of a
-/// directory are and in which order its names come. So what holds of an image holds of the next.
+/// Hash seed of ext4 directories, fixed because mke2fs picks a random one. The seed decides the order of names
+/// and how full directory blocks are, so results carry over from one image to the next.
 pub const HASH_SEED: &str = "hash_seed=00000000-0000-4000-8000-000000000001";
 
-/// ext4 as mke2fs makes it, with room for many inodes.
+/// ext4 with mke2fs defaults and many inodes.
 pub const EXT4: Recipe = Recipe {
     name: "ext4",
     kind: "ext4",
@@ -40,43 +40,41 @@ pub const EXT4: Recipe = Recipe {
     image_bytes: EXT4_BYTES,
 };
 
-/// ext4 with blocks of 1 KiB: a deep index soon.
+/// ext4 with 1 KiB blocks, whose index grows deep soon.
 pub const EXT4_1K: Recipe = Recipe {
     name: "ext4 with 1 KiB blocks",
     mkfs: &["mkfs.ext4", "-q", "-F", "-N", "400000", "-E", HASH_SEED, "-b", "1024"],
     ..EXT4
 };
 
-/// ext4 with inodes of 128 bytes: times without nanoseconds up to 2038, and no time of birth.
+/// ext4 with 128-byte inodes: no nanoseconds, no times after 2038, no birth time.
 pub const EXT4_SMALL_INODES: Recipe = Recipe {
     name: "ext4 with inodes of 128 bytes",
     mkfs: &["mkfs.ext4", "-q", "-F", "-N", "400000", "-E", HASH_SEED, "-I", "128"],
     ..EXT4
 };
 
-/// ext4 without indices.
+/// ext4 without directory indexes.
 pub const EXT4_LINEAR: Recipe = Recipe {
     name: "ext4 without dir_index",
     mkfs: &["mkfs.ext4", "-q", "-F", "-N", "400000", "-E", HASH_SEED, "-O", "^dir_index"],
     ..EXT4
 };
 
-/// ext4 with the legacy hash of 31 bits, of which collisions are easily found.
+/// ext4 with the legacy 31-bit hash, whose collisions are easy to find.
 pub const EXT4_LEGACY: Recipe =
     Recipe { name: "ext4 with legacy hash", tune: &["tune2fs", "-E", "hash_alg=legacy"], ..EXT4 };
 
-/// XFS.
 pub const XFS: Recipe =
     Recipe { name: "xfs", kind: "xfs", mkfs: &["mkfs.xfs", "-q", "-f"], tune: &[], image_bytes: 1 << 30 };
 
-/// XFS that tells no types; kernels of today are mostly built without it.
+/// XFS without file types in directories; most current kernels no longer support it.
 pub const XFS_UNTYPED: Recipe = Recipe {
     name: "xfs without ftype",
     mkfs: &["mkfs.xfs", "-q", "-f", "-m", "crc=0", "-n", "ftype=0"],
     ..XFS
 };
 
-/// btrfs.
 pub const BTRFS: Recipe = Recipe {
     name: "btrfs",
     kind: "btrfs",
@@ -85,10 +83,9 @@ pub const BTRFS: Recipe = Recipe {
     image_bytes: 2 << 30,
 };
 
-/// tmpfs.
 pub const TMPFS: Recipe = Recipe { name: "tmpfs", kind: "tmpfs", mkfs: &[], tune: &[], image_bytes: 0 };
 
-/// A mounted file system; unmounted, detached and deleted when dropped.
+/// Mounted file system; unmounted, detached and deleted on drop.
 #[derive(Debug)]
 pub struct Mount {
     recipe: Recipe,
@@ -97,14 +94,14 @@ pub struct Mount {
 }
 
 impl Mount {
-    /// Makes a file system and mounts it; its image is in memory where there is room for that, else among temporary files.
+    /// Creates and mounts a file system. The image is in memory if it fits, else among temporary files.
     ///
-    /// Images are thrown away, so writing them to a disk proves nothing and takes most of a test's time: ext4 alone
-    /// zeroes 100 MB of inodes in the background.
+    /// Images are throwaway data: writing them to disk would dominate the time of most tests, since ext4 alone
+    /// zeroes 100 MB of inode tables in the background.
     ///
     /// # Errors
     ///
-    /// Why it is not to be had here: not root, a program or kernel feature missing.
+    /// The reason if it is unavailable: not root, or a missing program or kernel feature.
     pub fn make(recipe: &Recipe) -> Result<Self, String> {
         let shared = Path::new("/dev/shm");
         let free_bytes = rustix::fs::statvfs(shared).map_or(0, |space| space.f_bavail * space.f_frsize);
@@ -134,21 +131,15 @@ impl Mount {
         Ok(mount)
     }
 
-    /// Returns the file system's root.
     pub fn path(&self) -> PathBuf {
         self.scratch.path().join("root")
     }
 
-    /// Returns the image's path.
     pub fn image(&self) -> PathBuf {
         self.scratch.path().join("image")
     }
 
-    /// Unmounts, lets `change` work on the image, and mounts again.
-    ///
-    /// # Errors
-    ///
-    /// When unmounting, the change or mounting fails.
+    /// Unmounts, lets `change` modify the image, and mounts again.
     pub fn remount(&mut self, change: impl FnOnce(&Path) -> Result<(), String>) -> Result<(), String> {
         self.detach()?;
         change(&self.image())?;
@@ -191,12 +182,12 @@ impl Drop for Mount {
     }
 }
 
-/// Unmounts what is mounted at a path, as soon as nobody keeps it busy: whoever looks at all mounts does so for a moment, and so does a
-/// child of this process, which has copies of all descriptors until it becomes another program.
+/// Unmounts `path`, retrying while it is busy: a process that reads the mount table keeps it busy for a moment,
+/// and so does a forked child before exec, which has copies of all descriptors.
 ///
 /// # Errors
 ///
-/// When it cannot be unmounted, or stays busy for as long as nothing takes that ends; then it is unmounted lazily.
+/// If unmounting fails or the mount stays busy; then it is unmounted lazily.
 pub fn unmount(path: &Path) -> Result<(), String> {
     let deadline = Instant::now() + PATIENCE;
     loop {
@@ -212,7 +203,7 @@ pub fn unmount(path: &Path) -> Result<(), String> {
     }
 }
 
-/// Returns how much memory programs may still take, bytes; 0 where the kernel does not say.
+/// Available memory, bytes; 0 if the kernel does not report it.
 fn available_bytes() -> u64 {
     let told = std::fs::read_to_string("/proc/meminfo").unwrap_or_default();
     let line = told.lines().find_map(|line| line.strip_prefix("MemAvailable:")).unwrap_or_default();
@@ -220,26 +211,18 @@ fn available_bytes() -> u64 {
     kib.unwrap_or(0).saturating_mul(1 << 10)
 }
 
-/// Copies a program so that it can be run at once.
+/// Copies a program so that it can be executed at once.
 ///
-/// By another process: what this one has open for writing a child of another test has too until it becomes another program, and what
-/// is open for writing cannot be run.
-///
-/// # Errors
-///
-/// When it cannot be copied.
+/// A separate process copies it: a file that this process has open for writing is inherited by children of
+/// other tests until they exec, and executing a file open for writing fails with `ETXTBSY`.
 pub fn copy_program(from: &Path, to: &Path) -> Result<(), String> {
     run(Command::new("cp").arg(from).arg(to))
 }
 
-/// Runs a program quietly; its error output is the reason for a failure.
-///
-/// # Errors
-///
-/// When it is missing or fails.
+/// Runs a program without output. The error contains its stderr.
 pub fn run(command: &mut Command) -> Result<(), String> {
     let program = command.get_program().to_string_lossy().into_owned();
-    // Administrators' programs are not on every user's path.
+    // `sbin` is not on every user's path.
     let path = std::env::var("PATH").unwrap_or_default();
     let output = command
         .env("PATH", format!("{path}:/usr/sbin:/sbin"))

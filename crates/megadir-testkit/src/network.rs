@@ -1,7 +1,7 @@
-//! Network file systems for one test: servers and client on this machine, alone in a network namespace of their own.
+//! Network file systems for one test: servers and client on this machine, in their own network namespace.
 //!
-//! Nothing they listen on can be reached from outside, and nothing they are asked for comes from there. Servers, mount,
-//! namespace and files go when the value is dropped, also when a test panics. Root and Debian's packages are needed.
+//! The servers are unreachable from outside and reach nothing outside. Servers, mount, namespace and files go
+//! when the value is dropped, also when a test panics. Needs root and Debian packages.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -14,36 +14,36 @@ use tempfile::TempDir;
 use crate::PATIENCE;
 use crate::mount::{Mount, TMPFS, run};
 
-/// A mounted network file system with its servers.
+/// Mounted network file system with its servers.
 #[derive(Debug)]
 pub struct NetworkMount {
     namespace: String,
     scratch: TempDir,
-    /// What the servers keep, in memory: removing it from a disk may take minutes.
+    /// Storage of the servers, in memory: removing it from a disk may take minutes.
     kept: Mount,
-    /// What stops the servers that have been started, in their order.
+    /// Running servers, in start order.
     servers: Vec<Stop>,
     mounted: bool,
 }
 
-/// How a server is stopped.
+/// Way to stop a server.
 #[derive(Debug)]
 enum Stop {
-    /// By a command, which returns when it has ended.
+    /// Command that returns once the server has ended.
     Command(Vec<String>),
-    /// By a signal to the process whose number is in a file.
+    /// Signal to the process whose ID is in a file.
     Process(PathBuf),
 }
 
-/// The only address in the namespace beside 127.0.0.1, which MooseFS's servers refuse.
+/// The namespace's only address apart from 127.0.0.1, which MooseFS servers refuse.
 const ADDRESS: &str = "10.99.0.1";
 
 impl NetworkMount {
-    /// Starts MooseFS with one server for names and one for contents, and mounts it (by FUSE).
+    /// Starts MooseFS with one metadata server and one chunk server, and mounts it with FUSE.
     ///
     /// # Errors
     ///
-    /// Why it is not to be had here: not root, packages missing, or what a program said.
+    /// The reason if it is unavailable: not root, missing packages, or the output of a failed program.
     pub fn moosefs() -> Result<Self, String> {
         let packages = "moosefs-master, moosefs-chunkserver, moosefs-client";
         let mut mount = Self::prepare(&["mfsmaster", "mfschunkserver", "mfsmount"], packages)?;
@@ -55,7 +55,7 @@ impl NetworkMount {
         }
         write(&exports, "* / rw,alldirs,admin,maproot=0:0\n")?;
         write(&disks, &format!("{}\n", disk.display()))?;
-        // What a master begins with that has no names yet.
+        // Initial metadata of an empty master.
         write(&names.join("metadata.mfs"), "MFSM NEW")?;
         let master = format!(
             "WORKING_USER = root\nWORKING_GROUP = root\nDATA_PATH = {}\nEXPORTS_FILENAME = {}\n\
@@ -81,10 +81,10 @@ impl NetworkMount {
         Ok(mount)
     }
 
-    /// Starts GlusterFS with two servers that share the entries of every directory, and mounts it (by FUSE).
+    /// Starts GlusterFS with two servers that share the entries of every directory, and mounts it with FUSE.
     ///
-    /// The servers are started as they are by its management, which would be found on the whole machine. Inode numbers
-    /// are taken from random identifiers: half of them are beyond 2^63.
+    /// The servers are started directly, because GlusterFS's management daemon would be visible on the whole
+    /// machine. Inode numbers derive from random IDs: half of them exceed 2^63.
     ///
     /// # Errors
     ///
@@ -126,13 +126,13 @@ impl NetworkMount {
         Ok(mount)
     }
 
-    /// Starts a program of GlusterFS.
+    /// Starts a GlusterFS program.
     fn gluster(&self, program: &str, name: &str, volumes: &str, more: &[&str]) -> Result<(), String> {
         let words = self.gluster_words(program, name, volumes, more)?;
         self.inside(&words.iter().map(String::as_str).collect::<Vec<_>>())
     }
 
-    /// Writes the volumes of a program of GlusterFS down, and returns the words that start it.
+    /// Writes the volume file of a GlusterFS program and returns its command line.
     fn gluster_words(
         &self,
         program: &str,
@@ -147,12 +147,11 @@ impl NetworkMount {
         Ok(words.iter().chain(more).map(|word| (*word).to_owned()).collect())
     }
 
-    /// Returns the file system's root.
     pub fn path(&self) -> PathBuf {
         self.scratch.path().join("root")
     }
 
-    /// Makes the namespace and the mount point, if the programs are there.
+    /// Creates the namespace and the mount point if the programs are installed.
     fn prepare(programs: &[&str], packages: &str) -> Result<Self, String> {
         static NUMBER: AtomicU64 = AtomicU64::new(0);
         if !rustix::process::geteuid().is_root() {
@@ -176,13 +175,13 @@ impl NetworkMount {
         Ok(mount)
     }
 
-    /// Runs a program in the namespace; what it mounts is seen outside as well.
+    /// Runs a program in the network namespace; its mounts are visible outside.
     fn inside(&self, words: &[&str]) -> Result<(), String> {
         let namespace = format!("--net=/run/netns/{}", self.namespace);
         run(Command::new("nsenter").arg(namespace).args(words))
     }
 
-    /// Mounts, and waits until a file can be made and filled.
+    /// Mounts, then waits until a file can be created and written.
     fn attach(&mut self, words: &[&str]) -> Result<(), String> {
         let deadline = Instant::now() + PATIENCE;
         let file = self.path().join("first");
@@ -227,12 +226,12 @@ fn write(path: &Path, text: &str) -> Result<(), String> {
     std::fs::write(path, text).map_err(|error| format!("{}: {error}", path.display()))
 }
 
-/// Returns a volume of GlusterFS in its notation.
+/// Volume definition in GlusterFS notation.
 fn volume(name: &str, lines: &str) -> String {
     format!("volume {name}\n{lines}\nend-volume\n")
 }
 
-/// Ends the process whose number is in a file, and waits until it is gone.
+/// Ends the process whose ID is in a file, and waits for it.
 fn end(file: &Path) -> Result<(), String> {
     let number = std::fs::read_to_string(file).map_err(|error| format!("{}: {error}", file.display()))?;
     let process = number.trim().parse().ok().and_then(Pid::from_raw);
@@ -248,13 +247,13 @@ fn end(file: &Path) -> Result<(), String> {
     Ok(())
 }
 
-/// Tells whether a process is there and has not ended; one that has stays visible until its parent asks.
+/// `true` if a process exists and has not ended; a zombie stays visible until its parent waits.
 fn is_running(number: &str) -> bool {
     let state = std::fs::read_to_string(format!("/proc/{number}/stat")).unwrap_or_default();
     state.rsplit_once(") ").is_some_and(|(_, state)| !state.starts_with('Z'))
 }
 
-/// Tells whether a program is there; administrators' programs are not on every user's path.
+/// `true` if a program is installed; `sbin` is not on every user's path.
 fn is_there(program: &str) -> bool {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let folders = std::env::split_paths(&path).chain(["/usr/sbin".into(), "/sbin".into()]);

@@ -1,13 +1,9 @@
-//! What a program printed and ended with.
+//! Checks on the output and exit code of a program.
 
 use std::path::Path;
 use std::process::Output;
 
-/// Checks that a program ended with `code` and said `words` on either stream, however its lines are wrapped.
-///
-/// # Panics
-///
-/// When it did not; with all that it said.
+/// Asserts that a program exited with `code` and printed `words` to stdout or stderr, ignoring line wrapping.
 #[track_caller]
 pub fn says(output: &Output, code: i32, words: &str) {
     let [out, err] = [&output.stdout, &output.stderr].map(|text| String::from_utf8_lossy(text).into_owned());
@@ -16,12 +12,8 @@ pub fn says(output: &Output, code: i32, words: &str) {
     assert!(all.contains(words), "nothing about '{words}' in:\n{out}{err}");
 }
 
-/// Checks that a text is that of a file, `file` below a crate's directory (`CARGO_MANIFEST_DIR`), to the byte; with `MEGADIR_BLESS=1` the
-/// file is written anew first.
-///
-/// # Panics
-///
-/// When it is another; with the text.
+/// Asserts that a text equals a golden file, byte by byte. `file` is relative to the crate
+/// (`CARGO_MANIFEST_DIR`). With `MEGADIR_BLESS=1` the file is written first.
 #[track_caller]
 pub fn golden(directory: &str, file: &str, text: &str) {
     let path = Path::new(directory).join(file);
@@ -29,5 +21,5 @@ pub fn golden(directory: &str, file: &str, text: &str) {
         std::fs::write(&path, text).unwrap();
     }
     let expected = std::fs::read_to_string(&path).unwrap_or_default();
-    assert!(text == expected, "differs from {file} (MEGADIR_BLESS=1 writes it anew):\n{text}");
+    assert!(text == expected, "differs from {file} (MEGADIR_BLESS=1 rewrites it):\n{text}");
 }

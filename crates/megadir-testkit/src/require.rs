@@ -1,17 +1,17 @@
-//! Tests that cannot run here say so, and are counted apart by `cargo xtask ci`.
+//! Reporting of tests that cannot run; `cargo xtask ci` counts them separately.
 //!
 //! ```text
-//! not run: TESTNAME: why        is to be had: a failure where MEGADIR_REQUIRE_ALL=1
-//! unavailable: TESTNAME: why    may be missing anywhere: never a failure
+//! not run: TESTNAME: why        can be provided: a failure with MEGADIR_REQUIRE_ALL=1
+//! unavailable: TESTNAME: why    may be missing on any machine: never a failure
 //! ```
 
 use std::io::Write;
 
-/// Takes the value of a `Result<T, String>`, or ends the test as not run for the reason given.
+/// Unwraps a `Result<T, String>`, or ends the test as not run with the reason.
 ///
 /// # Panics
 ///
-/// When the value is missing and `MEGADIR_REQUIRE_ALL=1`.
+/// If the value is missing and `MEGADIR_REQUIRE_ALL=1`.
 #[macro_export]
 macro_rules! require {
     ($needed:expr) => {
@@ -25,39 +25,36 @@ macro_rules! require {
     };
 }
 
-/// Tells whether a program is there; `Err` says that it is not.
+/// `Ok` if a program is installed; the error says that it is not.
 pub fn have(tool: &str) -> Result<(), String> {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let found = std::env::split_paths(&path).any(|folder| folder.join(tool).is_file());
     if found { Ok(()) } else { Err(format!("no program {tool}")) }
 }
 
-/// Tells whether this is Wine: what it lacks may be unavailable, what Windows has must work.
+/// `true` under Wine, where features may be unavailable that Windows must have.
 pub fn is_wine() -> bool {
     cfg!(windows) && std::path::Path::new(r"C:\windows\system32\winecfg.exe").is_file()
 }
 
-/// Tells whether the long tier was asked for (`MEGADIR_FULL=1`).
+/// `true` if the long tier was requested (`MEGADIR_FULL=1`).
 pub fn full() -> bool {
     is_set("MEGADIR_FULL")
 }
 
-/// Notes that a test did not run although what it needs is to be had.
-///
-/// # Panics
-///
-/// When `MEGADIR_REQUIRE_ALL=1`.
+/// Reports a test that did not run although its requirements can be provided; panics if
+/// `MEGADIR_REQUIRE_ALL=1`.
 pub fn not_run(test: &str, why: &str) {
     note("not run", test, why);
     assert!(!is_set("MEGADIR_REQUIRE_ALL"), "MEGADIR_REQUIRE_ALL=1 and {test} cannot run: {why}");
 }
 
-/// Notes that a test did not run for lack of something that may be missing anywhere.
+/// Reports a test that did not run because of something that may be missing on any machine.
 pub fn unavailable(test: &str, why: &str) {
     note("unavailable", test, why);
 }
 
-/// Returns the name of the running test; its place in the source where the harness does not tell.
+/// Name of the running test, or its place in the source if the harness does not provide it.
 pub fn test_name(module: &str, line: u32) -> String {
     match std::thread::current().name() {
         Some(name) if name != "main" => format!("{module}::{name}"),
@@ -65,13 +62,13 @@ pub fn test_name(module: &str, line: u32) -> String {
     }
 }
 
-#[expect(clippy::print_stderr, reason = "whoever runs the test by hand reads it there")]
+#[expect(clippy::print_stderr, reason = "shown to the person who runs the test")]
 fn note(word: &str, test: &str, why: &str) {
     let line = format!("{word}: {test}: {}\n", why.trim().replace('\n', "; "));
     eprint!("{line}");
     if let Some(log) = std::env::var_os("MEGADIR_NOT_RUN_LOG") {
         let mut log = std::fs::OpenOptions::new().append(true).create(true).open(log).unwrap();
-        // One call, so that lines of tests running at the same time do not mix.
+        // One call, so that lines of concurrent tests do not mix.
         log.write_all(line.as_bytes()).unwrap();
     }
 }

@@ -1,42 +1,37 @@
-//! Numbers that look random and are the same for the same seed, everywhere.
+//! Deterministic pseudorandom numbers.
 
-/// A sequence of 64-bit numbers; SplitMix64 (Steele, Lea, Flood 2014).
+/// SplitMix64 (Steele, Lea, Flood 2014).
 #[derive(Clone, Debug)]
 pub struct Rng {
     state: u64,
 }
 
 impl Rng {
-    /// Makes the sequence of a seed.
     pub fn new(seed: u64) -> Self {
         Self { state: seed }
     }
 
-    /// Returns the next number.
     pub fn next_u64(&mut self) -> u64 {
         self.state = self.state.wrapping_add(0x9e37_79b9_7f4a_7c15);
         mix(self.state)
     }
 
-    /// Returns a number in `from..=to`.
-    ///
-    /// The bias of the remainder does not matter for the ranges that tests use.
+    /// Random number in `from..=to`; the remainder's bias does not matter for the ranges of tests.
     pub fn within(&mut self, from: u64, to: u64) -> u64 {
         from + self.next_u64() % (to - from + 1)
     }
 
-    /// Returns one of the values.
     pub fn pick<T: Copy>(&mut self, of: &[T]) -> T {
         of[self.within(0, of.len() as u64 - 1) as usize]
     }
 
-    /// Returns `true` in `percent` of a hundred cases.
+    /// `true` with a probability of `percent`.
     pub fn chance(&mut self, percent: u64) -> bool {
         self.within(0, 99) < percent
     }
 }
 
-/// Scrambles a number; different numbers give different results, so names made of it are unique.
+/// Bijective scrambling: different numbers give different results, so names made from them are unique.
 pub fn mix(number: u64) -> u64 {
     let number = (number ^ (number >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     let number = (number ^ (number >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);

@@ -1,27 +1,22 @@
-//! What a reader gave, owned and comparable.
+//! Collected entries of a reader, owned and comparable.
 
 use megadir::{Backend, Dir, Entry, Error, FileType, ReadOptions, Reader, Result};
 
-/// An entry that was seen.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Seen {
-    /// The name's bytes.
     pub name: Vec<u8>,
-    /// The inode number.
     pub inode: u64,
-    /// The type.
     pub kind: FileType,
-    /// The position after the entry, where the backend tells.
+    /// Position after the entry, if the backend provides it.
     pub cookie: Option<i64>,
-    /// The length of the record, bytes.
+    /// Length of the record, bytes.
     pub record_bytes: u16,
 }
 
-/// Name, inode and type: what must be equal whatever the backend.
+/// Name, inode and type: equal for every backend.
 pub type Identity = (Vec<u8>, u64, FileType);
 
 impl Seen {
-    /// Copies an entry.
     pub fn of(entry: &Entry<'_>) -> Self {
         Self {
             name: entry.name.to_vec(),
@@ -32,28 +27,24 @@ impl Seen {
         }
     }
 
-    /// Returns the names, in order.
     pub fn names(seen: &[Self]) -> Vec<&[u8]> {
         seen.iter().map(|seen| &seen.name[..]).collect()
     }
 }
 
-/// Everything that a reader gave, to its end or its error.
+/// Everything that a reader returned, up to its end or error.
 #[derive(Debug)]
 pub struct Drained {
-    /// The entries in the order in which they came.
+    /// Entries in order of arrival.
     pub seen: Vec<Seen>,
-    /// Batches that came, empty ones included.
+    /// Number of batches, empty ones included.
     pub batches: u64,
-    /// The error that ended the reading.
+    /// Error that ended the reading.
     pub error: Option<Error>,
 }
 
-/// Reads to the end and asks on: after the end or an error a reader must give nothing more, ever.
-///
-/// # Panics
-///
-/// When it does, when a batch miscounts itself, or when it gives `.` or `..`.
+/// Reads to the end, then asks again: nothing may follow the end or an error. Panics on a batch that miscounts
+/// itself, and on `.` and `..`.
 pub fn drain(reader: &mut dyn Reader) -> Drained {
     let mut drained = Drained { seen: Vec::new(), batches: 0, error: None };
     loop {
@@ -87,11 +78,7 @@ pub fn drain(reader: &mut dyn Reader) -> Drained {
 ///
 /// # Errors
 ///
-/// That of opening.
-///
-/// # Panics
-///
-/// When reading fails, besides what [`drain`] asserts.
+/// If opening fails.
 pub fn list(backend: &dyn Backend, directory: &Dir, options: &ReadOptions) -> Result<Vec<Seen>> {
     let mut reader = backend.open(directory, options)?;
     let drained = drain(&mut *reader);
@@ -99,11 +86,8 @@ pub fn list(backend: &dyn Backend, directory: &Dir, options: &ReadOptions) -> Re
     Ok(drained.seen)
 }
 
-/// Returns what must be equal whatever the backend, sorted. On Windows inodes are left out: not every backend is told.
-///
-/// # Panics
-///
-/// When a name came more than once.
+/// Sorted identities; panics if a name came more than once. On Windows inodes are zeroed, because some backends
+/// have none.
 pub fn identities(seen: &[Seen]) -> Vec<Identity> {
     let inode = |seen: &Seen| if cfg!(windows) { 0 } else { seen.inode };
     let mut identities: Vec<Identity> =
@@ -115,11 +99,7 @@ pub fn identities(seen: &[Seen]) -> Vec<Identity> {
     identities
 }
 
-/// Asserts that two sorted sets are equal, and says briefly how they differ.
-///
-/// # Panics
-///
-/// When they differ.
+/// Asserts that two sorted sets are equal, and prints a short difference.
 pub fn assert_same<T: Ord + std::fmt::Debug>(found: &[T], expected: &[T], what: &str) {
     if found == expected {
         return;
@@ -136,7 +116,7 @@ pub fn assert_same<T: Ord + std::fmt::Debug>(found: &[T], expected: &[T], what: 
     );
 }
 
-/// Returns the oracle's entries of a directory, sorted.
+/// The oracle's entries of a directory, sorted.
 pub fn oracle(directory: &Dir) -> Vec<Identity> {
     let std = megadir::backend("std").unwrap();
     let options = ReadOptions { buffer_bytes: 128 << 10, threads: 1, shares: 1, resolve_types: true };

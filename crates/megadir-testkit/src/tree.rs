@@ -1,5 +1,5 @@
-//! Flat directories of any size: what an entry is called and what it is follows from seed and index alone,
-//! so that nothing is kept in memory and every run has the same tree.
+//! Flat directories of any size. Name and type of an entry follow from seed and index alone, so trees need no
+//! memory and are the same in every run.
 
 use std::path::{Path, PathBuf};
 
@@ -7,20 +7,17 @@ use megadir::FileType;
 
 use crate::rng::mix;
 
-/// A flat directory.
+/// Flat directory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Flat {
-    /// Number of entries.
     pub entries: u64,
-    /// What they are called.
     pub names: Names,
-    /// What they are.
     pub kinds: Kinds,
-    /// Other seeds give other names, where the scheme leaves a choice.
+    /// Seed; other seeds give other names if the scheme leaves a choice.
     pub seed: u64,
 }
 
-/// How entries are called.
+/// Naming scheme.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Names {
     /// 16 hexadecimal digits.
@@ -35,17 +32,17 @@ pub enum Names {
     Newlines,
     /// Bytes that are not UTF-8.
     NotUtf8,
-    /// Every byte but `/` and NUL, in turn.
+    /// Every byte except `/` and NUL, cyclically.
     EveryByte,
     /// One to three leading dots.
     Dotfiles,
     /// Characters of two, three and four bytes.
     Unicode,
-    /// Surrogates of UTF-16 without their partners, as WTF-8; on Linux bytes like any other.
+    /// Unpaired UTF-16 surrogates as WTF-8; ordinary bytes on Linux.
     Surrogates,
 }
 
-/// What entries are.
+/// Types of entries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kinds {
     /// Empty files.
@@ -54,8 +51,8 @@ pub enum Kinds {
     Mixed,
 }
 
-/// The types of [`Kinds::Mixed`]: files, directories, symbolic links, named pipes and sockets; on Windows the first two, since
-/// links take privileges there.
+/// Types of [`Kinds::Mixed`]: files, directories, symbolic links, named pipes and sockets; on Windows the first
+/// two, since creating links needs privileges there.
 pub const MIXED: &[FileType] = if cfg!(windows) {
     &[FileType::File, FileType::Directory]
 } else {
@@ -63,10 +60,10 @@ pub const MIXED: &[FileType] = if cfg!(windows) {
 };
 
 impl Names {
-    /// Every scheme of which a directory of this system can hold some names.
+    /// Schemes that work on this system, at least for some names.
     #[cfg(windows)]
     pub const ALL: [Self; 5] = [Self::Plain, Self::Longest, Self::EveryByte, Self::Dotfiles, Self::Unicode];
-    /// Every scheme.
+    /// All schemes.
     #[cfg(not(windows))]
     pub const ALL: [Self; 8] = [
         Self::Plain,
@@ -81,12 +78,12 @@ impl Names {
 }
 
 impl Flat {
-    /// Returns a directory of empty files with plain names.
+    /// Directory of empty files with plain names.
     pub fn plain(entries: u64) -> Self {
         Self { entries, names: Names::Plain, kinds: Kinds::Files, seed: 0 }
     }
 
-    /// Returns the name of an entry; all names of a directory differ.
+    /// Name of an entry, unique in its directory.
     pub fn name(&self, index: u64) -> Vec<u8> {
         let number = mix(index.wrapping_add(mix(self.seed)));
         let hex = format!("{number:016x}").into_bytes();
@@ -115,7 +112,6 @@ impl Flat {
         }
     }
 
-    /// Returns the type of an entry.
     pub fn kind(&self, index: u64) -> FileType {
         match self.kinds {
             Kinds::Files => FileType::File,
@@ -123,7 +119,7 @@ impl Flat {
         }
     }
 
-    /// Makes the directory, which must not exist, and its entries; without those whose names are no names to the file system
+    /// Creates the directory, which must not exist, and its entries, except names that the file system rejects
     /// (NTFS wants UTF-8).
     pub fn build(&self, directory: &Path) {
         std::fs::create_dir(directory).unwrap();
@@ -133,9 +129,10 @@ impl Flat {
         }
     }
 
-    /// Makes the directory below `parent` unless it is there already, and returns its path. Nobody may change what is in it.
+    /// Creates the directory below `parent` unless it exists, and returns its path. Tests must not change its
+    /// contents.
     ///
-    /// On Windows it is used from where `MEGADIR_TREES` says, if it is there ([`of_windows`]).
+    /// On Windows it is taken from `MEGADIR_TREES` if it exists there ([`of_windows`]).
     pub fn ensure(&self, parent: &Path) -> PathBuf {
         let name = format!("{}-{:?}-{:?}-{}", self.entries, self.names, self.kinds, self.seed);
         let ready = std::env::var_os("MEGADIR_TREES").filter(|_| cfg!(windows));
@@ -144,7 +141,7 @@ impl Flat {
         }
         let path = parent.join(&name);
         if !path.exists() {
-            // Half a tree must never be taken for a whole one.
+            // A partial tree must never pass for a whole one.
             let partial = parent.join(name + ".partial");
             self.build(&partial);
             std::fs::rename(&partial, &path).unwrap();
@@ -153,13 +150,13 @@ impl Flat {
     }
 }
 
-/// The directories that the suites read on Windows. Wine reads a whole directory to make a file in it, so that they are better made
-/// beforehand; their names are ones that Windows takes.
+/// Directories that the Windows suites read. Wine reads a whole directory to create one file in it, so they are
+/// better created in advance; Windows accepts all their names.
 pub fn of_windows() -> Vec<Flat> {
     [710, 1500, 2000, 5000, 100_000].map(Flat::plain).to_vec()
 }
 
-/// Returns the names in a directory in their order, which are all UTF-8.
+/// Names in a directory, in order; all are UTF-8.
 #[track_caller]
 pub fn names(directory: &Path) -> Vec<String> {
     let entries = std::fs::read_dir(directory).unwrap();
@@ -169,7 +166,7 @@ pub fn names(directory: &Path) -> Vec<String> {
     names
 }
 
-/// Makes and removes entries of one directory, relative to its descriptor.
+/// Creates and removes entries of one directory, relative to its descriptor.
 #[derive(Debug)]
 pub struct Maker {
     #[cfg(unix)]
@@ -180,17 +177,16 @@ pub struct Maker {
 
 #[cfg(unix)]
 impl Maker {
-    /// Opens a directory.
     pub fn open(directory: &Path) -> Self {
         Self { directory: std::fs::File::open(directory).unwrap() }
     }
 
-    /// Makes an entry, which must not exist.
+    /// Creates an entry, which must not exist.
     pub fn make(&self, name: &[u8], kind: FileType) {
         assert!(self.make_if_named(name, kind), "no name here: {:?}", name.escape_ascii().to_string());
     }
 
-    /// Makes an entry, which must not exist; returns whether the name is one to the file system.
+    /// Creates an entry, which must not exist; `false` if the file system rejects the name.
     pub fn make_if_named(&self, name: &[u8], kind: FileType) -> bool {
         use rustix::fs::{FileType as Kind, Mode, mkdirat, mknodat, symlinkat};
         use std::os::unix::ffi::OsStrExt;
@@ -210,21 +206,21 @@ impl Maker {
         }
     }
 
-    /// Tells whether there is an entry, asked for by its name.
+    /// `true` if there is an entry of this name.
     pub fn has(&self, name: &[u8]) -> bool {
         use std::os::unix::ffi::OsStrExt;
         let path = std::ffi::OsStr::from_bytes(name);
         rustix::fs::statat(&self.directory, path, rustix::fs::AtFlags::SYMLINK_NOFOLLOW).is_ok()
     }
 
-    /// Removes an entry that is no directory.
+    /// Removes an entry that is not a directory.
     pub fn remove(&self, name: &[u8]) {
         use std::os::unix::ffi::OsStrExt;
         let name = std::ffi::OsStr::from_bytes(name);
         rustix::fs::unlinkat(&self.directory, name, rustix::fs::AtFlags::empty()).unwrap();
     }
 
-    /// Renames an entry within the directory, replacing what has the new name.
+    /// Renames an entry within the directory, replacing the target.
     pub fn rename(&self, from: &[u8], to: &[u8]) {
         use std::os::unix::ffi::OsStrExt;
         let name = std::ffi::OsStr::from_bytes;
@@ -234,17 +230,16 @@ impl Maker {
 
 #[cfg(windows)]
 impl Maker {
-    /// Opens a directory.
     pub fn open(directory: &Path) -> Self {
         Self { directory: directory.to_owned() }
     }
 
-    /// Makes an entry, which must not exist: a directory or a file.
+    /// Creates a directory or file, which must not exist.
     pub fn make(&self, name: &[u8], kind: FileType) {
         assert!(self.make_if_named(name, kind), "no name here: {:?}", name.escape_ascii().to_string());
     }
 
-    /// Makes an entry, which must not exist; returns whether the name is one to the system.
+    /// Creates an entry, which must not exist; `false` if the system rejects the name.
     pub fn make_if_named(&self, name: &[u8], kind: FileType) -> bool {
         if !is_name(name) {
             return false;
@@ -258,17 +253,17 @@ impl Maker {
         true
     }
 
-    /// Tells whether there is an entry, asked for by its name.
+    /// `true` if there is an entry of this name.
     pub fn has(&self, name: &[u8]) -> bool {
         is_name(name) && std::fs::symlink_metadata(self.path(name)).is_ok()
     }
 
-    /// Removes an entry that is no directory.
+    /// Removes an entry that is not a directory.
     pub fn remove(&self, name: &[u8]) {
         std::fs::remove_file(self.path(name)).unwrap();
     }
 
-    /// Renames an entry within the directory, replacing what has the new name.
+    /// Renames an entry within the directory, replacing the target.
     pub fn rename(&self, from: &[u8], to: &[u8]) {
         std::fs::rename(self.path(from), self.path(to)).unwrap();
     }
@@ -278,8 +273,8 @@ impl Maker {
     }
 }
 
-/// Tells whether Windows takes a name as it stands: WTF-8, no control characters, none that mean something in paths, and no dot or
-/// space at its end.
+/// `true` if Windows accepts a name unchanged: WTF-8, no control characters, none with a meaning in paths, and
+/// no dot or space at the end.
 #[cfg(windows)]
 fn is_name(name: &[u8]) -> bool {
     let is_forbidden = |byte: &u8| *byte < 32 || b"<>:\"/\\|?*".contains(byte);
@@ -288,7 +283,7 @@ fn is_name(name: &[u8]) -> bool {
         && !name.last().is_none_or(|last| b". ".contains(last))
 }
 
-/// Returns a byte that a name may hold, every one in turn.
+/// Byte that a name may contain, cycling through all of them.
 fn any_byte(index: u64) -> u8 {
     match (index % 254) as u8 + 1 {
         byte if byte < b'/' => byte,
@@ -296,7 +291,7 @@ fn any_byte(index: u64) -> u8 {
     }
 }
 
-/// Returns the shortest name that no smaller index has; without dots, so never `.` or `..`.
+/// Shortest name that no smaller index has; without dots, so never `.` or `..`.
 fn shortest(index: u64) -> Vec<u8> {
     let mut name = Vec::new();
     let mut rest = index;

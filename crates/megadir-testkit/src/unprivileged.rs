@@ -1,4 +1,5 @@
-//! Running something as a user without privileges: root is refused nothing, so it proves nothing about permissions.
+//! Runs code as a user without privileges, because root is refused nothing and so proves nothing about
+//! permissions.
 
 use std::mem::MaybeUninit;
 
@@ -6,22 +7,17 @@ use megadir::Dir;
 use rustix::fs::RawDir;
 use rustix::process::{Gid, Uid, geteuid};
 
-/// The user and group that have no privileges, as most systems number them.
+/// Usual ID of the user and group without privileges.
 pub const NOBODY: u32 = 65534;
 
-/// Runs something in a thread of its own as a user without privileges, where this process has them.
-///
-/// Threads that it starts have none either.
-///
-/// # Panics
-///
-/// When `run` does.
+/// Runs code in its own thread as a user without privileges, if this process has any. Threads that it starts
+/// have none either.
 pub fn unprivileged<T: Send>(run: impl FnOnce() -> T + Send) -> T {
     std::thread::scope(|scope| {
         let thread = scope.spawn(|| {
             if geteuid().is_root() {
                 let (user, group) = (Uid::from_raw(NOBODY), Gid::from_raw(NOBODY));
-                // System calls, not the C library's functions: they change this thread alone.
+                // System calls, not the C library's functions, change this thread alone.
                 rustix::thread::set_thread_groups(&[]).unwrap();
                 rustix::thread::set_thread_res_gid(group, group, group).unwrap();
                 rustix::thread::set_thread_res_uid(user, user, user).unwrap();
@@ -35,9 +31,9 @@ pub fn unprivileged<T: Send>(run: impl FnOnce() -> T + Send) -> T {
     })
 }
 
-/// Tells whether the system lets a user list a directory just opened; asked by a decoder other than ours.
+/// `true` if the system lets the user list a directory just opened, checked with a decoder other than ours.
 ///
-/// A local one that was opened may be listed. Servers may refuse it, and demand more than permission to read.
+/// A local directory that was opened may be listed. Servers may refuse it and demand more than read permission.
 pub fn may_be_listed(directory: &Dir) -> bool {
     let mut buffer = [MaybeUninit::uninit(); 4096];
     let mut entries = RawDir::new(directory, &mut buffer);

@@ -1,15 +1,14 @@
-//! A reader that tells no types, as some file systems do (`DT_UNKNOWN`).
+//! Reader without file types, like some file systems (`DT_UNKNOWN`).
 
 use megadir::{Batch, BatchBuilder, FileType, Reader, Result};
 
-/// A reader over another one; every type becomes [`FileType::Unknown`].
+/// Wrapper around a reader; every type becomes [`FileType::Unknown`].
 pub struct Untyped {
     inner: Box<dyn Reader>,
     builder: BatchBuilder,
 }
 
 impl Untyped {
-    /// Wraps a reader.
     pub fn new(inner: Box<dyn Reader>) -> Self {
         Self { inner, builder: BatchBuilder::new(0, true) }
     }

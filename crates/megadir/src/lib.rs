@@ -29,6 +29,8 @@
 //! [`Dir`] is reached relative to its descriptor or handle, and symbolic links are not followed. Nothing here prints, reads the
 //! environment, or starts a thread that was not asked for.
 
+#![warn(missing_docs)]
+
 #[cfg(windows)]
 mod access_list;
 mod attributes;

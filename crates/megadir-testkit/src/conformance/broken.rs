@@ -1,4 +1,4 @@
-//! Readers that fail or are given up: an error comes once, nothing after it, and nothing stays open.
+//! Failing and abandoned readers: an error is returned once, nothing follows it, and nothing stays open.
 
 use megadir::policy::{self, Choice};
 use megadir::{Dir, Error, ErrorKind, Listing};
@@ -22,7 +22,7 @@ fn list_faulty(ground: &Ground, directory: &Dir, fails_at: u64, error: fn() -> E
     }
 }
 
-/// A listing as a reader.
+/// Listing behind the reader interface.
 struct Relay(Listing);
 
 impl megadir::Reader for Relay {
@@ -44,8 +44,8 @@ pub(super) fn every_call(ground: &Ground) {
     let all = oracle(&directory);
     let whole = list_faulty(ground, &directory, u64::MAX, faulty::io);
     assert_eq!(identities(&whole.seen), all);
-    // The call after the last batch finds the end, and it may fail too. Shares make the number of
-    // batches differ from run to run, so a call that is never made fails nothing.
+    // The call after the last batch finds the end and may fail too. Shares make the number of batches vary, so
+    // a call that is never made fails nothing.
     for fails_at in 0..whole.batches + 3 {
         let (error, kind): (fn() -> Error, _) = match fails_at % 2 {
             0 => (faulty::io, ErrorKind::Io),

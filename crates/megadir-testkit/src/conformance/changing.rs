@@ -8,10 +8,10 @@ use super::Ground;
 use crate::seen::{Seen, drain};
 use crate::tree::{Flat, Maker};
 
-/// Enough for several buffers of 4 KiB; Wine takes a millisecond to make one.
+/// Enough for several 4 KiB buffers; Wine takes a millisecond per file.
 const ENTRIES: u64 = if cfg!(windows) { 400 } else { 6000 };
 
-/// Makes a directory of this case's own and returns what it holds.
+/// Creates this case's directory and returns its names.
 fn make(ground: &Ground, purpose: &str) -> (std::path::PathBuf, BTreeSet<Vec<u8>>) {
     let path = ground.directory.join(format!("{purpose}-{}", ground.backend.name()));
     let flat = Flat::plain(ENTRIES);
@@ -55,7 +55,7 @@ pub(super) fn removed(ground: &Ground) {
     reader.next_batch().unwrap().unwrap();
     let mut unread = ground.backend.open(&directory, &options).unwrap();
     match std::fs::remove_dir_all(&path) {
-        // Wine lets nobody remove a directory that is being searched (FindFirstFile).
+        // Wine refuses to remove a directory during a search (FindFirstFile).
         Err(error) if crate::require::is_wine() && error.raw_os_error() == Some(32) => {
             let what = format!("removing what {} lists", ground.backend.name());
             crate::require::unavailable(&what, "Wine does not let directories go that are being searched");
@@ -67,8 +67,8 @@ pub(super) fn removed(ground: &Ground) {
     for reader in [&mut reader, &mut unread] {
         let rest = drain(&mut **reader);
         assert!(rest.seen.iter().all(|seen| all.contains(&seen.name)));
-        // The C library takes it for the end, the kernel calls it an error; both tell the truth. On Windows what is being
-        // removed and still open is refused.
+        // The C library reports the end, the kernel an error; both are right. Windows refuses to open a
+        // directory that is being removed.
         let may_be_refused = cfg!(windows);
         assert!(rest.error.is_none_or(|error| error.kind() == ErrorKind::NotFound
             || (may_be_refused && error.kind() == ErrorKind::PermissionDenied)));

@@ -1,4 +1,4 @@
-//! Where the suite runs: a backend, a directory to make trees in, and the comparison with the oracle.
+//! Fixture of the backend suite: a backend, a directory for trees, and the comparison with the oracle.
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -8,17 +8,16 @@ use megadir::{Backend, Dir, ErrorKind, ReadOptions};
 use super::CASES;
 use crate::seen::{self, Seen, assert_same};
 
-/// A backend and a directory to make trees in.
+/// Backend under test with a directory for trees.
 pub struct Ground {
-    /// What is tested.
     pub backend: &'static dyn Backend,
-    /// Where trees are made; those of equal content are shared by the backends.
+    /// Directory for trees; backends share trees of equal content.
     pub directory: PathBuf,
     listed: AtomicU64,
     refused: AtomicU64,
 }
 
-/// How often the backend read a directory, and how often it refused one with a reason.
+/// Counts of directories that the backend read and refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Outcome {
     /// Directories read and compared.
@@ -27,11 +26,8 @@ pub struct Outcome {
     pub refused: u64,
 }
 
-/// Runs every case for a backend, with trees made in `directory`.
-///
-/// # Panics
-///
-/// When the backend does not conform; the case's name is printed first.
+/// Runs every case for a backend, with trees in `directory`; panics if it does not conform and prints the case
+/// first.
 #[expect(clippy::print_stdout, reason = "shown by the harness when a case fails")]
 pub fn conformance(backend: &'static dyn Backend, directory: &Path) -> Outcome {
     let ground = Ground {
@@ -50,14 +46,14 @@ pub fn conformance(backend: &'static dyn Backend, directory: &Path) -> Outcome {
 }
 
 impl Ground {
-    /// Returns options with a buffer of that size, and threads where the backend uses them.
+    /// Options with a buffer of `buffer_bytes`, and threads if the backend uses them.
     pub fn options(&self, buffer_bytes: usize) -> ReadOptions {
         let (threads, shares) = if self.backend.uses_threads() { (2, 13) } else { (1, 1) };
         ReadOptions { buffer_bytes, threads, shares, resolve_types: true }
     }
 
-    /// Tells whether the backend reads this directory; what it refuses must come with a reason, from
-    /// `probe` and `open` alike.
+    /// `true` if the backend reads this directory. A refusal must come with a reason, the same from `probe` and
+    /// `open`.
     pub fn accepts(&self, directory: &Dir) -> bool {
         let Err(refusal) = self.backend.probe(directory) else {
             self.listed.fetch_add(1, Ordering::Relaxed);
@@ -72,7 +68,7 @@ impl Ground {
         false
     }
 
-    /// Lists a directory, unless the backend refuses it.
+    /// Lists a directory unless the backend refuses it.
     pub fn list(&self, directory: &Dir, options: &ReadOptions) -> Option<Vec<Seen>> {
         self.accepts(directory).then(|| seen::list(self.backend, directory, options).unwrap())
     }

@@ -1,4 +1,4 @@
-//! Directories that stay as they are: sizes, names, buffers, types.
+//! Unchanging directories: sizes, names, buffers, types.
 
 use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
@@ -9,7 +9,7 @@ use super::Ground;
 use crate::seen::{Identity, assert_same, drain, identities, oracle};
 use crate::tree::{Flat, Kinds, MIXED, Maker, Names};
 
-/// How many entries with 16-character names fill a buffer of 4 KiB beside `.` and `..`.
+/// Entries with 16-character names that fill a 4 KiB buffer after `.` and `..`.
 const BATCH: u64 = (4096 - 2 * 24) / 40;
 
 pub(super) fn sizes(ground: &Ground) {
@@ -30,7 +30,7 @@ pub(super) fn many(ground: &Ground) {
     assert_same(&identities(&found), &oracle_once(&directory), &format!("{} many", ground.backend.name()));
 }
 
-/// Returns what the oracle says of a large directory, which all backends are compared with.
+/// Oracle's entries of a large directory, read once for all backends.
 fn oracle_once(directory: &Dir) -> Vec<Identity> {
     static KNOWN: Mutex<Option<(PathBuf, Vec<Identity>)>> = Mutex::new(None);
     let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
@@ -40,19 +40,19 @@ fn oracle_once(directory: &Dir) -> Vec<Identity> {
     }
 }
 
-/// Names that not every file system takes.
+/// Naming schemes that some file systems reject.
 const NOT_EVERYWHERE: &[Names] = if cfg!(windows) {
     &Names::ALL
 } else {
     &[Names::Shortest, Names::Varied, Names::NotUtf8, Names::EveryByte]
 };
 
-/// More than fit a small buffer; Wine takes a millisecond to make one.
+/// More entries than fit a small buffer; Wine takes a millisecond per file.
 const SOME: u64 = if cfg!(windows) { 300 } else { 1500 };
 
 pub(super) fn names(ground: &Ground) {
     for names in Names::ALL {
-        // Two counts, since small directories are stored in other forms than large ones.
+        // Two counts, because small directories are stored differently from large ones.
         for entries in [5, SOME] {
             let flat = Flat { entries, names, kinds: Kinds::Files, seed: 1 };
             let path = flat.ensure(&ground.directory);
@@ -61,7 +61,7 @@ pub(super) fn names(ground: &Ground) {
             }
             let directory = Dir::open(&path).unwrap();
             let Some(found) = ground.list(&directory, &ground.options(4 << 10)) else { continue };
-            // The oracle could be wrong in the same way: compare with what was made.
+            // The oracle could be wrong in the same way: compare with the created names too.
             let mut found: Vec<_> = found.into_iter().map(|seen| seen.name).collect();
             let mut made: Vec<_> = (0..entries).map(|index| flat.name(index)).collect();
             if NOT_EVERYWHERE.contains(&names) {
@@ -78,7 +78,7 @@ pub(super) fn names(ground: &Ground) {
 pub(super) fn buffers(ground: &Ground) {
     for names in [Names::Longest, if cfg!(windows) { Names::Plain } else { Names::Shortest }] {
         let entries = match names {
-            // Wine takes ten times as long to list the longest.
+            // Wine takes ten times as long to list the longest names.
             Names::Longest if cfg!(windows) => SOME,
             _ if cfg!(windows) => 1500,
             _ => 6000,

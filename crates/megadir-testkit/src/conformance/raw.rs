@@ -1,4 +1,4 @@
-//! Cookies and record lengths of backends that give the kernel's own, checked by another decoder (rustix).
+//! Cookies and record lengths of backends that pass on the kernel's own, checked by another decoder (rustix).
 
 use std::collections::HashMap;
 use std::mem::MaybeUninit;
@@ -10,7 +10,7 @@ use rustix::fs::{RawDir, SeekFrom, seek};
 use super::Ground;
 use crate::tree::{Flat, Kinds, Names};
 
-/// Returns names and offsets in the order of the directory from a position on, at most `limit`.
+/// Names and offsets in directory order from `position` on, at most `limit`.
 fn serial(directory: &Dir, position: u64, limit: usize) -> Vec<(Vec<u8>, u64)> {
     let descriptor = directory.reopen().unwrap();
     seek(&descriptor, SeekFrom::Start(position)).unwrap();
@@ -37,7 +37,7 @@ pub(super) fn cookies(ground: &Ground) {
         let directory = Dir::open(flat.ensure(&ground.directory)).unwrap();
         let Some(found) = ground.list(&directory, &ground.options(4 << 10)) else { continue };
         if !ground.backend.is_raw() {
-            assert!(found.iter().all(|seen| seen.cookie.is_none()), "who knows no positions tells none");
+            assert!(found.iter().all(|seen| seen.cookie.is_none()), "a backend without positions returns none");
             continue;
         }
         let order = serial(&directory, 0, usize::MAX);

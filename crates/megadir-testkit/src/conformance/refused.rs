@@ -1,4 +1,4 @@
-//! What a backend refuses: options, paths, directories that may not be read.
+//! Refusals: options, paths, directories without permission.
 
 use megadir::{BUFFER_BYTES_MAX, BUFFER_BYTES_MIN, Dir, ErrorKind, ReadOptions, SHARES_MAX, THREADS_MAX};
 
@@ -46,7 +46,7 @@ pub(super) fn paths(ground: &Ground) {
     links(ground);
 }
 
-/// A symbolic link is followed where the caller named it, never below.
+/// A symbolic link is followed if the caller named it, never below.
 #[cfg(unix)]
 fn links(ground: &Ground) {
     let parent = Dir::open(&ground.directory).unwrap();
@@ -65,7 +65,7 @@ pub(super) fn permissions(ground: &Ground) {
     use megadir::Result;
     use std::os::unix::fs::{PermissionsExt, chown};
     const ENTRIES: u64 = 3000;
-    // The mount's own root may be closed to others: reached by descriptor, this directory is not.
+    // The mount's root may be closed to other users; this directory is reached by descriptor.
     let parent_path = ground.directory.join(format!("permissions-{}", ground.backend.name()));
     std::fs::create_dir(&parent_path).unwrap();
     std::fs::set_permissions(&parent_path, PermissionsExt::from_mode(0o755)).unwrap();
@@ -98,7 +98,7 @@ pub(super) fn permissions(ground: &Ground) {
                 assert_eq!(found.len() as u64, ENTRIES);
                 assert!(found.iter().all(|seen| seen.kind == megadir::FileType::File));
             }
-            // Threads open the directory anew, for which it must be searched.
+            // Threads reopen the directory, which needs search permission.
             Err(error) if ground.backend.uses_threads() => {
                 let expected =
                     if name == b"r--" { ErrorKind::PermissionDenied } else { ErrorKind::Unavailable };

@@ -1,6 +1,6 @@
-//! Examiners and readers that fail, panic or are given up: an error comes once, and nothing stays open.
+//! Failing, panicking and abandoned examiners and readers: an error is returned once, and nothing stays open.
 //!
-//! A thread that is left behind holds the directory open, so descriptors tell of threads too.
+//! A leaked thread keeps the directory open, so counting descriptors finds threads too.
 
 use std::collections::BTreeSet;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
@@ -21,12 +21,12 @@ use crate::faulty::{self, Faulty};
 use crate::leaks::{descriptors_below, settled};
 use crate::seen;
 
-/// More than a buffer of 4 KiB and a chunk of a window hold.
+/// More than fits a 4 KiB buffer and a chunk of a window.
 const ENTRIES: u64 = 500;
 
-/// Does something in every way of examining one directory; afterwards nobody has it open.
+/// Runs `check` with every strategy on one directory, then asserts that it is closed.
 fn in_every_way(ground: &Ground, check: impl Fn(&Dir, &Truth, AttributeChoice)) {
-    // A directory of its own: others may have one that is shared open.
+    // Its own directory: a shared one may be open in other tests.
     let path: PathBuf = ground.directory.join(format!("broken-{}", ground.examiner.name()));
     std::fs::create_dir(&path).unwrap();
     trees::fill(&path, ENTRIES);
@@ -42,7 +42,7 @@ fn in_every_way(ground: &Ground, check: impl Fn(&Dir, &Truth, AttributeChoice)) 
     std::fs::remove_dir_all(&path).unwrap();
 }
 
-/// Asserts that what came is right as far as it goes.
+/// Asserts that the rows so far are correct.
 fn is_part(ground: &Ground, examined: &Examined, truth: &Truth, way: &AttributeChoice) {
     for (name, row) in once(&examined.rows, &way.to_string()) {
         let wrong = wrong(row, &truth[name], Want::ALL, ground.lacking());
@@ -81,7 +81,7 @@ pub(super) fn every_call(ground: &Ground) {
 
 pub(super) fn every_read(ground: &Ground) {
     in_every_way(ground, |directory, truth, way| {
-        // The shares of a directory are read by a backend of their own.
+        // A separate backend reads the shares of a directory.
         if way.strategy == Strategy::Shares {
             return;
         }
@@ -98,7 +98,7 @@ pub(super) fn every_read(ground: &Ground) {
                 names.iter().map(|name| name.escape_ascii().to_string()).collect::<Vec<_>>()
             };
             let found = examined.rows.into_iter().map(|(name, _)| name).collect();
-            let what = format!("{way}, call {fails_at}: what was read is not lost");
+            let what = format!("{way}, call {fails_at}: entries read before are not lost");
             seen::assert_same(&readable(found), &readable(done.given), &what);
             if !done.failed {
                 break;
@@ -143,7 +143,7 @@ pub(super) fn panics(ground: &Ground) {
             let calls = AtomicU64::new(0);
             let panicking = Hooked::on_examine(way.examiner, move |_| {
                 if calls.fetch_add(1, Ordering::SeqCst) == panics_at {
-                    // Without the hook that prints a message, which would look like a failure.
+                    // Skips the hook that prints a message, which would look like a failure.
                     resume_unwind(Box::new("wanted by the test"));
                 }
                 Ok(())

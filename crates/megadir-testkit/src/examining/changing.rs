@@ -1,4 +1,4 @@
-//! Entries that vanish or become something else between being listed and being asked about.
+//! Entries that vanish or are replaced between listing and examining.
 
 use std::collections::HashSet;
 use std::io::Write;
@@ -19,10 +19,10 @@ use super::trees;
 use crate::require::full;
 use crate::rng::Rng;
 
-/// More than a buffer of 4 KiB and a chunk of a window hold.
+/// More than fits a 4 KiB buffer and a chunk of a window.
 const ENTRIES: u64 = 320;
 
-/// What becomes of an entry.
+/// Fate of an entry.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Fate {
     Stays,
@@ -31,12 +31,12 @@ enum Fate {
     Third,
 }
 
-/// Returns what becomes of an entry of [`trees::fill`], by its name.
+/// Fate of an entry of [`trees::fill`], from its name.
 fn fate(name: &[u8]) -> Fate {
     [Fate::Stays, Fate::First, Fate::Second, Fate::Third][usize::from(name[15]) % 4]
 }
 
-/// Does something in every way of examining, each in a directory of its own.
+/// Runs `check` with every strategy, each on its own directory.
 fn in_every_way(ground: &Ground, purpose: &str, check: impl Fn(&Path, &Dir, AttributeChoice)) {
     let parent = ground.directory.join(format!("{purpose}-{}", ground.examiner.name()));
     let make = |way: usize| {
@@ -108,7 +108,7 @@ pub(super) fn changed(ground: &Ground) {
     });
 }
 
-/// Changes a file, but for those that stay.
+/// Changes a file unless its fate is to stay.
 fn change(path: &Path) {
     match fate(path.file_name().unwrap().as_encoded_bytes()) {
         Fate::Stays => {}
@@ -121,8 +121,8 @@ fn change(path: &Path) {
     }
 }
 
-/// Tells whether what was changed a moment ago may be told as it was before: who asks by inode, and the client of a
-/// server that keeps what it was told, may do so. Nobody may mix both.
+/// `true` if a recent change may still be reported with old values: examiners by inode and caching network
+/// clients may do so. No examiner may mix old and new values in one row.
 fn may_be_old(ground: &Ground, directory: &Dir) -> bool {
     ground.is_by_inode() || directory.file_system() == FileSystem::Fuse
 }
@@ -138,7 +138,7 @@ pub(super) fn replaced(ground: &Ground) {
         let replaced = Mutex::new(HashSet::new());
         let replacing = Hooked::on_examine(way.examiner, move |batch| {
             for entry in batch.entries() {
-                // btrfs lists what has replaced an entry once more, at the end.
+                // btrfs lists a replaced entry once more at the end.
                 if replaced.lock().unwrap().insert(entry.name.to_vec()) {
                     let (entry, spare) = (entry_path(&below, entry.name), entry_path(&spare, entry.name));
                     replace(&entry, &spare);
@@ -166,7 +166,7 @@ pub(super) fn replaced(ground: &Ground) {
     });
 }
 
-/// Puts a directory, a symbolic link or another file in the place of a file.
+/// Replaces a file with a directory, a symbolic link or another file.
 fn replace(path: &Path, spare: &Path) {
     match fate(path.file_name().unwrap().as_encoded_bytes()) {
         Fate::Stays => {}
@@ -217,10 +217,11 @@ pub(super) fn beside_a_writer(ground: &Ground) {
     std::fs::remove_dir_all(&path).unwrap();
 }
 
-/// Names that the writer changes; none of the untouched ones begins so.
+/// Prefix of the names that the writer changes.
 const TOUCHED: &str = "touched-";
 
-/// Asserts that what nobody touches comes once and is what it was, and that what is touched is no other error.
+/// Asserts that untouched entries come exactly once with correct values, and that touched ones cause no other
+/// error.
 fn untouched(ground: &Ground, directory: &Dir, way: &AttributeChoice, truth: &Truth) {
     let examined = drain(again(directory), way);
     assert!(examined.error.is_none(), "{way}: {:?}", examined.error);
@@ -237,13 +238,13 @@ fn untouched(ground: &Ground, directory: &Dir, way: &AttributeChoice, truth: &Tr
     }
 }
 
-/// Makes, changes, renames, replaces and removes entries until told to stop.
+/// Creates, changes, renames, replaces and removes entries until `stop` is set.
 fn write(path: &Path, stop: &AtomicBool, changes: &AtomicU64) {
     let mut rng = Rng::new(1);
     while !stop.load(Ordering::Relaxed) {
         let name = |rng: &mut Rng| path.join(format!("{TOUCHED}{}", rng.within(0, 600)));
         let (one, other) = (name(&mut rng), name(&mut rng));
-        // Whether each succeeds depends on what is there; that does not matter.
+        // Each call may fail, depending on the current entries.
         let _ = match rng.within(0, 5) {
             0 | 1 => std::fs::write(&one, vec![0; rng.within(0, 9000) as usize]),
             2 => std::fs::create_dir(&one),

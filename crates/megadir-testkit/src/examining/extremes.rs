@@ -1,4 +1,4 @@
-//! Times and sizes as far out as a file system keeps them.
+//! Times and sizes at the limits of file systems.
 
 use std::path::{Path, PathBuf};
 
@@ -8,8 +8,8 @@ use super::Ground;
 use super::oracle;
 use super::trees::{ensure, set_modified};
 
-/// Seconds since 1970: before it, around what 32 bits hold, around what 64 bits of nanoseconds hold (2262), around
-/// what ext4 (2446) and XFS (2486) hold, and as far as the number goes.
+/// Seconds since 1970: before it; around the limits of 32 bits, of 64-bit nanoseconds (2262), of ext4 (2446)
+/// and of XFS (2486); and at the limits of the type.
 const SECONDS: [i64; 21] = [
     i64::MIN,
     -(1 << 40),
@@ -34,7 +34,7 @@ const SECONDS: [i64; 21] = [
     i64::MAX,
 ];
 
-/// Sizes around what 32 bits, a double and ext4 hold, and the largest that Linux knows, bytes.
+/// Sizes around the limits of 32 bits, of a double, of ext4 and of Linux, bytes.
 const SIZES: [u64; 16] = [
     0,
     1,
@@ -54,20 +54,17 @@ const SIZES: [u64; 16] = [
     (1 << 63) - 1,
 ];
 
-/// What a file system keeps of the suite's extremes; the rest it clamps or refuses.
+/// Range that a file system stores; it clamps or refuses the rest.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Kept {
-    /// The earliest and latest time of modification, s since 1970.
+    /// Earliest and latest modification time, seconds since 1970.
     pub seconds: (i64, i64),
-    /// The largest size of a file, bytes.
+    /// Largest file size, bytes.
     pub size_bytes: u64,
 }
 
-/// Returns what the file system of a directory keeps of the extremes, as `std` reads it back.
-///
-/// # Panics
-///
-/// When it keeps none, or makes another time of one within its range.
+/// Range that the file system of `directory` stores, as `std` reads it back; panics if a time within the range
+/// changes.
 pub fn kept(directory: &Path) -> Kept {
     let path = of_times(directory);
     let mut seconds = Vec::new();
@@ -94,11 +91,7 @@ pub(super) fn sizes(ground: &Ground) {
     ground.check_path(&of_sizes(&ground.directory), 4 << 10);
 }
 
-/// Makes files that were modified at the extremes; the file system clamps what it cannot keep.
-///
-/// # Panics
-///
-/// When one cannot be made.
+/// Creates files with extreme modification times; the file system clamps them.
 pub fn of_times(directory: &Path) -> PathBuf {
     ensure(directory, "times", |path| {
         for seconds in SECONDS {
@@ -111,7 +104,7 @@ pub fn of_times(directory: &Path) -> PathBuf {
     })
 }
 
-/// Makes files as large as the file system lets, without content.
+/// Creates empty files of the largest sizes that the file system allows.
 fn of_sizes(directory: &Path) -> PathBuf {
     ensure(directory, "sizes", |path| {
         for size in SIZES {

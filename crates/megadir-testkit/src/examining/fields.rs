@@ -1,8 +1,7 @@
-//! The attributes one by one: which there are, and whether two rows agree in one.
+//! List of attributes, and comparison of two rows by attribute.
 
 use megadir::{Attributes, Want};
 
-/// Every attribute.
 pub const FIELDS: [Want; 11] = [
     Want::TYPE,
     Want::SIZE,
@@ -17,11 +16,7 @@ pub const FIELDS: [Want; 11] = [
     Want::MOUNT,
 ];
 
-/// Tells whether two rows have the same value of one attribute.
-///
-/// # Panics
-///
-/// When `field` is not one attribute.
+/// `true` if two rows agree in one attribute; panics if `field` is not a single attribute.
 pub fn agree(one: &Attributes, other: &Attributes, field: Want) -> bool {
     match field {
         Want::TYPE => one.kind == other.kind,
@@ -39,8 +34,8 @@ pub fn agree(one: &Attributes, other: &Attributes, field: Want) -> bool {
     }
 }
 
-/// Returns what is wrong with a row: it must have all of `want` that `truth` has, bar what is known to be `lacking`,
-/// have nothing else, and agree with `truth` in all that it has.
+/// Error in a row, if any. A row must have all of `want` that `truth` has except `lacking`, must have nothing
+/// else, and must agree with `truth`.
 pub fn wrong(row: &Attributes, truth: &Attributes, want: Want, lacking: Want) -> Option<String> {
     if row.error != 0 {
         return Some(format!("error {} ({})", row.error, std::io::Error::from_raw_os_error(row.error)));
@@ -53,7 +48,7 @@ pub fn wrong(row: &Attributes, truth: &Attributes, want: Want, lacking: Want) ->
             return Some(format!("{field:?} is missing"));
         }
         if has && !may {
-            return Some(format!("{field:?} is claimed, but not wanted or not to be had"));
+            return Some(format!("{field:?} is returned, but not requested or unavailable"));
         }
         if has && !agree(row, truth, field) {
             return Some(format!("{field:?} differs: {row:?} instead of {truth:?}"));

@@ -1,4 +1,4 @@
-//! Entries that were changed a moment ago: what the disk says of them is old, what the system says is true.
+//! Entries changed a moment ago: the disk has old values, statx has the true ones.
 
 use std::fs::File;
 use std::io::Write;
@@ -17,13 +17,13 @@ pub(super) fn fresh(ground: &Ground) {
     let path = ground.directory.join(format!("fresh-{}", ground.examiner.name()));
     std::fs::create_dir(&path).unwrap();
     trees::fill(&path, ENTRIES);
-    // Everything on the disk, so that what is changed from here on differs from it.
+    // Flush everything, so that later changes differ from the disk.
     rustix::fs::syncfs(File::open(&path).unwrap()).unwrap();
     let mut paths: Vec<_> = std::fs::read_dir(&path).unwrap().map(|entry| entry.unwrap().path()).collect();
     paths.sort_unstable();
     change(&paths);
     trees::differ(&path.join("new"), 12_345);
-    // Open and growing while it is examined; unlinked, but open.
+    // One file is open and growing during the examination, another is unlinked but open.
     let mut growing = File::create_new(path.join("growing")).unwrap();
     growing.write_all(&[1; 5000]).unwrap();
     let unlinked = File::create_new(path.join("unlinked")).unwrap();
@@ -33,7 +33,7 @@ pub(super) fn fresh(ground: &Ground) {
     growing.write_all(&[2; 5000]).unwrap();
     still(&path);
     ground.check_path(&path, 32 << 10);
-    // A while later, and still not written.
+    // Changed a while later, and still not flushed.
     change(&paths);
     ground.settle(&path);
     still(&path);
@@ -42,14 +42,14 @@ pub(super) fn fresh(ground: &Ground) {
     std::fs::remove_dir_all(&path).unwrap();
 }
 
-/// Waits until a server has done what it was asked to do: it is the server that says when a file was changed.
+/// Waits until a network server has finished, because the server sets the change time.
 fn still(path: &Path) {
     if Dir::open(path).unwrap().file_system() != FileSystem::Fuse {
         return;
     }
     let mut truth = oracle(path);
     loop {
-        // Some servers tell whole seconds only.
+        // Some servers report whole seconds only.
         std::thread::sleep(std::time::Duration::from_millis(1500));
         let before = std::mem::replace(&mut truth, oracle(path));
         if before == truth {

@@ -1,4 +1,4 @@
-//! Where the suite runs: an examiner, a directory to make trees in, every way of examining, and the comparison.
+//! Fixture of the examiner suite: an examiner, a directory for trees, all strategies, and the comparison.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -14,17 +14,16 @@ use super::CASES;
 use super::fields::{FIELDS, wrong};
 use super::oracle::{Truth, oracle};
 
-/// An examiner and a directory to make trees in.
+/// Examiner under test with a directory for trees.
 pub struct Ground {
-    /// What is tested.
     pub examiner: &'static dyn Examiner,
-    /// Where trees are made; those of equal content are shared by the examiners.
+    /// Directory for trees; examiners share trees of equal content.
     pub directory: PathBuf,
     examined: AtomicU64,
     refused: AtomicU64,
 }
 
-/// How often the examiner examined a directory, and how often it refused one with a reason.
+/// Counts of directories that the examiner examined and refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Outcome {
     /// Directories examined and compared.
@@ -33,11 +32,8 @@ pub struct Outcome {
     pub refused: u64,
 }
 
-/// Runs every case for an examiner, with trees made in `directory`.
-///
-/// # Panics
-///
-/// When the examiner does not conform; the case's name is printed first.
+/// Runs every case for an examiner, with trees in `directory`; panics if it does not conform and prints the
+/// case first.
 #[expect(clippy::print_stdout, reason = "shown by the harness when a case fails")]
 pub fn examining(examiner: &'static dyn Examiner, directory: &Path) -> Outcome {
     let ground = Ground::new(examiner, directory);
@@ -50,22 +46,19 @@ pub fn examining(examiner: &'static dyn Examiner, directory: &Path) -> Outcome {
     ground.outcome()
 }
 
-/// Everything that an examined listing gave, to its end or its error.
+/// Everything that an examined listing returned, up to its end or error.
 #[derive(Debug)]
 pub struct Examined {
-    /// Names and attributes in the order in which they came.
+    /// Names and attributes in order of arrival.
     pub rows: Vec<(Vec<u8>, Attributes)>,
-    /// Batches that came, empty ones included.
+    /// Number of batches, empty ones included.
     pub batches: u64,
-    /// The error that ended it, be it in opening.
+    /// Error that ended it, from opening or later.
     pub error: Option<Error>,
 }
 
-/// Lists and examines to the end and asks on: after the end or an error nothing more may come, ever.
-///
-/// # Panics
-///
-/// When it does, or when a batch miscounts itself.
+/// Lists and examines to the end, then asks again: nothing may follow the end or an error. Panics on a batch
+/// that miscounts itself.
 pub fn drain(directory: Dir, choice: &AttributeChoice) -> Examined {
     let mut examined = Examined { rows: Vec::new(), batches: 0, error: None };
     let mut listing = match AttributeListing::with_choice(directory, *choice) {
@@ -97,29 +90,24 @@ pub fn drain(directory: Dir, choice: &AttributeChoice) -> Examined {
     examined
 }
 
-/// Opens a directory once more, by descriptor: its path may be closed to whoever examines.
-///
-/// # Panics
-///
-/// When it may not be searched.
+/// Reopens a directory by descriptor, because the current user may not be able to reach its path.
 pub(super) fn again(directory: &Dir) -> Dir {
     directory.open_below(b".").unwrap()
 }
 
 impl Ground {
-    /// Makes the ground for an examiner.
     pub fn new(examiner: &'static dyn Examiner, directory: &Path) -> Self {
         let (examined, refused) = (AtomicU64::new(0), AtomicU64::new(0));
         Self { examiner, directory: directory.to_owned(), examined, refused }
     }
 
-    /// Returns what has been examined and refused so far.
+    /// Counts so far.
     pub fn outcome(&self) -> Outcome {
         let count = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
         Outcome { examined: count(&self.examined), refused: count(&self.refused) }
     }
 
-    /// Returns what the examiner is known not to tell, whatever the file system; any other gap is a failure.
+    /// Attributes that the examiner never returns on any file system; any other gap is a failure.
     pub fn lacking(&self) -> Want {
         match self.examiner.name() {
             "std" => Want::MOUNT,
@@ -128,25 +116,25 @@ impl Ground {
         }
     }
 
-    /// Tells whether the examiner asks for the inodes that were listed, not for the names.
+    /// `true` if the examiner asks by inode number, not by name.
     pub fn is_by_inode(&self) -> bool {
         ["xfs-bulkstat", "btrfs-search"].contains(&self.examiner.name())
     }
 
-    /// Waits until what was made a moment ago is old enough to be asked for by inode; what is newer is not.
+    /// Waits until recent changes are old enough for an examiner by inode.
     pub fn settle(&self, directory: &Path) {
         if self.is_by_inode() && self.examiner.probe(&Dir::open(directory).unwrap()).is_ok() {
             std::thread::sleep(std::time::Duration::from_millis(1200));
         }
     }
 
-    /// Returns every way of listing and examining a directory, with buffers of a size.
+    /// Every way to list and examine a directory with buffers of `buffer_bytes`.
     pub fn ways(&self, directory: &Dir, want: Want, buffer_bytes: usize) -> Vec<AttributeChoice> {
         ways(self.examiner, directory, want, buffer_bytes)
     }
 
-    /// Tells whether the examiner examines this directory; what it refuses must come with a reason, from `probe`,
-    /// `start` and every strategy alike, and without a row.
+    /// `true` if the examiner accepts this directory. A refusal must come with a reason, the same from `probe`,
+    /// `start` and every strategy, and without rows.
     pub fn accepts(&self, directory: &Dir) -> bool {
         let Err(refusal) = self.examiner.probe(directory) else {
             self.examined.fetch_add(1, Ordering::Relaxed);
@@ -166,7 +154,7 @@ impl Ground {
         false
     }
 
-    /// Examines a directory in every way and compares with what is true of it.
+    /// Examines a directory in every way and compares the rows with `truth`.
     pub fn check(&self, directory: &Dir, truth: &Truth, want: Want, buffer_bytes: usize) {
         if !self.accepts(directory) {
             return;
@@ -176,7 +164,7 @@ impl Ground {
         }
     }
 
-    /// Examines all of a directory's entries in every way and compares with the oracle.
+    /// Examines all entries of a directory in every way and compares the rows with the oracle.
     pub fn check_path(&self, path: &Path, buffer_bytes: usize) {
         self.check(&Dir::open(path).unwrap(), &oracle(path), Want::ALL, buffer_bytes);
     }
@@ -203,11 +191,7 @@ impl Ground {
     }
 }
 
-/// Returns the rows by name.
-///
-/// # Panics
-///
-/// When a name came more than once.
+/// Rows by name; panics if a name came more than once.
 pub fn once<'a>(rows: &'a [(Vec<u8>, Attributes)], what: &str) -> BTreeMap<&'a [u8], &'a Attributes> {
     let mut found = BTreeMap::new();
     for (name, row) in rows {
@@ -216,7 +200,7 @@ pub fn once<'a>(rows: &'a [(Vec<u8>, Attributes)], what: &str) -> BTreeMap<&'a [
     found
 }
 
-/// Returns every way of listing and examining a directory by an examiner, with buffers of a size.
+/// Every way to list and examine a directory with one examiner and buffers of `buffer_bytes`.
 pub fn ways(
     examiner: &'static dyn Examiner,
     directory: &Dir,

@@ -1,15 +1,15 @@
-//! An examiner over another one that lets a test act between listing and asking, fail or panic.
+//! Wrapper around an examiner that lets a test act between listing and examining, fail or panic.
 
 use std::sync::Arc;
 
 use megadir::{Attributes, Batch, Dir, Examine, Examiner, Result, Want};
 
-/// What happens when a thread begins to examine.
+/// Hook that runs when a thread begins to examine.
 type OnStart = dyn Fn() -> Result<()> + Send + Sync;
-/// What happens between listing a batch and asking for its attributes.
+/// Hook that runs between listing a batch and examining it.
 type OnExamine = dyn Fn(Batch<'_>) -> Result<()> + Send + Sync;
 
-/// An examiner over another one, with what happens before each of its calls; an error is what the call gives.
+/// Examiner with hooks before its calls; an error from a hook is returned by the call.
 pub struct Hooked {
     inner: &'static dyn Examiner,
     on_start: Box<OnStart>,
@@ -17,7 +17,7 @@ pub struct Hooked {
 }
 
 impl Hooked {
-    /// Returns an examiner that runs `before` when a thread begins to examine.
+    /// Examiner that runs `before` when a thread begins to examine.
     pub fn on_start(
         inner: &'static dyn Examiner,
         before: impl Fn() -> Result<()> + Send + Sync + 'static,
@@ -25,7 +25,7 @@ impl Hooked {
         Self { inner, on_start: Box::new(before), on_examine: Arc::new(|_| Ok(())) }.leak()
     }
 
-    /// Returns an examiner that runs `before` between listing a batch and asking for its attributes.
+    /// Examiner that runs `before` between listing a batch and examining it.
     pub fn on_examine(
         inner: &'static dyn Examiner,
         before: impl Fn(Batch<'_>) -> Result<()> + Send + Sync + 'static,
@@ -37,7 +37,7 @@ impl Hooked {
         Box::new(HookedExamine { inner, before: Arc::clone(&self.on_examine) })
     }
 
-    /// Examiners live for ever; a test may leak a few bytes.
+    /// Examiners are `'static`; a test may leak a few bytes.
     fn leak(self) -> &'static dyn Examiner {
         Box::leak(Box::new(self))
     }

@@ -1,8 +1,8 @@
-//! The suite that every examiner passes by every strategy and in the walk: a list of cases.
+//! The suite that every examiner passes with every strategy and in the walk.
 //!
-//! The oracle is `std`, and for what `std` does not tell (the mount) a statx of the suite's own. An examiner that
-//! refuses a directory must give the reason everywhere and never a row; how often each happened is in the
-//! [`Outcome`], so that a suite which only saw refusals is noticed. Adding a case is a function and a line here.
+//! The oracle is `std`, plus a statx of the suite's own for the mount ID. An examiner that refuses a directory
+//! must always give the reason and never a row. [`Outcome`] counts refusals, so that a suite which saw nothing
+//! else is noticed. To add a case, write a function and a line in [`CASES`].
 
 mod broken;
 mod changing;
@@ -22,34 +22,32 @@ mod walk;
 pub use extremes::{Kept, kept, of_times};
 pub use ground::{Examined, Ground, Outcome, drain, examining, once, ways};
 
-/// One thing that an examiner must do.
+/// Requirement on an examiner.
 #[derive(Clone, Copy)]
 pub struct Case {
-    /// What it must do.
     pub name: &'static str,
-    /// Asserts it.
     pub run: fn(&Ground),
 }
 
-/// Every case.
+/// All cases.
 pub static CASES: &[Case] = &[
-    Case { name: "tells all of every kind of entry", run: plain::kinds },
+    Case { name: "returns all attributes of every kind of entry", run: plain::kinds },
     Case { name: "examines entries of every name", run: plain::names },
     Case { name: "examines 0, 1 and many entries, each its own", run: plain::sizes },
-    Case { name: "tells times from before 1970 to after 2262", run: extremes::times },
-    Case { name: "tells sizes beyond 2^53", run: extremes::sizes },
-    Case { name: "tells the same whatever else is wanted, and claims no more", run: subsets::subsets },
-    Case { name: "tells what is mounted, not what it hides", run: mounts::mounts },
-    Case { name: "sees what has not been written to the disk yet", run: fresh::fresh },
+    Case { name: "returns times from before 1970 to after 2262", run: extremes::times },
+    Case { name: "returns sizes beyond 2^53", run: extremes::sizes },
+    Case { name: "returns the same values for every request, and no others", run: subsets::subsets },
+    Case { name: "reports the mounted root, not the hidden entry", run: mounts::mounts },
+    Case { name: "sees changes that are not on disk yet", run: fresh::fresh },
     Case { name: "examines a tree", run: walk::tree },
     Case { name: "respects permissions", run: refused::permissions },
-    Case { name: "tells users without privileges the same, or nothing", run: refused::nobody },
+    Case { name: "returns the same to users without privileges, or nothing", run: refused::nobody },
     Case { name: "marks entries that vanish, and loses no other", run: changing::vanishing },
-    Case { name: "tells old or new of entries that are changed", run: changing::changed },
-    Case { name: "tells old or new of entries that are replaced", run: changing::replaced },
-    Case { name: "tells the truth of untouched entries beside a writer", run: changing::beside_a_writer },
+    Case { name: "returns old or new values of changing entries", run: changing::changed },
+    Case { name: "returns old or new values of replaced entries", run: changing::replaced },
+    Case { name: "is correct on untouched entries while a writer runs", run: changing::beside_a_writer },
     Case { name: "gives an error once and nothing after it", run: broken::every_call },
-    Case { name: "gives what was read before the reader's error", run: broken::every_read },
+    Case { name: "returns entries read before the reader's error", run: broken::every_read },
     Case { name: "says that it cannot start", run: broken::every_start },
     Case { name: "never makes a short listing of a panic", run: broken::panics },
     Case { name: "leaves nothing open when dropped early", run: broken::dropped_early },

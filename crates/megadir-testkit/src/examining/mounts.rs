@@ -1,4 +1,4 @@
-//! Directories in which other file systems are mounted, on directories and on files.
+//! Directories with other file systems mounted on their directories and files.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -6,7 +6,7 @@ use std::process::Command;
 use super::Ground;
 use crate::mount::{run, unmount};
 
-/// What is mounted for one case; unmounted when dropped, the last first.
+/// Mounts of one case, unmounted on drop in reverse order.
 struct Mounted {
     on: Vec<PathBuf>,
 }
@@ -43,12 +43,12 @@ pub(super) fn mounts(ground: &Ground) {
     ground.settle(&path);
     ground.check_path(&path, 4 << 10);
     drop(mounted);
-    // What the mounts hid is seen again.
+    // Unmounting reveals the hidden entries.
     ground.check_path(&path, 4 << 10);
     std::fs::remove_dir_all(&path).unwrap();
 }
 
-/// Makes directories and files among which some have neighbours on every file system.
+/// Creates directories and files, some of them mount points.
 fn make(path: &Path) {
     std::fs::create_dir(path).unwrap();
     for number in 0..40 {

@@ -1,4 +1,4 @@
-//! What `std` says of the entries of a directory, and for what it does not tell a statx beside it.
+//! Oracle for attributes: `std`, plus statx for the mount ID.
 
 use std::collections::BTreeMap;
 use std::os::unix::ffi::OsStringExt;
@@ -12,11 +12,7 @@ use rustix::fs::{AtFlags, CWD, StatxFlags, statx};
 /// Attributes by name.
 pub type Truth = BTreeMap<Vec<u8>, Attributes>;
 
-/// Returns the attributes of every entry of a directory.
-///
-/// # Panics
-///
-/// When the directory or an entry cannot be asked about.
+/// Attributes of every entry of a directory.
 pub fn oracle(directory: &Path) -> Truth {
     let entries = std::fs::read_dir(directory).unwrap();
     entries
@@ -27,11 +23,7 @@ pub fn oracle(directory: &Path) -> Truth {
         .collect()
 }
 
-/// Returns all attributes of what lies at a path.
-///
-/// # Panics
-///
-/// When it cannot be asked about, or when `std` and statx contradict each other.
+/// All attributes of the file at `path`; panics if `std` and statx disagree.
 pub fn of(path: &Path) -> Attributes {
     let metadata = std::fs::symlink_metadata(path).unwrap();
     let flags = AtFlags::SYMLINK_NOFOLLOW | AtFlags::NO_AUTOMOUNT;

@@ -1,4 +1,4 @@
-//! Directories that stay as they are: every kind of entry, every name, any number.
+//! Unchanging directories: every kind of entry, every name, any number.
 
 use megadir::Want;
 
@@ -14,7 +14,7 @@ pub(super) fn kinds(ground: &Ground) {
 
 pub(super) fn names(ground: &Ground) {
     for names in Names::ALL {
-        // Two counts, since small directories are stored in other forms than large ones.
+        // Two counts, because small directories are stored differently from large ones.
         for entries in [5, 300] {
             let flat = Flat { entries, names, kinds: Kinds::Mixed, seed: 4 };
             ground.check_path(&flat.ensure(&ground.directory), 4 << 10);

@@ -1,4 +1,4 @@
-//! What a user may not ask: rows that say so, never rows with something in them.
+//! Missing permissions: rows say so and never contain values.
 
 use std::os::unix::fs::{PermissionsExt, chown};
 
@@ -10,12 +10,12 @@ use super::oracle::oracle;
 use super::trees;
 use crate::unprivileged::{NOBODY, may_be_listed, unprivileged};
 
-/// The system's number for "permission denied".
+/// `errno` of "permission denied".
 const EACCES: i32 = 13;
 
 pub(super) fn permissions(ground: &Ground) {
     const ENTRIES: u64 = 700;
-    // The mount's own root may be closed to others: reached by descriptor, this directory is not.
+    // The mount's root may be closed to other users; this directory is reached by descriptor.
     let parent_path = ground.directory.join(format!("permissions-{}", ground.examiner.name()));
     let path = parent_path.join("r--");
     std::fs::create_dir_all(&path).unwrap();
@@ -40,7 +40,7 @@ pub(super) fn permissions(ground: &Ground) {
                 continue;
             }
             if way.strategy == Strategy::Shares {
-                // Threads open the directory anew, for which it must be searched.
+                // Threads reopen the directory, which needs search permission.
                 let kind = error.map(|error| error.kind());
                 assert_eq!((kind, rows.len()), (Some(ErrorKind::PermissionDenied), 0), "{way}");
                 continue;
@@ -60,7 +60,7 @@ pub(super) fn permissions(ground: &Ground) {
 pub(super) fn nobody(ground: &Ground) {
     for path in [trees::kinds(&ground.directory), trees::various(&ground.directory, 2000)] {
         let directory = Dir::open(&path).unwrap();
-        // Whose file it is does not matter for its attributes, so root's oracle is everybody's.
+        // Attributes do not depend on the reader, so root's oracle serves for all users.
         let truth = oracle(&path);
         unprivileged(|| ground.check(&directory, &truth, Want::ALL, 32 << 10));
     }

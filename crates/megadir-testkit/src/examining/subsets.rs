@@ -1,4 +1,4 @@
-//! What is wanted changes what is told, never what is true.
+//! The requested attributes decide which values come, never what they are.
 
 use megadir::{Dir, Want};
 
@@ -15,7 +15,7 @@ pub(super) fn subsets(ground: &Ground) {
     }
     let truth = oracle(&path);
     let at_once = |want| ground.ways(&directory, want, 32 << 10)[0];
-    // One alone, all but one, two together: what an examiner could mix up, it mixes up there.
+    // One alone, all but one, and pairs: an examiner that mixes up fields does so there.
     for (index, one) in FIELDS.into_iter().enumerate() {
         ground.same(&directory, &at_once(one), &truth);
         ground.same(&directory, &at_once(Want::ALL.without(one)), &truth);

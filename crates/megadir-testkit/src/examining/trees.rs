@@ -12,11 +12,11 @@ use rustix::fs::{
 use crate::rng::mix;
 use crate::tree::{Flat, Maker};
 
-/// Makes a directory below `parent` unless it is there already, and returns its path.
+/// Creates a directory below `parent` unless it exists, and returns its path.
 pub fn ensure(parent: &Path, name: &str, build: impl FnOnce(&Path)) -> PathBuf {
     let path = parent.join(name);
     if !path.exists() {
-        // Half a tree must never be taken for a whole one.
+        // A partial tree must never pass for a whole one.
         let partial = parent.join(format!("{name}.partial"));
         std::fs::create_dir(&partial).unwrap();
         build(&partial);
@@ -25,16 +25,12 @@ pub fn ensure(parent: &Path, name: &str, build: impl FnOnce(&Path)) -> PathBuf {
     path
 }
 
-/// Makes empty files with attributes of their own, and returns the directory.
+/// Creates empty files with distinct attributes and returns the directory.
 pub fn various(parent: &Path, entries: u64) -> PathBuf {
     ensure(parent, &format!("various-{entries}"), |path| fill(path, entries))
 }
 
-/// Makes files in a directory whose size, mode and time of modification follow from their index.
-///
-/// # Panics
-///
-/// When one cannot be made.
+/// Creates files whose size, mode and modification time follow from their index.
 pub fn fill(directory: &Path, entries: u64) {
     let names = Flat::plain(entries);
     for index in 0..entries {
@@ -43,11 +39,7 @@ pub fn fill(directory: &Path, entries: u64) {
     }
 }
 
-/// Makes entries of any names and types in a directory; what a type lets differ follows from the index.
-///
-/// # Panics
-///
-/// When one cannot be made.
+/// Creates entries of any names and types; attributes follow from the index as far as the type allows.
 pub fn fill_with(directory: &Path, flat: &Flat) {
     let maker = Maker::open(directory);
     for index in 0..flat.entries {
@@ -67,11 +59,7 @@ pub fn fill_with(directory: &Path, flat: &Flat) {
     }
 }
 
-/// Makes a file with attributes that no other index gives.
-///
-/// # Panics
-///
-/// When it cannot be made.
+/// Creates a file with attributes unique to `index`.
 pub fn differ(path: &Path, index: u64) {
     let number = mix(index);
     let file = std::fs::File::create_new(path).unwrap();
@@ -82,18 +70,14 @@ pub fn differ(path: &Path, index: u64) {
     set_modified(path, Time { seconds, nanoseconds: (number >> 32) as u32 % 1_000_000_000 });
 }
 
-/// Sets when something was last modified; a symbolic link is not followed.
-///
-/// # Panics
-///
-/// When the system refuses.
+/// Sets the modification time without following a symbolic link.
 pub fn set_modified(path: &Path, time: Time) {
     let time = Timespec { tv_sec: time.seconds, tv_nsec: i64::from(time.nanoseconds) };
     let times = Timestamps { last_access: time, last_modification: time };
     utimensat(CWD, path, &times, AtFlags::SYMLINK_NOFOLLOW).unwrap();
 }
 
-/// Makes entries of every type, mode and owner that may be made here, with several links and without.
+/// Creates entries of every type, mode and owner that this user may create, with one and several links.
 pub fn kinds(parent: &Path) -> PathBuf {
     ensure(parent, "kinds", |path| {
         types(path);
@@ -121,7 +105,7 @@ fn types(path: &Path) {
     symlink("nowhere", path.join("dangling")).unwrap();
     symlink("file", path.join("to-a-file")).unwrap();
     symlink("directory", path.join("to-a-directory")).unwrap();
-    // Beyond what fits an inode.
+    // Longer than fits an inode.
     symlink("long/".repeat(200), path.join("long")).unwrap();
     symlink("loop", path.join("loop")).unwrap();
     let mode = Mode::from_raw_mode(0o640);
@@ -130,7 +114,7 @@ fn types(path: &Path) {
     if rustix::process::geteuid().is_root() {
         mknodat(CWD, path.join("char"), Kind::CharacterDevice, mode, makedev(1, 3)).unwrap();
         mknodat(CWD, path.join("char-large"), Kind::CharacterDevice, mode, makedev(511, 200_000)).unwrap();
-        // Overlayfs, to which this one means something, refuses it.
+        // Overlayfs refuses it, because it has a meaning there.
         let _ = mknodat(CWD, path.join("whiteout"), Kind::CharacterDevice, mode, 0);
         mknodat(CWD, path.join("block"), Kind::BlockDevice, mode, makedev(7, 200)).unwrap();
     }

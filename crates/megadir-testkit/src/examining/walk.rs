@@ -1,4 +1,4 @@
-//! Trees: every entry of every directory with its attributes, across mounts only if that is asked for.
+//! Trees: every entry of every directory with its attributes; other mounts only on request.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -12,7 +12,7 @@ use super::oracle::oracle;
 use super::trees;
 use crate::mount::{run, unmount};
 
-/// What a walk gave.
+/// Result of a walk.
 struct Walked {
     rows: BTreeMap<PathBuf, Attributes>,
     errors: Vec<Error>,
@@ -48,7 +48,7 @@ fn walk(ground: &Ground, root: &Path, threads: usize, queue: usize, cross_mounts
     Ok(walked)
 }
 
-/// Returns what is true of a tree, but for what lies below `leave_out`.
+/// Expected attributes of a tree, without the subtrees in `leave_out`.
 fn truth(root: &Path, leave_out: &[PathBuf]) -> BTreeMap<PathBuf, Attributes> {
     let mut all = BTreeMap::new();
     let mut directories = vec![root.to_owned()];
@@ -76,11 +76,7 @@ fn compare(ground: &Ground, walked: &Walked, truth: &BTreeMap<PathBuf, Attribute
 }
 
 impl Ground {
-    /// Walks a tree on one mount by one thread and several, and compares every entry with the oracle.
-    ///
-    /// # Panics
-    ///
-    /// When an entry is missing, wrong or comes twice, or when a refusal is none.
+    /// Walks a tree on one mount with one thread and several, and compares every entry with the oracle.
     pub fn check_tree(&self, path: &Path) {
         if !self.accepts(&Dir::open(path).unwrap()) {
             let refused = walk(self, path, 2, 8, false).map(drop).unwrap_err();
@@ -132,7 +128,7 @@ fn across_mounts(ground: &Ground) {
         assert_eq!(walked.other_mounts, std::slice::from_ref(&other));
         compare(ground, &walked, &truth(&path, std::slice::from_ref(&other)));
         let walked = walk(ground, &path, 2, 8, true).unwrap();
-        // What it cannot examine there it must say, and not examine.
+        // It must report what it cannot examine there.
         let refused = walked.errors.iter().all(|error| error.kind() == ErrorKind::Unavailable);
         assert!(refused && walked.errors.len() <= 1, "{:?}", walked.errors);
         let not_examined = if walked.errors.is_empty() { vec![] } else { vec![other.clone()] };
