@@ -1,4 +1,4 @@
-//! Compiles the C++ part where it is asked for (feature `cpp`) and a compiler is found; the crate works without it.
+//! Compiles the C++ part if the feature `cpp` is on and a compiler is found; the crate works without it.
 
 fn main() {
     println!("cargo::rustc-check-cfg=cfg(megadir_cpp)");
@@ -19,7 +19,7 @@ fn cpp() {
     let mut build = cc::Build::new();
     build.cpp(true).std("c++20").file(FILE).warnings(true).extra_warnings(true).opt_level(2);
     if mingw {
-        // The program must run where nobody has mingw's DLLs.
+        // The program must run on machines without mingw's DLLs.
         build.cpp_link_stdlib_static(true);
         link_search(&build);
     }
@@ -29,7 +29,7 @@ fn cpp() {
     }
 }
 
-/// Has cargo look for the static C++ library where the compiler has it.
+/// Adds the directory of the compiler's static C++ library to the search path.
 #[cfg(feature = "cpp")]
 fn link_search(build: &cc::Build) {
     let Ok(compiler) = build.try_get_compiler() else { return };

@@ -1,11 +1,11 @@
-//! The least that listing a directory can cost: getdents64 until it gives nothing, nothing decoded.
+//! Lower bound for listing a directory: getdents64 until the end, nothing decoded.
 //!
-//! `bare_getdents DIRECTORY [BUFFER_BYTES]` prints how many bytes of records the kernel gave. The yardstick of
-//! `cargo xtask speed`: what a program takes beyond this is its own work.
+//! `bare_getdents DIRECTORY [BUFFER_BYTES]` prints the bytes of records that the kernel returned. Benchmarks
+//! use it as the yardstick: a program's time beyond this is its own work.
 
 #![expect(clippy::print_stdout, reason = "an example talks to the terminal")]
 
-/// The buffer, unless the second argument says otherwise.
+/// Default buffer, bytes.
 #[cfg(target_os = "linux")]
 const BUFFER_BYTES: usize = 128 << 10;
 

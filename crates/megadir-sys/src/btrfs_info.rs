@@ -1,4 +1,4 @@
-//! Which btrfs file system and which subvolume a directory is in, for anybody (Linux 4.18 and later).
+//! Identity of a directory's btrfs file system and subvolume; needs no privileges (Linux 4.18 and later).
 //!
 //! Reference: `include/uapi/linux/btrfs.h` (`BTRFS_IOC_FS_INFO`, `BTRFS_IOC_GET_SUBVOL_INFO`).
 
@@ -7,7 +7,7 @@ use std::os::fd::AsRawFd;
 
 use crate::btrfs_search::BtrfsDirectory;
 
-/// `struct btrfs_ioctl_fs_info_args`, of which only the identifier is told apart.
+/// `struct btrfs_ioctl_fs_info_args`; only the UUID is named.
 #[repr(C, align(8))]
 struct FileSystemInfo {
     before: [u8; 16],
@@ -15,7 +15,7 @@ struct FileSystemInfo {
     after: [u8; 992],
 }
 
-/// `struct btrfs_ioctl_get_subvol_info_args`, of which only the number is told apart.
+/// `struct btrfs_ioctl_get_subvol_info_args`; only the ID is named.
 #[repr(C, align(8))]
 struct SubvolumeInfo {
     number: u64,
@@ -30,28 +30,30 @@ const _: () = {
 const BTRFS_IOC_FS_INFO: libc::Ioctl = libc::_IOR::<FileSystemInfo>(0x94, 31);
 const BTRFS_IOC_GET_SUBVOL_INFO: libc::Ioctl = libc::_IOR::<SubvolumeInfo>(0x94, 60);
 
-/// Returns the identifier of the directory's file system, as 16 bytes.
+/// UUID of the directory's file system.
 ///
 /// # Errors
 ///
-/// What a container's filter of system calls gives.
+/// Seccomp filters of containers may forbid the call.
 pub fn file_system_identifier(directory: BtrfsDirectory<'_>) -> io::Result<[u8; 16]> {
     let mut info = FileSystemInfo { before: [0; 16], identifier: [0; 16], after: [0; 992] };
-    // SAFETY: on a directory of btrfs the number means BTRFS_IOC_FS_INFO and nothing else. The kernel reads and writes 1024
-    // bytes, which is what the structure, borrowed exclusively, has; it keeps no pointer. Any bytes are a value of it.
+    // SAFETY: on a btrfs directory the number means BTRFS_IOC_FS_INFO and nothing else. The kernel reads and
+    // writes 1024 bytes, the size of the structure, which is borrowed exclusively; it keeps no pointer. Any
+    // bytes are a valid value.
     let status = unsafe { libc::ioctl(directory.descriptor.as_raw_fd(), BTRFS_IOC_FS_INFO, &raw mut info) };
     if status == 0 { Ok(info.identifier) } else { Err(io::Error::last_os_error()) }
 }
 
-/// Returns the number of the subvolume that the directory is in.
+/// ID of the directory's subvolume.
 ///
 /// # Errors
 ///
-/// `ENOTTY` on Linux before 4.18, or what a container's filter of system calls gives.
+/// `ENOTTY` on Linux before 4.18; seccomp filters of containers may forbid the call.
 pub fn subvolume(directory: BtrfsDirectory<'_>) -> io::Result<u64> {
     let mut info = SubvolumeInfo { number: 0, after: [0; 496] };
-    // SAFETY: on a directory of btrfs the number means BTRFS_IOC_GET_SUBVOL_INFO and nothing else. The kernel writes 504
-    // bytes, which is what the structure, borrowed exclusively, has; it keeps no pointer. Any bytes are a value of it.
+    // SAFETY: on a btrfs directory the number means BTRFS_IOC_GET_SUBVOL_INFO and nothing else. The kernel
+    // writes 504 bytes, the size of the structure, which is borrowed exclusively; it keeps no pointer. Any
+    // bytes are a valid value.
     let status =
         unsafe { libc::ioctl(directory.descriptor.as_raw_fd(), BTRFS_IOC_GET_SUBVOL_INFO, &raw mut info) };
     if status == 0 { Ok(info.number) } else { Err(io::Error::last_os_error()) }

@@ -1,22 +1,22 @@
-//! `BTRFS_IOC_TREE_SEARCH_V2`: items of a subvolume's tree, as they are on the disk (Linux 3.16 and later).
+//! `BTRFS_IOC_TREE_SEARCH_V2`: items of a subvolume's tree as on disk (Linux 3.16 and later).
 //!
-//! A key is (object, type, offset), and what is searched is a range of *keys*: between the inode items of two
-//! inodes lie all other items of the first, and of the inodes in between. Inode items that were changed are
-//! brought into the tree when a transaction is committed. Reference: `include/uapi/linux/btrfs.h`,
-//! `include/uapi/linux/btrfs_tree.h`, `search_ioctl` in `fs/btrfs/ioctl.c`.
+//! A key is (object, type, offset), and the search covers a range of *keys*: between the inode items of two
+//! inodes are all other items of the first and of the inodes in between. Changed inode items enter the tree
+//! when a transaction commits. Reference: `include/uapi/linux/btrfs.h`, `include/uapi/linux/btrfs_tree.h`,
+//! `search_ioctl` in `fs/btrfs/ioctl.c`.
 
 use std::io;
 use std::os::fd::AsRawFd;
 
 use crate::directory_on::DirectoryOn;
 
-/// An open directory of a btrfs file system.
+/// Open directory of a btrfs file system.
 pub type BtrfsDirectory<'a> = DirectoryOn<'a, 0x9123_683e>;
 
-/// `BTRFS_INODE_ITEM_KEY`: the type of an inode's own item.
+/// `BTRFS_INODE_ITEM_KEY`: type of an inode's own item.
 const INODE_ITEM: u32 = 1;
 
-/// `struct btrfs_ioctl_search_args_v2` without what is behind it.
+/// `struct btrfs_ioctl_search_args_v2` without the buffer that follows it.
 #[repr(C)]
 #[derive(Clone, Copy, Default)]
 struct Header {
@@ -35,7 +35,7 @@ struct Header {
     buffer_bytes: u64,
 }
 
-/// The bytes for one call's items: more gain nothing.
+/// Buffer of one call, bytes; larger ones gain nothing.
 pub const BUFFER_BYTES: usize = 64 << 10;
 
 #[repr(C)]
@@ -55,25 +55,24 @@ const _: () = {
 /// `_IOWR(0x94, 17, struct btrfs_ioctl_search_args_v2)`: in C the structure's size is the header's.
 const BTRFS_IOC_TREE_SEARCH_V2: libc::Ioctl = libc::_IOWR::<Header>(0x94, 17);
 
-/// The memory for the answer to one call.
+/// Buffer for the answer to one call.
 pub struct Search {
     request: Box<Request>,
 }
 
 impl Search {
-    /// Allocates the memory, [`BUFFER_BYTES`].
-    #[expect(clippy::new_without_default, reason = "so much memory is allocated where one sees it")]
+    #[expect(clippy::new_without_default, reason = "a large allocation should be visible")]
     pub fn new() -> Self {
         Self { request: Box::new(Request { header: Header::default(), buffer: [0; BUFFER_BYTES] }) }
     }
 
-    /// Returns the items from the inode item of inode `first` to that of inode `last`, both included, in the
-    /// subvolume that the directory is in: at most `items_max`, and no more than fit the memory.
+    /// Items from the inode item of inode `first` to that of inode `last`, inclusive, in the directory's
+    /// subvolume: at most `items_max`, and as many as fit the buffer.
     ///
     /// # Errors
     ///
-    /// `EPERM` without `CAP_SYS_ADMIN` in the first user namespace, `ENOTTY` on Linux before 3.16, `EOVERFLOW` where
-    /// not even the first item fits, or whatever reading the tree gives.
+    /// `EPERM` without `CAP_SYS_ADMIN` in the first user namespace, `ENOTTY` on Linux before 3.16, `EOVERFLOW`
+    /// if not even one item fits.
     pub fn inodes(
         &mut self,
         directory: BtrfsDirectory<'_>,
@@ -97,9 +96,9 @@ impl Search {
             ..Header::default()
         };
         let descriptor = directory.descriptor.as_raw_fd();
-        // SAFETY: on a directory of btrfs the number means BTRFS_IOC_TREE_SEARCH_V2 and nothing else. The kernel reads
-        // and writes the header and writes at most `buffer_bytes` bytes behind it, which is what the request,
-        // borrowed exclusively, has room for; it keeps no pointer. Any bytes are a value of the fields.
+        // SAFETY: on a btrfs directory the number means BTRFS_IOC_TREE_SEARCH_V2 and nothing else. The kernel
+        // reads and writes the header and writes at most `buffer_bytes` bytes behind it, which the exclusively
+        // borrowed request has room for; it keeps no pointer. Any bytes are valid field values.
         let status = unsafe { libc::ioctl(descriptor, BTRFS_IOC_TREE_SEARCH_V2, &raw mut *self.request) };
         if status != 0 {
             return Err(io::Error::last_os_error());
@@ -108,49 +107,44 @@ impl Search {
     }
 }
 
-/// Iterates over the items of an answer; ends early at one that is not whole.
+/// Iterator over the items of an answer; ends early at a truncated item.
 #[derive(Clone, Debug)]
 pub struct Items<'a> {
     rest: &'a [u8],
     left: u32,
 }
 
-/// One item of a tree.
+/// Item of a tree.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Item<'a> {
-    /// The object: the inode number, for items of inodes.
+    /// Object ID: the inode number for items of inodes.
     pub object: u64,
-    /// The type, `BTRFS_*_KEY`.
+    /// `BTRFS_*_KEY`.
     pub kind: u32,
-    /// The offset of the key; what it means depends on the type.
+    /// Offset of the key; the meaning depends on the type.
     pub offset: u64,
-    /// What the item holds.
     pub bytes: &'a [u8],
 }
 
-/// `struct btrfs_inode_item`: the attributes of one inode.
+/// `struct btrfs_inode_item`: attributes of one inode.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct InodeItem {
-    /// The size, bytes.
     pub size_bytes: u64,
-    /// Hard links.
     pub links: u32,
-    /// The user's number.
     pub user: u32,
-    /// The group's number.
     pub group: u32,
     /// Type and permissions, as in stat(2).
     pub mode: u32,
-    /// When the inode was changed: seconds since 1970, nanoseconds.
+    /// Inode change time: seconds since 1970, nanoseconds.
     pub changed: (i64, u32),
-    /// When the contents were modified.
+    /// Modification time.
     pub modified: (i64, u32),
-    /// When the inode was made.
+    /// Creation time.
     pub born: (i64, u32),
 }
 
 impl<'a> Items<'a> {
-    /// Takes the bytes of an answer apart that are said to hold `items` items.
+    /// Parses an answer that claims to hold `items` items.
     pub fn new(bytes: &'a [u8], items: u32) -> Self {
         Self { rest: bytes, left: items }
     }
@@ -161,7 +155,7 @@ impl<'a> Iterator for Items<'a> {
 
     #[inline]
     fn next(&mut self) -> Option<Item<'a>> {
-        // `struct btrfs_ioctl_search_header`: transaction, object, offset, type, length; of this processor's order.
+        // `struct btrfs_ioctl_search_header`: transaction, object, offset, type, length; in native byte order.
         self.left = self.left.checked_sub(1)?;
         let (header, rest) = self.rest.split_first_chunk::<32>()?;
         let long = |at: usize| Some(u64::from_ne_bytes(*header.get(at..)?.first_chunk()?));
@@ -173,10 +167,10 @@ impl<'a> Iterator for Items<'a> {
 }
 
 impl Item<'_> {
-    /// Returns what the item says of its inode; `None` for items of other types, or of another length.
+    /// Attributes in an inode item; `None` for items of other types or lengths.
     #[inline]
     pub fn inode(&self) -> Option<InodeItem> {
-        // `struct btrfs_inode_item`, packed and of little-endian order like all that btrfs has on the disk.
+        // `struct btrfs_inode_item`, packed and little-endian like all btrfs structures on disk.
         let bytes: &[u8; 160] = self.bytes.try_into().ok().filter(|_| self.kind == INODE_ITEM)?;
         let long = |at: usize| Some(u64::from_le_bytes(*bytes.get(at..)?.first_chunk()?));
         let short = |at: usize| Some(u32::from_le_bytes(*bytes.get(at..)?.first_chunk()?));
@@ -226,7 +220,7 @@ mod tests {
         bytes
     }
 
-    /// An inode item each of whose bytes is its own place.
+    /// Inode item whose bytes equal their offsets.
     fn inode_item() -> [u8; 160] {
         std::array::from_fn(|at| at as u8)
     }
@@ -289,7 +283,7 @@ mod tests {
         for _ in 0..20_000 {
             let length = random() as usize % 600;
             let mut bytes: Vec<u8> = (0..length).map(|_| random() as u8).collect();
-            // Lengths that are small enough to be followed, at some of the places where they are looked for.
+            // Plausible lengths at some of the offsets where lengths are read.
             for at in (28..length.saturating_sub(4)).step_by(32) {
                 bytes[at..at + 4].copy_from_slice(&((random() % 200) as u32).to_ne_bytes());
             }

@@ -4,9 +4,9 @@ use std::io;
 use std::os::unix::process::CommandExt;
 use std::process::Command;
 
-/// Has the kernel kill the program that `command` starts when the thread that starts it ends, be it by SIGKILL.
+/// Makes the kernel kill the command's process when the starting thread ends for any reason, SIGKILL included.
 ///
-/// A program with set-user-ID or capabilities of its own that it gains by starting is not killed.
+/// Programs that gain privileges on exec (set-user-ID, capabilities) are exempt.
 pub fn dies_with_parent(command: &mut Command) {
     let parent = std::process::id();
     let ask = move || {
@@ -17,10 +17,10 @@ pub fn dies_with_parent(command: &mut Command) {
         }
         // SAFETY: takes nothing and cannot fail.
         let now = unsafe { libc::getppid() };
-        // It may have ended before its end would have been told.
+        // The parent may have ended before the signal was requested.
         if u32::try_from(now) == Ok(parent) { Ok(()) } else { Err(io::Error::from_raw_os_error(libc::ESRCH)) }
     };
-    // SAFETY: the closure makes two system calls and touches no memory but its own copy of a number.
+    // SAFETY: the closure makes two system calls and touches no memory except its own copy of a number.
     unsafe { command.pre_exec(ask) };
 }
 

@@ -1,23 +1,23 @@
-//! The cycle counter and the monotonic clock.
+//! Cycle counter and monotonic clock.
 //!
-//! A chained read of the cycle counter (the end of one operation is the start of the next) costs about
-//! 10 ns less than a read of the vDSO clock, which is what makes single cached operations measurable.
-//! References: Intel SDM volume 3, "Time-Stamp Counter"; clock_gettime(2).
+//! A chained read of the cycle counter (the end of one operation is the start of the next) costs about 10 ns
+//! less than a read of the vDSO clock, which makes single cached operations measurable. References: Intel SDM
+//! volume 3, "Time-Stamp Counter"; clock_gettime(2).
 
 use std::sync::OnceLock;
 use std::time::Instant;
 
-/// Returns the processor's cycle counter; on processors without one, [`monotonic_ns`].
+/// Cycle counter of the processor; [`monotonic_ns`] on processors without one.
 ///
-/// Without fences: the processor may read it some tens of cycles before instructions that stand before it are done, or after ones that
-/// follow have begun. A system call between two reads keeps them apart all the same, and what a chain of reads shifts from one
-/// operation it adds to the next. Reference: Intel SDM volume 2, `RDTSC`.
+/// There are no fences: the processor may read it some tens of cycles before earlier instructions are done, or
+/// after later ones have begun. A system call between two reads keeps them apart anyway, and in a chain of
+/// reads the error moves from one operation to the next. Reference: Intel SDM volume 2, `RDTSC`.
 #[inline]
 pub fn cycles() -> u64 {
     #[cfg(target_arch = "x86_64")]
     {
-        // SAFETY: every x86-64 processor has the instruction and it touches no memory. (An operating
-        // system may forbid it to user code; none that this program runs on does.)
+        // SAFETY: every x86-64 processor has the instruction and it touches no memory. (An operating system may
+        // forbid it to user code; no supported system does.)
         unsafe { core::arch::x86_64::_rdtsc() }
     }
     #[cfg(not(target_arch = "x86_64"))]
@@ -26,16 +26,16 @@ pub fn cycles() -> u64 {
     }
 }
 
-/// Returns nanoseconds on the monotonic clock since its first use in this process.
+/// Nanoseconds on the monotonic clock since its first use in this process.
 #[inline]
 pub fn monotonic_ns() -> u64 {
     static START: OnceLock<Instant> = OnceLock::new();
     START.get_or_init(Instant::now).elapsed().as_nanos() as u64
 }
 
-/// Returns nanoseconds on the monotonic clock since a moment that is the same for all processes of this boot.
+/// Nanoseconds on the monotonic clock since a moment shared by all processes of this boot.
 ///
-/// Linux: `CLOCK_MONOTONIC`. Windows: `QueryPerformanceCounter`, whose ticks are of 100 ns on most machines.
+/// Linux: `CLOCK_MONOTONIC`. Windows: `QueryPerformanceCounter`, with ticks of 100 ns on most machines.
 #[cfg(unix)]
 #[inline]
 pub fn shared_ns() -> u64 {
@@ -45,9 +45,9 @@ pub fn shared_ns() -> u64 {
     now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64
 }
 
-/// Returns nanoseconds on the monotonic clock since a moment that is the same for all processes of this boot.
+/// Nanoseconds on the monotonic clock since a moment shared by all processes of this boot.
 ///
-/// Linux: `CLOCK_MONOTONIC`. Windows: `QueryPerformanceCounter`, whose ticks are of 100 ns on most machines.
+/// Linux: `CLOCK_MONOTONIC`. Windows: `QueryPerformanceCounter`, with ticks of 100 ns on most machines.
 #[cfg(windows)]
 #[inline]
 pub fn shared_ns() -> u64 {
@@ -59,8 +59,8 @@ pub fn shared_ns() -> u64 {
     (u128::from(ticks.cast_unsigned()) * 1_000_000_000 / u128::from(per_s)) as u64
 }
 
-/// Returns whether [`cycles`] counts at a constant rate in all states of the processor, so that it
-/// can be calibrated against the monotonic clock once for a run.
+/// `true` if [`cycles`] counts at a constant rate in all processor states, so that one calibration against the
+/// monotonic clock serves a whole run.
 pub fn invariant_counter() -> bool {
     #[cfg(target_arch = "x86_64")]
     {

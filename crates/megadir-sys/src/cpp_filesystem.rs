@@ -1,7 +1,8 @@
-//! C++'s `std::filesystem`: the regular files of a directory with their times, as a C++ program finds them out.
+//! C++ `std::filesystem`: regular files of a directory with their times, as a C++ program lists them.
 //!
-//! For benchmarks only, and only with the feature `cpp`; `cpp_filesystem.cpp` is compiled by the build script where a C++ compiler is
-//! found: on Linux, and by mingw for Windows. Without either, [`unavailable`] says so and nothing of C++ is linked.
+//! For benchmarks only, with the feature `cpp`. The build script compiles `cpp_filesystem.cpp` if it finds a
+//! C++ compiler: on Linux, and with mingw for Windows. Without either, [`unavailable`] gives the reason and no
+//! C++ is linked.
 
 use std::io;
 use std::path::Path;
@@ -13,11 +14,10 @@ mod system;
 #[path = "cpp_filesystem/unix.rs"]
 mod system;
 
-/// Whether only whole seconds are told, and no times before 1970: so does libstdc++ on Windows, which takes times from the C library's
-/// `stat`.
+/// `true` if times are whole seconds since 1970, as libstdc++ on Windows has them from the C library's `stat`.
 pub const WHOLE_SECONDS: bool = cfg!(windows);
 
-/// Tells why C++ cannot be asked, if it cannot.
+/// Reason why C++ is unavailable, if it is.
 pub fn unavailable() -> Option<&'static str> {
     if cfg!(megadir_cpp) {
         None
@@ -30,19 +30,20 @@ pub fn unavailable() -> Option<&'static str> {
     }
 }
 
-/// Tells why C++ cannot list a directory of this path, if it cannot: on Windows `?` and long paths are not for its C library.
+/// Reason why C++ cannot list a directory, if it cannot: on Windows its C library rejects `?` and long paths.
 pub fn unavailable_on(directory: &Path) -> Option<&'static str> {
     unavailable().or_else(|| system::refused(directory))
 }
 
-/// Lists a directory by `directory_iterator`, asks for the `last_write_time` of every regular file, keeps both in a vector, and then
-/// gives each row: the name (WTF-8 on Windows), and seconds since 1970 with nanoseconds after them.
+/// Lists a directory by `directory_iterator`, queries the `last_write_time` of every regular file, keeps both
+/// in a vector, then passes each row on: the name (WTF-8 on Windows), seconds since 1970, and nanoseconds.
 ///
-/// Symbolic links are not followed, but on Windows, where C++ cannot tell them; a file that vanishes meanwhile is left out.
+/// Symbolic links are not followed, except on Windows, where C++ does not recognise them; a file that vanishes
+/// meanwhile is left out.
 ///
 /// # Errors
 ///
-/// The operating system's, as C++ tells it; `Unsupported` where [`unavailable`] says why.
+/// `Unsupported` if C++ is [`unavailable`].
 #[cfg(not(megadir_cpp))]
 pub fn regular_files(_directory: &Path, _row: &mut dyn FnMut(&[u8], i64, u32)) -> io::Result<()> {
     Err(io::Error::new(io::ErrorKind::Unsupported, unavailable().unwrap_or_default()))
@@ -57,7 +58,6 @@ mod compiled {
     use super::{Path, io};
     use std::ffi::{c_int, c_void};
 
-    /// Takes one row.
     type Row = extern "C" fn(
         context: *mut c_void,
         name: *const Unit,
@@ -67,11 +67,11 @@ mod compiled {
     );
 
     unsafe extern "C" {
-        /// Returns 0, or an error number as errno has it.
+        /// Returns 0 or an errno value.
         fn megadir_cpp_regular_files(directory: *const Unit, context: *mut c_void, row: Row) -> c_int;
     }
 
-    /// What the C++ side hands back with every row.
+    /// Context that the C++ side passes back with every row.
     struct Context<'a> {
         row: &'a mut dyn FnMut(&[u8], i64, u32),
     }
@@ -83,25 +83,23 @@ mod compiled {
         seconds: i64,
         nanoseconds: u32,
     ) {
-        // SAFETY: the pointer is that of the Context on the stack of `regular_files`, handed back unchanged by the C++ function that it
-        // was passed to, which calls this from the same thread and before it returns; nobody else uses it meanwhile.
+        // SAFETY: the pointer is to the Context on the stack of `regular_files`, passed back unchanged by the
+        // C++ function, which calls this from the same thread before it returns; nothing else uses it
+        // meanwhile.
         let context = unsafe { &mut *context.cast::<Context<'_>>() };
-        // SAFETY: the C++ side gives data and size of a string of its vector, which it does not change during the call; its characters
-        // have the size of those of paths, as `Unit` has.
+        // SAFETY: the C++ side passes data and size of a string in its vector, which it does not change during
+        // the call; its characters have the size of `Unit`.
         let name = unsafe { std::slice::from_raw_parts(name, name_units) };
         (context.row)(&system::name(name), seconds, nanoseconds);
     }
 
-    /// See the documentation of the same function where C++ is not to be had.
-    ///
-    /// # Errors
-    ///
-    /// The operating system's, as C++ tells it.
+    /// See the function of the same name without the feature.
     pub fn regular_files(directory: &Path, row: &mut dyn FnMut(&[u8], i64, u32)) -> io::Result<()> {
         let directory = system::path(directory)?;
         let mut context = Context { row };
-        // SAFETY: the path ends with a NUL and lives through the call; the function is noexcept and catches every exception, calls
-        // `take` with `context` only, which lives through the call too, and keeps neither.
+        // SAFETY: the path ends with a NUL and lives through the call; the function is noexcept and catches
+        // every exception, calls `take` with `context` only, which lives through the call too, and keeps
+        // neither.
         let error = unsafe { megadir_cpp_regular_files(directory.as_ptr(), (&raw mut context).cast(), take) };
         if error == 0 { Ok(()) } else { Err(system::error(error)) }
     }
@@ -124,7 +122,7 @@ mod tests {
         }
         for (name, before) in files {
             let file = std::fs::File::create(parent.join(name)).unwrap();
-            // Of 100 ns, which every system keeps.
+            // In units of 100 ns, which every system keeps.
             let time = std::time::SystemTime::now() - Duration::new(before, 700);
             file.set_modified(time).unwrap();
             let modified = file.metadata().unwrap().modified().unwrap();

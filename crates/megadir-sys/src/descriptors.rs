@@ -1,21 +1,21 @@
-//! A table of descriptors of a thread's own.
+//! Descriptor table of one thread.
 //!
-//! The threads of a process share one table, whose lock everyone who opens or closes a file takes. Threads that stand for
-//! programs of their own must not wait for each other there. Reference: unshare(2), `CLONE_FILES`.
+//! The threads of a process share one table, and opening or closing a file takes its lock. Threads that stand
+//! for separate programs must not wait for each other there. Reference: unshare(2), `CLONE_FILES`.
 
 use std::io;
 
-/// Gives the calling thread a copy of the table of descriptors, which from now on nobody else sees.
+/// Gives the calling thread its own copy of the descriptor table.
 ///
-/// What the thread opens afterwards it must close itself and hand to nobody: elsewhere the number means another file or
-/// none. What others close stays open in the copy until the thread ends.
+/// The thread must close what it opens afterwards and pass it to no other thread: elsewhere the number means
+/// another file or none. Descriptors that other threads close stay open in the copy until the thread ends.
 ///
 /// # Errors
 ///
-/// Where a filter of system calls forbids it.
+/// Seccomp filters of containers may forbid the call.
 pub fn own_table() -> io::Result<()> {
-    // SAFETY: the call has no pointer; it gives this thread another table with the same content, so that every number that
-    // is in use stays valid here and everywhere else.
+    // SAFETY: the call has no pointer; it gives this thread another table with the same contents, so every
+    // number in use stays valid here and everywhere else.
     match unsafe { libc::unshare(libc::CLONE_FILES) } {
         0 => Ok(()),
         _ => Err(io::Error::last_os_error()),
@@ -36,7 +36,7 @@ mod tests {
             assert_eq!(link(number).unwrap(), std::path::Path::new("/"));
             let opened = std::fs::File::open("/proc/self/cmdline").unwrap();
             assert!(link(opened.as_raw_fd()).is_ok());
-            // Kept open until the thread ends, whose table ends with it.
+            // Kept open until the thread and its table end.
             let number = opened.as_raw_fd();
             (number, std::fs::read_link(format!("/proc/self/fd/{number}")).ok())
         });

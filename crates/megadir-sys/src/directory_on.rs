@@ -1,20 +1,20 @@
-//! A directory known to lie on one kind of file system: what a number means in ioctl(2) depends on that.
+//! Directory known to be on one kind of file system, because the meaning of an ioctl(2) number depends on it.
 
 use std::io;
 use std::os::fd::BorrowedFd;
 
-/// An open directory on the file system whose number in statfs(2) is `MAGIC`.
+/// Open directory on the file system whose statfs(2) type is `MAGIC`.
 #[derive(Clone, Copy, Debug)]
 pub struct DirectoryOn<'a, const MAGIC: u64> {
     pub(crate) descriptor: BorrowedFd<'a>,
 }
 
 impl<'a, const MAGIC: u64> DirectoryOn<'a, MAGIC> {
-    /// Checks that a descriptor is a directory on this file system, not, say, a device that is named there.
+    /// Checks that a descriptor is a directory on this file system, and not, say, a device node in it.
     ///
     /// # Errors
     ///
-    /// `ENOTTY`, as ioctl(2) has it, if it is not; whatever fstat(2) and fstatfs(2) give.
+    /// `ENOTTY`, as from ioctl(2), if it is not; errors of fstat(2) and fstatfs(2).
     pub fn check(descriptor: BorrowedFd<'a>) -> io::Result<Self> {
         let status = rustix::fs::fstat(descriptor)?;
         let is_directory = rustix::fs::FileType::from_raw_mode(status.st_mode).is_dir();

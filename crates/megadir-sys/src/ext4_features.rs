@@ -1,4 +1,4 @@
-//! `EXT4_IOC_GET_TUNE_SB_PARAM`: the features of an ext4 file system, for anybody (Linux 6.18 and later).
+//! `EXT4_IOC_GET_TUNE_SB_PARAM`: features of an ext4 file system; needs no privileges (Linux 6.18 and later).
 //!
 //! Reference: `include/uapi/linux/ext4.h`, `ext4_ioctl_get_tune_sb` in `fs/ext4/ioctl.c`.
 
@@ -7,10 +7,10 @@ use std::os::fd::AsRawFd;
 
 use crate::directory_on::DirectoryOn;
 
-/// An open directory of an ext2, ext3 or ext4 file system.
+/// Open directory of an ext2, ext3 or ext4 file system.
 pub type Ext4Directory<'a> = DirectoryOn<'a, 0xef53>;
 
-/// The masks of features in the superblock.
+/// Feature masks of the superblock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Features {
     /// `s_feature_compat`.
@@ -21,7 +21,7 @@ pub struct Features {
     pub ro_compat: u32,
 }
 
-/// `struct ext4_tune_sb_params`, of which only the masks are told apart.
+/// `struct ext4_tune_sb_params`; only the masks are named.
 #[repr(C, align(8))]
 struct Parameters {
     before: [u8; 64],
@@ -38,17 +38,17 @@ const _: () = {
 
 const EXT4_IOC_GET_TUNE_SB_PARAM: libc::Ioctl = libc::_IOR::<Parameters>(b'f' as u32, 45);
 
-/// Returns the features of the directory's file system.
+/// Features of the directory's file system.
 ///
 /// # Errors
 ///
-/// `ENOTTY` on Linux before 6.18, or what a container's filter of system calls gives.
+/// `ENOTTY` on Linux before 6.18; seccomp filters of containers may forbid the call.
 pub fn features(directory: Ext4Directory<'_>) -> io::Result<Features> {
     let mut parameters =
         Parameters { before: [0; 64], compat: 0, incompat: 0, ro_compat: 0, after: [0; 156] };
-    // SAFETY: on a directory of ext4 the number means EXT4_IOC_GET_TUNE_SB_PARAM and nothing else, or is not known. The
-    // kernel writes 232 bytes, which is what the structure, borrowed exclusively, has; it keeps no pointer. Any bytes
-    // are a value of the fields.
+    // SAFETY: on an ext4 directory the number means EXT4_IOC_GET_TUNE_SB_PARAM and nothing else, or is unknown.
+    // The kernel writes 232 bytes, the size of the structure, which is borrowed exclusively; it keeps no
+    // pointer. Any bytes are valid field values.
     let status = unsafe {
         libc::ioctl(directory.descriptor.as_raw_fd(), EXT4_IOC_GET_TUNE_SB_PARAM, &raw mut parameters)
     };

@@ -1,23 +1,23 @@
 //! `getdents64`, raw: the kernel's records in the caller's buffer, undecoded.
 //!
-//! Reference: getdents(2). Decoding is safe code and lives in `megadir::decode`.
+//! Decoding is safe code and lives in `megadir::decode`. Reference: getdents(2).
 
 use std::io;
 use std::os::fd::{AsRawFd, BorrowedFd};
 
-/// Fills `buffer` with directory records from the descriptor's position and moves the position.
+/// Fills `buffer` with directory records from the descriptor's position and advances the position.
 ///
-/// Returns the number of bytes filled, 0 at the end of the directory. Bytes past that number, and the
-/// padding between a name's NUL and the end of its record, keep whatever the buffer held before.
+/// Returns the number of bytes filled, 0 at the end of the directory. Bytes beyond that, and the padding
+/// between a name's NUL and the end of its record, keep their previous contents.
 ///
 /// # Errors
 ///
-/// The kernel's: `EINVAL` when the buffer is too small for the next record, `ENOENT` when the directory
-/// has been removed, `ENOTDIR`, `EIO` and whatever the file system gives. `EINTR` is retried.
+/// `EINVAL` if the buffer is too small for the next record, `ENOENT` if the directory has been removed,
+/// `ENOTDIR`, `EIO`, and errors of the file system. `EINTR` is retried.
 pub fn getdents64(directory: BorrowedFd<'_>, buffer: &mut [u8]) -> io::Result<usize> {
     loop {
-        // SAFETY: the kernel writes at most `buffer.len()` bytes to `buffer`, which is borrowed
-        // exclusively for the call, and keeps no pointer to it. The descriptor is open for the call.
+        // SAFETY: the kernel writes at most `buffer.len()` bytes to `buffer`, which is borrowed exclusively for
+        // the call, and keeps no pointer to it. The descriptor is open for the call.
         let filled = unsafe {
             libc::syscall(
                 libc::SYS_getdents64,

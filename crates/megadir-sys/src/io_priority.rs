@@ -1,4 +1,4 @@
-//! The I/O priority of a thread.
+//! I/O priority of a thread.
 //!
 //! Reference: ioprio_set(2), `include/uapi/linux/ioprio.h`.
 
@@ -8,11 +8,11 @@ const IOPRIO_WHO_PROCESS: libc::c_int = 1;
 const IOPRIO_CLASS_IDLE: libc::c_int = 3;
 const IOPRIO_CLASS_SHIFT: libc::c_int = 13;
 
-/// Puts the calling thread, and those that it starts later, into the idle class.
+/// Puts the calling thread, and threads that it starts later, into the idle class.
 ///
 /// # Errors
 ///
-/// What ioprio_set(2) gives; a container's filter may refuse it.
+/// Seccomp filters of containers may forbid the call.
 pub fn make_idle() -> io::Result<()> {
     let priority = IOPRIO_CLASS_IDLE << IOPRIO_CLASS_SHIFT;
     // SAFETY: the call takes three numbers and touches no memory of ours; 0 is the calling thread.
@@ -26,7 +26,7 @@ pub fn make_idle() -> io::Result<()> {
 mod tests {
     use super::*;
 
-    /// Tells whether the calling thread is in the idle class.
+    /// `true` if the calling thread is in the idle class.
     fn is_idle() -> io::Result<bool> {
         // SAFETY: the call takes two numbers and touches no memory of ours; 0 is the calling thread.
         match unsafe { libc::syscall(libc::SYS_ioprio_get, IOPRIO_WHO_PROCESS, 0) } {

@@ -1,26 +1,26 @@
-//! The system calls, clocks and counters that megadir needs and no well-kept crate gives safely.
+//! System calls, clocks and counters without a safe wrapper in a well-kept crate.
 //!
-//! The only crate of the workspace with `unsafe` code; everything that leaves it is safe. Each module
-//! wraps one thing and knows nothing of entries, batches or benchmarks:
+//! The only crate of the workspace with `unsafe` code; its interface is safe. Each module wraps one thing and
+//! knows nothing of entries, batches or benchmarks:
 //!
 //! * [`getdents`]: the raw call, into a caller's buffer (Linux).
-//! * [`xfs_bulkstat`], [`btrfs_search`]: the attributes of many inodes in one call, for who may (Linux);
-//!   [`directory_on`]: what makes them safe.
-//! * [`ext4_features`], [`xfs_geometry`], [`btrfs_info`], [`quota`]: what a file system tells of itself (Linux).
-//! * [`page_cache`]: how much of a file is cached (Linux).
+//! * [`xfs_bulkstat`], [`btrfs_search`]: attributes of many inodes in one call, for privileged users (Linux);
+//!   [`directory_on`] makes them safe.
+//! * [`ext4_features`], [`xfs_geometry`], [`btrfs_info`], [`quota`]: properties of a file system (Linux).
+//! * [`page_cache`]: share of a file in the page cache (Linux).
 //! * `uring` (optional feature `io-uring`): statx for many names in one call (Linux).
-//! * [`cpp_filesystem`]: C++'s own way of listing a directory (optional feature `cpp`).
-//! * [`io_priority`]: the idle class (Linux).
-//! * [`descriptors`]: a table of descriptors of a thread's own (Linux).
-//! * [`mount_namespace`], [`loop_device`], [`child`]: mounts, devices and programs that go when their process goes (Linux).
-//! * [`readdir`]: the C library's directory stream, as the programs under study use it (Unix).
-//! * `windows`: directories and files by handle, the ways of reading a directory, and what the system tells of itself (Windows).
-//! * [`clock`]: the cycle counter and the monotonic clock.
-//! * [`processor`]: what the processor tells of a hypervisor.
-//! * [`usage`]: the processor time of this process.
+//! * [`cpp_filesystem`]: directory listing by the C++ library (optional feature `cpp`).
+//! * [`io_priority`]: idle class (Linux).
+//! * [`descriptors`]: a descriptor table per thread (Linux).
+//! * [`mount_namespace`], [`loop_device`], [`child`]: mounts, devices and programs that end with their process
+//!   (Linux).
+//! * [`readdir`]: the C library's directory stream (Unix).
+//! * `windows`: directories and files by handle, ways of reading a directory, system properties (Windows).
+//! * [`clock`]: cycle counter and monotonic clock.
+//! * [`processor`]: the hypervisor's name.
+//! * [`usage`]: processor time of this process.
 //!
-//! What rustix already offers safely (openat, statx, lseek, ioctls) is used from there by the crates
-//! above and is not wrapped again.
+//! Calls with a safe wrapper in rustix (openat, statx, lseek, ioctls) are used from there by the other crates.
 #![expect(unsafe_code, reason = "the one crate where system interfaces without a safe wrapper are called")]
 
 #[cfg(target_os = "linux")]

@@ -1,6 +1,7 @@
-//! Loop devices that clear themselves: detached by the kernel when the last who holds them, mount or process, goes.
+//! Loop devices with autoclear: the kernel detaches them when their last holder, mount or process, goes.
 //!
-//! Reference: loop(4), `include/uapi/linux/loop.h`, `loop_configure` in `drivers/block/loop.c` (Linux 5.8 and later).
+//! Reference: loop(4), `include/uapi/linux/loop.h`, `loop_configure` in `drivers/block/loop.c` (Linux 5.8 and
+//! later).
 
 use std::fs::{File, OpenOptions};
 use std::io;
@@ -12,13 +13,13 @@ const LOOP_CONFIGURE: libc::Ioctl = 0x4c0a;
 const LOOP_GET_STATUS64: libc::Ioctl = 0x4c05;
 const LO_FLAGS_AUTOCLEAR: u32 = 4;
 const LO_FLAGS_DIRECT_IO: u32 = 16;
-/// Somebody else may take the free device first; so often it is tried again.
+/// Attempts; another process may take the free device first.
 const TRIES_MAX: u32 = 64;
 
 /// `struct loop_info64`.
 #[repr(C)]
 struct Info {
-    /// Numbers of device, inode and device of the inode; offset, size limit, bytes.
+    /// Device, inode and rdev numbers; offset, size limit, bytes.
     numbers: [u64; 5],
     number: u32,
     encrypt: [u32; 2],
@@ -32,7 +33,7 @@ struct Info {
 #[repr(C)]
 struct Config {
     fd: u32,
-    /// Bytes of a sector; 0 leaves it to the kernel.
+    /// Sector size, bytes; 0 lets the kernel choose.
     block_size: u32,
     info: Info,
     reserved: [u64; 8],
@@ -56,29 +57,29 @@ impl Info {
     };
 }
 
-/// A loop device that is attached for as long as this, a mount or another process holds it.
+/// Loop device, attached as long as this value, a mount or another process holds it.
 #[derive(Debug)]
 pub struct LoopDevice {
-    /// The open device.
     pub device: File,
-    /// Its path.
     pub path: PathBuf,
-    /// Whether it reads and writes its image past the page cache.
+    /// `true` if it bypasses the page cache of its image.
     pub direct_io: bool,
 }
 
-/// Attaches an image to a free loop device with sectors of so many bytes (0: as the kernel thinks best).
+/// Attaches an image to a free loop device with sectors of `block_bytes` bytes (0: the kernel chooses).
 ///
-/// With `direct_io` it is asked to bypass the page cache; whether it does is in the result.
+/// `direct_io` requests bypassing the page cache; the result says whether it does.
 ///
 /// # Errors
 ///
-/// `EACCES` or `EPERM` for who may not, `ENOENT` where there are no loop devices, and what the kernel says of the image.
+/// `EACCES` or `EPERM` without permission, `ENOENT` without loop devices, and the kernel's errors about the
+/// image.
 pub fn attach(image: BorrowedFd<'_>, sector_bytes: u32, direct_io: bool) -> io::Result<LoopDevice> {
     let control = OpenOptions::new().read(true).write(true).open("/dev/loop-control")?;
     let mut tried = 0;
     loop {
-        // SAFETY: on this device the number means LOOP_CTL_GET_FREE, which takes no argument and returns a number.
+        // SAFETY: on this device the number means LOOP_CTL_GET_FREE, which takes no argument and returns a
+        // number.
         let number = unsafe { libc::ioctl(control.as_raw_fd(), LOOP_CTL_GET_FREE) };
         if number < 0 {
             return Err(io::Error::last_os_error());
@@ -104,16 +105,16 @@ fn configure(device: &File, image: BorrowedFd<'_>, sector_bytes: u32, direct_io:
         info: Info { flags, ..Info::EMPTY },
         reserved: [0; 8],
     };
-    // SAFETY: on a loop device, which it was opened as, the number means LOOP_CONFIGURE. The kernel reads 304 bytes, which
-    // is what the structure has, and keeps no pointer; it takes its own reference to the image.
+    // SAFETY: on a loop device, which it was opened as, the number means LOOP_CONFIGURE. The kernel reads 304
+    // bytes, the size of the structure, and keeps no pointer; it takes its own reference to the image.
     let status = unsafe { libc::ioctl(device.as_raw_fd(), LOOP_CONFIGURE, &raw const config) };
     if status == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }
 
 fn status(device: &File) -> io::Result<Info> {
     let mut info = Info::EMPTY;
-    // SAFETY: on a loop device the number means LOOP_GET_STATUS64. The kernel writes 232 bytes, which is what the
-    // structure, borrowed exclusively, has; any bytes are a value of its fields.
+    // SAFETY: on a loop device the number means LOOP_GET_STATUS64. The kernel writes 232 bytes, the size of the
+    // structure, which is borrowed exclusively; any bytes are valid field values.
     let status = unsafe { libc::ioctl(device.as_raw_fd(), LOOP_GET_STATUS64, &raw mut info) };
     if status == 0 { Ok(info) } else { Err(io::Error::last_os_error()) }
 }
@@ -131,7 +132,7 @@ mod tests {
         drop(image);
         let image = std::fs::OpenOptions::new().read(true).write(true).open(&path).unwrap();
         std::fs::remove_file(&path).unwrap();
-        // Without privileges or loop devices; the tests of the lab say so where it counts.
+        // Without privileges or loop devices; the lab's tests report it.
         let Ok(attached) = attach(image.as_fd(), 0, true) else { return };
         let name = attached.path.file_name().unwrap().to_str().unwrap().to_owned();
         let state = std::path::PathBuf::from(format!("/sys/block/{name}/loop/dio"));

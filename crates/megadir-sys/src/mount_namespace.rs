@@ -1,18 +1,19 @@
-//! A mount namespace of the calling thread's own: what is mounted in it goes when the last who is in it goes.
+//! Mount namespace of the calling thread; its mounts go when its last member ends.
 //!
-//! Reference: mount_namespaces(7), unshare(2). Threads and processes that the thread starts later are in it too.
+//! Threads and processes that the thread starts later are members too. Reference: mount_namespaces(7),
+//! unshare(2).
 
 use std::io;
 
-/// Gives the calling thread a mount namespace, working directory and root of its own; what is mounted stays, and may
-/// still pass changes on to others until it is made private.
+/// Moves the calling thread to its own mount namespace, working directory and root. Existing mounts stay and
+/// may still propagate changes until they are made private.
 ///
 /// # Errors
 ///
 /// `EPERM` without `CAP_SYS_ADMIN`.
 pub fn own() -> io::Result<()> {
-    // SAFETY: takes no pointer. Unlike with CLONE_FILES, descriptors stay shared with all threads; only what paths mean
-    // may differ between threads afterwards.
+    // SAFETY: takes no pointer. Unlike with CLONE_FILES, descriptors stay shared with all threads; only the
+    // meaning of paths may differ between threads afterwards.
     let status = unsafe { libc::unshare(libc::CLONE_NEWNS) };
     if status == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }

@@ -1,23 +1,23 @@
-//! How much of a file is in the page cache: cachestat (Linux 6.5 and later), else mincore through a mapping.
+//! Share of a file in the page cache: cachestat (Linux 6.5 and later), else mincore through a mapping.
 //!
-//! Reference: `Documentation/admin-guide/mm` and cachestat(2), mincore(2). Both answer for the owner of a file and for who may
-//! write it; the kernel refuses others, or says of every page that it is there.
+//! Both answer to the owner of a file and to users who may write it; for others the kernel fails or claims that
+//! every page is cached. Reference: `Documentation/admin-guide/mm`, cachestat(2), mincore(2).
 
 use std::io;
 use std::os::fd::{AsRawFd, BorrowedFd};
 
-/// Pages of one file.
+/// Page counts of one file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Resident {
-    /// Pages that are in the cache.
+    /// Cached pages.
     pub cached: u64,
-    /// Of these, pages that differ from what is stored or are being written; `None` where only mincore answers.
+    /// Cached pages that are dirty or under writeback; `None` from mincore.
     pub unwritten: Option<u64>,
-    /// Pages that the file has.
+    /// Pages of the file.
     pub pages: u64,
 }
 
-/// `struct cachestat_range`; a length of 0 is the whole rest.
+/// `struct cachestat_range`; a length of 0 means up to the end.
 #[repr(C)]
 struct Range {
     offset: u64,
@@ -34,7 +34,7 @@ struct CacheStat {
     recently_evicted: u64,
 }
 
-/// The call's number, which is the same wherever numbers are not an architecture's own.
+/// Number of the call, the same on all architectures with a common table.
 const SYS_CACHESTAT: Option<libc::c_long> = if cfg!(any(
     all(target_arch = "x86_64", target_pointer_width = "64"),
     target_arch = "aarch64",
@@ -48,14 +48,15 @@ const SYS_CACHESTAT: Option<libc::c_long> = if cfg!(any(
     None
 };
 
-/// Bytes that are mapped at once for mincore.
+/// Bytes mapped at a time for mincore.
 const WINDOW_BYTES: u64 = 256 << 20;
 
-/// Returns how much of an open regular file is in the page cache.
+/// Page counts of an open regular file.
 ///
 /// # Errors
 ///
-/// `EPERM` where the caller neither owns the file nor may write it (Linux 6.13 and later); what fstat and mmap give.
+/// `EPERM` if the caller neither owns the file nor may write it (Linux 6.13 and later); errors of fstat and
+/// mmap.
 pub fn resident(file: BorrowedFd<'_>) -> io::Result<Resident> {
     match cachestat(file) {
         Err(error) if error.raw_os_error() == Some(libc::ENOSYS) => mincore(file),
@@ -63,7 +64,7 @@ pub fn resident(file: BorrowedFd<'_>) -> io::Result<Resident> {
     }
 }
 
-/// Asks cachestat; `ENOSYS` where there is none.
+/// Calls cachestat; `ENOSYS` if the kernel lacks it.
 fn cachestat(file: BorrowedFd<'_>) -> io::Result<Resident> {
     let Some(number) = SYS_CACHESTAT else {
         return Err(io::Error::from_raw_os_error(libc::ENOSYS));
@@ -71,8 +72,9 @@ fn cachestat(file: BorrowedFd<'_>) -> io::Result<Resident> {
     let pages = pages(file)?;
     let range = Range { offset: 0, length: 0 };
     let mut found = CacheStat { cached: 0, dirty: 0, writeback: 0, evicted: 0, recently_evicted: 0 };
-    // SAFETY: the kernel reads the range and writes one `struct cachestat`, both of which live through the call, and
-    // keeps neither pointer; an older kernel does not know the number and does nothing. The descriptor is open.
+    // SAFETY: the kernel reads the range and writes one `struct cachestat`, which both live through the call,
+    // and keeps neither pointer; an older kernel does not know the number and does nothing. The descriptor is
+    // open.
     let status = unsafe { libc::syscall(number, file.as_raw_fd(), &raw const range, &raw mut found, 0_u32) };
     if status != 0 {
         return Err(io::Error::last_os_error());
@@ -80,7 +82,7 @@ fn cachestat(file: BorrowedFd<'_>) -> io::Result<Resident> {
     Ok(Resident { cached: found.cached, unwritten: Some(found.dirty + found.writeback), pages })
 }
 
-/// Asks mincore, window by window.
+/// Calls mincore, window by window.
 fn mincore(file: BorrowedFd<'_>) -> io::Result<Resident> {
     let bytes = size(file)?;
     let mut cached = 0;
@@ -93,8 +95,8 @@ fn mincore(file: BorrowedFd<'_>) -> io::Result<Resident> {
 fn mincore_window(file: BorrowedFd<'_>, offset: u64, bytes: usize) -> io::Result<u64> {
     let mut states = vec![0_u8; bytes.div_ceil(rustix::param::page_size())];
     let start = offset as libc::off_t;
-    // SAFETY: a new mapping at an address of the kernel's choice, which nothing else knows; it is never read, so that
-    // a file cut short meanwhile does no harm.
+    // SAFETY: a new mapping at an address of the kernel's choice, which nothing else knows; it is never read,
+    // so a truncated file does no harm.
     let mapping = unsafe {
         libc::mmap(
             std::ptr::null_mut(),
@@ -108,10 +110,10 @@ fn mincore_window(file: BorrowedFd<'_>, offset: u64, bytes: usize) -> io::Result
     if mapping == libc::MAP_FAILED {
         return Err(io::Error::last_os_error());
     }
-    // SAFETY: the range is that of the mapping made above; the kernel writes one byte a page of it, as many as `states` has.
+    // SAFETY: the range is the mapping's; the kernel writes one byte per page, and `states` has that many.
     let status = unsafe { libc::mincore(mapping, bytes, states.as_mut_ptr()) };
     let failed = io::Error::last_os_error();
-    // SAFETY: the mapping made above, whole; nothing points into it.
+    // SAFETY: the whole mapping made above; nothing points into it.
     let _ = unsafe { libc::munmap(mapping, bytes) };
     if status != 0 {
         return Err(failed);
@@ -136,7 +138,7 @@ mod tests {
 
     const PAGES: u64 = 40;
 
-    /// A file in the build's own folder, which lies on a disk where a temporary one may not.
+    /// File in the build's folder, which is on a disk where a temporary file may not be.
     fn file(name: &str) -> (std::path::PathBuf, File) {
         let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join(format!(".page-cache-{name}.tmp"));
         let bytes = vec![7; PAGES as usize * rustix::param::page_size()];
@@ -150,7 +152,7 @@ mod tests {
         rustix::fs::fadvise(file, 0, None, rustix::fs::Advice::DontNeed).unwrap();
     }
 
-    /// Both ways of asking; one may be missing.
+    /// Both calls; one may be missing.
     fn both(file: &File) -> Vec<u64> {
         let asked = [cachestat(file.as_fd()), mincore(file.as_fd())];
         let known = asked.into_iter().filter_map(|answer| match answer {
@@ -167,12 +169,12 @@ mod tests {
         let (path, file) = file("locked");
         assert!(both(&file).iter().all(|cached| *cached == PAGES));
         let bytes = PAGES as usize * rustix::param::page_size();
-        // SAFETY: a new mapping of a file that nobody else changes, removed below.
+        // SAFETY: a new mapping of a file that no other process changes, removed below.
         let mapping = unsafe {
             libc::mmap(std::ptr::null_mut(), bytes, libc::PROT_READ, libc::MAP_SHARED, file.as_raw_fd(), 0)
         };
         assert_ne!(mapping, libc::MAP_FAILED);
-        // SAFETY: the range is that of the mapping.
+        // SAFETY: the range is the mapping's.
         let locked = unsafe { libc::mlock(mapping, bytes) };
         assert_eq!(locked, 0, "{}", io::Error::last_os_error());
         drop_pages(&file);

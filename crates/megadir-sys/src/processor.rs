@@ -1,11 +1,11 @@
-//! What the processor tells of a hypervisor, by the instruction that every program may use.
+//! The hypervisor's name, by CPUID.
 //!
-//! References: Intel SDM volume 2, CPUID; "Hypervisor Top-Level Functional Specification" (Microsoft), leaves 0x4000_0000 to
-//! 0x4000_0003.
+//! References: Intel SDM volume 2, CPUID; "Hypervisor Top-Level Functional Specification" (Microsoft), leaves
+//! 0x4000_0000 to 0x4000_0003.
 
-/// Returns the hypervisor that this system runs under, by the name that it gives itself; `None` for none.
+/// Name of the hypervisor below this system; `None` without one.
 ///
-/// Windows that offers virtual machines itself runs above its own hypervisor, which it commands: that counts as none.
+/// A Windows host with Hyper-V runs above its own hypervisor as the root partition: that counts as none.
 pub fn hypervisor() -> Option<String> {
     #[cfg(target_arch = "x86_64")]
     {
@@ -14,7 +14,7 @@ pub fn hypervisor() -> Option<String> {
             let told = __cpuid(leaf);
             [told.eax, told.ebx, told.ecx, told.edx]
         };
-        // Leaf 1, ECX bit 31: there is one.
+        // Leaf 1, ECX bit 31: a hypervisor is present.
         (leaf(1)[2] >> 31 == 1).then(|| guest_of(leaf(0x4000_0000), leaf(0x4000_0003))).flatten()
     }
     #[cfg(not(target_arch = "x86_64"))]
@@ -23,13 +23,13 @@ pub fn hypervisor() -> Option<String> {
     }
 }
 
-/// Returns the hypervisor's name from what it tells of itself, unless the system that asks is the one that commands it.
+/// Name from the hypervisor's leaves; `None` in its root partition.
 #[cfg(target_arch = "x86_64")]
 fn guest_of(name: [u32; 4], features: [u32; 4]) -> Option<String> {
     let bytes: Vec<u8> = name[1..].iter().flat_map(|word| word.to_le_bytes()).collect();
     let text = String::from_utf8_lossy(&bytes);
     let text = text.trim_matches(|of: char| of == '\0' || of.is_whitespace());
-    // Of Microsoft's, EBX bit 0 is the right to make partitions, which the root partition alone has.
+    // For Microsoft's, EBX bit 0 is the right to create partitions, which only the root partition has.
     let commands = text == "Microsoft Hv" && name[0] >= 0x4000_0003 && features[1] & 1 != 0;
     if commands {
         return None;

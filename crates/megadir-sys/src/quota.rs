@@ -1,43 +1,41 @@
-//! `quotactl_fd`: what a user, a group or a project has used of its quota (Linux 5.14 and later).
+//! `quotactl_fd`: quota usage of a user, a group or a project (Linux 5.14 and later).
 //!
-//! Reference: quotactl(2). Anybody may ask for the user and the groups he is; others are asked for by root.
+//! Users may query themselves and their groups, root everyone. Reference: quotactl(2).
 
 use std::io;
 use std::os::fd::{AsRawFd, BorrowedFd};
 
-/// Whose quota.
+/// Owner of a quota.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Owner {
-    /// A user, by number.
+    /// User ID.
     User(u32),
-    /// A group, by number.
+    /// Group ID.
     Group(u32),
-    /// A project, by number.
+    /// Project ID.
     Project(u32),
 }
 
-/// What is used and allowed; a limit of 0 is none.
+/// Usage and limits; a limit of 0 means none.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Quota {
-    /// Bytes used.
     pub bytes: u64,
-    /// Bytes allowed, at most.
+    /// Hard limit, bytes.
     pub bytes_max: u64,
-    /// Inodes used.
     pub inodes: u64,
-    /// Inodes allowed, at most.
+    /// Hard limit, inodes.
     pub inodes_max: u64,
 }
 
 const Q_GETQUOTA: u32 = 0x80_0007;
-/// The unit of limits of space, bytes.
+/// Unit of space limits, bytes.
 const QIF_DQBLKSIZE: u64 = 1024;
 
-/// Returns the quota on the file system that the descriptor is on.
+/// Quota on the file system of a descriptor.
 ///
 /// # Errors
 ///
-/// `ENOSYS` and `ESRCH` where the kernel or the file system keeps none, `EPERM`.
+/// `ENOSYS` and `ESRCH` if the kernel or the file system keeps none, `EPERM`.
 pub fn quota(descriptor: BorrowedFd<'_>, owner: Owner) -> io::Result<Quota> {
     let (kind, number) = match owner {
         Owner::User(number) => (0, number),
@@ -45,8 +43,8 @@ pub fn quota(descriptor: BorrowedFd<'_>, owner: Owner) -> io::Result<Quota> {
         Owner::Project(number) => (2, number),
     };
     let mut block = std::mem::MaybeUninit::<libc::dqblk>::zeroed();
-    // SAFETY: Q_GETQUOTA writes one `struct if_dqblk`, which is what `libc::dqblk` is, to memory that is borrowed
-    // exclusively for the call; the kernel keeps no pointer. The descriptor is open for the call.
+    // SAFETY: Q_GETQUOTA writes one `struct if_dqblk`, which is `libc::dqblk`, to memory borrowed exclusively
+    // for the call; the kernel keeps no pointer. The descriptor is open for the call.
     let status = unsafe {
         libc::syscall(
             libc::SYS_quotactl_fd,
@@ -69,7 +67,7 @@ pub fn quota(descriptor: BorrowedFd<'_>, owner: Owner) -> io::Result<Quota> {
     })
 }
 
-/// `struct fsxattr`, of which only the project is told apart.
+/// `struct fsxattr`; only the project ID is named.
 #[repr(C)]
 struct ExtendedFlags {
     before: [u32; 3],
@@ -82,16 +80,16 @@ const _: () = assert!(size_of::<ExtendedFlags>() == 28);
 const FS_IOC_FSGETXATTR: libc::Ioctl = libc::_IOR::<ExtendedFlags>(b'X' as u32, 31);
 const FS_IOC_FSSETXATTR: libc::Ioctl = libc::_IOW::<ExtendedFlags>(b'X' as u32, 32);
 
-/// Returns the number of the project that a directory belongs to; 0 is none.
+/// Project ID of a directory; 0 if none.
 ///
 /// # Errors
 ///
-/// `ENOTDIR` for anything but a directory; `ENOTTY` or another where the file system knows no projects.
+/// `ENOTDIR` for anything but a directory; `ENOTTY` or similar if the file system has no projects.
 pub fn project(directory: BorrowedFd<'_>) -> io::Result<u32> {
     extended_flags(directory).map(|flags| flags.project)
 }
 
-/// Makes a directory belong to a project; its other extended flags stay.
+/// Sets the project ID of a directory; its other extended flags stay.
 ///
 /// # Errors
 ///
@@ -99,8 +97,8 @@ pub fn project(directory: BorrowedFd<'_>) -> io::Result<u32> {
 pub fn set_project(directory: BorrowedFd<'_>, project: u32) -> io::Result<()> {
     let mut flags = extended_flags(directory)?;
     flags.project = project;
-    // SAFETY: on a directory, as what this descriptor is open on was found to be, the number means FS_IOC_FSSETXATTR. The
-    // kernel reads 28 bytes, which is what the structure, borrowed for the call, has; it keeps no pointer.
+    // SAFETY: on a directory, which this descriptor was found to be, the number means FS_IOC_FSSETXATTR. The
+    // kernel reads 28 bytes, the size of the structure, which is borrowed for the call; it keeps no pointer.
     let status = unsafe { libc::ioctl(directory.as_raw_fd(), FS_IOC_FSSETXATTR, &raw const flags) };
     if status == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }
@@ -111,9 +109,9 @@ fn extended_flags(directory: BorrowedFd<'_>) -> io::Result<ExtendedFlags> {
         return Err(io::Error::from_raw_os_error(libc::ENOTDIR));
     }
     let mut flags = ExtendedFlags { before: [0; 3], project: 0, after: [0; 3] };
-    // SAFETY: on a directory the number means FS_IOC_FSGETXATTR, whatever the file system (a device, where it could mean
-    // something else, was refused). The kernel writes 28 bytes, which is what the structure, borrowed exclusively,
-    // has; it keeps no pointer. Any bytes are a value of the fields.
+    // SAFETY: on a directory the number means FS_IOC_FSGETXATTR on every file system (a device, where it could
+    // mean something else, was refused). The kernel writes 28 bytes, the size of the structure, which is
+    // borrowed exclusively; it keeps no pointer. Any bytes are valid field values.
     let status = unsafe { libc::ioctl(directory.as_raw_fd(), FS_IOC_FSGETXATTR, &raw mut flags) };
     if status == 0 { Ok(flags) } else { Err(io::Error::last_os_error()) }
 }

@@ -1,14 +1,13 @@
 //! The C library's directory stream: `fdopendir`, `readdir64`, `closedir`.
 //!
-//! What the programs under study use. The stream's own buffer (32 KiB in glibc, 2 KiB in musl) cannot be
-//! chosen. Reference: readdir(3).
+//! Most programs list directories this way. The size of the stream's buffer is fixed (32 KiB in glibc, 2 KiB in
+//! musl). Reference: readdir(3).
 
 use std::ffi::CStr;
 use std::io;
 use std::os::fd::{BorrowedFd, IntoRawFd, OwnedFd};
 use std::ptr::NonNull;
 
-/// A directory stream, closed when dropped.
 #[derive(Debug)]
 pub struct DirStream {
     stream: NonNull<libc::DIR>,
@@ -16,26 +15,25 @@ pub struct DirStream {
     refills: u64,
 }
 
-// SAFETY: a DIR may be used from any thread as long as it is used from one at a time (readdir(3)), which
-// `&mut self` on every method ensures; `last` is only ever compared, never followed.
+// SAFETY: a DIR may be used from any thread, one at a time (readdir(3)), which `&mut self` on every method
+// ensures; `last` is only compared, never dereferenced.
 unsafe impl Send for DirStream {}
 
-/// One entry of a stream, valid until the next call.
+/// Entry of a stream, valid until the next call.
 #[derive(Clone, Copy, Debug)]
 pub struct StreamEntry<'a> {
-    /// The inode number.
     pub inode: u64,
-    /// The position after this entry, as `telldir` would give it.
+    /// Position after this entry, as returned by `telldir`.
     pub offset: i64,
-    /// The length of the kernel's record, bytes.
+    /// Length of the kernel's record, bytes.
     pub record_bytes: u16,
-    /// The type byte (`DT_*`).
+    /// `DT_*` type.
     pub kind: u8,
-    /// The name without its NUL.
+    /// Name without its NUL.
     pub name: &'a [u8],
 }
 
-/// The fixed part of a `dirent64`.
+/// Fixed part of a `dirent64`.
 #[repr(C)]
 struct Header {
     inode: u64,
@@ -45,11 +43,11 @@ struct Header {
 }
 
 impl DirStream {
-    /// Opens a stream on an open directory, which it owns from now on.
+    /// Opens a stream on a directory descriptor and takes ownership of it.
     ///
     /// # Errors
     ///
-    /// `ENOTDIR` when the descriptor is not a directory, `ENOMEM` when there is no memory for the stream.
+    /// `ENOTDIR` if it is not a directory, `ENOMEM` without memory for the stream.
     pub fn open(directory: OwnedFd) -> io::Result<Self> {
         let descriptor = directory.into_raw_fd();
         // SAFETY: the descriptor was owned by us and is given away here.
@@ -58,18 +56,18 @@ impl DirStream {
             Some(stream) => Ok(Self { stream, last: std::ptr::null(), refills: 0 }),
             None => {
                 let error = io::Error::last_os_error();
-                // SAFETY: fdopendir failed, so the descriptor is still ours and nobody else knows it.
+                // SAFETY: fdopendir failed, so the descriptor is still ours and has no other owner.
                 unsafe { libc::close(descriptor) };
                 Err(error)
             }
         }
     }
 
-    /// Returns the next entry, `.` and `..` included, or `None` at the end.
+    /// Next entry, including `.` and `..`; `None` at the end.
     ///
     /// # Errors
     ///
-    /// The errors of getdents(2). After an error the stream may be asked again.
+    /// Those of getdents(2). The stream may be used again after an error.
     pub fn next_entry(&mut self) -> io::Result<Option<StreamEntry<'_>>> {
         // SAFETY: returns the address of the calling thread's own errno, which lives as long as the thread.
         let errno = unsafe { libc::__errno_location() };
@@ -82,17 +80,17 @@ impl DirStream {
             self.refills += 1;
             return if error.raw_os_error() == Some(0) { Ok(None) } else { Err(error) };
         }
-        // Records ascend within the stream's buffer, so a pointer that does not is the first of a new fill.
+        // Records ascend within the stream's buffer, so a pointer that does not is the first of a refill.
         if entry.cast_const() <= self.last || self.last.is_null() {
             self.refills += 1;
         }
         self.last = entry;
         // SAFETY: readdir64 returned a record that stays valid until the next call on the stream, which the
-        // borrow of `self` in the result keeps off. No record is shorter than 24 bytes, as the header is.
+        // borrow of `self` in the result prevents. No record is shorter than the header's 24 bytes.
         let header = unsafe { entry.cast::<Header>().read_unaligned() };
         let name = entry.wrapping_byte_add(std::mem::offset_of!(libc::dirent64, d_name)).cast();
-        // SAFETY: as above; `name` points at `d_name`, which ends with a NUL within the record. Only a
-        // pointer to it was formed, since the record may be shorter than the type's 256 bytes.
+        // SAFETY: as above; `name` points to `d_name`, which ends with a NUL within the record. Only a pointer
+        // was formed, since the record may be shorter than the type's 256 bytes.
         let name = unsafe { CStr::from_ptr(name) };
         Ok(Some(StreamEntry {
             inode: header.inode,
@@ -103,23 +101,20 @@ impl DirStream {
         }))
     }
 
-    /// Returns the next entry and the directory that it is in, by whose descriptor it can be reached.
-    ///
-    /// # Errors
-    ///
-    /// As [`DirStream::next_entry`].
+    /// Next entry with the directory's descriptor, through which it can be reached.
     pub fn next_below(&mut self) -> io::Result<Option<(BorrowedFd<'_>, StreamEntry<'_>)>> {
         // SAFETY: the stream is open.
         let descriptor = unsafe { libc::dirfd(self.stream.as_ptr()) };
-        // SAFETY: the stream owns the descriptor and is borrowed for as long as the result lives, so nobody closes it.
+        // SAFETY: the stream owns the descriptor and is borrowed for as long as the result lives, so the
+        // descriptor stays open.
         let directory = unsafe { BorrowedFd::borrow_raw(descriptor) };
         Ok(self.next_entry()?.map(|entry| (directory, entry)))
     }
 
-    /// Returns how many times the stream has asked the kernel so far.
+    /// Number of times that the stream has called the kernel.
     ///
-    /// Seen from outside: the stream hands out pointers into its buffer, and a pointer that goes back
-    /// means that the buffer was filled anew.
+    /// Observed from outside: the stream returns pointers into its buffer, and a pointer that goes backwards
+    /// means that the buffer was refilled.
     pub fn refills(&self) -> u64 {
         self.refills
     }

@@ -1,8 +1,8 @@
 //! statx(2) through io_uring: many names of a directory with one system call (Linux 5.6 and later).
 //!
-//! The kernel hands each to a thread of its own, so that on local file systems nothing is gained over calling it.
-//! A request writes to memory long after it was handed over; [`StatxRing::statx`] returns when all have been
-//! answered, and in no other way. Reference: io_uring_enter(2), `io_uring/statx.c`.
+//! The kernel passes each request to its own thread, so local file systems gain nothing over calling statx. A
+//! request writes to memory long after its submission; [`StatxRing::statx`] returns only when all have been
+//! answered. Reference: io_uring_enter(2), `io_uring/statx.c`.
 
 use std::ffi::CStr;
 use std::io;
@@ -13,32 +13,32 @@ use std::time::Duration;
 use io_uring::{IoUring, Probe, opcode, types};
 use rustix::fs::{AtFlags, Statx, StatxFlags};
 
-/// The most names of one call.
+/// Maximum names per call.
 pub const NAMES_MAX: usize = 256;
 
-/// `struct statx` as the kernel fills it, whole.
+/// `struct statx`, whole, as the kernel fills it.
 const _: () = assert!(size_of::<Statx>() == 256);
 
-/// How often in a row, and how long each time, a system without memory is waited for.
+/// Number and length of waits when the system is out of memory.
 const WAITS_MAX: u32 = 1000;
 const WAIT: Duration = Duration::from_millis(1);
 
-/// A ring and the memory for the answers.
+/// Ring with the memory for its answers.
 pub struct StatxRing {
     ring: IoUring,
     answers: Box<[MaybeUninit<Statx>]>,
-    /// An error number for each answer; 0 where the call succeeded.
+    /// Error number of each answer; 0 if the call succeeded.
     errors: Vec<i32>,
-    /// A call did not come to its end: what stands in the ring has addresses that are not valid any more.
+    /// A call was cut short: the ring still contains addresses that are no longer valid.
     broken: bool,
 }
 
 impl StatxRing {
-    /// Makes a ring.
+    /// Creates a ring.
     ///
     /// # Errors
     ///
-    /// `ENOSYS` before Linux 5.1, `EPERM` where the administrator or a container forbids it, `EINVAL` before 5.6,
+    /// `ENOSYS` before Linux 5.1, `EPERM` if the administrator or a container forbids it, `EINVAL` before 5.6,
     /// `ENOMEM` and `EMFILE`.
     pub fn new() -> io::Result<Self> {
         let ring = IoUring::new(NAMES_MAX as u32)?;
@@ -51,11 +51,12 @@ impl StatxRing {
         Ok(Self { ring, answers, errors: Vec::with_capacity(NAMES_MAX), broken: false })
     }
 
-    /// Asks about names relative to a directory; gives the answers in their order, or the numbers of the errors.
+    /// Queries names relative to a directory; returns answers or error numbers in the order of the names.
     ///
     /// # Errors
     ///
-    /// `EINVAL` for more than [`NAMES_MAX`] names; whatever io_uring_enter(2) gives, and then for every further call.
+    /// `EINVAL` for more than [`NAMES_MAX`] names; errors of io_uring_enter(2), and then the same for every
+    /// later call.
     pub fn statx(
         &mut self,
         directory: BorrowedFd<'_>,
@@ -68,16 +69,16 @@ impl StatxRing {
         }
         self.errors.clear();
         self.errors.resize(names.len(), libc::ECANCELED);
-        // Until all is over: whatever goes wrong from here on, what then stands in the ring is never handed over.
+        // Broken until all requests are answered: after an error the ring's contents are never submitted.
         self.broken = true;
         let mut queue = self.ring.submission();
         for (number, (name, answer)) in (0..).zip(names.iter().zip(&mut self.answers)) {
             let answer = answer.as_mut_ptr().cast::<types::statx>();
             let request = opcode::Statx::new(types::Fd(directory.as_raw_fd()), name.as_ptr(), answer);
             let request = request.flags(flags.bits() as i32).mask(mask.bits()).build().user_data(number);
-            // SAFETY: what the request points at is borrowed until this function has returned, the answers
-            // exclusively, and `wait` returns when the kernel has answered whatever it took. What it has not taken
-            // by then it never will, since nothing is handed over once the ring is broken.
+            // SAFETY: the request's memory is borrowed until this function returns, the answers exclusively,
+            // and `wait` returns when the kernel has answered every request that it took. It never takes the
+            // rest, since nothing is submitted once the ring is broken.
             let pushed = unsafe { queue.push(&request) };
             pushed.map_err(|_| io::Error::from_raw_os_error(libc::EBUSY))?;
         }
@@ -92,9 +93,9 @@ impl StatxRing {
         }))
     }
 
-    /// Hands over what was pushed and waits until all that the kernel took has been answered.
+    /// Submits the pushed requests and waits until the kernel has answered all that it took.
     ///
-    /// Nothing in here may panic: what was borrowed would end while the kernel writes to it.
+    /// Must not panic: borrowed memory would end while the kernel writes to it.
     fn wait(&mut self, pushed: usize) -> io::Result<()> {
         let (mut answered, mut waits) = (0, 0);
         let mut refused = None;
@@ -111,7 +112,7 @@ impl StatxRing {
                 break;
             }
             if refused.is_some() {
-                // What was taken is answered without being asked for, sooner or later.
+                // Submitted requests are answered without another call, eventually.
                 std::thread::sleep(WAIT);
                 continue;
             }
@@ -129,7 +130,7 @@ impl StatxRing {
     }
 }
 
-/// Tells whether a later attempt may succeed.
+/// `true` if a later attempt may succeed.
 fn is_short_of_memory(error: &io::Error) -> bool {
     matches!(error.raw_os_error(), Some(libc::EAGAIN | libc::EBUSY))
 }
@@ -144,7 +145,7 @@ mod tests {
 
     const FLAGS: AtFlags = AtFlags::SYMLINK_NOFOLLOW;
 
-    /// Returns a ring, or says that containers may forbid them.
+    /// Ring, or the report that containers may forbid it.
     fn ring() -> Option<StatxRing> {
         StatxRing::new().inspect_err(|error| eprintln!("unavailable: uring: {error}")).ok()
     }
@@ -180,7 +181,7 @@ mod tests {
         extern "C" fn nothing(_signal: libc::c_int) {}
         let Some(mut ring) = ring() else { return };
         let handler: extern "C" fn(libc::c_int) = nothing;
-        // SAFETY: the handler does nothing, which may be done at any time.
+        // SAFETY: the handler does nothing, which is allowed at any time.
         let before = unsafe { libc::signal(libc::SIGUSR1, handler as *const () as libc::sighandler_t) };
         assert_ne!(before, libc::SIG_ERR);
         // SAFETY: has no preconditions.
@@ -193,7 +194,7 @@ mod tests {
         std::thread::scope(|scope| {
             scope.spawn(|| {
                 while Instant::now() < until {
-                    // SAFETY: the thread is still there: it waits for this one to end.
+                    // SAFETY: the thread still exists: it waits for this one to end.
                     unsafe { libc::pthread_kill(caller, libc::SIGUSR1) };
                     std::thread::sleep(Duration::from_micros(50));
                 }

@@ -1,18 +1,18 @@
-//! `XFS_IOC_BULKSTAT`: the attributes of many inodes of an XFS file system in one call (Linux 5.4 and later).
+//! `XFS_IOC_BULKSTAT`: attributes of many inodes of an XFS file system in one call (Linux 5.4 and later).
 //!
-//! The kernel gives every inode in use from a number on, ascending, whatever directory it is in; the caller
-//! picks. Sizes are those on the disk: what has been written and not yet been flushed is not in them. The rest is
-//! as statx(2) gives it. Reference: `fs/xfs/libxfs/xfs_fs.h`, ioctl_xfs_bulkstat(2).
+//! The kernel returns every inode in use from a number on, ascending, whatever its directory; the caller
+//! selects. Sizes are on-disk sizes, without data that has not been flushed; the rest equals statx(2).
+//! Reference: `fs/xfs/libxfs/xfs_fs.h`, ioctl_xfs_bulkstat(2).
 
 use std::io;
 use std::os::fd::AsRawFd;
 
 use crate::directory_on::DirectoryOn;
 
-/// The most inodes that one call gives.
+/// Maximum inodes per call.
 pub const RECORDS_MAX: usize = 512;
 
-/// An open directory of an XFS file system.
+/// Open directory of an XFS file system.
 pub type XfsDirectory<'a> = DirectoryOn<'a, 0x5846_5342>;
 
 /// `struct xfs_bulk_ireq`.
@@ -27,27 +27,24 @@ struct Header {
     reserved: [u64; 5],
 }
 
-/// `struct xfs_bulkstat`: the attributes of one inode.
+/// `struct xfs_bulkstat`: attributes of one inode.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Record {
-    /// The inode number.
     pub inode: u64,
-    /// The size on the disk, bytes.
+    /// On-disk size, bytes.
     pub size_bytes: u64,
     _blocks: u64,
     _flags: u64,
     _accessed_s: i64,
-    /// When the contents were modified, seconds since 1970.
+    /// Modification time, seconds since 1970.
     pub modified_s: i64,
-    /// When the inode was changed, seconds since 1970.
+    /// Inode change time, seconds since 1970.
     pub changed_s: i64,
-    /// When the inode was made, seconds since 1970; 0 where the file system does not keep it (version 4).
+    /// Creation time, seconds since 1970; 0 if the file system does not keep it (version 4).
     pub born_s: i64,
     _generation: u32,
-    /// The user's number.
     pub user: u32,
-    /// The group's number.
     pub group: u32,
     _project: u32,
     _accessed_ns: u32,
@@ -60,7 +57,6 @@ pub struct Record {
     _block_bytes: u32,
     _device: u32,
     _extent_hints_blocks: [u32; 2],
-    /// Hard links.
     pub links: u32,
     _extents: [u32; 2],
     _version: u16,
@@ -73,7 +69,7 @@ pub struct Record {
     _reserved: [u64; 6],
 }
 
-/// `struct xfs_bulkstat_req`, with room for as many records as one call may give.
+/// `struct xfs_bulkstat_req` with the maximum number of records.
 #[repr(C)]
 struct Request {
     header: Header,
@@ -94,35 +90,34 @@ const _: () = {
 /// `_IOR('X', 127, struct xfs_bulkstat_req)`: in C the structure's size is the header's.
 const XFS_IOC_BULKSTAT: libc::Ioctl = libc::_IOR::<Header>(b'X' as u32, 127);
 
-/// The memory for the answer to one call, about 100 KiB.
+/// Buffer for the answer to one call, about 100 KiB.
 pub struct Records {
     request: Box<Request>,
 }
 
 impl Records {
-    /// Allocates the memory.
-    #[expect(clippy::new_without_default, reason = "so much memory is allocated where one sees it")]
+    #[expect(clippy::new_without_default, reason = "a large allocation should be visible")]
     pub fn new() -> Self {
         let records = [Record::default(); RECORDS_MAX];
         Self { request: Box::new(Request { header: Header::default(), records }) }
     }
 
-    /// Returns the inodes in use from number `from` on, ascending: at most `count`, and [`RECORDS_MAX`]; fewer mean
-    /// that there are no more.
+    /// Inodes in use from number `from` on, ascending: at most `count` and [`RECORDS_MAX`]; fewer mean that
+    /// there are no more.
     ///
-    /// The directory stands for its file system and need not hold any of the inodes.
+    /// The directory stands for its file system and need not contain the inodes.
     ///
     /// # Errors
     ///
-    /// `EPERM` without `CAP_SYS_ADMIN` in the first user namespace, `ENOTTY` on Linux before 5.4, `EINVAL` on a
-    /// mount that maps users, or whatever reading the first of the inodes gives.
+    /// `EPERM` without `CAP_SYS_ADMIN` in the first user namespace, `ENOTTY` on Linux before 5.4, `EINVAL` on
+    /// an ID-mapped mount, or the error of reading the first inode.
     pub fn fill(&mut self, directory: XfsDirectory<'_>, from: u64, count: usize) -> io::Result<&[Record]> {
         let wanted = count.clamp(1, RECORDS_MAX) as u32;
         self.request.header = Header { inode: from, wanted, ..Header::default() };
         let descriptor = directory.descriptor.as_raw_fd();
-        // SAFETY: on a directory of XFS the number means XFS_IOC_BULKSTAT and nothing else. The kernel reads and
-        // writes the header and writes at most `wanted` records behind it, for which the request, borrowed
-        // exclusively, has room; it keeps no pointer. Any bytes are a value of the fields, which are integers.
+        // SAFETY: on an XFS directory the number means XFS_IOC_BULKSTAT and nothing else. The kernel reads and
+        // writes the header and writes at most `wanted` records behind it, which the exclusively borrowed
+        // request has room for; it keeps no pointer. Any bytes are valid field values.
         let status = unsafe { libc::ioctl(descriptor, XFS_IOC_BULKSTAT, &raw mut *self.request) };
         if status != 0 {
             return Err(io::Error::last_os_error());
@@ -140,7 +135,7 @@ mod tests {
 
     #[test]
     fn the_number_is_that_of_the_header_file() {
-        // On processors whose ioctl numbers are of the common kind.
+        // On processors with the common ioctl numbers.
         #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
         assert_eq!(XFS_IOC_BULKSTAT, 0x8040_587f);
         assert_ne!(XFS_IOC_BULKSTAT, 0);

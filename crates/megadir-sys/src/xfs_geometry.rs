@@ -1,4 +1,4 @@
-//! `XFS_IOC_FSGEOMETRY_V4`: the shape of an XFS file system, for anybody.
+//! `XFS_IOC_FSGEOMETRY_V4`: geometry of an XFS file system; needs no privileges.
 //!
 //! Reference: `fs/xfs/libxfs/xfs_fs.h`, ioctl_xfs_fsgeometry(2).
 
@@ -7,7 +7,7 @@ use std::os::fd::AsRawFd;
 
 use crate::xfs_bulkstat::XfsDirectory;
 
-/// `struct xfs_fsop_geom_v4`, of which only what is needed is told apart.
+/// `struct xfs_fsop_geom_v4`; only the fields in use are named.
 #[repr(C, align(8))]
 struct Geometry {
     before: [u8; 92],
@@ -25,20 +25,20 @@ const _: () = {
 
 const XFS_IOC_FSGEOMETRY_V4: libc::Ioctl = libc::_IOR::<Geometry>(b'X' as u32, 124);
 
-/// Returns the size of the blocks that directories are made of, bytes.
+/// Directory block size, bytes.
 ///
 /// # Errors
 ///
-/// What a container's filter of system calls gives.
+/// Seccomp filters of containers may forbid the call.
 pub fn directory_block_bytes(directory: XfsDirectory<'_>) -> io::Result<u32> {
     geometry(directory).map(|geometry| geometry.directory_block_bytes)
 }
 
-/// Returns the flags of the file system (`XFS_FSOP_GEOM_FLAGS_*`).
+/// Flags of the file system (`XFS_FSOP_GEOM_FLAGS_*`).
 ///
 /// # Errors
 ///
-/// What a container's filter of system calls gives.
+/// Seccomp filters of containers may forbid the call.
 pub fn flags(directory: XfsDirectory<'_>) -> io::Result<u32> {
     geometry(directory).map(|geometry| geometry.flags)
 }
@@ -46,8 +46,9 @@ pub fn flags(directory: XfsDirectory<'_>) -> io::Result<u32> {
 fn geometry(directory: XfsDirectory<'_>) -> io::Result<Geometry> {
     let mut geometry =
         Geometry { before: [0; 92], flags: 0, between: [0; 8], directory_block_bytes: 0, after: 0 };
-    // SAFETY: on a directory of XFS the number means XFS_IOC_FSGEOMETRY_V4 and nothing else. The kernel writes 112 bytes,
-    // which is what the structure, borrowed exclusively, has; it keeps no pointer. Any bytes are a value of the fields.
+    // SAFETY: on an XFS directory the number means XFS_IOC_FSGEOMETRY_V4 and nothing else. The kernel writes
+    // 112 bytes, the size of the structure, which is borrowed exclusively; it keeps no pointer. Any bytes are
+    // valid field values.
     let status =
         unsafe { libc::ioctl(directory.descriptor.as_raw_fd(), XFS_IOC_FSGEOMETRY_V4, &raw mut geometry) };
     if status == 0 { Ok(geometry) } else { Err(io::Error::last_os_error()) }

@@ -1,12 +1,12 @@
-//! Paths, names and errors as C++ has them on Windows: UTF-16, and the C library's numbers.
+//! Paths, names and errors of C++ on Windows: UTF-16, and the C library's error numbers.
 
 use std::os::windows::ffi::OsStrExt;
 use std::path::Path;
 
-/// The longest path of a directory, UTF-16 units: of the 259 that the C library takes, so many are left for names.
+/// Longest path of a directory, UTF-16 units; the rest of the C library's 259 is left for names.
 const UNITS_MAX: usize = 200;
 
-/// Tells why a directory cannot be listed: the C library, which libstdc++ asks, takes no wildcards and no long paths.
+/// Reason to refuse a directory: the C library below libstdc++ accepts neither wildcards nor long paths.
 pub(super) fn refused(directory: &Path) -> Option<&'static str> {
     let wildcard = |unit: u16| unit == u16::from(b'?') || unit == u16::from(b'*');
     let full = std::path::absolute(directory).unwrap_or_else(|_| directory.to_owned());
@@ -27,10 +27,9 @@ pub(super) mod compiled {
     use std::os::windows::ffi::{OsStrExt, OsStringExt};
     use std::path::Path;
 
-    /// A character of paths.
     pub(in super::super) type Unit = u16;
 
-    /// The C library's numbers of errors beside the system's.
+    /// Error numbers of the C library and of Windows.
     const ERRORS: [(i32, i32); 5] = [
         (2, 2),    // ENOENT, ERROR_FILE_NOT_FOUND
         (12, 8),   // ENOMEM, ERROR_NOT_ENOUGH_MEMORY
@@ -39,7 +38,6 @@ pub(super) mod compiled {
         (22, 123), // EINVAL, ERROR_INVALID_NAME
     ];
 
-    /// Returns a path with its NUL.
     pub(in super::super) fn path(path: &Path) -> io::Result<Vec<Unit>> {
         let mut units: Vec<Unit> = path.as_os_str().encode_wide().collect();
         if units.contains(&0) {
@@ -49,12 +47,11 @@ pub(super) mod compiled {
         Ok(units)
     }
 
-    /// Returns a name as WTF-8.
+    /// Name as WTF-8.
     pub(in super::super) fn name(name: &[Unit]) -> Cow<'_, [u8]> {
         Cow::Owned(OsString::from_wide(name).into_encoded_bytes())
     }
 
-    /// Returns an error by its number.
     pub(in super::super) fn error(errno: i32) -> io::Error {
         match ERRORS.iter().find(|(of_c, _)| *of_c == errno) {
             Some((_, of_system)) => io::Error::from_raw_os_error(*of_system),

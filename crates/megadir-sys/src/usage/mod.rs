@@ -1,9 +1,9 @@
-//! The processor time that this process has used, divided into user and system time, and what a thread waited for.
+//! Processor time of this process as user and system time, and waiting of a thread.
 //!
-//! | system | whose word it is |
+//! | system | source |
 //! |---|---|
-//! | Linux | getrusage(2): the division into user and system may rest on the timer's ticks, the sum does not |
-//! | Windows | `GetProcessTimes`, `GetThreadTimes`: whole ticks of 10 to 16 ms, so that short blocks are told nothing or a tick |
+//! | Linux | getrusage(2): the split may depend on timer ticks, the sum does not |
+//! | Windows | `GetProcessTimes`, `GetThreadTimes`: ticks of 10 to 16 ms, so short blocks show nothing or one tick |
 
 #[cfg(unix)]
 mod unix;
@@ -20,18 +20,18 @@ pub use windows::{process_usage, thread_usage};
 /// Processor time of a process or a thread since it started.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Usage {
-    /// Time in user mode, nanoseconds.
+    /// User mode, nanoseconds.
     pub user_ns: u64,
-    /// Time in the kernel, nanoseconds.
+    /// Kernel mode, nanoseconds.
     pub system_ns: u64,
-    /// Bytes that it had read from devices, in units of 512; `None` on systems that count something else (Windows: what was
-    /// asked for, from wherever it came). 0 throughout where the kernel does not account for it, and on file systems without a
-    /// device.
+    /// Reads from devices, in units of 512 bytes. `None` on systems that count something else (Windows counts
+    /// requested bytes, cached or not). 0 if the kernel does not account for reads, and on file systems without
+    /// a device.
     pub read_bytes: Option<u64>,
 }
 
 impl Usage {
-    /// Returns what was used since an earlier look.
+    /// Usage since an earlier reading.
     #[must_use]
     pub fn since(self, before: Self) -> Self {
         let bytes = self.read_bytes.zip(before.read_bytes);
@@ -43,12 +43,12 @@ impl Usage {
     }
 }
 
-/// What a thread has waited for since it started.
+/// Waiting of a thread since it started.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Waits {
-    /// How often it gave up the processor by itself: for a lock, for a device, or to sleep.
+    /// Voluntary context switches: for a lock, a device, or sleep.
     pub switches: u64,
-    /// What it had read from devices, units of 512 bytes; 0 throughout where the kernel does not account for it.
+    /// Reads from devices, in units of 512 bytes; 0 if the kernel does not account for them.
     pub read_sectors: u64,
 }
 
@@ -60,7 +60,7 @@ mod tests {
     #[test]
     fn sleeping_is_seen_as_waiting() {
         let before = super::thread_waits();
-        // One that is over before the thread gets to it on a busy machine is no waiting.
+        // A sleep that is over before the thread gets to it on a busy machine is no waiting.
         let is_seen = (0..1000).any(|_| {
             std::thread::sleep(std::time::Duration::from_millis(1));
             super::thread_waits().switches >= before.switches + 5

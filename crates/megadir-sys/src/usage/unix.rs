@@ -1,10 +1,10 @@
-//! What getrusage(2) tells.
+//! getrusage(2).
 
 use super::Usage;
 #[cfg(target_os = "linux")]
 use super::Waits;
 
-/// Returns what this process, all its threads together, has used.
+/// Usage of this process, all threads together.
 pub fn process_usage() -> Usage {
     let mut usage = std::mem::MaybeUninit::<libc::rusage>::zeroed();
     // SAFETY: the pointer is to memory of the type's size, which the kernel fills; RUSAGE_SELF is always valid.
@@ -14,27 +14,29 @@ pub fn process_usage() -> Usage {
     told(usage)
 }
 
-/// Returns what the children of this process have used that have ended and been waited for.
+/// Usage of children that have ended and been waited for.
 pub fn children_usage() -> Usage {
     let mut usage = std::mem::MaybeUninit::<libc::rusage>::zeroed();
-    // SAFETY: the pointer is to memory of the type's size, which the kernel fills; RUSAGE_CHILDREN is always valid.
+    // SAFETY: the pointer is to memory of the type's size, which the kernel fills; RUSAGE_CHILDREN is always
+    // valid.
     let _ = unsafe { libc::getrusage(libc::RUSAGE_CHILDREN, usage.as_mut_ptr()) };
     // SAFETY: all bytes are zero or written by the kernel, and every pattern is a valid rusage.
     let usage = unsafe { usage.assume_init() };
     told(usage)
 }
 
-/// Returns what the calling thread has used.
+/// Usage of the calling thread.
 ///
-/// The thread's own clock is read first: the kernel then brings up to date what it otherwise knows as of the last timer's
-/// tick (`task_sched_runtime`; for a whole process getrusage does that itself).
+/// Reads the thread's clock first: that makes the kernel update values that are otherwise as old as the last
+/// timer tick (`task_sched_runtime`; for a whole process getrusage does so itself).
 #[cfg(target_os = "linux")]
 pub fn thread_usage() -> Usage {
     let mut now = libc::timespec { tv_sec: 0, tv_nsec: 0 };
     // SAFETY: the pointer is to a timespec, which the kernel fills; every thread has this clock.
     let _ = unsafe { libc::clock_gettime(libc::CLOCK_THREAD_CPUTIME_ID, &raw mut now) };
     let mut usage = std::mem::MaybeUninit::<libc::rusage>::zeroed();
-    // SAFETY: the pointer is to memory of the type's size, which the kernel fills; RUSAGE_THREAD is always valid.
+    // SAFETY: the pointer is to memory of the type's size, which the kernel fills; RUSAGE_THREAD is always
+    // valid.
     let _ = unsafe { libc::getrusage(libc::RUSAGE_THREAD, usage.as_mut_ptr()) };
     // SAFETY: all bytes are zero or written by the kernel, and every pattern is a valid rusage.
     let usage = unsafe { usage.assume_init() };
@@ -47,11 +49,12 @@ fn told(usage: libc::rusage) -> Usage {
     Usage { user_ns: ns(usage.ru_utime), system_ns: ns(usage.ru_stime), read_bytes }
 }
 
-/// Returns what the calling thread has waited for.
+/// Waiting of the calling thread.
 #[cfg(target_os = "linux")]
 pub fn thread_waits() -> Waits {
     let mut usage = std::mem::MaybeUninit::<libc::rusage>::zeroed();
-    // SAFETY: the pointer is to memory of the type's size, which the kernel fills; RUSAGE_THREAD is always valid.
+    // SAFETY: the pointer is to memory of the type's size, which the kernel fills; RUSAGE_THREAD is always
+    // valid.
     let _ = unsafe { libc::getrusage(libc::RUSAGE_THREAD, usage.as_mut_ptr()) };
     // SAFETY: all bytes are zero or written by the kernel, and every pattern is a valid rusage.
     let usage = unsafe { usage.assume_init() };

@@ -1,6 +1,7 @@
-//! What `GetProcessTimes` and `GetThreadTimes` tell.
+//! `GetProcessTimes` and `GetThreadTimes`.
 //!
-//! `GetProcessIoCounters` is not asked: it counts what was asked for by reads, cached or not, and not what devices gave.
+//! `GetProcessIoCounters` is unsuitable: it counts the bytes that reads requested, cached or not, instead of
+//! device reads.
 
 use windows_sys::Win32::Foundation::FILETIME;
 use windows_sys::Win32::System::Threading::{
@@ -10,7 +11,7 @@ use windows_sys::Win32::System::Threading::{
 use super::Usage;
 use crate::windows::system::units;
 
-/// Returns what this process, all its threads together, has used.
+/// Processor time of this process, all threads together.
 pub fn process_usage() -> Usage {
     // SAFETY: returns a constant that stands for the process itself.
     let process = unsafe { GetCurrentProcess() };
@@ -21,7 +22,7 @@ pub fn process_usage() -> Usage {
     if succeeded == 0 { NOTHING } else { told(times) }
 }
 
-/// Returns what the calling thread has used.
+/// Processor time of the calling thread.
 pub fn thread_usage() -> Usage {
     // SAFETY: returns a constant that stands for the thread itself.
     let thread = unsafe { GetCurrentThread() };

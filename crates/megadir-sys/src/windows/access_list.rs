@@ -1,4 +1,4 @@
-//! Who may do what with a file: the list of its security descriptor, as it is, to be given to another file.
+//! Access lists: reads the list from a file's security descriptor and copies it to another file.
 //!
 //! Reference: `SECURITY_DESCRIPTOR` 2.4.6 and `ACL` 2.4.5 in [MS-DTYP].
 
@@ -11,40 +11,37 @@ use windows_sys::Win32::Security::{
     SE_DACL_PRESENT, SE_DACL_PROTECTED, SetKernelObjectSecurity,
 };
 
-/// The right to read a file's access list.
+/// Right to read a file's access list.
 pub const READ: u32 = 0x0002_0000;
-/// The right to change it, besides.
+/// Right to change it.
 pub const CHANGE: u32 = 0x0004_0000;
 
-/// Most lists are shorter, bytes.
+/// Length of a first buffer; most lists are shorter, bytes.
 const BYTES: usize = 1024;
-/// A descriptor with the longest list, bytes.
+/// Longest security descriptor, bytes.
 const BYTES_MAX: usize = (64 << 10) + BYTES;
-/// Where the list begins in a descriptor, and where its control bits are.
+/// Offsets of the list and of the control bits in a descriptor.
 const PLACE: usize = 16;
 const CONTROL: usize = 2;
 
-/// The access list of a file, and whether it takes on what its directory hands down.
+/// Access list of a file, and whether it inherits from the directory.
 ///
-/// Two are equal if they have the same entries in the same order, and both or none take on what is handed down.
+/// Two lists are equal if they have the same entries in the same order and agree on inheritance.
 #[derive(Clone, Debug)]
 pub struct AccessList {
-    /// A descriptor with nothing but the list, in units that are aligned as the system wants it.
+    /// Descriptor with the list only, in words aligned as the system requires.
     units: Vec<u64>,
 }
 
 impl AccessList {
-    /// Returns the list of an open file, which must have been opened with the right to [`READ`] it, as whoever reads the file has.
-    ///
-    /// # Errors
-    ///
-    /// The system's: access denied.
+    /// Reads the list of a file opened with the right [`READ`]; every reader of a file has that right.
     pub fn of(file: &impl AsHandle) -> io::Result<Self> {
         let (mut bytes, mut needed) = (BYTES, 0);
         loop {
             let mut units = vec![0_u64; bytes.div_ceil(8)];
             let (to, length) = (units.as_mut_ptr(), size_of_val(&units[..]) as u32);
-            // SAFETY: the handle is open for the call, and the system writes at most `length` bytes, aligned as it wants them.
+            // SAFETY: the handle is open for the call, and the system writes at most `length` bytes, aligned as
+            // it requires.
             let succeeded = unsafe {
                 GetKernelObjectSecurity(
                     file.as_handle().as_raw_handle(),
@@ -68,11 +65,11 @@ impl AccessList {
         }
     }
 
-    /// Gives an open file this list, which it has exactly afterwards; it must have been opened with the rights to [`READ`] and to [`CHANGE`] it.
+    /// Replaces the list of a file opened with the rights [`READ`] and [`CHANGE`].
     ///
     /// # Errors
     ///
-    /// The system's; that the system has made another list of it.
+    /// Also if the system has stored a different list.
     pub fn give(&self, file: &impl AsHandle) -> io::Result<()> {
         self.set(file.as_handle())?;
         match Self::of(file)? == *self {
@@ -84,11 +81,11 @@ impl AccessList {
     fn set(&self, file: BorrowedHandle<'_>) -> io::Result<()> {
         let mut units = self.units.clone();
         if self.control() & SE_DACL_AUTO_INHERITED != 0 {
-            // Otherwise the system forgets that the directory has handed entries down.
+            // Otherwise the system forgets that entries were inherited.
             units[0] |= u64::from(SE_DACL_AUTO_INHERIT_REQ) << (8 * CONTROL);
         }
-        // SAFETY: the handle is open for the call, which reads the descriptor: the system itself has written it, with a list that lies within
-        // it (`entries`), and it checks it.
+        // SAFETY: the handle is open for the call, which reads the descriptor. The system wrote the descriptor
+        // itself with a list that lies within it (`entries`), and checks it again.
         let succeeded = unsafe {
             SetKernelObjectSecurity(
                 file.as_raw_handle(),
@@ -108,21 +105,22 @@ impl AccessList {
         u16::from_ne_bytes([bytes[CONTROL], bytes[CONTROL + 1]])
     }
 
-    /// Returns the entries' bytes, `Some(None)` for no list, which lets everybody do everything; `None` where it does not lie within the descriptor.
+    /// Bytes of the entries; `Some(None)` without a list, which allows everything to everyone; `None` if the
+    /// list exceeds the descriptor.
     fn entries(&self) -> Option<Option<Vec<u8>>> {
         let bytes = self.bytes();
         let at = u32::from_ne_bytes(bytes.get(PLACE..PLACE + 4)?.try_into().ok()?) as usize;
         if self.control() & SE_DACL_PRESENT == 0 || at == 0 {
             return Some(None);
         }
-        // Revision, padding, the bytes in all, how many entries, padding.
+        // Revision, padding, total bytes, number of entries, padding.
         let list = bytes.get(at..)?;
         let number =
             |at: usize| Some(usize::from(u16::from_ne_bytes(list.get(at..at + 2)?.try_into().ok()?)));
         let (all, count) = (number(2)?, number(4)?);
         let mut end = 8;
         for _ in 0..count {
-            // Type, flags, the bytes of the entry.
+            // Type, flags, bytes of the entry.
             end += number(end + 2)?.max(4);
         }
         (end <= all && all <= list.len()).then(|| Some(list[8..end].to_vec()))
@@ -152,12 +150,12 @@ mod tests {
     /// Everyone, `S-1-1-0`.
     const WORLD: [u8; 12] = [1, 1, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0];
 
-    /// Returns a list that lets everyone do what the masks say.
+    /// List that grants each mask to everyone.
     fn list(control: u16, masks: &[u32]) -> AccessList {
         let entry = |mask: &u32| [&[0, 0, 20, 0][..], &mask.to_le_bytes(), &WORLD].concat();
         let entries: Vec<u8> = masks.iter().flat_map(entry).collect();
         let all = (8 + entries.len()) as u16;
-        // `SE_SELF_RELATIVE`, and where the list begins.
+        // `SE_SELF_RELATIVE`, and the offset of the list.
         let control = 0x8000 | SE_DACL_PRESENT | control;
         let mut bytes = [&[1, 0][..], &control.to_le_bytes(), &[0; 12], &20_u32.to_le_bytes()].concat();
         bytes.extend([2, 0]);
@@ -172,7 +170,7 @@ mod tests {
 
     fn made(name: &str) -> (std::path::PathBuf, File) {
         let path = std::env::temp_dir().join(format!("megadir-access-{}-{name}", std::process::id()));
-        // Besides both rights to write, read attributes and be waited for.
+        // Both rights, plus write, read attributes and wait.
         let access = READ | CHANGE | 0x0012_0116;
         let file = OpenOptions::new().write(true).access_mode(access).create_new(true).open(&path).unwrap();
         (path, file)
@@ -194,7 +192,7 @@ mod tests {
         let [(first, one), (second, other)] = ["one", "other"].map(made);
         let handed_down = AccessList::of(&other).unwrap();
         assert_eq!(AccessList::of(&one).unwrap(), handed_down);
-        // Everything, and nothing that the directory hands down.
+        // All rights, without inheritance.
         let wide = list(SE_DACL_PROTECTED, &[0x001f_01ff]);
         wide.set(one.as_handle()).unwrap();
         let told = AccessList::of(&one).unwrap();

@@ -1,6 +1,8 @@
-//! Removing and renaming what is open, by its handle: never another thing that has taken its name meanwhile.
+//! Removes and renames an open file by its handle, so that a file that has taken its name meanwhile is never
+//! affected.
 //!
-//! Reference: `FILE_DISPOSITION_INFORMATION_EX`, `FILE_RENAME_INFORMATION` in the documentation of the Windows driver kit.
+//! Reference: `FILE_DISPOSITION_INFORMATION_EX`, `FILE_RENAME_INFORMATION` in the documentation of the Windows
+//! driver kit.
 
 use std::io;
 use std::os::windows::io::{AsRawHandle, BorrowedHandle};
@@ -16,17 +18,18 @@ use windows_sys::Win32::Storage::FileSystem::{
 };
 use windows_sys::Win32::System::IO::IO_STATUS_BLOCK;
 
-/// The longest name of an entry, UTF-16 units.
+/// Longest name of an entry, UTF-16 units.
 const NAME_UNITS_MAX: usize = 255;
 
-/// Ways of removing, the best first: with POSIX semantics the name goes when this handle is closed, else when the last one is.
+/// Ways to remove, best first. With POSIX semantics the name disappears when this handle is closed, otherwise
+/// when the last one is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Way {
-    /// Windows 10 1809 and later: what is marked as read-only goes too.
+    /// Removes read-only files too (Windows 10 1809 and later).
     PosixMarked,
     /// Windows 10 1607 and later.
     Posix,
-    /// Every system; until the last who has it open closes it, nothing of that name can be made, and its directory is not empty.
+    /// Every system. Until the last handle is closed the name stays taken and its directory is not empty.
     AtLastClose,
 }
 
@@ -44,14 +47,11 @@ impl Way {
     }
 }
 
-/// Removes an open file or an empty directory, opened for [`super::open::Purpose::Remove`]: its name goes when the handle is closed, or,
-/// where system or file system know no better, when the last handle is, and what is read-only is then refused.
+/// Removes an open file or empty directory, opened for [`super::open::Purpose::Remove`]. The name disappears
+/// when the handle is closed. Where the system or the file system lacks POSIX semantics, it disappears with the
+/// last handle, and read-only files are refused.
 ///
-/// What is lacking is found out anew for each file, since it is another for each file system: by a call or two that fail.
-///
-/// # Errors
-///
-/// The system's: access denied (also for what is read-only), a directory that is not empty.
+/// Support is detected for each file, because it depends on the file system; this costs a failing call or two.
 pub fn remove(file: BorrowedHandle<'_>) -> io::Result<()> {
     let mut status = 0;
     for way in WAYS {
@@ -66,14 +66,10 @@ pub fn remove(file: BorrowedHandle<'_>) -> io::Result<()> {
     Err(super::error_of(status))
 }
 
-/// Gives an open file or directory, opened for [`super::open::Purpose::RemoveMarked`], other attributes (`FILE_ATTRIBUTE_...` bits); its
-/// times stay.
-///
-/// # Errors
-///
-/// The system's.
+/// Sets the attributes (`FILE_ATTRIBUTE_...` bits) of a file or directory opened for
+/// [`super::open::Purpose::RemoveMarked`]; its times stay.
 pub fn set_attributes(file: BorrowedHandle<'_>, attributes: u32) -> io::Result<()> {
-    // Times of 0 are left as they are, and so would attributes of 0 be.
+    // Times of 0 stay unchanged; so would attributes of 0.
     let attributes = if attributes == 0 { FILE_ATTRIBUTE_NORMAL } else { attributes };
     let told = FILE_BASIC_INFORMATION { FileAttributes: attributes, ..FILE_BASIC_INFORMATION::default() };
     match set(file, &told, FileBasicInformation) {
@@ -82,22 +78,22 @@ pub fn set_attributes(file: BorrowedHandle<'_>, attributes: u32) -> io::Result<(
     }
 }
 
-/// `FILE_RENAME_INFORMATION` with room for one name.
+/// `FILE_RENAME_INFORMATION` for one name.
 #[repr(C)]
 struct Rename {
-    /// Whether what has the name is replaced.
+    /// `true` to replace an existing file.
     replace: u32,
     directory: HANDLE,
     name_bytes: u32,
     name: [u16; NAME_UNITS_MAX],
 }
 
-/// Gives an open file or directory, opened for [`super::open::Purpose::Remove`], a name in an open directory of the same volume;
-/// nothing is replaced. A directory in which anything is open is refused.
+/// Renames a file or directory, opened for [`super::open::Purpose::Remove`], into an open directory of the same
+/// volume without replacing anything.
 ///
 /// # Errors
 ///
-/// The system's: the name is taken, access denied; a name that is too long.
+/// The name is taken or too long; access denied, also for a directory that contains open files.
 pub fn rename_new(file: BorrowedHandle<'_>, directory: BorrowedHandle<'_>, name: &[u16]) -> io::Result<()> {
     if name.len() > NAME_UNITS_MAX {
         return Err(io::ErrorKind::InvalidFilename.into());
@@ -115,11 +111,11 @@ pub fn rename_new(file: BorrowedHandle<'_>, directory: BorrowedHandle<'_>, name:
     }
 }
 
-/// Sets one of the structures of `NtSetInformationFile`; returns the status.
+/// Passes a structure to `NtSetInformationFile` and returns the status.
 fn set<T>(file: BorrowedHandle<'_>, told: &T, class: FILE_INFORMATION_CLASS) -> NTSTATUS {
     let mut io_status = IO_STATUS_BLOCK::default();
-    // SAFETY: the handle is open for the call, which only reads as many bytes as the structure has; the status is written before
-    // it returns.
+    // SAFETY: the handle is open for the call, which only reads the structure's bytes; the status is written
+    // before it returns.
     unsafe {
         NtSetInformationFile(
             file.as_raw_handle(),

@@ -1,7 +1,8 @@
 //! Ctrl-C and Ctrl-Break of a console.
 //!
-//! Not by the C library's `signal`: a handler holds there for one signal, and what it was before is asked for in a way that `msvcrt.dll` need not
-//! know (Wine's takes the question for a handler, and the next Ctrl-C ends in a page fault).
+//! The C library's `signal` is unsuitable: its handler serves for one signal only, and querying the previous
+//! handler crashes on `msvcrt.dll` versions that do not know the query (Wine's takes it for a handler, and the
+//! next Ctrl-C ends in a page fault).
 //!
 //! Reference: `SetConsoleCtrlHandler`, `HandlerRoutine`.
 
@@ -11,27 +12,28 @@ use std::sync::OnceLock;
 use windows_sys::Win32::System::Console::{CTRL_BREAK_EVENT, CTRL_C_EVENT, SetConsoleCtrlHandler};
 use windows_sys::core::BOOL;
 
-/// What is to be called.
+/// The callback.
 static ASKED: OnceLock<Box<dyn Fn() + Send + Sync>> = OnceLock::new();
 
-/// Has `asked` called, in a thread that the system starts for it, each time somebody presses Ctrl-C or Ctrl-Break, which then do not end the
-/// process.
+/// Calls `asked`, on a thread that the system starts, whenever the user presses Ctrl-C or Ctrl-Break; the keys
+/// no longer end the process.
 ///
 /// # Errors
 ///
-/// [`io::ErrorKind::AlreadyExists`] the second time; the system's.
+/// [`io::ErrorKind::AlreadyExists`] on the second call.
 pub fn on_interrupt(asked: impl Fn() + Send + Sync + 'static) -> io::Result<()> {
     if ASKED.set(Box::new(asked)).is_err() {
         return Err(io::ErrorKind::AlreadyExists.into());
     }
-    // SAFETY: the routine is a function of the program, there as long as the process is.
+    // SAFETY: the routine is a function of the program and lives as long as the process.
     match unsafe { SetConsoleCtrlHandler(Some(handle), 1) } {
         0 => Err(io::Error::last_os_error()),
         _ => Ok(()),
     }
 }
 
-/// Is called by the system; 1 where the event needs nobody else's handling. Closing the console, logging off and shutting down end the process.
+/// Handler routine; 1 stops further handling. Closing the console, logging off and shutting down still end the
+/// process.
 extern "system" fn handle(event: u32) -> BOOL {
     match (event, ASKED.get()) {
         (CTRL_C_EVENT | CTRL_BREAK_EVENT, Some(asked)) => {

@@ -1,6 +1,7 @@
-//! The device below a volume: what kind it is, and how much was read from it.
+//! The device below a volume: its kind, and the number of bytes read from it.
 //!
-//! It is opened for questions only, which anybody may. References: `IOCTL_STORAGE_QUERY_PROPERTY`, `IOCTL_DISK_PERFORMANCE`.
+//! It is opened for queries only, which needs no privileges. References: `IOCTL_STORAGE_QUERY_PROPERTY`,
+//! `IOCTL_DISK_PERFORMANCE`.
 
 use std::fs::File;
 use std::io;
@@ -18,43 +19,37 @@ use windows_sys::Win32::System::Ioctl::{
 
 /// Longer descriptions are cut.
 const DESCRIPTION_BYTES: usize = 1024;
-/// Offsets of `STORAGE_DEVICE_DESCRIPTOR`: where maker and product are named, and the bus.
+/// Offsets in `STORAGE_DEVICE_DESCRIPTOR`: vendor, product, bus.
 const VENDOR: usize = 12;
 const PRODUCT: usize = 16;
 const BUS: usize = 28;
 
-/// The device of a volume.
 #[derive(Debug)]
 pub struct Disk(File);
 
-/// What a device tells of itself; `None` what it does not tell.
+/// Properties of a device; `None` if it does not report one.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Description {
-    /// Maker and product, without the serial number.
+    /// Vendor and product, without the serial number.
     pub product: Option<String>,
-    /// What it hangs on, a `STORAGE_BUS_TYPE`.
+    /// `STORAGE_BUS_TYPE`.
     pub bus: Option<u32>,
-    /// Whether reading elsewhere costs time, as on disks that turn.
+    /// `true` if seeking costs time, as on rotating disks.
     pub seek_penalty: Option<bool>,
-    /// Whether it is told what is not used any more (TRIM).
+    /// `true` if TRIM is supported.
     pub trim: Option<bool>,
 }
 
 impl Disk {
-    /// Opens the device of a volume by its name, as `\\?\Volume{...}` or `\\.\C:`.
-    ///
-    /// # Errors
-    ///
-    /// The system's.
+    /// Opens the device of a volume by name, such as `\\?\Volume{...}` or `\\.\C:`.
     pub fn open(name: &[u16]) -> io::Result<Self> {
-        // No access: to ask is allowed all the same. Others may do with it what they want.
+        // No access rights: queries need none, and other processes stay unrestricted.
         let opened = File::options().access_mode(0).share_mode(7).open(std::ffi::OsString::from_wide(name));
         opened.map(Self)
     }
 
-    /// Returns what it tells of itself.
     pub fn describe(&self) -> Description {
-        // A version, a size, and a yes or no.
+        // Version, size, boolean.
         let is = |property| {
             let told = self.property(property, 12).ok()?;
             told.get(8).map(|is| *is != 0)
@@ -68,24 +63,23 @@ impl Disk {
         }
     }
 
-    /// Has the volume count what is read from it, until what is returned is dropped.
+    /// Makes the volume count the bytes read from it until the result is dropped.
     ///
     /// # Errors
     ///
-    /// The system's: what does not count does not know the question.
+    /// If the volume cannot count.
     pub fn counting(self) -> io::Result<Counting> {
         let counting = Counting { disk: self, asked: AtomicU32::new(0) };
         counting.read_bytes().map(|_| counting)
     }
 
-    /// Asks for a property and returns its bytes.
     fn property(&self, property: STORAGE_PROPERTY_ID, bytes_max: usize) -> io::Result<Vec<u8>> {
-        // STORAGE_PROPERTY_QUERY: which property, what of it, and room for more.
+        // STORAGE_PROPERTY_QUERY: property, type of query, additional parameters.
         let asked = [property, PropertyStandardQuery, 0];
-        // In words, for what is written begins with numbers.
+        // Words, because the answer begins with numbers.
         let mut told = vec![0_u32; bytes_max / 4];
         let mut returned = 0_u32;
-        // SAFETY: the system reads the question and writes at most as many bytes as `told` has, and keeps no pointer.
+        // SAFETY: the system reads the query, writes at most `told`'s bytes, and keeps no pointer.
         let succeeded = unsafe {
             DeviceIoControl(
                 self.0.as_raw_handle(),
@@ -107,8 +101,8 @@ impl Disk {
     }
 }
 
-/// A volume that counts what is read from it. Each time it is asked is one user more of its counters, so it is told as often that
-/// they are needed no more (`IOCTL_DISK_PERFORMANCE_OFF`).
+/// Volume that counts the bytes read from it. Each query registers one more user of the counters, so as many
+/// `IOCTL_DISK_PERFORMANCE_OFF` calls release them.
 #[derive(Debug)]
 pub struct Counting {
     disk: Disk,
@@ -116,16 +110,12 @@ pub struct Counting {
 }
 
 impl Counting {
-    /// Returns the bytes that anybody has read from the volume since it began to count.
-    ///
-    /// # Errors
-    ///
-    /// The system's.
+    /// Bytes read from the volume by all processes since counting began.
     pub fn read_bytes(&self) -> io::Result<u64> {
         let mut told = DISK_PERFORMANCE::default();
         let (size, mut returned) = (size_of::<DISK_PERFORMANCE>() as u32, 0_u32);
-        // SAFETY: the system writes one such structure at most, which consists of numbers, and keeps no pointer to it: the device
-        // is open for synchronous use.
+        // SAFETY: the system writes at most one such structure, which consists of numbers, and keeps no pointer
+        // to it: the device is open for synchronous use.
         let succeeded = unsafe {
             DeviceIoControl(
                 self.disk.0.as_raw_handle(),
@@ -150,7 +140,7 @@ impl Drop for Counting {
     fn drop(&mut self) {
         for _ in 0..self.asked.load(Ordering::Relaxed) {
             let mut returned = 0_u32;
-            // SAFETY: nothing is read or written but how many bytes were returned; the device is open for synchronous use.
+            // SAFETY: only the number of returned bytes is written; the device is open for synchronous use.
             unsafe {
                 DeviceIoControl(
                     self.disk.0.as_raw_handle(),
@@ -167,14 +157,14 @@ impl Drop for Counting {
     }
 }
 
-/// Returns a number of a descriptor; `None` where it is shorter.
+/// Number at an offset of a descriptor; `None` beyond its end.
 fn number(told: &[u8], at: usize) -> Option<u32> {
     Some(u32::from_le_bytes(told.get(at..at + 4)?.try_into().ok()?))
 }
 
-/// Returns maker and product of a `STORAGE_DEVICE_DESCRIPTOR`.
+/// Vendor and product of a `STORAGE_DEVICE_DESCRIPTOR`.
 fn product(told: &[u8]) -> Option<String> {
-    // Offset 0 says that there is none.
+    // Offset 0 means absent.
     let text = |at: usize| {
         let from = number(told, at).filter(|from| *from != 0)? as usize;
         let bytes = told.get(from..)?;
@@ -201,7 +191,7 @@ mod tests {
         told[45..60].copy_from_slice(b"SAMSUNG  MZVL21");
         assert_eq!(product(&told).as_deref(), Some("NVMe SAMSUNG MZVL21"));
         assert_eq!(number(&told, 28), Some(17));
-        // Cut, empty, and with an offset beyond its end.
+        // Truncated, empty, and with an offset beyond the end.
         assert_eq!((product(&told[..20]), product(&[]), number(&told, 58)), (None, None, None));
     }
 

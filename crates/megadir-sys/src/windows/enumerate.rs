@@ -1,7 +1,8 @@
-//! Many entries of a directory a call, as records in the caller's buffer, undecoded.
+//! Reads many directory entries per call, as raw records in the caller's buffer.
 //!
-//! Decoding is safe code and lives in `megadir::directory_information`. References: `GetFileInformationByHandleEx`,
-//! `NtQueryDirectoryFile`, `NtQueryDirectoryFileEx` (Windows 10 1709 and later).
+//! Decoding is safe code and lives in `megadir::directory_information`. References:
+//! `GetFileInformationByHandleEx`, `NtQueryDirectoryFile`, `NtQueryDirectoryFileEx` (Windows 10 1709 and
+//! later).
 
 use std::io;
 use std::os::windows::io::{AsRawHandle, BorrowedHandle};
@@ -16,21 +17,20 @@ use windows_sys::Win32::System::IO::{IO_STATUS_BLOCK, PIO_APC_ROUTINE};
 use windows_sys::Win32::System::LibraryLoader::{GetModuleHandleW, GetProcAddress};
 use windows_sys::w;
 
-/// A buffer for records, aligned as the calls want it.
+/// Buffer for records, aligned as the calls require.
 #[derive(Debug)]
 pub struct Buffer {
     words: Vec<u64>,
 }
 
 impl Buffer {
-    /// Makes a buffer of so many bytes, up to 7 less, since it is a multiple of 8.
+    /// Allocates `bytes` bytes, rounded down to a multiple of 8.
     pub fn new(bytes: usize) -> Self {
         Self { words: vec![0; bytes / 8] }
     }
 
-    /// Returns its bytes.
     pub fn bytes(&self) -> &[u8] {
-        // SAFETY: the words are initialised memory of that many bytes, borrowed for as long as the slice, and bytes
+        // SAFETY: the words are initialised memory of that length, borrowed for as long as the slice; bytes
         // have no alignment and no invalid values.
         unsafe { std::slice::from_raw_parts(self.words.as_ptr().cast(), size_of_val(&self.words[..])) }
     }
@@ -42,16 +42,16 @@ impl Buffer {
 
 /// Fills a buffer with the next entries by `GetFileInformationByHandleEx`; `false` at the end of the directory.
 ///
-/// `class` is one of `FILE_INFO_BY_HANDLE_CLASS` that lists, or its twin that starts anew. How many bytes were filled is not
-/// told: the last record says that none follows.
+/// `class` is a listing class of `FILE_INFO_BY_HANDLE_CLASS`, or its restarting twin. The call does not return
+/// the number of bytes: the last record says that no other follows.
 ///
 /// # Errors
 ///
-/// The system's; `ERROR_INVALID_PARAMETER` or `ERROR_NOT_SUPPORTED` for a class that it does not know.
+/// `ERROR_INVALID_PARAMETER` or `ERROR_NOT_SUPPORTED` for an unknown class.
 pub fn by_handle(directory: BorrowedHandle<'_>, class: i32, buffer: &mut Buffer) -> io::Result<bool> {
     let (to, length) = (buffer.words.as_mut_ptr().cast(), buffer.length());
-    // SAFETY: the system writes at most `length` bytes to the buffer, which is borrowed exclusively for the call and
-    // aligned to 8 bytes, and keeps no pointer to it: the directory is open for synchronous use.
+    // SAFETY: the system writes at most `length` bytes to the buffer, which is borrowed exclusively for the
+    // call and aligned to 8 bytes, and keeps no pointer to it: the directory is open for synchronous use.
     let succeeded = unsafe { GetFileInformationByHandleEx(directory.as_raw_handle(), class, to, length) };
     if succeeded != 0 {
         return Ok(true);
@@ -60,14 +60,14 @@ pub fn by_handle(directory: BorrowedHandle<'_>, class: i32, buffer: &mut Buffer)
     if error.raw_os_error() == Some(ERROR_NO_MORE_FILES as i32) { Ok(false) } else { Err(error) }
 }
 
-/// Fills a buffer with the next entries by `NtQueryDirectoryFile`, from the start where `restart` says so. Returns the
-/// number of bytes filled, `None` at the end of the directory.
+/// Fills a buffer with the next entries by `NtQueryDirectoryFile`, from the start if `restart` is set. Returns
+/// the number of bytes filled, `None` at the end of the directory.
 ///
-/// `class` is one of `FILE_INFORMATION_CLASS` that lists.
+/// `class` is a listing class of `FILE_INFORMATION_CLASS`.
 ///
 /// # Errors
 ///
-/// The system's; `ERROR_INVALID_PARAMETER` or the like for a class that it does not know.
+/// `ERROR_INVALID_PARAMETER` or similar for an unknown class.
 pub fn nt_query(
     directory: BorrowedHandle<'_>,
     class: i32,
@@ -76,8 +76,8 @@ pub fn nt_query(
 ) -> io::Result<Option<usize>> {
     let mut io_status = IO_STATUS_BLOCK::default();
     let (to, length) = (buffer.words.as_mut_ptr().cast(), buffer.length());
-    // SAFETY: as in `by_handle`; the status block lives until the call returns, which it does when it is done. There is
-    // no event, no routine and no name.
+    // SAFETY: as in `by_handle`; the status block lives until the call returns, which is when it is done. There
+    // is no event, no routine and no name.
     let status = unsafe {
         NtQueryDirectoryFile(
             directory.as_raw_handle(),
@@ -96,7 +96,7 @@ pub fn nt_query(
     filled(status, &io_status, buffer)
 }
 
-/// What `NtQueryDirectoryFileEx` is.
+/// Signature of `NtQueryDirectoryFileEx`.
 type NtQueryDirectoryFileEx = unsafe extern "system" fn(
     HANDLE,
     HANDLE,
@@ -113,16 +113,16 @@ type NtQueryDirectoryFileEx = unsafe extern "system" fn(
 /// `SL_RESTART_SCAN`.
 const RESTART_SCAN: u32 = 1;
 
-/// Tells whether the system has `NtQueryDirectoryFileEx`.
+/// `true` if the system has `NtQueryDirectoryFileEx`.
 pub fn has_nt_query_ex() -> bool {
     nt_query_directory_file_ex().is_some()
 }
 
-/// Does as [`nt_query`] by `NtQueryDirectoryFileEx`.
+/// As [`nt_query`], by `NtQueryDirectoryFileEx`.
 ///
 /// # Errors
 ///
-/// [`io::ErrorKind::Unsupported`] where the system has no such call, else as [`nt_query`].
+/// [`io::ErrorKind::Unsupported`] if the system lacks the call.
 pub fn nt_query_ex(
     directory: BorrowedHandle<'_>,
     class: i32,
@@ -132,7 +132,7 @@ pub fn nt_query_ex(
     let Some(call) = nt_query_directory_file_ex() else { return Err(io::ErrorKind::Unsupported.into()) };
     let mut io_status = IO_STATUS_BLOCK::default();
     let (to, length) = (buffer.words.as_mut_ptr().cast(), buffer.length());
-    // SAFETY: as in `nt_query`; the function is the system's of that name and has this signature by its documentation.
+    // SAFETY: as in `nt_query`; the function of this name in the system has this documented signature.
     let status = unsafe {
         call(
             directory.as_raw_handle(),
@@ -150,16 +150,16 @@ pub fn nt_query_ex(
     filled(status, &io_status, buffer)
 }
 
-/// Finds the call in ntdll, once.
+/// Looks the call up in ntdll, once.
 fn nt_query_directory_file_ex() -> Option<NtQueryDirectoryFileEx> {
     static FOUND: OnceLock<Option<NtQueryDirectoryFileEx>> = OnceLock::new();
     *FOUND.get_or_init(|| {
         // SAFETY: the name ends with a NUL; ntdll is in every process and never unloaded.
         let ntdll = unsafe { GetModuleHandleW(w!("ntdll.dll")) };
-        // SAFETY: the module is there or null, which gives nothing; the name ends with a NUL.
+        // SAFETY: the module is loaded or null, for which the result is null; the name ends with a NUL.
         let found = unsafe { GetProcAddress(ntdll, c"NtQueryDirectoryFileEx".as_ptr().cast()) }?;
-        // SAFETY: both are pointers to functions of the system's calling convention, and the function of this name has this
-        // signature by its documentation.
+        // SAFETY: both are pointers to functions of the system's calling convention, and the function of this
+        // name has this documented signature.
         Some(unsafe {
             std::mem::transmute::<unsafe extern "system" fn() -> isize, NtQueryDirectoryFileEx>(found)
         })

@@ -1,4 +1,4 @@
-//! What the system tells of one file, and of the volume that it lies on.
+//! Attributes of one file, its space and its identity on the volume.
 
 use std::io;
 use std::os::windows::io::{AsRawHandle, BorrowedHandle};
@@ -19,37 +19,31 @@ use windows_sys::Win32::Storage::FileSystem::{
 
 use super::open;
 
-/// The attribute of a reparse point.
+/// Attribute of a reparse point.
 pub(super) const REPARSE_POINT: u32 = FILE_ATTRIBUTE_REPARSE_POINT;
 
-/// What is known of one file. Times are 100 ns since 1601, 0 for none.
+/// Attributes of a file. Times are 100 ns since 1601, 0 if absent.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Facts {
     /// `FILE_ATTRIBUTE_...` bits.
     pub attributes: u32,
-    /// What kind of reparse point it is; 0 for none.
+    /// Kind of reparse point; 0 if none.
     pub reparse_tag: u32,
-    /// When it was made.
     pub created: i64,
-    /// When it was last written to.
+    /// Last write.
     pub written: i64,
-    /// When it or its metadata was last changed; 0 where it was not asked.
+    /// Last change of data or metadata; 0 if not queried.
     pub changed: i64,
-    /// Its size, bytes.
     pub size_bytes: u64,
-    /// Hard links; 0 where it was not asked.
+    /// Hard links; 0 if not queried.
     pub links: u32,
-    /// Its number on the volume; 0 where it was not asked.
+    /// File ID; 0 if not queried.
     pub index: u64,
-    /// The volume's serial number; 0 where it was not asked.
+    /// Serial number of the volume; 0 if not queried.
     pub volume: u32,
 }
 
-/// Returns all that is known of an open file or directory: two calls, three for a reparse point.
-///
-/// # Errors
-///
-/// The system's.
+/// All attributes of an open file or directory: two calls, three for a reparse point.
 pub fn of_open(file: BorrowedHandle<'_>) -> io::Result<Facts> {
     let mut told = BY_HANDLE_FILE_INFORMATION::default();
     // SAFETY: the handle is open for the call, and the system writes one such structure.
@@ -72,28 +66,25 @@ pub fn of_open(file: BorrowedHandle<'_>) -> io::Result<Facts> {
     })
 }
 
-/// Returns what `GetFileAttributesExW` tells of a path, given without a NUL: no link is followed, and the kind of a
-/// reparse point is not told.
-///
-/// # Errors
-///
-/// The system's.
+/// Attributes by `GetFileAttributesExW` of a path without a NUL. Links are not followed, and the kind of a
+/// reparse point is unknown.
 pub fn of_path(path: &[u16]) -> io::Result<Facts> {
     let path: Vec<u16> = path.iter().copied().filter(|unit| *unit != 0).chain([0]).collect();
     of_terminated(&path)
 }
 
-/// As [`of_path`], of a path that ends with a NUL: nothing is allocated.
+/// As [`of_path`], for a path that ends with a NUL: allocates nothing.
 ///
 /// # Errors
 ///
-/// The system's; a path without a NUL at its end is refused.
+/// Also for a path without a final NUL.
 pub fn of_terminated(path: &[u16]) -> io::Result<Facts> {
     if path.last() != Some(&0) {
         return Err(io::ErrorKind::InvalidInput.into());
     }
     let mut told = WIN32_FILE_ATTRIBUTE_DATA::default();
-    // SAFETY: the path ends with a NUL, and the system writes one such structure for this level; both live until the call returns.
+    // SAFETY: the path ends with a NUL, and the system writes one such structure for this level; both live
+    // until the call returns.
     let succeeded =
         unsafe { GetFileAttributesExW(path.as_ptr(), GetFileExInfoStandard, (&raw mut told).cast()) };
     if succeeded == 0 {
@@ -108,18 +99,14 @@ pub fn of_terminated(path: &[u16]) -> io::Result<Facts> {
     })
 }
 
-/// Returns what `NtQueryFullAttributesFile` tells of a name in an open directory, or of a path of names with `\\` between them: one
-/// call that opens nothing; no link is followed, and the kind of a reparse point is not told.
-///
-/// # Errors
-///
-/// The system's.
+/// Attributes by `NtQueryFullAttributesFile` of a name, or of names separated by `\`, in an open directory: one
+/// call that opens nothing. Links are not followed, and the kind of a reparse point is unknown.
 pub fn of_name(directory: BorrowedHandle<'_>, name: &[u16]) -> io::Result<Facts> {
     let name = open::unicode_string(name)?;
     let attributes = open::named(directory, &name);
     let mut told = FILE_NETWORK_OPEN_INFORMATION::default();
-    // SAFETY: the name is only read, for as many bytes as it says, and the system writes one such structure; all live until the
-    // call returns.
+    // SAFETY: the name is only read within its length, and the system writes one such structure; all live until
+    // the call returns.
     let status = unsafe { NtQueryFullAttributesFile(&raw const attributes, &raw mut told) };
     if status != 0 {
         return Err(super::error_of(status));
@@ -134,20 +121,15 @@ pub fn of_name(directory: BorrowedHandle<'_>, name: &[u16]) -> io::Result<Facts>
     })
 }
 
-/// What a file takes of its volume, and by how many names it is there.
+/// Space and hard links of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Space {
-    /// Its space on the volume, bytes.
+    /// Allocated bytes on the volume.
     pub allocated_bytes: u64,
-    /// Its hard links; 0 for one that is removed and only open still, whatever its file system counts then (FAT 1).
+    /// Hard links; 0 for a removed file that is still open, even if the file system reports 1 (FAT).
     pub links: u64,
 }
 
-/// Returns what an open file or directory takes of its volume, and its hard links.
-///
-/// # Errors
-///
-/// The system's.
 pub fn space(file: BorrowedHandle<'_>) -> io::Result<Space> {
     let told: FILE_STANDARD_INFO = ask(file, FileStandardInfo)?;
     Ok(Space {
@@ -156,11 +138,7 @@ pub fn space(file: BorrowedHandle<'_>) -> io::Result<Space> {
     })
 }
 
-/// Returns an open file's attributes and what kind of reparse point it is (0 for none).
-///
-/// # Errors
-///
-/// The system's.
+/// Attributes of an open file and the kind of reparse point (0 if none).
 pub fn tag(file: BorrowedHandle<'_>) -> io::Result<(u32, u32)> {
     let told: FILE_ATTRIBUTE_TAG_INFO = match ask(file, FileAttributeTagInfo) {
         Err(error) if super::is_not_known(&error) => return untagged(file).ok_or(error),
@@ -170,37 +148,33 @@ pub fn tag(file: BorrowedHandle<'_>) -> io::Result<(u32, u32)> {
     Ok((told.FileAttributes, tag))
 }
 
-/// Returns the attributes of what is no reparse point, as FAT, which knows none, tells them of all.
+/// Attributes of a file that is no reparse point; FAT does not know reparse points and answers only this query.
 fn untagged(file: BorrowedHandle<'_>) -> Option<(u32, u32)> {
     let told: FILE_BASIC_INFO = ask(file, FileBasicInfo).ok()?;
     (told.FileAttributes & REPARSE_POINT == 0).then_some((told.FileAttributes, 0))
 }
 
-/// Returns the serial number of an open file's volume, and the file's number of 128 bits on it.
+/// Serial number of an open file's volume and the 128-bit file ID.
 ///
 /// # Errors
 ///
-/// The system's; file systems without such numbers do not know it.
+/// If the file system has no such IDs.
 pub fn identity(file: BorrowedHandle<'_>) -> io::Result<(u64, u128)> {
     let told: FILE_ID_INFO = ask(file, FileIdInfo)?;
     Ok((told.VolumeSerialNumber, u128::from_le_bytes(told.FileId.Identifier)))
 }
 
-/// Tells whether an open file is another machine's.
+/// `true` if an open file is on another machine.
 pub fn is_remote(file: BorrowedHandle<'_>) -> bool {
     ask::<FILE_REMOTE_PROTOCOL_INFO>(file, FileRemoteProtocolInfo).is_ok()
 }
 
-/// Returns the path of an open file or directory in UTF-16, as `\\?\C:\folder` or `\\?\UNC\server\share`.
-///
-/// # Errors
-///
-/// The system's.
+/// Path of an open file or directory in UTF-16, such as `\\?\C:\folder` or `\\?\UNC\server\share`.
 pub fn path(file: BorrowedHandle<'_>) -> io::Result<Vec<u16>> {
     path_as(file, FILE_NAME_NORMALIZED)
 }
 
-/// Returns the path of an open file in the form that `flags` of `GetFinalPathNameByHandleW` say.
+/// Path of an open file in the form that `flags` of `GetFinalPathNameByHandleW` select.
 pub(super) fn path_as(
     file: BorrowedHandle<'_>,
     flags: GETFINALPATHNAMEBYHANDLE_FLAGS,
@@ -217,26 +191,22 @@ pub(super) fn path_as(
             path.truncate(needed);
             return Ok(path);
         }
-        // It was renamed to something longer, or is longer than expected: told is what it needs with its NUL.
+        // The path is longer than expected, perhaps after a rename: `needed` includes the NUL.
         path.resize(needed + 1, 0);
     }
 }
 
-/// Returns the name that the system's objects have for an open file, as `\Device\HarddiskVolume1\folder`, in UTF-16; under Wine it is the
-/// path of what the file turned out to be, as `\??\C:\folder`, of any length.
-///
-/// # Errors
-///
-/// The system's.
+/// Object name of an open file in UTF-16, such as `\Device\HarddiskVolume1\folder`. Under Wine it is the
+/// resolved path, such as `\??\C:\folder`, of any length.
 pub fn object_name(file: BorrowedHandle<'_>) -> io::Result<Vec<u16>> {
-    /// `ObjectNameInformation`: a `UNICODE_STRING`, and behind it its characters.
+    /// `ObjectNameInformation`: a `UNICODE_STRING` followed by its characters.
     const NAME: i32 = 1;
     const WORDS_MAX: usize = 16 << 10;
     let mut words = vec![0_u64; 128];
     loop {
         let (to, length) = (words.as_mut_ptr().cast(), size_of_val(&words[..]) as u32);
-        // SAFETY: the system writes at most `length` bytes to the words, which are aligned for the structure, and the length that it
-        // is not asked for may be null.
+        // SAFETY: the system writes at most `length` bytes to the words, which are aligned for the structure;
+        // the pointer to the needed length may be null.
         let status = unsafe { NtQueryObject(file.as_raw_handle(), NAME, to, length, std::ptr::null_mut()) };
         match status {
             0 => break,
@@ -257,10 +227,10 @@ pub fn object_name(file: BorrowedHandle<'_>) -> io::Result<Vec<u16>> {
     name.map(<[u16]>::to_vec).ok_or_else(|| io::ErrorKind::InvalidData.into())
 }
 
-/// Asks for one of the structures of `GetFileInformationByHandleEx`, which all consist of numbers.
+/// Queries a structure of `GetFileInformationByHandleEx`; all of them consist of numbers.
 pub(super) fn ask<T: Default>(file: BorrowedHandle<'_>, class: FILE_INFO_BY_HANDLE_CLASS) -> io::Result<T> {
     let mut told = T::default();
-    // SAFETY: the handle is open for the call, and the system writes at most as many bytes as the structure has.
+    // SAFETY: the handle is open for the call, and the system writes at most the structure's bytes.
     let succeeded = unsafe {
         GetFileInformationByHandleEx(
             file.as_raw_handle(),

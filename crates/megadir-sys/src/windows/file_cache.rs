@@ -1,8 +1,9 @@
-//! Forgetting what the system has cached of all files, names and attributes; for administrators.
+//! Drops the system's cache of files, names and attributes; for administrators.
 //!
-//! `SetSystemFileCacheSize` is documented and takes pages out of the cache's working set; they stay in memory on the standby list. What
-//! empties that (`NtSetSystemInformation` with `SystemMemoryListInformation`) is not documented; Sysinternals' RAMMap does it so. Whoever
-//! calls this must show that it had the effect.
+//! `SetSystemFileCacheSize` is documented and moves pages from the cache's working set to the standby list,
+//! where they stay in memory. The call that empties that list (`NtSetSystemInformation` with
+//! `SystemMemoryListInformation`) is undocumented but used by Sysinternals' RAMMap. Callers must verify the
+//! effect.
 
 use std::io;
 use std::os::windows::io::{AsRawHandle, FromRawHandle, OwnedHandle};
@@ -18,18 +19,18 @@ use windows_sys::Win32::System::Threading::{GetCurrentProcess, OpenProcessToken}
 use windows_sys::core::PCWSTR;
 use windows_sys::{s, w};
 
-/// The class of information that stands for the memory manager's lists of pages, and the orders about them.
+/// Information class of the memory manager's page lists, and its commands.
 const MEMORY_LISTS: i32 = 80;
 const FLUSH_MODIFIED: i32 = 3;
 const PURGE_STANDBY: i32 = 4;
 
 type Set = unsafe extern "system" fn(i32, *const core::ffi::c_void, u32) -> NTSTATUS;
 
-/// Gives this process the privileges that [`forget`] needs.
+/// Enables the privileges that [`forget`] needs.
 ///
 /// # Errors
 ///
-/// The system's; "not all privileges" for who is no administrator or runs without his rights.
+/// "Not all privileges" without administrator rights.
 pub fn may_forget() -> io::Result<()> {
     let mut token: HANDLE = std::ptr::null_mut();
     // SAFETY: returns a constant that stands for the process itself.
@@ -39,7 +40,7 @@ pub fn may_forget() -> io::Result<()> {
     if opened == 0 {
         return Err(io::Error::last_os_error());
     }
-    // SAFETY: the call succeeded, so this is a handle that nobody else has.
+    // SAFETY: the call succeeded, so this is a handle that no other owner has.
     let token = unsafe { OwnedHandle::from_raw_handle(token) };
     for privilege in [w!("SeIncreaseQuotaPrivilege"), w!("SeProfileSingleProcessPrivilege")] {
         enable(&token, privilege)?;
@@ -47,7 +48,7 @@ pub fn may_forget() -> io::Result<()> {
     find().map(|_| ())
 }
 
-/// Enables a privilege, given by a name that ends with a NUL.
+/// Enables a privilege; its name ends with a NUL.
 fn enable(token: &OwnedHandle, privilege: PCWSTR) -> io::Result<()> {
     let mut luid = LUID::default();
     // SAFETY: the name is a constant that ends with a NUL; the system writes one number.
@@ -59,29 +60,27 @@ fn enable(token: &OwnedHandle, privilege: PCWSTR) -> io::Result<()> {
         Privileges: [LUID_AND_ATTRIBUTES { Luid: luid, Attributes: SE_PRIVILEGE_ENABLED }],
     };
     let none = std::ptr::null_mut();
-    // SAFETY: the token is open for adjusting, the structure has the one privilege that it says; what was before is not asked for.
+    // SAFETY: the token is open for adjusting, and the structure holds one privilege; the previous state is not
+    // requested.
     let adjusted = unsafe {
         AdjustTokenPrivileges(token.as_raw_handle(), 0, &raw const wanted, 0, none, std::ptr::null_mut())
     };
-    // It succeeds without having given what it was asked for, and says so.
+    // The call succeeds even if it did not grant the privilege; the error code says so.
     let error = io::Error::last_os_error();
     let lacking = error.raw_os_error() == Some(ERROR_NOT_ALL_ASSIGNED as i32);
     if adjusted == 0 || lacking { Err(error) } else { Ok(()) }
 }
 
-/// Writes what waits to be written and forgets what is cached of files, names and attributes that no process uses, on the whole machine.
-///
-/// # Errors
-///
-/// The system's.
+/// Writes dirty pages and drops all cached data, names and attributes that no process uses, on the whole
+/// machine.
 pub fn forget() -> io::Result<()> {
-    // SAFETY: takes numbers only; this pair of them is the documented order to empty the cache's working set.
+    // SAFETY: takes numbers only; this pair is documented to empty the cache's working set.
     if unsafe { SetSystemFileCacheSize(usize::MAX, usize::MAX, 0) } == 0 {
         return Err(io::Error::last_os_error());
     }
     let set = find()?;
     for order in [FLUSH_MODIFIED, PURGE_STANDBY] {
-        // SAFETY: the system reads one number of 32 bits.
+        // SAFETY: the system reads one 32-bit number.
         let status = unsafe { set(MEMORY_LISTS, (&raw const order).cast(), size_of::<i32>() as u32) };
         if status != 0 {
             return Err(super::error_of(status));
@@ -90,13 +89,13 @@ pub fn forget() -> io::Result<()> {
     Ok(())
 }
 
-/// Looks the undocumented call up.
+/// Looks up the undocumented call.
 fn find() -> io::Result<Set> {
-    // SAFETY: the name ends with a NUL; a module that every process has is looked up.
+    // SAFETY: the name ends with a NUL; the module is in every process.
     let ntdll = unsafe { GetModuleHandleW(w!("ntdll.dll")) };
     // SAFETY: the module stays loaded as long as the process; the name ends with a NUL.
     let found = unsafe { GetProcAddress(ntdll, s!("NtSetSystemInformation")) };
     let found = found.ok_or_else(|| io::Error::from_raw_os_error(ERROR_NOT_SUPPORTED as i32))?;
-    // SAFETY: the function of that name takes a class, a pointer and a length, and returns a status.
+    // SAFETY: the function of this name takes a class, a pointer and a length, and returns a status.
     Ok(unsafe { std::mem::transmute::<unsafe extern "system" fn() -> isize, Set>(found) })
 }

@@ -1,4 +1,4 @@
-//! An entry a call: `FindFirstFileExW` and `FindNextFileW`, as most programs list a directory.
+//! One entry per call: `FindFirstFileExW` and `FindNextFileW`, as most programs list a directory.
 
 use std::io;
 
@@ -8,46 +8,46 @@ use windows_sys::Win32::Storage::FileSystem::{
     FindFirstFileExW, FindNextFileW, WIN32_FIND_DATAW,
 };
 
-/// A search that is open, with the entry that was found last.
+/// Open search with the entry found last.
 pub struct Search {
     handle: HANDLE,
     data: Box<WIN32_FIND_DATAW>,
-    /// The first entry is found by opening the search and has not been given yet.
+    /// Opening the search finds the first entry, which has not been returned yet.
     first: bool,
 }
 
-// SAFETY: a search handle belongs to the process, not to the thread that made it, and is used by one at a time.
+// SAFETY: a search handle belongs to the process, not to the thread that opened it, and one thread at a time
+// uses it.
 unsafe impl Send for Search {}
 
-/// An entry as a search gives it. Times are 100 ns since 1601, 0 for none.
+/// Entry of a search. Times are 100 ns since 1601, 0 if absent.
 #[derive(Clone, Copy, Debug)]
 pub struct Found<'a> {
     /// `FILE_ATTRIBUTE_...` bits.
     pub attributes: u32,
-    /// What kind of reparse point it is; 0 for none.
+    /// Kind of reparse point; 0 if none.
     pub reparse_tag: u32,
-    /// When it was made.
     pub created: i64,
-    /// When it was last written to.
+    /// Last write.
     pub written: i64,
-    /// Its size, bytes.
     pub size_bytes: u64,
-    /// Its name in UTF-16, in which surrogates may be unpaired.
+    /// Name in UTF-16, possibly with unpaired surrogates.
     pub name: &'a [u16],
 }
 
 impl Search {
-    /// Opens a search for all that matches a pattern such as `C:\folder\*`, given without a NUL.
+    /// Opens a search for a pattern such as `C:\folder\*`, without a NUL.
     ///
-    /// `basic` leaves the short names (8.3) out; `large_fetch` asks for larger buffers below.
+    /// `basic` omits short names (8.3); `large_fetch` requests larger internal buffers.
     ///
     /// # Errors
     ///
-    /// The system's; "not found" where nothing matches.
+    /// "Not found" if nothing matches.
     pub fn open(pattern: &[u16], basic: bool, large_fetch: bool) -> io::Result<Self> {
         let pattern: Vec<u16> = pattern.iter().copied().filter(|unit| *unit != 0).chain([0]).collect();
         let mut data = Box::<WIN32_FIND_DATAW>::default();
-        // SAFETY: the pattern ends with a NUL, and the system writes one entry to `data`; both live until the call returns.
+        // SAFETY: the pattern ends with a NUL, and the system writes one entry to `data`; both live until the
+        // call returns.
         let handle = unsafe {
             FindFirstFileExW(
                 pattern.as_ptr(),
@@ -64,11 +64,7 @@ impl Search {
         Ok(Self { handle, data, first: true })
     }
 
-    /// Returns the next entry, or `None` at the end. `.` and `..` are among them.
-    ///
-    /// # Errors
-    ///
-    /// The system's.
+    /// Next entry, including `.` and `..`; `None` at the end.
     pub fn next_entry(&mut self) -> io::Result<Option<Found<'_>>> {
         if !std::mem::take(&mut self.first) {
             // SAFETY: the search is open, and the system writes one entry to `data`.
@@ -99,7 +95,7 @@ impl Search {
 
 impl Drop for Search {
     fn drop(&mut self) {
-        // SAFETY: the search is open and nobody else has its handle.
+        // SAFETY: the search is open and has no other owner.
         unsafe { FindClose(self.handle) };
     }
 }

@@ -1,20 +1,20 @@
 //! Windows: directories and files by handle, and the four ways of reading a directory.
 //!
-//! * [`open`]: opening below an open directory, without following anything.
-//! * [`enumerate`]: many entries a call, by handle: `GetFileInformationByHandleEx`, `NtQueryDirectoryFile`.
-//! * [`find`]: an entry a call: `FindFirstFileExW`, `FindNextFileW`.
-//! * [`facts`]: what the system tells of one file; [`volume`]: of the room on the volume that it lies on.
-//! * [`volume_settings`]: what a volume was made and set to be; [`disk`]: what its device is.
-//! * [`owner`]: whether a file is this user's; [`access_list`]: who may do what with it.
+//! * [`open`]: opens entries below an open directory without following links.
+//! * [`enumerate`]: many entries per call, by handle: `GetFileInformationByHandleEx`, `NtQueryDirectoryFile`.
+//! * [`find`]: one entry per call: `FindFirstFileExW`, `FindNextFileW`.
+//! * [`facts`]: attributes of one file; [`volume`]: space on its volume.
+//! * [`volume_settings`]: properties of a volume; [`disk`]: its device.
+//! * [`owner`]: ownership of a file; [`access_list`]: its access list.
 //! * [`change`]: removing and renaming by handle.
-//! * [`process`]: processes that work together: handles handed over, a gate, none outlives its starter.
-//! * [`file_cache`]: forgetting what is cached of files.
-//! * [`io_priority`]: letting others use the disk first.
+//! * [`process`]: cooperating processes: duplicated handles, a gate, and a job that ends them together.
+//! * [`file_cache`]: dropping the file cache.
+//! * [`io_priority`]: lowest I/O priority.
 //! * [`mutex`]: names that one process holds at a time.
-//! * [`console`]: who presses Ctrl-C or Ctrl-Break is told of.
-//! * [`system`]: what the system tells of itself; [`service`]: whether services and drivers run.
+//! * [`console`]: Ctrl-C and Ctrl-Break.
+//! * [`system`]: version, memory and processors; [`service`]: state of services and drivers.
 //!
-//! What older systems (and Wine 8) lack is looked for when it is called, so that programs start everywhere.
+//! Calls that older systems (and Wine 8) lack are looked up at run time, so that programs start everywhere.
 
 pub mod access_list;
 pub mod change;
@@ -43,8 +43,8 @@ use windows_sys::Win32::Foundation::{
     STATUS_INVALID_INFO_CLASS, STATUS_INVALID_PARAMETER, STATUS_NOT_IMPLEMENTED, STATUS_NOT_SUPPORTED,
 };
 
-/// Returns the error of Win32 for a status; a file that is being removed, or was while it was open, counts as not found, a directory where a file was
-/// wanted as a directory (Win32 says "access denied" of both).
+/// Win32 error of a status. A file that is being removed counts as not found, and a directory in place of a
+/// file as a directory (Win32 reports "access denied" for both).
 fn error_of(status: NTSTATUS) -> io::Error {
     match status {
         STATUS_DELETE_PENDING | STATUS_FILE_DELETED => {
@@ -55,12 +55,12 @@ fn error_of(status: NTSTATUS) -> io::Error {
         }
         _ => {}
     }
-    // SAFETY: looks a number up in a table and touches no memory of ours.
+    // SAFETY: looks up a number in a table and touches no memory of ours.
     let code = unsafe { RtlNtStatusToDosError(status) };
     io::Error::from_raw_os_error(code as i32)
 }
 
-/// Tells whether a status says that the system or the file system does not know what was asked.
+/// `true` if a status means that the system or the file system does not know the request.
 fn is_unknown(status: NTSTATUS) -> bool {
     matches!(
         status,
@@ -72,7 +72,7 @@ fn is_unknown(status: NTSTATUS) -> bool {
     )
 }
 
-/// Tells whether an error says that the system or the file system does not know what was asked for.
+/// `true` if an error means that the system or the file system does not know the request.
 pub fn is_not_known(error: &io::Error) -> bool {
     let codes = [
         ERROR_INVALID_FUNCTION,

@@ -1,4 +1,4 @@
-//! Names that one process holds at a time, and nobody any more once it has ended, however that comes.
+//! Names that one process holds at a time; the system releases them when it ends for any reason.
 //!
 //! Reference: `CreateMutexW`.
 
@@ -7,8 +7,8 @@ use std::os::windows::io::{FromRawHandle, OwnedHandle};
 use windows_sys::Win32::Foundation::{ERROR_ALREADY_EXISTS, GetLastError};
 use windows_sys::Win32::System::Threading::CreateMutexW;
 
-/// Makes a mutex with a name (`Global\...` for all sessions), given without a NUL; nothing where there is one, or where its like cannot be
-/// made. It is there until the handle is closed.
+/// Creates a named mutex (`Global\...` for all sessions; without a NUL), held until the handle is closed.
+/// `None` if it exists or cannot be created.
 pub fn hold_new(name: &[u16]) -> Option<OwnedHandle> {
     let name: Vec<u16> = name.iter().copied().filter(|unit| *unit != 0).chain([0]).collect();
     // SAFETY: the name ends with a NUL and lives until the call returns; there are no attributes.
@@ -18,7 +18,7 @@ pub fn hold_new(name: &[u16]) -> Option<OwnedHandle> {
     if made.is_null() {
         return None;
     }
-    // SAFETY: the call succeeded, so this is a handle that nobody else has.
+    // SAFETY: the call succeeded, so this is a handle that no other owner has.
     let made = unsafe { OwnedHandle::from_raw_handle(made) };
     (told != ERROR_ALREADY_EXISTS).then_some(made)
 }

@@ -1,7 +1,7 @@
-//! Opening below an open directory: `NtCreateFile` with a root directory, which follows no reparse point.
+//! Opens entries below an open directory: `NtCreateFile` with a root directory, which follows no reparse point.
 //!
-//! Win32 has no call for it. Reference: `NtCreateFile` in the documentation of the Windows driver kit; Rust's standard
-//! library removes trees by the same call.
+//! Win32 has no such call. Reference: `NtCreateFile` in the documentation of the Windows driver kit; Rust's
+//! standard library removes trees with the same call.
 
 use std::io;
 use std::os::windows::io::{AsRawHandle, BorrowedHandle, FromRawHandle, OwnedHandle};
@@ -19,34 +19,35 @@ use windows_sys::Win32::Storage::FileSystem::{
 };
 use windows_sys::Win32::System::IO::IO_STATUS_BLOCK;
 
-/// What an entry is opened for.
+/// Purpose of opening an entry; decides access rights and refusals.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Purpose {
-    /// To be listed; anything but a directory is refused.
+    /// List it; refuses anything but a directory.
     List,
-    /// To be asked about itself.
+    /// Query attributes.
     Ask,
-    /// To be asked about itself and removed or renamed.
+    /// Query attributes, remove or rename.
     Remove,
-    /// As [`Purpose::Remove`]; a directory is refused, a junction too.
+    /// As [`Purpose::Remove`]; refuses directories and junctions.
     RemoveFile,
-    /// As [`Purpose::Remove`], and to be given other attributes before.
+    /// As [`Purpose::Remove`], plus setting attributes first.
     RemoveMarked,
-    /// To be removed; anything but a directory is refused.
+    /// Remove; refuses anything but a directory.
     RemoveDirectory,
-    /// To be read; a directory is refused.
+    /// Read; refuses a directory.
     Read,
-    /// To be read past the cache. Where nobody else has the file open, the system writes and forgets what it has cached of it.
+    /// Read with the cache bypassed. If no other process has the file open, the system writes back and drops
+    /// its cached pages.
     ReadUncached,
-    /// To be read, written, given other attributes and asked whose it is; a directory is refused.
+    /// Read, write, set attributes and query the owner; refuses a directory.
     Write,
-    /// To be made and written: a file that must not be there yet.
+    /// Create and write a file that does not exist.
     CreateFile,
-    /// To be made and listed: a directory that must not be there yet.
+    /// Create and list a directory that does not exist.
     CreateDirectory,
 }
 
-/// How the system is asked for a purpose.
+/// Arguments of `NtCreateFile` for a purpose.
 struct Asked {
     access: u32,
     options: u32,
@@ -76,23 +77,23 @@ impl Purpose {
     }
 }
 
-/// Opens or makes an entry of an open directory by its name, or by a path of names with `\` between them; the directory itself,
-/// anew, where the name is empty.
+/// Opens or creates an entry of an open directory by its name or by names separated by `\`; an empty name
+/// reopens the directory itself.
 ///
-/// A reparse point is opened itself, never what it stands for; as a directory of the path it is passed through. Others may read, write,
-/// rename and remove what is open.
+/// The last component is opened without following a reparse point; earlier components are followed. Other
+/// processes may read, write, rename and remove the opened file.
 ///
 /// # Errors
 ///
-/// The system's: not found, already there, access denied, a name that cannot be one, not a directory, a directory.
+/// Not found, exists, access denied, an invalid name, not a directory, a directory.
 pub fn below(directory: BorrowedHandle<'_>, name: &[u16], purpose: Purpose) -> io::Result<OwnedHandle> {
     let Asked { access, options, disposition } = purpose.asked();
     let name = unicode_string(name)?;
     let attributes = named(directory, &name);
     let mut opened: HANDLE = std::ptr::null_mut();
     let mut io_status = IO_STATUS_BLOCK::default();
-    // SAFETY: every pointer is to memory that lives until the call returns, which it does when it is done: the file is opened for
-    // synchronous use. The name is only read, for as many bytes as it says.
+    // SAFETY: every pointer is to memory that lives until the call returns, which is when it is done: the file
+    // is opened for synchronous use. The name is only read within its length.
     let status = unsafe {
         NtCreateFile(
             &raw mut opened,
@@ -111,11 +112,11 @@ pub fn below(directory: BorrowedHandle<'_>, name: &[u16], purpose: Purpose) -> i
     if status != 0 {
         return Err(super::error_of(status));
     }
-    // SAFETY: the call succeeded, so this is a handle that nobody else has.
+    // SAFETY: the call succeeded, so this is a handle that no other owner has.
     Ok(unsafe { OwnedHandle::from_raw_handle(opened) })
 }
 
-/// Returns a name as the system takes it; it is only read, and must live as long as what is returned is used.
+/// Wraps a name for the system, which only reads it; the name must outlive the result.
 pub(super) fn unicode_string(name: &[u16]) -> io::Result<UNICODE_STRING> {
     let Ok(bytes) = u16::try_from(size_of_val(name)) else {
         return Err(io::Error::new(io::ErrorKind::InvalidInput, "a name of more than 32767 characters"));
@@ -123,13 +124,13 @@ pub(super) fn unicode_string(name: &[u16]) -> io::Result<UNICODE_STRING> {
     Ok(UNICODE_STRING { Length: bytes, MaximumLength: bytes, Buffer: name.as_ptr().cast_mut() })
 }
 
-/// Returns how the system is told of a name in an open directory; both must live as long as what is returned is used.
+/// Object attributes of a name in an open directory; both must outlive the result.
 pub(super) fn named(directory: BorrowedHandle<'_>, name: &UNICODE_STRING) -> OBJECT_ATTRIBUTES {
     OBJECT_ATTRIBUTES {
         Length: size_of::<OBJECT_ATTRIBUTES>() as u32,
         RootDirectory: directory.as_raw_handle(),
         ObjectName: &raw const *name,
-        // As the directory has it: case-sensitive where it is marked so.
+        // Follows the directory: case-sensitive if it is marked so.
         Attributes: 0,
         SecurityDescriptor: std::ptr::null(),
         SecurityQualityOfService: std::ptr::null(),

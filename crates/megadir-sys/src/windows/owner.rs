@@ -1,7 +1,7 @@
-//! Whose a file is: the owner that its security descriptor names, against those that own what this process makes.
+//! Owner of a file, compared with the owners of files that this process creates.
 //!
-//! Security identifiers are compared as bytes, of which each has one form. Reference: `SECURITY_DESCRIPTOR_RELATIVE`, `SID` in
-//! [MS-DTYP] 2.4.
+//! Security identifiers have one binary form each and are compared as bytes. Reference:
+//! `SECURITY_DESCRIPTOR_RELATIVE`, `SID` in [MS-DTYP] 2.4.
 
 use std::io;
 use std::os::windows::io::{AsRawHandle, BorrowedHandle, FromRawHandle, OwnedHandle};
@@ -13,18 +13,14 @@ use windows_sys::Win32::Security::{
 };
 use windows_sys::Win32::System::Threading::{GetCurrentProcess, OpenProcessToken};
 
-/// Room for a descriptor or a token's answer with one identifier of at most 68 bytes, in units that are aligned as pointers are.
+/// Words for a descriptor or a token's answer with one identifier of at most 68 bytes, aligned like pointers.
 const UNITS: usize = 32;
-/// Everyone, which is the owner where a file system keeps none (FAT).
+/// Everyone: the owner on file systems that store none (FAT).
 const WORLD: &[u8] = &[1, 1, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0];
 
-/// Tells whether an open file is owned by this process's user, or by whom the system makes the owner of what this process makes
-/// (of administrators that may be their group); true where the file system keeps no owners. The file must have been opened with
-/// the right to read its security, as [`super::open::Purpose::Write`] does.
-///
-/// # Errors
-///
-/// The system's.
+/// `true` if an open file is owned by this process's user or by the default owner of new files (for
+/// administrators possibly their group), and on file systems that store no owners. The file must have been
+/// opened with the right to read its security, as [`super::open::Purpose::Write`] does.
 pub fn is_own(file: BorrowedHandle<'_>) -> io::Result<bool> {
     let owner = owner_of(file)?;
     if owner == WORLD {
@@ -38,14 +34,13 @@ fn malformed() -> io::Error {
     io::Error::new(io::ErrorKind::InvalidData, "a security identifier that is none")
 }
 
-/// Returns the identifier that begins at a place in a buffer.
+/// Identifier at an offset of a buffer.
 fn identifier(bytes: &[u8], at: usize) -> io::Result<&[u8]> {
-    // Revision, number of parts, six bytes of the authority, and the parts of four bytes each.
+    // Revision, number of parts, six bytes of authority, and parts of four bytes each.
     let count = *bytes.get(at.saturating_add(1)).ok_or_else(malformed)?;
     bytes.get(at..at + 8 + 4 * usize::from(count)).ok_or_else(malformed)
 }
 
-/// Returns units as the bytes that the system wrote into them.
 fn bytes_of(units: &[u64; UNITS]) -> Vec<u8> {
     units.iter().flat_map(|unit| unit.to_ne_bytes()).collect()
 }
@@ -54,7 +49,8 @@ fn owner_of(file: BorrowedHandle<'_>) -> io::Result<Vec<u8>> {
     let mut units = [0_u64; UNITS];
     let (to, length) = (units.as_mut_ptr(), size_of_val(&units) as u32);
     let mut needed = 0;
-    // SAFETY: the handle is open for the call, and the system writes at most `length` bytes, aligned as it wants them.
+    // SAFETY: the handle is open for the call, and the system writes at most `length` bytes, aligned as it
+    // requires.
     let succeeded = unsafe {
         GetKernelObjectSecurity(
             file.as_raw_handle(),
@@ -68,7 +64,7 @@ fn owner_of(file: BorrowedHandle<'_>) -> io::Result<Vec<u8>> {
         return Err(io::Error::last_os_error());
     }
     let bytes = bytes_of(&units);
-    // Revision, padding, control, and then where the owner begins.
+    // Revision, padding, control, then the offset of the owner.
     let at = bytes.get(4..8).and_then(|at| at.try_into().ok()).map(u32::from_ne_bytes);
     match at {
         Some(at) if at >= 20 => identifier(&bytes, at as usize).map(<[u8]>::to_vec),
@@ -85,22 +81,23 @@ fn token() -> io::Result<OwnedHandle> {
     if succeeded == 0 {
         return Err(io::Error::last_os_error());
     }
-    // SAFETY: the call succeeded, so this is a handle that nobody else has.
+    // SAFETY: the call succeeded, so this is a handle that no other owner has.
     Ok(unsafe { OwnedHandle::from_raw_handle(token) })
 }
 
-/// Returns the identifier that a token's answer of this class begins with a pointer to.
+/// Identifier in a token's answer; the answer begins with a pointer to it.
 fn of_token(token: &OwnedHandle, class: TOKEN_INFORMATION_CLASS) -> io::Result<Vec<u8>> {
     let mut units = [0_u64; UNITS];
     let (to, length) = (units.as_mut_ptr(), size_of_val(&units) as u32);
     let mut needed = 0;
-    // SAFETY: the token is open for the call, and the system writes at most `length` bytes, aligned as it wants them.
+    // SAFETY: the token is open for the call, and the system writes at most `length` bytes, aligned as it
+    // requires.
     let succeeded =
         unsafe { GetTokenInformation(token.as_raw_handle(), class, to.cast(), length, &raw mut needed) };
     if succeeded == 0 {
         return Err(io::Error::last_os_error());
     }
-    // What is pointed to lies in the same buffer.
+    // The pointer leads into the same buffer.
     let at = (units[0] as usize).checked_sub(units.as_ptr().addr()).ok_or_else(malformed)?;
     identifier(&bytes_of(&units), at).map(<[u8]>::to_vec)
 }
@@ -115,7 +112,7 @@ mod tests {
     #[test]
     fn what_this_process_makes_is_its_own() {
         let path = std::env::temp_dir().join(format!("megadir-owner-{}", std::process::id()));
-        // Writing, and reading whose it is.
+        // Write access, and the right to read the owner.
         let mut options = std::fs::OpenOptions::new();
         let made = options.write(true).access_mode(0x0002_0002).create_new(true).open(&path);
         let own = is_own(made.unwrap().as_handle());

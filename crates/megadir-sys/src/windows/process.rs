@@ -1,4 +1,5 @@
-//! Processes that work together: handles are handed over, a gate lets all go at once, and none outlives the one who started them.
+//! Cooperating processes: duplicated handles, a gate that releases all at once, and a job that ends them with
+//! their starter.
 
 use std::io;
 use std::os::windows::io::{AsHandle, AsRawHandle, BorrowedHandle, FromRawHandle, OwnedHandle, RawHandle};
@@ -15,17 +16,17 @@ use windows_sys::Win32::System::Threading::{
     CreateEventW, GetCurrentProcess, INFINITE, SetEvent, WaitForSingleObject,
 };
 
-/// A handle that another process was given, which closes it there when it is dropped: the other one makes one of its own of it
-/// ([`take`]) before.
+/// Handle duplicated into another process and closed there on drop; the other process duplicates it again first
+/// ([`take`]).
 #[derive(Debug)]
 pub struct Given {
     to: OwnedHandle,
-    /// No handle of this process.
+    /// The value in the other process; no handle of this one.
     there: usize,
 }
 
 impl Given {
-    /// Returns the number that the other process is to be told.
+    /// Value to send to the other process.
     pub fn number(&self) -> u64 {
         self.there as u64
     }
@@ -33,48 +34,48 @@ impl Given {
 
 impl Drop for Given {
     fn drop(&mut self) {
-        // Nobody else closes it, so it is what was given still; it is gone already where the process has ended. A copy made of it here is
-        // closed again.
+        // No other owner closes it, so the value is still ours unless the process has ended. Moving it here
+        // closes it there; the copy is dropped at once.
         if let Ok(copy) =
             duplicate(self.to.as_raw_handle(), self.there as HANDLE, this_process(), CLOSE_THERE)
         {
-            // SAFETY: the call succeeded, so this is a handle of this process that nobody else has.
+            // SAFETY: the call succeeded, so this is a handle of this process that no other owner has.
             drop(unsafe { OwnedHandle::from_raw_handle(copy) });
         }
     }
 }
 
-/// Gives another process a handle to what is open here.
-///
-/// The process must have been opened for that (`PROCESS_DUP_HANDLE`), as who started it has.
+/// Duplicates an open handle into another process, which must have been opened with `PROCESS_DUP_HANDLE`, as
+/// its starter has.
 ///
 /// # Errors
 ///
-/// The system's; access denied where the process has ended.
+/// Access denied if the process has ended.
 pub fn give(open: BorrowedHandle<'_>, to: BorrowedHandle<'_>) -> io::Result<Given> {
     let to = to.try_clone_to_owned()?;
     let there = duplicate(this_process(), open.as_raw_handle(), to.as_raw_handle(), DUPLICATE_SAME_ACCESS)?;
     Ok(Given { to, there: there as usize })
 }
 
-/// Makes a handle of its own of what another process has given this one by [`give`], which said the number.
+/// Duplicates a handle that another process has created here by [`give`], from the value it sent.
 ///
-/// The number is only another's word. So no handle is closed by it: a wrong one leads to what else this process has open, or to nothing.
+/// The value is not trusted: no handle is closed by it, so a wrong one leads to another of this process's open
+/// files or to an error.
 ///
 /// # Errors
 ///
-/// Where this process has no handle of that number.
+/// If this process has no such handle.
 pub fn take(number: u64) -> io::Result<OwnedHandle> {
     let none = || io::Error::new(io::ErrorKind::InvalidInput, "not the number of a handle");
-    // Those above stand for the process and its threads.
+    // Values above stand for the process and its threads.
     let given = i32::try_from(number).map_err(|_| none())? as usize as RawHandle;
     let own = this_process();
     let taken = duplicate(own, given, own, DUPLICATE_SAME_ACCESS)?;
-    // SAFETY: the call succeeded, so this is a handle of this process that nobody else has.
+    // SAFETY: the call succeeded, so this is a handle of this process that no other owner has.
     Ok(unsafe { OwnedHandle::from_raw_handle(taken) })
 }
 
-/// How a handle of another process is closed there: it is moved.
+/// Options that close a handle in another process by moving it.
 const CLOSE_THERE: DUPLICATE_HANDLE_OPTIONS = DUPLICATE_SAME_ACCESS | DUPLICATE_CLOSE_SOURCE;
 
 fn duplicate(
@@ -84,7 +85,7 @@ fn duplicate(
     options: DUPLICATE_HANDLE_OPTIONS,
 ) -> io::Result<RawHandle> {
     let mut made: HANDLE = std::ptr::null_mut();
-    // SAFETY: the system checks all three handles, and writes one; it is not inherited by processes that this one starts.
+    // SAFETY: the system checks all three handles and writes one, which child processes do not inherit.
     let succeeded = unsafe { DuplicateHandle(from, open, to, &raw mut made, 0, 0, options) };
     if succeeded == 0 { Err(io::Error::last_os_error()) } else { Ok(made) }
 }
@@ -94,45 +95,36 @@ fn this_process() -> HANDLE {
     unsafe { GetCurrentProcess() }
 }
 
-/// A gate that is closed until it is opened, once, for all who wait there.
+/// One-time gate that releases all waiters when it opens.
 #[derive(Debug)]
 pub struct Gate {
     event: OwnedHandle,
 }
 
 impl Gate {
-    /// Makes a gate that is closed.
-    ///
-    /// # Errors
-    ///
-    /// The system's.
+    /// Creates a closed gate.
     pub fn new() -> io::Result<Self> {
         let none = std::ptr::null();
-        // SAFETY: no attributes and no name; the event stays set for all once it is set, and is not set yet.
+        // SAFETY: no attributes and no name; the event is unset, and stays set for all once it is set.
         let event = unsafe { CreateEventW(none, 1, 0, none.cast()) };
         if event.is_null() {
             return Err(io::Error::last_os_error());
         }
-        // SAFETY: the call succeeded, so this is a handle that nobody else has.
+        // SAFETY: the call succeeded, so this is a handle that no other owner has.
         Ok(Self { event: unsafe { OwnedHandle::from_raw_handle(event) } })
     }
 
-    /// Opens it.
-    ///
-    /// # Errors
-    ///
-    /// The system's.
     pub fn open(&self) -> io::Result<()> {
         // SAFETY: the handle is open for the call.
         let succeeded = unsafe { SetEvent(self.event.as_raw_handle()) };
         if succeeded == 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
     }
 
-    /// Waits until it is open.
+    /// Waits until it opens.
     ///
     /// # Errors
     ///
-    /// The system's, as where the handle that was taken is none of a gate.
+    /// If the handle that was taken is not a gate.
     pub fn wait(&self) -> io::Result<()> {
         // SAFETY: the handle is open for the call.
         let ended = unsafe { WaitForSingleObject(self.event.as_raw_handle(), INFINITE) };
@@ -147,35 +139,30 @@ impl AsHandle for Gate {
 }
 
 impl From<OwnedHandle> for Gate {
-    /// Takes a gate that another process has given this one.
+    /// Gate received from another process.
     fn from(event: OwnedHandle) -> Self {
         Self { event }
     }
 }
 
-/// Processes that end when this is dropped, or when the process that has it ends, however it does.
+/// Processes that end when this is dropped or when the owning process ends for any reason.
 ///
-/// A job object that kills what is in it with its last handle, which no other process has. Processes that those in it start
-/// are in it too.
+/// A job object that kills its members when its last handle is closed; no other process has one. Children of
+/// members are members too.
 #[derive(Debug)]
 pub struct Job {
     job: OwnedHandle,
 }
 
 impl Job {
-    /// Makes one without processes.
-    ///
-    /// # Errors
-    ///
-    /// The system's.
     pub fn new() -> io::Result<Self> {
         let none = std::ptr::null();
-        // SAFETY: no attributes, so that it is not inherited, and no name, so that nobody else opens it.
+        // SAFETY: no attributes, so that it is not inherited, and no name, so that no other process opens it.
         let job = unsafe { CreateJobObjectW(none, none.cast()) };
         if job.is_null() {
             return Err(io::Error::last_os_error());
         }
-        // SAFETY: the call succeeded, so this is a handle that nobody else has.
+        // SAFETY: the call succeeded, so this is a handle that no other owner has.
         let job = Self { job: unsafe { OwnedHandle::from_raw_handle(job) } };
         let mut limits = JOBOBJECT_EXTENDED_LIMIT_INFORMATION::default();
         limits.BasicLimitInformation.LimitFlags = JOB_OBJECT_LIMIT_KILL_ON_JOB_CLOSE;
@@ -191,11 +178,11 @@ impl Job {
         if succeeded == 0 { Err(io::Error::last_os_error()) } else { Ok(job) }
     }
 
-    /// Adds a process that was started.
+    /// Adds a started process.
     ///
     /// # Errors
     ///
-    /// The system's; access denied where the process has ended, or is in a job that forbids it (before Windows 8: in any).
+    /// Access denied if the process has ended, or is in a job that forbids it (before Windows 8: in any job).
     pub fn add(&self, process: BorrowedHandle<'_>) -> io::Result<()> {
         // SAFETY: both handles are open for the call.
         let succeeded =
@@ -225,14 +212,14 @@ mod tests {
     #[test]
     fn a_handle_is_given_and_taken() {
         let gate = Gate::new().unwrap();
-        // SAFETY: a constant that stands for the process; nothing is closed with a borrowed handle.
+        // SAFETY: a constant that stands for the process; a borrowed handle is never closed.
         let own = unsafe { BorrowedHandle::borrow_raw(this_process()) };
         let given = give(gate.as_handle(), own).unwrap();
         let taken = Gate::from(take(given.number()).unwrap());
         drop(given);
         gate.open().unwrap();
         taken.wait().unwrap();
-        // No such handle, and what stands for the process and its thread.
+        // Invalid values, and values that stand for the process and its thread.
         for number in [0, 0x7fff_fffc, u64::MAX, u64::MAX - 1, 0xffff_ffff] {
             assert!(take(number).is_err(), "{number}");
         }
@@ -241,7 +228,7 @@ mod tests {
     #[test]
     fn a_process_ends_with_its_job() {
         let job = Job::new().unwrap();
-        // It waits for a line that never comes.
+        // Waits for a line that never comes.
         let mut child = Command::new("cmd")
             .args(["/d", "/c", "set /p x="])
             .stdin(Stdio::piped())

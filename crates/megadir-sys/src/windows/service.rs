@@ -1,4 +1,4 @@
-//! Whether services and drivers run, as the service control manager tells anybody.
+//! State of services and drivers, from the service control manager; needs no privileges.
 
 use std::io;
 
@@ -8,18 +8,15 @@ use windows_sys::Win32::System::Services::{
     SERVICE_QUERY_STATUS, SERVICE_RUNNING, SERVICE_STATUS,
 };
 
-/// What a service is doing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum State {
-    /// There is none of that name.
     Absent,
-    /// It does not run, or not yet, or not any more.
+    /// Not running, starting or stopping.
     Stopped,
-    /// It runs.
     Running,
 }
 
-/// The service control manager, open for questions.
+/// Service control manager, opened for queries.
 #[derive(Debug)]
 pub struct Services(Handle);
 
@@ -28,28 +25,19 @@ struct Handle(SC_HANDLE);
 
 impl Drop for Handle {
     fn drop(&mut self) {
-        // SAFETY: the handle is open and nobody else has it.
+        // SAFETY: the handle is open and has no other owner.
         unsafe { CloseServiceHandle(self.0) };
     }
 }
 
 impl Services {
     /// Opens the manager of this machine.
-    ///
-    /// # Errors
-    ///
-    /// The system's.
     pub fn open() -> io::Result<Self> {
-        // SAFETY: without names the manager of this machine and its active database are meant.
+        // SAFETY: null names mean the manager of this machine and its active database.
         let manager = unsafe { OpenSCManagerW(std::ptr::null(), std::ptr::null(), SC_MANAGER_CONNECT) };
         if manager.is_null() { Err(io::Error::last_os_error()) } else { Ok(Self(Handle(manager))) }
     }
 
-    /// Returns what a service or driver is doing.
-    ///
-    /// # Errors
-    ///
-    /// The system's, as "access denied".
     pub fn state(&self, name: &str) -> io::Result<State> {
         let name: Vec<u16> = name.encode_utf16().filter(|unit| *unit != 0).chain([0]).collect();
         // SAFETY: the manager is open, and the name ends with a NUL.
@@ -77,7 +65,7 @@ mod tests {
     fn a_service_that_does_not_exist_is_absent() {
         let services = Services::open().unwrap();
         assert_eq!(services.state("megadir-no-such-service").unwrap(), State::Absent);
-        // The remote procedure calls, without which no Windows works; under Wine it is started when it is needed.
+        // The remote procedure call service, which Windows always has; Wine starts it on demand.
         assert_ne!(services.state("RpcSs").unwrap(), State::Absent);
     }
 }

@@ -1,4 +1,4 @@
-//! What the system tells of itself: its version, memory, processors, limits of the job, and whether it is Windows at all.
+//! The system: version, memory, processor times, job limits, and whether it is Wine.
 
 use std::ffi::CStr;
 
@@ -16,16 +16,17 @@ use windows_sys::Win32::System::SystemInformation::{GlobalMemoryStatusEx, MEMORY
 use windows_sys::Win32::System::Threading::GetSystemTimes;
 use windows_sys::{s, w};
 
-/// Returns the version of Wine, as `8.0`, where it stands in for Windows: then nothing that is measured tells of Windows.
+/// Version of Wine, such as `8.0`, if it stands in for Windows; measurements then say nothing about Windows.
 pub fn wine_version() -> Option<String> {
-    // SAFETY: the name ends with a NUL; a module that every process has is looked up.
+    // SAFETY: the name ends with a NUL; the module is in every process.
     let ntdll = unsafe { GetModuleHandleW(w!("ntdll.dll")) };
     if ntdll.is_null() {
         return None;
     }
     // SAFETY: the module stays loaded as long as the process; the name ends with a NUL.
     let found = unsafe { GetProcAddress(ntdll, s!("wine_get_version")) }?;
-    // SAFETY: Wine exports it as a function without arguments that returns a pointer to a string; Windows has no export of that name.
+    // SAFETY: Wine exports it as a function without arguments that returns a pointer to a string; Windows has
+    // no export of that name.
     let version = unsafe {
         std::mem::transmute::<unsafe extern "system" fn() -> isize, extern "C" fn() -> *const core::ffi::c_char>(
             found,
@@ -39,13 +40,13 @@ pub fn wine_version() -> Option<String> {
     Some(version.to_string_lossy().into_owned())
 }
 
-/// Returns the version of Windows as the kernel has it, whatever the program is made compatible with: major, minor, build.
+/// Version of the Windows kernel, regardless of compatibility settings: major, minor, build.
 pub fn version() -> Option<(u32, u32, u32)> {
     let mut told = OSVERSIONINFOW {
         dwOSVersionInfoSize: size_of::<OSVERSIONINFOW>() as u32,
         ..OSVERSIONINFOW::default()
     };
-    // SAFETY: the system writes one such structure, whose size it is told.
+    // SAFETY: the system writes one such structure, whose size it is given.
     let status = unsafe { RtlGetVersion(&raw mut told) };
     (status == 0).then_some((told.dwMajorVersion, told.dwMinorVersion, told.dwBuildNumber))
 }
@@ -53,45 +54,42 @@ pub fn version() -> Option<(u32, u32, u32)> {
 /// Memory of the machine, bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Memory {
-    /// In all, without what the hardware keeps for itself.
+    /// Total, without memory reserved by the hardware.
     pub total_bytes: u64,
-    /// What could be used for something new without writing anything first.
+    /// Available without writing anything out first.
     pub available_bytes: u64,
 }
 
-/// Returns the memory of the machine.
 pub fn memory() -> Option<Memory> {
     let mut told =
         MEMORYSTATUSEX { dwLength: size_of::<MEMORYSTATUSEX>() as u32, ..MEMORYSTATUSEX::default() };
-    // SAFETY: the system writes one such structure, whose size it is told.
+    // SAFETY: the system writes one such structure, whose size it is given.
     let succeeded = unsafe { GlobalMemoryStatusEx(&raw mut told) };
     (succeeded != 0).then_some(Memory { total_bytes: told.ullTotalPhys, available_bytes: told.ullAvailPhys })
 }
 
-/// Times of all processors together since the system was started, units of 100 ns; they move in ticks of 10 to 16 ms.
+/// Times of all processors together since boot, in units of 100 ns; they advance in ticks of 10 to 16 ms.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ProcessorTimes {
-    /// Doing nothing.
     pub idle: u64,
-    /// Doing anything or nothing.
+    /// Total, idle time included.
     pub all: u64,
 }
 
-/// Returns the times of all processors together.
 pub fn processor_times() -> Option<ProcessorTimes> {
     let (mut idle, mut kernel, mut user) = (FILETIME::default(), FILETIME::default(), FILETIME::default());
     // SAFETY: the system writes one time to each.
     let succeeded = unsafe { GetSystemTimes(&raw mut idle, &raw mut kernel, &raw mut user) };
-    // The kernel's time has the idle time in it.
+    // Kernel time includes idle time.
     (succeeded != 0).then(|| ProcessorTimes { idle: units(idle), all: units(kernel) + units(user) })
 }
 
-/// Returns a time of the system in units of 100 ns.
+/// Time in units of 100 ns.
 pub(crate) fn units(time: FILETIME) -> u64 {
     (u64::from(time.dwHighDateTime) << 32) | u64::from(time.dwLowDateTime)
 }
 
-/// Returns how often a second the performance counter, which is the monotonic clock, moves.
+/// Frequency of the performance counter, which is the monotonic clock.
 pub fn counter_hz() -> Option<u64> {
     let mut hz = 0_i64;
     // SAFETY: the system writes one number.
@@ -99,7 +97,7 @@ pub fn counter_hz() -> Option<u64> {
     u64::try_from(hz).ok().filter(|hz| succeeded != 0 && *hz > 0)
 }
 
-/// Tells whether the machine runs on its battery; `None` where it is not known.
+/// `true` on battery power; `None` if unknown.
 pub fn on_battery() -> Option<bool> {
     let mut told = SYSTEM_POWER_STATUS::default();
     // SAFETY: the system writes one such structure.
@@ -111,7 +109,7 @@ pub fn on_battery() -> Option<bool> {
     }
 }
 
-/// What the job that this process belongs to (as in a container) may use.
+/// Limits of the job that this process belongs to, as in a container.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct JobLimits {
     /// Memory of the job, or of each of its processes, bytes.
@@ -120,11 +118,11 @@ pub struct JobLimits {
     pub processor_share: Option<f64>,
 }
 
-/// Returns the limits of the innermost job of this process.
+/// Limits of the innermost job of this process.
 pub fn job_limits() -> JobLimits {
     let mut limits = JobLimits::default();
     let mut told = JOBOBJECT_EXTENDED_LIMIT_INFORMATION::default();
-    // SAFETY: without a handle the process's own job is meant; the system writes at most as many bytes as the structure has.
+    // SAFETY: a null handle means the process's own job; the system writes at most the structure's bytes.
     let succeeded = unsafe {
         QueryInformationJobObject(
             std::ptr::null_mut(),
@@ -141,7 +139,7 @@ pub fn job_limits() -> JobLimits {
         let process = of(JOB_OBJECT_LIMIT_PROCESS_MEMORY, told.ProcessMemoryLimit);
         limits.memory_bytes = job.into_iter().chain(process).min();
     }
-    // JOBOBJECT_CPU_RATE_CONTROL_INFORMATION: flags, and a union whose every meaning is a number.
+    // JOBOBJECT_CPU_RATE_CONTROL_INFORMATION: flags, and a union of numbers.
     let mut rate = [0_u32; 2];
     // SAFETY: as above.
     let succeeded = unsafe {
@@ -155,7 +153,7 @@ pub fn job_limits() -> JobLimits {
     };
     let capped = JOB_OBJECT_CPU_RATE_CONTROL_ENABLE | JOB_OBJECT_CPU_RATE_CONTROL_HARD_CAP;
     if succeeded != 0 && rate[0] & capped == capped {
-        // Parts of 10 000.
+        // In units of 1/10 000.
         limits.processor_share = Some(f64::from(rate[1]) / 10_000.0).filter(|share| *share > 0.0);
     }
     limits

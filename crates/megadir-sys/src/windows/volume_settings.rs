@@ -1,6 +1,7 @@
-//! What a volume was made and set to be, and what of it holds for one directory.
+//! Properties of a volume, and case sensitivity of a directory.
 //!
-//! References: `GetVolumeInformationByHandleW`; `FSCTL_QUERY_PERSISTENT_VOLUME_STATE`, which is asked by any handle on the volume.
+//! References: `GetVolumeInformationByHandleW`; `FSCTL_QUERY_PERSISTENT_VOLUME_STATE`, which works on any
+//! handle of the volume.
 
 use std::io;
 use std::os::windows::io::{AsRawHandle, BorrowedHandle};
@@ -16,27 +17,22 @@ use windows_sys::Win32::System::Ioctl::{
     PERSISTENT_VOLUME_STATE_TRUSTED_VOLUME,
 };
 
-/// What a volume tells of itself.
+/// Properties of a volume.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Volume {
-    /// The name of its file system, as `NTFS`.
+    /// Name of its file system, such as `NTFS`.
     pub file_system: String,
-    /// The number that it was given when it was formatted.
+    /// Serial number from formatting.
     pub serial: u32,
-    /// What it can do and is, `FILE_SUPPORTS_...` and the like.
+    /// `FILE_SUPPORTS_...` and similar flags.
     pub flags: u32,
 }
 
-/// Returns what the volume of an open file or directory tells of itself.
-///
-/// # Errors
-///
-/// The system's.
 pub fn volume(file: BorrowedHandle<'_>) -> io::Result<Volume> {
     let mut name = vec![0_u16; MAX_PATH as usize + 1];
     let (mut serial, mut name_max, mut flags) = (0_u32, 0_u32, 0_u32);
-    // SAFETY: the system writes one number each to the three, and at most as many characters to the name as it is told; no label is
-    // asked for.
+    // SAFETY: the system writes one number to each of three, and at most as many characters to the name as it
+    // is given; no label is requested.
     let succeeded = unsafe {
         GetVolumeInformationByHandleW(
             file.as_raw_handle(),
@@ -56,20 +52,21 @@ pub fn volume(file: BorrowedHandle<'_>) -> io::Result<Volume> {
     Ok(Volume { file_system: String::from_utf16_lossy(&name[..end]), serial, flags })
 }
 
-/// What a volume keeps being through restarts of the machine; `None` where it does not tell.
+/// Settings that survive a restart; `None` if the system does not report one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Persistent {
-    /// Whether no short names (8.3) are made on it.
+    /// `true` if the volume creates no short names (8.3).
     pub no_short_names: Option<bool>,
-    /// Whether it is a Dev Drive.
+    /// `true` for a Dev Drive.
     pub dev_drive: Option<bool>,
-    /// Whether it is a Dev Drive that is trusted, so that antivirus software may look at files later.
+    /// `true` for a trusted Dev Drive, where antivirus software may scan files later.
     pub trusted: Option<bool>,
 }
 
-/// Returns what the volume of an open directory keeps being.
+/// Persistent settings of the volume of an open directory.
 ///
-/// Each is asked for by itself: systems before Windows 11 refuse the question after a Dev Drive, other file systems that after short names.
+/// Each is queried separately: systems before Windows 11 reject the query about Dev Drives, other file systems
+/// the one about short names.
 pub fn persistent(directory: BorrowedHandle<'_>) -> Persistent {
     Persistent {
         no_short_names: bit(directory, PERSISTENT_VOLUME_STATE_SHORT_NAME_CREATION_DISABLED),
@@ -78,7 +75,7 @@ pub fn persistent(directory: BorrowedHandle<'_>) -> Persistent {
     }
 }
 
-/// Asks for one bit; `None` where the question is refused.
+/// Queries one bit; `None` if the query is rejected.
 fn bit(directory: BorrowedHandle<'_>, bit: u32) -> Option<bool> {
     let asked = FILE_FS_PERSISTENT_VOLUME_INFORMATION {
         FlagMask: bit,
@@ -87,8 +84,8 @@ fn bit(directory: BorrowedHandle<'_>, bit: u32) -> Option<bool> {
     };
     let mut told = FILE_FS_PERSISTENT_VOLUME_INFORMATION::default();
     let (size, mut returned) = (size_of_val(&told) as u32, 0_u32);
-    // SAFETY: the system reads one structure of this size and writes one, and keeps no pointer: the directory is open for
-    // synchronous use.
+    // SAFETY: the system reads one structure of this size and writes one, and keeps no pointer: the directory
+    // is open for synchronous use.
     let succeeded = unsafe {
         DeviceIoControl(
             directory.as_raw_handle(),
@@ -104,21 +101,22 @@ fn bit(directory: BorrowedHandle<'_>, bit: u32) -> Option<bool> {
     (succeeded != 0 && returned >= size).then_some(told.VolumeFlags & bit != 0)
 }
 
-/// Tells whether names in an open directory that differ in case only are different names.
+/// `true` if names in an open directory are case-sensitive.
 ///
 /// # Errors
 ///
-/// The system's; before Windows 10 1803 and on other file systems than NTFS the question is not known.
+/// Before Windows 10 1803 and on file systems other than NTFS.
 pub fn is_case_sensitive(directory: BorrowedHandle<'_>) -> io::Result<bool> {
     let told: FILE_CASE_SENSITIVE_INFO = super::facts::ask(directory, FileCaseSensitiveInfo)?;
     Ok(told.Flags & 1 != 0)
 }
 
-/// Returns the name of the volume of an open file, `\\?\Volume{...}`, without a closing backslash; it is also that of its device.
+/// Name of the volume of an open file, `\\?\Volume{...}`, without a final backslash; it is also the name of its
+/// device.
 ///
 /// # Errors
 ///
-/// The system's; volumes of other machines have none.
+/// Volumes of other machines have none.
 pub fn device(file: BorrowedHandle<'_>) -> io::Result<Vec<u16>> {
     let path = super::facts::path_as(file, VOLUME_NAME_GUID)?;
     // The fourth backslash ends the name.
@@ -137,13 +135,13 @@ mod tests {
 
     #[test]
     fn a_volume_tells_of_itself() {
-        // FILE_FLAG_BACKUP_SEMANTICS, without which no directory can be opened.
+        // FILE_FLAG_BACKUP_SEMANTICS is required to open a directory.
         let directory =
             std::fs::OpenOptions::new().read(true).custom_flags(0x0200_0000).open(std::env::temp_dir());
         let directory = directory.unwrap();
         let told = volume(directory.as_handle()).unwrap();
         assert!(!told.file_system.is_empty() && told.flags != 0, "{told:?}");
-        // Old systems do not know these questions; whoever answers says something of each bit or nothing.
+        // Old systems reject these queries; an answer covers each bit or none.
         if let Ok(sensitive) = is_case_sensitive(directory.as_handle()) {
             assert!(!sensitive, "the directory of temporary files");
         }

@@ -47,7 +47,6 @@ static PENDING: &[&str] = &[
     "crates/megadir-record/",
     "crates/megadir-report/",
     "crates/megadir-stats/",
-    "crates/megadir-sys/",
     "crates/megadir/",
     "crates/xtask/",
     "docs/advice.md",
