@@ -15,6 +15,7 @@
 //! * [`mount_namespace`], [`loop_device`], [`child`]: mounts, devices and programs that go when their process goes (Linux).
 //! * [`readdir`]: the C library's directory stream, as the programs under study use it (Unix).
 //! * `windows`: directories and files by handle, the ways of reading a directory, and what the system tells of itself (Windows).
+//! * `standard_streams` (feature of that name): which of them were closed when the process began (Linux).
 //! * [`clock`]: the cycle counter and the monotonic clock.
 //! * [`processor`]: what the processor tells of a hypervisor.
 //! * [`usage`]: the processor time of this process.
@@ -52,6 +53,8 @@ pub mod processor;
 pub mod quota;
 #[cfg(target_os = "linux")]
 pub mod readdir;
+#[cfg(all(target_os = "linux", feature = "standard-streams"))]
+pub mod standard_streams;
 #[cfg(all(target_os = "linux", feature = "io-uring"))]
 pub mod uring;
 pub mod usage;

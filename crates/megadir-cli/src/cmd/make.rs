@@ -51,7 +51,7 @@ pub(crate) struct Args {
     seed: u64,
     /// Print what would be made, and write nothing.
     #[arg(long)]
-    dry_run: bool,
+    pub(super) dry_run: bool,
 }
 
 /// The ways of making names.

@@ -17,7 +17,7 @@ pub(crate) struct Args {
     directory: PathBuf,
     /// Print what would be removed, and remove nothing.
     #[arg(long)]
-    dry_run: bool,
+    pub(super) dry_run: bool,
 }
 
 /// Removes them, or tells which.

@@ -96,6 +96,11 @@ pub(crate) struct Args {
 }
 
 impl Args {
+    /// `true` if the summary goes to standard output.
+    pub(in crate::cmd) fn prints(&self) -> bool {
+        self.json || self.dry_run
+    }
+
     /// Tells whether something is put aside first, and may lie there since an earlier time.
     pub(super) fn puts_aside(&self) -> bool {
         self.detach || self.renew

@@ -51,6 +51,13 @@ pub(crate) struct Args {
     pub(super) reading: Reading,
 }
 
+impl Args {
+    /// `true` if the inventory goes to standard output.
+    pub(in crate::cmd) fn prints(&self) -> bool {
+        self.output.is_none() && !self.dry_run
+    }
+}
+
 /// How trees are read.
 #[derive(clap::Args)]
 pub(in crate::cmd) struct Reading {
