@@ -188,3 +188,25 @@ fn a_closed_standard_input_is_no_empty_list() {
         assert!(last_line(&output).starts_with("megadir: standard input is closed"), "{output:?}");
     }
 }
+
+/// What cron runs: nothing is printed when all is well, so that it does not mail.
+#[test]
+fn quiet_commands_print_nothing_when_all_is_well() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let at = directory.path();
+    prepare(at);
+    for arguments in [
+        &["make", "new", "-n", "5", "--quiet"][..],
+        &["scan", "tree", "-o", "again", "--quiet"],
+        &["scan", "tree", "-o", "again", "-q", "--hash-suspects"],
+        &["bench", "clean", "--quiet"],
+        &["limits", "tree", "--quiet", "--warn-at", "100%"],
+        &["remove", "tree", "--quiet"],
+    ] {
+        let output = shell(at, r#"exec "$0" "$@" </dev/null"#, arguments);
+        assert!(output.status.success(), "{arguments:?}: {output:?}");
+        assert!(output.stdout.is_empty() && output.stderr.is_empty(), "{arguments:?}: {output:?}");
+    }
+    let output = shell(at, r#"exec "$0" "$@""#, &["scan", "none", "-o", "again", "-q"]);
+    assert!(output.status.code() == Some(3) && !output.stderr.is_empty(), "{output:?}");
+}

@@ -39,7 +39,8 @@ impl Command {
     /// `true` if the command is to print something on standard output.
     fn prints(&self) -> bool {
         match self {
-            Self::List(_) | Self::Limits(_) | Self::Advise(_) | Self::Backends(_) => true,
+            Self::List(_) | Self::Advise(_) | Self::Backends(_) => true,
+            Self::Limits(args) => !args.quiet,
             Self::Make(args) => args.dry_run,
             Self::Remove(args) => args.prints(),
             Self::Scan(args) => args.prints(),
