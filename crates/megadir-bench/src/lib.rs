@@ -35,6 +35,9 @@
 mod at;
 mod backends;
 pub mod beat;
+/// Standard streams that were closed when the process began, for the program, which may not ask the system itself.
+#[cfg(target_os = "linux")]
+pub use megadir_sys::standard_streams;
 /// Ctrl-C of a console, for whoever may not ask the system itself.
 #[cfg(windows)]
 pub use megadir_sys::windows::console;

@@ -16,6 +16,7 @@
 //!   (Linux).
 //! * [`readdir`]: the C library's directory stream (Unix).
 //! * `windows`: directories and files by handle, ways of reading a directory, system properties (Windows).
+//! * `standard_streams` (feature of that name): streams that were closed at program start (Linux).
 //! * [`clock`]: cycle counter and monotonic clock.
 //! * [`processor`]: the hypervisor's name.
 //! * [`usage`]: processor time of this process.
@@ -52,6 +53,8 @@ pub mod processor;
 pub mod quota;
 #[cfg(target_os = "linux")]
 pub mod readdir;
+#[cfg(all(target_os = "linux", feature = "standard-streams"))]
+pub mod standard_streams;
 #[cfg(all(target_os = "linux", feature = "io-uring"))]
 pub mod uring;
 pub mod usage;

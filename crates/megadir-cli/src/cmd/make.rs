@@ -49,9 +49,12 @@ pub(crate) struct Args {
     /// The seed of names and contents.
     #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,
+    /// Print nothing if all files are there; errors are printed.
+    #[arg(short, long, conflicts_with = "dry_run")]
+    quiet: bool,
     /// Print what would be made, and write nothing.
     #[arg(long)]
-    dry_run: bool,
+    pub(super) dry_run: bool,
 }
 
 /// The ways of making names.
@@ -172,7 +175,9 @@ fn make(args: &Args, files: &Files, interrupt: &Interrupt) -> Result<u8, CliErro
     let filled = fill(&args.directory, files, &mut progress, &interrupt.stop);
     bar.finish_and_clear();
     let filled = filled.map_err(|error| explain(&error))?;
-    eprintln!("megadir: {}: {}", quoted(&args.directory), summary(&filled, files));
+    if !args.quiet || filled.stopped || filled.taken > 0 {
+        eprintln!("megadir: {}: {}", quoted(&args.directory), summary(&filled, files));
+    }
     if filled.stopped {
         eprintln!("megadir: interrupted; the same command goes on from here");
         return Ok(exit::INTERRUPTED);

@@ -1,6 +1,7 @@
 //! The subcommands: one file each, one word here.
 
 use crate::exit::CliError;
+use crate::ui::output;
 
 mod advise;
 mod backends;
@@ -34,8 +35,27 @@ pub(crate) enum Command {
     Backends(backends::Args),
 }
 
+impl Command {
+    /// `true` if the command is to print something on standard output.
+    fn prints(&self) -> bool {
+        match self {
+            Self::List(_) | Self::Advise(_) | Self::Backends(_) => true,
+            Self::Limits(args) => !args.quiet,
+            Self::Make(args) => args.dry_run,
+            Self::Remove(args) => args.prints(),
+            Self::Scan(args) => args.prints(),
+            Self::Changes(args) => !args.quiet,
+            Self::Bench(args) => args.prints(),
+        }
+    }
+}
+
 /// Runs a subcommand and returns the exit code.
 pub(crate) fn run(command: Command) -> Result<u8, CliError> {
+    if command.prints() {
+        // Before anything is measured, removed or replaced: a report that cannot be printed would come too late.
+        output::check_open()?;
+    }
     match command {
         Command::List(args) => list::run(&args),
         Command::Make(args) => make::run(&args),

@@ -12,6 +12,12 @@ pub(crate) struct Args {
     anything: Vec<OsString>,
 }
 
+impl Args {
+    pub(in crate::cmd) fn prints(&self) -> bool {
+        false
+    }
+}
+
 /// Refuses.
 pub(crate) fn run(args: &Args) -> Result<u8, CliError> {
     let asked = if args.anything.is_empty() { "" } else { ", and nothing was removed" };

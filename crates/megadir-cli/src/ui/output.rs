@@ -62,6 +62,7 @@ pub(crate) struct Output {
 impl Output {
     /// Takes standard output.
     pub(crate) fn new() -> Result<Self, CliError> {
+        check_open()?;
         let stdout = unbuffered_stdout().map_err(|error| Ended::from(error).code());
         let stdout = match stdout {
             Ok(stdout) => stdout,
@@ -106,6 +107,30 @@ impl Output {
     }
 }
 
+/// Refuses a standard output that was closed when the program began.
+///
+/// A command that reports calls this before it changes anything: what it could not report afterwards would be lost.
+pub(crate) fn check_open() -> Result<(), CliError> {
+    #[cfg(target_os = "linux")]
+    if megadir_bench::standard_streams::output_was_closed() {
+        let message =
+            "standard output is closed; nothing was done: redirect it, to /dev/null if nobody is to read it";
+        return Err(CliError::nothing_ran(message));
+    }
+    Ok(())
+}
+
+/// Refuses a standard input that was closed when the program began: a list that cannot be read is not an empty one.
+pub(crate) fn check_input_open() -> Result<(), CliError> {
+    #[cfg(target_os = "linux")]
+    if megadir_bench::standard_streams::input_was_closed() {
+        return Err(CliError::nothing_ran(
+            "standard input is closed; nothing was done: give the list, or name a file",
+        ));
+    }
+    Ok(())
+}
+
 /// Prints a short text; a closed pipe is no error.
 pub(crate) fn print(text: &str) -> Result<(), CliError> {
     let mut output = Output::new()?;
@@ -118,6 +143,7 @@ pub(crate) fn print(text: &str) -> Result<(), CliError> {
 
 /// Prints what `write` writes, however much that is; a closed pipe is no error.
 pub(crate) fn print_with(write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<(), CliError> {
+    check_open()?;
     let written = unbuffered_stdout().and_then(|stdout| {
         let mut output = io::BufWriter::with_capacity(FLUSH_BYTES, stdout);
         write(&mut output)?;

@@ -21,6 +21,12 @@ fn a_condition_that_is_met_gives_exit_code_10() {
     ran.complains(10, &["'d'", "of directory index used, 80 % asked for"]);
     let ran = run(&mount.path(), &["limits", "--warn-at", "99%", "other", "d"]);
     assert_eq!((ran.code, ran.err.as_str()), (Some(0), ""));
+    let ran = run(&mount.path(), &["limits", "--quiet", "--warn-at", "99%", "other", "d"]);
+    assert_eq!((ran.code, ran.err.as_str(), ran.out.as_slice()), (Some(0), "", &b""[..]));
+    let ran = run(&mount.path(), &["limits", "-q", "--warn-at", "80%", "other", "d"]);
+    ran.complains(10, &["'d'", "of directory index used, 80 % asked for"]);
+    assert!(ran.out.is_empty());
+    run(&mount.path(), &["limits", "--quiet", "d"]).complains(2, &["--warn-at"]);
     // It matters more than a directory that is missing.
     assert_eq!(run(&mount.path(), &["limits", "--warn-at", "80%", "missing", "d"]).code, Some(10));
     let ran = run(&mount.path(), &["limits", "--watch", "--warn-at", "80%", "d"]);

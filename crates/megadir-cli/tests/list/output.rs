@@ -63,17 +63,6 @@ fn a_reader_that_goes_away_is_no_error() {
     }
 }
 
-/// A closed descriptor is opened on /dev/null by the language before the program begins, so that no file
-/// opened later can become standard output by accident; nothing is written anywhere.
-#[test]
-fn a_closed_standard_output_is_a_null_device() {
-    let scratch = scratch();
-    fill(scratch.path(), &["d/", "d/a"]);
-    for options in ["list d", "list -r .", "list --json d", "backends d", "--help"] {
-        assert_eq!(shell(scratch.path(), &format!("$M {options} >&-")).quiet(), b"", "{options}");
-    }
-}
-
 #[test]
 fn a_standard_error_that_takes_nothing_changes_no_exit_code() {
     let scratch = scratch();

@@ -184,17 +184,36 @@ fn a_directory_that_cannot_be_read_for_a_moment_is_asked_about() {
 }
 
 #[test]
-fn without_a_terminal_yes_must_be_said_beforehand() {
+fn without_a_terminal_few_entries_go_and_many_need_a_yes_beforehand() {
     let scratch = scratch();
     let at = scratch.path();
-    fill(at, &["t/", "t/f"]);
-    run(at, &["remove", "t"]).complains(2, &["no terminal", "--yes", "--dry-run"]);
+    filled(at, 1000);
+    run(at, &["remove", "t"])
+        .complains(2, &["remove 't', ", " entries", ": there is no terminal", "--yes", "--dry-run"]);
     let ran = shell(at, "echo y | $M remove t");
     ran.complains(2, &["no terminal"]);
     let ran = shell(at, "printf 't\\0' | $M remove --files0-from -");
+    ran.complains(2, &["cannot be counted", "--yes"]);
+    let ran = run(at, &["remove", "none", "t"]);
     ran.complains(2, &["no terminal"]);
-    run(at, &["remove", "none", "t"]).complains(2, &["no terminal"]);
-    assert!(at.join("t/f").exists());
-    // Where nothing is to be asked about, that is said.
+    assert_eq!(std::fs::read_dir(at.join("t")).unwrap().count(), 1000);
+    // One fewer, and nothing would be asked on a terminal either.
+    let ran = shell(at, "$M remove t/0 t/1 </dev/null && $M remove t </dev/null");
+    assert_eq!(ran.code, Some(0), "{ran:?}");
+    assert!(ran.err.contains("removed 2 entries") && ran.err.contains("removed 999 entries"), "{ran:?}");
+    assert!(!at.join("t").exists());
     run(at, &["remove", "none"]).complains(3, &["remove 'none': No such file or directory"]);
+}
+
+#[test]
+fn a_quiet_removal_prints_errors_only() {
+    let scratch = scratch();
+    let at = scratch.path();
+    fill(at, &["t/", "t/f", "u/", "u/f"]);
+    let ran = run(at, &["remove", "--quiet", "t"]);
+    assert_eq!((ran.code, ran.err.as_str(), ran.out.as_slice()), (Some(0), "", &b""[..]));
+    let ran = run(at, &["remove", "-q", "none", "u"]);
+    assert!(ran.code == Some(1) && ran.err.contains("remove 'none'"), "{ran:?}");
+    assert!(ran.err.contains("removed 2 entries"), "{ran:?}");
+    run(at, &["remove", "-q", "--json", "none"]).complains(2, &["--quiet", "--json"]);
 }

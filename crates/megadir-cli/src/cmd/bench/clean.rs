@@ -17,7 +17,10 @@ pub(crate) struct Args {
     directory: PathBuf,
     /// Print what would be removed, and remove nothing.
     #[arg(long)]
-    dry_run: bool,
+    pub(super) dry_run: bool,
+    /// Print nothing but what was left alone, e.g. for cron.
+    #[arg(short, long, conflicts_with = "dry_run")]
+    quiet: bool,
 }
 
 /// Removes them, or tells which.
@@ -36,7 +39,7 @@ pub(crate) fn run(args: &Args) -> Result<u8, CliError> {
     if args.dry_run {
         let line = |name: &String| format!("would remove {}\n", quoted(&path(name)));
         print(&found.removed.iter().map(line).collect::<String>())?;
-    } else {
+    } else if !args.quiet {
         for name in &found.removed {
             eprintln!("megadir: removed {}", path(name).display());
         }
@@ -44,7 +47,7 @@ pub(crate) fn run(args: &Args) -> Result<u8, CliError> {
     for (name, reason) in &found.left {
         eprintln!("megadir: left {} alone: {reason}", path(name).display());
     }
-    if found.removed.is_empty() && found.left.is_empty() {
+    if found.removed.is_empty() && found.left.is_empty() && !args.quiet {
         eprintln!("megadir: nothing left by killed runs in '{}'", args.directory.display());
     }
     Ok(if found.left.is_empty() { exit::DONE } else { exit::SOME_FAILED })

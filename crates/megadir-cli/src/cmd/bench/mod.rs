@@ -44,6 +44,22 @@ enum Command {
     Worker(worker::Args),
 }
 
+impl Args {
+    /// `true` if the subcommand is to print something on standard output.
+    pub(super) fn prints(&self) -> bool {
+        match &self.command {
+            Command::Report(args) => args.output.is_none(),
+            Command::Clean(args) => args.dry_run,
+            Command::Worker(_) => false,
+            Command::List(_)
+            | Command::Run(_)
+            | Command::Compare(_)
+            | Command::Filesystems(_)
+            | Command::Null(_) => true,
+        }
+    }
+}
+
 /// Runs a subcommand and returns the exit code.
 pub(crate) fn run(args: &Args) -> Result<u8, CliError> {
     match &args.command {

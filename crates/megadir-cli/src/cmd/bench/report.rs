@@ -33,7 +33,7 @@ pub(crate) struct Args {
     chart: Option<(String, usize)>,
     /// Write to this new file instead of standard output; of several records to files in this directory.
     #[arg(short, long, value_name = "PATH")]
-    output: Option<PathBuf>,
+    pub(super) output: Option<PathBuf>,
     /// Leave out what tells whose machine it was: host and user names, paths, devices.
     #[arg(long)]
     share: bool,

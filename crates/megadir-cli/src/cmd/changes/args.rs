@@ -33,7 +33,7 @@ pub(crate) struct Args {
     pub(super) json: bool,
     /// Prints no changes; exit code 10 when there are any
     #[arg(short, long, conflicts_with_all = ["null", "json"])]
-    pub(super) quiet: bool,
+    pub(in crate::cmd) quiet: bool,
     /// Replaces the inventory by one of the tree as it is now, once all changes have been printed
     #[arg(long)]
     pub(super) update: bool,

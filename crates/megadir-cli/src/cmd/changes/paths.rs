@@ -5,6 +5,7 @@ use std::path::{Component, Path, PathBuf};
 
 use crate::exit::CliError;
 use crate::ui::message::quoted;
+use crate::ui::output::check_input_open;
 
 /// A path by the index of its tree and relative to it.
 type Below = (u32, Vec<u8>);
@@ -14,6 +15,9 @@ type Refused = (PathBuf, &'static str);
 /// Reads the list; returns the paths by tree, and those that are below none.
 pub(super) fn read(list: &Path, roots: &[PathBuf]) -> Result<(Vec<Below>, Vec<Refused>), CliError> {
     let mut bytes = Vec::new();
+    if list == Path::new("-") {
+        check_input_open()?;
+    }
     let read = match list == Path::new("-") {
         true => std::io::stdin().read_to_end(&mut bytes),
         false => std::fs::File::open(list).and_then(|mut file| file.read_to_end(&mut bytes)),

@@ -53,6 +53,9 @@ pub(crate) struct Args {
     /// End with exit code 10 when this much of any limit is used, e.g. 80%.
     #[arg(long, value_name = "PERCENT", value_parser = percent)]
     warn_at: Option<f64>,
+    /// Print nothing but errors and what has reached --warn-at, e.g. for cron.
+    #[arg(short, long, requires = "warn_at", conflicts_with = "json")]
+    pub(super) quiet: bool,
     /// Look again and again, every 60 s or e.g. --watch=15m, a line a look; until --warn-at is reached, if given.
     #[arg(long, value_name = "INTERVAL", num_args = 0..=1, require_equals = true, default_missing_value = "60s")]
     #[arg(value_parser = interval_s)]
@@ -78,9 +81,15 @@ pub(crate) fn run(args: &Args) -> Result<u8, CliError> {
 
 /// Prints all there is to know of each directory.
 fn once(args: &Args, asked: &Asked<'_>) -> Result<u8, CliError> {
+    let mut looked = Looked::new(args);
+    if args.quiet {
+        for path in &args.directories {
+            looked.at(path, asked);
+        }
+        return looked.code();
+    }
     let mut output = Output::new()?;
     let look = text::Look::new(output.is_terminal());
-    let mut looked = Looked::new(args);
     for (index, path) in args.directories.iter().enumerate() {
         let Some(limits) = looked.at(path, asked) else { continue };
         if args.json {

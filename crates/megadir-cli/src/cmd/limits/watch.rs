@@ -22,7 +22,7 @@ pub(super) fn watch(args: &Args, asked: &Asked<'_>, every: Duration) -> Result<u
 }
 
 fn looks(args: &Args, asked: &Asked<'_>, every: Duration, interrupt: &Interrupt) -> Result<u8, CliError> {
-    let mut output = Output::new()?;
+    let mut output = if args.quiet { None } else { Some(Output::new()?) };
     let mut next = Instant::now();
     let mut ever_seen = false;
     loop {
@@ -30,6 +30,7 @@ fn looks(args: &Args, asked: &Asked<'_>, every: Duration, interrupt: &Interrupt)
         for path in &args.directories {
             interrupt.beat.fetch_add(1, Ordering::Relaxed);
             let Some(limits) = looked.at(path, asked) else { continue };
+            let Some(output) = &mut output else { continue };
             let time = now();
             if args.json {
                 json::object(&mut output.text, &limits, Some(&time));

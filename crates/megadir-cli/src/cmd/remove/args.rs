@@ -84,18 +84,28 @@ pub(crate) struct Args {
     /// Tell how many entries and bytes would go, and remove nothing.
     #[arg(long, help_heading = "Asking and telling")]
     pub(super) dry_run: bool,
-    /// Do not ask, however many entries go; needed where there is no terminal to ask on.
+    /// Do not ask, however many entries go.
+    ///
+    /// Without it more than 1000 entries, or an unknown number, go only after a yes, and not at all where there is no terminal to ask on.
     #[arg(short = 'y', long, help_heading = "Asking and telling")]
     pub(super) yes: bool,
     /// Tell every error on a line of its own; without this the first ten of each kind are told, and how many more there were.
     #[arg(long, help_heading = "Asking and telling")]
     pub(super) all_errors: bool,
+    /// Print nothing if all that was named is gone, e.g. for cron; errors and what could not be removed are printed.
+    #[arg(short, long, conflicts_with_all = ["json", "dry_run"], help_heading = "Asking and telling")]
+    pub(super) quiet: bool,
     /// Print a JSON object with what was done: v (version, 1), removed, bytes, failed, failures and more.
     #[arg(long, help_heading = "Asking and telling")]
     pub(super) json: bool,
 }
 
 impl Args {
+    /// `true` if the summary goes to standard output.
+    pub(in crate::cmd) fn prints(&self) -> bool {
+        self.json || self.dry_run
+    }
+
     /// Tells whether something is put aside first, and may lie there since an earlier time.
     pub(super) fn puts_aside(&self) -> bool {
         self.detach || self.renew

@@ -9,6 +9,7 @@ use std::path::Path;
 
 use crate::exit::CliError;
 use crate::ui::message::{quoted, reason};
+use crate::ui::output::check_input_open;
 
 /// The longest path in a list, bytes; far more than a program can name at once.
 const PATH_BYTES_MAX: usize = 1 << 20;
@@ -37,6 +38,7 @@ impl List {
     /// Opens a list; `-` is standard input.
     pub(super) fn open(path: &Path) -> Result<Self, CliError> {
         let (reader, name): (Box<dyn BufRead + Send>, _) = if path == Path::new("-") {
+            check_input_open()?;
             (Box::new(BufReader::new(io::stdin())), "standard input".to_owned())
         } else {
             let name = quoted(path);

@@ -15,6 +15,8 @@ use crate::cmd::list::filter::Filter;
 use crate::exit::{CliError, describe};
 use crate::ui::message::{quoted, reason};
 
+/// What to do where nobody can be asked.
+pub(super) const UNASKED: &str = "(--yes removes without asking, --dry-run prints what would go)";
 /// Up to so many entries go without a question.
 const UNASKED_MAX: u64 = 1000;
 /// The buffer for one directory, bytes: a thousand entries.
@@ -213,8 +215,8 @@ impl Counted {
         }
     }
 
-    /// Returns the question.
-    fn question(&self, paths: &[&Path], some: bool) -> String {
+    /// Returns what would go, in words.
+    fn what(&self, paths: &[&Path], some: bool) -> String {
         let named: Vec<String> = paths.iter().take(NAMED_MAX).map(|path| quoted(path)).collect();
         let mut text = named.join(", ");
         if paths.len() > NAMED_MAX {
@@ -228,31 +230,42 @@ impl Counted {
             _ => format!("more than {UNASKED_MAX} entries"),
         };
         match some {
-            true => format!("megadir: remove {number} of those at and below {text}? [y/N] "),
-            false => format!("megadir: remove {text}, {number}? [y/N] "),
+            true => format!("remove {number} of those at and below {text}"),
+            false => format!("remove {text}, {number}"),
         }
     }
 
-    /// Asks whether they are to go; anything but yes is a no.
-    pub(super) fn ask(&self, paths: &[&Path], some: bool) -> bool {
+    /// Returns the question.
+    fn question(&self, paths: &[&Path], some: bool) -> String {
+        format!("megadir: {}? [y/N] ", self.what(paths, some))
+    }
+
+    /// `true` if they are few, or somebody says yes; anything else is a no.
+    ///
+    /// # Errors
+    ///
+    /// If they are many and there is no terminal to ask on.
+    pub(super) fn may_go(&self, paths: &[&Path], some: bool) -> Result<bool, CliError> {
+        if !self.is_many() {
+            return Ok(true);
+        }
         let mut stderr = io::stderr();
+        if !(io::stdin().is_terminal() && stderr.is_terminal()) {
+            let what = self.what(paths, some);
+            return Err(CliError::usage(format!("{what}: there is no terminal to ask on {UNASKED}")));
+        }
         if stderr.write_all(self.question(paths, some).as_bytes()).is_err() {
-            return false;
+            return Ok(false);
         }
         let mut answer = String::new();
         let read = io::stdin().lock().read_line(&mut answer);
-        read.is_ok() && matches!(answer.trim().to_ascii_lowercase().as_str(), "y" | "yes")
+        Ok(read.is_ok() && matches!(answer.trim().to_ascii_lowercase().as_str(), "y" | "yes"))
     }
 }
 
 /// Returns a name for a message.
 fn os(name: &[u8]) -> std::borrow::Cow<'_, std::ffi::OsStr> {
     megadir::names::to_os(name).unwrap_or_default()
-}
-
-/// Tells whether there is somebody to ask.
-pub(super) fn can_ask() -> bool {
-    io::stdin().is_terminal() && io::stderr().is_terminal()
 }
 
 #[cfg(test)]

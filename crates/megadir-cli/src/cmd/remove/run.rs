@@ -187,7 +187,7 @@ fn one(
         return Err(Error::new("remove", &target.path, megadir::ErrorKind::NotFound, reason));
     }
     remove_contents(&directory, options, progress)?;
-    if let Some(advice) = advice::renew(&directory) {
+    if let Some(advice) = advice::renew(&directory).filter(|_| !args.quiet) {
         gathered.shown.say(&format!("megadir: {advice}"));
     }
     Ok(())

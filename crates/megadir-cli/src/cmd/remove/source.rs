@@ -7,7 +7,7 @@ use megadir::names;
 
 use super::args::Args;
 use super::listed::{Item, List};
-use super::question::{Chosen, Counted, can_ask};
+use super::question::{Chosen, Counted, UNASKED};
 use super::refusals::Here;
 use super::summary::Failure;
 use super::system;
@@ -62,16 +62,12 @@ impl<'a> Source<'a> {
         Ok(Self { held, rest, list: None, resolver })
     }
 
-    /// Tells whether so many may go: they are few, or a person says so.
+    /// `true` if what is named may go: it is little, or a person says so.
+    ///
+    /// # Errors
+    ///
+    /// If it is much, or may be, and there is no terminal to ask on.
     pub(super) fn may_go(&self, args: &Args, here: &Here, chosen: &Chosen) -> Result<bool, CliError> {
-        let without = "(--yes removes without asking, --dry-run tells what would go)";
-        if !can_ask() {
-            // Nothing is there to be asked about, and that is what is told.
-            if args.files0_from.is_none() && self.rest.is_empty() && self.held.iter().all(Result::is_err) {
-                return Ok(true);
-            }
-            return Err(CliError::usage(format!("there is no terminal to ask on {without}")));
-        }
         let mut counted = Counted::default();
         let conditions = args.has_conditions().then_some(chosen);
         let Some(path) = &args.files0_from else {
@@ -87,11 +83,11 @@ impl<'a> Source<'a> {
                 }
             }
             let named: Vec<&Path> = args.paths.iter().map(Path::new).collect();
-            return Ok(!counted.is_many() || counted.ask(&named, conditions.is_some()));
+            return counted.may_go(&named, conditions.is_some());
         };
         if !path.metadata().is_ok_and(|status| status.is_file()) {
             let reason = "what comes through a pipe cannot be counted before it is removed";
-            return Err(CliError::usage(format!("--files0-from: {reason} {without}")));
+            return Err(CliError::usage(format!("--files0-from: {reason} {UNASKED}")));
         }
         let (mut list, mut resolver) = (List::open(path)?, Resolver::new(Way::NoLinks));
         while let Some(item) = list.next_item()? {
@@ -107,7 +103,7 @@ impl<'a> Source<'a> {
                 break;
             }
         }
-        Ok(!counted.is_many() || counted.ask(&[path], conditions.is_some()))
+        counted.may_go(&[path], conditions.is_some())
     }
 
     /// Returns the next target, or why there is none at this place; `None` at the end.

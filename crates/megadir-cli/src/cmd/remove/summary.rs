@@ -7,7 +7,7 @@ use megadir::remove::Counts;
 use megadir::{Error, names};
 
 use super::args::Args;
-use crate::cmd::limits::amount::{amount, bytes};
+use crate::cmd::limits::amount::{amount, bytes, grouped};
 use crate::exit::{self, CliError};
 use crate::ui::escape;
 use crate::ui::output::print;
@@ -31,6 +31,7 @@ pub(super) struct Failure {
 pub(super) struct Summary {
     json: bool,
     dry_run: bool,
+    quiet: bool,
     rate: Option<u64>,
     /// Whether each entry was looked at, so that its bytes are known.
     looked: bool,
@@ -71,6 +72,7 @@ impl Summary {
         Self {
             json: args.json,
             dry_run: args.dry_run,
+            quiet: args.quiet,
             rate: args.rate,
             looked: args.dry_run || args.older_than.is_some(),
             attempted: 0,
@@ -117,7 +119,7 @@ impl Summary {
             print(&self.object())?;
         } else if self.dry_run {
             print(&format!("{}\n", self.line()))?;
-        } else if self.attempted > 0 {
+        } else if self.attempted > 0 && !(self.quiet && self.code() == exit::DONE) {
             eprintln!("megadir: {}", self.line());
         }
         if self.interrupted {
@@ -144,7 +146,7 @@ impl Summary {
         if self.looked {
             let _ = write!(line, ", {} on the disk", bytes(counts.bytes));
             if counts.linked > 0 {
-                let _ = write!(line, " (without {} that have other links)", amount(counts.linked));
+                let _ = write!(line, " (without {} that have other links)", grouped(counts.linked));
             }
         }
         if self.dry_run {
@@ -159,7 +161,7 @@ impl Summary {
             }
         }
         if self.failures > 0 {
-            let _ = write!(line, "; {} could not be removed", amount(self.failures));
+            let _ = write!(line, "; {} could not be removed", grouped(self.failures));
         }
         if counts.directories_kept > 0 {
             let left_in = if counts.directories_kept == 1 { "it" } else { "them" };
@@ -208,7 +210,7 @@ impl Summary {
 }
 
 fn plural(number: u64, one: &str, many: &str) -> String {
-    format!("{} {}", amount(number), if number == 1 { one } else { many })
+    format!("{} {}", grouped(number), if number == 1 { one } else { many })
 }
 
 fn stay(directories: u64) -> String {
@@ -233,6 +235,7 @@ mod tests {
         Summary {
             json: false,
             dry_run: false,
+            quiet: false,
             rate: None,
             looked: false,
             attempted: 1,
@@ -247,7 +250,7 @@ mod tests {
 
     #[test]
     fn a_line_says_what_went_and_what_stays() {
-        assert_eq!(summary().line(), "removed 1.20 M entries (34 directories), in 4.00 s (300 k/s)");
+        assert_eq!(summary().line(), "removed 1 200 034 entries (34 directories), in 4.00 s (300 k/s)");
         let counts =
             Counts { entries: 1, bytes: 5 << 20, linked: 2, directories_kept: 1, ..Counts::default() };
         let some = Summary { counts, looked: true, failures: 3, ..summary() };
@@ -257,7 +260,7 @@ mod tests {
              1 directory stays for what is left in it"
         );
         let dry = Summary { dry_run: true, rate: Some(1000), ..summary() };
-        assert_eq!(dry.line(), "would remove 1.20 M entries (34 directories), in at least 20 min");
+        assert_eq!(dry.line(), "would remove 1 200 034 entries (34 directories), in at least 20 min");
     }
 
     #[test]

@@ -47,8 +47,18 @@ pub(crate) struct Args {
     /// Tell every error on a line of its own; without this the first ten of each kind are told, and how many more there were.
     #[arg(long)]
     pub(super) all_errors: bool,
+    /// Print nothing if everything could be read, e.g. for cron; errors are printed.
+    #[arg(short, long, conflicts_with = "dry_run")]
+    pub(super) quiet: bool,
     #[command(flatten)]
     pub(super) reading: Reading,
+}
+
+impl Args {
+    /// `true` if the inventory goes to standard output.
+    pub(in crate::cmd) fn prints(&self) -> bool {
+        self.output.is_none() && !self.dry_run
+    }
 }
 
 /// How trees are read.

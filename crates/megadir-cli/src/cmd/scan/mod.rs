@@ -59,7 +59,7 @@ fn parquet(args: &Args, interrupt: &Interrupt) -> Result<u8, CliError> {
     let Some(metadata) = scanned? else { return Ok(interrupted(Some(output))) };
     let writer = tell_hashed(args, hashing);
     let bytes = writing_back(interrupt, || writer.finish(&metadata))?;
-    Ok(conclude(&metadata, elapsed, Some((output, bytes))))
+    Ok(conclude(args, &metadata, elapsed, Some((output, bytes))))
 }
 
 /// Writes text, to a file or to standard output.
@@ -80,7 +80,7 @@ fn text(args: &Args, form: Form, interrupt: &Interrupt) -> Result<u8, CliError> 
         Ok(bytes) => bytes,
         Err(ended) => return ended.code(),
     };
-    Ok(conclude(&metadata, elapsed, output.zip(bytes)))
+    Ok(conclude(args, &metadata, elapsed, output.zip(bytes)))
 }
 
 /// Returns a sink that hashes suspects if that was asked for. It is made before anything is read: what is changed from now
@@ -102,7 +102,9 @@ fn tell_hashed<S: Sink>(args: &Args, hashing: Hashing<S>) -> S {
             0 => String::new(),
             lost => format!(", {lost} could not be read or changed meanwhile"),
         };
-        eprintln!("megadir: {} suspects hashed{lost}", hashing.hashed);
+        if !args.quiet || hashing.unhashed > 0 {
+            eprintln!("megadir: {} suspects hashed{lost}", hashing.hashed);
+        }
     }
     hashing.into_inner()
 }
@@ -118,7 +120,7 @@ fn rehearse(args: &Args, interrupt: &Interrupt) -> Result<u8, CliError> {
     let options = args.reading.options(None, Vec::new());
     let (scanned, elapsed) = timed(args, &options, interrupt, &mut Nowhere);
     match scanned? {
-        Some(metadata) => Ok(conclude(&metadata, elapsed, None)),
+        Some(metadata) => Ok(conclude(args, &metadata, elapsed, None)),
         None => Ok(interrupted(None)),
     }
 }
@@ -159,7 +161,7 @@ fn interrupted(output: Option<&Path>) -> u8 {
 }
 
 /// Says what was done, and returns the exit code.
-fn conclude(metadata: &Metadata, elapsed: Duration, written: Option<(&Path, u64)>) -> u8 {
+fn conclude(args: &Args, metadata: &Metadata, elapsed: Duration, written: Option<(&Path, u64)>) -> u8 {
     let rows = metadata.rows;
     let rate = rows as f64 / elapsed.as_secs_f64().max(1e-9);
     let mut text = format!("{rows} entries in {:.2} s, {rate:.0} a second", elapsed.as_secs_f64());
@@ -168,7 +170,9 @@ fn conclude(metadata: &Metadata, elapsed: Duration, written: Option<(&Path, u64)
         sizes::human(&mut size, bytes);
         text.push_str(&format!("; {}, {}", quoted(path), String::from_utf8_lossy(&size)));
     }
-    eprintln!("megadir: {text}");
+    if !(args.quiet && metadata.is_complete()) {
+        eprintln!("megadir: {text}");
+    }
     if metadata.is_complete() {
         return exit::DONE;
     }
