@@ -176,7 +176,10 @@ fn measure(
     (share, erase_device): (bool, bool),
 ) -> Result<RunEnd, RunError> {
     let Resolved { planned: Planned { plan, notes }, directory, command, .. } = resolved;
-    let mut recorder = Recorder::new(file);
+    let mut recorder = match &resume {
+        Some(record) => Recorder::resume(file, record.chain),
+        None => Recorder::new(file),
+    };
     if share {
         recorder = recorder.shared(private(&directory));
     }
