@@ -6,8 +6,8 @@
 use std::io;
 
 use megadir_record::{
-    Built, End, Epoch, Header, Line, Note, Plan, Resumed, Sample, SelfCheck, UsedByArms, VoidReason, Writer,
-    share,
+    Built, Chain, End, Epoch, Header, Line, Note, Plan, Resumed, Sample, SelfCheck, UsedByArms, VoidReason,
+    Writer, share,
 };
 
 use crate::dataset::FillProgress;
@@ -70,6 +70,8 @@ pub trait Listener {
 #[derive(Debug)]
 pub struct Recorder<W> {
     output: Option<W>,
+    /// The checksum of the record that is resumed.
+    chain: Option<Chain>,
     writer: Option<Writer<W>>,
     private: Option<Vec<String>>,
 }
@@ -103,7 +105,13 @@ impl Durable for Vec<u8> {
 impl<W: Durable> Recorder<W> {
     /// Returns a recorder that writes to `output` once the run has started.
     pub fn new(output: W) -> Self {
-        Self { output: Some(output), writer: None, private: None }
+        Self { output: Some(output), chain: None, writer: None, private: None }
+    }
+
+    /// Returns a recorder that appends to a record up to whose end `chain` is that of
+    /// [`Record::chain`](megadir_record::Record::chain).
+    pub fn resume(output: W, chain: Option<Chain>) -> Self {
+        Self { chain, ..Self::new(output) }
     }
 
     /// Returns a recorder that leaves out what tells whose machine it is; `private` are names and paths that must not be in
@@ -128,7 +136,7 @@ impl<W: Durable> Listener for Recorder<W> {
                 return Ok(());
             }
             Event::Resumed(resumed) => {
-                self.writer = self.output.take().map(Writer::resume);
+                self.writer = self.output.take().map(|output| Writer::resume(output, self.chain));
                 Line::Resumed((*resumed).clone())
             }
             Event::Noted(note) => Line::Note((*note).clone()),

@@ -121,6 +121,67 @@ fn a_run_killed_again_and_again_goes_on_in_the_balanced_order() {
     says(&again, 3, "it is complete");
 }
 
+/// The calls before which a run may be killed while it begins its record.
+const BEGINNING_CALLS: [&str; 6] = ["write", "fsync", "flock", "renameat2", "rename", "link"];
+
+#[test]
+fn a_run_killed_while_it_begins_leaves_no_record_or_one_that_can_be_resumed() {
+    require!(have("strace"));
+    let scratch = scratch();
+    let (at, path) = (scratch.path(), scratch.path().join("record"));
+    let begin = [&RUN[..], &["below"]].concat();
+    let (mut none, mut begun) = (0, 0);
+    for call in BEGINNING_CALLS {
+        for number in 1.. {
+            let status = before_call(&megadir(at, &begin), call, number);
+            assert!(was_killed(status) || status.success(), "{call} {number}: {status}");
+            if !path.exists() {
+                none += 1;
+                assert!(number < 100, "{call}: no record comes to be");
+                continue;
+            }
+            // Never empty, nor without its whole header.
+            let record = record(&path);
+            assert_eq!(record.chain.map(|chain| chain.lines() > 0), Some(true), "{call} {number}");
+            begun += u32::from(was_killed(status));
+            // The last of them is made only when all is measured.
+            if was_killed(status) && record.end.is_none() {
+                let resumed = megadir(at, &["bench", "run", "--resume", "record"]).output().expect("starts");
+                says(&resumed, 0, "going on with 'record'");
+            }
+            std::fs::remove_file(&path).expect("removed");
+            let _ = std::fs::remove_file(at.join("report.html"));
+            break;
+        }
+    }
+    assert!(none > 4 && begun > 1, "{none} without a record, {begun} with one");
+    let left = || {
+        let names =
+            std::fs::read_dir(at).expect("readable").map(|entry| entry.expect("readable").file_name());
+        let mut names: Vec<_> = names.filter_map(|name| name.into_string().ok()).collect();
+        names.retain(|name| name.ends_with(".partial"));
+        names
+    };
+    // Killed between the two names it leaves the first, which cleaning removes.
+    assert!(!left().is_empty(), "no kill came between the two names");
+    let cleaned = megadir(at, &["bench", "clean"]).output().expect("starts");
+    says(&cleaned, 0, ".partial");
+    assert_eq!(left(), Vec::<String>::new());
+}
+
+#[test]
+fn a_record_in_the_directory_that_is_listed_is_there_from_the_start() {
+    let scratch = tempfile::tempdir().expect("a directory");
+    let at = scratch.path();
+    (0..1200).for_each(|index| std::fs::write(at.join(index.to_string()), "").expect("written"));
+    let run = ["bench", "run", "listing", "--quick", "--rounds", "7", "--dir", ".", "-o", "record"];
+    let ended = megadir(at, &run).output().expect("starts");
+    assert_eq!(ended.status.code(), Some(0), "{}", String::from_utf8_lossy(&ended.stderr));
+    let record = record(&at.join("record"));
+    assert!(record.notes.iter().all(|note| note.kind != "unequal-work"), "{:?}", record.notes);
+    assert_eq!(record.header.plan.data[0].entries, 1201);
+}
+
 #[test]
 fn an_unfinished_line_is_cut_off_and_measured_again() {
     require!(have("strace"));

@@ -1,10 +1,16 @@
 //! What must hold of a record's lines beyond their syntax, so that nobody who reads one meets an arm or a data set that is not there.
 
+use std::ops::RangeInclusive;
+
 use crate::file_systems::FsId;
 use crate::group::GroupRule;
 use crate::jsonl::{Header, Line};
-use crate::plan::{CellId, DataId, Plan};
+use crate::plan::{CellId, DataId, Plan, Rules};
 use crate::sample::Sample;
+use crate::stop::Stop;
+
+/// No time in nanoseconds, no figure of a source and no width is larger.
+const NUMBER_MAX: f64 = 1e30;
 
 /// Returns what is wrong with a header.
 pub(crate) fn header(header: &Header) -> Result<(), String> {
@@ -34,12 +40,46 @@ fn plan(plan: &Plan) -> Result<(), String> {
         }
         data_of(plan, cell.data)?;
     }
+    rules(&plan.rules)?;
     plan.groups.iter().flat_map(|group| arms(&group.rule)).try_for_each(|arm| cell_of(plan, arm))
 }
 
-/// Returns what is wrong with a line after the header of a record with this plan, whose last sample so far is `last`.
-pub(crate) fn line(plan: &Plan, line: &Line, last: Option<&Sample>) -> Result<(), String> {
+/// Returns what is wrong with the rules of a plan: statistics are defined for some values only.
+fn rules(rules: &Rules) -> Result<(), String> {
+    if rules.rounds == 0 || rules.epochs == 0 {
+        return Err("its plan has 0 rounds or epochs".into());
+    }
+    let width = match rules.stop {
+        Stop::Rounds => 1.0,
+        Stop::Ratio { half_width, .. } => half_width,
+        Stop::Difference { half_width_ns, .. } => half_width_ns,
+    };
+    let within = [
+        ("equivalence_band", rules.equivalence_band, f64::MIN_POSITIVE..=0.999_999),
+        ("confidence", rules.confidence, 0.5..=0.999_999),
+        ("stolen_fraction_max", rules.stolen_fraction_max, 0.0..=1.0),
+        ("redone_fraction_max", rules.redone_fraction_max, 0.0..=1.0),
+        ("stop.half_width", width, f64::MIN_POSITIVE..=NUMBER_MAX),
+    ];
+    within.into_iter().try_for_each(|(name, value, allowed)| number(name, value, &allowed))
+}
+
+/// Returns what is wrong with a number.
+fn number(name: &str, value: f64, allowed: &RangeInclusive<f64>) -> Result<(), String> {
+    if allowed.contains(&value) {
+        return Ok(());
+    }
+    Err(format!("its {name} is {value:e}; it must lie between {:e} and {:e}", allowed.start(), allowed.end()))
+}
+
+/// Returns what is wrong with a line after the header of a record with this plan, whose last sample so far is `last` and which may
+/// have come to its end.
+pub(crate) fn line(plan: &Plan, line: &Line, last: Option<&Sample>, ended: bool) -> Result<(), String> {
     match line {
+        // What is noticed while the run removes its files comes after the end.
+        Line::Sample(_) | Line::Void { .. } | Line::Epoch(_) | Line::End(_) if ended => {
+            Err("it comes after the end of the run".into())
+        }
         Line::Header(_) => Err("a second header".into()),
         Line::Sample(sample) => one(plan, sample, last),
         Line::Used(used) => data_of(plan, used.data),

@@ -1,9 +1,10 @@
 //! The record's lines, their writer, and the reader that survives a cut-off file.
 //!
-//! Every line is one JSON object with a `line` tag. The first is the header, which alone carries the
-//! format's version. A run that is taken up again goes on in the same file, after a [`Resumed`] line. A file that ends without an [`End`] line, or in the middle of a line, is the
+//! Every line is one JSON object with a `line` tag, and ends with its number and a running checksum ([`Chain`]). The first is the header,
+//! which alone carries the format's version. A run that is taken up again goes on in the same file, after a [`Resumed`] line. A file that ends without an [`End`] line, or in the middle of a line, is the
 //! record of a run that was killed: what was written whole is read, and [`Record::cut`] says so.
 
+mod chain;
 mod reader;
 mod writer;
 
@@ -17,6 +18,7 @@ use crate::plan::Plan;
 use crate::sample::{Sample, VoidReason};
 use crate::self_check::SelfCheck;
 
+pub use chain::Chain;
 pub use reader::{Cut, ReadError, Record, read, read_partly};
 pub use writer::Writer;
 

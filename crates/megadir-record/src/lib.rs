@@ -24,6 +24,7 @@
 
 pub mod built;
 mod check;
+mod contradictions;
 pub mod data;
 pub mod epoch;
 pub mod file_systems;
@@ -40,6 +41,7 @@ pub mod share;
 pub mod stop;
 
 pub use built::{Built, BuiltAged, BuiltSet, Used, UsedByArms};
+pub use contradictions::contradictions;
 pub use data::{
     ContentKind, Data, DataSource, DirectoryClass, Level, Made, MakeDirectories, NAME_LENGTHS, NameScheme,
     SizeLaw, Spread, When,
@@ -50,7 +52,7 @@ pub use files::{
     Access, FileOperation, FileOrder, FileWork, RemoveWork, Remover, Sharing, SyncPolicy, WorkerKind, Workers,
 };
 pub use group::{BreakEvenArms, Group, GroupRule, Pair};
-pub use jsonl::{Cut, End, Header, Line, Note, ReadError, Record, Resumed, Writer};
+pub use jsonl::{Chain, Cut, End, Header, Line, Note, ReadError, Record, Resumed, Writer};
 pub use latency::{Latency, Since};
 pub use machine::{FileSystem, Machine, Pressure};
 pub use plan::{
@@ -63,4 +65,4 @@ pub use self_check::{Delay, SelfCheck};
 pub use stop::Stop;
 
 /// The version of the record's format that this crate writes, and the newest that it reads.
-pub const FORMAT_VERSION: u32 = 3;
+pub const FORMAT_VERSION: u32 = 4;

@@ -1,7 +1,7 @@
 //! File systems that are made for a run, in records: they come back, older records have none, and strangers are refused.
 
 use megadir_record::{
-    FsId, Header, LabFileSystem, LabMount, Line, Place, ReadError, Unavailable, jsonl, share,
+    FsId, Header, LabFileSystem, LabMount, Line, Place, ReadError, Unavailable, Writer, jsonl, share,
 };
 
 /// A record of an older program.
@@ -47,10 +47,7 @@ fn header() -> Header {
 }
 
 fn read(header: Header) -> Result<jsonl::Record, ReadError> {
-    let mut file = Vec::new();
-    let line = serde_json::to_vec(&Line::Header(Box::new(header))).expect("it is written");
-    file.extend(line);
-    file.push(b'\n');
+    let file = Writer::start(Vec::new(), header).expect("memory takes it").into_inner();
     jsonl::read(&file[..])
 }
 

@@ -11,9 +11,8 @@
 //! References: `complete_signal` in `kernel/signal.c`; signal-hook's documentation of `flag`.
 
 use std::any::Any;
-use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, mpsc};
 use std::time::{Duration, Instant};
 
 use megadir_bench::beat::{COMPUTING, WRITING_BACK};
@@ -29,8 +28,6 @@ const WRITING_BACK_MAX: Duration = Duration::from_secs(30);
 pub(crate) const REMOVING: u64 = 1 << 61;
 /// How long the removal of one entry may take once it was asked to end: what is lost by not waiting is the summary only.
 const REMOVING_MAX: Duration = Duration::from_secs(3);
-/// How long the removal of an empty file may take when the work hangs; the file may lie where it hangs.
-const REMOVAL_MAX: Duration = Duration::from_millis(500);
 /// The main thread looks this often; more often would disturb what is measured.
 const LOOK_EVERY: Duration = Duration::from_millis(100);
 
@@ -41,21 +38,12 @@ pub(crate) struct Interrupt {
     pub(crate) stop: Arc<AtomicBool>,
     /// Counted up by the work as a sign of life, see [`megadir_bench::beat`].
     pub(crate) beat: AtomicU64,
-    /// A file that was made and is not to stay if the program ends while it is still empty.
-    unfinished: Mutex<Option<PathBuf>>,
 }
 
 impl Interrupt {
     /// Returns whether the work was asked to end.
     pub(crate) fn asked(&self) -> bool {
         self.stop.load(Ordering::Relaxed)
-    }
-
-    /// Has a file removed if the program ends for lack of an answer while it is still empty.
-    pub(crate) fn remove_if_empty(&self, path: &Path) {
-        if let Ok(mut unfinished) = self.unfinished.lock() {
-            *unfinished = Some(path.to_owned());
-        }
     }
 }
 
@@ -87,7 +75,7 @@ fn watch(stop: &Arc<AtomicBool>) -> std::io::Result<()> {
 pub(crate) fn interruptible<R: Send>(
     work: impl FnOnce(&Interrupt) -> Result<R, CliError> + Send,
 ) -> Result<R, CliError> {
-    let interrupt = Interrupt { stop: Arc::default(), beat: AtomicU64::new(0), unfinished: Mutex::new(None) };
+    let interrupt = Interrupt { stop: Arc::default(), beat: AtomicU64::new(0) };
     let failed = |error| CliError::nothing_ran(format!("cannot watch for Ctrl-C: {error}"));
     watch(&interrupt.stop).map_err(failed)?;
     let main = std::thread::current();
@@ -141,7 +129,6 @@ impl Silence {
         if max.is_some_and(|max| silent >= max) {
             let silent_s = silent.as_secs();
             eprintln!("megadir: interrupted; gave up waiting for {waits_for} after {silent_s} s");
-            remove_unfinished(interrupt);
             std::process::exit(i32::from(INTERRUPTED));
         }
     }
@@ -161,19 +148,6 @@ fn patience(beat: u64) -> (Option<Duration>, &'static str) {
     (Some(SILENCE_MAX), "a call to the file system")
 }
 
-/// Removes what is still empty, from a thread that may hang.
-fn remove_unfinished(interrupt: &Interrupt) {
-    let Some(path) = interrupt.unfinished.lock().ok().and_then(|mut path| path.take()) else { return };
-    let (done, wait) = mpsc::channel();
-    std::thread::spawn(move || {
-        if path.metadata().is_ok_and(|status| status.is_file() && status.len() == 0) {
-            let _ = std::fs::remove_file(&path);
-        }
-        let _ = done.send(());
-    });
-    let _ = wait.recv_timeout(REMOVAL_MAX);
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -184,19 +158,5 @@ mod tests {
         assert_eq!(patience(5 | WRITING_BACK).0, Some(WRITING_BACK_MAX));
         assert_eq!(patience(5 | REMOVING).0, Some(REMOVING_MAX));
         assert_eq!(patience(5 | COMPUTING).0, None);
-    }
-
-    #[test]
-    fn only_an_empty_file_is_removed() {
-        let directory = tempfile::tempdir().unwrap();
-        for (text, stays) in [("", false), ("x", true)] {
-            let path = directory.path().join("record");
-            std::fs::write(&path, text).unwrap();
-            let interrupt =
-                Interrupt { stop: Arc::default(), beat: AtomicU64::new(0), unfinished: Mutex::new(None) };
-            interrupt.remove_if_empty(&path);
-            remove_unfinished(&interrupt);
-            assert_eq!(path.exists(), stays);
-        }
     }
 }

@@ -4,7 +4,8 @@ use std::io::{self, BufRead, Read};
 
 use serde::Deserialize;
 
-use super::{End, Header, Line, Note, Resumed};
+use super::chain::is_closed;
+use super::{Chain, End, Header, Line, Note, Resumed};
 use crate::FORMAT_VERSION;
 use crate::built::{Built, UsedByArms};
 use crate::check;
@@ -36,6 +37,9 @@ pub struct Record {
     pub end: Option<End>,
     /// Set when the file ends in the middle of a line.
     pub cut: Option<Cut>,
+    /// The checksum up to the last whole line; `None` of a record without checksums, as older programs wrote them: what was changed in
+    /// it goes unnoticed.
+    pub chain: Option<Chain>,
 }
 
 /// Where a record was cut off.
@@ -91,6 +95,8 @@ impl std::error::Error for ReadError {
     }
 }
 
+/// The first version of the format whose lines have checksums.
+const CHECKSUMS_SINCE: u32 = 4;
 /// Lines longer than this are refused, bytes: a file that is not a record cannot exhaust the memory.
 const LINE_BYTES_MAX: u64 = 16 << 20;
 
@@ -143,10 +149,19 @@ fn read_lines(mut input: impl BufRead, record: &mut Option<Record>) -> Result<()
         }
         match (parse(&text, number, record.is_none()), &mut *record) {
             (Ok(Line::Header(header)), None) => {
+                // A header that lost its version keeps its checksum.
+                let mut chain = (header.version >= CHECKSUMS_SINCE || is_closed(&text)).then(Chain::default);
+                check_sum(chain.as_mut(), &text, number)?;
                 check::header(&header).map_err(ReadError::NotARecord)?;
-                *record = Some(Record::new(*header));
+                *record = Some(Record { chain, ..Record::new(*header) });
             }
-            (Ok(line), Some(record)) => record.add(line, number)?,
+            (Ok(line), Some(record)) => {
+                // A second record in the file is named as such.
+                if !matches!(line, Line::Header(_)) {
+                    check_sum(record.chain.as_mut(), &text, number)?;
+                }
+                record.add(line, number)?;
+            }
             (Ok(_), None) => return Err(ReadError::NotARecord("its first line is not a header".into())),
             (Err(_), Some(record)) if !whole => {
                 record.cut = Some(Cut { line: number, bytes: read as u64 });
@@ -155,6 +170,15 @@ fn read_lines(mut input: impl BufRead, record: &mut Option<Record>) -> Result<()
             (Err(error), _) => return Err(error),
         }
     }
+}
+
+/// Checks a line against the checksums before it, if the record has them.
+fn check_sum(chain: Option<&mut Chain>, text: &[u8], number: u64) -> Result<(), ReadError> {
+    let Some(chain) = chain else { return Ok(()) };
+    chain.check(text).map_err(|reason| {
+        let reason = format!("{reason}; use an unchanged copy of the record, or measure again");
+        ReadError::BadLine { line: number, reason }
+    })
 }
 
 /// Returns the error about a line that is not read any further: it is no cut, for the file goes on.
@@ -210,11 +234,12 @@ impl Record {
             resumed: Vec::new(),
             end: None,
             cut: None,
+            chain: None,
         }
     }
 
     fn add(&mut self, line: Line, number: u64) -> Result<(), ReadError> {
-        check::line(&self.header.plan, &line, self.samples.last())
+        check::line(&self.header.plan, &line, self.samples.last(), self.end.is_some())
             .map_err(|reason| ReadError::BadLine { line: number, reason })?;
         match line {
             // Refused above.

@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use super::{Header, Line};
+use super::{Chain, Header, Line};
 
 /// Writes a record line by line; each line reaches the file before the next block starts.
 ///
@@ -11,6 +11,8 @@ use super::{Header, Line};
 #[derive(Debug)]
 pub struct Writer<W> {
     output: W,
+    /// `None` in a record that an older program began: its lines have no checksums to go on with.
+    chain: Option<Chain>,
     failed: bool,
 }
 
@@ -21,14 +23,15 @@ impl<W: Write> Writer<W> {
     ///
     /// Whatever writing to `output` gives.
     pub fn start(output: W, header: Header) -> io::Result<Self> {
-        let mut writer = Self { output, failed: false };
+        let mut writer = Self { output, chain: Some(Chain::default()), failed: false };
         writer.write(&Line::Header(Box::new(header)))?;
         Ok(writer)
     }
 
-    /// Goes on with a record whose header is there already; `output` writes after its last whole line.
-    pub fn resume(output: W) -> Self {
-        Self { output, failed: false }
+    /// Resumes a record whose header is there already; `output` writes after its last whole line, up to which `chain` is that of
+    /// [`Record::chain`](super::Record::chain).
+    pub fn resume(output: W, chain: Option<Chain>) -> Self {
+        Self { output, chain, failed: false }
     }
 
     /// Returns the output, to make what was written durable.
@@ -43,6 +46,9 @@ impl<W: Write> Writer<W> {
     /// Whatever writing to the output gives; after that always an error.
     pub fn write(&mut self, line: &Line) -> io::Result<()> {
         let mut text = serde_json::to_vec(line)?;
+        if let Some(chain) = &mut self.chain {
+            chain.close(&mut text)?;
+        }
         text.push(b'\n');
         if self.failed {
             return Err(io::Error::other("an earlier line could not be written"));

@@ -255,3 +255,12 @@ pub(super) fn file() -> Vec<u8> {
     lines().iter().for_each(|line| writer.write(line).expect("memory takes it"));
     writer.into_inner()
 }
+
+/// Returns the file as a program wrote it that knew no checksums.
+pub(super) fn old_file() -> Vec<u8> {
+    let mut writer = Writer::resume(Vec::new(), None);
+    let header = Line::Header(Box::new(Header { version: 3, ..header() }));
+    let lines = [header].into_iter().chain(lines());
+    lines.for_each(|line| writer.write(&line).expect("memory takes it"));
+    writer.into_inner()
+}

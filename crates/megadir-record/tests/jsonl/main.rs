@@ -1,5 +1,7 @@
 //! The reader of records: whole ones, every way of being cut off, and what is no record.
 
+mod checksums;
+mod contradictions;
 mod example;
 
 use megadir_record::{
@@ -7,11 +9,11 @@ use megadir_record::{
     VoidReason, Writer, jsonl,
 };
 
-use example::{built, end, epoch, file, header, lines, sample, self_check, used};
+use example::{built, end, epoch, file, header, lines, old_file, sample, self_check, used};
 
-/// Returns the file with a line put in before line `number`, counted from 1.
+/// Returns a file without checksums with a line put in before line `number`, counted from 1.
 fn with_line(number: usize, line: &[u8]) -> Vec<u8> {
-    let file = file();
+    let file = old_file();
     let mut parts: Vec<&[u8]> = file.split_inclusive(|&byte| byte == b'\n').collect();
     parts.insert(number - 1, line);
     parts.concat()
@@ -59,8 +61,11 @@ fn what_is_written_is_read() {
         resumed,
         end,
         cut: None,
+        chain: None,
     };
-    assert_eq!(jsonl::read(&file()[..]).unwrap(), expected);
+    let read = jsonl::read(&file()[..]).unwrap();
+    assert_eq!(read.chain.map(|chain| chain.lines()), Some(15));
+    assert_eq!(Record { chain: None, ..read }, expected);
 }
 
 #[test]
@@ -95,7 +100,7 @@ fn a_newer_version_is_named_whatever_else_it_holds() {
     let error =
         jsonl::read(&b"{\"line\":\"header\",\"version\":7,\"shape\":\"of tomorrow\"}\n"[..]).unwrap_err();
     assert!(matches!(error, ReadError::Newer { version: 7 }));
-    assert!(error.to_string().contains("format version 7 and this program reads up to 3"));
+    assert!(error.to_string().contains("format version 7 and this program reads up to 4"));
 }
 
 #[test]

@@ -5,7 +5,7 @@
 
 use std::cmp::Reverse;
 
-use megadir_record::{Cell, FileOperation, Record, Role, Work};
+use megadir_record::{Cell, FileOperation, Record, Role, Work, contradictions};
 
 use super::{Advisory, Warning, reference, run};
 use crate::summary::{
@@ -36,7 +36,8 @@ const BIMODALITY_TRIM: f64 = 0.05;
 
 /// Returns every warning, the loudest first.
 pub(crate) fn advise(record: &Record, summary: &Summary, rounds: &Rounds<'_>) -> Vec<Advisory> {
-    let mut warnings = unequal_work(summary);
+    let mut warnings = contradictory(record);
+    warnings.extend(unequal_work(summary));
     warnings.extend(data_changed(summary));
     warnings.extend(against_itself(summary));
     warnings.extend(how_far(summary));
@@ -95,6 +96,18 @@ fn cost_of_timing(
         (Some(_), None) => Some(null_loop_ns? / (timing.time_ns.value * at_a_time)),
         (None, _) => Some(null_loop_ns? / (timing.time_ns.value * timing.operations as f64)),
     }
+}
+
+/// Returns what of the record does not fit together.
+fn contradictory(record: &Record) -> Vec<Warning> {
+    // A cut in the middle of a line is what a killed run leaves; damage has no bytes that are read.
+    let damage = record.cut.filter(|cut| cut.bytes == 0).map(|cut| {
+        format!(
+            "Line {} of the record is damaged: what stands before it is used, nothing from there on is.",
+            cut.line
+        )
+    });
+    damage.into_iter().chain(contradictions(record)).map(|text| Warning::Contradictory { text }).collect()
 }
 
 fn unequal_work(summary: &Summary) -> Vec<Warning> {

@@ -69,7 +69,8 @@ fn badness(warning: &Warning) -> Option<f64> {
         Warning::ChangePoint { p, .. } => -p,
         Warning::Autocorrelated { coefficient, .. } | Warning::Bimodal { coefficient, .. } => *coefficient,
         Warning::DataChanged { .. } | Warning::Noted { .. } => 0.0,
-        Warning::TooFewRounds { .. }
+        Warning::Contradictory { .. }
+        | Warning::TooFewRounds { .. }
         | Warning::CutOff { .. }
         | Warning::Incomplete { .. }
         | Warning::Noisy { .. }

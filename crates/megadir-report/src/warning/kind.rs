@@ -61,6 +61,11 @@ pub enum Warning {
         /// Why it ended, where the run could say.
         reason: Option<String>,
     },
+    /// The record contradicts itself, or is damaged in its middle.
+    Contradictory {
+        /// What does not fit together, one sentence.
+        text: String,
+    },
     /// A data set did not stay as it was planned or found.
     DataChanged {
         /// Entries as planned or counted before the run.
@@ -184,6 +189,7 @@ pub const WARNING_KINDS: &[&str] = &[
     "too-few-rounds",
     "cut-off",
     "incomplete",
+    "contradictory",
     "data-changed",
     "noisy",
     "timer-cost",
@@ -211,6 +217,7 @@ impl Warning {
             Self::TooFewRounds { .. } => "too-few-rounds",
             Self::CutOff { .. } => "cut-off",
             Self::Incomplete { .. } => "incomplete",
+            Self::Contradictory { .. } => "contradictory",
             Self::DataChanged { .. } => "data-changed",
             Self::Noisy { .. } => "noisy",
             Self::TimerCost { .. } => "timer-cost",
@@ -243,7 +250,7 @@ impl Warning {
     /// Returns whether the numbers are not to be used before the warning is dealt with.
     fn is_loud(&self) -> bool {
         match self {
-            Self::UnequalWork { .. } | Self::DataChanged { .. } => true,
+            Self::UnequalWork { .. } | Self::DataChanged { .. } | Self::Contradictory { .. } => true,
             Self::DiffersFromItself { negligible, .. } => !negligible,
             Self::TooFewRounds { .. } | Self::DelaysNotFound => true,
             // Whose numbers these are is not what they look like.

@@ -22,6 +22,7 @@ pub(super) fn text(warning: &Warning) -> String {
             format!("The record breaks off in line {line}; what was written whole before it is used.")
         }
         Warning::Incomplete { rounds, planned, reason } => incomplete(*rounds, *planned, reason.as_deref()),
+        Warning::Contradictory { text } => text.clone(),
         Warning::DataChanged { entries, entries_min, entries_max } => {
             data_changed(*entries, *entries_min, *entries_max)
         }
@@ -75,6 +76,9 @@ pub(super) fn advice(warning: &Warning) -> &'static str {
         }
         Warning::Incomplete { .. } => {
             "Run it again to the end before drawing conclusions from small differences."
+        }
+        Warning::Contradictory { .. } => {
+            "Do not use this record. Report on an unchanged copy of it, or run it again."
         }
         Warning::DataChanged { .. } => {
             "Run on a directory that nothing changes, or let the study make its own."

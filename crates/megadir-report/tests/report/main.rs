@@ -16,6 +16,7 @@ mod grow;
 mod killed;
 mod layout;
 mod listing;
+mod mutated;
 mod page;
 mod pairs;
 mod refusal;

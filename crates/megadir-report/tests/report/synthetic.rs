@@ -113,6 +113,7 @@ impl Synthetic {
             resumed: Vec::new(),
             end: Some(end),
             cut: None,
+            chain: None,
         }
     }
 

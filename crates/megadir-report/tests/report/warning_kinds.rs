@@ -34,6 +34,7 @@ fn see_more(record: &mut Record, cell: Option<u32>, rounds: std::ops::Range<u32>
 
 const CASES: &[Case] = &[
     ("unequal-work", || but(|record| see_more(record, Some(2), 3..9))),
+    ("contradictory", || but(|record| drop(record.samples.drain(40..60)))),
     ("data-changed", || but(|record| see_more(record, None, 10..30))),
     ("differs-from-itself", || but(|record| stretch(record, Some(1), |_| 1.2))),
     ("too-few-rounds", || Synthetic { rounds: 5, ..Synthetic::ratios(&[]) }.record()),

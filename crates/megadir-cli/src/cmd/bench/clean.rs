@@ -2,14 +2,18 @@
 
 use std::path::PathBuf;
 
+use megadir_bench::Leftovers;
+
+use super::record_file;
 use crate::cmd::interrupt::interruptible;
 use crate::exit::{self, CliError};
 use crate::ui::message::{quoted, reason};
 use crate::ui::output::print;
 
-/// Removes directories that killed runs left; a run does the same where it makes its own.
+/// Removes what killed runs left: directories, and records that were not begun; a run removes such directories where it makes its own.
 ///
-/// Only directories that a run of this program marked, and whose run is dead, are touched.
+/// Only directories that a run of this program marked, and whose run is dead, are touched, and files `.megadir-record-*.partial` that
+/// no run writes.
 #[derive(clap::Args)]
 pub(crate) struct Args {
     /// The directory below which runs made theirs.
@@ -35,6 +39,8 @@ pub(crate) fn run(args: &Args) -> Result<u8, CliError> {
             CliError::nothing_ran(format!("clean {}: {reason}", quoted(&args.directory)))
         })
     })?;
+    let mut found = found;
+    remove_records(args, &mut found)?;
     let path = |name: &str| args.directory.join(name);
     if args.dry_run {
         let line = |name: &String| format!("would remove {}\n", quoted(&path(name)));
@@ -51,4 +57,20 @@ pub(crate) fn run(args: &Args) -> Result<u8, CliError> {
         eprintln!("megadir: nothing left by killed runs in '{}'", args.directory.display());
     }
     Ok(if found.left.is_empty() { exit::DONE } else { exit::SOME_FAILED })
+}
+
+/// Removes records that killed runs had not begun.
+fn remove_records(args: &Args, found: &mut Leftovers) -> Result<(), CliError> {
+    let names = record_file::abandoned(&args.directory).map_err(|error| {
+        let reason = reason(&error);
+        CliError::nothing_ran(format!("clean {}: {reason}", quoted(&args.directory)))
+    })?;
+    for name in names {
+        let removed = if args.dry_run { Ok(()) } else { std::fs::remove_file(args.directory.join(&name)) };
+        match removed {
+            Ok(()) => found.removed.push(name),
+            Err(error) => found.left.push((name, reason(&error))),
+        }
+    }
+    Ok(())
 }

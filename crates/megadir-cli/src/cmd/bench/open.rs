@@ -41,6 +41,11 @@ pub(crate) fn open(path: &Path, share: bool) -> Result<Opened, CliError> {
 /// Says what was read and what was not.
 fn say(path: &Path, record: &Record, damage: Option<&ReadError>) {
     let (path, blocks) = (path.display(), record.samples.len());
+    if record.chain.is_none() {
+        eprintln!(
+            "megadir: '{path}' is of an older megadir and has no checksums: changes to it would go unnoticed"
+        );
+    }
     match (damage, record.cut) {
         (Some(damage), _) => eprintln!(
             "megadir: '{path}': {damage}; the {blocks} blocks before it are read, nothing from there on is"

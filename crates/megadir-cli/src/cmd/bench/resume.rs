@@ -32,6 +32,11 @@ pub(crate) fn open(path: &Path, dir: Option<&Path>) -> Result<Begun, CliError> {
         CliError::nothing_ran(format!("cannot go on with the record '{}': {reason}", path.display()))
     };
     let file = record_file::open(path).map_err(|error| cannot(reason(&error)))?;
+    if file.metadata().is_ok_and(|status| status.len() == 0) {
+        return Err(cannot(
+            "it is empty: the run was killed before it began its record; remove it and run again".into(),
+        ));
+    }
     let record = read(BufReader::new(&file)).map_err(|error| cannot(error.to_string()))?;
     if record.end.as_ref().is_some_and(|end| end.complete) {
         return Err(cannot("it is complete; 'megadir bench report' prints it".into()));

@@ -1,8 +1,8 @@
 //! `megadir bench run`: carries a plan out, with progress, record and report.
 
-use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::{Arc, OnceLock};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use megadir_bench::plan::{Planned, estimate};
@@ -14,7 +14,7 @@ use super::lab;
 use super::open::open;
 use super::options::{self, Args, Resolved, resolve};
 use super::progress::Progress;
-use super::record_file;
+use super::record_file::RecordFile;
 use super::report;
 use super::resume;
 use crate::cmd::interrupt::{Interrupt, interruptible};
@@ -29,19 +29,20 @@ pub(crate) fn run(args: &Args) -> Result<u8, CliError> {
             print(&text)?;
             refused.map(|()| exit::DONE)
         }
-        Done::Ran { path, result } => report_on(&path, result),
+        Done::Ran { path: Some(path), result } => report_on(&path, result),
+        // Nothing was measured, so there is nothing to keep.
+        Done::Ran { path: None, result: Ok(_) | Err(RunError::Interrupted) } => interrupted(),
+        Done::Ran { path: None, result: Err(error) } => Err(run_error(error, exit::NOTHING_RAN)),
     }
 }
 
 /// What was done of a study, before anything is printed about it.
 enum Done {
     /// The plan in words, and why a run would be refused.
-    Described {
-        text: String,
-        refused: Result<(), CliError>,
-    },
+    Described { text: String, refused: Result<(), CliError> },
     Ran {
-        path: PathBuf,
+        /// The record; `None` where the run ended before it began one.
+        path: Option<PathBuf>,
         result: Result<RunEnd, RunError>,
     },
 }
@@ -60,10 +61,9 @@ fn carry_out(args: &Args, interrupt: &Interrupt) -> Result<Done, CliError> {
     }
     say_what_runs(&resolved);
     say_what_drops(&resolved.planned.plan);
-    let (path, file) = create_record(args, &resolved.planned.plan)?;
-    interrupt.remove_if_empty(&path);
+    let (path, file) = create_record(args, &resolved)?;
     let result = measure(resolved, interrupt, file, None, (args.share, args.lab.erase_device));
-    Ok(Done::Ran { path, result })
+    Ok(Done::Ran { path: path.get().cloned(), result })
 }
 
 /// Describes a plan, and finds out whether a run would be refused.
@@ -105,25 +105,18 @@ fn go_on(path: &Path, args: &Args, interrupt: &Interrupt) -> Result<Done, CliErr
     })?;
     let resume::Begun { file, record, resolved, share } = begun;
     let before = file.metadata().map_or(0, |status| status.len());
+    let file = RecordFile::Open(file);
     let result = measure(resolved, interrupt, file, Some(record), (share, args.lab.erase_device));
     let grew = path.metadata().is_ok_and(|status| status.len() > before);
     match result {
         // Nothing was added, so there is nothing new to report.
         Err(error) if !grew => Err(run_error(error, exit::NOTHING_RAN)),
-        result => Ok(Done::Ran { path: path.to_owned(), result }),
+        result => Ok(Done::Ran { path: Some(path.to_owned()), result }),
     }
 }
 
 /// Prints the report of what was measured, complete or not, and returns the exit code.
 fn report_on(path: &Path, result: Result<RunEnd, RunError>) -> Result<u8, CliError> {
-    if path.metadata().is_ok_and(|status| status.len() == 0) {
-        // Nothing was measured, so there is nothing to keep.
-        let _ = std::fs::remove_file(path);
-        return match result {
-            Ok(_) | Err(RunError::Interrupted) => interrupted(),
-            Err(error) => Err(run_error(error, exit::NOTHING_RAN)),
-        };
-    }
     let shown = open(path, false).and_then(|opened| {
         report::show(path, &opened)?;
         report::write_page(path, &opened)
@@ -171,12 +164,15 @@ fn run_error(error: RunError, code: u8) -> CliError {
 fn measure(
     resolved: Resolved,
     interrupt: &Interrupt,
-    file: File,
+    file: RecordFile,
     resume: Option<Record>,
     (share, erase_device): (bool, bool),
 ) -> Result<RunEnd, RunError> {
     let Resolved { planned: Planned { plan, notes }, directory, command, .. } = resolved;
-    let mut recorder = Recorder::new(file);
+    let mut recorder = match &resume {
+        Some(record) => Recorder::resume(file, record.chain),
+        None => Recorder::new(file),
+    };
     if share {
         recorder = recorder.shared(private(&directory));
     }
@@ -225,25 +221,20 @@ fn cannot_make(path: &Path, error: &io::Error) -> CliError {
     CliError::nothing_ran(format!("cannot make the record '{}': {reason}", path.display()))
 }
 
-/// Makes the record's file, which must be new.
-fn create_record(args: &Args, plan: &Plan) -> Result<(PathBuf, File), CliError> {
+/// Prepares the record's file, which must be new, and returns where its path will be once it begins.
+fn create_record(args: &Args, resolved: &Resolved) -> Result<(Arc<OnceLock<PathBuf>>, RecordFile), CliError> {
+    let plan = &resolved.planned.plan;
+    let existing = plan.data.iter().any(|data| matches!(data.source, DataSource::Existing { .. }));
+    let listed = existing.then_some(resolved.directory.as_path());
     let now_s = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |now| now.as_secs());
-    if let Some(path) = &args.output {
-        return match record_file::create(path) {
-            Ok(file) => Ok((path.clone(), file)),
-            Err(error) => Err(cannot_make(path, &error)),
-        };
-    }
     // Two runs may start in the same second.
-    for second in now_s..now_s + 60 {
-        let path = PathBuf::from(record_file_name(&plan.study, second));
-        match record_file::create(&path) {
-            Ok(file) => return Ok((path, file)),
-            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
-            Err(error) => return Err(cannot_make(&path, &error)),
-        }
+    let names = || (now_s..now_s + 60).map(|second| PathBuf::from(record_file_name(&plan.study, second)));
+    let paths = args.output.as_ref().map_or_else(|| names().collect(), |path| vec![path.clone()]);
+    let first = paths[0].clone();
+    match RecordFile::create(paths, listed) {
+        Ok((file, path)) => Ok((path, file)),
+        Err(error) => Err(cannot_make(&first, &error)),
     }
-    Err(CliError::nothing_ran("no free name for the record; give one with --output"))
 }
 
 /// Says what will be listed, and about how long it takes.

@@ -1,0 +1,189 @@
+//! Contradictions between a record's plan, its samples and its ending, in sentences.
+//!
+//! A checksum shows that a record was changed after it was written; this shows what does not fit together, in records without checksums
+//! too. Reports warn of each loudly. What no reader could use at all is refused when the record is read, see `check`.
+
+use crate::jsonl::Record;
+use crate::plan::Plan;
+use crate::sample::{Phase, Sample};
+use crate::stop::Stop;
+
+/// Returns what contradicts itself in a record, a sentence each.
+#[must_use]
+pub fn contradictions(record: &Record) -> Vec<String> {
+    let mut found = Found::default();
+    rounds(record, &mut found);
+    times(record, &mut found);
+    let mut sentences: Vec<String> = ending(record).into_iter().collect();
+    sentences.extend(found.0.into_iter().map(|(_, first, more)| match more {
+        0 => format!("{first}."),
+        _ => format!("{first} (and {more} more such cases)."),
+    }));
+    sentences
+}
+
+/// Kinds of contradictions.
+#[derive(PartialEq)]
+enum Kind {
+    Repeated,
+    Missing,
+    Place,
+    Order,
+    Gap,
+    Start,
+    Latency,
+}
+
+/// The first of each kind in words, and how many more there are.
+#[derive(Default)]
+struct Found(Vec<(Kind, String, u64)>);
+
+impl Found {
+    fn add(&mut self, kind: Kind, words: impl FnOnce() -> String) {
+        match self.0.iter_mut().find(|(known, ..)| *known == kind) {
+            Some((_, _, more)) => *more += 1,
+            None => self.0.push((kind, words(), 0)),
+        }
+    }
+}
+
+/// Returns the samples of each attempt at a round, in the order of the record.
+fn attempts(samples: &[Sample]) -> impl Iterator<Item = &[Sample]> {
+    samples.chunk_by(|a, b| key(a) == key(b))
+}
+
+/// Returns a number that grows from one attempt at a round to the next.
+fn key(sample: &Sample) -> (u32, bool, u32, u32) {
+    (sample.epoch, sample.phase == Phase::Measure, sample.round, sample.attempt)
+}
+
+/// Returns the words for a round.
+fn named(plan: &Plan, sample: &Sample) -> String {
+    let warm_up = if sample.phase == Phase::WarmUp { "warm-up " } else { "" };
+    let epoch = if plan.rules.epochs > 1 { format!(" of epoch {}", sample.epoch + 1) } else { String::new() };
+    format!("{warm_up}round {}{epoch}", u64::from(sample.round) + 1)
+}
+
+/// Finds arms that are in a round twice or not at all, and rounds that are missing or out of order.
+fn rounds(record: &Record, found: &mut Found) {
+    let plan = &record.header.plan;
+    let complete = record.end.as_ref().is_some_and(|end| end.complete);
+    let (mut seen, mut stopped) = (vec![false; plan.cells.len()], vec![false; plan.cells.len()]);
+    let mut before: Option<&Sample> = None;
+    let mut attempts = attempts(&record.samples).peekable();
+    while let Some(samples) = attempts.next() {
+        let first = &samples[0];
+        if before.is_none_or(|before| before.epoch != first.epoch) {
+            stopped.fill(false);
+        }
+        sequence(plan, before, first, found);
+        before = Some(first);
+        seen.fill(false);
+        for (place, sample) in samples.iter().enumerate() {
+            let cell = sample.cell.0 as usize;
+            let arm = || &plan.cells[cell].name;
+            if std::mem::replace(&mut seen[cell], true) {
+                found.add(Kind::Repeated, || {
+                    format!("`{}` is in {} more than once", arm(), named(plan, sample))
+                });
+            } else if sample.place as usize != place {
+                found.add(Kind::Place, || {
+                    format!(
+                        "The samples of {} are not in the order in which they were taken",
+                        named(plan, sample)
+                    )
+                });
+            }
+            if sample.refused.is_some() && !std::mem::replace(&mut stopped[cell], true) {
+                plan.stopped_by(sample.cell).for_each(|cell| stopped[cell.0 as usize] = true);
+            }
+        }
+        // The last round of a run that ended early may lack arms; those of a warm-up are fewer anyway.
+        if first.phase == Phase::Measure && (complete || attempts.peek().is_some()) {
+            for cell in
+                plan.cells.iter().filter(|cell| !seen[cell.id.0 as usize] && !stopped[cell.id.0 as usize])
+            {
+                found
+                    .add(Kind::Missing, || format!("`{}` is missing from {}", cell.name, named(plan, first)));
+            }
+        }
+    }
+}
+
+/// Finds out if an attempt at a round may follow the one before it.
+fn sequence(plan: &Plan, before: Option<&Sample>, first: &Sample, found: &mut Found) {
+    let same_series = |before: &&Sample| (before.epoch, before.phase) == (first.epoch, first.phase);
+    let (round, attempt) = (u64::from(first.round), u64::from(first.attempt));
+    match before {
+        Some(before) if key(before) >= key(first) => found.add(Kind::Order, || {
+            format!("The samples of {} stand after those of {}", named(plan, first), named(plan, before))
+        }),
+        _ => {
+            let follows = match before.filter(same_series) {
+                None => (round, attempt) == (0, 0),
+                Some(before) => {
+                    let (last, tried) = (u64::from(before.round), u64::from(before.attempt));
+                    (round, attempt) == (last + 1, 0) || (round, attempt) == (last, tried + 1)
+                }
+            };
+            if !follows {
+                found.add(Kind::Gap, || format!("Samples are missing before {}", named(plan, first)));
+            }
+        }
+    }
+}
+
+/// Finds samples that begin before the one before them, and samples that lack the times of their single operations.
+fn times(record: &Record, found: &mut Found) {
+    let plan = &record.header.plan;
+    for pair in record.samples.windows(2) {
+        if pair[1].start_ns < pair[0].start_ns {
+            found.add(Kind::Start, || {
+                format!("A sample of {} started before the sample above it", named(plan, &pair[1]))
+            });
+        }
+    }
+    let mut timed: Vec<bool> = plan.cells.iter().map(|cell| cell.rate_per_s.is_some()).collect();
+    let judged = |sample: &&Sample| sample.phase == Phase::Measure && sample.refused.is_none();
+    let with_times = record.samples.iter().filter(judged).filter(|sample| sample.latency.is_some());
+    with_times.for_each(|sample| timed[sample.cell.0 as usize] = true);
+    for sample in record.samples.iter().filter(judged).filter(|sample| sample.latency.is_none()) {
+        let cell = sample.cell.0 as usize;
+        // A run that times single operations checks itself beforehand.
+        if timed[cell] || record.self_check.is_some() && plan.cells[cell].work.gaps_are_counted() {
+            found.add(Kind::Latency, || {
+                let arm = &plan.cells[cell].name;
+                format!("`{arm}` lacks the times of its single operations in {}", named(plan, sample))
+            });
+        }
+    }
+}
+
+/// Returns how the ending differs from what is there.
+fn ending(record: &Record) -> Option<String> {
+    record.end.as_ref().filter(|end| end.complete)?;
+    let rules = &record.header.plan.rules;
+    // Where directories took no more names all arms may have been stopped.
+    if record.samples.iter().any(|sample| sample.refused.is_some()) {
+        return None;
+    }
+    let of_round = |sample: &Sample| (sample.epoch, sample.round);
+    let mut present: Vec<(u32, u32)> = attempts(&record.samples)
+        .filter(|some| some[0].phase == Phase::Measure)
+        .map(|some| of_round(&some[0]))
+        .collect();
+    present.sort_unstable();
+    present.dedup();
+    let (present, planned) = (present.len() as u64, u64::from(rules.rounds));
+    let least = match rules.stop {
+        Stop::Rounds => planned,
+        Stop::Ratio { rounds_min, .. } | Stop::Difference { rounds_min, .. } => {
+            u64::from(rounds_min).min(planned)
+        }
+    };
+    (!(least..=planned).contains(&present)).then(|| {
+        format!(
+            "The ending says that the run is complete, but {present} of {planned} rounds are in the record."
+        )
+    })
+}
