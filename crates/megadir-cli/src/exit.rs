@@ -18,6 +18,8 @@ pub(crate) const USAGE: u8 = 2;
 pub(crate) const NOTHING_RAN: u8 = 3;
 /// The condition asked for was met.
 pub(crate) const CONDITION_MET: u8 = 10;
+/// The condition asked for could not be judged.
+pub(crate) const NOT_JUDGED: u8 = 11;
 /// Ended by Ctrl-C or a request to terminate.
 pub(crate) const INTERRUPTED: u8 = 130;
 

@@ -17,7 +17,7 @@ use clap::error::ErrorKind;
 /// Measures and works on directories with millions of entries.
 ///
 /// Exit codes: 0 done; 1 done, but some entries failed; 2 usage; 3 nothing could run; 10 the condition
-/// asked for was met; 130 interrupted.
+/// asked for was met; 11 it could not be judged; 130 interrupted.
 #[derive(Parser)]
 #[command(name = "megadir", version, max_term_width = 100, arg_required_else_help = true)]
 struct Cli {

@@ -9,7 +9,7 @@
 //! | what a record says: arms, groups by rule, resolution | [`summary`] |
 //! | rules that turn numbers into sentences | [`finding`] |
 //! | doubts about a run and what to do about them | [`warning`] |
-//! | a new run against an old one | [`between`] |
+//! | new runs against old ones, and the gate over them | [`between`] |
 //! | pictures, one file a chart, in the list [`chart::CHARTS`] | [`chart`] |
 //! | the report as one HTML file | [`page`] |
 //! | the formats, in the list [`FORMATS`]: terminal table, HTML, SVG, Markdown, CSV, Parquet, JSON, HdrHistogram log | [`render`] |

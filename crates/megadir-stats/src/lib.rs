@@ -9,6 +9,7 @@
 //! | median with its interval | `median.rs` |
 //! | paired rounds: Hodges-Lehmann, signed ranks, ratio | `paired.rs` |
 //! | two runs, unpaired: shift, Mann-Whitney | `unpaired.rs` |
+//! | several runs a side, each one observation: Welch | `runs.rs` |
 //! | paired rounds within epochs: hierarchical bootstrap | `hierarchical.rs` |
 //! | stopping at a width, with repeated looks | `sequential.rs` |
 //! | quantiles of latencies with intervals | `resampled_quantiles.rs` |
@@ -46,6 +47,7 @@ mod pairwise;
 pub mod permutation;
 mod rank_law;
 mod resampled_quantiles;
+mod runs;
 mod sequential;
 mod trend;
 mod unpaired;
@@ -60,6 +62,7 @@ pub use median::median_interval;
 pub use noise::{ChangePoint, bimodality_coefficient, change_point, halves_differ, lag1_autocorrelation};
 pub use paired::{hodges_lehmann, log_ratios, paired_ratio, wilcoxon_signed_rank_p};
 pub use resampled_quantiles::quantile_intervals;
+pub use runs::{RUNS_MIN, judge_family_of_runs, ratio_over_runs};
 pub use sequential::{HalfWidth, Looks, narrow_enough};
 pub use trend::{PowerLaw, power_law, theil_sen};
 pub use unpaired::unpaired_ratio;

@@ -15,6 +15,7 @@ use crate::descriptive::logs;
 use crate::hierarchical::EpochCenters;
 use crate::holm::holm_confidences;
 use crate::paired::WalshAverages;
+use crate::runs::RunMeans;
 use crate::unpaired::Differences;
 use crate::{Estimate, Interval};
 
@@ -68,6 +69,11 @@ pub enum Method {
     },
     /// The Mann-Whitney test of two runs that share no rounds.
     RankSum,
+    /// Welch's test of several runs a side, each one observation.
+    Welch {
+        /// The number of runs of the side that has fewer.
+        runs: usize,
+    },
 }
 
 /// The four things that can be said about a ratio of times new / old.
@@ -208,7 +214,8 @@ pub fn judge_unpaired_family(contrasts: &[(Vec<f64>, Vec<f64>)], judging: Judgin
     judge_rounds(&contrasts.iter().map(differences).collect::<Vec<_>>(), judging)
 }
 
-fn judge_rounds(family: &[Option<Rounds>], judging: Judging) -> Vec<Option<Judgement>> {
+/// Judges contrasts, each by its own method, as one family.
+pub(crate) fn judge_rounds(family: &[Option<Rounds>], judging: Judging) -> Vec<Option<Judgement>> {
     let confidence = 1.0 - FAMILY_ALPHA / f64::from(judging.looks.max(1));
     let testable = |rounds: &&Rounds| rounds.interval(confidence).is_some();
     let family: Vec<Option<&Rounds>> = family.iter().map(|rounds| rounds.as_ref().filter(testable)).collect();
@@ -218,10 +225,11 @@ fn judge_rounds(family: &[Option<Rounds>], judging: Judging) -> Vec<Option<Judge
 }
 
 /// The rounds of a contrast, by the method that judges them.
-enum Rounds {
+pub(crate) enum Rounds {
     Walsh(WalshAverages),
     Epochs(EpochCenters),
     Unpaired(Differences),
+    Runs(RunMeans),
 }
 
 impl Rounds {
@@ -230,6 +238,7 @@ impl Rounds {
             Self::Walsh(walsh) => walsh.median(),
             Self::Epochs(centers) => centers.mean(),
             Self::Unpaired(differences) => differences.median(),
+            Self::Runs(means) => means.difference(),
         }
     }
 
@@ -238,6 +247,7 @@ impl Rounds {
             Self::Walsh(walsh) => walsh.interval(confidence),
             Self::Epochs(centers) => centers.interval(confidence),
             Self::Unpaired(differences) => differences.interval(confidence),
+            Self::Runs(means) => means.interval(confidence),
         }
     }
 
@@ -246,6 +256,7 @@ impl Rounds {
             Self::Walsh(walsh) => walsh.p(),
             Self::Epochs(centers) => centers.p(),
             Self::Unpaired(differences) => differences.p(),
+            Self::Runs(means) => means.p(),
         }
     }
 
@@ -254,6 +265,7 @@ impl Rounds {
             Self::Walsh(walsh) => walsh.sample_count(),
             Self::Epochs(centers) => centers.rounds(),
             Self::Unpaired(differences) => differences.count(),
+            Self::Runs(means) => means.runs(),
         }
     }
 
@@ -262,6 +274,7 @@ impl Rounds {
             Self::Walsh(_) => Method::SignedRank,
             Self::Epochs(centers) => Method::HierarchicalBootstrap { epochs: centers.epochs() },
             Self::Unpaired(_) => Method::RankSum,
+            Self::Runs(means) => Method::Welch { runs: means.runs() },
         }
     }
 }

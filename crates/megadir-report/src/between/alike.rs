@@ -2,8 +2,8 @@
 
 use megadir_record::{FileSystem, Machine, Record};
 
+use super::Run;
 use crate::text;
-use crate::warning::DISTURBING;
 
 /// Returns what differs, a phrase each; empty where two runs are of the same study on the same machine and file system.
 ///
@@ -59,13 +59,31 @@ pub fn differences(old: &Record, new: &Record) -> Vec<String> {
     found
 }
 
-/// Returns what each run noted of others' work on its machine, a sentence each: it is in the ratios too.
-pub(super) fn disturbances(old: &Record, new: &Record) -> Vec<String> {
-    let of = |which: &'static str, record: &Record| {
-        let notes = record.notes.iter().filter(|note| DISTURBING.contains(&note.kind.as_str()));
-        notes.map(|note| format!("The {which} run: {}", note.text)).collect::<Vec<_>>()
+/// Returns what differs between any of the runs and the first old one, each phrase once, and between the programs of one side.
+pub(super) fn of_all(first: &Run<'_>, old: &[Run<'_>], new: &[Run<'_>]) -> Vec<String> {
+    let mut found: Vec<String> = Vec::new();
+    let mut add = |phrase: String| {
+        if !found.contains(&phrase) {
+            found.push(phrase);
+        }
     };
-    [of("old", old), of("new", new)].concat()
+    old.iter().skip(1).chain(new).for_each(|run| {
+        differences(first.record, run.record).into_iter().for_each(&mut add);
+    });
+    for (which, runs) in [("old", old), ("new", new)] {
+        let program = |run: &Run<'_>| {
+            let machine = &run.record.header.machine;
+            machine
+                .commit
+                .as_ref()
+                .map_or(machine.version.clone(), |at| format!("{} ({at})", machine.version))
+        };
+        let other = runs.iter().map(program).find(|other| *other != program(&runs[0]));
+        other.into_iter().for_each(|other| {
+            add(format!("version among the {which} runs: {} against {other}", program(&runs[0])));
+        });
+    }
+    found
 }
 
 /// A property of a machine in words.

@@ -1,69 +1,124 @@
-//! Two runs of the same arms, the new one against the old one, in the manner of benchstat.
+//! Runs of the same arms, the new ones against the old ones, in the manner of benchstat.
 //!
-//! Arms are matched by what they are (name, work, data, cache), never by their place. The rounds of two runs are not paired, so times are
-//! compared by the unpaired Hodges-Lehmann ratio with the Mann-Whitney interval, Holm over all rows. What differs between the runs as
-//! wholes (machine, load, file system) is in the ratio too: `alike` says what is known of that.
+//! Rounds of two runs are not paired. With [`RUNS_MIN`](megadir_stats::RUNS_MIN) runs or more a side, each run is one observation of an
+//! arm (the median of its rounds), and intervals are Welch's over runs. One run a side is compared by its rounds (unpaired Hodges-Lehmann
+//! ratio, Mann-Whitney interval): that shows how these two runs differ, and whatever differs between them as wholes is in it. Either way
+//! Holm over all rows.
+//!
+//! Files: `matched` (the same arm in several records), `alike` (what differs between machines and file systems), `warned` (what records say
+//! against themselves), `unjudged` (what is missing), `gate` (what `--fail-if` comes to), `formats` (the list of formats), and one file for
+//! each of them.
 
 mod alike;
+mod csv;
+mod formats;
+mod gate;
+mod lines;
+mod markdown;
+mod matched;
 mod table;
+mod unjudged;
+mod warned;
 
 pub use alike::differences;
+pub use csv::csv;
+pub use formats::{FORMATS, Format, format_named};
+pub use gate::{Condition, Gate, GateSays, Unjudged, UnjudgedKind};
+pub use markdown::markdown;
 pub use table::table;
+pub use unjudged::is_same;
+pub use warned::Doubt;
 
-use megadir_record::{Cell, Data, Record, Role, Work};
-use megadir_stats::{Judging, judge_unpaired_family};
+pub(crate) use lines::{Lines, grid};
+
+use megadir_record::Record;
+use megadir_stats::{Judging, RUNS_MIN, judge_family_of_runs, judge_unpaired_family, median};
 use serde::{Deserialize, Serialize};
 
-use crate::summary::{Figure, Outcome, Resolution, Rounds, Summary, Verdict, judged};
+use crate::summary::{Figure, Outcome, Resolution, Summary, judged};
+use matched::{Matched, Side};
 
-/// The version of the JSON form of [`Between`].
+/// The version of the JSON form of [`Between`]; fields may be added to it.
 pub const BETWEEN_VERSION: u32 = 1;
 
-/// A new run against an old one.
+/// New runs against old ones.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Between {
     /// The version of this form ([`BETWEEN_VERSION`]).
     pub version: u32,
     /// The study.
     pub study: String,
+    /// What the intervals are computed over.
+    pub basis: Basis,
+    /// The old runs, as they were named.
+    pub old_runs: Vec<String>,
+    /// The new runs, as they were named.
+    pub new_runs: Vec<String>,
     /// What differs between machines, file systems and data sets; empty where the runs are comparable.
     pub differences: Vec<String>,
-    /// What the runs noted of others' work on the machine; empty where they noted none.
+    /// What the runs noted of other work on the machine; empty where they noted none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub disturbances: Vec<String>,
-    /// The arms that both runs have, in the order of the new one.
+    /// What the runs say against their own numbers.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub doubts: Vec<Doubt>,
+    /// The arms that both sides have, in the order of the new one.
     pub rows: Vec<Row>,
     /// The geometric mean of the ratios of all rows that have one; `None` without any.
     pub geometric_mean: Option<f64>,
-    /// How many ratios that is of.
+    /// The number of these ratios.
     pub ratios: usize,
-    /// Arms that only the old run has.
+    /// Arms that only old runs have.
     pub only_old: Vec<String>,
-    /// Arms that only the new run has.
+    /// Arms that only new runs have.
     pub only_new: Vec<String>,
-    /// The baseline of the old run against itself.
+    /// The baselines of the old runs against themselves.
     pub resolution_old: Vec<Resolution>,
-    /// The baseline of the new run against itself.
+    /// The baselines of the new runs against themselves.
     pub resolution_new: Vec<Resolution>,
-    /// The equivalence band, as a fraction.
+    /// The equivalence band, as a fraction: the narrowest of all records.
     pub band: f64,
+    /// Why a gate over these runs cannot be judged; empty where it can.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub unjudged: Vec<Unjudged>,
+    /// What the gate came to, where one was asked for ([`Between::ask`]).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub gate: Option<Gate>,
 }
 
-/// One arm in both runs.
+/// What intervals are computed over.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Basis {
+    /// Over the rounds of one run a side: they hold for these two runs.
+    Rounds,
+    /// Over the runs of each side, one observation each: they hold for the versions.
+    Runs,
+    /// Over nothing: several runs, but fewer than an interval takes.
+    TooFewRuns,
+}
+
+/// One arm in the runs of both sides.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Row {
     /// The arm.
     pub arm: String,
     /// The cache's state.
     pub cache: String,
-    /// Rounds of the old run.
+    /// Rounds of the old runs, all together.
     pub old_rounds: usize,
-    /// Rounds of the new run.
+    /// Rounds of the new runs, all together.
     pub new_rounds: usize,
-    /// Median time of an operation in the old run, nanoseconds; `None` if it was not measured.
+    /// Median time of an operation in the old run, nanoseconds; of several runs the median of theirs. `None` if it was not measured.
     pub old_ns: Option<Figure>,
-    /// The same in the new run.
+    /// The same in the new runs.
     pub new_ns: Option<Figure>,
+    /// The median of each old run that has one, nanoseconds, where there are several.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub old_each_ns: Vec<f64>,
+    /// The same of the new runs.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub new_each_ns: Vec<f64>,
     /// New over old.
     pub outcome: Outcome,
 }
@@ -71,88 +126,146 @@ pub struct Row {
 /// A run: its record and what was made of it.
 #[derive(Clone, Copy, Debug)]
 pub struct Run<'a> {
+    /// What it is called, e.g. the name of its file.
+    pub name: &'a str,
     /// The record.
     pub record: &'a Record,
     /// Its summary.
     pub summary: &'a Summary,
 }
 
-/// Compares a new run with an old one; whatever differs between them as wholes is told beside the rows.
-#[must_use]
-pub fn between(old: Run<'_>, new: Run<'_>) -> Between {
-    let (of_old, of_new) = (Rounds::of(old.record), Rounds::of(new.record));
-    let measured = |cell: &&Cell| cell.role != Role::AgainstItself;
-    let old_cells: Vec<&Cell> = old.record.header.plan.cells.iter().filter(measured).collect();
-    let mut unmatched = old_cells.clone();
-    let (mut rows, mut times, mut only_new) = (Vec::new(), Vec::new(), Vec::new());
-    for cell in new.record.header.plan.cells.iter().filter(measured) {
-        let Some(place) = unmatched.iter().position(|other| same(old, other, new, cell)) else {
-            only_new.push(cell.name.clone());
-            continue;
+/// Which side a run is on.
+#[derive(Clone, Copy)]
+enum Which {
+    Old,
+    New,
+}
+
+impl Which {
+    /// Returns what a run of so many on its side is called.
+    fn name(self, run: &Run<'_>, of: usize) -> String {
+        let side = match self {
+            Self::Old => "the old run",
+            Self::New => "the new run",
         };
-        let other = unmatched.remove(place);
-        let (before, after) = (of_old.times(other.id), of_new.times(cell.id));
-        let confidence = new.summary.rules.confidence;
-        let equal = [(old, other), (new, cell)]
-            .iter()
-            .all(|(run, cell)| run.summary.arm(cell.id).is_some_and(|arm| arm.work.is_equal()));
-        rows.push(Row {
-            arm: cell.name.clone(),
-            cache: cell.cache.name().to_owned(),
-            old_rounds: before.len(),
-            new_rounds: after.len(),
-            old_ns: Figure::median_of(&before, confidence),
-            new_ns: Figure::median_of(&after, confidence),
-            outcome: if equal { Outcome::NotMeasured } else { Outcome::Unequal },
-        });
-        times.push((after, before));
-    }
-    judge(&mut rows, &times, new.summary.rules.equivalence_band);
-    let logs: Vec<f64> = rows.iter().filter_map(|row| ratio(&row.outcome)).map(f64::ln).collect();
-    Between {
-        version: BETWEEN_VERSION,
-        study: new.summary.study.clone(),
-        differences: differences(old.record, new.record),
-        disturbances: alike::disturbances(old.record, new.record),
-        geometric_mean: megadir_stats::mean(&logs).map(f64::exp),
-        ratios: logs.len(),
-        rows,
-        only_old: unmatched.iter().map(|cell| cell.name.clone()).collect(),
-        only_new,
-        resolution_old: old.summary.resolution.clone(),
-        resolution_new: new.summary.resolution.clone(),
-        band: new.summary.rules.equivalence_band,
+        if of == 1 { side.into() } else { format!("{side} '{}'", run.name) }
     }
 }
 
-impl Between {
-    /// Returns the arms that are slower in the new run, beyond what is negligible and by more than `by`, a fraction.
-    #[must_use]
-    pub fn slower(&self, by: f64) -> Vec<&Row> {
-        let is_slower = |row: &&Row| match row.outcome {
-            Outcome::Judged { ratio, verdict: Verdict::Slower { negligible: false }, .. } => {
-                ratio.value > 1.0 + by
-            }
-            _ => false,
+/// Compares new runs with old ones; whatever differs between them as wholes stands beside the rows.
+///
+/// `None` without a run on either side.
+#[must_use]
+pub fn between(old_runs: &[Run<'_>], new_runs: &[Run<'_>]) -> Option<Between> {
+    let (first_old, first_new) = (old_runs.first()?, new_runs.first()?);
+    let (old, new) = (Side::of(old_runs), Side::of(new_runs));
+    let arms = matched::arms(old_runs, new_runs);
+    let all = || old_runs.iter().chain(new_runs);
+    let basis = match (old_runs.len(), new_runs.len()) {
+        (1, 1) => Basis::Rounds,
+        (old, new) if old.min(new) >= RUNS_MIN => Basis::Runs,
+        _ => Basis::TooFewRuns,
+    };
+    let band = all().map(|run| run.summary.rules.equivalence_band).fold(f64::INFINITY, f64::min);
+    let rows = rows(&arms, (&old, &new), basis, band);
+    let logs: Vec<f64> = rows.iter().filter_map(|row| ratio(&row.outcome)).map(f64::ln).collect();
+    let names = |wanted: fn(&&Matched<'_>) -> bool| -> Vec<String> {
+        arms.iter().filter(wanted).map(|arm| arm.cell.name.clone()).collect()
+    };
+    let resolution = |runs: &[Run<'_>]| runs.iter().flat_map(|run| run.summary.resolution.clone()).collect();
+    let called = |runs: &[Run<'_>]| runs.iter().map(|run| run.name.to_owned()).collect();
+    let mut compared = Between {
+        version: BETWEEN_VERSION,
+        study: first_new.summary.study.clone(),
+        basis,
+        old_runs: called(old_runs),
+        new_runs: called(new_runs),
+        differences: alike::of_all(first_old, old_runs, new_runs),
+        disturbances: of_both(warned::disturbances, old_runs, new_runs),
+        doubts: of_both(warned::doubts, old_runs, new_runs),
+        geometric_mean: megadir_stats::mean(&logs).map(f64::exp),
+        ratios: logs.len(),
+        rows,
+        only_old: names(|arm| !arm.is_new()),
+        only_new: names(|arm| !arm.is_old()),
+        resolution_old: resolution(old_runs),
+        resolution_new: resolution(new_runs),
+        band,
+        unjudged: Vec::new(),
+        gate: None,
+    };
+    compared.unjudged = unjudged::reasons(&compared, &old, &new, &arms);
+    Some(compared)
+}
+
+fn of_both<T>(of: fn(Which, &[Run<'_>]) -> Vec<T>, old: &[Run<'_>], new: &[Run<'_>]) -> Vec<T> {
+    of(Which::Old, old).into_iter().chain(of(Which::New, new)).collect()
+}
+
+/// Returns the rows of the arms that both sides have, judged as one family.
+fn rows(arms: &[Matched<'_>], (old, new): (&Side<'_>, &Side<'_>), basis: Basis, band: f64) -> Vec<Row> {
+    let (mut rows, mut times) = (Vec::new(), Vec::new());
+    for arm in arms.iter().filter(|arm| arm.is_on_both_sides()) {
+        let (before, after) = (old.times(&arm.old), new.times(&arm.new));
+        let worked = |side: &Side<'_>, cells: &[Option<&megadir_record::Cell>]| {
+            side.runs.iter().zip(cells).all(|(run, cell)| {
+                cell.is_none_or(|cell| run.summary.arm(cell.id).is_some_and(|arm| arm.work.is_equal()))
+            })
         };
-        self.rows.iter().filter(is_slower).collect()
+        let equal = worked(old, &arm.old) && worked(new, &arm.new) && matched::saw_the_same(arm, old, new);
+        let several =
+            |series: &[Vec<f64>], basis| if basis == Basis::Rounds { Vec::new() } else { medians(series) };
+        let confidence = new.runs[0].summary.rules.confidence;
+        rows.push(Row {
+            arm: arm.cell.name.clone(),
+            cache: arm.cell.cache.name().to_owned(),
+            old_rounds: before.iter().map(Vec::len).sum(),
+            new_rounds: after.iter().map(Vec::len).sum(),
+            old_ns: figure(&before, basis, confidence),
+            new_ns: figure(&after, basis, confidence),
+            old_each_ns: several(&before, basis),
+            new_each_ns: several(&after, basis),
+            outcome: if equal { Outcome::NotMeasured } else { Outcome::Unequal },
+        });
+        times.push(match basis {
+            Basis::Rounds => (after.concat(), before.concat()),
+            Basis::Runs | Basis::TooFewRuns => (medians(&after), medians(&before)),
+        });
+    }
+    judge(&mut rows, &times, basis, band);
+    rows
+}
+
+fn medians(series: &[Vec<f64>]) -> Vec<f64> {
+    series.iter().filter_map(|times| median(times)).collect()
+}
+
+fn figure(series: &[Vec<f64>], basis: Basis, confidence: f64) -> Option<Figure> {
+    match basis {
+        Basis::Rounds => Figure::median_of(&series.concat(), confidence),
+        Basis::Runs | Basis::TooFewRuns => Some(Figure { value: median(&medians(series))?, interval: None }),
     }
 }
 
 /// Judges all rows that can be as one family.
-fn judge(rows: &mut [Row], times: &[(Vec<f64>, Vec<f64>)], band: f64) {
+fn judge(rows: &mut [Row], times: &[(Vec<f64>, Vec<f64>)], basis: Basis, band: f64) {
     let equal = |row: &Row| row.outcome != Outcome::Unequal;
     let family: Vec<(Vec<f64>, Vec<f64>)> =
         rows.iter().zip(times).filter(|(row, _)| equal(row)).map(|(_, times)| times.clone()).collect();
     // Both runs may have stopped at a width; what they looked for was within each, not between them.
-    let judgements = judge_unpaired_family(&family, Judging { band, looks: 1 });
+    let judging = Judging { band, looks: 1 };
+    let judgements = match basis {
+        Basis::Rounds => judge_unpaired_family(&family, judging),
+        Basis::Runs => judge_family_of_runs(&family, judging),
+        Basis::TooFewRuns => vec![None; family.len()],
+    };
     let rows = rows.iter_mut().filter(|row| equal(row));
     for ((row, judgement), (new, old)) in rows.zip(judgements).zip(&family) {
-        let medians = (megadir_stats::median(new), megadir_stats::median(old));
-        row.outcome = match (judgement, medians) {
+        let alone = median(new).zip(median(old)).map(|(new, old)| new / old);
+        row.outcome = match (judgement, alone.filter(|ratio| ratio.is_finite() && *ratio > 0.0)) {
             (Some(judgement), _) => judged(judgement),
-            (None, (Some(new), Some(old))) => Outcome::TooFewRounds { ratio: new / old },
-            (None, _) => Outcome::NotMeasured,
+            (None, Some(ratio)) => Outcome::TooFewRounds { ratio },
+            (None, None) => Outcome::NotMeasured,
         };
     }
 }
@@ -164,27 +277,4 @@ fn ratio(outcome: &Outcome) -> Option<f64> {
         Outcome::TooFewRounds { ratio } => Some(*ratio),
         Outcome::Baseline | Outcome::Unequal | Outcome::NotMeasured => None,
     }
-}
-
-/// Tells whether two arms are the same.
-fn same(old: Run<'_>, of_old: &Cell, new: Run<'_>, of_new: &Cell) -> bool {
-    let of = |cell: &Cell| (cell.name.clone(), work(cell), cell.cache, cell.rate_per_s, cell.operations);
-    of(of_old) == of(of_new) && data(old, of_old).zip(data(new, of_new)).is_some_and(|(old, new)| old == new)
-}
-
-/// Returns what is known of a data set that does not depend on the seed.
-fn data<'a>(run: Run<'a>, cell: &Cell) -> Option<(u64, &'a megadir_record::DataSource)> {
-    let data: &Data = run.record.header.plan.data.iter().find(|data| data.id == cell.data)?;
-    Some((data.entries, &data.source))
-}
-
-/// Returns the work without what was found out when it was carried out.
-fn work(cell: &Cell) -> Work {
-    let mut work = cell.work.clone();
-    match &mut work {
-        Work::FillUntilRefused { predicted, .. } => *predicted = None,
-        Work::Attributes { expected, .. } => *expected = None,
-        _ => {}
-    }
-    work
 }

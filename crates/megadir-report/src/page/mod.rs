@@ -7,6 +7,7 @@
 
 mod advice;
 mod answer;
+mod comparison;
 mod groups;
 mod method;
 mod samples;
@@ -15,6 +16,7 @@ mod table;
 mod trust;
 
 pub use advice::advice;
+pub use comparison::comparison;
 
 use crate::chart::{self, PAGE_COLOURS, Picture, Width};
 use crate::render::{Report, SOURCE_TABLE_TITLE, is_control, source_table};
@@ -42,14 +44,7 @@ pub fn html(report: &Report<'_>) -> String {
 /// Returns the whole report as one HTML file, with what was concluded from it after its answer.
 #[must_use]
 pub fn with_conclusion(report: &Report<'_>, conclusion: Option<&Conclusion>) -> String {
-    let mut page = Page {
-        text: String::new(),
-        pictures: Pictures::of(report),
-        pictures_bytes: 0,
-        left_out: 0,
-        shown: 0,
-        headings: Vec::new(),
-    };
+    let mut page = Page { pictures: Pictures::of(report), ..Page::empty() };
     page.push("<main>\n");
     answer::section(&mut page, report);
     if let Some(Conclusion { heading, sentence, because }) = conclusion {
@@ -67,7 +62,7 @@ pub fn with_conclusion(report: &Report<'_>, conclusion: Option<&Conclusion>) -> 
     method::section(&mut page, report);
     samples::section(&mut page, report);
     page.push("</main>\n</body>\n</html>\n");
-    head(report, &page.headings) + &page.text
+    document(&record_mark(report), &report.summary.question, &page)
 }
 
 /// Returns what identifies the record that a page is of, as it stands in the page's head.
@@ -116,6 +111,18 @@ impl Pictures {
 }
 
 impl Page {
+    /// Returns a page without pictures.
+    fn empty() -> Self {
+        Self {
+            text: String::new(),
+            pictures: Pictures { both: Vec::new() },
+            pictures_bytes: 0,
+            left_out: 0,
+            shown: 0,
+            headings: Vec::new(),
+        }
+    }
+
     fn push(&mut self, text: &str) {
         self.text.push_str(text);
     }
@@ -200,7 +207,8 @@ impl Page {
     }
 }
 
-fn head(report: &Report<'_>, headings: &[Vec<String>]) -> String {
+/// Returns a page with its head: `mark` identifies what it is of, `title` is plain text.
+fn document(mark: &str, title: &str, page: &Page) -> String {
     let colours = |which: fn(&(&'static str, &'static str, &'static str)) -> &'static str| -> String {
         PAGE_COLOURS.iter().map(|colour| format!("--{}:{};", colour.0, which(colour))).collect()
     };
@@ -211,12 +219,13 @@ fn head(report: &Report<'_>, headings: &[Vec<String>]) -> String {
          <meta http-equiv=\"Content-Security-Policy\" content=\"{POLICY}\">\n\
          <meta name=\"color-scheme\" content=\"light dark\">\n<meta name=\"generator\" content=\"megadir\">\n{}\n\
          <link rel=\"icon\" href=\"data:,\">\n<title>{}</title>\n<style>\n:root{{{light}}}\n\
-         @media screen and (prefers-color-scheme:dark){{:root{{{dark}}}}}\n{}{}{}</style>\n</head>\n<body>\n",
-        record_mark(report),
-        chart::escape(&report.summary.question),
+         @media screen and (prefers-color-scheme:dark){{:root{{{dark}}}}}\n{}{}{}</style>\n</head>\n<body>\n{}",
+        mark,
+        chart::escape(title),
         chart::page_css(),
         include_str!("page.css"),
-        labels_css(headings),
+        labels_css(&page.headings),
+        page.text,
     )
 }
 

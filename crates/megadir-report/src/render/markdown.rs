@@ -131,7 +131,7 @@ fn paragraph(page: &mut String, text: &str) {
 }
 
 /// Adds a grid as a table with all its columns, and its legend.
-fn push_grid(page: &mut String, grid: &Grid) {
+pub(crate) fn push_grid(page: &mut String, grid: &Grid) {
     let mut row = |fields: Vec<String>| page.push_str(&format!("| {} |\n", fields.join(" | ")));
     row(grid.columns.iter().map(|column| clean(&column.heading)).collect());
     let rule = |align: Align| if align == Align::Right { "--:" } else { ":--" };
@@ -146,7 +146,7 @@ fn push_grid(page: &mut String, grid: &Grid) {
 }
 
 /// Returns the text with what would end a field, a line or the text itself made harmless.
-fn clean(text: &str) -> String {
+pub(crate) fn clean(text: &str) -> String {
     let mut clean = String::with_capacity(text.len());
     for character in text.chars() {
         match character {

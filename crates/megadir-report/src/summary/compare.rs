@@ -173,7 +173,9 @@ pub(crate) fn judged(judgement: megadir_stats::Judgement) -> Outcome {
         adjusted: Range::bounded(judgement.adjusted),
         verdict: judgement.verdict.into(),
         epochs: match judgement.method {
-            megadir_stats::Method::SignedRank | megadir_stats::Method::RankSum => None,
+            megadir_stats::Method::SignedRank
+            | megadir_stats::Method::RankSum
+            | megadir_stats::Method::Welch { .. } => None,
             megadir_stats::Method::HierarchicalBootstrap { epochs } => Some(epochs),
         },
     }

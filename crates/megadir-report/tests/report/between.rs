@@ -1,21 +1,58 @@
-//! Two runs are compared arm by arm; what does not belong together is told.
+//! Runs are compared arm by arm; what does not belong together is said, and several runs a side are judged over runs.
 
 use megadir_record::Record;
-use megadir_report::between::{Between, Run, between, table};
+use megadir_report::between::{Between, Condition, GateSays, Run, between, csv, markdown, table};
 use megadir_report::summary::{Outcome, Verdict};
-use megadir_report::{Style, summarize};
+use megadir_report::{Style, Summary, summarize};
 
 use crate::golden::golden;
-use crate::synthetic::Synthetic;
+use crate::synthetic::{Synthetic, note};
 
-fn run(seed: u64, ratios: &[(&'static str, f64)]) -> Record {
+pub(crate) const PLAIN: Style = Style { color: false, unicode: true };
+/// A condition that waives nothing.
+pub(crate) const STRICT: Condition =
+    Condition { slower_by: Some(0.03), single_run: false, despite_warnings: false };
+/// A condition for one run a side.
+pub(crate) const SINGLE: Condition = Condition { single_run: true, ..STRICT };
+
+pub(crate) fn run(seed: u64, ratios: &[(&'static str, f64)]) -> Record {
     Synthetic { seed, ..Synthetic::ratios(ratios) }.record()
 }
 
-fn compare(old: &Record, new: &Record) -> Between {
-    let (of_old, of_new) =
-        (summarize(old).expect("a record with samples"), summarize(new).expect("a record with samples"));
-    between(Run { record: old, summary: &of_old }, Run { record: new, summary: &of_new })
+/// Returns runs of one version, each as a whole longer or shorter by what stands in `wholes`.
+pub(crate) fn runs(seed: u64, wholes: &[f64], ratios: &[(&'static str, f64)]) -> Vec<Record> {
+    let one = |(place, whole): (u64, &f64)| {
+        let mut of = Synthetic { seed: seed + place, ..Synthetic::ratios(ratios) };
+        of.arms.iter_mut().for_each(|arm| arm.ns *= whole);
+        of.record()
+    };
+    (0..).zip(wholes).map(one).collect()
+}
+
+pub(crate) fn compare_all(old: &[Record], new: &[Record]) -> Between {
+    let summaries = |records: &[Record]| -> Vec<Summary> {
+        records.iter().map(|record| summarize(record).expect("a record with samples")).collect()
+    };
+    let (of_old, of_new) = (summaries(old), summaries(new));
+    let names: Vec<String> = ('a'..='z').map(|letter| format!("{letter}.jsonl")).collect();
+    let old_runs: Vec<Run<'_>> = (old.iter().zip(&of_old).zip(&names))
+        .map(|((record, summary), name)| Run { name, record, summary })
+        .collect();
+    let new_runs: Vec<Run<'_>> = (new.iter().zip(&of_new).zip(&names[old.len()..]))
+        .map(|((record, summary), name)| Run { name, record, summary })
+        .collect();
+    between(&old_runs, &new_runs).expect("runs on both sides")
+}
+
+pub(crate) fn compare(old: &Record, new: &Record) -> Between {
+    compare_all(std::slice::from_ref(old), std::slice::from_ref(new))
+}
+
+/// Asks the gate and returns what it says with its lines.
+pub(crate) fn ask(mut compared: Between, condition: Condition) -> (GateSays, String) {
+    compared.ask(condition);
+    let gate = compared.gate.expect("asked for");
+    (gate.says, gate.lines().join("\n"))
 }
 
 #[test]
@@ -40,11 +77,12 @@ fn changes_are_found_and_what_stayed_is_not_called_changed() {
         (compared.only_old.as_slice(), compared.only_new.as_slice()),
         (&["gone".to_owned()][..], &["come".to_owned()][..])
     );
-    assert_eq!(compared.slower(0.0).iter().map(|row| row.arm.as_str()).collect::<Vec<_>>(), ["b"]);
-    assert!(compared.slower(0.3).is_empty());
+    let slower = |by| compared.rows.iter().filter(|row| row.is_slower(by)).map(|row| row.arm.as_str());
+    assert_eq!(slower(None).collect::<Vec<_>>(), ["b"]);
+    assert_eq!(slower(Some(0.3)).count(), 0);
     let mean = compared.geometric_mean.unwrap();
     assert!((mean - 1.25_f64.powf(1.0 / 3.0)).abs() < 0.02, "{mean}");
-    golden("between.table.txt", &table(&compared, 80, Style { color: false, unicode: true }));
+    golden("between.table.txt", &table(&compared, 80, PLAIN));
 }
 
 #[test]
@@ -90,9 +128,19 @@ fn other_machines_file_systems_and_data_are_told() {
 }
 
 #[test]
+fn other_programs_among_the_runs_of_one_version_are_told() {
+    let mut old = runs(1, &[1.0, 1.01, 0.99], &[("a", 0.5)]);
+    old[2].header.machine.version = "0.2.0".into();
+    old[1].header.machine.kernel = "Linux 7.0".into();
+    let told = compare_all(&old, &runs(11, &[1.0, 1.01, 0.99], &[("a", 0.5)])).differences;
+    let expected =
+        ["kernel: Linux 6.18.44 against Linux 7.0", "version among the old runs: 0.1.0 against 0.2.0"];
+    assert_eq!(told, expected);
+}
+
+#[test]
 fn others_work_on_the_machine_is_told() {
     let mut old = run(1, &[("a", 0.5)]);
-    let note = |kind: &str, text: &str| megadir_record::Note { kind: kind.to_owned(), text: text.to_owned() };
     old.notes = vec![note("load", "The load was 5.07 on 2 processors."), note("arm-left-out", "No matter.")];
     let mut new = run(2, &[("a", 0.5)]);
     new.notes = vec![note("wine", "This ran under Wine 8.0: it says nothing of Windows.")];
@@ -102,7 +150,7 @@ fn others_work_on_the_machine_is_told() {
         "The new run: This ran under Wine 8.0: it says nothing of Windows.",
     ];
     assert_eq!(compared.disturbances, told);
-    let text = table(&compared, 80, Style { color: false, unicode: true });
+    let text = table(&compared, 80, PLAIN);
     assert!(text.contains("! The old run: The load was 5.07 on 2 processors."), "{text}");
 }
 
@@ -111,4 +159,32 @@ fn too_few_rounds_judge_nothing() {
     let few = |seed| Synthetic { rounds: 2, seed, ..Synthetic::ratios(&[]) }.record();
     let compared = compare(&few(1), &few(2));
     assert!(matches!(compared.rows[0].outcome, Outcome::TooFewRounds { .. }), "{:?}", compared.rows);
+    assert_eq!(ask(compared, SINGLE).0, GateSays::NotJudged);
+}
+
+#[test]
+fn with_several_runs_a_side_what_differs_from_run_to_run_is_no_difference_of_versions() {
+    // Runs differ by 4 % as wholes, and rounds by 1 %: over rounds every pair of runs would differ.
+    let (old, new) = ([1.0, 1.04, 0.96, 1.02], [1.03, 0.97, 1.05]);
+    let arms = [("a", 0.5), ("b", 2.0)];
+    let compared = compare_all(&runs(1, &old, &arms), &runs(11, &new, &arms));
+    for row in &compared.rows {
+        assert!(
+            matches!(row.outcome, Outcome::Judged { verdict: Verdict::Inconclusive { .. }, .. }),
+            "{row:?}"
+        );
+        assert_eq!((row.old_each_ns.len(), row.new_each_ns.len(), row.old_rounds), (4, 3, 120));
+    }
+    assert_eq!(ask(compared, STRICT).0, GateSays::Passed);
+    let one_a_side = compare(&runs(1, &[0.96], &arms)[0], &runs(11, &[1.05], &arms)[0]);
+    assert!(one_a_side.rows.iter().all(|row| row.is_slower(None)), "{:?}", one_a_side.rows);
+    // A version that is slower by a third is found.
+    let slow = compare_all(&runs(1, &old, &arms), &runs(11, &new, &[("a", 0.5), ("b", 2.7)]));
+    let (says, lines) = ask(slow.clone(), STRICT);
+    assert_eq!((says, lines.lines().next()), (GateSays::Slower, Some("slower than before: b")));
+    golden("between.runs.table.txt", &table(&slow, 80, PLAIN));
+    let mut asked = slow;
+    asked.ask(STRICT);
+    golden("between.runs.csv", &csv(&asked));
+    golden("between.runs.md", &markdown(&asked));
 }

@@ -3,6 +3,7 @@
 mod answer;
 mod attributes;
 mod between;
+mod between_gate;
 mod break_even;
 mod charted;
 mod charts;

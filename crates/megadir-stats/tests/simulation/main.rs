@@ -4,6 +4,7 @@
 
 mod epochs;
 mod measured;
+mod runs;
 
 use megadir_stats::permutation::SplitMix64;
 use megadir_stats::{

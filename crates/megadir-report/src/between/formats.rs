@@ -1,0 +1,43 @@
+//! The formats of a comparison of runs.
+
+use super::{Between, csv, markdown, table};
+use crate::page::comparison;
+use crate::render::{View, pretty};
+
+/// A format of comparisons.
+#[derive(Clone, Copy, Debug)]
+pub struct Format {
+    /// Its name on the command line.
+    pub name: &'static str,
+    /// What it is, for help.
+    pub what: &'static str,
+    /// Returns the comparison, ending with a newline; the view matters to terminals only.
+    pub render: fn(&Between, &View) -> String,
+}
+
+/// Every format, for help and errors to list.
+pub const FORMATS: &[Format] = &[
+    Format {
+        name: "table",
+        what: "ratios and verdicts, for a terminal",
+        render: |between, view| table(between, view.width, view.style),
+    },
+    Format {
+        name: "html",
+        what: "the same as one file for a browser",
+        render: |between, _| comparison(between),
+    },
+    Format {
+        name: "markdown",
+        what: "the same for a pull request or a CI job's summary",
+        render: |between, _| markdown(between),
+    },
+    Format { name: "csv", what: "a row for each arm and each warning", render: |between, _| csv(between) },
+    Format { name: "json", what: "everything as data, versioned", render: |between, _| pretty(between) },
+];
+
+/// Returns the format of this name.
+#[must_use]
+pub fn format_named(name: &str) -> Option<&'static Format> {
+    FORMATS.iter().find(|format| format.name == name)
+}

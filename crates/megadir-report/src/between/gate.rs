@@ -1,0 +1,237 @@
+//! The gate of `--fail-if`: passed, failed, or not to be judged. It passes only if every arm of the old runs was measured in full, on equal
+//! work, by new runs that nothing speaks against.
+
+use serde::{Deserialize, Serialize};
+
+use super::{Between, Row};
+use crate::summary::{Outcome, Verdict};
+use crate::text;
+
+/// This many arms are named in a reason; of more, the number.
+const NAMED_MAX: usize = 3;
+
+/// What a gate asks.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Condition {
+    /// How much slower is too slow, a fraction; `None`: anything beyond the equivalence band.
+    pub slower_by: Option<f64>,
+    /// Judge one run a side all the same.
+    pub single_run: bool,
+    /// Judge over what the records say against themselves.
+    pub despite_warnings: bool,
+}
+
+/// What a gate came to.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Gate {
+    /// How much slower is too slow, a fraction; `None`: anything beyond the equivalence band.
+    pub slower_by: Option<f64>,
+    /// Passed, failed or not judged.
+    pub says: GateSays,
+    /// Arms that are slower by more than that. Listed where the gate could not be judged, too.
+    pub slower: Vec<String>,
+    /// Arms that are not shown to be slower, and of which so much cannot be excluded either.
+    pub open: Vec<String>,
+    /// How much slower the worst of those may be, as a ratio.
+    pub open_up_to: Option<f64>,
+    /// Why it could not be judged; of [`Between::unjudged`] those that the condition does not waive.
+    pub because: Vec<Unjudged>,
+}
+
+/// What a gate came to, in a word.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum GateSays {
+    /// Every arm was judged, and none is too slow.
+    Passed,
+    /// An arm is too slow.
+    Slower,
+    /// Something that the gate needs is missing.
+    NotJudged,
+}
+
+impl GateSays {
+    /// Returns the word that it has in data.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Passed => "passed",
+            Self::Slower => "slower",
+            Self::NotJudged => "not-judged",
+        }
+    }
+}
+
+/// A reason for which a gate cannot be judged.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Unjudged {
+    /// The kind of reason.
+    pub kind: UnjudgedKind,
+    /// The reason in a sentence without its full stop.
+    pub text: String,
+    /// The arms that it is about; none where it is about whole runs.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub arms: Vec<String>,
+}
+
+/// The kinds of reasons.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum UnjudgedKind {
+    /// One run a side, which has no interval over runs.
+    SingleRun,
+    /// Several runs, fewer than an interval over runs takes.
+    TooFewRuns,
+    /// A run stands on both sides.
+    SameRun,
+    /// A run warns of its own numbers.
+    Warned,
+    /// A run did not end as planned.
+    Incomplete,
+    /// Arms that not every run has.
+    Missing,
+    /// Arms that did other work.
+    UnequalWork,
+    /// Arms that were not measured in every round.
+    PartlyMeasured,
+    /// Arms without an interval.
+    NoInterval,
+}
+
+impl UnjudgedKind {
+    /// Returns the word that it has in data.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::SingleRun => "single-run",
+            Self::TooFewRuns => "too-few-runs",
+            Self::SameRun => "same-run",
+            Self::Warned => "warned",
+            Self::Incomplete => "incomplete",
+            Self::Missing => "missing",
+            Self::UnequalWork => "unequal-work",
+            Self::PartlyMeasured => "partly-measured",
+            Self::NoInterval => "no-interval",
+        }
+    }
+}
+
+impl Unjudged {
+    /// Returns the reason with the first of its arms.
+    #[must_use]
+    pub fn line(&self) -> String {
+        if self.arms.is_empty() { self.text.clone() } else { format!("{}: {}", self.text, named(&self.arms)) }
+    }
+}
+
+impl Between {
+    /// Asks whether any arm is too slow; the answer stands in [`Between::gate`], and with it in every format.
+    pub fn ask(&mut self, condition: Condition) {
+        let waived = |reason: &&Unjudged| match reason.kind {
+            UnjudgedKind::SingleRun => condition.single_run,
+            UnjudgedKind::Warned => condition.despite_warnings,
+            _ => false,
+        };
+        let because: Vec<Unjudged> = self.unjudged.iter().filter(|reason| !waived(reason)).cloned().collect();
+        let by = condition.slower_by;
+        let (slower, others): (Vec<&Row>, Vec<&Row>) = self.rows.iter().partition(|row| row.is_slower(by));
+        let limit = 1.0 + by.unwrap_or(self.band);
+        let reaches = |row: &&Row| row.upper_end().filter(|high| *high > limit);
+        let open: Vec<&Row> = others.into_iter().filter(|row| reaches(row).is_some()).collect();
+        let names = |rows: &[&Row]| rows.iter().map(|row| row.arm.clone()).collect::<Vec<_>>();
+        let says = match (because.is_empty(), slower.is_empty()) {
+            (false, _) => GateSays::NotJudged,
+            (true, false) => GateSays::Slower,
+            (true, true) => GateSays::Passed,
+        };
+        self.gate = Some(Gate {
+            slower_by: by,
+            says,
+            slower: names(&slower),
+            open: names(&open),
+            open_up_to: open.iter().filter_map(|row| row.upper_end()).reduce(f64::max),
+            because,
+        });
+    }
+}
+
+impl Gate {
+    /// Returns what came out in one sentence.
+    #[must_use]
+    pub fn verdict(&self) -> String {
+        let asked = self.asked();
+        match self.says {
+            GateSays::Passed => {
+                format!("The gate passed: every arm was judged, and none is shown to be slower {asked}.")
+            }
+            GateSays::Slower => {
+                let arms = text::counted(self.slower.len() as u64, "arm");
+                format!("The gate failed: {arms} took longer {asked}.")
+            }
+            GateSays::NotJudged => {
+                let reasons = text::counted(self.because.len() as u64, "reason");
+                format!("The gate could not be judged, for {reasons}.")
+            }
+        }
+    }
+
+    /// Returns the arms that are slower, each reason why it could not be judged, and what a gate that passed could not exclude: a sentence each,
+    /// without their full stops.
+    #[must_use]
+    pub fn lines(&self) -> Vec<String> {
+        let mut lines = Vec::new();
+        if !self.slower.is_empty() {
+            lines.push(format!("slower than before: {}", self.slower.join("; ")));
+        }
+        lines.extend(
+            self.because.iter().map(|reason| format!("the gate cannot be judged: {}", reason.line())),
+        );
+        if let Some(up_to) = self.open_up_to.filter(|_| self.says == GateSays::Passed) {
+            let (asked, arms) = (self.asked(), text::counted(self.open.len() as u64, "arm"));
+            let up_to = text::ratio(up_to, None);
+            lines.push(format!(
+                "no arm is shown to be slower {asked}, but for {arms} up to {up_to} cannot be excluded ({}); more runs would narrow it",
+                named(&self.open)
+            ));
+        }
+        lines
+    }
+
+    fn asked(&self) -> String {
+        match self.slower_by {
+            Some(by) => format!("by more than {}", text::chosen(by)),
+            None => "beyond the equivalence band".into(),
+        }
+    }
+}
+
+impl Row {
+    /// `true` if the arm is certainly slower: beyond the equivalence band, or by more than a fraction that was named.
+    #[must_use]
+    pub fn is_slower(&self, by: Option<f64>) -> bool {
+        match (&self.outcome, by) {
+            (Outcome::Judged { verdict: Verdict::Slower { negligible }, .. }, None) => !negligible,
+            (Outcome::Judged { ratio, verdict: Verdict::Slower { .. }, .. }, Some(by)) => {
+                ratio.value > 1.0 + by
+            }
+            _ => false,
+        }
+    }
+
+    /// Returns the upper end of the adjusted interval.
+    fn upper_end(&self) -> Option<f64> {
+        match &self.outcome {
+            Outcome::Judged { adjusted, .. } => adjusted.map(|range| range.high),
+            _ => None,
+        }
+    }
+}
+
+/// Returns the first names, and the number of the others.
+fn named(arms: &[String]) -> String {
+    let shown = arms[..arms.len().min(NAMED_MAX)].join("; ");
+    match arms.len().checked_sub(NAMED_MAX) {
+        None | Some(0) => shown,
+        Some(more) => format!("{shown}; and {more} more"),
+    }
+}

@@ -1,0 +1,129 @@
+//! The same arm in several records: matched by what it is (name, work, data, cache), never by its place.
+
+use std::collections::{BTreeSet, HashMap};
+
+use megadir_record::{Cell, Data, DataSource, Record, Role, Work};
+
+use super::Run;
+use crate::summary::Rounds;
+
+/// A side's runs with their samples by round.
+pub(super) struct Side<'a> {
+    pub(super) runs: &'a [Run<'a>],
+    pub(super) rounds: Vec<Rounds<'a>>,
+}
+
+impl<'a> Side<'a> {
+    pub(super) fn of(runs: &'a [Run<'a>]) -> Self {
+        Self { runs, rounds: runs.iter().map(|run| Rounds::of(run.record)).collect() }
+    }
+
+    /// Returns the times of an arm, one series a run that has it.
+    pub(super) fn times(&self, cells: &[Option<&Cell>]) -> Vec<Vec<f64>> {
+        let there = self.rounds.iter().zip(cells);
+        there.filter_map(|(rounds, cell)| cell.map(|cell| rounds.times(cell.id))).collect()
+    }
+}
+
+/// An arm with its cell in each run; `None` in a run that does not have it.
+pub(super) struct Matched<'a> {
+    pub(super) cell: &'a Cell,
+    of: &'a Record,
+    pub(super) old: Vec<Option<&'a Cell>>,
+    pub(super) new: Vec<Option<&'a Cell>>,
+}
+
+impl Matched<'_> {
+    pub(super) fn is_on_both_sides(&self) -> bool {
+        self.is_old() && self.is_new()
+    }
+
+    pub(super) fn is_old(&self) -> bool {
+        self.old.iter().any(Option::is_some)
+    }
+
+    pub(super) fn is_new(&self) -> bool {
+        self.new.iter().any(Option::is_some)
+    }
+}
+
+/// Returns every arm of the records, those of the new runs first, in their order.
+///
+/// Arms of a baseline against itself are left out: they are about their run, not about a version.
+pub(super) fn arms<'a>(old: &'a [Run<'a>], new: &'a [Run<'a>]) -> Vec<Matched<'a>> {
+    let mut arms: Vec<Matched<'a>> = Vec::new();
+    let mut named: HashMap<&str, Vec<usize>> = HashMap::new();
+    let all = (0..new.len()).map(|at| (false, at)).chain((0..old.len()).map(|at| (true, at)));
+    for (is_old, at) in all {
+        let record = if is_old { old[at].record } else { new[at].record };
+        for cell in record.header.plan.cells.iter().filter(|cell| cell.role != Role::AgainstItself) {
+            let places = named.entry(cell.name.as_str()).or_default();
+            let is_free =
+                |arm: &Matched<'_>| if is_old { arm.old[at].is_none() } else { arm.new[at].is_none() };
+            let fits = |place: &usize| {
+                is_free(&arms[*place]) && same((arms[*place].of, arms[*place].cell), (record, cell))
+            };
+            let place = places.iter().copied().find(fits).unwrap_or_else(|| {
+                let (old, new) = (vec![None; old.len()], vec![None; new.len()]);
+                arms.push(Matched { cell, of: record, old, new });
+                places.push(arms.len() - 1);
+                arms.len() - 1
+            });
+            let arm = &mut arms[place];
+            *if is_old { &mut arm.old[at] } else { &mut arm.new[at] } = Some(cell);
+        }
+    }
+    arms
+}
+
+/// `true` if the runs saw the same numbers of entries, and of a directory that was there before them the same names.
+///
+/// That each run saw what it should is its summary's; here a run that was right about another directory is found.
+pub(super) fn saw_the_same(arm: &Matched<'_>, old: &Side<'_>, new: &Side<'_>) -> bool {
+    // What is to be found out may differ.
+    if matches!(arm.cell.work, Work::FillUntilRefused { .. }) {
+        return true;
+    }
+    let in_runs = || {
+        let sides = [(old, &arm.old), (new, &arm.new)];
+        sides.into_iter().flat_map(|(side, cells)| side.runs.iter().zip(&side.rounds).zip(cells))
+    };
+    let entries = in_runs().filter_map(|((_, rounds), cell)| {
+        let seen = rounds.samples((*cell)?.id).map(|sample| sample.counted.entries);
+        Some(seen.collect::<BTreeSet<u64>>()).filter(|seen| !seen.is_empty())
+    });
+    let names = in_runs().filter_map(|((run, _), cell)| {
+        let data = data_of(run.record, (*cell)?)?;
+        data.hash.filter(|_| matches!(data.source, DataSource::Existing { .. }))
+    });
+    all_equal(entries) && all_equal(names)
+}
+
+fn all_equal<T: PartialEq>(mut values: impl Iterator<Item = T>) -> bool {
+    values.next().is_none_or(|first| values.all(|value| value == first))
+}
+
+/// `true` if two cells are the same arm.
+fn same((of_one, one): (&Record, &Cell), (of_other, other): (&Record, &Cell)) -> bool {
+    let of = |cell: &Cell| (cell.cache, cell.rate_per_s, cell.operations, work(cell));
+    // Of a data set the seed does not matter.
+    let data = |record, cell| data_of(record, cell).map(|data| (data.entries, &data.source));
+    one.name == other.name
+        && of(one) == of(other)
+        && data(of_one, one).zip(data(of_other, other)).is_some_and(|(one, other)| one == other)
+}
+
+fn data_of<'a>(record: &'a Record, cell: &Cell) -> Option<&'a Data> {
+    record.header.plan.data.iter().find(|data| data.id == cell.data)
+}
+
+/// Returns the work without what was found out when it was carried out.
+fn work(cell: &Cell) -> Work {
+    let mut work = cell.work.clone();
+    match &mut work {
+        Work::FillUntilRefused { predicted, .. } => *predicted = None,
+        Work::Attributes { expected, .. } => *expected = None,
+        _ => {}
+    }
+    work
+}

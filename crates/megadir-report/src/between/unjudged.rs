@@ -1,0 +1,170 @@
+//! Why a gate cannot be judged: what is missing of the runs, and of each arm that the old runs have.
+
+use megadir_record::{Cell, Phase, Record, Sample, Stop};
+use megadir_stats::RUNS_MIN;
+
+use super::gate::{Unjudged, UnjudgedKind};
+use super::matched::{Matched, Side, saw_the_same};
+use super::{Basis, Between, Run, Which};
+use crate::summary::{Ending, Outcome};
+use crate::text;
+
+/// Returns every reason: those about whole runs first, then those about arms, the arms of one reason together.
+pub(super) fn reasons(
+    between: &Between,
+    old: &Side<'_>,
+    new: &Side<'_>,
+    arms: &[Matched<'_>],
+) -> Vec<Unjudged> {
+    let mut reasons = Vec::new();
+    reasons.extend(runs_a_side(between.basis, old.runs.len(), new.runs.len()));
+    reasons.extend(same_runs(old.runs, new.runs));
+    let warned = between.doubts.iter().map(|doubt| {
+        whole(UnjudgedKind::Warned, format!("{}: {}", doubt.run, doubt.text.trim_end_matches('.')))
+    });
+    reasons.extend(warned);
+    for (which, side) in [(Which::Old, old), (Which::New, new)] {
+        reasons.extend(side.runs.iter().filter_map(|run| incomplete(which, run, side.runs.len())));
+    }
+    let mut of_arms: Vec<Unjudged> = Vec::new();
+    let mut outcomes = between.rows.iter().map(|row| &row.outcome);
+    for arm in arms {
+        let outcome = if arm.is_on_both_sides() { outcomes.next() } else { None };
+        if !arm.is_old() {
+            continue;
+        }
+        let Some((kind, text)) = of_arm(arm, outcome, old, new, between.basis) else { continue };
+        match of_arms.iter_mut().find(|reason| (reason.kind, &reason.text) == (kind, &text)) {
+            Some(reason) => reason.arms.push(arm.cell.name.clone()),
+            None => of_arms.push(Unjudged { kind, text, arms: vec![arm.cell.name.clone()] }),
+        }
+    }
+    reasons.extend(of_arms);
+    reasons
+}
+
+fn whole(kind: UnjudgedKind, text: String) -> Unjudged {
+    Unjudged { kind, text, arms: Vec::new() }
+}
+
+fn runs_a_side(basis: Basis, old: usize, new: usize) -> Option<Unjudged> {
+    match basis {
+        Basis::Runs => None,
+        Basis::Rounds => Some(whole(
+            UnjudgedKind::SingleRun,
+            format!(
+                "one run a side shows how these two runs differ, not whether the versions do; give {RUNS_MIN} or more a side \
+                 (--old A B C --new D E F), or --single-run to judge these two"
+            ),
+        )),
+        Basis::TooFewRuns => Some(whole(
+            UnjudgedKind::TooFewRuns,
+            format!(
+                "{} and {new} new are too few: an interval over runs takes {RUNS_MIN} a side; run the study again",
+                text::counted(old as u64, "old run")
+            ),
+        )),
+    }
+}
+
+/// Finds runs that stand on both sides, of which one would be found to be as fast as itself.
+fn same_runs(old: &[Run<'_>], new: &[Run<'_>]) -> Option<Unjudged> {
+    let twice =
+        old.iter().find_map(|one| Some((one, new.iter().find(|other| is_same(one.record, other.record))?)));
+    twice.map(|(one, other)| {
+        let (old_name, new_name) = (Which::Old.name(one, old.len()), Which::New.name(other, new.len()));
+        whole(UnjudgedKind::SameRun, format!("{new_name} is {old_name} once more; measure the new version"))
+    })
+}
+
+/// `true` if two records are of one run, of which one may be longer.
+#[must_use]
+pub fn is_same(one: &Record, other: &Record) -> bool {
+    let started = |record: &Record| (record.header.started_unix_s, record.header.plan.seed);
+    let taken =
+        |sample: &Sample| (sample.epoch, sample.round, sample.cell, sample.start_ns, sample.elapsed_ns);
+    let mut both = one.samples.iter().zip(&other.samples).peekable();
+    started(one) == started(other)
+        && both.peek().is_some()
+        && both.all(|(one, other)| taken(one) == taken(other))
+}
+
+fn incomplete(which: Which, run: &Run<'_>, of: usize) -> Option<Unjudged> {
+    let progress = &run.summary.progress;
+    let why = match &progress.ending {
+        Ending::Complete => return None,
+        Ending::Early { reason } => reason.clone().unwrap_or_else(|| "it ended early".into()),
+        Ending::Killed { .. } => "it was killed or still goes on".into(),
+    };
+    let text = format!(
+        "{} has {} of {} rounds ({}); finish it with bench run --resume",
+        which.name(run, of),
+        progress.rounds_used,
+        progress.rounds_planned,
+        why.trim_end_matches('.')
+    );
+    Some(whole(UnjudgedKind::Incomplete, text))
+}
+
+/// Returns what is missing of an arm of the old runs.
+fn of_arm(
+    arm: &Matched<'_>,
+    outcome: Option<&Outcome>,
+    old: &Side<'_>,
+    new: &Side<'_>,
+    basis: Basis,
+) -> Option<(UnjudgedKind, String)> {
+    if !arm.is_new() {
+        return Some((
+            UnjudgedKind::Missing,
+            "only in the old".to_owned() + if old.runs.len() > 1 { " runs" } else { " run" },
+        ));
+    }
+    let sides = [(Which::Old, old, &arm.old), (Which::New, new, &arm.new)];
+    for (which, side, cells) in sides {
+        for ((run, cell), place) in side.runs.iter().zip(cells).zip(0..) {
+            let name = which.name(run, side.runs.len());
+            let Some(cell) = *cell else { return Some((UnjudgedKind::Missing, format!("not in {name}"))) };
+            if !run.summary.arm(cell.id).is_some_and(|arm| arm.work.is_equal()) {
+                return Some((UnjudgedKind::UnequalWork, format!("{name} did other work than it should")));
+            }
+            if let Some(missing) = missing_rounds(side, place, cell) {
+                return Some((UnjudgedKind::PartlyMeasured, format!("{name} {missing}")));
+            }
+        }
+    }
+    if !saw_the_same(arm, old, new) {
+        return Some((UnjudgedKind::UnequalWork, "the new work is not that of the old".into()));
+    }
+    let judged = matches!(outcome, Some(Outcome::Judged { adjusted: Some(_), .. }));
+    let lacking = match basis {
+        Basis::Rounds => "too few rounds for an interval",
+        Basis::Runs => "the runs have no interval",
+        // Said of the whole.
+        Basis::TooFewRuns => return None,
+    };
+    (!judged).then(|| (UnjudgedKind::NoInterval, lacking.into()))
+}
+
+/// Returns how far an arm was measured, unless it was in every round of its run.
+fn missing_rounds(side: &Side<'_>, place: usize, cell: &Cell) -> Option<String> {
+    let (run, rounds) = (&side.runs[place], &side.rounds[place]);
+    let measured = rounds.samples(cell.id).count();
+    let rules = &run.record.header.plan.rules;
+    let all = match rules.stop {
+        Stop::Rounds => rules.rounds as usize,
+        // It ends by itself after fewer: then all arms have as many as there were.
+        Stop::Ratio { .. } | Stop::Difference { .. } => rounds.keys().len(),
+    };
+    let refused = run.record.samples.iter().any(|sample| sample.cell == cell.id && sample.refused.is_some());
+    let voided =
+        |sample: &Sample| sample.cell == cell.id && sample.phase == Phase::Measure && sample.voided.is_some();
+    let why = match refused {
+        true => " (its directory took no more names)",
+        false if run.record.samples.iter().any(voided) => " (rounds were voided)",
+        false => "",
+    };
+    // What a run that did not end left out is said of the run.
+    let said = run.summary.progress.ending != Ending::Complete && !refused;
+    (measured < all && !said).then(|| format!("measured {measured} of {all} rounds{why}"))
+}

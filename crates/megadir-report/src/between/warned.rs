@@ -1,0 +1,103 @@
+//! What the records themselves say against being compared: it stands above the table, and a gate does not judge over it.
+
+use serde::{Deserialize, Serialize};
+
+use super::{Run, Which};
+use crate::warning::{Advisory, DISTURBING, Warning, told};
+
+/// Tasks that waited for the processor in more than this part of the ten seconds before a run were not few, per cent.
+const PRESSURE_MAX_PERCENT: f64 = 10.0;
+
+/// What a record says against its numbers.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Doubt {
+    /// The run, in words, e.g. `the old run`.
+    pub run: String,
+    /// The kind of warning, one of [`crate::WARNING_KINDS`], or `pressure`.
+    pub kind: String,
+    /// What is the matter, and what to do about it.
+    pub text: String,
+}
+
+/// Returns what the runs of a side say against their numbers.
+pub(super) fn doubts(which: Which, runs: &[Run<'_>]) -> Vec<Doubt> {
+    let of_run = |run: &Run<'_>| {
+        let warned: Vec<Advisory> =
+            run.summary.warnings.iter().filter(|one| speaks_against(one)).cloned().collect();
+        let kinds = kinds_of(&warned);
+        let warned = kinds.into_iter().flat_map(|kind| {
+            let of_kind: Vec<Advisory> =
+                warned.iter().filter(|one| one.warning.kind() == kind).cloned().collect();
+            told(&of_kind).into_iter().map(move |told| (kind, told.text))
+        });
+        let before = run.summary.machine.pressure.cpu_some_10s_percent;
+        let waited = before.filter(|percent| *percent > PRESSURE_MAX_PERCENT).map(|percent| {
+            let text = format!(
+                "CPU pressure was {} over the last 10 s before it. Wait until other tasks are done and run it again.",
+                crate::text::percent(percent)
+            );
+            ("pressure", text)
+        });
+        let doubt = |(kind, text): (&str, String)| Doubt {
+            run: which.name(run, runs.len()),
+            kind: kind.into(),
+            text,
+        };
+        warned.chain(waited).map(doubt).collect::<Vec<_>>()
+    };
+    runs.iter().flat_map(of_run).collect()
+}
+
+/// `true` if a warning means that a run's numbers are not to be compared. What arms did or did not do is said of each arm.
+fn speaks_against(advisory: &Advisory) -> bool {
+    match &advisory.warning {
+        Warning::UnequalWork { .. } | Warning::TooFewRounds { .. } => false,
+        Warning::Unaccounted { .. } => true,
+        Warning::PressureRose { resource, .. } => resource == "the processor",
+        _ => advisory.loud,
+    }
+}
+
+fn kinds_of(warned: &[Advisory]) -> Vec<&'static str> {
+    let mut kinds: Vec<&'static str> = Vec::new();
+    for advisory in warned {
+        let kind = advisory.warning.kind();
+        if !kinds.contains(&kind) {
+            kinds.push(kind);
+        }
+    }
+    kinds
+}
+
+/// Returns what the runs of a side noted of other work on their machine, a sentence each: it is in the ratios too.
+pub(super) fn disturbances(which: Which, runs: &[Run<'_>]) -> Vec<String> {
+    let mut found: Vec<(&str, String, usize)> = Vec::new();
+    for run in runs {
+        for note in run.record.notes.iter().filter(|note| DISTURBING.contains(&note.kind.as_str())) {
+            match found.iter_mut().find(|(kind, ..)| *kind == note.kind && runs.len() > 1) {
+                Some((.., more)) => *more += 1,
+                None => found.push((
+                    &note.kind,
+                    format!("{}: {}", capital(&which.name(run, runs.len())), note.text),
+                    0,
+                )),
+            }
+        }
+    }
+    let line = |(_, text, more)| match more {
+        0 => text,
+        more => format!("{} And {more} more notes like this.", ended(text)),
+    };
+    found.into_iter().map(line).collect()
+}
+
+/// Returns the text with a full stop at its end.
+fn ended(text: String) -> String {
+    if text.ends_with('.') { text } else { text + "." }
+}
+
+/// Returns the text with a capital at its start.
+pub(super) fn capital(text: &str) -> String {
+    let mut letters = text.chars();
+    letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
+}

@@ -1,0 +1,22 @@
+//! A comparison of runs as one HTML file.
+
+use super::{Page, document, table};
+use crate::between::{Between, Lines, grid};
+use crate::chart;
+
+/// Returns the comparison as one HTML file: what speaks against it, the gate, then the rows.
+#[must_use]
+pub fn comparison(between: &Between) -> String {
+    let text = Lines::of(between);
+    let mut page = Page::empty();
+    page.push("<main>\n");
+    page.element("h1", &text.heading);
+    text.gate.iter().for_each(|line| page.element("p class=\"answer\"", line));
+    text.alarms.iter().for_each(|alarm| page.element("p class=\"loud\"", alarm));
+    text.caution.iter().for_each(|caution| page.paragraph(caution));
+    table::push_grid(&mut page, &grid(between), false);
+    text.notes.iter().for_each(|note| page.element("p class=\"faint\"", note));
+    page.push("</main>\n</body>\n</html>\n");
+    let mark = format!("<meta name=\"megadir-comparison\" content=\"{}\">", chart::escape(&between.study));
+    document(&mark, &text.heading, &page)
+}

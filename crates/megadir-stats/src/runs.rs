@@ -1,0 +1,162 @@
+//! Several runs a side: each run is one observation, so that what differs from run to run is in the interval.
+//!
+//! ```text
+//!  old runs  | m m m   -> mean, variance      m: logarithm of one run's time (the median of its rounds)
+//!  new runs  | m m m m -> mean, variance      Welch's t: no equal variances assumed
+//! ```
+//!
+//! Rounds of one run share its moment, its place on the disk and the layout of its memory. They are no independent samples of "a run of
+//! this version"; runs are. Rank tests cannot serve here: three runs against three have no interval at 95 %.
+
+use crate::descriptive::{logs, mean};
+use crate::distribution::{student_critical, student_two_sided, tail_of};
+use crate::verdict::{Rounds, judge_rounds};
+use crate::{Estimate, Interval, Judgement, Judging};
+
+/// The fewest runs a side that have an interval.
+///
+/// ```
+/// assert_eq!(megadir_stats::RUNS_MIN, 3);
+/// ```
+pub const RUNS_MIN: usize = 3;
+
+/// Returns the ratio new / old of times of runs, one time a run, with its interval.
+///
+/// The ratio of geometric means. The interval is Welch's, on logarithms: Student's distribution with the degrees of freedom of
+/// Satterthwaite. It holds where runs of one version scatter about log-normally, and does not ask that both versions scatter alike.
+///
+/// None under [`RUNS_MIN`] runs on either side, where a time is not positive and finite, or where no run differs from another of its
+/// side: such times do not come from a clock that could measure a difference.
+///
+/// References: Welch, *Biometrika* 34 (1947); Satterthwaite, *Biometrics Bulletin* 2 (1946). For runs as the unit of inference: Kalibera
+/// and Jones, *Rigorous Benchmarking in Reasonable Time*, ISMM 2013.
+///
+/// ```
+/// let old_ns = [100.0, 104.0, 98.0];
+/// let new_ns = [151.0, 147.0, 155.0, 149.0];
+/// let ratio = megadir_stats::ratio_over_runs(&new_ns, &old_ns, 0.95).expect("three runs a side");
+/// assert!((ratio.value - 1.5).abs() < 0.02 && ratio.interval.low > 1.3);
+/// ```
+#[must_use]
+pub fn ratio_over_runs(new: &[f64], old: &[f64], confidence: f64) -> Option<Estimate> {
+    let means = RunMeans::of_times(new, old)?;
+    Some(Estimate { value: means.difference(), interval: means.interval(confidence)? }.exp())
+}
+
+/// Returns the judgements on a family of contrasts between several runs a side, each given by its new and its old times, one a run, in the
+/// order given.
+///
+/// As [`crate::judge_family`], with Welch's interval and test of [`crate::ratio_over_runs`]. What would decide is a number of runs a side.
+///
+/// References: those of [`crate::ratio_over_runs`]; Holm, *Scandinavian Journal of Statistics* 6 (1979).
+///
+/// ```
+/// use megadir_stats::{Judging, Verdict, judge_family_of_runs};
+/// let (old_ns, new_ns) = (vec![100.0, 101.0, 99.0], vec![150.0, 149.0, 152.0]);
+/// let judged = judge_family_of_runs(&[(new_ns, old_ns)], Judging { band: 0.03, looks: 1 });
+/// assert_eq!(judged[0].expect("three runs a side").verdict, Verdict::Slower { negligible: false });
+/// ```
+#[must_use]
+pub fn judge_family_of_runs(contrasts: &[(Vec<f64>, Vec<f64>)], judging: Judging) -> Vec<Option<Judgement>> {
+    let means = |(new, old): &(Vec<f64>, Vec<f64>)| RunMeans::of_times(new, old).map(Rounds::Runs);
+    judge_rounds(&contrasts.iter().map(means).collect::<Vec<_>>(), judging)
+}
+
+/// The difference of two means with its standard error.
+pub(crate) struct RunMeans {
+    difference: f64,
+    standard_error: f64,
+    degrees: f64,
+    runs: usize,
+}
+
+impl RunMeans {
+    /// Returns the difference of the mean logarithms; None where [`ratio_over_runs`] has none.
+    pub(crate) fn of_times(new: &[f64], old: &[f64]) -> Option<Self> {
+        Self::of(&logs(new, RUNS_MIN)?, &logs(old, RUNS_MIN)?)
+    }
+
+    fn of(new: &[f64], old: &[f64]) -> Option<Self> {
+        let [(new_mean, new_part), (old_mean, old_part)] = [mean_and_variance(new)?, mean_and_variance(old)?];
+        let variance = new_part + old_part;
+        let each = [(new_part, new.len()), (old_part, old.len())];
+        let degrees =
+            variance.powi(2) / each.map(|(part, n)| part.powi(2) / (n as f64 - 1.0)).iter().sum::<f64>();
+        (variance > 0.0 && degrees.is_finite()).then(|| Self {
+            difference: new_mean - old_mean,
+            standard_error: variance.sqrt(),
+            degrees,
+            runs: new.len().min(old.len()),
+        })
+    }
+
+    /// Returns the difference new - old.
+    pub(crate) fn difference(&self) -> f64 {
+        self.difference
+    }
+
+    /// Returns the runs of the side that has fewer.
+    pub(crate) fn runs(&self) -> usize {
+        self.runs
+    }
+
+    /// Returns Welch's interval; None where `confidence` is no probability.
+    pub(crate) fn interval(&self, confidence: f64) -> Option<Interval> {
+        let half = student_critical(self.degrees, tail_of(confidence)?) * self.standard_error;
+        Some(Interval { low: self.difference - half, high: self.difference + half })
+    }
+
+    /// Returns the two-sided p value that belongs to [`Self::interval`].
+    pub(crate) fn p(&self) -> f64 {
+        student_two_sided(self.degrees, self.difference / self.standard_error)
+    }
+}
+
+/// Returns the mean and the variance of that mean.
+fn mean_and_variance(samples: &[f64]) -> Option<(f64, f64)> {
+    let center = mean(samples)?;
+    let squares: f64 = samples.iter().map(|x| (x - center).powi(2)).sum();
+    let count = samples.len() as f64;
+    Some((center, squares / (count - 1.0) / count))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Method, Verdict};
+
+    #[test]
+    fn the_printed_example_is_recovered() {
+        // Student's sleep data as R's manual prints them: t.test(extra ~ group, data = sleep).
+        let first = [0.7, -1.6, -0.2, -1.2, -0.1, 3.4, 3.7, 0.8, 0.0, 2.0];
+        let second = [1.9, 0.8, 1.1, 0.1, -0.1, 4.4, 5.5, 1.6, 4.6, 3.4];
+        let means = RunMeans::of(&first, &second).unwrap();
+        assert!((means.difference() / means.standard_error + 1.8608).abs() < 5e-5);
+        assert!((means.degrees - 17.776).abs() < 5e-4, "{}", means.degrees);
+        assert!((means.p() - 0.079_39).abs() < 5e-6, "{}", means.p());
+        let Interval { low, high } = means.interval(0.95).unwrap();
+        assert!((low + 3.365_483_2).abs() < 1e-6 && (high - 0.205_483_2).abs() < 1e-6, "{low} {high}");
+    }
+
+    #[test]
+    fn too_few_runs_or_runs_without_scatter_have_no_interval() {
+        assert!(ratio_over_runs(&[1.0, 2.0], &[1.0, 2.0, 3.0], 0.95).is_none());
+        assert!(ratio_over_runs(&[2.0; 3], &[1.0; 3], 0.95).is_none());
+        assert!(ratio_over_runs(&[0.0, 2.0, 3.0], &[1.0, 2.0, 3.0], 0.95).is_none());
+        assert!(ratio_over_runs(&[f64::NAN, 2.0, 3.0], &[1.0, 2.0, 3.0], 0.95).is_none());
+        assert!(ratio_over_runs(&[1.0, 2.0, 3.0], &[1.0, 2.0, 3.0], 1.0).is_none());
+    }
+
+    #[test]
+    fn families_over_runs_are_judged() {
+        let old = vec![100.0, 101.0, 99.5, 100.4];
+        let times = |factor: f64| old.iter().rev().map(|ns| ns * factor).collect::<Vec<f64>>();
+        let family = [(times(1.2), old.clone()), (times(1.001), old.clone()), (vec![1.0], old.clone())];
+        let judged = judge_family_of_runs(&family, Judging { band: 0.03, looks: 1 });
+        let verdicts: Vec<_> = judged.iter().map(|one| one.map(|one| (one.verdict, one.method))).collect();
+        let over_runs = |verdict| Some((verdict, Method::Welch { runs: 4 }));
+        let expected =
+            [over_runs(Verdict::Slower { negligible: false }), over_runs(Verdict::Equivalent), None];
+        assert_eq!(verdicts, expected);
+    }
+}
