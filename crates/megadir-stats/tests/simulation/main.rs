@@ -4,6 +4,8 @@
 
 mod epochs;
 mod measured;
+mod phases;
+mod screens;
 
 use megadir_stats::permutation::SplitMix64;
 use megadir_stats::{
