@@ -1,4 +1,4 @@
-//! How many rounds would decide a contrast that is open: a projection, said only where there is something to project from.
+//! Projection of the number of rounds that would decide an open contrast.
 //!
 //! Reference: half-widths of intervals of a mean or a center shrink with the square root of the number of samples (Hollander, Wolfe and
 //! Chicken, *Nonparametric Statistical Methods*, 3rd edition, section 3.3).
@@ -26,7 +26,7 @@ impl Evidence {
         }
         let distance = self.center.abs();
         let room = self.margin - distance;
-        // The factor by which a reach must shrink, squared, is that by which the rounds must grow.
+        // Rounds grow with the square of the factor by which a reach must shrink.
         let growth = |reach: f64, target: f64| (reach / target).powi(2);
         let different = growth(adjusted, distance);
         // Equivalence needs 0 inside an interval that fits into the band: once `distance` is over half the margin, an

@@ -15,7 +15,7 @@ const PHASES: [f64; 4] = [0.3, 1.0, 2.0, 10.0];
 /// The load doubles all times.
 const SLOWER: f64 = 2.0;
 
-/// How arms are ordered within rounds.
+/// Order of the arms within rounds.
 #[derive(Clone, Copy, Debug)]
 enum Order {
     Independent,

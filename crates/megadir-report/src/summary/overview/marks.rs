@@ -36,8 +36,8 @@ pub(super) fn set(evidence: &Evidence<'_>, overview: &mut Overview) {
         }
     }
     let shown = megadir_stats::beyond_band(&family, evidence.judging());
-    // In each row, the faster and the slower of every two that are told apart.
-    let mut told: Vec<Vec<(usize, usize)>> = vec![Vec::new(); overview.rows.len()];
+    // For each row, pairs of columns with a shown difference: the faster, then the slower.
+    let mut shown_in: Vec<Vec<(usize, usize)>> = vec![Vec::new(); overview.rows.len()];
     for (pair, side) in pairs.iter().zip(shown) {
         let Some(side) = side else { continue };
         let (faster, slower) = match side {
@@ -45,7 +45,7 @@ pub(super) fn set(evidence: &Evidence<'_>, overview: &mut Overview) {
             Beyond::Slower => (pair.than, pair.of),
         };
         match pair.row {
-            Some(row) => told[row].push((faster, slower)),
+            Some(row) => shown_in[row].push((faster, slower)),
             None => {
                 let over_all = overview.overall.iter_mut();
                 over_all
@@ -54,8 +54,8 @@ pub(super) fn set(evidence: &Evidence<'_>, overview: &mut Overview) {
             }
         }
     }
-    for ((row, told), arms) in overview.rows.iter_mut().zip(told).zip(candidates) {
-        mark(row, &told, &arms);
+    for ((row, shown), arms) in overview.rows.iter_mut().zip(shown_in).zip(candidates) {
+        mark(row, &shown, &arms);
     }
 }
 
@@ -65,13 +65,13 @@ fn candidates(evidence: &Evidence<'_>, overview: &Overview, row: &OverviewRow) -
     overview.comparable().filter_map(arm).filter(|(_, arm)| evidence.is_equal(*arm)).collect()
 }
 
-fn mark(row: &mut OverviewRow, told: &[(usize, usize)], arms: &[(usize, CellId)]) {
+fn mark(row: &mut OverviewRow, shown: &[(usize, usize)], arms: &[(usize, CellId)]) {
     let others = arms.len().saturating_sub(1);
-    let beats = |column: usize| told.iter().filter(|(faster, _)| *faster == column).count();
+    let beats = |column: usize| shown.iter().filter(|(faster, _)| *faster == column).count();
     row.fastest =
         arms.iter().map(|(column, _)| *column).find(|column| others > 0 && beats(*column) == others);
     for (column, _) in arms {
-        let beaten = told.iter().any(|(_, slower)| slower == column);
+        let beaten = shown.iter().any(|(_, slower)| slower == column);
         if let Some(cell) = row.cells[*column].as_mut() {
             cell.best = !beaten;
         }
