@@ -69,6 +69,8 @@ pub struct Measured {
     pub writers: u32,
     /// Rounds that count.
     pub rounds: usize,
+    /// The time that the measurement was given.
+    pub given: Duration,
     /// What a round took, with what is made ready and removed for it, seconds.
     pub round_s: f64,
     /// Half the interval of one directory against itself, per cent, the widest of all phases; `None` with too few rounds.
@@ -137,6 +139,8 @@ impl Measured {
             // Never less than has just not been enough.
             let rounds = rounds.map(|rounds| rounds.max(MORE * self.rounds as u64));
             let time = rounds.map(|rounds| rounds as f64 * self.round_s / ROUNDS_PART);
+            // The time that was given has just not been enough, whatever part of it the rounds took.
+            let time = time.map(|seconds| seconds.max(MORE as f64 * self.given.as_secs_f64()));
             let time = time.filter(|seconds| *seconds <= TIME_MAX.as_secs_f64()).map(Duration::from_secs_f64);
             Some(Undecided { layout: contrast.layout, phase: contrast.phase, time })
         };

@@ -191,6 +191,7 @@ mod tests {
             files: 5000,
             writers: 1,
             rounds: 12,
+            given: std::time::Duration::from_secs(20),
             round_s: 1.0,
             resolution_percent: Some(2.0),
             distrusted: false,
@@ -274,7 +275,7 @@ mod tests {
     #[test]
     fn what_is_not_decided_or_not_to_be_believed_decides_nothing() {
         let easy = ground(Holds::Unbounded);
-        let undecided = measured((0.5, UNDECIDED), (0.5, UNDECIDED));
+        let mut undecided = measured((0.5, UNDECIDED), (0.5, UNDECIDED));
         assert_eq!(rule(1_000_000, 4, Pattern::Mixed, &easy, Some(&undecided)), "several-writers");
         // Half of what matters is not enough, and neither is an interval that reaches over a tenth.
         let half = measured((0.5, FASTER), (1.0, UNDECIDED));
@@ -292,6 +293,10 @@ mod tests {
         let told = undecided.undecided(Pattern::Mixed.phases());
         let seconds: Vec<u64> = told.iter().filter_map(|one| Some(one.time?.as_secs())).collect();
         assert_eq!(seconds, [57, 57]);
+        // What has just not been enough is not advised again, however short the rounds were.
+        undecided.round_s = 0.01;
+        let told = undecided.undecided(Pattern::Mixed.phases());
+        assert!(told.iter().all(|one| one.time == Some(std::time::Duration::from_secs(40))), "{told:?}");
         assert!(
             measured((0.5, FASTER), (1.0, Verdict::Equivalent)).undecided(Pattern::Mixed.phases()).is_empty()
         );

@@ -219,17 +219,31 @@ fn block(plan: &Plan, samples: &[Sample], phase: Phase, round: u32, attempt: u32
         place: place as u32,
         last: place + 1 == order.len(),
         cell,
-        operations: operations(plan, samples, cell),
+        operations: operations(plan, samples, phase, cell),
     })
 }
 
-/// Returns how often a block of `cell` repeats its operation: as the work says, else doubled through the warm-up until a
-/// block is long enough.
-fn operations(plan: &Plan, samples: &[Sample], cell: CellId) -> u64 {
-    let fixed = |cell: &Cell| cell.operations.or_else(|| cell.work.operations());
-    if let Some(operations) = plan.cells.get(cell.0 as usize).and_then(fixed) {
+/// Returns how often a block of `cell` repeats its operation: as the work says, else doubled through the warm-up until a block is long
+/// enough, and from then on unchanged.
+///
+/// Arms of the same work repeat it equally often. A longer block meets a disturbance more often and dilutes it more, so with blocks of
+/// different lengths an arm would differ from itself on a noisy machine.
+fn operations(plan: &Plan, samples: &[Sample], phase: Phase, cell: CellId) -> u64 {
+    let Some(of) = plan.cells.get(cell.0 as usize) else { return 1 };
+    if let Some(operations) = of.operations.or_else(|| of.work.operations()) {
         return operations;
     }
+    let last = samples.iter().rfind(|sample| sample.cell == cell);
+    if let Some(last) = last.filter(|last| phase == Phase::Measure && last.phase == Phase::Measure) {
+        return last.operations;
+    }
+    let same = |other: &&Cell| (&other.work, other.data, other.cache) == (&of.work, of.data, of.cache);
+    let each = plan.cells.iter().filter(same).map(|other| doubled(samples, other.id));
+    each.max().unwrap_or(1)
+}
+
+/// Returns the repetitions at which a block of `cell` is long enough, by its last block of the warm-up.
+fn doubled(samples: &[Sample], cell: CellId) -> u64 {
     let of_cell = |sample: &&Sample| sample.phase == Phase::WarmUp && sample.cell == cell;
     let Some(last) = samples.iter().rfind(of_cell) else {
         return 1;
@@ -290,7 +304,7 @@ pub fn order(plan: &Plan, phase: Phase, round: u32, attempt: u32) -> Vec<CellId>
 fn shuffled(plan: &Plan, cells: &[&Cell], stream: u64, round: u32, attempt: u32) -> Vec<CellId> {
     let mut ids: Vec<CellId> = cells.iter().map(|cell| cell.id).collect();
     if plan.rules.order == Order::BalancedLatinSquare && !ids.is_empty() {
-        // The rows of each pass through the square come in an order of their own.
+        // Plans of older versions; the rows of each pass through the square come in an order of their own.
         let mut rows = balanced_latin_square(ids.len());
         let pass = round as usize / rows.len();
         shuffle(&mut rows, &mut generator(plan.seed, [stream, pass as u64, 0]));

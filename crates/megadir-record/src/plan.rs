@@ -7,7 +7,7 @@ mod work;
 
 use serde::{Deserialize, Serialize};
 
-use crate::data::Data;
+use crate::data::{ContentKind, Data};
 use crate::file_systems::{FsId, LabFileSystem, Unavailable};
 use crate::group::Group;
 use crate::stop::Stop;
@@ -214,4 +214,11 @@ pub struct Published {
     /// Why nothing of ours measures the same, in a few words.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unlike: Option<String>,
+    /// Entries of the directory that it was measured on: ours stands beside it only with as many. `None` if it does not depend on them or is of an
+    /// older record.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub entries: Option<u64>,
+    /// Contents of the files that it was measured on, likewise.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub content: Option<ContentKind>,
 }

@@ -90,13 +90,26 @@ pub fn threshold(share: f64, interval: Option<(Threshold, Threshold)>) -> String
     format!("{} % [{low}, {high}]", fixed(percent, places))
 }
 
-/// Returns one end of an interval of shares in words.
+/// Returns where a share lies by the ends of its interval, of which the outermost may lie beyond what was asked for.
 #[must_use]
-pub fn end(end: Threshold) -> String {
-    match end {
-        Threshold::Always => "less than the smallest asked for".into(),
-        Threshold::At { share } => share_alone(share),
-        Threshold::Never => "more than the largest asked for".into(),
+pub fn between(low: Threshold, high: Threshold) -> String {
+    let (below, above) =
+        ("below the smallest share that was asked for", "above the largest share that was asked for");
+    match (low, high) {
+        (Threshold::Always, Threshold::Always) => format!("lies {below}"),
+        (Threshold::Never, _) => format!("lies {above}"),
+        (Threshold::Always, Threshold::Never) => "may lie anywhere".into(),
+        (Threshold::Always, Threshold::At { share }) => {
+            format!("lies at {} or lower, perhaps {below}", share_alone(share))
+        }
+        (Threshold::At { share }, Threshold::Never) => {
+            format!("lies at {} or higher, perhaps {above}", share_alone(share))
+        }
+        (Threshold::At { share: low }, Threshold::At { share: high }) => {
+            format!("lies between {} and {}", share_alone(low), share_alone(high))
+        }
+        // The ends are in order.
+        (Threshold::At { .. }, Threshold::Always) => "may lie anywhere".into(),
     }
 }
 
@@ -258,6 +271,20 @@ mod tests {
         for (ns, text) in cases {
             assert_eq!(time(ns), text);
         }
+    }
+
+    #[test]
+    fn a_share_beyond_what_was_asked_for_has_one_end_only() {
+        let at = |share| Threshold::At { share };
+        assert_eq!(
+            between(at(0.93), Threshold::Never),
+            "lies at 93 % or higher, perhaps above the largest share that was asked for"
+        );
+        assert_eq!(
+            between(Threshold::Always, at(0.02)),
+            "lies at 2.0 % or lower, perhaps below the smallest share that was asked for"
+        );
+        assert_eq!(between(at(0.1), at(0.5)), "lies between 10 % and 50 %");
     }
 
     #[test]

@@ -15,6 +15,8 @@
 //! | quantiles of latencies with intervals | `resampled_quantiles.rs` |
 //! | many contrasts | `holm.rs` |
 //! | faster, slower, equivalent, inconclusive | `verdict.rs` |
+//! | differences larger than the band, over a whole screen | `beyond.rs` |
+//! | how many rounds would decide | `projection.rs` |
 //! | slopes and exponents | `trend.rs` |
 //! | where a curve reaches a level | `crossing.rs` |
 //! | is the run to be trusted | `noise.rs` |
@@ -33,6 +35,7 @@
 //! assert_eq!(verdict, megadir_stats::Verdict::Faster { negligible: false });
 //! ```
 
+mod beyond;
 mod crossing;
 mod descriptive;
 mod distribution;
@@ -45,6 +48,7 @@ mod noise;
 mod paired;
 mod pairwise;
 pub mod permutation;
+mod projection;
 mod rank_law;
 mod resampled_quantiles;
 mod runs;
@@ -53,6 +57,7 @@ mod trend;
 mod unpaired;
 mod verdict;
 
+pub use beyond::{Beyond, beyond_band};
 pub use crossing::{Crossing, CrossingEstimate, crossing, crossing_estimate};
 pub use descriptive::{error_999, mean, median, quantile, standard_deviation};
 pub use hierarchical::{EPOCHS_MIN, hierarchical_bootstrap};

@@ -27,7 +27,7 @@ use crate::{Estimate, Interval};
 pub const DEFAULT_BAND: f64 = 0.03;
 
 /// The error a family of contrasts may make in all: one false difference in twenty families.
-const FAMILY_ALPHA: f64 = 0.05;
+pub(crate) const FAMILY_ALPHA: f64 = 0.05;
 
 /// What the interval of equivalence leaves out: two one-sided tests at 5 % each.
 const EQUIVALENCE_ALPHA: f64 = 0.10;
@@ -183,13 +183,7 @@ pub fn judge_family(contrasts: &[Vec<f64>], band: f64) -> Vec<Option<Judgement>>
 /// ```
 #[must_use]
 pub fn judge_family_of_epochs(contrasts: &[Vec<Vec<f64>>], judging: Judging) -> Vec<Option<Judgement>> {
-    /// Every report draws the same resamples; their number makes which ones irrelevant.
-    const SEED: u64 = 0x6d65_6761_6469_7220;
-    let rounds = |epochs: &Vec<Vec<f64>>| match EpochCenters::new(epochs, SEED) {
-        Some(centers) => Some(Rounds::Epochs(centers)),
-        None => WalshAverages::new(&epochs.concat()).map(Rounds::Walsh),
-    };
-    judge_rounds(&contrasts.iter().map(rounds).collect::<Vec<_>>(), judging)
+    judge_rounds(&contrasts.iter().map(|epochs| Rounds::of_epochs(epochs)).collect::<Vec<_>>(), judging)
 }
 
 /// Returns the judgements on a family of contrasts between two runs, each given by its new and its old times, in the order given.
@@ -233,7 +227,17 @@ pub(crate) enum Rounds {
 }
 
 impl Rounds {
-    fn center(&self) -> f64 {
+    /// Returns the rounds of a contrast by the method for its number of epochs; `None` without rounds.
+    pub(crate) fn of_epochs(epochs: &[Vec<f64>]) -> Option<Self> {
+        /// Every report draws the same resamples; their number makes which ones irrelevant.
+        const SEED: u64 = 0x6d65_6761_6469_7220;
+        match EpochCenters::new(epochs, SEED) {
+            Some(centers) => Some(Self::Epochs(centers)),
+            None => WalshAverages::new(&epochs.concat()).map(Self::Walsh),
+        }
+    }
+
+    pub(crate) fn center(&self) -> f64 {
         match self {
             Self::Walsh(walsh) => walsh.median(),
             Self::Epochs(centers) => centers.mean(),
@@ -251,7 +255,7 @@ impl Rounds {
         }
     }
 
-    fn p(&self) -> f64 {
+    pub(crate) fn p(&self) -> f64 {
         match self {
             Self::Walsh(walsh) => walsh.p(),
             Self::Epochs(centers) => centers.p(),
@@ -306,12 +310,12 @@ fn judge(rounds: &Rounds, holm_confidence: f64, judging: Judging) -> Option<Judg
 }
 
 /// What a verdict rests on, all on the log scale, where "no difference" is 0.
-struct Evidence {
-    rounds: usize,
-    center: f64,
-    adjusted: Interval,
-    equivalence: Interval,
-    margin: f64,
+pub(crate) struct Evidence {
+    pub(crate) rounds: usize,
+    pub(crate) center: f64,
+    pub(crate) adjusted: Interval,
+    pub(crate) equivalence: Interval,
+    pub(crate) margin: f64,
 }
 
 impl Evidence {
@@ -329,23 +333,6 @@ impl Evidence {
             Verdict::Inconclusive { rounds_to_decide }
         }
     }
-
-    /// Returns the number of rounds at which one of the two decisions becomes possible, more than there are now.
-    fn rounds_to_decide(&self) -> Option<u64> {
-        /// Beyond this a double no longer counts in ones, and no run gets there.
-        const ROUNDS_MAX: f64 = 9e15;
-        let distance = self.center.abs();
-        let room = self.margin - distance;
-        // The factor by which a half-width must shrink, squared, is that by which the rounds must grow.
-        let growth = |half_width: f64, target: f64| (half_width / target).powi(2);
-        let different = growth(self.adjusted.half_width(), distance);
-        // Equivalence needs 0 inside an interval that fits into the band: once `distance` is over half the margin, an
-        // interval short enough to fit has already lost the 0.
-        let equivalent =
-            if distance <= room { growth(self.equivalence.half_width(), room) } else { f64::INFINITY };
-        let rounds = self.rounds as f64 * different.min(equivalent);
-        (rounds < ROUNDS_MAX).then(|| (rounds.ceil() as u64).max(self.rounds as u64 + 1))
-    }
 }
 
 #[cfg(test)]
@@ -361,18 +348,6 @@ mod tests {
             equivalence: around(equivalence_half),
             margin: 0.03,
         }
-    }
-
-    #[test]
-    fn rounds_follow_the_nearer_decision() {
-        // No difference at all: the 90 % interval must shrink from 0.06 to 0.03, four times the rounds.
-        assert_eq!(evidence(0.0, 0.08, 0.06).rounds_to_decide(), Some(400));
-        // Outside the band only a difference can be found: from 0.08 to 0.04.
-        assert_eq!(evidence(0.04, 0.08, 0.06).rounds_to_decide(), Some(400));
-        // No adjusted interval and no room for equivalence: no estimate.
-        assert_eq!(evidence(0.04, f64::INFINITY, 0.06).rounds_to_decide(), None);
-        // Nearly decided asks for one round more.
-        assert_eq!(evidence(0.04, 0.0401, 0.03).rounds_to_decide(), Some(101));
     }
 
     #[test]

@@ -54,6 +54,7 @@ fn measured(request: &Request<'_>, summary: &Summary, pace: &Pace) -> Measured {
         files: contrasts.iter().map(|contrast| contrast.files).max().unwrap_or(0),
         writers: request.question.writers,
         rounds: summary.progress.rounds_used,
+        given: request.time,
         round_s: pace.round_s(),
         resolution_percent: widths
             .collect::<Option<Vec<f64>>>()

@@ -1,8 +1,10 @@
 //! Whole runs replayed against the pure function: no clock, no file system.
 
+use std::collections::BTreeSet;
+
 use super::*;
 use crate::plan::{BackendFact, Request, Target, plan as make_plan};
-use megadir_record::{Counted, Preset, VoidReason};
+use megadir_record::{Counted, Preset, Role, VoidReason};
 
 /// A plan of the listing study with so many arms' worth of values and so many rounds.
 fn plan(buffers: &[u64], rounds: u32) -> Plan {
@@ -89,9 +91,11 @@ fn what_needs_no_warming_up_gets_none() {
 }
 
 #[test]
-fn few_arms_are_balanced_over_places_and_neighbours() {
-    let plan = plan(&[4096, 8192], 8);
-    assert_eq!((plan.rules.order, plan.cells.len()), (Order::BalancedLatinSquare, 4));
+fn few_arms_of_older_plans_are_balanced_over_places_and_neighbours() {
+    let mut plan = plan(&[4096, 8192], 8);
+    assert_eq!((plan.rules.order, plan.cells.len()), (Order::SeededPermutation, 4));
+    // Of older plans, which are resumed as they began.
+    plan.rules.order = Order::BalancedLatinSquare;
     let mut at_place = [[0; 4]; 4];
     for round in 0..8 {
         for (place, cell) in order(&plan, Phase::Measure, round, 0).iter().enumerate() {
@@ -149,6 +153,22 @@ fn short_operations_are_repeated_to_a_millisecond() {
         "64 times 30 us is the first power over 1 ms"
     );
     assert!(measured.clone().all(|sample| sample.elapsed_ns >= BLOCK_NS_MIN));
+}
+
+#[test]
+fn an_arm_and_itself_have_blocks_of_one_length() {
+    let plan = plan(&[4096, 8192], 4);
+    let itself =
+        plan.cells.iter().find(|cell| cell.role == Role::AgainstItself).expect("an arm against itself");
+    // The load slows every block of the warm-up of one of the two: by itself it would stop doubling at a quarter of the other's length.
+    let disturbed = |block: &Block| match block.phase == Phase::WarmUp && block.cell == itself.id {
+        true => 120_000,
+        false => 30_000,
+    };
+    let (samples, _) = replay(&plan, disturbed, |_| false);
+    let measured = samples.iter().filter(|sample| sample.phase == Phase::Measure);
+    let lengths: BTreeSet<u64> = measured.map(|sample| sample.operations).collect();
+    assert_eq!(lengths, BTreeSet::from([64]));
 }
 
 #[test]
@@ -269,7 +289,7 @@ fn a_voided_round_is_measured_again_before_a_look() {
 #[test]
 fn what_is_waited_for_are_arms_against_baselines_and_pairs() {
     let plan = plan(&[4096, 8192], 6);
-    let baseline = plan.cells.iter().find(|cell| cell.role == megadir_record::Role::Baseline).unwrap().id;
+    let baseline = plan.cells.iter().find(|cell| cell.role == Role::Baseline).unwrap().id;
     let contrasts = plan.contrasts();
     assert!(contrasts.iter().all(|(arm, to)| *to == baseline && *arm != baseline));
     assert_eq!(contrasts.len(), plan.cells.len() - 1);

@@ -15,7 +15,7 @@ use megadir_record::{
 
 use super::estimate::estimate_on;
 use super::prune::renumber;
-use super::{BackendFact, CacheFact, Estimate, LATIN_ARMS_MAX, PlanError, Planned, Request, Target};
+use super::{BackendFact, CacheFact, Estimate, PlanError, Planned, Request, Target};
 use crate::lab::Spec;
 use crate::method::MethodFact;
 use crate::study::Study;
@@ -124,12 +124,6 @@ pub(super) fn plan(
     let several = parts.len() > 1;
     parts.iter().for_each(|part| join(&mut whole, part, several));
     contrast(&mut whole);
-    let few = whole.cells.len() <= LATIN_ARMS_MAX;
-    whole.rules.order = match whole.rules.order {
-        Order::BalancedLatinSquare | Order::SeededPermutation if few => Order::BalancedLatinSquare,
-        Order::BalancedLatinSquare | Order::SeededPermutation => Order::SeededPermutation,
-        order @ (Order::Phases | Order::Chains) => order,
-    };
     // What was made before the run would be cold to arms that want it warm.
     let all_by_arms =
         whole.data.iter().all(|data| data.source.made().is_some_and(|made| made.when == When::ByArms));

@@ -48,9 +48,6 @@ use stopping::{check_epochs, check_until, stopping};
 pub const ENTRIES_MAX: u64 = 100_000_000;
 /// The most rounds that may be asked for.
 pub const ROUNDS_MAX: u32 = 100_000;
-/// Up to this many arms are ordered by balanced Latin squares.
-const LATIN_ARMS_MAX: usize = 6;
-
 /// Resolves a study and a request into a plan with nothing left to decide.
 ///
 /// With any of backends, buffers and threads given, the study's groups are replaced by one group
@@ -227,8 +224,8 @@ fn ordered(
     };
     let size = &SizeSpec { rounds, ..size.clone() };
     caches::cross(&states, request.cache_facts, &mut arms);
-    let few = arms.cells.len() <= LATIN_ARMS_MAX;
-    let order = order.unwrap_or(if few { Order::BalancedLatinSquare } else { Order::SeededPermutation });
+    // Independent orders make the signs of an arm's differences from itself independent, whatever the noise does.
+    let order = order.unwrap_or(Order::SeededPermutation);
     let Arms { mut cells, data, groups, notes, .. } = arms;
     if let Some(rate_per_s) = request.rate_per_s {
         rate::set(study, rate_per_s, &mut cells)?;

@@ -49,7 +49,12 @@ pub(super) fn notes_on(check: &SelfCheck) -> Vec<Note> {
     }
     if check.null_loop_ns > NULL_NS_MAX {
         let cost = check.null_loop_ns;
-        let text = format!("the measured loop costs {cost:.0} ns an operation with nothing in it");
+        let build = if cfg!(debug_assertions) {
+            "; this program was built without optimisation, which explains it"
+        } else {
+            ""
+        };
+        let text = format!("the measured loop costs {cost:.0} ns an operation with nothing in it{build}");
         notes.push(NoteKind::SlowLoop.note(text));
     }
     notes

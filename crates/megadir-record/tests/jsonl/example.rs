@@ -142,6 +142,8 @@ fn plan() -> Plan {
             group: None,
             ours: None,
             unlike: None,
+            entries: None,
+            content: None,
         }],
     }
 }

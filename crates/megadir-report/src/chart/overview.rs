@@ -52,7 +52,7 @@ fn bar(table: &Table, row: &OverviewRow, column: usize, cell: &OverviewCell) -> 
         high: range.high,
         class: "rule",
     }));
-    let fastest = row.fastest() == Some(column);
+    let fastest = row.fastest == Some(column);
     let of = &table.columns[column];
     let beside = match (of.comparable, fastest) {
         (false, _) => ", not compared",

@@ -64,7 +64,7 @@ fn mostly(series: &BreakEvenSeries, told: Threshold) -> String {
     match series.interval {
         Some(interval) if interval == (told, told) => String::new(),
         Some((low, high)) => {
-            format!(" in most rounds; the share lies between {} and {}", text::end(low), text::end(high))
+            format!(" in most rounds; the share {}", text::between(low, high))
         }
         None => ", in so few rounds that this has no interval".into(),
     }

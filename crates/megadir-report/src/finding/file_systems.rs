@@ -23,18 +23,19 @@ fn finding(text: String) -> Finding {
 /// Tells which file system is fastest over all kinds of work, where there are several.
 pub(super) fn find_fastest(summary: &Summary) -> Vec<Finding> {
     let Some(overview) = &summary.overview else { return Vec::new() };
-    let Some(fastest) = fastest(overview) else { return Vec::new() };
+    let Some(fastest) = fastest(summary, overview) else { return Vec::new() };
     [fastest].into_iter().chain(apart(overview)).map(finding).collect()
 }
 
 /// Tells whether it can be told which file system is fastest.
 pub(super) fn is_told(summary: &Summary) -> bool {
-    summary.overview.as_ref().is_some_and(|overview| fastest(overview).is_some())
+    summary.overview.as_ref().is_some_and(|overview| fastest(summary, overview).is_some())
 }
 
 /// Tells which file systems may not be compared where none is the fastest; else that stands beside which is.
 pub(super) fn find_apart(summary: &Summary) -> Vec<Finding> {
-    let Some(overview) = summary.overview.as_ref().filter(|overview| fastest(overview).is_none()) else {
+    let Some(overview) = summary.overview.as_ref().filter(|overview| fastest(summary, overview).is_none())
+    else {
         return Vec::new();
     };
     apart(overview).into_iter().map(finding).collect()
@@ -70,7 +71,7 @@ impl Against {
     }
 }
 
-fn fastest(overview: &Overview) -> Option<String> {
+fn fastest(summary: &Summary, overview: &Overview) -> Option<String> {
     let least = overview.least()?;
     let mut others: Vec<(usize, Against)> = overview
         .comparable()
@@ -93,13 +94,20 @@ fn fastest(overview: &Overview) -> Option<String> {
     let label = |column: usize| &overview.columns[column].label;
     let told: Vec<String> =
         others.iter().map(|(column, against)| format!("{} {}", label(*column), against.figure())).collect();
-    let all = others.iter().all(|(_, against)| against.slower());
-    Some(format!(
-        "Over {over} (geometric mean), {} {}; the time of the others against it: {}.",
-        label(least),
-        if all { "is the fastest" } else { "takes least, but is not shown to be faster than every other" },
-        text::list(&told)
-    ))
+    let like = overview.undistinguished();
+    let first = match &like[..] {
+        [_] => format!("{} is the fastest; the time of the others against it", label(least)),
+        _ => {
+            let like: Vec<String> = like.iter().map(|column| label(*column).clone()).collect();
+            format!(
+                "no file system is shown to be the fastest: {} are not distinguishable by more than {}; the time of the others against {}",
+                text::list(&like),
+                text::chosen(summary.rules.equivalence_band),
+                label(least)
+            )
+        }
+    };
+    Some(format!("Over {over} (geometric mean), {first}: {}.", text::list(&told)))
 }
 
 /// Tells which differ in more than the file system.

@@ -28,7 +28,7 @@ fn of_group(summary: &Summary, group: &GroupSummary) -> Option<Finding> {
                 "{begin} takes {figure} {in_first}: {}{steepest}{}.{}",
                 words(verdict),
                 claim(summary, &fill.buckets),
-                published(summary, group)
+                published(summary, group, last.arm)
             )
         }
         Outcome::TooFewRounds { ratio } => format!(

@@ -137,5 +137,6 @@ fn claim(summary: &Summary, group: &GroupSummary, rows: &[PairRow]) -> Option<St
             format!("{begin} stands here in {slower} of {all} comparisons and is excluded in {against}.")
         }
     };
-    Some(format!("{stands}{}", published(summary, group)))
+    let published = rows.first().map(|row| published(summary, group, row.pair.arm));
+    Some(format!("{stands}{}", published.unwrap_or_default()))
 }

@@ -3,9 +3,9 @@
 //! Holds words, and chooses which published figures are of the same kind of data: whether a claim stands is decided by the
 //! numbers of the run.
 
-use megadir_record::{ContentKind, DataSource, Published};
+use megadir_record::{CellId, Published};
 
-use crate::summary::{GroupSummary, Summary};
+use crate::summary::{GroupSummary, Summary, unlike_contents, unlike_entries};
 use crate::text;
 
 /// What published figures of directories of JSON documents say of them.
@@ -143,26 +143,23 @@ pub(super) fn claims(study: &str) -> Option<&'static Claims> {
     CLAIMS.iter().find(|(name, _)| *name == study).map(|(_, claims)| claims)
 }
 
-/// Returns the source's figures for a group, as ratios; where it tells those of JSON documents by themselves, those of the
-/// run's contents.
-pub(super) fn published(summary: &Summary, group: &GroupSummary) -> String {
+/// Returns the source's figures for a group, as ratios, of contents like those of the run; of another number of entries with both numbers.
+pub(super) fn published(summary: &Summary, group: &GroupSummary, arm: CellId) -> String {
     let of_group = |figure: &&Published| {
         figure.unit == "ratio" && figure.group.as_ref().is_some_and(|of| summary.is_of(group, of))
     };
-    let mut figures: Vec<&Published> = summary.published.iter().filter(of_group).collect();
-    let of_json = |figure: &&Published| figure.what.contains(JSON);
-    if figures.iter().any(of_json) {
-        let json = is_json(summary);
-        figures.retain(|figure| of_json(figure) == json);
+    let of_contents = |figure: &&Published| unlike_contents(summary, figure, arm).is_none();
+    let mut figures: Vec<&Published> =
+        summary.published.iter().filter(of_group).filter(of_contents).collect();
+    // Older records say in words alone which figures are of JSON documents: those of a run on them, and the others are not.
+    if figures.iter().any(|figure| figure.what.contains(JSON)) {
+        figures.retain(|figure| figure.what.contains(JSON));
     }
-    let one = |figure: &&Published| format!("{} ({})", text::ratio(figure.value, None), figure.what);
+    let one = |figure: &&Published| {
+        let unlike = unlike_entries(summary, figure, arm);
+        let unlike = unlike.map(|why| format!("; {why}")).unwrap_or_default();
+        format!("{} ({}{unlike})", text::ratio(figure.value, None), figure.what)
+    };
     let told: Vec<String> = figures.iter().map(one).collect();
     if told.is_empty() { String::new() } else { format!(" Published: {}.", told.join("; ")) }
-}
-
-/// Returns whether the files hold JSON documents; a run's data sets hold the same.
-fn is_json(summary: &Summary) -> bool {
-    let json =
-        |source: &DataSource| matches!(source, DataSource::Made(made) if made.content == ContentKind::Json);
-    summary.data.iter().any(|check| json(&check.data.source))
 }

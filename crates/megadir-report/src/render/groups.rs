@@ -1,6 +1,6 @@
 //! The groups of a summary as grids, shared by the terminal table and Markdown.
 
-use megadir_record::Role;
+use megadir_record::{Role, Work};
 
 use super::filling;
 use super::grid::{Column, Grid, Text};
@@ -146,9 +146,18 @@ fn compare_legend(summary: &Summary, comparison: &Comparison) -> String {
         legend.push_str(&format!(" Negligible: certainly less than {band}."));
     }
     if any(|outcome| matches!(outcome, Outcome::Judged { verdict: Verdict::Inconclusive { .. }, .. })) {
-        legend.push_str(" (~n): so many rounds would probably decide.");
+        legend.push_str(" (~n): n rounds would probably decide.");
+    }
+    if comparison.rows.iter().any(|row| is_lookup(summary, row)) {
+        legend.push_str(super::source_table::RAW_CALLS);
     }
     legend
+}
+
+/// `true` if an arm looks names up on Linux, where that is a system call without the C library.
+fn is_lookup(summary: &Summary, row: &Contrast) -> bool {
+    let work = summary.arm(row.arm).map(|arm| &arm.cell.work);
+    matches!(work, Some(Work::Lookup { .. })) && summary.machine.kernel.starts_with("Linux")
 }
 
 /// Explains the intervals of a family of outcomes.

@@ -1,10 +1,14 @@
 //! Where and on what a run took place, in lines that table and Markdown share.
 
+use std::collections::BTreeSet;
+
 use megadir_record::{CacheState, FileSystem, LabFileSystem, Place, Preset, Stop};
 
 use super::data::data_sets;
 use crate::finding::passes_over_removed;
-use crate::summary::{Ending, GroupReading, GroupSummary, Resolution, Summary, rounds_for_interval};
+use crate::summary::{
+    Ending, FILE_SYSTEM_GROUP, GroupReading, GroupSummary, PairRow, Resolution, Summary, rounds_for_interval,
+};
 use crate::text;
 
 /// Returns what was listed, and how far the run got.
@@ -225,31 +229,41 @@ pub(crate) fn resolution_lines(summary: &Summary) -> Vec<String> {
     )]
 }
 
-/// With fewer questions than this nobody need be told what asking many of them does.
+/// With fewer families of comparisons than this, and no table of file systems, their number is not mentioned.
 const FAMILIES_MIN: usize = 5;
 
-/// Returns how many false calls are to be expected among many questions of one run, each of which is held to its own share of them.
+/// Returns how many false calls are expected among the comparisons of a run, whose errors are held within families and not over all.
 pub(crate) fn families_line(summary: &Summary) -> Option<String> {
-    let asks = |group: &&GroupSummary| {
-        !matches!(group.reading, GroupReading::Refusal(_) | GroupReading::Unreadable { .. })
-    };
-    let groups = summary.groups.iter().filter(asks).count();
-    let rows = summary.overview.as_ref().map_or(0, |overview| overview.rows.len());
-    let families = groups + rows;
-    if families < FAMILIES_MIN || summary.progress.rounds_used < rounds_for_interval(summary.rules.confidence)
-    {
+    let families: usize = summary.groups.iter().map(families).sum();
+    // The marks and the headline of the table of file systems are one family; each two file systems over all rows are another.
+    let overview = summary.overview.as_ref().filter(|overview| !overview.overall.is_empty());
+    let families = families + overview.map_or(0, |_| 2);
+    let few = families < FAMILIES_MIN && overview.is_none();
+    if few || summary.progress.rounds_used < rounds_for_interval(summary.rules.confidence) {
         return None;
     }
-    let rows = match rows {
-        0 => String::new(),
-        rows => format!(" and {} of the table of file systems", text::counted(rows as u64, "row")),
-    };
     let false_calls = (1.0 - summary.rules.confidence) * families as f64;
+    let table = match overview {
+        Some(_) => " The table of file systems is one family for its marks (*) and the name of a fastest.",
+        None => "",
+    };
     Some(format!(
-        "Many questions: verdicts are adjusted within each of {}{rows}, not over all of them together. Were nothing different anywhere, {false_calls:.1} of these {families} would be expected \
-         to call something faster or slower all the same. \"Equivalent\" is said of each comparison by itself.",
-        text::counted(groups as u64, "group"),
+        "False calls: verdicts are adjusted within each of {families} families of comparisons, not over all of them. If nothing differed anywhere, about \
+         {false_calls:.1} of these {families} would still call something faster or slower.{table} \"Equivalent\" is judged for each comparison by itself."
     ))
+}
+
+/// Returns the number of families of comparisons that a group is judged by.
+fn families(group: &GroupSummary) -> usize {
+    match &group.reading {
+        GroupReading::Refusal(_) | GroupReading::Unreadable { .. } => 0,
+        // What one file system makes of all kinds of work, against one other, is a family.
+        GroupReading::Pairs(pairs) if group.name == FILE_SYSTEM_GROUP => {
+            let of = |row: &PairRow| (row.pair.what.clone(), row.pair.than.clone());
+            pairs.rows.iter().map(of).collect::<BTreeSet<_>>().len()
+        }
+        _ => 1,
+    }
 }
 
 /// Returns every resolution by itself where [`resolution_lines`] tells their range only.

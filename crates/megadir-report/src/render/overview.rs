@@ -47,7 +47,7 @@ pub(crate) fn tables(overview: &Overview, width: usize) -> Vec<Grid> {
         rows: rows(overview, |row| {
             let of = |column: &usize| {
                 let cell_of = row.cells[*column].as_ref();
-                let fastest = row.fastest() == Some(*column);
+                let fastest = row.fastest == Some(*column);
                 let tone = if fastest { Tone::Good } else { Tone::Plain };
                 Text { text: cell(cell_of, overview, *column, fastest), tone }
             };
@@ -106,12 +106,13 @@ fn sign(outcome: &Outcome) -> &'static str {
 /// Returns what the marks of the tables mean: it stands above them, for they may be many.
 pub(crate) fn legend(summary: &Summary, overview: &Overview) -> Vec<String> {
     let first = overview.columns.first().map_or("", |column| &column.name);
-    let open = overview.rows.iter().filter(|row| row.fastest().is_none()).count();
+    let open = overview.rows.iter().filter(|row| row.fastest.is_none()).count();
     let mut legend = vec![format!(
         "Median time of one operation, ± half of its interval ({} by order statistics). Before it, against {first}, round by round, adjusted for all rows of the \
          column (Holm): < faster, > slower, = as fast or negligible, ? not decided; -: not measured. *: shown to be faster than every other of its row \
-         (each against each, adjusted for all pairs of the row); in {open} of {} rows none is.",
+         by more than {}, adjusted for every comparison of this table (Holm); in {open} of {} rows no file system is.",
         text::chosen(summary.rules.confidence),
+        text::chosen(summary.rules.equivalence_band),
         overview.rows.len()
     )];
     let named = overview.columns.iter().filter(|column| column.label != column.name);

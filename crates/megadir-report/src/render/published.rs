@@ -1,10 +1,10 @@
 //! The figures of the published source, each beside ours that measures the same, where the study says which that is.
 
-use megadir_record::Published;
+use megadir_record::{CellId, Published};
 
 use super::grid::{Column, Grid, Text};
 use super::groups::outcome;
-use crate::summary::{Figure, GroupReading, GroupSummary, Outcome, Range, Summary};
+use crate::summary::{Figure, GroupReading, GroupSummary, Outcome, Range, Summary, unlike};
 use crate::text;
 
 /// The heading.
@@ -20,10 +20,15 @@ pub(crate) fn grid(summary: &Summary, group: Option<&GroupSummary>) -> Option<Gr
         Column::left("measured by", 1),
     ];
     let row = |figure: &&Published| {
-        let none = || {
-            (figure.unlike.as_ref().map(|why| format!("nothing: {why}")).unwrap_or_default(), String::new())
+        let ours = group.and_then(|group| ours(summary, group, figure));
+        let unlike =
+            ours.as_ref().and_then(|ours| unlike(summary, figure, ours.arm)).or(figure.unlike.clone());
+        let (by, here) = match (ours, unlike) {
+            // What the plan knows to be unlike has no arm; what the data make unlike has one, whose figure would mislead.
+            (_, Some(why)) => (format!("nothing: {why}"), String::new()),
+            (Some(ours), None) => (ours.name, ours.figure),
+            (None, None) => (String::new(), String::new()),
         };
-        let (by, here) = group.and_then(|group| ours(summary, group, figure)).unwrap_or_else(none);
         [figure.what.clone(), value(figure), here, by].map(Text::plain).into()
     };
     let legend = "There: as published, on another machine. Here: this run's arm that does the same, where there is one.";
@@ -35,7 +40,11 @@ pub(crate) fn grid(summary: &Summary, group: Option<&GroupSummary>) -> Option<Gr
 pub(crate) fn sentence(summary: &Summary, group: Option<&GroupSummary>) -> Option<String> {
     let one = |figure: &&Published| {
         let here = group.and_then(|group| ours(summary, group, figure));
-        let here = here.map(|(by, here)| format!(" (here {here}, {by})")).unwrap_or_default();
+        let here = here.map(|ours| match unlike(summary, figure, ours.arm) {
+            Some(why) => format!(" (not comparable: {why})"),
+            None => format!(" (here {}, {})", ours.figure, ours.name),
+        });
+        let here = here.unwrap_or_default();
         format!("{}: {}{here}", figure.what, value(figure))
     };
     let figures: Vec<String> = figures(summary, group).iter().map(one).collect();
@@ -62,8 +71,15 @@ fn value(figure: &Published) -> String {
     }
 }
 
-/// Returns what of ours measures the same, and its figure.
-fn ours(summary: &Summary, group: &GroupSummary, figure: &Published) -> Option<(String, String)> {
+/// What of ours measures the same as a published figure.
+struct Ours {
+    name: String,
+    figure: String,
+    /// The arm whose data must be like those of the source.
+    arm: CellId,
+}
+
+fn ours(summary: &Summary, group: &GroupSummary, figure: &Published) -> Option<Ours> {
     let wanted = figure.ours.as_deref();
     match &group.reading {
         GroupReading::Decompose(read) => {
@@ -73,7 +89,9 @@ fn ours(summary: &Summary, group: &GroupSummary, figure: &Published) -> Option<(
                 _ => return None,
             };
             let whole: Figure = an_entry.scaled(read.entries as f64);
-            Some((format!("{name}, {}", text::entries(read.entries)), text::time_with_interval(&whole)))
+            let of_group = summary.arms.iter().find(|arm| arm.cell.groups.contains(&group.name))?;
+            let name = format!("{name}, {}", text::entries(read.entries));
+            Some(Ours { name, figure: text::time_with_interval(&whole), arm: of_group.cell.id })
         }
         GroupReading::Compare(read) => {
             let named = |arm| summary.arm_name(arm);
@@ -83,22 +101,25 @@ fn ours(summary: &Summary, group: &GroupSummary, figure: &Published) -> Option<(
                 "ratio" => outcome(&row.outcome).0,
                 _ => text::time_with_interval(&summary.arm(row.arm)?.timing.as_ref()?.time_ns),
             };
-            Some((named(row.arm).to_owned(), here))
+            Some(Ours { name: named(row.arm).to_owned(), figure: here, arm: row.arm })
         }
         GroupReading::Pairs(read) => {
             let row = pick(&read.rows, wanted?, |row| &row.pair.what)?;
             let (here, ..) = outcome(&row.outcome);
-            Some((format!("{}, {}", row.pair.what, row.pair.at), here))
+            let name = format!("{}, {}", row.pair.what, row.pair.at);
+            Some(Ours { name, figure: here, arm: row.pair.arm })
         }
         GroupReading::Fill(read) => {
             let last = read.buckets.last()?;
             let (here, ..) = outcome(&last.outcome);
-            let among = format!("among {} to {} files", text::count(last.from), text::count(last.to));
-            Some((among, here))
+            let name = format!("among {} to {} files", text::count(last.from), text::count(last.to));
+            Some(Ours { name, figure: here, arm: last.arm })
         }
         GroupReading::Refusal(read) => {
-            let here = format!("{} entries", text::count(read.mean.round() as u64));
-            Some((format!("mean of {} directories", read.directories), here))
+            let of_group = summary.arms.iter().find(|arm| arm.cell.groups.contains(&group.name))?;
+            let figure = format!("{} entries", text::count(read.mean.round() as u64));
+            let name = format!("mean of {} directories", read.directories);
+            Some(Ours { name, figure, arm: of_group.cell.id })
         }
         GroupReading::Grow(_) | GroupReading::BreakEven(_) | GroupReading::Unreadable { .. } => None,
     }

@@ -15,6 +15,9 @@ use crate::text;
 /// The heading.
 pub(crate) const TITLE: &str = "The source's table, measured here";
 
+/// What absolute times of look-ups leave out. METHODOLOGY.md has the measurement.
+pub(super) const RAW_CALLS: &str = " Times are of direct system calls: programs that call a function of the C library for each look-up take longer (half as much again where that was measured).";
+
 /// Returns the table of the study's source; `None` where it has none that is known here.
 pub(crate) fn grid(summary: &Summary) -> Option<Grid> {
     let comparisons = summary.groups.iter().filter_map(|group| match &group.reading {
@@ -65,10 +68,11 @@ fn lookups(summary: &Summary, comparisons: &[&Comparison]) -> Option<Grid> {
     let headings = ["Mean", "Error", "StdDev", "Median"].map(|heading| Column::right(heading, 0));
     let columns = std::iter::once(Column::left("looked up", 0)).chain(headings);
     let legend = "Times of one look-up over the rounds. Error: half of the mean's 99.9 % interval; StdDev: standard deviation; Ratio: to the first row.";
+    let raw = if summary.machine.kernel.starts_with("Linux") { RAW_CALLS } else { "" };
     (!rows.is_empty()).then(|| Grid {
         columns: columns.chain([Column::left("Ratio", 0)]).collect(),
         rows,
-        legend: vec![legend.into()],
+        legend: vec![format!("{legend}{raw}")],
         bars: None,
     })
 }

@@ -6,7 +6,7 @@ use super::data::use_lines;
 use super::grid::{Grid, lay_out};
 use super::inline::course;
 use super::machine::{
-    file_system_lines, machine_line, resolution_lines, run_line, self_check_line, wine_line,
+    families_line, file_system_lines, machine_line, resolution_lines, run_line, self_check_line, wine_line,
 };
 use super::paint::{Tone, clean, paint, wrap};
 use super::{Format, Report, Style, groups, operations, overview, published, source_table};
@@ -119,6 +119,7 @@ fn page(summary: &Summary, courses: &Courses, width: usize, style: Style) -> Str
     }
     page.gap();
     resolution_lines(summary).iter().for_each(|line| page.paragraph(line, "", Tone::Plain));
+    families_line(summary).iter().for_each(|line| page.paragraph(line, "", Tone::Plain));
     courses.line(style).iter().for_each(|line| page.paragraph(line, "", Tone::Plain));
     for line in use_lines(summary).iter().filter(|_| !brief) {
         page.paragraph(line, "", Tone::Plain);

@@ -18,6 +18,7 @@ mod grow;
 mod operations;
 mod overview;
 mod pairs;
+mod published;
 mod refusal;
 mod resolution;
 mod rounds;
@@ -46,4 +47,5 @@ pub use whole::{Ending, GroupReading, GroupSummary, Progress, SUMMARY_VERSION, S
 
 pub(crate) use compare::judged;
 pub(crate) use operations::{Times, histogram, times_by_round, times_of, together};
+pub(crate) use published::{unlike, unlike_contents, unlike_entries};
 pub(crate) use rounds::Rounds;

@@ -3,6 +3,7 @@
 //! Where two lie on different ground (an image file, a device, memory) they differ in more than the file system: their times stand
 //! beside each other, and nothing is said of one against the other.
 
+mod marks;
 mod row;
 
 use std::collections::BTreeMap;
@@ -10,7 +11,7 @@ use std::collections::BTreeMap;
 use megadir_record::{CellId, GroupRule, LabFileSystem, Pair, Place, Plan};
 use serde::{Deserialize, Serialize};
 
-use super::compare::{Outcome, Verdict, contrast, outcome};
+use super::compare::{Outcome, Verdict, outcome};
 use super::evidence::Evidence;
 use super::pairs::read_file_systems;
 use super::{Figure, Range};
@@ -61,6 +62,11 @@ pub struct OverviewRow {
     pub counts: bool,
     /// One a column; `None` where it was not measured.
     pub cells: Vec<Option<OverviewCell>>,
+    /// The column that is shown to be faster than every other on the ground of the first, by more than the equivalence band.
+    ///
+    /// Adjusted for all comparisons of the overview: each file system against each, in every row and over all rows.
+    #[serde(default)]
+    pub fastest: Option<usize>,
 }
 
 /// One kind of work on one file system.
@@ -71,8 +77,8 @@ pub struct OverviewCell {
     pub arm: CellId,
     /// The median time of an operation, nanoseconds.
     pub time_ns: Figure,
-    /// Whether no other of its row is shown to be faster, of those on the ground of the first: each against each, adjusted for all pairs of
-    /// the row.
+    /// `true` if no other of its row on the ground of the first is shown to be faster, as [`OverviewRow::fastest`] has it: those of a row are
+    /// not distinguishable from the fastest.
     pub best: bool,
     /// Against the first file system of the row; `None` of that itself, and where they are not to be compared.
     pub against_first: Option<Outcome>,
@@ -90,6 +96,9 @@ pub struct Overall {
     pub rows: usize,
     /// What came out; intervals are adjusted for all these contrasts.
     pub outcome: Outcome,
+    /// The one of the two that is shown to be faster, as [`OverviewRow::fastest`] has it.
+    #[serde(default)]
+    pub faster: Option<usize>,
 }
 
 impl OverviewRow {
@@ -99,13 +108,6 @@ impl OverviewRow {
             cell.as_ref().is_some_and(|cell| cell.best).then_some(column)
         };
         self.cells.iter().enumerate().filter_map(best)
-    }
-
-    /// Returns the column that is shown to beat every other at this work, if one is.
-    #[must_use]
-    pub fn fastest(&self) -> Option<usize> {
-        let mut best = self.best();
-        best.next().filter(|_| best.next().is_none())
     }
 }
 
@@ -132,6 +134,23 @@ impl Overview {
         };
         let known = self.comparable().filter(|column| to_first(*column).is_some()).find(beats_all);
         Some(known.unwrap_or(nearest))
+    }
+
+    /// Returns the file systems that are not shown to be slower than the one that takes least, with it, of those that may be compared; empty
+    /// unless there are two at least.
+    #[must_use]
+    pub fn undistinguished(&self) -> Vec<usize> {
+        let Some(least) = self.least() else { return Vec::new() };
+        let pair = |column: usize| {
+            let both = [column, least];
+            self.overall.iter().find(|overall| both.contains(&overall.of) && both.contains(&overall.than))
+        };
+        let known = |column: usize| self.against(column, least).is_some();
+        if !self.comparable().any(|column| column != least && known(column)) {
+            return Vec::new();
+        }
+        let open = |column: usize| pair(column).is_some_and(|overall| overall.faster != Some(least));
+        self.comparable().filter(|column| *column == least || (known(*column) && open(*column))).collect()
     }
 
     /// Returns one file system against another, if they are on like ground: the ratio with its adjusted interval, and the verdict
@@ -193,9 +212,11 @@ pub(crate) fn overview(evidence: &Evidence<'_>) -> Option<Overview> {
     let columns: Vec<OverviewColumn> = plan.file_systems.iter().map(column).collect();
     let arms = arms_by_row(plan, columns.len());
     let judged = judged(evidence);
-    let rows: Vec<OverviewRow> = arms.iter().map(|row| of_row(evidence, row, &columns, &judged)).collect();
+    let rows: Vec<OverviewRow> = arms.iter().map(|row| of_row(evidence, row, &judged)).collect();
     let overall = overall(evidence, &columns, &rows);
-    Some(Overview { columns, rows, overall })
+    let mut overview = Overview { columns, rows, overall };
+    marks::set(evidence, &mut overview);
+    Some(overview)
 }
 
 /// Returns what the contrasts of file systems came to, by arm.
@@ -206,52 +227,16 @@ fn judged(evidence: &Evidence<'_>) -> BTreeMap<CellId, Outcome> {
     rows.into_iter().map(|row| (row.pair.arm, row.outcome)).collect()
 }
 
-fn of_row(
-    evidence: &Evidence<'_>,
-    row: &RowArms<'_>,
-    columns: &[OverviewColumn],
-    judged: &BTreeMap<CellId, Outcome>,
-) -> OverviewRow {
+fn of_row(evidence: &Evidence<'_>, row: &RowArms<'_>, judged: &BTreeMap<CellId, Outcome>) -> OverviewRow {
     let time = |arm: CellId| Figure::median_of(&evidence.rounds.times(arm), evidence.confidence());
     let cell = |arm: &Option<CellId>| {
         let arm = (*arm)?;
         let against_first = judged.get(&arm).cloned();
         Some(OverviewCell { arm, time_ns: time(arm)?, best: false, against_first })
     };
-    let mut cells: Vec<Option<OverviewCell>> = row.arms.iter().map(cell).collect();
-    for column in best_of(evidence, &cells, columns) {
-        cells[column].iter_mut().for_each(|cell| cell.best = true);
-    }
+    let cells = row.arms.iter().map(cell).collect();
     let (section, what, counts) = named(row.first, evidence.plan);
-    OverviewRow { section, what, counts, cells }
-}
-
-/// Returns the columns that no other is shown to beat. Which is best at a kind of work is one question, and each against each its family.
-fn best_of(
-    evidence: &Evidence<'_>,
-    cells: &[Option<OverviewCell>],
-    columns: &[OverviewColumn],
-) -> Vec<usize> {
-    let arm =
-        |column: usize| cells[column].as_ref().filter(|_| columns[column].comparable).map(|cell| cell.arm);
-    let arms: Vec<(usize, CellId)> =
-        (0..cells.len()).filter_map(|column| Some((column, arm(column)?))).collect();
-    let arms: Vec<(usize, CellId)> = arms.into_iter().filter(|(_, arm)| evidence.is_equal(*arm)).collect();
-    let each = |place: usize| (0..place).map(move |other| (place, other));
-    let pairs: Vec<(usize, usize)> = (0..arms.len()).flat_map(each).collect();
-    let of_arms: Vec<(CellId, CellId)> =
-        pairs.iter().map(|(of, than)| (arms[*of].1, arms[*than].1)).collect();
-    let beaten: Vec<usize> = pairs
-        .iter()
-        .zip(contrast(evidence, &of_arms))
-        .filter_map(|((of, than), (_, outcome))| match outcome {
-            Outcome::Judged { verdict: Verdict::Slower { negligible: false }, .. } => Some(*of),
-            Outcome::Judged { verdict: Verdict::Faster { negligible: false }, .. } => Some(*than),
-            _ => None,
-        })
-        .collect();
-    let unbeaten = (0..arms.len()).filter(|place| !beaten.contains(place));
-    unbeaten.map(|place| arms[place].0).collect()
+    OverviewRow { section, what, counts, cells, fastest: None }
 }
 
 /// Contrasts every two file systems on like ground over all rows that both have.
@@ -260,12 +245,7 @@ fn overall(evidence: &Evidence<'_>, columns: &[OverviewColumn], rows: &[Overview
     let mut family: Vec<Vec<Vec<f64>>> = Vec::new();
     for of in 1..columns.len() {
         for than in (0..of).filter(|than| columns[*than].ground == columns[of].ground) {
-            let arms = rows.iter().filter(|row| row.counts).filter_map(|row| {
-                let arm = |column: usize| Some(row.cells.get(column)?.as_ref()?.arm);
-                Some((arm(of)?, arm(than)?))
-                    .filter(|(of, than)| evidence.is_equal(*of) && evidence.is_equal(*than))
-            });
-            let arms: Vec<(CellId, CellId)> = arms.collect();
+            let arms = common(evidence, rows, of, than);
             if !arms.is_empty() {
                 found.push((of, than, arms.len()));
                 family.push(mean_log_ratios(evidence, &arms));
@@ -274,8 +254,17 @@ fn overall(evidence: &Evidence<'_>, columns: &[OverviewColumn], rows: &[Overview
     }
     let judged = megadir_stats::judge_family_of_epochs(&family, evidence.judging());
     let outcomes = family.iter().zip(judged).map(|(logs, judgement)| outcome(&logs.concat(), judgement));
-    let one = |((of, than, rows), outcome)| Overall { of, than, rows, outcome };
+    let one = |((of, than, rows), outcome)| Overall { of, than, rows, outcome, faster: None };
     found.into_iter().zip(outcomes).map(one).collect()
+}
+
+/// Returns the arms of two file systems in the rows that both have and that count, without those that did other work.
+fn common(evidence: &Evidence<'_>, rows: &[OverviewRow], of: usize, than: usize) -> Vec<(CellId, CellId)> {
+    let arms = rows.iter().filter(|row| row.counts).filter_map(|row| {
+        let arm = |column: usize| Some(row.cells.get(column)?.as_ref()?.arm);
+        Some((arm(of)?, arm(than)?))
+    });
+    arms.filter(|(of, than)| evidence.is_equal(*of) && evidence.is_equal(*than)).collect()
 }
 
 /// Returns the mean over pairs of arms of the logarithm of their ratio, in each round that has all, one series an epoch.

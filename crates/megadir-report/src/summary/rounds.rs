@@ -58,6 +58,11 @@ impl<'a> Rounds<'a> {
         self.arms.iter().flatten().map(|(key, _)| *key).collect()
     }
 
+    /// `true` if an arm was stopped, or works on the files of one that was.
+    pub(crate) fn is_stopped(&self, arm: CellId) -> bool {
+        self.stopped.contains(&index(arm))
+    }
+
     /// Returns the number of rounds in which every arm was measured that was not stopped.
     pub(crate) fn whole(&self) -> usize {
         let arms = self.arms.iter().enumerate().filter(|(arm, _)| !self.stopped.contains(arm));

@@ -7,7 +7,7 @@ use std::cmp::Reverse;
 
 use megadir_record::{Cell, FileOperation, Record, Role, Work, contradictions};
 
-use super::{Advisory, Warning, reference, run};
+use super::{Advisory, Options, Warning, reference, run};
 use crate::summary::{
     Arm, Difference, Ending, Figure, GroupReading, GroupSummary, Range, Rate, Rounds, SelfChecked, Summary,
     Timing, WorkCheck, rounds_for_interval,
@@ -40,7 +40,7 @@ pub(crate) fn advise(record: &Record, summary: &Summary, rounds: &Rounds<'_>) ->
     warnings.extend(unequal_work(summary));
     warnings.extend(data_changed(summary));
     warnings.extend(against_itself(summary));
-    warnings.extend(how_far(summary));
+    warnings.extend(how_far(summary, rounds));
     warnings.extend(reference::find(&record.header.plan, summary));
     warnings.extend(timer_cost(summary));
     warnings.extend(self_check(summary));
@@ -54,7 +54,9 @@ pub(crate) fn advise(record: &Record, summary: &Summary, rounds: &Rounds<'_>) ->
     let said = |kind: &str| kind == "unequal-work" && summary.arms.iter().any(|arm| !arm.work.is_equal());
     let noted = record.notes.iter().filter(|note| !said(&note.kind));
     warnings.extend(noted.map(|note| Warning::Noted { note: note.kind.clone(), text: note.text.clone() }));
-    let mut advisories: Vec<Advisory> = warnings.into_iter().map(Warning::advisory).collect();
+    let options = Options::of(&summary.command);
+    let advisory = |warning: Warning| warning.advisory_with(options);
+    let mut advisories: Vec<Advisory> = warnings.into_iter().map(advisory).collect();
     advisories.sort_by_key(|advisory| Reverse(advisory.loud));
     advisories
 }
@@ -142,15 +144,15 @@ fn against_itself(summary: &Summary) -> Vec<Warning> {
         .collect()
 }
 
-fn how_far(summary: &Summary) -> Vec<Warning> {
+fn how_far(summary: &Summary, counted: &Rounds<'_>) -> Vec<Warning> {
     let progress = &summary.progress;
     let (rounds, planned, voided) = (progress.rounds_used, progress.rounds_planned, progress.rounds_voided);
     let mut warnings = Vec::new();
     let needed = rounds_for_interval(summary.rules.confidence);
     // Fillings are counted, not timed: they are judged however few they are.
     let timed = |group: &GroupSummary| !matches!(group.reading, GroupReading::Refusal(_));
-    if rounds < needed && summary.groups.iter().any(timed) {
-        warnings.push(Warning::TooFewRounds { rounds, needed });
+    if summary.groups.iter().any(timed) {
+        warnings.extend(too_few_rounds(summary, counted, needed));
     }
     match &progress.ending {
         Ending::Complete => {}
@@ -166,6 +168,24 @@ fn how_far(summary: &Summary) -> Vec<Warning> {
         warnings.push(Warning::Noisy { voided, rounds });
     }
     warnings
+}
+
+/// Warns of arms with too few rounds for an interval: by name where others have enough.
+fn too_few_rounds(summary: &Summary, rounds: &Rounds<'_>, needed: usize) -> Option<Warning> {
+    // An arm that was stopped is reported by itself.
+    let arms: Vec<&Arm> = summary.arms.iter().filter(|arm| !rounds.is_stopped(arm.cell.id)).collect();
+    let few: Vec<&Arm> = arms.iter().copied().filter(|arm| arm.rounds < needed).collect();
+    let rounds = few.iter().map(|arm| arm.rounds).max();
+    match rounds {
+        Some(rounds) if few.len() < arms.len() => {
+            let arms = few.iter().map(|arm| arm.cell.name.clone()).collect();
+            Some(Warning::TooFewRounds { rounds, needed, arms })
+        }
+        _ => {
+            let rounds = summary.progress.rounds_used;
+            (rounds < needed).then_some(Warning::TooFewRounds { rounds, needed, arms: Vec::new() })
+        }
+    }
 }
 
 fn timer_cost(summary: &Summary) -> Option<Warning> {

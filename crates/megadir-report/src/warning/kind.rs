@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{note, words};
+use super::{Options, note, words};
 use crate::summary::Figure;
 
 /// A warning with its words, as summaries carry it.
@@ -46,6 +46,9 @@ pub enum Warning {
         rounds: usize,
         /// Rounds that an interval takes.
         needed: usize,
+        /// The arms that have too few; empty if all have.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        arms: Vec<String>,
     },
     /// The record breaks off in the middle of a line.
     CutOff {
@@ -236,13 +239,18 @@ impl Warning {
         }
     }
 
-    /// Returns the warning with its words.
+    /// Returns the warning with its words, for a record of `megadir bench`.
     #[must_use]
     pub fn advisory(self) -> Advisory {
+        self.advisory_with(Options::Bench)
+    }
+
+    /// Returns the warning with its words, which name options of the command that made the record.
+    pub(crate) fn advisory_with(self, options: Options) -> Advisory {
         Advisory {
             loud: self.is_loud(),
             text: words::text(&self),
-            advice: words::advice(&self).into(),
+            advice: words::advice(&self, options),
             warning: self,
         }
     }
@@ -252,7 +260,9 @@ impl Warning {
         match self {
             Self::UnequalWork { .. } | Self::DataChanged { .. } | Self::Contradictory { .. } => true,
             Self::DiffersFromItself { negligible, .. } => !negligible,
-            Self::TooFewRounds { .. } | Self::DelaysNotFound => true,
+            // What is said of the other arms stands.
+            Self::TooFewRounds { arms, .. } => arms.is_empty(),
+            Self::DelaysNotFound => true,
             // Whose numbers these are is not what they look like.
             Self::Noted { note, .. } if note == note::WINE => true,
             // What it spoils is withheld, and ratios bear it.

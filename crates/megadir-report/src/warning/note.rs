@@ -34,7 +34,10 @@ const ADVICE: &[(&str, &str)] = &[
         "clock-drift",
         "Times of single operations are off by as much; times of blocks are not. A virtual machine that was moved does this.",
     ),
-    ("slow-loop", "Build with optimisation, and stop other work on the machine."),
+    (
+        "slow-loop",
+        "Stop other work on the machine and run it again: times of single operations are too long by as much.",
+    ),
     (
         "shared-descriptors",
         "Compare threads with each other only; a filter of system calls forbids unshare(2), as containers have it.",

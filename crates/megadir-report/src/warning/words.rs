@@ -1,6 +1,6 @@
 //! The words of warnings: what is the matter, and what to do about it.
 
-use super::{Warning, note};
+use super::{Options, Warning, note};
 use crate::summary::Figure;
 use crate::text;
 
@@ -14,10 +14,7 @@ pub(super) fn text(warning: &Warning) -> String {
         Warning::DiffersFromItself { arm, ratio, negligible } => {
             differs_from_itself(arm, ratio, *negligible)
         }
-        Warning::TooFewRounds { rounds, needed } => format!(
-            "Only {} can be used: no interval under {needed} rounds, so medians stand alone and nothing is judged.",
-            text::counted(*rounds as u64, "round")
-        ),
+        Warning::TooFewRounds { rounds, needed, arms } => too_few_rounds(*rounds, *needed, arms),
         Warning::CutOff { line } => {
             format!("The record breaks off in line {line}; what was written whole before it is used.")
         }
@@ -59,18 +56,58 @@ pub(super) fn text(warning: &Warning) -> String {
 }
 
 /// Returns what to do about it.
-pub(super) fn advice(warning: &Warning) -> &'static str {
+pub(super) fn advice(warning: &Warning, options: Options) -> String {
+    let more = options.more_rounds();
+    match warning {
+        Warning::TooFewRounds { .. } => return format!("Let the run finish, or {more}."),
+        Warning::DiffersFromItself { negligible: false, .. } => {
+            return format!("Do not use this run. Stop other work on the machine, {more} and run it again.");
+        }
+        Warning::ResolutionWide { .. } => {
+            return format!(
+                "{}, or use a quieter machine: nothing will be called equivalent before.",
+                capitalized(more)
+            );
+        }
+        Warning::ReferenceWide { .. } => {
+            let samples = samples(options, ", look at what comes and goes with the rounds");
+            return format!("It is no reference: take ratios to another arm{samples}, or {more}.");
+        }
+        Warning::Autocorrelated { .. } => {
+            return format!("Look for periodic work on the machine, or {more}.");
+        }
+        Warning::Bimodal { .. } => {
+            let samples = samples(options, "Look at the samples");
+            let begin = if samples.is_empty() { "Look" } else { ", and look" };
+            return format!("{samples}{begin} for work that comes and goes.");
+        }
+        _ => {}
+    }
+    fixed_advice(warning).into()
+}
+
+/// Returns a phrase about the samples of a record that is a file; nothing if the record is not.
+fn samples(options: Options, phrase: &str) -> String {
+    match options {
+        Options::Bench => format!("{phrase} (--format csv)"),
+        Options::Advise => String::new(),
+    }
+}
+
+fn capitalized(text: &str) -> String {
+    let mut characters = text.chars();
+    characters.next().map(|first| first.to_uppercase().chain(characters).collect()).unwrap_or_default()
+}
+
+/// Returns what to do where that names no option of one command alone.
+fn fixed_advice(warning: &Warning) -> &'static str {
     match warning {
         Warning::UnequalWork { .. } => {
             "Make sure that nothing changes the directory; if nothing does, the arm's backend loses or repeats entries: report it."
         }
-        Warning::DiffersFromItself { negligible: false, .. } => {
-            "Do not use this run. Stop what else runs, and run it again with more rounds."
-        }
         Warning::DiffersFromItself { .. } => {
             "One comparison in twenty does this by chance. Take no smaller difference seriously, or run again."
         }
-        Warning::TooFewRounds { .. } => "Run more rounds, or let the run finish.",
         Warning::CutOff { .. } => {
             "This is what a killed run leaves; if it was not killed, look for a full disk and run it again."
         }
@@ -87,12 +124,6 @@ pub(super) fn advice(warning: &Warning) -> &'static str {
         Warning::TimerCost { .. } => {
             "Ratios bear it, for all arms pay the same; times of operations this short are to be taken less it."
         }
-        Warning::ResolutionWide { .. } => {
-            "Run more rounds (--rounds, or --until), or on a quieter machine: nothing will be called equivalent before."
-        }
-        Warning::ReferenceWide { .. } => {
-            "It is no reference: take ratios to another arm, look at what comes and goes with the rounds (--format csv), or run more of them."
-        }
         Warning::WidthNotReached { .. } => {
             "Allow more rounds (--rounds), or ask for a larger width (--until)."
         }
@@ -106,9 +137,12 @@ pub(super) fn advice(warning: &Warning) -> &'static str {
         Warning::ChangePoint { .. } | Warning::HalvesDiffer { .. } => {
             "Ratios are paired by round and bear this; absolute times do not. Look for a task that began or ended, or run it again."
         }
-        Warning::Autocorrelated { .. } => "Look for periodic work on the machine, or run more rounds.",
-        Warning::Bimodal { .. } => "Look at the samples (--format csv), and for work that comes and goes.",
         Warning::Noted { note, .. } => note::advice(note),
+        Warning::TooFewRounds { .. }
+        | Warning::ResolutionWide { .. }
+        | Warning::ReferenceWide { .. }
+        | Warning::Autocorrelated { .. }
+        | Warning::Bimodal { .. } => "",
     }
 }
 
@@ -163,6 +197,32 @@ fn reference_wide(arm: &str, half_width_percent: f64, others_percent: Option<f64
             text::percent(others)
         ),
     }
+}
+
+fn too_few_rounds(rounds: usize, needed: usize, arms: &[String]) -> String {
+    /// More arms than this are counted, not named.
+    const NAMED_MAX: usize = 3;
+    let counted = text::counted(rounds as u64, "round");
+    let arms: Vec<String> = match arms {
+        [] => {
+            return format!(
+                "Only {counted} can be used: no interval under {needed} rounds, so medians stand alone and nothing is judged."
+            );
+        }
+        [first, ..] if arms.len() > NAMED_MAX => {
+            vec![format!("`{first}`"), format!("{} other arms", arms.len() - 1)]
+        }
+        _ => arms.iter().map(|arm| format!("`{arm}`")).collect(),
+    };
+    let (most, have) = match arms.len() {
+        1 => ("", "has"),
+        _ => (" at most", "have"),
+    };
+    format!(
+        "{} {have} only {counted}{most}: no interval under {needed} rounds, so nothing is judged of {}. The other arms have enough.",
+        text::list(&arms),
+        if most.is_empty() { "it" } else { "them" }
+    )
 }
 
 fn incomplete(rounds: usize, planned: u32, reason: Option<&str>) -> String {

@@ -19,6 +19,8 @@ pub(crate) fn record(ratios: &[(&'static str, f64)]) -> Record {
         group: Some(group.into()),
         ours: None,
         unlike: None,
+        entries: None,
+        content: None,
     };
     plan.published = vec![published("FindFirstFileEx, Basic, cached", 45.0, "buffer")];
     for cell in &mut plan.cells {

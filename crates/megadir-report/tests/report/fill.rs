@@ -62,6 +62,8 @@ pub(crate) fn filled(ratios: &[f64]) -> Record {
         group: Some("fill".into()),
         ours: None,
         unlike: None,
+        entries: None,
+        content: None,
     }];
     record
 }

@@ -55,6 +55,8 @@ fn record(content: ContentKind) -> Record {
         group: Some("write".into()),
         ours: None,
         unlike: None,
+        entries: None,
+        content: None,
     };
     plan.published = vec![figure("digests", 1.44), figure("JSON documents", 1.2)];
     record
@@ -74,6 +76,32 @@ fn two_levels_are_judged_by_two_levels_and_figures_by_contents() {
     assert_eq!(digests[0], format!("{claim} Published: 1.44x (digests)."));
     let json = told(&record(ContentKind::Json));
     assert_eq!(json[0], format!("{claim} Published: 1.20x (JSON documents)."));
+}
+
+#[test]
+fn figures_stand_beside_ours_on_like_data_only() {
+    let mut of_digests = record(ContentKind::HexDigest);
+    for figure in &mut of_digests.header.plan.published {
+        figure.ours = Some("prefix:2/2".into());
+    }
+    let report = |record: &Record| {
+        let summary = summarize(record).expect("it can be summarised");
+        render::table(&summary, 1000, Style { color: false, unicode: true })
+    };
+    let told = report(&of_digests);
+    assert!(
+        told.contains("JSON documents: 1.20x (not comparable: hex digests here, not JSON documents)"),
+        "{told}"
+    );
+    assert!(told.contains("digests: 1.44x (here "), "{told}");
+    let entries = of_digests.header.plan.data[0].entries;
+    of_digests.header.plan.published[0].entries = Some(20 * entries);
+    let told = report(&of_digests);
+    assert!(told.contains("digests: 1.44x (not comparable: 1 000 files here, not 20 000)"), "{told}");
+    let markdown = render::markdown(&summarize(&of_digests).unwrap());
+    assert!(markdown.contains("| nothing: 1 000 files here, not 20 000 |"), "{markdown}");
+    let claim = self::told(&of_digests).remove(0);
+    assert!(claim.ends_with("Published: 1.44x (digests; 1 000 files here, not 20 000)."), "{claim}");
 }
 
 #[test]

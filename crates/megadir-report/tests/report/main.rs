@@ -24,6 +24,7 @@ mod refusal;
 mod samples;
 #[cfg(feature = "schema")]
 mod schema;
+mod screens;
 mod single;
 mod synthetic;
 mod warning_kinds;

@@ -28,6 +28,8 @@ pub(crate) fn record(entries: &[u64], predicted: u64, published: &[f64]) -> Reco
         group: Some("refusal".into()),
         ours: None,
         unlike: None,
+        entries: None,
+        content: None,
     };
     plan.published = published.iter().map(figure).collect();
     plan.data[0].entries = 0;

@@ -234,6 +234,8 @@ fn published() -> Vec<Published> {
         group: Some("decomposition".into()),
         ours: Some(ours.into()),
         unlike: None,
+        entries: None,
+        content: None,
     };
     vec![
         figure("ls -l | wc -l, 1 000 000 files", 5.8, "slow"),

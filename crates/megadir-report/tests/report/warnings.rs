@@ -48,6 +48,40 @@ fn a_baseline_that_differs_from_itself_is_loud() {
 }
 
 #[test]
+fn one_arm_that_lacks_rounds_is_named_and_the_others_are_judged() {
+    let mut record = good();
+    record.samples.retain(|sample| sample.cell.0 != 2 || sample.phase != Phase::Measure || sample.round < 3);
+    let summary = summary_of(&record);
+    let few =
+        summary.warnings.iter().find(|advisory| matches!(advisory.warning, Warning::TooFewRounds { .. }));
+    let few = few.expect("a warning");
+    assert!(!few.loud);
+    assert_eq!(
+        few.text,
+        "`half` has only 3 rounds: no interval under 6 rounds, so nothing is judged of it. The other arms have enough."
+    );
+}
+
+#[test]
+fn what_to_do_names_options_of_the_command_that_was_run() {
+    let mut record = good();
+    stretch(&mut record, Some(1), |round| if round % 2 == 0 { 2.0 } else { 0.5 });
+    stretch(&mut record, None, |round| if round < 15 { 1.0 } else { 1.3 });
+    let advice = |record: &Record| {
+        let advisories = summary_of(record).warnings;
+        assert!(advisories.iter().any(|one| matches!(one.warning, Warning::Autocorrelated { .. })));
+        advisories.into_iter().map(|advisory| advisory.advice).collect::<Vec<_>>().join("\n")
+    };
+    assert!(advice(&record).contains("--rounds"));
+    record.header.command = ["megadir", "advise", "."].map(str::to_owned).into();
+    let of_advise = advice(&record);
+    for option in ["--rounds", "--until", "--format"] {
+        assert!(!of_advise.contains(option), "{of_advise}");
+    }
+    assert!(of_advise.contains("--time"), "{of_advise}");
+}
+
+#[test]
 fn a_change_of_level_and_a_drift_are_seen() {
     let mut record = good();
     stretch(&mut record, None, |round| if round < 15 { 1.0 } else { 1.3 });

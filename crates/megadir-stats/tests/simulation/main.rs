@@ -5,6 +5,8 @@
 mod epochs;
 mod measured;
 mod runs;
+mod phases;
+mod screens;
 
 use megadir_stats::permutation::SplitMix64;
 use megadir_stats::{

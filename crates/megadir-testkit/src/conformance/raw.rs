@@ -37,7 +37,10 @@ pub(super) fn cookies(ground: &Ground) {
         let directory = Dir::open(flat.ensure(&ground.directory)).unwrap();
         let Some(found) = ground.list(&directory, &ground.options(4 << 10)) else { continue };
         if !ground.backend.is_raw() {
-            assert!(found.iter().all(|seen| seen.cookie.is_none()), "a backend without positions returns none");
+            assert!(
+                found.iter().all(|seen| seen.cookie.is_none()),
+                "a backend without positions returns none"
+            );
             continue;
         }
         let order = serial(&directory, 0, usize::MAX);

@@ -1,6 +1,6 @@
 //! Which file system to take, for which kinds of work another is better, and what stays open.
 
-use crate::summary::{Overview, OverviewRow, Summary, Verdict};
+use crate::summary::{Overview, OverviewRow, Summary};
 use crate::text;
 
 /// More kinds of work than these are counted, not named.
@@ -10,24 +10,27 @@ const NAMED_MAX: usize = 6;
 pub(super) fn advice(summary: &Summary) -> Vec<String> {
     let Some(overview) = &summary.overview else { return Vec::new() };
     let comparable: Vec<usize> = overview.comparable().collect();
+    let band = text::chosen(summary.rules.equivalence_band);
     if comparable.len() < 2 {
         return vec![
             "Which file system to take cannot be told: each lies on ground of its own, so they differ in more than the file system.".into(),
         ];
     }
-    let take = take(overview, &comparable);
+    let take = overview.undistinguished();
     if take.is_empty() {
         return Vec::new();
     }
     let names: Vec<String> = take.iter().map(|column| overview.columns[*column].name.clone()).collect();
     let mut advice = vec![match names.len() {
         1 => format!(
-            "Take {} where nothing else speaks against it: over all kinds of work every other takes longer.",
+            "Take {} where nothing else speaks against it: over all kinds of work every other takes longer, by more than {band}.",
             names[0]
         ),
         _ => format!(
-            "Take {}, whichever suits otherwise: over all kinds of work none of them is shown to be slower than another, and what is not named is slower.",
-            text::list(&names).replace(" and ", " or ")
+            "Take {}, whichever suits otherwise: over all kinds of work none of them is shown to be slower than the one that takes least by more than \
+             {band}{}.",
+            text::list(&names).replace(" and ", " or "),
+            if names.len() < comparable.len() { "; the others are slower" } else { "" }
         ),
     }];
     // First those that are to be taken, then those that are not.
@@ -35,7 +38,7 @@ pub(super) fn advice(summary: &Summary) -> Vec<String> {
         comparable.iter().copied().partition(|column| take.contains(column));
     for column in taken.iter().chain(&others) {
         let better: Vec<&OverviewRow> =
-            overview.rows.iter().filter(|row| row.fastest() == Some(*column)).collect();
+            overview.rows.iter().filter(|row| row.fastest == Some(*column)).collect();
         let name = &overview.columns[*column].name;
         match (better.is_empty(), take.contains(column), take.len()) {
             (true, ..) | (_, true, 1) => {}
@@ -49,20 +52,6 @@ pub(super) fn advice(summary: &Summary) -> Vec<String> {
     }
     advice.extend(apart(overview, &take));
     advice
-}
-
-/// Returns the file systems that no other is shown to beat over all kinds of work.
-fn take(overview: &Overview, comparable: &[usize]) -> Vec<usize> {
-    let beaten = |column: usize| {
-        comparable.iter().any(|other| {
-            let against = overview.against(column, *other);
-            matches!(against, Some((.., Some(Verdict::Slower { negligible: false }))))
-        })
-    };
-    let known = |column: usize| {
-        comparable.iter().any(|other| matches!(overview.against(column, *other), Some((.., Some(_)))))
-    };
-    comparable.iter().copied().filter(|column| known(*column) && !beaten(*column)).collect()
 }
 
 /// Tells where several are not told apart, and where what is to be taken is not even among them.

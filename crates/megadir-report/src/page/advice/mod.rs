@@ -12,6 +12,7 @@ use crate::summary::{
     Series, Shape, Summary, Threshold, Verdict,
 };
 use crate::text;
+use crate::warning::Options;
 
 /// Returns what to do, the most important first; nothing where a run decides nothing.
 #[must_use]
@@ -25,11 +26,12 @@ pub fn advice(summary: &Summary) -> Vec<String> {
     advice.extend(ways::advice(summary));
     let decided = !advice.is_empty();
     if let Some(rounds) = undecided(summary) {
-        let rounds = text::count(rounds);
-        advice.push(format!(
-            "For what this run leaves open, measure again with `--rounds {rounds}`.",
-            rounds = rounds.replace(' ', "")
-        ));
+        advice.push(match Options::of(&summary.command) {
+            Options::Bench => {
+                format!("For what this run leaves open, measure again with `--rounds {rounds}`.")
+            }
+            Options::Advise => "For what this run leaves open, measure longer (`--time`).".into(),
+        });
     }
     let of = match summary.file_systems.len() {
         0 | 1 => format!(" for {}", summary.machine.file_system.kind),

@@ -1,0 +1,48 @@
+//! Comparability of published figures: one stands beside a figure of this run only if it was measured on like data.
+
+use megadir_record::{CellId, ContentKind, Published};
+
+use super::Summary;
+use crate::text;
+
+/// Numbers of entries that differ by less than this part are alike.
+const ALIKE: f64 = 0.05;
+/// Word for JSON documents in published figures of older records, which have no other condition.
+const JSON: &str = "JSON";
+
+/// Returns why a published figure is not comparable with what an arm measured, in a few words; `None` if its conditions are met.
+pub(crate) fn unlike(summary: &Summary, figure: &Published, arm: CellId) -> Option<String> {
+    unlike_contents(summary, figure, arm).or_else(|| unlike_entries(summary, figure, arm))
+}
+
+/// Returns the difference in the contents of the files; `None` if they are alike or the figure does not depend on them.
+pub(crate) fn unlike_contents(summary: &Summary, figure: &Published, arm: CellId) -> Option<String> {
+    let of_json = figure.what.contains(JSON).then_some(ContentKind::Json);
+    let wanted = figure.content.or(of_json)?;
+    let made = data(summary, arm)?.source.made();
+    match made.map(|made| made.content) {
+        Some(content) if content == wanted => None,
+        Some(content) => Some(format!("{} here, not {}", named(content), named(wanted))),
+        None => Some(format!("not known to be {} here", named(wanted))),
+    }
+}
+
+/// Returns the difference in the number of entries; `None` if it is small or the figure does not depend on it.
+pub(crate) fn unlike_entries(summary: &Summary, figure: &Published, arm: CellId) -> Option<String> {
+    let (wanted, here) = (figure.entries?, data(summary, arm)?.entries);
+    let alike = (here as f64 - wanted as f64).abs() <= ALIKE * wanted as f64;
+    (!alike).then(|| format!("{} here, not {}", text::counted(here, "file"), text::count(wanted)))
+}
+
+fn data(summary: &Summary, arm: CellId) -> Option<&megadir_record::Data> {
+    let id = summary.arm(arm)?.cell.data;
+    summary.data.iter().map(|check| &check.data).find(|data| data.id == id)
+}
+
+fn named(content: ContentKind) -> &'static str {
+    match content {
+        ContentKind::Pseudorandom => "pseudorandom bytes",
+        ContentKind::HexDigest => "hex digests",
+        ContentKind::Json => "JSON documents",
+    }
+}

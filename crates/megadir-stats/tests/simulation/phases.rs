@@ -1,0 +1,185 @@
+//! Load that comes and goes in phases: an arm against itself under it, by the order of the arms and by the length of their blocks.
+//!
+//! If the order of each round is drawn by itself, exchanging an arm and its double leaves the run as likely as it was, whatever the load does and
+//! however neighbouring rounds resemble each other: the signs of the differences are independent coins, which is all that the signed-rank test
+//! assumes. Reference: Lehmann and Romano, *Testing Statistical Hypotheses*, 3rd edition, section 15.2 (randomization).
+
+use megadir_stats::permutation::{SplitMix64, balanced_latin_square, shuffle};
+use megadir_stats::{DEFAULT_BAND, judge_family};
+
+use super::{differs, normal, share_of_runs};
+
+const ROUNDS: usize = 30;
+/// Mean lengths of the phases, in rounds.
+const PHASES: [f64; 4] = [0.3, 1.0, 2.0, 10.0];
+/// The load doubles all times.
+const SLOWER: f64 = 2.0;
+
+/// Order of the arms within rounds.
+#[derive(Clone, Copy, Debug)]
+enum Order {
+    Independent,
+    Balanced,
+}
+
+/// A load that is on or off for exponentially distributed times.
+struct Load {
+    on: bool,
+    left: f64,
+    mean: f64,
+}
+
+impl Load {
+    fn new(random: &mut SplitMix64, mean: f64) -> Self {
+        let on = random.unit() < 0.5;
+        Self { on, left: exponential(random, mean), mean }
+    }
+
+    fn switch(&mut self, random: &mut SplitMix64) {
+        self.on = !self.on;
+        self.left = exponential(random, self.mean);
+    }
+
+    /// Lets time pass.
+    fn pass(&mut self, random: &mut SplitMix64, mut time: f64) {
+        while time >= self.left {
+            time -= self.left;
+            self.switch(random);
+        }
+        self.left -= time;
+    }
+
+    /// Returns how long it takes to do work that takes `work` without the load.
+    fn take(&mut self, random: &mut SplitMix64, mut work: f64) -> f64 {
+        let mut elapsed = 0.0;
+        loop {
+            let factor = if self.on { SLOWER } else { 1.0 };
+            if work * factor < self.left {
+                self.left -= work * factor;
+                return elapsed + work * factor;
+            }
+            elapsed += self.left;
+            work -= self.left / factor;
+            self.switch(random);
+        }
+    }
+}
+
+fn exponential(random: &mut SplitMix64, mean: f64) -> f64 {
+    -(1.0 - random.unit()).ln() * mean
+}
+
+/// Returns the log ratios of two arms of the same work among `arms`, in `ROUNDS` rounds.
+fn same_arm_twice(random: &mut SplitMix64, arms: usize, phase: f64, order: Order) -> Vec<f64> {
+    let mut load = Load::new(random, phase);
+    let mut rows: Vec<Vec<usize>> = Vec::new();
+    let mut ratios = Vec::new();
+    for _ in 0..ROUNDS {
+        if rows.is_empty() {
+            rows = match order {
+                Order::Independent => vec![(0..arms).collect()],
+                Order::Balanced => balanced_latin_square(arms),
+            };
+            shuffle(&mut rows, random);
+        }
+        let mut row = rows.pop().unwrap();
+        if let Order::Independent = order {
+            shuffle(&mut row, random);
+        }
+        let mut logs = vec![0.0; arms];
+        for arm in row {
+            let work = (0.01 * normal(random)).exp() / arms as f64;
+            logs[arm] = load.take(random, work).ln();
+        }
+        ratios.push(logs[1] - logs[0]);
+    }
+    ratios
+}
+
+fn called_different(arms: usize, phase: f64, order: Order) -> f64 {
+    share_of_runs(|random| {
+        let judged = judge_family(&[same_arm_twice(random, arms, phase, order)], DEFAULT_BAND);
+        differs(judged[0].unwrap().verdict)
+    })
+}
+
+#[test]
+fn the_same_arm_is_seldom_called_different_in_phases_of_load() {
+    for arms in [2, 3, 6] {
+        for phase in PHASES {
+            let share = called_different(arms, phase, Order::Independent);
+            assert!(share <= 0.065, "{share} with {arms} arms and phases of {phase} rounds");
+        }
+    }
+}
+
+#[test]
+fn balanced_orders_would_break_it() {
+    // What independent orders are for: balanced ones make the signs of neighbouring rounds depend on each other.
+    let share = called_different(2, 2.0, Order::Balanced);
+    assert!(share > 0.07, "{share}");
+}
+
+/// Returns the log ratios of two arms of the same work whose blocks last `lengths` ms, while stalls of 3 ms come in phases of 300 ms.
+fn same_arm_with_blocks(random: &mut SplitMix64, lengths: [f64; 2]) -> Vec<f64> {
+    const STALL_EVERY: f64 = 5.0;
+    const STALL: f64 = 3.0;
+    let mut load = Load::new(random, 300.0);
+    let mut ratios = Vec::new();
+    for _ in 0..ROUNDS {
+        let mut logs = [0.0; 2];
+        let first = usize::from(random.unit() < 0.5);
+        for arm in [first, 1 - first] {
+            let work = lengths[arm] * (0.02 * normal(random)).exp();
+            let mut elapsed = work;
+            let mut at = exponential(random, STALL_EVERY);
+            while load.on && at < work {
+                elapsed += exponential(random, STALL);
+                at += exponential(random, STALL_EVERY);
+            }
+            logs[arm] = (elapsed / lengths[arm]).ln();
+            load.pass(random, elapsed);
+        }
+        // The other arms.
+        load.pass(random, 10.0);
+        ratios.push(logs[1] - logs[0]);
+    }
+    ratios
+}
+
+#[test]
+fn blocks_of_one_length_keep_the_promise_and_others_would_not() {
+    let called = |lengths| {
+        share_of_runs(|random| {
+            let judged = judge_family(&[same_arm_with_blocks(random, lengths)], DEFAULT_BAND);
+            differs(judged[0].unwrap().verdict)
+        })
+    };
+    let [alike, twice, four] = [called([1.0, 1.0]), called([1.0, 2.0]), called([1.0, 4.0])];
+    println!("blocks of one length {alike}, of twice {twice}, of four times {four}");
+    assert!(alike <= 0.065, "{alike}");
+    assert!(twice > 0.07 && four > 0.15, "{twice} and {four}");
+}
+
+/// Prints the figures of the table in METHODOLOGY.md (`--nocapture`), and holds that independent orders cost no power.
+#[test]
+fn independent_orders_cost_no_power() {
+    let found = |order| {
+        share_of_runs(|random| {
+            // No load: the phases are longer than any run.
+            let mut ratios = same_arm_twice(random, 2, 1e9, order);
+            ratios.iter_mut().for_each(|ratio| *ratio += 0.006);
+            differs(judge_family(&[ratios], DEFAULT_BAND)[0].unwrap().verdict)
+        })
+    };
+    let [independent, balanced] = [found(Order::Independent), found(Order::Balanced)];
+    for arms in [2, 3, 6] {
+        for phase in PHASES {
+            let shares =
+                [Order::Independent, Order::Balanced].map(|order| called_different(arms, phase, order));
+            println!("{arms} arms, phases of {phase} rounds: independent, balanced {shares:?}");
+        }
+    }
+    println!("power: independent {independent}, balanced {balanced}");
+    assert!((independent - balanced).abs() < 0.06, "{independent} and {balanced}");
+}
