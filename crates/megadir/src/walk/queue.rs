@@ -30,25 +30,52 @@ struct State {
     pending: Vec<Pending>,
     /// Workers that may still add something.
     working: usize,
+    /// Workers that wait for a directory.
+    waiting: usize,
+    /// Directories taken since a worker was last woken.
+    taken: usize,
     closed: bool,
 }
 
+/// A worker that waits is woken for a few directories only after this many were taken. In a chain each directory is read by the
+/// worker that found it: waking another takes longer than that.
+const FEW: usize = 8;
+
 impl Queue {
     pub(super) fn new(workers: usize, length_max: usize) -> Self {
-        let state = State { pending: Vec::new(), working: workers, closed: false };
+        let state = State { pending: Vec::new(), working: workers, waiting: 0, taken: FEW, closed: false };
         Self { state: Mutex::new(state), changed: Condvar::new(), length_max }
     }
 
-    /// Adds a directory; gives it back when the queue is full.
+    /// Adds a directory; gives it back when the queue is full. Other workers are woken only for what the caller, who takes the next
+    /// directory itself, leaves to them.
     pub(super) fn push(&self, pending: Pending) -> Result<(), Pending> {
         let mut state = self.lock();
         if state.pending.len() >= self.length_max {
             return Err(pending);
         }
         state.pending.push(pending);
-        drop(state);
-        self.changed.notify_one();
+        let left = state.pending.len() - 1;
+        if left > FEW || (left > 0 && state.taken >= FEW) {
+            self.wake(state);
+        }
         Ok(())
+    }
+
+    /// Wakes a worker for directories that wait. Called by a worker that will not take one soon.
+    pub(super) fn offer(&self) {
+        let state = self.lock();
+        if !state.pending.is_empty() {
+            self.wake(state);
+        }
+    }
+
+    fn wake(&self, mut state: MutexGuard<'_, State>) {
+        if state.waiting > 0 {
+            state.taken = 0;
+            drop(state);
+            self.changed.notify_one();
+        }
     }
 
     /// Takes a directory, waiting while other workers may still add one; `None` when all is done.
@@ -61,6 +88,7 @@ impl Queue {
             }
             if let Some(pending) = state.pending.pop() {
                 state.working += 1;
+                state.taken += 1;
                 return Some(pending);
             }
             if state.working == 0 {
@@ -69,7 +97,9 @@ impl Queue {
                 self.changed.notify_all();
                 return None;
             }
+            state.waiting += 1;
             state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
+            state.waiting -= 1;
         }
     }
 

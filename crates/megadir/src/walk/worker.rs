@@ -20,6 +20,9 @@ use crate::options::ReadOptions;
 /// A directory is read on before its directories are gone into while no more of them than this wait.
 const BELOW_MAX: usize = 512;
 
+/// A batch of this many entries takes longer than waking another worker.
+const LARGE_ENTRIES: usize = 64;
+
 /// What a step gives.
 #[derive(Debug)]
 pub(super) enum Output {
@@ -68,6 +71,8 @@ struct Frame {
     reader: Option<Box<dyn Reader>>,
     /// Directories that have been listed and are neither queued nor entered yet.
     below: VecDeque<Box<[u8]>>,
+    /// The last batch of it was large: reading on takes long.
+    is_large: bool,
 }
 
 /// What became of an attempt to enter a directory.
@@ -106,6 +111,9 @@ impl Worker {
             };
             // A directory is read on while few names wait: most end here, and hold no buffer when gone below.
             if frame.below.len() < BELOW_MAX && frame.reader.is_some() {
+                if frame.is_large {
+                    self.queue.offer();
+                }
                 match frame.read(std::mem::take(&mut self.spare), self.examine.as_deref_mut()) {
                     Some(output) => return Some(output),
                     None => {
@@ -169,7 +177,7 @@ impl Worker {
             }
             _ => backend()?.open_again(&directory, &options, std::mem::take(&mut self.spare_buffer))?,
         };
-        self.stack.push(Frame { directory, reader: Some(reader), below: VecDeque::new() });
+        self.stack.push(Frame { directory, reader: Some(reader), below: VecDeque::new(), is_large: false });
         Ok(())
     }
 }
@@ -190,6 +198,7 @@ impl Frame {
                 return if error.kind() == ErrorKind::NotFound { None } else { Some(Output::Error(error)) };
             }
         };
+        self.is_large = batch.len() >= LARGE_ENTRIES;
         for entry in batch {
             if entry.kind == FileType::Directory {
                 self.below.push_back(entry.name.into());

@@ -5,6 +5,7 @@
 mod aside;
 mod bounded;
 mod calls;
+mod chains;
 mod changing;
 mod conditions;
 mod plain;

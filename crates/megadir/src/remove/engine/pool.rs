@@ -62,17 +62,23 @@ impl Pool {
         job
     }
 
-    /// Adds a job; true if the caller is to start another worker for it.
-    pub(super) fn push(&self, job: Job) -> bool {
+    /// Adds a job. It wakes no worker: most jobs are taken back sooner than another worker could begin ([`Pool::offer`]).
+    pub(super) fn push(&self, job: Job) {
         let mut state = self.lock();
         state.jobs.push_back(job);
         self.jobs.store(state.jobs.len(), Ordering::Relaxed);
-        if state.waiting > 0 {
-            self.changed.notify_one();
+    }
+
+    /// Wakes workers for the jobs that are left; returns how many more the caller is to start.
+    pub(super) fn offer(&self) -> usize {
+        if self.jobs.load(Ordering::Relaxed) == 0 {
+            return 0;
         }
-        // Who waits, and will be woken, has a job coming.
-        let start = state.jobs.len() > state.waiting && state.started < self.workers_max;
-        state.started += usize::from(start);
+        let mut state = self.lock();
+        let woken = state.jobs.len().min(state.waiting);
+        (0..woken).for_each(|_| self.changed.notify_one());
+        let start = (state.jobs.len() - woken).min(self.workers_max - state.started);
+        state.started += start;
         start
     }
 

@@ -18,6 +18,9 @@ use crate::remove::Counts;
 const SMALL_ENTRIES: u64 = 64;
 /// So many.
 const FEW: usize = 16;
+/// After this many entries a worker offers the jobs that it could not take back itself. Waking another worker takes longer than
+/// removing a few entries: in a chain of directories two workers would wait for each other at each level.
+const OFFERED_AFTER: u32 = 32;
 /// Entries that a worker counts for itself before others see it.
 const TOLD_AFTER: u64 = 128;
 
@@ -62,6 +65,8 @@ pub(super) struct Worker<'scope, 'env, 'a> {
     pub(super) has_place: bool,
     pub(super) counts: Counts,
     untold: u64,
+    /// Entries since jobs were last offered to other workers.
+    unoffered: u32,
 }
 
 impl<'scope, 'env, 'a> Worker<'scope, 'env, 'a> {
@@ -81,6 +86,7 @@ impl<'scope, 'env, 'a> Worker<'scope, 'env, 'a> {
             has_place: false,
             counts: Counts::default(),
             untold: 0,
+            unoffered: 0,
         }
     }
 
@@ -128,6 +134,7 @@ impl<'scope, 'env, 'a> Worker<'scope, 'env, 'a> {
             let before = top.below.bytes();
             if let Some(name) = top.below.take() {
                 self.waiting_bytes -= before - top.below.bytes();
+                self.unoffered += 1;
                 self.share();
                 self.enter(name);
             } else if top.ended {
@@ -185,6 +192,10 @@ impl<'scope, 'env, 'a> Worker<'scope, 'env, 'a> {
 
     /// Gives directories that wait, of those highest up, to other workers that have few.
     fn share(&mut self) {
+        if self.unoffered >= OFFERED_AFTER {
+            self.unoffered = 0;
+            (0..self.shared.pool.offer()).for_each(|_| self.start_another());
+        }
         while self.shared.pool.is_hungry() {
             let Some(frame) = self.stack.get(self.shareable) else { return };
             if !frame.below.is_empty() {
@@ -197,9 +208,7 @@ impl<'scope, 'env, 'a> Worker<'scope, 'env, 'a> {
                 let below = names.take_few(self.few);
                 self.waiting_bytes -= before - names.bytes();
                 node.add_part();
-                if self.shared.pool.push(Job { node, below }) {
-                    self.start_another();
-                }
+                self.shared.pool.push(Job { node, below });
                 continue;
             }
             if self.shareable + 1 >= self.stack.len() {
@@ -334,8 +343,11 @@ impl<'scope, 'env, 'a> Worker<'scope, 'env, 'a> {
                 return;
             }
             entries += 1;
-            // Directories above may wait long for the end of this one.
-            self.share();
+            self.unoffered += 1;
+            // Directories may wait long for the end of a large one; the end of a small one is near, and its directories are next.
+            if entries > u64::from(OFFERED_AFTER) {
+                self.share();
+            }
             if self.remove_entry(&node, &descriptor, record.c_name(), kind).is_directory()
                 && let Some(frame) = self.stack.last_mut()
             {

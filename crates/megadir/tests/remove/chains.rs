@@ -1,0 +1,126 @@
+//! Chains of directories: each level is removed and read by the worker that found it, so that the cost is linear in the depth.
+
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+use megadir::remove::RemoveOptions;
+use megadir::{Dir, Walk, WalkItem, WalkOptions};
+use megadir_testkit::mount::run;
+use megadir_testkit::require;
+use rustix::fs::{CWD, Mode, OFlags};
+
+use crate::support::{options, remove};
+
+const VARIABLE: &str = "MEGADIR_TEST_CHAIN";
+const OPERATION: &str = "MEGADIR_TEST_OPERATION";
+/// Calls of a process that has done nothing: the test harness's.
+const HARNESS_CALLS: u64 = 400;
+
+/// Makes directories each in the one before, with this many files in each.
+fn chain(path: &Path, depth: u64, files: u64) {
+    let make = |at: &rustix::fd::OwnedFd, name: &str| {
+        rustix::fs::mkdirat(at, name, Mode::RWXU).unwrap();
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY;
+        rustix::fs::openat(at, name, flags, Mode::empty()).unwrap()
+    };
+    let parent = path.parent().unwrap();
+    let mut at = rustix::fs::openat(CWD, parent, OFlags::RDONLY | OFlags::DIRECTORY, Mode::empty()).unwrap();
+    for level in 0..=depth {
+        at = make(&at, if level == 0 { "tree" } else { "d" });
+        for index in 0..files {
+            let flags = OFlags::CREATE | OFlags::WRONLY;
+            rustix::fs::openat(&at, format!("f{index}"), flags, Mode::RUSR).unwrap();
+        }
+    }
+}
+
+fn walked(tree: &Path) -> u64 {
+    let options = WalkOptions {
+        buffer_bytes: 32 << 10,
+        threads: 2,
+        queue_directories_max: 256,
+        cross_mounts: false,
+        examine: None,
+        tell_ends: false,
+    };
+    let mut walk = Walk::new(Dir::open(tree).unwrap(), &options).unwrap();
+    let mut entries = 0;
+    while let Some(item) = walk.next_item() {
+        if let WalkItem::Batch { batch, .. } = item {
+            entries += batch.entries().count() as u64;
+        }
+    }
+    entries
+}
+
+/// Returns how often the process called something, by the table of `strace -c`.
+fn calls(table: &str, names: &[&str]) -> u64 {
+    let rows = table.lines().filter_map(|line| {
+        let words: Vec<&str> = line.split_whitespace().collect();
+        names.contains(words.last()?).then(|| words.get(3)?.parse::<u64>().ok()).flatten()
+    });
+    rows.sum()
+}
+
+/// Does one operation on a chain in a process of its own; returns its futex calls and those that open or look.
+fn traced(test: &str, operation: &str, depth: u64, files: u64) -> (u64, u64) {
+    let scratch = tempfile::tempdir().unwrap();
+    let (tree, log) = (scratch.path().join("tree"), scratch.path().join("log"));
+    chain(&tree, depth, files);
+    let done = Command::new("strace")
+        .args(["-f", "-c", "-o"])
+        .arg(&log)
+        .arg(std::env::current_exe().unwrap())
+        .args([test, "--exact"])
+        .env(VARIABLE, &tree)
+        .env(OPERATION, operation)
+        .output()
+        .unwrap();
+    assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
+    assert_eq!(tree.exists(), operation != "remove", "{operation}");
+    let table = fs::read_to_string(&log).unwrap();
+    if operation != "remove" {
+        remove(&tree, &options(1)).unwrap();
+    }
+    let opens =
+        ["openat", "openat2", "statx", "newfstatat", "fstat", "getdents64", "fcntl", "close", "lseek"];
+    (calls(&table, &["futex"]), calls(&table, &opens))
+}
+
+#[test]
+fn no_level_is_handed_to_another_thread() {
+    let test = "chains::no_level_is_handed_to_another_thread";
+    if let Some(tree) = std::env::var_os(VARIABLE) {
+        let tree: &Path = tree.as_ref();
+        match std::env::var(OPERATION).unwrap().as_str() {
+            "remove" => assert!(remove(tree, &options(2)).unwrap().complete),
+            "dry run" => {
+                let dry = RemoveOptions { dry_run: true, ..options(4) };
+                assert!(remove(tree, &dry).unwrap().complete);
+            }
+            _ => assert!(walked(tree) >= 1000),
+        }
+        return;
+    }
+    require!(run(Command::new("strace").arg("-V")));
+    for operation in ["remove", "dry run", "walk"] {
+        for files in [0, 1, 3] {
+            let mut before: Option<u64> = None;
+            for depth in [1000, 2000, 4000] {
+                let (futexes, others) = traced(test, operation, depth, files);
+                let what = format!(
+                    "{operation}, {depth} deep, {files} files each: {futexes} futex, {others} others"
+                );
+                // Two a level were made when levels were handed over.
+                assert!(futexes < depth / 8, "{what}");
+                assert!(others < (12 + 2 * files) * depth + HARNESS_CALLS, "{what}");
+                assert!(
+                    before.is_none_or(|before| others < before * 22 / 10 + HARNESS_CALLS),
+                    "{what}, {before:?}"
+                );
+                before = Some(others);
+            }
+        }
+    }
+}
