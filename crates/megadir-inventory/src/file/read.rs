@@ -52,6 +52,11 @@ impl Batch {
         self.given = row;
     }
 
+    /// Returns the next row, which is still to be given.
+    pub(super) fn row(&self) -> Option<Row<'_>> {
+        self.columns.as_ref()?.row(self.given)
+    }
+
     /// Returns the next row.
     #[inline]
     pub(super) fn take(&mut self) -> Option<Row<'_>> {

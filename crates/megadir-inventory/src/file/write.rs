@@ -13,7 +13,7 @@ use parquet::file::writer::SerializedFileWriter;
 use super::encode::{Encoder, Group};
 use super::gathered::Gathered;
 use super::schema::{properties, schema};
-use super::{CHECKSUMS_KEY, METADATA_KEY};
+use super::{CHECKSUMS_KEY, FOOTER_CHECKSUM_KEY, METADATA_KEY, footer_checksum};
 use crate::metadata::Metadata;
 use crate::packed::PackedRows;
 use crate::replacement::Replacement;
@@ -143,9 +143,12 @@ impl Writer {
         while self.take()? {}
         let text = serde_json::to_string(metadata)
             .map_err(|error| Error::new("write", &self.path, ErrorKind::Io, error.to_string()))?;
-        self.file.append_key_value_metadata(KeyValue::new(METADATA_KEY.to_owned(), text));
         let checksums = std::mem::take(&mut self.checksums);
-        self.file.append_key_value_metadata(KeyValue::new(CHECKSUMS_KEY.to_owned(), checksums));
+        let footer = footer_checksum(&text, &checksums);
+        for (key, value) in [(METADATA_KEY, text), (CHECKSUMS_KEY, checksums), (FOOTER_CHECKSUM_KEY, footer)]
+        {
+            self.file.append_key_value_metadata(KeyValue::new(key.to_owned(), value));
+        }
         self.file.finish().map_err(|error| failed(&self.path, error))?;
         self.file.inner_mut().put()
     }
