@@ -5,9 +5,9 @@
 
 use megadir::{FileType, names};
 
-use super::columns::common;
 use crate::block::{PlainRows, Whole};
 use crate::changes::settle::split;
+use crate::common::common_bytes as common;
 use crate::row::{Facts, Key, Row};
 
 /// No name on Linux is longer, bytes: 255 characters of six bytes each, which is what `statfs` gives for FAT.

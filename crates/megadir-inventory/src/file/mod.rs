@@ -14,6 +14,8 @@ mod fuzz;
 mod gathered;
 #[cfg(test)]
 mod hostile;
+#[cfg(test)]
+mod long;
 mod open;
 mod read;
 mod schema;

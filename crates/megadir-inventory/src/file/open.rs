@@ -130,6 +130,7 @@ impl Inventory {
             self.next_group += 1;
             self.batch.begin(&*group, &self.places).map_err(|error| damaged(&self.path, error))?;
         }
+        self.batch.prepare().map_err(|error| damaged(&self.path, error))?;
         Ok(true)
     }
 

@@ -5,6 +5,7 @@ use std::ops::Range;
 use parquet::errors::Result;
 use parquet::file::reader::RowGroupReader;
 
+use super::chunk::malformed;
 use super::decode::Decoded;
 use crate::row::{Key, Row};
 
@@ -27,6 +28,15 @@ impl Batch {
         self.columns = Some(Box::new(Decoded::read(group, places, spare)?));
         self.given = 0;
         Ok(())
+    }
+
+    /// Makes the next row ready to be asked for.
+    #[inline]
+    pub(super) fn prepare(&mut self) -> Result<()> {
+        match &mut self.columns {
+            Some(columns) if self.given < columns.rows => columns.go_to(self.given).ok_or_else(malformed),
+            _ => Ok(()),
+        }
     }
 
     /// Returns which entry the next row is.

@@ -24,6 +24,9 @@ use crate::scan::Excluded;
 /// Rows of a row group that suit readers and memory: what is encoded at a time, some 20 MB while it is.
 pub const GROUP_ROWS: usize = 1 << 16;
 
+/// A row group is ended when the paths of its rows take this much, bytes: other readers hold them whole.
+const GROUP_PATH_BYTES_MAX: usize = 128 << 20;
+
 /// More rows than this are in no row group, but for those that came at once.
 pub(super) const GROUP_ROWS_MAX: usize = 1 << 20;
 
@@ -211,7 +214,9 @@ impl Writer {
 impl Writer {
     /// Has the rows encoded that have been gathered, if they are enough.
     fn gathered(&mut self) -> Result<()> {
-        if self.gathered.rows >= self.group_rows { self.group() } else { Ok(()) }
+        let is_full =
+            self.gathered.rows >= self.group_rows || self.gathered.row_path_bytes >= GROUP_PATH_BYTES_MAX;
+        if is_full { self.group() } else { Ok(()) }
     }
 
     fn refuse(&self, key: &Key<'_>) -> Error {
@@ -230,6 +235,10 @@ impl Sink for Writer {
     }
 
     fn add_packed(&mut self, rows: &PackedRows<'_>) -> Result<()> {
+        // Only far below what a path may be to be opened by it.
+        if rows.len().saturating_mul(rows.parent.len()) > GROUP_PATH_BYTES_MAX {
+            return rows.iter().try_for_each(|row| self.add(&row));
+        }
         if rows.root as usize >= self.roots || !self.order.admits_packed(rows) {
             return Err(self.refuse(&Key { root: rows.root, parent: rows.parent, name: b"" }));
         }
