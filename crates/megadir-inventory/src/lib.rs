@@ -14,6 +14,7 @@
 
 mod block;
 pub mod changes;
+mod common;
 mod file;
 mod metadata;
 mod packed;

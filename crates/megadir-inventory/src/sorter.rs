@@ -2,7 +2,8 @@
 //!
 //! ```text
 //! add ... add -> memory full: sort, write a run -> ... -> finish: merge the runs
-//! run: key length (4), item length (4), key, item; again and again, ascending by key
+//! run: bytes of the key in common with the one before (4), bytes of the rest (4), length of the item (4), the rest, the item; again and
+//!      again, ascending by key
 //! ```
 //!
 //! Keys are bytes that order as the entries shall; items are whatever is written in the end. The files have
@@ -12,12 +13,18 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::fs::File;
 use std::io::{self, BufReader, BufWriter, Read, Seek, Write};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+
+use crate::common::common_bytes;
 
 /// What an entry costs beside its bytes, bytes: its place in the order.
 const PLACE_BYTES: usize = size_of::<Place>();
 /// More runs than this are merged into one before another is begun: each needs a descriptor and a buffer.
 const RUNS_MAX: usize = 64;
+/// Fewer runs than this are never merged before the end, however large keys and items are for the memory.
+const RUNS_MIN: usize = 8;
+/// What is read of a run at once, bytes.
+const RUN_BUFFER_BYTES: usize = 64 << 10;
 
 /// Gathers items with keys and gives them back in the order of the keys.
 ///
@@ -44,6 +51,41 @@ pub struct Sorter {
     bytes: Vec<u8>,
     places: Vec<Place>,
     runs: Vec<File>,
+    /// The most that a key and its item take, bytes: of each run that is merged one is in memory.
+    largest_bytes: usize,
+}
+
+/// A run being written.
+pub(crate) struct RunWriter {
+    file: BufWriter<File>,
+    last: Vec<u8>,
+    largest_bytes: usize,
+}
+
+impl RunWriter {
+    fn new(directory: &Path) -> io::Result<Self> {
+        let file = BufWriter::new(tempfile::tempfile_in(directory)?);
+        Ok(Self { file, last: Vec::new(), largest_bytes: 0 })
+    }
+
+    /// Appends a key that is not less than the last, and its item.
+    pub(crate) fn put(&mut self, key: &[u8], item: &[u8]) -> io::Result<()> {
+        let same = common_bytes(&self.last, key);
+        let rest = &key[same..];
+        for number in [same, rest.len(), item.len()] {
+            self.file.write_all(&length(number)?.to_ne_bytes())?;
+        }
+        self.file.write_all(rest)?;
+        self.file.write_all(item)?;
+        self.last.truncate(same);
+        self.last.extend_from_slice(rest);
+        self.largest_bytes = self.largest_bytes.max(key.len() + item.len());
+        Ok(())
+    }
+
+    fn finish(self) -> io::Result<File> {
+        self.file.into_inner().map_err(io::IntoInnerError::into_error)
+    }
 }
 
 /// Where a key and its item lie.
@@ -59,7 +101,35 @@ struct Place {
 impl Sorter {
     /// Makes a sorter that holds about so many bytes in memory, and the rest in nameless files of a directory.
     pub fn new(memory_bytes_max: usize, directory: PathBuf) -> Self {
-        Self { memory_bytes_max, directory, bytes: Vec::new(), places: Vec::new(), runs: Vec::new() }
+        let (bytes, places, runs) = (Vec::new(), Vec::new(), Vec::new());
+        Self { memory_bytes_max, directory, bytes, places, runs, largest_bytes: 0 }
+    }
+
+    /// Changes how many bytes it holds in memory.
+    pub(crate) fn set_memory(&mut self, memory_bytes_max: usize) {
+        self.memory_bytes_max = memory_bytes_max;
+    }
+
+    /// Begins a run that lies where its own lie.
+    pub(crate) fn begin_run(&mut self) -> io::Result<RunWriter> {
+        if self.runs.len() >= self.runs_max() {
+            let mut merged = RunWriter::new(&self.directory)?;
+            merge(&mut self.runs, |error| error, |key, item| merged.put(key, item).map(|()| true))?;
+            self.runs = vec![merged.finish()?];
+        }
+        RunWriter::new(&self.directory)
+    }
+
+    /// Adds a run that is whole.
+    pub(crate) fn add_run(&mut self, run: RunWriter) -> io::Result<()> {
+        self.largest_bytes = self.largest_bytes.max(run.largest_bytes);
+        self.runs.push(run.finish()?);
+        Ok(())
+    }
+
+    /// Returns how many runs may be merged at once.
+    fn runs_max(&self) -> usize {
+        (self.memory_bytes_max / (RUN_BUFFER_BYTES + self.largest_bytes)).clamp(RUNS_MIN, RUNS_MAX)
     }
 
     /// Adds an item.
@@ -144,17 +214,12 @@ impl Sorter {
 
     /// Sorts what is in memory and writes it to a file.
     fn write_run(&mut self) -> io::Result<()> {
-        if self.runs.len() >= RUNS_MAX {
-            let mut merged = BufWriter::new(tempfile::tempfile_in(&self.directory)?);
-            merge(&mut self.runs, |error| error, |key, item| put(&mut merged, key, item).map(|()| true))?;
-            self.runs = vec![merged.into_inner().map_err(io::IntoInnerError::into_error)?];
-        }
+        let mut run = self.begin_run()?;
         self.sort();
-        let mut run = BufWriter::new(tempfile::tempfile_in(&self.directory)?);
         for place in &self.places {
-            put(&mut run, self.key(place), self.item(place))?;
+            run.put(self.key(place), self.item(place))?;
         }
-        self.runs.push(run.into_inner().map_err(io::IntoInnerError::into_error)?);
+        self.add_run(run)?;
         self.places.clear();
         self.bytes.clear();
         Ok(())
@@ -173,13 +238,6 @@ fn leading(key: &[u8]) -> u64 {
     u64::from_be_bytes(first)
 }
 
-fn put(run: &mut impl Write, key: &[u8], item: &[u8]) -> io::Result<()> {
-    run.write_all(&length(key.len())?.to_ne_bytes())?;
-    run.write_all(&length(item.len())?.to_ne_bytes())?;
-    run.write_all(key)?;
-    run.write_all(item)
-}
-
 /// The next key and item of a run.
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
 struct Head {
@@ -190,15 +248,19 @@ struct Head {
 
 /// Reads the next key and item of a run, into the memory of an earlier head; `None` at its end.
 fn take(run: &mut impl Read, mut head: Head) -> io::Result<Option<Head>> {
-    let mut lengths = [0; 8];
+    let mut lengths = [0; 12];
     match run.read_exact(&mut lengths) {
         Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => return Ok(None),
         result => result?,
     }
-    let [a, b, c, d, e, f, g, h] = lengths;
-    head.key.resize(u32::from_ne_bytes([a, b, c, d]) as usize, 0);
-    head.item.resize(u32::from_ne_bytes([e, f, g, h]) as usize, 0);
-    run.read_exact(&mut head.key)?;
+    let [same, rest, item] = [0, 4, 8].map(|at| {
+        let bytes = [lengths[at], lengths[at + 1], lengths[at + 2], lengths[at + 3]];
+        u32::from_ne_bytes(bytes) as usize
+    });
+    // The head is that of the key before, which the key begins as.
+    head.key.resize(same + rest, 0);
+    head.item.resize(item, 0);
+    run.read_exact(&mut head.key[same..])?;
     run.read_exact(&mut head.item)?;
     Ok(Some(head))
 }
@@ -213,7 +275,7 @@ fn merge<E>(
     let mut heads = BinaryHeap::new();
     for (index, run) in runs.iter_mut().enumerate() {
         run.rewind().map_err(&failed)?;
-        let mut reader = BufReader::with_capacity(64 << 10, run);
+        let mut reader = BufReader::with_capacity(RUN_BUFFER_BYTES, run);
         let head = Head { key: Vec::new(), run: index, item: Vec::new() };
         heads.extend(take(&mut reader, head).map_err(&failed)?.map(Reverse));
         readers.push(reader);

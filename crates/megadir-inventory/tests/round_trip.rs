@@ -52,8 +52,15 @@ fn full(number: u64) -> Facts {
     }
 }
 
-/// Rows in which what is known differs from row to row.
+/// Rows in which what is known differs from row to row, so many in directories and those of the directories.
 fn rows(count: u64) -> Vec<OwnedRow> {
+    let directory = |number: u64| OwnedRow {
+        root: 0,
+        parent: Vec::new(),
+        name: format!("d{number}").into_bytes(),
+        facts: Facts { kind: FileType::Directory, ..Facts::NOTHING },
+        error: None,
+    };
     let mut rows: Vec<OwnedRow> = (0..count)
         .map(|number| {
             let known = full(number);
@@ -66,12 +73,13 @@ fn rows(count: u64) -> Vec<OwnedRow> {
             OwnedRow {
                 root: 0,
                 parent: format!("d{}", number % 300).into_bytes(),
-                name: [&number.to_be_bytes()[..], b"\xff/no"].concat(),
+                name: [format!("{number:06}").as_bytes(), b"\xff\n"].concat(),
                 facts,
                 error: (number % 7 == 0).then(|| format!("open: reason {number}")),
             }
         })
         .collect();
+    rows.extend((0..count.min(300)).map(directory));
     rows.sort_by(|a, b| a.row().key.cmp(&b.row().key));
     rows
 }
@@ -102,7 +110,7 @@ fn rows_and_metadata_come_back() {
         let rows = rows(count);
         write(&path, &rows, threads);
         let (read_metadata, read_rows) = read(&path);
-        assert_eq!(read_metadata, metadata(count));
+        assert_eq!(read_metadata, metadata(rows.len() as u64));
         assert!(read_rows == rows, "{count} rows by {threads} threads");
     }
     let left = std::fs::read_dir(directory.path()).unwrap().count();

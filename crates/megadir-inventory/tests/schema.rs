@@ -143,3 +143,61 @@ fn duckdb_reads_it_as_it_is() {
     );
     assert_eq!(lines[4], "[(1, 18446744073709551615, 1099511627776)]");
 }
+
+/// Writes an inventory of a chain of directories whose paths are stored by their prefixes; returns how deep it is.
+fn write_deep(path: &Path) -> usize {
+    let (depth, name) = (400, [b'n'; 200]);
+    let root =
+        Root { path: b"/tree".to_vec(), file_system: "ext4".to_owned(), granule_ns: None, newest_ns: None };
+    let scanned =
+        Scanned { cross_mounts: false, examiner: "statx".to_owned(), threads: 1, mounts_not_entered: 0 };
+    let metadata = Metadata {
+        version: FORMAT_VERSION,
+        program: "test".to_owned(),
+        roots: vec![root],
+        started_ns: 1,
+        ended_ns: 2,
+        scanned,
+        rows: depth as u64 + 1,
+        failed: 0,
+        unread_directories: 0,
+    };
+    let options = WriteOptions { threads: 0, level: 1, group_rows: 1 << 16 };
+    let mut writer = Writer::create(path, vec![b"/tree".to_vec()], options).expect("created");
+    let facts = Facts { kind: megadir::FileType::Directory, ..Facts::NOTHING };
+    let mut parent = Vec::new();
+    writer.add(&Row { key: Key { root: 0, parent: b"", name: b"" }, facts, error: None }).expect("added");
+    for _ in 0..depth {
+        let key = Key { root: 0, parent: &parent, name: &name };
+        writer.add(&Row { key, facts, error: None }).expect("added");
+        let mut below = Vec::new();
+        key.path_into(&mut below);
+        parent = below;
+    }
+    writer.finish(&metadata).expect("finished");
+    depth
+}
+
+#[test]
+fn duckdb_reads_paths_that_are_stored_by_their_prefixes() {
+    let mut python = require!(python());
+    let directory = tempfile::tempdir().expect("a directory");
+    let path = directory.path().join("inventory.parquet");
+    let depth = write_deep(&path);
+    let file = SerializedFileReader::new(std::fs::File::open(&path).expect("open")).expect("Parquet");
+    let encodings: Vec<_> = file.metadata().row_group(0).column(1).encodings().collect();
+    assert!(encodings.contains(&parquet::basic::Encoding::DELTA_BYTE_ARRAY), "{encodings:?}");
+    let query = "
+import duckdb, sys
+rows = duckdb.sql(f\"select parent, path from '{sys.argv[1]}' order by root, parent, name\").fetchall()
+name = b'n' * 200
+for depth, (parent, path) in enumerate(rows[1:]):
+    assert parent == b'/'.join([name] * depth), depth
+    assert path == '/tree' + '/nnn'.replace('nnn', name.decode()) * (depth + 1), depth
+print(len(rows))
+";
+    let output = python.args(["-c", query]).arg(&path).output().expect("Python runs");
+    let said = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    assert_eq!(said.trim(), (depth + 1).to_string());
+}

@@ -2,7 +2,6 @@
 
 use std::path::{Path, PathBuf};
 
-#[cfg(unix)]
 use crate::error::{Error, Result};
 #[cfg(unix)]
 use crate::file_system::FileSystem;
@@ -65,9 +64,11 @@ impl Dir {
     ///
     /// # Errors
     ///
-    /// As [`Dir::open`]; a symbolic link is "not a directory".
+    /// As [`Dir::open`]; a symbolic link is "not a directory". [`ErrorKind::BadOption`](crate::ErrorKind::BadOption) for a name that is
+    /// no single component: it would lead out of this directory, or through a link.
     pub fn open_below(&self, name: &[u8]) -> Result<Self> {
         use std::os::unix::ffi::OsStrExt;
+        self.check_component(name)?;
         let name = std::ffi::OsStr::from_bytes(name);
         let path = self.path.join(name);
         let opened = rustix::io::retry_on_intr(|| {
@@ -90,6 +91,7 @@ impl Dir {
         use rustix::fs::{Mode, ResolveFlags, openat2};
         use rustix::io::Errno;
         use std::os::unix::ffi::OsStrExt;
+        self.check_component(name)?;
         let os_name = std::ffi::OsStr::from_bytes(name);
         let opened = rustix::io::retry_on_intr(|| {
             openat2(&self.descriptor, os_name, flags::OPEN_BELOW, Mode::empty(), ResolveFlags::NO_XDEV)
@@ -223,5 +225,13 @@ impl Dir {
     /// Returns the path that the directory was opened by, for messages.
     pub fn path(&self) -> &Path {
         &self.path
+    }
+
+    fn check_component(&self, name: &[u8]) -> Result<()> {
+        if crate::names::is_component(name) {
+            return Ok(());
+        }
+        let reason = format!("'{}' is no name of an entry", String::from_utf8_lossy(name).escape_debug());
+        Err(Error::new("open", &self.path, crate::ErrorKind::BadOption, reason))
     }
 }

@@ -42,6 +42,20 @@ pub fn to_os(name: &[u8]) -> crate::Result<Cow<'_, OsStr>> {
     }
 }
 
+/// Returns `true` if bytes name one entry of a directory: no separator, no NUL, neither empty nor `.` nor `..`. Anything else would lead
+/// elsewhere when it is looked up relative to the directory.
+///
+/// ```
+/// use megadir::names::is_component;
+/// assert!(is_component(b"a") && is_component(b"...") && is_component(b"\xff"));
+/// let others: [&[u8]; 6] = [b"", b".", b"..", b"a/b", b"/", b"a\0b"];
+/// assert!(!others.iter().any(|name| is_component(name)));
+/// ```
+pub fn is_component(name: &[u8]) -> bool {
+    let separates = |byte: &u8| matches!(byte, b'/' | 0) || cfg!(windows) && *byte == b'\\';
+    !matches!(name, b"" | b"." | b"..") && !name.iter().any(separates)
+}
+
 /// Tells whether a terminal does something at a character but show it: controls, what reorders the text after it (Unicode's
 /// `Bidi_Control`), and separators of lines and paragraphs. A name that holds one is shown otherwise.
 ///

@@ -44,6 +44,15 @@ impl Whole<'_> {
         }
     }
 
+    /// Returns the index of the first row whose number is negative.
+    pub(crate) fn first_negative(&self) -> Option<usize> {
+        match self {
+            Self::Nothing => None,
+            Self::Same(number) => (*number < 0).then_some(0),
+            Self::Each(numbers) => numbers.iter().position(|number| *number < 0),
+        }
+    }
+
     fn is_nothing(&self) -> bool {
         matches!(self, Self::Nothing)
     }
@@ -64,13 +73,22 @@ impl Whole<'_> {
 impl PlainRows<'_> {
     /// Tells whether the names ascend, each once.
     pub(crate) fn ascend(&self) -> bool {
-        let mut last: Option<&[u8]> = None;
+        self.each_name().is_sorted_by(|(_, before), (_, after)| before < after)
+    }
+
+    /// Returns the names with their indices.
+    pub(crate) fn each_name(&self) -> impl Iterator<Item = (usize, &[u8])> {
         let mut start = self.names_start;
-        self.ends.iter().all(|&end| {
+        self.ends.iter().enumerate().map(move |(index, &end)| {
             let name = &self.names[start - self.names_start..end - self.names_start];
             start = end;
-            last.replace(name).is_none_or(|last| last < name)
+            (index, name)
         })
+    }
+
+    /// Returns the type of a row.
+    pub(crate) fn kind_of(&self, index: usize) -> FileType {
+        self.kinds.get(self.kind.get(index) as usize).copied().unwrap_or(FileType::Unknown)
     }
 }
 
@@ -150,7 +168,7 @@ impl BlockBuilder {
     /// Adds rows as columns, which takes a fraction of the time; `false` where they have something that needs a closer look:
     /// nothing was added then.
     pub(crate) fn add_plain(&mut self, plain: &PlainRows<'_>) -> bool {
-        let PlainRows { names, ends, names_start, kind, kinds, numbers } = plain;
+        let PlainRows { names, ends, names_start, kind, numbers, .. } = plain;
         let [size, modified, changed, born, inode, high, device, mode, user, group, links, errno] = numbers;
         let Some(device) = device.same() else { return false };
         let device = device.map(|device| device as u64);
@@ -184,7 +202,7 @@ impl BlockBuilder {
                 self.rows.truncate(rows_before);
                 return false;
             };
-            let kind = kinds.get(kind.get(index) as usize).copied().unwrap_or(FileType::Unknown);
+            let kind = plain.kind_of(index);
             self.rows.push(Packed {
                 size_bytes: size.get(index) as u64,
                 modified_ns: modified.get(index),

@@ -162,6 +162,10 @@ impl Parents {
         kind: FileType,
     ) -> Result<([u8; 32], Option<u64>)> {
         let (parent, name) = split(path);
+        if !names::is_component(name) {
+            let reason = "a path that ends in no name of an entry";
+            return Err(Error::new("hash", root.path(), ErrorKind::BadOption, reason));
+        }
         let is_last = self.last.as_ref().is_some_and(|((of, last), _)| *of == number && last == parent);
         if !is_last {
             self.last = Some(((number, parent.to_vec()), open_directory(root, parent)?));

@@ -36,6 +36,45 @@ pub(super) struct Strings {
     pub(super) ends: Vec<usize>,
 }
 
+/// Byte strings of which each row has what it has in common with the one before, and the rest.
+#[derive(Default)]
+pub(super) struct Prefixes {
+    common: Vec<i64>,
+    rest: Strings,
+    /// The byte string of the last row that was asked for.
+    current: Vec<u8>,
+    /// Rows of which it has been made.
+    made: usize,
+}
+
+impl Prefixes {
+    /// Goes on to a row; `None` where there is no such row, or it is before the last that was gone to.
+    pub(super) fn go_to(&mut self, row: usize) -> Option<()> {
+        while self.made <= row {
+            let common = usize::try_from(*self.common.get(self.made)?).ok()?;
+            let rest = self.rest.get(self.made)?;
+            if common > self.current.len() {
+                return None;
+            }
+            self.current.truncate(common);
+            self.current.extend_from_slice(rest);
+            self.made += 1;
+        }
+        (self.made == row + 1).then_some(())
+    }
+
+    /// Returns the byte string of the row that was gone to, and of those after it that are the same.
+    pub(super) fn current(&self) -> &[u8] {
+        &self.current
+    }
+
+    /// Tells whether a row after the one that was gone to has the same, if those between have.
+    pub(super) fn is_same(&self, row: usize) -> bool {
+        self.common.get(row).is_some_and(|common| usize::try_from(*common) == Ok(self.current.len()))
+            && self.rest.get(row).is_some_and(<[u8]>::is_empty)
+    }
+}
+
 pub(super) fn malformed() -> ParquetError {
     ParquetError::General("values are not as they are said to be".to_owned())
 }
@@ -100,6 +139,8 @@ pub(super) struct Chunk<'c> {
     dictionary: Vec<i64>,
     texts: Vec<Bytes>,
     strings: Strings,
+    /// What each of `strings` follows, where they are the rest of others.
+    common: Vec<i64>,
     /// Memory for values.
     spare: &'c RefCell<Vec<Vec<i64>>>,
 }
@@ -123,6 +164,7 @@ impl<'c> Chunk<'c> {
             dictionary: Vec::new(),
             texts: Vec::new(),
             strings: Strings::default(),
+            common: Vec::new(),
         };
         let mut pages = group.get_column_page_reader(place)?;
         while let Some(page) = pages.get_next_page()? {
@@ -183,6 +225,11 @@ impl<'c> Chunk<'c> {
                 delta::decode(&mut rest, count, &mut self.values)
             }
             Encoding::DELTA_LENGTH_BYTE_ARRAY if self.is_text() => self.lengths(rest, bytes, count),
+            // As they are written they are one page.
+            Encoding::DELTA_BYTE_ARRAY if self.is_text() && self.read == rows && rows == self.rows => {
+                delta::decode(&mut rest, count, &mut self.common)?;
+                self.lengths(rest, bytes, count)
+            }
             Encoding::PLAIN if self.is_text() => {
                 let from = self.texts.len();
                 let (start, texts) = (bytes.len() - rest.len(), &mut self.texts);
@@ -298,8 +345,19 @@ impl<'c> Chunk<'c> {
         Ok((self.values()?, texts))
     }
 
+    /// Returns the byte strings where they are stored by their prefixes, as [`Chunk::texts`] otherwise.
+    pub(super) fn prefixes(self) -> Result<std::result::Result<Prefixes, (Values, Vec<Bytes>)>> {
+        if self.common.is_empty() {
+            return self.texts().map(Err);
+        }
+        Ok(Ok(Prefixes { common: self.common, rest: self.strings, ..Prefixes::default() }))
+    }
+
     /// Returns the byte string of each row, of a column where every row has one.
     pub(super) fn strings(mut self) -> Result<Strings> {
+        if !self.common.is_empty() {
+            return Err(malformed());
+        }
         if self.strings.ends.len() == self.rows {
             return Ok(self.strings);
         }

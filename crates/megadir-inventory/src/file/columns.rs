@@ -5,6 +5,7 @@ use std::hash::Hash;
 
 use super::encoding::runs::{self, Run};
 use super::schema::{COLUMNS, NUMBERS_AT, Stored};
+use crate::common::common_bytes as common;
 use crate::row::{NUMBERS, push_relative, push_separator, push_text};
 
 /// More values than this are looked up by their hash.
@@ -14,7 +15,7 @@ const FEW: usize = 16;
 pub(super) struct Columns {
     pub(super) rows: usize,
     pub(super) root: Dictionary<i64>,
-    pub(super) parent: Dictionary<Box<[u8]>>,
+    pub(super) parent: Parents,
     pub(super) name: Texts,
     pub(super) path: Paths,
     pub(super) kind: Dictionary<i64>,
@@ -58,6 +59,15 @@ pub(super) enum StoredNumbers {
 pub(super) struct Texts {
     pub(super) bytes: Vec<u8>,
     pub(super) lengths: Vec<i64>,
+}
+
+/// The paths of the directories, one a row.
+pub(super) enum Parents {
+    /// Each once, and which each row has.
+    Dictionary(Dictionary<Box<[u8]>>),
+    /// Of each row's what it has in common with the one before, and the rest: a dictionary of the paths of a deep tree would take the
+    /// square of its depth.
+    Prefixes(Paths),
 }
 
 /// The paths as text: of each what it has in common with the one before, and the rest.
@@ -226,6 +236,18 @@ impl Paths {
         self.last.extend_from_slice(&name[same - self.directory_bytes..]);
     }
 
+    /// Adds a path that so many rows have.
+    fn same(&mut self, path: &[u8], rows: u32) {
+        let common = common(&self.last, path);
+        self.common.push(common as i64);
+        self.rest.push(&path[common..]);
+        self.last.truncate(common);
+        self.last.extend_from_slice(&path[common..]);
+        let more = rows.saturating_sub(1) as usize;
+        self.common.extend(std::iter::repeat_n(path.len() as i64, more));
+        self.rest.lengths.extend(std::iter::repeat_n(0, more));
+    }
+
     fn clear(&mut self) {
         self.common.clear();
         self.rest.clear();
@@ -234,32 +256,12 @@ impl Paths {
     }
 }
 
-/// Returns how many bytes two strings begin with alike.
-#[inline]
-pub(super) fn common(one: &[u8], other: &[u8]) -> usize {
-    let most = one.len().min(other.len());
-    let mut at = 0;
-    while let (Some(Ok(left)), Some(Ok(right))) =
-        (one.get(at..at + 8).map(<[u8; 8]>::try_from), other.get(at..at + 8).map(<[u8; 8]>::try_from))
-    {
-        let differ = u64::from_le_bytes(left) ^ u64::from_le_bytes(right);
-        if differ != 0 {
-            return at + differ.trailing_zeros() as usize / 8;
-        }
-        at += 8;
-    }
-    while at < most && one[at] == other[at] {
-        at += 1;
-    }
-    at
-}
-
 impl Columns {
     pub(super) fn new() -> Self {
         Self {
             rows: 0,
             root: Dictionary::new(),
-            parent: Dictionary::new(),
+            parent: Parents::Dictionary(Dictionary::new()),
             name: Texts::default(),
             path: Paths::default(),
             kind: Dictionary::new(),
@@ -272,10 +274,17 @@ impl Columns {
     }
 
     /// Removes all rows and keeps the memory, which is costly to get: every page of it is a fault.
-    pub(super) fn clear(&mut self) {
+    ///
+    /// `by_prefix` says how the paths of directories are held.
+    pub(super) fn begin(&mut self, by_prefix: bool) {
         self.rows = 0;
         self.root.clear();
-        self.parent.clear();
+        match &mut self.parent {
+            Parents::Dictionary(dictionary) if !by_prefix => dictionary.clear(),
+            Parents::Prefixes(paths) if by_prefix => paths.clear(),
+            other if by_prefix => *other = Parents::Prefixes(Paths::default()),
+            other => *other = Parents::Dictionary(Dictionary::new()),
+        }
         self.name.clear();
         self.path.clear();
         self.kind.clear();
@@ -289,7 +298,10 @@ impl Columns {
     /// Begins the rows of a directory: so many, and at least one.
     pub(super) fn directory(&mut self, root: u32, parent: &[u8], rows: u32) {
         self.root.push(&i64::from(root), rows);
-        self.parent.push(&Box::from(parent), rows);
+        match &mut self.parent {
+            Parents::Dictionary(dictionary) => dictionary.push(&Box::from(parent), rows),
+            Parents::Prefixes(paths) => paths.same(parent, rows),
+        }
     }
 
     /// Adds the first row's name of a directory, which is `parent` below the tree at `root`; empty for the root itself.

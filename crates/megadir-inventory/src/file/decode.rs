@@ -8,7 +8,7 @@ use megadir::FileType;
 use parquet::errors::{ParquetError, Result};
 use parquet::file::reader::RowGroupReader;
 
-use super::chunk::{Chunk, Strings, Values, malformed};
+use super::chunk::{Chunk, Prefixes, Strings, Values, malformed};
 use super::schema::{COLUMNS, ERROR, HASH, NAME, NUMBERS_AT, PARENT, ROOT, TYPE};
 use super::write::GROUP_ROWS_MAX;
 use crate::block::{PlainRows, Whole};
@@ -22,8 +22,7 @@ const ROWS_MAX: usize = 2 * GROUP_ROWS_MAX;
 pub(super) struct Decoded {
     pub(super) rows: usize,
     root: Values,
-    parent: Values,
-    parents: Vec<Bytes>,
+    parent: Parents,
     names: Strings,
     kind: Values,
     kinds: Vec<FileType>,
@@ -32,6 +31,12 @@ pub(super) struct Decoded {
     errors: Vec<Bytes>,
     hash: Values,
     hashes: Vec<Bytes>,
+}
+
+/// The path of each row's directory.
+enum Parents {
+    Dictionary(Values, Vec<Bytes>),
+    Prefixes(Prefixes),
 }
 
 impl Decoded {
@@ -44,7 +49,10 @@ impl Decoded {
         }
         let spare = RefCell::new(spare.map(Self::into_memory).unwrap_or_default());
         let chunk = |number: usize| Chunk::read(group, places[number], &COLUMNS[number], rows, &spare);
-        let (parent, parents) = chunk(PARENT)?.texts()?;
+        let parent = match chunk(PARENT)?.prefixes()? {
+            Ok(prefixes) => Parents::Prefixes(prefixes),
+            Err((values, texts)) => Parents::Dictionary(values, texts),
+        };
         let (kind, words) = chunk(TYPE)?.texts()?;
         let (error, errors) = chunk(ERROR)?.texts()?;
         let (hash, hashes) = chunk(HASH)?.texts()?;
@@ -56,7 +64,6 @@ impl Decoded {
             rows,
             root: chunk(ROOT)?.values()?,
             parent,
-            parents,
             names: chunk(NAME)?.strings()?,
             kind,
             kinds: words.iter().map(|word| type_of(word)).collect(),
@@ -71,6 +78,10 @@ impl Decoded {
     /// Returns the memory that numbers lie in, for others: getting it from the system costs as much as decoding them.
     fn into_memory(self) -> Vec<Vec<i64>> {
         let Self { root, parent, kind, numbers, error, hash, .. } = self;
+        let parent = match parent {
+            Parents::Dictionary(values, _) => values,
+            Parents::Prefixes(_) => Values::Nothing,
+        };
         let values = [root, parent, kind, error, hash].into_iter().chain(numbers);
         let memory = values.filter_map(|values| match values {
             Values::Each(values) | Values::Some(values, _) => Some(values),
@@ -79,10 +90,22 @@ impl Decoded {
         memory.collect()
     }
 
-    /// Returns which entry a row is; `None` when there is none of this number.
+    /// Goes on to a row, from which on those of one directory can be asked for; `None` when there is none of this number.
+    #[inline]
+    pub(super) fn go_to(&mut self, row: usize) -> Option<()> {
+        match &mut self.parent {
+            Parents::Dictionary(..) => Some(()),
+            Parents::Prefixes(prefixes) => prefixes.go_to(row),
+        }
+    }
+
+    /// Returns which entry a row is, of those of the directory that was gone to; `None` when there is none of this number.
     #[inline]
     pub(super) fn key(&self, row: usize) -> Option<Key<'_>> {
-        let parent = self.parents.get(self.parent.get(row)? as usize)?;
+        let parent = match &self.parent {
+            Parents::Dictionary(values, texts) => &texts.get(values.get(row)? as usize)?[..],
+            Parents::Prefixes(prefixes) => prefixes.current(),
+        };
         Some(Key { root: self.root.get(row)? as u32, parent, name: self.names.get(row)? })
     }
 
@@ -90,13 +113,17 @@ impl Decoded {
     pub(super) fn directory_end(&self, row: usize) -> usize {
         let after = row + 1..self.rows;
         let more = match (&self.root, &self.parent) {
-            (Values::Same(_), Values::Same(_)) => after.len(),
-            (Values::Same(_), Values::Each(parents)) => {
+            (Values::Same(_), Parents::Dictionary(Values::Same(_), _)) => after.len(),
+            (Values::Same(_), Parents::Dictionary(Values::Each(parents), _)) => {
                 let rest = parents.get(after).unwrap_or_default();
                 rest.iter().take_while(|parent| parents.get(row) == Some(parent)).count()
             }
-            _ => {
-                let of = |row| (self.root.get(row), self.parent.get(row));
+            (_, Parents::Prefixes(prefixes)) => {
+                let root = self.root.get(row);
+                after.take_while(|row| self.root.get(*row) == root && prefixes.is_same(*row)).count()
+            }
+            (_, Parents::Dictionary(parent, _)) => {
+                let of = |row| (self.root.get(row), parent.get(row));
                 let first = of(row);
                 after.take_while(|row| of(*row) == first).count()
             }

@@ -16,14 +16,17 @@ use parquet::schema::types::{SchemaDescPtr, SchemaDescriptor};
 use twox_hash::XxHash64;
 use zstd::bulk::Compressor;
 
-use super::columns::{Columns, Dictionary, Present, StoredNumbers};
+use super::columns::{Columns, Dictionary, Parents, Paths, Present, StoredNumbers};
 use super::encoding::{delta, runs};
 use super::gathered::Gathered;
-use super::schema::{COLUMNS, ERROR, HASH, Kind, NAME, NUMBERS_AT, PARENT, PATH, ROOT, TYPE, schema};
+use super::schema::{COLUMNS, ERROR, HASH, Kind, NAME, NUMBERS_AT, PARENT, PATH, ROOT, Stored, TYPE, schema};
 use crate::packed::{self, unpack_numbers};
 
 /// Values longer than this are no bounds, bytes.
 const BOUND_BYTES_MAX: usize = 256;
+
+/// Paths of directories that take more than this are stored by their prefixes: every reader holds a dictionary whole.
+const DICTIONARY_PATH_BYTES_MAX: usize = 4 << 20;
 
 /// An encoded row group.
 pub(super) struct Group {
@@ -45,6 +48,8 @@ pub(super) struct Encoder {
     /// The absolute paths of the trees.
     roots: Arc<[Vec<u8>]>,
     columns: Columns,
+    /// The path of the directory whose rows are becoming columns.
+    parent: Vec<u8>,
     /// Memory for a page before it is compressed.
     plain: Vec<u8>,
 }
@@ -53,12 +58,20 @@ impl Encoder {
     pub(super) fn new(level: i32, roots: Arc<[Vec<u8>]>) -> Result<Self> {
         let schema = Arc::new(SchemaDescriptor::new(schema()?));
         let (level, compressor) = (ZstdLevel::try_new(level)?, Compressor::new(level)?);
-        Ok(Self { schema, level, compressor, roots, columns: Columns::new(), plain: Vec::new() })
+        Ok(Self {
+            schema,
+            level,
+            compressor,
+            roots,
+            columns: Columns::new(),
+            parent: Vec::new(),
+            plain: Vec::new(),
+        })
     }
 
     /// Encodes a row group.
     pub(super) fn encode(&mut self, mut rows: Gathered) -> Result<Group> {
-        self.columns.clear();
+        self.columns.begin(rows.directory_path_bytes > DICTIONARY_PATH_BYTES_MAX);
         self.fill(&rows)?;
         let mut memory = std::mem::take(&mut rows.memory);
         memory.clear();
@@ -81,12 +94,14 @@ impl Encoder {
     /// Turns rows into columns.
     fn fill(&mut self, rows: &Gathered) -> Result<()> {
         let damaged = || ParquetError::General("rows are not as they were packed".to_owned());
-        let columns = &mut self.columns;
+        let Self { columns, parent, roots, .. } = self;
+        parent.clear();
         let (mut bytes, mut odd) = (&rows.bytes[..], rows.odd.iter().peekable());
         let mut row = 0;
         for directory in &rows.directories {
-            let parent = &rows.parents[directory.parent.clone()];
-            let root = self.roots.get(directory.root as usize).ok_or_else(damaged)?;
+            parent.truncate(directory.common);
+            parent.extend_from_slice(&rows.paths[directory.rest.clone()]);
+            let root = roots.get(directory.root as usize).ok_or_else(damaged)?;
             columns.directory(directory.root, parent, directory.rows);
             if directory.in_columns {
                 let whole = packed::columns::Columns::take(&mut bytes, directory.rows as usize);
@@ -139,20 +154,17 @@ impl Chunks<'_> {
             debug_assert_eq!(self.written.len(), number, "columns are written in their order");
             match number {
                 ROOT => self.numbers(None, &StoredRef::Dictionary(&columns.root))?,
-                PARENT => self.texts(None, &columns.parent)?,
+                PARENT => match &columns.parent {
+                    Parents::Dictionary(dictionary) => self.texts(None, dictionary)?,
+                    Parents::Prefixes(paths) => self.paths(paths)?,
+                },
                 NAME => {
                     self.plain.clear();
                     delta::encode(&columns.name.lengths, self.plain);
                     self.plain.extend_from_slice(&columns.name.bytes);
                     self.column(Told { dictionary: None, statistics: no_bounds(number, 0) })?;
                 }
-                PATH => {
-                    self.plain.clear();
-                    delta::encode(&columns.path.common, self.plain);
-                    delta::encode(&columns.path.rest.lengths, self.plain);
-                    self.plain.extend_from_slice(&columns.path.rest.bytes);
-                    self.column(Told { dictionary: None, statistics: no_bounds(number, 0) })?;
-                }
+                PATH => self.paths(&columns.path)?,
                 TYPE => self.kinds(&columns.kind)?,
                 ERROR => self.texts(Some(&columns.has_error), &columns.error)?,
                 HASH => self.hashes(&columns.has_hash, &columns.hash)?,
@@ -227,6 +239,16 @@ impl Chunks<'_> {
         self.words(&texts.values.iter().map(|text| &text[..]), nulls)
     }
 
+    /// Writes paths by their prefixes.
+    fn paths(&mut self, paths: &Paths) -> Result<()> {
+        self.plain.clear();
+        delta::encode(&paths.common, self.plain);
+        delta::encode(&paths.rest.lengths, self.plain);
+        self.plain.extend_from_slice(&paths.rest.bytes);
+        let statistics = no_bounds(self.written.len(), 0);
+        self.column_as(Told { dictionary: None, statistics }, Stored::Prefixes.encoding())
+    }
+
     /// Writes the types by their words.
     fn kinds(&mut self, kinds: &Dictionary<i64>) -> Result<()> {
         self.begin(None);
@@ -265,10 +287,15 @@ impl Chunks<'_> {
         self.column(Told { dictionary: None, statistics })
     }
 
-    /// Writes a column: its dictionary, and the page that is in `plain`.
+    /// Writes a column as its schema has it: its dictionary, and the page that is in `plain`.
     fn column(&mut self, told: Told) -> Result<()> {
+        self.column_as(told, COLUMNS[self.written.len()].stored.encoding())
+    }
+
+    /// Writes a column in an encoding.
+    fn column_as(&mut self, told: Told, encoding: Encoding) -> Result<()> {
         let number = self.written.len();
-        let (column, descriptor) = (&COLUMNS[number], self.schema.column(number));
+        let descriptor = self.schema.column(number);
         let start = self.bytes.bytes_written() as u64;
         let (mut dictionary_at, mut uncompressed_bytes, mut encodings) = (None, 0, vec![Encoding::RLE]);
         if let Some((dictionary, values)) = told.dictionary {
@@ -287,7 +314,7 @@ impl Chunks<'_> {
         let page = |buf| Page::DataPage {
             buf,
             num_values: rows as u32,
-            encoding: column.encoding(),
+            encoding,
             def_level_encoding: Encoding::RLE,
             rep_level_encoding: Encoding::RLE,
             statistics: None,
@@ -295,7 +322,7 @@ impl Chunks<'_> {
         let plain = std::mem::take(self.plain);
         uncompressed_bytes += self.page(&plain, page)?;
         *self.plain = plain;
-        encodings.push(column.encoding());
+        encodings.push(encoding);
         let bytes_written = self.bytes.bytes_written() as u64 - start;
         let metadata = ColumnChunkMetaData::builder(descriptor)
             .set_compression(self.compression)

@@ -37,7 +37,27 @@ fn read(
     let inventory = Inventory::of(file, "bytes".as_ref(), false).map_err(told)?;
     let rows = read(inventory).map_err(told)?;
     assert!(rows.is_sorted_by(|before, after| before.row().key < after.row().key), "rows ascend");
+    assert_contained(&rows);
     Ok(rows)
+}
+
+/// No row leads out of its tree: names are components, and the directory of each row is a row and a directory.
+fn assert_contained(rows: &[OwnedRow]) {
+    let mut directories = std::collections::HashSet::new();
+    let mut path = Vec::new();
+    for row in rows {
+        let is_root = row.name.is_empty() && row.parent.is_empty();
+        assert!(is_root || megadir::names::is_component(&row.name), "a name is a component");
+        assert!(
+            row.parent.is_empty() || directories.contains(&(row.root, row.parent.clone())),
+            "rows lie in directories of the inventory"
+        );
+        assert!(row.facts.size_bytes.is_none_or(|size| i64::try_from(size).is_ok()), "sizes have no sign");
+        if row.facts.kind == megadir::FileType::Directory {
+            row.row().key.path_into(&mut path);
+            directories.insert((row.root, path.clone()));
+        }
+    }
 }
 
 fn by_rows(mut inventory: Inventory) -> Result<Vec<OwnedRow>> {
@@ -80,7 +100,8 @@ mod tests {
                 .chain(names.clone().map(|name| ("", name)))
                 .chain(names.map(|name| ("n01", name)))
             {
-                let kind = if name == "n01" { FileType::Directory } else { FileType::File };
+                let is_directory = name.is_empty() || parent.is_empty() && name == "n01";
+                let kind = if is_directory { FileType::Directory } else { FileType::File };
                 let odd = rows % 7 == 3;
                 let facts = Facts {
                     kind,

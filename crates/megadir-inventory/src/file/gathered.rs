@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use crate::common::common_bytes as common;
 use crate::packed::{Numbers, PackedRows, pack};
 use crate::row::{Key, Row};
 
@@ -9,8 +10,13 @@ use crate::row::{Key, Row};
 #[derive(Default)]
 pub(super) struct Gathered {
     pub(super) directories: Vec<Directory>,
-    /// The paths of the directories.
-    pub(super) parents: Vec<u8>,
+    /// Of the path of each directory what the one before does not begin with: whole they would take the square of a tree's depth.
+    pub(super) paths: Vec<u8>,
+    pub(super) last_path: Vec<u8>,
+    /// What the paths of the directories take when each is whole, bytes.
+    pub(super) directory_path_bytes: usize,
+    /// What the paths of the directories of all rows take when each is whole, bytes.
+    pub(super) row_path_bytes: usize,
     /// The rows, packed.
     pub(super) bytes: Vec<u8>,
     pub(super) odd: Vec<Odd>,
@@ -22,7 +28,10 @@ pub(super) struct Gathered {
 /// Rows of one directory that follow each other.
 pub(super) struct Directory {
     pub(super) root: u32,
-    pub(super) parent: Range<usize>,
+    /// How many bytes its path has in common with that of the directory before.
+    pub(super) common: usize,
+    /// The rest of its path, in [`Gathered::paths`].
+    pub(super) rest: Range<usize>,
     pub(super) rows: u32,
     /// Whether they are columns.
     pub(super) in_columns: bool,
@@ -60,25 +69,32 @@ impl Gathered {
 
     /// Notes that so many rows of a directory follow.
     fn directory(&mut self, key: &Key<'_>, rows: u32, in_columns: bool) {
+        self.row_path_bytes += key.parent.len() * rows as usize;
         if let Some(last) = self.directories.last_mut()
             && !last.in_columns
             && !in_columns
             && last.root == key.root
-            && self.parents[last.parent.clone()] == *key.parent
+            && self.last_path == *key.parent
         {
             last.rows += rows;
             return;
         }
-        let start = self.parents.len();
-        self.parents.extend_from_slice(key.parent);
-        let parent = start..self.parents.len();
-        self.directories.push(Directory { root: key.root, parent, rows, in_columns });
+        let common = common(&self.last_path, key.parent);
+        let start = self.paths.len();
+        self.paths.extend_from_slice(&key.parent[common..]);
+        self.last_path.truncate(common);
+        self.last_path.extend_from_slice(&key.parent[common..]);
+        self.directory_path_bytes += key.parent.len();
+        let rest = start..self.paths.len();
+        self.directories.push(Directory { root: key.root, common, rest, rows, in_columns });
     }
 
     /// Removes all rows and keeps the memory.
     pub(super) fn clear(&mut self) {
         self.directories.clear();
-        self.parents.clear();
+        self.paths.clear();
+        self.last_path.clear();
+        (self.directory_path_bytes, self.row_path_bytes) = (0, 0);
         self.bytes.clear();
         self.odd.clear();
         self.rows = 0;

@@ -12,10 +12,11 @@ use parquet::file::reader::{FileReader, SerializedFileReader};
 use parquet::file::serialized_reader::ReadOptionsBuilder;
 use twox_hash::XxHash64 as Hasher;
 
+use super::contained::Contained;
 use super::read::Batch;
 use super::schema::COLUMNS;
 use super::window::{Held, Window};
-use super::{CHECKSUMS_KEY, METADATA_KEY};
+use super::{CHECKSUMS_KEY, FOOTER_CHECKSUM_KEY, METADATA_KEY, footer_checksum};
 use crate::block::BlockBuilder;
 use crate::metadata::{FORMAT_VERSION, Metadata};
 use crate::row::{Key, Row};
@@ -23,6 +24,8 @@ use crate::rows::{Ascending, Rows};
 
 /// What begins and ends a Parquet file.
 const MAGIC: &[u8; 4] = b"PAR1";
+
+const NOT_ASCENDING: &str = "its rows do not ascend; scan again";
 
 /// An inventory that is read from a file, row by row.
 ///
@@ -48,6 +51,7 @@ pub struct Inventory {
     next_group: usize,
     batch: Batch,
     order: Ascending,
+    contained: Contained,
     given: u64,
     failed: bool,
 }
@@ -79,7 +83,7 @@ impl Inventory {
         let (file, held) = Window::new(file).map_err(failed)?;
         let file = SerializedFileReader::new_with_options(file, ReadOptionsBuilder::new().build())
             .map_err(|error| damaged(path, error))?;
-        let metadata = metadata(&file, path)?;
+        let metadata = metadata(&file, path, is_checked)?;
         let places = places(&file).map_err(|reason| malformed(path, &reason))?;
         Ok(Self {
             path: path.to_owned(),
@@ -87,6 +91,7 @@ impl Inventory {
             file,
             held,
             is_checked,
+            contained: Contained::new(metadata.roots.len()),
             metadata,
             places,
             next_group: 0,
@@ -100,6 +105,12 @@ impl Inventory {
     /// Returns the path that the inventory was opened by.
     pub fn path(&self) -> &Path {
         &self.path
+    }
+
+    /// Returns `true` if a checksum guards [`Rows::metadata`]: files of older versions have none, and damage to a time in them does not
+    /// show.
+    pub fn has_footer_checksum(&self) -> bool {
+        value(&self.file, FOOTER_CHECKSUM_KEY).is_some()
     }
 
     /// Returns what a comparison has to leave out if the inventory lies in a tree of its own: its file.
@@ -119,6 +130,7 @@ impl Inventory {
             self.next_group += 1;
             self.batch.begin(&*group, &self.places).map_err(|error| damaged(&self.path, error))?;
         }
+        self.batch.prepare().map_err(|error| damaged(&self.path, error))?;
         Ok(true)
     }
 
@@ -163,10 +175,12 @@ impl Inventory {
         };
         block.reserve(rows.len(), columns.name_bytes(&rows));
         let (mut ascends, mut last) = (true, None);
+        let mut contained = self.contained.enter(root, parent);
         let first = columns.key(rows.start).filter(|key| !key.is_root());
         let plain = first.zip(columns.plain(&rows)).filter(|(_, plain)| block.add_plain(plain));
         if let Some((first, plain)) = plain {
             ascends = self.order.admits(&first) && plain.ascend();
+            contained = contained.and_then(|()| self.contained.plain(&plain));
             last = columns.key(rows.end - 1).map(|key| key.name);
         } else {
             for row in rows.clone() {
@@ -179,6 +193,7 @@ impl Inventory {
                     Some(last) => last < row.key.name,
                 };
                 last = Some(row.key.name);
+                contained = contained.and_then(|()| self.contained.row(&row));
                 match row.key.is_root() {
                     true => block.set_root_row(row.facts, row.error),
                     false => block.add(row.key.name, &row.facts, row.error)?,
@@ -189,7 +204,10 @@ impl Inventory {
             self.order.go_on(&Key { root, parent, name });
         }
         if !ascends {
-            return self.fail(malformed(&self.path, "its rows do not ascend; scan again"));
+            return self.fail(malformed(&self.path, NOT_ASCENDING));
+        }
+        if let Err(reason) = contained {
+            return self.refuse(&reason);
         }
         self.given += rows.len() as u64;
         self.batch.go_to(rows.end);
@@ -212,6 +230,11 @@ impl Inventory {
         }
     }
 
+    /// Refuses an inventory whose rows are not those of a tree.
+    fn refuse<T>(&mut self, reason: &str) -> Result<T> {
+        self.fail(malformed(&self.path, &format!("not written by a scan: {reason}; scan again")))
+    }
+
     /// Ends the reading for good.
     fn fail<T>(&mut self, error: Error) -> Result<T> {
         self.failed = true;
@@ -231,7 +254,13 @@ impl Rows for Inventory {
         self.given += 1;
         let follows = self.batch.key().is_some_and(|key| self.order.admits(&key));
         if !follows {
-            return self.fail(malformed(&self.path, "its rows do not ascend; scan again"));
+            return self.fail(malformed(&self.path, NOT_ASCENDING));
+        }
+        let contained = self.batch.row().map_or(Ok(()), |row| {
+            self.contained.enter(row.key.root, row.key.parent).and_then(|()| self.contained.row(&row))
+        });
+        if let Err(reason) = contained {
+            return self.refuse(&reason);
         }
         Ok(self.batch.take())
     }
@@ -309,7 +338,7 @@ fn value<'f>(file: &'f SerializedFileReader<Window>, key: &str) -> Option<&'f st
 }
 
 /// Reads what holds for all rows.
-fn metadata(file: &SerializedFileReader<Window>, path: &Path) -> Result<Metadata> {
+fn metadata(file: &SerializedFileReader<Window>, path: &Path, is_checked: bool) -> Result<Metadata> {
     let Some(text) = value(file, METADATA_KEY) else {
         let reason = "a Parquet file, but no inventory that `megadir scan` has written";
         return Err(malformed(path, reason));
@@ -323,9 +352,18 @@ fn metadata(file: &SerializedFileReader<Window>, path: &Path) -> Result<Metadata
             );
             Err(Error::new("read", path, ErrorKind::Unavailable, reason))
         }
+        _ if is_checked && !fits_checksum(file, text) => {
+            Err(malformed(path, "damaged: its metadata do not fit their checksum; scan again"))
+        }
         _ => serde_json::from_value(json)
             .map_err(|error| malformed(path, &format!("damaged metadata ({error}); scan again"))),
     }
+}
+
+/// Tells whether the metadata are as they were written, as far as that is known.
+fn fits_checksum(file: &SerializedFileReader<Window>, metadata: &str) -> bool {
+    let checksums = value(file, CHECKSUMS_KEY).unwrap_or_default();
+    value(file, FOOTER_CHECKSUM_KEY).is_none_or(|checksum| checksum == footer_checksum(metadata, checksums))
 }
 
 /// Returns where the columns are.

@@ -5,6 +5,7 @@ use std::ops::Range;
 use parquet::errors::Result;
 use parquet::file::reader::RowGroupReader;
 
+use super::chunk::malformed;
 use super::decode::Decoded;
 use crate::row::{Key, Row};
 
@@ -29,6 +30,15 @@ impl Batch {
         Ok(())
     }
 
+    /// Makes the next row ready to be asked for.
+    #[inline]
+    pub(super) fn prepare(&mut self) -> Result<()> {
+        match &mut self.columns {
+            Some(columns) if self.given < columns.rows => columns.go_to(self.given).ok_or_else(malformed),
+            _ => Ok(()),
+        }
+    }
+
     /// Returns which entry the next row is.
     #[inline]
     pub(super) fn key(&self) -> Option<Key<'_>> {
@@ -50,6 +60,11 @@ impl Batch {
     /// Goes on with a row.
     pub(super) fn go_to(&mut self, row: usize) {
         self.given = row;
+    }
+
+    /// Returns the next row, which is still to be given.
+    pub(super) fn row(&self) -> Option<Row<'_>> {
+        self.columns.as_ref()?.row(self.given)
     }
 
     /// Returns the next row.

@@ -51,6 +51,19 @@ pub(super) enum Stored {
     Plain,
 }
 
+impl Stored {
+    /// Returns how values are encoded.
+    pub(super) fn encoding(self) -> Encoding {
+        match self {
+            Self::Dictionary => Encoding::RLE_DICTIONARY,
+            Self::Differences => Encoding::DELTA_BINARY_PACKED,
+            Self::Lengths => Encoding::DELTA_LENGTH_BYTE_ARRAY,
+            Self::Prefixes => Encoding::DELTA_BYTE_ARRAY,
+            Self::Plain => Encoding::PLAIN,
+        }
+    }
+}
+
 const fn required(name: &'static str, kind: Kind, stored: Stored) -> Column {
     Column { name, kind, required: true, stored }
 }
@@ -93,17 +106,6 @@ pub(super) const ERROR: usize = NUMBERS_AT + NUMBERS;
 pub(super) const HASH: usize = ERROR + 1;
 
 impl Column {
-    /// Returns how values are encoded.
-    pub(super) fn encoding(&self) -> Encoding {
-        match self.stored {
-            Stored::Dictionary => Encoding::RLE_DICTIONARY,
-            Stored::Differences => Encoding::DELTA_BINARY_PACKED,
-            Stored::Lengths => Encoding::DELTA_LENGTH_BYTE_ARRAY,
-            Stored::Prefixes => Encoding::DELTA_BYTE_ARRAY,
-            Stored::Plain => Encoding::PLAIN,
-        }
-    }
-
     /// Returns the column's type in the file.
     fn schema(&self) -> Result<SchemaType> {
         let (physical, logical, converted) = match self.kind {

@@ -1,6 +1,7 @@
 //! The rows of a whole directory on their way into columns: most columns are alike in all of them.
 
-use super::columns::{Columns, Numbers, Paths, StoredNumbers, common};
+use super::columns::{Columns, Numbers, Paths, StoredNumbers};
+use crate::common::common_bytes as common;
 use crate::packed::columns::{Column, Columns as Rows};
 
 impl Columns {

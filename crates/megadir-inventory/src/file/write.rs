@@ -13,7 +13,7 @@ use parquet::file::writer::SerializedFileWriter;
 use super::encode::{Encoder, Group};
 use super::gathered::Gathered;
 use super::schema::{properties, schema};
-use super::{CHECKSUMS_KEY, METADATA_KEY};
+use super::{CHECKSUMS_KEY, FOOTER_CHECKSUM_KEY, METADATA_KEY, footer_checksum};
 use crate::metadata::Metadata;
 use crate::packed::PackedRows;
 use crate::replacement::Replacement;
@@ -23,6 +23,9 @@ use crate::scan::Excluded;
 
 /// Rows of a row group that suit readers and memory: what is encoded at a time, some 20 MB while it is.
 pub const GROUP_ROWS: usize = 1 << 16;
+
+/// A row group is ended when the paths of its rows take this much, bytes: other readers hold them whole.
+const GROUP_PATH_BYTES_MAX: usize = 128 << 20;
 
 /// More rows than this are in no row group, but for those that came at once.
 pub(super) const GROUP_ROWS_MAX: usize = 1 << 20;
@@ -143,9 +146,12 @@ impl Writer {
         while self.take()? {}
         let text = serde_json::to_string(metadata)
             .map_err(|error| Error::new("write", &self.path, ErrorKind::Io, error.to_string()))?;
-        self.file.append_key_value_metadata(KeyValue::new(METADATA_KEY.to_owned(), text));
         let checksums = std::mem::take(&mut self.checksums);
-        self.file.append_key_value_metadata(KeyValue::new(CHECKSUMS_KEY.to_owned(), checksums));
+        let footer = footer_checksum(&text, &checksums);
+        for (key, value) in [(METADATA_KEY, text), (CHECKSUMS_KEY, checksums), (FOOTER_CHECKSUM_KEY, footer)]
+        {
+            self.file.append_key_value_metadata(KeyValue::new(key.to_owned(), value));
+        }
         self.file.finish().map_err(|error| failed(&self.path, error))?;
         self.file.inner_mut().put()
     }
@@ -208,7 +214,9 @@ impl Writer {
 impl Writer {
     /// Has the rows encoded that have been gathered, if they are enough.
     fn gathered(&mut self) -> Result<()> {
-        if self.gathered.rows >= self.group_rows { self.group() } else { Ok(()) }
+        let is_full =
+            self.gathered.rows >= self.group_rows || self.gathered.row_path_bytes >= GROUP_PATH_BYTES_MAX;
+        if is_full { self.group() } else { Ok(()) }
     }
 
     fn refuse(&self, key: &Key<'_>) -> Error {
@@ -227,6 +235,10 @@ impl Sink for Writer {
     }
 
     fn add_packed(&mut self, rows: &PackedRows<'_>) -> Result<()> {
+        // Only far below what a path may be to be opened by it.
+        if rows.len().saturating_mul(rows.parent.len()) > GROUP_PATH_BYTES_MAX {
+            return rows.iter().try_for_each(|row| self.add(&row));
+        }
         if rows.root as usize >= self.roots || !self.order.admits_packed(rows) {
             return Err(self.refuse(&Key { root: rows.root, parent: rows.parent, name: b"" }));
         }

@@ -59,7 +59,7 @@ struct Emitter<'s> {
 
 impl Emitter<'_> {
     fn item(&mut self, key: &[u8], item: &[u8]) -> Result<()> {
-        let Some((root, parent, kind, name)) = gather::key_parts(key) else {
+        let Some((root, parent, kind, name)) = gather::key_parts(key, &self.parent) else {
             unreachable!("a key is taken apart as it was put together")
         };
         if root != self.root || parent != self.parent {
@@ -143,19 +143,19 @@ mod tests {
 
     use megadir::{Attributes, BatchBuilder, FileType, Time};
 
-    use super::super::gather::Gather;
+    use super::super::gather::{Gather, Rowless, Shared};
     use super::emit;
     use crate::file::{GROUP_ROWS, WriteOptions, Writer};
     use crate::metadata::{FORMAT_VERSION, Metadata, Scanned};
     use crate::row::{Facts, OwnedRow};
     use crate::rows::Sink;
-    use crate::sorter::Sorter;
 
     /// Gives the rows of a directory with these entries, batch by batch, to a sink; returns how many they are.
     fn give(batches: &[&[(&[u8], Attributes)]], held_bytes_max: usize, sink: &mut dyn Sink) -> Metadata {
-        let sorter = Mutex::new(Sorter::new(1 << 20, std::env::temp_dir()));
+        let shared = Mutex::new(Shared::new(1 << 20, std::env::temp_dir()));
+        let rowless = Rowless::default();
         let (top, directory) = (Path::new("t"), Path::new("t/d"));
-        let mut gather = Gather::new(&sorter, held_bytes_max, &[], (0, top));
+        let mut gather = Gather::new((&shared, &rowless), held_bytes_max, &[], (0, top));
         for entries in batches {
             let mut batch = BatchBuilder::new(4096, false);
             for (name, _) in *entries {
@@ -179,7 +179,7 @@ mod tests {
             unread_directories: 0,
         };
         let mut watch = |_: super::ScanEvent<'_>| ControlFlow::Continue(());
-        let sorter = sorter.into_inner().unwrap();
+        let sorter = shared.into_inner().unwrap().into_sorter().unwrap();
         let told = emit(sorter, &std::env::temp_dir(), &mut watch, sink, &mut metadata).unwrap();
         assert!(told.is_continue());
         metadata

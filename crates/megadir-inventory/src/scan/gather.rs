@@ -14,12 +14,14 @@
 
 use std::collections::HashMap;
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-use megadir::{Attributes, Batch};
+use megadir::{Attributes, Batch, FileType};
 
 use super::Excluded;
+use super::deep::{Cursor, Deep};
 use crate::packed::columns::{self, Alike};
 use crate::packed::{Numbers, PackedRows, pack};
 use crate::row::Facts;
@@ -41,9 +43,92 @@ const COLUMNS: u32 = 1 << 30;
 /// Fewer rows take less room one by one than as columns.
 const COLUMN_ROWS_MIN: usize = 8;
 
+/// Directories whose relative path takes more than this are kept as a tree of names, see [`Deep`], bytes: no path that a system call takes
+/// does.
+const LONG_PATH_BYTES: usize = 4096;
+
+/// Where the rows of all threads come together.
+pub(super) struct Shared {
+    sorter: Sorter,
+    /// Made when it is needed first, of memory that is taken from the sorter.
+    deep: Option<Deep>,
+    memory_bytes: usize,
+}
+
+impl Shared {
+    /// Makes one that holds about so many bytes in memory, and the rest in nameless files of a directory.
+    pub(super) fn new(memory_bytes: usize, directory: PathBuf) -> Self {
+        Self { sorter: Sorter::new(memory_bytes, directory), deep: None, memory_bytes }
+    }
+
+    /// Adds an item of a directory with a long path.
+    fn add_deep(
+        &mut self,
+        cursor: &mut Cursor,
+        of: (u32, &[u8], bool),
+        tail: &[u8],
+        item: &[u8],
+    ) -> io::Result<()> {
+        let Self { sorter, deep, memory_bytes } = self;
+        let deep = deep.get_or_insert_with(|| {
+            sorter.set_memory(*memory_bytes / 2);
+            Deep::new(*memory_bytes / 2)
+        });
+        deep.add(cursor, of, tail, item, sorter)
+    }
+
+    /// Returns the sorter with all items.
+    pub(super) fn into_sorter(mut self) -> io::Result<Sorter> {
+        if let Some(mut deep) = self.deep {
+            deep.write_run(&mut self.sorter)?;
+        }
+        Ok(self.sorter)
+    }
+}
+
+/// Directories that a walk enters and that have no row, or none that says that they are: they went, or became something else, between
+/// being listed and being examined, and came again. What lies in them is left out.
+#[derive(Default)]
+pub(super) struct Rowless {
+    paths: Mutex<Vec<Vec<u8>>>,
+    /// Whether there are any, which is rare.
+    any: AtomicBool,
+}
+
+impl Rowless {
+    fn add(&self, directory: &[u8], name: &[u8]) {
+        let path = entry_path(directory, name);
+        self.paths.lock().unwrap_or_else(PoisonError::into_inner).push(path);
+        self.any.store(true, Ordering::Release);
+    }
+
+    /// Tells whether a directory is one, or below one.
+    fn has(&self, directory: &[u8]) -> bool {
+        self.any.load(Ordering::Acquire)
+            && self.paths.lock().unwrap_or_else(PoisonError::into_inner).iter().any(|path| {
+                directory
+                    .strip_prefix(&path[..])
+                    .is_some_and(|rest| rest.first().is_none_or(|&byte| is_separator(byte)))
+            })
+    }
+}
+
+/// Returns the path of an entry as a walk has it.
+fn entry_path(directory: &[u8], name: &[u8]) -> Vec<u8> {
+    let separator =
+        directory.last().is_none_or(|&last| !is_separator(last)).then_some(std::path::MAIN_SEPARATOR as u8);
+    directory.iter().copied().chain(separator).chain(name.iter().copied()).collect()
+}
+
+fn is_separator(byte: u8) -> bool {
+    std::path::is_separator(char::from(byte))
+}
+
 /// Gathers the rows that one thread reads by directory.
 pub(super) struct Gather<'o> {
-    sorter: &'o Mutex<Sorter>,
+    shared: &'o Mutex<Shared>,
+    rowless: &'o Rowless,
+    cursor: Cursor,
     /// The newest time of change in the tree.
     pub(super) newest_ns: Option<i64>,
     root: u32,
@@ -86,13 +171,15 @@ impl<'o> Gather<'o> {
     /// Makes one for a tree, the directories of whose walk have paths that begin with `path`; it holds up to
     /// `held_bytes_max` itself.
     pub(super) fn new(
-        sorter: &'o Mutex<Sorter>,
+        (shared, rowless): (&'o Mutex<Shared>, &'o Rowless),
         held_bytes_max: usize,
         exclude: &'o [Excluded],
         (root, path): (u32, &Path),
     ) -> Self {
         Self {
-            sorter,
+            shared,
+            rowless,
+            cursor: Cursor::default(),
             newest_ns: None,
             root,
             prefix: megadir::names::from_os(path.as_os_str()).to_vec(),
@@ -111,7 +198,7 @@ impl<'o> Gather<'o> {
         let mut item = head(1, facts.errno.is_some(), 0).to_vec();
         pack(&mut item, &Numbers::new(facts), b"");
         set_key(&mut self.key, self.root, b"", ROWS, b"");
-        self.add(&item)
+        self.add(0, false, &item)
     }
 
     /// Adds entries of a directory; returns how many.
@@ -122,6 +209,9 @@ impl<'o> Gather<'o> {
         attributes: &[Attributes],
     ) -> io::Result<u64> {
         let path = megadir::names::from_os(directory.as_os_str());
+        if self.rowless.has(path) {
+            return Ok(0);
+        }
         let mut block = match self.blocks.remove(path) {
             Some(block) => block,
             None => self.spare.pop().unwrap_or_default(),
@@ -130,6 +220,9 @@ impl<'o> Gather<'o> {
         for (entry, attributes) in batch.entries().zip(attributes) {
             // Gone since it was listed: as if it had gone before.
             if attributes.has_vanished() {
+                if entry.kind == FileType::Directory {
+                    self.rowless.add(path, entry.name);
+                }
                 continue;
             }
             // What is known of an entry is put together only where the names are the same.
@@ -144,6 +237,9 @@ impl<'o> Gather<'o> {
                 block.first_failed.get_or_insert_with(|| (entry.name.to_vec(), attributes.error));
             }
             let row = Numbers::told(entry.kind, attributes);
+            if entry.kind == FileType::Directory && row.kind != FileType::Directory as u8 {
+                self.rowless.add(path, entry.name);
+            }
             self.newest_ns = self.newest_ns.max(row.newest_ns());
             block.add(&row, entry.name);
             added += 1;
@@ -171,7 +267,7 @@ impl<'o> Gather<'o> {
         let relative = relative(path, &self.prefix).into_owned();
         let (parent, name) = split(&relative);
         set_key(&mut self.key, self.root, parent, ERROR, name);
-        self.add(error.as_bytes())
+        self.add(parent.len(), false, error.as_bytes())
     }
 
     /// Ends all directories, at the end of a walk.
@@ -183,9 +279,15 @@ impl<'o> Gather<'o> {
         Ok(())
     }
 
-    /// Gives an item to the sorter, under the key that was set.
-    fn add(&self, item: &[u8]) -> io::Result<()> {
-        self.sorter.lock().unwrap_or_else(PoisonError::into_inner).add(&self.key, item)
+    /// Gives an item to the sorter, under the key that was set, in which the directory's path has so many bytes; `is_same` says that it
+    /// is that of the last item.
+    fn add(&mut self, path_bytes: usize, is_same: bool, item: &[u8]) -> io::Result<()> {
+        let mut shared = self.shared.lock().unwrap_or_else(PoisonError::into_inner);
+        if path_bytes <= LONG_PATH_BYTES {
+            return shared.sorter.add(&self.key, item);
+        }
+        let (path, tail) = self.key[size_of::<u32>()..].split_at(path_bytes);
+        shared.add_deep(&mut self.cursor, (self.root, path, is_same), tail, item)
     }
 
     /// Gives the rows of a block to the sorter, sorted.
@@ -200,7 +302,8 @@ impl<'o> Gather<'o> {
         // A directory that changes while it is listed may give a name twice.
         places.dedup_by(|a, b| name(a) == name(b));
         let (Some(first), Some(last)) = (places.first(), places.last()) else { return Ok(()) };
-        set_key(&mut self.key, self.root, &relative(path, &self.prefix), ROWS, name(first));
+        let directory = relative(path, &self.prefix);
+        set_key(&mut self.key, self.root, &directory, ROWS, name(first));
         let in_columns = places.len() >= COLUMN_ROWS_MIN && alike.is_whole();
         let count = places.len() | if in_columns { COLUMNS as usize } else { 0 };
         self.item.clear();
@@ -211,7 +314,9 @@ impl<'o> Gather<'o> {
         } else {
             rows.zip(places.iter().map(name)).for_each(|(row, name)| pack(&mut self.item, row, name));
         }
-        self.add(&self.item)?;
+        let item = std::mem::take(&mut self.item);
+        self.add(directory.len(), false, &item)?;
+        self.item = item;
         self.held_bytes -= held_bytes;
         block.clear();
         Ok(())
@@ -219,16 +324,19 @@ impl<'o> Gather<'o> {
 
     /// Gives the rows of a block to the sorter, each an item of its own.
     fn one_by_one(&mut self, path: &[u8], block: &mut Block) -> io::Result<()> {
-        set_key(&mut self.key, self.root, &relative(path, &self.prefix), ROWS, b"");
+        let directory = relative(path, &self.prefix);
+        set_key(&mut self.key, self.root, &directory, ROWS, b"");
         let without_name = self.key.len();
-        for place in &block.places {
+        for (index, place) in block.places.iter().enumerate() {
             self.key.truncate(without_name);
             let name = &block.names[place.name as usize..place.name_end as usize];
             self.key.extend_from_slice(name);
             self.item.clear();
             self.item.extend_from_slice(&head(1, block.failed > 0, name.len()));
             pack(&mut self.item, &block.rows[place.row as usize], name);
-            self.add(&self.item)?;
+            let item = std::mem::take(&mut self.item);
+            self.add(directory.len(), index > 0, &item)?;
+            self.item = item;
         }
         self.held_bytes -= block.bytes();
         block.clear();
@@ -313,10 +421,11 @@ pub(super) fn item_rows<'a>(root: u32, parent: &'a [u8], item: &'a [u8]) -> Opti
     Some((PackedRows { root, parent, bytes, rows, in_columns, last_name_bytes }, head & FAILED != 0))
 }
 
-/// Takes a key apart: root, path of the directory, kind of item, name.
-pub(super) fn key_parts(key: &[u8]) -> Option<(u32, &[u8], u8, &[u8])> {
+/// Takes a key apart: root, path of the directory, kind of item, name. The path is often `last`, that of the key before.
+pub(super) fn key_parts<'k>(key: &'k [u8], last: &[u8]) -> Option<(u32, &'k [u8], u8, &'k [u8])> {
     let (root, rest) = key.split_first_chunk()?;
-    let end = rest.iter().position(|&byte| byte == 0)?;
+    let is_last = rest.get(last.len()) == Some(&0) && rest.starts_with(last);
+    let end = if is_last { last.len() } else { rest.iter().position(|&byte| byte == 0)? };
     let (parent, rest) = rest.split_at(end);
     let (&kind, name) = rest.get(1..)?.split_first()?;
     Some((u32::from_be_bytes(*root), parent, kind, name))
@@ -362,11 +471,13 @@ mod tests {
         for (root, parent, kind, name) in rows {
             let mut key = Vec::new();
             set_key(&mut key, root, parent, kind, name);
-            assert_eq!(key_parts(&key), Some((root, parent, kind, name)));
+            for last in [&b""[..], b"a", parent] {
+                assert_eq!(key_parts(&key, last), Some((root, parent, kind, name)));
+            }
             keys.push(key);
         }
         assert!(keys.is_sorted_by(|a, b| a < b));
-        assert_eq!(key_parts(b"\0\0\0\0no end"), None);
+        assert_eq!(key_parts(b"\0\0\0\0no end", b""), None);
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! Scanning: trees are walked, and what they hold goes to a [`Sink`], sorted.
 
 mod clock;
+mod deep;
 mod emit;
 mod gather;
 mod read;
@@ -18,7 +19,6 @@ use self::gather::Gather;
 use crate::metadata::{FORMAT_VERSION, Metadata, Root, Scanned};
 use crate::row::Facts;
 use crate::rows::Sink;
-use crate::sorter::Sorter;
 
 /// How trees are scanned.
 pub struct ScanOptions {
@@ -131,8 +131,9 @@ pub fn scan(
         }
     }
     run.metadata.ended_ns = now_ns();
-    let Run { sorter, mut metadata, .. } = run;
-    let sorter = sorter.into_inner().unwrap_or_else(PoisonError::into_inner);
+    let Run { shared, mut metadata, .. } = run;
+    let shared = shared.into_inner().unwrap_or_else(PoisonError::into_inner);
+    let sorter = shared.into_sorter().map_err(|error| spill_error(&options.spill_directory, error))?;
     match emit::emit(sorter, &options.spill_directory, watch, sink, &mut metadata)? {
         ControlFlow::Continue(()) => Ok(Some(metadata)),
         ControlFlow::Break(()) => Ok(None),
@@ -152,7 +153,8 @@ pub fn root_path(path: &Path) -> Result<Vec<u8>> {
 /// A scan that goes on.
 struct Run<'o> {
     options: &'o ScanOptions,
-    sorter: Mutex<Sorter>,
+    shared: Mutex<gather::Shared>,
+    rowless: gather::Rowless,
     metadata: Metadata,
     read: u64,
 }
@@ -178,15 +180,15 @@ impl<'o> Run<'o> {
         };
         // The rest is for what the threads gather.
         let sorter_bytes = options.memory_bytes - options.memory_bytes / 4;
-        let sorter = Mutex::new(Sorter::new(sorter_bytes, options.spill_directory.clone()));
-        Self { options, sorter, metadata, read: 0 }
+        let shared = Mutex::new(gather::Shared::new(sorter_bytes, options.spill_directory.clone()));
+        Self { options, shared, rowless: gather::Rowless::default(), metadata, read: 0 }
     }
 
     /// Returns what gathers the rows of a thread that reads the last tree.
     fn gather(&self, path: &Path) -> Gather<'_> {
         let held_bytes_max = self.options.memory_bytes / 4 / self.options.threads.max(1);
         let root = self.metadata.roots.len().saturating_sub(1) as u32;
-        Gather::new(&self.sorter, held_bytes_max, &self.options.exclude, (root, path))
+        Gather::new((&self.shared, &self.rowless), held_bytes_max, &self.options.exclude, (root, path))
     }
 
     /// Reads a tree, which is open.

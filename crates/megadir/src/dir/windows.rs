@@ -48,6 +48,7 @@ impl Dir {
     ///
     /// As [`Dir::open`].
     pub fn open_below(&self, name: &[u8]) -> Result<Self> {
+        self.check_component(name)?;
         let path = self.path.join(names::to_os(name)?);
         let handle = self.open_entry(name, Purpose::List)?;
         let is_away = |name: Vec<u16>| super::wine::leads_away(self.as_handle(), &name, handle.as_handle());

@@ -70,6 +70,12 @@ fn work(args: &Args, interrupt: &Interrupt) -> Result<u8, CliError> {
             quoted(&args.inventory)
         );
     }
+    if !inventory.has_footer_checksum() {
+        eprintln!(
+            "megadir: {} has no checksum of its metadata, since an older version wrote it: damage to the times in it would not show",
+            quoted(&args.inventory)
+        );
+    }
     let mut exclude: Vec<_> = inventory.excluded().into_iter().collect();
     let writer = if args.update { Some(run.writer()?) } else { None };
     exclude.extend(writer.iter().flat_map(Writer::excluded));

@@ -55,11 +55,11 @@ fn parquet(args: &Args, interrupt: &Interrupt) -> Result<u8, CliError> {
     let writer = Writer::create(output, args::roots(&args.paths)?, options)?;
     let options = reading.options(Some(output), writer.excluded());
     let mut hashing = hashing(args, writer)?;
-    let (scanned, elapsed) = timed(args, &options, interrupt, &mut hashing);
+    let (scanned, started) = timed(args, &options, interrupt, &mut hashing);
     let Some(metadata) = scanned? else { return Ok(interrupted(Some(output))) };
     let writer = tell_hashed(args, hashing);
     let bytes = writing_back(interrupt, || writer.finish(&metadata))?;
-    Ok(conclude(args, &metadata, elapsed, Some((output, bytes))))
+    Ok(conclude(args, &metadata, started.elapsed(), Some((output, bytes))))
 }
 
 /// Writes text, to a file or to standard output.
@@ -68,7 +68,7 @@ fn text(args: &Args, form: Form, interrupt: &Interrupt) -> Result<u8, CliError> 
     let sink = TextSink::create(form, output, args::roots(&args.paths)?)?;
     let options = args.reading.options(output, sink.excluded());
     let mut hashing = hashing(args, sink)?;
-    let (scanned, elapsed) = timed(args, &options, interrupt, &mut hashing);
+    let (scanned, started) = timed(args, &options, interrupt, &mut hashing);
     match hashing.sink_mut().ended() {
         Some(Ended::ClosedPipe) => return Ok(exit::DONE),
         Some(ended) => return ended.code(),
@@ -80,7 +80,7 @@ fn text(args: &Args, form: Form, interrupt: &Interrupt) -> Result<u8, CliError> 
         Ok(bytes) => bytes,
         Err(ended) => return ended.code(),
     };
-    Ok(conclude(args, &metadata, elapsed, output.zip(bytes)))
+    Ok(conclude(args, &metadata, started.elapsed(), output.zip(bytes)))
 }
 
 /// Returns a sink that hashes suspects if that was asked for. It is made before anything is read: what is changed from now
@@ -118,20 +118,20 @@ fn rehearse(args: &Args, interrupt: &Interrupt) -> Result<u8, CliError> {
         }
     }
     let options = args.reading.options(None, Vec::new());
-    let (scanned, elapsed) = timed(args, &options, interrupt, &mut Nowhere);
+    let (scanned, started) = timed(args, &options, interrupt, &mut Nowhere);
     match scanned? {
-        Some(metadata) => Ok(conclude(args, &metadata, elapsed, None)),
+        Some(metadata) => Ok(conclude(args, &metadata, started.elapsed(), None)),
         None => Ok(interrupted(None)),
     }
 }
 
-/// Scans with progress on a terminal, and says how long it took.
+/// Scans with progress on a terminal, and returns when it began.
 fn timed(
     args: &Args,
     options: &ScanOptions,
     interrupt: &Interrupt,
     sink: &mut dyn Sink,
-) -> (Result<Option<Metadata>, CliError>, Duration) {
+) -> (Result<Option<Metadata>, CliError>, Instant) {
     let started = Instant::now();
     let mut progress = Progress::new("read", args.all_errors);
     let mut watch = |event: megadir_inventory::ScanEvent<'_>| {
@@ -141,7 +141,7 @@ fn timed(
     };
     let scanned = scan(&args.paths, options, &mut watch, sink).map_err(CliError::from);
     progress.finish();
-    (scanned, started.elapsed())
+    (scanned, started)
 }
 
 /// Does what waits for the disk, so that an interrupt has patience with it.
@@ -160,7 +160,7 @@ fn interrupted(output: Option<&Path>) -> u8 {
     exit::INTERRUPTED
 }
 
-/// Says what was done, and returns the exit code.
+/// Says what was done and how long it took, the file's way to the disk included; returns the exit code.
 fn conclude(args: &Args, metadata: &Metadata, elapsed: Duration, written: Option<(&Path, u64)>) -> u8 {
     let rows = metadata.rows;
     let rate = rows as f64 / elapsed.as_secs_f64().max(1e-9);

@@ -34,6 +34,10 @@ const READ_ROWS: usize = 4096;
 const AHEAD_ROWS: usize = 20_000;
 /// Directories whose rows may wait while there are directories to compare.
 const EARLY_MAX: usize = 100_000;
+/// What the paths of those directories may take, bytes: far down in a deep tree a path is larger than rows.
+const EARLY_PATH_BYTES_MAX: usize = 16 << 20;
+/// A path of so many bytes counts as a row where rows are read ahead.
+const ROW_BYTES: usize = 64;
 
 /// A tree as it is now.
 pub(crate) struct Tree {
@@ -257,7 +261,9 @@ impl<S: Source> Shared<'_, S> {
                 return Step::Done;
             }
             let few = state.ready_rows < AHEAD_ROWS * (self.comparing.threads - 1) || state.ready.is_empty();
-            let room = state.table.early() < EARLY_MAX || (state.ready.is_empty() && state.working == 0);
+            let is_early_few =
+                state.table.early() < EARLY_MAX && state.table.early_path_bytes() < EARLY_PATH_BYTES_MAX;
+            let room = is_early_few || (state.ready.is_empty() && state.working == 0);
             if few
                 && room
                 && let Some(source) = state.source.take()
@@ -284,7 +290,7 @@ impl<S: Source> Shared<'_, S> {
         while rows < READ_ROWS {
             match source.next_block() {
                 Ok(Some(block)) => {
-                    rows += block.len() + 1;
+                    rows += block.len() + 1 + block.path.len() / ROW_BYTES;
                     blocks.push(block);
                 }
                 Ok(None) => {

@@ -38,7 +38,8 @@ impl Asker {
         self.rows.clear();
         for &index in &self.asked {
             let (name, kind) = task.name(index);
-            if !self.batch.push(name, 0, kind, 0) {
+            // Of a name with a slash in it another directory would be asked, maybe through a link.
+            if !megadir::names::is_component(name) || !self.batch.push(name, 0, kind, 0) {
                 let reason = "the inventory has a name that cannot be one: it is damaged";
                 return Err(Error::new("compare", task.directory.path(), ErrorKind::Malformed, reason));
             }

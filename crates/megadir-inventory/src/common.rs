@@ -1,0 +1,27 @@
+//! What two byte strings begin with alike.
+
+const PAGE_BYTES: usize = 4096;
+
+/// Returns how many bytes two strings begin with alike.
+#[inline]
+pub(crate) fn common_bytes(one: &[u8], other: &[u8]) -> usize {
+    let most = one.len().min(other.len());
+    let mut at = 0;
+    // Paths of deep trees are long: whole pages of them are compared at once.
+    while at + PAGE_BYTES <= most && one[at..at + PAGE_BYTES] == other[at..at + PAGE_BYTES] {
+        at += PAGE_BYTES;
+    }
+    while let (Some(Ok(left)), Some(Ok(right))) =
+        (one.get(at..at + 8).map(<[u8; 8]>::try_from), other.get(at..at + 8).map(<[u8; 8]>::try_from))
+    {
+        let differ = u64::from_le_bytes(left) ^ u64::from_le_bytes(right);
+        if differ != 0 {
+            return at + differ.trailing_zeros() as usize / 8;
+        }
+        at += 8;
+    }
+    while at < most && one[at] == other[at] {
+        at += 1;
+    }
+    at
+}

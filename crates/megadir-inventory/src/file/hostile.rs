@@ -1,0 +1,198 @@
+//! Inventories that a scan does not write, made by the writer that trusts its caller: each is refused, by row and by block.
+
+use std::path::Path;
+
+use megadir::FileType;
+
+use super::{Inventory, WriteOptions, Writer};
+use crate::block::Blocks;
+use crate::metadata::{FORMAT_VERSION, Metadata, Root, Scanned};
+use crate::row::{Facts, OwnedRow};
+use crate::rows::{Rows, Sink};
+
+fn facts(kind: FileType) -> Facts {
+    Facts { kind, size_bytes: Some(1), links: Some(1), ..Facts::NOTHING }
+}
+
+fn row(parent: &str, name: &str, kind: FileType) -> OwnedRow {
+    let (parent, name) = (parent.as_bytes().to_vec(), name.as_bytes().to_vec());
+    OwnedRow { root: 0, parent, name, facts: facts(kind), error: None }
+}
+
+/// Writes rows of two trees as they are, in groups of so many.
+fn write(path: &Path, rows: &[OwnedRow], group_rows: usize) {
+    let root = |path: &[u8]| Root {
+        path: path.to_vec(),
+        file_system: "ext4".into(),
+        granule_ns: Some(1),
+        newest_ns: None,
+    };
+    let scanned =
+        Scanned { cross_mounts: false, examiner: "statx".into(), threads: 1, mounts_not_entered: 0 };
+    let metadata = Metadata {
+        version: FORMAT_VERSION,
+        program: "test".into(),
+        roots: vec![root(b"/a"), root(b"/b")],
+        started_ns: 1_234_567,
+        ended_ns: 2,
+        scanned,
+        rows: rows.len() as u64,
+        failed: 0,
+        unread_directories: 0,
+    };
+    let roots = vec![b"/a".to_vec(); 3];
+    let mut writer = Writer::create(path, roots, WriteOptions { threads: 0, level: 1, group_rows }).unwrap();
+    rows.iter().for_each(|row| writer.add(&row.row()).unwrap());
+    writer.finish(&metadata).unwrap();
+}
+
+/// Reads an inventory by row and by block; returns how many rows it has.
+fn read(path: &Path) -> Result<usize, String> {
+    let by_rows = || {
+        let (mut inventory, mut rows) = (Inventory::open(path)?, 0);
+        while inventory.next_row()?.is_some() {
+            rows += 1;
+        }
+        Ok(rows)
+    };
+    let by_blocks = || {
+        let (mut blocks, mut rows) = (Blocks::new(Inventory::open(path)?), 0);
+        while let Some(block) = blocks.next_block()? {
+            rows += block.len() + usize::from(block.root_row.is_some());
+        }
+        Ok(rows)
+    };
+    let told = |error: megadir::Error| error.to_string();
+    let (rows, blocks) = (by_rows().map_err(told), by_blocks().map_err(told));
+    assert_eq!(rows, blocks);
+    rows
+}
+
+/// Directories whose bytes order otherwise than their components, in two trees.
+fn honest() -> Vec<OwnedRow> {
+    use FileType::{Directory, File, Symlink};
+    let mut rows = vec![
+        row("", "", Directory),
+        row("", "a", Directory),
+        row("", "a-b", Directory),
+        row("", "b", File),
+        row("", "link", Symlink),
+        row("a", "..c", Directory),
+        row("a", "f", File),
+        row("a-b", "x", Directory),
+        row("a-b/x", "y", Directory),
+        row("a-b/x/y", "...", File),
+        row("a/..c", "g", File),
+    ];
+    let second = rows[..2].iter().map(|row| OwnedRow { root: 1, ..row.clone() });
+    rows.extend(second.collect::<Vec<_>>());
+    rows
+}
+
+#[test]
+fn what_a_scan_writes_is_read() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("inventory");
+    for group_rows in [1, 3, 100] {
+        write(&path, &honest(), group_rows);
+        assert_eq!(read(&path), Ok(13), "{group_rows}");
+    }
+}
+
+#[test]
+fn rows_that_lead_out_of_the_tree_are_refused_by_name() {
+    use FileType::{Directory, File};
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("inventory");
+    let long = "n".repeat(1531);
+    let negative = |change: fn(&mut Facts)| {
+        let mut row = row("a", "f", File);
+        change(&mut row.facts);
+        row
+    };
+    // The row that is added or takes the place of another, and what is said of it.
+    let cases = [
+        (row("", "/etc/passwd", File), "'/etc/passwd' is no name of an entry"),
+        (row("", "../x", File), "'../x' is no name of an entry"),
+        (row("", "link/secret", File), "'link/secret' is no name of an entry"),
+        (row("", ".", Directory), "'.' is no name of an entry"),
+        (row("", "..", Directory), "'..' is no name of an entry"),
+        (row("a", "", File), "a row has no name (in 'a')"),
+        (row("", "nul\0nul", File), "'nul\\0nul' is no name of an entry"),
+        (row("", &long, File), "a name of 1531 bytes, 'nnn"),
+        (row("..", "x", File), "rows lie in '..', which holds what is no name of an entry"),
+        (row("a/../..", "x", File), "rows lie in 'a/../..', which holds what is no name of an entry"),
+        (row("/a", "x", File), "rows lie in '/a', which is absolute"),
+        (row("/etc", "x", File), "rows lie in '/etc', which is absolute"),
+        (row("a//", "x", File), "rows lie in 'a//', which holds what is no name of an entry"),
+        (row("link", "secret", File), "rows lie in 'link', which is no directory of the inventory"),
+        (row("b", "x", File), "rows lie in 'b', which is no directory of the inventory"),
+        (row("a/..c/d", "x", File), "rows lie in 'a/..c/d', which is no directory of the inventory"),
+        (row("zz", "x", File), "rows lie in 'zz', which is no directory of the inventory"),
+        (row("", "", File), "the root of tree 0 is no directory but a file"),
+        (negative(|facts| facts.size_bytes = Some(u64::MAX)), "'f' has a negative size"),
+        (negative(|facts| facts.links = Some(1 << 63)), "'f' has a negative size or number of links"),
+        (OwnedRow { root: 2, ..row("", "", Directory) }, "a row is of tree 2, and there are 2"),
+    ];
+    for (hostile, expected) in cases {
+        let mut rows = honest();
+        rows.retain(|row| row.row().key != hostile.row().key);
+        rows.push(hostile);
+        rows.sort_by(|a, b| a.row().key.cmp(&b.row().key));
+        for group_rows in [1, 100] {
+            write(&path, &rows, group_rows);
+            let error = read(&path).expect_err(expected);
+            assert!(error.contains("not written by a scan") && error.contains(expected), "{error}");
+            assert_eq!(error.lines().count(), 1, "{error}");
+        }
+    }
+}
+
+/// The same where rows come as columns: many of them, alike.
+#[test]
+fn columns_that_lead_out_of_the_tree_are_refused_by_name() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("inventory");
+    let many = |change: &dyn Fn(&mut OwnedRow)| {
+        let names = (0..40).map(|number| row("a", &format!("n{number:02}"), FileType::File));
+        let mut rows = vec![row("", "", FileType::Directory), row("", "a", FileType::Directory)];
+        rows.extend(names);
+        change(&mut rows[20]);
+        rows.sort_by(|a, b| a.row().key.cmp(&b.row().key));
+        write(&path, &rows, 100);
+        read(&path)
+    };
+    assert_eq!(many(&|_| {}), Ok(42));
+    for (name, expected) in
+        [("../x", "'../x' is no name"), ("..", "'..' is no name"), ("n\0", "'n\\0' is no name")]
+    {
+        let error = many(&|row| row.name = name.as_bytes().to_vec()).expect_err(name);
+        assert!(error.contains(expected), "{error}");
+    }
+    let error = many(&|row| row.facts.size_bytes = Some(1 << 63)).unwrap_err();
+    assert!(error.contains("negative size"), "{error}");
+}
+
+#[test]
+fn a_flipped_bit_of_the_metadata_is_damage_and_a_file_without_their_checksum_is_read() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("inventory");
+    write(&path, &honest(), 100);
+    assert!(Inventory::open(&path).unwrap().has_footer_checksum());
+    let whole = std::fs::read(&path).unwrap();
+    let find = |text: &[u8]| whole.windows(text.len()).position(|there| there == text).unwrap();
+    let started = find(b"\"started_ns\":1234567") + 19;
+    for bit in 0..3 {
+        let mut flipped = whole.clone();
+        flipped[started] ^= 1 << bit;
+        std::fs::write(&path, flipped).unwrap();
+        let error = read(&path).unwrap_err();
+        assert!(error.contains("do not fit their checksum"), "{error}");
+    }
+    // By another name it is as if it were not there, as in files of older versions.
+    let mut older = whole.clone();
+    older[find(b"megadir.footer")] = b'M';
+    std::fs::write(&path, older).unwrap();
+    assert_eq!(read(&path), Ok(13));
+    assert!(!Inventory::open(&path).unwrap().has_footer_checksum());
+}

@@ -1,0 +1,295 @@
+//! Items of directories with long paths on their way into order: paths are kept as a tree of names, since whole they would take the
+//! square of the tree's depth.
+//!
+//! What is held is sorted and written as a run for the [`Sorter`] when it reaches its limit, and begun again.
+//!
+//! ```text
+//! names, parents -> tree -> depth first, subdirectories in the order of keys -> run (keys by their prefixes) -> Sorter
+//! ```
+
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
+use std::hash::{BuildHasher, RandomState};
+use std::io;
+use std::ops::Range;
+
+use crate::common::common_bytes;
+use crate::sorter::{RunWriter, Sorter};
+
+/// No node.
+const NONE: u32 = u32::MAX;
+
+/// Items with the directories that they belong to.
+pub(super) struct Deep {
+    memory_bytes_max: usize,
+    nodes: Vec<Node>,
+    names: Vec<u8>,
+    /// The last node made of each hash of parent and name.
+    by_hash: HashMap<u64, u32>,
+    hasher: RandomState,
+    items: Vec<Item>,
+    bytes: Vec<u8>,
+    /// How many times all that was held has been written.
+    generation: u64,
+}
+
+/// A directory, or one above it: a tree's root by the bytes of its number.
+struct Node {
+    parent: u32,
+    /// The node before with the same hash.
+    before: u32,
+    name: Range<usize>,
+}
+
+/// What follows the directory in a key, and the item.
+struct Item {
+    node: u32,
+    tail: Range<usize>,
+    end: usize,
+}
+
+/// Where the last path of a thread lies in the tree: the next one often begins as it does.
+#[derive(Default)]
+pub(super) struct Cursor {
+    generation: u64,
+    root: u32,
+    path: Vec<u8>,
+    /// The nodes from the root on, and where in the path the name of each ends.
+    nodes: Vec<(u32, usize)>,
+}
+
+impl Deep {
+    pub(super) fn new(memory_bytes_max: usize) -> Self {
+        Self {
+            memory_bytes_max,
+            nodes: Vec::new(),
+            names: Vec::new(),
+            by_hash: HashMap::new(),
+            hasher: RandomState::new(),
+            items: Vec::new(),
+            bytes: Vec::new(),
+            generation: 1,
+        }
+    }
+
+    /// Adds an item of a directory under what follows its path in the key. `is_same` says that the directory is the one of the last
+    /// item that came with this cursor.
+    pub(super) fn add(
+        &mut self,
+        cursor: &mut Cursor,
+        (root, path, is_same): (u32, &[u8], bool),
+        tail: &[u8],
+        item: &[u8],
+        sorter: &mut Sorter,
+    ) -> io::Result<()> {
+        // Memory grows by doubling: half of what is allowed is when it would pass the limit.
+        if self.held_bytes() + tail.len() + item.len() > self.memory_bytes_max / 2 && !self.items.is_empty() {
+            self.write_run(sorter)?;
+        }
+        let node = self.node(cursor, root, path, is_same);
+        let start = self.bytes.len();
+        self.bytes.extend_from_slice(tail);
+        let tail = start..self.bytes.len();
+        self.bytes.extend_from_slice(item);
+        self.items.push(Item { node, tail, end: self.bytes.len() });
+        Ok(())
+    }
+
+    fn held_bytes(&self) -> usize {
+        // The map has a place for each of its entries twice over.
+        let node_bytes = size_of::<Node>() + 2 * size_of::<(u64, u32)>();
+        self.nodes.len() * node_bytes
+            + self.names.len()
+            + self.items.len() * size_of::<Item>()
+            + self.bytes.len()
+    }
+
+    /// Returns the node of a directory.
+    fn node(&mut self, cursor: &mut Cursor, root: u32, path: &[u8], is_same: bool) -> u32 {
+        let is_current = cursor.generation == self.generation && cursor.root == root;
+        if is_current
+            && is_same
+            && let Some((node, _)) = cursor.nodes.last()
+        {
+            return *node;
+        }
+        let mut same = common_bytes(&cursor.path, path);
+        if !is_current {
+            (cursor.generation, cursor.root, same) = (self.generation, root, 0);
+            cursor.nodes.clear();
+            cursor.nodes.push((self.child(NONE, &root.to_be_bytes()), 0));
+        }
+        // Names that are whole in both paths: a slash or the end follows.
+        let is_whole = |end: usize| {
+            end == 0
+                || end <= same
+                    && [&cursor.path[..], path]
+                        .iter()
+                        .all(|path| path.get(end).is_none_or(|byte| *byte == b'/'))
+        };
+        while cursor.nodes.len() > 1 && cursor.nodes.last().is_some_and(|(_, end)| !is_whole(*end)) {
+            cursor.nodes.pop();
+        }
+        let (mut node, mut end) = cursor.nodes.last().copied().unwrap_or((NONE, 0));
+        cursor.path.truncate(same);
+        cursor.path.extend_from_slice(&path[same..]);
+        while end < path.len() {
+            let start = if end == 0 { 0 } else { end + 1 };
+            end = path[start..].iter().position(|byte| *byte == b'/').map_or(path.len(), |at| start + at);
+            node = self.child(node, &path[start..end]);
+            cursor.nodes.push((node, end));
+        }
+        node
+    }
+
+    /// Returns the node of a name in a directory, a new one unless there is one.
+    fn child(&mut self, parent: u32, name: &[u8]) -> u32 {
+        let new = self.nodes.len() as u32;
+        let before = match self.by_hash.entry(self.hasher.hash_one((parent, name))) {
+            Entry::Vacant(entry) => {
+                entry.insert(new);
+                NONE
+            }
+            Entry::Occupied(mut entry) => {
+                let first = *entry.get();
+                let mut at = first;
+                while let Some(node) = self.nodes.get(at as usize) {
+                    if node.parent == parent && self.names[node.name.clone()] == *name {
+                        return at;
+                    }
+                    at = node.before;
+                }
+                entry.insert(new);
+                first
+            }
+        };
+        let start = self.names.len();
+        self.names.extend_from_slice(name);
+        self.nodes.push(Node { parent, before, name: start..self.names.len() });
+        new
+    }
+
+    /// Writes all items as a run, in the order of their keys.
+    pub(super) fn write_run(&mut self, sorter: &mut Sorter) -> io::Result<()> {
+        if self.items.is_empty() {
+            return Ok(());
+        }
+        let mut run = sorter.begin_run()?;
+        self.write_in_order(&mut run)?;
+        sorter.add_run(run)?;
+        self.nodes.clear();
+        self.names.clear();
+        self.by_hash.clear();
+        self.items.clear();
+        self.bytes.clear();
+        self.generation += 1;
+        Ok(())
+    }
+
+    fn write_in_order(&mut self, run: &mut RunWriter) -> io::Result<()> {
+        let (bytes, nodes, names) = (&self.bytes, &self.nodes, &self.names);
+        let tail = |item: &Item| &bytes[item.tail.clone()];
+        self.items.sort_unstable_by(|a, b| a.node.cmp(&b.node).then_with(|| tail(a).cmp(tail(b))));
+        let mut children: Vec<u32> = (0..nodes.len() as u32).collect();
+        children.sort_unstable_by_key(|node| nodes[*node as usize].parent.wrapping_add(1));
+        let children_of = |parent: u32| {
+            let key = parent.wrapping_add(1);
+            let of = |node: &u32| nodes[*node as usize].parent.wrapping_add(1);
+            let from = children.partition_point(|node| of(node) < key);
+            let rest = &children[from..];
+            &rest[..rest.partition_point(|node| of(node) == key)]
+        };
+        let name = |node: u32| &names[nodes[node as usize].name.clone()];
+        // `a`, `a-b`, `a/x` is the order of paths by their bytes: what lies below a directory comes where its name with a slash would.
+        let steps = |parent: u32| {
+            let below = |node: &u32| [(*node, false), (*node, true)];
+            let mut steps: Vec<(u32, bool)> = children_of(parent).iter().flat_map(below).collect();
+            let text = |&(node, is_below): &(u32, bool)| name(node).iter().chain(is_below.then_some(&b'/'));
+            // Backwards, since they are taken from the end.
+            steps.sort_unstable_by(|a, b| text(b).cmp(text(a)));
+            steps
+        };
+        let mut key = Vec::new();
+        let mut stack: Vec<(usize, Vec<(u32, bool)>)> = vec![(0, steps(NONE))];
+        while let Some((key_bytes, rest)) = stack.last_mut() {
+            key.truncate(*key_bytes);
+            let Some((node, is_below)) = rest.pop() else {
+                stack.pop();
+                continue;
+            };
+            // The number of a root stands before its path, without a slash between.
+            if key.len() > size_of::<u32>() {
+                key.push(b'/');
+            }
+            key.extend_from_slice(name(node));
+            if is_below {
+                let below = steps(node);
+                if !below.is_empty() {
+                    stack.push((key.len(), below));
+                }
+                continue;
+            }
+            let from = self.items.partition_point(|item| item.node < node);
+            let directory_bytes = key.len();
+            for item in self.items[from..].iter().take_while(|item| item.node == node) {
+                key.extend_from_slice(tail(item));
+                run.put(&key, &bytes[item.tail.end..item.end])?;
+                key.truncate(directory_bytes);
+            }
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Cursor, Deep};
+    use crate::sorter::Sorter;
+
+    #[test]
+    fn items_come_in_the_order_of_whole_keys_whatever_the_memory() {
+        let mut random = 11u64;
+        let mut next = |below: u64| {
+            random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            (random >> 33) % below
+        };
+        let names = ["a", "a-b", "a!", "b", "b0", "\u{e9}", "a.b"];
+        let mut entries: Vec<(u32, String, String)> = (0..3000)
+            .map(|number| {
+                let depth = next(9);
+                let path: Vec<&str> = (0..depth).map(|_| names[next(7) as usize]).collect();
+                (next(2) as u32, path.join("/"), format!("{number}"))
+            })
+            .collect();
+        let key = |(root, path, name): &(u32, String, String)| {
+            [&root.to_be_bytes()[..], path.as_bytes(), &[0, 1], name.as_bytes()].concat()
+        };
+        let given = |memory_bytes| {
+            let mut sorter = Sorter::new(memory_bytes, std::env::temp_dir());
+            let (mut deep, mut cursors) = (Deep::new(memory_bytes), [Cursor::default(), Cursor::default()]);
+            for (index, entry) in entries.iter().enumerate() {
+                let tail = [&[0, 1], entry.2.as_bytes()].concat();
+                let of = (entry.0, entry.1.as_bytes(), false);
+                deep.add(&mut cursors[index % 2], of, &tail, entry.2.as_bytes(), &mut sorter).unwrap();
+            }
+            deep.write_run(&mut sorter).unwrap();
+            let mut given = Vec::new();
+            sorter
+                .finish(
+                    |error| error,
+                    |key, item| {
+                        given.push((key.to_vec(), item.to_vec()));
+                        Ok(true)
+                    },
+                )
+                .unwrap();
+            given
+        };
+        let (whole, parts) = (given(1 << 24), given(20_000));
+        assert_eq!(whole, parts);
+        entries.sort_by_key(key);
+        let expected: Vec<_> =
+            entries.iter().map(|entry| (key(entry), entry.2.clone().into_bytes())).collect();
+        assert!(whole == expected, "as whole keys order");
+    }
+}
