@@ -5,6 +5,7 @@ mod emit;
 mod gather;
 mod read;
 
+use std::collections::BTreeMap;
 use std::io;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
@@ -19,6 +20,7 @@ use crate::metadata::{FORMAT_VERSION, Metadata, Root, Scanned};
 use crate::row::Facts;
 use crate::rows::Sink;
 use crate::sorter::Sorter;
+use crate::volumes::Volume;
 
 /// How trees are scanned.
 pub struct ScanOptions {
@@ -131,7 +133,10 @@ pub fn scan(
         }
     }
     run.metadata.ended_ns = now_ns();
-    let Run { sorter, mut metadata, .. } = run;
+    let Run { sorter, mut metadata, volumes, .. } = run;
+    let mut volumes: Vec<_> = volumes.into_iter().map(|(fsid, device)| Volume { device, fsid }).collect();
+    volumes.sort_unstable_by_key(|volume| volume.device);
+    metadata.volumes = Some(volumes);
     let sorter = sorter.into_inner().unwrap_or_else(PoisonError::into_inner);
     match emit::emit(sorter, &options.spill_directory, watch, sink, &mut metadata)? {
         ControlFlow::Continue(()) => Ok(Some(metadata)),
@@ -154,6 +159,8 @@ struct Run<'o> {
     options: &'o ScanOptions,
     sorter: Mutex<Sorter>,
     metadata: Metadata,
+    /// The device numbers of volumes, by their ids.
+    volumes: BTreeMap<String, u64>,
     read: u64,
 }
 
@@ -175,18 +182,19 @@ impl<'o> Run<'o> {
             rows: 0,
             failed: 0,
             unread_directories: 0,
+            volumes: None,
         };
         // The rest is for what the threads gather.
         let sorter_bytes = options.memory_bytes - options.memory_bytes / 4;
         let sorter = Mutex::new(Sorter::new(sorter_bytes, options.spill_directory.clone()));
-        Self { options, sorter, metadata, read: 0 }
+        Self { options, sorter, metadata, volumes: BTreeMap::new(), read: 0 }
     }
 
     /// Returns what gathers the rows of a thread that reads the last tree.
-    fn gather(&self, path: &Path) -> Gather<'_> {
+    fn gather(&self, path: &Path, device: Option<u64>) -> Gather<'_> {
         let held_bytes_max = self.options.memory_bytes / 4 / self.options.threads.max(1);
         let root = self.metadata.roots.len().saturating_sub(1) as u32;
-        Gather::new(&self.sorter, held_bytes_max, &self.options.exclude, (root, path))
+        Gather::new(&self.sorter, held_bytes_max, &self.options.exclude, (root, path), device)
     }
 
     /// Reads a tree, which is open.
@@ -198,7 +206,7 @@ impl<'o> Run<'o> {
         let file_system = file_system.to_string();
         let root = Root { path: absolute, file_system, granule_ns, newest_ns: None };
         self.metadata.roots.push(root);
-        self.gather(path).root(&facts).map_err(|error| self.spill(error))?;
+        self.gather(path, facts.device).root(&facts).map_err(|error| self.spill(error))?;
         let options = self.walk_options(&directory)?;
         self.walk(path, directory, &options, watch)
     }
