@@ -24,6 +24,7 @@ mod rows;
 mod scan;
 mod snapshot;
 mod sorter;
+mod volumes;
 
 #[doc(hidden)]
 pub use file::fuzz;
@@ -36,3 +37,4 @@ pub use rows::{Rows, Sink, SliceRows};
 pub use scan::{Excluded, ScanEvent, ScanOptions, root_path, scan};
 pub use snapshot::{Snapshot, SnapshotRows};
 pub use sorter::Sorter;
+pub use volumes::Volume;

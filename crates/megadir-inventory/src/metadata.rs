@@ -2,6 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::volumes::Volume;
+
 /// The version of the format that is written; older ones are read, newer ones are refused.
 pub const FORMAT_VERSION: u32 = 1;
 
@@ -26,6 +28,10 @@ pub struct Metadata {
     pub failed: u64,
     /// Directories that could not be opened, or not be read to their ends. What they hold is not known.
     pub unread_directories: u64,
+    /// The file systems and btrfs subvolumes that the device numbers of the rows stand for, as far as they have an id; `None` in
+    /// inventories of versions that did not record them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub volumes: Option<Vec<Volume>>,
 }
 
 /// A tree that was scanned.
@@ -108,7 +114,7 @@ fn bytes_of(hex: &str) -> Vec<u8> {
 
 #[cfg(test)]
 mod tests {
-    use super::{FORMAT_VERSION, Metadata, Root, Scanned};
+    use super::{FORMAT_VERSION, Metadata, Root, Scanned, Volume};
 
     #[test]
     fn metadata_comes_back_from_its_text() {
@@ -133,10 +139,14 @@ mod tests {
             rows: 3,
             failed: 1,
             unread_directories: 0,
+            volumes: Some(vec![Volume { device: 41, fsid: "90d27687133a8f6d".into() }]),
         };
         let text = serde_json::to_string(&metadata).unwrap();
         assert!(text.contains(r#""path":"/a""#) && text.contains(r#""path_hex":"2fff""#), "{text}");
         assert_eq!(serde_json::from_str::<Metadata>(&text).unwrap(), metadata);
         assert!(!metadata.is_complete());
+        // Written before volumes were recorded.
+        let (before, _) = text.split_once(r#","volumes""#).unwrap();
+        assert_eq!(serde_json::from_str::<Metadata>(&format!("{before}}}")).unwrap().volumes, None);
     }
 }

@@ -101,7 +101,8 @@ pub struct Facts {
     pub inode: Option<u64>,
     /// The upper 64 bits of an inode number of 128 bits.
     pub inode_high: Option<u64>,
-    /// The device's number, as `st_dev` has it on Linux. It may be another after the next mount.
+    /// The device's number, as `st_dev` has it on Linux. It may be another after the next mount:
+    /// [`Metadata::volumes`](crate::Metadata::volumes) has what stays.
     pub device: Option<u64>,
     /// The permission bits with set-user-ID, set-group-ID and sticky.
     pub mode: Option<u16>,

@@ -126,7 +126,9 @@ impl Snapshot {
         let roots: Vec<_> = trees
             .map(|(root, tree)| {
                 let error = errors.get(&(root as u32, Box::default())).cloned();
-                tree.as_ref().map_or((Facts::NOTHING, error.clone()), |tree| (tree.facts, error))
+                let Some(tree) = tree else { return (Facts::NOTHING, error) };
+                let device = tree.facts.device.map(|now| found.volumes.before(now).unwrap_or(now));
+                (Facts { device, ..tree.facts }, error)
             })
             .collect();
         let Scanned { cross_mounts, .. } = comparing.metadata.scanned;
@@ -150,6 +152,9 @@ impl Snapshot {
         metadata.rows = roots.len() as u64 + blocks.iter().map(|block| block.len() as u64).sum::<u64>();
         metadata.failed = found.failed;
         metadata.unread_directories = errors.len() as u64;
+        // Rows that stay as they were keep their devices.
+        let keep_unseen = found.failed > 0 || found.unread > 0 || !found.other_mounts.is_empty();
+        metadata.volumes = Some(std::mem::take(&mut found.volumes).record(keep_unseen));
         Self { metadata, roots, blocks, errors }
     }
 
@@ -206,7 +211,8 @@ impl Snapshot {
     }
 
     /// Looks at the trees again, returns what changed, and holds what is there now. What could not be read stays as it
-    /// was. On an error nothing changes.
+    /// was; a directory that was renamed and cannot be read is held without entries ([`Compared::lost`] counts both). On an error
+    /// nothing changes.
     ///
     /// # Errors
     ///
@@ -251,6 +257,7 @@ fn metadata(
         rows: 0,
         failed: 0,
         unread_directories: 0,
+        volumes: None,
     }
 }
 

@@ -61,6 +61,7 @@ fn write(path: &std::path::Path, rows: &[OwnedRow]) {
         rows: rows.len() as u64,
         failed: 0,
         unread_directories: 0,
+        volumes: None,
     };
     let options = WriteOptions { threads: 0, level: 1, group_rows: 2500 };
     let mut writer = Writer::create(path, vec![b"/tree".to_vec()], options).expect("created");

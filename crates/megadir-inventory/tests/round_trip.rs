@@ -30,6 +30,7 @@ fn metadata(rows: u64) -> Metadata {
         rows,
         failed: 5,
         unread_directories: 6,
+        volumes: None,
     }
 }
 

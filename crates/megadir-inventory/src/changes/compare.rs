@@ -54,6 +54,10 @@ pub struct Compared {
     pub failed: u64,
     /// Directories that could not be listed now, and could when the inventory was made.
     pub unread: u64,
+    /// What could not be read or examined now and is not recorded as such: what became of it is not known.
+    pub lost: u64,
+    /// The tree has btrfs subvolumes and the inventory does not record which: after another mount their device numbers say nothing.
+    pub volumes_unknown: bool,
     /// Directories that another file system was mounted over since.
     pub other_mounts: Vec<PathBuf>,
     /// Directories that could not be listed when the inventory was made: all they hold counts as added.
@@ -150,12 +154,29 @@ pub(crate) fn from_source<S: Source>(
     let mut found = engine::compare(&comparing, source)?;
     found.failed += unopened.len() as u64;
     found.unread += unopened.len() as u64;
+    found.lost += unopened.len() as u64 + found.other_mounts.len() as u64;
+    let volumes_unknown = metadata.volumes.is_none()
+        && comparing.trees.iter().flatten().any(|tree| tree.proof.stubs)
+        && found.volumes.len() > metadata.roots.len();
     found.failures.extend(unopened);
     let now = options.keep.then(|| Snapshot::of_found(&comparing, &mut found));
-    let Found { seen, failures, other_mounts, unknown_before, failed, unread, listed, not_listed, .. } =
-        found;
+    let Found {
+        seen, failures, other_mounts, unknown_before, failed, unread, lost, listed, not_listed, ..
+    } = found;
     let changes = settle(seen, &proofs(&comparing.trees));
-    Ok(Compared { changes, failures, failed, unread, other_mounts, unknown_before, listed, not_listed, now })
+    Ok(Compared {
+        changes,
+        failures,
+        failed,
+        unread,
+        lost,
+        volumes_unknown,
+        other_mounts,
+        unknown_before,
+        listed,
+        not_listed,
+        now,
+    })
 }
 
 /// Returns what holds for each tree.

@@ -189,8 +189,8 @@ impl Identity {
 mod tests {
     use super::*;
 
-    const REUSED: Proof = Proof { unique_numbers: false, directory_times: true };
-    const UNIQUE: Proof = Proof { unique_numbers: true, directory_times: false };
+    const REUSED: Proof = Proof { unique_numbers: false, directory_times: true, stubs: false };
+    const UNIQUE: Proof = Proof { unique_numbers: true, directory_times: false, stubs: false };
 
     fn facts() -> Facts {
         Facts {

@@ -15,6 +15,7 @@ use super::{Change, ChangeKind, fields};
 use crate::metadata::Metadata;
 use crate::row::Facts;
 use crate::rows::Rows;
+use crate::volumes::{Volumes, fsid, fsid_below, is_stub, of_stub};
 
 /// Directories whose path is a place in the order of an inventory.
 type Place = (u32, Vec<u8>);
@@ -51,7 +52,8 @@ pub fn compare_only<R: Rows>(
         return Err(Error::new("compare", "".as_ref(), ErrorKind::BadOption, "no tree to compare"));
     };
     let examine = examine.start(&first.directory, Facts::WANT)?;
-    let mut only = Only { metadata: &metadata, trees: &trees, old_roots, examine, found: Found::default() };
+    let volumes = volumes(&metadata, &trees, &old_roots);
+    let mut only = Only { metadata: &metadata, trees: &trees, volumes, examine, found: Found::default() };
     for ((root, parent), names) in wanted {
         if watch.stop.load(Ordering::Relaxed) {
             return Err(Error::new("compare", "".as_ref(), ErrorKind::Io, "interrupted"));
@@ -62,12 +64,16 @@ pub fn compare_only<R: Rows>(
     let mut found = only.found;
     found.failed += unopened.len() as u64;
     found.failures.extend(unopened);
-    let Found { seen, failures, failed, unread, listed, not_listed, .. } = found;
+    let Found { seen, failures, failed, unread, lost, listed, not_listed, .. } = found;
+    let is_btrfs = trees.iter().flatten().any(|tree| tree.proof.stubs);
+    let volumes_unknown = metadata.volumes.is_none() && is_btrfs && only.volumes.len() > trees.len();
     Ok(Compared {
         changes: settle(seen, &proofs(&trees)),
         failures,
         failed,
         unread,
+        lost,
+        volumes_unknown,
         other_mounts: Vec::new(),
         unknown_before: Vec::new(),
         listed,
@@ -102,6 +108,19 @@ fn look_up<R: Rows>(
     Ok(old_roots)
 }
 
+/// Returns what is known of the devices of the roots.
+fn volumes(metadata: &Metadata, trees: &[Option<Tree>], old_roots: &[Option<Facts>]) -> Volumes {
+    let mut volumes = Volumes::new(metadata);
+    for (tree, old) in trees.iter().zip(old_roots) {
+        if let Some(tree) = tree
+            && let (Some(now), Some(before)) = (tree.facts.device, old.and_then(|old| old.device))
+        {
+            volumes.learn_root(now, before, fsid(&*tree.directory));
+        }
+    }
+    volumes
+}
+
 fn check_roots(trees: &[Option<Tree>], old: &[Option<Facts>], options: &CompareOptions) -> Result<()> {
     for (tree, old) in trees.iter().zip(old) {
         if let (Some(tree), Some(old)) = (tree, old)
@@ -117,7 +136,7 @@ fn check_roots(trees: &[Option<Tree>], old: &[Option<Facts>], options: &CompareO
 struct Only<'a> {
     metadata: &'a Metadata,
     trees: &'a [Option<Tree>],
-    old_roots: Vec<Option<Facts>>,
+    volumes: Volumes,
     examine: Box<dyn Examine>,
     found: Found,
 }
@@ -145,7 +164,7 @@ impl Only<'_> {
             }
         };
         if let Some(old) = names.get(&b""[..]) {
-            self.entry(root, b"", b"", old.as_ref(), &tree.facts);
+            self.entry(&tree.directory, (root, b"", b""), old.as_ref(), &tree.facts);
         }
         let mut batch = BatchBuilder::new(64 << 10, false);
         let asked: Vec<_> =
@@ -157,7 +176,7 @@ impl Only<'_> {
         for ((name, old), attributes) in asked.zip(&rows) {
             let new = Facts::new(FileType::Unknown, attributes);
             match attributes.error {
-                0 => self.entry(root, parent, name, old.as_ref(), &new),
+                0 => self.entry(&directory, (root, parent, name), old.as_ref(), &new),
                 _ if attributes.has_vanished() => {
                     self.gone(&tree.directory, root, parent, name, old.as_ref());
                 }
@@ -191,16 +210,38 @@ impl Only<'_> {
         self.found.failures.push(Error::new("compare", &at, ErrorKind::NotFound, reason));
     }
 
-    fn entry(&mut self, root: u32, parent: &[u8], name: &[u8], old: Option<&Facts>, new: &Facts) {
+    /// Returns the facts of an entry as they are compared: with the number that the inventory has for its device.
+    fn as_before(&mut self, directory: &Dir, name: &[u8], facts: &Facts, proof: Proof) -> Facts {
+        if proof.stubs && is_stub(facts) {
+            return of_stub(facts);
+        }
+        let Some(now) = facts.device else { return *facts };
+        let before = self.volumes.before(now).unwrap_or_else(|| {
+            let id = match facts.kind {
+                FileType::Directory => fsid_below(directory, name, now, self.metadata.scanned.cross_mounts),
+                _ => {
+                    let here = directory.attributes(Facts::WANT).ok();
+                    let here = here.and_then(|here| Facts::new(FileType::Directory, &here).device);
+                    here.filter(|here| *here == now).and_then(|_| fsid(directory))
+                }
+            };
+            self.volumes.learn(now, id)
+        });
+        Facts { device: Some(before), ..*facts }
+    }
+
+    /// Compares an entry of a directory.
+    fn entry(
+        &mut self,
+        directory: &Dir,
+        (root, parent, name): (u32, &[u8], &[u8]),
+        old: Option<&Facts>,
+        new: &Facts,
+    ) {
         let path = super::engine::below(parent, name);
         let tree = self.trees[root as usize].as_ref();
         let proof = tree.map_or(Proof::COMMON, |tree| tree.proof);
-        let (now, before) = (
-            tree.and_then(|tree| tree.facts.device),
-            self.old_roots[root as usize].and_then(|root| root.device),
-        );
-        // The number of the root's device may be another after each mount.
-        let new = &if new.device == now { Facts { device: before, ..*new } } else { *new };
+        let new = &self.as_before(directory, name, new, proof);
         let racy = self.racy(root);
         let Some(old) = old else {
             self.found.seen.came.push(Entry { root, path, facts: *new, suspect: false });

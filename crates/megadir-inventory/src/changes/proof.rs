@@ -16,14 +16,18 @@ pub(crate) struct Proof {
     /// The times of a directory are those of its last change wherever they are asked for. On Windows a listing has them as
     /// of the last time that the entry was brought up to date, which may be before names in the directory changed.
     pub(crate) directory_times: bool,
+    /// There may be stubs of subvolumes, see [`crate::volumes::is_stub`].
+    pub(crate) stubs: bool,
 }
 
 impl Proof {
     /// What holds where nothing is known.
-    pub(crate) const COMMON: Self = Self { unique_numbers: false, directory_times: !cfg!(windows) };
+    pub(crate) const COMMON: Self =
+        Self { unique_numbers: false, directory_times: !cfg!(windows), stubs: false };
 
     /// Returns what holds for a tree on a file system.
     pub(crate) fn of(file_system: FileSystem) -> Self {
-        Self { unique_numbers: cfg!(windows) && file_system == FileSystem::Ntfs, ..Self::COMMON }
+        let unique_numbers = cfg!(windows) && file_system == FileSystem::Ntfs;
+        Self { unique_numbers, stubs: file_system == FileSystem::Btrfs, ..Self::COMMON }
     }
 }

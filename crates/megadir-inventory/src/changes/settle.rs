@@ -1,13 +1,21 @@
-//! From what is seen path by path to changes: who was renamed, and what went along with its directory.
+//! From what is seen path by path to changes: what was renamed, and what went along with its directory.
 //!
 //! A file that is gone from one path and has come to another is the same file if its identity is. Where several names of
-//! one file are gone and several have come (hard links), those pair that kept their name in a renamed directory, then
-//! the rest in the order of their paths. An entry that kept its name in a directory that was renamed went along with it
-//! and is told only if it was changed besides.
+//! one file are gone and several have come (hard links), those pair first that kept their name in a renamed directory, then those
+//! at the same path, then the rest in the order of their paths. An entry that kept its name in a directory that was renamed went along
+//! with it and is a change only if it was changed besides.
+//!
+//! The changes can be replayed (docs/inventory.md): so an entry that is where it was, though its directory was renamed or gave its
+//! name to another, is a renaming to the same path.
 
-use std::collections::{HashMap, HashSet};
+mod pairs;
 
-use super::fields::{self, Fields, Identity};
+use std::collections::HashSet;
+
+use megadir::FileType;
+
+use self::pairs::{Pairs, Place, Side, Sides, parent, unsteady};
+use super::fields::{self, Fields};
 use super::proof::Proof;
 use super::{Change, ChangeKind};
 use crate::row::Facts;
@@ -33,6 +41,10 @@ pub(crate) struct Seen {
     pub(crate) came: Vec<Entry>,
     /// Paths at which there is another file: what was there, and what is.
     pub(crate) replaced: Vec<(Entry, Facts)>,
+    /// Paths at which the same file is as before, in a directory that another one replaced.
+    pub(crate) stayed: Vec<(Entry, Facts)>,
+    /// Paths of directories that could not be listed and of entries that could not be examined.
+    pub(crate) unread: HashSet<(u32, Box<[u8]>)>,
 }
 
 impl Seen {
@@ -42,132 +54,65 @@ impl Seen {
         self.gone.append(&mut other.gone);
         self.came.append(&mut other.came);
         self.replaced.append(&mut other.replaced);
+        self.stayed.append(&mut other.stayed);
+        self.unread.extend(other.unread.drain());
     }
-}
-
-type Place<'a> = (u32, &'a [u8]);
-
-/// One side of what may have been renamed: where, what, and which of `replaced` it is.
-struct Side<'a> {
-    place: Place<'a>,
-    facts: &'a Facts,
-    suspect: bool,
-    replaced: Option<usize>,
-    proof: Proof,
 }
 
 /// Returns the changes that were seen, sorted by root and path; `proofs` are what holds for each root.
 pub(crate) fn settle(seen: Seen, proofs: &[Proof]) -> Vec<Change> {
-    let Seen { mut settled, gone, came, replaced } = seen;
-    let (sources, targets) = sides(&gone, &came, &replaced, proofs);
-    let (pairs, implied) = pair(&sources, &targets);
-    let stirred = Stirred::new(&sources, &targets, &pairs, &implied);
-    let mut paired_targets = vec![false; targets.len()];
-    for (source, target) in pairs.iter().enumerate() {
-        let source_side = &sources[source];
-        match *target {
-            Some(target) => {
-                paired_targets[target] = true;
-                let pair = (source_side, &targets[target]);
-                settled.extend(if implied[source] {
-                    went_along(pair, &stirred)
-                } else {
-                    Some(renamed(pair))
-                });
-            }
-            None if source_side.replaced.is_none() => settled.push(removed(source_side)),
-            None => {}
+    let Seen { mut settled, gone, came, replaced, stayed, unread } = seen;
+    let unsteady = unsteady(&Sides::new((&gone, &came), &replaced, &[], proofs));
+    let is_unsteady = |place: Place<'_>| unsteady.contains(&parent(place));
+    let (stayed, in_place): (Vec<_>, Vec<_>) =
+        stayed.into_iter().partition(|(old, _)| is_unsteady((old.root, &old.path)));
+    let sides = Sides::new((&gone, &came), &replaced, &stayed, proofs);
+    let pairs = sides.pair();
+    let implied: Vec<bool> =
+        pairs.targets.iter().enumerate().map(|pair| sides.is_along(pair, &pairs)).collect();
+    let stirred = Stirred::new(&sides, &pairs, &implied);
+    // A directory that was compared in place is one change with its renaming.
+    let renamed_in_place: HashSet<Place<'_>> = stayed.iter().map(|(old, _)| (old.root, &*old.path)).collect();
+    settled.retain(|change| !renamed_in_place.contains(&(change.root, &*change.path)));
+    settled.extend(in_place.iter().filter_map(|(old, new)| changed_in_place(old, new, proofs)));
+    let mut lost: HashSet<Place<'_>> = HashSet::new();
+    for (index, source) in sides.sources.iter().enumerate() {
+        if let Some(target) = pairs.targets[index] {
+            let pair = (source, &sides.targets[target]);
+            settled.extend(if implied[index] { went_along(pair, &stirred) } else { Some(renamed(pair)) });
+            continue;
+        }
+        let above = parent(source.place);
+        let moved = pairs.moved.get(&above).copied();
+        let is_hidden = lost.contains(&above)
+            || moved.is_some_and(|to| hides(&unread, (above.0, to), split(source.place.1).1));
+        // What another file took the path of is gone without a change of its own, unless its directory has gone elsewhere.
+        let is_told = source.shared.is_none() || moved.is_some_and(|to| to != above.1);
+        if is_hidden {
+            // It went along with its directory and could not be looked at there.
+            lost.insert(source.place);
+        } else if is_told {
+            settled.push(removed(source));
         }
     }
-    let source_of: HashMap<usize, usize> =
-        sources.iter().enumerate().filter_map(|(index, side)| Some((side.replaced?, index))).collect();
-    for (target, side) in targets.iter().enumerate().filter(|(index, _)| !paired_targets[*index]) {
-        let before = side.replaced.map(|index| source_of[&index]);
-        debug_assert!(before.is_none_or(|source| sources[source].place == targets[target].place));
-        match before {
-            Some(source) if pairs[source].is_none() => settled.push(replaced_by(&sources[source], side)),
-            _ => settled.push(added(side)),
-        }
+    for (index, target) in sides.targets.iter().enumerate().filter(|(index, _)| !pairs.taken[*index]) {
+        let source = target.shared.map(|shared| sides.shared[shared].0);
+        debug_assert!(source.is_none_or(|source| sides.sources[source].place == sides.targets[index].place));
+        settled.push(match source.filter(|source| pairs.targets[*source].is_none()) {
+            Some(source) if !is_unsteady(target.place) => replaced_by(&sides.sources[source], target),
+            _ => added(target),
+        });
     }
-    settled.sort_unstable_by(|a, b| (a.root, &a.path, a.kind).cmp(&(b.root, &b.path, b.kind)));
+    // What was at a path comes before what is there.
+    let key = |change: &Change| (change.root, change.kind != ChangeKind::Removed, change.kind);
+    settled.sort_unstable_by(|a, b| (a.root, &a.path, key(a)).cmp(&(b.root, &b.path, key(b))));
     settled
 }
 
-/// Returns what was and what is, both sorted by path.
-fn sides<'a>(
-    gone: &'a [Entry],
-    came: &'a [Entry],
-    replaced: &'a [(Entry, Facts)],
-    proofs: &[Proof],
-) -> (Vec<Side<'a>>, Vec<Side<'a>>) {
-    let side = |entry: &'a Entry, facts: &'a Facts, replaced| Side {
-        place: (entry.root, &entry.path),
-        facts,
-        suspect: entry.suspect,
-        replaced,
-        proof: proofs.get(entry.root as usize).copied().unwrap_or(Proof::COMMON),
-    };
-    let before = replaced.iter().enumerate().map(|(index, (old, _))| side(old, &old.facts, Some(index)));
-    let after = replaced.iter().enumerate().map(|(index, (old, new))| side(old, new, Some(index)));
-    let mut sources: Vec<Side<'_>> =
-        gone.iter().map(|entry| side(entry, &entry.facts, None)).chain(before).collect();
-    let mut targets: Vec<Side<'_>> =
-        came.iter().map(|entry| side(entry, &entry.facts, None)).chain(after).collect();
-    sources.sort_unstable_by_key(|side| side.place);
-    targets.sort_unstable_by_key(|side| side.place);
-    (sources, targets)
-}
-
-/// Returns for each source the target that it became, and whether it only went along with its directory.
-fn pair(sources: &[Side<'_>], targets: &[Side<'_>]) -> (Vec<Option<usize>>, Vec<bool>) {
-    let mut by_identity: HashMap<(u32, Identity), Vec<usize>> = HashMap::new();
-    for (index, source) in sources.iter().enumerate() {
-        if let Some(identity) = Identity::of(source.facts, source.proof) {
-            by_identity.entry((source.place.0, identity)).or_default().push(index);
-        }
-    }
-    // Sources and targets of one identity, each in the order of their paths.
-    let mut groups: HashMap<(u32, Identity), (Vec<usize>, Vec<usize>)> = HashMap::new();
-    for (index, target) in targets.iter().enumerate() {
-        let Some(identity) = Identity::of(target.facts, target.proof) else { continue };
-        let key = (target.place.0, identity);
-        if let Some(sources) = by_identity.remove(&key) {
-            groups.insert(key, (sources, vec![index]));
-        } else if let Some(group) = groups.get_mut(&key) {
-            group.1.push(index);
-        }
-    }
-    let mut pairs = vec![None; sources.len()];
-    let (directories, others): (Vec<_>, Vec<_>) =
-        groups.into_values().partition(|group| is_directory(sources[group.0[0]].facts));
-    let mut moved: HashMap<Place<'_>, &[u8]> = HashMap::new();
-    for (from, to) in directories {
-        for (&source, &target) in from.iter().zip(&to) {
-            pairs[source] = Some(target);
-            moved.insert(sources[source].place, targets[target].place.1);
-        }
-    }
-    let along = |source: usize, target: usize| is_along(&moved, sources[source].place, targets[target].place);
-    for (mut from, mut to) in others {
-        from.retain(|&source| {
-            let kept = to.iter().position(|&target| along(source, target)).map(|at| to.remove(at));
-            pairs[source] = kept;
-            kept.is_none()
-        });
-        for (&source, &target) in from.iter().zip(&to) {
-            pairs[source] = Some(target);
-        }
-    }
-    let implied = pairs.iter().enumerate();
-    let implied =
-        implied.map(|(source, target)| target.is_some_and(|target| along(source, target))).collect();
-    (pairs, implied)
-}
-
-/// Tells whether what was at `from` is at `to` because its directory was renamed.
-fn is_along(moved: &HashMap<Place<'_>, &[u8]>, from: Place<'_>, to: Place<'_>) -> bool {
-    let ((from_parent, from_name), (to_parent, to_name)) = (split(from.1), split(to.1));
-    from_name == to_name && moved.get(&(from.0, from_parent)).is_some_and(|moved| *moved == to_parent)
+/// Returns `true` if it is not known if a name is in a directory.
+fn hides(unread: &HashSet<(u32, Box<[u8]>)>, directory: Place<'_>, name: &[u8]) -> bool {
+    let is_unread = |path: &[u8]| unread.contains(&(directory.0, Box::from(path)));
+    !unread.is_empty() && (is_unread(directory.1) || is_unread(&super::engine::below(directory.1, name)))
 }
 
 /// Directories in which entries came, went or were renamed, besides what went along with them.
@@ -177,25 +122,20 @@ struct Stirred<'a> {
 }
 
 impl<'a> Stirred<'a> {
-    fn new(sources: &[Side<'a>], targets: &[Side<'a>], pairs: &[Option<usize>], implied: &[bool]) -> Self {
-        let parent = |side: &Side<'a>| (side.place.0, split(side.place.1).0);
-        let mut along = vec![false; targets.len()];
-        for (source, target) in pairs.iter().enumerate() {
+    fn new(sides: &Sides<'a>, pairs: &Pairs<'a>, implied: &[bool]) -> Self {
+        let mut along = vec![false; sides.targets.len()];
+        for (source, target) in pairs.targets.iter().enumerate() {
             if let Some(target) = target {
                 along[*target] = implied[source];
             }
         }
-        let before = sources.iter().zip(implied).filter(|(_, implied)| !**implied);
-        let after = targets.iter().zip(&along).filter(|(_, along)| !**along);
+        let before = sides.sources.iter().zip(implied).filter(|(_, implied)| !**implied);
+        let after = sides.targets.iter().zip(&along).filter(|(_, along)| !**along);
         Self {
-            before: before.map(|(side, _)| parent(side)).collect(),
-            after: after.map(|(side, _)| parent(side)).collect(),
+            before: before.map(|(side, _)| parent(side.place)).collect(),
+            after: after.map(|(side, _)| parent(side.place)).collect(),
         }
     }
-}
-
-fn is_directory(facts: &Facts) -> bool {
-    facts.kind == megadir::FileType::Directory
 }
 
 /// Splits a path into that of its directory and its name.
@@ -208,7 +148,7 @@ pub(crate) fn split(path: &[u8]) -> (&[u8], &[u8]) {
 
 /// Returns what is to be told of an entry that went along with its directory.
 fn went_along((old, new): (&Side<'_>, &Side<'_>), stirred: &Stirred<'_>) -> Option<Change> {
-    let fields = if is_directory(new.facts) {
+    let fields = if new.facts.kind == FileType::Directory {
         let same = !stirred.before.contains(&old.place) && !stirred.after.contains(&new.place);
         fields::of_directory(old.facts, new.facts, same, new.proof)
     } else {
@@ -222,9 +162,25 @@ fn went_along((old, new): (&Side<'_>, &Side<'_>), stirred: &Stirred<'_>) -> Opti
     Some(Change { from: Some(old.place.1.into()), fields, ..change(kind, old, new) })
 }
 
+/// Returns the change of an entry that is where it was, if there is one. Directories are compared with their entries.
+fn changed_in_place(old: &Entry, new: &Facts, proofs: &[Proof]) -> Option<Change> {
+    if new.kind == FileType::Directory {
+        return None;
+    }
+    let proof = proofs.get(old.root as usize).copied().unwrap_or(Proof::COMMON);
+    let fields = fields::of_file(&old.facts, new, proof);
+    let kind = match (fields.is_empty(), old.suspect) {
+        (false, _) => ChangeKind::Modified,
+        (true, true) => ChangeKind::Suspect,
+        (true, false) => return None,
+    };
+    let (root, path, suspect) = (old.root, old.path.clone(), kind == ChangeKind::Suspect);
+    Some(Change { kind, root, path, from: None, old: Some(old.facts), new: Some(*new), fields, suspect })
+}
+
 /// A renamed entry. Renaming changes the time of change, so that this tells nothing more.
 fn renamed((old, new): (&Side<'_>, &Side<'_>)) -> Change {
-    let fields = match is_directory(new.facts) {
+    let fields = match new.facts.kind == FileType::Directory {
         true => fields::of_directory(old.facts, new.facts, false, new.proof),
         false => fields::of_file(old.facts, new.facts, new.proof).without(Fields::CHANGED),
     };

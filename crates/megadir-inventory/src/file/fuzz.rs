@@ -142,6 +142,7 @@ mod tests {
             rows,
             failed: 0,
             unread_directories: 0,
+            volumes: None,
         };
         writer.finish(&metadata).unwrap();
         std::fs::read(path).unwrap()

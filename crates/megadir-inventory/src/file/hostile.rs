@@ -39,6 +39,7 @@ fn write(path: &Path, rows: &[OwnedRow], group_rows: usize) {
         rows: rows.len() as u64,
         failed: 0,
         unread_directories: 0,
+        volumes: None,
     };
     let roots = vec![b"/a".to_vec(); 3];
     let mut writer = Writer::create(path, roots, WriteOptions { threads: 0, level: 1, group_rows }).unwrap();

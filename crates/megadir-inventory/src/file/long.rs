@@ -49,6 +49,7 @@ fn write(path: &std::path::Path, depth: usize, name_bytes: usize) -> (u64, Vec<O
         rows: rows.len() as u64,
         failed: 0,
         unread_directories: 0,
+        volumes: None,
     };
     let options = WriteOptions { threads: 0, level: 1, group_rows: 1 << 16 };
     let mut writer = Writer::create(path, vec![b"/a".to_vec()], options).unwrap();

@@ -155,7 +155,7 @@ mod tests {
         let shared = Mutex::new(Shared::new(1 << 20, std::env::temp_dir()));
         let rowless = Rowless::default();
         let (top, directory) = (Path::new("t"), Path::new("t/d"));
-        let mut gather = Gather::new((&shared, &rowless), held_bytes_max, &[], (0, top));
+        let mut gather = Gather::new((&shared, &rowless), held_bytes_max, &[], (0, top), None);
         for entries in batches {
             let mut batch = BatchBuilder::new(4096, false);
             for (name, _) in *entries {
@@ -177,6 +177,7 @@ mod tests {
             rows: 0,
             failed: 0,
             unread_directories: 0,
+            volumes: None,
         };
         let mut watch = |_: super::ScanEvent<'_>| ControlFlow::Continue(());
         let sorter = shared.into_inner().unwrap().into_sorter().unwrap();

@@ -18,7 +18,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-use megadir::{Attributes, Batch, FileType};
+use megadir::{Attributes, Batch, FileType, Want};
 
 use super::Excluded;
 use super::deep::{Cursor, Deep};
@@ -26,6 +26,7 @@ use crate::packed::columns::{self, Alike};
 use crate::packed::{Numbers, PackedRows, pack};
 use crate::row::Facts;
 use crate::sorter::Sorter;
+use crate::volumes::Devices;
 
 /// An item that holds what could not be done with an entry, in words.
 pub(super) const ERROR: u8 = 0;
@@ -131,6 +132,8 @@ pub(super) struct Gather<'o> {
     cursor: Cursor,
     /// The newest time of change in the tree.
     pub(super) newest_ns: Option<i64>,
+    /// The devices of directories.
+    pub(super) devices: Devices,
     root: u32,
     /// What the paths of the walk begin with.
     prefix: Vec<u8>,
@@ -175,12 +178,14 @@ impl<'o> Gather<'o> {
         held_bytes_max: usize,
         exclude: &'o [Excluded],
         (root, path): (u32, &Path),
+        device: Option<u64>,
     ) -> Self {
         Self {
             shared,
             rowless,
             cursor: Cursor::default(),
             newest_ns: None,
+            devices: Devices::new(device),
             root,
             prefix: megadir::names::from_os(path.as_os_str()).to_vec(),
             exclude,
@@ -235,6 +240,9 @@ impl<'o> Gather<'o> {
             if attributes.error != 0 {
                 block.failed += 1;
                 block.first_failed.get_or_insert_with(|| (entry.name.to_vec(), attributes.error));
+            }
+            if attributes.kind == FileType::Directory && attributes.have.contains(Want::DEVICE) {
+                self.devices.note(directory, entry.name, attributes);
             }
             let row = Numbers::told(entry.kind, attributes);
             if entry.kind == FileType::Directory && row.kind != FileType::Directory as u8 {

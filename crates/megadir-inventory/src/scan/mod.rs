@@ -6,6 +6,7 @@ mod emit;
 mod gather;
 mod read;
 
+use std::collections::BTreeMap;
 use std::io;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
@@ -19,6 +20,7 @@ use self::gather::Gather;
 use crate::metadata::{FORMAT_VERSION, Metadata, Root, Scanned};
 use crate::row::Facts;
 use crate::rows::Sink;
+use crate::volumes::Volume;
 
 /// How trees are scanned.
 pub struct ScanOptions {
@@ -131,7 +133,10 @@ pub fn scan(
         }
     }
     run.metadata.ended_ns = now_ns();
-    let Run { shared, mut metadata, .. } = run;
+    let Run { shared, mut metadata, volumes, .. } = run;
+    let mut volumes: Vec<_> = volumes.into_iter().map(|(fsid, device)| Volume { device, fsid }).collect();
+    volumes.sort_unstable_by_key(|volume| volume.device);
+    metadata.volumes = Some(volumes);
     let shared = shared.into_inner().unwrap_or_else(PoisonError::into_inner);
     let sorter = shared.into_sorter().map_err(|error| spill_error(&options.spill_directory, error))?;
     match emit::emit(sorter, &options.spill_directory, watch, sink, &mut metadata)? {
@@ -156,6 +161,8 @@ struct Run<'o> {
     shared: Mutex<gather::Shared>,
     rowless: gather::Rowless,
     metadata: Metadata,
+    /// The device numbers of volumes, by their ids.
+    volumes: BTreeMap<String, u64>,
     read: u64,
 }
 
@@ -177,18 +184,21 @@ impl<'o> Run<'o> {
             rows: 0,
             failed: 0,
             unread_directories: 0,
+            volumes: None,
         };
         // The rest is for what the threads gather.
         let sorter_bytes = options.memory_bytes - options.memory_bytes / 4;
         let shared = Mutex::new(gather::Shared::new(sorter_bytes, options.spill_directory.clone()));
-        Self { options, shared, rowless: gather::Rowless::default(), metadata, read: 0 }
+        let volumes = BTreeMap::new();
+        Self { options, shared, rowless: gather::Rowless::default(), metadata, volumes, read: 0 }
     }
 
     /// Returns what gathers the rows of a thread that reads the last tree.
-    fn gather(&self, path: &Path) -> Gather<'_> {
+    fn gather(&self, path: &Path, device: Option<u64>) -> Gather<'_> {
         let held_bytes_max = self.options.memory_bytes / 4 / self.options.threads.max(1);
         let root = self.metadata.roots.len().saturating_sub(1) as u32;
-        Gather::new((&self.shared, &self.rowless), held_bytes_max, &self.options.exclude, (root, path))
+        let shared = (&self.shared, &self.rowless);
+        Gather::new(shared, held_bytes_max, &self.options.exclude, (root, path), device)
     }
 
     /// Reads a tree, which is open.
@@ -200,7 +210,7 @@ impl<'o> Run<'o> {
         let file_system = file_system.to_string();
         let root = Root { path: absolute, file_system, granule_ns, newest_ns: None };
         self.metadata.roots.push(root);
-        self.gather(path).root(&facts).map_err(|error| self.spill(error))?;
+        self.gather(path, facts.device).root(&facts).map_err(|error| self.spill(error))?;
         let options = self.walk_options(&directory)?;
         self.walk(path, directory, &options, watch)
     }

@@ -1,5 +1,6 @@
 //! Reading a tree: each thread of the walk gathers what it reads itself, and tells the caller's thread what there is to tell.
 
+use std::collections::HashMap;
 use std::io;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
@@ -7,10 +8,12 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
 use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, unbounded};
-use megadir::{Dir, Error, Result, Walk, WalkItem, WalkOptions, WalkPart};
+use megadir::{Dir, Error, FileType, Result, Walk, WalkItem, WalkOptions, WalkPart, Want, names};
 
 use super::gather::Gather;
 use super::{Run, ScanEvent, Watch};
+use crate::row::Facts;
+use crate::volumes::{fsid, fsid_below};
 
 /// Whoever watches is told this often how far the scan is.
 const LOOK: Duration = Duration::from_millis(20);
@@ -57,10 +60,13 @@ impl Run<'_> {
         let shared = Shared { read: AtomicU64::new(self.read), stop: AtomicBool::new(false) };
         let mut watched = Watched { watch, read: self.read, unread_directories: 0, mounts_not_entered: 0 };
         let (tell, told) = unbounded();
+        // A root that may be read but not searched cannot be opened again, and has no directories that can be either.
+        let (root, device) = (directory.again(), device(&directory)?);
+        self.volumes.extend(device.and_then(|device| Some((fsid(&directory)?, device))));
         let parts = Walk::parts(directory, options)?;
         let readers = parts.into_iter().map(|part| {
             let tell = tell.clone();
-            Reader { part, gather: self.gather(path), shared: &shared, tell }
+            Reader { part, gather: self.gather(path, device), shared: &shared, tell }
         });
         let mut readers: Vec<Reader<'_>> = readers.collect();
         drop(tell);
@@ -71,24 +77,52 @@ impl Run<'_> {
                 watched.threads(readers, &told)
             }
         };
-        let newest_ns = ended.map_err(|error| self.spill(error))?;
+        let ended = ended.map_err(|error| self.spill(error))?;
         self.read = watched.read;
         self.metadata.unread_directories += watched.unread_directories;
         self.metadata.scanned.mounts_not_entered += watched.mounts_not_entered;
-        let Some(newest_ns) = newest_ns else { return Ok(ControlFlow::Break(())) };
-        if let Some(root) = self.metadata.roots.last_mut() {
-            root.newest_ns = newest_ns;
+        let Some(Ended { newest_ns, volumes }) = ended else { return Ok(ControlFlow::Break(())) };
+        if let Some(top) = self.metadata.roots.last_mut() {
+            top.newest_ns = newest_ns;
+        }
+        if let Ok(root) = root {
+            let below = volumes.iter().filter_map(|(&device, at)| {
+                let fsid = fsid_at(&root, at.strip_prefix(path).ok()?, device, options.cross_mounts)?;
+                Some((fsid, device))
+            });
+            self.volumes.extend(below);
         }
         Ok(ControlFlow::Continue(()))
     }
 }
 
-/// The newest time of change that was found; outside it `None` where whoever watches has ended the scan.
-type Newest = Option<Option<i64>>;
+/// Returns the device of a directory.
+fn device(directory: &Dir) -> Result<Option<u64>> {
+    Ok(Facts::new(FileType::Directory, &directory.attributes(Want::DEVICE)?).device)
+}
+
+/// Returns the id of the volume that a directory below a root lies on, if it is still on this device.
+fn fsid_at(root: &Dir, path: &Path, on: u64, cross_mounts: bool) -> Option<String> {
+    let (parent, name) = (path.parent()?, names::from_os(path.file_name()?));
+    let mut directory = root.again().ok()?;
+    for component in parent.components() {
+        directory = directory.open_below(names::from_os(component.as_os_str())).ok()?;
+    }
+    fsid_below(&directory, name, on, cross_mounts)
+}
+
+/// What reading a tree came to; `None` in its place if the watcher ended the scan.
+#[derive(Default)]
+struct Ended {
+    /// The newest time of change.
+    newest_ns: Option<i64>,
+    /// A directory on each device other than the root's.
+    volumes: HashMap<u64, PathBuf>,
+}
 
 impl Watched<'_, '_> {
     /// Reads on this thread.
-    fn alone(&mut self, mut reader: Reader<'_>, told: &Receiver<Told>) -> io::Result<Newest> {
+    fn alone(&mut self, mut reader: Reader<'_>, told: &Receiver<Told>) -> io::Result<Option<Ended>> {
         while reader.step()? {
             let mut flow = told.try_iter().try_for_each(|told| self.tell(&told));
             if flow.is_continue() {
@@ -102,7 +136,7 @@ impl Watched<'_, '_> {
     }
 
     /// Reads on threads, and tells meanwhile.
-    fn threads(&mut self, readers: Vec<Reader<'_>>, told: &Receiver<Told>) -> io::Result<Newest> {
+    fn threads(&mut self, readers: Vec<Reader<'_>>, told: &Receiver<Told>) -> io::Result<Option<Ended>> {
         let shared = readers.first().map(|reader| reader.shared);
         std::thread::scope(|scope| {
             let mut threads = Vec::new();
@@ -127,12 +161,13 @@ impl Watched<'_, '_> {
                     break;
                 }
             }
-            let mut newest_ns = None;
+            let mut all = Ended::default();
             for thread in threads {
-                let ended = thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
-                newest_ns = newest_ns.max(ended?);
+                let ended = thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))?;
+                all.newest_ns = all.newest_ns.max(ended.newest_ns);
+                all.volumes.extend(ended.volumes);
             }
-            Ok(flow.is_continue().then_some(newest_ns))
+            Ok(flow.is_continue().then_some(all))
         })
     }
 
@@ -163,8 +198,8 @@ impl Watched<'_, '_> {
 }
 
 impl Reader<'_> {
-    /// Reads to the end, or until told to stop; returns the newest time of change.
-    fn run(mut self) -> io::Result<Option<i64>> {
+    /// Reads to the end, or until the scan is stopped.
+    fn run(mut self) -> io::Result<Ended> {
         while !self.shared.stop.load(Ordering::Relaxed) {
             match self.step() {
                 Ok(true) => {}
@@ -207,10 +242,10 @@ impl Reader<'_> {
         Ok(true)
     }
 
-    /// Ends all directories; returns the newest time of change.
-    fn end(mut self) -> io::Result<Option<i64>> {
+    /// Ends all directories.
+    fn end(mut self) -> io::Result<Ended> {
         self.gather.end_all()?;
-        Ok(self.gather.newest_ns)
+        Ok(Ended { newest_ns: self.gather.newest_ns, volumes: self.gather.devices.first })
     }
 }
 

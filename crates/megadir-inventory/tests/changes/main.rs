@@ -6,7 +6,10 @@ mod granule;
 mod operations;
 mod oracle;
 mod property;
+mod replay;
 #[cfg(target_os = "linux")]
 mod skipping;
 #[cfg(target_os = "linux")]
 mod snapshot;
+#[cfg(target_os = "linux")]
+mod subvolumes;

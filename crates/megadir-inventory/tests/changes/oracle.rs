@@ -87,7 +87,7 @@ fn line(kind: &str, from: &str, path: &str, fields: &[&str], suspect: bool) -> S
 }
 
 impl Meta {
-    fn is_directory(&self) -> bool {
+    pub(crate) fn is_directory(&self) -> bool {
         self.kind == "directory"
     }
 
@@ -103,7 +103,7 @@ impl Meta {
         }
     }
 
-    fn is_same_file(&self, other: &Self) -> bool {
+    pub(crate) fn is_same_file(&self, other: &Self) -> bool {
         (self.kind, self.device, self.inode) == (other.kind, other.device, other.inode)
             && (system::UNIQUE_NUMBERS || self.born_ns == other.born_ns)
     }
@@ -159,8 +159,8 @@ pub(crate) fn compare(old: &Listing, new: &Listing, started_ns: i64) -> BTreeSet
         (Some(old), Some(new)) => old.is_same_file(new),
         _ => false,
     };
-    let left: Vec<&String> = old.keys().filter(|path| !is_same(path)).collect();
-    let came: Vec<&String> = new.keys().filter(|path| !is_same(path)).collect();
+    let mut left: Vec<&String> = old.keys().filter(|path| !is_same(path)).collect();
+    let mut came: Vec<&String> = new.keys().filter(|path| !is_same(path)).collect();
     // Directories first: what is in them went along.
     let mut renamed: BTreeMap<&str, &str> = BTreeMap::new();
     let free = |renamed: &BTreeMap<&str, &str>, to: &str| !renamed.values().any(|taken| *taken == to);
@@ -170,10 +170,34 @@ pub(crate) fn compare(old: &Listing, new: &Listing, started_ns: i64) -> BTreeSet
             renamed.insert(from, to);
         }
     }
+    // Directories whose path another has now, unless it took the place of one that is nowhere any more.
+    let mut unsteady: BTreeSet<&str> = BTreeSet::new();
+    for path in old.keys().filter(|path| old[*path].is_directory() && new.contains_key(*path)) {
+        let elsewhere = renamed.contains_key(path.as_str()) || !free(&renamed, path);
+        if !is_same(path)
+            && (elsewhere
+                || !new[path].is_directory()
+                || (!path.is_empty() && unsteady.contains(parent(path))))
+        {
+            unsteady.insert(path);
+        }
+    }
+    let mut back: BTreeSet<&str> = BTreeSet::new();
+    for path in old.keys().filter(|path| is_same(path) && !path.is_empty() && unsteady.contains(parent(path)))
+    {
+        back.insert(path);
+        left.push(path);
+        came.push(path);
+        if old[path].is_directory() {
+            renamed.insert(path, path);
+        }
+    }
+    left.sort();
+    came.sort();
     let moved = renamed.clone();
     let went_along =
         |from: &str, to: &str| moved.get(parent(from)) == Some(&parent(to)) && name(from) == name(to);
-    for along in [true, false] {
+    for pass in 0..3 {
         for from in left.iter().filter(|from| !old[**from].is_directory()) {
             if renamed.contains_key(from.as_str()) {
                 continue;
@@ -181,15 +205,24 @@ pub(crate) fn compare(old: &Listing, new: &Listing, started_ns: i64) -> BTreeSet
             let to = came.iter().find(|to| {
                 new[**to].identity() == old[*from].identity()
                     && free(&renamed, to)
-                    && (!along || went_along(from, to))
+                    && match pass {
+                        0 => went_along(from, to),
+                        1 => from == *to,
+                        _ => true,
+                    }
             });
             if let Some(to) = to {
                 renamed.insert(from, to);
             }
         }
     }
+    for path in &back {
+        if !renamed.contains_key(path) && free(&renamed, path) {
+            renamed.insert(path, path);
+        }
+    }
     let mut lines = BTreeSet::new();
-    for (path, now) in new {
+    for (path, now) in new.iter().filter(|(path, _)| !back.contains(path.as_str())) {
         let Some(before) = old.get(path).filter(|_| is_same(path)) else { continue };
         let entries = |of: &Listing| -> Vec<(String, File)> {
             let below = of.iter().filter(|(below, _)| parent(below) == path && !below.is_empty());
@@ -217,7 +250,7 @@ pub(crate) fn compare(old: &Listing, new: &Listing, started_ns: i64) -> BTreeSet
     for path in &left {
         let before = &old[*path];
         let Some(to) = renamed.get(path.as_str()) else {
-            if !new.contains_key(*path) {
+            if !new.contains_key(*path) || moved.get(parent(path)).is_some_and(|to| *to != parent(path)) {
                 lines.insert(line("removed", "", path, &[], false));
             }
             continue;
@@ -240,7 +273,7 @@ pub(crate) fn compare(old: &Listing, new: &Listing, started_ns: i64) -> BTreeSet
     }
     for path in came.iter().filter(|path| !renamed.values().any(|to| *to == path.as_str())) {
         match old.get(*path) {
-            Some(before) if !renamed.contains_key(path.as_str()) => {
+            Some(before) if !renamed.contains_key(path.as_str()) && !unsteady.contains(parent(path)) => {
                 let now = &new[*path];
                 let times = system::DIRECTORY_TIMES || !now.is_directory();
                 let mut differ = fields(before, now, times, times);

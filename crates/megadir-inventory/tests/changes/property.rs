@@ -10,6 +10,7 @@ use megadir_inventory::{Inventory, Rows, Sink, Snapshot, WriteOptions, Writer};
 
 use crate::operations::Changer;
 use crate::oracle::{self, Listing};
+use crate::replay;
 
 #[cfg(target_os = "linux")]
 #[path = "property/linux.rs"]
@@ -104,6 +105,7 @@ fn round(sequence: &mut Sequence, scan: u64) {
     let watch = Watch::default();
     let compared = snapshot.refresh(&options, &watch).unwrap();
     assert!(compared.is_complete() && compared.failures.is_empty(), "seed {seed}: {compared:?}");
+    replay::check(listed, &now, &compared.changes);
     let told = oracle::lines(&compared.changes);
     assert_eq!(
         told, expected,

@@ -34,7 +34,8 @@ pub(crate) struct Args {
     /// Prints no changes; exit code 10 when there are any
     #[arg(short, long, conflicts_with_all = ["null", "json"])]
     pub(in crate::cmd) quiet: bool,
-    /// Replaces the inventory by one of the tree as it is now, once all changes have been printed
+    /// Replaces the inventory by one of the tree as it is now, once all changes have been printed; not if anything could not be
+    /// read that the inventory does not record as unreadable
     #[arg(long)]
     pub(super) update: bool,
     /// Reads suspects whose hash is in the inventory and decides by it; with --update the new inventory has the hashes

@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use megadir::Dir;
+use megadir::{Dir, FileSystem};
 use megadir_bench::beat::{COMPUTING, WRITING_BACK};
 use megadir_inventory::changes::{ChangeKind, CompareOptions, Compared, Hashing, Watch};
 use megadir_inventory::changes::{compare, compare_only, verify};
@@ -79,6 +79,7 @@ fn work(args: &Args, interrupt: &Interrupt) -> Result<u8, CliError> {
     let mut exclude: Vec<_> = inventory.excluded().into_iter().collect();
     let writer = if args.update { Some(run.writer()?) } else { None };
     exclude.extend(writer.iter().flat_map(Writer::excluded));
+    run.warn_of_tmpfs();
     let compared = run.compare(inventory, exclude, interrupt);
     if interrupt.asked() {
         return Ok(interrupted(args));
@@ -111,6 +112,18 @@ fn work(args: &Args, interrupt: &Interrupt) -> Result<u8, CliError> {
 impl Run<'_> {
     fn open(&self) -> Vec<megadir::Result<Dir>> {
         self.roots.iter().map(Dir::open).collect()
+    }
+
+    /// Says once that times prove less on tmpfs than elsewhere.
+    fn warn_of_tmpfs(&self) {
+        let is_tmpfs =
+            |root: &&PathBuf| Dir::open(root).is_ok_and(|root| root.file_system() == FileSystem::Tmpfs);
+        if let Some(root) = self.roots.iter().find(is_tmpfs) {
+            eprintln!(
+                "megadir: {} is on tmpfs, where writes through a memory mapping change no time: they are not found",
+                quoted(root)
+            );
+        }
     }
 
     fn compare(
@@ -185,6 +198,13 @@ impl Run<'_> {
             let failed = compared.failed.max(compared.failures.len() as u64);
             eprintln!("megadir: incomplete: {failed} entries or directories could not be compared");
         }
+        if compared.volumes_unknown && compared.is_changed() {
+            eprintln!(
+                "megadir: {} does not record btrfs subvolumes: after another mount unchanged files in them may be listed as modified or \
+                 renamed; `megadir scan` makes an inventory that does",
+                quoted(&self.args.inventory)
+            );
+        }
         let suspect = compared.count(ChangeKind::Suspect);
         if suspect > 0 && !self.args.verify && !self.args.quiet && !self.args.json && !self.args.null {
             eprintln!(
@@ -214,11 +234,12 @@ impl Run<'_> {
         interrupt: &Interrupt,
     ) -> Result<bool, CliError> {
         let Some(now) = &compared.now else { return Err(CliError::nothing_ran("nothing was kept")) };
-        let lost = compared.unread + compared.other_mounts.len() as u64;
-        if lost > 0 {
+        if compared.lost > 0 {
             self.fail(&format!(
-                "{} stays as it was: what {lost} directories hold is not known any more (scan makes an inventory without them)",
-                quoted(&self.args.inventory)
+                "{} stays as it was: {} entries or directories could not be read, and renames from or to them would be lost; \
+                 make them readable, or accept that with `megadir scan`",
+                quoted(&self.args.inventory),
+                compared.lost
             ));
             return Ok(true);
         }

@@ -10,7 +10,7 @@ mod worker;
 use std::collections::{BTreeMap, HashMap};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError, RwLock};
 
 use megadir::{Dir, Error, ErrorKind, Examiner, FileSystem, Result};
 
@@ -26,6 +26,7 @@ use crate::block::Block;
 use crate::metadata::Metadata;
 use crate::row::Facts;
 use crate::scan::Excluded;
+use crate::volumes::Volumes;
 
 /// Rows that one thread reads before it looks whether there is something to compare.
 const READ_ROWS: usize = 4096;
@@ -97,6 +98,8 @@ pub(crate) struct Found {
     pub(crate) failed: u64,
     /// Directories that could not be listed and whose entries are not known for that.
     pub(crate) unread: u64,
+    /// What could not be read or examined, other than what the inventory says could not be then either.
+    pub(crate) lost: u64,
     /// Directories that were listed.
     pub(crate) listed: u64,
     /// Directories whose entries were asked for by the names of the inventory.
@@ -105,6 +108,8 @@ pub(crate) struct Found {
     pub(crate) blocks: BTreeMap<Place, Arc<Block>>,
     /// Why directories could not be listed, where rows are kept.
     pub(crate) errors: BTreeMap<Place, String>,
+    /// The devices that were met.
+    pub(crate) volumes: Volumes,
 }
 
 impl Found {
@@ -115,6 +120,7 @@ impl Found {
         self.unknown_before.append(&mut other.unknown_before);
         self.failed += other.failed;
         self.unread += other.unread;
+        self.lost += other.lost;
         self.listed += other.listed;
         self.not_listed += other.not_listed;
         self.blocks.append(&mut other.blocks);
@@ -162,6 +168,8 @@ struct Shared<'a, S> {
     may_skip: Vec<bool>,
     /// By root: the number that its device had when the inventory was made.
     device_before: Vec<OnceLock<Option<u64>>>,
+    /// The numbers that devices have now, by those of the inventory.
+    volumes: RwLock<Volumes>,
     state: Mutex<State<S>>,
     changed: Condvar,
 }
@@ -190,7 +198,8 @@ pub(crate) fn compare<S: Source>(comparing: &Comparing<'_>, source: S) -> Result
         State { table, ready: Vec::new(), ready_rows: 0, source: Some(source), working: 0, failed: None };
     let device_before = comparing.trees.iter().map(|_| OnceLock::new()).collect();
     let (may_skip, state) = (may_skip.collect(), Mutex::new(state));
-    let shared = Shared { comparing, may_skip, device_before, state, changed: Condvar::new() };
+    let volumes = RwLock::new(worker::volumes(comparing));
+    let shared = Shared { comparing, may_skip, device_before, volumes, state, changed: Condvar::new() };
     let mut found = Found::default();
     let ended: Result<()> = std::thread::scope(|scope| {
         let shared = &shared;
@@ -213,6 +222,7 @@ pub(crate) fn compare<S: Source>(comparing: &Comparing<'_>, source: S) -> Result
     if let Some(error) = shared.lock().failed.take() {
         return Err(error);
     }
+    found.volumes = shared.volumes.into_inner().unwrap_or_else(PoisonError::into_inner);
     ended.map(|()| found)
 }
 

@@ -28,9 +28,12 @@ fn at(path: &str, facts: Facts) -> Entry {
 
 /// Settles and returns one line for each change.
 fn lines(gone: &[Entry], came: &[Entry], replaced: &[(Entry, Facts)]) -> Vec<String> {
-    let seen =
-        Seen { settled: vec![], gone: gone.to_vec(), came: came.to_vec(), replaced: replaced.to_vec() };
-    let proof = Proof { unique_numbers: false, directory_times: true };
+    let (gone, came, replaced) = (gone.to_vec(), came.to_vec(), replaced.to_vec());
+    lines_of(Seen { gone, came, replaced, ..Seen::default() })
+}
+
+fn lines_of(seen: Seen) -> Vec<String> {
+    let proof = Proof { unique_numbers: false, directory_times: true, stubs: true };
     settle(seen, &[proof]).iter().map(line).collect()
 }
 
@@ -122,6 +125,57 @@ fn names_of_one_file_pair_with_those_that_went_along_first() {
     let gone = [at("d", directory(2)), at("d/a", linked), at("z", linked)];
     let came = [at("c", linked), at("y", directory(2)), at("y/a", linked)];
     assert_eq!(lines(&gone, &came, &[]), ["renamed z -> c", "renamed d -> y"]);
+}
+
+#[test]
+fn what_stays_where_its_directory_was_is_renamed_to_its_own_path() {
+    let at_d = |name: &str, facts| at(&format!("D/{name}"), facts);
+    // mv D E; mkdir D; mv E/x D/x
+    let replaced = vec![(at("D", directory(1)), directory(9))];
+    let stayed = vec![(at_d("x", file(2)), file(2)), (at_d("s", directory(3)), directory(3))];
+    let seen =
+        Seen { came: vec![at("E", directory(1))], replaced, stayed: stayed.clone(), ..Seen::default() };
+    let expected = ["added D", "renamed D/s -> D/s", "renamed D/x -> D/x", "renamed D -> E"];
+    assert_eq!(lines_of(seen), expected);
+    // rm D, but for what was moved into E before; mv E D
+    let replaced = vec![(at("D", directory(1)), directory(9))];
+    let seen =
+        Seen { gone: vec![at("E", directory(9))], replaced, stayed: stayed.clone(), ..Seen::default() };
+    assert_eq!(lines_of(seen), ["renamed E -> D", "renamed D/s -> D/s", "renamed D/x -> D/x"]);
+    // Another directory where one was that is nowhere: nothing more is to be said of what is in both.
+    let replaced = vec![(at("D", directory(1)), directory(9))];
+    let seen = Seen { replaced, stayed, ..Seen::default() };
+    assert_eq!(lines_of(seen), ["modified D (inode)"]);
+}
+
+#[test]
+fn what_is_elsewhere_in_a_renamed_directory_is_removed_from_where_it_went_along() {
+    // mv D E; mkdir D; rm E/x; touch D/x
+    let came = [at("E", directory(1))];
+    let replaced = [(at("D", directory(1)), directory(9)), (at("D/x", file(2)), file(3))];
+    assert_eq!(lines(&[], &came, &replaced), ["added D", "removed D/x", "added D/x", "renamed D -> E"]);
+}
+
+#[test]
+fn what_went_along_into_a_directory_that_cannot_be_read_is_not_removed() {
+    let gone = [at("d", directory(1)), at("d/s", directory(2)), at("d/s/x", file(3)), at("d/y", file(4))];
+    let came = [at("e", directory(1)), at("y", file(4))];
+    let unread = |path: &[u8]| HashSet::from([(0, Box::from(path))]);
+    let (gone, came) = (gone.to_vec(), came.to_vec());
+    let seen = Seen { gone: gone.clone(), came: came.clone(), unread: unread(b"e"), ..Seen::default() };
+    assert_eq!(lines_of(seen), ["renamed d -> e", "renamed d/y -> y"]);
+    let seen = Seen { gone, came, unread: unread(b"e/s"), ..Seen::default() };
+    assert_eq!(lines_of(seen), ["renamed d -> e", "renamed d/y -> y"]);
+}
+
+#[test]
+fn stubs_of_subvolumes_go_along_and_pair_in_no_other_way() {
+    let stub = Facts { inode: Some(2), size_bytes: Some(0), born_ns: None, ..directory(2) };
+    let made_again = Facts { device: None, modified_ns: None, changed_ns: None, ..stub };
+    let gone = [at("c", directory(1)), at("c/n", stub)];
+    assert_eq!(lines(&gone, &[at("d", directory(1)), at("d/n", made_again)], &[]), ["renamed c -> d"]);
+    let other = [at("d", directory(9)), at("d/n", made_again)];
+    assert_eq!(lines(&gone, &other, &[]), ["removed c", "removed c/n", "added d", "added d/n"]);
 }
 
 #[test]

@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
+use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
 use rustix::fs::{CWD, FileType, Mode, RenameFlags, mknodat, renameat_with};
@@ -26,6 +27,10 @@ pub(super) const CHANGES: &[Named] = &[
     ("change the type", Changer::change_type),
     ("swap", Changer::swap),
     ("set a time", Changer::touch),
+    ("rename a directory, take its name again", Changer::take_name_again),
+    ("rename a directory, take its name again", Changer::take_name_again),
+    ("remove a directory, give its name to another", Changer::give_name),
+    ("rename in a circle", Changer::rotate),
 ];
 
 impl Changer {
@@ -43,6 +48,47 @@ impl Changer {
     fn swap(&mut self) {
         if let (Some(a), Some(b)) = (self.any(), self.any()) {
             let _ = renameat_with(CWD, a, CWD, b, RenameFlags::EXCHANGE);
+        }
+    }
+
+    fn any_directory(&mut self) -> Option<PathBuf> {
+        self.any().filter(|path| !path.is_symlink() && path.is_dir())
+    }
+
+    /// Moves some entries of a directory into another, under their names or others.
+    fn move_some(&mut self, from: &Path, to: &Path) {
+        let mut names: Vec<_> = fs::read_dir(from).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+        names.sort();
+        for name in names {
+            if self.rng.chance(50) {
+                let new = if self.rng.chance(80) { name.clone() } else { "other".into() };
+                let _ = fs::rename(from.join(name), to.join(new));
+            }
+        }
+    }
+
+    fn take_name_again(&mut self) {
+        let to = self.new_path();
+        let Some(from) = self.any_directory() else { return };
+        if to.symlink_metadata().is_err() && fs::rename(&from, &to).is_ok() {
+            fs::create_dir(&from).unwrap();
+            self.move_some(&to, &from);
+        }
+    }
+
+    fn give_name(&mut self) {
+        let (Some(removed), Some(other)) = (self.any_directory(), self.any_directory()) else { return };
+        if !removed.starts_with(&other) && !other.starts_with(&removed) {
+            self.move_some(&removed, &other);
+            fs::remove_dir_all(&removed).unwrap();
+            let _ = fs::rename(other, removed);
+        }
+    }
+
+    fn rotate(&mut self) {
+        if let (Some(a), Some(b), Some(c)) = (self.any(), self.any(), self.any()) {
+            let _ = renameat_with(CWD, &a, CWD, &b, RenameFlags::EXCHANGE);
+            let _ = renameat_with(CWD, &b, CWD, &c, RenameFlags::EXCHANGE);
         }
     }
 

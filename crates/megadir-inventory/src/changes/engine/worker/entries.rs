@@ -102,9 +102,10 @@ impl<S: Source> Worker<'_, '_, S> {
             return Ok(None);
         }
         let (name, listed) = task.name(index);
-        let new = Facts::new(listed, attributes);
+        let today = Facts::new(listed, attributes);
+        let new = self.as_before(task, name, &today);
         let same = || had.filter(|row| task.block.is_same(*row, &new));
-        if self.is_excluded(name, &new) && same().is_none() {
+        if self.is_excluded(name, &today) && same().is_none() {
             // Its coming and going changes the times of the directory all the same.
             task.stirred.store(true, Ordering::Relaxed);
             return Ok(None);
@@ -114,7 +115,7 @@ impl<S: Source> Worker<'_, '_, S> {
             self.entry(task, had, name, &new, racy);
         } else {
             failed = Some(entry_error(&task.directory, name, attributes.error));
-            self.entry_failed(task, had);
+            self.entry_failed(task, name, had);
         }
         if let Some(kept) = kept {
             // What could not be examined stays as it was, but for what may have changed then without its times telling.
@@ -139,7 +140,7 @@ impl<S: Source> Worker<'_, '_, S> {
 
     /// Compares an entry that is there.
     fn entry(&mut self, task: &Task, had: Option<usize>, name: &[u8], new: &Facts, racy: Racy) {
-        let new = &self.as_before(task.block.root, new);
+        let new = &self.comparable(task.block.root, new);
         let Some(row) = had else {
             task.stirred.store(true, Ordering::Relaxed);
             let entry = Entry { root: task.block.root, path: task.path(name), facts: *new, suspect: false };
@@ -147,8 +148,10 @@ impl<S: Source> Worker<'_, '_, S> {
             self.child(task, name, None, new, true);
             return;
         };
+        // In a directory that took the place of another it depends on what became of the two.
+        let is_in_place = task.live.is_same || task.live.path.is_empty();
         let same = task.block.is_same(row, new);
-        if same && new.kind != FileType::Directory && !racy.is_suspect(new) {
+        if same && is_in_place && new.kind != FileType::Directory && !racy.is_suspect(new) {
             return;
         }
         let (old, proof) = (task.block.facts(row), self.shared.proof(task.block.root));
@@ -164,8 +167,17 @@ impl<S: Source> Worker<'_, '_, S> {
             self.child(task, name, old, new, false);
             return;
         }
+        let is_in_place = is_in_place || old.errno.is_some();
+        if !is_in_place {
+            let suspect = racy.is_suspect(&old);
+            let entry = Entry { root: task.block.root, path: task.path(name), facts: old, suspect };
+            self.found.seen.stayed.push((entry, *new));
+        }
         if new.kind == FileType::Directory {
             self.child(task, name, Some((row, old)), new, true);
+            return;
+        }
+        if !is_in_place {
             return;
         }
         let changed = fields::of_file(&old, new, proof);
@@ -233,7 +245,10 @@ impl<S: Source> Worker<'_, '_, S> {
     }
 
     /// An entry that could not be examined is neither changed nor gone.
-    fn entry_failed(&mut self, task: &Task, had: Option<usize>) {
+    fn entry_failed(&mut self, task: &Task, name: &[u8], had: Option<usize>) {
+        let was_unexamined = had.is_some_and(|row| task.block.facts(row).errno.is_some());
+        self.found.lost += u64::from(!was_unexamined);
+        self.found.seen.unread.insert((task.block.root, task.path(name)));
         let Some(row) = had else { return };
         if task.block.kind(row) == FileType::Directory {
             self.children.push(((task.block.root, task.path(task.block.name(row))), Fate::Unread));

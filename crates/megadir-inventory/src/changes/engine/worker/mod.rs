@@ -3,6 +3,7 @@
 mod asker;
 mod entries;
 
+use std::cell::Cell;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -11,12 +12,13 @@ use megadir::{Error, ErrorKind, Examine, FileType, Result};
 use self::asker::Asker;
 use super::directory::{At, Live, Names, Opened, Task, list};
 use super::table::{Fate, Place};
-use super::{Found, Job, Shared, Step};
+use super::{Comparing, Found, Job, Shared, Step};
 use crate::block::{Block, BlockBuilder};
 use crate::changes::compare::check_root;
 use crate::changes::source::Source;
 use crate::changes::{Change, ChangeKind, fields};
 use crate::row::Facts;
+use crate::volumes::{Volumes, fsid, fsid_below, is_stub, of_stub};
 
 /// Names of one directory that one thread asks for without sharing.
 const PART_NAMES: usize = 8192;
@@ -32,6 +34,8 @@ pub(super) struct Worker<'a, 'b, S> {
     asker: Asker,
     found: Found,
     children: Vec<(Place, Fate<Box<Live>>)>,
+    /// A device other than the root's that was met last, and the number that the inventory has for it.
+    last_volume: Cell<Option<(u64, u64)>>,
 }
 
 impl<'a, 'b, S: Source> Worker<'a, 'b, S> {
@@ -48,7 +52,7 @@ impl<'a, 'b, S: Source> Worker<'a, 'b, S> {
             false => None,
         };
         let (asker, found, children) = (Asker::default(), Found::default(), Vec::new());
-        Ok(Self { shared, examine, brief, asker, found, children })
+        Ok(Self { shared, examine, brief, asker, found, children, last_volume: Cell::new(None) })
     }
 
     pub(super) fn run(mut self) -> Found {
@@ -168,31 +172,71 @@ impl<'a, 'b, S: Source> Worker<'a, 'b, S> {
         (live.old, live.was_read, live.is_same) = (Some(*old), was_read, same);
         // Only this thread sets it, before anything below the root is compared.
         let _ = self.shared.device_before[live.root as usize].set(old.device);
+        if let Some(now) = live.new.device {
+            let mut volumes = self.shared.volumes.write().unwrap_or_else(PoisonError::into_inner);
+            let id = fsid(&**directory);
+            match old.device {
+                Some(before) => volumes.learn_root(now, before, id),
+                None => _ = volumes.learn(now, id),
+            }
+        }
+        live.new.device = self.device(live.root, live.new.device);
         Ok(())
     }
 
     /// Tells whether the entries of a directory can be asked for by the names that the inventory has.
     fn may_skip(&self, live: &Live, block: &Block) -> bool {
         let Some(old) = &live.old else { return false };
-        let new = self.as_before(live.root, &live.new);
-        let root = self.shared.tree(live.root).and_then(|tree| tree.facts.device);
+        let (root, _) = self.shared.devices(live.root);
         self.shared.may_skip[live.root as usize]
             && live.was_read
             && live.is_same
             && live.new.device == root
             && old.modified_ns.is_some()
             && old.changed_ns.is_some()
-            && fields::of_directory(old, &new, true, self.shared.proof(live.root)).is_empty()
+            && fields::of_directory(old, &live.new, true, self.shared.proof(live.root)).is_empty()
             && !self.shared.racy(block).is_racy(old)
     }
 
-    /// Returns facts with the number that the root's device had when the inventory was made.
-    fn as_before(&self, root: u32, facts: &Facts) -> Facts {
+    /// Returns the number that the inventory has for a device.
+    #[inline]
+    fn device(&self, root: u32, device: Option<u64>) -> Option<u64> {
         let (before, now) = self.shared.devices(root);
-        match facts.device == now {
-            true => Facts { device: before, ..*facts },
-            false => *facts,
+        if device == now {
+            return before;
         }
+        let device = device?;
+        if let Some((now, before)) = self.last_volume.get()
+            && now == device
+        {
+            return Some(before);
+        }
+        let volumes = self.shared.volumes.read().unwrap_or_else(PoisonError::into_inner);
+        let before = volumes.before(device)?;
+        self.last_volume.set(Some((device, before)));
+        Some(before)
+    }
+
+    /// Returns the facts of an entry with the number that the inventory has for its device.
+    fn as_before(&self, task: &Task, name: &[u8], facts: &Facts) -> Facts {
+        let root = task.block.root;
+        let (Some(now), false) = (facts.device, self.is_stub(root, facts)) else { return *facts };
+        let before = self.device(root, facts.device).unwrap_or_else(|| {
+            let is_directory = facts.kind == FileType::Directory;
+            let cross_mounts = self.shared.comparing.metadata.scanned.cross_mounts;
+            let id = is_directory.then(|| fsid_below(&task.directory, name, now, cross_mounts)).flatten();
+            self.shared.volumes.write().unwrap_or_else(PoisonError::into_inner).learn(now, id)
+        });
+        Facts { device: Some(before), ..*facts }
+    }
+
+    fn is_stub(&self, root: u32, facts: &Facts) -> bool {
+        is_stub(facts) && self.shared.proof(root).stubs
+    }
+
+    /// Returns the facts to compare: of a stub only those that stay.
+    fn comparable(&self, root: u32, facts: &Facts) -> Facts {
+        if self.is_stub(root, facts) { of_stub(facts) } else { *facts }
     }
 
     /// A directory could not be opened or listed.
@@ -201,22 +245,26 @@ impl<'a, 'b, S: Source> Worker<'a, 'b, S> {
         self.found.failed += 1;
         // Where the inventory does not know its entries either, nothing is lost.
         self.found.unread += u64::from(live.old.is_some() && live.was_read);
+        let was_unread = live.old.is_some() && live.is_same && !live.was_read;
+        self.found.lost += u64::from(!was_unread);
+        self.found.seen.unread.insert((live.root, live.path.clone()));
         if self.shared.comparing.keep {
             let text = format!("{}: {}", error.operation(), error.reason());
             self.found.errors.insert((live.root, live.path.clone()), text);
         }
         self.found.failures.push(error);
-        self.unread(block);
+        // The rows of a directory that gave its name to another are not of this one.
+        if live.is_same || live.path.is_empty() { self.unread(block) } else { self.gone(block) }
     }
 
     /// Tells what differs about a directory itself.
     fn itself(&mut self, live: &Live, entries_are_the_same: bool) {
         let Some(old) = live.old.filter(|_| live.is_same) else { return };
-        let new = self.as_before(live.root, &live.new);
-        let changed = fields::of_directory(&old, &new, entries_are_the_same, self.shared.proof(live.root));
+        let changed =
+            fields::of_directory(&old, &live.new, entries_are_the_same, self.shared.proof(live.root));
         if !changed.is_empty() {
             let (kind, root, path) = (ChangeKind::Modified, live.root, live.path.clone());
-            let (from, old, new, suspect) = (None, Some(old), Some(new), false);
+            let (from, old, new, suspect) = (None, Some(old), Some(live.new), false);
             let change = Change { kind, root, path, from, old, new, fields: changed, suspect };
             self.found.seen.settled.push(change);
         }
@@ -240,6 +288,18 @@ impl<'a, 'b, S: Source> Worker<'a, 'b, S> {
         }
         Ok(())
     }
+}
+
+/// Returns what is known of devices before anything is compared.
+pub(super) fn volumes(comparing: &Comparing<'_>) -> Volumes {
+    let mut volumes = Volumes::new(comparing.metadata);
+    // With an inventory, the row of the root has the number that the root's device had.
+    for tree in comparing.trees.iter().flatten().filter(|_| comparing.is_scan) {
+        if let Some(device) = tree.facts.device {
+            volumes.learn_root(device, device, fsid(&*tree.directory));
+        }
+    }
+    volumes
 }
 
 /// Ends the comparison when its thread panics: the others would wait for what it might have added.

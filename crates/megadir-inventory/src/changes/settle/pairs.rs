@@ -1,0 +1,208 @@
+//! Pairs: which file that is gone from a path is which file that came to one.
+
+use std::collections::{HashMap, HashSet};
+
+use megadir::FileType;
+
+use super::super::fields::Identity;
+use super::super::proof::Proof;
+use super::{Entry, split};
+use crate::row::Facts;
+use crate::volumes::{is_stub, of_stub};
+
+pub(super) type Place<'a> = (u32, &'a [u8]);
+
+/// Sources and targets of one identity, each in the order of their paths.
+type Group = (Vec<usize>, Vec<usize>);
+
+/// One side of what may have been renamed: where, what, and at which of the paths that had and have a file.
+pub(super) struct Side<'a> {
+    pub(super) place: Place<'a>,
+    pub(super) facts: &'a Facts,
+    pub(super) suspect: bool,
+    pub(super) shared: Option<usize>,
+    /// The file at this path is the same as before.
+    pub(super) stays: bool,
+    pub(super) proof: Proof,
+}
+
+/// What was and what is, each sorted by path.
+pub(super) struct Sides<'a> {
+    pub(super) sources: Vec<Side<'a>>,
+    pub(super) targets: Vec<Side<'a>>,
+    /// For each path that had and has a file, its source and its target.
+    pub(super) shared: Vec<(usize, usize)>,
+}
+
+/// Which source became which target.
+pub(super) struct Pairs<'a> {
+    /// By source: the target.
+    pub(super) targets: Vec<Option<usize>>,
+    /// By target: `true` if it has a source.
+    pub(super) taken: Vec<bool>,
+    /// Where directories are now, by the place they had.
+    pub(super) moved: HashMap<Place<'a>, &'a [u8]>,
+}
+
+/// Returns the directories at whose paths other directories are that did not just take their places: what was in them is elsewhere or
+/// gone unless a change says otherwise.
+pub(super) fn unsteady<'a>(sides: &Sides<'a>) -> HashSet<Place<'a>> {
+    let mut unsteady: HashSet<Place<'a>> = HashSet::new();
+    let is_replaced = |side: &Side<'_>| side.shared.is_some() && is_directory(side);
+    if !sides.sources.iter().any(is_replaced) {
+        return unsteady;
+    }
+    let (pairs, _) = sides.pair_directories();
+    // Parents come before what is in them.
+    for (source, side) in sides.sources.iter().enumerate().filter(|(_, side)| is_replaced(side)) {
+        let Some(shared) = side.shared else { continue };
+        let target = sides.shared[shared].1;
+        let is_elsewhere = pairs.targets[source].is_some() || pairs.taken[target];
+        if is_elsewhere || !is_directory(&sides.targets[target]) || unsteady.contains(&parent(side.place)) {
+            unsteady.insert(side.place);
+        }
+    }
+    unsteady
+}
+
+impl<'a> Sides<'a> {
+    pub(super) fn new(
+        (gone, came): (&'a [Entry], &'a [Entry]),
+        replaced: &'a [(Entry, Facts)],
+        stayed: &'a [(Entry, Facts)],
+        proofs: &[Proof],
+    ) -> Self {
+        let side = |entry: &'a Entry, facts: &'a Facts, shared: Option<usize>| Side {
+            place: (entry.root, &entry.path),
+            facts,
+            suspect: entry.suspect,
+            shared,
+            stays: shared.is_some_and(|shared| shared >= replaced.len()),
+            proof: proofs.get(entry.root as usize).copied().unwrap_or(Proof::COMMON),
+        };
+        let both = || replaced.iter().chain(stayed).enumerate();
+        let before = both().map(|(index, (old, _))| side(old, &old.facts, Some(index)));
+        let after = both().map(|(index, (old, new))| side(old, new, Some(index)));
+        let alone = |entries: &'a [Entry]| entries.iter().map(|entry| side(entry, &entry.facts, None));
+        let mut sources: Vec<Side<'_>> = alone(gone).chain(before).collect();
+        let mut targets: Vec<Side<'_>> = alone(came).chain(after).collect();
+        sources.sort_unstable_by_key(|side| side.place);
+        targets.sort_unstable_by_key(|side| side.place);
+        let mut shared = vec![(0, 0); replaced.len() + stayed.len()];
+        for (index, side) in sources.iter().enumerate() {
+            side.shared.into_iter().for_each(|at| shared[at].0 = index);
+        }
+        for (index, side) in targets.iter().enumerate() {
+            side.shared.into_iter().for_each(|at| shared[at].1 = index);
+        }
+        Self { sources, targets, shared }
+    }
+
+    /// Pairs directories; returns the sources and targets of each other identity too.
+    fn pair_directories(&self) -> (Pairs<'a>, Vec<Group>) {
+        let mut by_identity: HashMap<(u32, Identity), Vec<usize>> = HashMap::new();
+        // Directories that stayed are known to.
+        let is_open = |side: &Side<'_>| !(side.stays && is_directory(side));
+        for (index, source) in self.sources.iter().enumerate().filter(|(_, side)| is_open(side)) {
+            if let Some(identity) = source.identity() {
+                by_identity.entry((source.place.0, identity)).or_default().push(index);
+            }
+        }
+        let mut groups: HashMap<(u32, Identity), Group> = HashMap::new();
+        for (index, target) in self.targets.iter().enumerate().filter(|(_, side)| is_open(side)) {
+            let Some(identity) = target.identity() else { continue };
+            let key = (target.place.0, identity);
+            if let Some(sources) = by_identity.remove(&key) {
+                groups.insert(key, (sources, vec![index]));
+            } else if let Some(group) = groups.get_mut(&key) {
+                group.1.push(index);
+            }
+        }
+        let mut pairs = Pairs {
+            targets: vec![None; self.sources.len()],
+            taken: vec![false; self.targets.len()],
+            moved: HashMap::new(),
+        };
+        let (directories, others): (Vec<_>, Vec<_>) =
+            groups.into_values().partition(|group| is_directory(&self.sources[group.0[0]]));
+        let stayed = self.shared.iter().filter(|(source, _)| {
+            let source = &self.sources[*source];
+            source.stays && is_directory(source)
+        });
+        let found = directories.iter().flat_map(|(from, to)| from.iter().copied().zip(to.iter().copied()));
+        for (source, target) in found.chain(stayed.copied()) {
+            pairs.add(source, target);
+            pairs.moved.insert(self.sources[source].place, self.targets[target].place.1);
+        }
+        (pairs, others)
+    }
+
+    pub(super) fn pair(&self) -> Pairs<'a> {
+        let (mut pairs, others) = self.pair_directories();
+        for (mut from, mut to) in others {
+            from.retain(|&source| {
+                let along = to.iter().position(|&target| self.is_along((source, &Some(target)), &pairs));
+                let along = along.map(|at| to.remove(at));
+                along.into_iter().for_each(|target| pairs.add(source, target));
+                along.is_none()
+            });
+            from.retain(|&source| {
+                let side = &self.sources[source];
+                let same = side.shared.filter(|_| side.stays).map(|shared| self.shared[shared].1);
+                let same = same.and_then(|same| to.iter().position(|&target| target == same));
+                let same = same.map(|at| to.remove(at));
+                same.into_iter().for_each(|target| pairs.add(source, target));
+                same.is_none()
+            });
+            // Stubs are all alike: they go along with their directories or are others.
+            if from.first().is_some_and(|source| !self.sources[*source].is_stub()) {
+                from.iter().zip(&to).for_each(|(&source, &target)| pairs.add(source, target));
+            }
+        }
+        // Without an identity a path is all there is.
+        for &(source, target) in self.shared.iter().filter(|(source, _)| self.sources[*source].stays) {
+            if pairs.targets[source].is_none() && !pairs.taken[target] {
+                pairs.add(source, target);
+            }
+        }
+        pairs
+    }
+
+    /// Returns `true` if a source is where it is because its directory was renamed.
+    pub(super) fn is_along(&self, (source, target): (usize, &Option<usize>), pairs: &Pairs<'_>) -> bool {
+        let Some(target) = *target else { return false };
+        let (from, to) = (self.sources[source].place, self.targets[target].place);
+        let ((from_parent, from_name), (to_parent, to_name)) = (split(from.1), split(to.1));
+        from_name == to_name
+            && pairs.moved.get(&(from.0, from_parent)).is_some_and(|moved| *moved == to_parent)
+    }
+}
+
+impl Side<'_> {
+    fn is_stub(&self) -> bool {
+        self.proof.stubs && is_stub(self.facts)
+    }
+
+    fn identity(&self) -> Option<Identity> {
+        match self.is_stub() {
+            true => Identity::of(&of_stub(self.facts), self.proof),
+            false => Identity::of(self.facts, self.proof),
+        }
+    }
+}
+
+impl Pairs<'_> {
+    fn add(&mut self, source: usize, target: usize) {
+        self.targets[source] = Some(target);
+        self.taken[target] = true;
+    }
+}
+
+/// Returns `true` for a directory that may have been renamed by itself.
+fn is_directory(side: &Side<'_>) -> bool {
+    side.facts.kind == FileType::Directory && !side.is_stub()
+}
+
+pub(super) fn parent(place: Place<'_>) -> Place<'_> {
+    (place.0, split(place.1).0)
+}
