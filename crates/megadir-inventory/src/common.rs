@@ -6,11 +6,7 @@ const PAGE_BYTES: usize = 4096;
 #[inline]
 pub(crate) fn common_bytes(one: &[u8], other: &[u8]) -> usize {
     let most = one.len().min(other.len());
-    let mut at = 0;
-    // Paths of deep trees are long: whole pages of them are compared at once.
-    while at + PAGE_BYTES <= most && one[at..at + PAGE_BYTES] == other[at..at + PAGE_BYTES] {
-        at += PAGE_BYTES;
-    }
+    let mut at = if most < PAGE_BYTES { 0 } else { common_pages_bytes(one, other) };
     while let (Some(Ok(left)), Some(Ok(right))) =
         (one.get(at..at + 8).map(<[u8; 8]>::try_from), other.get(at..at + 8).map(<[u8; 8]>::try_from))
     {
@@ -24,4 +20,12 @@ pub(crate) fn common_bytes(one: &[u8], other: &[u8]) -> usize {
         at += 1;
     }
     at
+}
+
+/// Returns how many bytes of whole pages they begin with alike: paths of deep trees are long. Apart, so that names cost nothing more.
+#[cold]
+#[inline(never)]
+fn common_pages_bytes(one: &[u8], other: &[u8]) -> usize {
+    let pages = one.chunks_exact(PAGE_BYTES).zip(other.chunks_exact(PAGE_BYTES));
+    PAGE_BYTES * pages.take_while(|(one, other)| one == other).count()
 }
