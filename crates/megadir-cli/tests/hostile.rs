@@ -43,6 +43,7 @@ fn write(path: &Path, tree: &Path, parent: &str, name: &str, guess: &[u8]) {
         rows: 3,
         failed: 0,
         unread_directories: 0,
+        volumes: None,
     };
     let options = WriteOptions { threads: 0, level: 1, group_rows: 100 };
     let mut writer = Writer::create(path, vec![root.path], options).unwrap();
@@ -59,7 +60,9 @@ fn changes(inventory: &Path, options: &[&str]) -> Output {
 fn an_inventory_is_no_oracle_of_what_files_outside_the_tree_hold() {
     let scratch = tempfile::tempdir().unwrap();
     let (tree, outside) = (scratch.path().join("tree"), scratch.path().join("outside"));
-    [&tree, &outside].map(|path| fs::create_dir(path).unwrap());
+    for path in [&tree, &outside] {
+        fs::create_dir(path).unwrap();
+    }
     fs::write(outside.join("secret"), "the secret").unwrap();
     std::os::unix::fs::symlink("../outside", tree.join("link")).unwrap();
     let absolute = outside.join("secret").into_os_string().into_string().unwrap();

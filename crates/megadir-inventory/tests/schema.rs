@@ -28,6 +28,7 @@ fn write(path: &Path) {
         failed: 1,
         unread_directories: 1,
         volumes: None,
+        volumes: None,
     };
     let options = WriteOptions { threads: 0, level: 1, group_rows: 10 };
     let mut writer = Writer::create(path, vec![b"/tree".to_vec()], options).expect("created");
@@ -162,6 +163,7 @@ fn write_deep(path: &Path) -> usize {
         rows: depth as u64 + 1,
         failed: 0,
         unread_directories: 0,
+        volumes: None,
     };
     let options = WriteOptions { threads: 0, level: 1, group_rows: 1 << 16 };
     let mut writer = Writer::create(path, vec![b"/tree".to_vec()], options).expect("created");
