@@ -2,7 +2,7 @@
 
 use megadir::{BACKENDS, BUFFER_BYTES_MAX, BUFFER_BYTES_MIN, Dir, THREADS_MAX, policy};
 
-use crate::plan::BackendFact;
+use crate::request::BackendFact;
 
 /// The buffer of glibc's readdir, bytes, which no caller can choose.
 const C_LIBRARY_BUFFER_BYTES: u64 = 32 << 10;

@@ -10,7 +10,7 @@ pub use elsewhere::file_system_facts;
 #[cfg(target_os = "linux")]
 pub use linux::file_system_facts;
 
-use crate::plan::FileSystemFact;
+use crate::request::FileSystemFact;
 
 /// What is known before a plan is made over file systems.
 #[derive(Debug)]

@@ -125,7 +125,7 @@ mod tests {
     use super::standing;
     use crate::at::At;
     use crate::machine;
-    use crate::runner::Program;
+    use crate::machine::Program;
     use megadir::Dir;
     use megadir_record::{Machine, Pressure};
 

@@ -20,7 +20,6 @@ use megadir_stats::permutation::SplitMix64;
 use serde::{Deserialize, Serialize};
 
 use crate::at::{self, Access, At, Borrowed, Owned, Status};
-use crate::leftovers::Leftovers;
 use crate::remove::{Beat, remove_directory};
 #[cfg(windows)]
 use in_place as protocol;
@@ -86,14 +85,14 @@ impl Workspace {
     }
 
     /// Takes away a directory below it with everything in it and makes it again.
-    pub(crate) fn renew_data_directory(&self, name: &str, beat: &Beat) -> io::Result<Owned> {
-        self.remove_data_directory(name, beat)?;
+    pub(crate) fn renew_data_directory(&self, name: &str, heartbeat: &Beat) -> io::Result<Owned> {
+        self.remove_data_directory(name, heartbeat)?;
         self.data_directory(name)
     }
 
     /// Takes away a directory below it with everything in it.
-    pub(crate) fn remove_data_directory(&self, name: &str, beat: &Beat) -> io::Result<()> {
-        remove_directory(self.directory.at(), name, beat)
+    pub(crate) fn remove_data_directory(&self, name: &str, heartbeat: &Beat) -> io::Result<()> {
+        remove_directory(self.directory.at(), name, heartbeat)
     }
 
     /// Gives a directory below it another name, and makes an empty one under its own. Nothing in it may be open on Windows.
@@ -113,9 +112,14 @@ impl Workspace {
     }
 
     /// Removes the directory with everything in it.
-    pub(crate) fn remove(self, beat: &Beat) -> io::Result<()> {
+    pub(crate) fn remove(self, heartbeat: &Beat) -> io::Result<()> {
         let Self { parent, name, directory, marker, .. } = self;
-        protocol::remove(parent.at(), &name, Leftover { directory, marker: Some(marker), whole: true }, beat)
+        protocol::remove(
+            parent.at(),
+            &name,
+            Leftover { directory, marker: Some(marker), whole: true },
+            heartbeat,
+        )
     }
 }
 
@@ -167,10 +171,23 @@ fn mark(directory: Borrowed<'_>, name: &str, started_unix_s: u64) -> Result<File
     Ok(marker)
 }
 
-/// Removes the directories that killed runs left next to where a new one is made.
-pub(crate) fn remove_leftovers(parent: &Path, beat: &Beat) -> io::Result<Leftovers> {
+/// Directories of earlier runs that were killed.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Leftovers {
+    /// Directories that were removed, or would be.
+    pub removed: Vec<String>,
+    /// Directories that carry the name and were left alone, with the reason.
+    pub left: Vec<(String, String)>,
+}
+
+/// Removes the directories that killed runs left below `parent`; `heartbeat` is counted up.
+///
+/// # Errors
+///
+/// If `parent` cannot be read; a directory that cannot be removed is in [`Leftovers::left`].
+pub fn remove_leftovers(parent: &Path, heartbeat: &Beat) -> io::Result<Leftovers> {
     leftovers(parent, |parent, name, leftover| match leftover.marker {
-        Some(_) => protocol::remove(parent, name, leftover, beat),
+        Some(_) => protocol::remove(parent, name, leftover, heartbeat),
         None => {
             drop(leftover);
             match at::remove_directory(parent, name) {
@@ -182,7 +199,11 @@ pub(crate) fn remove_leftovers(parent: &Path, beat: &Beat) -> io::Result<Leftove
 }
 
 /// Returns what [`remove_leftovers`] would remove, and removes nothing.
-pub(crate) fn find_leftovers(parent: &Path) -> io::Result<Leftovers> {
+///
+/// # Errors
+///
+/// If `parent` cannot be read.
+pub fn find_leftovers(parent: &Path) -> io::Result<Leftovers> {
     leftovers(parent, |_, _, _| Ok(()))
 }
 
@@ -233,7 +254,7 @@ fn is_ours_by_name(name: &str) -> bool {
 
 /// Takes the lock of a directory if its run is dead; `None` if the run lives, `Err` with the reason if it is none.
 fn examine(parent: Borrowed<'_>, name: &str) -> Result<Option<Leftover>, String> {
-    let words = |error: io::Error| crate::words::words(&error);
+    let words = |error: io::Error| crate::control::words(&error);
     let directory = match at::open_on_this_mount(parent, name) {
         Ok(directory) => directory,
         Err(error) => match error.kind() {

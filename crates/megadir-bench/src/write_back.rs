@@ -6,11 +6,11 @@ use std::io::{self, ErrorKind};
 use std::sync::atomic::AtomicU64;
 
 use crate::at::{self, At};
-use crate::beat::{WRITING_BACK, marked};
+use crate::control::{WRITING_BACK, marked};
 
 /// Writes back what was written to the file system of a directory; tells whether the system let this process wait for it.
-pub(crate) fn write_back(directory: &impl At, beat: &AtomicU64) -> io::Result<bool> {
-    match marked(beat, WRITING_BACK, || at::sync(directory.at())) {
+pub(crate) fn write_back(directory: &impl At, heartbeat: &AtomicU64) -> io::Result<bool> {
+    match marked(heartbeat, WRITING_BACK, || at::sync(directory.at())) {
         Ok(()) => Ok(true),
         Err(error)
             if cfg!(windows)

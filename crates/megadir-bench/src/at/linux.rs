@@ -3,11 +3,11 @@
 use std::ffi::CStr;
 use std::fs::File;
 use std::io;
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::path::Path;
 use std::time::Duration;
 
-use rustix::fs::{AtFlags, Mode, OFlags, RenameFlags, Stat, Timespec, Timestamps};
+use rustix::fs::{AtFlags, Mode, OFlags, RenameFlags, ResolveFlags, Stat, StatxFlags, Timespec, Timestamps};
 use rustix::io::Errno;
 pub(crate) use rustix::path::Arg;
 
@@ -68,7 +68,43 @@ pub(crate) fn open_below(at: Borrowed<'_>, path: impl Arg) -> io::Result<Owned> 
 
 /// As [`open_below`], unless anything is mounted there.
 pub(crate) fn open_on_this_mount(at: Borrowed<'_>, name: impl Arg + Copy) -> io::Result<Owned> {
-    crate::remove::open_on_this_mount(at, name).map_err(no_link)
+    open_same_mount(at, name).map_err(no_link)
+}
+
+/// Opens a directory below `parent`, through no link; `XDEV` when anything is mounted there, be it a directory
+/// of the same file system, or when that cannot be known.
+pub(crate) fn open_same_mount(parent: BorrowedFd<'_>, name: impl Arg + Copy) -> Result<OwnedFd, Errno> {
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let resolve = ResolveFlags::NO_XDEV | ResolveFlags::NO_SYMLINKS;
+    match rustix::fs::openat2(parent, name, flags, Mode::empty(), resolve) {
+        // Linux before 5.6, or a container's filter that does not know the call.
+        Err(Errno::NOSYS | Errno::PERM | Errno::INVAL) => open_and_compare(parent, name, flags),
+        opened => opened,
+    }
+}
+
+/// As [`open_same_mount`], by what the system tells of the two directories once both are open.
+pub(crate) fn open_and_compare(
+    parent: BorrowedFd<'_>,
+    name: impl Arg,
+    flags: OFlags,
+) -> Result<OwnedFd, Errno> {
+    let directory = rustix::fs::openat(parent, name, flags, Mode::empty())?;
+    let same_device = rustix::fs::fstat(&directory)?.st_dev == rustix::fs::fstat(parent)?.st_dev;
+    let same_mount = mount_id(parent).is_some_and(|mount| mount_id(directory.as_fd()) == Some(mount));
+    if same_device && same_mount { Ok(directory) } else { Err(Errno::XDEV) }
+}
+
+/// Returns the number of the mount that a directory was opened on: by statx (Linux 5.8), else by /proc.
+fn mount_id(directory: BorrowedFd<'_>) -> Option<u64> {
+    let flags = AtFlags::EMPTY_PATH | AtFlags::NO_AUTOMOUNT | AtFlags::STATX_DONT_SYNC;
+    if let Ok(status) = rustix::fs::statx(directory, "", flags, StatxFlags::MNT_ID)
+        && StatxFlags::from_bits_retain(status.stx_mask).contains(StatxFlags::MNT_ID)
+    {
+        return Some(status.stx_mnt_id);
+    }
+    let info = std::fs::read_to_string(format!("/proc/self/fdinfo/{}", directory.as_raw_fd())).ok()?;
+    info.lines().find_map(|line| line.strip_prefix("mnt_id:"))?.trim().parse().ok()
 }
 
 /// Opens a directory again, with a position of its own.

@@ -20,19 +20,22 @@ mod tree;
 #[cfg(windows)]
 mod windows;
 
+use std::io;
+
 use megadir::Dir;
-use megadir_record::CacheState;
+use megadir_record::{CacheState, DataId};
 
 #[cfg(target_os = "linux")]
 use linux as system;
 #[cfg(windows)]
 use windows as system;
 
+use self::tree::Sampled;
+use crate::control::WorkError;
 use crate::machine;
-use crate::plan::CacheFact;
+use crate::request::CacheFact;
 
-pub(crate) use caches::{Before, Caches, Directories};
-use caches::{Cooled, refused};
+pub(crate) use caches::{Before, Caches};
 #[cfg(target_os = "linux")]
 pub(crate) use system::is_memory;
 
@@ -48,4 +51,34 @@ pub fn cache_facts(directory: &Dir) -> Vec<CacheFact> {
         unavailable: if state.drops() { unavailable(state) } else { None },
     });
     facts.collect()
+}
+
+/// What is known of a data set that is to become cold.
+#[cfg_attr(windows, expect(dead_code, reason = "only Linux tells what of how many is cached"))]
+struct Cooled<'a> {
+    data: DataId,
+    /// Whether what lies below directories belongs to it.
+    deep: bool,
+    entries: u64,
+    /// Names that were drawn from it.
+    sample: &'a [Sampled],
+    /// The type of the file system that it is on.
+    file_system: &'a str,
+}
+
+/// The directories of the data sets, which are opened again where their file system is mounted again.
+pub(crate) trait Directories {
+    /// Returns that of a data set.
+    fn of(&self, data: DataId) -> &Dir;
+
+    /// Unmounts the file system of a data set, proves that it is gone, and mounts it again.
+    fn remount(&mut self, data: DataId) -> Result<(), WorkError>;
+
+    /// Removes the files of a data set and makes them again, the same ones, on the disk.
+    fn make_anew(&mut self, data: DataId) -> Result<(), WorkError>;
+}
+
+/// Returns the error for a state that cannot be had or verified.
+fn refused(state: CacheState, reason: impl Into<String>) -> WorkError {
+    WorkError::Stage { stage: state.name(), source: io::Error::other(reason.into()) }
 }

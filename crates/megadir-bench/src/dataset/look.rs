@@ -55,12 +55,12 @@ pub enum LookError {
     Stopped,
 }
 
-/// Looks at the tree below `path`; `beat` is counted up as a sign of life, and with `stop` set it ends soon.
+/// Looks at the tree below `path`; `heartbeat` is counted up as a sign of life, and with `stop` set it ends soon.
 ///
 /// # Errors
 ///
 /// [`LookError`]; a directory below that cannot be read is only counted.
-pub fn look_at(path: &Path, stop: &AtomicBool, beat: &AtomicU64) -> Result<Look, LookError> {
+pub fn look_at(path: &Path, stop: &AtomicBool, heartbeat: &AtomicU64) -> Result<Look, LookError> {
     // On Windows the listing brings sizes along.
     let cheapest = if cfg!(windows) { "listed" } else { "statx" };
     let cheapest = EXAMINERS.iter().find(|examiner| examiner.name() == cheapest).or(EXAMINERS.first());
@@ -75,7 +75,7 @@ pub fn look_at(path: &Path, stop: &AtomicBool, beat: &AtomicU64) -> Result<Look,
     let mut walk = Walk::new(Dir::open(path)?, &options)?;
     let mut looking = Looking::new(path);
     while let Some(item) = walk.next_item() {
-        beat.fetch_add(1, Ordering::Relaxed);
+        heartbeat.fetch_add(1, Ordering::Relaxed);
         if stop.load(Ordering::Relaxed) {
             return Err(LookError::Stopped);
         }

@@ -20,6 +20,7 @@ mod look;
 mod names;
 mod places;
 mod rehearse;
+mod rel_path;
 mod shape;
 mod sizes;
 mod text;
@@ -27,20 +28,22 @@ mod tree;
 
 use std::path::PathBuf;
 
+use megadir::layout::Refused;
 use megadir::limits::Explanation;
 use megadir_stats::permutation::SplitMix64;
 
-use crate::words::words;
+use crate::control::words;
 
 pub use chosen::{Chosen, names_of};
 pub use content::Content;
-pub use files::{Files, FilesError};
+pub use files::Files;
 pub(crate) use fill::Filling;
 pub use fill::fill;
 pub use look::{Look, LookError, look_at};
 pub use names::{NAME_BYTES_MAX, Names};
-pub use places::{Directories, Place, PlaceBuffer};
+pub use places::Directories;
 pub use rehearse::rehearse;
+pub use rel_path::{Place, PlaceBuffer};
 pub use shape::LEVELS_MAX;
 pub use sizes::{SIGMA_MAX, SIZE_BYTES_MAX, Sizes};
 pub use text::{
@@ -108,6 +111,32 @@ pub struct Rehearsed {
     pub more_directories: bool,
     /// Bytes that would be written into files.
     pub bytes: u64,
+}
+
+/// Why there are no such files.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum FilesError {
+    /// The layout is none.
+    #[error("layout {layout}: {reason}")]
+    Layout {
+        /// The layout as it was written.
+        layout: String,
+        /// What is wrong with it.
+        reason: String,
+    },
+    /// The layout has no place for a name.
+    #[error("layout {layout} has no place for the name '{name}': {reason}")]
+    Refused {
+        /// The name.
+        name: String,
+        /// The layout.
+        layout: String,
+        /// Why.
+        reason: Refused,
+    },
+    /// The laws cannot be, or not together.
+    #[error("{0}")]
+    Contradiction(String),
 }
 
 /// Why filling ended early; what was made stays, and filling again goes on from there.

@@ -1,106 +1,15 @@
 //! Where the n-th file lies, and which directories that takes.
 
-use megadir::layout::{Layout, PathBuffer, Placer, Refused, Source};
+use megadir::layout::{Layout, Placer, Refused, Source};
 use megadir_record::{NameScheme, Spread};
 
-use super::files::FilesError;
-use super::names::{decimal, hex_digits};
+use super::names::hex_digits;
+use super::rel_path::{PathWriter, Place, PlaceBuffer};
 use super::shape::Shape;
-use super::{NAME_BYTES_MAX, Names};
+use super::{FilesError, Names};
 
-/// The longest path of a file, bytes: of shapes, 48 directories of `d` and 20 digits; those of layouts are shorter.
-pub(super) const PATH_BYTES_MAX: usize = 48 * 22 + NAME_BYTES_MAX + 1;
 /// Digits of the directories that hold so many files each; more where there are more.
 const DIRECTORY_DIGITS: usize = 6;
-
-/// What a path is written into; reused from file to file.
-#[derive(Clone)]
-pub struct PlaceBuffer {
-    name: [u8; NAME_BYTES_MAX],
-    layout: PathBuffer,
-    path: [u8; PATH_BYTES_MAX],
-}
-
-impl PlaceBuffer {
-    /// Makes an empty one.
-    pub fn new() -> Self {
-        Self { name: [0; NAME_BYTES_MAX], layout: PathBuffer::new(), path: [0; PATH_BYTES_MAX] }
-    }
-}
-
-impl Default for PlaceBuffer {
-    fn default() -> Self {
-        Self::new()
-    }
-}
-
-/// The path of a file, relative to the top, with `/` between its components.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Place<'a> {
-    path: &'a [u8],
-    file_at: usize,
-}
-
-impl<'a> Place<'a> {
-    /// Returns the whole path.
-    pub fn path(&self) -> &'a [u8] {
-        self.path
-    }
-
-    /// Returns the directory that the file is in; empty for the top itself.
-    pub fn directory(&self) -> &'a [u8] {
-        &self.path[..self.file_at.saturating_sub(1)]
-    }
-
-    /// Returns the file's own name in its directory.
-    pub fn file(&self) -> &'a [u8] {
-        &self.path[self.file_at..]
-    }
-}
-
-/// A path being written.
-pub(super) struct PathWriter<'a> {
-    bytes: &'a mut [u8; PATH_BYTES_MAX],
-    length: usize,
-}
-
-impl<'a> PathWriter<'a> {
-    pub(super) fn new(bytes: &'a mut [u8; PATH_BYTES_MAX]) -> Self {
-        Self { bytes, length: 0 }
-    }
-
-    pub(super) fn push(&mut self, text: &[u8]) {
-        self.bytes[self.length..self.length + text.len()].copy_from_slice(text);
-        self.length += text.len();
-    }
-
-    /// Appends `d` and a number of so many digits or more as a directory.
-    pub(super) fn directory(&mut self, number: u64, digits: usize) {
-        let mut text = [0; 41];
-        let text = decimal(number, &mut text);
-        self.separate();
-        self.push(b"d");
-        (text.len()..digits).for_each(|_| self.push(b"0"));
-        self.push(text);
-    }
-
-    fn separate(&mut self) {
-        if self.length > 0 {
-            self.push(b"/");
-        }
-    }
-
-    fn path(self) -> &'a [u8] {
-        &self.bytes[..self.length]
-    }
-
-    pub(super) fn file(mut self, name: &[u8]) -> Place<'a> {
-        self.separate();
-        let file_at = self.length;
-        self.push(name);
-        Place { path: self.path(), file_at }
-    }
-}
 
 /// Where files lie.
 #[derive(Clone, Debug, PartialEq)]

@@ -6,7 +6,7 @@
 
 use megadir_record::Level;
 
-use super::places::PathWriter;
+use super::rel_path::PathWriter;
 
 /// The most levels that a tree may have, its top included.
 pub const LEVELS_MAX: usize = 48;

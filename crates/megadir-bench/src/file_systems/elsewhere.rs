@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64};
 
 use super::LabFacts;
 use crate::lab::{LINUX_ONLY, LabError, Spec};
-use crate::plan::FileSystemFact;
+use crate::request::FileSystemFact;
 
 /// Tells of each file system that it cannot be had on this system.
 ///

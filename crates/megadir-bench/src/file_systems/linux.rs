@@ -10,9 +10,9 @@ use rustix::fs::FileType;
 
 use super::LabFacts;
 use crate::cache::{cache_facts, is_memory};
+use crate::control::RunControl;
 use crate::lab::{self, Lab, LabError, Mounted, Spec};
-use crate::plan::{CacheFact, FileSystemFact, FoundFileSystem, Ground};
-use crate::workload::Signals;
+use crate::request::{CacheFact, FileSystemFact, FoundFileSystem, Ground};
 use crate::{backend_facts_below, machine, method_facts};
 
 /// Kept free where images lie, bytes: the lab refuses to take it.
@@ -30,13 +30,13 @@ pub fn file_system_facts(
     directory: &Path,
     asked: &[(Spec, Option<&Path>)],
     stop: &AtomicBool,
-    beat: &AtomicU64,
+    heartbeat: &AtomicU64,
 ) -> Result<LabFacts, LabError> {
-    let signals = Signals { stop, beat };
+    let control = RunControl { stop, heartbeat };
     let specs: Vec<Spec> = asked.iter().map(|(spec, _)| spec.clone()).collect();
-    let lab = Lab::open(directory, signals)?;
-    let probed = lab::probe(&lab, &specs, signals, look);
-    let closed = lab.close(signals);
+    let lab = Lab::open(directory, control)?;
+    let probed = lab::probe(&lab, &specs, control, look);
+    let closed = lab.close(control);
     let probed = probed?;
     closed?;
     let memory_bytes = machine::available_bytes().unwrap_or(u64::MAX);
@@ -71,7 +71,7 @@ pub fn file_system_facts(
 
 /// What was seen of one that was mounted.
 struct Looked {
-    backends: Vec<crate::plan::BackendFact>,
+    backends: Vec<crate::request::BackendFact>,
     methods: Vec<crate::method::MethodFact>,
     caches: Vec<CacheFact>,
 }

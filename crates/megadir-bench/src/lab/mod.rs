@@ -22,6 +22,8 @@
 //! The lab must never know of studies, plans or arms.
 
 #[cfg(target_os = "linux")]
+mod availability;
+#[cfg(target_os = "linux")]
 mod device;
 #[cfg(target_os = "linux")]
 mod disk;
@@ -62,9 +64,7 @@ pub use mounted::{Cold, Mounted};
 #[cfg(target_os = "linux")]
 pub use open::Lab;
 #[cfg(target_os = "linux")]
-pub use probe::{facts, probe};
+pub use probe::{facts, probe, survey};
 pub use spec::Spec;
-#[cfg(target_os = "linux")]
-pub use survey::survey;
 pub use survey::{Fact, Survey};
 pub use table::{Changes, Entry, FILE_SYSTEMS, LABEL, Takes, Variant};

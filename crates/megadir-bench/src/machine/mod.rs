@@ -14,3 +14,12 @@ mod words;
 pub(crate) use linux::*;
 #[cfg(windows)]
 pub(crate) use windows::*;
+
+/// Commit and compiler that the program was built from, for the record.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Program {
+    /// The commit, with `-dirty` where files differed from it.
+    pub commit: Option<String>,
+    /// Compiler and profile.
+    pub by: Option<String>,
+}

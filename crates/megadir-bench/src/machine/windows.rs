@@ -12,9 +12,9 @@ use megadir_sys::windows::system::{self, ProcessorTimes};
 use megadir_sys::windows::{facts, volume_settings};
 use windows_registry::{Key, LOCAL_MACHINE};
 
+use super::Program;
 use super::words::{self, Runs};
 use crate::at::{self, Borrowed};
-use crate::runner::Program;
 
 const CURRENT_VERSION: &str = r"SOFTWARE\Microsoft\Windows NT\CurrentVersion";
 const PROCESSOR: &str = r"HARDWARE\DESCRIPTION\System\CentralProcessor\0";
@@ -245,7 +245,7 @@ fn number(path: &str, name: &str) -> Option<u32> {
 mod tests {
     use super::{ProcessorTimes, busy, describe};
     use crate::at::At;
-    use crate::runner::Program;
+    use crate::machine::Program;
     use megadir::Dir;
     use megadir_testkit::require::{is_wine, not_run, unavailable};
 

@@ -6,27 +6,10 @@
 
 use megadir_record::{Cell, CellId, Data, DataId, DataSource, Made, Pair, Role, When, Work};
 
+use super::ENTRIES_MAX;
 use super::arms::Arms;
-use super::{ENTRIES_MAX, PlanError};
+use crate::request::{AgedBy, PlanError};
 use crate::study::Study;
-
-/// How many files a directory is aged by.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum AgedBy {
-    /// So many beyond its own.
-    Files(u64),
-    /// So many times its own beyond them.
-    Times(u64),
-}
-
-impl AgedBy {
-    fn files(self, own: u64) -> u64 {
-        match self {
-            Self::Files(files) => files,
-            Self::Times(times) => own.saturating_mul(times),
-        }
-    }
-}
 
 /// Returns whether work only looks at what there is, so that it can be done on an aged directory as well.
 fn looks(work: &Work) -> bool {

@@ -13,62 +13,15 @@ use megadir_record::{
     Unavailable, When,
 };
 
+use super::Estimate;
 use super::estimate::estimate_on;
 use super::prune::renumber;
-use super::{BackendFact, CacheFact, Estimate, PlanError, Planned, Request, Target};
 use crate::lab::Spec;
-use crate::method::MethodFact;
+use crate::request::{FileSystemFact, FoundFileSystem, Ground, PlanError, Planned, Request, Target};
 use crate::study::Study;
 
 /// The group that contrasts file systems.
 pub(super) const GROUP: &str = "file-system";
-
-/// A file system that was asked for.
-#[derive(Clone, Debug)]
-pub struct FileSystemFact {
-    /// What was asked for.
-    pub spec: Spec,
-    /// What it is here, or why it cannot be had.
-    pub found: Result<FoundFileSystem, String>,
-}
-
-/// A file system as it was found when one was made and mounted to see.
-#[derive(Clone, Debug)]
-pub struct FoundFileSystem {
-    /// What tables call it, see [`LabFileSystem::label`].
-    pub label: String,
-    /// The driver that serves it.
-    pub driver: String,
-    /// The program that makes it, with its version.
-    pub tool: Option<String>,
-    /// What it will lie on.
-    pub ground: Ground,
-    /// What backends can do there.
-    pub backends: Vec<BackendFact>,
-    /// The ways of finding out attributes there.
-    pub methods: Vec<MethodFact>,
-    /// Which states of the cache can be had there.
-    pub caches: Vec<CacheFact>,
-}
-
-/// What a file system will lie on.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Ground {
-    /// An image file as large as is needed.
-    Image,
-    /// A device.
-    Device {
-        /// Its path.
-        path: String,
-        /// Its size, bytes.
-        bytes: u64,
-    },
-    /// Memory.
-    Memory {
-        /// The most that may be taken, bytes.
-        bytes_max: u64,
-    },
-}
 
 /// The plan of a study on one file system.
 struct Part<'a> {

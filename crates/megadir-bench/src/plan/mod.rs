@@ -20,24 +20,22 @@ mod published;
 mod rate;
 mod refusals;
 mod removals;
-mod request;
 mod small_files;
 mod stopping;
 mod trees;
 
 use megadir_record::{Data, DataId, DataSource, Order, Plan, Preset, Rules, When, Work};
 
-pub use aged::AgedBy;
 pub(crate) use estimate::estimate_on;
 pub use estimate::{Estimate, estimate};
 pub(crate) use file_systems::without;
-pub use file_systems::{FileSystemFact, FoundFileSystem, Ground};
 pub(crate) use prune::prune;
-pub use request::{BackendFact, CacheFact, PlanError, Planned, Request, Target};
 pub(crate) use trees::{in_one_directory, trees};
 
-/// How narrow intervals are to be for a run to stop; absolute widths are in nanoseconds.
-pub use megadir_stats::HalfWidth;
+pub use crate::request::{
+    AgedBy, BackendFact, CacheFact, FileSystemFact, FoundFileSystem, Ground, HalfWidth, PlanError, Planned,
+    Request, Target,
+};
 
 use crate::dataset::write_spread;
 use crate::study::{RefusalSpec, SizeSpec, Study};

@@ -18,11 +18,11 @@ const WAIT: Duration = Duration::from_millis(10);
 const WAITS_MAX: u32 = 100;
 
 /// Removes everything in `directory` but the entry called `keep`.
-pub(crate) fn remove_content(directory: Borrowed<'_>, keep: &[u8], beat: &Beat) -> io::Result<()> {
-    remove_below(directory, keep, 0, beat)
+pub(crate) fn remove_content(directory: Borrowed<'_>, keep: &[u8], heartbeat: &Beat) -> io::Result<()> {
+    remove_below(directory, keep, 0, heartbeat)
 }
 
-fn remove_below(directory: Borrowed<'_>, keep: &[u8], depth: u32, beat: &Beat) -> io::Result<()> {
+fn remove_below(directory: Borrowed<'_>, keep: &[u8], depth: u32, heartbeat: &Beat) -> io::Result<()> {
     if depth > DEPTH_MAX {
         return Err(io::Error::other("directories are nested deeper than this program makes them"));
     }
@@ -33,9 +33,9 @@ fn remove_below(directory: Borrowed<'_>, keep: &[u8], depth: u32, beat: &Beat) -
                 return Ok(());
             }
             found = true;
-            beat.fetch_add(1, Ordering::Relaxed);
+            heartbeat.fetch_add(1, Ordering::Relaxed);
             let gone = match kind {
-                FileType::Directory => remove_tree(directory, name, depth + 1, beat),
+                FileType::Directory => remove_tree(directory, name, depth + 1, heartbeat),
                 _ => remove_file(directory, name),
             };
             match gone {
@@ -57,13 +57,13 @@ fn remove_below(directory: Borrowed<'_>, keep: &[u8], depth: u32, beat: &Beat) -
 }
 
 /// Removes a directory below `parent` with everything in it.
-pub(crate) fn remove_directory(parent: Borrowed<'_>, name: &str, beat: &Beat) -> io::Result<()> {
-    remove_tree(parent, name.as_bytes(), 0, beat)
+pub(crate) fn remove_directory(parent: Borrowed<'_>, name: &str, heartbeat: &Beat) -> io::Result<()> {
+    remove_tree(parent, name.as_bytes(), 0, heartbeat)
 }
 
-fn remove_tree(parent: Borrowed<'_>, name: &[u8], depth: u32, beat: &Beat) -> io::Result<()> {
+fn remove_tree(parent: Borrowed<'_>, name: &[u8], depth: u32, heartbeat: &Beat) -> io::Result<()> {
     let directory = open_on_this_mount(parent, name)?;
-    remove_below(directory.at(), b"", depth, beat)?;
+    remove_below(directory.at(), b"", depth, heartbeat)?;
     // Where names go with the last handle, this one would keep it.
     drop(directory);
     remove_emptied(parent, name)

@@ -10,9 +10,10 @@ use megadir_sys::clock::monotonic_ns;
 
 use super::RunError;
 use crate::at::{self, Borrowed};
+use crate::control::RunControl;
 use crate::dataset::{Files, FillError, Filling, PlaceBuffer};
 use crate::plan::ENTRIES_MAX;
-use crate::workload::{ABSENT_NAMES, Signals};
+use crate::workload::ABSENT_NAMES;
 use crate::write_back::write_back;
 
 /// The number of the first file: of twelve digits, as many as names in sequence have.
@@ -57,18 +58,18 @@ impl<'a> Aging<'a> {
     }
 
     /// Makes as many files as belong beside the first `own` of `entries`; returns whether the run is to end.
-    pub(super) fn make(&mut self, own: u64, entries: u64, signals: Signals<'_>) -> Result<bool, RunError> {
+    pub(super) fn make(&mut self, own: u64, entries: u64, control: RunControl<'_>) -> Result<bool, RunError> {
         let part = u128::from(self.files) * u128::from(own) / u128::from(entries.max(1));
-        let mut beat = |_| {
-            signals.beat.fetch_add(1, Ordering::Relaxed);
+        let mut heartbeat = |_| {
+            control.heartbeat.fetch_add(1, Ordering::Relaxed);
         };
-        self.filling.to(FIRST + part as u64, &mut beat, signals.stop)?;
+        self.filling.to(FIRST + part as u64, &mut heartbeat, control.stop)?;
         Ok(self.filling.filled.stopped)
     }
 
     /// Writes back what was made, and looks how large the directory has become.
-    pub(super) fn filled(&mut self, signals: Signals<'_>) -> Result<(), RunError> {
-        write_back(&self.directory, signals.beat).map_err(|error| failed(&error))?;
+    pub(super) fn filled(&mut self, control: RunControl<'_>) -> Result<(), RunError> {
+        write_back(&self.directory, control.heartbeat).map_err(|error| failed(&error))?;
         self.full_bytes = size_of(self.directory).map_err(|error| failed(&error))?;
         Ok(())
     }
@@ -79,9 +80,9 @@ impl<'a> Aging<'a> {
     }
 
     /// Removes the next so many files.
-    pub(super) fn remove(&mut self, files: u64, signals: Signals<'_>) -> Result<(), RunError> {
-        signals.beat.fetch_add(1, Ordering::Relaxed);
-        if signals.stop.load(Ordering::Relaxed) {
+    pub(super) fn remove(&mut self, files: u64, control: RunControl<'_>) -> Result<(), RunError> {
+        control.heartbeat.fetch_add(1, Ordering::Relaxed);
+        if control.stop.load(Ordering::Relaxed) {
             return Err(RunError::Interrupted);
         }
         let start_ns = monotonic_ns();

@@ -7,8 +7,8 @@ use megadir_record::{DataId, Plan};
 use super::expect::set_times;
 use super::truth::before_run;
 use crate::at::{self, At};
+use crate::control::{RunControl, WorkError};
 use crate::dataset::{Files, Filling, PlaceBuffer};
-use crate::workload::{ListError, Signals};
 
 /// Signs of life come every so many files.
 const STEP: u64 = 256;
@@ -19,16 +19,16 @@ pub(super) fn make_anew(
     plan: &Plan,
     data: DataId,
     directory: &Dir,
-    signals: Signals<'_>,
-) -> Result<(), ListError> {
+    control: RunControl<'_>,
+) -> Result<(), WorkError> {
     for files in before_run(plan, &plan.data[data.0 as usize]) {
-        remove(&files, directory, signals)?;
+        remove(&files, directory, control)?;
         let mut filling = Filling::new(directory.at(), &files);
-        let mut beat = |_| _ = signals.check();
+        let mut heartbeat = |_| _ = control.check();
         filling
-            .to(files.entries(), &mut beat, signals.stop)
+            .to(files.entries(), &mut heartbeat, control.stop)
             .map_err(|error| failed(std::io::Error::other(error)))?;
-        signals.check()?;
+        control.check()?;
         if filling.filled.made != files.entries() {
             let made = filling.filled.made;
             return Err(failed(std::io::Error::other(format!(
@@ -36,16 +36,16 @@ pub(super) fn make_anew(
                 files.entries()
             ))));
         }
-        set_times(directory, &files, signals)?;
+        set_times(directory, &files, control)?;
     }
     Ok(())
 }
 
-fn remove(files: &Files, directory: &Dir, signals: Signals<'_>) -> Result<(), ListError> {
+fn remove(files: &Files, directory: &Dir, control: RunControl<'_>) -> Result<(), WorkError> {
     let mut buffer = PlaceBuffer::new();
     for index in 0..files.entries() {
         if index % STEP == 0 {
-            signals.check()?;
+            control.check()?;
         }
         let place = files.place(index, &mut buffer).map_err(|error| failed(std::io::Error::other(error)))?;
         match at::remove_file(directory.at(), place.path()) {
@@ -57,8 +57,8 @@ fn remove(files: &Files, directory: &Dir, signals: Signals<'_>) -> Result<(), Li
     Ok(())
 }
 
-fn failed(source: std::io::Error) -> ListError {
-    ListError::Stage { stage: "making the files anew", source }
+fn failed(source: std::io::Error) -> WorkError {
+    WorkError::Stage { stage: "making the files anew", source }
 }
 
 #[cfg(test)]
@@ -83,17 +83,17 @@ mod tests {
         let Cell { data, .. } = plan.cells[0];
         let parent = tempfile::tempdir().unwrap();
         let directory = Dir::open(parent.path()).unwrap();
-        let (stop, beat) = (AtomicBool::new(false), AtomicU64::new(0));
-        let signals = Signals { stop: &stop, beat: &beat };
+        let (stop, heartbeat) = (AtomicBool::new(false), AtomicU64::new(0));
+        let control = RunControl { stop: &stop, heartbeat: &heartbeat };
         let truth = || {
-            make_anew(&plan, data, &directory, signals).unwrap();
-            Truth::of(&directory, signals).unwrap()
+            make_anew(&plan, data, &directory, control).unwrap();
+            Truth::of(&directory, control).unwrap()
         };
         let first = truth();
         assert_eq!(std::fs::read_dir(parent.path()).unwrap().count(), 40);
         let old = std::fs::read_dir(parent.path()).unwrap().next().unwrap().unwrap().path();
         std::fs::write(&old, "more").unwrap();
-        assert_ne!(Truth::of(&directory, signals).unwrap(), first);
+        assert_ne!(Truth::of(&directory, control).unwrap(), first);
         assert_eq!(truth(), first);
         // Only where a file that is open loses its name at once.
         if cfg!(unix) {
@@ -103,6 +103,6 @@ mod tests {
             assert_eq!(std::fs::metadata(&old).unwrap().len(), 0, "it was written to one without a name");
         }
         stop.store(true, std::sync::atomic::Ordering::Relaxed);
-        assert!(matches!(make_anew(&plan, data, &directory, signals), Err(ListError::Stopped)));
+        assert!(matches!(make_anew(&plan, data, &directory, control), Err(WorkError::Stopped)));
     }
 }

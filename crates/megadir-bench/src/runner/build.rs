@@ -11,16 +11,15 @@ use megadir_record::{Built, BuiltSet, Data, DataSource, MakeDirectories, Plan, W
 use megadir_stats::permutation::{SplitMix64, shuffle};
 use megadir_sys::clock::monotonic_ns;
 
-use super::RunError;
 use super::aging::{Aging, size_of};
 use super::sites::{Sites, data_name};
-use super::start::Listeners;
 use super::survey::{Survey, survey};
+use super::{Listeners, RunError};
 use crate::at::{self, At, Owned};
+use crate::control::{RunControl, WorkError};
 use crate::dataset::{Files, FillError, FillProgress, Filling};
 use crate::event::Event;
 use crate::plan::trees;
-use crate::workload::{ListError, Signals};
 use crate::workspace::Workspace;
 use crate::write_back::write_back;
 
@@ -54,7 +53,7 @@ struct Set<'a> {
 pub(super) fn build(
     plan: &Plan,
     sites: &Sites,
-    signals: Signals<'_>,
+    control: RunControl<'_>,
     listeners: &mut Listeners<'_, '_>,
 ) -> Result<Made, RunError> {
     let ground = |data| Ground::make(plan, data, sites.of(data).own()?);
@@ -63,14 +62,14 @@ pub(super) fn build(
     let mut sets: Vec<Set<'_>> = grounds.iter().flat_map(Ground::sets).collect();
     let mut order: Vec<usize> = (0..sets.len()).collect();
     shuffle(&mut order, &mut SplitMix64::new(plan.seed));
-    in_turns(&mut sets, &order, Set::directories_left, |set| set.make_directories(signals))?;
+    in_turns(&mut sets, &order, Set::directories_left, |set| set.make_directories(control))?;
     let of = sets.iter().map(|set| set.entries).sum();
     let mut made = FillProgress { done: 0, of };
-    in_turns(&mut sets, &order, Set::files_left, |set| set.make_files(&mut made, signals, listeners))?;
+    in_turns(&mut sets, &order, Set::files_left, |set| set.make_files(&mut made, control, listeners))?;
     for set in &mut sets {
-        set.filled(signals)?;
+        set.filled(control)?;
     }
-    in_turns(&mut sets, &order, Set::aging_left, |set| set.remove_files(signals))?;
+    in_turns(&mut sets, &order, Set::aging_left, |set| set.remove_files(control))?;
     let times = |data: &Data| {
         let of = || sets.iter().filter(|set| set.data.id == data.id);
         let directories_ns: Option<u64> = of().map(|set| set.directories_ns).sum();
@@ -81,9 +80,9 @@ pub(super) fn build(
     for ground in &grounds {
         let unusable = |source| RunError::Directory { path: ground.path.clone(), source };
         // What is still to be written would be written while we measure.
-        written &= write_back(&ground.directory, signals.beat).map_err(unusable)?;
-        let found = survey(ground.directory.at(), signals).map_err(|error| match error {
-            ListError::Stopped => RunError::Interrupted,
+        written &= write_back(&ground.directory, control.heartbeat).map_err(unusable)?;
+        let found = survey(ground.directory.at(), control).map_err(|error| match error {
+            WorkError::Stopped => RunError::Interrupted,
             error => RunError::Arm { arm: ground.path.display().to_string(), reason: error.to_string() },
         })?;
         let (directories_ns, files_ns) = times(ground.data);
@@ -220,17 +219,17 @@ impl<'a> Set<'a> {
     }
 
     /// Ends the making of files: what is to be removed again is written first.
-    fn filled(&mut self, signals: Signals<'_>) -> Result<(), RunError> {
-        self.aging.as_mut().map_or(Ok(()), |aging| aging.filled(signals))
+    fn filled(&mut self, control: RunControl<'_>) -> Result<(), RunError> {
+        self.aging.as_mut().map_or(Ok(()), |aging| aging.filled(control))
     }
 
-    fn remove_files(&mut self, signals: Signals<'_>) -> Result<(), RunError> {
-        self.aging.as_mut().map_or(Ok(()), |aging| aging.remove(TURN, signals))
+    fn remove_files(&mut self, control: RunControl<'_>) -> Result<(), RunError> {
+        self.aging.as_mut().map_or(Ok(()), |aging| aging.remove(TURN, control))
     }
 
-    fn make_directories(&mut self, signals: Signals<'_>) -> Result<(), RunError> {
-        signals.beat.fetch_add(1, Ordering::Relaxed);
-        if signals.stop.load(Ordering::Relaxed) {
+    fn make_directories(&mut self, control: RunControl<'_>) -> Result<(), RunError> {
+        control.heartbeat.fetch_add(1, Ordering::Relaxed);
+        if control.stop.load(Ordering::Relaxed) {
             return Err(RunError::Interrupted);
         }
         let (from, all) = self.directories;
@@ -245,12 +244,12 @@ impl<'a> Set<'a> {
     fn make_files(
         &mut self,
         made: &mut FillProgress,
-        signals: Signals<'_>,
+        control: RunControl<'_>,
         listeners: &mut Listeners<'_, '_>,
     ) -> Result<(), RunError> {
         let (mut told, start) = (Ok(()), self.filling.done());
         let mut progress = |progress: FillProgress| {
-            signals.beat.fetch_add(1, Ordering::Relaxed);
+            control.heartbeat.fetch_add(1, Ordering::Relaxed);
             if told.is_ok() {
                 let done = made.done + (progress.done - start);
                 told = listeners.tell(&Event::Filling(FillProgress { done, ..*made }));
@@ -260,12 +259,12 @@ impl<'a> Set<'a> {
         let end = self.entries.min(self.filling.done() + TURN);
         let mut stopped = false;
         match &mut self.aging {
-            None => self.filling.to(end, &mut progress, signals.stop)?,
+            None => self.filling.to(end, &mut progress, control.stop)?,
             // One by one, so that those that stay are among those that go, as in directories that have aged by themselves.
             Some(aging) => {
                 while self.filling.done() < end && !stopped {
-                    self.filling.to(self.filling.done() + 1, &mut progress, signals.stop)?;
-                    stopped = aging.make(self.filling.done(), self.entries, signals)?;
+                    self.filling.to(self.filling.done() + 1, &mut progress, control.stop)?;
+                    stopped = aging.make(self.filling.done(), self.entries, control)?;
                 }
             }
         }

@@ -8,11 +8,11 @@ use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 use std::time::Duration;
 
-use super::prepare::Prepared;
 use super::truth::before_run;
 use crate::at::{self, At};
+use crate::control::{RunControl, WorkError};
 use crate::dataset::{Files, PlaceBuffer};
-use crate::workload::{ListError, Signals, Truth};
+use crate::workload::Truth;
 use crate::write_back::write_back;
 use megadir::Dir;
 use megadir_record::{Data, Plan, Work};
@@ -25,28 +25,29 @@ const WITHIN_S: u64 = 4 * 365 * 86_400;
 /// Signs of life come every so many files.
 const STEP: u64 = 1024;
 
-/// Lets the oracle find out what arms are to find out, and writes it into the plan.
-pub(super) fn expect_files(prepared: &mut Prepared<'_>) -> Result<(), ListError> {
+/// Lets the oracle find the attributes of every file, and writes their sum into the work of the arms that must find them too.
+pub(super) fn expect_files(
+    plan: &mut Plan,
+    directories: &[Dir],
+    control: RunControl<'_>,
+) -> Result<(), WorkError> {
     let asked = |plan: &Plan, data: &Data| {
         let finds_out = |work: &Work| matches!(work, Work::Attributes { .. });
         plan.cells.iter().any(|cell| cell.data == data.id && finds_out(&cell.work))
     };
-    for (data, directory) in prepared.plan.data.iter().zip(&prepared.data) {
-        if asked(&prepared.plan, data) {
-            for files in before_run(&prepared.plan, data) {
-                set_times(directory, &files, prepared.signals)?;
+    for (data, directory) in plan.data.iter().zip(directories) {
+        if asked(plan, data) {
+            for files in before_run(plan, data) {
+                set_times(directory, &files, control)?;
             }
         }
     }
     let mut truths: BTreeMap<u32, Truth> = BTreeMap::new();
-    for cell in &mut prepared.plan.cells {
+    for cell in &mut plan.cells {
         let Work::Attributes { method, expected, .. } = &mut cell.work else { continue };
         let truth = match truths.entry(cell.data.0) {
             Entry::Occupied(known) => *known.get(),
-            Entry::Vacant(place) => {
-                let directory = &prepared.data[cell.data.0 as usize];
-                *place.insert(Truth::of(directory, prepared.signals)?)
-            }
+            Entry::Vacant(place) => *place.insert(Truth::of(&directories[cell.data.0 as usize], control)?),
         };
         *expected = truth.expected(method);
     }
@@ -54,18 +55,18 @@ pub(super) fn expect_files(prepared: &mut Prepared<'_>) -> Result<(), ListError>
 }
 
 /// Sets the times of the files of a directory.
-pub(super) fn set_times(directory: &Dir, files: &Files, signals: Signals<'_>) -> Result<(), ListError> {
-    let failed = |source: std::io::Error| ListError::Stage { stage: "setting the times of files", source };
+pub(super) fn set_times(directory: &Dir, files: &Files, control: RunControl<'_>) -> Result<(), WorkError> {
+    let failed = |source: std::io::Error| WorkError::Stage { stage: "setting the times of files", source };
     let mut buffer = PlaceBuffer::new();
     for index in 0..files.entries() {
         if index % STEP == 0 {
-            signals.check()?;
+            control.check()?;
         }
         let place = files.place(index, &mut buffer).map_err(|error| failed(std::io::Error::other(error)))?;
         at::set_times(directory.at(), place.path(), time_of(files.seed(), index)).map_err(failed)?;
     }
     // What is still to be written would be written while we measure.
-    write_back(directory, signals.beat).map(drop).map_err(failed)
+    write_back(directory, control.heartbeat).map(drop).map_err(failed)
 }
 
 /// Returns the time of the file of a number, since 1970.
@@ -87,15 +88,15 @@ mod tests {
 
     #[test]
     fn a_data_set_that_is_made_again_is_the_same_one() {
-        let (stop, beat) = (AtomicBool::new(false), AtomicU64::new(0));
-        let signals = Signals { stop: &stop, beat: &beat };
+        let (stop, heartbeat) = (AtomicBool::new(false), AtomicU64::new(0));
+        let control = RunControl { stop: &stop, heartbeat: &heartbeat };
         let truth = |seed| {
             let parent = tempfile::tempdir().unwrap();
             let directory = Dir::open(parent.path()).unwrap();
             let files = Files::new(&Made::flat(NameScheme::Md5, 10), seed, 50).unwrap();
             make(&directory, &files);
-            set_times(&directory, &files, signals).unwrap();
-            Truth::of(&directory, signals).unwrap()
+            set_times(&directory, &files, control).unwrap();
+            Truth::of(&directory, control).unwrap()
         };
         assert_eq!(truth(3), truth(3));
         assert_ne!(truth(3), truth(4));

@@ -18,13 +18,12 @@ use megadir_record::{
     Cell, CellId, DataId, FileOperation, FileWork, Order, Place, Plan, UsedByArms, When, Work,
 };
 
-use super::RunError;
-use super::rounds::failed;
 use super::sites::{Places, data_name};
 use super::survey::survey;
+use super::{RunError, failed};
 use crate::at::{self, At};
 use crate::cache::Directories;
-use crate::workload::{ListError, Signals};
+use crate::control::{RunControl, WorkError};
 use crate::write_back::write_back;
 
 /// The directories of a plan's data sets.
@@ -35,15 +34,15 @@ pub(super) struct Grounds<'a> {
     keeps: bool,
     /// How many data sets were put aside.
     aside: u64,
-    signals: Signals<'a>,
+    control: RunControl<'a>,
     /// Data sets of the arms of which it is known what they use.
     known: Vec<DataId>,
 }
 
 impl<'a> Grounds<'a> {
     pub(super) fn new(places: Places<'a>, keeps: bool) -> Self {
-        let (plan, signals) = (places.plan, places.signals);
-        Self { plan, places, keeps, aside: 0, signals, known: Vec::new() }
+        let (plan, control) = (places.plan, places.control);
+        Self { plan, places, keeps, aside: 0, control, known: Vec::new() }
     }
 
     /// Returns the directories of all data sets.
@@ -69,7 +68,7 @@ impl<'a> Grounds<'a> {
         if !self.plan.rules.order.depends() || place > 0 && goes_on(cell(place - 1), cell(place)) {
             return Ok(true);
         }
-        self.places.sites.write_back(self.signals.beat)?;
+        self.places.sites.write_back(self.control.heartbeat)?;
         let begins = place == 0 || cell(place - 1).chain != cell(place).chain;
         if begins && self.plan.rules.fresh_mounts && self.can_be_mounted_again(cell(place).data) {
             let cell = cell(place);
@@ -105,7 +104,7 @@ impl<'a> Grounds<'a> {
                 self.aside += 1;
                 workspace.set_aside_data_directory(&name, &format!("used{}", self.aside))
             }
-            false => workspace.renew_data_directory(&name, self.signals.beat),
+            false => workspace.renew_data_directory(&name, self.control.heartbeat),
         };
         // What was made is what is worked on, whatever has become of its path.
         *directory = Dir::from_descriptor(renewed.map_err(|error| unusable(&path, error))?, path);
@@ -125,11 +124,11 @@ impl<'a> Grounds<'a> {
         }
         let directory = self.places.of(data);
         // Blocks are counted when they are known: some file systems choose them when they write.
-        write_back(directory, self.signals.beat).map_err(|error| unusable(directory.path(), error))?;
-        let found = match survey(directory.at(), self.signals) {
+        write_back(directory, self.control.heartbeat).map_err(|error| unusable(directory.path(), error))?;
+        let found = match survey(directory.at(), self.control) {
             Ok(found) => found,
             // The run ends at once for the same reason.
-            Err(ListError::Stopped) => return Ok(None),
+            Err(WorkError::Stopped) => return Ok(None),
             Err(error) => return Err(unusable(directory.path(), std::io::Error::other(error.to_string()))),
         };
         self.known.push(data);

@@ -5,6 +5,7 @@
 
 mod aging;
 mod anew;
+mod block;
 mod build;
 mod expect;
 mod grounds;
@@ -20,17 +21,19 @@ mod tally;
 mod timing;
 mod truth;
 
-use std::ffi::OsString;
 use std::io;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicU64};
 
-use megadir_record::{Note, Plan, Record};
+use megadir_record::{CellId, Note, Plan, Record};
 
+use crate::control::{WorkError, words};
 use crate::dataset::FillError;
+use crate::event::{Event, Listener};
 use crate::lab::LabError;
+use crate::machine::Program;
 use crate::plan::PlanError;
-use crate::words::words;
+use crate::workload::WorkerCommand;
 
 pub use prepare::check;
 pub use start::run;
@@ -53,29 +56,11 @@ pub struct RunRequest<'a> {
     /// Set from outside when the run is to end; looked at every few milliseconds.
     pub stop: &'a AtomicBool,
     /// Counted up by the run as a sign of life, so that a watcher can tell work from a hang.
-    pub beat: &'a AtomicU64,
+    pub heartbeat: &'a AtomicU64,
     /// Whether what a device of the plan holds may be lost.
     pub erase_device: bool,
     /// How processes that work are started; without it arms whose workers are processes are left out.
     pub worker: Option<WorkerCommand>,
-}
-
-/// A command that calls [`serve`](crate::serve), in this same version.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct WorkerCommand {
-    /// The program.
-    pub program: PathBuf,
-    /// Its arguments.
-    pub arguments: Vec<OsString>,
-}
-
-/// What the program was built from and with, for the record; whoever builds it knows.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Program {
-    /// The commit, with `-dirty` where files differed from it.
-    pub commit: Option<String>,
-    /// Compiler and profile.
-    pub by: Option<String>,
 }
 
 /// Returns what to try where a directory cannot be used.
@@ -216,6 +201,31 @@ impl From<LabError> for RunError {
         match error {
             LabError::Interrupted => Self::Interrupted,
             error => Self::Lab(error),
+        }
+    }
+}
+
+/// Observers of a run.
+pub(crate) struct Listeners<'a, 'b>(pub(crate) &'a mut [&'b mut dyn Listener]);
+
+impl Listeners<'_, '_> {
+    /// Passes an event to all.
+    pub(crate) fn tell(&mut self, event: &Event<'_>) -> Result<(), RunError> {
+        self.0.iter_mut().try_for_each(|listener| listener.event(event)).map_err(RunError::Listener)
+    }
+
+    pub(crate) fn note(&mut self, note: &Note) -> Result<(), RunError> {
+        self.tell(&Event::Noted(note))
+    }
+}
+
+/// Returns the error of a run whose arm failed; `None` if it is no failure but the run is to end.
+pub(crate) fn failed(plan: &Plan, cell: CellId, error: WorkError) -> Option<RunError> {
+    match error {
+        WorkError::Stopped => None,
+        error => {
+            let arm = plan.cells[cell.0 as usize].name.clone();
+            Some(RunError::Arm { arm, reason: error.to_string() })
         }
     }
 }

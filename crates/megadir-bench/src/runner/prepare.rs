@@ -11,20 +11,21 @@ use super::build::build;
 use super::expect::expect_files;
 use super::refusals::predict;
 use super::room::check_room;
-use super::sites::{Places, Sites, data_name, kinds, wanted};
-use super::start::Listeners;
+use super::sites::{Places, Sites, data_name, kinds, notes_on, wanted};
 use super::survey::Survey;
 use super::truth::{before_run, settle};
-use super::{Program, RunError, RunRequest, WorkerCommand};
+use super::{Listeners, RunError, RunRequest};
 use crate::at;
 use crate::cache::Caches;
+use crate::control::{RunControl, WorkError};
 use crate::dataset::{Files, Names};
 use crate::event::Event;
 use crate::lab::Lab;
-use crate::leftovers::Leftovers;
+use crate::machine::Program;
 use crate::note::NoteKind;
 use crate::plan::{in_one_directory, prune};
-use crate::workload::{FILES_MAX, ListError, Listing, NameSource, SAMPLE_MAX, Signals, workload};
+use crate::workload::WorkerCommand;
+use crate::workload::{FILES_MAX, Listing, NameSource, SAMPLE_MAX, workload};
 use crate::workspace::remove_leftovers;
 
 /// Everything that measuring needs.
@@ -46,7 +47,7 @@ pub(super) struct Prepared<'a> {
     pub(super) truths: Vec<Counted>,
     /// Where look-ups get their names from, for each of them.
     pub(super) names: Vec<NameSource>,
-    pub(super) signals: Signals<'a>,
+    pub(super) control: RunControl<'a>,
     /// How processes that work are started.
     pub(super) worker: Option<WorkerCommand>,
     /// In which state their caches are.
@@ -56,6 +57,11 @@ pub(super) struct Prepared<'a> {
 }
 
 impl Prepared<'_> {
+    /// Writes into the plan what every listing must see.
+    pub(super) fn settle(&mut self) -> Result<(), RunError> {
+        settle(&mut self.plan, &mut self.truths, self.control)
+    }
+
     /// Removes what is the run's own.
     pub(super) fn clean(self, listeners: &mut Listeners<'_, '_>) -> Result<(), RunError> {
         if !self.sites.are_ours() {
@@ -64,7 +70,7 @@ impl Prepared<'_> {
         // A listener that cannot go on must not keep the directory from being removed.
         let told = listeners.tell(&Event::Cleaning);
         drop(self.data);
-        self.sites.remove(self.signals)?;
+        self.sites.remove(self.control)?;
         told
     }
 }
@@ -74,13 +80,14 @@ pub(super) fn prepare<'a>(
     request: RunRequest<'a>,
     listeners: &mut Listeners<'_, '_>,
 ) -> Result<Prepared<'a>, RunError> {
-    let RunRequest { plan, mut notes, directory: path, command, program, stop, beat, worker, .. } = request;
-    let signals = Signals { stop, beat };
+    let RunRequest { plan, mut notes, directory: path, command, program, stop, heartbeat, worker, .. } =
+        request;
+    let control = RunControl { stop, heartbeat };
     let unusable = |source: std::io::Error| RunError::Directory { path: path.clone(), source };
     let open = || Dir::open(&path).map_err(|error| unusable(error.into()));
     let (mut sites, plan) = match plan.file_systems.is_empty() {
         true => (Sites::named(&path, open()?), plan),
-        false => Sites::mount(plan, &path, request.erase_device, signals, &mut notes)?,
+        false => Sites::mount(plan, &path, request.erase_device, control, &mut notes)?,
     };
     // Now, for the lab has its own namespace, in which what was opened before is on no mount.
     let directory = open()?;
@@ -88,16 +95,16 @@ pub(super) fn prepare<'a>(
     let (mut data, mut surveys, mut built) = (Vec::new(), Vec::new(), None);
     if makes(&plan) {
         if plan.file_systems.is_empty() {
-            notes.extend(leftovers(&path, beat));
+            notes.extend(leftovers(&path, heartbeat));
         }
         let started_unix_s = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |now| now.as_secs());
         let made = sites.make_workspaces(started_unix_s, plan.seed);
-        match made.and_then(|()| build(&plan, &sites, signals, listeners)) {
+        match made.and_then(|()| build(&plan, &sites, control, listeners)) {
             Ok(made) => {
                 notes.extend((!made.written).then(not_written_back));
                 (data, surveys, built) = (made.directories, made.surveys, Some(made.built));
             }
-            Err(error) => return Err(error.and_cleaned(sites.remove(signals))),
+            Err(error) => return Err(error.and_cleaned(sites.remove(control))),
         }
     } else {
         data.push(directory.again().map_err(|error| unusable(error.into()))?);
@@ -114,7 +121,7 @@ pub(super) fn prepare<'a>(
         built,
         truths: Vec::new(),
         names: Vec::new(),
-        signals,
+        control,
         worker,
         caches,
         sites,
@@ -135,16 +142,16 @@ pub fn check(
     path: &Path,
     erase_device: bool,
     stop: &AtomicBool,
-    beat: &AtomicU64,
+    heartbeat: &AtomicU64,
 ) -> Result<(), RunError> {
     let unusable = |source: std::io::Error| RunError::Directory { path: path.to_owned(), source };
-    let signals = Signals { stop, beat };
+    let control = RunControl { stop, heartbeat };
     if makes(plan) {
         at::may_make_in(path).map_err(unusable)?;
     }
     if !plan.file_systems.is_empty() {
         let all = plan.file_systems.iter().map(|of| wanted(plan, of, erase_device));
-        return Ok(Lab::check(path, &all.collect::<Result<Vec<_>, _>>()?, signals)?);
+        return Ok(Lab::check(path, &all.collect::<Result<Vec<_>, _>>()?, control)?);
     }
     let directory = Dir::open(path).map_err(|error| unusable(error.into()))?;
     fit(&mut Sites::named(path, directory), plan.clone(), &mut Vec::new()).map(drop)
@@ -164,10 +171,10 @@ pub(super) fn make_anew(
     for data in &prepared.plan.data {
         let (name, workspace) = (data_name(data.id), prepared.sites.of(data).own()?);
         let path = workspace.path().join(&name);
-        let removed = workspace.remove_data_directory(&name, prepared.signals.beat);
+        let removed = workspace.remove_data_directory(&name, prepared.control.heartbeat);
         removed.map_err(|source| RunError::Directory { path, source })?;
     }
-    let made = build(&prepared.plan, &prepared.sites, prepared.signals, listeners)?;
+    let made = build(&prepared.plan, &prepared.sites, prepared.control, listeners)?;
     prepared.data = made.directories;
     prepared.caches = Caches::new(&prepared.plan, kinds(&prepared.sites, &prepared.plan));
     prepared.truths.clear();
@@ -178,7 +185,7 @@ pub(super) fn make_anew(
         let reason = "it was available in the first epoch and is not any more".into();
         return Err(RunError::Arm { arm: "an arm".into(), reason });
     }
-    settle(prepared)
+    prepared.settle()
 }
 
 /// Returns whether the run makes what it works on.
@@ -205,22 +212,13 @@ fn fit(sites: &mut Sites, plan: Plan, notes: &mut Vec<Note>) -> Result<Plan, Run
 }
 
 /// Removes what killed runs left, and says so; trouble with that keeps no run from running.
-fn leftovers(path: &Path, beat: &AtomicU64) -> Vec<Note> {
-    match remove_leftovers(path, beat) {
+fn leftovers(path: &Path, heartbeat: &AtomicU64) -> Vec<Note> {
+    match remove_leftovers(path, heartbeat) {
         Ok(found) => notes_on(&found),
         Err(error) => {
             vec![NoteKind::Leftovers.note(format!("looking for directories of killed runs failed: {error}"))]
         }
     }
-}
-
-/// Returns what is said of what killed runs left.
-pub(super) fn notes_on(found: &Leftovers) -> Vec<Note> {
-    let note = |text| NoteKind::Leftovers.note(text);
-    let removed =
-        found.removed.iter().map(|name| note(format!("removed {name}, left by a run that was killed")));
-    let left = found.left.iter().map(|(name, reason)| note(format!("left {name} alone: {reason}")));
-    removed.chain(left).collect()
 }
 
 /// Returns what is said where nothing is waited for to be on the disk.
@@ -238,15 +236,15 @@ fn verify(prepared: &mut Prepared<'_>, surveys: &[Survey]) -> Result<(), RunErro
         shares: 1,
         stages: vec![Stage::Read],
     };
-    let arm = |name: &str, error: ListError| match error {
-        ListError::Stopped => RunError::Interrupted,
+    let arm = |name: &str, error: WorkError| match error {
+        WorkError::Stopped => RunError::Interrupted,
         error => RunError::Arm { arm: name.to_owned(), reason: error.to_string() },
     };
     let oracle = Listing::new(&oracle).map_err(|error| arm("std", error))?;
     for (index, (data, directory)) in prepared.plan.data.iter().zip(&prepared.data).enumerate() {
         let seen = match surveys.get(index) {
             Some(survey) if !in_one_directory(&prepared.plan, data) => survey.counted(),
-            _ => oracle.once(directory, prepared.signals).map_err(|error| arm("std", error))?,
+            _ => oracle.once(directory, prepared.control).map_err(|error| arm("std", error))?,
         };
         let made = before_run(&prepared.plan, data).iter().map(Files::entries).sum();
         if matches!(data.source, DataSource::Made(_)) && seen.entries != made {
@@ -255,10 +253,10 @@ fn verify(prepared: &mut Prepared<'_>, surveys: &[Survey]) -> Result<(), RunErro
         prepared.truths.push(seen);
     }
     for (data, directory) in prepared.plan.data.iter().zip(&prepared.data) {
-        let source = name_source(&prepared.plan, data, directory, prepared.signals);
+        let source = name_source(&prepared.plan, data, directory, prepared.control);
         prepared.names.push(source.map_err(|error| arm("std", error))?);
     }
-    expect_files(prepared).map_err(|error| arm("std", error))?;
+    expect_files(&mut prepared.plan, &prepared.data, prepared.control).map_err(|error| arm("std", error))?;
     let mut gone: Vec<(CellId, String)> = Vec::new();
     for cell in &prepared.plan.cells {
         let names = &prepared.names[cell.data.0 as usize];
@@ -271,9 +269,9 @@ fn verify(prepared: &mut Prepared<'_>, surveys: &[Survey]) -> Result<(), RunErro
         }
         gone.extend(work.unavailable(&prepared.data[cell.data.0 as usize]).map(|reason| (cell.id, reason)));
     }
-    let Prepared { caches, plan, data, signals, sites, .. } = prepared;
-    let mut places = Places { plan, sites, directories: std::mem::take(data), signals: *signals };
-    let rehearsed = caches.rehearse(plan, &mut places, *signals);
+    let Prepared { caches, plan, data, control, sites, .. } = prepared;
+    let mut places = Places { plan, sites, directories: std::mem::take(data), control: *control };
+    let rehearsed = caches.rehearse(plan, &mut places, *control);
     *data = places.directories;
     gone.extend(rehearsed.map_err(|error| arm("cold caches", error))?);
     let left = prune(prepared.plan.clone(), &gone)?;
@@ -287,8 +285,8 @@ fn name_source(
     plan: &Plan,
     data: &Data,
     directory: &Dir,
-    signals: Signals<'_>,
-) -> Result<NameSource, ListError> {
+    control: RunControl<'_>,
+) -> Result<NameSource, WorkError> {
     let cells = || plan.cells.iter().filter(|cell| cell.data == data.id);
     let looked_up = cells().any(|cell| !cell.work.lists());
     match &data.source {
@@ -302,7 +300,7 @@ fn name_source(
                 _ => None,
             });
             let at_most = asked.chain([SAMPLE_MAX]).max().unwrap_or(SAMPLE_MAX);
-            NameSource::sample(directory, plan.seed, at_most, signals)
+            NameSource::sample(directory, plan.seed, at_most, control)
         }
         DataSource::Existing { .. } => Ok(NameSource::Listed(Vec::new())),
     }

@@ -7,9 +7,9 @@
 
 use megadir_record::{CellId, Plan, Sample};
 
-use super::RunError;
+use super::block::Works;
 use super::grounds::Grounds;
-use super::rounds::{Works, failed};
+use super::{RunError, failed};
 use crate::next::{Block, Step, next, order_after};
 use crate::workload::BlockKey;
 
@@ -64,12 +64,12 @@ fn one(
     let operations = operations.or(last.map(|sample| sample.operations)).unwrap_or(1);
     let key = BlockKey { phase: block.phase, round: block.round, attempt: block.attempt, distinct: false };
     let work = &mut works.works[cell.0 as usize];
-    let (directory, signals) = (grounds.of(cell), works.signals);
+    let (directory, control) = (grounds.of(cell), works.control);
     works.stopwatch.clear();
     let done = work
-        .ready(directory, key, operations, signals)
-        .and_then(|()| work.run(directory, operations, &mut works.stopwatch, signals))
-        .and_then(|_| work.finish(directory, signals));
+        .ready(directory, key, operations, control)
+        .and_then(|()| work.run(directory, operations, &mut works.stopwatch, control))
+        .and_then(|_| work.finish(directory, control));
     match done {
         Ok(()) => Ok(true),
         Err(error) => failed(plan, cell, error).map_or(Ok(false), Err),

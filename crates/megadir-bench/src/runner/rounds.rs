@@ -3,27 +3,24 @@
 use std::time::SystemTime;
 
 use megadir::Dir;
-use megadir_record::{Cell, CellId, Counted, Note, Phase, Plan, Refused, Sample, VoidReason};
+use megadir_record::{Cell, Counted, Note, Phase, Plan, Refused, Sample, VoidReason};
 use megadir_sys::clock::monotonic_ns;
-use megadir_sys::usage::process_usage;
 
+use super::block::{Works, one};
 use super::grounds::Grounds;
 use super::prepare::Prepared;
 use super::replay::replay;
 use super::room::keeps_all_rounds;
 use super::sites::{Places, Sites};
-use super::start::Listeners;
-use super::tally::Tally;
-use super::{RunError, WorkerCommand};
-use crate::at::At;
-use crate::cache::{Before, Caches};
+use super::{Listeners, RunError, failed};
+use crate::cache::Caches;
+use crate::control::RunControl;
 use crate::event::Event;
 use crate::machine::stolen_ticks;
 use crate::measure::Stopwatch;
 use crate::next::{Block, Outcome, Step, may_redo, next, order_after};
 use crate::noise::TICK_NS;
 use crate::note::NoteKind;
-use crate::workload::{BlockKey, ListError, NameSource, Signals, Taken, Workload, workload};
 
 /// The clocks may disagree by this much over a round before it is void, nanoseconds and share of the round.
 const JUMP_NS: u64 = 10_000_000;
@@ -33,42 +30,6 @@ const JUMP_FRACTION: f64 = 0.01;
 pub(super) struct Measured {
     pub(super) complete: bool,
     pub(super) unequal_blocks: u64,
-}
-
-/// The arms' work, in the plan's order.
-pub(super) struct Works<'a> {
-    pub(super) works: Vec<Box<dyn Workload + 'a>>,
-    pub(super) stopwatch: Stopwatch,
-    pub(super) signals: Signals<'a>,
-    /// In which state the caches of the data sets are.
-    caches: Caches,
-}
-
-impl<'a> Works<'a> {
-    fn new(
-        plan: &Plan,
-        names: &'a [NameSource],
-        worker: Option<&'a WorkerCommand>,
-        caches: &Caches,
-        (signals, stopwatch): (Signals<'a>, Stopwatch),
-    ) -> Result<Self, RunError> {
-        let work = |cell: &Cell| workload(plan, cell, &names[cell.data.0 as usize], worker);
-        let works = plan.cells.iter().map(work).collect::<Result<Vec<_>, _>>();
-        let works =
-            works.map_err(|error| RunError::Arm { arm: plan.study.clone(), reason: error.to_string() })?;
-        Ok(Self { works, stopwatch, signals, caches: caches.clone() })
-    }
-}
-
-/// Returns the error of a run whose arm failed; `None` if it is no failure but the run is to end.
-pub(super) fn failed(plan: &Plan, cell: CellId, error: ListError) -> Option<RunError> {
-    match error {
-        ListError::Stopped => None,
-        error => {
-            let arm = plan.cells[cell.0 as usize].name.clone();
-            Some(RunError::Arm { arm, reason: error.to_string() })
-        }
-    }
 }
 
 /// Measures until the plan is done or the run is told to end; `samples` were measured before.
@@ -82,10 +43,10 @@ pub(super) fn measure(
     stopwatch: Stopwatch,
     listeners: &mut Listeners<'_, '_>,
 ) -> Result<Measured, RunError> {
-    let Prepared { plan, epoch, truths, names, signals, worker, caches, sites, .. } = prepared;
-    let (plan, signals) = (&*plan, *signals);
-    let mut works = Works::new(plan, names, worker.as_ref(), caches, (signals, stopwatch))?;
-    let mut grounds = grounds(plan, sites, directories, signals, listeners)?;
+    let Prepared { plan, epoch, truths, names, control, worker, caches, sites, .. } = prepared;
+    let (plan, control) = (&*plan, *control);
+    let mut works = Works::new(plan, names, worker.as_ref(), caches, (control, stopwatch))?;
+    let mut grounds = grounds(plan, sites, directories, control, listeners)?;
     let (mut unequal_blocks, mut disturbed) = (0, Disturbed::default());
     if !replay(plan, &samples, &mut works, &mut grounds)? {
         return Ok(Measured { complete: false, unequal_blocks });
@@ -169,76 +130,14 @@ fn grounds<'a>(
     plan: &'a Plan,
     sites: &'a mut Sites,
     directories: Vec<Dir>,
-    signals: Signals<'a>,
+    control: RunControl<'a>,
     listeners: &mut Listeners<'_, '_>,
 ) -> Result<Grounds<'a>, RunError> {
     let keeps = keeps_all_rounds(plan, sites);
     if !keeps && plan.rules.order.depends() {
         listeners.note(&room_reused())?;
     }
-    Ok(Grounds::new(Places { plan, sites, directories, signals }, keeps))
-}
-
-/// Measures one block.
-fn one(
-    plan: &Plan,
-    works: &mut Works<'_>,
-    grounds: &mut Grounds<'_>,
-    block: &Block,
-    zero_ns: u64,
-) -> Result<Sample, ListError> {
-    let (work, stopwatch) = (&mut works.works[block.cell.0 as usize], &mut works.stopwatch);
-    let (signals, operations) = (works.signals, block.operations);
-    let cell = &plan.cells[block.cell.0 as usize];
-    let distinct = cell.cache.is_cold();
-    let key = BlockKey { phase: block.phase, round: block.round, attempt: block.attempt, distinct };
-    let tally = Tally::before(cell, grounds.of(block.cell).at(), signals)?;
-    let before = Before { plan, cell, key, operations, signals };
-    let readied = works.caches.ready(&mut **work, stopwatch, &before, grounds.places());
-    // It may have been opened again.
-    let directory = grounds.of(block.cell);
-    stopwatch.clear();
-    stopwatch.set_rate(cell.rate_per_s);
-    let before = process_usage();
-    let start_ns = monotonic_ns();
-    let worked = readied.and_then(|()| work.run(directory, operations, stopwatch, signals));
-    let elapsed_ns = monotonic_ns() - start_ns;
-    let usage = process_usage().since(before);
-    let taken = work.taken().unwrap_or(Taken { elapsed_ns, usage });
-    let (counted, refused) = match (worked, &tally) {
-        (Ok(counted), None) => (counted, None),
-        (Ok(counted), Some(tally)) => (tally.after(counted, directory.at(), signals)?, None),
-        (Err(ListError::Refused(refused)), tally) => {
-            let tally = tally.as_ref().map(|tally| tally.change(directory.at(), signals));
-            let entries = tally.transpose()?.unwrap_or(0);
-            (Counted { entries, hash: 0, calls: None, written_bytes: 0 }, Some(refused))
-        }
-        (Err(error), _) => return Err(error),
-    };
-    work.finish(directory, signals)?;
-    let done = if refused.is_some() { counted.entries.max(1) } else { operations };
-    Ok(Sample {
-        epoch: 0,
-        round: block.round,
-        attempt: block.attempt,
-        place: block.place,
-        cell: block.cell,
-        phase: block.phase,
-        start_ns: start_ns.wrapping_sub(zero_ns),
-        operations: done,
-        elapsed_ns: taken.elapsed_ns.max(u64::from(refused.is_some())),
-        user_ns: taken.usage.user_ns,
-        system_ns: taken.usage.system_ns,
-        read_bytes: taken.usage.read_bytes,
-        counted,
-        // The warm-up is not judged, and may be longer than the rest.
-        latency: stopwatch
-            .latency()
-            .filter(|_| block.phase == Phase::Measure && refused.is_none())
-            .map(Box::new),
-        voided: None,
-        refused: refused.map(Box::new),
-    })
+    Ok(Grounds::new(Places { plan, sites, directories, control }, keeps))
 }
 
 /// Returns what is said of an arm whose directory took no more names.

@@ -13,11 +13,12 @@ use super::RunError;
 use super::anew::make_anew;
 use crate::at::At;
 use crate::cache::Directories;
+use crate::control::{RunControl, WorkError};
 use crate::lab::{Ground, Lab, LabError, Mounted, Spec};
 use crate::machine;
+use crate::note::NoteKind;
 use crate::plan::{estimate_on, without};
-use crate::workload::{ListError, Signals};
-use crate::workspace::Workspace;
+use crate::workspace::{Leftovers, Workspace};
 use crate::write_back::write_back;
 
 /// More pages of the device than a file system holds while it is mounted were not dropped, when it was not mounted.
@@ -99,15 +100,15 @@ impl Sites {
         plan: Plan,
         path: &Path,
         erase_device: bool,
-        signals: Signals<'_>,
+        control: RunControl<'_>,
         notes: &mut Vec<Note>,
     ) -> Result<(Self, Plan), RunError> {
-        let lab = Lab::open(path, signals)?;
-        notes.extend(super::prepare::notes_on(lab.leftovers()));
+        let lab = Lab::open(path, control)?;
+        notes.extend(notes_on(lab.leftovers()));
         let (mut mounts, mut gone) = (Vec::new(), Vec::new());
         for file_system in &plan.file_systems {
             let (spec, ground) = wanted(&plan, file_system, erase_device)?;
-            match lab.make(&spec, &ground, signals) {
+            match lab.make(&spec, &ground, control) {
                 Ok(mounted) => mounts.push(mounted),
                 Err(LabError::Unavailable { reason, .. }) => gone.push((file_system.id, reason)),
                 Err(error) => return Err(error.into()),
@@ -163,9 +164,9 @@ impl Sites {
     }
 
     /// Has everything written that is still to be written, everywhere.
-    pub(super) fn write_back(&self, beat: &AtomicU64) -> Result<(), RunError> {
+    pub(super) fn write_back(&self, heartbeat: &AtomicU64) -> Result<(), RunError> {
         self.all.iter().try_for_each(|site| {
-            write_back(&site.directory, beat).map(drop).map_err(|error| site.unusable(error))
+            write_back(&site.directory, heartbeat).map(drop).map_err(|error| site.unusable(error))
         })
     }
 
@@ -177,7 +178,7 @@ impl Sites {
         data: DataId,
         directories: &mut [Dir],
         as_what: MountedAs,
-        signals: Signals<'_>,
+        control: RunControl<'_>,
     ) -> Result<(), LabError> {
         let on = plan.data[data.0 as usize].on;
         let not_ours = || LabError::NotCold {
@@ -195,7 +196,7 @@ impl Sites {
         for data in here() {
             directories[data.id.0 as usize] = nowhere()?;
         }
-        site.remount(nowhere()?, as_what, signals)?;
+        site.remount(nowhere()?, as_what, control)?;
         let workspace = site.workspace.as_ref().ok_or_else(not_ours)?;
         for data in here() {
             let name = data_name(data.id);
@@ -215,7 +216,7 @@ impl Sites {
     }
 
     /// Removes what is the run's own; file systems that were made go as they are.
-    pub(super) fn remove(self, signals: Signals<'_>) -> Result<(), RunError> {
+    pub(super) fn remove(self, control: RunControl<'_>) -> Result<(), RunError> {
         let mut result = Ok(());
         for site in self.all {
             let Site { workspace, directory, mounted, .. } = site;
@@ -223,17 +224,17 @@ impl Sites {
             let removed = match (workspace, mounted) {
                 (workspace, Some(mounted)) => {
                     drop(workspace);
-                    mounted.unmount(signals).map_err(RunError::from)
+                    mounted.unmount(control).map_err(RunError::from)
                 }
                 (Some(workspace), None) => {
                     let path = workspace.path().to_owned();
-                    workspace.remove(signals.beat).map_err(|source| RunError::Clean { path, source })
+                    workspace.remove(control.heartbeat).map_err(|source| RunError::Clean { path, source })
                 }
                 (None, None) => Ok(()),
             };
             result = result.and(removed);
         }
-        let closed = self.lab.map_or(Ok(()), |lab| lab.close(signals).map_err(RunError::from));
+        let closed = self.lab.map_or(Ok(()), |lab| lab.close(control).map_err(RunError::from));
         result.and(closed)
     }
 }
@@ -258,19 +259,19 @@ impl Site {
     }
 
     /// Unmounts it and mounts it, or another in its place; `nowhere` stands for its root meanwhile.
-    fn remount(&mut self, nowhere: Dir, as_what: MountedAs, signals: Signals<'_>) -> Result<(), LabError> {
+    fn remount(&mut self, nowhere: Dir, as_what: MountedAs, control: RunControl<'_>) -> Result<(), LabError> {
         let Some(mounted) = &mut self.mounted else { return Ok(()) };
         let closed = self.workspace.take().map(Workspace::close);
         self.directory = nowhere;
         match as_what {
             MountedAs::ItIs => {
-                let cold = mounted.remount(signals)?;
+                let cold = mounted.remount(control)?;
                 if cold.device_pages > DEVICE_PAGES_MAX {
                     let left = format!("{} pages of its device are still cached", cold.device_pages);
                     return Err(LabError::NotCold { name: mounted.spec().to_string(), left });
                 }
             }
-            MountedAs::Another => mounted.make_anew(signals)?,
+            MountedAs::Another => mounted.make_anew(control)?,
         }
         let open = || mounted.open().map_err(|error| failed("open a file system again", error));
         self.directory = Dir::from_descriptor(open()?, &self.path);
@@ -302,13 +303,13 @@ pub(super) struct Places<'a> {
     pub(super) plan: &'a Plan,
     pub(super) sites: &'a mut Sites,
     pub(super) directories: Vec<Dir>,
-    pub(super) signals: Signals<'a>,
+    pub(super) control: RunControl<'a>,
 }
 
 impl Places<'_> {
     /// Lets a life begin on the file system of a data set: mounted again, so that nothing of others is in memory, and where that is
     /// not all that the driver goes by, made anew before.
-    pub(super) fn begin_life(&mut self, data: DataId) -> Result<(), ListError> {
+    pub(super) fn begin_life(&mut self, data: DataId) -> Result<(), WorkError> {
         if self.plan.file_system_of(data).is_some_and(|on| on.made_anew) {
             self.mount_again(data, MountedAs::Another)?;
         }
@@ -316,12 +317,12 @@ impl Places<'_> {
         self.remount(data)
     }
 
-    fn mount_again(&mut self, data: DataId, as_what: MountedAs) -> Result<(), ListError> {
-        let Self { plan, sites, directories, signals } = self;
-        match sites.remount(plan, data, directories, as_what, *signals) {
+    fn mount_again(&mut self, data: DataId, as_what: MountedAs) -> Result<(), WorkError> {
+        let Self { plan, sites, directories, control } = self;
+        match sites.remount(plan, data, directories, as_what, *control) {
             Ok(()) => Ok(()),
-            Err(LabError::Interrupted) => Err(ListError::Stopped),
-            Err(error) => Err(ListError::Remount(error.to_string())),
+            Err(LabError::Interrupted) => Err(WorkError::Stopped),
+            Err(error) => Err(WorkError::Remount(error.to_string())),
         }
     }
 }
@@ -331,16 +332,25 @@ impl Directories for Places<'_> {
         &self.directories[data.0 as usize]
     }
 
-    fn remount(&mut self, data: DataId) -> Result<(), ListError> {
+    fn remount(&mut self, data: DataId) -> Result<(), WorkError> {
         self.mount_again(data, MountedAs::ItIs)
     }
 
-    fn make_anew(&mut self, data: DataId) -> Result<(), ListError> {
-        make_anew(self.plan, data, self.of(data), self.signals)
+    fn make_anew(&mut self, data: DataId) -> Result<(), WorkError> {
+        make_anew(self.plan, data, self.of(data), self.control)
     }
 }
 
 /// Returns the type of the file system of each data set.
 pub(super) fn kinds(sites: &Sites, plan: &Plan) -> Vec<String> {
     plan.data.iter().map(|data| sites.of(data).kind.clone()).collect()
+}
+
+/// Returns what is said of what killed runs left.
+pub(super) fn notes_on(found: &Leftovers) -> Vec<Note> {
+    let note = |text| NoteKind::Leftovers.note(text);
+    let removed =
+        found.removed.iter().map(|name| note(format!("removed {name}, left by a run that was killed")));
+    let left = found.left.iter().map(|(name, reason)| note(format!("left {name} alone: {reason}")));
+    removed.chain(left).collect()
 }

@@ -6,40 +6,25 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use megadir::Dir;
 use megadir_record::{
-    Data, End, Epoch, FORMAT_VERSION, FileSystem, Header, LabFileSystem, LabMount, Machine, Note, Place,
-    Plan, Record, Resumed, Sample,
+    Data, End, Epoch, FORMAT_VERSION, FileSystem, Header, LabFileSystem, LabMount, Machine, Place, Plan,
+    Record, Resumed, Sample,
 };
 use megadir_sys::clock::monotonic_ns;
 
 use super::prepare::{Prepared, make_anew, prepare};
 use super::rounds::{Measured, measure};
 use super::timing;
-use super::truth::settle;
-use super::{RunEnd, RunError, RunRequest, amount};
+use super::{Listeners, RunEnd, RunError, RunRequest, amount};
 use crate::at::{self, At};
+use crate::control::WorkError;
 use crate::epochs;
 use crate::event::{Event, Listener};
 use crate::machine;
 use crate::measure::Stopwatch;
 use crate::noise;
-use crate::workload::ListError;
 
 /// With less free than this, bytes, images cannot grow.
 const IMAGES_FREE_MIN: u64 = 1 << 20;
-
-/// Those who listen to a run.
-pub(super) struct Listeners<'a, 'b>(pub(super) &'a mut [&'b mut dyn Listener]);
-
-impl Listeners<'_, '_> {
-    /// Tells all of an event.
-    pub(super) fn tell(&mut self, event: &Event<'_>) -> Result<(), RunError> {
-        self.0.iter_mut().try_for_each(|listener| listener.event(event)).map_err(RunError::Listener)
-    }
-
-    pub(super) fn note(&mut self, note: &Note) -> Result<(), RunError> {
-        self.tell(&Event::Noted(note))
-    }
-}
 
 /// Carries a plan out.
 ///
@@ -63,7 +48,7 @@ pub fn run(request: RunRequest<'_>, listeners: &mut [&mut dyn Listener]) -> Resu
     }
     let mut prepared = prepare(request, &mut listeners)?;
     prepared.epoch = epoch;
-    let result = settle(&mut prepared).and_then(|()| {
+    let result = prepared.settle().and_then(|()| {
         // Arms that are not available here are left out of all epochs.
         let whole = Plan { seed: whole.seed, rules: whole.rules, ..prepared.plan.clone() };
         match begun {
@@ -308,18 +293,19 @@ fn record(
 ) -> Result<Measured, RunError> {
     let mut notes = std::mem::take(&mut prepared.notes);
     let calibration = timing::calibrate();
-    let checked = match timing::check(prepared, calibration) {
-        Ok(check) => {
-            listeners.tell(&Event::Checked(&check))?;
-            notes.extend(timing::notes_on(&check));
-            Ok(Some(check.null_loop_ns))
-        }
-        // The rounds end at once for the same reason.
-        Err(ListError::Stopped) => Ok(None),
-        Err(error) => {
-            Err(RunError::Arm { arm: "the run's check of itself".into(), reason: error.to_string() })
-        }
-    };
+    let checked =
+        match timing::check(prepared.directory.at(), prepared.plan.seed, calibration, prepared.control) {
+            Ok(check) => {
+                listeners.tell(&Event::Checked(&check))?;
+                notes.extend(timing::notes_on(&check));
+                Ok(Some(check.null_loop_ns))
+            }
+            // The rounds end at once for the same reason.
+            Err(WorkError::Stopped) => Ok(None),
+            Err(error) => {
+                Err(RunError::Arm { arm: "the run's check of itself".into(), reason: error.to_string() })
+            }
+        };
     notes.iter().try_for_each(|note| listeners.note(note))?;
     let null_loop_ns = *checked.as_ref().unwrap_or(&None);
     let stopwatch = || Stopwatch::new(calibration);

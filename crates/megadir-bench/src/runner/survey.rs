@@ -7,8 +7,9 @@ use megadir::FileType;
 use megadir_record::{Counted, Used};
 
 use crate::at::{self, At, Borrowed, Status};
+use crate::control::{RunControl, WorkError};
 use crate::dataset::LEVELS_MAX;
-use crate::workload::{ListError, Signals, name_hash};
+use crate::workload::name_hash;
 
 /// What was found below a directory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,9 +27,9 @@ impl Survey {
 }
 
 /// Goes through everything in `directory` and below.
-pub(crate) fn survey(directory: Borrowed<'_>, signals: Signals<'_>) -> Result<Survey, ListError> {
+pub(crate) fn survey(directory: Borrowed<'_>, control: RunControl<'_>) -> Result<Survey, WorkError> {
     let used = Used { files: 0, directories: 0, inodes: 0, content_bytes: 0, bytes: 0 };
-    let mut surveyor = Surveyor { survey: Survey { used, hash: 0 }, linked: HashSet::new(), signals };
+    let mut surveyor = Surveyor { survey: Survey { used, hash: 0 }, linked: HashSet::new(), control };
     surveyor.count(at::use_of(&directory).map_err(failed)?);
     surveyor.below(directory, 0)?;
     Ok(surveyor.survey)
@@ -38,7 +39,7 @@ struct Surveyor<'a> {
     survey: Survey,
     /// Numbers of files with several names that were counted already.
     linked: HashSet<u64>,
-    signals: Signals<'a>,
+    control: RunControl<'a>,
 }
 
 impl Surveyor<'_> {
@@ -58,7 +59,7 @@ impl Surveyor<'_> {
         }
     }
 
-    fn below(&mut self, directory: Borrowed<'_>, depth: usize) -> Result<(), ListError> {
+    fn below(&mut self, directory: Borrowed<'_>, depth: usize) -> Result<(), WorkError> {
         if depth > LEVELS_MAX {
             return Err(failed(too_deep()));
         }
@@ -67,7 +68,7 @@ impl Surveyor<'_> {
         let listed = at::each_entry(directory, &mut |name, _| {
             seen = seen.wrapping_add(1);
             if seen % 256 == 1
-                && let Err(error) = self.signals.check()
+                && let Err(error) = self.control.check()
             {
                 stopped = Some(error);
                 return Err(std::io::ErrorKind::Interrupted.into());
@@ -97,8 +98,8 @@ pub(super) fn too_deep() -> std::io::Error {
     std::io::Error::other("directories are nested deeper than this program makes them")
 }
 
-fn failed(source: std::io::Error) -> ListError {
-    ListError::Stage { stage: "going through a data set", source }
+fn failed(source: std::io::Error) -> WorkError {
+    WorkError::Stage { stage: "going through a data set", source }
 }
 
 #[cfg(all(test, target_os = "linux"))]
@@ -119,10 +120,10 @@ mod tests {
         for name in 0..5 {
             std::fs::write(path.join(name.to_string()), "x").unwrap();
         }
-        let (stop, beat) = (AtomicBool::new(false), AtomicU64::new(0));
-        let signals = Signals { stop: &stop, beat: &beat };
+        let (stop, heartbeat) = (AtomicBool::new(false), AtomicU64::new(0));
+        let control = RunControl { stop: &stop, heartbeat: &heartbeat };
         for _ in 0..2 {
-            assert_eq!(survey(opened.at(), signals).unwrap().used.files, 5);
+            assert_eq!(survey(opened.at(), control).unwrap().used.files, 5);
         }
     }
 }

@@ -6,8 +6,8 @@ use megadir_record::{Cell, Counted};
 
 use super::survey::too_deep;
 use crate::at::{At, Borrowed, each_entry, open_on_this_mount};
+use crate::control::{RunControl, WorkError};
 use crate::dataset::LEVELS_MAX;
-use crate::workload::{ListError, Signals};
 
 /// The files that there were before a block, where it is to change them.
 pub(super) struct Tally {
@@ -20,10 +20,10 @@ impl Tally {
     pub(super) fn before(
         cell: &Cell,
         directory: Borrowed<'_>,
-        signals: Signals<'_>,
-    ) -> Result<Option<Self>, ListError> {
+        control: RunControl<'_>,
+    ) -> Result<Option<Self>, WorkError> {
         let Some(change) = cell.work.change() else { return Ok(None) };
-        Ok(Some(Self { before: files_below(directory, signals, 0)?, change }))
+        Ok(Some(Self { before: files_below(directory, control, 0)?, change }))
     }
 
     /// Counts them again; files that are missing or too many make the block's work unequal to what it should be.
@@ -31,22 +31,22 @@ impl Tally {
         &self,
         counted: Counted,
         directory: Borrowed<'_>,
-        signals: Signals<'_>,
-    ) -> Result<Counted, ListError> {
+        control: RunControl<'_>,
+    ) -> Result<Counted, WorkError> {
         let should = self.before.saturating_add_signed(self.change);
-        let off = files_below(directory, signals, 0)?.abs_diff(should);
+        let off = files_below(directory, control, 0)?.abs_diff(should);
         Ok(Counted { hash: counted.hash.saturating_add(off), ..counted })
     }
 
     /// Returns by how many files a block has changed the data set, however it ended.
-    pub(super) fn change(&self, directory: Borrowed<'_>, signals: Signals<'_>) -> Result<u64, ListError> {
-        Ok(files_below(directory, signals, 0)?.abs_diff(self.before))
+    pub(super) fn change(&self, directory: Borrowed<'_>, control: RunControl<'_>) -> Result<u64, WorkError> {
+        Ok(files_below(directory, control, 0)?.abs_diff(self.before))
     }
 }
 
 /// Returns how many entries other than directories there are below a directory.
-fn files_below(directory: Borrowed<'_>, signals: Signals<'_>, depth: usize) -> Result<u64, ListError> {
-    let failed = |source| ListError::Stage { stage: "counting files", source };
+fn files_below(directory: Borrowed<'_>, control: RunControl<'_>, depth: usize) -> Result<u64, WorkError> {
+    let failed = |source| WorkError::Stage { stage: "counting files", source };
     if depth > LEVELS_MAX {
         return Err(failed(too_deep()));
     }
@@ -54,7 +54,7 @@ fn files_below(directory: Borrowed<'_>, signals: Signals<'_>, depth: usize) -> R
     let listed = each_entry(directory, &mut |name, kind| {
         seen = seen.wrapping_add(1);
         if seen % 256 == 1
-            && let Err(error) = signals.check()
+            && let Err(error) = control.check()
         {
             stopped = Some(error);
             return Err(std::io::ErrorKind::Interrupted.into());
@@ -71,7 +71,7 @@ fn files_below(directory: Borrowed<'_>, signals: Signals<'_>, depth: usize) -> R
     }
     for name in directories {
         let below = open_on_this_mount(directory, name.as_slice()).map_err(failed)?;
-        files += files_below(below.at(), signals, depth + 1)?;
+        files += files_below(below.at(), control, depth + 1)?;
     }
     Ok(files)
 }
@@ -88,15 +88,15 @@ mod tests {
         std::fs::create_dir_all(at("a/b")).unwrap();
         let make = |names: &[&str]| names.iter().for_each(|name| std::fs::write(at(name), "").unwrap());
         make(&["1", "a/2", "a/b/3"]);
-        let (stop, beat) = (AtomicBool::new(false), AtomicU64::new(0));
-        let signals = Signals { stop: &stop, beat: &beat };
+        let (stop, heartbeat) = (AtomicBool::new(false), AtomicU64::new(0));
+        let control = RunControl { stop: &stop, heartbeat: &heartbeat };
         let directory = crate::at::open_directory(parent.path()).unwrap();
-        let before = files_below(directory.at(), signals, 0).unwrap();
+        let before = files_below(directory.at(), control, 0).unwrap();
         assert_eq!(before, 3);
         let said = Counted { entries: 2, hash: 0, calls: None, written_bytes: 0 };
         let off = |change| {
             let tally = Tally { before, change };
-            tally.after(said, directory.at(), signals).unwrap().hash
+            tally.after(said, directory.at(), control).unwrap().hash
         };
         assert_eq!((off(0), off(2)), (0, 2));
         make(&["4", "a/b/5"]);

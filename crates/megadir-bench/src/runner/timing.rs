@@ -4,11 +4,10 @@ use std::time::Duration;
 
 use megadir_record::{Note, SelfCheck};
 
-use super::prepare::Prepared;
-use crate::at::{self, At, Borrowed};
+use crate::at::{self, Borrowed};
+use crate::control::{RunControl, WorkError};
 use crate::measure::{Calibration, Operation, self_check};
 use crate::note::NoteKind;
-use crate::workload::{ListError, Signals};
 
 /// The cycle counter is held against the monotonic clock for so long.
 const CALIBRATION: Duration = Duration::from_millis(20);
@@ -34,10 +33,14 @@ pub(super) fn drift_since(before: &Calibration) -> Option<Note> {
     })
 }
 
-/// Checks the run's own measuring on the run's directory.
-pub(super) fn check(prepared: &Prepared<'_>, calibration: Calibration) -> Result<SelfCheck, ListError> {
-    let mut operation = Itself { directory: prepared.directory.at(), signals: prepared.signals };
-    self_check(calibration, &mut operation, prepared.plan.seed)
+/// Checks the run's own measuring on an open directory.
+pub(super) fn check(
+    directory: Borrowed<'_>,
+    seed: u64,
+    calibration: Calibration,
+    control: RunControl<'_>,
+) -> Result<SelfCheck, WorkError> {
+    self_check(calibration, &mut Itself { directory, control }, seed)
 }
 
 /// Returns notes on what the check found.
@@ -63,21 +66,21 @@ pub(super) fn notes_on(check: &SelfCheck) -> Vec<Note> {
 /// Asks for the attributes of a directory that is open: the shortest call that a file system answers.
 struct Itself<'a> {
     directory: Borrowed<'a>,
-    signals: Signals<'a>,
+    control: RunControl<'a>,
 }
 
 impl Operation for Itself<'_> {
-    type Error = ListError;
+    type Error = WorkError;
 
     #[inline]
-    fn run(&mut self, _index: u64) -> Result<u64, ListError> {
+    fn run(&mut self, _index: u64) -> Result<u64, WorkError> {
         match at::ask_itself(self.directory) {
             Ok(()) => Ok(1),
-            Err(source) => Err(ListError::Stage { stage: "asking the directory about itself", source }),
+            Err(source) => Err(WorkError::Stage { stage: "asking the directory about itself", source }),
         }
     }
 
-    fn between(&mut self) -> Result<(), ListError> {
-        self.signals.check()
+    fn between(&mut self) -> Result<(), WorkError> {
+        self.control.check()
     }
 }

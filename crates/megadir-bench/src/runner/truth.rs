@@ -5,22 +5,27 @@
 
 use std::sync::atomic::Ordering;
 
-use megadir_record::{Data, DataSource, Plan, When};
+use megadir_record::{Counted, Data, DataSource, Plan, When};
 
 use super::RunError;
-use super::prepare::Prepared;
+use crate::control::RunControl;
 use crate::dataset::{Files, FillError, PlaceBuffer};
 use crate::plan::{in_one_directory, trees};
-use crate::workload::{Signals, name_hash};
+use crate::workload::name_hash;
 
 /// Signs of life come every so many names.
 const STEP: u64 = 4096;
 
-/// Writes into the plan's data sets what every listing of them must see; of what the arms make, nothing is there yet.
-pub(super) fn settle(prepared: &mut Prepared<'_>) -> Result<(), RunError> {
-    let plan = &prepared.plan;
+/// Writes into the plan's data sets what every listing of them must see; the data that arms make are not there yet.
+///
+/// `counted` is what the oracle listed of each data set; it gets the same numbers.
+pub(super) fn settle(
+    plan: &mut Plan,
+    counted: &mut [Counted],
+    control: RunControl<'_>,
+) -> Result<(), RunError> {
     let mut hashes = Vec::new();
-    for (data, truth) in plan.data.iter().zip(&prepared.truths) {
+    for (data, truth) in plan.data.iter().zip(&*counted) {
         let Some(made) = data.source.made() else {
             hashes.push(Some(truth.hash));
             continue;
@@ -31,15 +36,15 @@ pub(super) fn settle(prepared: &mut Prepared<'_>) -> Result<(), RunError> {
         }
         let mut hash = 0_u64;
         for files in before_run(plan, data) {
-            hash = hash.wrapping_add(made_hash(&files, prepared.signals)?);
+            hash = hash.wrapping_add(made_hash(&files, control)?);
         }
-        // Listings of one directory are held against it, block for block; nobody lists a tree again.
+        // Every block that lists one directory is compared with this hash; a tree is not listed again.
         if !in_one_directory(plan, data) && truth.hash != hash {
             return Err(RunError::OtherNames { made: truth.entries });
         }
         hashes.push(Some(hash));
     }
-    for ((data, truth), hash) in prepared.plan.data.iter_mut().zip(&mut prepared.truths).zip(hashes) {
+    for ((data, truth), hash) in plan.data.iter_mut().zip(counted).zip(hashes) {
         match data.source {
             DataSource::Made(_) => truth.entries = data.entries,
             DataSource::Existing { .. } => data.entries = truth.entries,
@@ -58,13 +63,13 @@ pub(super) fn before_run(plan: &Plan, data: &Data) -> Vec<Files> {
 }
 
 /// Returns the hash of the files' own names.
-fn made_hash(files: &Files, signals: Signals<'_>) -> Result<u64, RunError> {
+fn made_hash(files: &Files, control: RunControl<'_>) -> Result<u64, RunError> {
     let mut buffer = PlaceBuffer::new();
     let mut hash = 0_u64;
     for index in 0..files.entries() {
         if index % STEP == 0 {
-            signals.beat.fetch_add(1, Ordering::Relaxed);
-            if signals.stop.load(Ordering::Relaxed) {
+            control.heartbeat.fetch_add(1, Ordering::Relaxed);
+            if control.stop.load(Ordering::Relaxed) {
                 return Err(RunError::Interrupted);
             }
         }
@@ -82,7 +87,7 @@ mod tests {
     use megadir::Dir;
     use megadir_record::{Made, NameScheme, Stage, Work};
 
-    use super::{Signals, made_hash};
+    use super::{RunControl, made_hash};
     use crate::dataset::{Files, fill};
     use crate::workload::Listing;
 
@@ -95,8 +100,8 @@ mod tests {
 
     #[test]
     fn every_backend_lists_what_the_names_say() {
-        let (stop, beat) = (AtomicBool::new(false), AtomicU64::new(0));
-        let signals = Signals { stop: &stop, beat: &beat };
+        let (stop, heartbeat) = (AtomicBool::new(false), AtomicU64::new(0));
+        let control = RunControl { stop: &stop, heartbeat: &heartbeat };
         let parent = tempfile::tempdir().unwrap();
         let schemes = [
             NameScheme::Md5,
@@ -109,7 +114,7 @@ mod tests {
             let path = parent.path().join(number.to_string());
             let files = Files::new(&Made::flat(scheme, 0), 7, ENTRIES).unwrap();
             fill(&path, &files, &mut |_| {}, &stop).unwrap();
-            let expected = (ENTRIES, made_hash(&files, signals).unwrap());
+            let expected = (ENTRIES, made_hash(&files, control).unwrap());
             let directory = Dir::open(&path).unwrap();
             let list = |backend: &str| {
                 let work = Work::List {
@@ -119,7 +124,7 @@ mod tests {
                     shares: 1,
                     stages: vec![Stage::Read],
                 };
-                let counted = Listing::new(&work).unwrap().once(&directory, signals).unwrap();
+                let counted = Listing::new(&work).unwrap().once(&directory, control).unwrap();
                 (counted.entries, counted.hash)
             };
             for backend in BACKENDS {

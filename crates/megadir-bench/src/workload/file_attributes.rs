@@ -20,9 +20,10 @@ use megadir::{
 };
 use megadir_record::{Counted, ExpectedFiles};
 
+use super::Workload;
 use super::same_work::{name_hash, repeat};
-use super::{ListError, Signals, Workload};
-use crate::beat::{COMPUTING, marked};
+use crate::control::{COMPUTING, marked};
+use crate::control::{RunControl, WorkError};
 use crate::measure::Stopwatch;
 use crate::method::{AskingOrder, METHODS, Method, Tells, Way, method_named, unavailable};
 
@@ -70,9 +71,9 @@ impl Files {
 
     /// Gives a sign of life now and then.
     #[inline]
-    fn check(&mut self, signals: Signals<'_>) -> Result<(), ListError> {
+    fn check(&mut self, control: RunControl<'_>) -> Result<(), WorkError> {
         self.seen += 1;
-        if self.seen.is_multiple_of(STEP) { signals.check() } else { Ok(()) }
+        if self.seen.is_multiple_of(STEP) { control.check() } else { Ok(()) }
     }
 
     /// Returns what was found; of a method that tells whole seconds the times have no others.
@@ -106,8 +107,8 @@ fn fold(hash: u64, number: u64) -> u64 {
     (product as u64) ^ (product >> 64) as u64 ^ hash.rotate_left(17)
 }
 
-fn failed(stage: &'static str) -> impl Fn(std::io::Error) -> ListError {
-    move |source| ListError::Stage { stage, source }
+fn failed(stage: &'static str) -> impl Fn(std::io::Error) -> WorkError {
+    move |source| WorkError::Stage { stage, source }
 }
 
 /// What the oracle finds in a directory: what is expected of methods that tell sizes, of those that tell times, and whole seconds.
@@ -120,10 +121,10 @@ pub(crate) struct Truth {
 
 impl Truth {
     /// Lets Rust's standard library find out every regular file of a directory.
-    pub(crate) fn of(directory: &Dir, signals: Signals<'_>) -> Result<Self, ListError> {
+    pub(crate) fn of(directory: &Dir, control: RunControl<'_>) -> Result<Self, WorkError> {
         let tells_seconds = METHODS.iter().any(|method| method.tells == Tells::Seconds);
         let mut files = Files { rows: tells_seconds.then(Vec::new), ..Files::default() };
-        std_fs(directory, &mut files, signals)?;
+        std_fs(directory, &mut files, control)?;
         Ok(Self {
             with_sizes: files.expected(Tells::SizesAndTimes),
             times_only: files.expected(Tells::Times),
@@ -147,7 +148,7 @@ impl FileAttributes {
         buffer_bytes: Option<u64>,
         threads: u32,
         keeps: bool,
-    ) -> Result<Self, ListError> {
+    ) -> Result<Self, WorkError> {
         let method =
             method_named(method).map_err(|reason| failed("attributes")(std::io::Error::other(reason)))?;
         let buffer_bytes = buffer_bytes.unwrap_or(NO_BUFFER);
@@ -155,13 +156,15 @@ impl FileAttributes {
     }
 
     /// Does it once.
-    fn once(&self, directory: &Dir, signals: Signals<'_>) -> Result<Counted, ListError> {
+    fn once(&self, directory: &Dir, control: RunControl<'_>) -> Result<Counted, WorkError> {
         let mut files = Files { rows: self.keeps.then(Vec::new), ..Files::default() };
         match self.method.way {
-            Way::Path => system::by_path(directory, &self.options(), &mut files, signals)?,
-            Way::Examined { .. } | Way::Policy => self.examined(directory, &mut files, signals)?,
-            Way::StdFs => std_fs(directory, &mut files, signals)?,
-            Way::CppFilesystem => marked(signals.beat, COMPUTING, || cpp_filesystem(directory, &mut files))?,
+            Way::Path => system::by_path(directory, &self.options(), &mut files, control)?,
+            Way::Examined { .. } | Way::Policy => self.examined(directory, &mut files, control)?,
+            Way::StdFs => std_fs(directory, &mut files, control)?,
+            Way::CppFilesystem => {
+                marked(control.heartbeat, COMPUTING, || cpp_filesystem(directory, &mut files))?
+            }
         }
         let ExpectedFiles { files: entries, hash } = files.expected(self.method.tells);
         Ok(Counted { entries, hash, calls: files.calls, written_bytes: 0 })
@@ -172,12 +175,12 @@ impl FileAttributes {
     }
 
     /// Lists and asks by the library.
-    fn examined(&self, directory: &Dir, files: &mut Files, signals: Signals<'_>) -> Result<(), ListError> {
+    fn examined(&self, directory: &Dir, files: &mut Files, control: RunControl<'_>) -> Result<(), WorkError> {
         let again = directory.again()?;
         let choice = self.choice(&again)?;
         let mut listing = AttributeListing::with_choice(again, choice)?;
         while let Some(batch) = listing.next_batch()? {
-            signals.check()?;
+            control.check()?;
             for (entry, attributes) in batch.entries() {
                 if attributes.error == 0 {
                     if attributes.kind == FileType::File {
@@ -193,7 +196,7 @@ impl FileAttributes {
     }
 
     /// Returns how the library lists and asks.
-    fn choice(&self, directory: &Dir) -> Result<AttributeChoice, ListError> {
+    fn choice(&self, directory: &Dir) -> Result<AttributeChoice, WorkError> {
         let Way::Examined { backend, examiner, order } = self.method.way else {
             return Ok(attribute_policy::choose(directory, WANT, self.threads)?);
         };
@@ -216,9 +219,9 @@ impl FileAttributes {
 }
 
 /// Lists and asks by Rust's standard library.
-fn std_fs(directory: &Dir, files: &mut Files, signals: Signals<'_>) -> Result<(), ListError> {
+fn std_fs(directory: &Dir, files: &mut Files, control: RunControl<'_>) -> Result<(), WorkError> {
     for entry in std::fs::read_dir(directory.path()).map_err(failed("read_dir"))? {
-        files.check(signals)?;
+        files.check(control)?;
         let entry = entry.map_err(failed("read_dir"))?;
         match entry.metadata() {
             Ok(metadata) if metadata.is_file() => {
@@ -233,7 +236,7 @@ fn std_fs(directory: &Dir, files: &mut Files, signals: Signals<'_>) -> Result<()
 }
 
 /// Lets C++ list and ask, in a vector of its own, and hashes what is in it.
-fn cpp_filesystem(directory: &Dir, files: &mut Files) -> Result<(), ListError> {
+fn cpp_filesystem(directory: &Dir, files: &mut Files) -> Result<(), WorkError> {
     let mut row = |name: &[u8], seconds, nanoseconds| {
         let times = Time { seconds, nanoseconds };
         files.add(name, 0, times);
@@ -251,9 +254,9 @@ impl Workload for FileAttributes {
         directory: &Dir,
         operations: u64,
         _stopwatch: &mut Stopwatch,
-        signals: Signals<'_>,
-    ) -> Result<Counted, ListError> {
-        repeat(operations, || self.once(directory, signals))
+        control: RunControl<'_>,
+    ) -> Result<Counted, WorkError> {
+        repeat(operations, || self.once(directory, control))
     }
 }
 

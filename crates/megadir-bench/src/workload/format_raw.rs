@@ -2,8 +2,8 @@
 
 use megadir::{Batch, FileType};
 
-use super::ListError;
 use super::output::{Sink, push_number, push_text};
+use crate::control::WorkError;
 
 /// Formats batches as they are read.
 #[derive(Debug, Default)]
@@ -18,7 +18,7 @@ impl RawFormat {
     }
 
     /// Formats a batch.
-    pub(super) fn add(&mut self, batch: &Batch<'_>, sink: &mut Sink) -> Result<(), ListError> {
+    pub(super) fn add(&mut self, batch: &Batch<'_>, sink: &mut Sink) -> Result<(), WorkError> {
         if !self.headed {
             self.headed = true;
             sink.line().extend_from_slice(b"inode#    file type  d_reclen  d_off   d_name");

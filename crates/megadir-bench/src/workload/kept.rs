@@ -5,7 +5,23 @@ use std::ffi::CStr;
 
 use megadir::Batch;
 
-use super::attributes::Attributes;
+#[cfg(target_os = "linux")]
+/// What `ls -l` prints of an entry's inode.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Attributes {
+    pub(crate) mode: u16,
+    pub(crate) links: u32,
+    pub(crate) owner: u32,
+    pub(crate) group: u32,
+    pub(crate) size_bytes: u64,
+    pub(crate) modified_unix_s: i64,
+    /// Whether an access control list was found.
+    pub(crate) has_acl: bool,
+}
+
+/// Facts of an entry: attributes, size and the time of the last write among them.
+#[cfg(windows)]
+pub(crate) type Attributes = megadir_sys::windows::facts::Facts;
 
 /// All names of a directory, and their attributes once they were asked for.
 #[derive(Debug, Default)]

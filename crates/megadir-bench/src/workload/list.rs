@@ -10,14 +10,15 @@
 use megadir::{Backend, Batch, Dir, ReadOptions, Reader};
 use megadir_record::{Counted, Stage, Work};
 
+use super::Workload;
 use super::attributes::{self, Asked};
 use super::format_long::{self, format_long};
 use super::format_raw::RawFormat;
 use super::kept::Kept;
 use super::output::{Sink, with_sink};
 use super::same_work::{name_hash, repeat};
-use super::{ListError, Signals, Workload};
-use crate::beat::{COMPUTING, marked};
+use crate::control::{COMPUTING, marked};
+use crate::control::{RunControl, WorkError};
 use crate::measure::Stopwatch;
 
 /// One arm's work, ready to be done.
@@ -29,10 +30,10 @@ pub(crate) struct Listing {
 
 impl Listing {
     /// Prepares an arm's work, which must be to list.
-    pub(crate) fn new(work: &Work) -> Result<Self, ListError> {
+    pub(crate) fn new(work: &Work) -> Result<Self, WorkError> {
         let Work::List { backend, buffer_bytes, threads, shares, stages } = work else {
             let source = std::io::Error::from(std::io::ErrorKind::InvalidInput);
-            return Err(ListError::Stage { stage: "list", source });
+            return Err(WorkError::Stage { stage: "list", source });
         };
         let options = ReadOptions {
             buffer_bytes: *buffer_bytes as usize,
@@ -44,45 +45,50 @@ impl Listing {
     }
 
     /// Lists the directory once.
-    pub(crate) fn once(&self, directory: &Dir, signals: Signals<'_>) -> Result<Counted, ListError> {
+    pub(crate) fn once(&self, directory: &Dir, control: RunControl<'_>) -> Result<Counted, WorkError> {
         let writes = self.has(Stage::Write);
-        with_sink(writes, |sink| self.run_into(directory, signals, sink))
+        with_sink(writes, |sink| self.run_into(directory, control, sink))
     }
 
     fn has(&self, stage: Stage) -> bool {
         self.stages.contains(&stage)
     }
 
-    fn run_into(&self, directory: &Dir, signals: Signals<'_>, sink: &mut Sink) -> Result<Counted, ListError> {
+    fn run_into(
+        &self,
+        directory: &Dir,
+        control: RunControl<'_>,
+        sink: &mut Sink,
+    ) -> Result<Counted, WorkError> {
         let mut seen = Seen::default();
         let mut reader = self.backend.open(directory, &self.options)?;
         if !self.has(Stage::Keep) {
             match self.has(Stage::FormatRaw) {
-                true => read_raw(&mut *reader, &mut seen, signals, sink)?,
-                false => read(&mut *reader, &mut seen, signals)?,
+                true => read_raw(&mut *reader, &mut seen, control, sink)?,
+                false => read(&mut *reader, &mut seen, control)?,
             }
             return Ok(seen.counted(reader.calls(), 0, sink));
         }
         let mut kept = Kept::default();
         while let Some(batch) = reader.next_batch()? {
-            signals.check()?;
+            control.check()?;
             seen.add(&batch);
             kept.add(&batch);
         }
         let read_calls = reader.calls();
         drop(reader);
         if self.has(Stage::Sort) {
-            marked(signals.beat, COMPUTING, || kept.sort());
+            marked(control.heartbeat, COMPUTING, || kept.sort());
         }
         let mut asked = Asked::default();
         if self.has(Stage::Attributes) {
-            asked.add(attributes::ask(directory, &mut kept, signals)?);
+            asked.add(attributes::ask(directory, &mut kept, control)?);
         }
         if self.has(Stage::ExtendedAttributes) {
-            asked.add(attributes::ask_extended(directory, &mut kept, signals)?);
+            asked.add(attributes::ask_extended(directory, &mut kept, control)?);
         }
         if self.has(Stage::FormatLong) {
-            format_long(&kept, signals, sink)?;
+            format_long(&kept, control, sink)?;
             sink.check_lines(seen.entries, format_long::HEADINGS)?;
         }
         // What vanished before it was asked about was not worked on: the block is not equal to others.
@@ -102,15 +108,15 @@ impl Workload for Listing {
         directory: &Dir,
         operations: u64,
         _stopwatch: &mut Stopwatch,
-        signals: Signals<'_>,
-    ) -> Result<Counted, ListError> {
-        repeat(operations, || self.once(directory, signals))
+        control: RunControl<'_>,
+    ) -> Result<Counted, WorkError> {
+        repeat(operations, || self.once(directory, control))
     }
 }
 
-fn read(reader: &mut dyn Reader, seen: &mut Seen, signals: Signals<'_>) -> Result<(), ListError> {
+fn read(reader: &mut dyn Reader, seen: &mut Seen, control: RunControl<'_>) -> Result<(), WorkError> {
     while let Some(batch) = reader.next_batch()? {
-        signals.check()?;
+        control.check()?;
         seen.add(&batch);
     }
     Ok(())
@@ -119,12 +125,12 @@ fn read(reader: &mut dyn Reader, seen: &mut Seen, signals: Signals<'_>) -> Resul
 fn read_raw(
     reader: &mut dyn Reader,
     seen: &mut Seen,
-    signals: Signals<'_>,
+    control: RunControl<'_>,
     sink: &mut Sink,
-) -> Result<(), ListError> {
+) -> Result<(), WorkError> {
     let mut format = RawFormat::default();
     while let Some(batch) = reader.next_batch()? {
-        signals.check()?;
+        control.check()?;
         seen.add(&batch);
         format.add(&batch, sink)?;
     }
@@ -178,8 +184,8 @@ mod tests {
             std::fs::write(parent.path().join(name), "12345").unwrap();
         }
         let directory = Dir::open(parent.path()).unwrap();
-        let (stop, beat) = (AtomicBool::new(false), AtomicU64::new(0));
-        let signals = Signals { stop: &stop, beat: &beat };
+        let (stop, heartbeat) = (AtomicBool::new(false), AtomicU64::new(0));
+        let control = RunControl { stop: &stop, heartbeat: &heartbeat };
         let raw = [Stage::Read, Stage::FormatRaw, Stage::Write];
         let long = [
             Stage::Read,
@@ -207,7 +213,7 @@ mod tests {
                 }
                 let listing = Listing::new(&work(stages.clone())).unwrap();
                 assert_eq!(listing.unavailable(&directory), None);
-                let counted = listing.once(&directory, signals).unwrap();
+                let counted = listing.once(&directory, control).unwrap();
                 assert_eq!((counted.entries, counted.hash), (FILES, hash), "{backend} {stages:?}");
                 let names_bytes = FILES * 7;
                 let written = counted.written_bytes > names_bytes;

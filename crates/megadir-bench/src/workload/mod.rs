@@ -16,7 +16,9 @@ mod output;
 mod refusal;
 mod removal;
 mod same_work;
-mod signals;
+
+use std::ffi::OsString;
+use std::path::PathBuf;
 
 use megadir::Dir;
 use megadir_record::{Cell, Plan, Work};
@@ -24,8 +26,8 @@ use megadir_record::{Counted, Note, Phase};
 use megadir_stats::permutation::SplitMix64;
 use megadir_sys::usage::Usage;
 
+use crate::control::{RunControl, WorkError};
 use crate::measure::Stopwatch;
-use crate::runner::WorkerCommand;
 use ask::Ask;
 pub(crate) use ask::FILES_MAX;
 use file_attributes::FileAttributes;
@@ -38,8 +40,15 @@ pub(crate) use lookup::{ABSENT_NAMES, NameSource, SAMPLE_MAX};
 use refusal::Refusal;
 use removal::Removal;
 pub(crate) use same_work::name_hash;
-pub(crate) use signals::ListError;
-pub use signals::Signals;
+
+/// Command that starts a worker process: it calls [`serve`] of this same version.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct WorkerCommand {
+    /// The program.
+    pub program: PathBuf,
+    /// Its arguments.
+    pub arguments: Vec<OsString>,
+}
 
 /// One arm's work.
 pub(crate) trait Workload {
@@ -57,8 +66,8 @@ pub(crate) trait Workload {
         _directory: &Dir,
         _block: BlockKey,
         _operations: u64,
-        _signals: Signals<'_>,
-    ) -> Result<(), ListError> {
+        _signals: RunControl<'_>,
+    ) -> Result<(), WorkError> {
         Ok(())
     }
 
@@ -69,8 +78,8 @@ pub(crate) trait Workload {
         directory: &Dir,
         operations: u64,
         stopwatch: &mut Stopwatch,
-        signals: Signals<'_>,
-    ) -> Result<Counted, ListError>;
+        control: RunControl<'_>,
+    ) -> Result<Counted, WorkError>;
 
     /// Tells what the block that was just done has taken, where the work knows better than the one who called it: it has
     /// paused, or others did it.
@@ -79,7 +88,7 @@ pub(crate) trait Workload {
     }
 
     /// Takes away what a block has left, after it was timed.
-    fn finish(&mut self, _directory: &Dir, _signals: Signals<'_>) -> Result<(), ListError> {
+    fn finish(&mut self, _directory: &Dir, _signals: RunControl<'_>) -> Result<(), WorkError> {
         Ok(())
     }
 }
@@ -121,7 +130,7 @@ pub(crate) fn workload<'a>(
     cell: &Cell,
     names: &'a NameSource,
     worker: Option<&'a WorkerCommand>,
-) -> Result<Box<dyn Workload + 'a>, ListError> {
+) -> Result<Box<dyn Workload + 'a>, WorkError> {
     let seed = plan.seed;
     Ok(match &cell.work {
         Work::List { .. } => Box::new(Listing::new(&cell.work)?),

@@ -5,7 +5,7 @@
 
 use std::io::{PipeReader, PipeWriter, Read, Write};
 
-use super::ListError;
+use crate::control::WorkError;
 
 /// The C library writes a pipe in pieces of this size, bytes.
 const WRITE_BYTES: usize = 4096;
@@ -36,8 +36,8 @@ struct Drained {
 /// Runs `work` with a sink, into a pipe if `piped`, and returns only when the other end has read everything.
 pub(super) fn with_sink<T>(
     piped: bool,
-    work: impl FnOnce(&mut Sink) -> Result<T, ListError>,
-) -> Result<T, ListError> {
+    work: impl FnOnce(&mut Sink) -> Result<T, WorkError>,
+) -> Result<T, WorkError> {
     let mut sink = Sink {
         text: Vec::with_capacity(WRITE_BYTES + LINE_BYTES_MAX),
         pipe: None,
@@ -49,7 +49,7 @@ pub(super) fn with_sink<T>(
     if !piped {
         return work(&mut sink);
     }
-    let failed = |source| ListError::Stage { stage: "pipe", source };
+    let failed = |source| WorkError::Stage { stage: "pipe", source };
     let (output, input) = std::io::pipe().map_err(failed)?;
     sink.pipe = Some(input);
     std::thread::scope(|scope| {
@@ -102,7 +102,7 @@ impl Sink {
 
     /// Ends a line and passes the text on when there is enough of it.
     #[inline]
-    pub(super) fn end_line(&mut self) -> Result<(), ListError> {
+    pub(super) fn end_line(&mut self) -> Result<(), WorkError> {
         self.text.push(b'\n');
         self.lines += 1;
         if self.text.len() < WRITE_BYTES { Ok(()) } else { self.pass(WRITE_BYTES) }
@@ -119,17 +119,17 @@ impl Sink {
     }
 
     /// Fails unless there are as many lines as entries, and `headings` more.
-    pub(super) fn check_lines(&self, entries: u64, headings: u64) -> Result<(), ListError> {
+    pub(super) fn check_lines(&self, entries: u64, headings: u64) -> Result<(), WorkError> {
         let (lines, expected) = (self.lines, entries + headings);
         if lines == expected {
             return Ok(());
         }
         let text = format!("{lines} lines were formatted where {entries} entries make {expected}");
-        Err(ListError::Stage { stage: "format", source: std::io::Error::other(text) })
+        Err(WorkError::Stage { stage: "format", source: std::io::Error::other(text) })
     }
 
     /// Fails unless all that was written came out of the pipe.
-    fn check_drained(&self, drained: Drained) -> Result<(), ListError> {
+    fn check_drained(&self, drained: Drained) -> Result<(), WorkError> {
         let written = Drained { bytes: self.written_bytes, lines: self.lines + self.newlines_in_names };
         if drained == written {
             return Ok(());
@@ -138,17 +138,17 @@ impl Sink {
             "{} lines of {} bytes came out of the pipe where {} of {} bytes were written",
             drained.lines, drained.bytes, written.lines, written.bytes
         );
-        Err(ListError::Stage { stage: "write", source: std::io::Error::other(text) })
+        Err(WorkError::Stage { stage: "write", source: std::io::Error::other(text) })
     }
 
-    fn flush(&mut self) -> Result<(), ListError> {
+    fn flush(&mut self) -> Result<(), WorkError> {
         self.pass(self.text.len())
     }
 
-    fn pass(&mut self, length: usize) -> Result<(), ListError> {
+    fn pass(&mut self, length: usize) -> Result<(), WorkError> {
         if let Some(pipe) = &mut self.pipe {
             pipe.write_all(&self.text[..length])
-                .map_err(|source| ListError::Stage { stage: "write", source })?;
+                .map_err(|source| WorkError::Stage { stage: "write", source })?;
             self.calls += 1;
             self.written_bytes += length as u64;
         }

@@ -9,8 +9,9 @@ use megadir::Dir;
 use megadir::limits::{Limit, Step, explain_at};
 use megadir_record::{Counted, NameScheme};
 
-use super::{BlockKey, ListError, Signals, Workload};
+use super::{BlockKey, Workload};
 use crate::at::{self, At, Owned};
+use crate::control::{RunControl, WorkError};
 use crate::dataset::{NAME_BYTES_MAX, Names};
 use crate::measure::Stopwatch;
 use crate::remove::remove_content;
@@ -33,8 +34,8 @@ impl Refusal {
     }
 }
 
-fn failed(stage: &'static str) -> impl Fn(io::Error) -> ListError {
-    move |source| ListError::Stage { stage, source }
+fn failed(stage: &'static str) -> impl Fn(io::Error) -> WorkError {
+    move |source| WorkError::Stage { stage, source }
 }
 
 impl Workload for Refusal {
@@ -48,8 +49,8 @@ impl Workload for Refusal {
         _directory: &Dir,
         block: BlockKey,
         _operations: u64,
-        _signals: Signals<'_>,
-    ) -> Result<(), ListError> {
+        _signals: RunControl<'_>,
+    ) -> Result<(), WorkError> {
         self.block_seed = self.seed ^ block.number();
         Ok(())
     }
@@ -59,8 +60,8 @@ impl Workload for Refusal {
         parent: &Dir,
         _operations: u64,
         _stopwatch: &mut Stopwatch,
-        signals: Signals<'_>,
-    ) -> Result<Counted, ListError> {
+        control: RunControl<'_>,
+    ) -> Result<Counted, WorkError> {
         let making = failed("making a directory");
         at::make_directory(parent.at(), FILLED).map_err(&making)?;
         let directory = at::open_below(parent.at(), FILLED).map_err(making)?;
@@ -68,7 +69,7 @@ impl Workload for Refusal {
         let mut buffer = [0; NAME_BYTES_MAX];
         for index in 0.. {
             if index % STEP == 0 {
-                signals.check()?;
+                control.check()?;
             }
             match at::create(directory.at(), names.write(index, &mut buffer)) {
                 Ok(file) => drop(file),
@@ -81,23 +82,23 @@ impl Workload for Refusal {
         unreachable!("every directory refuses a file in the end")
     }
 
-    fn finish(&mut self, parent: &Dir, signals: Signals<'_>) -> Result<(), ListError> {
+    fn finish(&mut self, parent: &Dir, control: RunControl<'_>) -> Result<(), WorkError> {
         let directory = at::open_below(parent.at(), FILLED).map_err(failed("opening the directory"))?;
-        remove_content(directory.at(), b"", signals.beat).map_err(failed("removing the files"))?;
+        remove_content(directory.at(), b"", control.heartbeat).map_err(failed("removing the files"))?;
         drop(directory);
         at::remove_directory(parent.at(), FILLED).map_err(failed("removing the directory"))
     }
 }
 
 /// Accepts a refusal that was for the index, and no other.
-fn judge(directory: &Owned, parent: &Dir, source: io::Error, made: u64) -> Result<(), ListError> {
+fn judge(directory: &Owned, parent: &Dir, source: io::Error, made: u64) -> Result<(), WorkError> {
     let explanation = explain_at(directory.at(), parent.path(), Step::Create, &source);
     match explanation {
         Some(explanation) if explanation.limit == Limit::DirectoryIndex => Ok(()),
         Some(explanation) => {
             let reason = format!("after {made} files another limit was met than the index: {explanation}");
-            Err(ListError::Stage { stage: "filling", source: io::Error::other(reason) })
+            Err(WorkError::Stage { stage: "filling", source: io::Error::other(reason) })
         }
-        None => Err(ListError::Stage { stage: "making a file", source }),
+        None => Err(WorkError::Stage { stage: "making a file", source }),
     }
 }

@@ -2,13 +2,13 @@
 
 use megadir_record::Counted;
 
-use super::ListError;
+use crate::control::WorkError;
 
 /// Does the operations of a block; those that differ are made to differ from everything else.
 pub(super) fn repeat(
     operations: u64,
-    mut once: impl FnMut() -> Result<Counted, ListError>,
-) -> Result<Counted, ListError> {
+    mut once: impl FnMut() -> Result<Counted, WorkError>,
+) -> Result<Counted, WorkError> {
     let mut counted: Option<Counted> = None;
     for _ in 0..operations {
         let seen = once()?;

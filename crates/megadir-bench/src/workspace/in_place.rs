@@ -47,10 +47,15 @@ pub(super) fn is_unfinished(_name: &str, directory: Borrowed<'_>) -> io::Result<
 }
 
 /// Removes a directory whose lock is held: content, then marker, then itself.
-pub(super) fn remove(parent: Borrowed<'_>, name: &str, leftover: Leftover, beat: &Beat) -> io::Result<()> {
+pub(super) fn remove(
+    parent: Borrowed<'_>,
+    name: &str,
+    leftover: Leftover,
+    heartbeat: &Beat,
+) -> io::Result<()> {
     let Leftover { directory, marker, whole } = leftover;
     if whole {
-        remove_content(directory.at(), MARKER.as_bytes(), beat)?;
+        remove_content(directory.at(), MARKER.as_bytes(), heartbeat)?;
     }
     match at::remove_file(directory.at(), MARKER) {
         Err(error) if error.kind() != ErrorKind::NotFound => return Err(error),

@@ -46,14 +46,19 @@ pub(super) fn is_unfinished(name: &str, _directory: Borrowed<'_>) -> io::Result<
 }
 
 /// Removes a directory whose lock is held: content, then marker, then itself.
-pub(super) fn remove(parent: Borrowed<'_>, name: &str, leftover: Leftover, beat: &Beat) -> io::Result<()> {
+pub(super) fn remove(
+    parent: Borrowed<'_>,
+    name: &str,
+    leftover: Leftover,
+    heartbeat: &Beat,
+) -> io::Result<()> {
     let unfinished = name.ends_with(UNFINISHED);
     // The lock is held to the end.
     let Leftover { directory, marker: _lock, whole } = leftover;
     let directory = directory.at();
     // A directory that is still `.new` holds nothing but its marker; if it does, rmdir refuses below.
     if !unfinished && whole {
-        remove_content(directory, MARKER.as_bytes(), beat)?;
+        remove_content(directory, MARKER.as_bytes(), heartbeat)?;
     }
     let last = if unfinished { name.to_owned() } else { format!("{name}{UNFINISHED}") };
     if !unfinished {

@@ -22,7 +22,7 @@ pub(crate) fn is_memory(kind: &str) -> bool {
 }
 
 /// Returns what says why a state cannot be had on `directory`, if it cannot.
-pub(in crate::cache) fn refusals(directory: &Dir) -> impl Fn(CacheState) -> Option<String> {
+pub(crate) fn refusals(directory: &Dir) -> impl Fn(CacheState) -> Option<String> {
     let file_system = machine::file_system(directory.as_fd()).kind;
     move |state| unavailable(state, &file_system)
 }

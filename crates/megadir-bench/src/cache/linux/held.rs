@@ -9,8 +9,6 @@ use std::os::fd::{AsFd, BorrowedFd};
 use megadir_sys::page_cache::resident;
 use rustix::fs::{fstat, major, minor};
 
-use super::names::Refusal;
-
 /// Where the numbers stand.
 pub(super) const SLABINFO: &str = "/proc/slabinfo";
 /// The slab of names.
@@ -53,6 +51,16 @@ fn known(file_system: &str) -> Option<&'static Known> {
 /// Tells whether the caches of a file system are known.
 pub(super) fn is_known(file_system: &str) -> bool {
     known(file_system).is_some()
+}
+
+/// Why a state cannot be had or verified, in words.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Refusal(pub(super) String);
+
+impl From<String> for Refusal {
+    fn from(reason: String) -> Self {
+        Self(reason)
+    }
 }
 
 /// What the kernel holds.

@@ -14,7 +14,7 @@ pub(super) use names::come_back_by_reading;
 
 use super::{Cooled, Directories};
 use crate::at::At;
-use crate::workload::{ListError, Signals};
+use crate::control::{RunControl, WorkError};
 
 /// What is known of the machine's caches from the drops so far.
 #[derive(Clone, Debug, Default)]
@@ -29,18 +29,18 @@ impl System {
         state: CacheState,
         of: &Cooled<'_>,
         directories: &mut dyn Directories,
-        signals: Signals<'_>,
-    ) -> Result<(), ListError> {
+        control: RunControl<'_>,
+    ) -> Result<(), WorkError> {
         let directory = directories.of(of.data).at();
         match state {
             CacheState::Warm | CacheState::Unseen => {}
-            CacheState::DataCold => contents::drop_all(directory, of.deep, signals)?,
+            CacheState::DataCold => contents::drop_all(directory, of.deep, control)?,
             CacheState::VfsCold => {
-                self.names.drop_all(directory, of.file_system, of.entries, of.sample, signals)?;
+                self.names.drop_all(directory, of.file_system, of.entries, of.sample, control)?;
                 own_pages::touch();
             }
             CacheState::FsCold => {
-                names::drain(state, directory, signals)?;
+                names::drain(state, directory, control)?;
                 directories.remount(of.data)?;
                 names::are_gone(directories.of(of.data).at(), of.sample)?;
                 own_pages::touch();

@@ -20,12 +20,12 @@ use megadir_sys::usage::thread_waits;
 use rustix::fs::{Mode, OFlags, ResolveFlags, openat2};
 use rustix::io::Errno;
 
-use super::held::{Buffered, Counts};
-use crate::beat::{WRITING_BACK, marked};
+use super::held::{Buffered, Counts, Refusal};
 use crate::cache::refused;
 use crate::cache::tree::{Sampled, are_there};
+use crate::control::{RunControl, WorkError};
+use crate::control::{WRITING_BACK, marked};
 use crate::machine::unwritten_bytes;
-use crate::workload::{ListError, Signals};
 
 /// Where the order to drop goes, and the order: pages, and what the shrinkers of names and inodes hold.
 pub(super) const DROP_CACHES: &str = "/proc/sys/vm/drop_caches";
@@ -50,16 +50,6 @@ const CACHED_ONE_IN: usize = 50;
 /// What programs that run meanwhile may hold beside what they always hold.
 const OTHERS_MAX: u64 = 10_000;
 
-/// Why a state cannot be had or verified, in words.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Refusal(pub(super) String);
-
-impl From<String> for Refusal {
-    fn from(reason: String) -> Self {
-        Self(reason)
-    }
-}
-
 /// What is known of the machine's names and inodes.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Names {
@@ -75,16 +65,16 @@ impl Names {
         file_system: &str,
         entries: u64,
         sample: &[Sampled],
-        signals: Signals<'_>,
-    ) -> Result<(), ListError> {
+        control: RunControl<'_>,
+    ) -> Result<(), WorkError> {
         let refuse = |Refusal(reason)| refused(CacheState::VfsCold, reason);
         find_cached(directory, sample).map_err(refuse)?;
         let before = Counts::now(directory, file_system).map_err(refuse)?;
-        drain(CacheState::VfsCold, directory, signals)?;
+        drain(CacheState::VfsCold, directory, control)?;
         let mut left = String::new();
         let at_least = if file_system == "xfs" { DROPS_MIN_XFS } else { DROPS_MIN };
         for dropped in 1..=DROPS_MAX {
-            marked(signals.beat, WRITING_BACK, || std::fs::write(DROP_CACHES, ALL))
+            marked(control.heartbeat, WRITING_BACK, || std::fs::write(DROP_CACHES, ALL))
                 .map_err(|error| refused(CacheState::VfsCold, format!("{DROP_CACHES}: {error}")))?;
             if dropped < at_least {
                 std::thread::sleep(PAUSE);
@@ -99,7 +89,7 @@ impl Names {
                 }
                 Some(what) => left = what,
             }
-            signals.check()?;
+            control.check()?;
             std::thread::sleep(PAUSE_AFTER_DROP * dropped);
         }
         Err(refused(CacheState::VfsCold, format!("after {DROPS_MAX} drops {left}")))
@@ -165,7 +155,7 @@ fn cached(directory: BorrowedFd<'_>, sample: &[Sampled]) -> Option<String> {
 }
 
 /// Refuses a file system that was mounted again and still has names cached; none may be, for nobody has used it.
-pub(super) fn are_gone(directory: BorrowedFd<'_>, sample: &[Sampled]) -> Result<(), ListError> {
+pub(super) fn are_gone(directory: BorrowedFd<'_>, sample: &[Sampled]) -> Result<(), WorkError> {
     match sample.iter().filter(|path| look(directory, path).unwrap_or(false)).count() {
         0 => Ok(()),
         held => {
@@ -188,11 +178,11 @@ fn look(directory: BorrowedFd<'_>, path: &Sampled) -> Result<bool, Errno> {
 }
 
 /// Asks about the names that were drawn, after a drop: the device must have been read.
-pub(in crate::cache) fn come_back_by_reading(
+pub(crate) fn come_back_by_reading(
     state: CacheState,
     directory: BorrowedFd<'_>,
     sample: &[Sampled],
-) -> Result<(), ListError> {
+) -> Result<(), WorkError> {
     let before = thread_waits().read_sectors;
     are_there(directory, sample)?;
     if thread_waits().read_sectors > before {
@@ -206,11 +196,11 @@ pub(in crate::cache) fn come_back_by_reading(
 pub(super) fn drain(
     state: CacheState,
     directory: BorrowedFd<'_>,
-    signals: Signals<'_>,
-) -> Result<(), ListError> {
+    control: RunControl<'_>,
+) -> Result<(), WorkError> {
     let started = Instant::now();
     let failed = |error: Errno| refused(state, format!("syncfs: {error}"));
-    marked(signals.beat, WRITING_BACK, || rustix::fs::syncfs(directory)).map_err(failed)?;
+    marked(control.heartbeat, WRITING_BACK, || rustix::fs::syncfs(directory)).map_err(failed)?;
     let mut all_told = false;
     loop {
         let unwritten = unwritten_bytes()
@@ -224,9 +214,9 @@ pub(super) fn drain(
                 format!("after {s} s {mib} MiB still wait to be written: stop what writes on this machine");
             return Err(refused(state, reason));
         }
-        signals.check()?;
+        control.check()?;
         if started.elapsed() > DRAIN_ALONE && !all_told {
-            marked(signals.beat, WRITING_BACK, rustix::fs::sync);
+            marked(control.heartbeat, WRITING_BACK, rustix::fs::sync);
             all_told = true;
         }
         std::thread::sleep(PAUSE);

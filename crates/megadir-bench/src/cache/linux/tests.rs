@@ -20,11 +20,11 @@ use rustix::fs::{AtFlags, statat};
 use super::contents;
 use super::names::{Names, come_back_by_reading};
 use crate::cache::tree::{Pass, Sampled, are_there, each};
-use crate::workload::{ListError, Signals};
+use crate::control::{RunControl, WorkError};
 
 static NEVER: AtomicBool = AtomicBool::new(false);
 static BEAT: AtomicU64 = AtomicU64::new(0);
-const SIGNALS: Signals<'static> = Signals { stop: &NEVER, beat: &BEAT };
+const SIGNALS: RunControl<'static> = RunControl { stop: &NEVER, heartbeat: &BEAT };
 const FILE_BYTES: usize = 40 << 10;
 /// How long others may keep the machine busy.
 const PATIENCE: Duration = Duration::from_secs(150);
@@ -79,7 +79,7 @@ fn sample(directory: &Dir) -> (u64, Vec<Sampled>) {
     (pass.seen, pass.sample)
 }
 
-fn reason(result: Result<(), ListError>) -> String {
+fn reason(result: Result<(), WorkError>) -> String {
     result.unwrap_err().to_string()
 }
 
@@ -128,7 +128,7 @@ fn contents_that_stay_are_noticed() {
 }
 
 /// Drops names until they are gone: that fails rightly while a build or another test writes, or fills the kernel's cache of names.
-fn unless_others_are_busy(mut drop_all: impl FnMut() -> Result<(), ListError>) -> Result<(), ListError> {
+fn unless_others_are_busy(mut drop_all: impl FnMut() -> Result<(), WorkError>) -> Result<(), WorkError> {
     let of_others = ["the kernel still holds", "still wait to be written"];
     let started = Instant::now();
     loop {

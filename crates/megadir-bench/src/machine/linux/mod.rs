@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 
 use megadir_record::{FileSystem, Machine, Pressure};
 
-use crate::runner::Program;
+use super::Program;
 
 /// What the kernel is told of writing back and of keeping names cached.
 const SETTINGS: [&str; 8] = [

@@ -5,8 +5,9 @@ use std::collections::BTreeSet;
 
 use megadir_record::{Cell, FileOperation, FsId, Note, Plan, When, Work};
 
-use super::{Ground, Part};
+use super::Part;
 use crate::note::NoteKind;
+use crate::request::Ground;
 
 /// A device up to this size, bytes, is made anew before each life; of a larger one writing the tables of inodes would take longer than
 /// what is measured.

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::*;
-use crate::plan::{estimate, plan, prune};
+use crate::plan::{BackendFact, CacheFact, estimate, plan, prune};
 use crate::study::built_in;
 use megadir_record::{CacheState, Preset, Work};
 

@@ -11,7 +11,8 @@ use rustix::io::Errno;
 
 use crate::workspace::Workspace;
 
-use super::{open_and_compare, open_on_this_mount, remove_content};
+use super::remove_content;
+use crate::at::{open_and_compare, open_same_mount};
 
 /// A directory that is seen in another place too; unmounted when dropped.
 struct Bound(PathBuf);
@@ -40,17 +41,17 @@ fn what_is_mounted_on_a_data_set_is_not_emptied() {
     let own = Workspace::create(scratch.path(), 1, 1).unwrap();
     drop(own.data_directory("data0").unwrap());
     let data = own.path().join("data0");
-    let beat = AtomicU64::new(0);
+    let heartbeat = AtomicU64::new(0);
     let bound = require!(Bound::make(&outside, &data));
-    let error = own.renew_data_directory("data0", &beat).unwrap_err();
+    let error = own.renew_data_directory("data0", &heartbeat).unwrap_err();
     assert_eq!(error.to_string(), "something else is mounted in it");
     assert!(own.set_aside_data_directory("data0", "used1").is_err());
     assert_eq!(std::fs::read(outside.join("victim")).unwrap(), b"precious");
     drop(bound);
     std::fs::write(data.join("made"), "").unwrap();
-    drop(own.renew_data_directory("data0", &beat).unwrap());
+    drop(own.renew_data_directory("data0", &heartbeat).unwrap());
     assert_eq!(std::fs::read_dir(&data).unwrap().count(), 0);
-    own.remove(&beat).unwrap();
+    own.remove(&heartbeat).unwrap();
 }
 
 #[test]
@@ -65,7 +66,7 @@ fn a_directory_of_the_same_file_system_that_is_mounted_in_it_is_not_entered() {
     let open = |name: &str| rustix::fs::open(at(name), FLAGS, Mode::empty()).unwrap();
     let (own, data) = (open("own"), open("own/data0"));
     for opened in [
-        open_on_this_mount(data.as_fd(), "bound"),
+        open_same_mount(data.as_fd(), "bound"),
         // As on kernels that do not know the call.
         open_and_compare(data.as_fd(), "bound", FLAGS),
     ] {

@@ -50,13 +50,13 @@ fn build_in(parent: &Path, plan: &Plan, told: &mut Vec<FillProgress>) -> (Sites,
             Ok(())
         }
     }
-    let (stop, beat) = (AtomicBool::new(false), AtomicU64::new(0));
+    let (stop, heartbeat) = (AtomicBool::new(false), AtomicU64::new(0));
     let mut sites = Sites::named(parent, Dir::open(parent).unwrap());
     sites.make_workspaces(1, 1).unwrap();
     let mut listener = Told(told);
     let mut all: [&mut dyn crate::event::Listener; 1] = [&mut listener];
-    let signals = Signals { stop: &stop, beat: &beat };
-    let made = build(plan, &sites, signals, &mut Listeners(&mut all)).unwrap();
+    let control = RunControl { stop: &stop, heartbeat: &heartbeat };
+    let made = build(plan, &sites, control, &mut Listeners(&mut all)).unwrap();
     (sites, made)
 }
 
@@ -84,7 +84,7 @@ fn workers_have_trees_of_their_own_or_share_one() {
         found.sort();
         assert_eq!(found, names);
         drop(made);
-        sites.remove(Signals { stop: &AtomicBool::new(false), beat: &AtomicU64::new(0) }).unwrap();
+        sites.remove(RunControl { stop: &AtomicBool::new(false), heartbeat: &AtomicU64::new(0) }).unwrap();
     }
 }
 
@@ -97,5 +97,5 @@ fn what_the_arms_make_is_not_made_before() {
     assert_eq!((made.surveys[0].used.files, made.surveys[0].used.directories), (0, 1));
     // What is open stays on Windows.
     drop(made);
-    sites.remove(Signals { stop: &AtomicBool::new(false), beat: &AtomicU64::new(0) }).unwrap();
+    sites.remove(RunControl { stop: &AtomicBool::new(false), heartbeat: &AtomicU64::new(0) }).unwrap();
 }

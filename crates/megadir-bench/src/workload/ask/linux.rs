@@ -7,7 +7,7 @@ use megadir::Dir;
 use rustix::fs::{AtFlags, StatxFlags, statx};
 use rustix::io::Errno;
 
-use crate::workload::ListError;
+use crate::control::WorkError;
 
 /// What names consist of.
 pub(super) type Unit = u8;
@@ -19,12 +19,12 @@ const MASK: StatxFlags = StatxFlags::TYPE.union(StatxFlags::SIZE).union(StatxFla
 const FLAGS: AtFlags = AtFlags::SYMLINK_NOFOLLOW.union(AtFlags::NO_AUTOMOUNT).union(AtFlags::STATX_DONT_SYNC);
 
 /// Finds out what asking needs to know of the directory.
-pub(super) fn ground(_directory: &Dir) -> Result<Ground, ListError> {
+pub(super) fn ground(_directory: &Dir) -> Result<Ground, WorkError> {
     Ok(())
 }
 
 /// Appends a name with its NUL.
-pub(super) fn push(names: &mut Vec<Unit>, name: &CStr) -> Result<(), ListError> {
+pub(super) fn push(names: &mut Vec<Unit>, name: &CStr) -> Result<(), WorkError> {
     names.extend_from_slice(name.to_bytes_with_nul());
     Ok(())
 }
@@ -35,18 +35,18 @@ pub(super) struct Asker {
 }
 
 impl Asker {
-    pub(super) fn open(directory: &Dir, _ground: &mut Ground) -> Result<Self, ListError> {
+    pub(super) fn open(directory: &Dir, _ground: &mut Ground) -> Result<Self, WorkError> {
         Ok(Self { directory: directory.reopen()? })
     }
 
     /// Asks for the first of some names; returns whether all was told, and the names after it; `None` without a name.
     #[inline]
-    pub(super) fn ask<'n>(&mut self, names: &'n [Unit]) -> Result<Option<(bool, &'n [Unit])>, ListError> {
+    pub(super) fn ask<'n>(&mut self, names: &'n [Unit]) -> Result<Option<(bool, &'n [Unit])>, WorkError> {
         let Ok(name) = CStr::from_bytes_until_nul(names) else { return Ok(None) };
         let found = match statx(&self.directory, name, FLAGS, MASK) {
             Ok(status) => StatxFlags::from_bits_retain(status.stx_mask).contains(MASK),
             Err(Errno::NOENT) => false,
-            Err(error) => return Err(ListError::Stage { stage: "statx", source: error.into() }),
+            Err(error) => return Err(WorkError::Stage { stage: "statx", source: error.into() }),
         };
         Ok(Some((found, names.get(name.count_bytes() + 1..).unwrap_or_default())))
     }

@@ -16,7 +16,8 @@ use megadir_record::{Counted, Presence};
 use megadir_stats::permutation::{Permutation, SplitMix64};
 
 use super::lookup::{NAMES_MAX, NameSource};
-use super::{BlockKey, ListError, Signals, Workload};
+use super::{BlockKey, Workload};
+use crate::control::{RunControl, WorkError};
 use crate::measure::Stopwatch;
 #[cfg(target_os = "linux")]
 use linux as system;
@@ -50,13 +51,13 @@ fn once<'n>(
     directory: &Dir,
     ground: &mut system::Ground,
     mut names: &'n [system::Unit],
-    signals: Signals<'_>,
-) -> Result<(u64, &'n [system::Unit]), ListError> {
+    control: RunControl<'_>,
+) -> Result<(u64, &'n [system::Unit]), WorkError> {
     let mut asker = system::Asker::open(directory, ground)?;
     let mut found = 0;
     for index in 0..files {
         if index % STEP == STEP - 1 {
-            signals.check()?;
+            control.check()?;
         }
         let Some((is_found, rest)) = asker.ask(names)? else { break };
         found += u64::from(is_found);
@@ -79,8 +80,8 @@ impl Workload for Ask<'_> {
         directory: &Dir,
         block: BlockKey,
         operations: u64,
-        _signals: Signals<'_>,
-    ) -> Result<(), ListError> {
+        _signals: RunControl<'_>,
+    ) -> Result<(), WorkError> {
         let mut random = SplitMix64::new(self.seed ^ block.number());
         let operations = operations.min((NAMES_MAX / self.files.max(1)).max(1));
         self.names.clear();
@@ -100,15 +101,15 @@ impl Workload for Ask<'_> {
         directory: &Dir,
         operations: u64,
         _stopwatch: &mut Stopwatch,
-        signals: Signals<'_>,
-    ) -> Result<Counted, ListError> {
+        control: RunControl<'_>,
+    ) -> Result<Counted, WorkError> {
         let Self { files, ground, names: all, .. } = self;
         let mut names: &[system::Unit] = all;
         super::same_work::repeat(operations, || {
             if names.is_empty() {
                 names = all;
             }
-            let (found, rest) = once(*files, directory, ground, names, signals)?;
+            let (found, rest) = once(*files, directory, ground, names, control)?;
             names = rest;
             Ok(Counted { entries: found, hash: 0, calls: Some(found), written_bytes: 0 })
         })
@@ -144,35 +145,35 @@ mod tests {
             let name = String::from_utf8(NAMES.write(index, &mut buffer).to_vec()).unwrap();
             std::fs::write(parent.path().join(name), "").unwrap();
         }
-        let (stop, beat) = (AtomicBool::new(false), AtomicU64::new(0));
-        let signals = Signals { stop: &stop, beat: &beat };
+        let (stop, heartbeat) = (AtomicBool::new(false), AtomicU64::new(0));
+        let control = RunControl { stop: &stop, heartbeat: &heartbeat };
         let directory = Dir::open(parent.path()).unwrap();
-        let listed = NameSource::sample(&directory, 5, 1000, signals).unwrap();
+        let listed = NameSource::sample(&directory, 5, 1000, control).unwrap();
         for source in [NameSource::Made { names: NAMES, entries: 500 }, listed] {
             for (files, operations) in [(1, 1), (7, 9000), (500, 3)] {
                 let mut ask = Ask::new(files, &source, 9);
                 assert_eq!(ask.unavailable(&directory), None);
-                ask.ready(&directory, key(1), operations, signals).unwrap();
-                let counted = ask.run(&directory, operations, &mut stopwatch(), signals).unwrap();
+                ask.ready(&directory, key(1), operations, control).unwrap();
+                let counted = ask.run(&directory, operations, &mut stopwatch(), control).unwrap();
                 assert_eq!((counted.entries, counted.hash), (files, 0), "{files} {operations}");
             }
             assert!(Ask::new(501, &source, 9).unavailable(&directory).unwrap().starts_with("only 500 names"));
         }
         let source = NameSource::Made { names: NAMES, entries: 501 };
         let mut ask = Ask::new(501, &source, 9);
-        ask.ready(&directory, key(1), 1, signals).unwrap();
-        assert_eq!(ask.run(&directory, 1, &mut stopwatch(), signals).unwrap().entries, 500);
+        ask.ready(&directory, key(1), 1, control).unwrap();
+        assert_eq!(ask.run(&directory, 1, &mut stopwatch(), control).unwrap().entries, 500);
     }
 
     #[test]
     fn every_operation_draws_names_of_its_own_each_once() {
         let source = NameSource::Made { names: NAMES, entries: 10_000 };
         let mut ask = Ask::new(1000, &source, 9);
-        let (stop, beat) = (AtomicBool::new(false), AtomicU64::new(0));
-        let signals = Signals { stop: &stop, beat: &beat };
+        let (stop, heartbeat) = (AtomicBool::new(false), AtomicU64::new(0));
+        let control = RunControl { stop: &stop, heartbeat: &heartbeat };
         let directory = Dir::open(".").unwrap();
         let names = |ask: &mut Ask<'_>, round, operations| -> Vec<Vec<system::Unit>> {
-            ask.ready(&directory, key(round), operations, signals).unwrap();
+            ask.ready(&directory, key(round), operations, control).unwrap();
             ask.names.split(|unit| *unit == 0).filter(|name| !name.is_empty()).map(<[_]>::to_vec).collect()
         };
         let first = names(&mut ask, 1, 3);

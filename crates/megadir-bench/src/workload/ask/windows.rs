@@ -6,7 +6,7 @@ use std::os::windows::ffi::OsStrExt;
 use megadir::Dir;
 use megadir_sys::windows::facts;
 
-use crate::workload::ListError;
+use crate::control::WorkError;
 
 /// What names consist of.
 pub(super) type Unit = u16;
@@ -20,7 +20,7 @@ const NOT_FOUND: i32 = 2;
 const NAME_UNITS_MAX: usize = 256;
 
 /// Finds out what asking needs to know of the directory.
-pub(super) fn ground(directory: &Dir) -> Result<Ground, ListError> {
+pub(super) fn ground(directory: &Dir) -> Result<Ground, WorkError> {
     let mut path: Ground = directory.present_path()?.as_os_str().encode_wide().collect();
     path.push(u16::from(b'\\'));
     path.reserve(NAME_UNITS_MAX);
@@ -28,8 +28,8 @@ pub(super) fn ground(directory: &Dir) -> Result<Ground, ListError> {
 }
 
 /// Appends a name with its NUL.
-pub(super) fn push(names: &mut Vec<Unit>, name: &CStr) -> Result<(), ListError> {
-    let invalid = || ListError::Stage { stage: STAGE, source: std::io::ErrorKind::InvalidFilename.into() };
+pub(super) fn push(names: &mut Vec<Unit>, name: &CStr) -> Result<(), WorkError> {
+    let invalid = || WorkError::Stage { stage: STAGE, source: std::io::ErrorKind::InvalidFilename.into() };
     names.extend(megadir::names::to_wide(name.to_bytes()).ok_or_else(invalid)?);
     names.push(0);
     Ok(())
@@ -42,13 +42,13 @@ pub(super) struct Asker<'g> {
 }
 
 impl<'g> Asker<'g> {
-    pub(super) fn open(_directory: &Dir, ground: &'g mut Ground) -> Result<Self, ListError> {
+    pub(super) fn open(_directory: &Dir, ground: &'g mut Ground) -> Result<Self, WorkError> {
         Ok(Self { prefix: ground.len(), path: ground })
     }
 
     /// Asks for the first of some names; returns whether all was told, and the names after it; `None` without a name.
     #[inline]
-    pub(super) fn ask<'n>(&mut self, names: &'n [Unit]) -> Result<Option<(bool, &'n [Unit])>, ListError> {
+    pub(super) fn ask<'n>(&mut self, names: &'n [Unit]) -> Result<Option<(bool, &'n [Unit])>, WorkError> {
         let Some(end) = names.iter().position(|unit| *unit == 0) else { return Ok(None) };
         let (name, rest) = names.split_at(end + 1);
         self.path.truncate(self.prefix);
@@ -56,7 +56,7 @@ impl<'g> Asker<'g> {
         match facts::of_terminated(self.path) {
             Ok(_) => Ok(Some((true, rest))),
             Err(error) if error.raw_os_error() == Some(NOT_FOUND) => Ok(Some((false, rest))),
-            Err(source) => Err(ListError::Stage { stage: STAGE, source }),
+            Err(source) => Err(WorkError::Stage { stage: STAGE, source }),
         }
     }
 }

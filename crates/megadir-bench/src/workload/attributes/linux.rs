@@ -14,21 +14,8 @@ use rustix::fs::{AtFlags, StatxFlags};
 use rustix::io::Errno;
 
 use super::{Asked, STEP};
-use crate::workload::kept::Kept;
-use crate::workload::{ListError, Signals};
-
-/// What `ls -l` prints of an entry's inode.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(in crate::workload) struct Attributes {
-    pub(in crate::workload) mode: u16,
-    pub(in crate::workload) links: u32,
-    pub(in crate::workload) owner: u32,
-    pub(in crate::workload) group: u32,
-    pub(in crate::workload) size_bytes: u64,
-    pub(in crate::workload) modified_unix_s: i64,
-    /// Whether an access control list was found.
-    pub(in crate::workload) has_acl: bool,
-}
+use crate::control::{RunControl, WorkError};
+use crate::workload::kept::{Attributes, Kept};
 
 const MASK: StatxFlags = StatxFlags::MODE
     .union(StatxFlags::NLINK)
@@ -39,28 +26,24 @@ const MASK: StatxFlags = StatxFlags::MODE
 /// `ls` gives lgetxattr a buffer of this size, bytes.
 const LABEL_BYTES: usize = 255;
 const SYMLINK: u16 = 0o120_000;
-pub(in crate::workload) const TYPE_BITS: u16 = 0o170_000;
+pub(crate) const TYPE_BITS: u16 = 0o170_000;
 
 /// Tells why a stage cannot be had on this system: all can.
-pub(in crate::workload) fn lacks(_stage: Stage) -> Option<String> {
+pub(crate) fn lacks(_stage: Stage) -> Option<String> {
     None
 }
 
 /// Asks for what `ls -l` prints of every entry.
 ///
 /// An entry that has vanished meanwhile keeps empty attributes and is counted; any other error ends the listing.
-pub(in crate::workload) fn ask(
-    directory: &Dir,
-    kept: &mut Kept,
-    signals: Signals<'_>,
-) -> Result<Asked, ListError> {
+pub(crate) fn ask(directory: &Dir, kept: &mut Kept, control: RunControl<'_>) -> Result<Asked, WorkError> {
     let descriptor = directory.as_fd();
     let flags = AtFlags::SYMLINK_NOFOLLOW | AtFlags::NO_AUTOMOUNT;
     let mut attributes = Vec::with_capacity(kept.len());
     let mut vanished = 0;
     for (index, name) in kept.c_names().enumerate() {
         if index % STEP == 0 {
-            signals.check()?;
+            control.check()?;
         }
         attributes.push(match rustix::fs::statx(descriptor, name, flags, MASK) {
             Ok(stat) => Attributes {
@@ -76,7 +59,7 @@ pub(in crate::workload) fn ask(
                 vanished += 1;
                 Attributes::default()
             }
-            Err(error) => return Err(ListError::Stage { stage: "statx", source: error.into() }),
+            Err(error) => return Err(WorkError::Stage { stage: "statx", source: error.into() }),
         });
     }
     kept.attributes = attributes;
@@ -87,11 +70,11 @@ pub(in crate::workload) fn ask(
 ///
 /// That there is none, that it is not to be had or too long are answers, as with `ls`, which prints at most a sign
 /// for it; an entry that has vanished meanwhile is counted; any other error ends the listing.
-pub(in crate::workload) fn ask_extended(
+pub(crate) fn ask_extended(
     directory: &Dir,
     kept: &mut Kept,
-    signals: Signals<'_>,
-) -> Result<Asked, ListError> {
+    control: RunControl<'_>,
+) -> Result<Asked, WorkError> {
     let mut path = directory.path().as_os_str().as_bytes().to_vec();
     path.push(b'/');
     let prefix = path.len();
@@ -100,11 +83,11 @@ pub(in crate::workload) fn ask_extended(
     let mut asked = Asked::default();
     for (index, name) in kept.c_names().enumerate() {
         if index % STEP == 0 {
-            signals.check()?;
+            control.check()?;
         }
         path.truncate(prefix);
         path.extend_from_slice(name.to_bytes_with_nul());
-        let failed = |source| ListError::Stage { stage: "lgetxattr", source };
+        let failed = |source| WorkError::Stage { stage: "lgetxattr", source };
         let path = CStr::from_bytes_with_nul(&path).map_err(|error| failed(std::io::Error::other(error)))?;
         asked.calls += 1;
         match rustix::fs::lgetxattr(path, c"security.selinux", &mut label[..]) {
@@ -134,7 +117,7 @@ mod tests {
     use megadir::{Dir, ReadOptions};
 
     use super::{Asked, ask, ask_extended};
-    use crate::workload::Signals;
+    use crate::control::RunControl;
     use crate::workload::kept::Kept;
 
     #[test]
@@ -151,11 +134,11 @@ mod tests {
             kept.add(&batch);
         }
         std::fs::remove_file(parent.path().join("two")).unwrap();
-        let (stop, beat) = (AtomicBool::new(false), AtomicU64::new(0));
-        let signals = Signals { stop: &stop, beat: &beat };
-        let mut asked = ask(&directory, &mut kept, signals).unwrap();
+        let (stop, heartbeat) = (AtomicBool::new(false), AtomicU64::new(0));
+        let control = RunControl { stop: &stop, heartbeat: &heartbeat };
+        let mut asked = ask(&directory, &mut kept, control).unwrap();
         assert_eq!(asked, Asked { calls: 3, vanished: 1 });
-        asked.add(ask_extended(&directory, &mut kept, signals).unwrap());
+        asked.add(ask_extended(&directory, &mut kept, control).unwrap());
         assert_eq!(asked, Asked { calls: 9, vanished: 1 });
     }
 }

@@ -8,20 +8,17 @@ use std::os::windows::ffi::OsStrExt;
 use megadir::Dir;
 use megadir::names::to_wide;
 use megadir_record::Stage;
-use megadir_sys::windows::facts::{self, Facts};
+use megadir_sys::windows::facts;
 
 use super::{Asked, STEP};
-use crate::workload::kept::Kept;
-use crate::workload::{ListError, Signals};
-
-/// What is known of an entry: attributes, size and the time it was last written to among them.
-pub(in crate::workload) type Attributes = Facts;
+use crate::control::{RunControl, WorkError};
+use crate::workload::kept::{Attributes, Kept};
 
 /// `ERROR_FILE_NOT_FOUND`.
 const NOT_FOUND: i32 = 2;
 
 /// Tells why a stage cannot be had on this system.
-pub(in crate::workload) fn lacks(stage: Stage) -> Option<String> {
+pub(crate) fn lacks(stage: Stage) -> Option<String> {
     let lacking = stage == Stage::ExtendedAttributes;
     lacking.then(|| "extended attributes are asked for as ls does, on Linux".to_owned())
 }
@@ -29,12 +26,8 @@ pub(in crate::workload) fn lacks(stage: Stage) -> Option<String> {
 /// Asks about every entry.
 ///
 /// An entry that has vanished meanwhile keeps empty attributes and is counted; any other error ends the listing.
-pub(in crate::workload) fn ask(
-    directory: &Dir,
-    kept: &mut Kept,
-    signals: Signals<'_>,
-) -> Result<Asked, ListError> {
-    let failed = |source| ListError::Stage { stage: "GetFileAttributesExW", source };
+pub(crate) fn ask(directory: &Dir, kept: &mut Kept, control: RunControl<'_>) -> Result<Asked, WorkError> {
+    let failed = |source| WorkError::Stage { stage: "GetFileAttributesExW", source };
     let mut path: Vec<u16> = directory.present_path()?.as_os_str().encode_wide().collect();
     path.push(u16::from(b'\\'));
     let prefix = path.len();
@@ -42,7 +35,7 @@ pub(in crate::workload) fn ask(
     let mut vanished = 0;
     for (index, name) in kept.names().enumerate() {
         if index % STEP == 0 {
-            signals.check()?;
+            control.check()?;
         }
         path.truncate(prefix);
         append(&mut path, name).map_err(failed)?;
@@ -60,9 +53,9 @@ pub(in crate::workload) fn ask(
 }
 
 /// Refuses: there is no such stage, see [`lacks`].
-pub(in crate::workload) fn ask_extended(_: &Dir, _: &mut Kept, _: Signals<'_>) -> Result<Asked, ListError> {
+pub(crate) fn ask_extended(_: &Dir, _: &mut Kept, _: RunControl<'_>) -> Result<Asked, WorkError> {
     let source = io::ErrorKind::Unsupported.into();
-    Err(ListError::Stage { stage: "extended attributes", source })
+    Err(WorkError::Stage { stage: "extended attributes", source })
 }
 
 /// Appends a name and a NUL to a path.
@@ -99,8 +92,8 @@ mod tests {
         }
         kept.sort();
         std::fs::remove_file(parent.path().join("two")).unwrap();
-        let (stop, beat) = (AtomicBool::new(false), AtomicU64::new(0));
-        let asked = ask(&directory, &mut kept, Signals { stop: &stop, beat: &beat }).unwrap();
+        let (stop, heartbeat) = (AtomicBool::new(false), AtomicU64::new(0));
+        let asked = ask(&directory, &mut kept, RunControl { stop: &stop, heartbeat: &heartbeat }).unwrap();
         assert_eq!(asked, Asked { calls: 3, vanished: 1 });
         let sizes: Vec<u64> = kept.attributes.iter().map(|facts| facts.size_bytes).collect();
         assert_eq!(sizes, [1, 5, 0]);

@@ -8,15 +8,15 @@ use megadir::{Dir, ReadOptions, Time};
 use rustix::io::Errno;
 
 use super::{Files, failed};
-use crate::workload::{ListError, Signals};
+use crate::control::{RunControl, WorkError};
 
 /// Lists by readdir and asks for each entry by its path, as the programs under study do.
 pub(super) fn by_path(
     directory: &Dir,
     options: &ReadOptions,
     files: &mut Files,
-    signals: Signals<'_>,
-) -> Result<(), ListError> {
+    control: RunControl<'_>,
+) -> Result<(), WorkError> {
     let again = Dir::open(directory.path())?;
     let mut reader = megadir::backend("readdir")?.open(&again, options)?;
     let mut path = directory.path().as_os_str().as_bytes().to_vec();
@@ -24,7 +24,7 @@ pub(super) fn by_path(
     let prefix = path.len();
     let mut asked = 0;
     while let Some(batch) = reader.next_batch()? {
-        signals.check()?;
+        control.check()?;
         for entry in batch.entries() {
             path.truncate(prefix);
             path.extend_from_slice(entry.name);

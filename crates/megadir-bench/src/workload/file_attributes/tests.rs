@@ -9,9 +9,10 @@ use megadir::{Dir, ReadOptions, names};
 use megadir_record::ExpectedFiles;
 
 use super::{FileAttributes, Files, Truth};
+use crate::control::RunControl;
 use crate::measure::{Calibration, Stopwatch};
 use crate::method::{METHODS, Method, Tells};
-use crate::workload::{Signals, Workload};
+use crate::workload::Workload;
 
 #[cfg(target_os = "linux")]
 #[path = "tests/linux.rs"]
@@ -41,9 +42,9 @@ fn fill(directory: &Path) {
 }
 
 /// Runs a check with what long operations need.
-fn with_signals<R>(check: impl FnOnce(Signals<'_>) -> R) -> R {
-    let (stop, beat) = (AtomicBool::new(false), AtomicU64::new(0));
-    check(Signals { stop: &stop, beat: &beat })
+fn with_signals<R>(check: impl FnOnce(RunControl<'_>) -> R) -> R {
+    let (stop, heartbeat) = (AtomicBool::new(false), AtomicU64::new(0));
+    check(RunControl { stop: &stop, heartbeat: &heartbeat })
 }
 
 /// Holds every method against the oracle, and returns those that say that they cannot be used, with why.
@@ -60,8 +61,8 @@ fn compare(parent: &Path) -> Vec<(&'static str, String)> {
 /// which methods say that they cannot be used, with why.
 fn hold(path: &Path, keeps: &[bool], wanted: impl Fn(&Method) -> bool) -> (u64, Vec<(&'static str, String)>) {
     let directory = Dir::open(path).unwrap();
-    with_signals(|signals| {
-        let truth = Truth::of(&directory, signals).unwrap();
+    with_signals(|control| {
+        let truth = Truth::of(&directory, control).unwrap();
         if truth.with_sizes.files > 0 {
             assert_ne!(truth.with_sizes.hash, truth.times_only.hash);
         }
@@ -75,7 +76,7 @@ fn hold(path: &Path, keeps: &[bool], wanted: impl Fn(&Method) -> bool) -> (u64, 
             }
             for kept in keeps {
                 let counted =
-                    work(*kept).run(&directory, keeps.len() as u64, &mut stopwatch, signals).unwrap();
+                    work(*kept).run(&directory, keeps.len() as u64, &mut stopwatch, control).unwrap();
                 let expected = truth.expected(method.name).unwrap();
                 assert_eq!(
                     (counted.entries, counted.hash),
@@ -119,8 +120,8 @@ fn a_method_that_loses_the_last_entry_of_a_buffer_is_caught() {
         std::fs::write(parent.path().join(format!("{index}")), "").unwrap();
     }
     let directory = Dir::open(parent.path()).unwrap();
-    with_signals(|signals| {
-        let truth = Truth::of(&directory, signals).unwrap().with_sizes;
+    with_signals(|control| {
+        let truth = Truth::of(&directory, control).unwrap().with_sizes;
         for buffer_bytes in [4 << 10, 1 << 20] {
             let lost = faulty(&directory, buffer_bytes);
             assert!(lost.files < truth.files && lost.hash != truth.hash, "{lost:?} {truth:?}");
@@ -134,8 +135,8 @@ fn what_changes_is_seen_in_the_hash() {
     let file = File::create(parent.path().join("file")).unwrap();
     file.set_modified(UNIX_EPOCH).unwrap();
     let directory = Dir::open(parent.path()).unwrap();
-    with_signals(|signals| {
-        let truth = || Truth::of(&directory, signals).unwrap();
+    with_signals(|control| {
+        let truth = || Truth::of(&directory, control).unwrap();
         let before = truth();
         file.set_len(1).unwrap();
         file.set_modified(UNIX_EPOCH).unwrap();

@@ -5,15 +5,15 @@ use std::os::windows::fs::MetadataExt;
 use megadir::{Dir, ReadOptions, Time};
 
 use super::{Files, failed};
-use crate::workload::{ListError, Signals};
+use crate::control::{RunControl, WorkError};
 
 /// No method of Windows asks so: an examiner of the library asks by path.
 pub(super) fn by_path(
     _directory: &Dir,
     _options: &ReadOptions,
     _files: &mut Files,
-    _signals: Signals<'_>,
-) -> Result<(), ListError> {
+    _signals: RunControl<'_>,
+) -> Result<(), WorkError> {
     Err(failed("lstat")(std::io::ErrorKind::Unsupported.into()))
 }
 

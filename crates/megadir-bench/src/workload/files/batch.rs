@@ -2,12 +2,10 @@
 
 use std::ffi::{CStr, CString};
 
-use megadir::layout::Refused;
-
 use super::order::Order;
-use super::task::Set;
+use super::task::{Set, no_place};
+use crate::control::WorkError;
 use crate::dataset::{Files, PlaceBuffer};
-use crate::workload::ListError;
 
 /// The most files in a batch: their names and pointers fit into a second-level cache.
 const FILES_MAX: usize = 4096;
@@ -72,7 +70,7 @@ impl Batch {
         order: &Order,
         from: u64,
         contents: bool,
-    ) -> Result<u64, ListError> {
+    ) -> Result<u64, WorkError> {
         self.files.clear();
         self.contents.clear();
         let mut buffer = PlaceBuffer::new();
@@ -91,7 +89,7 @@ impl Batch {
             let place = set.files.place(index, &mut buffer).map_err(|reason| no_place(reason, index))?;
             let file_at = place.path().len() - place.file().len();
             let path = CString::new(place.path()).map_err(std::io::Error::from);
-            let path = path.map_err(|source| ListError::Stage { stage: "computing a name", source })?;
+            let path = path.map_err(|source| WorkError::Stage { stage: "computing a name", source })?;
             self.files.push(Next { index, path, file_at, size_bytes, content_at });
             if self.files.len() == FILES_MAX {
                 break;
@@ -113,10 +111,4 @@ impl Batch {
         };
         Planned { path: &next.path, file_at: next.file_at, size_bytes: next.size_bytes, content }
     }
-}
-
-/// Returns the error for a name that the layout has no place for.
-pub(super) fn no_place(reason: Refused, index: u64) -> ListError {
-    let source = std::io::Error::other(format!("file {index}: {reason}"));
-    ListError::Stage { stage: "placing a file", source }
 }

@@ -18,12 +18,12 @@ use megadir::limits::Step;
 use self::stream::Stream;
 use super::batch::Batch;
 use super::file::{Hand, Met, is_of_one_file, make_directories};
-use super::proof::{Proof, directory_key};
-use super::task::Set;
+use super::proof::Proof;
+use super::task::{Set, directory_key};
 use super::{explained, failed};
 use crate::at::{self, At, Borrowed, Owned};
+use crate::control::{RunControl, WorkError};
 use crate::measure::Operation;
-use crate::workload::{ListError, Signals};
 
 fn open(top: Borrowed<'_>, path: &[u8]) -> io::Result<Owned> {
     if path.is_empty() { at::again(top) } else { at::open_below(top, path) }
@@ -37,7 +37,7 @@ pub(super) struct Listed<'a, 'b> {
     pub(super) hand: &'a mut Hand<'b>,
     pub(super) now: Option<Open<'a>>,
     pub(super) seen: Proof,
-    pub(super) signals: Signals<'b>,
+    pub(super) control: RunControl<'b>,
 }
 
 /// A directory that is being listed.
@@ -49,7 +49,7 @@ pub(super) struct Open<'a> {
 
 impl<'a> Listed<'a, '_> {
     /// Works on the next entry; returns whether there was one.
-    pub(super) fn next(&mut self) -> Result<bool, ListError> {
+    pub(super) fn next(&mut self) -> Result<bool, WorkError> {
         loop {
             if self.now.is_none() {
                 let Some(path) = self.directories.next() else { return Ok(false) };
@@ -57,7 +57,7 @@ impl<'a> Listed<'a, '_> {
             }
             let Some(now) = &mut self.now else { return Ok(false) };
             let next = now.stream.next_below();
-            let cannot = |source| ListError::Stage { stage: "readdir", source };
+            let cannot = |source| WorkError::Stage { stage: "readdir", source };
             let Some((directory, entry)) = next.map_err(cannot)? else {
                 self.now = None;
                 continue;
@@ -81,22 +81,22 @@ impl<'a> Listed<'a, '_> {
 }
 
 /// Opens a directory as opendir does; its entries are reached by the stream's descriptor.
-fn enter<'a>(top: Borrowed<'_>, path: &'a [u8]) -> Result<Open<'a>, ListError> {
+fn enter<'a>(top: Borrowed<'_>, path: &'a [u8]) -> Result<Open<'a>, WorkError> {
     let directory = open(top, path).map_err(failed("opening a directory"))?;
-    let cannot = |source| ListError::Stage { stage: "opendir", source };
+    let cannot = |source| WorkError::Stage { stage: "opendir", source };
     let stream = Stream::open(directory).map_err(cannot)?;
     Ok(Open { path, key: directory_key(path), stream })
 }
 
 impl Operation for Listed<'_, '_> {
-    type Error = ListError;
+    type Error = WorkError;
 
-    fn run(&mut self, _index: u64) -> Result<u64, ListError> {
+    fn run(&mut self, _index: u64) -> Result<u64, WorkError> {
         self.next().map(u64::from)
     }
 
-    fn between(&mut self) -> Result<(), ListError> {
-        self.signals.check()
+    fn between(&mut self) -> Result<(), WorkError> {
+        self.control.check()
     }
 }
 
@@ -114,7 +114,7 @@ pub(super) struct Made<'a, 'b> {
     pub(super) batch: &'a Batch,
     pub(super) hand: &'a mut Hand<'b>,
     pub(super) entered: &'a mut Entered,
-    pub(super) signals: Signals<'b>,
+    pub(super) control: RunControl<'b>,
 }
 
 impl Made<'_, '_> {
@@ -151,10 +151,10 @@ fn enter_or_make(top: Borrowed<'_>, path: &[u8]) -> Result<Owned, Met> {
 }
 
 impl Operation for Made<'_, '_> {
-    type Error = ListError;
+    type Error = WorkError;
 
     /// Returns 1 for a file that was not as it should be.
-    fn run(&mut self, index: u64) -> Result<u64, ListError> {
+    fn run(&mut self, index: u64) -> Result<u64, WorkError> {
         match self.one(index as usize) {
             Ok(right) => Ok(u64::from(!right)),
             Err(met) => {
@@ -164,7 +164,7 @@ impl Operation for Made<'_, '_> {
         }
     }
 
-    fn between(&mut self) -> Result<(), ListError> {
-        self.signals.check()
+    fn between(&mut self) -> Result<(), WorkError> {
+        self.control.check()
     }
 }

@@ -9,8 +9,8 @@ use super::explained;
 use super::file::{Hand, Met, make_directories};
 use super::task::Set;
 use crate::at::{self, At, Borrowed};
+use crate::control::{RunControl, WorkError};
 use crate::measure::Operation;
-use crate::workload::{ListError, Signals};
 
 /// Works on the files of a batch, one after the other.
 pub(super) struct ByName<'a, 'b> {
@@ -20,7 +20,7 @@ pub(super) struct ByName<'a, 'b> {
     pub(super) hand: &'a mut Hand<'b>,
     /// Whether a file's directories are made before it, where they are missing.
     pub(super) make_directories: bool,
-    pub(super) signals: Signals<'b>,
+    pub(super) control: RunControl<'b>,
 }
 
 impl ByName<'_, '_> {
@@ -49,11 +49,11 @@ impl ByName<'_, '_> {
 }
 
 impl Operation for ByName<'_, '_> {
-    type Error = ListError;
+    type Error = WorkError;
 
     /// Returns 1 for a file that was not as it should be.
     #[inline]
-    fn run(&mut self, index: u64) -> Result<u64, ListError> {
+    fn run(&mut self, index: u64) -> Result<u64, WorkError> {
         match self.one(index as usize) {
             Ok(right) => Ok(u64::from(!right)),
             Err(met) => {
@@ -63,7 +63,7 @@ impl Operation for ByName<'_, '_> {
         }
     }
 
-    fn between(&mut self) -> Result<(), ListError> {
-        self.signals.check()
+    fn between(&mut self) -> Result<(), WorkError> {
+        self.control.check()
     }
 }

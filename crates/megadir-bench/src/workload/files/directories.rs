@@ -4,9 +4,9 @@ use super::explained;
 use super::file::make_directories;
 use super::task::Set;
 use crate::at::Borrowed;
+use crate::control::{RunControl, WorkError};
 use crate::dataset::{self, PlaceBuffer};
 use crate::measure::Operation;
-use crate::workload::{ListError, Signals};
 
 /// Makes some of the directories of a set, or all.
 pub(super) struct Directories<'a> {
@@ -15,7 +15,7 @@ pub(super) struct Directories<'a> {
     first: u64,
     step: u64,
     buffer: PlaceBuffer,
-    signals: Signals<'a>,
+    control: RunControl<'a>,
 }
 
 impl<'a> Directories<'a> {
@@ -25,10 +25,10 @@ impl<'a> Directories<'a> {
         set: &'a Set,
         first: u64,
         step: u64,
-        signals: Signals<'a>,
+        control: RunControl<'a>,
     ) -> Option<Self> {
         let all = set.files.directories()?;
-        Some(Self { top, all, first, step, buffer: PlaceBuffer::new(), signals })
+        Some(Self { top, all, first, step, buffer: PlaceBuffer::new(), control })
     }
 
     /// Returns how many they are.
@@ -38,9 +38,9 @@ impl<'a> Directories<'a> {
 }
 
 impl Operation for Directories<'_> {
-    type Error = ListError;
+    type Error = WorkError;
 
-    fn run(&mut self, index: u64) -> Result<u64, ListError> {
+    fn run(&mut self, index: u64) -> Result<u64, WorkError> {
         let Some(path) = self.all.path(self.first + index * self.step, &mut self.buffer) else {
             return Ok(1);
         };
@@ -50,17 +50,17 @@ impl Operation for Directories<'_> {
         }
     }
 
-    fn between(&mut self) -> Result<(), ListError> {
-        self.signals.check()
+    fn between(&mut self) -> Result<(), WorkError> {
+        self.control.check()
     }
 }
 
 /// Makes all directories of a set that are missing, outside the time.
-pub(super) fn make_all(top: Borrowed<'_>, set: &Set, signals: Signals<'_>) -> Result<(), ListError> {
-    let Some(mut directories) = Directories::new(top, set, 0, 1, signals) else { return Ok(()) };
+pub(super) fn make_all(top: Borrowed<'_>, set: &Set, control: RunControl<'_>) -> Result<(), WorkError> {
+    let Some(mut directories) = Directories::new(top, set, 0, 1, control) else { return Ok(()) };
     for index in 0..directories.count() {
         if index % 256 == 0 {
-            signals.check()?;
+            control.check()?;
         }
         directories.run(index)?;
     }

@@ -31,7 +31,7 @@ use megadir_record::{FileOperation, FileWork, SyncPolicy};
 
 use super::batch::{Bytes, CONTENTS_MAX};
 use crate::at::{self, Arg, Borrowed};
-use crate::beat::{WRITING_BACK, marked};
+use crate::control::{WRITING_BACK, marked};
 
 pub(super) use system::{is_of_one_file, refused};
 
@@ -57,17 +57,17 @@ pub(super) struct Hand<'a> {
     /// Who files are given to.
     owner: Option<system::Owner>,
     piece: Vec<u8>,
-    beat: &'a AtomicU64,
+    heartbeat: &'a AtomicU64,
 }
 
 impl<'a> Hand<'a> {
-    pub(super) fn new(work: &FileWork, beat: &'a AtomicU64) -> Self {
+    pub(super) fn new(work: &FileWork, heartbeat: &'a AtomicU64) -> Self {
         Self {
             operation: work.operation,
             sync: work.sync,
             owner: work.owner_and_mode.then(system::own).flatten(),
             piece: vec![0; PIECE_BYTES],
-            beat,
+            heartbeat,
         }
     }
 
@@ -111,7 +111,7 @@ impl<'a> Hand<'a> {
             owner.give(&file)?;
         }
         if matches!(self.sync, SyncPolicy::EachFile | SyncPolicy::FileAndDirectory) {
-            marked(self.beat, WRITING_BACK, || file.sync_all()).map_err(met("fsync", Step::Write))?;
+            marked(self.heartbeat, WRITING_BACK, || file.sync_all()).map_err(met("fsync", Step::Write))?;
         }
         Ok(true)
     }
@@ -139,7 +139,7 @@ impl<'a> Hand<'a> {
     /// Makes the names in a directory durable.
     pub(super) fn sync_directory(&self, directory: Borrowed<'_>) -> Result<(), Met> {
         let sync = || system::sync_directory(directory);
-        marked(self.beat, WRITING_BACK, sync).map_err(met("fsync", Step::Write))
+        marked(self.heartbeat, WRITING_BACK, sync).map_err(met("fsync", Step::Write))
     }
 
     /// Returns whether the directory is to be made durable after each file.

@@ -48,11 +48,12 @@ use self::processes::Processes;
 pub use self::serve::serve;
 use self::task::Task;
 use self::worker::{Report, Worker};
-use super::{BlockKey, ListError, Signals, Taken, Workload};
+use super::{BlockKey, Taken, Workload};
 use crate::at::{self, At, Borrowed};
+use crate::control::{RunControl, WorkError};
 use crate::measure::Stopwatch;
 use crate::note::NoteKind;
-use crate::runner::WorkerCommand;
+use crate::workload::WorkerCommand;
 
 /// One arm's work on files.
 pub(super) struct Files<'a> {
@@ -137,16 +138,16 @@ impl Workload for Files<'_> {
         directory: &Dir,
         block: BlockKey,
         _operations: u64,
-        signals: Signals<'_>,
-    ) -> Result<(), ListError> {
+        control: RunControl<'_>,
+    ) -> Result<(), WorkError> {
         // What an earlier block has left is ended first.
         (self.crew, self.taken) = (Crew::None, None);
         let tasks = self.tasks(block).unwrap_or_default();
         self.crew = match (self.work.workers.kind, self.command) {
             (WorkerKind::Process, Some(command)) => {
-                Crew::Processes(Processes::prepare(tasks, directory, command, signals)?)
+                Crew::Processes(Processes::prepare(tasks, directory, command, control)?)
             }
-            _ => Crew::Threads(threads::prepare(tasks, directory, signals)?),
+            _ => Crew::Threads(threads::prepare(tasks, directory, control)?),
         };
         Ok(())
     }
@@ -156,13 +157,13 @@ impl Workload for Files<'_> {
         directory: &Dir,
         _operations: u64,
         stopwatch: &mut Stopwatch,
-        signals: Signals<'_>,
-    ) -> Result<Counted, ListError> {
+        control: RunControl<'_>,
+    ) -> Result<Counted, WorkError> {
         // Whoever is not done when this returns is ended with it.
         let reports = match std::mem::replace(&mut self.crew, Crew::None) {
             Crew::None => Vec::new(),
-            Crew::Threads(mut workers) => threads::work(&mut workers, directory, stopwatch, signals)?,
-            Crew::Processes(mut processes) => processes.work(directory, stopwatch, signals)?,
+            Crew::Threads(mut workers) => threads::work(&mut workers, directory, stopwatch, control)?,
+            Crew::Processes(mut processes) => processes.work(directory, stopwatch, control)?,
         };
         let (taken, counted) = sum_up(&reports);
         self.taken = Some(taken);
@@ -233,12 +234,12 @@ fn sum_up(reports: &[Report]) -> (Taken, Counted) {
     (taken, Counted { entries, hash, calls: None, written_bytes: 0 })
 }
 
-fn failed(stage: &'static str) -> impl Fn(io::Error) -> ListError {
-    move |source| ListError::Stage { stage, source }
+fn failed(stage: &'static str) -> impl Fn(io::Error) -> WorkError {
+    move |source| WorkError::Stage { stage, source }
 }
 
 /// Turns a call's error into one that says which limit was met, if it is of that kind.
-fn explained(top: Borrowed<'_>, directory: &[u8], met: Met) -> ListError {
+fn explained(top: Borrowed<'_>, directory: &[u8], met: Met) -> WorkError {
     let Met { stage, step, error } = met;
     let below = match directory {
         b"" => None,
@@ -248,14 +249,14 @@ fn explained(top: Borrowed<'_>, directory: &[u8], met: Met) -> ListError {
     let source = match explain_at(at, Path::new("."), step, &error) {
         Some(explanation) if explanation.limit == Limit::DirectoryIndex => {
             return match entries_of(at) {
-                Ok(entries) => ListError::Refused(Refused { entries, cause: explanation.to_string() }),
+                Ok(entries) => WorkError::Refused(Refused { entries, cause: explanation.to_string() }),
                 Err(error) => failed("counting a directory's entries")(error),
             };
         }
         Some(explanation) => io::Error::other(explanation.to_string()),
         None => error,
     };
-    ListError::Stage { stage, source }
+    WorkError::Stage { stage, source }
 }
 
 /// Counts the entries of a directory.

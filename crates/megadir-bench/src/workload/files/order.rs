@@ -9,24 +9,17 @@
 //! For the last two the directories are listed beforehand, outside the time. Names are found by a hash of 64 bits of their
 //! path; a name that is not of the set, and one that is missing, is counted as wrong.
 
-use std::collections::HashSet;
-
 use megadir::{Dir, ReadOptions};
 use megadir_record::{Access, FileOrder};
 use megadir_stats::permutation::Permutation;
 
-use super::batch::no_place;
 use super::failed;
-use super::proof::path_key;
-use super::task::{Set, Task};
+use super::task::{Set, Task, directories, path_key};
 use crate::at::{self, At};
-use crate::dataset::PlaceBuffer;
-use crate::workload::{ListError, Signals};
+use crate::control::{RunControl, WorkError};
 
 /// The most files of a worker whose order is prepared: 1.2 GiB while it is.
 pub(super) const LISTED_MAX: u64 = 1 << 25;
-/// Files between two looks at whether the run is to end.
-const STEP: u64 = 1024;
 const BUFFER_BYTES: usize = 128 << 10;
 
 /// An order of the files of a set.
@@ -54,22 +47,22 @@ impl Order {
         task: &Task,
         set: &Set,
         top: &Dir,
-        signals: Signals<'_>,
-    ) -> Result<(Self, u64), ListError> {
+        control: RunControl<'_>,
+    ) -> Result<(Self, u64), WorkError> {
         match task.work.access {
             Access::Directory | Access::Name { order: FileOrder::AsWritten } => Ok((Self::AsWritten, 0)),
             Access::Name { order: FileOrder::Random } => {
                 Ok((Self::Random(Permutation::new(set.count(), task.block_seed)), 0))
             }
-            Access::Name { order: FileOrder::Listing } => listed(set, top, false, signals),
-            Access::Name { order: FileOrder::Inode } => listed(set, top, true, signals),
+            Access::Name { order: FileOrder::Listing } => listed(set, top, false, control),
+            Access::Name { order: FileOrder::Inode } => listed(set, top, true, control),
         }
     }
 }
 
 /// Returns the order in which the files are listed, directory by directory, or that of their inodes.
-fn listed(set: &Set, top: &Dir, by_inode: bool, signals: Signals<'_>) -> Result<(Order, u64), ListError> {
-    let (directories, keys) = look_through(set, signals)?;
+fn listed(set: &Set, top: &Dir, by_inode: bool, control: RunControl<'_>) -> Result<(Order, u64), WorkError> {
+    let (directories, keys) = look_through(set, control)?;
     let mut numbers: Vec<(u64, u32)> = Vec::with_capacity(keys.len());
     let mut wrong = 0;
     let backend = megadir::backend(at::LISTED_BY)?;
@@ -84,7 +77,7 @@ fn listed(set: &Set, top: &Dir, by_inode: bool, signals: Signals<'_>) -> Result<
         };
         let mut reader = backend.open(&directory, &options)?;
         while let Some(batch) = reader.next_batch()? {
-            signals.check()?;
+            control.check()?;
             for entry in batch.entries().filter(|entry| entry.kind != megadir::FileType::Directory) {
                 let key = path_key(path, entry.name);
                 match keys.binary_search_by_key(&key, |(key, _)| *key) {
@@ -119,37 +112,11 @@ fn complete(numbers: &mut Vec<u32>, count: u64) {
 type Keys = Vec<(u64, u32)>;
 
 /// Returns the directories of a set in the order of their first file, and its files' keys.
-fn look_through(set: &Set, signals: Signals<'_>) -> Result<(Vec<Vec<u8>>, Keys), ListError> {
+fn look_through(set: &Set, control: RunControl<'_>) -> Result<(Vec<Vec<u8>>, Keys), WorkError> {
     let mut keys = Vec::with_capacity(set.count() as usize);
-    let directories = directories(set, signals, |directory, file, nth| {
+    let directories = directories(set, control, |directory, file, nth| {
         keys.push((path_key(directory, file), nth as u32));
     })?;
     keys.sort_unstable();
     Ok((directories, keys))
-}
-
-/// Returns the directories of a set in the order of their first file; `each` is told of every file.
-pub(super) fn directories(
-    set: &Set,
-    signals: Signals<'_>,
-    mut each: impl FnMut(&[u8], &[u8], u64),
-) -> Result<Vec<Vec<u8>>, ListError> {
-    let mut directories: Vec<Vec<u8>> = Vec::new();
-    let mut known = HashSet::new();
-    let mut buffer = PlaceBuffer::new();
-    for nth in 0..set.count() {
-        if nth % STEP == 0 {
-            signals.check()?;
-        }
-        let index = set.index(nth);
-        let place = set.files.place(index, &mut buffer).map_err(|reason| no_place(reason, index))?;
-        each(place.directory(), place.file(), nth);
-        if directories.last().is_some_and(|last| last == place.directory()) {
-            continue;
-        }
-        if known.insert(path_key(place.directory(), b"")) {
-            directories.push(place.directory().to_vec());
-        }
-    }
-    Ok(directories)
 }

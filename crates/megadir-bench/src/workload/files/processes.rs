@@ -13,9 +13,9 @@ use super::task::Task;
 use super::transport::{Host, Link};
 use super::worker::Report;
 use crate::at::At;
+use crate::control::{RunControl, WorkError};
 use crate::measure::Stopwatch;
-use crate::runner::WorkerCommand;
-use crate::workload::{ListError, Signals};
+use crate::workload::WorkerCommand;
 
 const STAGE: &str = "a worker process";
 
@@ -33,8 +33,8 @@ struct Process {
     number: u32,
 }
 
-fn failed(source: io::Error) -> ListError {
-    ListError::Stage { stage: STAGE, source }
+fn failed(source: io::Error) -> WorkError {
+    WorkError::Stage { stage: STAGE, source }
 }
 
 impl Processes {
@@ -43,8 +43,8 @@ impl Processes {
         tasks: Vec<Task>,
         data: &Dir,
         command: &WorkerCommand,
-        signals: Signals<'_>,
-    ) -> Result<Self, ListError> {
+        control: RunControl<'_>,
+    ) -> Result<Self, WorkError> {
         let host = Host::new().map_err(failed)?;
         let mut all = Self { workers: Vec::with_capacity(tasks.len()), host };
         for task in tasks {
@@ -56,7 +56,7 @@ impl Processes {
             all.workers.push(process);
         }
         for worker in &mut all.workers {
-            match worker.answer(signals)? {
+            match worker.answer(control)? {
                 Said::Ready => {}
                 other => return Err(worker.unexpected(&other)),
             }
@@ -69,8 +69,8 @@ impl Processes {
         &mut self,
         data: &Dir,
         stopwatch: &mut Stopwatch,
-        signals: Signals<'_>,
-    ) -> Result<Vec<Report>, ListError> {
+        control: RunControl<'_>,
+    ) -> Result<Vec<Report>, WorkError> {
         let go = Go { ns_per_tick: stopwatch.calibration().ns_per_tick, rate_per_s: stopwatch.rate_per_s() };
         for worker in &mut self.workers {
             let handed = self.host.hand_data(&worker.child, &mut worker.link, data.at());
@@ -78,7 +78,7 @@ impl Processes {
             said.map_err(|error| worker.ended(&error))?;
         }
         for worker in &mut self.workers {
-            match worker.answer(signals)? {
+            match worker.answer(control)? {
                 Said::Waiting => {}
                 other => return Err(worker.unexpected(&other)),
             }
@@ -86,7 +86,7 @@ impl Processes {
         self.host.let_go().map_err(failed)?;
         let mut reports = Vec::with_capacity(self.workers.len());
         for worker in &mut self.workers {
-            match worker.answer(signals)? {
+            match worker.answer(control)? {
                 Said::Done { report, latency } => {
                     if latency.is_some_and(|latency| !stopwatch.merge_written(&latency)) {
                         return Err(failed(io::Error::other("its times make no sense")));
@@ -102,15 +102,15 @@ impl Processes {
 
 impl Process {
     /// Returns what the worker says next; looks meanwhile whether the run is to end.
-    fn answer(&mut self, signals: Signals<'_>) -> Result<Said, ListError> {
+    fn answer(&mut self, control: RunControl<'_>) -> Result<Said, WorkError> {
         loop {
-            signals.check()?;
+            control.check()?;
             match self.link.hear() {
                 Ok(Some(Said::Failed { reason })) => {
                     let text = format!("{}: {reason}", self.number);
                     return Err(failed(io::Error::other(text)));
                 }
-                Ok(Some(Said::Refused(refused))) => return Err(ListError::Refused(refused)),
+                Ok(Some(Said::Refused(refused))) => return Err(WorkError::Refused(refused)),
                 Ok(Some(said)) => return Ok(said),
                 Ok(None) => {}
                 Err(error) => return Err(self.ended(&error)),
@@ -119,7 +119,7 @@ impl Process {
     }
 
     /// Returns the error of a worker that does not answer any more.
-    fn ended(&mut self, error: &io::Error) -> ListError {
+    fn ended(&mut self, error: &io::Error) -> WorkError {
         // It may be about to end, or hang.
         let _ = self.child.kill();
         let how = match self.child.wait() {
@@ -129,7 +129,7 @@ impl Process {
         failed(io::Error::other(how))
     }
 
-    fn unexpected(&self, said: &Said) -> ListError {
+    fn unexpected(&self, said: &Said) -> WorkError {
         failed(io::Error::other(format!("{}: said {said:?} out of turn", self.number)))
     }
 }

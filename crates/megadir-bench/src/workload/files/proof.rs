@@ -1,8 +1,7 @@
 //! Whether the files that were gone through are those of the set: a sum over them that does not depend on their order.
 
-use super::order::directories;
-use super::task::Set;
-use crate::workload::{ListError, Signals, name_hash};
+use super::task::{Set, directories, directory_key, file_key};
+use crate::control::{RunControl, WorkError};
 
 /// What was seen of the files of some directories, or is to be seen.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -41,30 +40,15 @@ impl Proof {
     pub(super) fn expected(
         set: &Set,
         sizes: bool,
-        signals: Signals<'_>,
-    ) -> Result<(Self, Vec<Vec<u8>>), ListError> {
+        control: RunControl<'_>,
+    ) -> Result<(Self, Vec<Vec<u8>>), WorkError> {
         let mut proof = Self::default();
-        let directories = directories(set, signals, |directory, file, nth| {
+        let directories = directories(set, control, |directory, file, nth| {
             let size = sizes.then(|| set.files.size_bytes(set.index(nth)));
             proof.add(directory_key(directory), file, size);
         })?;
         Ok((proof, directories))
     }
-}
-
-/// Returns the key of a directory by its path.
-pub(super) fn directory_key(path: &[u8]) -> u64 {
-    if path.is_empty() { 0 } else { name_hash(path).rotate_left(17) }
-}
-
-#[inline]
-fn file_key(directory_key: u64, name: &[u8]) -> u64 {
-    name_hash(name).wrapping_add(directory_key)
-}
-
-/// Returns the key of a file by the path of its directory and its name.
-pub(super) fn path_key(directory: &[u8], name: &[u8]) -> u64 {
-    file_key(directory_key(directory), name)
 }
 
 #[cfg(test)]

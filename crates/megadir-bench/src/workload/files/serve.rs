@@ -9,8 +9,8 @@ use super::message::{Go, Said, Start};
 use super::transport::{Barrier, Guest};
 use super::worker::Worker;
 use crate::at::Owned;
+use crate::control::{RunControl, WorkError};
 use crate::measure::{Calibration, Stopwatch};
-use crate::workload::{ListError, Signals};
 
 /// Works as the process that started this one says, over what it has on standard input, and returns when that is done.
 ///
@@ -24,7 +24,7 @@ pub fn serve() -> io::Result<()> {
     run.check_parent(start.parent)?;
     let said = match work(start, data, barrier, &mut run) {
         Ok(said) => said,
-        Err(Failed::Work(ListError::Refused(refused))) => Said::Refused(refused),
+        Err(Failed::Work(WorkError::Refused(refused))) => Said::Refused(refused),
         Err(Failed::Work(error)) => Said::Failed { reason: error.to_string() },
         Err(Failed::Said(error)) => return Err(error),
     };
@@ -32,12 +32,12 @@ pub fn serve() -> io::Result<()> {
 }
 
 enum Failed {
-    Work(ListError),
+    Work(WorkError),
     Said(io::Error),
 }
 
-impl From<ListError> for Failed {
-    fn from(error: ListError) -> Self {
+impl From<WorkError> for Failed {
+    fn from(error: WorkError) -> Self {
         Self::Work(error)
     }
 }
@@ -50,16 +50,16 @@ impl From<io::Error> for Failed {
 
 fn work(start: Start, data: Owned, barrier: Barrier, run: &mut Guest) -> Result<Said, Failed> {
     // The run ends a worker from outside.
-    let (stop, beat) = (AtomicBool::new(false), AtomicU64::new(0));
-    let signals = Signals { stop: &stop, beat: &beat };
-    let mut worker = Worker::prepare(start.task, &directory(data), signals)?;
+    let (stop, heartbeat) = (AtomicBool::new(false), AtomicU64::new(0));
+    let control = RunControl { stop: &stop, heartbeat: &heartbeat };
+    let mut worker = Worker::prepare(start.task, &directory(data), control)?;
     run.say(&Said::Ready)?;
     let data = directory(run.take_data()?);
     let go: Go = run.hear()?;
     let mut stopwatch = Stopwatch::new(Calibration { ns_per_tick: go.ns_per_tick });
     stopwatch.set_rate(go.rate_per_s);
     run.say(&Said::Waiting)?;
-    let report = worker.work(&data, &mut stopwatch, || barrier.wait(), signals)?;
+    let report = worker.work(&data, &mut stopwatch, || barrier.wait(), control)?;
     Ok(Said::Done { report, latency: stopwatch.latency() })
 }
 

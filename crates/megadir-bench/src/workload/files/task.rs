@@ -1,15 +1,21 @@
 //! What one worker is to do in one block, as plain data that can be handed to a process.
 
+use std::collections::HashSet;
 use std::io;
 
 use megadir::Dir;
+use megadir::layout::Refused;
 use megadir_record::{FileWork, Made, Sharing};
 use serde::{Deserialize, Serialize};
 
 use super::failed;
 use crate::at::{self, At};
-use crate::dataset::{Files, FilesError};
-use crate::workload::ListError;
+use crate::control::{RunControl, WorkError};
+use crate::dataset::{Files, FilesError, PlaceBuffer};
+use crate::workload::name_hash;
+
+/// Files between two checks whether the run is to end.
+const STEP: u64 = 1024;
 
 /// A worker's part of a block.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -75,7 +81,7 @@ impl Task {
     }
 
     /// Opens the top of the worker's tree, which is made if it is missing and `make` says so.
-    pub(super) fn top(&self, data: &Dir, make: bool) -> Result<Dir, ListError> {
+    pub(super) fn top(&self, data: &Dir, make: bool) -> Result<Dir, WorkError> {
         let name = match self.work.workers.sharing {
             Sharing::Own => Files::worker_directory(self.worker),
             Sharing::Same => return Ok(data.again()?),
@@ -90,4 +96,51 @@ impl Task {
         }
         Ok(data.open_below(name.as_bytes())?)
     }
+}
+
+/// Returns the directories of a set in the order of their first file; `each` is told of every file.
+pub(super) fn directories(
+    set: &Set,
+    control: RunControl<'_>,
+    mut each: impl FnMut(&[u8], &[u8], u64),
+) -> Result<Vec<Vec<u8>>, WorkError> {
+    let mut directories: Vec<Vec<u8>> = Vec::new();
+    let mut known = HashSet::new();
+    let mut buffer = PlaceBuffer::new();
+    for nth in 0..set.count() {
+        if nth % STEP == 0 {
+            control.check()?;
+        }
+        let index = set.index(nth);
+        let place = set.files.place(index, &mut buffer).map_err(|reason| no_place(reason, index))?;
+        each(place.directory(), place.file(), nth);
+        if directories.last().is_some_and(|last| last == place.directory()) {
+            continue;
+        }
+        if known.insert(path_key(place.directory(), b"")) {
+            directories.push(place.directory().to_vec());
+        }
+    }
+    Ok(directories)
+}
+
+/// Returns the error for a name that the layout has no place for.
+pub(super) fn no_place(reason: Refused, index: u64) -> WorkError {
+    let source = io::Error::other(format!("file {index}: {reason}"));
+    WorkError::Stage { stage: "placing a file", source }
+}
+
+/// Returns the key of a directory by its path.
+pub(super) fn directory_key(path: &[u8]) -> u64 {
+    if path.is_empty() { 0 } else { name_hash(path).rotate_left(17) }
+}
+
+#[inline]
+pub(super) fn file_key(directory_key: u64, name: &[u8]) -> u64 {
+    name_hash(name).wrapping_add(directory_key)
+}
+
+/// Returns the key of a file by the path of its directory and its name.
+pub(super) fn path_key(directory: &[u8], name: &[u8]) -> u64 {
+    file_key(directory_key(directory), name)
 }

@@ -8,22 +8,22 @@ use megadir_sys::descriptors::own_table;
 
 use super::task::Task;
 use super::worker::{Report, Worker};
+use crate::control::{RunControl, WorkError};
 use crate::measure::Stopwatch;
-use crate::workload::{ListError, Signals};
 
 /// Prepares the workers of a block, all at the same time.
 pub(super) fn prepare(
     mut tasks: Vec<Task>,
     data: &Dir,
-    signals: Signals<'_>,
-) -> Result<Vec<Worker>, ListError> {
+    control: RunControl<'_>,
+) -> Result<Vec<Worker>, WorkError> {
     if tasks.len() == 1
         && let Some(task) = tasks.pop()
     {
-        return Ok(vec![Worker::prepare(task, data, signals)?]);
+        return Ok(vec![Worker::prepare(task, data, control)?]);
     }
     std::thread::scope(|scope| {
-        let start = |task| scope.spawn(move || Worker::prepare(task, data, signals));
+        let start = |task| scope.spawn(move || Worker::prepare(task, data, control));
         let started: Vec<_> = tasks.into_iter().map(start).collect();
         started.into_iter().map(|thread| thread.join().unwrap_or_else(|_| Err(panicked()))).collect()
     })
@@ -34,13 +34,13 @@ pub(super) fn work(
     workers: &mut [Worker],
     data: &Dir,
     stopwatch: &mut Stopwatch,
-    signals: Signals<'_>,
-) -> Result<Vec<Report>, ListError> {
+    control: RunControl<'_>,
+) -> Result<Vec<Report>, WorkError> {
     if let [alone] = workers {
-        return Ok(vec![alone.work(data, stopwatch, || (), signals)?]);
+        return Ok(vec![alone.work(data, stopwatch, || (), control)?]);
     }
     let barrier = Barrier::new(workers.len());
-    let all: Vec<Result<(Report, Stopwatch), ListError>> = std::thread::scope(|scope| {
+    let all: Vec<Result<(Report, Stopwatch), WorkError>> = std::thread::scope(|scope| {
         let mut started = Vec::with_capacity(workers.len());
         for worker in workers {
             let (barrier, mut stopwatch) = (&barrier, stopwatch.another());
@@ -50,7 +50,7 @@ pub(super) fn work(
                 let wait = || {
                     barrier.wait();
                 };
-                let report = worker.work(data, &mut stopwatch, wait, signals)?;
+                let report = worker.work(data, &mut stopwatch, wait, control)?;
                 Ok((report, stopwatch))
             }));
         }
@@ -77,6 +77,6 @@ fn own_table() -> std::io::Result<()> {
     Ok(())
 }
 
-fn panicked() -> ListError {
-    ListError::Stage { stage: "a worker", source: std::io::Error::other("panicked; what it said is above") }
+fn panicked() -> WorkError {
+    WorkError::Stage { stage: "a worker", source: std::io::Error::other("panicked; what it said is above") }
 }

@@ -16,9 +16,9 @@ use super::order::Order;
 use super::proof::Proof;
 use super::task::{Set, Task};
 use crate::at::{self, At};
-use crate::beat::{WRITING_BACK, marked};
+use crate::control::{RunControl, WorkError};
+use crate::control::{WRITING_BACK, marked};
 use crate::measure::Stopwatch;
-use crate::workload::{ListError, Signals};
 
 /// A worker that waits for its block to begin.
 #[derive(Debug)]
@@ -77,17 +77,17 @@ impl Pauses {
 
 impl Worker {
     /// Prepares a block, outside its time.
-    pub(super) fn prepare(task: Task, data: &Dir, signals: Signals<'_>) -> Result<Self, ListError> {
-        let set = task.set().map_err(|error| ListError::Stage {
+    pub(super) fn prepare(task: Task, data: &Dir, control: RunControl<'_>) -> Result<Self, WorkError> {
+        let set = task.set().map_err(|error| WorkError::Stage {
             stage: "computing the files",
             source: std::io::Error::other(error.to_string()),
         })?;
         let top = task.top(data, true)?;
         let work = &task.work;
         if work.operation == FileOperation::Create && task.made.directories == MakeDirectories::Before {
-            make_all(top.at(), &set, signals)?;
+            make_all(top.at(), &set, control)?;
         }
-        let (order, wrong) = Order::prepare(&task, &set, &top, signals)?;
+        let (order, wrong) = Order::prepare(&task, &set, &top, control)?;
         let mut worker = Self {
             set,
             order,
@@ -100,7 +100,7 @@ impl Worker {
         };
         if worker.lists() {
             let sizes = worker.task.work.operation != FileOperation::Unlink;
-            (worker.expected, worker.directories) = Proof::expected(&worker.set, sizes, signals)?;
+            (worker.expected, worker.directories) = Proof::expected(&worker.set, sizes, control)?;
         } else {
             worker.batched = worker.fill(0)?;
         }
@@ -117,7 +117,7 @@ impl Worker {
         work.access == Access::Directory && !makes
     }
 
-    fn fill(&mut self, from: u64) -> Result<u64, ListError> {
+    fn fill(&mut self, from: u64) -> Result<u64, WorkError> {
         let writes = matches!(self.task.work.operation, FileOperation::Create | FileOperation::Rewrite);
         self.batch.fill(&self.set, &self.order, from, writes)
     }
@@ -130,11 +130,11 @@ impl Worker {
         data: &Dir,
         stopwatch: &mut Stopwatch,
         barrier: impl FnOnce(),
-        signals: Signals<'_>,
-    ) -> Result<Report, ListError> {
+        control: RunControl<'_>,
+    ) -> Result<Report, WorkError> {
         let top = self.task.top(data, false);
         let work = self.task.work.clone();
-        let mut hand = Hand::new(&work, signals.beat);
+        let mut hand = Hand::new(&work, control.heartbeat);
         let mut pauses = Pauses::default();
         // Whoever cannot begin must not keep the others from it.
         barrier();
@@ -143,12 +143,12 @@ impl Worker {
         let before = thread_usage();
         let start_ns = shared_ns();
         let (files, wrong) = match (work.operation, self.lists()) {
-            (FileOperation::MakeDirectories, _) => self.make_directories(&top, stopwatch, signals)?,
-            (_, true) => self.by_listing(&top, &mut hand, stopwatch, signals)?,
-            (_, false) => self.by_number(&top, &mut hand, stopwatch, &mut pauses, signals)?,
+            (FileOperation::MakeDirectories, _) => self.make_directories(&top, stopwatch, control)?,
+            (_, true) => self.by_listing(&top, &mut hand, stopwatch, control)?,
+            (_, false) => self.by_number(&top, &mut hand, stopwatch, &mut pauses, control)?,
         };
         if work.sync == SyncPolicy::AtEnd {
-            marked(signals.beat, WRITING_BACK, || at::sync(top.at())).map_err(failed("syncfs"))?;
+            marked(control.heartbeat, WRITING_BACK, || at::sync(top.at())).map_err(failed("syncfs"))?;
         }
         let end_ns = shared_ns();
         let used = thread_usage().since(before);
@@ -172,8 +172,8 @@ impl Worker {
         hand: &mut Hand<'a>,
         stopwatch: &mut Stopwatch,
         pauses: &mut Pauses,
-        signals: Signals<'a>,
-    ) -> Result<(u64, u64), ListError> {
+        control: RunControl<'a>,
+    ) -> Result<(u64, u64), WorkError> {
         let mut entered = Entered::default();
         let (mut done, mut wrong) = (0, 0);
         let count = self.set.count();
@@ -182,16 +182,16 @@ impl Worker {
         while done < count {
             if done > 0 {
                 self.batched = pauses.during(|| self.fill(done))?;
-                signals.check()?;
+                control.check()?;
             }
             let (top, set, batch) = (top.at(), &self.set, &self.batch);
             wrong += match self.task.work.access {
                 Access::Name { .. } => {
-                    let mut operation = ByName { top, set, batch, hand, make_directories, signals };
+                    let mut operation = ByName { top, set, batch, hand, make_directories, control };
                     stopwatch.time(&mut operation, self.batched)?
                 }
                 Access::Directory => {
-                    let mut operation = Made { top, set, batch, hand, entered: &mut entered, signals };
+                    let mut operation = Made { top, set, batch, hand, entered: &mut entered, control };
                     stopwatch.time(&mut operation, self.batched)?
                 }
             };
@@ -206,15 +206,15 @@ impl Worker {
         top: &Dir,
         hand: &mut Hand<'a>,
         stopwatch: &mut Stopwatch,
-        signals: Signals<'a>,
-    ) -> Result<(u64, u64), ListError> {
+        control: RunControl<'a>,
+    ) -> Result<(u64, u64), WorkError> {
         let directories = self.directories.iter();
         let mut listed =
-            Listed { top: top.at(), directories, hand, now: None, seen: Proof::default(), signals };
+            Listed { top: top.at(), directories, hand, now: None, seen: Proof::default(), control };
         stopwatch.time(&mut listed, self.expected.files)?;
         // The last directory's end, and whatever should not be there.
         while listed.next()? {
-            signals.check()?;
+            control.check()?;
         }
         let wrong = listed.seen.wrong(&self.expected);
         Ok((listed.seen.files, wrong))
@@ -225,14 +225,14 @@ impl Worker {
         &self,
         top: &Dir,
         stopwatch: &mut Stopwatch,
-        signals: Signals<'_>,
-    ) -> Result<(u64, u64), ListError> {
+        control: RunControl<'_>,
+    ) -> Result<(u64, u64), WorkError> {
         let workers = &self.task.work.workers;
         let (first, step) = match workers.sharing {
             megadir_record::Sharing::Own => (0, 1),
             megadir_record::Sharing::Same => (u64::from(self.task.worker), u64::from(workers.count.max(1))),
         };
-        let Some(mut directories) = Directories::new(top.at(), &self.set, first, step, signals) else {
+        let Some(mut directories) = Directories::new(top.at(), &self.set, first, step, control) else {
             return Ok((0, self.set.count()));
         };
         let count = directories.count();

@@ -6,10 +6,11 @@ use megadir::Time;
 
 use super::STEP;
 use super::owners::Names;
-use crate::workload::attributes::{Attributes, TYPE_BITS};
+use crate::control::{RunControl, WorkError};
+use crate::workload::attributes::TYPE_BITS;
+use crate::workload::kept::Attributes;
 use crate::workload::kept::Kept;
 use crate::workload::output::{Sink, digits, push_number, push_text};
-use crate::workload::{ListError, Signals};
 
 const MONTHS: [&[u8; 3]; 12] =
     [b"Jan", b"Feb", b"Mar", b"Apr", b"May", b"Jun", b"Jul", b"Aug", b"Sep", b"Oct", b"Nov", b"Dec"];
@@ -26,11 +27,7 @@ struct Widths {
 }
 
 /// Formats all that is kept, in its order.
-pub(in crate::workload) fn format_long(
-    kept: &Kept,
-    signals: Signals<'_>,
-    sink: &mut Sink,
-) -> Result<(), ListError> {
+pub(crate) fn format_long(kept: &Kept, control: RunControl<'_>, sink: &mut Sink) -> Result<(), WorkError> {
     let (mut owners, mut groups) = (Names::read("/etc/passwd"), Names::read("/etc/group"));
     let mut widths = Widths::default();
     let mut any_acl = false;
@@ -48,7 +45,7 @@ pub(in crate::workload) fn format_long(
     sink.end_line()?;
     for (index, (name, of_entry)) in kept.names().zip(&kept.attributes).enumerate() {
         if index % STEP == 0 {
-            signals.check()?;
+            control.check()?;
         }
         let text = sink.line();
         push_mode(text, of_entry.mode);

@@ -4,9 +4,9 @@ use megadir::Time;
 use megadir_sys::windows::facts::Facts;
 
 use super::STEP;
+use crate::control::{RunControl, WorkError};
 use crate::workload::kept::Kept;
 use crate::workload::output::{Sink, digits, push_number};
-use crate::workload::{ListError, Signals};
 
 const DIRECTORY: u32 = 0x10;
 /// Attributes in the order of their letters: directory, archive, read-only, hidden, system, link.
@@ -19,18 +19,14 @@ const TICKS_A_SECOND: i64 = 10_000_000;
 const SIZE_COLUMNS_MIN: usize = 14;
 
 /// Formats all that is kept, in its order.
-pub(in crate::workload) fn format_long(
-    kept: &Kept,
-    signals: Signals<'_>,
-    sink: &mut Sink,
-) -> Result<(), ListError> {
+pub(crate) fn format_long(kept: &Kept, control: RunControl<'_>, sink: &mut Sink) -> Result<(), WorkError> {
     let widest = kept.attributes.iter().map(|facts| digits(facts.size_bytes)).max().unwrap_or(1);
     let width = widest.max(SIZE_COLUMNS_MIN);
     sink.line().extend_from_slice(b"Mode   LastWriteTime    Length         Name");
     sink.end_line()?;
     for (index, (name, facts)) in kept.names().zip(&kept.attributes).enumerate() {
         if index % STEP == 0 {
-            signals.check()?;
+            control.check()?;
         }
         let text = sink.line();
         push_mode(text, facts.attributes);

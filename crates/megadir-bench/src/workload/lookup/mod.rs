@@ -19,8 +19,9 @@ use megadir_record::{Counted, Keys, LookupCall, Presence};
 use megadir_stats::permutation::{Permutation, SplitMix64};
 use rand_distr::{Distribution, Zipf};
 
-use super::{BlockKey, ListError, Signals, Workload};
+use super::{BlockKey, Workload};
 use crate::at::{At, Borrowed};
+use crate::control::{RunControl, WorkError};
 use crate::measure::{Operation, Stopwatch};
 #[cfg(target_os = "linux")]
 use linux as system;
@@ -106,14 +107,14 @@ impl Workload for Lookup<'_> {
         directory: &Dir,
         block: BlockKey,
         operations: u64,
-        _signals: Signals<'_>,
-    ) -> Result<(), ListError> {
+        _signals: RunControl<'_>,
+    ) -> Result<(), WorkError> {
         let anew = self.presence == Presence::Absent && self.keys == Keys::Random;
         self.blocks += 1;
         let indices = self.draw(block, if anew { operations } else { operations.min(NAMES_MAX) });
         let name = |index| self.source.name(self.presence, index, self.seed);
         let prepared = system::prepare(self.call, directory, indices.into_iter().map(name));
-        self.names = prepared.map_err(|source| ListError::Stage { stage: "the names", source })?;
+        self.names = prepared.map_err(|source| WorkError::Stage { stage: "the names", source })?;
         Ok(())
     }
 
@@ -122,10 +123,10 @@ impl Workload for Lookup<'_> {
         directory: &Dir,
         operations: u64,
         stopwatch: &mut Stopwatch,
-        signals: Signals<'_>,
-    ) -> Result<Counted, ListError> {
+        control: RunControl<'_>,
+    ) -> Result<Counted, WorkError> {
         let (call, names) = (self.call, self.names.as_slice());
-        let mut ask = Ask { call, directory: directory.at(), names, next: 0, signals };
+        let mut ask = Ask { call, directory: directory.at(), names, next: 0, control };
         let found = stopwatch.time(&mut ask, operations)?;
         let all = found == operations;
         let mixed = if all { 0 } else { found };
@@ -139,15 +140,15 @@ struct Ask<'a> {
     directory: Borrowed<'a>,
     names: &'a [system::Name],
     next: usize,
-    signals: Signals<'a>,
+    control: RunControl<'a>,
 }
 
 impl Operation for Ask<'_> {
-    type Error = ListError;
+    type Error = WorkError;
 
     /// Returns 1 for a name that exists.
     #[inline]
-    fn run(&mut self, _index: u64) -> Result<u64, ListError> {
+    fn run(&mut self, _index: u64) -> Result<u64, WorkError> {
         // A division would take longer than the rest of what is done here.
         if self.next == self.names.len() {
             self.next = 0;
@@ -155,11 +156,11 @@ impl Operation for Ask<'_> {
         let name = &self.names[self.next];
         self.next += 1;
         let exists = system::exists(self.call, self.directory, name);
-        exists.map(u64::from).map_err(|source| ListError::Stage { stage: self.call.name(), source })
+        exists.map(u64::from).map_err(|source| WorkError::Stage { stage: self.call.name(), source })
     }
 
-    fn between(&mut self) -> Result<(), ListError> {
-        self.signals.check()
+    fn between(&mut self) -> Result<(), WorkError> {
+        self.control.check()
     }
 }
 

@@ -6,8 +6,8 @@ use megadir::{Dir, Listing as Entries};
 use megadir_record::{NameScheme, Presence};
 use megadir_stats::permutation::SplitMix64;
 
+use crate::control::{RunControl, WorkError};
 use crate::dataset::{NAME_BYTES_MAX, Names};
-use crate::workload::{ListError, Signals};
 
 /// Where the names of a data set come from.
 #[derive(Debug)]
@@ -29,13 +29,13 @@ impl NameSource {
         directory: &Dir,
         seed: u64,
         at_most: usize,
-        signals: Signals<'_>,
-    ) -> Result<Self, ListError> {
+        control: RunControl<'_>,
+    ) -> Result<Self, WorkError> {
         let mut random = SplitMix64::new(seed);
         let (mut kept, mut seen) = (Vec::new(), 0_u64);
         let mut listing = Entries::open(directory.path())?;
         while let Some(batch) = listing.next_batch()? {
-            signals.check()?;
+            control.check()?;
             for entry in batch.entries() {
                 seen += 1;
                 // A name of a directory has no NUL.
@@ -51,7 +51,7 @@ impl NameSource {
     }
 
     /// Returns how names are computed, where they are; as in the published studies elsewhere.
-    pub(in crate::workload) fn scheme(&self) -> NameScheme {
+    pub(crate) fn scheme(&self) -> NameScheme {
         match self {
             Self::Made { names, .. } => names.scheme,
             Self::Listed(_) => NameScheme::Md5,
@@ -59,14 +59,14 @@ impl NameSource {
     }
 
     /// Returns the present names there are to draw from.
-    pub(in crate::workload) fn entries(&self) -> u64 {
+    pub(crate) fn entries(&self) -> u64 {
         match self {
             Self::Made { entries, .. } => *entries,
             Self::Listed(kept) => kept.len() as u64,
         }
     }
 
-    pub(in crate::workload) fn name(&self, presence: Presence, index: u64, seed: u64) -> CString {
+    pub(crate) fn name(&self, presence: Presence, index: u64, seed: u64) -> CString {
         let computed = |names: Names, index| {
             let mut buffer = [0; NAME_BYTES_MAX];
             CString::new(names.write(index, &mut buffer)).unwrap_or_default()

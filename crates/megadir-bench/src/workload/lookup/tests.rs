@@ -34,10 +34,10 @@ fn present_names_are_found_and_absent_ones_are_not() {
         let name = String::from_utf8(NAMES.write(index, &mut buffer).to_vec()).unwrap();
         std::fs::write(parent.path().join(name), "").unwrap();
     }
-    let (stop, beat) = (AtomicBool::new(false), AtomicU64::new(0));
-    let signals = Signals { stop: &stop, beat: &beat };
+    let (stop, heartbeat) = (AtomicBool::new(false), AtomicU64::new(0));
+    let control = RunControl { stop: &stop, heartbeat: &heartbeat };
     let directory = Dir::open(parent.path()).unwrap();
-    let listed = NameSource::sample(&directory, 5, SAMPLE_MAX, signals).unwrap();
+    let listed = NameSource::sample(&directory, 5, SAMPLE_MAX, control).unwrap();
     let mut stopwatch = Stopwatch::new(Calibration::over(Duration::from_millis(1)));
     for source in [made(300), listed] {
         for presence in [Presence::Present, Presence::Absent] {
@@ -51,8 +51,8 @@ fn present_names_are_found_and_absent_ones_are_not() {
                     require::unavailable(call.name(), &reason);
                     continue;
                 }
-                lookup.ready(&directory, key(1), 5000, signals).unwrap();
-                let counted = lookup.run(&directory, 5000, &mut stopwatch, signals).unwrap();
+                lookup.ready(&directory, key(1), 5000, control).unwrap();
+                let counted = lookup.run(&directory, 5000, &mut stopwatch, control).unwrap();
                 let found = u64::from(presence == Presence::Present);
                 assert_eq!((counted.entries, counted.hash), (found, 0), "{presence:?} {keys:?} {call:?}");
                 assert_eq!(stopwatch.latency().unwrap().operations(), 5000);
@@ -63,8 +63,8 @@ fn present_names_are_found_and_absent_ones_are_not() {
     // A file that is missing shows: 301 were made, it is said, and there are 300.
     let source = made(301);
     let mut lookup = Lookup::new(Presence::Present, Keys::Random, CALL, &source, 9);
-    lookup.ready(&directory, key(1), 4096, signals).unwrap();
-    let counted = lookup.run(&directory, 4096, &mut stopwatch, signals).unwrap();
+    lookup.ready(&directory, key(1), 4096, control).unwrap();
+    let counted = lookup.run(&directory, 4096, &mut stopwatch, control).unwrap();
     assert_eq!(counted.entries, 0);
     assert!(counted.hash > 3900, "{}", counted.hash);
 }
@@ -73,8 +73,8 @@ fn present_names_are_found_and_absent_ones_are_not() {
 fn a_block_allocates_nothing() {
     let parent = tempfile::tempdir().unwrap();
     std::fs::write(parent.path().join("here"), "").unwrap();
-    let (stop, beat) = (AtomicBool::new(false), AtomicU64::new(0));
-    let signals = Signals { stop: &stop, beat: &beat };
+    let (stop, heartbeat) = (AtomicBool::new(false), AtomicU64::new(0));
+    let control = RunControl { stop: &stop, heartbeat: &heartbeat };
     let directory = Dir::open(parent.path()).unwrap();
     let mut stopwatch = Stopwatch::new(Calibration::over(Duration::from_millis(1)));
     for (presence, source) in
@@ -84,10 +84,10 @@ fn a_block_allocates_nothing() {
             let mut lookup = Lookup::new(presence, Keys::Random, call, &source, 9);
             let mut allocated = Vec::new();
             for operations in [1, 20_000] {
-                lookup.ready(&directory, key(1), operations, signals).unwrap();
+                lookup.ready(&directory, key(1), operations, control).unwrap();
                 stopwatch.clear();
                 let counted = allocation_counter::measure(|| {
-                    lookup.run(&directory, operations, &mut stopwatch, signals).unwrap();
+                    lookup.run(&directory, operations, &mut stopwatch, control).unwrap();
                 });
                 allocated.push(counted.count_total);
             }

@@ -10,7 +10,7 @@ use megadir_sys::usage::{Usage, children_usage};
 use rustix::fs::RawDir;
 
 use super::failed;
-use crate::workload::ListError;
+use crate::control::WorkError;
 
 /// More directories would not go onto one command line.
 const NAMES_MAX: usize = 50_000;
@@ -26,7 +26,7 @@ pub(super) fn unavailable() -> Option<String> {
 }
 
 /// Returns the names in a directory, which the process is told.
-pub(super) fn names(directory: &Dir) -> Result<Vec<OsString>, ListError> {
+pub(super) fn names(directory: &Dir) -> Result<Vec<OsString>, WorkError> {
     let own = directory.reopen().map_err(|error| failed(error.into()))?;
     let mut buffer = Vec::with_capacity(64 << 10);
     let mut entries = RawDir::new(&own, buffer.spare_capacity_mut());
@@ -45,7 +45,7 @@ pub(super) fn names(directory: &Dir) -> Result<Vec<OsString>, ListError> {
 }
 
 /// Removes what has these names.
-pub(super) fn remove(directory: &Dir, names: &[OsString]) -> Result<(), ListError> {
+pub(super) fn remove(directory: &Dir, names: &[OsString]) -> Result<(), WorkError> {
     // The directory that is open, whatever has its path by now; /proc/self is the child's own, which has a copy of the descriptor.
     let own = directory.reopen().map_err(|error| failed(error.into()))?;
     let mut rm = rm();

@@ -14,9 +14,10 @@ use megadir::remove::{Conditions, Failures, Progress, RemoveOptions, remove_cont
 use megadir_record::{Counted, RemoveWork, Remover};
 use megadir_sys::usage::{Usage, process_usage};
 
-use super::{BlockKey, ListError, Signals, Taken, Workload};
+use super::{BlockKey, Taken, Workload};
 use crate::at::At;
-use crate::beat::{WRITING_BACK, marked};
+use crate::control::{RunControl, WorkError};
+use crate::control::{WRITING_BACK, marked};
 use crate::measure::Stopwatch;
 use crate::remove::remove_content;
 #[cfg(target_os = "linux")]
@@ -39,7 +40,7 @@ impl Removal {
         Self { work, names: Vec::new(), taken: None }
     }
 
-    fn by_library(&self, directory: &Dir, signals: Signals<'_>) -> Result<u64, ListError> {
+    fn by_library(&self, directory: &Dir, control: RunControl<'_>) -> Result<u64, WorkError> {
         let failures = Failures::new(1);
         let progress = Progress::new();
         let options = RemoveOptions {
@@ -56,7 +57,7 @@ impl Removal {
         };
         let removed =
             remove_contents(directory, &options, &progress).map_err(|error| failed(error.into()))?;
-        signals.check()?;
+        control.check()?;
         match failures.take().pop() {
             Some(failure) => Err(failed(failure.into())),
             None => Ok(removed.counts.entries),
@@ -64,8 +65,8 @@ impl Removal {
     }
 }
 
-fn failed(source: std::io::Error) -> ListError {
-    ListError::Stage { stage: STAGE, source }
+fn failed(source: std::io::Error) -> WorkError {
+    WorkError::Stage { stage: STAGE, source }
 }
 
 impl Workload for Removal {
@@ -78,8 +79,8 @@ impl Workload for Removal {
         directory: &Dir,
         _block: BlockKey,
         _operations: u64,
-        _signals: Signals<'_>,
-    ) -> Result<(), ListError> {
+        _signals: RunControl<'_>,
+    ) -> Result<(), WorkError> {
         let by_process = self.work.by == Remover::Rm;
         self.names = if by_process { process::names(directory)? } else { Vec::new() };
         Ok(())
@@ -90,20 +91,22 @@ impl Workload for Removal {
         directory: &Dir,
         _operations: u64,
         _stopwatch: &mut Stopwatch,
-        signals: Signals<'_>,
-    ) -> Result<Counted, ListError> {
+        control: RunControl<'_>,
+    ) -> Result<Counted, WorkError> {
         let (before, of_children) = (process_usage(), process::usage());
         let started = Instant::now();
         let entries = match self.work.by {
             Remover::PlainLoop => {
                 let own = directory.reopen().map_err(|error| failed(error.into()))?;
-                remove_content(own.at(), b"", signals.beat).map_err(failed)?;
+                remove_content(own.at(), b"", control.heartbeat).map_err(failed)?;
                 self.work.files
             }
             // Neither gives signs of life meanwhile, and neither hangs for as long as the disk works.
-            Remover::Library => marked(signals.beat, WRITING_BACK, || self.by_library(directory, signals))?,
+            Remover::Library => {
+                marked(control.heartbeat, WRITING_BACK, || self.by_library(directory, control))?
+            }
             Remover::Rm => {
-                marked(signals.beat, WRITING_BACK, || process::remove(directory, &self.names))?;
+                marked(control.heartbeat, WRITING_BACK, || process::remove(directory, &self.names))?;
                 self.work.files
             }
         };

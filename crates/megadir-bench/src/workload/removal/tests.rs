@@ -44,14 +44,14 @@ fn everyone_removes_everything_and_keeps_the_directory() {
         std::fs::write(scratch.path().join("beside"), "").unwrap();
         link_to_what_is_beside(&at);
         let directory = Dir::open(&at).unwrap();
-        let (stop, beat) = (AtomicBool::new(false), AtomicU64::new(0));
-        let signals = Signals { stop: &stop, beat: &beat };
+        let (stop, heartbeat) = (AtomicBool::new(false), AtomicU64::new(0));
+        let control = RunControl { stop: &stop, heartbeat: &heartbeat };
         let mut stopwatch = Stopwatch::new(Calibration::over(std::time::Duration::from_millis(1)));
         let mut removal = Removal::new(RemoveWork { by, workers: 2, files: 36 });
         assert_eq!(removal.unavailable(&directory), None);
         let block = BlockKey { phase: Phase::Measure, round: 0, attempt: 0, distinct: false };
-        removal.ready(&directory, block, 36, signals).unwrap();
-        let counted = removal.run(&directory, 36, &mut stopwatch, signals).unwrap();
+        removal.ready(&directory, block, 36, control).unwrap();
+        let counted = removal.run(&directory, 36, &mut stopwatch, control).unwrap();
         assert_eq!(counted.entries, 36, "{by:?}");
         assert!(removal.taken().is_some_and(|taken| taken.elapsed_ns > 0));
         assert_eq!(std::fs::read_dir(&at).unwrap().count(), 0, "{by:?}");
@@ -69,15 +69,15 @@ fn what_takes_the_path_of_the_directory_meanwhile_stays() {
             std::fs::write(directory.join("file"), "").unwrap();
         }
         let directory = Dir::open(&at).unwrap();
-        let (stop, beat) = (AtomicBool::new(false), AtomicU64::new(0));
-        let signals = Signals { stop: &stop, beat: &beat };
+        let (stop, heartbeat) = (AtomicBool::new(false), AtomicU64::new(0));
+        let control = RunControl { stop: &stop, heartbeat: &heartbeat };
         let mut stopwatch = Stopwatch::new(Calibration::over(std::time::Duration::from_millis(1)));
         let mut removal = Removal::new(RemoveWork { by, workers: 1, files: 1 });
         let block = BlockKey { phase: Phase::Measure, round: 0, attempt: 0, distinct: false };
-        removal.ready(&directory, block, 1, signals).unwrap();
+        removal.ready(&directory, block, 1, control).unwrap();
         std::fs::rename(&at, scratch.path().join("moved")).unwrap();
         put_in_its_place(&victim, &at);
-        let removed = removal.run(&directory, 1, &mut stopwatch, signals);
+        let removed = removal.run(&directory, 1, &mut stopwatch, control);
         assert!(at.join("file").exists(), "{by:?}");
         // Wine finds an open directory by where it was.
         if let (Err(error), true) = (&removed, require::is_wine()) {

@@ -6,7 +6,7 @@ use megadir::Dir;
 use megadir_sys::usage::Usage;
 
 use super::failed;
-use crate::workload::ListError;
+use crate::control::WorkError;
 
 const REASON: &str = "rm -rf is a program of Linux";
 
@@ -16,12 +16,12 @@ pub(super) fn unavailable() -> Option<String> {
 }
 
 /// Returns no names.
-pub(super) fn names(_directory: &Dir) -> Result<Vec<OsString>, ListError> {
+pub(super) fn names(_directory: &Dir) -> Result<Vec<OsString>, WorkError> {
     Ok(Vec::new())
 }
 
 /// Refuses.
-pub(super) fn remove(_directory: &Dir, _names: &[OsString]) -> Result<(), ListError> {
+pub(super) fn remove(_directory: &Dir, _names: &[OsString]) -> Result<(), WorkError> {
     Err(failed(std::io::Error::new(std::io::ErrorKind::Unsupported, REASON)))
 }
 

@@ -74,5 +74,5 @@ fn data_sets_are_made_in_turns_and_what_they_use_is_counted() {
         inode(0, 4999).min(inode(1, 2499)).min(inode(2, 2499)),
     );
     assert!(last_of_halves <= first_of_ends);
-    sites.remove(Signals { stop: &AtomicBool::new(false), beat: &AtomicU64::new(0) }).unwrap();
+    sites.remove(RunControl { stop: &AtomicBool::new(false), heartbeat: &AtomicU64::new(0) }).unwrap();
 }

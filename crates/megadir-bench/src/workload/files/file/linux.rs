@@ -56,12 +56,12 @@ pub(super) fn sync_directory(directory: Borrowed<'_>) -> io::Result<()> {
 }
 
 /// Tells whether an error says no more than that one file is not as it should be: missing, there already, a link, a directory.
-pub(in crate::workload::files) fn is_of_one_file(error: &io::Error) -> bool {
+pub(crate) fn is_of_one_file(error: &io::Error) -> bool {
     let error = Errno::from_io_error(error);
     matches!(error, Some(Errno::NOENT | Errno::EXIST | Errno::LOOP | Errno::ISDIR))
 }
 
 /// Tells why this system cannot do work, if it cannot: it can.
-pub(in crate::workload::files) fn refused(_work: &FileWork, _directory: Borrowed<'_>) -> Option<String> {
+pub(crate) fn refused(_work: &FileWork, _directory: Borrowed<'_>) -> Option<String> {
     None
 }

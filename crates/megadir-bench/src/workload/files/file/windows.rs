@@ -69,12 +69,12 @@ pub(super) fn sync_directory(_directory: Borrowed<'_>) -> io::Result<()> {
 }
 
 /// Tells whether an error says no more than that one file is not as it should be: missing, there already, a directory.
-pub(in crate::workload::files) fn is_of_one_file(error: &io::Error) -> bool {
+pub(crate) fn is_of_one_file(error: &io::Error) -> bool {
     matches!(error.kind(), ErrorKind::NotFound | ErrorKind::AlreadyExists | ErrorKind::IsADirectory)
 }
 
 /// Tells why this system cannot do work, if it cannot.
-pub(in crate::workload::files) fn refused(work: &FileWork, directory: Borrowed<'_>) -> Option<String> {
+pub(crate) fn refused(work: &FileWork, directory: Borrowed<'_>) -> Option<String> {
     if work.owner_and_mode {
         return Some(
             "files of Windows have no owner and mode that a program gives by chown and chmod".into(),

@@ -28,7 +28,7 @@ const ENTRIES: u64 = 60;
 const ALONE: Workers = Workers { count: 1, kind: WorkerKind::Thread, sharing: Sharing::Same };
 static NEVER: AtomicBool = AtomicBool::new(false);
 static BEAT: AtomicU64 = AtomicU64::new(0);
-const SIGNALS: Signals<'static> = Signals { stop: &NEVER, beat: &BEAT };
+const SIGNALS: RunControl<'static> = RunControl { stop: &NEVER, heartbeat: &BEAT };
 const BY_NAME: Access = Access::Name { order: FileOrder::AsWritten };
 
 fn data(spread: Spread, directories: MakeDirectories) -> Data {
@@ -78,17 +78,17 @@ fn block(
     work: &FileWork,
     data: &Data,
     path: &Path,
-    signals: Signals<'_>,
-) -> Result<(Counted, Taken, Stopwatch), ListError> {
+    control: RunControl<'_>,
+) -> Result<(Counted, Taken, Stopwatch), WorkError> {
     let (directory, command) = (Dir::open(path).unwrap(), workers::command());
     let mut files = Files::new(work, data, SEED, Some(&command));
     assert_eq!(files.unavailable(&directory), None, "{work:?}");
     let mut stopwatch = Stopwatch::new(Calibration::over(Duration::from_millis(2)));
     let block = BlockKey { phase: Phase::Measure, round: 3, attempt: 0, distinct: false };
-    files.ready(&directory, block, work.files(), signals)?;
-    let counted = files.run(&directory, work.files(), &mut stopwatch, signals)?;
+    files.ready(&directory, block, work.files(), control)?;
+    let counted = files.run(&directory, work.files(), &mut stopwatch, control)?;
     let taken = files.taken().unwrap();
-    files.finish(&directory, signals)?;
+    files.finish(&directory, control)?;
     Ok((counted, taken, stopwatch))
 }
 

@@ -93,7 +93,7 @@ fn a_block_that_is_to_end_ends_at_once() {
     let made = Made::flat(NameScheme::Md5, 0);
     let data = Data { id: DataId(0), entries: 900_000, hash: None, on: None, source: DataSource::Made(made) };
     let stop = AtomicBool::new(false);
-    let signals = Signals { stop: &stop, beat: &BEAT };
+    let control = RunControl { stop: &stop, heartbeat: &BEAT };
     let create = FileWork { to: 900_000, owner_and_mode: false, ..work(FileOperation::Create, BY_NAME) };
     std::thread::scope(|scope| {
         scope.spawn(|| {
@@ -102,8 +102,8 @@ fn a_block_that_is_to_end_ends_at_once() {
             }
             stop.store(true, Ordering::Relaxed);
         });
-        let done = block(&create, &data, &mount.path(), signals);
-        assert!(matches!(done, Err(ListError::Stopped)));
+        let done = block(&create, &data, &mount.path(), control);
+        assert!(matches!(done, Err(WorkError::Stopped)));
     });
     assert!(count(&mount.path()).0 < 900_000);
 }

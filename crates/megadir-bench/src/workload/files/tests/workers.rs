@@ -142,7 +142,7 @@ fn processes_that_fail_say_why() {
 }
 
 /// Prepares a block of two processes that are started so; returns what that gave, and how long it took.
-fn prepare_with(command: &WorkerCommand, signals: Signals<'_>) -> (ListError, Duration) {
+fn prepare_with(command: &WorkerCommand, control: RunControl<'_>) -> (WorkError, Duration) {
     let parent = tempfile::tempdir().unwrap();
     let work = FileWork {
         workers: workers(2, WorkerKind::Process, Sharing::Own),
@@ -152,7 +152,7 @@ fn prepare_with(command: &WorkerCommand, signals: Signals<'_>) -> (ListError, Du
     let mut files = Files::new(&work, &data, SEED, Some(command));
     let start = Instant::now();
     let directory = Dir::open(parent.path()).unwrap();
-    let error = files.ready(&directory, FIRST, 1, signals).unwrap_err();
+    let error = files.ready(&directory, FIRST, 1, control).unwrap_err();
     (error, start.elapsed())
 }
 
@@ -166,15 +166,15 @@ fn a_program_that_is_no_worker_is_noticed() {
     assert!(error.to_string().contains(if cfg!(windows) { "not found" } else { "No such file" }), "{error}");
     // One that never answers is waited for until the run is to end.
     let stop = AtomicBool::new(false);
-    let signals = Signals { stop: &stop, beat: &BEAT };
+    let control = RunControl { stop: &stop, heartbeat: &BEAT };
     let (error, took) = std::thread::scope(|scope| {
         scope.spawn(|| {
             std::thread::sleep(Duration::from_millis(100));
             stop.store(true, Ordering::Relaxed);
         });
-        prepare_with(&again("deaf", "this_program_as_a_worker"), signals)
+        prepare_with(&again("deaf", "this_program_as_a_worker"), control)
     });
-    assert!(matches!(error, ListError::Stopped) && took < PATIENCE, "{error} {took:?}");
+    assert!(matches!(error, WorkError::Stopped) && took < PATIENCE, "{error} {took:?}");
 }
 
 /// Work that takes longer than a test may.
@@ -231,14 +231,14 @@ fn processes_end_with_an_interrupted_block() {
     let mount = require!(place());
     let (create, data) = endless();
     let stop = AtomicBool::new(false);
-    let signals = Signals { stop: &stop, beat: &BEAT };
+    let control = RunControl { stop: &stop, heartbeat: &BEAT };
     std::thread::scope(|scope| {
         scope.spawn(|| {
             wait_for_files(&mount.path());
             stop.store(true, Ordering::Relaxed);
         });
-        let done = block(&create, &data, &mount.path(), signals);
-        assert!(matches!(done, Err(ListError::Stopped)));
+        let done = block(&create, &data, &mount.path(), control);
+        assert!(matches!(done, Err(WorkError::Stopped)));
     });
     // Nobody works any more.
     let before = count(&mount.path());

@@ -17,7 +17,7 @@ use serde::de::DeserializeOwned;
 
 use super::super::message::{LOOK, Lines, say};
 use crate::at::{Borrowed, Owned};
-use crate::runner::WorkerCommand;
+use crate::workload::WorkerCommand;
 
 /// What the workers of a block have in common, as their run sees it.
 #[derive(Debug)]

@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 
 use super::super::message::{LOOK, Lines, say};
 use crate::at::{Borrowed, Owned};
-use crate::runner::WorkerCommand;
+use crate::workload::WorkerCommand;
 
 /// `CREATE_NEW_PROCESS_GROUP`: Ctrl-C is not for those in it.
 const NEW_PROCESS_GROUP: u32 = 0x200;

@@ -3,7 +3,10 @@
 use megadir::nearest::choices;
 use megadir_record::{CacheState, Note, Plan, Preset};
 
-use super::{AgedBy, FileSystemFact, HalfWidth};
+/// How narrow intervals are to be for a run to stop; absolute widths are in nanoseconds.
+pub use megadir_stats::HalfWidth;
+
+use crate::lab::Spec;
 use crate::method::MethodFact;
 
 /// What the user asks of a study; empty lists and `None` leave the study's own values.
@@ -75,6 +78,25 @@ impl Request<'_> {
     }
 }
 
+/// How many files a directory is aged by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AgedBy {
+    /// So many beyond its own.
+    Files(u64),
+    /// So many times its own beyond them.
+    Times(u64),
+}
+
+impl AgedBy {
+    /// Returns the number of further files for a directory of `own` files.
+    pub(crate) fn files(self, own: u64) -> u64 {
+        match self {
+            Self::Files(files) => files,
+            Self::Times(times) => own.saturating_mul(times),
+        }
+    }
+}
+
 /// What the arms work on.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Target {
@@ -133,6 +155,53 @@ pub struct CacheFact {
     pub name: String,
     /// Why it cannot be had here; `None` when it can.
     pub unavailable: Option<String>,
+}
+
+/// A file system that was asked for.
+#[derive(Clone, Debug)]
+pub struct FileSystemFact {
+    /// What was asked for.
+    pub spec: Spec,
+    /// What it is here, or why it cannot be had.
+    pub found: Result<FoundFileSystem, String>,
+}
+
+/// A file system as it was found when one was made and mounted to see.
+#[derive(Clone, Debug)]
+pub struct FoundFileSystem {
+    /// What tables call it, see [`LabFileSystem::label`].
+    pub label: String,
+    /// The driver that serves it.
+    pub driver: String,
+    /// The program that makes it, with its version.
+    pub tool: Option<String>,
+    /// What it will lie on.
+    pub ground: Ground,
+    /// What backends can do there.
+    pub backends: Vec<BackendFact>,
+    /// The ways of finding out attributes there.
+    pub methods: Vec<MethodFact>,
+    /// Which states of the cache can be had there.
+    pub caches: Vec<CacheFact>,
+}
+
+/// What a file system will lie on.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Ground {
+    /// An image file as large as is needed.
+    Image,
+    /// A device.
+    Device {
+        /// Its path.
+        path: String,
+        /// Its size, bytes.
+        bytes: u64,
+    },
+    /// Memory.
+    Memory {
+        /// The most that may be taken, bytes.
+        bytes_max: u64,
+    },
 }
 
 /// A plan, and what had to be left out of it.
