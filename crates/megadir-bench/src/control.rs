@@ -1,4 +1,4 @@
-//! How long work is stopped, shows that it is alive, and fails.
+//! Cancellation, heartbeat and errors of long work.
 //!
 //! The heartbeat is a counter with two marks:
 //!
@@ -8,7 +8,7 @@
 //! ```
 //!
 //! A watcher that sees neither the count move nor a mark may take the work for hung. A mark costs two atomic
-//! operations a step, so it may be set within what is measured; a helper thread that counts could not run there.
+//! operations a step, so it may be set in measured code, where a helper thread that counts could not run.
 
 use std::io;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};

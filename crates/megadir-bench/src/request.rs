@@ -1,15 +1,15 @@
-//! What is asked of a study, what the machine can do, and what comes of it: plain data.
+//! Plain data of planning: the user's request, the facts of the machine, and the result.
 
 use megadir::nearest::choices;
 use megadir_record::{CacheState, Note, Plan, Preset};
 
-/// How narrow intervals are to be for a run to stop; absolute widths are in nanoseconds.
+/// Width of intervals at which a run stops; absolute widths are in nanoseconds.
 pub use megadir_stats::HalfWidth;
 
 use crate::lab::Spec;
 use crate::method::MethodFact;
 
-/// What the user asks of a study; empty lists and `None` leave the study's own values.
+/// The user's options for a study; empty lists and `None` leave the study's own values.
 #[derive(Clone, Debug)]
 pub struct Request<'a> {
     /// The size.
@@ -20,9 +20,9 @@ pub struct Request<'a> {
     pub rounds: Option<u32>,
     /// The half-width at which the run stops, of ratios or of differences in nanoseconds; `None` measures all rounds.
     pub until: Option<HalfWidth>,
-    /// How often the data sets are made anew; `None` makes them once.
+    /// Number of times the data sets are made; `None` makes them once.
     pub epochs: Option<u32>,
-    /// What the arms work on.
+    /// Target of the arms.
     pub target: Target,
     /// Backends to compare; the study's comparisons are replaced by one of these.
     pub backends: Vec<String>,
@@ -30,19 +30,19 @@ pub struct Request<'a> {
     pub buffers_bytes: Vec<u64>,
     /// Numbers of threads to compare; as with `backends`.
     pub threads: Vec<u32>,
-    /// How many files directories have held more, for twins of the arms on such; `None` leaves them out.
+    /// Number of further files that aged directories have held, for twins of the arms; `None` makes no twins.
     pub aged: Option<AgedBy>,
     /// Operations that are to start a second, for studies of single operations; one after the other without.
     pub rate_per_s: Option<u64>,
-    /// What the machine and the file system can do.
+    /// Facts of the backends on the machine and the file system.
     pub facts: &'a [BackendFact],
-    /// The ways of finding out attributes, and what they can do there.
+    /// Facts of the methods of finding attributes.
     pub methods: &'a [MethodFact],
     /// The states of the cache to measure in; the study's own when empty, and warm when that names none.
     pub caches: Vec<CacheState>,
-    /// Whether the caches of the whole machine may be dropped.
+    /// `true` if the caches of the whole machine may be dropped.
     pub drop_caches: bool,
-    /// Which states can be had.
+    /// The available states of the cache.
     pub cache_facts: &'a [CacheFact],
     /// The file systems to measure on, made and mounted for the run, with what can be done on each, in the place of what is above;
     /// none works in the directory that was named.
@@ -78,12 +78,12 @@ impl Request<'_> {
     }
 }
 
-/// How many files a directory is aged by.
+/// Number of further files that an aged directory has held.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AgedBy {
-    /// So many beyond its own.
+    /// This number of files.
     Files(u64),
-    /// So many times its own beyond them.
+    /// This multiple of its own files.
     Times(u64),
 }
 
@@ -97,7 +97,7 @@ impl AgedBy {
     }
 }
 
-/// What the arms work on.
+/// Target of the arms.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Target {
     /// Data sets made for the run, of these sizes; of the preset's when empty.
@@ -114,16 +114,16 @@ pub enum Target {
     },
 }
 
-/// What one backend can do here.
+/// Capabilities of a backend here.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BackendFact {
     /// Its name.
     pub name: &'static str,
-    /// Why it cannot be used here; `None` when it can.
+    /// Reason why it is unavailable here.
     pub unavailable: Option<String>,
-    /// The most threads it takes; 1 for those that read in the caller's thread.
+    /// The largest number of threads; 1 if it reads in the caller's thread.
     pub threads_max: u32,
-    /// Shares that it splits a directory into for each thread, as the library would; `None` for those that do not split.
+    /// Shares of a directory for each thread, as the library chooses them; `None` if it does not split.
     pub shares_per_thread: Option<u32>,
     /// The only buffer it can have, bytes, where the caller cannot choose.
     pub buffer_fixed: Option<u64>,
@@ -146,48 +146,48 @@ impl BackendFact {
     }
 }
 
-/// One state of the cache, as it is here.
+/// Availability of a state of the cache.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CacheFact {
     /// The state.
     pub state: CacheState,
-    /// How reports call it: within a virtual machine the host's cache stays warm, and the name says so.
+    /// Its name in reports: in a virtual machine the host's cache stays warm, and the name says so.
     pub name: String,
-    /// Why it cannot be had here; `None` when it can.
+    /// Reason why it is unavailable here.
     pub unavailable: Option<String>,
 }
 
 /// A file system that was asked for.
 #[derive(Clone, Debug)]
 pub struct FileSystemFact {
-    /// What was asked for.
+    /// The requested file system.
     pub spec: Spec,
-    /// What it is here, or why it cannot be had.
+    /// The file system as it was found, or the reason why it is unavailable.
     pub found: Result<FoundFileSystem, String>,
 }
 
-/// A file system as it was found when one was made and mounted to see.
+/// Facts of a file system, found by making and mounting a small one.
 #[derive(Clone, Debug)]
 pub struct FoundFileSystem {
-    /// What tables call it, see [`LabFileSystem::label`].
+    /// Its name in tables, see [`LabFileSystem::label`].
     pub label: String,
     /// The driver that serves it.
     pub driver: String,
     /// The program that makes it, with its version.
     pub tool: Option<String>,
-    /// What it will lie on.
-    pub ground: Ground,
-    /// What backends can do there.
+    /// Where it will be made.
+    pub backing: Backing,
+    /// Facts of the backends there.
     pub backends: Vec<BackendFact>,
     /// The ways of finding out attributes there.
     pub methods: Vec<MethodFact>,
-    /// Which states of the cache can be had there.
+    /// The states of the cache that are available there.
     pub caches: Vec<CacheFact>,
 }
 
-/// What a file system will lie on.
+/// Backing of a file system.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Ground {
+pub enum Backing {
     /// An image file as large as is needed.
     Image,
     /// A device.
@@ -204,16 +204,16 @@ pub enum Ground {
     },
 }
 
-/// A plan, and what had to be left out of it.
+/// A plan and the notes about omitted parts.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Planned {
     /// The plan.
     pub plan: Plan,
-    /// Why arms or groups of the study are not in it; they belong in the record.
+    /// Reasons why arms or groups of the study are missing; they belong in the record.
     pub notes: Vec<Note>,
 }
 
-/// Why there is no plan.
+/// Reason why there is no plan.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum PlanError {
     /// No backend has this name.
@@ -224,20 +224,20 @@ pub enum PlanError {
         /// All names.
         known: Vec<String>,
     },
-    /// A value that cannot be had.
+    /// An impossible value.
     #[error("{what} cannot be {value}: {allowed}")]
     Value {
-        /// What was asked for.
+        /// The option.
         what: &'static str,
         /// The value.
         value: String,
-        /// What is allowed.
+        /// The allowed values.
         allowed: String,
     },
     /// Files as they are asked for cannot be.
     #[error("the files cannot be made: {reason}")]
     Data {
-        /// Why.
+        /// The reason.
         reason: String,
     },
     /// The arm that everything is compared with cannot run here.
@@ -245,13 +245,21 @@ pub enum PlanError {
     NoBaseline {
         /// The backend.
         name: String,
-        /// Why not.
+        /// The reason.
         reason: String,
     },
-    /// No arm beside the baseline is left.
+    /// Only the baseline is left.
     #[error("nothing is left to compare: {reason}")]
     Nothing {
-        /// Why.
+        /// The reason.
         reason: String,
     },
+}
+
+/// Returns the facts of a backend, or an error that names the nearest.
+pub(crate) fn backend_fact<'a>(facts: &'a [BackendFact], name: &str) -> Result<&'a BackendFact, PlanError> {
+    facts.iter().find(|fact| fact.name == name).ok_or_else(|| {
+        let known: Vec<String> = facts.iter().map(|fact| fact.name.to_owned()).collect();
+        PlanError::UnknownBackend { name: name.to_owned(), known }
+    })
 }

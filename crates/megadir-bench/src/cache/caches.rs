@@ -8,18 +8,18 @@ use megadir_stats::permutation::SplitMix64;
 
 use super::system::{self, System};
 use super::tree::{self, Pass, Sampled};
-use super::{Cooled, Directories};
-use crate::at::At;
+use super::{ColdTarget, Directories};
 use crate::control::{RunControl, WorkError};
+use crate::kind::{BlockKey, Workload};
 use crate::measure::Stopwatch;
 use crate::note::NoteKind;
-use crate::workload::{BlockKey, Workload};
+use crate::os::At;
 
-/// The caches of a run's data sets, as far as the run has cooled and warmed them.
+/// The caches of a run's data sets, as far as the run has evicted and warmed them.
 #[derive(Clone, Debug)]
 pub(crate) struct Caches {
-    /// Whether any arm wants a cold cache; nothing is done otherwise.
-    cools: bool,
+    /// `true` if any arm wants a cold cache; nothing is done otherwise.
+    evicts: bool,
     sets: Vec<Set>,
     /// Warm arms that have done their work since what they need was dropped.
     warm_arms: HashSet<CellId>,
@@ -32,9 +32,9 @@ pub(crate) struct Caches {
 /// What is known of one data set.
 #[derive(Clone, Debug)]
 struct Set {
-    /// Whether what lies below directories belongs to it.
+    /// `true` if what lies below directories belongs to it.
     deep: bool,
-    /// Whether its names and inodes were looked at since they were dropped.
+    /// `true` if its names and inodes were looked at since they were dropped.
     warm: bool,
     entries: u64,
     sample: Vec<Sampled>,
@@ -62,7 +62,7 @@ impl Caches {
             file_system,
         };
         Self {
-            cools: plan.cells.iter().any(|cell| cell.cache.is_cold()),
+            evicts: plan.cells.iter().any(|cell| cell.cache.is_cold()),
             sets: plan.data.iter().zip(file_systems).map(set).collect(),
             warm_arms: HashSet::new(),
             told: HashSet::new(),
@@ -73,7 +73,7 @@ impl Caches {
 
     /// Has every state that the plan asks for once, on every data set that holds something, and returns the arms whose state
     /// cannot be had or verified, with the reason.
-    pub(crate) fn rehearse(
+    pub(crate) fn dry_run(
         &mut self,
         plan: &Plan,
         directories: &mut dyn Directories,
@@ -93,11 +93,11 @@ impl Caches {
                 }
                 let tried = self
                     .warm_names(data.id, directories.of(data.id), control)
-                    .and_then(|()| self.cool(state, data.id, directories, control));
+                    .and_then(|()| self.evict(state, data.id, directories, control));
                 let tried = match state.drops_names() {
                     true => tried.and_then(|()| {
                         self.forget_names(state, plan, data.id);
-                        self.come_back_by_reading(state, data.id, directories.of(data.id))
+                        self.verify_cold(state, data.id, directories.of(data.id))
                     }),
                     false => tried,
                 };
@@ -113,7 +113,7 @@ impl Caches {
     }
 
     /// Gets the work of a block ready, and the cache into the state that its arm wants.
-    pub(crate) fn ready(
+    pub(crate) fn prepare(
         &mut self,
         work: &mut dyn Workload,
         stopwatch: &mut Stopwatch,
@@ -122,15 +122,15 @@ impl Caches {
     ) -> Result<(), WorkError> {
         let Before { cell, key, operations, control, .. } = *before;
         let directory = directories.of(cell.data);
-        if self.cools && !cell.cache.is_cold() {
+        if self.evicts && !cell.cache.is_cold() {
             self.warm_names(cell.data, directory, control)?;
             self.warm_arm(work, stopwatch, before, directory)?;
         }
-        work.ready(directory, key, operations, control)?;
+        work.setup(directory, key, operations, control)?;
         if cell.cache.is_cold() {
-            let cooled = self.cool(cell.cache, cell.data, directories, control);
+            let evicted = self.evict(cell.cache, cell.data, directories, control);
             self.forget(cell.cache, before);
-            cooled?;
+            evicted?;
         }
         Ok(())
     }
@@ -187,15 +187,15 @@ impl Caches {
         // Other names than those of the block itself: those would be warmer than they ever are.
         let other = BlockKey { phase: megadir_record::Phase::WarmUp, attempt: u32::MAX, ..key };
         stopwatch.set_rate(None);
-        work.ready(directory, other, operations, control)?;
+        work.setup(directory, other, operations, control)?;
         work.run(directory, operations, stopwatch, control)?;
-        work.finish(directory, control)?;
+        work.teardown(directory, control)?;
         stopwatch.clear();
         Ok(())
     }
 
     /// Drops what a state does not have in the cache, and verifies that it is gone.
-    fn cool(
+    fn evict(
         &mut self,
         state: CacheState,
         data: DataId,
@@ -204,13 +204,13 @@ impl Caches {
     ) -> Result<(), WorkError> {
         match state {
             CacheState::Warm => return Ok(()),
-            CacheState::Unseen => return directories.make_anew(data),
+            CacheState::Unseen => return directories.recreate_files(data),
             CacheState::DataCold => {}
             CacheState::VfsCold | CacheState::FsCold => self.draw(data, directories.of(data), control)?,
         }
         let Set { deep, entries, ref sample, ref file_system, .. } = self.sets[data.0 as usize];
-        let cooled = Cooled { data, deep, entries, sample, file_system };
-        self.system.cool(state, &cooled, directories, control)
+        let evicted = ColdTarget { data, deep, entries, sample, file_system };
+        self.system.evict(state, &evicted, directories, control)
     }
 
     /// Draws names of a data set anew, if those that were drawn are not there any more: the arms make their own files.
@@ -252,21 +252,16 @@ impl Caches {
     }
 
     /// Asks about the sample after a drop: the device must have been read.
-    fn come_back_by_reading(
-        &self,
-        state: CacheState,
-        data: DataId,
-        directory: &Dir,
-    ) -> Result<(), WorkError> {
+    fn verify_cold(&self, state: CacheState, data: DataId, directory: &Dir) -> Result<(), WorkError> {
         let set = &self.sets[data.0 as usize];
         match is_served_elsewhere(&set.file_system) {
             true => Ok(()),
-            false => system::come_back_by_reading(state, directory.at(), &set.sample),
+            false => system::verify_cold(state, directory.at(), &set.sample),
         }
     }
 }
 
-/// Tells whether another process reads from the device for this one, so that no read is counted here.
+/// `true` if another process reads from the device for this one, so that no read is counted here.
 fn is_served_elsewhere(file_system: &str) -> bool {
     file_system.starts_with("fuse")
 }

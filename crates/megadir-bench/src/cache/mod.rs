@@ -9,7 +9,7 @@
 //! nothing of clocks, records or reports.
 //!
 //! `caches` is what the runner uses, the same on every system; what a system drops and how that is verified is in a directory of its
-//! own, with the same names in each: `System`, `refusals`, `come_back_by_reading`.
+//! own, with the same names in each: `System`, `refusals`, `verify_cold`.
 
 mod caches;
 #[cfg(any(windows, test))]
@@ -32,7 +32,7 @@ use windows as system;
 
 use self::tree::Sampled;
 use crate::control::WorkError;
-use crate::machine;
+use crate::host;
 use crate::request::CacheFact;
 
 pub(crate) use caches::{Before, Caches};
@@ -44,7 +44,7 @@ pub(crate) use system::is_memory;
 /// In a virtual machine cold states are named `guest-...`: the host's cache stays warm. Nothing is dropped.
 pub fn cache_facts(directory: &Dir) -> Vec<CacheFact> {
     let unavailable = system::refusals(directory);
-    let guest = if machine::is_virtual() { "guest-" } else { "" };
+    let guest = if host::is_virtual() { "guest-" } else { "" };
     let facts = CacheState::ALL.into_iter().map(|state| CacheFact {
         state,
         name: if state.drops() { format!("{guest}{}", state.name()) } else { state.name().to_owned() },
@@ -55,9 +55,9 @@ pub fn cache_facts(directory: &Dir) -> Vec<CacheFact> {
 
 /// What is known of a data set that is to become cold.
 #[cfg_attr(windows, expect(dead_code, reason = "only Linux tells what of how many is cached"))]
-struct Cooled<'a> {
+struct ColdTarget<'a> {
     data: DataId,
-    /// Whether what lies below directories belongs to it.
+    /// `true` if what lies below directories belongs to it.
     deep: bool,
     entries: u64,
     /// Names that were drawn from it.
@@ -75,7 +75,7 @@ pub(crate) trait Directories {
     fn remount(&mut self, data: DataId) -> Result<(), WorkError>;
 
     /// Removes the files of a data set and makes them again, the same ones, on the disk.
-    fn make_anew(&mut self, data: DataId) -> Result<(), WorkError>;
+    fn recreate_files(&mut self, data: DataId) -> Result<(), WorkError>;
 }
 
 /// Returns the error for a state that cannot be had or verified.

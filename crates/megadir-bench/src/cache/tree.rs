@@ -7,8 +7,8 @@ use megadir_record::CacheState;
 use megadir_stats::permutation::SplitMix64;
 
 use super::refused;
-use crate::at::{self, At, Borrowed};
 use crate::control::{RunControl, WorkError};
+use crate::os::{self, At, Borrowed};
 
 /// The deepest tree that is gone through; each level holds an open directory and a buffer.
 const DEPTH_MAX: usize = 64;
@@ -55,7 +55,7 @@ fn each_below(
     let mut seen = 0_u32;
     // What ends the listing from within, for the listing knows errors of the system only.
     let mut ended = None;
-    let listed = at::each_entry(directory, &mut |name, kind| {
+    let listed = os::each_entry(directory, &mut |name, kind| {
         let mut one = || {
             seen += 1;
             if seen.is_multiple_of(256) {
@@ -69,7 +69,7 @@ fn each_below(
             if kind != FileType::Directory || depth == 0 {
                 return Ok(());
             }
-            let child = match at::open_on_this_mount(directory, name) {
+            let child = match os::open_on_this_mount(directory, name) {
                 Ok(child) => child,
                 Err(error) if is_gone_or_elsewhere(&error) => return Ok(()),
                 Err(error) => return Err(failed(error)),
@@ -104,7 +104,7 @@ fn failed(source: io::Error) -> WorkError {
 /// Asks about every name that was drawn; tells whether there are any and all of them are there.
 pub(super) fn are_there(directory: Borrowed<'_>, sample: &[Sampled]) -> Result<bool, WorkError> {
     for path in sample {
-        match at::status(directory, path.as_slice()) {
+        match os::status(directory, path.as_slice()) {
             Ok(_) => {}
             Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
                 return Ok(false);
@@ -128,7 +128,7 @@ impl<'a> Pass<'a> {
     }
 
     pub(super) fn see(&mut self, found: &Found<'_>) -> Result<(), WorkError> {
-        match at::status(found.parent, found.name) {
+        match os::status(found.parent, found.name) {
             Ok(_) => {}
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
             Err(error) => return Err(failed(error)),

@@ -109,7 +109,7 @@ impl Files {
         }
     }
 
-    /// Returns whether all files lie in one directory.
+    /// `true` if all files lie in one directory.
     pub fn is_flat(&self) -> bool {
         match &self.places {
             Places::Flat => true,
@@ -217,7 +217,7 @@ impl Files {
 
     /// Refuses names that the layout has no place for, before anything is made.
     ///
-    /// Whether a layout accepts the names of a scheme depends on their length, so one of each length is tried.
+    /// `true` if a layout accepts the names of a scheme depends on their length, so one of each length is tried.
     fn check_names(&self) -> Result<(), FilesError> {
         let mut buffer = PlaceBuffer::new();
         let powers = |base: u64| std::iter::successors(Some(1_u64), move |power| power.checked_mul(base));

@@ -27,7 +27,7 @@ pub(super) fn no_driver(entry: &Entry) -> String {
     }
 }
 
-/// Returns whether the kernel has a driver, or a module that it would load.
+/// `true` if the kernel has a driver, or a module that it would load.
 fn has_driver(entry: &Entry) -> bool {
     let known = std::fs::read_to_string("/proc/filesystems").unwrap_or_default();
     if known.lines().any(|line| line.split_whitespace().last() == Some(entry.kind)) {
@@ -41,7 +41,7 @@ fn has_driver(entry: &Entry) -> bool {
         || is_alias(&read("modules.alias"), entry.kind)
 }
 
-/// Returns whether a list of modules, a path a line, has this one.
+/// `true` if a list of modules, a path a line, has this one.
 fn is_module(list: &str, module: &str) -> bool {
     list.lines().any(|line| {
         let path = line.split(':').next().unwrap_or_default();
@@ -50,7 +50,7 @@ fn is_module(list: &str, module: &str) -> bool {
     })
 }
 
-/// Returns whether a list of aliases has a module for this type of file system, as that of ext4 is for ext2.
+/// `true` if a list of aliases has a module for this type of file system, as that of ext4 is for ext2.
 fn is_alias(list: &str, kind: &str) -> bool {
     let alias = format!("fs-{kind}");
     list.lines().any(|line| line.split_whitespace().nth(1) == Some(alias.as_str()))

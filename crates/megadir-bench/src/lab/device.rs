@@ -11,8 +11,7 @@ use rustix::io::Errno;
 
 use super::disk::Disk;
 use super::{FILE_SYSTEMS, LABEL, LabError, Spec, program};
-use crate::control::RunControl;
-use crate::control::words;
+use crate::control::{RunControl, words};
 
 /// blkid(8) found nothing that it knows.
 const NOTHING_FOUND: i32 = 2;
@@ -182,7 +181,7 @@ fn judge(code: Option<i32>, said: &[String]) -> Result<Carries, String> {
     }
 }
 
-/// Returns whether the lab makes file systems of a type, as blkid calls it.
+/// `true` if the lab makes file systems of a type, as blkid calls it.
 fn is_made_here(kind: &str) -> bool {
     kind == "ntfs" || FILE_SYSTEMS.iter().any(|entry| !entry.in_memory() && entry.kind == kind)
 }

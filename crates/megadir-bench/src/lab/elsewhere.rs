@@ -6,9 +6,9 @@ use std::sync::atomic::{AtomicBool, AtomicU64};
 
 use megadir_record::{FsId, LabFileSystem};
 
-use super::{Ground, LabError, Spec, Survey};
-use crate::at::Owned;
+use super::{Backing, LabError, Spec, Survey};
 use crate::control::RunControl;
+use crate::os::Owned;
 use crate::workspace::Leftovers;
 
 /// Why.
@@ -50,7 +50,7 @@ impl Lab {
     /// Always [`LabError::Elsewhere`].
     pub fn check(
         _directory: &Path,
-        _all: &[(Spec, Ground)],
+        _all: &[(Spec, Backing)],
         _signals: RunControl<'_>,
     ) -> Result<(), LabError> {
         refused()
@@ -69,7 +69,7 @@ impl Lab {
     pub fn make(
         &self,
         _spec: &Spec,
-        _ground: &Ground,
+        _ground: &Backing,
         _signals: RunControl<'_>,
     ) -> Result<Mounted, LabError> {
         match *self {}
@@ -124,7 +124,7 @@ impl Mounted {
     /// # Errors
     ///
     /// None.
-    pub fn make_anew(&mut self, _signals: RunControl<'_>) -> Result<(), LabError> {
+    pub fn reformat(&mut self, _signals: RunControl<'_>) -> Result<(), LabError> {
         match *self {}
     }
 

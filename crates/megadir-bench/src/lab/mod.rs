@@ -23,6 +23,7 @@
 
 #[cfg(target_os = "linux")]
 mod availability;
+mod backing;
 #[cfg(target_os = "linux")]
 mod device;
 #[cfg(target_os = "linux")]
@@ -30,7 +31,6 @@ mod disk;
 #[cfg(not(target_os = "linux"))]
 mod elsewhere;
 mod error;
-mod ground;
 #[cfg(target_os = "linux")]
 mod image;
 #[cfg(target_os = "linux")]
@@ -53,12 +53,12 @@ mod spec;
 mod survey;
 mod table;
 
+pub use backing::Backing;
 #[cfg(not(target_os = "linux"))]
 pub(crate) use elsewhere::LINUX_ONLY;
 #[cfg(not(target_os = "linux"))]
 pub use elsewhere::{Cold, Lab, Mounted, survey};
 pub use error::LabError;
-pub use ground::Ground;
 #[cfg(target_os = "linux")]
 pub use mounted::{Cold, Mounted};
 #[cfg(target_os = "linux")]

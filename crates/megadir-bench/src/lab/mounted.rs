@@ -12,10 +12,8 @@ use rustix::mount::UnmountFlags;
 
 use super::disk::Disk;
 use super::server::{Server, is_mounted};
-use super::{Ground, LabError, Spec, options, program};
-use crate::control::RunControl;
-use crate::control::words;
-use crate::control::{WRITING_BACK, marked};
+use super::{Backing, LabError, Spec, options, program};
+use crate::control::{RunControl, WRITING_BACK, marked, words};
 use crate::workspace::Workspace;
 
 /// A file system that is still busy is tried again so often before it is an error.
@@ -54,23 +52,23 @@ pub struct Cold {
 /// Makes the file system on its disk and mounts it on the directory `name` of the workspace.
 pub(super) fn make(
     spec: &Spec,
-    ground: &Ground,
+    backing: &Backing,
     disk: Option<Disk>,
     workspace: &Workspace,
     name: &str,
     control: RunControl<'_>,
 ) -> Result<Mounted, LabError> {
     let mut options = spec.mount_options();
-    let place = match (ground, &disk) {
-        (Ground::Image { bytes, .. }, Some(disk)) => {
+    let place = match (backing, &disk) {
+        (Backing::Image { bytes, .. }, Some(disk)) => {
             Place::Image { bytes: *bytes, direct_io: disk.direct_io }
         }
-        (Ground::Image { bytes, .. }, None) => {
+        (Backing::Image { bytes, .. }, None) => {
             options.push(format!("size={bytes}"));
             options.push(format!("nr_inodes={}", bytes / 4096));
             Place::Memory { bytes: *bytes }
         }
-        (Ground::Device { path, .. }, _) => Place::Device { path: path.display().to_string() },
+        (Backing::Device { path, .. }, _) => Place::Device { path: path.display().to_string() },
     };
     let parent = workspace.as_fd().try_clone_to_owned().map_err(LabError::failed("keep a directory"))?;
     let mut mounted = Mounted {
@@ -119,7 +117,7 @@ impl Mounted {
         }
     }
 
-    /// Tells why it cannot be unmounted and mounted again, if it cannot.
+    /// Returns the reason why it cannot be unmounted and mounted again, if it cannot.
     pub(crate) fn keeps_content(&self) -> Result<(), String> {
         match self.disk {
             Some(_) => Ok(()),
@@ -149,7 +147,7 @@ impl Mounted {
     /// # Errors
     ///
     /// As [`Mounted::remount`], and [`LabError::Device`] for a device that must not be erased any more.
-    pub fn make_anew(&mut self, control: RunControl<'_>) -> Result<(), LabError> {
+    pub fn reformat(&mut self, control: RunControl<'_>) -> Result<(), LabError> {
         self.keeps_content().map_err(|left| LabError::NotCold { name: self.spec.to_string(), left })?;
         self.detach(control)?;
         self.prove_gone(control)?;

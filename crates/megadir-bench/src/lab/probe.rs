@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64};
 use megadir_record::FsId;
 
 use super::availability::{missing, tool};
-use super::{Fact, Ground, Lab, LabError, Mounted, Spec, Survey};
+use super::{Backing, Fact, Lab, LabError, Mounted, Spec, Survey};
 use crate::control::RunControl;
 use crate::workspace::Leftovers;
 
@@ -30,9 +30,9 @@ pub fn probe<T>(
     let mut facts = Vec::with_capacity(specs.len());
     for spec in specs {
         let bytes = spec.entry.smallest_bytes;
-        let ground = Ground::Image { bytes, written_bytes: bytes / WRITTEN_SHARE };
+        let backing = Backing::Image { bytes, written_bytes: bytes / WRITTEN_SHARE };
         let mut fact = Fact { spec: spec.clone(), unavailable: None, proven: None, tool: None };
-        let seen = match lab.make(spec, &ground, control) {
+        let seen = match lab.make(spec, &backing, control) {
             Ok(mounted) => {
                 let file_system = mounted.describe(FsId(0));
                 fact.tool.clone_from(&file_system.tool);

@@ -93,7 +93,7 @@ impl Drop for Server {
     }
 }
 
-/// Returns whether something is mounted on the entry `name` of `directory`.
+/// `true` if something is mounted on the entry `name` of `directory`.
 pub(super) fn is_mounted(directory: impl AsFd, name: &str) -> bool {
     let of = |path: &str| rustix::fs::statat(directory.as_fd(), path, rustix::fs::AtFlags::NO_AUTOMOUNT);
     match (of(name), of(".")) {

@@ -23,7 +23,7 @@ pub struct Fact {
 pub struct Survey {
     /// Each that was asked about, in that order.
     pub facts: Vec<Fact>,
-    /// Whether each was really made and mounted; else that is told which can be without privileges.
+    /// `true` if each was really made and mounted; else that is told which can be without privileges.
     pub proven: bool,
     /// What was found of earlier runs that were killed.
     pub leftovers: Leftovers,

@@ -7,11 +7,11 @@
 use megadir_record::{Cell, CellId, Data, DataId, DataSource, Made, Pair, Role, When, Work};
 
 use super::ENTRIES_MAX;
-use super::arms::Arms;
+use crate::kind::arms::Arms;
 use crate::request::{AgedBy, PlanError};
 use crate::study::Study;
 
-/// Returns whether work only looks at what there is, so that it can be done on an aged directory as well.
+/// `true` if work only looks at what there is, so that it can be done on an aged directory as well.
 fn looks(work: &Work) -> bool {
     match work {
         Work::List { .. } | Work::Lookup { .. } | Work::Attributes { .. } | Work::Ask { .. } => true,
@@ -34,7 +34,7 @@ pub(super) fn cross(study: &Study, by: AgedBy, arms: &mut Arms<'_>) -> Result<()
     if let Some(cell) = cells.iter().find(|cell| !looks(&cell.work)) {
         let allowed = format!(
             "study `{}` makes files itself ({}); those that look at directories take it: listing, lookup, attributes, stat-or-list",
-            study.name, cell.name
+            study.meta.name, cell.name
         );
         return refuse("given".into(), allowed);
     }

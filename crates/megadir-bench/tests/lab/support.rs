@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64};
 use std::time::{Duration, Instant};
 
 use megadir_bench::RunControl;
-use megadir_bench::lab::{Ground, Lab, LabError, Mounted, Spec};
+use megadir_bench::lab::{Backing, Lab, LabError, Mounted, Spec};
 
 pub(crate) static STOP: AtomicBool = AtomicBool::new(false);
 pub(crate) static BEAT: AtomicU64 = AtomicU64::new(0);
@@ -24,7 +24,7 @@ pub(crate) fn open(directory: &Path) -> Result<Lab, String> {
 pub(crate) fn make(lab: &Lab, text: &str) -> Result<Mounted, LabError> {
     let spec = spec(text);
     let bytes = spec.entry.smallest_bytes;
-    lab.make(&spec, &Ground::Image { bytes, written_bytes: bytes }, SIGNALS)
+    lab.make(&spec, &Backing::Image { bytes, written_bytes: bytes }, SIGNALS)
 }
 
 /// Returns the loop devices that stay attached, with the files that they show: who mounts something opens every one for a moment, and

@@ -12,8 +12,7 @@ use rustix::io::Errno;
 
 use crate::cache::refused;
 use crate::cache::tree::{Found, each};
-use crate::control::{RunControl, WorkError};
-use crate::control::{WRITING_BACK, marked};
+use crate::control::{RunControl, WRITING_BACK, WorkError, marked};
 
 /// At most this part of the pages may be left.
 const LEFT_MAX: f64 = 0.01;

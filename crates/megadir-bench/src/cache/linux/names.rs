@@ -20,12 +20,11 @@ use megadir_sys::usage::thread_waits;
 use rustix::fs::{Mode, OFlags, ResolveFlags, openat2};
 use rustix::io::Errno;
 
-use super::held::{Buffered, Counts, Refusal};
+use crate::cache::linux::slab_counts::{Buffered, Refusal, SlabCounts};
 use crate::cache::refused;
 use crate::cache::tree::{Sampled, are_there};
-use crate::control::{RunControl, WorkError};
-use crate::control::{WRITING_BACK, marked};
-use crate::machine::unwritten_bytes;
+use crate::control::{RunControl, WRITING_BACK, WorkError, marked};
+use crate::host::unwritten_bytes;
 
 /// Where the order to drop goes, and the order: pages, and what the shrinkers of names and inodes hold.
 pub(super) const DROP_CACHES: &str = "/proc/sys/vm/drop_caches";
@@ -54,7 +53,7 @@ const OTHERS_MAX: u64 = 10_000;
 #[derive(Clone, Debug, Default)]
 pub(super) struct Names {
     /// What was left after the first drop that was verified, by type of file system, as counts are: what others always hold.
-    floors: BTreeMap<String, Counts>,
+    floors: BTreeMap<String, SlabCounts>,
 }
 
 impl Names {
@@ -69,7 +68,7 @@ impl Names {
     ) -> Result<(), WorkError> {
         let refuse = |Refusal(reason)| refused(CacheState::VfsCold, reason);
         find_cached(directory, sample).map_err(refuse)?;
-        let before = Counts::now(directory, file_system).map_err(refuse)?;
+        let before = SlabCounts::now(directory, file_system).map_err(refuse)?;
         drain(CacheState::VfsCold, directory, control)?;
         let mut left = String::new();
         let at_least = if file_system == "xfs" { DROPS_MIN_XFS } else { DROPS_MIN };
@@ -80,7 +79,7 @@ impl Names {
                 std::thread::sleep(PAUSE);
                 continue;
             }
-            let after = Counts::now(directory, file_system).map_err(refuse)?;
+            let after = SlabCounts::now(directory, file_system).map_err(refuse)?;
             let floor = self.floors.get(file_system).copied();
             match what_is_left(floor, before, after, entries).or_else(|| cached(directory, sample)) {
                 None => {
@@ -97,7 +96,12 @@ impl Names {
 }
 
 /// Tells what the counts say is left, if that is too much.
-fn what_is_left(floor: Option<Counts>, before: Counts, after: Counts, entries: u64) -> Option<String> {
+fn what_is_left(
+    floor: Option<SlabCounts>,
+    before: SlabCounts,
+    after: SlabCounts,
+    entries: u64,
+) -> Option<String> {
     let of_entries = |what: &str, before: u64, after: u64, floor: Option<u64>| {
         let few = OTHERS_MAX + entries / 10 + floor.map_or(0, |floor| floor + floor / 10);
         // What others always hold is not known before the first drop, but then all of the data set was there.
@@ -178,7 +182,7 @@ fn look(directory: BorrowedFd<'_>, path: &Sampled) -> Result<bool, Errno> {
 }
 
 /// Asks about the names that were drawn, after a drop: the device must have been read.
-pub(crate) fn come_back_by_reading(
+pub(crate) fn verify_cold(
     state: CacheState,
     directory: BorrowedFd<'_>,
     sample: &[Sampled],
@@ -225,10 +229,10 @@ pub(super) fn drain(
 
 #[cfg(test)]
 mod tests {
-    use super::{Buffered, Counts, what_is_left};
+    use super::{Buffered, SlabCounts, what_is_left};
 
-    fn counts(inodes: u64) -> Counts {
-        Counts { inodes, names: 500, buffers: None }
+    fn counts(inodes: u64) -> SlabCounts {
+        SlabCounts { inodes, names: 500, buffers: None }
     }
 
     #[test]
@@ -246,9 +250,9 @@ mod tests {
         assert!(what_is_left(known, counts(280_000), counts(280_000), 200_000).is_some());
         // Few are few.
         assert_eq!(what_is_left(fresh, counts(300), counts(300), 1), None);
-        let many = Counts { inodes: 0, names: 400_000, buffers: None };
+        let many = SlabCounts { inodes: 0, names: 400_000, buffers: None };
         assert!(what_is_left(fresh, many, many, 100_000).unwrap().contains("names"));
-        let buffers = |count| Counts { buffers: Some(Buffered { count, few: 256 }), ..counts(10) };
+        let buffers = |count| SlabCounts { buffers: Some(Buffered { count, few: 256 }), ..counts(10) };
         assert!(what_is_left(fresh, buffers(1557), buffers(1540), 20_000).unwrap().contains("1540 buffers"));
         assert_eq!(what_is_left(fresh, buffers(1557), buffers(3), 20_000), None);
         assert_eq!(what_is_left(fresh, buffers(9000), buffers(2000), 20_000), None);

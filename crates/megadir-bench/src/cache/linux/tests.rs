@@ -18,7 +18,7 @@ use megadir_testkit::require;
 use rustix::fs::{AtFlags, statat};
 
 use super::contents;
-use super::names::{Names, come_back_by_reading};
+use super::names::{Names, verify_cold};
 use crate::cache::tree::{Pass, Sampled, are_there, each};
 use crate::control::{RunControl, WorkError};
 
@@ -151,26 +151,26 @@ fn names_go(recipe: &Recipe) -> Result<(), String> {
     // Beside what mkfs puts there.
     assert!((321..=322).contains(&entries) && drawn.len() == 64, "{entries}");
     let mut names = Names::default();
-    let mut cool = |drawn: &[Sampled]| {
+    let mut evict = |drawn: &[Sampled]| {
         unless_others_are_busy(|| names.drop_all(directory.as_fd(), recipe.kind, entries, drawn, SIGNALS))
     };
-    cool(&drawn).unwrap();
+    evict(&drawn).unwrap();
     let before = thread_waits().read_sectors;
     statat(&directory, "file7", AtFlags::SYMLINK_NOFOLLOW).unwrap();
     assert!(thread_waits().read_sectors > before, "{}: the first stat read nothing", recipe.name);
     are_there(directory.as_fd(), &drawn).unwrap();
-    let warm = reason(come_back_by_reading(CacheState::VfsCold, directory.as_fd(), &drawn));
+    let warm = reason(verify_cold(CacheState::VfsCold, directory.as_fd(), &drawn));
     assert!(warm.contains("64 names came back without a read"), "{warm}");
     // Names in use stay, and that is noticed.
     let held: Vec<File> = drawn
         .iter()
         .map(|path| File::open(mount.path().join(std::str::from_utf8(path).unwrap())).unwrap())
         .collect();
-    let refused = reason(cool(&drawn));
+    let refused = reason(evict(&drawn));
     assert!(refused.contains("64 of 64 names that were drawn are still cached"), "{refused}");
     drop(held);
-    cool(&drawn).unwrap();
-    come_back_by_reading(CacheState::VfsCold, directory.as_fd(), &drawn).unwrap();
+    evict(&drawn).unwrap();
+    verify_cold(CacheState::VfsCold, directory.as_fd(), &drawn).unwrap();
     Ok(())
 }
 

@@ -11,11 +11,11 @@ use megadir_record::CacheState;
 use megadir_stats::permutation::SplitMix64;
 use megadir_sys::windows::facts;
 
-use crate::at::{self, Access, Borrowed};
 use crate::cache::judge::{self, FileRead};
 use crate::cache::refused;
 use crate::cache::tree::{Found, SAMPLE_MAX, Sampled, each};
 use crate::control::{RunControl, WorkError};
+use crate::os::{self, Access, Borrowed};
 
 /// Smaller files may lie within the file table, which stays cached, bytes.
 const OUTSIDE_BYTES_MIN: u64 = 4096;
@@ -68,7 +68,7 @@ pub(super) fn drop_all(
     let again = read_all(top, &drawn, control, read_bytes)?.iter().map(|file| file.given).sum();
     judge::contents(&read, again).map_err(refuse)?;
     // Verifying has cached them again.
-    drawn.iter().try_for_each(|path| match at::open_uncached(top, path) {
+    drawn.iter().try_for_each(|path| match os::open_uncached(top, path) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => {
             Err(because(&String::from_utf8_lossy(path), &error))
         }
@@ -81,7 +81,7 @@ fn forget(found: &Found<'_>) -> Result<Option<(u64, u64)>, WorkError> {
     let gone =
         |error: &io::Error| matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::IsADirectory);
     let failed = |error: io::Error| because(&found.path(), &error);
-    match at::open_uncached(found.parent, found.name) {
+    match os::open_uncached(found.parent, found.name) {
         Ok(file) => {
             let size = file.metadata().map_err(failed)?.len();
             Ok(Some((size, facts::space(file.as_handle()).map_err(failed)?.allocated_bytes)))
@@ -105,7 +105,7 @@ fn read_all(
     for path in paths {
         control.check()?;
         content.clear();
-        let file = match at::open_file(top, path, Access::Read) {
+        let file = match os::open_file(top, path, Access::Read) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
             opened => opened.map_err(|error| because(&String::from_utf8_lossy(path), &error))?,
         };

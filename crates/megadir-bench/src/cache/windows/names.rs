@@ -9,11 +9,10 @@ use megadir_record::CacheState;
 use megadir_sys::windows::file_cache;
 
 use super::{Reads, not_counted};
-use crate::at::{self, Borrowed};
 use crate::cache::tree::{Sampled, are_there};
 use crate::cache::{judge, refused};
-use crate::control::{RunControl, WorkError};
-use crate::control::{WRITING_BACK, marked};
+use crate::control::{RunControl, WRITING_BACK, WorkError, marked};
+use crate::os::{self, Borrowed};
 
 /// Forgets everything and verifies that names of a data set are gone.
 pub(super) fn drop_all(
@@ -27,7 +26,7 @@ pub(super) fn drop_all(
     }
     let reads = Reads::of(directory).map_err(|error| refuse(not_counted(&error)))?;
     forget(directory, control)?;
-    come_back_by_reading(CacheState::VfsCold, directory, sample, &mut || reads.now())?;
+    verify_cold(CacheState::VfsCold, directory, sample, &mut || reads.now())?;
     control.check()?;
     forget(directory, control)?;
     touch_own_pages();
@@ -36,7 +35,7 @@ pub(super) fn drop_all(
 
 fn forget(directory: Borrowed<'_>, control: RunControl<'_>) -> Result<(), WorkError> {
     let forgotten = marked(control.heartbeat, WRITING_BACK, || {
-        at::sync(directory)?;
+        os::sync(directory)?;
         file_cache::may_forget()?;
         file_cache::forget()
     });
@@ -46,7 +45,7 @@ fn forget(directory: Borrowed<'_>, control: RunControl<'_>) -> Result<(), WorkEr
 }
 
 /// Asks about the names that were drawn, after a drop: the volume must have been read, and not when they are asked about again.
-pub(super) fn come_back_by_reading(
+pub(super) fn verify_cold(
     state: CacheState,
     directory: Borrowed<'_>,
     sample: &[Sampled],
