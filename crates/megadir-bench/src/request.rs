@@ -263,3 +263,27 @@ pub(crate) fn backend_fact<'a>(facts: &'a [BackendFact], name: &str) -> Result<&
         PlanError::UnknownBackend { name: name.to_owned(), known }
     })
 }
+
+/// Refuses a buffer or a number of threads that no backend takes.
+///
+/// This is the only range check between the command line or a study file and the backend, which refuses too. A value that some
+/// backends take and the arm's own does not is no error: that arm is left out with a note.
+pub(crate) fn check_reading(
+    facts: &[BackendFact],
+    buffer_bytes: Option<u64>,
+    threads: u32,
+) -> Result<(), PlanError> {
+    let refuse = |what, value, allowed| Err(PlanError::Value { what, value, allowed });
+    let low = facts.iter().map(|fact| fact.buffer_bytes.0).min().unwrap_or(0);
+    let high = facts.iter().map(|fact| fact.buffer_bytes.1).max().unwrap_or(u64::MAX);
+    if let Some(bytes) = buffer_bytes.filter(|bytes| !(low..=high).contains(bytes)) {
+        let allowed = format!("{low} to {high} bytes are possible");
+        return refuse("the buffer", format!("{bytes} bytes"), allowed);
+    }
+    let threads_max = facts.iter().map(|fact| fact.threads_max).max().unwrap_or(u32::MAX);
+    if !(1..=threads_max).contains(&threads) {
+        let allowed = format!("1 to {threads_max} are possible");
+        return refuse("the number of threads", threads.to_string(), allowed);
+    }
+    Ok(())
+}

@@ -366,19 +366,6 @@ fn check_values(request: &Request<'_>) -> Result<(), PlanError> {
             format!("1 to {ENTRIES_MAX} are possible"),
         );
     }
-    let low = request.facts.iter().map(|fact| fact.buffer_bytes.0).min().unwrap_or(0);
-    let high = request.facts.iter().map(|fact| fact.buffer_bytes.1).max().unwrap_or(u64::MAX);
-    if let Some(bytes) = request.buffers_bytes.iter().find(|bytes| !(low..=high).contains(*bytes)) {
-        return refuse("the buffer", format!("{bytes} bytes"), format!("{low} to {high} bytes are possible"));
-    }
-    let threads_max = request.facts.iter().map(|fact| fact.threads_max).max().unwrap_or(1);
-    if let Some(threads) = request.threads.iter().find(|threads| !(1..=threads_max).contains(*threads)) {
-        return refuse(
-            "the number of threads",
-            threads.to_string(),
-            format!("1 to {threads_max} are possible"),
-        );
-    }
     request.backends.iter().try_for_each(|name| backend_fact(request.facts, name).map(drop))
 }
 

@@ -7,7 +7,7 @@ use megadir_record::{CellId, DataId, Group, GroupRule, Stage, Work};
 use crate::kind::arms::Arms;
 use crate::kind::list::{ArmSpec, BaselineSpec, CompareSpec, DecomposeSpec, GrowSpec, ListSpec, StepSpec};
 use crate::note::NoteKind;
-use crate::request::{PlanError, Request, backend_fact};
+use crate::request::{PlanError, Request, backend_fact, check_reading};
 
 /// The arm that listings are compared with.
 #[derive(Clone, Debug)]
@@ -42,6 +42,7 @@ impl Arms<'_> {
         stages: &[Stage],
     ) -> Result<Result<Work, String>, PlanError> {
         let fact = backend_fact(self.facts, &reading.backend)?;
+        check_reading(self.facts, Some(reading.buffer_bytes), reading.threads)?;
         if let Some(reason) = &fact.unavailable {
             return Ok(Err(format!("{} is not available here: {reason}", fact.name)));
         }
@@ -50,13 +51,6 @@ impl Arms<'_> {
             return Ok(Err(format!("{name} reads with at most {most} thread, not {threads}")));
         }
         let buffer_bytes = fact.buffer_fixed.unwrap_or(reading.buffer_bytes);
-        let (low, high) = fact.buffer_bytes;
-        if !(low..=high).contains(&buffer_bytes) {
-            return Ok(Err(format!(
-                "{} takes buffers of {low} to {high} bytes, not {buffer_bytes}",
-                fact.name
-            )));
-        }
         Ok(Ok(Work::List {
             backend: fact.name.to_owned(),
             buffer_bytes,

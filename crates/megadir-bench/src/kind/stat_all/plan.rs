@@ -9,7 +9,7 @@ use crate::kind::arms::{Arms, grouped};
 use crate::kind::stat_all::StatAllSpec;
 use crate::method::{METHODS, Method, MethodFact, Threads, method_named, system_of};
 use crate::note::NoteKind;
-use crate::request::{PlanError, Request};
+use crate::request::{PlanError, Request, check_reading};
 
 /// Adds the arms and groups of every method on every data set of `arms`.
 pub(crate) fn attributes(
@@ -57,6 +57,7 @@ fn ways(spec: &StatAllSpec, request: &Request<'_>, arms: &mut Arms<'_>) -> Resul
     let names: Vec<&str> =
         if spec.methods.is_empty() { all } else { spec.methods.iter().map(String::as_str).collect() };
     let threads = if request.threads.is_empty() { &spec.threads } else { &request.threads };
+    threads.iter().try_for_each(|threads| check_reading(request.facts, None, *threads))?;
     let mut ways = Vec::new();
     let baseline = baseline(&names);
     for (place, name) in names.into_iter().enumerate() {
