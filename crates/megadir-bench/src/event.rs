@@ -10,8 +10,10 @@ use megadir_record::{
     Writer, share,
 };
 
+use megadir::{Time, Utc};
+
 use crate::dataset::FillProgress;
-use crate::next::Block;
+use crate::schedule::Block;
 
 /// Something that happened in a run.
 #[derive(Clone, Copy, Debug)]
@@ -164,5 +166,22 @@ impl<W: Durable> Listener for Recorder<W> {
         }
         writer.write(&line)?;
         if matches!(line, Line::End(_)) { writer.get_mut().make_durable() } else { Ok(()) }
+    }
+}
+
+/// Returns the name of the record of a run that started then, e.g. `megadir-listing-20260102-030405.jsonl`.
+pub fn record_file_name(study: &str, started_unix_s: u64) -> String {
+    let seconds = i64::try_from(started_unix_s).unwrap_or(i64::MAX);
+    let Utc { year, month, day, hour, minute, second } = Time { seconds, nanoseconds: 0 }.utc();
+    format!("megadir-{study}-{year:04}{month:02}{day:02}-{hour:02}{minute:02}{second:02}.jsonl")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::record_file_name;
+
+    #[test]
+    fn records_are_named_by_study_and_start() {
+        assert_eq!(record_file_name("listing", 1_767_323_045), "megadir-listing-20260102-030405.jsonl");
     }
 }

@@ -6,35 +6,33 @@
 //!                              next(plan, samples) -> Step
 //! ```
 //!
+//! Layers, from the lowest; each uses only those above it in this table:
+//!
 //! | subject | where |
 //! |---|---|
-//! | declared experiments | [`study`] |
-//! | study and request to plan; what it will need | [`mod@plan`] |
-//! | what comes next: orders, warm-up, voiding | [`mod@next`] |
-//! | rounds split over data sets that are made anew | [`epochs`] |
-//! | carrying it out | [`runner`] |
-//! | what listeners are told; the record's writer | [`event`] |
-//! | names, contents, filled directories | [`dataset`] |
-//! | the loop for single operations, and its own cost | [`measure`] |
-//! | ways of finding out attributes | [`method`] |
+//! | cancellation, heartbeat, errors of blocks | [`control`] |
 //! | what a run may notice | [`note`] |
-//! | the run's own directory; its removal, if need be by the next run | `workspace`, `remove`, `leftovers` |
-//! | what blocks do | `workload` |
-//! | calls relative to an open directory, on every system | `at` |
-//! | signs of life, and what is waited for without any | [`beat`] |
-//! | file systems that are made and mounted for a run | [`lab`] |
-//! | what can be done here: by backends, on file systems that are asked for | `backends`, `file_systems` |
-//! | states of the cache: had, verified, given back | `cache` |
-//! | what was written reaches the disk before what comes next is measured | `write_back` |
-//! | machine and noise | `machine`, `noise` |
+//! | operations on open directories, removal, write-back, one file a system | `os` |
+//! | a run's own directory, and the removal of those of killed runs | `workspace` |
+//! | machine, noise | `host` |
+//! | file systems made and mounted for a run | [`lab`] |
+//! | names, sizes, contents and paths of files; filling directories | [`dataset`] |
+//! | the loop for single operations, and its own cost | [`measure`] |
+//! | methods of finding attributes | [`method`] |
+//! | what the user asks of a study, and what the machine can do: plain data | `request` |
+//! | kinds of work: specification, arms and blocks, one folder each | `kind` |
+//! | states of the cache: reached, verified, undone | `cache` |
+//! | declared experiments | [`study`] |
+//! | study and request to plan, with axes and estimates | [`mod@plan`] |
+//! | what comes next: orders, warm-up, voiding, epochs | [`schedule`] |
+//! | what observers see; the record's writer | [`event`] |
+//! | carrying a plan out | [`mod@run`] |
+//! | what backends and file systems can do here | `facts` |
 //!
-//! Invariants: `study`, `plan` and `next` are pure · nothing below [`plan()`] has a default · the engine
+//! Invariants: `study`, `plan` and `schedule` are pure · nothing below [`plan()`] has a default · the engine
 //! never prints and never reads the environment · whatever it makes lies in a directory of its own, is
 //! reached relative to descriptors, and is removed, if need be by the next run.
 
-mod at;
-mod backends;
-pub mod beat;
 /// Standard streams that were closed when the process began, for the program, which may not ask the system itself.
 #[cfg(target_os = "linux")]
 pub use megadir_sys::standard_streams;
@@ -42,36 +40,32 @@ pub use megadir_sys::standard_streams;
 #[cfg(windows)]
 pub use megadir_sys::windows::console;
 mod cache;
+pub mod control;
 pub mod dataset;
-mod date;
-pub mod epochs;
 pub mod event;
-mod file_systems;
+mod facts;
+mod host;
+mod kind;
 pub mod lab;
-mod leftovers;
-mod machine;
 pub mod measure;
 pub mod method;
-pub mod next;
-mod noise;
 pub mod note;
+mod os;
 pub mod plan;
-mod remove;
-pub mod runner;
+mod request;
+pub mod run;
+pub mod schedule;
 pub mod study;
-mod words;
-mod workload;
 mod workspace;
-mod write_back;
 
-pub use backends::{backend_facts, backend_facts_below};
 pub use cache::cache_facts;
-pub use date::record_file_name;
-pub use event::{Durable, Event, Listener, Recorder};
-pub use file_systems::{LabFacts, file_system_facts};
-pub use leftovers::{Leftovers, clean, leftovers};
+pub use control::RunControl;
+pub use event::{Durable, Event, Listener, Recorder, record_file_name};
+pub use facts::{LabFacts, backend_facts, backend_facts_below, file_system_facts};
+pub use host::Program;
+pub use kind::{WorkerCommand, serve};
 pub use method::{METHODS, Method, MethodFact, method_facts};
-pub use next::next;
 pub use plan::plan;
-pub use runner::{Program, RunEnd, RunError, RunRequest, WorkerCommand, check, run};
-pub use workload::{Signals, serve};
+pub use run::{RunEnd, RunError, RunRequest, check, run};
+pub use schedule::next;
+pub use workspace::{Leftovers, find_leftovers as leftovers, remove_leftovers as clean};

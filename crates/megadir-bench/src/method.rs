@@ -1,7 +1,7 @@
 //! The ways of finding out name, size and time of every file of a directory that a study can compare.
 //!
 //! Plain data: what each way is and needs, a table for each system. Adding one that the library's backends and examiners can do is a row there;
-//! the study `attributes`, its help and its tests follow. How they work is in `workload/file_attributes.rs`.
+//! the study `attributes`, its help and its tests follow. How they work is in `kind/stat_all/run/mod.rs`.
 
 mod linux;
 mod windows;
@@ -129,7 +129,7 @@ pub fn method_facts(directory: &Dir) -> Vec<MethodFact> {
     METHODS.iter().map(fact).collect()
 }
 
-/// Tells why a method cannot be used on a directory, if it cannot.
+/// Returns the reason why a method cannot be used on a directory, if it cannot.
 pub(crate) fn unavailable(method: &Method, directory: &Dir) -> Option<String> {
     if let Some(system) = system_of(method.name) {
         return Some(format!("a method of {system}"));

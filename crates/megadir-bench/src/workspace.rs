@@ -5,7 +5,6 @@
 //! system says (`renamed`, `in_place`). What is removed is reached relative to the open directory, never through links, never across
 //! mounts, and only while the marker's lock is held, which a living run never gives up.
 
-mod closed;
 #[cfg(windows)]
 mod in_place;
 #[cfg(target_os = "linux")]
@@ -15,17 +14,16 @@ use std::fs::{File, TryLockError};
 use std::io::{self, ErrorKind, Read, Write};
 use std::path::{Path, PathBuf};
 
-use megadir::FileType;
-use megadir_stats::permutation::SplitMix64;
-use serde::{Deserialize, Serialize};
-
-use crate::at::{self, Access, At, Borrowed, Owned, Status};
-use crate::leftovers::Leftovers;
-use crate::remove::{Beat, remove_directory};
 #[cfg(windows)]
 use in_place as protocol;
+use megadir::FileType;
+use megadir_stats::permutation::SplitMix64;
 #[cfg(target_os = "linux")]
 use renamed as protocol;
+use serde::{Deserialize, Serialize};
+
+use crate::os::removal::{Beat, remove_directory};
+use crate::os::{self, Access, At, Borrowed, Owned, Status};
 
 const PREFIX: &str = "megadir-bench-";
 /// What the names of unfinished directories end with, where they have others than finished ones.
@@ -61,7 +59,7 @@ pub(crate) struct Workspace {
 impl Workspace {
     /// Makes a directory of the run's own below `parent`.
     pub(crate) fn create(parent: &Path, started_unix_s: u64, seed: u64) -> io::Result<Self> {
-        let parent_at = at::open_directory(parent)?;
+        let parent_at = os::open_directory(parent)?;
         let mut random =
             SplitMix64::new(seed ^ u64::from(std::process::id()) ^ started_unix_s.rotate_left(32));
         for _ in 0..64 {
@@ -81,24 +79,24 @@ impl Workspace {
 
     /// Makes a directory for one data set and opens it.
     pub(crate) fn data_directory(&self, name: &str) -> io::Result<Owned> {
-        at::make_directory(self.directory.at(), name)?;
+        os::make_directory(self.directory.at(), name)?;
         self.open_data_directory(name)
     }
 
     /// Takes away a directory below it with everything in it and makes it again.
-    pub(crate) fn renew_data_directory(&self, name: &str, beat: &Beat) -> io::Result<Owned> {
-        self.remove_data_directory(name, beat)?;
+    pub(crate) fn renew_data_directory(&self, name: &str, heartbeat: &Beat) -> io::Result<Owned> {
+        self.remove_data_directory(name, heartbeat)?;
         self.data_directory(name)
     }
 
     /// Takes away a directory below it with everything in it.
-    pub(crate) fn remove_data_directory(&self, name: &str, beat: &Beat) -> io::Result<()> {
-        remove_directory(self.directory.at(), name, beat)
+    pub(crate) fn remove_data_directory(&self, name: &str, heartbeat: &Beat) -> io::Result<()> {
+        remove_directory(self.directory.at(), name, heartbeat)
     }
 
     /// Gives a directory below it another name, and makes an empty one under its own. Nothing in it may be open on Windows.
     pub(crate) fn set_aside_data_directory(&self, name: &str, aside: &str) -> io::Result<Owned> {
-        at::rename_new(self.directory.at(), name, aside)?;
+        os::rename_new(self.directory.at(), name, aside)?;
         self.data_directory(name)
     }
 
@@ -113,13 +111,18 @@ impl Workspace {
     }
 
     /// Removes the directory with everything in it.
-    pub(crate) fn remove(self, beat: &Beat) -> io::Result<()> {
+    pub(crate) fn remove(self, heartbeat: &Beat) -> io::Result<()> {
         let Self { parent, name, directory, marker, .. } = self;
-        protocol::remove(parent.at(), &name, Leftover { directory, marker: Some(marker), whole: true }, beat)
+        protocol::remove(
+            parent.at(),
+            &name,
+            Leftover { directory, marker: Some(marker), whole: true },
+            heartbeat,
+        )
     }
 }
 
-/// Tells whether an error comes of others who make directories there too.
+/// `true` if an error comes of others who make directories there too.
 fn is_race(kind: ErrorKind) -> bool {
     use ErrorKind::{AlreadyExists, DirectoryNotEmpty, NotFound, WouldBlock};
     [AlreadyExists, NotFound, WouldBlock, DirectoryNotEmpty].contains(&kind)
@@ -136,14 +139,14 @@ enum Unfinished {
 impl Unfinished {
     fn remove_marker(&self, directory: Borrowed<'_>) {
         if matches!(self, Self::Ours(_)) {
-            let _ = at::remove_file(directory, MARKER);
+            let _ = os::remove_file(directory, MARKER);
         }
     }
 }
 
 /// Makes the marker of a new directory, locked and written.
 fn mark(directory: Borrowed<'_>, name: &str, started_unix_s: u64) -> Result<File, Unfinished> {
-    let mut marker = match at::create(directory, MARKER) {
+    let mut marker = match os::create(directory, MARKER) {
         Err(error) if error.kind() == ErrorKind::NotFound => return Err(Unfinished::Taken(error)),
         opened => opened.map_err(Unfinished::Ours)?,
     };
@@ -152,7 +155,7 @@ fn mark(directory: Borrowed<'_>, name: &str, started_unix_s: u64) -> Result<File
         Err(TryLockError::WouldBlock) => return Err(Unfinished::Taken(ErrorKind::WouldBlock.into())),
         Err(TryLockError::Error(error)) => return Err(Unfinished::Ours(error)),
     }
-    if at::status_of(&marker).map_err(Unfinished::Ours)?.links == 0 {
+    if os::status_of(&marker).map_err(Unfinished::Ours)?.links == 0 {
         return Err(Unfinished::Taken(ErrorKind::NotFound.into()));
     }
     let text = Marker {
@@ -167,13 +170,26 @@ fn mark(directory: Borrowed<'_>, name: &str, started_unix_s: u64) -> Result<File
     Ok(marker)
 }
 
-/// Removes the directories that killed runs left next to where a new one is made.
-pub(crate) fn remove_leftovers(parent: &Path, beat: &Beat) -> io::Result<Leftovers> {
+/// Directories of earlier runs that were killed.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Leftovers {
+    /// Directories that were removed, or would be.
+    pub removed: Vec<String>,
+    /// Directories that carry the name and were left alone, with the reason.
+    pub left: Vec<(String, String)>,
+}
+
+/// Removes the directories that killed runs left below `parent`; `heartbeat` is counted up.
+///
+/// # Errors
+///
+/// If `parent` cannot be read; a directory that cannot be removed is in [`Leftovers::left`].
+pub fn remove_leftovers(parent: &Path, heartbeat: &Beat) -> io::Result<Leftovers> {
     leftovers(parent, |parent, name, leftover| match leftover.marker {
-        Some(_) => protocol::remove(parent, name, leftover, beat),
+        Some(_) => protocol::remove(parent, name, leftover, heartbeat),
         None => {
             drop(leftover);
-            match at::remove_directory(parent, name) {
+            match os::remove_directory(parent, name) {
                 Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
                 removed => removed,
             }
@@ -182,7 +198,11 @@ pub(crate) fn remove_leftovers(parent: &Path, beat: &Beat) -> io::Result<Leftove
 }
 
 /// Returns what [`remove_leftovers`] would remove, and removes nothing.
-pub(crate) fn find_leftovers(parent: &Path) -> io::Result<Leftovers> {
+///
+/// # Errors
+///
+/// If `parent` cannot be read.
+pub fn find_leftovers(parent: &Path) -> io::Result<Leftovers> {
     leftovers(parent, |_, _, _| Ok(()))
 }
 
@@ -191,7 +211,7 @@ struct Leftover {
     directory: Owned,
     /// `None` if the run was killed before it made one.
     marker: Option<File>,
-    /// Whether the marker says all that it should: only then is there anything in the directory that the run has made.
+    /// `true` if the marker says all that it should: only then is there anything in the directory that the run has made.
     whole: bool,
 }
 
@@ -200,9 +220,9 @@ fn leftovers(
     parent: &Path,
     remove: impl Fn(Borrowed<'_>, &str, Leftover) -> io::Result<()>,
 ) -> io::Result<Leftovers> {
-    let parent = at::open_directory(parent)?;
+    let parent = os::open_directory(parent)?;
     let mut names = Vec::new();
-    at::each_entry(parent.at(), &mut |name, _| {
+    os::each_entry(parent.at(), &mut |name, _| {
         let name = std::str::from_utf8(name).ok().filter(|name| is_ours_by_name(name));
         names.extend(name.map(str::to_owned));
         Ok(())
@@ -223,7 +243,7 @@ fn leftovers(
     Ok(leftovers)
 }
 
-/// Returns whether a name is one that [`Workspace::create`] gives.
+/// `true` if a name is one that [`Workspace::create`] gives.
 fn is_ours_by_name(name: &str) -> bool {
     let name = name.strip_suffix(UNFINISHED).unwrap_or(name);
     name.strip_prefix(PREFIX).is_some_and(|random| {
@@ -233,8 +253,8 @@ fn is_ours_by_name(name: &str) -> bool {
 
 /// Takes the lock of a directory if its run is dead; `None` if the run lives, `Err` with the reason if it is none.
 fn examine(parent: Borrowed<'_>, name: &str) -> Result<Option<Leftover>, String> {
-    let words = |error: io::Error| crate::words::words(&error);
-    let directory = match at::open_on_this_mount(parent, name) {
+    let words = |error: io::Error| crate::control::words(&error);
+    let directory = match os::open_on_this_mount(parent, name) {
         Ok(directory) => directory,
         Err(error) => match error.kind() {
             ErrorKind::CrossesDevices => return Err("something else is mounted there".into()),
@@ -243,9 +263,9 @@ fn examine(parent: Borrowed<'_>, name: &str) -> Result<Option<Leftover>, String>
             _ => return Err(words(error)),
         },
     };
-    let status = at::status_of(&directory).map_err(words)?;
+    let status = os::status_of(&directory).map_err(words)?;
     let unfinished = protocol::is_unfinished(name, directory.at()).map_err(words)?;
-    let mut marker = match at::open_file(directory.at(), MARKER, Access::ReadWrite) {
+    let mut marker = match os::open_file(directory.at(), MARKER, Access::ReadWrite) {
         Ok(marker) => marker,
         // Made and killed at once.
         Err(error) if error.kind() == ErrorKind::NotFound && unfinished => {
@@ -255,7 +275,7 @@ fn examine(parent: Borrowed<'_>, name: &str) -> Result<Option<Leftover>, String>
         Err(error) if error.kind() == ErrorKind::NotFound => return Err("it has no marker".into()),
         Err(error) => return Err(format!("its marker cannot be opened: {}", words(error))),
     };
-    let status_of_marker = at::status_of(&marker).map_err(words)?;
+    let status_of_marker = os::status_of(&marker).map_err(words)?;
     if !is_plain(&status_of_marker, &status) {
         return Err("its marker is not a plain file of the directory's owner".into());
     }
@@ -278,20 +298,20 @@ fn examine(parent: Borrowed<'_>, name: &str) -> Result<Option<Leftover>, String>
 
 /// Refuses a directory that holds anything but a marker, which one that is not finished never does.
 fn check_empty(directory: Borrowed<'_>) -> io::Result<()> {
-    at::each_entry(directory, &mut |name, _| match name == MARKER.as_bytes() {
+    os::each_entry(directory, &mut |name, _| match name == MARKER.as_bytes() {
         true => Ok(()),
         false => Err(ErrorKind::DirectoryNotEmpty.into()),
     })
 }
 
-/// Returns whether a marker is a regular file with one name, of the same owner and device as its directory.
+/// `true` if a marker is a regular file with one name, of the same owner and device as its directory.
 fn is_plain(marker: &Status, directory: &Status) -> bool {
     marker.kind == FileType::File
         && marker.links == 1
         && (marker.owner, marker.identity.0) == (directory.owner, directory.identity.0)
 }
 
-/// Returns whether a marker says all that it should of a directory of this name; `None` where it is not one of this program's.
+/// `true` if a marker says all that it should of a directory of this name; `None` where it is not one of this program's.
 fn read_marker(marker: &mut File, name: &str, unfinished: bool) -> Option<bool> {
     let mut text = Vec::new();
     marker.take(MARKER_BYTES_MAX).read_to_end(&mut text).ok()?;
@@ -307,6 +327,41 @@ fn random_characters(random: &mut SplitMix64) -> String {
     const CHARACTERS: &[u8; 36] = b"abcdefghijklmnopqrstuvwxyz0123456789";
     let character = |_| char::from(CHARACTERS[(random.next_u64() % 36) as usize]);
     (0..RANDOM_CHARACTERS).map(character).collect()
+}
+
+/// A run's own directory that is closed.
+#[derive(Debug)]
+pub(crate) struct Closed {
+    pub(super) name: String,
+    path: PathBuf,
+}
+
+impl Workspace {
+    /// Closes all that it holds open.
+    pub(crate) fn close(self) -> Closed {
+        Closed { name: self.name, path: self.path }
+    }
+
+    /// Opens the directory of a data set again.
+    pub(crate) fn open_data_directory(&self, name: &str) -> io::Result<Owned> {
+        os::open_on_this_mount(self.directory.at(), name)
+    }
+}
+
+impl Closed {
+    /// Opens it again below the same directory, and takes its lock.
+    pub(crate) fn open(self, parent: Owned) -> io::Result<Workspace> {
+        let directory = os::open_below(parent.at(), self.name.as_str())?;
+        let marker = os::open_file(directory.at(), MARKER, Access::ReadWrite)?;
+        marker.try_lock()?;
+        Ok(Workspace { parent, name: self.name, path: self.path, directory, marker })
+    }
+
+    /// Makes it again, empty, by its old name below a directory where it is no more.
+    pub(crate) fn make(self, parent: Owned, started_unix_s: u64) -> io::Result<Workspace> {
+        let (directory, marker) = protocol::make(parent.at(), &self.name, started_unix_s)?;
+        Ok(Workspace { parent, name: self.name, path: self.path, directory, marker })
+    }
 }
 
 #[cfg(test)]

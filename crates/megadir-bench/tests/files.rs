@@ -150,7 +150,7 @@ fn go_on(
     resume: Option<Record>,
     listeners: &mut [&mut dyn Listener],
 ) -> Result<RunEnd, RunError> {
-    let (stop, beat) = (AtomicBool::new(false), AtomicU64::new(0));
+    let (stop, heartbeat) = (AtomicBool::new(false), AtomicU64::new(0));
     let request = RunRequest {
         plan: plan.clone(),
         notes: Vec::new(),
@@ -159,7 +159,7 @@ fn go_on(
         program: Program { commit: None, by: None },
         erase_device: false,
         stop: &stop,
-        beat: &beat,
+        heartbeat: &heartbeat,
         worker: Some(worker()),
         resume,
     };

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use megadir_bench::next::{Step, next};
+use megadir_bench::schedule::{Step, next};
 use megadir_record::jsonl::read;
 use megadir_record::{Record, Sample};
 use megadir_testkit::PATIENCE;

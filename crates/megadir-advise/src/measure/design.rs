@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use megadir::layout::Layout;
 use megadir_bench::plan::{Planned, Request as PlanRequest, Target, plan};
-use megadir_bench::study::{Study, built_in};
+use megadir_bench::study::{Kind, Study, built_in};
 use megadir_record::{MakeDirectories, NAME_LENGTHS, NameScheme, Preset, SizeLaw};
 
 use super::Request;
@@ -133,20 +133,20 @@ impl Design {
 
     /// Writes into the study of layouts what is asked here.
     fn write(&self, study: &mut Study, request: &Request<'_>, layouts: &[Layout]) {
-        study.name = "advise".into();
-        study.question = "Which layout suits these files here?".into();
-        study.source = "megadir advise: a short measurement of the layouts that could be used".into();
-        study.keeps = vec![
+        study.meta.name = "advise".into();
+        study.meta.question = "Which layout suits these files here?".into();
+        study.meta.source = "megadir advise: a short measurement of the layouts that could be used".into();
+        study.meta.keeps = vec![
             "The lengths of names, the sizes up to 4 KiB and the number of writers that were asked for."
                 .into(),
         ];
-        study.mends = vec!["Fewer files than there will be: what is seen is the cost of a layout, cached, not that of a full directory.".into()];
-        study.published = Vec::new();
+        study.meta.mends = vec!["Fewer files than there will be: what is seen is the cost of a layout, cached, not that of a full directory.".into()];
+        study.meta.published = Vec::new();
         study.data.names = self.names;
         study.data.size_bytes = self.size_bytes;
         study.data.sizes = SizeLaw::Fixed;
         study.data.content = megadir_record::ContentKind::Pseudorandom;
-        if let Some(spec) = &mut study.layout {
+        if let Kind::Layout(spec) = &mut study.kind {
             spec.layouts = layouts.iter().map(ToString::to_string).collect();
             spec.read_orders = vec![megadir_record::FileOrder::Random];
             spec.walk = self.walk;

@@ -176,7 +176,7 @@ fn carry_out(
                 resume: None,
                 program: request.program.clone(),
                 stop,
-                beat: request.beat,
+                heartbeat: request.beat,
                 erase_device: false,
                 worker: None,
             },

@@ -1,7 +1,6 @@
 //! The caches of a run's data sets: which are warm, which arms need them, what must be done before a block.
 
 use std::collections::HashSet;
-use std::io;
 
 use megadir::Dir;
 use megadir_record::{CacheState, Cell, CellId, DataId, DataSource, Note, Plan, Sample, When};
@@ -9,16 +8,18 @@ use megadir_stats::permutation::SplitMix64;
 
 use super::system::{self, System};
 use super::tree::{self, Pass, Sampled};
-use crate::at::At;
+use super::{ColdTarget, Directories};
+use crate::control::{RunControl, WorkError};
+use crate::kind::{BlockKey, Workload};
 use crate::measure::Stopwatch;
 use crate::note::NoteKind;
-use crate::workload::{BlockKey, ListError, Signals, Workload};
+use crate::os::At;
 
-/// The caches of a run's data sets, as far as the run has cooled and warmed them.
+/// The caches of a run's data sets, as far as the run has evicted and warmed them.
 #[derive(Clone, Debug)]
 pub(crate) struct Caches {
-    /// Whether any arm wants a cold cache; nothing is done otherwise.
-    cools: bool,
+    /// `true` if any arm wants a cold cache; nothing is done otherwise.
+    evicts: bool,
     sets: Vec<Set>,
     /// Warm arms that have done their work since what they need was dropped.
     warm_arms: HashSet<CellId>,
@@ -31,39 +32,14 @@ pub(crate) struct Caches {
 /// What is known of one data set.
 #[derive(Clone, Debug)]
 struct Set {
-    /// Whether what lies below directories belongs to it.
+    /// `true` if what lies below directories belongs to it.
     deep: bool,
-    /// Whether its names and inodes were looked at since they were dropped.
+    /// `true` if its names and inodes were looked at since they were dropped.
     warm: bool,
     entries: u64,
     sample: Vec<Sampled>,
     /// The type of the file system that it is on.
     file_system: String,
-}
-
-/// What is known of a data set that is to become cold.
-#[cfg_attr(windows, expect(dead_code, reason = "only Linux tells what of how many is cached"))]
-pub(super) struct Cooled<'a> {
-    pub(super) data: DataId,
-    /// Whether what lies below directories belongs to it.
-    pub(super) deep: bool,
-    pub(super) entries: u64,
-    /// Names that were drawn from it.
-    pub(super) sample: &'a [Sampled],
-    /// The type of the file system that it is on.
-    pub(super) file_system: &'a str,
-}
-
-/// The directories of the data sets, which are opened again where their file system is mounted again.
-pub(crate) trait Directories {
-    /// Returns that of a data set.
-    fn of(&self, data: DataId) -> &Dir;
-
-    /// Unmounts the file system of a data set, proves that it is gone, and mounts it again.
-    fn remount(&mut self, data: DataId) -> Result<(), ListError>;
-
-    /// Removes the files of a data set and makes them again, the same ones, on the disk.
-    fn make_anew(&mut self, data: DataId) -> Result<(), ListError>;
 }
 
 /// One block, for what must be done before it.
@@ -72,7 +48,7 @@ pub(crate) struct Before<'a> {
     pub(crate) cell: &'a Cell,
     pub(crate) key: BlockKey,
     pub(crate) operations: u64,
-    pub(crate) signals: Signals<'a>,
+    pub(crate) control: RunControl<'a>,
 }
 
 impl Caches {
@@ -86,7 +62,7 @@ impl Caches {
             file_system,
         };
         Self {
-            cools: plan.cells.iter().any(|cell| cell.cache.is_cold()),
+            evicts: plan.cells.iter().any(|cell| cell.cache.is_cold()),
             sets: plan.data.iter().zip(file_systems).map(set).collect(),
             warm_arms: HashSet::new(),
             told: HashSet::new(),
@@ -97,12 +73,12 @@ impl Caches {
 
     /// Has every state that the plan asks for once, on every data set that holds something, and returns the arms whose state
     /// cannot be had or verified, with the reason.
-    pub(crate) fn rehearse(
+    pub(crate) fn dry_run(
         &mut self,
         plan: &Plan,
         directories: &mut dyn Directories,
-        signals: Signals<'_>,
-    ) -> Result<Vec<(CellId, String)>, ListError> {
+        control: RunControl<'_>,
+    ) -> Result<Vec<(CellId, String)>, WorkError> {
         let mut gone = Vec::new();
         // What arms make themselves is not there yet: its state is verified before the first block.
         let there = |data: &megadir_record::Data| {
@@ -116,19 +92,19 @@ impl Caches {
                     continue;
                 }
                 let tried = self
-                    .warm_names(data.id, directories.of(data.id), signals)
-                    .and_then(|()| self.cool(state, data.id, directories, signals));
+                    .warm_names(data.id, directories.of(data.id), control)
+                    .and_then(|()| self.evict(state, data.id, directories, control));
                 let tried = match state.drops_names() {
                     true => tried.and_then(|()| {
                         self.forget_names(state, plan, data.id);
-                        self.come_back_by_reading(state, data.id, directories.of(data.id))
+                        self.verify_cold(state, data.id, directories.of(data.id))
                     }),
                     false => tried,
                 };
                 match tried {
                     Ok(()) => {}
                     // What cannot be mounted again is lost to all its arms.
-                    Err(error @ (ListError::Stopped | ListError::Remount(_))) => return Err(error),
+                    Err(error @ (WorkError::Stopped | WorkError::Remount(_))) => return Err(error),
                     Err(error) => gone.extend(arms.into_iter().map(|arm| (arm, error.to_string()))),
                 }
             }
@@ -137,24 +113,24 @@ impl Caches {
     }
 
     /// Gets the work of a block ready, and the cache into the state that its arm wants.
-    pub(crate) fn ready(
+    pub(crate) fn prepare(
         &mut self,
         work: &mut dyn Workload,
         stopwatch: &mut Stopwatch,
         before: &Before<'_>,
         directories: &mut dyn Directories,
-    ) -> Result<(), ListError> {
-        let Before { cell, key, operations, signals, .. } = *before;
+    ) -> Result<(), WorkError> {
+        let Before { cell, key, operations, control, .. } = *before;
         let directory = directories.of(cell.data);
-        if self.cools && !cell.cache.is_cold() {
-            self.warm_names(cell.data, directory, signals)?;
+        if self.evicts && !cell.cache.is_cold() {
+            self.warm_names(cell.data, directory, control)?;
             self.warm_arm(work, stopwatch, before, directory)?;
         }
-        work.ready(directory, key, operations, signals)?;
+        work.setup(directory, key, operations, control)?;
         if cell.cache.is_cold() {
-            let cooled = self.cool(cell.cache, cell.data, directories, signals);
+            let evicted = self.evict(cell.cache, cell.data, directories, control);
             self.forget(cell.cache, before);
-            cooled?;
+            evicted?;
         }
         Ok(())
     }
@@ -172,21 +148,26 @@ impl Caches {
     }
 
     /// Looks at every name and inode of a data set, if they were dropped.
-    fn warm_names(&mut self, data: DataId, directory: &Dir, signals: Signals<'_>) -> Result<(), ListError> {
+    fn warm_names(
+        &mut self,
+        data: DataId,
+        directory: &Dir,
+        control: RunControl<'_>,
+    ) -> Result<(), WorkError> {
         let place = data.0 as usize;
         if self.sets[place].warm && !self.sets[place].sample.is_empty() {
             return Ok(());
         }
-        self.pass(data, directory, signals)?;
+        self.pass(data, directory, control)?;
         self.sets[place].warm = true;
         Ok(())
     }
 
     /// Goes through a data set, asks about every entry and draws a sample of them.
-    fn pass(&mut self, data: DataId, directory: &Dir, signals: Signals<'_>) -> Result<(), ListError> {
+    fn pass(&mut self, data: DataId, directory: &Dir, control: RunControl<'_>) -> Result<(), WorkError> {
         let set = &mut self.sets[data.0 as usize];
         let mut pass = Pass::new(&mut self.random);
-        tree::each(directory.at(), set.deep, signals, &mut |entry| pass.see(entry))?;
+        tree::each(directory.at(), set.deep, control, &mut |entry| pass.see(entry))?;
         (set.entries, set.sample) = (pass.seen, pass.sample);
         Ok(())
     }
@@ -198,45 +179,45 @@ impl Caches {
         stopwatch: &mut Stopwatch,
         before: &Before<'_>,
         directory: &Dir,
-    ) -> Result<(), ListError> {
-        let Before { cell, key, operations, signals, .. } = *before;
+    ) -> Result<(), WorkError> {
+        let Before { cell, key, operations, control, .. } = *before;
         if !self.warm_arms.insert(cell.id) || !cell.work.leaves_all() {
             return Ok(());
         }
         // Other names than those of the block itself: those would be warmer than they ever are.
         let other = BlockKey { phase: megadir_record::Phase::WarmUp, attempt: u32::MAX, ..key };
         stopwatch.set_rate(None);
-        work.ready(directory, other, operations, signals)?;
-        work.run(directory, operations, stopwatch, signals)?;
-        work.finish(directory, signals)?;
+        work.setup(directory, other, operations, control)?;
+        work.run(directory, operations, stopwatch, control)?;
+        work.teardown(directory, control)?;
         stopwatch.clear();
         Ok(())
     }
 
     /// Drops what a state does not have in the cache, and verifies that it is gone.
-    fn cool(
+    fn evict(
         &mut self,
         state: CacheState,
         data: DataId,
         directories: &mut dyn Directories,
-        signals: Signals<'_>,
-    ) -> Result<(), ListError> {
+        control: RunControl<'_>,
+    ) -> Result<(), WorkError> {
         match state {
             CacheState::Warm => return Ok(()),
-            CacheState::Unseen => return directories.make_anew(data),
+            CacheState::Unseen => return directories.recreate_files(data),
             CacheState::DataCold => {}
-            CacheState::VfsCold | CacheState::FsCold => self.draw(data, directories.of(data), signals)?,
+            CacheState::VfsCold | CacheState::FsCold => self.draw(data, directories.of(data), control)?,
         }
         let Set { deep, entries, ref sample, ref file_system, .. } = self.sets[data.0 as usize];
-        let cooled = Cooled { data, deep, entries, sample, file_system };
-        self.system.cool(state, &cooled, directories, signals)
+        let evicted = ColdTarget { data, deep, entries, sample, file_system };
+        self.system.evict(state, &evicted, directories, control)
     }
 
     /// Draws names of a data set anew, if those that were drawn are not there any more: the arms make their own files.
-    fn draw(&mut self, data: DataId, directory: &Dir, signals: Signals<'_>) -> Result<(), ListError> {
+    fn draw(&mut self, data: DataId, directory: &Dir, control: RunControl<'_>) -> Result<(), WorkError> {
         match tree::are_there(directory.at(), &self.sets[data.0 as usize].sample)? {
             true => Ok(()),
-            false => self.pass(data, directory, signals),
+            false => self.pass(data, directory, control),
         }
     }
 
@@ -271,26 +252,16 @@ impl Caches {
     }
 
     /// Asks about the sample after a drop: the device must have been read.
-    fn come_back_by_reading(
-        &self,
-        state: CacheState,
-        data: DataId,
-        directory: &Dir,
-    ) -> Result<(), ListError> {
+    fn verify_cold(&self, state: CacheState, data: DataId, directory: &Dir) -> Result<(), WorkError> {
         let set = &self.sets[data.0 as usize];
         match is_served_elsewhere(&set.file_system) {
             true => Ok(()),
-            false => system::come_back_by_reading(state, directory.at(), &set.sample),
+            false => system::verify_cold(state, directory.at(), &set.sample),
         }
     }
 }
 
-/// Tells whether another process reads from the device for this one, so that no read is counted here.
+/// `true` if another process reads from the device for this one, so that no read is counted here.
 fn is_served_elsewhere(file_system: &str) -> bool {
     file_system.starts_with("fuse")
-}
-
-/// Returns the error for a state that cannot be had or verified.
-pub(super) fn refused(state: CacheState, reason: impl Into<String>) -> ListError {
-    ListError::Stage { stage: state.name(), source: io::Error::other(reason.into()) }
 }

@@ -7,8 +7,8 @@ use megadir_record::CacheState;
 use megadir_stats::permutation::SplitMix64;
 
 use super::refused;
-use crate::at::{self, At, Borrowed};
-use crate::workload::{ListError, Signals};
+use crate::control::{RunControl, WorkError};
+use crate::os::{self, At, Borrowed};
 
 /// The deepest tree that is gone through; each level holds an open directory and a buffer.
 const DEPTH_MAX: usize = 64;
@@ -38,28 +38,28 @@ pub(super) type Sampled = Vec<u8>;
 pub(super) fn each(
     top: Borrowed<'_>,
     deep: bool,
-    signals: Signals<'_>,
-    visit: &mut dyn FnMut(&Found<'_>) -> Result<(), ListError>,
-) -> Result<(), ListError> {
+    control: RunControl<'_>,
+    visit: &mut dyn FnMut(&Found<'_>) -> Result<(), WorkError>,
+) -> Result<(), WorkError> {
     let depth = if deep { DEPTH_MAX } else { 0 };
-    each_below(top, &mut Vec::new(), depth, signals, visit)
+    each_below(top, &mut Vec::new(), depth, control, visit)
 }
 
 fn each_below(
     directory: Borrowed<'_>,
     below: &mut Vec<u8>,
     depth: usize,
-    signals: Signals<'_>,
-    visit: &mut dyn FnMut(&Found<'_>) -> Result<(), ListError>,
-) -> Result<(), ListError> {
+    control: RunControl<'_>,
+    visit: &mut dyn FnMut(&Found<'_>) -> Result<(), WorkError>,
+) -> Result<(), WorkError> {
     let mut seen = 0_u32;
     // What ends the listing from within, for the listing knows errors of the system only.
     let mut ended = None;
-    let listed = at::each_entry(directory, &mut |name, kind| {
+    let listed = os::each_entry(directory, &mut |name, kind| {
         let mut one = || {
             seen += 1;
             if seen.is_multiple_of(256) {
-                signals.check()?;
+                control.check()?;
             }
             // Of unknown type is what has vanished.
             if kind == FileType::Unknown {
@@ -69,7 +69,7 @@ fn each_below(
             if kind != FileType::Directory || depth == 0 {
                 return Ok(());
             }
-            let child = match at::open_on_this_mount(directory, name) {
+            let child = match os::open_on_this_mount(directory, name) {
                 Ok(child) => child,
                 Err(error) if is_gone_or_elsewhere(&error) => return Ok(()),
                 Err(error) => return Err(failed(error)),
@@ -77,7 +77,7 @@ fn each_below(
             let length = below.len();
             below.extend_from_slice(name);
             below.push(b'/');
-            let inside = each_below(child.at(), below, depth - 1, signals, visit);
+            let inside = each_below(child.at(), below, depth - 1, control, visit);
             below.truncate(length);
             inside
         };
@@ -90,21 +90,21 @@ fn each_below(
         Some(error) => return Err(error),
         None => listed.map_err(failed)?,
     }
-    signals.check()
+    control.check()
 }
 
 fn is_gone_or_elsewhere(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::CrossesDevices)
 }
 
-fn failed(source: io::Error) -> ListError {
-    ListError::Stage { stage: "pass over the data set", source }
+fn failed(source: io::Error) -> WorkError {
+    WorkError::Stage { stage: "pass over the data set", source }
 }
 
 /// Asks about every name that was drawn; tells whether there are any and all of them are there.
-pub(super) fn are_there(directory: Borrowed<'_>, sample: &[Sampled]) -> Result<bool, ListError> {
+pub(super) fn are_there(directory: Borrowed<'_>, sample: &[Sampled]) -> Result<bool, WorkError> {
     for path in sample {
-        match at::status(directory, path.as_slice()) {
+        match os::status(directory, path.as_slice()) {
             Ok(_) => {}
             Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
                 return Ok(false);
@@ -127,8 +127,8 @@ impl<'a> Pass<'a> {
         Self { seen: 0, sample: Vec::new(), random }
     }
 
-    pub(super) fn see(&mut self, found: &Found<'_>) -> Result<(), ListError> {
-        match at::status(found.parent, found.name) {
+    pub(super) fn see(&mut self, found: &Found<'_>) -> Result<(), WorkError> {
+        match os::status(found.parent, found.name) {
             Ok(_) => {}
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
             Err(error) => return Err(failed(error)),

@@ -9,7 +9,7 @@ use megadir_stats::permutation::SplitMix64;
 
 use super::names::device_among;
 use super::places::{Directories, Places};
-use super::{Content, NAME_BYTES_MAX, Names, Place, PlaceBuffer, Sizes};
+use super::{Content, FilesError, NAME_BYTES_MAX, Names, Place, PlaceBuffer, Sizes};
 
 /// The files of a data set.
 ///
@@ -32,32 +32,6 @@ pub struct Files {
     seed: u64,
     entries: u64,
     places: Places,
-}
-
-/// Why there are no such files.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum FilesError {
-    /// The layout is none.
-    #[error("layout {layout}: {reason}")]
-    Layout {
-        /// The layout as it was written.
-        layout: String,
-        /// What is wrong with it.
-        reason: String,
-    },
-    /// The layout has no place for a name.
-    #[error("layout {layout} has no place for the name '{name}': {reason}")]
-    Refused {
-        /// The name.
-        name: String,
-        /// The layout.
-        layout: String,
-        /// Why.
-        reason: Refused,
-    },
-    /// The laws cannot be, or not together.
-    #[error("{0}")]
-    Contradiction(String),
 }
 
 impl Files {
@@ -135,7 +109,7 @@ impl Files {
         }
     }
 
-    /// Returns whether all files lie in one directory.
+    /// `true` if all files lie in one directory.
     pub fn is_flat(&self) -> bool {
         match &self.places {
             Places::Flat => true,
@@ -243,7 +217,7 @@ impl Files {
 
     /// Refuses names that the layout has no place for, before anything is made.
     ///
-    /// Whether a layout accepts the names of a scheme depends on their length, so one of each length is tried.
+    /// `true` if a layout accepts the names of a scheme depends on their length, so one of each length is tried.
     fn check_names(&self) -> Result<(), FilesError> {
         let mut buffer = PlaceBuffer::new();
         let powers = |base: u64| std::iter::successors(Some(1_u64), move |power| power.checked_mul(base));

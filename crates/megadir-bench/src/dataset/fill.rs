@@ -15,9 +15,8 @@ use megadir::FileType;
 use megadir::limits::{Explanation, Step, explain_at};
 use megadir_record::MakeDirectories;
 
-use super::tree::{Entered, Tree};
-use super::{Content, Files, FillError, FillProgress, Filled, PlaceBuffer};
-use crate::at::{self, Access, At, Borrowed, Status};
+use crate::dataset::{Content, Files, FillError, FillProgress, Filled, PlaceBuffer};
+use crate::os::{self, Access, At, Borrowed, Owned, Status};
 
 /// How often progress is told and the stop flag looked at, files.
 pub(super) const STEP: u64 = 256;
@@ -40,14 +39,14 @@ pub fn fill(
     stop: &AtomicBool,
 ) -> Result<Filled, FillError> {
     let open = |source| FillError::Open { path: path.to_owned(), source };
-    at::check_path(path).map_err(open)?;
+    os::check_path(path).map_err(open)?;
     match std::fs::create_dir(path) {
         Err(source) if source.kind() != ErrorKind::AlreadyExists => {
             return Err(FillError::Directory { path: path.to_owned(), source });
         }
         _ => {}
     }
-    let dir = at::open_directory(path).map_err(open)?;
+    let dir = os::open_directory(path).map_err(open)?;
     fill_at(dir.at(), files, progress, stop)
 }
 
@@ -168,7 +167,7 @@ impl<'a> Filling<'a> {
                 |source| FillError::Make { name: lossy(path), made: 0, of: self.files.entries(), source };
             let error = match self.tree.enter(path, true) {
                 Ok(Entered::Directory(_)) => continue,
-                Ok(Entered::Taken(_) | Entered::Missing(_)) => return Err(made(at::not_a_directory())),
+                Ok(Entered::Taken(_) | Entered::Missing(_)) => return Err(made(os::not_a_directory())),
                 Err(error) => error,
             };
             return Err(match limit_met(self.tree.deepest(), Step::MakeDirectory, &error) {
@@ -252,15 +251,15 @@ impl Task<'_> {
 
 /// Makes or completes one file.
 fn one(dir: Borrowed<'_>, name: &[u8], content: Content, task: &mut Task<'_>) -> Result<Found, Failed> {
-    match at::create(dir, name) {
+    match os::create(dir, name) {
         Ok(file) if task.size_bytes == 0 => drop(file),
         Ok(mut file) => {
             let written = write_in(dir, &mut file, content, 0, task);
             if matches!(written, Err(Failed::Io(_) | Failed::Met(_))) {
                 // Better none than one cut short, if it is still the one that was made.
-                let still = (at::status(dir, name).ok()).zip(at::status_of(&file).ok());
+                let still = (os::status(dir, name).ok()).zip(os::status_of(&file).ok());
                 if still.is_some_and(|(named, made)| named.identity == made.identity) {
-                    let _ = at::remove_file(dir, name);
+                    let _ = os::remove_file(dir, name);
                 }
             }
             written?;
@@ -311,7 +310,7 @@ pub(super) fn existing(
     task: &mut Task<'_>,
 ) -> Result<(Found, Option<(File, u64)>), Failed> {
     const OTHER: (Found, Option<(File, u64)>) = (Found::Other, None);
-    let status = at::status(dir, name)?;
+    let status = os::status(dir, name)?;
     let there = status.size_bytes;
     if status.kind != FileType::File || there > task.size_bytes {
         return Ok(OTHER);
@@ -324,17 +323,17 @@ pub(super) fn existing(
         return Ok(OTHER);
     }
     let access = if whole { Access::Read } else { Access::ReadWrite };
-    let mut file = match at::open_file(dir, name, access) {
+    let mut file = match os::open_file(dir, name, access) {
         Ok(file) => file,
         // What cannot be opened is not a file that this program made and may complete.
-        Err(error) if at::is_no_file_of_ours(&error) => return Ok(OTHER),
+        Err(error) if os::is_no_file_of_ours(&error) => return Ok(OTHER),
         Err(error) => return Err(error.into()),
     };
-    let opened = at::status_of(&file)?;
+    let opened = os::status_of(&file)?;
     if opened.identity != status.identity || !(whole || may_complete(&opened)) {
         return Ok(OTHER);
     }
-    if !whole && !at::is_own(&file)? {
+    if !whole && !os::is_own(&file)? {
         return Ok(OTHER);
     }
     if !begins(&mut file, content, there, task)? {
@@ -343,13 +342,13 @@ pub(super) fn existing(
     Ok(if whole { (Found::Whole, None) } else { (Found::CutShort, Some((file, there))) })
 }
 
-/// Returns whether a file that is cut short may be one of ours: under no other name, not guarded, and our user's, where its
+/// `true` if a file that is cut short may be one of ours: under no other name, not guarded, and our user's, where its
 /// status tells. It is completed only if all that is in it is the beginning of what would be made.
 fn may_complete(status: &Status) -> bool {
-    status.links == 1 && !status.guarded && status.owner == at::own_user()
+    status.links == 1 && !status.guarded && status.owner == os::own_user()
 }
 
-/// Returns whether the file's `there` bytes are the first of our content.
+/// `true` if the file's `there` bytes are the first of our content.
 fn begins(file: &mut File, mut content: Content, there: u64, task: &mut Task<'_>) -> Result<bool, Failed> {
     let mut read = vec![0; task.piece.len()];
     let mut at = 0;
@@ -388,4 +387,72 @@ fn write(file: &mut File, mut content: Content, from: u64, task: &mut Task<'_>) 
 /// Returns a path as messages have it.
 pub(super) fn lossy(path: &[u8]) -> String {
     String::from_utf8_lossy(path).into_owned()
+}
+
+/// A tree, and the directories from its top down to the one that was entered last.
+pub(super) struct Tree<'a> {
+    top: Borrowed<'a>,
+    open: Vec<(Vec<u8>, Owned)>,
+    /// Directories made.
+    pub(super) made: u64,
+}
+
+/// What entering a directory gave.
+pub(super) enum Entered<'a> {
+    /// The directory.
+    Directory(Borrowed<'a>),
+    /// It does not exist; so many bytes of its path do.
+    Missing(usize),
+    /// The first so many bytes of its path name something that is no directory of this tree.
+    Taken(usize),
+}
+
+impl<'a> Tree<'a> {
+    pub(super) fn new(top: Borrowed<'a>) -> Self {
+        Self { top, open: Vec::new(), made: 0 }
+    }
+
+    /// Returns the directory that was reached last, be it on the way to one that could not be entered.
+    pub(super) fn deepest(&self) -> Borrowed<'_> {
+        self.open.last().map_or(self.top, |(_, directory)| directory.at())
+    }
+
+    /// Enters a directory by its path from the top, which may be empty; with `make` it is made if it is missing.
+    pub(super) fn enter(&mut self, path: &[u8], make: bool) -> io::Result<Entered<'_>> {
+        let (mut depth, mut reached) = (0, 0);
+        for name in path.split(|byte| *byte == b'/').filter(|name| !name.is_empty()) {
+            let end = reached + usize::from(depth > 0) + name.len();
+            if self.open.get(depth).is_none_or(|(open, _)| open != name) {
+                self.open.truncate(depth);
+                match self.open_below(name, make) {
+                    Ok(directory) => self.open.push((name.to_vec(), directory)),
+                    Err(error) => match error.kind() {
+                        ErrorKind::NotFound if !make => return Ok(Entered::Missing(reached)),
+                        ErrorKind::NotADirectory | ErrorKind::CrossesDevices => {
+                            return Ok(Entered::Taken(end));
+                        }
+                        _ => return Err(error),
+                    },
+                }
+            }
+            depth += 1;
+            reached = end;
+        }
+        self.open.truncate(depth);
+        Ok(Entered::Directory(self.deepest()))
+    }
+
+    fn open_below(&mut self, name: &[u8], make: bool) -> io::Result<Owned> {
+        match os::open_on_this_mount(self.deepest(), name) {
+            Err(error) if make && error.kind() == ErrorKind::NotFound => {}
+            opened => return opened,
+        }
+        match os::make_directory(self.deepest(), name) {
+            Ok(()) => self.made += 1,
+            // Somebody else was faster.
+            Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
+            Err(error) => return Err(error),
+        }
+        os::open_on_this_mount(self.deepest(), name)
+    }
 }

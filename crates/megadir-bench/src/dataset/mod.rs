@@ -6,44 +6,42 @@
 //! | subject | file |
 //! |---|---|
 //! | the n-th file in all respects | `files.rs` |
-//! | its name, its place, its size, its content | `names.rs`, `places.rs` and `shape.rs`, `sizes.rs`, `content.rs` and `json.rs` |
-//! | laws as they are written; those that a user chooses | `text.rs`, `chosen.rs` |
-//! | the shape of a user's tree | `look.rs` |
-//! | making them; what that would do | `fill.rs` and `tree.rs`, `rehearse.rs` |
+//! | its name, its place, its size, its content | `names.rs`, `rel_path.rs`, `places.rs` and `shape.rs`, `sizes.rs`, `content.rs` and `json.rs` |
+//! | laws as they are written; those that a user chooses | `syntax.rs`, `overrides.rs` |
+//! | the shape of a user's tree | `profile.rs` |
+//! | making them; what that would do | `fill.rs` and `tree.rs`, `dry_run.rs` |
 
-mod chosen;
 mod content;
+mod dry_run;
 mod files;
 mod fill;
-mod json;
-mod look;
 mod names;
 mod places;
-mod rehearse;
-mod shape;
+mod profile;
 mod sizes;
-mod text;
-mod tree;
+mod syntax;
 
 use std::path::PathBuf;
 
+use megadir::layout::Refused;
 use megadir::limits::Explanation;
 use megadir_stats::permutation::SplitMix64;
 
-use crate::words::words;
+use crate::control::words;
 
-pub use chosen::{Chosen, names_of};
+pub use crate::dataset::places::LEVELS_MAX;
+pub use crate::dataset::places::{Place, PlaceBuffer};
+pub use crate::dataset::syntax::{Chosen, names_of};
 pub use content::Content;
-pub use files::{Files, FilesError};
+pub use dry_run::rehearse;
+pub use files::Files;
 pub(crate) use fill::Filling;
 pub use fill::fill;
-pub use look::{Look, LookError, look_at};
 pub use names::{NAME_BYTES_MAX, Names};
-pub use places::{Directories, Place, PlaceBuffer};
-pub use rehearse::rehearse;
-pub use shape::LEVELS_MAX;
+pub use places::Directories;
+pub use profile::{Look, LookError, look_at};
 pub use sizes::{SIGMA_MAX, SIZE_BYTES_MAX, Sizes};
-pub use text::{
+pub use syntax::{
     CONTENTS, SIZE_LAWS, parse_content, parse_sizes, parse_spread, write_content, write_sizes, write_spread,
 };
 
@@ -82,7 +80,7 @@ pub struct Filled {
     pub taken_named: u64,
     /// Directories of the layout made.
     pub directories_made: u64,
-    /// Whether the filling was stopped before its end.
+    /// `true` if the filling was stopped before its end.
     pub stopped: bool,
 }
 
@@ -104,10 +102,36 @@ impl Filled {
 pub struct Rehearsed {
     /// What filling would have to tell.
     pub filled: Filled,
-    /// Whether there are more directories to be made than were counted.
+    /// `true` if there are more directories to be made than were counted.
     pub more_directories: bool,
     /// Bytes that would be written into files.
     pub bytes: u64,
+}
+
+/// Why there are no such files.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum FilesError {
+    /// The layout is none.
+    #[error("layout {layout}: {reason}")]
+    Layout {
+        /// The layout as it was written.
+        layout: String,
+        /// What is wrong with it.
+        reason: String,
+    },
+    /// The layout has no place for a name.
+    #[error("layout {layout} has no place for the name '{name}': {reason}")]
+    Refused {
+        /// The name.
+        name: String,
+        /// The layout.
+        layout: String,
+        /// Why.
+        reason: Refused,
+    },
+    /// The laws cannot be, or not together.
+    #[error("{0}")]
+    Contradiction(String),
 }
 
 /// Why filling ended early; what was made stays, and filling again goes on from there.

@@ -1,106 +1,13 @@
 //! Where the n-th file lies, and which directories that takes.
 
 use megadir::layout::{Layout, PathBuffer, Placer, Refused, Source};
-use megadir_record::{NameScheme, Spread};
+use megadir_record::{Level, NameScheme, Spread};
 
-use super::files::FilesError;
-use super::names::{decimal, hex_digits};
-use super::shape::Shape;
-use super::{NAME_BYTES_MAX, Names};
+use crate::dataset::names::{decimal, hex_digits};
+use crate::dataset::{FilesError, NAME_BYTES_MAX, Names};
 
-/// The longest path of a file, bytes: of shapes, 48 directories of `d` and 20 digits; those of layouts are shorter.
-pub(super) const PATH_BYTES_MAX: usize = 48 * 22 + NAME_BYTES_MAX + 1;
 /// Digits of the directories that hold so many files each; more where there are more.
 const DIRECTORY_DIGITS: usize = 6;
-
-/// What a path is written into; reused from file to file.
-#[derive(Clone)]
-pub struct PlaceBuffer {
-    name: [u8; NAME_BYTES_MAX],
-    layout: PathBuffer,
-    path: [u8; PATH_BYTES_MAX],
-}
-
-impl PlaceBuffer {
-    /// Makes an empty one.
-    pub fn new() -> Self {
-        Self { name: [0; NAME_BYTES_MAX], layout: PathBuffer::new(), path: [0; PATH_BYTES_MAX] }
-    }
-}
-
-impl Default for PlaceBuffer {
-    fn default() -> Self {
-        Self::new()
-    }
-}
-
-/// The path of a file, relative to the top, with `/` between its components.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Place<'a> {
-    path: &'a [u8],
-    file_at: usize,
-}
-
-impl<'a> Place<'a> {
-    /// Returns the whole path.
-    pub fn path(&self) -> &'a [u8] {
-        self.path
-    }
-
-    /// Returns the directory that the file is in; empty for the top itself.
-    pub fn directory(&self) -> &'a [u8] {
-        &self.path[..self.file_at.saturating_sub(1)]
-    }
-
-    /// Returns the file's own name in its directory.
-    pub fn file(&self) -> &'a [u8] {
-        &self.path[self.file_at..]
-    }
-}
-
-/// A path being written.
-pub(super) struct PathWriter<'a> {
-    bytes: &'a mut [u8; PATH_BYTES_MAX],
-    length: usize,
-}
-
-impl<'a> PathWriter<'a> {
-    pub(super) fn new(bytes: &'a mut [u8; PATH_BYTES_MAX]) -> Self {
-        Self { bytes, length: 0 }
-    }
-
-    pub(super) fn push(&mut self, text: &[u8]) {
-        self.bytes[self.length..self.length + text.len()].copy_from_slice(text);
-        self.length += text.len();
-    }
-
-    /// Appends `d` and a number of so many digits or more as a directory.
-    pub(super) fn directory(&mut self, number: u64, digits: usize) {
-        let mut text = [0; 41];
-        let text = decimal(number, &mut text);
-        self.separate();
-        self.push(b"d");
-        (text.len()..digits).for_each(|_| self.push(b"0"));
-        self.push(text);
-    }
-
-    fn separate(&mut self) {
-        if self.length > 0 {
-            self.push(b"/");
-        }
-    }
-
-    fn path(self) -> &'a [u8] {
-        &self.bytes[..self.length]
-    }
-
-    pub(super) fn file(mut self, name: &[u8]) -> Place<'a> {
-        self.separate();
-        let file_at = self.length;
-        self.push(name);
-        Place { path: self.path(), file_at }
-    }
-}
 
 /// Where files lie.
 #[derive(Clone, Debug, PartialEq)]
@@ -281,6 +188,203 @@ fn write_hex(layout: &Layout, level: usize, number: u64, path: &mut PathWriter<'
             path.push(&[digit]);
             left -= 1;
         }
+    }
+}
+
+/// The longest path of a file, bytes: of shapes, 48 directories of `d` and 20 digits; those of layouts are shorter.
+pub(super) const PATH_BYTES_MAX: usize = 48 * 22 + NAME_BYTES_MAX + 1;
+/// What a path is written into; reused from file to file.
+#[derive(Clone)]
+pub struct PlaceBuffer {
+    pub(super) name: [u8; NAME_BYTES_MAX],
+    pub(super) layout: PathBuffer,
+    pub(super) path: [u8; PATH_BYTES_MAX],
+}
+
+impl PlaceBuffer {
+    /// Makes an empty one.
+    pub fn new() -> Self {
+        Self { name: [0; NAME_BYTES_MAX], layout: PathBuffer::new(), path: [0; PATH_BYTES_MAX] }
+    }
+}
+
+impl Default for PlaceBuffer {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+/// The path of a file, relative to the top, with `/` between its components.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Place<'a> {
+    path: &'a [u8],
+    file_at: usize,
+}
+
+impl<'a> Place<'a> {
+    /// Returns the whole path.
+    pub fn path(&self) -> &'a [u8] {
+        self.path
+    }
+
+    /// Returns the directory that the file is in; empty for the top itself.
+    pub fn directory(&self) -> &'a [u8] {
+        &self.path[..self.file_at.saturating_sub(1)]
+    }
+
+    /// Returns the file's own name in its directory.
+    pub fn file(&self) -> &'a [u8] {
+        &self.path[self.file_at..]
+    }
+}
+
+/// A path being written.
+pub(super) struct PathWriter<'a> {
+    bytes: &'a mut [u8; PATH_BYTES_MAX],
+    length: usize,
+}
+
+impl<'a> PathWriter<'a> {
+    pub(super) fn new(bytes: &'a mut [u8; PATH_BYTES_MAX]) -> Self {
+        Self { bytes, length: 0 }
+    }
+
+    pub(super) fn push(&mut self, text: &[u8]) {
+        self.bytes[self.length..self.length + text.len()].copy_from_slice(text);
+        self.length += text.len();
+    }
+
+    /// Appends `d` and a number of so many digits or more as a directory.
+    pub(super) fn directory(&mut self, number: u64, digits: usize) {
+        let mut text = [0; 41];
+        let text = decimal(number, &mut text);
+        self.separate();
+        self.push(b"d");
+        (text.len()..digits).for_each(|_| self.push(b"0"));
+        self.push(text);
+    }
+
+    pub(super) fn separate(&mut self) {
+        if self.length > 0 {
+            self.push(b"/");
+        }
+    }
+
+    pub(super) fn path(self) -> &'a [u8] {
+        &self.bytes[..self.length]
+    }
+
+    pub(super) fn file(mut self, name: &[u8]) -> Place<'a> {
+        self.separate();
+        let file_at = self.length;
+        self.push(name);
+        Place { path: self.path(), file_at }
+    }
+}
+
+/// The most levels that a tree may have, its top included.
+pub const LEVELS_MAX: usize = 48;
+
+/// A shape, made ready to be asked.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Shape {
+    classes: Vec<Class>,
+    /// Directories of each level, the top's first.
+    levels: Vec<u64>,
+    files: u64,
+}
+
+/// Directories of one level with about equally many files.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Class {
+    level: usize,
+    /// The number of its first directory on its level.
+    first: u64,
+    directories: u64,
+    /// The index of its first file.
+    first_file: u64,
+    files: u64,
+}
+
+impl Shape {
+    /// Makes a shape ready, or tells what is wrong with it.
+    pub(super) fn new(levels: &[Level]) -> Result<Self, String> {
+        let mut shape = Self { classes: Vec::new(), levels: Vec::new(), files: 0 };
+        if !(1..=LEVELS_MAX).contains(&levels.len()) {
+            return Err(format!("a shape has 1 to {LEVELS_MAX} levels, not {}", levels.len()));
+        }
+        for (number, level) in levels.iter().enumerate() {
+            let mut first = 0_u64;
+            for class in &level.classes {
+                if class.directories == 0 {
+                    return Err("a class of directories of a shape has no directory".into());
+                }
+                let too_many = || "the numbers of a shape are too large".to_owned();
+                let of = Class {
+                    level: number,
+                    first,
+                    directories: class.directories,
+                    first_file: shape.files,
+                    files: class.files,
+                };
+                shape.classes.push(of);
+                first = first.checked_add(class.directories).ok_or_else(too_many)?;
+                shape.files = shape.files.checked_add(class.files).ok_or_else(too_many)?;
+            }
+            if first == 0 || (number == 0 && first != 1) {
+                return Err(format!("level {number} of a shape has {first} directories; the top is one"));
+            }
+            shape.levels.push(first);
+        }
+        Ok(shape)
+    }
+
+    pub(super) fn files(&self) -> u64 {
+        self.files
+    }
+
+    /// Returns how many directories there are below the top.
+    pub(super) fn directories(&self) -> u64 {
+        self.levels_below().sum()
+    }
+
+    pub(super) fn levels_below(&self) -> impl Iterator<Item = u64> + '_ {
+        self.levels[1..].iter().copied()
+    }
+
+    /// Returns how many directories hold files.
+    pub(super) fn leaves(&self) -> u64 {
+        self.classes.iter().map(|class| class.directories.min(class.files)).sum()
+    }
+
+    /// Returns the most files that a directory holds.
+    pub(super) fn files_max(&self) -> u64 {
+        self.classes.iter().map(|class| class.files.div_ceil(class.directories)).max().unwrap_or(0)
+    }
+
+    /// Writes the directory of the file of `index`, and returns the file's number in it.
+    pub(super) fn directory_of(&self, index: u64, path: &mut PathWriter<'_>) -> u64 {
+        // Of classes without files, the one that begins where another does comes before it.
+        let at = self.classes.partition_point(|class| class.first_file <= index);
+        let Some(class) = self.classes[..at].last() else { return index };
+        let (files, directories) = (u128::from(class.files.max(1)), u128::from(class.directories));
+        let within = u128::from(index - class.first_file);
+        // Directory k has the files from k files / directories on, rounded down.
+        let k = ((within + 1) * directories - 1) / files;
+        self.write_directory(class.level, class.first + k as u64, path);
+        (within - k * files / directories) as u64
+    }
+
+    /// Writes the path of a directory of a level.
+    pub(super) fn write_directory(&self, level: usize, number: u64, path: &mut PathWriter<'_>) {
+        let mut numbers = [0; LEVELS_MAX];
+        let mut number = number;
+        for level in (1..=level).rev() {
+            numbers[level] = number;
+            let (here, above) = (u128::from(self.levels[level]), u128::from(self.levels[level - 1]));
+            number = (u128::from(number) * above / here) as u64;
+        }
+        numbers[1..=level].iter().for_each(|number| path.directory(*number, 1));
     }
 }
 

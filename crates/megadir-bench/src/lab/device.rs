@@ -11,8 +11,7 @@ use rustix::io::Errno;
 
 use super::disk::Disk;
 use super::{FILE_SYSTEMS, LABEL, LabError, Spec, program};
-use crate::words::words;
-use crate::workload::Signals;
+use crate::control::{RunControl, words};
 
 /// blkid(8) found nothing that it knows.
 const NOTHING_FOUND: i32 = 2;
@@ -24,11 +23,11 @@ const SAMPLES: u64 = 1024;
 const BLOCK_BYTES: usize = 4096;
 
 /// Opens a device that may be erased: its owner has said so, nobody uses it, and it carries nothing or what the lab made.
-pub(super) fn open(spec: &Spec, path: &Path, erase: bool, signals: Signals<'_>) -> Result<Disk, LabError> {
+pub(super) fn open(spec: &Spec, path: &Path, erase: bool, control: RunControl<'_>) -> Result<Disk, LabError> {
     let refused = |reason: String| LabError::Device { path: path.to_owned(), reason };
     // Links such as those of /dev/disk are followed once, and never again.
     let own = path.canonicalize().map_err(|error| refused(words(&error)))?;
-    let claimed = check(spec, &own, erase, signals).map_err(|error| match error {
+    let claimed = check(spec, &own, erase, control).map_err(|error| match error {
         LabError::Device { reason, .. } => refused(reason),
         other => other,
     })?;
@@ -44,17 +43,22 @@ pub(super) fn open(spec: &Spec, path: &Path, erase: bool, signals: Signals<'_>) 
 }
 
 /// Refuses a device once more just before it is erased: others may have used it or written to it since it was let pass.
-pub(super) fn check_again(disk: &Disk, signals: Signals<'_>) -> Result<(), LabError> {
+pub(super) fn check_again(disk: &Disk, control: RunControl<'_>) -> Result<(), LabError> {
     let refused = |reason: String| LabError::Device { path: disk.path.clone(), reason };
     let claimed = claim(&disk.path).map_err(&refused)?;
     match disk.is_same(&claimed) {
-        true => check_content(&disk.path, &claimed, signals).and_then(|found| found.map_err(&refused)),
+        true => check_content(&disk.path, &claimed, control).and_then(|found| found.map_err(&refused)),
         false => Err(refused("its path means another device now".into())),
     }
 }
 
 /// Refuses a device that must not be erased; returns the claim of one that may be.
-pub(super) fn check(spec: &Spec, path: &Path, erase: bool, signals: Signals<'_>) -> Result<File, LabError> {
+pub(super) fn check(
+    spec: &Spec,
+    path: &Path,
+    erase: bool,
+    control: RunControl<'_>,
+) -> Result<File, LabError> {
     let refused = |reason: String| LabError::Device { path: path.to_owned(), reason };
     if spec.entry.in_memory() {
         return Err(refused(format!("{spec} lies in memory and takes no device")));
@@ -63,7 +67,7 @@ pub(super) fn check(spec: &Spec, path: &Path, erase: bool, signals: Signals<'_>)
         return Err(refused("all that is on it would be lost; allow that with --erase-device".into()));
     }
     let claimed = claim(path).map_err(&refused)?;
-    check_content(path, &claimed, signals).and_then(|found| found.map_err(&refused))?;
+    check_content(path, &claimed, control).and_then(|found| found.map_err(&refused))?;
     Ok(claimed)
 }
 
@@ -92,14 +96,18 @@ fn claim(path: &Path) -> Result<File, String> {
 }
 
 /// Refuses what carries anything but a file system with the lab's label; `claimed` is the device, open.
-fn check_content(path: &Path, claimed: &File, signals: Signals<'_>) -> Result<Result<(), String>, LabError> {
+fn check_content(
+    path: &Path,
+    claimed: &File,
+    control: RunControl<'_>,
+) -> Result<Result<(), String>, LabError> {
     if program::find("blkid").is_none() {
         return Ok(Err("what is on it cannot be told without blkid (Debian package util-linux)".into()));
     }
     // Of a partition it would tell what its table says of it, as if that were something on it.
     let arguments = ["-p", "--no-part-details", "-o", "export"].map(std::ffi::OsStr::new);
     let arguments: Vec<&std::ffi::OsStr> = arguments.into_iter().chain([path.as_os_str()]).collect();
-    let ended = program::run::<&std::ffi::OsStr>("blkid", &arguments, signals)?;
+    let ended = program::run::<&std::ffi::OsStr>("blkid", &arguments, control)?;
     Ok(judge(ended.status.code(), &ended.said).and_then(|carries| match carries {
         Carries::OfTheLab => Ok(()),
         Carries::NothingKnown => match first_data(claimed) {
@@ -173,7 +181,7 @@ fn judge(code: Option<i32>, said: &[String]) -> Result<Carries, String> {
     }
 }
 
-/// Returns whether the lab makes file systems of a type, as blkid calls it.
+/// `true` if the lab makes file systems of a type, as blkid calls it.
 fn is_made_here(kind: &str) -> bool {
     kind == "ntfs" || FILE_SYSTEMS.iter().any(|entry| !entry.in_memory() && entry.kind == kind)
 }

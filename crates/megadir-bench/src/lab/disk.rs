@@ -21,7 +21,7 @@ pub(super) struct Disk {
     device: File,
     /// What the device shows, if that is an image.
     image: Option<Rc<File>>,
-    /// Whether an image is read and written past the page cache; `None` for devices.
+    /// `true` if an image is read and written past the page cache; `None` for devices.
     pub(super) direct_io: Option<bool>,
 }
 
@@ -50,13 +50,13 @@ impl Disk {
         Self { path: path.to_owned(), device, image: None, direct_io: None }
     }
 
-    /// Tells whether a file is the same block device.
+    /// `true` if a file is the same block device.
     pub(super) fn is_same(&self, other: &File) -> bool {
         let number = |file: &File| rustix::fs::fstat(file).map(|status| status.st_rdev).ok();
         number(&self.device).is_some_and(|own| number(other) == Some(own))
     }
 
-    /// Returns whether it is a device of the user's.
+    /// `true` if it is a device of the user's.
     pub(super) fn is_of_user(&self) -> bool {
         self.image.is_none()
     }
@@ -67,7 +67,7 @@ impl Disk {
         path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default()
     }
 
-    /// Returns whether a mounted file system, or anybody else who wants it alone, holds the device.
+    /// `true` if a mounted file system, or anybody else who wants it alone, holds the device.
     pub(super) fn is_held(&self) -> bool {
         let flags = OFlags::RDONLY | OFlags::EXCL | OFlags::CLOEXEC;
         rustix::fs::open(&self.path, flags, Mode::empty()).is_err()

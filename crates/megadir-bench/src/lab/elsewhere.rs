@@ -6,10 +6,10 @@ use std::sync::atomic::{AtomicBool, AtomicU64};
 
 use megadir_record::{FsId, LabFileSystem};
 
-use super::{Ground, LabError, Spec, Survey};
-use crate::at::Owned;
-use crate::leftovers::Leftovers;
-use crate::workload::Signals;
+use super::{Backing, LabError, Spec, Survey};
+use crate::control::RunControl;
+use crate::os::Owned;
+use crate::workspace::Leftovers;
 
 /// Why.
 pub(crate) const LINUX_ONLY: &str = "file systems are made and mounted for a run on Linux only";
@@ -39,7 +39,7 @@ impl Lab {
     /// # Errors
     ///
     /// Always [`LabError::Elsewhere`].
-    pub fn open(_directory: &Path, _signals: Signals<'_>) -> Result<Self, LabError> {
+    pub fn open(_directory: &Path, _signals: RunControl<'_>) -> Result<Self, LabError> {
         refused()
     }
 
@@ -48,7 +48,11 @@ impl Lab {
     /// # Errors
     ///
     /// Always [`LabError::Elsewhere`].
-    pub fn check(_directory: &Path, _all: &[(Spec, Ground)], _signals: Signals<'_>) -> Result<(), LabError> {
+    pub fn check(
+        _directory: &Path,
+        _all: &[(Spec, Backing)],
+        _signals: RunControl<'_>,
+    ) -> Result<(), LabError> {
         refused()
     }
 
@@ -62,7 +66,12 @@ impl Lab {
     /// # Errors
     ///
     /// None.
-    pub fn make(&self, _spec: &Spec, _ground: &Ground, _signals: Signals<'_>) -> Result<Mounted, LabError> {
+    pub fn make(
+        &self,
+        _spec: &Spec,
+        _ground: &Backing,
+        _signals: RunControl<'_>,
+    ) -> Result<Mounted, LabError> {
         match *self {}
     }
 
@@ -71,7 +80,7 @@ impl Lab {
     /// # Errors
     ///
     /// None.
-    pub fn close(self, _signals: Signals<'_>) -> Result<(), LabError> {
+    pub fn close(self, _signals: RunControl<'_>) -> Result<(), LabError> {
         match self {}
     }
 }
@@ -106,7 +115,7 @@ impl Mounted {
     /// # Errors
     ///
     /// None.
-    pub fn remount(&mut self, _signals: Signals<'_>) -> Result<Cold, LabError> {
+    pub fn remount(&mut self, _signals: RunControl<'_>) -> Result<Cold, LabError> {
         match *self {}
     }
 
@@ -115,7 +124,7 @@ impl Mounted {
     /// # Errors
     ///
     /// None.
-    pub fn make_anew(&mut self, _signals: Signals<'_>) -> Result<(), LabError> {
+    pub fn reformat(&mut self, _signals: RunControl<'_>) -> Result<(), LabError> {
         match *self {}
     }
 
@@ -124,7 +133,7 @@ impl Mounted {
     /// # Errors
     ///
     /// None.
-    pub fn unmount(self, _signals: Signals<'_>) -> Result<(), LabError> {
+    pub fn unmount(self, _signals: RunControl<'_>) -> Result<(), LabError> {
         match self {}
     }
 }

@@ -3,7 +3,7 @@
 use std::io;
 use std::path::PathBuf;
 
-use crate::words::words;
+use crate::control::words;
 
 /// Why a file system could not be made, mounted or unmounted.
 #[derive(Debug, thiserror::Error)]

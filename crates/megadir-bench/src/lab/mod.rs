@@ -22,13 +22,15 @@
 //! The lab must never know of studies, plans or arms.
 
 #[cfg(target_os = "linux")]
+mod availability;
+mod backing;
+#[cfg(target_os = "linux")]
 mod device;
 #[cfg(target_os = "linux")]
 mod disk;
 #[cfg(not(target_os = "linux"))]
 mod elsewhere;
 mod error;
-mod ground;
 #[cfg(target_os = "linux")]
 mod image;
 #[cfg(target_os = "linux")]
@@ -51,20 +53,18 @@ mod spec;
 mod survey;
 mod table;
 
+pub use backing::Backing;
 #[cfg(not(target_os = "linux"))]
 pub(crate) use elsewhere::LINUX_ONLY;
 #[cfg(not(target_os = "linux"))]
 pub use elsewhere::{Cold, Lab, Mounted, survey};
 pub use error::LabError;
-pub use ground::Ground;
 #[cfg(target_os = "linux")]
 pub use mounted::{Cold, Mounted};
 #[cfg(target_os = "linux")]
 pub use open::Lab;
 #[cfg(target_os = "linux")]
-pub use probe::{facts, probe};
+pub use probe::{facts, probe, survey};
 pub use spec::Spec;
-#[cfg(target_os = "linux")]
-pub use survey::survey;
 pub use survey::{Fact, Survey};
 pub use table::{Changes, Entry, FILE_SYSTEMS, LABEL, Takes, Variant};

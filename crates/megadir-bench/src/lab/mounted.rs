@@ -12,10 +12,8 @@ use rustix::mount::UnmountFlags;
 
 use super::disk::Disk;
 use super::server::{Server, is_mounted};
-use super::{Ground, LabError, Spec, options, program};
-use crate::beat::{WRITING_BACK, marked};
-use crate::words::words;
-use crate::workload::Signals;
+use super::{Backing, LabError, Spec, options, program};
+use crate::control::{RunControl, WRITING_BACK, marked, words};
 use crate::workspace::Workspace;
 
 /// A file system that is still busy is tried again so often before it is an error.
@@ -54,29 +52,29 @@ pub struct Cold {
 /// Makes the file system on its disk and mounts it on the directory `name` of the workspace.
 pub(super) fn make(
     spec: &Spec,
-    ground: &Ground,
+    backing: &Backing,
     disk: Option<Disk>,
     workspace: &Workspace,
     name: &str,
-    signals: Signals<'_>,
+    control: RunControl<'_>,
 ) -> Result<Mounted, LabError> {
     let mut options = spec.mount_options();
-    let place = match (ground, &disk) {
-        (Ground::Image { bytes, .. }, Some(disk)) => {
+    let place = match (backing, &disk) {
+        (Backing::Image { bytes, .. }, Some(disk)) => {
             Place::Image { bytes: *bytes, direct_io: disk.direct_io }
         }
-        (Ground::Image { bytes, .. }, None) => {
+        (Backing::Image { bytes, .. }, None) => {
             options.push(format!("size={bytes}"));
             options.push(format!("nr_inodes={}", bytes / 4096));
             Place::Memory { bytes: *bytes }
         }
-        (Ground::Device { path, .. }, _) => Place::Device { path: path.display().to_string() },
+        (Backing::Device { path, .. }, _) => Place::Device { path: path.display().to_string() },
     };
     let parent = workspace.as_fd().try_clone_to_owned().map_err(LabError::failed("keep a directory"))?;
     let mut mounted = Mounted {
         spec: spec.clone(),
         driver: spec.entry.name.to_owned(),
-        tool: super::probe::tool(spec, signals)?,
+        tool: super::availability::tool(spec, control)?,
         options,
         place,
         disk,
@@ -86,8 +84,8 @@ pub(super) fn make(
         path: workspace.path().join(name),
         mounted: false,
     };
-    mounted.format(signals)?;
-    mounted.attach(signals)?;
+    mounted.format(control)?;
+    mounted.attach(control)?;
     mounted.driver = mounted.find_driver();
     Ok(mounted)
 }
@@ -119,7 +117,7 @@ impl Mounted {
         }
     }
 
-    /// Tells why it cannot be unmounted and mounted again, if it cannot.
+    /// Returns the reason why it cannot be unmounted and mounted again, if it cannot.
     pub(crate) fn keeps_content(&self) -> Result<(), String> {
         match self.disk {
             Some(_) => Ok(()),
@@ -136,11 +134,11 @@ impl Mounted {
     ///
     /// [`LabError::Failed`] with `EBUSY` while anything is open on it; [`LabError::NotCold`] where something stayed. After an
     /// error it may not be mounted any more.
-    pub fn remount(&mut self, signals: Signals<'_>) -> Result<Cold, LabError> {
+    pub fn remount(&mut self, control: RunControl<'_>) -> Result<Cold, LabError> {
         self.keeps_content().map_err(|left| LabError::NotCold { name: self.spec.to_string(), left })?;
-        self.detach(signals)?;
-        let cold = self.prove_gone(signals)?;
-        self.attach(signals)?;
+        self.detach(control)?;
+        let cold = self.prove_gone(control)?;
+        self.attach(control)?;
         Ok(cold)
     }
 
@@ -149,12 +147,12 @@ impl Mounted {
     /// # Errors
     ///
     /// As [`Mounted::remount`], and [`LabError::Device`] for a device that must not be erased any more.
-    pub fn make_anew(&mut self, signals: Signals<'_>) -> Result<(), LabError> {
+    pub fn reformat(&mut self, control: RunControl<'_>) -> Result<(), LabError> {
         self.keeps_content().map_err(|left| LabError::NotCold { name: self.spec.to_string(), left })?;
-        self.detach(signals)?;
-        self.prove_gone(signals)?;
-        self.format(signals)?;
-        self.attach(signals)
+        self.detach(control)?;
+        self.prove_gone(control)?;
+        self.format(control)?;
+        self.attach(control)
     }
 
     /// Unmounts it; its image goes with it.
@@ -162,8 +160,8 @@ impl Mounted {
     /// # Errors
     ///
     /// [`LabError::Failed`] with `EBUSY` while anything is open on it.
-    pub fn unmount(mut self, signals: Signals<'_>) -> Result<(), LabError> {
-        self.detach(signals)
+    pub fn unmount(mut self, control: RunControl<'_>) -> Result<(), LabError> {
+        self.detach(control)
     }
 
     fn unavailable(&self, reason: String) -> LabError {
@@ -174,25 +172,25 @@ impl Mounted {
         LabError::Unavailable { name: self.spec.to_string(), reason }
     }
 
-    fn format(&self, signals: Signals<'_>) -> Result<(), LabError> {
+    fn format(&self, control: RunControl<'_>) -> Result<(), LabError> {
         let words = self.spec.make();
         let (Some((name, arguments)), Some(disk)) = (words.split_first(), &self.disk) else { return Ok(()) };
         let mut arguments: Vec<&std::ffi::OsStr> = arguments.iter().map(AsRef::as_ref).collect();
         arguments.push(disk.path.as_os_str());
         if disk.is_of_user() {
-            super::device::check_again(disk, signals)?;
+            super::device::check_again(disk, control)?;
         }
-        let ended = program::run(name, &arguments, signals)?;
+        let ended = program::run(name, &arguments, control)?;
         match ended.complaint() {
             None => Ok(()),
             Some(complaint) => Err(self.unavailable(format!("{name}: {complaint}"))),
         }
     }
 
-    fn attach(&mut self, signals: Signals<'_>) -> Result<(), LabError> {
+    fn attach(&mut self, control: RunControl<'_>) -> Result<(), LabError> {
         if let (Some(words), Some(disk)) = (self.spec.entry.server, &self.disk) {
             let there = || is_mounted(&self.parent, &self.name);
-            let server = Server::start(words, &self.options, &disk.path, &self.path, there, signals)?;
+            let server = Server::start(words, &self.options, &disk.path, &self.path, there, control)?;
             self.server = Some(server.map_err(|reason| self.unavailable(reason))?);
             self.mounted = true;
             return Ok(());
@@ -200,24 +198,24 @@ impl Mounted {
         let (flags, data) = options::split(&self.options);
         let source = self.disk.as_ref().map_or(Path::new(self.spec.entry.name), |disk| disk.path.as_path());
         let mount = || rustix::mount::mount(source, &self.path, self.spec.entry.kind, flags, data.as_c_str());
-        match marked(signals.beat, WRITING_BACK, mount) {
+        match marked(control.heartbeat, WRITING_BACK, mount) {
             Ok(()) => {
                 self.mounted = true;
                 Ok(())
             }
-            Err(Errno::NODEV) => Err(self.unavailable(super::probe::no_driver(self.spec.entry))),
+            Err(Errno::NODEV) => Err(self.unavailable(super::availability::no_driver(self.spec.entry))),
             Err(error) => Err(self.unavailable(format!("mounting it fails: {}", words(&error.into())))),
         }
     }
 
-    fn detach(&mut self, signals: Signals<'_>) -> Result<(), LabError> {
+    fn detach(&mut self, control: RunControl<'_>) -> Result<(), LabError> {
         if !self.mounted {
             return Ok(());
         }
         let unmount = || rustix::mount::unmount(&self.path, UnmountFlags::NOFOLLOW);
         let mut tried = 0;
         loop {
-            match marked(signals.beat, WRITING_BACK, unmount) {
+            match marked(control.heartbeat, WRITING_BACK, unmount) {
                 Ok(()) => break,
                 // Whoever looks at all mounts keeps this one busy for a moment.
                 Err(Errno::BUSY) if tried < BUSY_TRIES_MAX => tried += 1,
@@ -227,12 +225,12 @@ impl Mounted {
         }
         self.mounted = false;
         match self.server.take() {
-            Some(server) => server.end(signals),
+            Some(server) => server.end(control),
             None => Ok(()),
         }
     }
 
-    fn prove_gone(&self, signals: Signals<'_>) -> Result<Cold, LabError> {
+    fn prove_gone(&self, control: RunControl<'_>) -> Result<Cold, LabError> {
         let not_cold = |left: String| LabError::NotCold { name: self.spec.to_string(), left };
         let Some(disk) = &self.disk else { return Err(not_cold("it has no device".into())) };
         if is_mounted(&self.parent, &self.name) {
@@ -247,7 +245,7 @@ impl Mounted {
             std::thread::sleep(BUSY_PAUSE);
         }
         let cool = || disk.cool().map_err(LabError::failed(format!("drop the cache of {}", self.spec)));
-        let left = marked(signals.beat, WRITING_BACK, cool)?;
+        let left = marked(control.heartbeat, WRITING_BACK, cool)?;
         Ok(Cold { device_pages: left.device_pages, image_pages: left.image_pages })
     }
 
@@ -278,8 +276,8 @@ impl Mounted {
 
 impl Drop for Mounted {
     fn drop(&mut self) {
-        let (stop, beat) = Default::default();
-        let _ = self.detach(Signals { stop: &stop, beat: &beat });
+        let (stop, heartbeat) = Default::default();
+        let _ = self.detach(RunControl { stop: &stop, heartbeat: &heartbeat });
         // What is busy goes when the last who holds it does, and nobody can reach it any more. A server that was ended while
         // it mounted may have done so.
         while rustix::mount::unmount(&self.path, UnmountFlags::DETACH | UnmountFlags::NOFOLLOW).is_ok() {}

@@ -11,7 +11,7 @@ thread_local! {
     static ENTERED: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Returns whether this thread may enter a namespace and mount.
+/// `true` if this thread may enter a namespace and mount.
 pub(super) fn may_mount() -> bool {
     capabilities(None).is_ok_and(|own| own.effective.contains(CapabilitySet::SYS_ADMIN))
 }

@@ -7,10 +7,9 @@ use std::rc::{Rc, Weak};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use super::disk::Disk;
-use super::{Ground, LabError, Mounted, Spec, device, image, mounted, namespace, room};
-use crate::leftovers::Leftovers;
-use crate::workload::Signals;
-use crate::workspace::{Workspace, remove_leftovers};
+use super::{Backing, LabError, Mounted, Spec, device, image, mounted, namespace, room};
+use crate::control::RunControl;
+use crate::workspace::{Leftovers, Workspace, remove_leftovers};
 
 /// Where file systems are made and mounted; used by the thread that opened it alone, and closed after all of them.
 #[derive(Debug)]
@@ -33,11 +32,11 @@ impl Lab {
     /// # Errors
     ///
     /// [`LabError::Privileges`] for who may not mount; [`LabError::Failed`] where the directory cannot be used.
-    pub fn open(directory: &Path, signals: Signals<'_>) -> Result<Self, LabError> {
+    pub fn open(directory: &Path, control: RunControl<'_>) -> Result<Self, LabError> {
         namespace::enter()?;
         let doing = || format!("use '{}'", directory.display());
         let path = directory.canonicalize().map_err(LabError::failed(doing()))?;
-        let leftovers = remove_leftovers(&path, signals.beat).map_err(LabError::failed(doing()))?;
+        let leftovers = remove_leftovers(&path, control.heartbeat).map_err(LabError::failed(doing()))?;
         let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         let workspace = Workspace::create(&path, now.as_secs(), u64::from(now.subsec_nanos()));
         let workspace = workspace.map_err(LabError::failed(doing()))?;
@@ -61,30 +60,30 @@ impl Lab {
     ///
     /// [`LabError::Unavailable`] where this machine cannot have it; [`LabError::Room`]; [`LabError::Device`] for a device
     /// that must not be erased, which then was not written to; [`LabError::Interrupted`].
-    pub fn make(&self, spec: &Spec, ground: &Ground, signals: Signals<'_>) -> Result<Mounted, LabError> {
+    pub fn make(&self, spec: &Spec, backing: &Backing, control: RunControl<'_>) -> Result<Mounted, LabError> {
         let workspace = self.workspace.as_ref().ok_or(LabError::Interrupted)?;
-        if let Some(reason) = super::probe::missing(spec) {
+        if let Some(reason) = super::availability::missing(spec) {
             return Err(LabError::Unavailable { name: spec.to_string(), reason });
         }
-        let disk = self.disk(spec, ground, workspace, signals)?;
+        let disk = self.disk(spec, backing, workspace, control)?;
         let name = format!("fs{}", self.made.replace(self.made.get() + 1));
         let point = workspace.data_directory(&name).map_err(LabError::failed("make a mount point"))?;
         drop(point);
-        mounted::make(spec, ground, disk, workspace, &name, signals)
+        mounted::make(spec, backing, disk, workspace, &name, control)
     }
 
     fn disk(
         &self,
         spec: &Spec,
-        ground: &Ground,
+        backing: &Backing,
         workspace: &Workspace,
-        signals: Signals<'_>,
+        control: RunControl<'_>,
     ) -> Result<Option<Disk>, LabError> {
-        match ground {
-            Ground::Image { bytes, .. } if spec.entry.in_memory() => {
+        match backing {
+            Backing::Image { bytes, .. } if spec.entry.in_memory() => {
                 room::in_memory(spec, *bytes).map(|()| None)
             }
-            Ground::Image { bytes, written_bytes } => {
+            Backing::Image { bytes, written_bytes } => {
                 let mut images = self.images.borrow_mut();
                 images.retain(|(image, _)| image.strong_count() > 0);
                 let others = images.iter().filter_map(|(image, most)| Some((image.upgrade()?, *most)));
@@ -96,7 +95,7 @@ impl Lab {
                 let attached = Disk::attach(image, spec.takes_large_sectors());
                 attached.map(Some).map_err(LabError::failed("attach an image to a loop device"))
             }
-            Ground::Device { path, erase } => device::open(spec, path, *erase, signals).map(Some),
+            Backing::Device { path, erase } => device::open(spec, path, *erase, control).map(Some),
         }
     }
 
@@ -106,21 +105,21 @@ impl Lab {
     /// # Errors
     ///
     /// As [`Lab::open`] and [`Lab::make`].
-    pub fn check(directory: &Path, all: &[(Spec, Ground)], signals: Signals<'_>) -> Result<(), LabError> {
+    pub fn check(directory: &Path, all: &[(Spec, Backing)], control: RunControl<'_>) -> Result<(), LabError> {
         if !namespace::may_mount() {
             return Err(LabError::Privileges);
         }
         let failed = LabError::failed(format!("use '{}'", directory.display()));
         let opened = File::open(directory).map_err(failed)?;
         let mut may_grow: u64 = 0;
-        for (spec, ground) in all {
-            match ground {
-                Ground::Image { bytes, .. } if spec.entry.in_memory() => room::in_memory(spec, *bytes)?,
-                Ground::Image { written_bytes, .. } => {
+        for (spec, backing) in all {
+            match backing {
+                Backing::Image { bytes, .. } if spec.entry.in_memory() => room::in_memory(spec, *bytes)?,
+                Backing::Image { written_bytes, .. } => {
                     room::for_image(spec, directory, &opened, *written_bytes, may_grow)?;
                     may_grow = may_grow.saturating_add(*written_bytes);
                 }
-                Ground::Device { path, erase } => device::check(spec, path, *erase, signals).map(drop)?,
+                Backing::Device { path, erase } => device::check(spec, path, *erase, control).map(drop)?,
             }
         }
         Ok(())
@@ -131,21 +130,21 @@ impl Lab {
     /// # Errors
     ///
     /// Where something is still mounted in it; the next run removes it.
-    pub fn close(mut self, signals: Signals<'_>) -> Result<(), LabError> {
-        self.remove(signals)
+    pub fn close(mut self, control: RunControl<'_>) -> Result<(), LabError> {
+        self.remove(control)
     }
 
-    fn remove(&mut self, signals: Signals<'_>) -> Result<(), LabError> {
+    fn remove(&mut self, control: RunControl<'_>) -> Result<(), LabError> {
         let Some(workspace) = self.workspace.take() else { return Ok(()) };
         let doing = format!("remove '{}'", workspace.path().display());
-        workspace.remove(signals.beat).map_err(LabError::failed(doing))
+        workspace.remove(control.heartbeat).map_err(LabError::failed(doing))
     }
 }
 
 impl Drop for Lab {
     fn drop(&mut self) {
-        let (stop, beat) = Default::default();
+        let (stop, heartbeat) = Default::default();
         // What stays is removed by the next run.
-        let _ = self.remove(Signals { stop: &stop, beat: &beat });
+        let _ = self.remove(RunControl { stop: &stop, heartbeat: &heartbeat });
     }
 }

@@ -12,7 +12,7 @@ use std::time::Duration;
 use rustix::fs::MemfdFlags;
 
 use super::LabError;
-use crate::workload::Signals;
+use crate::control::RunControl;
 
 /// Where administrators' programs are; the caller's own path may not have them.
 const FOLDERS: [&str; 7] = [
@@ -75,16 +75,16 @@ impl Running {
     }
 
     /// Waits for its end; ends it when the run is to end.
-    pub(super) fn wait(&mut self, signals: Signals<'_>) -> Result<ExitStatus, LabError> {
+    pub(super) fn wait(&mut self, control: RunControl<'_>) -> Result<ExitStatus, LabError> {
         loop {
             let ended = self.child.try_wait().map_err(LabError::failed("wait for a program"))?;
             if let Some(status) = ended {
                 return Ok(status);
             }
-            if signals.stop.load(Ordering::Relaxed) {
+            if control.stop.load(Ordering::Relaxed) {
                 return Err(LabError::Interrupted);
             }
-            signals.beat.fetch_add(1, Ordering::Relaxed);
+            control.heartbeat.fetch_add(1, Ordering::Relaxed);
             std::thread::sleep(LOOK);
         }
     }
@@ -119,10 +119,10 @@ pub(super) struct Ended {
 pub(super) fn run<A: AsRef<OsStr>>(
     name: &str,
     arguments: &[A],
-    signals: Signals<'_>,
+    control: RunControl<'_>,
 ) -> Result<Ended, LabError> {
     let mut running = Running::start(name, arguments).map_err(LabError::failed(format!("run {name}")))?;
-    let status = running.wait(signals)?;
+    let status = running.wait(control)?;
     Ok(Ended { status, said: running.said() })
 }
 

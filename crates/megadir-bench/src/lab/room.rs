@@ -29,7 +29,7 @@ pub(super) fn for_image(
 
 /// Refuses a file system in memory that could fill it up.
 pub(super) fn in_memory(spec: &Spec, bytes: u64) -> Result<(), LabError> {
-    check(spec, Path::new("the memory"), bytes, crate::machine::available_bytes().unwrap_or(u64::MAX))
+    check(spec, Path::new("the memory"), bytes, crate::host::available_bytes().unwrap_or(u64::MAX))
 }
 
 fn check(spec: &Spec, path: &Path, needed_bytes: u64, free_bytes: u64) -> Result<(), LabError> {

@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 
 use super::LabError;
 use super::program::Running;
-use crate::workload::Signals;
+use crate::control::RunControl;
 
 /// A server that has not mounted by now will not.
 const START_MAX: Duration = Duration::from_secs(20);
@@ -47,7 +47,7 @@ impl Server {
         device: &Path,
         point: &Path,
         is_mounted: impl Fn() -> bool,
-        signals: Signals<'_>,
+        control: RunControl<'_>,
     ) -> Result<Result<Self, String>, LabError> {
         let Some((name, own)) = words.split_first() else { return Ok(Err("it has no server".into())) };
         let options = format!("{},no_detach", options.join(","));
@@ -69,19 +69,19 @@ impl Server {
                 let last = server.keeper.said().pop().unwrap_or_else(|| "it does not say why".to_owned());
                 return Ok(Err(format!("{name}: {last}")));
             }
-            if signals.stop.load(Ordering::Relaxed) {
+            if control.stop.load(Ordering::Relaxed) {
                 return Err(LabError::Interrupted);
             }
-            signals.beat.fetch_add(1, Ordering::Relaxed);
+            control.heartbeat.fetch_add(1, Ordering::Relaxed);
             std::thread::sleep(LOOK);
         }
     }
 
     /// Waits until the server has written everything and ended, as it does when its file system was unmounted; also when the
     /// run is to end.
-    pub(super) fn end(mut self, signals: Signals<'_>) -> Result<(), LabError> {
+    pub(super) fn end(mut self, control: RunControl<'_>) -> Result<(), LabError> {
         let never = AtomicBool::new(false);
-        self.keeper.wait(Signals { stop: &never, beat: signals.beat }).map(drop)
+        self.keeper.wait(RunControl { stop: &never, heartbeat: control.heartbeat }).map(drop)
     }
 }
 
@@ -93,7 +93,7 @@ impl Drop for Server {
     }
 }
 
-/// Returns whether something is mounted on the entry `name` of `directory`.
+/// `true` if something is mounted on the entry `name` of `directory`.
 pub(super) fn is_mounted(directory: impl AsFd, name: &str) -> bool {
     let of = |path: &str| rustix::fs::statat(directory.as_fd(), path, rustix::fs::AtFlags::NO_AUTOMOUNT);
     match (of(name), of(".")) {

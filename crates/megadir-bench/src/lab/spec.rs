@@ -112,7 +112,7 @@ impl Spec {
         }
     }
 
-    /// Tells whether its driver goes by what was removed minutes ago, however often it is unmounted in between: then only a new one begins
+    /// `true` if its driver goes by what was removed minutes ago, however often it is unmounted in between: then only a new one begins
     /// as if nothing had been.
     pub fn remembers_removed(&self, driver: &str) -> bool {
         let journal = self.chosen.iter().find_map(|chosen| match chosen.changes {
@@ -128,7 +128,7 @@ impl Spec {
         self.chosen.iter().find_map(|chosen| chosen.needs)
     }
 
-    /// Returns whether it can be made on a disk whose sectors have 4 KiB: nothing in it is asked to be smaller.
+    /// `true` if it can be made on a disk whose sectors have 4 KiB: nothing in it is asked to be smaller.
     #[cfg(target_os = "linux")]
     pub(super) fn takes_large_sectors(&self) -> bool {
         let small = |chosen: &Chosen| {

@@ -34,7 +34,7 @@ pub struct Entry {
     pub gone: Option<&'static str>,
     /// What may follow the name.
     pub variants: &'static [&'static Variant],
-    /// Whether it has a journal as it is made; variants may change that.
+    /// `true` if it has a journal as it is made; variants may change that.
     pub journal: bool,
     /// The driver that passes over what was removed lately where there is no journal, by times that it finds on the disk: no unmounting
     /// takes them away, only another mkfs does.
@@ -339,7 +339,7 @@ pub static FILE_SYSTEMS: &[&Entry] =
     &[&EXT2, &EXT3, &EXT4, &XFS, &BTRFS, &TMPFS, &F2FS, &REISERFS, &JFS, &NILFS2, &NTFS3, &NTFS_3G, &EXFAT];
 
 impl Entry {
-    /// Returns whether it lies in memory and not on a device.
+    /// `true` if it lies in memory and not on a device.
     pub fn in_memory(&self) -> bool {
         self.make.is_empty()
     }

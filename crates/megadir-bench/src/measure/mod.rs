@@ -12,14 +12,13 @@
 //!
 //! Workloads use them through a [`Stopwatch`], which knows the counter and holds the histogram.
 
-mod null;
 mod self_check;
 mod stopwatch;
 mod ticks;
 
 use megadir_stats::histogram::Histogram;
 
-pub use null::{NullCost, null_loop, null_loop_untimed};
+pub use crate::measure::self_check::{NullCost, null_loop, null_loop_untimed};
 pub use self_check::self_check;
 pub use stopwatch::Stopwatch;
 pub use ticks::{Calibration, Clock, CycleCounter, Ticks};

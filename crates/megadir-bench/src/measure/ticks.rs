@@ -78,7 +78,7 @@ fn clock_source() -> Option<String> {
     std::fs::read_to_string("/sys/devices/system/clocksource/clocksource0/current_clocksource").ok()
 }
 
-/// Tells whether the cycle counter is to be believed where the kernel tells the time by `source`: it leaves the counter for another clock when it
+/// `true` if the cycle counter is to be believed where the kernel tells the time by `source`: it leaves the counter for another clock when it
 /// finds that processors differ or that it stands still at times. Other processors than x86 have one counter for all.
 fn is_trusted(source: Option<&str>) -> bool {
     cfg!(not(target_arch = "x86_64")) || source.is_none_or(|source| BY_COUNTER.contains(&source.trim()))

@@ -6,29 +6,12 @@
 
 use megadir_record::{Cell, CellId, Data, DataId, DataSource, Made, Pair, Role, When, Work};
 
-use super::arms::Arms;
-use super::{ENTRIES_MAX, PlanError};
+use super::ENTRIES_MAX;
+use crate::kind::arms::Arms;
+use crate::request::{AgedBy, PlanError};
 use crate::study::Study;
 
-/// How many files a directory is aged by.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum AgedBy {
-    /// So many beyond its own.
-    Files(u64),
-    /// So many times its own beyond them.
-    Times(u64),
-}
-
-impl AgedBy {
-    fn files(self, own: u64) -> u64 {
-        match self {
-            Self::Files(files) => files,
-            Self::Times(times) => own.saturating_mul(times),
-        }
-    }
-}
-
-/// Returns whether work only looks at what there is, so that it can be done on an aged directory as well.
+/// `true` if work only looks at what there is, so that it can be done on an aged directory as well.
 fn looks(work: &Work) -> bool {
     match work {
         Work::List { .. } | Work::Lookup { .. } | Work::Attributes { .. } | Work::Ask { .. } => true,
@@ -51,7 +34,7 @@ pub(super) fn cross(study: &Study, by: AgedBy, arms: &mut Arms<'_>) -> Result<()
     if let Some(cell) = cells.iter().find(|cell| !looks(&cell.work)) {
         let allowed = format!(
             "study `{}` makes files itself ({}); those that look at directories take it: listing, lookup, attributes, stat-or-list",
-            study.name, cell.name
+            study.meta.name, cell.name
         );
         return refuse("given".into(), allowed);
     }

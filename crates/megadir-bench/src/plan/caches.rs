@@ -7,9 +7,9 @@ use megadir_record::{
     CacheState, Cell, CellId, Data, Group, GroupRule, Keys, Note, Pair, Preset, Role, Work,
 };
 
-use super::arms::Arms;
 use super::prune::renumber;
 use super::{CacheFact, PlanError, Request};
+use crate::kind::arms::{Arms, CacheChoice};
 use crate::note::NoteKind;
 
 /// Fewer drops than this tell too little.
@@ -49,21 +49,13 @@ pub(super) fn states(request: &Request<'_>, of_study: &[CacheState]) -> Result<V
     }
 }
 
-/// A state that can be had.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Had {
-    pub(super) state: CacheState,
-    /// What it is called here.
-    pub(super) name: String,
-}
-
 /// Returns the states for arms that work on what others left, which are no twins of each other: those that are asked for, else the study's,
 /// else warm with those of `cold` that can be had. What was asked for and cannot be had is noted.
 pub(super) fn of_chains(
     request: &Request<'_>,
     of_study: &[CacheState],
     cold: &[CacheState],
-) -> Result<(Vec<Had>, Vec<Note>), PlanError> {
+) -> Result<(Vec<CacheChoice>, Vec<Note>), PlanError> {
     let by_itself = request.caches.is_empty() && of_study.is_empty();
     let fact = |state| request.cache_facts.iter().find(|fact| fact.state == state);
     let here = |state: &CacheState| fact(*state).is_some_and(|fact| fact.unavailable.is_none());
@@ -73,11 +65,11 @@ pub(super) fn of_chains(
     let mut notes = Vec::new();
     let had = |state: CacheState| {
         if state == CacheState::Warm {
-            return Some(Had { state, name: state.name().to_owned() });
+            return Some(CacheChoice { state, name: state.name().to_owned() });
         }
         let own_files = (state == CacheState::Unseen).then(|| OWN_FILES.to_owned());
         match own_files.or_else(|| reason_against(fact(state))) {
-            None => fact(state).map(|fact| Had { state, name: fact.name.clone() }),
+            None => fact(state).map(|fact| CacheChoice { state, name: fact.name.clone() }),
             Some(reason) => {
                 notes.push(NoteKind::ArmLeftOut.note(format!("the state {} {reason}", state.name())));
                 None
@@ -91,7 +83,7 @@ pub(super) fn of_chains(
 /// Returns the measured rounds of chains in these states.
 pub(super) fn rounds_of_chains(
     request: &Request<'_>,
-    states: &[Had],
+    states: &[CacheChoice],
     of_size: u32,
 ) -> Result<u32, PlanError> {
     let states: Vec<CacheState> = states.iter().map(|had| had.state).collect();
@@ -105,7 +97,7 @@ pub(super) fn rounds_of_chains(
 /// Why what arms make themselves is not made anew for them.
 const OWN_FILES: &str = "cannot be had: the arms make their files themselves";
 
-/// Returns why a state cannot be had, if it cannot.
+/// Returns the reason why a state cannot be had, if it cannot.
 fn reason_against(fact: Option<&CacheFact>) -> Option<String> {
     match fact {
         None => Some("is not known here".to_owned()),
@@ -181,7 +173,7 @@ fn available(state: CacheState, cells: &[Cell], facts: &[CacheFact], arms: &mut 
     fact.map(|fact| fact.name.clone())
 }
 
-/// Tells whether an arm's work can be done in a state, and differs in it.
+/// `true` if an arm's work can be done in a state, and differs in it.
 fn applies(state: CacheState, cell: &Cell, data: &[Data]) -> bool {
     let (work, data) = (&cell.work, &data[cell.data.0 as usize]);
     match state {

@@ -202,7 +202,7 @@ fn entries(plan: &Plan, cell: &Cell) -> u64 {
 /// What a data set needs.
 #[derive(Clone, Copy, Debug, Default)]
 struct Needs {
-    /// Whether the arms make it.
+    /// `true` if the arms make it.
     by_arms: bool,
     /// Files made before the run.
     files: u64,

@@ -4,71 +4,23 @@
 //! What differs between file systems (backends, methods, states of the cache) is left out where it cannot be had, and only
 //! there. Each keeps its own baseline with an arm against itself; one group contrasts every arm with its like on the first.
 
-mod lives;
-
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use megadir_record::{
-    Cell, CellId, Data, DataId, FsId, Group, GroupRule, LabFileSystem, Note, Order, Pair, Place, Plan, Role,
-    Unavailable, When,
+    Cell, CellId, Data, DataId, FileOperation, FsId, Group, GroupRule, LabFileSystem, Note, Order, Pair,
+    Place, Plan, Role, Unavailable, When, Work,
 };
 
-use super::estimate::estimate_on;
-use super::prune::renumber;
-use super::{BackendFact, CacheFact, Estimate, PlanError, Planned, Request, Target};
 use crate::lab::Spec;
-use crate::method::MethodFact;
+use crate::note::NoteKind;
+use crate::plan::Estimate;
+use crate::plan::estimate::estimate_on;
+use crate::plan::prune::renumber;
+use crate::request::{Backing, FileSystemFact, FoundFileSystem, PlanError, Planned, Request, Target};
 use crate::study::Study;
 
 /// The group that contrasts file systems.
 pub(super) const GROUP: &str = "file-system";
-
-/// A file system that was asked for.
-#[derive(Clone, Debug)]
-pub struct FileSystemFact {
-    /// What was asked for.
-    pub spec: Spec,
-    /// What it is here, or why it cannot be had.
-    pub found: Result<FoundFileSystem, String>,
-}
-
-/// A file system as it was found when one was made and mounted to see.
-#[derive(Clone, Debug)]
-pub struct FoundFileSystem {
-    /// What tables call it, see [`LabFileSystem::label`].
-    pub label: String,
-    /// The driver that serves it.
-    pub driver: String,
-    /// The program that makes it, with its version.
-    pub tool: Option<String>,
-    /// What it will lie on.
-    pub ground: Ground,
-    /// What backends can do there.
-    pub backends: Vec<BackendFact>,
-    /// The ways of finding out attributes there.
-    pub methods: Vec<MethodFact>,
-    /// Which states of the cache can be had there.
-    pub caches: Vec<CacheFact>,
-}
-
-/// What a file system will lie on.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Ground {
-    /// An image file as large as is needed.
-    Image,
-    /// A device.
-    Device {
-        /// Its path.
-        path: String,
-        /// Its size, bytes.
-        bytes: u64,
-    },
-    /// Memory.
-    Memory {
-        /// The most that may be taken, bytes.
-        bytes_max: u64,
-    },
-}
 
 /// The plan of a study on one file system.
 struct Part<'a> {
@@ -116,7 +68,7 @@ pub(super) fn plan(
         }
     }
     // All are contrasted with the first: what lies in memory is not to be compared, and comes last.
-    parts.sort_by_key(|part| matches!(part.found.ground, Ground::Memory { .. }));
+    parts.sort_by_key(|part| matches!(part.found.backing, Backing::Memory { .. }));
     let Some(first) = parts.first() else { return Err(none_left(&unavailable)) };
     let rules = first.plan.rules.clone();
     let mut whole =
@@ -131,7 +83,7 @@ pub(super) fn plan(
     whole.unavailable = unavailable;
     let too_large = size(&mut whole, &parts, request.images_room_bytes);
     let mut plan = without(whole, &too_large)?;
-    notes.extend(lives::begin(&mut plan, &parts));
+    notes.extend(begin_lives(&mut plan, &parts));
     Ok(Planned { plan, notes })
 }
 
@@ -249,7 +201,7 @@ fn contrast(whole: &mut Plan) {
     });
 }
 
-/// Tells whether another arm does the same on the same file system, before this one in the plan.
+/// `true` if another arm does the same on the same file system, before this one in the plan.
 fn is_told_by(whole: &Plan, cell: &Cell, other: &Cell) -> bool {
     let on = |cell: &Cell| whole.data[cell.data.0 as usize].on;
     other.id.0 < cell.id.0 && (&other.work, other.cache, on(other)) == (&cell.work, cell.cache, on(cell))
@@ -276,7 +228,7 @@ fn size(plan: &mut Plan, parts: &[Part<'_>], room_bytes: u64) -> Vec<(FsId, Stri
         };
         parts[place].spec.image_bytes(inodes.saturating_add(kept.0), space_bytes.saturating_add(kept.1))
     };
-    let on_images = |place: &usize| parts[*place].found.ground == Ground::Image;
+    let on_images = |place: &usize| parts[*place].found.backing == Backing::Image;
     let all: Vec<usize> = (0..parts.len()).collect();
     let images = all.iter().copied().filter(on_images).map(|place| bytes(place, true));
     let keeps = images.fold(0, u64::saturating_add) <= room_bytes;
@@ -295,9 +247,9 @@ fn size(plan: &mut Plan, parts: &[Part<'_>], room_bytes: u64) -> Vec<(FsId, Stri
             }
         };
         let mib = |bytes: u64| format!("{} MiB", bytes.div_ceil(1 << 20));
-        plan.file_systems[place].place = match &parts[place].found.ground {
-            Ground::Image => Place::Image { bytes: needed, direct_io: None },
-            Ground::Device { path, bytes: there } => {
+        plan.file_systems[place].place = match &parts[place].found.backing {
+            Backing::Image => Place::Image { bytes: needed, direct_io: None },
+            Backing::Device { path, bytes: there } => {
                 let least = bytes(place, false);
                 if least > *there {
                     let reason = format!("it needs {} and '{path}' has {}", mib(least), mib(*there));
@@ -305,7 +257,7 @@ fn size(plan: &mut Plan, parts: &[Part<'_>], room_bytes: u64) -> Vec<(FsId, Stri
                 }
                 Place::Device { path: path.clone() }
             }
-            Ground::Memory { bytes_max } => {
+            Backing::Memory { bytes_max } => {
                 let (least, needed) = (bytes(place, false), bytes(place, keeps));
                 if least > *bytes_max {
                     let reason =
@@ -371,6 +323,77 @@ fn numbers(stays: impl Iterator<Item = bool>) -> Vec<Option<u32>> {
 /// Returns what stays, with its new numbers.
 fn kept<T>(all: Vec<T>, numbers: &[Option<u32>], with: impl Fn(T, u32) -> T) -> Vec<T> {
     all.into_iter().zip(numbers).filter_map(|(one, number)| Some(with(one, (*number)?))).collect()
+}
+
+/// A device up to this size, bytes, is made anew before each life; of a larger one writing the tables of inodes would take longer than
+/// what is measured.
+const DEVICE_BYTES_MAX: u64 = 64 << 30;
+
+/// Decides which file systems are made anew before each life, and returns what is to be said of those that would have to be and
+/// cannot.
+fn begin_lives(plan: &mut Plan, parts: &[Part<'_>]) -> Vec<Note> {
+    let mut notes = Vec::new();
+    for index in 0..plan.file_systems.len() {
+        let of = &plan.file_systems[index];
+        let (id, label) = (of.id, of.label.clone());
+        let part = parts.iter().find(|part| part.spec.to_string() == of.name);
+        let Some(part) = part.filter(|part| part.spec.remembers_removed(&of.driver)) else { continue };
+        match why_not(plan, id, &part.found.backing) {
+            None => plan.file_systems[index].made_anew = true,
+            Some(why) if makes_after_removing(plan, id) => {
+                let text = format!(
+                    "Without a journal the driver of {label} passes one by one over files removed in the last minutes whenever it makes one, \
+                     and a new file system for each life, which alone would keep them apart, cannot be had: {why}"
+                );
+                notes.push(NoteKind::RemovedRemembered.note(text));
+            }
+            Some(_) => {}
+        }
+    }
+    notes
+}
+
+/// Returns the reason why a file system cannot be made anew before each life; `None` if it can.
+fn why_not(plan: &Plan, on: FsId, backing: &Backing) -> Option<String> {
+    if !plan.rules.fresh_mounts {
+        return Some("what was made on it must stay".into());
+    }
+    let here = plan.data.iter().filter(|data| data.on == Some(on));
+    let stays = here.clone().any(|data| {
+        let chains = plan.cells.iter().filter(|cell| cell.data == data.id).map(|cell| cell.chain);
+        let by_arms = data.source.made().is_some_and(|made| made.when == When::ByArms);
+        !by_arms || chains.collect::<BTreeSet<u32>>().len() > 1
+    });
+    match backing {
+        _ if stays => Some("what was made on it must stay".into()),
+        Backing::Device { path, bytes } if *bytes > DEVICE_BYTES_MAX => {
+            Some(format!("'{path}' is larger than {} GiB", DEVICE_BYTES_MAX >> 30))
+        }
+        Backing::Device { .. } | Backing::Image | Backing::Memory { .. } => None,
+    }
+}
+
+/// `true` if files are made on a file system where arms have removed others.
+fn makes_after_removing(plan: &Plan, on: FsId) -> bool {
+    let works = || {
+        let on_it = |cell: &&Cell| plan.data[cell.data.0 as usize].on == Some(on);
+        plan.cells.iter().filter(on_it).map(|cell| &cell.work)
+    };
+    let makes = |work: &Work| match work {
+        Work::Files(work) => matches!(work.operation, FileOperation::Create | FileOperation::Rewrite),
+        Work::FillUntilRefused { .. } => true,
+        Work::Remove(_)
+        | Work::List { .. }
+        | Work::Lookup { .. }
+        | Work::Attributes { .. }
+        | Work::Ask { .. } => false,
+    };
+    let removes = |work: &Work| match work {
+        Work::Files(work) => matches!(work.operation, FileOperation::Unlink | FileOperation::Rewrite),
+        Work::Remove(_) | Work::FillUntilRefused { .. } => true,
+        Work::List { .. } | Work::Lookup { .. } | Work::Attributes { .. } | Work::Ask { .. } => false,
+    };
+    works().any(makes) && works().any(removes)
 }
 
 #[cfg(test)]

@@ -86,7 +86,7 @@ fn all_layouts_are_written_before_any_is_read() {
 #[test]
 fn files_that_several_write_in_one_tree_are_read_and_walked_by_one() {
     let mut study = built_in("layout").expect("a study");
-    let spec = study.layout.as_mut().expect("layouts");
+    let Kind::Layout(spec) = &mut study.kind else { panic!("no layouts") };
     spec.layouts = vec!["flat".into(), "digest:2".into()];
     (spec.walk, spec.writers, spec.directories) = (true, 4, vec![MakeDirectories::Before]);
     let request =
@@ -111,7 +111,8 @@ fn files_that_several_write_in_one_tree_are_read_and_walked_by_one() {
     assert_eq!(groups, ["write", "read", "read-2", "walk"]);
     // What is there once is counted once.
     assert!(estimate(&plan).inodes < 3 * (files + 300) + 100, "{:?}", estimate(&plan));
-    study.layout.as_mut().expect("layouts").writers = 0;
+    let Kind::Layout(spec) = &mut study.kind else { panic!("no layouts") };
+    spec.writers = 0;
     assert!(super::plan(&study, &request).is_err());
 }
 
@@ -137,7 +138,7 @@ fn small_files_live_a_whole_life_with_every_number_of_processes() {
 #[test]
 fn what_has_one_value_of_everything_is_told_to_take_two_of_something() {
     let mut study = built_in("smallfile").expect("a study");
-    let spec = study.smallfile.as_mut().expect("small files");
+    let Kind::SmallFiles(spec) = &mut study.kind else { panic!("no small files") };
     (spec.workers, spec.sync, spec.cold) = (vec![2], vec![megadir_record::SyncPolicy::Never], Vec::new());
     spec.access.truncate(1);
     let error = plan(&study, &Request::bare(Preset::Quick, 7)).expect_err("nothing to compare");

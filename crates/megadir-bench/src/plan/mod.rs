@@ -4,45 +4,35 @@
 //! environment: what the machine can do comes in as [`BackendFact`]s and [`CacheFact`]s.
 
 mod aged;
-mod arms;
-mod asks;
-mod attributes;
 mod caches;
 mod estimate;
-mod file_studies;
 mod file_systems;
-mod fills;
-mod groups;
-mod layouts;
-mod lookups;
 mod prune;
 mod published;
-mod rate;
-mod refusals;
-mod removals;
-mod request;
-mod small_files;
 mod stopping;
 mod trees;
 
 use megadir_record::{Data, DataId, DataSource, Order, Plan, Preset, Rules, When, Work};
 
-pub use aged::AgedBy;
 pub(crate) use estimate::estimate_on;
 pub use estimate::{Estimate, estimate};
 pub(crate) use file_systems::without;
-pub use file_systems::{FileSystemFact, FoundFileSystem, Ground};
 pub(crate) use prune::prune;
-pub use request::{BackendFact, CacheFact, PlanError, Planned, Request, Target};
 pub(crate) use trees::{in_one_directory, trees};
 
-/// How narrow intervals are to be for a run to stop; absolute widths are in nanoseconds.
-pub use megadir_stats::HalfWidth;
+pub use crate::request::{
+    AgedBy, BackendFact, Backing, CacheFact, FileSystemFact, FoundFileSystem, HalfWidth, PlanError, Planned,
+    Request, Target,
+};
 
 use crate::dataset::write_spread;
-use crate::study::{RefusalSpec, SizeSpec, Study};
-use arms::Arms;
-use stopping::{check_epochs, check_until, stopping};
+use crate::kind::arms::Arms;
+use crate::kind::{
+    Kind, fill, fill_until_full, layout, list, lookup, remove, small_files, stat_all, stat_some,
+};
+use crate::request::backend_fact;
+use crate::study::{SizeSpec, Study};
+use stopping::{check_epochs, check_until, set_rate, stopping};
 
 /// The most entries that a data set may be asked to have.
 pub const ENTRIES_MAX: u64 = 100_000_000;
@@ -68,7 +58,8 @@ pub fn plan(study: &Study, request: &Request<'_>) -> Result<Planned, PlanError> 
 
 /// Returns what a study does on Windows, if it says so and the backends are those of Windows.
 fn of_windows(study: &Study, facts: &[BackendFact]) -> Option<Study> {
-    let baseline = &study.windows.as_ref()?.baseline;
+    let Kind::List(spec) = &study.kind else { return None };
+    let baseline = &spec.windows.as_ref()?.baseline;
     let there = facts.iter().any(|fact| fact.name == baseline.backend);
     there.then(|| study.clone().on_windows())
 }
@@ -76,130 +67,138 @@ fn of_windows(study: &Study, facts: &[BackendFact]) -> Option<Study> {
 /// Resolves a study on one file system.
 fn of_one(study: &Study, request: &Request<'_>) -> Result<Planned, PlanError> {
     let size = size_of(study, request.preset);
-    if let Some(refusal) = &study.refusal {
-        return plan_refusals(study, request, size, refusal);
-    }
-    if study.fill.is_some() || study.layout.is_some() || study.smallfile.is_some() || study.remove.is_some() {
-        return plan_files(study, request, size);
-    }
-    let mut arms = Arms::new(request.facts, data_sets(study, request, size));
-    let chosen =
-        !(request.backends.is_empty() && request.buffers_bytes.is_empty() && request.threads.is_empty());
-    if let Some(spec) = &study.attributes {
-        nothing_chosen(study, request, "backends or buffers", false)?;
-        attributes::attributes(spec, request, &mut arms)?;
-        return planned(study, request, size, arms);
-    }
-    if let Some(spec) = &study.ask {
-        nothing_chosen(study, request, "backends, buffers or threads", true)?;
-        asks::asks(spec, request, &mut arms)?;
-        return planned(study, request, size, arms);
-    }
-    match (&study.baseline, &study.lookup) {
-        (_, Some(_)) if chosen => {
-            return Err(PlanError::Value {
-                what: "backends, buffers or threads",
-                value: "chosen".into(),
-                allowed: format!("study `{}` lists nothing, so it has none", study.name),
-            });
-        }
-        (_, Some(lookup)) => lookups::lookups(lookup, &mut arms),
-        (Some(baseline), None) => {
-            let base = arms.listing_baseline(baseline)?;
-            match chosen {
-                true => groups::chosen(request, &base, &mut arms)?,
-                false => groups::of_study(study, &base, &mut arms)?,
+    let looks = |refused| -> Result<Arms<'_>, PlanError> {
+        refuse_chosen(study, request, refused)?;
+        Ok(Arms::new(request.facts, data_sets(study, request, size)))
+    };
+    match &study.kind {
+        Kind::List(spec) => {
+            let mut arms = looks(Refused::Nothing)?;
+            let base = arms.listing_baseline(&spec.baseline)?;
+            match is_chosen(request, Refused::Readings) {
+                true => list::chosen(request, &base, &mut arms)?,
+                false => list::of_study(spec, &base, &mut arms)?,
             }
+            ordered(study, request, size, arms, None)
         }
-        (None, None) => return Err(PlanError::Nothing { reason: "the study says nothing to do".into() }),
+        Kind::Lookup(spec) => {
+            let mut arms = looks(Refused::Readings)?;
+            lookup::lookups(spec, &mut arms);
+            ordered(study, request, size, arms, None)
+        }
+        Kind::StatAll(spec) => {
+            let mut arms = looks(Refused::BackendsAndBuffers)?;
+            stat_all::attributes(spec, request, &mut arms)?;
+            ordered(study, request, size, arms, None)
+        }
+        Kind::StatSome(spec) => {
+            let mut arms = looks(Refused::Readings)?;
+            stat_some::asks(spec, request, &mut arms)?;
+            ordered(study, request, size, arms, None)
+        }
+        Kind::FillUntilFull(spec) => {
+            let entries_about = one_size(&sizes(study, request, size)?)?;
+            let source = DataSource::Made(study.data.clone());
+            let empty = Data { id: DataId(0), entries: 0, hash: None, on: None, source };
+            let mut arms = Arms::new(request.facts, vec![empty]);
+            fill_until_full::refusals(spec, entries_about, &mut arms);
+            ordered(study, request, size, arms, None)
+        }
+        Kind::Fill(_) | Kind::Layout(_) | Kind::SmallFiles(_) | Kind::Remove(_) => {
+            of_files(study, request, size)
+        }
     }
-    planned(study, request, size, arms)
 }
 
-/// Refuses what only studies of listings have.
-fn nothing_chosen(
-    study: &Study,
-    request: &Request<'_>,
-    what: &'static str,
-    threads_too: bool,
-) -> Result<(), PlanError> {
-    let threads = threads_too && !request.threads.is_empty();
-    if request.backends.is_empty() && request.buffers_bytes.is_empty() && !threads {
+/// Resolves a study whose arms make files and work on them.
+fn of_files(study: &Study, request: &Request<'_>, size: &SizeSpec) -> Result<Planned, PlanError> {
+    let sizes = sizes(study, request, size)?;
+    let mut arms = Arms::new(request.facts, Vec::new());
+    let (made, mut rounds) = (&study.data, size.rounds);
+    let order = match &study.kind {
+        Kind::Fill(spec) => fill::fills(spec, made, &sizes, &mut arms)?,
+        Kind::Layout(spec) => layout::layouts(spec, made, one_size(&sizes)?, &mut arms)?,
+        Kind::Remove(spec) => remove::removals(spec, made, one_size(&sizes)?, &mut arms)?,
+        Kind::SmallFiles(spec) => {
+            let (states, notes) = caches::of_chains(request, &size.cache, &spec.cold)?;
+            arms.notes.extend(notes);
+            rounds = caches::rounds_of_chains(request, &states, size.rounds)?;
+            small_files::small_files(spec, made, one_size(&sizes)?, &states, &mut arms)?
+        }
+        Kind::List(_) | Kind::Lookup(_) | Kind::StatAll(_) | Kind::StatSome(_) | Kind::FillUntilFull(_) => {
+            return Err(PlanError::Nothing { reason: "the study says nothing to do".into() });
+        }
+    };
+    ordered(study, request, &SizeSpec { rounds, ..size.clone() }, arms, Some(order))
+}
+
+/// Options of listings that a kind of work has no use for.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Refused {
+    Nothing,
+    BackendsAndBuffers,
+    Readings,
+}
+
+/// `true` if the user chose any of these options.
+fn is_chosen(request: &Request<'_>, what: Refused) -> bool {
+    let reads = !(request.backends.is_empty() && request.buffers_bytes.is_empty());
+    match what {
+        Refused::Nothing => false,
+        Refused::BackendsAndBuffers => reads,
+        Refused::Readings => reads || !request.threads.is_empty(),
+    }
+}
+
+/// Refuses options of listings where the study has no use for them.
+fn refuse_chosen(study: &Study, request: &Request<'_>, refused: Refused) -> Result<(), PlanError> {
+    if !is_chosen(request, refused) {
         return Ok(());
     }
-    let allowed = format!("the methods of study `{}` have their own", study.name);
+    let name = &study.meta.name;
+    let allowed = match &study.kind {
+        Kind::StatAll(_) | Kind::StatSome(_) => format!("the methods of study `{name}` have their own"),
+        _ => format!("study `{name}` lists nothing, so it has none"),
+    };
+    let what = match refused {
+        Refused::BackendsAndBuffers => "backends or buffers",
+        Refused::Nothing | Refused::Readings => "backends, buffers or threads",
+    };
     Err(PlanError::Value { what, value: "chosen".into(), allowed })
 }
 
-/// Resolves a study that fills directories: it has one arm, which nothing of a listing is chosen for.
-fn plan_refusals(
-    study: &Study,
-    request: &Request<'_>,
-    size: &SizeSpec,
-    spec: &RefusalSpec,
-) -> Result<Planned, PlanError> {
+/// Returns the sizes of directories that arms fill, ascending; refuses what only studies that list or look up have.
+fn sizes(study: &Study, request: &Request<'_>, size: &SizeSpec) -> Result<Vec<u64>, PlanError> {
     let refuse = |what, value: String, allowed| Err(PlanError::Value { what, value, allowed });
-    if !(request.backends.is_empty() && request.buffers_bytes.is_empty() && request.threads.is_empty()) {
-        let allowed = format!("study `{}` lists nothing, so it has none", study.name);
-        return refuse("backends, buffers or threads", "chosen".into(), allowed);
-    }
-    let entries_about = match &request.target {
+    refuse_chosen(study, request, Refused::Readings)?;
+    match &request.target {
         Target::Existing { path, .. } => {
-            let allowed =
-                "files are made in directories of the run's own: name an empty one, or give --entries";
-            return refuse("the directory", path.clone(), allowed.into());
+            let allowed = "files are made, changed and removed in a directory of the run's own only: \
+                           give --entries, or name an empty one";
+            refuse("the directory", path.clone(), allowed.into())
         }
-        Target::Made { entries } => match entries.as_slice() {
-            [] => size.entries,
-            [entries] => *entries,
-            _ => return refuse("the number of entries", "several".into(), "one number is possible".into()),
-        },
-    };
-    let source = DataSource::Made(study.data.clone());
-    let empty = Data { id: DataId(0), entries: 0, hash: None, on: None, source };
-    let mut arms = Arms::new(request.facts, vec![empty]);
-    refusals::refusals(spec, entries_about, &mut arms);
-    planned(study, request, size, arms)
+        Target::Made { entries } if entries.is_empty() => {
+            Ok(size.smaller.iter().copied().chain([size.entries]).collect())
+        }
+        Target::Made { entries } => {
+            let mut entries = entries.clone();
+            entries.sort_unstable();
+            entries.dedup();
+            Ok(entries)
+        }
+    }
 }
 
-/// Resolves a study of work on files.
-fn plan_files(study: &Study, request: &Request<'_>, size: &SizeSpec) -> Result<Planned, PlanError> {
-    let sizes = file_studies::sizes(study, request, size)?;
-    let mut arms = Arms::new(request.facts, Vec::new());
-    let one = || match sizes.as_slice() {
+/// Returns the size of a study that takes one.
+fn one_size(sizes: &[u64]) -> Result<u64, PlanError> {
+    match sizes {
         [entries] => Ok(*entries),
         _ => Err(PlanError::Value {
             what: "the number of entries",
             value: "several".into(),
             allowed: "one number is possible".into(),
         }),
-    };
-    let order = match (&study.fill, &study.layout, &study.smallfile, &study.remove) {
-        (Some(spec), ..) => fills::fills(spec, &study.data, &sizes, &mut arms)?,
-        (_, Some(spec), ..) => layouts::layouts(spec, &study.data, one()?, &mut arms)?,
-        (_, _, Some(spec), _) => {
-            let (states, notes) = caches::of_chains(request, &size.cache, &spec.cold)?;
-            arms.notes.extend(notes);
-            let rounds = caches::rounds_of_chains(request, &states, size.rounds)?;
-            let order = small_files::small_files(spec, &study.data, one()?, &states, &mut arms)?;
-            return ordered(study, request, &SizeSpec { rounds, ..size.clone() }, arms, Some(order));
-        }
-        (.., Some(spec)) => removals::removals(spec, &study.data, one()?, &mut arms)?,
-        (None, None, None, None) => {
-            return Err(PlanError::Nothing { reason: "the study says nothing to do".into() });
-        }
-    };
-    ordered(study, request, size, arms, Some(order))
-}
-
-/// Puts a plan together from arms that do not depend on each other.
-fn planned(
-    study: &Study,
-    request: &Request<'_>,
-    size: &SizeSpec,
-    arms: Arms<'_>,
-) -> Result<Planned, PlanError> {
-    ordered(study, request, size, arms, None)
+    }
 }
 
 /// Puts a plan together from its arms, in all states of the cache; without an order, arms do not depend on each other.
@@ -214,13 +213,13 @@ fn ordered(
         aged::cross(study, by, &mut arms)?;
     }
     // Arms of small files have their states already.
-    let states = match &study.smallfile {
-        Some(_) => Vec::new(),
-        None => caches::states(request, &size.cache)?,
+    let states = match &study.kind {
+        Kind::SmallFiles(_) => Vec::new(),
+        _ => caches::states(request, &size.cache)?,
     };
-    let rounds = match &study.smallfile {
-        Some(_) => size.rounds,
-        None => caches::rounds(request, &states, size.rounds)?,
+    let rounds = match &study.kind {
+        Kind::SmallFiles(_) => size.rounds,
+        _ => caches::rounds(request, &states, size.rounds)?,
     };
     let size = &SizeSpec { rounds, ..size.clone() };
     caches::cross(&states, request.cache_facts, &mut arms);
@@ -228,7 +227,7 @@ fn ordered(
     let order = order.unwrap_or(Order::SeededPermutation);
     let Arms { mut cells, data, groups, notes, .. } = arms;
     if let Some(rate_per_s) = request.rate_per_s {
-        rate::set(study, rate_per_s, &mut cells)?;
+        set_rate(study, rate_per_s, &mut cells)?;
     }
     if groups.is_empty() {
         let reason = match notes.as_slice() {
@@ -237,13 +236,13 @@ fn ordered(
         };
         return Err(PlanError::Nothing { reason });
     }
-    let published = published::published(&study.published, &groups, &cells);
+    let published = published::published(&study.meta.published, &groups, &cells);
     let plan = Plan {
-        study: study.name.clone(),
-        question: study.question.clone(),
-        source: study.source.clone(),
-        keeps: study.keeps.clone(),
-        mends: study.mends.clone(),
+        study: study.meta.name.clone(),
+        question: study.meta.question.clone(),
+        source: study.meta.source.clone(),
+        keeps: study.meta.keeps.clone(),
+        mends: study.meta.mends.clone(),
         preset: request.preset,
         seed: request.seed,
         rules: rules(study, request, size, order),
@@ -256,11 +255,11 @@ fn ordered(
     };
     check_data(&plan)?;
     check_epochs(&plan)?;
-    if request.until.is_some() && !crate::next::compares(&plan) {
+    if request.until.is_some() && !crate::schedule::compares(&plan) {
         return Err(PlanError::Value {
             what: "the width to stop at",
             value: "given".into(),
-            allowed: format!("study `{}` compares no arms here, so give --rounds alone", study.name),
+            allowed: format!("study `{}` compares no arms here, so give --rounds alone", study.meta.name),
         });
     }
     Ok(Planned { plan, notes })
@@ -298,9 +297,9 @@ fn check_data(plan: &Plan) -> Result<(), PlanError> {
 
 fn size_of(study: &Study, preset: Preset) -> &SizeSpec {
     match preset {
-        Preset::Quick => &study.size.quick,
-        Preset::Default => &study.size.default,
-        Preset::Published => &study.size.published,
+        Preset::Quick => &study.sizes.quick,
+        Preset::Default => &study.sizes.default,
+        Preset::Published => &study.sizes.published,
     }
 }
 
@@ -367,28 +366,7 @@ fn check_values(request: &Request<'_>) -> Result<(), PlanError> {
             format!("1 to {ENTRIES_MAX} are possible"),
         );
     }
-    let low = request.facts.iter().map(|fact| fact.buffer_bytes.0).min().unwrap_or(0);
-    let high = request.facts.iter().map(|fact| fact.buffer_bytes.1).max().unwrap_or(u64::MAX);
-    if let Some(bytes) = request.buffers_bytes.iter().find(|bytes| !(low..=high).contains(*bytes)) {
-        return refuse("the buffer", format!("{bytes} bytes"), format!("{low} to {high} bytes are possible"));
-    }
-    let threads_max = request.facts.iter().map(|fact| fact.threads_max).max().unwrap_or(1);
-    if let Some(threads) = request.threads.iter().find(|threads| !(1..=threads_max).contains(*threads)) {
-        return refuse(
-            "the number of threads",
-            threads.to_string(),
-            format!("1 to {threads_max} are possible"),
-        );
-    }
-    request.backends.iter().try_for_each(|name| fact(request.facts, name).map(drop))
-}
-
-/// Returns the facts of a backend, or an error that names the nearest.
-fn fact<'a>(facts: &'a [BackendFact], name: &str) -> Result<&'a BackendFact, PlanError> {
-    facts.iter().find(|fact| fact.name == name).ok_or_else(|| {
-        let known: Vec<String> = facts.iter().map(|fact| fact.name.to_owned()).collect();
-        PlanError::UnknownBackend { name: name.to_owned(), known }
-    })
+    request.backends.iter().try_for_each(|name| backend_fact(request.facts, name).map(drop))
 }
 
 #[cfg(test)]

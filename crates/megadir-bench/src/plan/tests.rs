@@ -250,7 +250,7 @@ fn on_windows_the_listing_study_has_programs_of_its_own() {
     assert_eq!(group_names(&planned), ["buffer", "backend", "decomposition", "growth"]);
     assert!(planned.notes.is_empty(), "{:?}", planned.notes);
     assert!(planned.plan.published.iter().all(|figure| figure.unlike.is_some() && figure.ours.is_none()));
-    assert_ne!(planned.plan.question, listing().question);
+    assert_ne!(planned.plan.question, listing().meta.question);
     let lists = |cell: &megadir_record::Cell| match &cell.work {
         Work::List { backend, stages, .. } => {
             assert!(of_windows.iter().any(|(name, _)| name == backend));
@@ -274,13 +274,20 @@ fn look_ups_cross_sizes_presences_and_keys_and_the_first_is_the_baseline() {
     {
         look_ups_cross(&calls);
     }
-    assert_eq!(lookup().lookup.unwrap().calls.len(), if cfg!(windows) { 2 } else { 1 });
+    assert_eq!(calls().len(), if cfg!(windows) { 2 } else { 1 });
+}
+
+/// The calls of the built-in study of look-ups.
+fn calls() -> Vec<LookupCall> {
+    let Kind::Lookup(spec) = lookup().kind else { panic!("no look-ups") };
+    spec.calls
 }
 
 fn look_ups_cross(calls: &[LookupCall]) {
     let facts = facts();
     let mut study = lookup();
-    study.lookup.as_mut().unwrap().calls = calls.to_vec();
+    let Kind::Lookup(spec) = &mut study.kind else { panic!("no look-ups") };
+    spec.calls = calls.to_vec();
     let planned = plan(&study, &request(&facts)).unwrap();
     let cells = &planned.plan.cells;
     // Of one file one name can be asked for if it is to be present, one or any if it is not; and itself.
@@ -339,7 +346,7 @@ fn a_width_to_stop_at_limits_the_rounds_and_needs_something_to_compare() {
     let facts = facts();
     let until = Some(HalfWidth::Fraction(0.01));
     let rules = plan(&listing(), &Request { until, rounds: None, ..request(&facts) }).unwrap().plan.rules;
-    assert_eq!(rules.rounds, 10 * listing().size.quick.rounds);
+    assert_eq!(rules.rounds, 10 * listing().sizes.quick.rounds);
     assert_eq!(rules.stop, megadir_record::Stop::Ratio { half_width: 0.01, rounds_min: 30 });
     let rules = plan(&listing(), &Request { until, rounds: Some(12), ..request(&facts) }).unwrap().plan.rules;
     assert_eq!((rules.rounds, rules.stop.rounds_min()), (12, Some(12)));

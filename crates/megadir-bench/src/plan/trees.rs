@@ -27,7 +27,7 @@ pub(crate) fn trees(plan: &Plan, data: &Data) -> Result<Vec<(Option<String>, Fil
     }
 }
 
-/// Returns whether all files of a data set are in its directory itself before anything is measured.
+/// `true` if all files of a data set are in its directory itself before anything is measured.
 pub(crate) fn in_one_directory(plan: &Plan, data: &Data) -> bool {
     match data.source.made() {
         None => true,

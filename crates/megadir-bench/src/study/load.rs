@@ -1,12 +1,22 @@
-//! Reading a study: the built-in ones by name, any by its text, with errors that point at the line.
+//! Reading a study: built-in ones by name, any by its text, with errors that point at the line.
 //!
 //! Knows the grammar of study files, never what a backend can do.
 
 use megadir::nearest::choices;
-use megadir_record::Stage;
+use megadir_record::{Made, Published};
+use serde::Deserialize;
 
-use super::of_attributes;
-use crate::study::{StepSpec, Study};
+use super::{Meta, RulesSpec, SizeSpec, Sizes, Study};
+use crate::kind::Kind;
+use crate::kind::fill::FillSpec;
+use crate::kind::fill_until_full::FillUntilFullSpec;
+use crate::kind::layout::LayoutSpec;
+use crate::kind::list::{BaselineSpec, CompareSpec, DecomposeSpec, GrowSpec, ListSpec, WindowsSpec};
+use crate::kind::lookup::LookupSpec;
+use crate::kind::remove::RemoveSpec;
+use crate::kind::small_files::SmallFilesSpec;
+use crate::kind::stat_all::StatAllSpec;
+use crate::kind::stat_some::StatSomeSpec;
 
 /// A study that is embedded in the program.
 #[derive(Clone, Copy, Debug)]
@@ -30,7 +40,7 @@ pub static BUILT_IN: &[BuiltIn] = &[
     BuiltIn { name: "limits", text: include_str!("../../../../studies/limits.toml") },
 ];
 
-/// Why a study could not be had.
+/// Reason why there is no study.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum StudyError {
     /// No built-in study has this name.
@@ -50,7 +60,7 @@ pub enum StudyError {
         line: usize,
         /// The column in characters, from 1.
         column: usize,
-        /// What is wrong and what is allowed.
+        /// The mistake and the allowed values.
         reason: String,
     },
     /// The file is well formed but contradicts itself.
@@ -58,7 +68,7 @@ pub enum StudyError {
     Contradiction {
         /// The file, or the name of a built-in study.
         file: String,
-        /// What is wrong and what is allowed.
+        /// The mistake and the allowed values.
         reason: String,
     },
 }
@@ -71,7 +81,7 @@ pub enum StudyError {
 ///
 /// ```
 /// let study = megadir_bench::study::built_in("listing").unwrap();
-/// assert_eq!(study.baseline.unwrap().backend, "getdents");
+/// assert_eq!(study.meta.name, "listing");
 /// ```
 pub fn built_in(name: &str) -> Result<Study, StudyError> {
     match BUILT_IN.iter().find(|study| study.name == name) {
@@ -83,22 +93,102 @@ pub fn built_in(name: &str) -> Result<Study, StudyError> {
     }
 }
 
+/// The sections of a study file. Unknown fields are errors, so that a misspelt one cannot silently do nothing.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct StudyFile {
+    name: String,
+    question: String,
+    source: String,
+    keeps: Vec<String>,
+    mends: Vec<String>,
+    #[serde(default)]
+    published: Vec<Published>,
+    size: Sizes,
+    #[serde(deserialize_with = "super::data::made")]
+    data: Made,
+    rules: RulesSpec,
+    baseline: Option<BaselineSpec>,
+    lookup: Option<LookupSpec>,
+    refusal: Option<FillUntilFullSpec>,
+    attributes: Option<StatAllSpec>,
+    ask: Option<StatSomeSpec>,
+    fill: Option<FillSpec>,
+    layout: Option<LayoutSpec>,
+    smallfile: Option<SmallFilesSpec>,
+    remove: Option<RemoveSpec>,
+    #[serde(default)]
+    compare: Vec<CompareSpec>,
+    #[serde(default)]
+    decompose: Vec<DecomposeSpec>,
+    #[serde(default)]
+    grow: Vec<GrowSpec>,
+    windows: Option<WindowsSpec>,
+}
+
+impl StudyFile {
+    /// Returns the study, or what the file says that contradicts itself.
+    fn study(self) -> Result<Study, String> {
+        let Self { name, question, source, keeps, mends, published, size, data, rules, .. } = self;
+        let (compare, decompose, grow, windows) = (self.compare, self.decompose, self.grow, self.windows);
+        let groups = !(compare.is_empty() && decompose.is_empty() && grow.is_empty());
+        let of_windows = windows.is_some();
+        let list = |baseline| Kind::List(ListSpec { baseline, compare, decompose, grow, windows });
+        let sections = [
+            ("baseline", self.baseline.map(list)),
+            ("lookup", self.lookup.map(Kind::Lookup)),
+            ("attributes", self.attributes.map(Kind::StatAll)),
+            ("ask", self.ask.map(Kind::StatSome)),
+            ("fill", self.fill.map(Kind::Fill)),
+            ("refusal", self.refusal.map(Kind::FillUntilFull)),
+            ("layout", self.layout.map(Kind::Layout)),
+            ("smallfile", self.smallfile.map(Kind::SmallFiles)),
+            ("remove", self.remove.map(Kind::Remove)),
+        ];
+        let names = sections.each_ref().map(|(name, _)| *name);
+        let mut given = sections.into_iter().filter_map(|(name, kind)| Some((name, kind?)));
+        let (section, kind) = match (given.next(), given.next()) {
+            (None, _) => {
+                return Err(format!("it says nothing to do: one of [{}] is needed", names.join("], [")));
+            }
+            (Some((one, _)), Some((other, _))) => {
+                return Err(format!("it has [{one}] and [{other}]: a study has one of them"));
+            }
+            (Some(one), None) => one,
+        };
+        if section != "baseline" && groups {
+            let text = "[[compare]], [[decompose]] and [[grow]] are about listing: they need a [baseline]";
+            return Err(format!("{text}, not a [{section}]"));
+        }
+        if section != "baseline" && of_windows {
+            return Err("[windows] is for studies that list".into());
+        }
+        let meta = Meta { name, question, source, keeps, mends, published };
+        let study = Study { meta, sizes: size, rules, data, kind };
+        match contradiction(&study, section) {
+            None => Ok(study),
+            Some(reason) => Err(reason),
+        }
+    }
+}
+
 /// Reads a study from the text of its file; `file` is only used in errors.
 ///
 /// # Errors
 ///
 /// [`StudyError::Syntax`] or [`StudyError::Contradiction`].
 pub fn from_text(file: &str, text: &str) -> Result<Study, StudyError> {
-    let study: Study = toml::from_str(text).map_err(|error| {
+    let read: StudyFile = toml::from_str(text).map_err(|error| {
         let (line, column) = position(text, error.span().map_or(0, |span| span.start));
         let reason = error.message().trim().replace('\n', ", ");
         StudyError::Syntax { file: file.to_owned(), line, column, reason }
     })?;
-    // What is wrong with it is said on every system.
-    let elsewhere = || study.windows.as_ref().and_then(|_| contradiction(&study.clone().on_windows()));
-    match contradiction(&study).or_else(elsewhere) {
+    let contradiction = |reason| StudyError::Contradiction { file: file.to_owned(), reason };
+    let study = read.study().map_err(contradiction)?;
+    // The part for Windows is checked on every system.
+    match study.clone().on_windows().kind.contradiction() {
         None => Ok(study),
-        Some(reason) => Err(StudyError::Contradiction { file: file.to_owned(), reason }),
+        Some(reason) => Err(contradiction(reason)),
     }
 }
 
@@ -110,9 +200,9 @@ fn position(text: &str, offset: usize) -> (usize, usize) {
     (line, column)
 }
 
-/// Returns the first thing that a well-formed study says and cannot mean.
-fn contradiction(study: &Study) -> Option<String> {
-    let sizes = [&study.size.quick, &study.size.default, &study.size.published];
+/// Returns the first contradiction of a well-formed study, whose kind of work is in this section.
+fn contradiction(study: &Study, section: &str) -> Option<String> {
+    let sizes = [&study.sizes.quick, &study.sizes.default, &study.sizes.published];
     if sizes.iter().any(|size| size.entries == 0 || size.rounds == 0) {
         return Some("a size needs at least 1 entry and 1 round".into());
     }
@@ -125,178 +215,26 @@ fn contradiction(study: &Study) -> Option<String> {
     if let Some((name, value)) = fractions.iter().find(|(_, value)| !(*value > 0.0 && *value < 1.0)) {
         return Some(format!("rules.{name} is {value}; it must lie between 0 and 1"));
     }
-    if let Some(reason) = kind_contradiction(study) {
-        return Some(reason);
+    if study.kind.makes_files() && rules.warm_up_rounds_min > 0 {
+        let text = "has nothing to warm up: rules.warm_up_rounds_min = 0";
+        return Some(format!("a study with [{section}] {text}"));
     }
-    // What follows is about studies that list.
-    if study.baseline.is_none() {
-        return study.windows.is_some().then(|| "[windows] is for studies that list".into());
-    }
-    if study.compare.is_empty() && study.decompose.is_empty() && study.grow.is_empty() {
-        return Some(
-            "it has no group: at least one of [[compare]], [[decompose]], [[grow]] is needed".into(),
-        );
-    }
-    let of_programs = study.decompose.iter().flat_map(|group| [&group.slow, &group.fast]);
-    let of_programs = of_programs.filter_map(|steps| steps_contradiction(steps));
-    let of_series = study.grow.iter().flat_map(|group| &group.series);
-    let of_series = of_series.filter_map(|series| stages_contradiction(&series.stages));
-    let ascending = |list: &[f64]| list.windows(2).all(|pair| pair[0] < pair[1]) && list.last() == Some(&1.0);
-    let growth = study.grow.iter().filter(|group| !ascending(&group.fractions) || group.fractions[0] <= 0.0);
-    let growth =
-        growth.map(|group| format!("grow `{}`: fractions must ascend from above 0 to 1", group.name));
-    of_programs.chain(of_series).chain(growth).next()
+    study.kind.contradiction().or_else(|| smaller_contradiction(study, sizes))
 }
 
-/// A study lists, looks names up, or fills directories.
-fn kind_contradiction(study: &Study) -> Option<String> {
-    if study.refusal.is_some() {
-        return refusal_contradiction(study);
-    }
-    if of_attributes::asks(study) {
-        return of_attributes::contradiction(study);
-    }
-    if study.fill.is_some() || study.layout.is_some() || study.smallfile.is_some() || study.remove.is_some() {
-        return files_contradiction(study);
-    }
-    let sizes = [&study.size.quick, &study.size.default, &study.size.published];
-    let lists = !study.compare.is_empty() || !study.decompose.is_empty() || !study.grow.is_empty();
-    match (&study.baseline, &study.lookup) {
-        (None, None) => Some("it has neither a [baseline] (to list) nor a [lookup]".into()),
-        (Some(_), Some(_)) => Some("it has a [baseline] and a [lookup]: a study lists or looks names up".into()),
-        (None, Some(_)) if lists => {
-            Some("[[compare]], [[decompose]] and [[grow]] are about listing: they need a [baseline], not a [lookup]".into())
-        }
-        (None, Some(lookup)) if lookup.presence.is_empty() || lookup.keys.is_empty() || lookup.calls.is_empty() => {
-            Some("lookup.presence, lookup.keys and lookup.calls need at least one value each".into())
-        }
-        (None, Some(_)) => {
-            of_attributes::sizes_contradiction(study)
-        }
-        (Some(_), None) => {
-            let wrong = sizes.iter().any(|size| !size.smaller.is_empty());
-            wrong.then(|| "size.smaller is for look-ups; [[grow]] says it by fractions".into())
-        }
-    }
-}
-
-/// A study of work on files has one kind of it and nothing else, and no warm-up: its files are new in every round.
-fn files_contradiction(study: &Study) -> Option<String> {
-    let kinds =
-        [study.fill.is_some(), study.layout.is_some(), study.smallfile.is_some(), study.remove.is_some()];
-    let groups = !study.compare.is_empty() || !study.decompose.is_empty() || !study.grow.is_empty();
-    if kinds.into_iter().filter(|kind| *kind).count() > 1 {
-        return Some("a study has one of [fill], [layout], [smallfile] and [remove]".into());
-    }
-    if groups || study.baseline.is_some() || study.lookup.is_some() {
-        return Some("a study of work on files has no [baseline], no [lookup] and no groups".into());
-    }
-    if study.rules.warm_up_rounds_min > 0 {
-        return Some("work on files has nothing to warm up: rules.warm_up_rounds_min = 0".into());
-    }
-    if study.layout.as_ref().is_some_and(|layout| layout.layouts.len() < 2 || layout.read_orders.is_empty()) {
-        return Some("layout.layouts needs two layouts or more, layout.read_orders one order or more".into());
-    }
-    if study.layout.as_ref().is_some_and(|layout| layout.directories.is_empty()) {
-        return Some("layout.directories needs one value or more".into());
-    }
-    let small = study.smallfile.as_ref();
-    if small.is_some_and(|small| small.workers.is_empty() || small.sync.is_empty() || small.access.is_empty())
-    {
-        return Some(
-            "smallfile.workers, smallfile.sync and smallfile.access need at least one value each".into(),
-        );
-    }
-    if small.is_some_and(|small| !small.workers.is_sorted_by(|a, b| a < b)) {
-        return Some("smallfile.workers must ascend".into());
-    }
-    if let Some(remove) = &study.remove {
-        let ascend =
-            remove.directories.is_sorted_by(|a, b| a < b) && remove.workers.is_sorted_by(|a, b| a < b);
-        let some = remove.directories.first().is_some_and(|first| *first > 0) && !remove.workers.is_empty();
-        if !(ascend && some) {
-            return Some(
-                "remove.directories and remove.workers need one value or more each, ascending from 1".into(),
-            );
-        }
-    }
-    let sizes = [&study.size.quick, &study.size.default, &study.size.published];
-    let smaller = study.fill.is_none() && sizes.iter().any(|size| !size.smaller.is_empty());
-    smaller.then(|| "size.smaller is for [lookup] and [fill]".into())
-}
-
-/// A study that fills directories has nothing else, and no warm-up: each directory is a new one.
-fn refusal_contradiction(study: &Study) -> Option<String> {
-    let groups = !study.compare.is_empty() || !study.decompose.is_empty() || !study.grow.is_empty();
-    let sizes = [&study.size.quick, &study.size.default, &study.size.published];
-    if groups || study.baseline.is_some() || study.lookup.is_some() || of_attributes::asks(study) {
-        return Some("a study with [refusal] has no [baseline], no [lookup] and no groups".into());
-    }
-    if study.rules.warm_up_rounds_min > 0 {
-        return Some("a study with [refusal] has nothing to warm up: rules.warm_up_rounds_min = 0".into());
-    }
-    sizes.iter().any(|size| !size.smaller.is_empty()).then(|| "size.smaller is for look-ups".into())
-}
-
-fn steps_contradiction(steps: &[StepSpec]) -> Option<String> {
-    let first = steps.first()?;
-    if first.backend.is_none() || first.stage.is_some() {
-        return Some(format!(
-            "the first step (`{}`) names a backend and reads; it adds no stage",
-            first.factor
-        ));
-    }
-    if let Some(step) =
-        steps[1..].iter().find(|s| s.backend.is_none() && s.buffer_bytes.is_none() && s.stage.is_none())
-    {
-        return Some(format!(
-            "the step `{}` changes nothing: it needs a backend, a buffer or a stage",
-            step.factor
-        ));
-    }
-    let stages: Vec<Stage> =
-        std::iter::once(Stage::Read).chain(steps.iter().filter_map(|step| step.stage)).collect();
-    stages_contradiction(&stages)
-}
-
-/// Returns what is wrong with a chain of stages: each needs what the ones before it left.
-pub(crate) fn stages_contradiction(stages: &[Stage]) -> Option<String> {
-    let has = |stage| stages.contains(&stage);
-    if stages.first() != Some(&Stage::Read) {
-        return Some("stages begin with `read`".into());
-    }
-    if !stages.is_sorted_by_key(|stage| order(*stage)) || stages.windows(2).any(|pair| pair[0] == pair[1]) {
-        return Some("stages come once each, in this order: read, keep, sort, attributes, extended-attributes, format-long or format-raw, write".into());
-    }
-    let needs_keep = [Stage::Sort, Stage::Attributes, Stage::ExtendedAttributes, Stage::FormatLong];
-    if needs_keep.into_iter().any(has) && !has(Stage::Keep) {
-        return Some("sort, attributes, extended-attributes and format-long need the stage `keep`".into());
-    }
-    if has(Stage::FormatLong) && !has(Stage::Attributes) {
-        return Some("format-long needs the stage `attributes`".into());
-    }
-    if has(Stage::FormatRaw) && (has(Stage::Keep) || has(Stage::FormatLong)) {
-        return Some(
-            "format-raw formats what is in the reader's buffer: it goes with neither keep nor format-long"
-                .into(),
-        );
-    }
-    if has(Stage::Write) && !has(Stage::FormatLong) && !has(Stage::FormatRaw) {
-        return Some("write needs something formatted: format-long or format-raw".into());
-    }
-    None
-}
-
-fn order(stage: Stage) -> u8 {
-    match stage {
-        Stage::Read => 0,
-        Stage::Keep => 1,
-        Stage::Sort => 2,
-        Stage::Attributes => 3,
-        Stage::ExtendedAttributes => 4,
-        Stage::FormatLong => 5,
-        Stage::FormatRaw => 6,
-        Stage::Write => 7,
+/// Checks the sizes of the further directories that some kinds of work have.
+fn smaller_contradiction(study: &Study, sizes: [&SizeSpec; 3]) -> Option<String> {
+    let ascends = |size: &&SizeSpec| {
+        let all: Vec<u64> = size.smaller.iter().copied().chain([size.entries]).collect();
+        all[0] > 0 && all.is_sorted_by(|a, b| a < b)
+    };
+    match study.kind {
+        Kind::Lookup(_) | Kind::StatAll(_) | Kind::StatSome(_) => (!sizes.iter().all(ascends))
+            .then(|| "size.smaller must ascend from 1 or more to below size.entries".into()),
+        Kind::Fill(_) => None,
+        _ if sizes.iter().all(|size| size.smaller.is_empty()) => None,
+        Kind::List(_) => Some("size.smaller is for look-ups; [[grow]] says it by fractions".into()),
+        _ => Some("size.smaller is for look-ups ([lookup], [attributes], [ask]) and [fill]".into()),
     }
 }
 
@@ -307,7 +245,7 @@ mod tests {
     #[test]
     fn every_built_in_study_is_read_and_named_by_its_file() {
         for study in BUILT_IN {
-            assert_eq!(built_in(study.name).unwrap().name, study.name);
+            assert_eq!(built_in(study.name).unwrap().meta.name, study.name);
         }
     }
 
@@ -379,13 +317,40 @@ mod tests {
         let own = BUILT_IN.iter().find(|study| study.name == "limits").unwrap().text;
         let baseline = "[baseline]\nbackend = \"std\"\nbuffer_bytes = 4096\nthreads = 1\n[refusal]";
         for (from, to, says) in [
-            ("[refusal]", baseline, "has no [baseline]"),
+            ("[refusal]", baseline, "[baseline] and [refusal]"),
             ("warm_up_rounds_min = 0", "warm_up_rounds_min = 1", "nothing to warm up"),
             ("entries = 160_000\n", "entries = 160_000\nsmaller = [1]\n", "for look-ups"),
             ("[refusal]\ntitle", "[refusl]\ntitle", "refusal"),
         ] {
             let error = from_text("own.toml", &own.replacen(from, to, 1)).unwrap_err().to_string();
             assert!(error.contains(says), "{error}");
+        }
+    }
+
+    #[test]
+    fn what_contradicts_itself_about_attributes_is_named() {
+        let baseline = "[baseline]\nbackend = \"std\"\nbuffer_bytes = 4096\nthreads = 1\n";
+        for (study, from, to, says) in [
+            ("attributes", "methods = []", "methods = [\"std-fz\"]", "did you mean 'std-fs'?"),
+            ("attributes", "threads = [2, 4]", "threads = []", "attributes.threads needs"),
+            ("attributes", "threads = [2, 4]", "threads = [0]", "attributes.threads needs"),
+            ("attributes", "threads = [2, 4]", "thread = [2]", "threads"),
+            (
+                "attributes",
+                "smaller = [1_000, 2_000]",
+                "smaller = [2_000, 1_000]",
+                "size.smaller must ascend",
+            ),
+            ("attributes", "[attributes]", &format!("{baseline}[attributes]"), "[baseline] and [attributes]"),
+            ("stat-or-list", "\"policy\"]", "\"polcy\"]", "did you mean 'policy'?"),
+            ("stat-or-list", "list = [\"getdents-statx\", \"policy\"]", "list = []", "ask.list needs"),
+            ("stat-or-list", "0.3, 1.0]", "0.3, 1.1]", "ask.shares must ascend"),
+            ("stat-or-list", "[0.001, 0.003", "[0.003, 0.001", "ask.shares must ascend"),
+            ("stat-or-list", "[ask]", "[attributes]\nthreads = [2]\n[ask]", "[attributes] and [ask]"),
+        ] {
+            let own = BUILT_IN.iter().find(|one| one.name == study).unwrap().text;
+            let error = from_text("own.toml", &own.replacen(from, to, 1)).unwrap_err().to_string();
+            assert!(error.starts_with("own.toml:") && error.contains(says), "{error}");
         }
     }
 }

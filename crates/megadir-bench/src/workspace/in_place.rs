@@ -14,13 +14,13 @@ use std::fs::File;
 use std::io::{self, ErrorKind};
 
 use super::{Leftover, MARKER, Unfinished, check_empty, mark};
-use crate::at::{self, At, Borrowed, Owned};
-use crate::remove::{Beat, remove_content, remove_emptied};
+use crate::os::removal::{Beat, remove_content, remove_emptied};
+use crate::os::{self, At, Borrowed, Owned};
 
 /// Makes a directory with its marker.
 pub(super) fn make(parent: Borrowed<'_>, name: &str, started_unix_s: u64) -> io::Result<(Owned, File)> {
-    at::make_private_directory(parent, name)?;
-    let directory = at::open_below(parent, name)?;
+    os::make_private_directory(parent, name)?;
+    let directory = os::open_below(parent, name)?;
     let failed = match mark(directory.at(), name, started_unix_s) {
         Ok(marker) => return Ok((directory, marker)),
         Err(failed) => failed,
@@ -30,14 +30,14 @@ pub(super) fn make(parent: Borrowed<'_>, name: &str, started_unix_s: u64) -> io:
     drop(directory);
     match failed {
         Unfinished::Ours(error) => {
-            let _ = at::remove_directory(parent, name);
+            let _ = os::remove_directory(parent, name);
             Err(error)
         }
         Unfinished::Taken(error) => Err(error),
     }
 }
 
-/// Tells whether a directory may lack a whole marker: nothing is made in it before it has one.
+/// `true` if a directory may lack a whole marker: nothing is made in it before it has one.
 pub(super) fn is_unfinished(_name: &str, directory: Borrowed<'_>) -> io::Result<bool> {
     match check_empty(directory) {
         Ok(()) => Ok(true),
@@ -47,12 +47,17 @@ pub(super) fn is_unfinished(_name: &str, directory: Borrowed<'_>) -> io::Result<
 }
 
 /// Removes a directory whose lock is held: content, then marker, then itself.
-pub(super) fn remove(parent: Borrowed<'_>, name: &str, leftover: Leftover, beat: &Beat) -> io::Result<()> {
+pub(super) fn remove(
+    parent: Borrowed<'_>,
+    name: &str,
+    leftover: Leftover,
+    heartbeat: &Beat,
+) -> io::Result<()> {
     let Leftover { directory, marker, whole } = leftover;
     if whole {
-        remove_content(directory.at(), MARKER.as_bytes(), beat)?;
+        remove_content(directory.at(), MARKER.as_bytes(), heartbeat)?;
     }
-    match at::remove_file(directory.at(), MARKER) {
+    match os::remove_file(directory.at(), MARKER) {
         Err(error) if error.kind() != ErrorKind::NotFound => return Err(error),
         _ => {}
     }

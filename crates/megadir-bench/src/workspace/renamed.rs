@@ -12,55 +12,60 @@ use std::io::{self, ErrorKind};
 use std::os::fd::{AsFd, BorrowedFd};
 
 use super::{Leftover, MARKER, UNFINISHED, Unfinished, Workspace, mark};
-use crate::at::{self, At, Borrowed, Owned};
-use crate::remove::{Beat, remove_content};
+use crate::os::removal::{Beat, remove_content};
+use crate::os::{self, At, Borrowed, Owned};
 
 /// Makes a directory with its marker.
 pub(super) fn make(parent: Borrowed<'_>, name: &str, started_unix_s: u64) -> io::Result<(Owned, File)> {
     let unfinished = format!("{name}{UNFINISHED}");
-    match at::status(parent, name) {
+    match os::status(parent, name) {
         Err(error) if error.kind() == ErrorKind::NotFound => {}
         _ => return Err(ErrorKind::AlreadyExists.into()),
     }
-    at::make_private_directory(parent, &unfinished)?;
+    os::make_private_directory(parent, &unfinished)?;
     let finished =
-        at::open_below(parent, unfinished.as_str()).map_err(Unfinished::Ours).and_then(|directory| {
+        os::open_below(parent, unfinished.as_str()).map_err(Unfinished::Ours).and_then(|directory| {
             let marked = mark(directory.at(), name, started_unix_s);
             let marker = marked.inspect_err(|failed| failed.remove_marker(directory.at()))?;
-            let renamed = at::rename_new(parent, &unfinished, name).map_err(Unfinished::Ours);
+            let renamed = os::rename_new(parent, &unfinished, name).map_err(Unfinished::Ours);
             renamed.inspect_err(|failed| failed.remove_marker(directory.at()))?;
             Ok((directory, marker))
         });
     finished.map_err(|failed| match failed {
         Unfinished::Ours(error) => {
-            let _ = at::remove_directory(parent, unfinished.as_str());
+            let _ = os::remove_directory(parent, unfinished.as_str());
             error
         }
         Unfinished::Taken(error) => error,
     })
 }
 
-/// Tells whether a directory may lack a whole marker.
+/// `true` if a directory may lack a whole marker.
 pub(super) fn is_unfinished(name: &str, _directory: Borrowed<'_>) -> io::Result<bool> {
     Ok(name.ends_with(UNFINISHED))
 }
 
 /// Removes a directory whose lock is held: content, then marker, then itself.
-pub(super) fn remove(parent: Borrowed<'_>, name: &str, leftover: Leftover, beat: &Beat) -> io::Result<()> {
+pub(super) fn remove(
+    parent: Borrowed<'_>,
+    name: &str,
+    leftover: Leftover,
+    heartbeat: &Beat,
+) -> io::Result<()> {
     let unfinished = name.ends_with(UNFINISHED);
     // The lock is held to the end.
     let Leftover { directory, marker: _lock, whole } = leftover;
     let directory = directory.at();
     // A directory that is still `.new` holds nothing but its marker; if it does, rmdir refuses below.
     if !unfinished && whole {
-        remove_content(directory, MARKER.as_bytes(), beat)?;
+        remove_content(directory, MARKER.as_bytes(), heartbeat)?;
     }
     let last = if unfinished { name.to_owned() } else { format!("{name}{UNFINISHED}") };
     if !unfinished {
-        at::rename_new(parent, name, &last)?;
+        os::rename_new(parent, name, &last)?;
     }
-    at::remove_file(directory, MARKER)?;
-    at::remove_directory(parent, last.as_str())
+    os::remove_file(directory, MARKER)?;
+    os::remove_directory(parent, last.as_str())
 }
 
 /// Where images are made.

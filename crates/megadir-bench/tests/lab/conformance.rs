@@ -3,7 +3,7 @@
 //! On ext4, XFS, btrfs and tmpfs the library's own tests run it every time, so that here it is of the long tier.
 
 use megadir::{BACKENDS, Dir, ReadOptions};
-use megadir_bench::lab::Ground;
+use megadir_bench::lab::Backing;
 use megadir_testkit::conformance::conformance;
 use megadir_testkit::require;
 use megadir_testkit::require::full;
@@ -20,8 +20,8 @@ fn conforms(name: &str) {
     let lab = require!(open(directory.path()));
     let spec = spec(name);
     let bytes = spec.image_bytes(INODES, INODES * 4096);
-    let ground = Ground::Image { bytes, written_bytes: bytes };
-    let mounted = require!(lab.make(&spec, &ground, SIGNALS).map_err(|error| error.to_string()));
+    let backing = Backing::Image { bytes, written_bytes: bytes };
+    let mounted = require!(lab.make(&spec, &backing, SIGNALS).map_err(|error| error.to_string()));
     for backend in BACKENDS {
         let outcome = conformance(*backend, mounted.path());
         // Only `split` may refuse a directory; others read any.

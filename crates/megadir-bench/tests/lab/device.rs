@@ -6,7 +6,7 @@ use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use megadir_bench::lab::{Ground, Lab, LabError, Mounted};
+use megadir_bench::lab::{Backing, Lab, LabError, Mounted};
 use megadir_record::{FsId, Place};
 use megadir_sys::loop_device::{LoopDevice, attach};
 use megadir_testkit::mount::run;
@@ -53,7 +53,7 @@ impl Disk {
     }
 
     fn make(&self, lab: &Lab, name: &str, erase: bool) -> Result<Mounted, LabError> {
-        lab.make(&spec(name), &Ground::Device { path: self.path().to_owned(), erase }, SIGNALS)
+        lab.make(&spec(name), &Backing::Device { path: self.path().to_owned(), erase }, SIGNALS)
     }
 
     /// Asserts that it is refused for a reason, and that no byte of it has changed.
@@ -87,7 +87,7 @@ fn only_what_may_go_is_erased() {
         let cold = mounted.remount(SIGNALS).unwrap();
         assert_eq!((cold.device_pages, cold.image_pages), (0, 0));
         assert!(mounted.path().join("file").exists());
-        mounted.make_anew(SIGNALS).unwrap();
+        mounted.reformat(SIGNALS).unwrap();
         assert!(!mounted.path().join("file").exists());
         mounted.unmount(SIGNALS).unwrap();
     }
@@ -101,7 +101,7 @@ fn what_has_become_somebodys_is_not_made_anew() {
     let mut mounted = disk.make(&lab, "ext2", true).unwrap();
     std::fs::write(mounted.path().join("file"), "x").unwrap();
     require!(run(Command::new("e2label").arg(disk.path()).arg("home")));
-    let error = mounted.make_anew(SIGNALS).unwrap_err();
+    let error = mounted.reformat(SIGNALS).unwrap_err();
     assert!(matches!(error, LabError::Device { .. }), "{error:?}");
     let text = error.to_string();
     assert!(text.contains("it carries ext2 labelled 'home', which the lab has not made"), "{text}");
@@ -156,8 +156,8 @@ fn what_is_no_device_is_left_alone() {
     let file = directory.path().join("file");
     std::fs::write(&file, "precious").unwrap();
     let refused = |path: &Path| {
-        let ground = Ground::Device { path: path.to_owned(), erase: true };
-        lab.make(&spec("ext4"), &ground, SIGNALS).unwrap_err().to_string()
+        let backing = Backing::Device { path: path.to_owned(), erase: true };
+        lab.make(&spec("ext4"), &backing, SIGNALS).unwrap_err().to_string()
     };
     assert!(refused(&file).contains("it is no block device"));
     assert!(refused(Path::new("/dev/null")).contains("it is no block device"));

@@ -134,7 +134,7 @@ fn one_made_anew_holds_nothing_of_the_one_before() {
         let empty = free();
         std::fs::write(mounted.path().join("file"), "x").unwrap();
         assert_eq!(free(), empty - 1);
-        mounted.make_anew(SIGNALS).unwrap();
+        mounted.reformat(SIGNALS).unwrap();
         let names: Vec<_> =
             std::fs::read_dir(mounted.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
         assert_eq!(names, ["lost+found"], "{name}");
@@ -147,12 +147,12 @@ fn one_made_anew_holds_nothing_of_the_one_before() {
         // Whatever is open on it keeps it as it is.
         let held = mounted.open().unwrap();
         std::fs::write(mounted.path().join("file"), "x").unwrap();
-        assert!(mounted.make_anew(SIGNALS).is_err());
+        assert!(mounted.reformat(SIGNALS).is_err());
         drop(held);
         assert!(mounted.path().join("file").exists(), "{name}");
     }
     let mut memory = require!(make(&lab, "tmpfs").map_err(|error| error.to_string()));
-    assert!(memory.make_anew(SIGNALS).unwrap_err().to_string().contains("would lose its content"));
+    assert!(memory.reformat(SIGNALS).unwrap_err().to_string().contains("would lose its content"));
     drop(memory);
     lab.close(SIGNALS).unwrap();
 }

@@ -4,12 +4,12 @@ use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU64};
 use std::time::{Duration, Instant};
 
-use megadir_bench::Signals;
-use megadir_bench::lab::{Ground, Lab, LabError, Mounted, Spec};
+use megadir_bench::RunControl;
+use megadir_bench::lab::{Backing, Lab, LabError, Mounted, Spec};
 
 pub(crate) static STOP: AtomicBool = AtomicBool::new(false);
 pub(crate) static BEAT: AtomicU64 = AtomicU64::new(0);
-pub(crate) const SIGNALS: Signals<'static> = Signals { stop: &STOP, beat: &BEAT };
+pub(crate) const SIGNALS: RunControl<'static> = RunControl { stop: &STOP, heartbeat: &BEAT };
 
 pub(crate) fn spec(text: &str) -> Spec {
     Spec::parse(text).unwrap()
@@ -24,7 +24,7 @@ pub(crate) fn open(directory: &Path) -> Result<Lab, String> {
 pub(crate) fn make(lab: &Lab, text: &str) -> Result<Mounted, LabError> {
     let spec = spec(text);
     let bytes = spec.entry.smallest_bytes;
-    lab.make(&spec, &Ground::Image { bytes, written_bytes: bytes }, SIGNALS)
+    lab.make(&spec, &Backing::Image { bytes, written_bytes: bytes }, SIGNALS)
 }
 
 /// Returns the loop devices that stay attached, with the files that they show: who mounts something opens every one for a moment, and

@@ -15,7 +15,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use megadir_bench::beat::{COMPUTING, WRITING_BACK};
+use megadir_bench::control::{COMPUTING, WRITING_BACK};
 
 use crate::exit::{CliError, INTERRUPTED};
 
@@ -36,7 +36,7 @@ const LOOK_EVERY: Duration = Duration::from_millis(100);
 pub(crate) struct Interrupt {
     /// Set when the work is to end.
     pub(crate) stop: Arc<AtomicBool>,
-    /// Counted up by the work as a sign of life, see [`megadir_bench::beat`].
+    /// Counted up by the work as a sign of life, see [`megadir_bench::control`].
     pub(crate) beat: AtomicU64,
 }
 

@@ -3,6 +3,7 @@
 //! Each check is a pure function from files to findings, so that its test hands it a small tree that breaks it
 //! and one that does not. To add one: a file here, and a line in [`CHECKS`].
 
+mod circles;
 mod dependencies;
 mod edges;
 mod language;
@@ -27,6 +28,7 @@ static CHECKS: &[Check] = &[
     paths::find_headers,
     paths::find_machine_paths,
     modules::find,
+    circles::find,
     dependencies::find,
     words::find,
     language::find,

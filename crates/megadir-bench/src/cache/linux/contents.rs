@@ -10,22 +10,21 @@ use megadir_sys::page_cache::{Resident, resident};
 use rustix::fs::{Advice, FileType, Mode, OFlags, fadvise, fdatasync, fstat, openat};
 use rustix::io::Errno;
 
-use crate::beat::{WRITING_BACK, marked};
 use crate::cache::refused;
 use crate::cache::tree::{Found, each};
-use crate::workload::{ListError, Signals};
+use crate::control::{RunControl, WRITING_BACK, WorkError, marked};
 
 /// At most this part of the pages may be left.
 const LEFT_MAX: f64 = 0.01;
 
 /// Drops the contents of every regular file of a data set and verifies that they are gone.
-pub(super) fn drop_all(top: BorrowedFd<'_>, deep: bool, signals: Signals<'_>) -> Result<(), ListError> {
+pub(super) fn drop_all(top: BorrowedFd<'_>, deep: bool, control: RunControl<'_>) -> Result<(), WorkError> {
     let (mut pages, mut left, mut holder) = (0_u64, 0_u64, None);
-    each(top, deep, signals, &mut |found| {
+    each(top, deep, control, &mut |found| {
         if found.kind != megadir::FileType::File {
             return Ok(());
         }
-        let Some(after) = drop_one(found, signals).map_err(|error| because(found, &error))? else {
+        let Some(after) = drop_one(found, control).map_err(|error| because(found, &error))? else {
             return Ok(());
         };
         pages += after.pages;
@@ -52,7 +51,7 @@ pub(super) fn drop_all(top: BorrowedFd<'_>, deep: bool, signals: Signals<'_>) ->
 }
 
 /// Drops the pages of one file and returns what is left; `None` if it is gone or no regular file any more.
-fn drop_one(found: &Found<'_>, signals: Signals<'_>) -> std::io::Result<Option<Resident>> {
+fn drop_one(found: &Found<'_>, control: RunControl<'_>) -> std::io::Result<Option<Resident>> {
     // Not blocking: what became a pipe meanwhile must not be waited for.
     let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
     let file = match openat(found.parent, found.name, flags, Mode::empty()) {
@@ -65,12 +64,12 @@ fn drop_one(found: &Found<'_>, signals: Signals<'_>) -> std::io::Result<Option<R
     let before = resident(file.as_fd())?;
     // With nothing unwritten fdatasync would still flush the device's own cache on some file systems, for every file.
     if before.unwritten != Some(0) {
-        marked(signals.beat, WRITING_BACK, || fdatasync(&file))?;
+        marked(control.heartbeat, WRITING_BACK, || fdatasync(&file))?;
     }
     fadvise(&file, 0, None, Advice::DontNeed)?;
     resident(file.as_fd()).map(Some)
 }
 
-fn because(found: &Found<'_>, error: &std::io::Error) -> ListError {
+fn because(found: &Found<'_>, error: &std::io::Error) -> WorkError {
     refused(CacheState::DataCold, format!("'{}': {error}", found.path()))
 }

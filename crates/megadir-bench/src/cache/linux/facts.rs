@@ -6,9 +6,9 @@ use std::os::fd::AsFd;
 use megadir::Dir;
 use megadir_record::CacheState;
 
-use super::held::{SLABINFO, is_known};
 use super::names::DROP_CACHES;
-use crate::machine;
+use crate::cache::linux::slab_counts::{SLABINFO, is_known};
+use crate::host;
 
 /// File systems whose cache is their storage.
 const IN_MEMORY: &[&str] = &["tmpfs", "ramfs", "devtmpfs", "hugetlbfs"];
@@ -16,14 +16,14 @@ const IN_MEMORY: &[&str] = &["tmpfs", "ramfs", "devtmpfs", "hugetlbfs"];
 /// Why a directory as it was named is not unmounted.
 const NOT_OURS: &str = "only what is made and mounted for the run is unmounted: name file systems with --fs";
 
-/// Tells whether a file system of this kind lies in memory.
+/// `true` if a file system of this kind lies in memory.
 pub(crate) fn is_memory(kind: &str) -> bool {
     IN_MEMORY.contains(&kind)
 }
 
 /// Returns what says why a state cannot be had on `directory`, if it cannot.
-pub(in crate::cache) fn refusals(directory: &Dir) -> impl Fn(CacheState) -> Option<String> {
-    let file_system = machine::file_system(directory.as_fd()).kind;
+pub(crate) fn refusals(directory: &Dir) -> impl Fn(CacheState) -> Option<String> {
+    let file_system = host::file_system(directory.as_fd()).kind;
     move |state| unavailable(state, &file_system)
 }
 
@@ -44,7 +44,7 @@ fn unavailable(state: CacheState, file_system: &str) -> Option<String> {
     }
 }
 
-/// Tells whether this process may drop the caches of the machine and see what is left.
+/// `true` if this process may drop the caches of the machine and see what is left.
 fn may_drop() -> Result<(), String> {
     OpenOptions::new().write(true).open(DROP_CACHES).map_err(|error| {
         format!(

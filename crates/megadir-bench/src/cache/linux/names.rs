@@ -20,12 +20,11 @@ use megadir_sys::usage::thread_waits;
 use rustix::fs::{Mode, OFlags, ResolveFlags, openat2};
 use rustix::io::Errno;
 
-use super::held::{Buffered, Counts};
-use crate::beat::{WRITING_BACK, marked};
+use crate::cache::linux::slab_counts::{Buffered, Refusal, SlabCounts};
 use crate::cache::refused;
 use crate::cache::tree::{Sampled, are_there};
-use crate::machine::unwritten_bytes;
-use crate::workload::{ListError, Signals};
+use crate::control::{RunControl, WRITING_BACK, WorkError, marked};
+use crate::host::unwritten_bytes;
 
 /// Where the order to drop goes, and the order: pages, and what the shrinkers of names and inodes hold.
 pub(super) const DROP_CACHES: &str = "/proc/sys/vm/drop_caches";
@@ -50,21 +49,11 @@ const CACHED_ONE_IN: usize = 50;
 /// What programs that run meanwhile may hold beside what they always hold.
 const OTHERS_MAX: u64 = 10_000;
 
-/// Why a state cannot be had or verified, in words.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Refusal(pub(super) String);
-
-impl From<String> for Refusal {
-    fn from(reason: String) -> Self {
-        Self(reason)
-    }
-}
-
 /// What is known of the machine's names and inodes.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Names {
     /// What was left after the first drop that was verified, by type of file system, as counts are: what others always hold.
-    floors: BTreeMap<String, Counts>,
+    floors: BTreeMap<String, SlabCounts>,
 }
 
 impl Names {
@@ -75,22 +64,22 @@ impl Names {
         file_system: &str,
         entries: u64,
         sample: &[Sampled],
-        signals: Signals<'_>,
-    ) -> Result<(), ListError> {
+        control: RunControl<'_>,
+    ) -> Result<(), WorkError> {
         let refuse = |Refusal(reason)| refused(CacheState::VfsCold, reason);
         find_cached(directory, sample).map_err(refuse)?;
-        let before = Counts::now(directory, file_system).map_err(refuse)?;
-        drain(CacheState::VfsCold, directory, signals)?;
+        let before = SlabCounts::now(directory, file_system).map_err(refuse)?;
+        drain(CacheState::VfsCold, directory, control)?;
         let mut left = String::new();
         let at_least = if file_system == "xfs" { DROPS_MIN_XFS } else { DROPS_MIN };
         for dropped in 1..=DROPS_MAX {
-            marked(signals.beat, WRITING_BACK, || std::fs::write(DROP_CACHES, ALL))
+            marked(control.heartbeat, WRITING_BACK, || std::fs::write(DROP_CACHES, ALL))
                 .map_err(|error| refused(CacheState::VfsCold, format!("{DROP_CACHES}: {error}")))?;
             if dropped < at_least {
                 std::thread::sleep(PAUSE);
                 continue;
             }
-            let after = Counts::now(directory, file_system).map_err(refuse)?;
+            let after = SlabCounts::now(directory, file_system).map_err(refuse)?;
             let floor = self.floors.get(file_system).copied();
             match what_is_left(floor, before, after, entries).or_else(|| cached(directory, sample)) {
                 None => {
@@ -99,7 +88,7 @@ impl Names {
                 }
                 Some(what) => left = what,
             }
-            signals.check()?;
+            control.check()?;
             std::thread::sleep(PAUSE_AFTER_DROP * dropped);
         }
         Err(refused(CacheState::VfsCold, format!("after {DROPS_MAX} drops {left}")))
@@ -107,7 +96,12 @@ impl Names {
 }
 
 /// Tells what the counts say is left, if that is too much.
-fn what_is_left(floor: Option<Counts>, before: Counts, after: Counts, entries: u64) -> Option<String> {
+fn what_is_left(
+    floor: Option<SlabCounts>,
+    before: SlabCounts,
+    after: SlabCounts,
+    entries: u64,
+) -> Option<String> {
     let of_entries = |what: &str, before: u64, after: u64, floor: Option<u64>| {
         let few = OTHERS_MAX + entries / 10 + floor.map_or(0, |floor| floor + floor / 10);
         // What others always hold is not known before the first drop, but then all of the data set was there.
@@ -165,7 +159,7 @@ fn cached(directory: BorrowedFd<'_>, sample: &[Sampled]) -> Option<String> {
 }
 
 /// Refuses a file system that was mounted again and still has names cached; none may be, for nobody has used it.
-pub(super) fn are_gone(directory: BorrowedFd<'_>, sample: &[Sampled]) -> Result<(), ListError> {
+pub(super) fn are_gone(directory: BorrowedFd<'_>, sample: &[Sampled]) -> Result<(), WorkError> {
     match sample.iter().filter(|path| look(directory, path).unwrap_or(false)).count() {
         0 => Ok(()),
         held => {
@@ -188,11 +182,11 @@ fn look(directory: BorrowedFd<'_>, path: &Sampled) -> Result<bool, Errno> {
 }
 
 /// Asks about the names that were drawn, after a drop: the device must have been read.
-pub(in crate::cache) fn come_back_by_reading(
+pub(crate) fn verify_cold(
     state: CacheState,
     directory: BorrowedFd<'_>,
     sample: &[Sampled],
-) -> Result<(), ListError> {
+) -> Result<(), WorkError> {
     let before = thread_waits().read_sectors;
     are_there(directory, sample)?;
     if thread_waits().read_sectors > before {
@@ -206,11 +200,11 @@ pub(in crate::cache) fn come_back_by_reading(
 pub(super) fn drain(
     state: CacheState,
     directory: BorrowedFd<'_>,
-    signals: Signals<'_>,
-) -> Result<(), ListError> {
+    control: RunControl<'_>,
+) -> Result<(), WorkError> {
     let started = Instant::now();
     let failed = |error: Errno| refused(state, format!("syncfs: {error}"));
-    marked(signals.beat, WRITING_BACK, || rustix::fs::syncfs(directory)).map_err(failed)?;
+    marked(control.heartbeat, WRITING_BACK, || rustix::fs::syncfs(directory)).map_err(failed)?;
     let mut all_told = false;
     loop {
         let unwritten = unwritten_bytes()
@@ -224,9 +218,9 @@ pub(super) fn drain(
                 format!("after {s} s {mib} MiB still wait to be written: stop what writes on this machine");
             return Err(refused(state, reason));
         }
-        signals.check()?;
+        control.check()?;
         if started.elapsed() > DRAIN_ALONE && !all_told {
-            marked(signals.beat, WRITING_BACK, rustix::fs::sync);
+            marked(control.heartbeat, WRITING_BACK, rustix::fs::sync);
             all_told = true;
         }
         std::thread::sleep(PAUSE);
@@ -235,10 +229,10 @@ pub(super) fn drain(
 
 #[cfg(test)]
 mod tests {
-    use super::{Buffered, Counts, what_is_left};
+    use super::{Buffered, SlabCounts, what_is_left};
 
-    fn counts(inodes: u64) -> Counts {
-        Counts { inodes, names: 500, buffers: None }
+    fn counts(inodes: u64) -> SlabCounts {
+        SlabCounts { inodes, names: 500, buffers: None }
     }
 
     #[test]
@@ -256,9 +250,9 @@ mod tests {
         assert!(what_is_left(known, counts(280_000), counts(280_000), 200_000).is_some());
         // Few are few.
         assert_eq!(what_is_left(fresh, counts(300), counts(300), 1), None);
-        let many = Counts { inodes: 0, names: 400_000, buffers: None };
+        let many = SlabCounts { inodes: 0, names: 400_000, buffers: None };
         assert!(what_is_left(fresh, many, many, 100_000).unwrap().contains("names"));
-        let buffers = |count| Counts { buffers: Some(Buffered { count, few: 256 }), ..counts(10) };
+        let buffers = |count| SlabCounts { buffers: Some(Buffered { count, few: 256 }), ..counts(10) };
         assert!(what_is_left(fresh, buffers(1557), buffers(1540), 20_000).unwrap().contains("1540 buffers"));
         assert_eq!(what_is_left(fresh, buffers(1557), buffers(3), 20_000), None);
         assert_eq!(what_is_left(fresh, buffers(9000), buffers(2000), 20_000), None);

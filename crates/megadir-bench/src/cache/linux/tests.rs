@@ -18,13 +18,13 @@ use megadir_testkit::require;
 use rustix::fs::{AtFlags, statat};
 
 use super::contents;
-use super::names::{Names, come_back_by_reading};
+use super::names::{Names, verify_cold};
 use crate::cache::tree::{Pass, Sampled, are_there, each};
-use crate::workload::{ListError, Signals};
+use crate::control::{RunControl, WorkError};
 
 static NEVER: AtomicBool = AtomicBool::new(false);
 static BEAT: AtomicU64 = AtomicU64::new(0);
-const SIGNALS: Signals<'static> = Signals { stop: &NEVER, beat: &BEAT };
+const SIGNALS: RunControl<'static> = RunControl { stop: &NEVER, heartbeat: &BEAT };
 const FILE_BYTES: usize = 40 << 10;
 /// How long others may keep the machine busy.
 const PATIENCE: Duration = Duration::from_secs(150);
@@ -79,7 +79,7 @@ fn sample(directory: &Dir) -> (u64, Vec<Sampled>) {
     (pass.seen, pass.sample)
 }
 
-fn reason(result: Result<(), ListError>) -> String {
+fn reason(result: Result<(), WorkError>) -> String {
     result.unwrap_err().to_string()
 }
 
@@ -128,7 +128,7 @@ fn contents_that_stay_are_noticed() {
 }
 
 /// Drops names until they are gone: that fails rightly while a build or another test writes, or fills the kernel's cache of names.
-fn unless_others_are_busy(mut drop_all: impl FnMut() -> Result<(), ListError>) -> Result<(), ListError> {
+fn unless_others_are_busy(mut drop_all: impl FnMut() -> Result<(), WorkError>) -> Result<(), WorkError> {
     let of_others = ["the kernel still holds", "still wait to be written"];
     let started = Instant::now();
     loop {
@@ -151,26 +151,26 @@ fn names_go(recipe: &Recipe) -> Result<(), String> {
     // Beside what mkfs puts there.
     assert!((321..=322).contains(&entries) && drawn.len() == 64, "{entries}");
     let mut names = Names::default();
-    let mut cool = |drawn: &[Sampled]| {
+    let mut evict = |drawn: &[Sampled]| {
         unless_others_are_busy(|| names.drop_all(directory.as_fd(), recipe.kind, entries, drawn, SIGNALS))
     };
-    cool(&drawn).unwrap();
+    evict(&drawn).unwrap();
     let before = thread_waits().read_sectors;
     statat(&directory, "file7", AtFlags::SYMLINK_NOFOLLOW).unwrap();
     assert!(thread_waits().read_sectors > before, "{}: the first stat read nothing", recipe.name);
     are_there(directory.as_fd(), &drawn).unwrap();
-    let warm = reason(come_back_by_reading(CacheState::VfsCold, directory.as_fd(), &drawn));
+    let warm = reason(verify_cold(CacheState::VfsCold, directory.as_fd(), &drawn));
     assert!(warm.contains("64 names came back without a read"), "{warm}");
     // Names in use stay, and that is noticed.
     let held: Vec<File> = drawn
         .iter()
         .map(|path| File::open(mount.path().join(std::str::from_utf8(path).unwrap())).unwrap())
         .collect();
-    let refused = reason(cool(&drawn));
+    let refused = reason(evict(&drawn));
     assert!(refused.contains("64 of 64 names that were drawn are still cached"), "{refused}");
     drop(held);
-    cool(&drawn).unwrap();
-    come_back_by_reading(CacheState::VfsCold, directory.as_fd(), &drawn).unwrap();
+    evict(&drawn).unwrap();
+    verify_cold(CacheState::VfsCold, directory.as_fd(), &drawn).unwrap();
     Ok(())
 }
 

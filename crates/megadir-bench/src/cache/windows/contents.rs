@@ -11,11 +11,11 @@ use megadir_record::CacheState;
 use megadir_stats::permutation::SplitMix64;
 use megadir_sys::windows::facts;
 
-use crate::at::{self, Access, Borrowed};
 use crate::cache::judge::{self, FileRead};
 use crate::cache::refused;
 use crate::cache::tree::{Found, SAMPLE_MAX, Sampled, each};
-use crate::workload::{ListError, Signals};
+use crate::control::{RunControl, WorkError};
+use crate::os::{self, Access, Borrowed};
 
 /// Smaller files may lie within the file table, which stays cached, bytes.
 const OUTSIDE_BYTES_MIN: u64 = 4096;
@@ -27,12 +27,12 @@ const READ_BYTES_MAX: u64 = 1 << 20;
 pub(super) fn drop_all(
     top: Borrowed<'_>,
     deep: bool,
-    signals: Signals<'_>,
+    control: RunControl<'_>,
     random: &mut SplitMix64,
     read_bytes: &mut dyn FnMut() -> io::Result<u64>,
-) -> Result<(), ListError> {
+) -> Result<(), WorkError> {
     let (mut drawn, mut seen, mut bytes) = (Vec::<Sampled>::new(), 0_u64, 0_u64);
-    each(top, deep, signals, &mut |found| {
+    each(top, deep, control, &mut |found| {
         if found.kind != FileType::File {
             return Ok(());
         }
@@ -64,11 +64,11 @@ pub(super) fn drop_all(
              whether they are cold"
         )));
     }
-    let read = read_all(top, &drawn, signals, read_bytes)?;
-    let again = read_all(top, &drawn, signals, read_bytes)?.iter().map(|file| file.given).sum();
+    let read = read_all(top, &drawn, control, read_bytes)?;
+    let again = read_all(top, &drawn, control, read_bytes)?.iter().map(|file| file.given).sum();
     judge::contents(&read, again).map_err(refuse)?;
     // Verifying has cached them again.
-    drawn.iter().try_for_each(|path| match at::open_uncached(top, path) {
+    drawn.iter().try_for_each(|path| match os::open_uncached(top, path) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => {
             Err(because(&String::from_utf8_lossy(path), &error))
         }
@@ -77,11 +77,11 @@ pub(super) fn drop_all(
 }
 
 /// Forgets the contents of one file and returns its size and what is set aside for it; `None` if it is gone or no file any more.
-fn forget(found: &Found<'_>) -> Result<Option<(u64, u64)>, ListError> {
+fn forget(found: &Found<'_>) -> Result<Option<(u64, u64)>, WorkError> {
     let gone =
         |error: &io::Error| matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::IsADirectory);
     let failed = |error: io::Error| because(&found.path(), &error);
-    match at::open_uncached(found.parent, found.name) {
+    match os::open_uncached(found.parent, found.name) {
         Ok(file) => {
             let size = file.metadata().map_err(failed)?.len();
             Ok(Some((size, facts::space(file.as_handle()).map_err(failed)?.allocated_bytes)))
@@ -95,17 +95,17 @@ fn forget(found: &Found<'_>) -> Result<Option<(u64, u64)>, ListError> {
 fn read_all(
     top: Borrowed<'_>,
     paths: &[Sampled],
-    signals: Signals<'_>,
+    control: RunControl<'_>,
     read_bytes: &mut dyn FnMut() -> io::Result<u64>,
-) -> Result<Vec<FileRead>, ListError> {
+) -> Result<Vec<FileRead>, WorkError> {
     let mut told = || read_bytes().map_err(|error| refuse(error.to_string()));
     let mut read = Vec::with_capacity(paths.len());
     let mut content = Vec::with_capacity(READ_BYTES_MAX as usize);
     let mut before = told()?;
     for path in paths {
-        signals.check()?;
+        control.check()?;
         content.clear();
-        let file = match at::open_file(top, path, Access::Read) {
+        let file = match os::open_file(top, path, Access::Read) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
             opened => opened.map_err(|error| because(&String::from_utf8_lossy(path), &error))?,
         };
@@ -118,10 +118,10 @@ fn read_all(
     Ok(read)
 }
 
-fn because(path: &str, error: &io::Error) -> ListError {
+fn because(path: &str, error: &io::Error) -> WorkError {
     refuse(format!("'{path}': {error}"))
 }
 
-fn refuse(reason: impl Into<String>) -> ListError {
+fn refuse(reason: impl Into<String>) -> WorkError {
     refused(CacheState::DataCold, reason)
 }

@@ -22,10 +22,9 @@ use megadir_sys::windows::disk::{Counting, Disk};
 use megadir_sys::windows::{facts, file_cache, volume_settings};
 
 use super::tree::Sampled;
-use super::{Cooled, Directories, refused};
-use crate::at::{At, Borrowed};
-use crate::words::words;
-use crate::workload::{ListError, Signals};
+use super::{ColdTarget, Directories, refused};
+use crate::control::{RunControl, WorkError, words};
+use crate::os::{At, Borrowed};
 
 /// File systems whose caches are known: contents, names and attributes in the system's file cache.
 const KNOWN: &[&str] = &["NTFS", "ReFS"];
@@ -44,35 +43,35 @@ impl Default for System {
 
 impl System {
     /// Drops what a state does not have in the cache, and verifies that it is gone.
-    pub(super) fn cool(
+    pub(super) fn evict(
         &mut self,
         state: CacheState,
-        of: &Cooled<'_>,
+        of: &ColdTarget<'_>,
         directories: &mut dyn Directories,
-        signals: Signals<'_>,
-    ) -> Result<(), ListError> {
+        control: RunControl<'_>,
+    ) -> Result<(), WorkError> {
         let directory = directories.of(of.data).at();
         match state {
             CacheState::Warm | CacheState::Unseen => Ok(()),
             CacheState::DataCold => {
                 let reads = Reads::of(directory).map_err(|error| refused(state, not_counted(&error)))?;
                 let told = &mut || reads.now();
-                contents::drop_all(directory, of.deep, signals, &mut self.random, told)
+                contents::drop_all(directory, of.deep, control, &mut self.random, told)
             }
-            CacheState::VfsCold => names::drop_all(directory, of.sample, signals),
+            CacheState::VfsCold => names::drop_all(directory, of.sample, control),
             CacheState::FsCold => Err(refused(state, NOT_OURS)),
         }
     }
 }
 
 /// Asks about the sample after a drop: the volume must have been read.
-pub(super) fn come_back_by_reading(
+pub(super) fn verify_cold(
     state: CacheState,
     directory: Borrowed<'_>,
     sample: &[Sampled],
-) -> Result<(), ListError> {
+) -> Result<(), WorkError> {
     let reads = Reads::of(directory).map_err(|error| refused(state, not_counted(&error)))?;
-    names::come_back_by_reading(state, directory, sample, &mut || reads.now())
+    names::verify_cold(state, directory, sample, &mut || reads.now())
 }
 
 /// Why nothing is dismounted.

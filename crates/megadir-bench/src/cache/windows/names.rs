@@ -9,34 +9,33 @@ use megadir_record::CacheState;
 use megadir_sys::windows::file_cache;
 
 use super::{Reads, not_counted};
-use crate::at::{self, Borrowed};
-use crate::beat::{WRITING_BACK, marked};
 use crate::cache::tree::{Sampled, are_there};
 use crate::cache::{judge, refused};
-use crate::workload::{ListError, Signals};
+use crate::control::{RunControl, WRITING_BACK, WorkError, marked};
+use crate::os::{self, Borrowed};
 
 /// Forgets everything and verifies that names of a data set are gone.
 pub(super) fn drop_all(
     directory: Borrowed<'_>,
     sample: &[Sampled],
-    signals: Signals<'_>,
-) -> Result<(), ListError> {
+    control: RunControl<'_>,
+) -> Result<(), WorkError> {
     let refuse = |reason: String| refused(CacheState::VfsCold, reason);
     if sample.is_empty() {
         return Err(refuse("the data set is empty: there is nothing to be cold".to_owned()));
     }
     let reads = Reads::of(directory).map_err(|error| refuse(not_counted(&error)))?;
-    forget(directory, signals)?;
-    come_back_by_reading(CacheState::VfsCold, directory, sample, &mut || reads.now())?;
-    signals.check()?;
-    forget(directory, signals)?;
+    forget(directory, control)?;
+    verify_cold(CacheState::VfsCold, directory, sample, &mut || reads.now())?;
+    control.check()?;
+    forget(directory, control)?;
     touch_own_pages();
     Ok(())
 }
 
-fn forget(directory: Borrowed<'_>, signals: Signals<'_>) -> Result<(), ListError> {
-    let forgotten = marked(signals.beat, WRITING_BACK, || {
-        at::sync(directory)?;
+fn forget(directory: Borrowed<'_>, control: RunControl<'_>) -> Result<(), WorkError> {
+    let forgotten = marked(control.heartbeat, WRITING_BACK, || {
+        os::sync(directory)?;
         file_cache::may_forget()?;
         file_cache::forget()
     });
@@ -46,12 +45,12 @@ fn forget(directory: Borrowed<'_>, signals: Signals<'_>) -> Result<(), ListError
 }
 
 /// Asks about the names that were drawn, after a drop: the volume must have been read, and not when they are asked about again.
-pub(super) fn come_back_by_reading(
+pub(super) fn verify_cold(
     state: CacheState,
     directory: Borrowed<'_>,
     sample: &[Sampled],
     read_bytes: &mut dyn FnMut() -> io::Result<u64>,
-) -> Result<(), ListError> {
+) -> Result<(), WorkError> {
     let mut told = || read_bytes().map_err(|error| refused(state, error.to_string()));
     let before = told()?;
     are_there(directory, sample)?;

@@ -10,12 +10,12 @@ use megadir_sys::windows::file_cache;
 use megadir_testkit::require::{is_wine, not_run, unavailable};
 
 use super::{Reads, contents, names, refusals};
-use crate::at::At;
-use crate::workload::{ListError, Signals};
+use crate::control::{RunControl, WorkError};
+use crate::os::At;
 
 static NEVER: AtomicBool = AtomicBool::new(false);
 static BEAT: AtomicU64 = AtomicU64::new(0);
-const SIGNALS: Signals<'static> = Signals { stop: &NEVER, beat: &BEAT };
+const SIGNALS: RunControl<'static> = RunControl { stop: &NEVER, heartbeat: &BEAT };
 const FILES: u64 = 70;
 const FILE_BYTES: u64 = 5000;
 
@@ -37,7 +37,7 @@ fn counts(counts: [u64; 3]) -> impl FnMut() -> io::Result<u64> {
 }
 
 /// Drops contents; the volume gives so much for each of 64 files, and in all when they are read again.
-fn contents_with(directory: &Dir, each: u64, again: u64) -> Result<(), ListError> {
+fn contents_with(directory: &Dir, each: u64, again: u64) -> Result<(), WorkError> {
     let mut asked = 0;
     // Asked once before each pass and once after each file.
     let mut told = || {
@@ -81,7 +81,7 @@ fn names_are_cold_only_if_the_volume_was_read() {
     let sample = [b"file0".to_vec(), b"below/file1".to_vec()];
     let come_back = |told| {
         let volume = &mut counts(told);
-        names::come_back_by_reading(CacheState::VfsCold, directory.at(), &sample, volume)
+        names::verify_cold(CacheState::VfsCold, directory.at(), &sample, volume)
     };
     come_back([0, 16_384, 16_384]).unwrap();
     assert!(come_back([5, 5, 5]).unwrap_err().to_string().contains("2 names came back for 0 bytes"));
@@ -107,15 +107,15 @@ fn states_are_refused_with_a_reason_or_can_be_had() {
 }
 
 /// Tries until others leave the volume alone.
-fn unless_others_read(mut cool: impl FnMut() -> Result<(), ListError>) -> Result<(), String> {
+fn unless_others_read(mut evict: impl FnMut() -> Result<(), WorkError>) -> Result<(), String> {
     let mut left = 50;
     loop {
-        match cool().map_err(|error| error.to_string()) {
+        match evict().map_err(|error| error.to_string()) {
             Err(reason) if left > 0 && reason.contains("stop what reads from it") => {
                 left -= 1;
                 std::thread::sleep(std::time::Duration::from_millis(200));
             }
-            cooled => return cooled,
+            evicted => return evicted,
         }
     }
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::*;
-use crate::plan::{estimate, plan, prune};
+use crate::plan::{BackendFact, CacheFact, estimate, plan, prune};
 use crate::study::built_in;
 use megadir_record::{CacheState, Preset, Work};
 
@@ -19,8 +19,8 @@ fn backend(name: &'static str, threads_max: u32, unavailable: Option<&str>) -> B
     }
 }
 
-fn found(name: &str, ground: Ground) -> FileSystemFact {
-    let in_memory = matches!(ground, Ground::Memory { .. });
+fn found(name: &str, backing: Backing) -> FileSystemFact {
+    let in_memory = matches!(backing, Backing::Memory { .. });
     let split = in_memory.then_some("positions are no numbers");
     let state = |state: CacheState| CacheFact {
         state,
@@ -31,7 +31,7 @@ fn found(name: &str, ground: Ground) -> FileSystemFact {
         label: if name == "ext2" { "ext2 (ext4 driver)".into() } else { name.into() },
         driver: if name == "ext2" { "ext4".into() } else { name.into() },
         tool: None,
-        ground,
+        backing,
         backends: vec![
             backend("std", 1, None),
             backend("readdir", 1, None),
@@ -45,7 +45,7 @@ fn found(name: &str, ground: Ground) -> FileSystemFact {
 }
 
 fn image(name: &str) -> FileSystemFact {
-    found(name, Ground::Image)
+    found(name, Backing::Image)
 }
 
 fn planned(study: &str, facts: &[FileSystemFact], caches: &[CacheState]) -> Result<Planned, PlanError> {
@@ -106,7 +106,7 @@ fn one_file_system_alone_is_planned_as_a_directory_is() {
 
 #[test]
 fn what_one_cannot_do_is_left_out_there_alone() {
-    let facts = [image("ext4"), found("tmpfs", Ground::Memory { bytes_max: 8 * GIB })];
+    let facts = [image("ext4"), found("tmpfs", Backing::Memory { bytes_max: 8 * GIB })];
     let states = [CacheState::Warm, CacheState::FsCold];
     let Planned { plan, notes } = planned("listing", &facts, &states).unwrap();
     let set = |cell: &Cell| plan.data[cell.data.0 as usize].on;
@@ -131,7 +131,7 @@ fn what_cannot_be_had_is_named_with_its_reason() {
     let none = refused("lookup", &[gone("reiserfs")]);
     assert_eq!(none, "nothing is left to compare: no file system can be had: reiserfs: no driver here");
     // What is cold only has nothing to measure in memory.
-    let memory = found("tmpfs", Ground::Memory { bytes_max: 8 * GIB });
+    let memory = found("tmpfs", Backing::Memory { bytes_max: 8 * GIB });
     let plan = planned("lookup", &[memory, image("xfs")], &[CacheState::FsCold]).unwrap().plan;
     assert_eq!((plan.unavailable[0].name.as_str(), plan.file_systems.len()), ("tmpfs", 1));
     assert!(plan.unavailable[0].reason.contains("its cache is its storage"), "{:?}", plan.unavailable);
@@ -172,7 +172,7 @@ fn image_bytes(plan: &Plan) -> Vec<u64> {
 
 #[test]
 fn images_have_room_for_all_rounds_where_their_directory_has() {
-    let facts = [image("ext4"), image("xfs"), found("tmpfs", Ground::Memory { bytes_max: 20 * GIB })];
+    let facts = [image("ext4"), image("xfs"), found("tmpfs", Backing::Memory { bytes_max: 20 * GIB })];
     let study = built_in("smallfile").unwrap();
     let with = |images_room_bytes, entries| {
         let target = Target::Made { entries: vec![entries] };
@@ -203,7 +203,7 @@ fn what_lies_in_memory_comes_last_and_what_is_written_for_a_states_sake_is_in_no
     use CacheState::{FsCold, VfsCold, Warm};
     let caches =
         CacheState::ALL.map(|state| CacheFact { state, name: state.name().to_owned(), unavailable: None });
-    let mut facts = [found("tmpfs", Ground::Memory { bytes_max: 20 * GIB }), image("ext4"), image("xfs")];
+    let mut facts = [found("tmpfs", Backing::Memory { bytes_max: 20 * GIB }), image("ext4"), image("xfs")];
     for fact in &mut facts[1..] {
         fact.found.as_mut().unwrap().caches = caches.to_vec();
     }
@@ -227,12 +227,12 @@ fn what_lies_in_memory_comes_last_and_what_is_written_for_a_states_sake_is_in_no
 
 #[test]
 fn what_is_too_small_for_the_files_is_left_out_with_figures() {
-    let small = |ground| [image("ext4"), found("xfs", ground)];
-    for (ground, said) in [
-        (Ground::Memory { bytes_max: GIB / 2 }, " MiB of memory and may take 512 MiB"),
-        (Ground::Device { path: "/dev/x".into(), bytes: 1000 << 20 }, " MiB and '/dev/x' has 1000 MiB"),
+    let small = |backing| [image("ext4"), found("xfs", backing)];
+    for (backing, said) in [
+        (Backing::Memory { bytes_max: GIB / 2 }, " MiB of memory and may take 512 MiB"),
+        (Backing::Device { path: "/dev/x".into(), bytes: 1000 << 20 }, " MiB and '/dev/x' has 1000 MiB"),
     ] {
-        let plan = planned("lookup", &small(ground), &[]).unwrap().plan;
+        let plan = planned("lookup", &small(backing), &[]).unwrap().plan;
         let reason = &plan.unavailable[0].reason;
         assert!(reason.starts_with("it needs 1") && reason.ends_with(said), "{reason}");
         assert_eq!(plan.file_systems.len(), 1);
@@ -242,7 +242,7 @@ fn what_is_too_small_for_the_files_is_left_out_with_figures() {
             assert_eq!(plan.file_system_of(cell.data).unwrap().name, "ext4");
         }
     }
-    let device = found("btrfs", Ground::Device { path: "/dev/x".into(), bytes: 9 * GIB });
+    let device = found("btrfs", Backing::Device { path: "/dev/x".into(), bytes: 9 * GIB });
     let plan = planned("lookup", &[device], &[]).unwrap().plan;
     assert_eq!(plan.file_systems[0].place, Place::Device { path: "/dev/x".into() });
 }
@@ -298,7 +298,7 @@ fn lives_begin_on_a_new_file_system_where_the_disk_tells_what_was_removed() {
         image("ext3"),
         image("xfs"),
         without,
-        found("tmpfs", Ground::Memory { bytes_max: 8 << 30 }),
+        found("tmpfs", Backing::Memory { bytes_max: 8 << 30 }),
     ];
     let (anew, noted) = lives("smallfile", &facts);
     assert_eq!(anew, ["ext2", "ext4:^has_journal"]);
@@ -318,7 +318,7 @@ fn where_no_new_file_system_can_be_had_that_is_noted() {
     assert!(noted[0].ends_with("cannot be had: what was made on it must stay."), "{noted:?}");
     // Nothing is made there once something was removed.
     assert_eq!(lives("layout", &[image("ext2")]), (vec![], vec![]));
-    let device = |bytes| found("ext2", Ground::Device { path: "/dev/sdz".into(), bytes });
+    let device = |bytes| found("ext2", Backing::Device { path: "/dev/sdz".into(), bytes });
     assert_eq!(lives("smallfile", &[device(20 << 30)]).0, ["ext2"]);
     let (anew, noted) = lives("smallfile", &[device(65 << 30)]);
     assert_eq!(anew, [""; 0]);

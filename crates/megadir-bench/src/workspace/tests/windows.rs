@@ -12,7 +12,7 @@ fn abandon(workspace: Workspace) -> String {
     workspace.close().name
 }
 
-fn beat() -> AtomicU64 {
+fn heartbeat() -> AtomicU64 {
     AtomicU64::new(0)
 }
 
@@ -31,13 +31,13 @@ fn a_run_removes_what_it_made_and_a_living_one_is_left_alone() {
     let dead = abandon(dead);
     let would = find_leftovers(parent.path()).unwrap();
     assert_eq!(names(parent.path()).len(), 3, "nothing went yet");
-    let found = remove_leftovers(parent.path(), &beat()).unwrap();
+    let found = remove_leftovers(parent.path(), &heartbeat()).unwrap();
     assert_eq!((&found.removed, &found.left), (&vec![dead], &vec![]));
     assert_eq!(found, would);
     drop(own.set_aside_data_directory("data0", "used1").unwrap());
     assert_eq!(names(own.path()), [MARKER, "data0", "used1"]);
-    drop(own.renew_data_directory("used1", &beat()).unwrap());
-    own.remove(&beat()).unwrap();
+    drop(own.renew_data_directory("used1", &heartbeat()).unwrap());
+    own.remove(&heartbeat()).unwrap();
     assert_eq!(names(parent.path()), std::slice::from_ref(&living.name));
 }
 
@@ -66,7 +66,7 @@ fn what_only_looks_like_ours_is_left_alone() {
     std::fs::remove_dir_all(own_path).unwrap();
     std::fs::write(at("megadir-bench-afile00123456789"), "x").unwrap();
     let before = names(parent.path());
-    let found = remove_leftovers(parent.path(), &beat()).unwrap();
+    let found = remove_leftovers(parent.path(), &heartbeat()).unwrap();
     assert!(found.removed.is_empty(), "{:?}", found.removed);
     assert_eq!(found.left.len(), before.len() - 2, "{:?}", found.left);
     assert_eq!(names(parent.path()), before);
@@ -83,7 +83,7 @@ fn unfinished_directories_are_removed_at_every_stage() {
             std::fs::write(at.join(MARKER), text).unwrap();
         }
     }
-    let found = remove_leftovers(parent.path(), &beat()).unwrap();
+    let found = remove_leftovers(parent.path(), &heartbeat()).unwrap();
     assert_eq!(found.removed.len(), 3, "{:?}", found.left);
     assert!(names(parent.path()).is_empty());
 }
@@ -99,7 +99,7 @@ fn a_data_set_in_which_something_is_open_is_removed_when_it_is_closed() {
             std::thread::sleep(Duration::from_millis(50));
             drop(open);
         });
-        own.remove(&beat()).unwrap();
+        own.remove(&heartbeat()).unwrap();
     });
     assert!(names(parent.path()).is_empty());
 }

@@ -1,8 +1,8 @@
 //! What a plan is and needs, in words, for `megadir bench run --dry-run`.
 
 use megadir_bench::dataset::{Sizes, write_content, write_sizes, write_spread};
-use megadir_bench::next;
 use megadir_bench::plan::{CacheFact, Estimate, estimate};
+use megadir_bench::schedule;
 use megadir_record::{
     ContentKind, Data, DataSource, Made, MakeDirectories, NameScheme, Plan, Preset, SizeLaw, Stop, When,
 };
@@ -139,7 +139,7 @@ fn staying(plan: &Plan) -> String {
 
 /// Returns the stopping rule as a line, where there is one.
 fn stopping(plan: &Plan) -> String {
-    let Some(looks) = next::looks(&plan.rules) else { return String::new() };
+    let Some(looks) = schedule::looks(&plan.rules) else { return String::new() };
     let width = match plan.rules.stop {
         Stop::Rounds => return String::new(),
         Stop::Ratio { half_width, .. } => format!("each ratio is known to {} %", 100.0 * half_width),

@@ -1,7 +1,7 @@
 //! `megadir bench list`: the studies that are built in.
 
 use megadir_bench::METHODS;
-use megadir_bench::study::{BUILT_IN, built_in};
+use megadir_bench::study::{BUILT_IN, Kind, built_in};
 
 use crate::exit::{self, CliError};
 use crate::ui::output::print;
@@ -27,14 +27,14 @@ pub(crate) fn run(_args: &Args) -> Result<u8, CliError> {
     let mut text = String::new();
     for entry in BUILT_IN {
         let study = built_in(entry.name).map_err(|error| CliError::nothing_ran(error.to_string()))?;
-        let size = &study.size;
-        text.push_str(&format!("{}\n  {}\n", study.name, study.question));
-        text.push_str(&format!("  source: {}\n", study.source));
+        let size = &study.sizes;
+        text.push_str(&format!("{}\n  {}\n", study.meta.name, study.meta.question));
+        text.push_str(&format!("  source: {}\n", study.meta.source));
         let sizes = [("quick", &size.quick), ("default", &size.default), ("published", &size.published)];
         for (name, size) in sizes {
             text.push_str(&format!("  {name}: {} entries, {} rounds\n", size.entries, size.rounds));
         }
-        if let Some(spec) = &study.attributes {
+        if let Kind::StatAll(spec) = &study.kind {
             text.push_str(&methods(&spec.methods));
         }
     }

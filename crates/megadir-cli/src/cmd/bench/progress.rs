@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::io;
 
 use indicatif::{ProgressBar, ProgressStyle};
-use megadir_bench::next::Block;
+use megadir_bench::schedule::Block;
 use megadir_bench::{Event, Listener};
 use megadir_record::{CellId, Phase, Plan, Sample};
 

@@ -185,7 +185,7 @@ fn measure(
         command,
         resume,
         stop: &interrupt.stop,
-        beat: &interrupt.beat,
+        heartbeat: &interrupt.beat,
         erase_device,
         worker: super::worker::command(),
         program: program(),

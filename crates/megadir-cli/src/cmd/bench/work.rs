@@ -1,7 +1,7 @@
 //! Options of `megadir bench run` about work on files: who does it, in which order, how it is made durable, in which layouts.
 
 use megadir_bench::dataset::parse_spread;
-use megadir_bench::study::{AccessSpec, Study};
+use megadir_bench::study::{AccessSpec, Kind, Study};
 use megadir_record::{FileOrder, Sharing, Spread, SyncPolicy, WorkerKind};
 use serde::de::DeserializeOwned;
 
@@ -51,12 +51,12 @@ impl FileWorkArgs {
     /// Returns the one layout of a study that does not compare several.
     pub(crate) fn spread(&self, study: &Study) -> Result<Option<Spread>, CliError> {
         match self.layout.as_slice() {
-            _ if study.layout.is_some() => Ok(None),
+            _ if matches!(study.kind, Kind::Layout(_)) => Ok(None),
             [] => Ok(None),
             [one] => parse_spread(one).map(Some).map_err(CliError::usage),
             _ => Err(CliError::usage(format!(
                 "--layout has several values, and study `{}` does not compare layouts: name one",
-                study.name
+                study.meta.name
             ))),
         }
     }
@@ -66,40 +66,44 @@ impl FileWorkArgs {
         let mut unused = self.given();
         let mut uses = |name: &str| unused.retain(|given| *given != name);
         uses("--layout");
-        if let Some(layout) = &mut study.layout {
-            take(&mut layout.layouts, &self.layout);
-            take(&mut layout.read_orders, &self.order);
-            layout.sync = one(&self.sync, layout.sync)?;
-            uses("--order");
-            uses("--sync");
-        }
-        if let Some(fill) = &mut study.fill {
-            fill.sync = one(&self.sync, fill.sync)?;
-            uses("--sync");
-        }
-        if let Some(small) = &mut study.smallfile {
-            take(&mut small.sync, &self.sync);
-            take(&mut small.workers, &self.workers);
-            take(&mut small.access, &self.access);
-            small.workers.sort_unstable();
-            small.worker_kind = self.worker_kind.unwrap_or(small.worker_kind);
-            small.sharing = self.sharing.unwrap_or(small.sharing);
-            ["--sync", "--workers", "--worker-kind", "--access", "--sharing"].into_iter().for_each(&mut uses);
-        }
-        if let Some(remove) = &mut study.remove {
-            if !self.layout.is_empty() {
-                let reason = "study `remove` has shapes of its own, so --layout has no use";
-                return Err(CliError::usage(reason));
+        match &mut study.kind {
+            Kind::Layout(layout) => {
+                take(&mut layout.layouts, &self.layout);
+                take(&mut layout.read_orders, &self.order);
+                layout.sync = one(&self.sync, layout.sync)?;
+                ["--order", "--sync"].into_iter().for_each(&mut uses);
             }
-            take(&mut remove.workers, &self.workers);
-            remove.workers.sort_unstable();
-            uses("--workers");
+            Kind::Fill(fill) => {
+                fill.sync = one(&self.sync, fill.sync)?;
+                uses("--sync");
+            }
+            Kind::SmallFiles(small) => {
+                take(&mut small.sync, &self.sync);
+                take(&mut small.workers, &self.workers);
+                take(&mut small.access, &self.access);
+                small.workers.sort_unstable();
+                small.worker_kind = self.worker_kind.unwrap_or(small.worker_kind);
+                small.sharing = self.sharing.unwrap_or(small.sharing);
+                ["--sync", "--workers", "--worker-kind", "--access", "--sharing"]
+                    .into_iter()
+                    .for_each(&mut uses);
+            }
+            Kind::Remove(remove) => {
+                if !self.layout.is_empty() {
+                    let reason = "study `remove` has shapes of its own, so --layout has no use";
+                    return Err(CliError::usage(reason));
+                }
+                take(&mut remove.workers, &self.workers);
+                remove.workers.sort_unstable();
+                uses("--workers");
+            }
+            _ => {}
         }
         match unused.first() {
             None => Ok(()),
             Some(name) => Err(CliError::usage(format!(
                 "study `{}` has no use for {name}: 'megadir bench run --help' says which study takes it",
-                study.name
+                study.meta.name
             ))),
         }
     }

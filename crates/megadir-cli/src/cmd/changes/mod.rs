@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use megadir::{Dir, FileSystem};
-use megadir_bench::beat::{COMPUTING, WRITING_BACK};
+use megadir_bench::control::{COMPUTING, WRITING_BACK};
 use megadir_inventory::changes::{ChangeKind, CompareOptions, Compared, Hashing, Watch};
 use megadir_inventory::changes::{compare, compare_only, verify};
 use megadir_inventory::{GROUP_ROWS, Inventory, Metadata, Rows, Sink, WriteOptions, Writer};

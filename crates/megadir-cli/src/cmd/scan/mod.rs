@@ -12,7 +12,7 @@ use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant, SystemTime};
 
 use megadir::Dir;
-use megadir_bench::beat::WRITING_BACK;
+use megadir_bench::control::WRITING_BACK;
 use megadir_inventory::changes::Hashing;
 use megadir_inventory::{GROUP_ROWS, Metadata, Row, ScanOptions, Sink, WriteOptions, Writer, scan};
 

@@ -1,0 +1,165 @@
+//! How many inodes, names and buffers of metadata the kernel holds, for root alone.
+//!
+//! Reference: slabinfo(5), cachestat(2). The counts are those of the whole machine or of the whole device, so they bound what
+//! is left of a data set from above.
+
+use std::fs::File;
+use std::os::fd::{AsFd, BorrowedFd};
+
+use megadir_sys::page_cache::resident;
+use rustix::fs::{fstat, major, minor};
+
+/// Where the numbers stand.
+pub(super) const SLABINFO: &str = "/proc/slabinfo";
+/// The slab of names.
+const DENTRY: &str = "dentry";
+/// Pages of a device that a file system holds while it is mounted.
+const PAGES_FEW: u64 = 256;
+/// Objects of a slab that are counted as used and are not: the kernel counts pages of objects that a processor keeps at hand
+/// as full.
+const OBJECTS_FEW: u64 = 2_000;
+
+/// A file system whose caches are known: contents in the page cache, names and inodes in the slabs of the kernel, blocks of
+/// metadata where `buffers` says, and all of it read from a device.
+struct Known {
+    name: &'static str,
+    /// The slabs of its inodes; which driver serves an older version depends on how the kernel was built.
+    inodes: &'static [&'static str],
+    buffers: Buffers,
+}
+
+/// Where blocks of metadata are cached.
+enum Buffers {
+    /// In the page cache of the device.
+    Device,
+    /// In objects of this slab; it may be merged with others, and then it is not listed.
+    Slab(&'static str),
+}
+
+const KNOWN: &[Known] = &[
+    Known { name: "ext2", inodes: &["ext2_inode_cache", "ext4_inode_cache"], buffers: Buffers::Device },
+    Known { name: "ext3", inodes: &["ext4_inode_cache"], buffers: Buffers::Device },
+    Known { name: "ext4", inodes: &["ext4_inode_cache"], buffers: Buffers::Device },
+    Known { name: "xfs", inodes: &["xfs_inode"], buffers: Buffers::Slab("xfs_buf") },
+    Known { name: "btrfs", inodes: &["btrfs_inode"], buffers: Buffers::Slab("btrfs_extent_buffer") },
+];
+
+fn known(file_system: &str) -> Option<&'static Known> {
+    KNOWN.iter().find(|known| known.name == file_system)
+}
+
+/// `true` if the caches of a file system are known.
+pub(super) fn is_known(file_system: &str) -> bool {
+    known(file_system).is_some()
+}
+
+/// Why a state cannot be had or verified, in words.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Refusal(pub(super) String);
+
+impl From<String> for Refusal {
+    fn from(reason: String) -> Self {
+        Self(reason)
+    }
+}
+
+/// What the kernel holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct SlabCounts {
+    /// Inodes of all file systems of the type.
+    pub(super) inodes: u64,
+    /// Names of all file systems.
+    pub(super) names: u64,
+    /// Buffers or pages of metadata; `None` where they cannot be counted.
+    pub(super) buffers: Option<Buffered>,
+}
+
+/// Buffers or pages of metadata.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Buffered {
+    pub(super) count: u64,
+    /// So many may always be there.
+    pub(super) few: u64,
+}
+
+impl SlabCounts {
+    /// SlabCounts as it is now, for the file system that `directory` is on.
+    pub(super) fn now(directory: BorrowedFd<'_>, file_system: &str) -> Result<Self, Refusal> {
+        let text = std::fs::read_to_string(SLABINFO)
+            .map_err(|error| format!("{SLABINFO} cannot be read: {error}"))?;
+        let counts = Self::parse(&text, file_system)
+            .ok_or_else(|| format!("{SLABINFO} counts no inodes of {file_system}"))?;
+        match known(file_system).map(|known| &known.buffers) {
+            Some(Buffers::Device) => {
+                let buffered = |count| Buffered { count, few: PAGES_FEW };
+                Ok(Self { buffers: device_pages(directory).map(buffered), ..counts })
+            }
+            _ => Ok(counts),
+        }
+    }
+
+    fn parse(text: &str, file_system: &str) -> Option<Self> {
+        let known = known(file_system)?;
+        let active = |slab: &str| {
+            let line = text.lines().find(|line| line.split_ascii_whitespace().next() == Some(slab))?;
+            line.split_ascii_whitespace().nth(1)?.parse::<u64>().ok()
+        };
+        let inodes: Vec<u64> = known.inodes.iter().filter_map(|slab| active(slab)).collect();
+        if inodes.is_empty() {
+            return None;
+        }
+        let buffers = match known.buffers {
+            Buffers::Device => None,
+            Buffers::Slab(name) => active(name).map(|count| Buffered { count, few: OBJECTS_FEW }),
+        };
+        Some(Self { inodes: inodes.iter().sum(), names: active(DENTRY)?, buffers })
+    }
+}
+
+/// Returns the cached pages of the device that a directory's file system is on.
+fn device_pages(directory: BorrowedFd<'_>) -> Option<u64> {
+    let number = fstat(directory).ok()?.st_dev;
+    let told = format!("/sys/dev/block/{}:{}/uevent", major(number), minor(number));
+    let told = std::fs::read_to_string(told).ok()?;
+    let name = told.lines().find_map(|line| line.strip_prefix("DEVNAME="))?;
+    let device = File::open(std::path::Path::new("/dev").join(name)).ok()?;
+    // It may be another device by that name, in a container.
+    if fstat(&device).ok()?.st_rdev != number {
+        return None;
+    }
+    resident(device.as_fd()).ok().map(|found| found.cached)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TEXT: &str = "slabinfo - version: 2.1\n# name <active_objs> <num_objs>\n\
+        ext4_inode_cache   69440  69441   1128   14    4 : tunables    0    0    0 : slabdata   4960   4960      0\n\
+        xfs_buf              126    210    384   21    2 : tunables    0    0    0 : slabdata     10     10      0\n\
+        xfs_inode            112    176   1024   16    4 : tunables    0    0    0 : slabdata     11     11      0\n\
+        dentry            114723 114724    192   21    1 : tunables    0    0    0 : slabdata   5463   5463      0\n";
+
+    #[test]
+    fn counts_are_read_by_file_system() {
+        assert_eq!(
+            SlabCounts::parse(TEXT, "ext4"),
+            Some(SlabCounts { inodes: 69440, names: 114_723, buffers: None })
+        );
+        assert_eq!(
+            SlabCounts::parse(TEXT, "ext2"),
+            Some(SlabCounts { inodes: 69440, names: 114_723, buffers: None })
+        );
+        assert_eq!(
+            SlabCounts::parse(TEXT, "xfs"),
+            Some(SlabCounts {
+                inodes: 112,
+                names: 114_723,
+                buffers: Some(Buffered { count: 126, few: OBJECTS_FEW })
+            })
+        );
+        assert_eq!(SlabCounts::parse(TEXT, "btrfs"), None);
+        assert_eq!(SlabCounts::parse(TEXT, "tmpfs"), None);
+        assert!(is_known("xfs") && !is_known("tmpfs") && !is_known("overlay"));
+    }
+}

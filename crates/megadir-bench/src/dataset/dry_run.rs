@@ -1,0 +1,154 @@
+//! What filling a directory would do, found out without writing.
+
+use std::collections::HashSet;
+use std::hash::{BuildHasher, RandomState};
+use std::io::{self, ErrorKind};
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use megadir_record::SizeLaw;
+
+use super::fill::{Failed, Found, STEP, Task, count, existing, lossy, piece};
+use super::{Content, Files, FillError, FillProgress, Place, PlaceBuffer, Rehearsed};
+use crate::dataset::fill::{Entered, Tree};
+use crate::os::{self, At, Borrowed};
+
+/// Missing directories are counted up to here; each takes some ten bytes meanwhile.
+const DIRECTORIES_MAX: usize = 1 << 20;
+
+/// Tells what filling the directory at `path` would do; nothing is made and nothing is written.
+///
+/// # Errors
+///
+/// [`FillError`], as from filling.
+pub fn rehearse(
+    path: &Path,
+    files: &Files,
+    progress: &mut dyn FnMut(FillProgress),
+    stop: &AtomicBool,
+) -> Result<Rehearsed, FillError> {
+    let open = |source: io::Error| FillError::Open { path: path.to_owned(), source };
+    os::check_path(path).map_err(open)?;
+    let directory = match os::open_directory(path) {
+        Ok(directory) => Some(directory),
+        // It would be made, if it is no link to nowhere, and if what it would be made in exists.
+        Err(error) if error.kind() == ErrorKind::NotFound && std::fs::symlink_metadata(path).is_err() => {
+            let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty());
+            let parent = std::fs::metadata(parent.unwrap_or(Path::new("."))).map_err(open)?;
+            if !parent.is_dir() {
+                return Err(open(os::not_a_directory()));
+            }
+            None
+        }
+        Err(error) => return Err(open(error)),
+    };
+    let mut found = Rehearsed::default();
+    if directory.is_none() && files.is_flat() && files.sizes().law == SizeLaw::Fixed {
+        found.filled.made = files.entries();
+        found.bytes = files.entries().saturating_mul(files.sizes().size_bytes);
+        return Ok(found);
+    }
+    let tree = directory.as_ref().map(|directory| Tree::new(directory.at()));
+    let mut rehearsal = Rehearsal { files, tree, missing: HashSet::new(), hasher: RandomState::new(), found };
+    rehearsal.run(progress, stop)?;
+    Ok(rehearsal.found)
+}
+
+struct Rehearsal<'a> {
+    files: &'a Files,
+    /// The directory, if it exists.
+    tree: Option<Tree<'a>>,
+    /// Hashes of the paths of directories that would be made.
+    missing: HashSet<u64>,
+    hasher: RandomState,
+    found: Rehearsed,
+}
+
+impl Rehearsal<'_> {
+    fn run(&mut self, progress: &mut dyn FnMut(FillProgress), stop: &AtomicBool) -> Result<(), FillError> {
+        let files = self.files;
+        let mut buffer = PlaceBuffer::new();
+        let (mut piece, entries) = (piece(files), files.entries());
+        for index in 0..entries {
+            let mut stopped = || {
+                progress(FillProgress { done: index, of: entries });
+                stop.load(Ordering::Relaxed)
+            };
+            if index % STEP == 0 && stopped() {
+                self.found.filled.stopped = true;
+                break;
+            }
+            let placed = files.place(index, &mut buffer).map_err(|reason| files.refused(index, reason))?;
+            let content = files.content(index);
+            let mut task =
+                Task { size_bytes: files.size_bytes(index), piece: &mut piece, stopped: &mut stopped };
+            match self.look(&placed, content, &mut task) {
+                Ok((found, bytes)) => {
+                    count(&mut self.found.filled, &found, placed.path());
+                    self.found.bytes = self.found.bytes.saturating_add(bytes);
+                }
+                Err(Failed::Stopped) => {
+                    self.found.filled.stopped = true;
+                    break;
+                }
+                Err(Failed::Met(met)) => {
+                    return Err(FillError::NoRoom { made: index, of: entries, met });
+                }
+                Err(Failed::Io(source)) => {
+                    let name = lossy(placed.path());
+                    return Err(FillError::Make { name, made: index, of: entries, source });
+                }
+            }
+        }
+        self.found.filled.directories_made = self.missing.len() as u64;
+        Ok(())
+    }
+
+    /// Looks at what has the path of a file, and returns how many bytes would be written into it.
+    fn look(
+        &mut self,
+        placed: &Place<'_>,
+        content: Content,
+        task: &mut Task<'_>,
+    ) -> Result<(Found, u64), Failed> {
+        let there = match &mut self.tree {
+            None => 0,
+            Some(tree) => match tree.enter(placed.directory(), false)? {
+                Entered::Directory(leaf) => return look_at(leaf, placed.file(), content, task),
+                Entered::Taken(end) => return Ok((Found::InTheWay(end), 0)),
+                Entered::Missing(end) => end,
+            },
+        };
+        self.miss(placed.directory(), there);
+        Ok((Found::Nothing, task.size_bytes))
+    }
+
+    /// Counts the directories of a path of which the first so many bytes exist.
+    fn miss(&mut self, path: &[u8], there: usize) {
+        let ends = (there + 1..path.len()).filter(|end| path[*end] == b'/').chain([path.len()]);
+        for end in ends.filter(|end| *end > there) {
+            let hash = self.hasher.hash_one(&path[..end]);
+            if self.missing.len() < DIRECTORIES_MAX {
+                self.missing.insert(hash);
+            } else if !self.missing.contains(&hash) {
+                self.found.more_directories = true;
+            }
+        }
+    }
+}
+
+/// Looks at what has a name in a directory.
+fn look_at(
+    leaf: Borrowed<'_>,
+    name: &[u8],
+    content: Content,
+    task: &mut Task<'_>,
+) -> Result<(Found, u64), Failed> {
+    match os::status(leaf, name) {
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok((Found::Nothing, task.size_bytes)),
+        Err(error) => return Err(error.into()),
+        Ok(_) => {}
+    }
+    let (found, file) = existing(leaf, name, content, task)?;
+    Ok((found, file.map_or(0, |(_, there)| task.size_bytes - there)))
+}

@@ -1,0 +1,279 @@
+//! The laws of a data set as people write them, in study files and on the command line alike.
+
+use megadir::layout::{Layout, Source};
+use megadir::nearest::choices;
+use megadir::quantity::{bytes, count};
+use megadir_record::{ContentKind, Made, MakeDirectories, NameScheme, SizeLaw, Spread};
+
+use crate::dataset::places::Places;
+use crate::dataset::{Look, Sizes};
+
+/// The forms of a law of sizes, each with what it means.
+pub const SIZE_LAWS: &[(&str, &str)] = &[
+    ("4KiB", "every file has this size"),
+    ("uniform:1KiB-100KiB", "every size between the two is as likely"),
+    (
+        "lognormal:50kB+sigma=1",
+        "log-normal with this mean; sigma is that of the natural logarithm, 1 unless given, at most 3",
+    ),
+];
+
+/// The kinds of contents, each with what it means.
+pub const CONTENTS: &[(&str, ContentKind, &str)] = &[
+    ("pseudorandom", ContentKind::Pseudorandom, "bytes that no file system can compress away"),
+    ("hex-digest", ContentKind::HexDigest, "MD5 digests in hex; 32 bytes are one"),
+    ("json", ContentKind::Json, "a JSON document of exactly the file's size"),
+];
+
+/// σ of a log-normal law of which nothing else is said.
+const SIGMA: f64 = 1.0;
+
+/// Parses a law of sizes, e.g. `4KiB`, `uniform:0-100KiB` or `lognormal:50kB+sigma=1`.
+///
+/// # Errors
+///
+/// What is wrong and what is allowed, in one line.
+pub fn parse_sizes(text: &str) -> Result<Sizes, String> {
+    let sizes = match text.split_once(':') {
+        None if matches!(text, "fixed" | "uniform" | "lognormal" | "log-normal") => {
+            let form = match text {
+                "fixed" => "fixed:4KiB",
+                "uniform" => "uniform:1KiB-100KiB",
+                _ => "lognormal:50kB",
+            };
+            return Err(format!("'{text}' says no sizes: write {form}"));
+        }
+        None => Sizes::fixed(bytes(text)?),
+        Some(("fixed", size)) => Sizes::fixed(bytes(size)?),
+        Some(("uniform", bounds)) => {
+            let (low, high) = bounds
+                .split_once('-')
+                .ok_or_else(|| format!("'{text}' has no two bounds: write uniform:1KiB-100KiB"))?;
+            let (low_bytes, high_bytes) = (bytes(low)?, bytes(high)?);
+            let size_bytes = low_bytes.midpoint(high_bytes);
+            Sizes { size_bytes, law: SizeLaw::Uniform { low_bytes, high_bytes } }
+        }
+        Some(("lognormal" | "log-normal", law)) => {
+            let (mean, sigma) = match law.split_once('+') {
+                None => (law, SIGMA),
+                Some((mean, option)) => {
+                    let sigma = option.strip_prefix("sigma=").and_then(|sigma| sigma.parse().ok());
+                    let wrong = || format!("'+{option}' is no option of lognormal: write +sigma=1");
+                    (mean, sigma.ok_or_else(wrong)?)
+                }
+            };
+            Sizes { size_bytes: bytes(mean)?, law: SizeLaw::LogNormal { sigma } }
+        }
+        Some((law, _)) => {
+            let known = ["fixed", "uniform", "lognormal"];
+            return Err(format!("there is no law of sizes '{law}': {}", choices(law, known)));
+        }
+    };
+    match sizes.contradiction() {
+        Some(reason) => Err(format!("'{text}': {reason}")),
+        None => Ok(sizes),
+    }
+}
+
+/// Parses a kind of contents, one of [`CONTENTS`].
+///
+/// # Errors
+///
+/// The nearest and all that there are.
+pub fn parse_content(text: &str) -> Result<ContentKind, String> {
+    let found = CONTENTS.iter().find(|(name, ..)| *name == text);
+    found.map(|(_, kind, _)| *kind).ok_or_else(|| {
+        let known = CONTENTS.iter().map(|(name, ..)| *name);
+        format!("there is no content '{text}': {}", choices(text, known))
+    })
+}
+
+/// Parses a spread over directories: `flat`, `per-directory:200`, or a layout.
+///
+/// # Errors
+///
+/// What is wrong and what is allowed, in one line.
+pub fn parse_spread(text: &str) -> Result<Spread, String> {
+    if let Some(files) = text.strip_prefix("per-directory:") {
+        let spread = Spread::PerDirectory { files: count(files)? };
+        return match Places::new(&spread, 0) {
+            Ok(_) => Ok(spread),
+            Err(error) => Err(error.to_string()),
+        };
+    }
+    if text == "per-directory" {
+        return Err(format!("'{text}' says no number of files: write per-directory:200"));
+    }
+    match text.parse::<Layout>() {
+        Ok(layout) if layout == Layout::FLAT => Ok(Spread::Flat),
+        // Not as it was typed: what a preset is may change.
+        Ok(layout) => Ok(Spread::Layout { layout: layout.to_string() }),
+        Err(error) => Err(error.to_string()),
+    }
+}
+
+/// Returns a law of sizes as [`parse_sizes`] takes it; a table of sizes only as words.
+pub fn write_sizes(sizes: &Sizes) -> String {
+    match &sizes.law {
+        SizeLaw::Fixed => sizes.size_bytes.to_string(),
+        SizeLaw::Uniform { low_bytes, high_bytes } => format!("uniform:{low_bytes}-{high_bytes}"),
+        SizeLaw::LogNormal { sigma } => format!("lognormal:{}+sigma={sigma}", sizes.size_bytes),
+        SizeLaw::Quantiles { bytes } => format!("{} sizes, {} on average", bytes.len(), sizes.size_bytes),
+    }
+}
+
+/// Returns the name of a kind of contents.
+pub fn write_content(content: ContentKind) -> &'static str {
+    CONTENTS.iter().find(|(_, kind, _)| *kind == content).map_or("", |(name, ..)| *name)
+}
+
+/// Returns a spread as [`parse_spread`] takes it; that of a tree only as words.
+pub fn write_spread(spread: &Spread) -> String {
+    match spread {
+        Spread::Flat => "flat".into(),
+        Spread::Layout { layout } => layout.clone(),
+        Spread::PerDirectory { files } => format!("per-directory:{files}"),
+        Spread::Shape { levels } => {
+            let directories = |level: &megadir_record::Level| -> u64 {
+                level.classes.iter().map(|class| class.directories).sum()
+            };
+            let all: u64 = levels.iter().map(directories).sum();
+            format!("{} directories on {} levels, as in the tree that was looked at", all, levels.len())
+        }
+    }
+}
+
+/// What is chosen; `None` leaves what the study says.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Chosen {
+    /// Lengths of names, sizes and spread of a tree that was looked at; the others go before it.
+    pub look: Option<Look>,
+    /// Sizes.
+    pub sizes: Option<Sizes>,
+    /// Contents.
+    pub content: Option<ContentKind>,
+    /// Spread over directories.
+    pub spread: Option<Spread>,
+}
+
+impl Chosen {
+    /// `true` if nothing is chosen.
+    pub fn is_nothing(&self) -> bool {
+        *self == Self::default()
+    }
+
+    /// Returns how files are made that were made as `made` says.
+    #[must_use]
+    pub fn over(&self, made: &Made) -> Made {
+        let mut chosen = made.clone();
+        if let Some(look) = &self.look {
+            chosen.names = look.names;
+            chosen.spread = look.spread.clone();
+            // Directories without files would not be made for any.
+            if !look.spread.is_flat() {
+                chosen.directories = MakeDirectories::Before;
+            }
+        }
+        if let Some(sizes) = self.sizes.as_ref().or(self.look.as_ref().map(|look| &look.sizes)) {
+            (chosen.size_bytes, chosen.sizes) = (sizes.size_bytes, sizes.law.clone());
+        }
+        if let Some(spread) = &self.spread {
+            chosen.spread = spread.clone();
+            chosen.directories = made.directories;
+            // A layout by numbers takes no other names.
+            chosen.names = names_of(spread).unwrap_or(chosen.names);
+        }
+        chosen.content = self.content.unwrap_or(chosen.content);
+        chosen
+    }
+}
+
+/// Returns the only names that a spread takes; `None` if it takes any.
+pub fn names_of(spread: &Spread) -> Option<NameScheme> {
+    let Spread::Layout { layout } = spread else { return None };
+    match layout.parse::<Layout>().ok()?.source() {
+        Source::Decimal => Some(NameScheme::Decimal),
+        Source::Sequence => Some(NameScheme::UpperHex),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn laws_are_read_as_they_are_written() {
+        for text in
+            ["0", "4096", "uniform:0-100", "uniform:7-7", "lognormal:50000+sigma=1", "lognormal:1+sigma=0.25"]
+        {
+            assert_eq!(write_sizes(&parse_sizes(text).unwrap()), text);
+        }
+        for text in ["flat", "per-directory:200", "prefix:2/2", "digest:1/1"] {
+            assert_eq!(write_spread(&parse_spread(text).unwrap()), text);
+        }
+        for (name, kind, _) in CONTENTS {
+            assert_eq!(parse_content(name), Ok(*kind));
+            assert_eq!(write_content(*kind), *name);
+        }
+        assert_eq!(parse_sizes("lognormal:50kB").unwrap(), parse_sizes("lognormal:50000+sigma=1").unwrap());
+        assert_eq!(parse_sizes("uniform:1KiB-3KiB").unwrap().size_bytes, 2048);
+        for (form, _) in SIZE_LAWS {
+            assert!(parse_sizes(form).is_ok(), "{form}");
+        }
+    }
+
+    #[test]
+    fn nonsense_is_refused_with_what_to_write() {
+        for (text, says) in [
+            ("", "is not a size"),
+            ("-1", "is not a size"),
+            ("uniform:5", "uniform:1KiB-100KiB"),
+            ("uniform", "'uniform' says no sizes: write uniform:1KiB-100KiB"),
+            ("lognormal", "'lognormal' says no sizes: write lognormal:50kB"),
+            ("uniform:9-5", "the smallest size is 9"),
+            ("lognormal:0", "1 byte or more"),
+            ("lognormal:5+sigma=9", "at most 3"),
+            ("lognormal:5+sigma=x", "write +sigma=1"),
+            ("lognormal:5+mu=1", "write +sigma=1"),
+            ("lognormla:5", "did you mean 'lognormal'"),
+        ] {
+            let error = parse_sizes(text).unwrap_err();
+            assert!(error.contains(says), "{text}: {error}");
+        }
+        assert!(parse_content("jsn").unwrap_err().contains("did you mean 'json'"));
+        for text in ["per-directory:0", "per-directory:x", "prefx:2/2", "prefix:"] {
+            assert!(parse_spread(text).is_err(), "{text}");
+        }
+        assert!(parse_spread("per-directory").unwrap_err().ends_with("write per-directory:200"));
+    }
+}
+
+#[cfg(test)]
+mod tests_of_overrides {
+    use crate::dataset::syntax::*;
+    use crate::dataset::{parse_sizes, parse_spread};
+
+    #[test]
+    fn what_is_chosen_goes_before_what_the_study_says() {
+        let study = Made::flat(NameScheme::Md5, 10);
+        assert_eq!(Chosen::default().over(&study), study);
+        let chosen = Chosen {
+            sizes: Some(parse_sizes("uniform:0-8").unwrap()),
+            content: Some(ContentKind::Json),
+            spread: Some(parse_spread("decimal:2/2").unwrap()),
+            look: None,
+        };
+        let made = chosen.over(&study);
+        assert_eq!((made.names, made.size_bytes, made.content), (NameScheme::Decimal, 4, ContentKind::Json));
+        let names = NameScheme::Lengths { bytes: [5; 32] };
+        let spread = Spread::PerDirectory { files: 3 };
+        let look = Look { entries: 9, names, sizes: Sizes::fixed(7), spread, unread: 0, unexamined: 0 };
+        let like = Chosen { look: Some(look), ..Chosen::default() };
+        assert_eq!((like.over(&study).names, like.over(&study).size_bytes), (names, 7));
+        let flat = Chosen { spread: Some(Spread::Flat), ..like };
+        assert_eq!((flat.over(&study).spread, flat.over(&study).names), (Spread::Flat, names));
+        assert_eq!(flat.over(&study).directories, MakeDirectories::OnDemand);
+        assert!(!flat.is_nothing() && Chosen::default().is_nothing());
+    }
+}

@@ -1,0 +1,57 @@
+//! Facts of backends and file systems, found before a plan is made.
+
+#[cfg(target_os = "linux")]
+mod file_systems;
+#[cfg(not(target_os = "linux"))]
+mod unsupported;
+
+#[cfg(target_os = "linux")]
+pub use file_systems::file_system_facts;
+use megadir::{BACKENDS, BUFFER_BYTES_MAX, BUFFER_BYTES_MIN, Dir, THREADS_MAX, policy};
+#[cfg(not(target_os = "linux"))]
+pub use unsupported::file_system_facts;
+
+use crate::request::{BackendFact, FileSystemFact};
+
+/// Facts for a plan over file systems.
+#[derive(Debug)]
+pub struct LabFacts {
+    /// Each file system that was asked for.
+    pub file_systems: Vec<FileSystemFact>,
+    /// Bytes free for their images.
+    pub room_bytes: u64,
+}
+
+/// The buffer of glibc's readdir, bytes, which no caller can choose.
+const C_LIBRARY_BUFFER_BYTES: u64 = 32 << 10;
+
+/// Returns what every backend of this system can do on `directory` itself.
+pub fn backend_facts(directory: &Dir) -> Vec<BackendFact> {
+    facts(directory, |backend| backend.probe(directory).err().map(|error| error.reason()))
+}
+
+/// Returns what every backend can do on directories that will be made below `directory`.
+///
+/// A small parent may be refused where its large children will not be (ext4 gives a directory an index
+/// when it outgrows a block), so where the file system allows several threads the parent is not asked;
+/// the run asks the directories themselves once they are made.
+pub fn backend_facts_below(directory: &Dir) -> Vec<BackendFact> {
+    let splits = policy::row(directory.file_system()).split_from_bytes.is_some();
+    facts(directory, |backend| {
+        let asked = !(splits && backend.uses_threads());
+        asked.then(|| backend.probe(directory).err().map(|error| error.reason())).flatten()
+    })
+}
+
+fn facts(directory: &Dir, unavailable: impl Fn(&dyn megadir::Backend) -> Option<String>) -> Vec<BackendFact> {
+    let shares = policy::row(directory.file_system()).shares_per_thread;
+    let facts = BACKENDS.iter().map(|backend| BackendFact {
+        name: backend.name(),
+        unavailable: unavailable(*backend),
+        threads_max: if backend.uses_threads() { THREADS_MAX as u32 } else { 1 },
+        shares_per_thread: backend.uses_threads().then_some(shares as u32),
+        buffer_fixed: (!backend.uses_buffer()).then_some(C_LIBRARY_BUFFER_BYTES),
+        buffer_bytes: (BUFFER_BYTES_MIN as u64, BUFFER_BYTES_MAX as u64),
+    });
+    facts.collect()
+}

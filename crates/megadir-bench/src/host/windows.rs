@@ -1,0 +1,291 @@
+//! Windows: the machine, its volumes and who watches them, as the system and its registry tell anybody.
+//!
+//! Nothing here needs an administrator. Under Wine the answers are Wine's, and the description says that it is Wine.
+
+use std::time::Duration;
+
+use megadir_record::{FileSystem, Machine, Pressure};
+use megadir_sys::processor;
+use megadir_sys::windows::disk::Disk;
+use megadir_sys::windows::service::{Services, State};
+use megadir_sys::windows::system::{self, ProcessorTimes};
+use megadir_sys::windows::{facts, volume_settings};
+use windows_registry::{Key, LOCAL_MACHINE};
+
+use super::Program;
+use super::words::{self, Runs};
+use crate::os::{self, Borrowed};
+
+const CURRENT_VERSION: &str = r"SOFTWARE\Microsoft\Windows NT\CurrentVersion";
+const PROCESSOR: &str = r"HARDWARE\DESCRIPTION\System\CentralProcessor\0";
+const BIOS: &str = r"HARDWARE\DESCRIPTION\System\BIOS";
+const HOST: &str = r"SYSTEM\CurrentControlSet\Control\ComputerName\ActiveComputerName";
+const POWER_SCHEMES: &str = r"SYSTEM\CurrentControlSet\Control\Power\User\PowerSchemes";
+const FILE_SYSTEM: &str = r"SYSTEM\CurrentControlSet\Control\FileSystem";
+const SERVICES: &str = r"SYSTEM\CurrentControlSet\Services";
+const DEFENDER: &str = r"SOFTWARE\Microsoft\Windows Defender\Real-Time Protection";
+const DEFENDER_POLICY: &str = r"SOFTWARE\Policies\Microsoft\Windows Defender\Real-Time Protection";
+
+/// What the registry is asked of file systems: values that change what an operation costs.
+const SETTINGS: [&str; 7] = [
+    "NtfsDisable8dot3NameCreation",
+    "NtfsDisableLastAccessUpdate",
+    "NtfsDisableCompression",
+    "NtfsDisableEncryption",
+    "NtfsMemoryUsage",
+    "NtfsMftZoneReservation",
+    "LongPathsEnabled",
+];
+
+/// Others' work is looked for so long: many ticks of 10 to 16 ms, in which processors' times move.
+const WATCHED: Duration = Duration::from_millis(200);
+
+/// Describes the machine, with the volume that `directory` lies on.
+pub(crate) fn describe(directory: Borrowed<'_>, program: &Program) -> Machine {
+    let processors = std::thread::available_parallelism().map_or(1, |count| count.get() as u32);
+    let limits = system::job_limits();
+    let wine = system::wine_version();
+    let windows = words::system(&version());
+    Machine {
+        host: text(HOST, "ComputerName"),
+        kernel: match &wine {
+            Some(version) => format!("Wine {version}, which is not Windows, as {windows}"),
+            None => windows,
+        },
+        processor: text(PROCESSOR, "ProcessorNameString"),
+        processors,
+        memory_bytes: system::memory().map(|memory| memory.total_bytes),
+        memory_limit_bytes: limits.memory_bytes,
+        processor_limit: limits.processor_share.map(|share| share * f64::from(processors)),
+        hypervisor: hypervisor(),
+        wine,
+        governor: None,
+        power_plan: power_plan(),
+        mitigations: Vec::new(),
+        clock_source: system::counter_hz().map(|hz| format!("QueryPerformanceCounter, {hz} Hz")),
+        file_system: file_system(directory),
+        settings: SETTINGS.iter().filter_map(|name| setting(name)).collect(),
+        watchers: watchers(),
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        commit: program.commit.clone(),
+        build: program.by.clone(),
+        pressure: pressure(),
+    }
+}
+
+/// Returns what others do now: this process waits and looks how long processors are not idle meanwhile.
+pub(crate) fn pressure() -> Pressure {
+    let before = system::processor_times();
+    std::thread::sleep(WATCHED);
+    let others_busy_percent =
+        before.zip(system::processor_times()).and_then(|(before, after)| busy(before, after));
+    Pressure {
+        load_1m: None,
+        cpu_some_10s_percent: None,
+        io_some_10s_percent: None,
+        memory_some_10s_percent: None,
+        dirty_bytes: None,
+        others_busy_percent,
+    }
+}
+
+/// Returns the share of the time between two looks in which processors were not idle, per cent.
+fn busy(before: ProcessorTimes, after: ProcessorTimes) -> Option<f64> {
+    let all = after.all.checked_sub(before.all).filter(|all| *all > 0)?;
+    let idle = after.idle.checked_sub(before.idle)?.min(all);
+    Some(100.0 * (all - idle) as f64 / all as f64)
+}
+
+/// Returns the memory that could be used for something new, bytes.
+#[expect(dead_code, reason = "for file systems in memory, which the lab does not make here")]
+pub(crate) fn available_bytes() -> Option<u64> {
+    let limit = system::job_limits().memory_bytes;
+    Some(system::memory()?.available_bytes.min(limit.unwrap_or(u64::MAX)))
+}
+
+/// `true` if this is a virtual machine: what it reads from its disks may come from its host's memory.
+pub(crate) fn is_virtual() -> bool {
+    processor::hypervisor().is_some()
+}
+
+/// Returns the time stolen by the hypervisor: Windows does not tell it.
+pub(crate) fn stolen_ticks() -> Option<u64> {
+    None
+}
+
+/// Describes the volume of an open directory.
+pub(crate) fn file_system(directory: Borrowed<'_>) -> FileSystem {
+    let volume = volume_settings::volume(directory).ok();
+    let is_remote = facts::is_remote(directory);
+    let space = os::space(directory).ok();
+    let blocks = space.and_then(|space| {
+        let bytes = Some(space.block_bytes).filter(|bytes| *bytes > 0)?;
+        Some((space.bytes / bytes, space.free_bytes / bytes))
+    });
+    let attributes = facts::tag(directory).map_or(0, |(attributes, _)| attributes);
+    FileSystem {
+        kind: volume.as_ref().map_or_else(|| "unknown".to_owned(), |volume| volume.file_system.clone()),
+        mount_options: volume
+            .as_ref()
+            .map(|volume| settings(directory, volume, is_remote))
+            .filter(|told| !told.is_empty()),
+        device: device(directory, volume.as_ref()),
+        block_bytes: space.map(|space| space.block_bytes),
+        blocks,
+        inodes: None,
+        features: volume.map(|volume| words::features(volume.flags)),
+        made_unix_s: None,
+        written_bytes: None,
+        block_stack: disk(directory).into_iter().collect(),
+        directory: words::directory(attributes, volume_settings::is_case_sensitive(directory).ok()),
+    }
+}
+
+/// Returns what a volume is set to.
+fn settings(directory: Borrowed<'_>, volume: &volume_settings::Volume, is_remote: bool) -> String {
+    let persistent = volume_settings::persistent(directory);
+    words::settings(&words::Settings {
+        is_ntfs: volume.file_system == "NTFS",
+        is_remote,
+        flags: volume.flags,
+        short_names: number(FILE_SYSTEM, "NtfsDisable8dot3NameCreation"),
+        no_short_names: persistent.no_short_names,
+        last_access: number(FILE_SYSTEM, "NtfsDisableLastAccessUpdate"),
+        dev_drive: persistent.dev_drive,
+        trusted: persistent.trusted,
+    })
+}
+
+/// Returns which volume it is: its letter or share, and its number.
+fn device(directory: Borrowed<'_>, volume: Option<&volume_settings::Volume>) -> Option<String> {
+    let path = facts::path(directory).ok()?;
+    let place = words::place(&String::from_utf16_lossy(&path))?;
+    Some(match volume {
+        Some(volume) => format!("{place} (serial number {})", words::serial(volume.serial)),
+        None => place,
+    })
+}
+
+/// Returns the disk below the volume of a directory, in words.
+fn disk(directory: Borrowed<'_>) -> Option<String> {
+    let told = Disk::open(&volume_settings::device(directory).ok()?).ok()?.describe();
+    words::disk(told.product.as_deref(), told.bus, told.seek_penalty, told.trim)
+}
+
+/// Returns who else sees or delays accesses to files.
+fn watchers() -> Vec<String> {
+    let services = Services::open().ok();
+    let runs = |name: &str| match services.as_ref().map(|services| services.state(name)) {
+        Some(Ok(State::Running)) => Runs::Yes,
+        Some(Ok(State::Stopped)) => Runs::No,
+        Some(Ok(State::Absent)) => Runs::Absent,
+        Some(Err(_)) | None => Runs::Unknown,
+    };
+    let off = [DEFENDER_POLICY, DEFENDER].iter().find_map(|key| number(key, "DisableRealtimeMonitoring"));
+    vec![
+        words::defender(runs("WinDefend"), off),
+        words::filters(filters(&runs)),
+        words::indexing(runs("WSearch")),
+        "antivirus software registered with the security center: not read".to_owned(),
+    ]
+}
+
+/// Returns the drivers between programs and file systems that run, each with the group that it loads with.
+fn filters(runs: &dyn Fn(&str) -> Runs) -> Option<Vec<(String, String)>> {
+    let services = LOCAL_MACHINE.open(SERVICES).ok()?;
+    let group = |name: &str| services.open(name).ok()?.get_string("Group").ok();
+    let names = services.keys().ok()?.filter_map(|name| Some((group(&name)?, name)));
+    let filters = names.filter(|(group, name)| group.starts_with("FSFilter ") && runs(name) == Runs::Yes);
+    Some(filters.map(|(group, name)| (name, group)).collect())
+}
+
+fn version() -> words::Version {
+    words::Version {
+        numbers: system::version(),
+        revision: number(CURRENT_VERSION, "UBR"),
+        product: text(CURRENT_VERSION, "ProductName"),
+        release: text(CURRENT_VERSION, "DisplayVersion"),
+    }
+}
+
+fn hypervisor() -> Option<String> {
+    let name = processor::hypervisor()?;
+    let product = [text(BIOS, "SystemManufacturer"), text(BIOS, "SystemProductName")];
+    let product = product.into_iter().flatten().collect::<Vec<_>>().join(" ");
+    Some(if product.is_empty() { name } else { format!("{name} ({product})") })
+}
+
+fn power_plan() -> Option<String> {
+    let guid = text(POWER_SCHEMES, "ActivePowerScheme")?;
+    let own_name = text(&format!(r"{POWER_SCHEMES}\{guid}"), "FriendlyName");
+    Some(words::power_plan(&guid, own_name, system::on_battery()))
+}
+
+/// Returns a value of the registry with its name.
+fn setting(name: &str) -> Option<String> {
+    number(FILE_SYSTEM, name).map(|value| format!("{name} = {value:#x}"))
+}
+
+fn key(path: &str) -> Option<Key> {
+    LOCAL_MACHINE.open(path).ok()
+}
+
+/// Returns a text of the registry; `None` where there is none that may be read.
+fn text(path: &str, name: &str) -> Option<String> {
+    let text = key(path)?.get_string(name).ok()?;
+    Some(text.trim().to_owned()).filter(|text| !text.is_empty())
+}
+
+/// Returns a number of the registry; `None` where there is none that may be read.
+fn number(path: &str, name: &str) -> Option<u32> {
+    key(path)?.get_u32(name).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{ProcessorTimes, busy, describe};
+    use crate::host::Program;
+    use crate::os::At;
+    use megadir::Dir;
+    use megadir_testkit::require::{is_wine, not_run, unavailable};
+
+    #[test]
+    fn this_machine_is_described() {
+        let made = tempfile::tempdir().unwrap();
+        let directory = Dir::open(made.path()).unwrap();
+        let machine = describe(directory.at(), &Program { commit: Some("abc".into()), by: None });
+        assert_eq!(machine.commit.as_deref(), Some("abc"));
+        assert!(machine.kernel.contains("Windows"), "{}", machine.kernel);
+        assert_eq!(machine.kernel.starts_with("Wine "), machine.wine.is_some(), "{}", machine.kernel);
+        assert!(machine.processors >= 1 && machine.memory_bytes.unwrap() > 1 << 20);
+        assert!(machine.clock_source.unwrap().starts_with("QueryPerformanceCounter, "));
+        assert!(machine.watchers.len() == 4 && machine.watchers[1].starts_with("file system filters"));
+        let told = machine.file_system;
+        assert!(["NTFS", "ReFS"].contains(&told.kind.as_str()), "{told:?}");
+        assert!(
+            told.block_bytes.is_some_and(|bytes| bytes >= 512)
+                && told.blocks.is_some_and(|(all, free)| free <= all)
+        );
+        // What this system does not tell is counted as untested: Windows before 11 knows no Dev Drives.
+        if told.mount_options.as_ref().is_none_or(|options| options.contains("unknown")) {
+            let note = if is_wine() { unavailable } else { not_run };
+            note("what a volume is set to", &format!("{:?}", told.mount_options));
+        }
+        if machine.power_plan.is_none() {
+            assert!(is_wine(), "the registry has no power plan");
+            unavailable("the power plan", "Wine's registry has none");
+        }
+        assert!(told.device.is_some_and(|device| device.contains("serial number ")));
+        assert!(told.features.is_some_and(|features| !features.is_empty()));
+        assert!(machine.pressure.others_busy_percent.is_none_or(|percent| (0.0..=100.0).contains(&percent)));
+    }
+
+    #[test]
+    fn what_others_use_is_what_is_not_idle() {
+        let times = |idle, all| ProcessorTimes { idle, all };
+        assert_eq!(busy(times(100, 200), times(400, 600)), Some(25.0));
+        assert_eq!(busy(times(100, 200), times(100, 200)), None);
+        // Ticks of idle time may come before those of all.
+        assert_eq!(busy(times(100, 200), times(350, 400)), Some(0.0));
+    }
+}

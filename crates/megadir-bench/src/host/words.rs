@@ -1,0 +1,295 @@
+//! What Windows tells of itself, of volumes and of services, in words. Pure; runs and is tested everywhere.
+//!
+//! References: `GetVolumeInformationByHandleW` (the flags), `fsutil behavior` and `fsutil 8dot3name` (values of the registry),
+//! `STORAGE_BUS_TYPE`.
+
+/// What a volume can do and is, with the names that `fsutil fsinfo volumeinfo` and the documentation give it.
+const VOLUME_FLAGS: &[(u32, &str)] = &[
+    (0x1, "case-sensitive-search"),
+    (0x2, "case-preserved-names"),
+    (0x4, "unicode-on-disk"),
+    (0x8, "persistent-acls"),
+    (0x10, "file-compression"),
+    (0x20, "quotas"),
+    (0x40, "sparse-files"),
+    (0x80, "reparse-points"),
+    (0x100, "remote-storage"),
+    (0x200, "cleanup-result-info"),
+    (0x400, "posix-unlink-rename"),
+    (0x800, "bypass-io"),
+    (0x1000, "stream-snapshots"),
+    (0x2000, "case-sensitive-dirs"),
+    (0x1_0000, "object-ids"),
+    (0x2_0000, "encryption"),
+    (0x4_0000, "named-streams"),
+    (0x10_0000, "sequential-write-once"),
+    (0x20_0000, "transactions"),
+    (0x40_0000, "hard-links"),
+    (0x80_0000, "extended-attributes"),
+    (0x100_0000, "open-by-file-id"),
+    (0x200_0000, "usn-journal"),
+    (0x400_0000, "integrity-streams"),
+    (0x800_0000, "block-refcounting"),
+    (0x1000_0000, "sparse-vdl"),
+    (0x2000_0000, "dax"),
+    (0x4000_0000, "ghosting"),
+];
+/// What is said of a volume as something that it is set to, not as a feature.
+const VOLUME_COMPRESSED: u32 = 0x8000;
+const VOLUME_READ_ONLY: u32 = 0x8_0000;
+
+/// Attributes of a directory that change what files in it cost.
+const DIRECTORY_ATTRIBUTES: &[(u32, &str)] = &[
+    (0x1, "read-only"),
+    (0x400, "reparse point"),
+    (0x800, "compressed"),
+    (0x1000, "offline"),
+    (0x2000, "not indexed"),
+    (0x4000, "encrypted"),
+    (0x8000, "integrity stream"),
+    (0x2_0000, "no scrub data"),
+];
+
+/// Buses by their numbers.
+const BUSES: &[&str] = &[
+    "",
+    "SCSI",
+    "ATAPI",
+    "ATA",
+    "IEEE 1394",
+    "SSA",
+    "Fibre Channel",
+    "USB",
+    "RAID",
+    "iSCSI",
+    "SAS",
+    "SATA",
+    "SD",
+    "MMC",
+    "virtual",
+    "file-backed virtual",
+    "Storage Spaces",
+    "NVMe",
+    "SCM",
+    "UFS",
+];
+
+/// Power plans that Windows comes with, whatever language it speaks.
+const POWER_PLANS: &[(&str, &str)] = &[
+    ("381b4222-f694-41f0-9685-ff5bb260df2e", "Balanced"),
+    ("8c5e7fda-e8bf-4a96-9a85-a6e23a8c635c", "High performance"),
+    ("a1841308-3541-4fab-bc81-f71556f20b4a", "Power saver"),
+    ("e9a42b02-d5df-448d-aa00-03f14749eb61", "Ultimate performance"),
+];
+
+/// What the registry says of the version of Windows.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Version {
+    /// Major, minor and build, as the kernel has them.
+    pub(crate) numbers: Option<(u32, u32, u32)>,
+    /// The revision of the build, by updates.
+    pub(crate) revision: Option<u32>,
+    /// As `Windows 10 Pro`; Windows 11 says 10 too.
+    pub(crate) product: Option<String>,
+    /// As `23H2`.
+    pub(crate) release: Option<String>,
+}
+
+/// Windows 11 begins with this build.
+const BUILD_OF_11: u32 = 22_000;
+
+/// Returns the name of the system, as `Windows 11 Pro 23H2 (10.0.22631.3447)`.
+pub(crate) fn system(version: &Version) -> String {
+    let product = version.product.clone().unwrap_or_else(|| "Windows".to_owned());
+    let is_11 = version.numbers.is_some_and(|(_, _, build)| build >= BUILD_OF_11);
+    let product = match product.strip_prefix("Windows 10") {
+        Some(edition) if is_11 => format!("Windows 11{edition}"),
+        _ => product,
+    };
+    let release = version.release.as_ref().map(|release| format!(" {release}")).unwrap_or_default();
+    let numbers = version.numbers.map_or_else(
+        || "version unknown".to_owned(),
+        |(major, minor, build)| {
+            let revision = version.revision.map(|revision| format!(".{revision}")).unwrap_or_default();
+            format!("{major}.{minor}.{build}{revision}")
+        },
+    );
+    format!("{product}{release} ({numbers})")
+}
+
+/// Returns the name of a power plan by its number, with what else is known of the power.
+pub(crate) fn power_plan(guid: &str, own_name: Option<String>, on_battery: Option<bool>) -> String {
+    let bare = guid.trim_matches(['{', '}']);
+    let known = POWER_PLANS.iter().find(|(known, _)| known.eq_ignore_ascii_case(bare));
+    // A name may be given as a place in a library, with the English text behind it.
+    let own = own_name.map(|name| name.rsplit(',').next().unwrap_or_default().trim().to_owned());
+    let name = known.map(|(_, name)| (*name).to_owned()).or(own).filter(|name| !name.is_empty());
+    let name = name.unwrap_or_else(|| "unknown".to_owned());
+    match on_battery {
+        Some(true) => format!("{name}, on battery"),
+        _ => name,
+    }
+}
+
+/// Returns the features of a volume by its flags; those without a name by their number, for they may matter too.
+pub(crate) fn features(flags: u32) -> Vec<String> {
+    let named =
+        |bit: u32| VOLUME_FLAGS.iter().find(|(known, _)| *known == bit).map(|(_, name)| (*name).to_owned());
+    let set = (0..u32::BITS).map(|place| 1 << place).filter(|bit| flags & bit != 0);
+    let features = set.filter(|bit| ![VOLUME_COMPRESSED, VOLUME_READ_ONLY].contains(bit));
+    features.map(|bit| named(bit).unwrap_or_else(|| format!("{bit:#x}"))).collect()
+}
+
+/// What a volume is set to.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Settings {
+    pub(crate) is_ntfs: bool,
+    pub(crate) is_remote: bool,
+    /// Its flags.
+    pub(crate) flags: u32,
+    /// `NtfsDisable8dot3NameCreation` of the registry.
+    pub(crate) short_names: Option<u32>,
+    /// `true` if the volume itself says that it makes no short names.
+    pub(crate) no_short_names: Option<bool>,
+    /// `NtfsDisableLastAccessUpdate` of the registry.
+    pub(crate) last_access: Option<u32>,
+    pub(crate) dev_drive: Option<bool>,
+    pub(crate) trusted: Option<bool>,
+}
+
+/// Returns what a volume is set to, as mount options are told.
+pub(crate) fn settings(of: &Settings) -> String {
+    let when = |is: bool, word: &'static str| is.then_some(word);
+    let dev_drive = match (of.dev_drive, of.trusted) {
+        (Some(true), Some(true)) => Some("Dev Drive, trusted"),
+        (Some(true), Some(false)) => Some("Dev Drive, not trusted"),
+        (Some(true), None) => Some("Dev Drive"),
+        _ => None,
+    };
+    // A share is set to whatever its own machine has.
+    let of_ntfs = of.is_ntfs && !of.is_remote;
+    let words = [
+        when(of.is_remote, "share of another machine"),
+        when(of.flags & VOLUME_READ_ONLY != 0, "read-only"),
+        when(of.flags & VOLUME_COMPRESSED != 0, "compressed volume"),
+        of_ntfs.then(|| short_names(of.short_names, of.no_short_names)),
+        of_ntfs.then(|| last_access(of.last_access)),
+        dev_drive,
+    ];
+    words.into_iter().flatten().collect::<Vec<_>>().join(", ")
+}
+
+/// `true` if names of 8.3 are made: the registry decides for all volumes, or leaves it to each.
+fn short_names(registry: Option<u32>, volume_has_none: Option<bool>) -> &'static str {
+    match (registry, volume_has_none) {
+        (Some(0), _) | (Some(2), Some(false)) => "8.3 names made",
+        (Some(1), _) | (Some(2), Some(true)) => "8.3 names not made",
+        (Some(3), _) => "8.3 names made on the system volume only",
+        _ => "8.3 names unknown",
+    }
+}
+
+/// `true` if a look at a file writes its time of access; beyond the first bit the value says who decided.
+fn last_access(registry: Option<u32>) -> &'static str {
+    match registry.map(|value| value & 1) {
+        Some(0) => "last-access times updated",
+        Some(_) => "last-access times not updated",
+        None => "last-access updates unknown",
+    }
+}
+
+/// Returns what of a directory changes the cost of its files.
+pub(crate) fn directory(attributes: u32, case_sensitive: Option<bool>) -> Vec<String> {
+    let set = DIRECTORY_ATTRIBUTES.iter().filter(|(bit, _)| attributes & bit != 0);
+    let mut words: Vec<String> = set.map(|(_, name)| (*name).to_owned()).collect();
+    if case_sensitive == Some(true) {
+        words.push("case-sensitive".to_owned());
+    }
+    words
+}
+
+/// Returns the volume that a path of the system's lies on, as `C:` or `\\server\share`.
+pub(crate) fn place(path: &str) -> Option<String> {
+    let path = path.strip_prefix(r"\\?\").unwrap_or(path);
+    if let Some(share) = path.strip_prefix(r"UNC\").or_else(|| path.strip_prefix(r"\\")) {
+        let mut names = share.split('\\').filter(|name| !name.is_empty());
+        return Some(format!(r"\\{}\{}", names.next()?, names.next()?));
+    }
+    path.split('\\').next().filter(|name| !name.is_empty()).map(str::to_owned)
+}
+
+/// Returns the number of a volume as Windows prints it.
+pub(crate) fn serial(serial: u32) -> String {
+    format!("{:04X}-{:04X}", serial >> 16, serial & 0xffff)
+}
+
+/// Returns a disk in words; `None` where it tells nothing.
+pub(crate) fn disk(
+    product: Option<&str>,
+    bus: Option<u32>,
+    seek_penalty: Option<bool>,
+    trim: Option<bool>,
+) -> Option<String> {
+    let bus = bus.and_then(|bus| BUSES.get(bus as usize)).filter(|bus| !bus.is_empty());
+    let facts = [
+        bus.map(|bus| format!("{bus} bus")),
+        seek_penalty.map(|seeks| if seeks { "rotational" } else { "not rotational" }.to_owned()),
+        trim.map(|trim| if trim { "TRIM" } else { "no TRIM" }.to_owned()),
+    ];
+    let facts = facts.into_iter().flatten().collect::<Vec<_>>().join(", ");
+    match (product, facts.is_empty()) {
+        (None, true) => None,
+        (Some(product), true) => Some(product.to_owned()),
+        (product, false) => Some(format!("{} ({facts})", product.unwrap_or("disk"))),
+    }
+}
+
+/// What is known of whether a service runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Runs {
+    Yes,
+    No,
+    Absent,
+    Unknown,
+}
+
+impl Runs {
+    fn words(self) -> &'static str {
+        match self {
+            Self::Yes => "runs",
+            Self::No => "does not run",
+            Self::Absent => "not installed",
+            Self::Unknown => "unknown",
+        }
+    }
+}
+
+/// Returns what is known of the antivirus software that Windows comes with; `off` is what the registry has of its real-time protection.
+pub(crate) fn defender(service: Runs, off: Option<u32>) -> String {
+    let protection = match (service, off) {
+        (Runs::Yes, Some(0)) => ", real-time protection on",
+        (Runs::Yes, Some(_)) => ", real-time protection off",
+        (Runs::Yes, None) => ", real-time protection on unless a policy says otherwise",
+        _ => "",
+    };
+    format!("Windows Defender: {}{protection}", service.words())
+}
+
+/// Returns what is known of the indexing service.
+pub(crate) fn indexing(service: Runs) -> String {
+    format!("indexing (WSearch): {}", service.words())
+}
+
+/// Returns which drivers see every access to files: names with the group that each loads with.
+pub(crate) fn filters(running: Option<Vec<(String, String)>>) -> String {
+    const OF: &str = "file system filters that run";
+    let Some(mut running) = running else { return format!("{OF}: unknown") };
+    running.sort();
+    let kind = |group: &str| group.strip_prefix("FSFilter ").unwrap_or(group).to_owned();
+    let words: Vec<String> =
+        running.iter().map(|(name, group)| format!("{name} ({})", kind(group))).collect();
+    if words.is_empty() { format!("{OF}: none") } else { format!("{OF}: {}", words.join(", ")) }
+}
+
+#[cfg(test)]
+mod tests;

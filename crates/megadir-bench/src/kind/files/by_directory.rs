@@ -1,0 +1,170 @@
+//! Files directory by directory, as programs do that know no names: open, list, work on each entry, close.
+//!
+//! A file's time holds what it had to wait for: the first of a directory the opening, the first of each buffer the call that
+//! filled it (the C library's, 32 KiB in glibc; on Windows 64 KiB, by GetFileInformationByHandleEx). Files are made in the order
+//! of their numbers, each directory being entered, and made if it is missing, when the first of its files comes.
+
+#[cfg(target_os = "linux")]
+#[path = "listed/linux.rs"]
+mod stream;
+#[cfg(windows)]
+#[path = "listed/windows.rs"]
+mod stream;
+
+use std::io;
+
+use megadir::limits::Step;
+
+use self::stream::Stream;
+use super::checksum::Checksum;
+use super::file::{FileOps, Outcome, is_of_one_file, make_directories};
+use super::task::{Set, directory_key};
+use super::{explained, failed};
+use crate::control::{RunControl, WorkError};
+use crate::kind::files::order::Batch;
+use crate::measure::Operation;
+use crate::os::{self, At, Borrowed, Owned};
+
+fn open(top: Borrowed<'_>, path: &[u8]) -> io::Result<Owned> {
+    if path.is_empty() { os::again(top) } else { os::open_below(top, path) }
+}
+
+/// Works on the entries of one directory after the other.
+pub(crate) struct Listed<'a, 'b> {
+    pub(crate) top: Borrowed<'a>,
+    /// The directories that are left, the next one last.
+    pub(crate) directories: std::slice::Iter<'a, Vec<u8>>,
+    pub(crate) hand: &'a mut FileOps<'b>,
+    pub(crate) now: Option<Open<'a>>,
+    pub(crate) seen: Checksum,
+    pub(crate) control: RunControl<'b>,
+}
+
+/// A directory that is being listed.
+pub(crate) struct Open<'a> {
+    path: &'a [u8],
+    key: u64,
+    stream: Stream,
+}
+
+impl<'a> Listed<'a, '_> {
+    /// Works on the next entry; returns whether there was one.
+    pub(crate) fn next(&mut self) -> Result<bool, WorkError> {
+        loop {
+            if self.now.is_none() {
+                let Some(path) = self.directories.next() else { return Ok(false) };
+                self.now = Some(enter(self.top, path)?);
+            }
+            let Some(now) = &mut self.now else { return Ok(false) };
+            let next = now.stream.next_below();
+            let cannot = |source| WorkError::Stage { stage: "readdir", source };
+            let Some((directory, entry)) = next.map_err(cannot)? else {
+                self.now = None;
+                continue;
+            };
+            if entry.is_directory || entry.name == b"." || entry.name == b".." {
+                continue;
+            }
+            let worked = self.hand.listed(directory, entry.name);
+            let synced = match worked {
+                Ok(size) => {
+                    self.seen.add(now.key, entry.name, size);
+                    if self.hand.syncs_directory() { self.hand.sync_directory(directory) } else { Ok(()) }
+                }
+                // What is no file, or is gone, is not counted, and so missing.
+                Err(met) if is_of_one_file(&met.error) => Ok(()),
+                Err(met) => Err(met),
+            };
+            return synced.map(|()| true).map_err(|met| explained(self.top, now.path, met));
+        }
+    }
+}
+
+/// Opens a directory as opendir does; its entries are reached by the stream's descriptor.
+fn enter<'a>(top: Borrowed<'_>, path: &'a [u8]) -> Result<Open<'a>, WorkError> {
+    let directory = open(top, path).map_err(failed("opening a directory"))?;
+    let cannot = |source| WorkError::Stage { stage: "opendir", source };
+    let stream = Stream::open(directory).map_err(cannot)?;
+    Ok(Open { path, key: directory_key(path), stream })
+}
+
+impl Operation for Listed<'_, '_> {
+    type Error = WorkError;
+
+    fn run(&mut self, _index: u64) -> Result<u64, WorkError> {
+        self.next().map(u64::from)
+    }
+
+    fn between(&mut self) -> Result<(), WorkError> {
+        self.control.check()
+    }
+}
+
+/// The directory that files are made in.
+#[derive(Default)]
+pub(crate) struct Entered {
+    path: Vec<u8>,
+    directory: Option<Owned>,
+}
+
+/// Makes or rewrites the files of a batch, each directory entered when its first file comes.
+pub(crate) struct Made<'a, 'b> {
+    pub(crate) top: Borrowed<'a>,
+    pub(crate) set: &'a Set,
+    pub(crate) batch: &'a Batch,
+    pub(crate) hand: &'a mut FileOps<'b>,
+    pub(crate) entered: &'a mut Entered,
+    pub(crate) control: RunControl<'b>,
+}
+
+impl Made<'_, '_> {
+    fn one(&mut self, at: usize) -> Result<bool, Outcome> {
+        let file = self.batch.get(at, &self.set.files);
+        let directory = match &self.entered.directory {
+            Some(directory) if self.entered.path == file.directory() => directory,
+            _ => {
+                self.entered.directory = None;
+                self.entered.path.clear();
+                self.entered.path.extend_from_slice(file.directory());
+                let opened = enter_or_make(self.top, file.directory())?;
+                self.entered.directory.insert(opened)
+            }
+        };
+        let right = self.hand.work(directory.at(), file.file(), file.size_bytes, file.content)?;
+        if self.hand.syncs_directory() {
+            self.hand.sync_directory(directory.at())?;
+        }
+        Ok(right)
+    }
+}
+
+/// Opens a directory, which is made if it is missing.
+fn enter_or_make(top: Borrowed<'_>, path: &[u8]) -> Result<Owned, Outcome> {
+    let opened = match open(top, path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            make_directories(top, path)?;
+            open(top, path)
+        }
+        opened => opened,
+    };
+    opened.map_err(|error| Outcome { stage: "opening a directory", step: Step::MakeDirectory, error })
+}
+
+impl Operation for Made<'_, '_> {
+    type Error = WorkError;
+
+    /// Returns 1 for a file that was not as it should be.
+    fn run(&mut self, index: u64) -> Result<u64, WorkError> {
+        match self.one(index as usize) {
+            Ok(right) => Ok(u64::from(!right)),
+            Err(met) => {
+                let file = self.batch.get(index as usize, &self.set.files);
+                Err(explained(self.top, file.directory(), met))
+            }
+        }
+    }
+
+    fn between(&mut self) -> Result<(), WorkError> {
+        self.control.check()
+    }
+}

@@ -1,0 +1,81 @@
+//! Whether the files that were gone through are those of the set: a sum over them that does not depend on their order.
+
+use super::task::{Set, directories, directory_key, file_key};
+use crate::control::{RunControl, WorkError};
+
+/// What was seen of the files of some directories, or is to be seen.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Checksum {
+    /// Files.
+    pub(crate) files: u64,
+    /// The sum over their paths and, where they are looked at, their sizes.
+    sum: u64,
+}
+
+impl Checksum {
+    /// Adds a file of the directory of this key.
+    #[inline]
+    pub(crate) fn add(&mut self, directory_key: u64, name: &[u8], size_bytes: Option<u64>) {
+        self.files += 1;
+        let key = file_key(directory_key, name);
+        let seen = match size_bytes {
+            Some(size) => {
+                (key ^ size.wrapping_mul(0x9e37_79b9_7f4a_7c15)).rotate_left(29).wrapping_mul(key | 1)
+            }
+            None => key,
+        };
+        self.sum = self.sum.wrapping_add(seen);
+    }
+
+    /// Returns how many files are not as they are in `expected`, at least: 1 stands for any number of those that are
+    /// there under another name or with another size.
+    pub(crate) fn wrong(&self, expected: &Self) -> u64 {
+        match self.files.abs_diff(expected.files) {
+            0 => u64::from(self.sum != expected.sum),
+            files => files,
+        }
+    }
+
+    /// Returns what must be seen of the files of a set, and its directories in the order of their first file.
+    pub(crate) fn expected(
+        set: &Set,
+        sizes: bool,
+        control: RunControl<'_>,
+    ) -> Result<(Self, Vec<Vec<u8>>), WorkError> {
+        let mut checksum = Self::default();
+        let directories = directories(set, control, |directory, file, nth| {
+            let size = sizes.then(|| set.files.size_bytes(set.index(nth)));
+            checksum.add(directory_key(directory), file, size);
+        })?;
+        Ok((checksum, directories))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_places_and_sizes_count_and_order_does_not() {
+        type File<'a> = (&'a [u8], &'a [u8], u64);
+        let checksum = |files: &[File<'_>]| {
+            let mut checksum = Checksum::default();
+            files.iter().for_each(|(directory, name, size)| {
+                checksum.add(directory_key(directory), name, Some(*size));
+            });
+            checksum
+        };
+        let expected = checksum(&[(b"a", b"x", 1), (b"b", b"y", 2)]);
+        assert_eq!(checksum(&[(b"b", b"y", 2), (b"a", b"x", 1)]).wrong(&expected), 0);
+        let others: [&[File<'_>]; 4] = [
+            &[(b"a", b"y", 1), (b"b", b"x", 2)],
+            &[(b"a", b"x", 2), (b"b", b"y", 1)],
+            &[(b"b", b"x", 1), (b"a", b"y", 2)],
+            &[(b"a", b"x", 1), (b"b", b"y", 3)],
+        ];
+        for other in others {
+            assert_eq!(checksum(other).wrong(&expected), 1, "{other:?}");
+        }
+        assert_eq!(checksum(&[]).wrong(&expected), 2);
+    }
+}

@@ -1,0 +1,213 @@
+//! What is done to one file: system calls and nothing else.
+//!
+//! | operation | Linux | Windows |
+//! |---|---|---|
+//! | create | openat (`O_CREAT`, `O_EXCL`), write, close | NtCreateFile (`FILE_CREATE`), NtWriteFile, CloseHandle |
+//! | read | openat, read until it gives nothing, close | NtCreateFile, NtReadFile until it gives nothing, CloseHandle |
+//! | rewrite | openat, unlinkat, close, and as for create | NtCreateFile, as for unlink, CloseHandle, and as for create |
+//! | stat | newfstatat | NtQueryFullAttributesFile (under Wine, which cannot: NtCreateFile, questions, CloseHandle) |
+//! | unlink | unlinkat | NtCreateFile (`DELETE`), NtSetInformationFile (disposition), CloseHandle |
+//!
+//! Before the close of a file that was written come fchown to the caller's own user and group and fchmod, if they are asked
+//! for (on Windows they are refused), and fsync (FlushFileBuffers) by the policy; after it the fsync of its directory (on Windows
+//! refused).
+//!
+//! Where Windows removes a name only when the last handle of its file is closed (FAT, Wine), rewriting works all the same: the
+//! old file's only handle is closed before the new one is made. Names are turned into UTF-16 within the time.
+
+#[cfg(target_os = "linux")]
+#[path = "file/linux.rs"]
+mod system;
+#[cfg(windows)]
+#[path = "file/windows.rs"]
+mod system;
+
+use std::fs::File;
+use std::io::{self, ErrorKind, Read, Write};
+use std::sync::atomic::AtomicU64;
+
+use megadir::limits::Step;
+use megadir_record::{FileOperation, FileWork, SyncPolicy};
+
+use crate::control::{WRITING_BACK, marked};
+use crate::kind::files::order::{Bytes, CONTENTS_MAX};
+use crate::os::{self, Arg, Borrowed};
+
+pub(crate) use system::{is_of_one_file, refused};
+
+/// What is read or computed in one go, bytes.
+const PIECE_BYTES: usize = 128 << 10;
+
+/// A call that failed, and at what.
+#[derive(Debug)]
+pub(crate) struct Outcome {
+    pub(crate) stage: &'static str,
+    pub(crate) step: Step,
+    pub(crate) error: io::Error,
+}
+
+fn met(stage: &'static str, step: Step) -> impl Fn(io::Error) -> Outcome {
+    move |error| Outcome { stage, step, error }
+}
+
+/// What files are worked on with.
+pub(crate) struct FileOps<'a> {
+    operation: FileOperation,
+    sync: SyncPolicy,
+    /// Who files are given to.
+    owner: Option<system::Owner>,
+    piece: Vec<u8>,
+    heartbeat: &'a AtomicU64,
+}
+
+impl<'a> FileOps<'a> {
+    pub(crate) fn new(work: &FileWork, heartbeat: &'a AtomicU64) -> Self {
+        Self {
+            operation: work.operation,
+            sync: work.sync,
+            owner: work.owner_and_mode.then(system::own).flatten(),
+            piece: vec![0; PIECE_BYTES],
+            heartbeat,
+        }
+    }
+
+    /// Works on one file; returns whether it was as it should be.
+    ///
+    /// A file that is missing, or is there and should not, is not as it should be; only what stands for the whole block is
+    /// an error.
+    #[inline]
+    pub(crate) fn work(
+        &mut self,
+        at: Borrowed<'_>,
+        name: impl Arg + Copy,
+        size_bytes: u64,
+        content: Bytes<'_>,
+    ) -> Result<bool, Outcome> {
+        let done = match self.operation {
+            FileOperation::MakeDirectories => Ok(true),
+            FileOperation::Create => self.create(at, name, size_bytes, content),
+            FileOperation::Read => self.read(at, name).map(|read| read == size_bytes),
+            FileOperation::Rewrite => self.rewrite(at, name, size_bytes, content),
+            FileOperation::Stat => Self::stat(at, name).map(|size| size == Some(size_bytes)),
+            FileOperation::Unlink => Self::unlink(at, name).map(|()| true),
+        };
+        match done {
+            Err(met) if is_of_one_file(&met.error) => Ok(false),
+            done => done,
+        }
+    }
+
+    fn create(
+        &mut self,
+        at: Borrowed<'_>,
+        name: impl Arg + Copy,
+        size_bytes: u64,
+        content: Bytes<'_>,
+    ) -> Result<bool, Outcome> {
+        let mut file =
+            system::create(at, name, self.owner.as_ref()).map_err(met("making a file", Step::Create))?;
+        self.write(&mut file, size_bytes, content).map_err(met("writing a file", Step::Write))?;
+        if let Some(owner) = &self.owner {
+            owner.give(&file)?;
+        }
+        if matches!(self.sync, SyncPolicy::EachFile | SyncPolicy::FileAndDirectory) {
+            marked(self.heartbeat, WRITING_BACK, || file.sync_all()).map_err(met("fsync", Step::Write))?;
+        }
+        Ok(true)
+    }
+
+    fn write(&mut self, file: &mut File, size_bytes: u64, content: Bytes<'_>) -> io::Result<()> {
+        match content {
+            Bytes::Ready(bytes) => {
+                debug_assert!(bytes.len() as u64 <= CONTENTS_MAX);
+                file.write_all(bytes)
+            }
+            Bytes::Later(files, index) => {
+                let mut content = files.content(index);
+                let mut left = size_bytes;
+                while left > 0 {
+                    let length = left.min(PIECE_BYTES as u64) as usize;
+                    content.fill(&mut self.piece[..length]);
+                    file.write_all(&self.piece[..length])?;
+                    left -= length as u64;
+                }
+                Ok(())
+            }
+        }
+    }
+
+    /// Makes the names in a directory durable.
+    pub(crate) fn sync_directory(&self, directory: Borrowed<'_>) -> Result<(), Outcome> {
+        let sync = || system::sync_directory(directory);
+        marked(self.heartbeat, WRITING_BACK, sync).map_err(met("fsync", Step::Write))
+    }
+
+    /// `true` if the directory is to be made durable after each file.
+    pub(crate) fn syncs_directory(&self) -> bool {
+        self.sync == SyncPolicy::FileAndDirectory
+    }
+
+    fn rewrite(
+        &mut self,
+        at: Borrowed<'_>,
+        name: impl Arg + Copy,
+        size_bytes: u64,
+        content: Bytes<'_>,
+    ) -> Result<bool, Outcome> {
+        let old = os::open_file(at, name, os::Access::Read).map_err(met("opening a file", Step::Create))?;
+        Self::unlink(at, name)?;
+        drop(old);
+        self.create(at, name, size_bytes, content)
+    }
+
+    /// Reads a file to its end and returns how many bytes there were.
+    fn read(&mut self, at: Borrowed<'_>, name: impl Arg) -> Result<u64, Outcome> {
+        let mut file =
+            os::open_file(at, name, os::Access::Read).map_err(met("opening a file", Step::Create))?;
+        let mut sum = 0;
+        loop {
+            match file.read(self.piece.as_mut_slice()) {
+                Ok(0) => return Ok(sum),
+                Ok(bytes) => sum += bytes as u64,
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                Err(error) => return Err(met("reading a file", Step::Create)(error)),
+            }
+        }
+    }
+
+    /// Returns a file's size; nothing of what is no file.
+    fn stat(at: Borrowed<'_>, name: impl Arg + Copy) -> Result<Option<u64>, Outcome> {
+        system::size_of(at, name).map_err(met("stat", Step::Create))
+    }
+
+    fn unlink(at: Borrowed<'_>, name: impl Arg) -> Result<(), Outcome> {
+        os::remove_file(at, name).map_err(met("unlinking a file", Step::Create))
+    }
+
+    /// Works on a file that was listed; returns its size where that was looked at.
+    pub(crate) fn listed(&mut self, at: Borrowed<'_>, name: &[u8]) -> Result<Option<u64>, Outcome> {
+        match self.operation {
+            FileOperation::Read => self.read(at, name).map(Some),
+            FileOperation::Stat => Self::stat(at, name).map(|size| Some(size.unwrap_or(u64::MAX))),
+            FileOperation::Unlink => Self::unlink(at, name).map(|()| None),
+            FileOperation::MakeDirectories | FileOperation::Create | FileOperation::Rewrite => Ok(None),
+        }
+    }
+}
+
+/// Makes a directory and those above it that are missing: `mkdir -p`, one call where the directory is there.
+pub(crate) fn make_directories(top: Borrowed<'_>, path: &[u8]) -> Result<(), Outcome> {
+    let make = |path: &[u8]| match os::make_directory(top, path) {
+        Err(error) if error.kind() == ErrorKind::AlreadyExists => Ok(()),
+        made => made,
+    };
+    let all = || {
+        let ends = (0..path.len()).filter(|at| path[*at] == b'/').chain([path.len()]);
+        ends.into_iter().try_for_each(|end| make(&path[..end]))
+    };
+    match make(path) {
+        Err(error) if error.kind() == ErrorKind::NotFound => all(),
+        made => made,
+    }
+    .map_err(met("making a directory", Step::MakeDirectory))
+}

@@ -1,0 +1,106 @@
+//! What a run and its worker processes say to each other: lines of JSON.
+//!
+//! ```text
+//! run                                         worker
+//! hands over the data directory
+//!   and the barrier                  ------>
+//! Start: the task                    ------>  prepares, and closes the data directory
+//!                                    <------  Ready
+//! hands over the data directory
+//! Go: ticks, rate                    ------>
+//!                                    <------  Waiting, and waits at the barrier
+//! (opens the barrier)                         works
+//!                                    <------  Done: report and times, or Refused, or Failed
+//! ```
+//!
+//! The data directory is handed over twice, and not held in between: its file system may be unmounted and mounted again. How
+//! things are said and handed over is in [`transport`](super::transport).
+
+use std::io::{self, Read, Write};
+use std::time::Duration;
+
+use megadir_record::{Latency, Refused};
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+
+use super::task::Task;
+use super::worker::Report;
+
+/// What the run says first.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct Start {
+    /// The run's process; a worker whose parent is another one has outlived it.
+    pub(crate) parent: u32,
+    pub(crate) task: Task,
+}
+
+/// What the run says when all are ready.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct Go {
+    pub(crate) ns_per_tick: Option<f64>,
+    pub(crate) rate_per_s: Option<u64>,
+}
+
+/// What a worker says.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", tag = "said")]
+pub(crate) enum Said {
+    /// It has prepared its block.
+    Ready,
+    /// It waits at the barrier.
+    Waiting,
+    /// It has done its block.
+    Done { report: Report, latency: Option<Latency> },
+    /// A directory takes no more names.
+    Refused(Refused),
+    /// It could not.
+    Failed { reason: String },
+}
+
+/// Longer than any message, bytes: a histogram has 7424 buckets, of some 30 characters each, and a shape fewer.
+const LINE_BYTES_MAX: usize = 4 << 20;
+
+/// Between two looks at whether the run is to end while workers work.
+pub(crate) const LOOK: Duration = Duration::from_millis(20);
+
+/// Says a message.
+pub(crate) fn say(to: &mut impl Write, message: &impl Serialize) -> io::Result<()> {
+    let mut line = serde_json::to_vec(message)?;
+    line.push(b'\n');
+    to.write_all(&line)
+}
+
+/// The lines that come from somewhere.
+#[derive(Debug)]
+pub(crate) struct Lines<R> {
+    pub(crate) from: R,
+    pending: Vec<u8>,
+}
+
+impl<R: Read> Lines<R> {
+    pub(crate) fn new(from: R) -> Self {
+        Self { from, pending: Vec::new() }
+    }
+
+    /// Returns the next message; `None` where nothing came within the time of where they come from.
+    pub(crate) fn hear<M: DeserializeOwned>(&mut self) -> io::Result<Option<M>> {
+        loop {
+            if let Some(end) = self.pending.iter().position(|byte| *byte == b'\n') {
+                let message = serde_json::from_slice(&self.pending[..end])?;
+                self.pending.drain(..=end);
+                return Ok(Some(message));
+            }
+            let mut piece = [0; 4096];
+            match self.from.read(&mut piece) {
+                Ok(0) => return Err(io::ErrorKind::UnexpectedEof.into()),
+                Ok(length) => self.pending.extend_from_slice(&piece[..length]),
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(None),
+                Err(error) => return Err(error),
+            }
+            if self.pending.len() > LINE_BYTES_MAX {
+                return Err(io::Error::other("a message that has no end"));
+            }
+        }
+    }
+}

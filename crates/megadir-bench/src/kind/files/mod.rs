@@ -1,0 +1,269 @@
+//! Work on files one after the other: made, read, made again, looked at, removed; by one worker or several.
+//!
+//! ```text
+//! ready   each worker: its files, their order, the names and contents of the first batch     outside the time
+//! run     barrier; each worker: batch, pause to compute the next, batch ...; syncfs         the block
+//! ```
+//!
+//! The block's time is that of the worker which took longest, from the first one's start to its end, without its pauses (in
+//! which names and contents are computed, 4096 files or 4 MiB of contents at a time). An operation's time is that of its
+//! system calls; [`mod@file`] says which. What of the block belongs to no operation is written down as its gaps.
+//!
+//! Everything is reached relative to the data set's directory; a file is made with `O_EXCL`, and no link is followed as the
+//! last component of a path.
+
+mod by_directory;
+mod by_name;
+mod checksum;
+mod directories;
+mod file;
+mod message;
+mod order;
+pub(crate) mod plan;
+mod processes;
+mod task;
+mod threads;
+mod transport;
+mod worker;
+
+#[cfg(test)]
+mod tests;
+
+use std::io;
+use std::path::Path;
+
+use megadir::Dir;
+use megadir::limits::{Limit, explain_at};
+use megadir_record::{
+    Access, Counted, Data, DataSource, FileOperation, FileOrder, FileWork, Note, Phase, Refused, Sharing,
+    SyncPolicy, WorkerKind,
+};
+use megadir_stats::permutation::SplitMix64;
+use megadir_sys::usage::Usage;
+
+use self::file::Outcome;
+use self::order::LISTED_MAX;
+use self::processes::Processes;
+pub use self::processes::serve;
+use self::task::Task;
+use self::worker::{Report, Worker};
+use super::{BlockKey, BlockUsage, Workload};
+use crate::control::{RunControl, WorkError};
+use crate::kind::WorkerCommand;
+use crate::measure::Stopwatch;
+use crate::note::NoteKind;
+use crate::os::{self, At, Borrowed};
+
+/// One arm's work on files.
+pub(crate) struct Files<'a> {
+    work: FileWork,
+    data: Data,
+    seed: u64,
+    /// How a process is started.
+    command: Option<&'a WorkerCommand>,
+    /// Those who are ready to do a block.
+    crew: Crew,
+    taken: Option<BlockUsage>,
+}
+
+enum Crew {
+    None,
+    Threads(Vec<Worker>),
+    Processes(Processes),
+}
+
+impl<'a> Files<'a> {
+    pub(crate) fn new(work: &FileWork, data: &Data, seed: u64, command: Option<&'a WorkerCommand>) -> Self {
+        Self { work: work.clone(), data: data.clone(), seed, command, crew: Crew::None, taken: None }
+    }
+
+    /// Returns the tasks of a block, one a worker; `None` on a directory that was there already.
+    fn tasks(&self, block: BlockKey) -> Option<Vec<Task>> {
+        let made = self.data.source.made()?;
+        let phase = match block.phase {
+            Phase::WarmUp => 1,
+            Phase::Measure => 2,
+        };
+        let of_block = (u64::from(block.round) << 32) | (u64::from(block.attempt) << 8) | phase;
+        let task = |worker| Task {
+            work: self.work.clone(),
+            made: made.clone(),
+            entries: self.data.entries,
+            seed: self.seed,
+            block_seed: self.seed ^ SplitMix64::new(of_block ^ (u64::from(worker) << 16)).next_u64(),
+            worker,
+        };
+        Some((0..self.work.workers.count).map(task).collect())
+    }
+}
+
+impl Workload for Files<'_> {
+    fn unavailable(&self, directory: &Dir) -> Option<String> {
+        let DataSource::Made(made) = &self.data.source else {
+            return Some(
+                "it works on files that the run has made, and leaves a directory of yours alone".into(),
+            );
+        };
+        if self.work.workers.kind == WorkerKind::Process && self.command.is_none() {
+            return Some("this program has no way of starting processes that work".into());
+        }
+        refused(&self.work).or_else(|| file::refused(&self.work, directory.at())).or_else(|| {
+            let task = self.tasks(FIRST)?.pop()?;
+            let set = match task.set() {
+                Ok(set) => set,
+                Err(error) => return Some(error.to_string()),
+            };
+            let beyond = matches!(made.spread, megadir_record::Spread::Shape { .. })
+                && self.work.to > self.data.entries;
+            if beyond {
+                return Some("a shape that was copied has no place for files beyond its own".into());
+            }
+            let unknown =
+                self.work.operation == FileOperation::MakeDirectories && set.files.directories().is_none();
+            unknown.then(|| "the directories of this layout are not known before the names".into())
+        })
+    }
+
+    fn remark(&self) -> Option<Note> {
+        let workers = &self.work.workers;
+        let threads = workers.kind == WorkerKind::Thread && workers.count > 1;
+        let error = threads.then(threads::shares_descriptors).flatten()?;
+        let text = format!("threads share one table of descriptors, whose lock they wait for: {error}");
+        Some(NoteKind::SharedDescriptors.note(text))
+    }
+
+    fn setup(
+        &mut self,
+        directory: &Dir,
+        block: BlockKey,
+        _operations: u64,
+        control: RunControl<'_>,
+    ) -> Result<(), WorkError> {
+        // What an earlier block has left is ended first.
+        (self.crew, self.taken) = (Crew::None, None);
+        let tasks = self.tasks(block).unwrap_or_default();
+        self.crew = match (self.work.workers.kind, self.command) {
+            (WorkerKind::Process, Some(command)) => {
+                Crew::Processes(Processes::prepare(tasks, directory, command, control)?)
+            }
+            _ => Crew::Threads(threads::prepare(tasks, directory, control)?),
+        };
+        Ok(())
+    }
+
+    fn run(
+        &mut self,
+        directory: &Dir,
+        _operations: u64,
+        stopwatch: &mut Stopwatch,
+        control: RunControl<'_>,
+    ) -> Result<Counted, WorkError> {
+        // Whoever is not done when this returns is ended with it.
+        let reports = match std::mem::replace(&mut self.crew, Crew::None) {
+            Crew::None => Vec::new(),
+            Crew::Threads(mut workers) => threads::work(&mut workers, directory, stopwatch, control)?,
+            Crew::Processes(mut processes) => processes.work(directory, stopwatch, control)?,
+        };
+        let (taken, counted) = sum_up(&reports);
+        self.taken = Some(taken);
+        Ok(counted)
+    }
+
+    fn usage(&self) -> Option<BlockUsage> {
+        self.taken
+    }
+}
+
+/// A block to try things out with.
+const FIRST: BlockKey = BlockKey { phase: Phase::WarmUp, round: 0, attempt: 0, distinct: false };
+
+/// Returns the reason why work cannot be asked for, if it cannot: nothing that is asked for is silently left out.
+fn refused(work: &FileWork) -> Option<String> {
+    let says = |text: &str| Some(text.to_owned());
+    let FileWork { operation, access, sync, owner_and_mode, workers, .. } = work;
+    let writes = matches!(operation, FileOperation::Create | FileOperation::Rewrite);
+    let only_looks = matches!(operation, FileOperation::Read | FileOperation::Stat);
+    match (operation, access) {
+        (FileOperation::Create, Access::Name { order: FileOrder::Listing | FileOrder::Inode }) => {
+            return says("files that are to be made have no order of listing or inodes yet");
+        }
+        (FileOperation::MakeDirectories, Access::Name { order }) if *order != FileOrder::AsWritten => {
+            return says("directories are made in their own order only");
+        }
+        _ => {}
+    }
+    let all_in_one = workers.count > 1 && workers.sharing == Sharing::Same;
+    if all_in_one && *access == Access::Directory && (only_looks || *operation == FileOperation::Unlink) {
+        return says("workers in one tree that list it would each work on the files of all");
+    }
+    if *owner_and_mode && !writes {
+        return says("owner and mode are given to files that are made or made again only");
+    }
+    if only_looks && *sync != SyncPolicy::Never {
+        return says("there is nothing to make durable in reading and looking");
+    }
+    if !writes && *sync == SyncPolicy::EachFile {
+        return says("only files that are written can be made durable one by one");
+    }
+    if *operation == FileOperation::MakeDirectories && *sync == SyncPolicy::FileAndDirectory {
+        return says("directories are made durable at the end or never");
+    }
+    if workers.count == 0 || work.from >= work.to {
+        return says("there is nothing to do");
+    }
+    let listed = matches!(access, Access::Name { order: FileOrder::Listing | FileOrder::Inode });
+    let files = work.to - work.from;
+    (listed && files > LISTED_MAX).then(|| {
+        format!("an order of {files} files by listing or inode is more than is kept in memory ({LISTED_MAX})")
+    })
+}
+
+/// Returns what a block came to.
+fn sum_up(reports: &[Report]) -> (BlockUsage, Counted) {
+    let start_ns = reports.iter().map(|report| report.start_ns).min().unwrap_or(0);
+    let worked = |report: &Report| (report.end_ns - start_ns).saturating_sub(report.paused_ns);
+    let sum = |of: fn(&Report) -> u64| reports.iter().map(of).sum::<u64>();
+    let usage = Usage {
+        user_ns: sum(|report| report.user_ns),
+        system_ns: sum(|report| report.system_ns),
+        read_bytes: reports.iter().map(|report| report.read_bytes).sum(),
+    };
+    let taken = BlockUsage { elapsed_ns: reports.iter().map(worked).max().unwrap_or(0), usage };
+    let (entries, hash) = (sum(|report| report.files), sum(|report| report.wrong));
+    (taken, Counted { entries, hash, calls: None, written_bytes: 0 })
+}
+
+fn failed(stage: &'static str) -> impl Fn(io::Error) -> WorkError {
+    move |source| WorkError::Stage { stage, source }
+}
+
+/// Turns a call's error into one that says which limit was met, if it is of that kind.
+fn explained(top: Borrowed<'_>, directory: &[u8], met: Outcome) -> WorkError {
+    let Outcome { stage, step, error } = met;
+    let below = match directory {
+        b"" => None,
+        path => os::open_below(top, path).ok(),
+    };
+    let at = below.as_ref().map_or(top, At::at);
+    let source = match explain_at(at, Path::new("."), step, &error) {
+        Some(explanation) if explanation.limit == Limit::DirectoryIndex => {
+            return match entries_of(at) {
+                Ok(entries) => WorkError::Refused(Refused { entries, cause: explanation.to_string() }),
+                Err(error) => failed("counting a directory's entries")(error),
+            };
+        }
+        Some(explanation) => io::Error::other(explanation.to_string()),
+        None => error,
+    };
+    WorkError::Stage { stage, source }
+}
+
+/// Counts the entries of a directory.
+fn entries_of(directory: Borrowed<'_>) -> io::Result<u64> {
+    let mut count = 0;
+    os::each_entry(directory, &mut |_, _| {
+        count += 1;
+        Ok(())
+    })?;
+    Ok(count)
+}

@@ -1,0 +1,231 @@
+//! The order in which a worker goes through its files.
+//!
+//! | order | memory a file while it is prepared | during the block |
+//! |---|---|---|
+//! | as written, random | none | none |
+//! | as listed | 20 bytes | 4 bytes |
+//! | by inode | 36 bytes | 4 bytes |
+//!
+//! For the last two the directories are listed beforehand, outside the time. Names are found by a hash of 64 bits of their
+//! path; a name that is not of the set, and one that is missing, is counted as wrong.
+
+use std::ffi::{CStr, CString};
+
+use megadir::{Dir, ReadOptions};
+use megadir_record::{Access, FileOrder};
+use megadir_stats::permutation::Permutation;
+
+use crate::control::{RunControl, WorkError};
+use crate::dataset::{Files, PlaceBuffer};
+use crate::kind::files::failed;
+use crate::kind::files::task::{Set, Task, directories, no_place, path_key};
+use crate::os::{self, At};
+
+/// The most files of a worker whose order is prepared: 1.2 GiB while it is.
+pub(crate) const LISTED_MAX: u64 = 1 << 25;
+const BUFFER_BYTES: usize = 128 << 10;
+
+/// An order of the files of a set.
+#[derive(Debug)]
+pub(crate) enum Order {
+    AsWritten,
+    Random(Permutation),
+    /// The numbers themselves.
+    Listed(Vec<u32>),
+}
+
+impl Order {
+    /// Returns the number in the set of the file that comes as the `nth`.
+    #[inline]
+    pub(crate) fn get(&self, nth: u64) -> u64 {
+        match self {
+            Self::AsWritten => nth,
+            Self::Random(permutation) => permutation.get(nth).unwrap_or(nth),
+            Self::Listed(numbers) => numbers.get(nth as usize).map_or(nth, |number| u64::from(*number)),
+        }
+    }
+
+    /// Prepares the order of a task; returns how many names were not those that were expected.
+    pub(crate) fn prepare(
+        task: &Task,
+        set: &Set,
+        top: &Dir,
+        control: RunControl<'_>,
+    ) -> Result<(Self, u64), WorkError> {
+        match task.work.access {
+            Access::Directory | Access::Name { order: FileOrder::AsWritten } => Ok((Self::AsWritten, 0)),
+            Access::Name { order: FileOrder::Random } => {
+                Ok((Self::Random(Permutation::new(set.count(), task.block_seed)), 0))
+            }
+            Access::Name { order: FileOrder::Listing } => listed(set, top, false, control),
+            Access::Name { order: FileOrder::Inode } => listed(set, top, true, control),
+        }
+    }
+}
+
+/// Returns the order in which the files are listed, directory by directory, or that of their inodes.
+fn listed(set: &Set, top: &Dir, by_inode: bool, control: RunControl<'_>) -> Result<(Order, u64), WorkError> {
+    let (directories, keys) = look_through(set, control)?;
+    let mut numbers: Vec<(u64, u32)> = Vec::with_capacity(keys.len());
+    let mut wrong = 0;
+    let backend = megadir::backend(os::LISTED_BY)?;
+    let options = ReadOptions { buffer_bytes: BUFFER_BYTES, threads: 1, shares: 1, resolve_types: false };
+    for path in &directories {
+        let directory = match path.is_empty() {
+            true => top.again()?,
+            false => {
+                let opened = os::open_below(top.at(), path).map_err(failed("opening a directory"))?;
+                Dir::from_descriptor(opened, String::from_utf8_lossy(path).as_ref())
+            }
+        };
+        let mut reader = backend.open(&directory, &options)?;
+        while let Some(batch) = reader.next_batch()? {
+            control.check()?;
+            for entry in batch.entries().filter(|entry| entry.kind != megadir::FileType::Directory) {
+                let key = path_key(path, entry.name);
+                match keys.binary_search_by_key(&key, |(key, _)| *key) {
+                    Ok(at) => numbers.push((entry.inode, keys[at].1)),
+                    // In a tree of several workers it is another one's.
+                    Err(_) => wrong += u64::from(!set.shared()),
+                }
+            }
+        }
+    }
+    wrong += (keys.len() as u64).saturating_sub(numbers.len() as u64);
+    drop(keys);
+    if by_inode {
+        numbers.sort_unstable();
+    }
+    let mut numbers: Vec<u32> = numbers.into_iter().map(|(_, number)| number).collect();
+    complete(&mut numbers, set.count());
+    Ok((Order::Listed(numbers), wrong))
+}
+
+/// Appends the numbers that are missing, so that every file is gone through once.
+fn complete(numbers: &mut Vec<u32>, count: u64) {
+    if numbers.len() as u64 == count {
+        return;
+    }
+    let mut seen = vec![false; count as usize];
+    numbers.retain(|number| !std::mem::replace(&mut seen[*number as usize], true));
+    numbers.extend((0..count as u32).filter(|number| !seen[*number as usize]));
+}
+
+/// Keys of files, ascending, with their numbers.
+type Keys = Vec<(u64, u32)>;
+
+/// Returns the directories of a set in the order of their first file, and its files' keys.
+fn look_through(set: &Set, control: RunControl<'_>) -> Result<(Vec<Vec<u8>>, Keys), WorkError> {
+    let mut keys = Vec::with_capacity(set.count() as usize);
+    let directories = directories(set, control, |directory, file, nth| {
+        keys.push((path_key(directory, file), nth as u32));
+    })?;
+    keys.sort_unstable();
+    Ok((directories, keys))
+}
+
+/// The most files in a batch: their names and pointers fit into a second-level cache.
+const FILES_MAX: usize = 4096;
+/// The most bytes of contents in a batch; a larger file is computed piece by piece while it is written.
+pub(crate) const CONTENTS_MAX: u64 = 4 << 20;
+
+/// The files that come next.
+#[derive(Debug, Default)]
+pub(crate) struct Batch {
+    files: Vec<Next>,
+    contents: Vec<u8>,
+}
+
+/// One of them.
+#[derive(Debug)]
+struct Next {
+    index: u64,
+    path: CString,
+    /// Where in `path` the file's own name begins.
+    file_at: usize,
+    size_bytes: u64,
+    /// Where in the batch's contents its own begin.
+    content_at: usize,
+}
+
+/// A file that is to be worked on.
+#[derive(Clone, Copy)]
+pub(crate) struct Planned<'a> {
+    pub(crate) path: &'a CStr,
+    file_at: usize,
+    pub(crate) size_bytes: u64,
+    pub(crate) content: Bytes<'a>,
+}
+
+/// What is to be written into a file.
+#[derive(Clone, Copy)]
+pub(crate) enum Bytes<'a> {
+    /// These bytes.
+    Ready(&'a [u8]),
+    /// Those of the file of this number, which are too many to be kept.
+    Later(&'a Files, u64),
+}
+
+impl<'a> Planned<'a> {
+    /// Returns the path of the directory that the file is in; empty for the top.
+    pub(crate) fn directory(&self) -> &'a [u8] {
+        &self.path.to_bytes()[..self.file_at.saturating_sub(1)]
+    }
+
+    /// Returns the file's own name.
+    pub(crate) fn file(&self) -> &'a [u8] {
+        &self.path.to_bytes()[self.file_at..]
+    }
+}
+
+impl Batch {
+    /// Takes the files from number `from` of the order on, with their contents where those are to be written; returns
+    /// how many.
+    pub(crate) fn fill(
+        &mut self,
+        set: &Set,
+        order: &Order,
+        from: u64,
+        contents: bool,
+    ) -> Result<u64, WorkError> {
+        self.files.clear();
+        self.contents.clear();
+        let mut buffer = PlaceBuffer::new();
+        for nth in from..set.count() {
+            let index = set.index(order.get(nth));
+            let size_bytes = set.files.size_bytes(index);
+            let content_at = self.contents.len();
+            if contents && size_bytes <= CONTENTS_MAX {
+                let end = content_at + size_bytes as usize;
+                if end as u64 > CONTENTS_MAX && !self.files.is_empty() {
+                    break;
+                }
+                self.contents.resize(end, 0);
+                set.files.content(index).fill(&mut self.contents[content_at..]);
+            }
+            let place = set.files.place(index, &mut buffer).map_err(|reason| no_place(reason, index))?;
+            let file_at = place.path().len() - place.file().len();
+            let path = CString::new(place.path()).map_err(std::io::Error::from);
+            let path = path.map_err(|source| WorkError::Stage { stage: "computing a name", source })?;
+            self.files.push(Next { index, path, file_at, size_bytes, content_at });
+            if self.files.len() == FILES_MAX {
+                break;
+            }
+        }
+        Ok(self.files.len() as u64)
+    }
+
+    /// Returns one of the files.
+    #[inline]
+    pub(crate) fn get<'a>(&'a self, at: usize, files: &'a Files) -> Planned<'a> {
+        let next = &self.files[at];
+        let content = match next.size_bytes {
+            size @ 0..=CONTENTS_MAX => {
+                let end = (next.content_at + size as usize).min(self.contents.len());
+                Bytes::Ready(&self.contents[next.content_at.min(end)..end])
+            }
+            _ => Bytes::Later(files, next.index),
+        };
+        Planned { path: &next.path, file_at: next.file_at, size_bytes: next.size_bytes, content }
+    }
+}

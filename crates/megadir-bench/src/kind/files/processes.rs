@@ -1,0 +1,198 @@
+//! Workers as processes: started before the block, let go together, ended with it whatever happens.
+//!
+//! A worker ends when the run's process ends, however it does, and is killed by the run when it is to end. Ctrl-C reaches the run
+//! alone, which then ends its workers. How each system does that is in [`transport`](super::transport).
+
+use std::io;
+use std::process::Child;
+use std::sync::atomic::{AtomicBool, AtomicU64};
+
+use megadir::Dir;
+
+use crate::control::{RunControl, WorkError};
+use crate::kind::WorkerCommand;
+use crate::kind::files::message::{Go, Said, Start};
+use crate::kind::files::task::Task;
+use crate::kind::files::transport::{Barrier, Guest, Host, Link};
+use crate::kind::files::worker::{Report, Worker};
+use crate::measure::{Calibration, Stopwatch};
+use crate::os::{At, Owned};
+
+const STAGE: &str = "a worker process";
+
+/// The worker processes of a block.
+#[derive(Debug)]
+pub(crate) struct Processes {
+    workers: Vec<Process>,
+    host: Host,
+}
+
+#[derive(Debug)]
+struct Process {
+    child: Child,
+    link: Link,
+    number: u32,
+}
+
+fn failed(source: io::Error) -> WorkError {
+    WorkError::Stage { stage: STAGE, source }
+}
+
+impl Processes {
+    /// Starts the workers of a block and waits until all have prepared it.
+    pub(crate) fn prepare(
+        tasks: Vec<Task>,
+        data: &Dir,
+        command: &WorkerCommand,
+        control: RunControl<'_>,
+    ) -> Result<Self, WorkError> {
+        let host = Host::new().map_err(failed)?;
+        let mut all = Self { workers: Vec::with_capacity(tasks.len()), host };
+        for task in tasks {
+            let (child, link) = all.host.start(command).map_err(failed)?;
+            let mut process = Process { child, link, number: task.worker };
+            let handed = all.host.hand_all(&process.child, &mut process.link, data.at());
+            let said = handed.and_then(|()| process.link.say(&Start { parent: std::process::id(), task }));
+            said.map_err(|error| process.ended(&error))?;
+            all.workers.push(process);
+        }
+        for worker in &mut all.workers {
+            match worker.answer(control)? {
+                Said::Ready => {}
+                other => return Err(worker.unexpected(&other)),
+            }
+        }
+        Ok(all)
+    }
+
+    /// Lets all go, and waits until all are done.
+    pub(crate) fn work(
+        &mut self,
+        data: &Dir,
+        stopwatch: &mut Stopwatch,
+        control: RunControl<'_>,
+    ) -> Result<Vec<Report>, WorkError> {
+        let go = Go { ns_per_tick: stopwatch.calibration().ns_per_tick, rate_per_s: stopwatch.rate_per_s() };
+        for worker in &mut self.workers {
+            let handed = self.host.hand_data(&worker.child, &mut worker.link, data.at());
+            let said = handed.and_then(|()| worker.link.say(&go));
+            said.map_err(|error| worker.ended(&error))?;
+        }
+        for worker in &mut self.workers {
+            match worker.answer(control)? {
+                Said::Waiting => {}
+                other => return Err(worker.unexpected(&other)),
+            }
+        }
+        self.host.let_go().map_err(failed)?;
+        let mut reports = Vec::with_capacity(self.workers.len());
+        for worker in &mut self.workers {
+            match worker.answer(control)? {
+                Said::Done { report, latency } => {
+                    if latency.is_some_and(|latency| !stopwatch.merge_written(&latency)) {
+                        return Err(failed(io::Error::other("its times make no sense")));
+                    }
+                    reports.push(report);
+                }
+                other => return Err(worker.unexpected(&other)),
+            }
+        }
+        Ok(reports)
+    }
+}
+
+impl Process {
+    /// Returns what the worker says next; looks meanwhile whether the run is to end.
+    fn answer(&mut self, control: RunControl<'_>) -> Result<Said, WorkError> {
+        loop {
+            control.check()?;
+            match self.link.hear() {
+                Ok(Some(Said::Failed { reason })) => {
+                    let text = format!("{}: {reason}", self.number);
+                    return Err(failed(io::Error::other(text)));
+                }
+                Ok(Some(Said::Refused(refused))) => return Err(WorkError::Refused(refused)),
+                Ok(Some(said)) => return Ok(said),
+                Ok(None) => {}
+                Err(error) => return Err(self.ended(&error)),
+            }
+        }
+    }
+
+    /// Returns the error of a worker that does not answer any more.
+    fn ended(&mut self, error: &io::Error) -> WorkError {
+        // It may be about to end, or hang.
+        let _ = self.child.kill();
+        let how = match self.child.wait() {
+            Ok(status) => format!("{}: ended before its work was done ({status}): {error}", self.number),
+            Err(_) => format!("{}: {error}", self.number),
+        };
+        failed(io::Error::other(how))
+    }
+
+    fn unexpected(&self, said: &Said) -> WorkError {
+        failed(io::Error::other(format!("{}: said {said:?} out of turn", self.number)))
+    }
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// Works as the process that started this one says, over what it has on standard input, and returns when that is done.
+///
+/// # Errors
+///
+/// Where that is no run, or the run has ended. What goes wrong in the work is told to the run.
+pub fn serve() -> io::Result<()> {
+    let mut run = Guest::join()?;
+    let (data, barrier) = run.take_all()?;
+    let start: Start = run.hear()?;
+    run.check_parent(start.parent)?;
+    let said = match work(start, data, barrier, &mut run) {
+        Ok(said) => said,
+        Err(Failed::Work(WorkError::Refused(refused))) => Said::Refused(refused),
+        Err(Failed::Work(error)) => Said::Failed { reason: error.to_string() },
+        Err(Failed::Said(error)) => return Err(error),
+    };
+    run.say(&said)
+}
+
+enum Failed {
+    Work(WorkError),
+    Said(io::Error),
+}
+
+impl From<WorkError> for Failed {
+    fn from(error: WorkError) -> Self {
+        Self::Work(error)
+    }
+}
+
+impl From<io::Error> for Failed {
+    fn from(error: io::Error) -> Self {
+        Self::Said(error)
+    }
+}
+
+fn work(start: Start, data: Owned, barrier: Barrier, run: &mut Guest) -> Result<Said, Failed> {
+    // The run ends a worker from outside.
+    let (stop, heartbeat) = (AtomicBool::new(false), AtomicU64::new(0));
+    let control = RunControl { stop: &stop, heartbeat: &heartbeat };
+    let mut worker = Worker::prepare(start.task, &directory(data), control)?;
+    run.say(&Said::Ready)?;
+    let data = directory(run.take_data()?);
+    let go: Go = run.hear()?;
+    let mut stopwatch = Stopwatch::new(Calibration { ns_per_tick: go.ns_per_tick });
+    stopwatch.set_rate(go.rate_per_s);
+    run.say(&Said::Waiting)?;
+    let report = worker.work(&data, &mut stopwatch, || barrier.wait(), control)?;
+    Ok(Said::Done { report, latency: stopwatch.latency() })
+}
+
+fn directory(data: Owned) -> Dir {
+    Dir::from_descriptor(data, "the data set's directory")
+}

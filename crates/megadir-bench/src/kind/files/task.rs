@@ -1,0 +1,146 @@
+//! What one worker is to do in one block, as plain data that can be handed to a process.
+
+use std::collections::HashSet;
+use std::io;
+
+use megadir::Dir;
+use megadir::layout::Refused;
+use megadir_record::{FileWork, Made, Sharing};
+use serde::{Deserialize, Serialize};
+
+use super::failed;
+use crate::control::{RunControl, WorkError};
+use crate::dataset::{Files, FilesError, PlaceBuffer};
+use crate::kind::name_hash;
+use crate::os::{self, At};
+
+/// Files between two checks whether the run is to end.
+const STEP: u64 = 1024;
+
+/// A worker's part of a block.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Task {
+    pub(crate) work: FileWork,
+    pub(crate) made: Made,
+    /// How many files the data set has, for each worker.
+    pub(crate) entries: u64,
+    /// The seed of names, sizes and contents.
+    pub(crate) seed: u64,
+    /// The seed of what is drawn for this block.
+    pub(crate) block_seed: u64,
+    /// Which worker, from 0.
+    pub(crate) worker: u32,
+}
+
+/// The files that a worker works on, by their number in its range.
+#[derive(Clone, Debug)]
+pub(crate) struct Set {
+    pub(crate) files: Files,
+    from: u64,
+    count: u64,
+    stride: u64,
+    offset: u64,
+}
+
+impl Set {
+    /// Returns how many there are.
+    pub(crate) fn count(&self) -> u64 {
+        self.count
+    }
+
+    /// `true` if others work in the same directories.
+    pub(crate) fn shared(&self) -> bool {
+        self.stride > 1
+    }
+
+    /// Returns the number in the data set of the `nth` file.
+    #[inline]
+    pub(crate) fn index(&self, nth: u64) -> u64 {
+        (self.from + nth) * self.stride + self.offset
+    }
+}
+
+impl Task {
+    /// Returns the worker's files.
+    ///
+    /// In one tree the workers take turns file by file, so that their files never meet, however far the range reaches.
+    pub(crate) fn set(&self) -> Result<Set, FilesError> {
+        let FileWork { from, to, workers, .. } = &self.work;
+        let (from, count) = (*from, to.saturating_sub(*from));
+        match workers.sharing {
+            Sharing::Own => {
+                let files = Files::new(&self.made, self.seed, self.entries)?.of_worker(self.worker);
+                Ok(Set { files, from, count, stride: 1, offset: 0 })
+            }
+            Sharing::Same => {
+                let stride = u64::from(workers.count.max(1));
+                let files = Files::new(&self.made, self.seed, self.entries.saturating_mul(stride))?;
+                Ok(Set { files, from, count, stride, offset: u64::from(self.worker) })
+            }
+        }
+    }
+
+    /// Opens the top of the worker's tree, which is made if it is missing and `make` says so.
+    pub(crate) fn top(&self, data: &Dir, make: bool) -> Result<Dir, WorkError> {
+        let name = match self.work.workers.sharing {
+            Sharing::Own => Files::worker_directory(self.worker),
+            Sharing::Same => return Ok(data.again()?),
+        };
+        if make {
+            match os::make_directory(data.at(), name.as_str()) {
+                Err(error) if error.kind() != io::ErrorKind::AlreadyExists => {
+                    return Err(failed("making a worker's directory")(error));
+                }
+                _ => {}
+            }
+        }
+        Ok(data.open_below(name.as_bytes())?)
+    }
+}
+
+/// Returns the directories of a set in the order of their first file; `each` is told of every file.
+pub(crate) fn directories(
+    set: &Set,
+    control: RunControl<'_>,
+    mut each: impl FnMut(&[u8], &[u8], u64),
+) -> Result<Vec<Vec<u8>>, WorkError> {
+    let mut directories: Vec<Vec<u8>> = Vec::new();
+    let mut known = HashSet::new();
+    let mut buffer = PlaceBuffer::new();
+    for nth in 0..set.count() {
+        if nth % STEP == 0 {
+            control.check()?;
+        }
+        let index = set.index(nth);
+        let place = set.files.place(index, &mut buffer).map_err(|reason| no_place(reason, index))?;
+        each(place.directory(), place.file(), nth);
+        if directories.last().is_some_and(|last| last == place.directory()) {
+            continue;
+        }
+        if known.insert(path_key(place.directory(), b"")) {
+            directories.push(place.directory().to_vec());
+        }
+    }
+    Ok(directories)
+}
+
+/// Returns the error for a name that the layout has no place for.
+pub(crate) fn no_place(reason: Refused, index: u64) -> WorkError {
+    let source = io::Error::other(format!("file {index}: {reason}"));
+    WorkError::Stage { stage: "placing a file", source }
+}
+
+/// Returns the key of a directory by its path.
+pub(crate) fn directory_key(path: &[u8]) -> u64 {
+    if path.is_empty() { 0 } else { name_hash(path).rotate_left(17) }
+}
+
+#[inline]
+pub(crate) fn file_key(directory_key: u64, name: &[u8]) -> u64 {
+    name_hash(name).wrapping_add(directory_key)
+}
+
+/// Returns the key of a file by the path of its directory and its name.
+pub(crate) fn path_key(directory: &[u8], name: &[u8]) -> u64 {
+    file_key(directory_key(directory), name)
+}

@@ -1,0 +1,225 @@
+//! Windows: pipes, handles that are duplicated into the worker, an event, and a job object.
+
+use std::collections::VecDeque;
+use std::fs::File;
+use std::io::{self, PipeReader, PipeWriter, Read};
+use std::os::windows::io::AsHandle;
+use std::os::windows::process::CommandExt;
+use std::process::{Child, ChildStdin, Command, Stdio};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+
+use megadir_sys::windows::process::{Gate, Given, Job, give, take};
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+
+use super::super::message::{LOOK, Lines, say};
+use crate::kind::WorkerCommand;
+use crate::os::{Borrowed, Owned};
+
+/// `CREATE_NEW_PROCESS_GROUP`: Ctrl-C is not for those in it.
+const NEW_PROCESS_GROUP: u32 = 0x200;
+
+/// What the workers of a block have in common, as their run sees it.
+#[derive(Debug)]
+pub(crate) struct Host {
+    /// Ends the workers with this process.
+    job: Job,
+    gate: Gate,
+}
+
+/// A run's end of what joins it to one worker.
+#[derive(Debug)]
+pub(crate) struct Link {
+    says: Option<ChildStdin>,
+    /// The worker's end of what it answers by, until it is handed over: then the worker alone has it, so that its end is noticed.
+    answers: Option<PipeWriter>,
+    /// What was handed over since it last answered: it has handles of its own of that when it answers.
+    given: Vec<Given>,
+    lines: Lines<Answers>,
+}
+
+/// What was handed over: the numbers of the worker's handles.
+#[derive(Debug, Serialize, Deserialize)]
+struct Handed {
+    data: u64,
+    barrier: u64,
+    answers: u64,
+}
+
+/// What was handed over later.
+#[derive(Debug, Serialize, Deserialize)]
+struct HandedData {
+    data: u64,
+}
+
+impl Host {
+    pub(crate) fn new() -> io::Result<Self> {
+        Ok(Self { job: Job::new()?, gate: Gate::new()? })
+    }
+
+    /// Starts a worker, which waits for its task, and ends where none comes.
+    pub(crate) fn start(&self, command: &WorkerCommand) -> io::Result<(Child, Link)> {
+        let (hears, answers) = io::pipe()?;
+        let mut child = Command::new(&command.program)
+            .args(&command.arguments)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::null())
+            .creation_flags(NEW_PROCESS_GROUP)
+            .spawn()?;
+        let says = child.stdin.take();
+        let lines = Lines::new(Answers::listen(hears));
+        Ok((child, Link { says, answers: Some(answers), given: Vec::new(), lines }))
+    }
+
+    /// Has the worker end with this process; hands the data directory, the barrier and what is answered by over.
+    pub(crate) fn hand_all(&self, worker: &Child, link: &mut Link, data: Borrowed<'_>) -> io::Result<()> {
+        let Some(answers) = link.answers.take() else {
+            return Err(io::Error::other("it has everything already"));
+        };
+        let to = worker.as_handle();
+        self.job.add(to)?;
+        let handed = Handed {
+            data: link.give(data, to)?,
+            barrier: link.give(self.gate.as_handle(), to)?,
+            answers: link.give(answers.as_handle(), to)?,
+        };
+        link.say(&handed)
+    }
+
+    /// Hands the data directory over once more.
+    pub(crate) fn hand_data(&self, worker: &Child, link: &mut Link, data: Borrowed<'_>) -> io::Result<()> {
+        let data = link.give(data, worker.as_handle())?;
+        link.say(&HandedData { data })
+    }
+
+    /// Lets all go who wait at the barrier.
+    pub(crate) fn let_go(&mut self) -> io::Result<()> {
+        self.gate.open()
+    }
+}
+
+impl Link {
+    /// Gives the worker a handle; returns the number that it has there until the worker answers.
+    fn give(&mut self, open: Borrowed<'_>, to: Borrowed<'_>) -> io::Result<u64> {
+        let given = give(open, to)?;
+        let number = given.number();
+        self.given.push(given);
+        Ok(number)
+    }
+
+    pub(crate) fn say(&mut self, message: &impl Serialize) -> io::Result<()> {
+        match &mut self.says {
+            Some(says) => say(says, message),
+            None => Err(io::Error::other("it has no standard input")),
+        }
+    }
+
+    /// Returns the next message; `None` where nothing came within [`LOOK`].
+    pub(crate) fn hear<M: DeserializeOwned>(&mut self) -> io::Result<Option<M>> {
+        let heard = self.lines.hear()?;
+        if heard.is_some() {
+            self.given.clear();
+        }
+        Ok(heard)
+    }
+}
+
+/// What a worker answers, piece by piece: a thread waits for them, for a pipe has no time after which reading it gives up.
+#[derive(Debug)]
+struct Answers {
+    pieces: Receiver<io::Result<Vec<u8>>>,
+    left: VecDeque<u8>,
+}
+
+impl Answers {
+    /// Listens until the worker's end of the pipe is closed, at the latest when it has ended.
+    fn listen(mut from: PipeReader) -> Self {
+        let (to, pieces) = channel();
+        std::thread::spawn(move || {
+            loop {
+                let mut piece = vec![0; 4096];
+                let heard = from.read(&mut piece).map(|length| {
+                    piece.truncate(length);
+                    piece
+                });
+                let ended = heard.as_ref().map_or(true, Vec::is_empty);
+                if to.send(heard).is_err() || ended {
+                    return;
+                }
+            }
+        });
+        Self { pieces, left: VecDeque::new() }
+    }
+}
+
+impl Read for Answers {
+    fn read(&mut self, to: &mut [u8]) -> io::Result<usize> {
+        if self.left.is_empty() {
+            self.left = match self.pieces.recv_timeout(LOOK) {
+                Ok(piece) => piece?.into(),
+                Err(RecvTimeoutError::Timeout) => return Err(io::ErrorKind::WouldBlock.into()),
+                Err(RecvTimeoutError::Disconnected) => return Ok(0),
+            };
+        }
+        self.left.read(to)
+    }
+}
+
+/// A worker's end of what joins it to its run.
+#[derive(Debug)]
+pub(crate) struct Guest {
+    lines: Lines<File>,
+    answers: Option<File>,
+}
+
+/// What a worker waits at.
+#[derive(Debug)]
+pub(crate) struct Barrier(Gate);
+
+impl Guest {
+    /// Joins the run that started this process; it ends this one with itself.
+    pub(crate) fn join() -> io::Result<Self> {
+        let says = io::stdin().as_handle().try_clone_to_owned()?;
+        Ok(Self { lines: Lines::new(says.into()), answers: None })
+    }
+
+    /// Takes the data directory and the barrier over.
+    pub(crate) fn take_all(&mut self) -> io::Result<(Owned, Barrier)> {
+        let handed: Handed =
+            self.hear().map_err(|error| io::Error::new(error.kind(), "no task was handed over"))?;
+        self.answers = Some(take(handed.answers)?.into());
+        Ok((take(handed.data)?, Barrier(take(handed.barrier)?.into())))
+    }
+
+    /// Takes the data directory over.
+    pub(crate) fn take_data(&mut self) -> io::Result<Owned> {
+        let handed: HandedData = self.hear()?;
+        take(handed.data)
+    }
+
+    /// Checks that this is still the child of the run: the run's end has ended it, as it was in the run's job before it had its
+    /// task.
+    pub(crate) fn check_parent(&self, _run: u32) -> io::Result<()> {
+        Ok(())
+    }
+
+    pub(crate) fn say(&mut self, message: &impl Serialize) -> io::Result<()> {
+        match &mut self.answers {
+            Some(answers) => say(answers, message),
+            None => Err(io::Error::other("no task was handed over")),
+        }
+    }
+
+    /// Returns the next message.
+    pub(crate) fn hear<M: DeserializeOwned>(&mut self) -> io::Result<M> {
+        self.lines.hear()?.ok_or_else(|| io::Error::other("the run says nothing"))
+    }
+}
+
+impl Barrier {
+    /// Waits until the run lets all go.
+    pub(crate) fn wait(self) {
+        // What fails here would not keep the others waiting.
+        let _ = self.0.wait();
+    }
+}

@@ -1,0 +1,241 @@
+//! One worker: what it prepares before the barrier, and the block.
+
+use megadir::Dir;
+use megadir_record::{Access, FileOperation, MakeDirectories, SyncPolicy};
+use megadir_sys::clock::shared_ns;
+use megadir_sys::usage::thread_usage;
+use serde::{Deserialize, Serialize};
+
+use super::by_directory::{Entered, Listed, Made};
+use super::by_name::ByName;
+use super::checksum::Checksum;
+use super::directories::{Directories, make_all};
+use super::failed;
+use super::file::FileOps;
+use super::order::Order;
+use super::task::{Set, Task};
+use crate::control::{RunControl, WRITING_BACK, WorkError, marked};
+use crate::kind::files::order::Batch;
+use crate::measure::Stopwatch;
+use crate::os::{self, At};
+
+/// A worker that waits for its block to begin.
+#[derive(Debug)]
+pub(crate) struct Worker {
+    pub(crate) task: Task,
+    set: Set,
+    order: Order,
+    /// Names that were not as they should be when the order was prepared.
+    wrong: u64,
+    /// The first files.
+    batch: Batch,
+    batched: u64,
+    /// The directories that are listed, and what they must hold.
+    directories: Vec<Vec<u8>>,
+    expected: Checksum,
+}
+
+/// What a worker did, and when.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Report {
+    /// Start and end on the monotonic clock, which all processes share, nanoseconds.
+    pub(crate) start_ns: u64,
+    pub(crate) end_ns: u64,
+    /// What of that it spent on computing names and contents, nanoseconds.
+    pub(crate) paused_ns: u64,
+    /// Processor time, without that of the pauses, nanoseconds.
+    pub(crate) user_ns: u64,
+    pub(crate) system_ns: u64,
+    /// Bytes that were read from devices for it, where the system tells.
+    pub(crate) read_bytes: Option<u64>,
+    /// Files that were gone through.
+    pub(crate) files: u64,
+    /// Files that were not as they should be.
+    pub(crate) wrong: u64,
+}
+
+/// Time and processor time that belong to no operation.
+#[derive(Default)]
+struct Pauses {
+    ns: u64,
+    user_ns: u64,
+    system_ns: u64,
+}
+
+impl Pauses {
+    fn during<R>(&mut self, step: impl FnOnce() -> R) -> R {
+        let (start_ns, before) = (shared_ns(), thread_usage());
+        let result = step();
+        let used = thread_usage().since(before);
+        self.user_ns += used.user_ns;
+        self.system_ns += used.system_ns;
+        self.ns += shared_ns() - start_ns;
+        result
+    }
+}
+
+impl Worker {
+    /// Prepares a block, outside its time.
+    pub(crate) fn prepare(task: Task, data: &Dir, control: RunControl<'_>) -> Result<Self, WorkError> {
+        let set = task.set().map_err(|error| WorkError::Stage {
+            stage: "computing the files",
+            source: std::io::Error::other(error.to_string()),
+        })?;
+        let top = task.top(data, true)?;
+        let work = &task.work;
+        if work.operation == FileOperation::Create && task.made.directories == MakeDirectories::Before {
+            make_all(top.at(), &set, control)?;
+        }
+        let (order, wrong) = Order::prepare(&task, &set, &top, control)?;
+        let mut worker = Self {
+            set,
+            order,
+            wrong,
+            batch: Batch::default(),
+            batched: 0,
+            directories: Vec::new(),
+            expected: Checksum::default(),
+            task,
+        };
+        if worker.lists() {
+            let sizes = worker.task.work.operation != FileOperation::Unlink;
+            (worker.expected, worker.directories) = Checksum::expected(&worker.set, sizes, control)?;
+        } else {
+            worker.batched = worker.fill(0)?;
+        }
+        Ok(worker)
+    }
+
+    /// `true` if files are found by listing.
+    fn lists(&self) -> bool {
+        let work = &self.task.work;
+        let makes = matches!(
+            work.operation,
+            FileOperation::Create | FileOperation::Rewrite | FileOperation::MakeDirectories
+        );
+        work.access == Access::Directory && !makes
+    }
+
+    fn fill(&mut self, from: u64) -> Result<u64, WorkError> {
+        let writes = matches!(self.task.work.operation, FileOperation::Create | FileOperation::Rewrite);
+        self.batch.fill(&self.set, &self.order, from, writes)
+    }
+
+    /// Does the block, when `barrier` has let it begin.
+    ///
+    /// Every descriptor that is opened here is closed here, so that the thread may have a table of its own.
+    pub(crate) fn work(
+        &mut self,
+        data: &Dir,
+        stopwatch: &mut Stopwatch,
+        barrier: impl FnOnce(),
+        control: RunControl<'_>,
+    ) -> Result<Report, WorkError> {
+        let top = self.task.top(data, false);
+        let work = self.task.work.clone();
+        let mut hand = FileOps::new(&work, control.heartbeat);
+        let mut pauses = Pauses::default();
+        // Whoever cannot begin must not keep the others from it.
+        barrier();
+        let top = top?;
+        // Asking for the processor time may make the kernel see that a thread has had its share, and let another one run.
+        let before = thread_usage();
+        let start_ns = shared_ns();
+        let (files, wrong) = match (work.operation, self.lists()) {
+            (FileOperation::MakeDirectories, _) => self.make_directories(&top, stopwatch, control)?,
+            (_, true) => self.by_listing(&top, &mut hand, stopwatch, control)?,
+            (_, false) => self.by_number(&top, &mut hand, stopwatch, &mut pauses, control)?,
+        };
+        if work.sync == SyncPolicy::AtEnd {
+            marked(control.heartbeat, WRITING_BACK, || os::sync(top.at())).map_err(failed("syncfs"))?;
+        }
+        let end_ns = shared_ns();
+        let used = thread_usage().since(before);
+        stopwatch.close((end_ns - start_ns).saturating_sub(pauses.ns));
+        Ok(Report {
+            start_ns,
+            end_ns,
+            paused_ns: pauses.ns,
+            user_ns: used.user_ns.saturating_sub(pauses.user_ns),
+            system_ns: used.system_ns.saturating_sub(pauses.system_ns),
+            read_bytes: used.read_bytes,
+            files,
+            wrong: wrong + self.wrong,
+        })
+    }
+
+    /// Works on files whose names are computed, batch by batch; returns how many, and how many were wrong.
+    fn by_number<'a>(
+        &mut self,
+        top: &Dir,
+        hand: &mut FileOps<'a>,
+        stopwatch: &mut Stopwatch,
+        pauses: &mut Pauses,
+        control: RunControl<'a>,
+    ) -> Result<(u64, u64), WorkError> {
+        let mut entered = Entered::default();
+        let (mut done, mut wrong) = (0, 0);
+        let count = self.set.count();
+        let make_directories = self.task.work.operation == FileOperation::Create
+            && self.task.made.directories == MakeDirectories::OnDemand;
+        while done < count {
+            if done > 0 {
+                self.batched = pauses.during(|| self.fill(done))?;
+                control.check()?;
+            }
+            let (top, set, batch) = (top.at(), &self.set, &self.batch);
+            wrong += match self.task.work.access {
+                Access::Name { .. } => {
+                    let mut operation = ByName { top, set, batch, hand, make_directories, control };
+                    stopwatch.time(&mut operation, self.batched)?
+                }
+                Access::Directory => {
+                    let mut operation = Made { top, set, batch, hand, entered: &mut entered, control };
+                    stopwatch.time(&mut operation, self.batched)?
+                }
+            };
+            done += self.batched;
+        }
+        Ok((done, wrong))
+    }
+
+    /// Works on files as they are listed; returns how many, and how many were wrong.
+    fn by_listing<'a>(
+        &mut self,
+        top: &Dir,
+        hand: &mut FileOps<'a>,
+        stopwatch: &mut Stopwatch,
+        control: RunControl<'a>,
+    ) -> Result<(u64, u64), WorkError> {
+        let directories = self.directories.iter();
+        let mut listed =
+            Listed { top: top.at(), directories, hand, now: None, seen: Checksum::default(), control };
+        stopwatch.time(&mut listed, self.expected.files)?;
+        // The last directory's end, and whatever should not be there.
+        while listed.next()? {
+            control.check()?;
+        }
+        let wrong = listed.seen.wrong(&self.expected);
+        Ok((listed.seen.files, wrong))
+    }
+
+    /// Makes the directories of the set; returns its files, for whom they are.
+    fn make_directories(
+        &self,
+        top: &Dir,
+        stopwatch: &mut Stopwatch,
+        control: RunControl<'_>,
+    ) -> Result<(u64, u64), WorkError> {
+        let workers = &self.task.work.workers;
+        let (first, step) = match workers.sharing {
+            megadir_record::Sharing::Own => (0, 1),
+            megadir_record::Sharing::Same => (u64::from(self.task.worker), u64::from(workers.count.max(1))),
+        };
+        let Some(mut directories) = Directories::new(top.at(), &self.set, first, step, control) else {
+            return Ok((0, self.set.count()));
+        };
+        let count = directories.count();
+        stopwatch.time(&mut directories, count)?;
+        Ok((self.set.count(), 0))
+    }
+}

@@ -1,0 +1,20 @@
+//! Filling one directory: the cost of creating a file at every population.
+
+mod plan;
+
+use megadir_record::SyncPolicy;
+use serde::Deserialize;
+
+pub(crate) use plan::fills;
+
+/// `[fill]` of a study. A size's `smaller` are populations at which creating and removing are measured too.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct FillSpec {
+    /// Heading of the curve of cost against population.
+    pub title: String,
+    /// Number of parts of equal size into which the curve is divided, 2 to 100.
+    pub buckets: u32,
+    /// When a file is made durable.
+    pub sync: SyncPolicy,
+}

@@ -1,0 +1,90 @@
+//! The plan of a study that fills one directory: what creating a file costs at every population.
+//!
+//! ```text
+//! chain 0     an empty directory is filled, bucket after bucket
+//! chain 1     another one gets the first bucket again: the first bucket against itself
+//! chain 2...  directories of so many files: a few more are created and removed again, so that the population stays
+//! ```
+
+use megadir_record::{
+    CellId, FileOperation, FileOrder, FileWork, Group, GroupRule, Made, Order, Pair, Role, When,
+};
+
+use crate::kind::arms::{Arms, grouped};
+use crate::kind::files::plan::{Place, by_name};
+use crate::kind::fill::FillSpec;
+use crate::request::PlanError;
+
+/// Files that are created and removed again, as many in every population, so that nothing else differs; 1 % of 20 000. A
+/// smaller population grows by more, which the arms' names tell.
+const EXCURSION: u64 = 200;
+
+/// Adds the arms and groups; `sizes` are populations, ascending, the last being what is filled up to.
+pub(crate) fn fills(
+    spec: &FillSpec,
+    made: &Made,
+    sizes: &[u64],
+    arms: &mut Arms<'_>,
+) -> Result<Order, PlanError> {
+    let entries = *sizes.last().unwrap_or(&1);
+    let buckets = u64::from(spec.buckets);
+    if !(2..=100).contains(&buckets) || entries < buckets {
+        let allowed = format!("2 to 100 buckets are possible, and no more than the {entries} files");
+        return Err(PlanError::Value { what: "the number of buckets", value: buckets.to_string(), allowed });
+    }
+    let create = |from, to| {
+        let work = by_name(FileOperation::Create, FileOrder::AsWritten, (from, to));
+        FileWork { sync: spec.sync, ..work }
+    };
+    let grown = Made { when: When::ByArms, ..made.clone() };
+    let filled = arms.add_data(entries, grown.clone());
+    let again = arms.add_data(entries, grown);
+    let mut curve: Vec<CellId> = Vec::new();
+    for bucket in 0..buckets {
+        let (from, to) = (entries * bucket / buckets, entries * (bucket + 1) / buckets);
+        let name = format!("create, {} to {}", grouped(from), grouped(to));
+        let role = if bucket == 0 { Role::Baseline } else { Role::Arm };
+        let place = Place { data: filled, chain: 0, step: bucket as u32 };
+        curve.push(arms.files(name.clone(), role, place, create(from, to)));
+        if bucket == 0 {
+            let place = Place { data: again, chain: 1, step: 0 };
+            arms.files(format!("{name} (itself)"), Role::AgainstItself, place, create(from, to));
+        }
+    }
+    for arm in &curve {
+        arms.join(*arm, "fill");
+    }
+    let rule = GroupRule::Fill { arms: curve };
+    arms.groups.push(Group { name: "fill".into(), title: spec.title.clone(), answers: true, rule });
+    populations(made, sizes, &create, arms);
+    Ok(Order::Chains)
+}
+
+/// Adds directories of every population, each with a few files more that come and go.
+fn populations(made: &Made, sizes: &[u64], create: &dyn Fn(u64, u64) -> FileWork, arms: &mut Arms<'_>) {
+    let mut rows: Vec<(u64, CellId, CellId)> = Vec::new();
+    for (chain, &entries) in (2..).zip(sizes) {
+        let data = arms.add_data(entries, Made { when: When::BeforeRun, ..made.clone() });
+        let range = (entries, entries + EXCURSION);
+        let name = |verb| format!("{verb} {} among {}", grouped(EXCURSION), grouped(entries));
+        let unlink = by_name(FileOperation::Unlink, FileOrder::AsWritten, range);
+        let made = create(range.0, range.1);
+        let at = |step| Place { data, chain, step };
+        let created = arms.files(name("create"), Role::Arm, at(0), made);
+        let removed = arms.files(name("remove"), Role::Arm, at(1), unlink);
+        rows.push((entries, created, removed));
+    }
+    let Some((&(few, created, removed), larger)) = rows.split_first() else { return };
+    let pair = |what: &str, entries, arm, to| Pair {
+        what: format!("{what} among {}", grouped(entries)),
+        than: format!("{what} among {}", grouped(few)),
+        at: "files that come and go".into(),
+        arm,
+        to,
+    };
+    let pairs = larger.iter().flat_map(|&(entries, create, remove)| {
+        [pair("creating", entries, create, created), pair("removing", entries, remove, removed)]
+    });
+    let pairs = pairs.collect();
+    arms.pairs("population", "Does it cost more to create or remove a file among many?", pairs);
+}

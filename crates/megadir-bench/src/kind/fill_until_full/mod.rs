@@ -1,0 +1,17 @@
+//! Filling directories until one file is refused, because the directory's index is full.
+
+mod plan;
+mod run;
+
+use serde::Deserialize;
+
+pub(crate) use plan::refusals;
+pub(crate) use run::FillUntilFull;
+
+/// `[refusal]` of a study; a size's `entries` is about the number of files that fit.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct FillUntilFullSpec {
+    /// Heading of the table.
+    pub title: String,
+}

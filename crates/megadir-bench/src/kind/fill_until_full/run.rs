@@ -1,0 +1,104 @@
+//! Filling a directory of its own until one file is refused, which must be for the directory's index.
+//!
+//! Every block has other names, computed from the plan's seed and the block. Files are made as a program makes them, by open
+//! and close; they are empty. The directory is removed when the block has been timed.
+
+use std::io;
+
+use megadir::Dir;
+use megadir::limits::{Limit, Step, explain_at};
+use megadir_record::{Counted, NameScheme};
+
+use crate::control::{RunControl, WorkError};
+use crate::dataset::{NAME_BYTES_MAX, Names};
+use crate::kind::{BlockKey, Workload};
+use crate::measure::Stopwatch;
+use crate::os::removal::remove_content;
+use crate::os::{self, At, Owned};
+
+/// The directory that is filled.
+const FILLED: &str = "filled";
+/// Files between two looks at whether the run is to end.
+const STEP: u64 = 1024;
+
+/// One arm's fillings.
+pub(crate) struct FillUntilFull {
+    scheme: NameScheme,
+    seed: u64,
+    block_seed: u64,
+}
+
+impl FillUntilFull {
+    pub(crate) fn new(scheme: NameScheme, seed: u64) -> Self {
+        Self { scheme, seed, block_seed: seed }
+    }
+}
+
+fn failed(stage: &'static str) -> impl Fn(io::Error) -> WorkError {
+    move |source| WorkError::Stage { stage, source }
+}
+
+impl Workload for FillUntilFull {
+    fn unavailable(&self, _directory: &Dir) -> Option<String> {
+        cfg!(windows)
+            .then(|| "no file system of Windows has an index that is full before the volume".to_owned())
+    }
+
+    fn setup(
+        &mut self,
+        _directory: &Dir,
+        block: BlockKey,
+        _operations: u64,
+        _signals: RunControl<'_>,
+    ) -> Result<(), WorkError> {
+        self.block_seed = self.seed ^ block.number();
+        Ok(())
+    }
+
+    fn run(
+        &mut self,
+        parent: &Dir,
+        _operations: u64,
+        _stopwatch: &mut Stopwatch,
+        control: RunControl<'_>,
+    ) -> Result<Counted, WorkError> {
+        let making = failed("making a directory");
+        os::make_directory(parent.at(), FILLED).map_err(&making)?;
+        let directory = os::open_below(parent.at(), FILLED).map_err(making)?;
+        let names = Names { scheme: self.scheme, seed: self.block_seed };
+        let mut buffer = [0; NAME_BYTES_MAX];
+        for index in 0.. {
+            if index % STEP == 0 {
+                control.check()?;
+            }
+            match os::create(directory.at(), names.write(index, &mut buffer)) {
+                Ok(file) => drop(file),
+                Err(error) => {
+                    judge(&directory, parent, error, index)?;
+                    return Ok(Counted { entries: index, hash: 0, calls: Some(index + 1), written_bytes: 0 });
+                }
+            }
+        }
+        unreachable!("every directory refuses a file in the end")
+    }
+
+    fn teardown(&mut self, parent: &Dir, control: RunControl<'_>) -> Result<(), WorkError> {
+        let directory = os::open_below(parent.at(), FILLED).map_err(failed("opening the directory"))?;
+        remove_content(directory.at(), b"", control.heartbeat).map_err(failed("removing the files"))?;
+        drop(directory);
+        os::remove_directory(parent.at(), FILLED).map_err(failed("removing the directory"))
+    }
+}
+
+/// Accepts a refusal that was for the index, and no other.
+fn judge(directory: &Owned, parent: &Dir, source: io::Error, made: u64) -> Result<(), WorkError> {
+    let explanation = explain_at(directory.at(), parent.path(), Step::Create, &source);
+    match explanation {
+        Some(explanation) if explanation.limit == Limit::DirectoryIndex => Ok(()),
+        Some(explanation) => {
+            let reason = format!("after {made} files another limit was met than the index: {explanation}");
+            Err(WorkError::Stage { stage: "filling", source: io::Error::other(reason) })
+        }
+        None => Err(WorkError::Stage { stage: "making a file", source }),
+    }
+}

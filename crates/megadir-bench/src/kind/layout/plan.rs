@@ -1,0 +1,222 @@
+//! The plan of a study that keeps the same files in different layouts: all are written, then all are read back.
+//!
+//! ```text
+//! step 0      directories made beforehand, where the arm has them so
+//! step 1      every file created
+//! step 2...   every file read, in one order after the other
+//! last step   every directory listed and every file looked at, where that is asked for
+//! ```
+//!
+//! A step is over for all layouts before the next begins, in random order within it, so that none is read right after it
+//! was written. Layouts with directories come twice: made beforehand, and each when the first file needs it.
+
+use megadir_record::{
+    Access, CellId, DataId, FileOperation, FileOrder, FileWork, Made, MakeDirectories, Order, Pair, Role,
+    Spread, SyncPolicy, When, Workers,
+};
+
+use crate::dataset::{Files, parse_spread};
+use crate::kind::arms::Arms;
+use crate::kind::files::plan::{ONE, Place, WORKERS_MAX, by_name};
+use crate::kind::layout::LayoutSpec;
+use crate::note::NoteKind;
+use crate::request::PlanError;
+
+/// One layout with the time at which its directories are made.
+struct Variant {
+    name: String,
+    spread: Spread,
+    directories: MakeDirectories,
+}
+
+/// The arms of one data set.
+struct Arm {
+    make_directories: Option<CellId>,
+    create: CellId,
+    read: Vec<CellId>,
+    walk: Option<CellId>,
+}
+
+/// Adds the arms and groups.
+pub(crate) fn layouts(
+    spec: &LayoutSpec,
+    made: &Made,
+    entries: u64,
+    arms: &mut Arms<'_>,
+) -> Result<Order, PlanError> {
+    let variants = possible(spec, made, entries, arms)?;
+    let mut all: Vec<(&Variant, Arm)> = Vec::new();
+    for (index, variant) in variants.iter().enumerate() {
+        let first = index == 0;
+        let role = if first { Role::Baseline } else { Role::Arm };
+        all.push((variant, arm(spec, made, entries, variant, role, arms)));
+        if first {
+            arm(spec, made, entries, variant, Role::AgainstItself, arms);
+        }
+    }
+    let Some(((flat, base), others)) = all.split_first().filter(|(_, others)| !others.is_empty()) else {
+        return Err(PlanError::Value {
+            what: "the layouts",
+            value: spec.layouts.join(","),
+            allowed: "name two or more that differ; the others are compared with the first".into(),
+        });
+    };
+    let pair = |variant: &Variant, at: &str, arm, to| Pair {
+        what: variant.name.clone(),
+        than: flat.name.clone(),
+        at: at.into(),
+        arm,
+        to,
+    };
+    let written =
+        others.iter().map(|(variant, arm)| pair(variant, "writing all files", arm.create, base.create));
+    let written = written.collect();
+    arms.pairs("write", "Does the layout matter to writing?", written);
+    for (place, order) in spec.read_orders.iter().enumerate() {
+        let at = format!("reading all files{}", order_name(*order));
+        let read = others.iter().map(|(variant, arm)| pair(variant, &at, arm.read[place], base.read[place]));
+        let read = read.collect();
+        let group = if place == 0 { "read".to_owned() } else { format!("read-{}", place + 1) };
+        arms.pairs(&group, &format!("Does the layout matter to reading{}?", order_name(*order)), read);
+    }
+    // Its question is about keeping files: writing and reading them.
+    arms.answers("write");
+    arms.answers("read");
+    let walked = others.iter().filter_map(|(variant, arm)| {
+        Some(pair(variant, "listing and looking at all files", arm.walk?, base.walk?))
+    });
+    let walked: Vec<Pair> = walked.collect();
+    if !walked.is_empty() {
+        arms.pairs("walk", "Does the layout matter to going through all files?", walked);
+    }
+    let before: Vec<CellId> = all.iter().filter_map(|(_, arm)| arm.make_directories).collect();
+    for arm in before {
+        arms.join(arm, "write");
+    }
+    Ok(Order::Phases)
+}
+
+/// Returns the layouts that can be had with so many files.
+fn possible(
+    spec: &LayoutSpec,
+    made: &Made,
+    entries: u64,
+    arms: &mut Arms<'_>,
+) -> Result<Vec<Variant>, PlanError> {
+    if !(1..=WORKERS_MAX).contains(&spec.writers) {
+        let allowed = format!("1 to {WORKERS_MAX} are possible");
+        return Err(PlanError::Value {
+            what: "the number of writers",
+            value: spec.writers.to_string(),
+            allowed,
+        });
+    }
+    let mut variants = variants(spec)?;
+    variants.retain(|variant| match impossible(made, entries, variant) {
+        None => true,
+        Some(reason) => {
+            arms.note(NoteKind::ArmLeftOut, format!("{}: {reason}", variant.name));
+            false
+        }
+    });
+    Ok(variants)
+}
+
+/// Nobody makes more directories than this for each file beforehand.
+const DIRECTORIES_A_FILE_MAX: f64 = 2.0;
+
+/// Returns the reason why directories cannot be made before the files, where the files can be made without that.
+fn impossible(made: &Made, entries: u64, variant: &Variant) -> Option<String> {
+    let of = |directories| {
+        let made = Made { spread: variant.spread.clone(), directories, when: When::ByArms, ..made.clone() };
+        Files::new(&made, 0, entries)
+    };
+    match (variant.directories, of(MakeDirectories::OnDemand).err()) {
+        (MakeDirectories::Before, None) => match of(MakeDirectories::Before) {
+            Err(error) => Some(error.to_string()),
+            Ok(files) => {
+                let directories = files.directories_expected();
+                let most = DIRECTORIES_A_FILE_MAX * entries as f64;
+                (directories > most).then(|| format!("{directories:.0} directories for {entries} files"))
+            }
+        },
+        // What cannot be made at all is refused with all its words.
+        _ => None,
+    }
+}
+
+fn variants(spec: &LayoutSpec) -> Result<Vec<Variant>, PlanError> {
+    let mut variants = Vec::new();
+    for layout in &spec.layouts {
+        let spread = parse_spread(layout).map_err(|reason| PlanError::Data { reason })?;
+        if spread.is_flat() {
+            variants.push(Variant { name: layout.clone(), spread, directories: MakeDirectories::OnDemand });
+            continue;
+        }
+        for directories in &spec.directories {
+            let when = match directories {
+                MakeDirectories::OnDemand => "on demand",
+                MakeDirectories::Before => "made before",
+            };
+            let name = format!("{layout}, directories {when}");
+            variants.push(Variant { name, spread: spread.clone(), directories: *directories });
+        }
+    }
+    Ok(variants)
+}
+
+/// Adds the arms of one data set.
+fn arm(
+    spec: &LayoutSpec,
+    made: &Made,
+    entries: u64,
+    variant: &Variant,
+    role: Role,
+    arms: &mut Arms<'_>,
+) -> Arm {
+    let Variant { name, spread, directories } = variant;
+    let (spread, directories) = (spread.clone(), *directories);
+    // Of files that several write in one tree a data set has so many for each.
+    let each = entries.div_ceil(u64::from(spec.writers));
+    let all = each * u64::from(spec.writers);
+    let data: DataId = arms.add_data(each, Made { spread, directories, when: When::ByArms, ..made.clone() });
+    let itself = if role == Role::AgainstItself { " (itself)" } else { "" };
+    let chain = data.0;
+    let work = |operation, order| {
+        let work = by_name(operation, order, (0, all));
+        FileWork { sync: spec.sync, ..work }
+    };
+    let writers = Workers { count: spec.writers, ..ONE };
+    let mut add = |step, what: &str, work| {
+        let place = Place { data, chain, step };
+        arms.files(format!("{what}, {name}{itself}"), role, place, work)
+    };
+    let make_directories = (directories == MakeDirectories::Before)
+        .then(|| add(0, "make directories", work(FileOperation::MakeDirectories, FileOrder::AsWritten)));
+    let create = work(FileOperation::Create, FileOrder::AsWritten);
+    let create = add(1, "create", FileWork { to: each, workers: writers, ..create });
+    let read = (2..).zip(&spec.read_orders);
+    let read = read.map(|(step, order)| {
+        let what = format!("read{}", order_name(*order));
+        add(step, &what, work(FileOperation::Read, *order))
+    });
+    let read: Vec<CellId> = read.collect();
+    let walk = spec.walk.then(|| {
+        let work = FileWork {
+            access: Access::Directory,
+            sync: SyncPolicy::Never,
+            ..work(FileOperation::Stat, FileOrder::AsWritten)
+        };
+        add(2 + read.len() as u32, "walk", work)
+    });
+    Arm { make_directories, create, read, walk }
+}
+
+fn order_name(order: FileOrder) -> &'static str {
+    match order {
+        FileOrder::AsWritten => " as written",
+        FileOrder::Random => " in random order",
+        FileOrder::Listing => " in listing order",
+        FileOrder::Inode => " by inode",
+    }
+}

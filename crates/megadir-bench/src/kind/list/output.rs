@@ -1,0 +1,283 @@
+//! Where the text goes: nowhere, or into a pipe that another thread empties and counts the lines of.
+//!
+//! The C library's streams, which both programs under study print through, write a pipe in pieces of
+//! 4096 bytes, and `wc -l` reads it in pieces of 16 KiB; so do we. Windows has an anonymous pipe for it.
+
+use std::io::{PipeReader, PipeWriter, Read, Write};
+
+use megadir::{Batch, FileType};
+
+use crate::control::WorkError;
+
+/// The C library writes a pipe in pieces of this size, bytes.
+const WRITE_BYTES: usize = 4096;
+/// `wc` reads in pieces of this size, bytes.
+const READ_BYTES: usize = 16 << 10;
+/// The longest line that the formats make, bytes.
+const LINE_BYTES_MAX: usize = 1024;
+
+/// Takes text.
+pub(crate) struct Sink {
+    text: Vec<u8>,
+    pipe: Option<PipeWriter>,
+    calls: u64,
+    written_bytes: u64,
+    /// Lines ended.
+    lines: u64,
+    /// Newlines within names, which the other end counts as lines too.
+    newlines_in_names: u64,
+}
+
+/// What came out at the other end of the pipe.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Drained {
+    bytes: u64,
+    lines: u64,
+}
+
+/// Runs `work` with a sink, into a pipe if `piped`, and returns only when the other end has read everything.
+pub(crate) fn with_sink<T>(
+    piped: bool,
+    work: impl FnOnce(&mut Sink) -> Result<T, WorkError>,
+) -> Result<T, WorkError> {
+    let mut sink = Sink {
+        text: Vec::with_capacity(WRITE_BYTES + LINE_BYTES_MAX),
+        pipe: None,
+        calls: 0,
+        written_bytes: 0,
+        lines: 0,
+        newlines_in_names: 0,
+    };
+    if !piped {
+        return work(&mut sink);
+    }
+    let failed = |source| WorkError::Stage { stage: "pipe", source };
+    let (output, input) = std::io::pipe().map_err(failed)?;
+    sink.pipe = Some(input);
+    std::thread::scope(|scope| {
+        let reader = std::thread::Builder::new().name("megadir-drain".to_owned());
+        let reader = reader.spawn_scoped(scope, || drain(output)).map_err(failed)?;
+        let result = work(&mut sink).and_then(|result| sink.flush().map(|()| result));
+        // Closing our end lets the reader end.
+        sink.pipe = None;
+        match reader.join() {
+            Ok(Ok(drained)) => result.and_then(|result| sink.check_drained(drained).map(|()| result)),
+            Ok(Err(source)) => Err(failed(source)),
+            Err(_) => Err(failed(std::io::Error::other("the reading thread panicked"))),
+        }
+    })
+}
+
+/// Reads to the end and counts lines, as `wc -l` does.
+fn drain(mut output: PipeReader) -> std::io::Result<Drained> {
+    let mut piece = [0; READ_BYTES];
+    let mut drained = Drained { bytes: 0, lines: 0 };
+    loop {
+        match output.read(&mut piece)? {
+            0 => return Ok(drained),
+            length => {
+                drained.bytes += length as u64;
+                drained.lines += newlines(&piece[..length]);
+            }
+        }
+    }
+}
+
+#[inline]
+fn newlines(text: &[u8]) -> u64 {
+    text.iter().map(|byte| u64::from(*byte == b'\n')).sum()
+}
+
+impl Sink {
+    /// Returns where a line is to be appended; [`Sink::end_line`] must follow.
+    #[inline]
+    pub(crate) fn line(&mut self) -> &mut Vec<u8> {
+        &mut self.text
+    }
+
+    /// Appends a name to the line.
+    #[inline]
+    pub(crate) fn push_name(&mut self, name: &[u8]) {
+        self.newlines_in_names += newlines(name);
+        self.text.extend_from_slice(name);
+    }
+
+    /// Ends a line and passes the text on when there is enough of it.
+    #[inline]
+    pub(crate) fn end_line(&mut self) -> Result<(), WorkError> {
+        self.text.push(b'\n');
+        self.lines += 1;
+        if self.text.len() < WRITE_BYTES { Ok(()) } else { self.pass(WRITE_BYTES) }
+    }
+
+    /// Returns the number of write calls, the one that will write the rest included.
+    pub(crate) fn calls(&self) -> u64 {
+        self.calls + u64::from(self.pipe.is_some() && !self.text.is_empty())
+    }
+
+    /// Returns how many bytes were written to the pipe, 0 without one.
+    pub(crate) fn written_bytes(&self) -> u64 {
+        self.written_bytes + if self.pipe.is_some() { self.text.len() as u64 } else { 0 }
+    }
+
+    /// Fails unless there are as many lines as entries, and `headings` more.
+    pub(crate) fn check_lines(&self, entries: u64, headings: u64) -> Result<(), WorkError> {
+        let (lines, expected) = (self.lines, entries + headings);
+        if lines == expected {
+            return Ok(());
+        }
+        let text = format!("{lines} lines were formatted where {entries} entries make {expected}");
+        Err(WorkError::Stage { stage: "format", source: std::io::Error::other(text) })
+    }
+
+    /// Fails unless all that was written came out of the pipe.
+    fn check_drained(&self, drained: Drained) -> Result<(), WorkError> {
+        let written = Drained { bytes: self.written_bytes, lines: self.lines + self.newlines_in_names };
+        if drained == written {
+            return Ok(());
+        }
+        let text = format!(
+            "{} lines of {} bytes came out of the pipe where {} of {} bytes were written",
+            drained.lines, drained.bytes, written.lines, written.bytes
+        );
+        Err(WorkError::Stage { stage: "write", source: std::io::Error::other(text) })
+    }
+
+    fn flush(&mut self) -> Result<(), WorkError> {
+        self.pass(self.text.len())
+    }
+
+    fn pass(&mut self, length: usize) -> Result<(), WorkError> {
+        if let Some(pipe) = &mut self.pipe {
+            pipe.write_all(&self.text[..length])
+                .map_err(|source| WorkError::Stage { stage: "write", source })?;
+            self.calls += 1;
+            self.written_bytes += length as u64;
+        }
+        self.text.drain(..length);
+        Ok(())
+    }
+}
+
+/// Appends a number in decimal, right-aligned in `width` columns.
+#[inline]
+pub(crate) fn push_number(text: &mut Vec<u8>, value: u64, width: usize) {
+    let mut digits = [b' '; 20];
+    let mut start = digits.len();
+    let mut rest = value;
+    loop {
+        start -= 1;
+        digits[start] = b'0' + (rest % 10) as u8;
+        rest /= 10;
+        if rest == 0 {
+            break;
+        }
+    }
+    let from = start.min(digits.len() - width.min(digits.len()));
+    text.extend_from_slice(&digits[from..]);
+}
+
+/// Appends text, left-aligned in `width` columns.
+#[inline]
+pub(crate) fn push_text(text: &mut Vec<u8>, value: &[u8], width: usize) {
+    text.extend_from_slice(value);
+    for _ in value.len()..width {
+        text.push(b' ');
+    }
+}
+
+/// Returns the number of digits of a number.
+#[inline]
+pub(crate) fn digits(value: u64) -> usize {
+    value.checked_ilog10().unwrap_or(0) as usize + 1
+}
+
+/// Formats batches as they are read.
+#[derive(Debug, Default)]
+pub(crate) struct RawFormat {
+    headed: bool,
+}
+
+impl RawFormat {
+    /// Returns the number of lines before the first entry's.
+    pub(crate) fn headings(&self) -> u64 {
+        u64::from(self.headed)
+    }
+
+    /// Formats a batch.
+    pub(crate) fn add(&mut self, batch: &Batch<'_>, sink: &mut Sink) -> Result<(), WorkError> {
+        if !self.headed {
+            self.headed = true;
+            sink.line().extend_from_slice(b"inode#    file type  d_reclen  d_off   d_name");
+            sink.end_line()?;
+        }
+        for entry in batch.entries() {
+            let text = sink.line();
+            push_number(text, entry.inode, 8);
+            text.extend_from_slice(b"  ");
+            push_text(text, kind(entry.kind), 10);
+            text.push(b' ');
+            push_number(text, u64::from(entry.record_bytes), 4);
+            text.push(b' ');
+            push_number(text, entry.cookie.unwrap_or(0) as u64, 10);
+            text.extend_from_slice(b"  ");
+            sink.push_name(entry.name);
+            sink.end_line()?;
+        }
+        Ok(())
+    }
+}
+
+/// Returns the article's word for a type.
+fn kind(kind: FileType) -> &'static [u8] {
+    match kind {
+        FileType::File => b"regular",
+        FileType::Directory => b"directory",
+        FileType::Symlink => b"symlink",
+        FileType::Fifo => b"FIFO",
+        FileType::Socket => b"socket",
+        FileType::BlockDevice => b"block dev",
+        FileType::CharDevice => b"char dev",
+        FileType::Unknown | FileType::Whiteout => b"???",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::with_sink;
+
+    /// Formats `names` with a heading and holds the lines against `entries`.
+    fn lines(names: &[&[u8]], entries: u64, piped: bool) -> Result<(), String> {
+        let listed = with_sink(piped, |sink| {
+            sink.line().extend_from_slice(b"heading");
+            sink.end_line()?;
+            for name in names {
+                sink.push_name(name);
+                sink.end_line()?;
+            }
+            sink.check_lines(entries, 1)
+        });
+        listed.map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn every_entry_has_its_line_and_every_line_arrives() {
+        for piped in [false, true] {
+            assert_eq!(lines(&[b"one", b"t\nw\no", &[b'x'; 5000]], 3, piped), Ok(()));
+            let error = lines(&[b"one", b"two"], 3, piped).unwrap_err();
+            assert_eq!(error, "format: 3 lines were formatted where 3 entries make 4");
+        }
+    }
+
+    #[test]
+    fn lines_that_do_not_arrive_as_written_are_an_error() {
+        let listed = with_sink(true, |sink| {
+            sink.line().extend_from_slice(b"a name with a newline that nobody told the sink of\n");
+            sink.end_line()
+        });
+        assert_eq!(
+            listed.unwrap_err().to_string(),
+            "write: 2 lines of 52 bytes came out of the pipe where 1 of 52 bytes were written"
+        );
+    }
+}

@@ -1,0 +1,242 @@
+//! Arms and groups of a study that lists: comparisons, decompositions and growth, from the study or from the user's options.
+//!
+//! If a group's work is impossible here, a note with the reason takes its place.
+
+use megadir_record::{CellId, DataId, Group, GroupRule, Stage, Work};
+
+use crate::kind::arms::Arms;
+use crate::kind::list::{ArmSpec, BaselineSpec, CompareSpec, DecomposeSpec, GrowSpec, ListSpec, StepSpec};
+use crate::note::NoteKind;
+use crate::request::{PlanError, Request, backend_fact, check_reading};
+
+/// The arm that listings are compared with.
+#[derive(Clone, Debug)]
+pub(crate) struct Base {
+    pub(crate) id: CellId,
+    pub(crate) reading: Reading,
+}
+
+/// How the entries of a directory are read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Reading {
+    pub(crate) backend: String,
+    pub(crate) buffer_bytes: u64,
+    pub(crate) threads: u32,
+}
+
+impl Arms<'_> {
+    /// Adds the baseline of a study that lists.
+    pub(crate) fn listing_baseline(&mut self, spec: &BaselineSpec) -> Result<Base, PlanError> {
+        let reading =
+            Reading { backend: spec.backend.clone(), buffer_bytes: spec.buffer_bytes, threads: spec.threads };
+        let work = self.work(&reading, &[Stage::Read])?;
+        let name = reading.backend.clone();
+        let work = work.map_err(|reason| PlanError::NoBaseline { name, reason })?;
+        Ok(Base { id: self.baseline(DataId(0), work), reading })
+    }
+
+    /// Returns the work of reading so and doing `stages`, or why it cannot be done here.
+    pub(crate) fn work(
+        &self,
+        reading: &Reading,
+        stages: &[Stage],
+    ) -> Result<Result<Work, String>, PlanError> {
+        let fact = backend_fact(self.facts, &reading.backend)?;
+        check_reading(self.facts, Some(reading.buffer_bytes), reading.threads)?;
+        if let Some(reason) = &fact.unavailable {
+            return Ok(Err(format!("{} is not available here: {reason}", fact.name)));
+        }
+        if reading.threads > fact.threads_max {
+            let (name, most, threads) = (fact.name, fact.threads_max, reading.threads);
+            return Ok(Err(format!("{name} reads with at most {most} thread, not {threads}")));
+        }
+        let buffer_bytes = fact.buffer_fixed.unwrap_or(reading.buffer_bytes);
+        Ok(Ok(Work::List {
+            backend: fact.name.to_owned(),
+            buffer_bytes,
+            threads: reading.threads,
+            shares: fact.shares_per_thread.map_or(1, |shares| shares * reading.threads),
+            stages: stages.to_vec(),
+        }))
+    }
+}
+
+/// Adds the study's own groups.
+pub(crate) fn of_study(spec: &ListSpec, base: &Base, arms: &mut Arms<'_>) -> Result<(), PlanError> {
+    spec.compare.iter().try_for_each(|group| compare(group, base, arms))?;
+    spec.decompose.iter().try_for_each(|group| decompose(group, base, arms))?;
+    spec.grow.iter().try_for_each(|group| grow(group, base, arms))
+}
+
+/// Adds the one group that crosses what the user chose.
+pub(crate) fn chosen(request: &Request<'_>, base: &Base, arms: &mut Arms<'_>) -> Result<(), PlanError> {
+    let arm = ArmSpec {
+        backend: request.backends.clone(),
+        buffer_bytes: request.buffers_bytes.clone(),
+        threads: request.threads.clone(),
+    };
+    let title = "How do the chosen ways compare with the baseline?".to_owned();
+    compare(&CompareSpec { name: "chosen".to_owned(), title, answers: true, arms: vec![arm] }, base, arms)
+}
+
+fn compare(spec: &CompareSpec, base: &Base, arms: &mut Arms<'_>) -> Result<(), PlanError> {
+    let baseline = base.id;
+    let mut added = 0;
+    for reading in spec.arms.iter().flat_map(|arm| cross(arm, &base.reading)).collect::<Vec<_>>() {
+        match arms.work(&reading, &[Stage::Read])? {
+            Ok(work) => {
+                arms.arm(&spec.name, DataId(0), &work);
+                added += 1;
+            }
+            Err(reason) => arms.note(NoteKind::ArmLeftOut, format!("in group `{}`, {reason}", spec.name)),
+        }
+    }
+    if added > 0 {
+        arms.join(baseline, &spec.name);
+        // The baseline against itself stands beside each comparison as its resolution.
+        arms.join(CellId(baseline.0 + 1), &spec.name);
+        let rule = GroupRule::Compare { baseline };
+        arms.groups.push(Group {
+            name: spec.name.clone(),
+            title: spec.title.clone(),
+            answers: spec.answers,
+            rule,
+        });
+    }
+    Ok(())
+}
+
+/// Returns every combination of an arm's values, the baseline's standing in for what is left out.
+fn cross(arm: &ArmSpec, base: &Reading) -> Vec<Reading> {
+    let or = |given: &[u32], own: u32| if given.is_empty() { vec![own] } else { given.to_vec() };
+    let backends = if arm.backend.is_empty() { vec![base.backend.clone()] } else { arm.backend.clone() };
+    let buffers =
+        if arm.buffer_bytes.is_empty() { vec![base.buffer_bytes] } else { arm.buffer_bytes.clone() };
+    let threads = or(&arm.threads, base.threads);
+    let mut all = Vec::new();
+    for backend in &backends {
+        for &buffer_bytes in &buffers {
+            let with = |&threads| Reading { backend: backend.clone(), buffer_bytes, threads };
+            all.extend(threads.iter().map(with));
+        }
+    }
+    all
+}
+
+fn decompose(spec: &DecomposeSpec, base: &Base, arms: &mut Arms<'_>) -> Result<(), PlanError> {
+    let slow = chain(&spec.name, &spec.slow, base, arms)?;
+    let fast = chain(&spec.name, &spec.fast, base, arms)?;
+    let (Some(slow), Some(fast)) = (slow, fast) else {
+        return Ok(());
+    };
+    let mut add = |steps: Vec<(String, Work)>| -> Vec<(String, CellId)> {
+        let arm = |(factor, work)| (factor, arms.arm(&spec.name, DataId(0), &work));
+        steps.into_iter().map(arm).collect()
+    };
+    let rule = GroupRule::Decompose {
+        slow_name: spec.slow_name.clone(),
+        slow: add(slow),
+        fast_name: spec.fast_name.clone(),
+        fast: add(fast),
+    };
+    arms.groups.push(Group {
+        name: spec.name.clone(),
+        title: spec.title.clone(),
+        answers: spec.answers,
+        rule,
+    });
+    Ok(())
+}
+
+type Chain = Vec<(String, Work)>;
+
+/// Returns the cumulative work after each step, or `None`, with a note, if a step cannot be done here.
+fn chain(
+    group: &str,
+    steps: &[StepSpec],
+    base: &Base,
+    arms: &mut Arms<'_>,
+) -> Result<Option<Chain>, PlanError> {
+    let mut reading = base.reading.clone();
+    let mut stages = vec![Stage::Read];
+    let mut chain = Vec::new();
+    for step in steps {
+        if let Some(backend) = &step.backend {
+            reading.backend.clone_from(backend);
+        }
+        reading.buffer_bytes = step.buffer_bytes.unwrap_or(reading.buffer_bytes);
+        stages.extend(step.stage);
+        match arms.work(&reading, &stages)? {
+            Ok(work) => chain.push((step.factor.clone(), work)),
+            Err(reason) => {
+                arms.note(NoteKind::GroupLeftOut, format!("group `{group}`: {reason}"));
+                return Ok(None);
+            }
+        }
+    }
+    Ok(Some(chain))
+}
+
+fn grow(spec: &GrowSpec, base: &Base, arms: &mut Arms<'_>) -> Result<(), PlanError> {
+    let Some(sizes) = sizes(spec, arms) else {
+        return Ok(());
+    };
+    let mut series = Vec::new();
+    for one in &spec.series {
+        let reading = Reading {
+            backend: one.backend.clone().unwrap_or_else(|| base.reading.backend.clone()),
+            buffer_bytes: one.buffer_bytes.unwrap_or(base.reading.buffer_bytes),
+            threads: base.reading.threads,
+        };
+        match arms.work(&reading, &one.stages)? {
+            Ok(work) => {
+                let ids = sizes.iter().map(|data| arms.arm(&spec.name, *data, &work)).collect();
+                series.push((one.name.clone(), ids));
+            }
+            Err(reason) => {
+                arms.note(
+                    NoteKind::ArmLeftOut,
+                    format!("in group `{}`, series `{}`: {reason}", spec.name, one.name),
+                );
+            }
+        }
+    }
+    if !series.is_empty() {
+        let rule = GroupRule::Grow { series };
+        arms.groups.push(Group {
+            name: spec.name.clone(),
+            title: spec.title.clone(),
+            answers: spec.answers,
+            rule,
+        });
+    }
+    Ok(())
+}
+
+/// Returns the data sets of a growth group in ascending size: those asked for when there are several,
+/// else the study's fractions of the one.
+fn sizes(spec: &GrowSpec, arms: &mut Arms<'_>) -> Option<Vec<DataId>> {
+    let largest = arms.data[0].entries;
+    let mut entries: Vec<u64> = if arms.data.len() > 1 {
+        arms.data.iter().map(|data| data.entries).collect()
+    } else {
+        spec.fractions.iter().map(|fraction| (largest as f64 * fraction).round() as u64).collect()
+    };
+    entries.sort_unstable();
+    entries.dedup();
+    entries.retain(|entries| *entries > 0);
+    if entries.len() < 2 {
+        let text = format!(
+            "group `{}`: a directory of {largest} entries has no smaller ones to grow from",
+            spec.name
+        );
+        arms.note(NoteKind::GroupLeftOut, text);
+        return None;
+    }
+    let made: Option<Vec<DataId>> = entries.iter().map(|entries| arms.data_of(*entries)).collect();
+    if made.is_none() {
+        let text = format!("group `{}`: an existing directory has one size only", spec.name);
+        arms.note(NoteKind::GroupLeftOut, text);
+    }
+    made
+}

@@ -1,0 +1,224 @@
+//! One listing of a directory: the stages of the two programs under study, each switched on or not.
+//!
+//! Everything is opened, allocated and given back within the operation, as a program that lists a
+//! directory must: page faults of a large buffer are part of what a large buffer costs.
+//!
+//! Every entry's name is hashed as it is read, in every arm alike, by a few multiplications (see `name_hash`):
+//! the work is proven equal in every block, at the same cost to all. The type is left out: some file systems do
+//! not tell it, and then only those who ask for the inode know it.
+
+use megadir::{Backend, Batch, Dir, ReadOptions, Reader};
+use megadir_record::{Counted, Stage, Work};
+
+use super::format_long::{self, format_long};
+use super::output::{Sink, with_sink};
+use crate::control::{COMPUTING, RunControl, WorkError, marked};
+use crate::kind::Workload;
+
+use crate::kind::list::ls_stat::{self, Asked};
+use crate::kind::list::name_arena::NameArena;
+use crate::kind::list::output::RawFormat;
+use crate::kind::work_hash::{name_hash, repeat};
+use crate::measure::Stopwatch;
+
+/// One arm's work, ready to be done.
+pub(crate) struct Listing {
+    backend: &'static dyn Backend,
+    options: ReadOptions,
+    stages: Vec<Stage>,
+}
+
+impl Listing {
+    /// Prepares an arm's work, which must be to list.
+    pub(crate) fn new(work: &Work) -> Result<Self, WorkError> {
+        let Work::List { backend, buffer_bytes, threads, shares, stages } = work else {
+            let source = std::io::Error::from(std::io::ErrorKind::InvalidInput);
+            return Err(WorkError::Stage { stage: "list", source });
+        };
+        let options = ReadOptions {
+            buffer_bytes: *buffer_bytes as usize,
+            threads: *threads as usize,
+            shares: *shares as usize,
+            resolve_types: false,
+        };
+        Ok(Self { backend: megadir::backend(backend)?, options, stages: stages.clone() })
+    }
+
+    /// Lists the directory once.
+    pub(crate) fn once(&self, directory: &Dir, control: RunControl<'_>) -> Result<Counted, WorkError> {
+        let writes = self.has(Stage::Write);
+        with_sink(writes, |sink| self.run_into(directory, control, sink))
+    }
+
+    fn has(&self, stage: Stage) -> bool {
+        self.stages.contains(&stage)
+    }
+
+    fn run_into(
+        &self,
+        directory: &Dir,
+        control: RunControl<'_>,
+        sink: &mut Sink,
+    ) -> Result<Counted, WorkError> {
+        let mut seen = Seen::default();
+        let mut reader = self.backend.open(directory, &self.options)?;
+        if !self.has(Stage::Keep) {
+            match self.has(Stage::FormatRaw) {
+                true => read_raw(&mut *reader, &mut seen, control, sink)?,
+                false => read(&mut *reader, &mut seen, control)?,
+            }
+            return Ok(seen.counted(reader.calls(), 0, sink));
+        }
+        let mut arena = NameArena::default();
+        while let Some(batch) = reader.next_batch()? {
+            control.check()?;
+            seen.add(&batch);
+            arena.add(&batch);
+        }
+        let read_calls = reader.calls();
+        drop(reader);
+        if self.has(Stage::Sort) {
+            marked(control.heartbeat, COMPUTING, || arena.sort());
+        }
+        let mut asked = Asked::default();
+        if self.has(Stage::Attributes) {
+            asked.add(ls_stat::ask(directory, &mut arena, control)?);
+        }
+        if self.has(Stage::ExtendedAttributes) {
+            asked.add(ls_stat::ask_extended(directory, &mut arena, control)?);
+        }
+        if self.has(Stage::FormatLong) {
+            format_long(&arena, control, sink)?;
+            sink.check_lines(seen.entries, format_long::HEADINGS)?;
+        }
+        // What vanished before it was asked about was not worked on: the block is not equal to others.
+        seen.entries -= asked.vanished.min(seen.entries);
+        Ok(seen.counted(read_calls, asked.calls, sink))
+    }
+}
+
+impl Workload for Listing {
+    fn unavailable(&self, directory: &Dir) -> Option<String> {
+        let lacking = self.stages.iter().find_map(|stage| ls_stat::lacks(*stage));
+        lacking.or_else(|| self.backend.probe(directory).err().map(|error| error.reason()))
+    }
+
+    fn run(
+        &mut self,
+        directory: &Dir,
+        operations: u64,
+        _stopwatch: &mut Stopwatch,
+        control: RunControl<'_>,
+    ) -> Result<Counted, WorkError> {
+        repeat(operations, || self.once(directory, control))
+    }
+}
+
+fn read(reader: &mut dyn Reader, seen: &mut Seen, control: RunControl<'_>) -> Result<(), WorkError> {
+    while let Some(batch) = reader.next_batch()? {
+        control.check()?;
+        seen.add(&batch);
+    }
+    Ok(())
+}
+
+fn read_raw(
+    reader: &mut dyn Reader,
+    seen: &mut Seen,
+    control: RunControl<'_>,
+    sink: &mut Sink,
+) -> Result<(), WorkError> {
+    let mut format = RawFormat::default();
+    while let Some(batch) = reader.next_batch()? {
+        control.check()?;
+        seen.add(&batch);
+        format.add(&batch, sink)?;
+    }
+    sink.check_lines(seen.entries, format.headings())
+}
+
+/// What was seen of a directory.
+#[derive(Clone, Copy, Debug, Default)]
+struct Seen {
+    entries: u64,
+    hash: u64,
+}
+
+impl Seen {
+    #[inline]
+    fn add(&mut self, batch: &Batch<'_>) {
+        for entry in batch.entries() {
+            self.entries += 1;
+            self.hash = self.hash.wrapping_add(name_hash(entry.name));
+        }
+    }
+
+    fn counted(self, read_calls: Option<u64>, calls: u64, sink: &Sink) -> Counted {
+        Counted {
+            entries: self.entries,
+            hash: self.hash,
+            calls: read_calls.map(|read| read + calls + sink.calls()),
+            written_bytes: sink.written_bytes(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicBool, AtomicU64};
+
+    use super::*;
+
+    /// Two ways of reading that this system has.
+    const BACKENDS: [&str; 2] =
+        if cfg!(windows) { ["by-handle", "find-first-file"] } else { ["getdents", "readdir"] };
+
+    #[test]
+    fn every_stage_sees_every_entry_and_every_line_arrives() {
+        const FILES: u64 = 300;
+        let parent = tempfile::tempdir().unwrap();
+        let mut hash = 0_u64;
+        for index in 0..FILES {
+            let name = format!("file-{index}-\u{e4}");
+            hash = hash.wrapping_add(name_hash(name.as_bytes()));
+            std::fs::write(parent.path().join(name), "12345").unwrap();
+        }
+        let directory = Dir::open(parent.path()).unwrap();
+        let (stop, heartbeat) = (AtomicBool::new(false), AtomicU64::new(0));
+        let control = RunControl { stop: &stop, heartbeat: &heartbeat };
+        let raw = [Stage::Read, Stage::FormatRaw, Stage::Write];
+        let long = [
+            Stage::Read,
+            Stage::Keep,
+            Stage::Sort,
+            Stage::Attributes,
+            Stage::ExtendedAttributes,
+            Stage::FormatLong,
+            Stage::Write,
+        ];
+        for backend in BACKENDS {
+            for stages in [&[Stage::Read][..], &raw, &long] {
+                let mut stages = stages.to_vec();
+                let work = |stages: Vec<Stage>| Work::List {
+                    backend: backend.into(),
+                    buffer_bytes: 65_536,
+                    threads: 1,
+                    shares: 1,
+                    stages,
+                };
+                let lacking = Listing::new(&work(stages.clone())).unwrap().unavailable(&directory);
+                assert_eq!(lacking.is_some(), cfg!(windows) && stages.len() == long.len(), "{lacking:?}");
+                if lacking.is_some() {
+                    stages.retain(|stage| *stage != Stage::ExtendedAttributes);
+                }
+                let listing = Listing::new(&work(stages.clone())).unwrap();
+                assert_eq!(listing.unavailable(&directory), None);
+                let counted = listing.once(&directory, control).unwrap();
+                assert_eq!((counted.entries, counted.hash), (FILES, hash), "{backend} {stages:?}");
+                let names_bytes = FILES * 7;
+                let written = counted.written_bytes > names_bytes;
+                assert_eq!(written, stages.contains(&Stage::Write), "{backend} {stages:?} {counted:?}");
+            }
+        }
+    }
+}

@@ -1,0 +1,162 @@
+//! Arms and groups of look-ups: every directory with every presence and every way of drawing names.
+//!
+//! The groups read the same arms: all against the first, as the source's table does; absent names against present ones; by name
+//! against by path, if a system has both; and with growing directories.
+
+use megadir_record::{CellId, DataId, DataSource, Group, GroupRule, Keys, LookupCall, Pair, Presence, Work};
+
+use crate::kind::arms::{Arms, call_name, grouped, keys_name, presence_name};
+use crate::kind::lookup::LookupSpec;
+use crate::note::NoteKind;
+
+/// One arm with what it is made of.
+struct One {
+    call: LookupCall,
+    data: DataId,
+    entries: u64,
+    presence: Presence,
+    keys: Keys,
+    arm: CellId,
+}
+
+/// Adds the arms and groups of look-ups on every data set of `arms`.
+pub(crate) fn lookups(spec: &LookupSpec, arms: &mut Arms<'_>) {
+    let all = cross(spec, arms);
+    compare(&all, arms);
+    absent(&all, arms);
+    patterns(&all, arms);
+    by_name(&all, arms);
+    growth(&all, arms);
+}
+
+/// Makes the arms, the smallest directory first; the first of all is the baseline.
+fn cross(spec: &LookupSpec, arms: &mut Arms<'_>) -> Vec<One> {
+    let mut sets: Vec<(u64, DataId)> = arms.data.iter().map(|data| (data.entries, data.id)).collect();
+    sets.sort_unstable_by_key(|(entries, id)| (*entries, id.0));
+    let mut all: Vec<One> = Vec::new();
+    for (entries, data) in sets {
+        for &presence in &spec.presence {
+            for &keys in &spec.keys {
+                // Which of one name is asked for is no choice; only of absent names there are always others.
+                let choice = presence == Presence::Absent && keys == Keys::Random;
+                if entries == 1 && !choice && keys != Keys::Fixed && spec.keys.contains(&Keys::Fixed) {
+                    continue;
+                }
+                for &call in &spec.calls {
+                    let work = Work::Lookup { presence, keys, call };
+                    let arm = match all.is_empty() {
+                        true => arms.baseline(data, work),
+                        false => arms.arm("lookup", data, &work),
+                    };
+                    all.push(One { call, data, entries, presence, keys, arm });
+                }
+            }
+        }
+    }
+    all
+}
+
+fn compare(all: &[One], arms: &mut Arms<'_>) {
+    let Some(baseline) = all.first().map(|one| one.arm) else { return };
+    arms.join(baseline, "lookup");
+    arms.join(CellId(baseline.0 + 1), "lookup");
+    let title = "What does it cost to ask whether a name exists?".to_owned();
+    let rule = GroupRule::Compare { baseline };
+    arms.groups.push(Group { name: "lookup".into(), title, answers: false, rule });
+}
+
+/// Contrasts absent names with present ones, all else being equal.
+fn absent(all: &[One], arms: &mut Arms<'_>) {
+    let pairs = pairs(all, |one, other| {
+        one.presence == Presence::Absent
+            && other.presence == Presence::Present
+            && one.keys == other.keys
+            && one.call == other.call
+    });
+    let pairs = pairs.into_iter().map(|(one, other)| Pair {
+        what: "absent names".into(),
+        than: "present ones".into(),
+        at: at(one),
+        arm: one.arm,
+        to: other.arm,
+    });
+    arms.pairs("absent", "Do absent names cost more than present ones?", pairs.collect());
+}
+
+/// Contrasts other ways of drawing names with one and the same name.
+fn patterns(all: &[One], arms: &mut Arms<'_>) {
+    let pairs = pairs(all, |one, other| {
+        one.keys != Keys::Fixed
+            && other.keys == Keys::Fixed
+            && one.presence == other.presence
+            && one.call == other.call
+    });
+    let pairs = pairs.into_iter().map(|(one, other)| Pair {
+        what: keys_name(one.keys).into(),
+        than: "one and the same".into(),
+        at: format!(
+            "{} names{} of {}",
+            presence_name(one.presence),
+            call_name(one.call),
+            grouped(one.entries)
+        ),
+        arm: one.arm,
+        to: other.arm,
+    });
+    arms.pairs("pattern", "What does asking for one and the same name hide?", pairs.collect());
+}
+
+/// Contrasts names relative to the directory with whole paths.
+fn by_name(all: &[One], arms: &mut Arms<'_>) {
+    let pairs = pairs(all, |one, other| {
+        one.call == LookupCall::AttributesByHandle
+            && other.call == LookupCall::AttributesByPath
+            && (one.presence, one.keys) == (other.presence, other.keys)
+    });
+    let pairs = pairs.into_iter().map(|(one, other)| Pair {
+        what: "a name in an open directory".into(),
+        than: "the whole path".into(),
+        at: format!("{}, {} of {}", presence_name(one.presence), keys_name(one.keys), grouped(one.entries)),
+        arm: one.arm,
+        to: other.arm,
+    });
+    arms.pairs("call", "What does asking by the whole path cost?", pairs.collect());
+}
+
+fn growth(all: &[One], arms: &mut Arms<'_>) {
+    let sizes = arms.data.len();
+    let mut series: Vec<(String, Vec<CellId>)> = Vec::new();
+    for one in all {
+        let name = format!("{}{} {}", presence_name(one.presence), call_name(one.call), keys_name(one.keys));
+        match series.iter_mut().find(|(known, _)| *known == name) {
+            Some((_, arms)) => arms.push(one.arm),
+            None => series.push((name, vec![one.arm])),
+        }
+    }
+    series.retain(|(_, arms)| arms.len() > 1);
+    if series.is_empty() {
+        if sizes == 1 {
+            let why = match arms.data[0].source {
+                DataSource::Existing { .. } => "an existing directory has one size only",
+                DataSource::Made { .. } => "one size was asked for",
+            };
+            arms.note(NoteKind::GroupLeftOut, format!("group `growth`: {why}"));
+        }
+        return;
+    }
+    for arm in series.iter().flat_map(|(_, arms)| arms.clone()).collect::<Vec<_>>() {
+        arms.join(arm, "growth");
+    }
+    let title = "How does the time grow with the number of files?".to_owned();
+    arms.groups.push(Group { name: "growth".into(), title, answers: true, rule: GroupRule::Grow { series } });
+}
+
+/// Returns every two arms of one directory that go together.
+fn pairs(all: &[One], together: impl Fn(&One, &One) -> bool) -> Vec<(&One, &One)> {
+    let of = |one: &One| all.iter().find(|other| other.data == one.data && together(one, other));
+    all.iter().filter_map(|one| Some((one, of(one)?))).collect()
+}
+
+fn at(one: &One) -> String {
+    format!("{}{} of {}", keys_name(one.keys), call_name(one.call), grouped(one.entries))
+}

@@ -1,0 +1,38 @@
+//! Linux: one `fstatat` a look-up, relative to the directory, no symbolic link followed.
+
+use std::ffi::CString;
+use std::io;
+
+use megadir::Dir;
+use megadir_record::LookupCall;
+use rustix::fs::{AtFlags, statat};
+use rustix::io::Errno;
+
+use crate::os::Borrowed;
+
+/// A name as the call takes it.
+pub(crate) type Name = CString;
+
+/// Returns the reason why a call cannot be made here.
+pub(crate) fn unavailable(call: LookupCall, _directory: &Dir, _present: Option<CString>) -> Option<String> {
+    (call != LookupCall::Fstatat).then(|| "a call of Windows".to_owned())
+}
+
+/// Returns the names of a block as the call takes them.
+pub(crate) fn prepare(
+    _call: LookupCall,
+    _directory: &Dir,
+    names: impl Iterator<Item = CString>,
+) -> io::Result<Vec<Name>> {
+    Ok(names.collect())
+}
+
+/// `true` if a name exists.
+#[inline]
+pub(crate) fn exists(_call: LookupCall, directory: Borrowed<'_>, name: &Name) -> io::Result<bool> {
+    match statat(directory, name.as_c_str(), AtFlags::SYMLINK_NOFOLLOW) {
+        Ok(_) => Ok(true),
+        Err(Errno::NOENT) => Ok(false),
+        Err(error) => Err(error.into()),
+    }
+}

@@ -1,0 +1,190 @@
+//! Look-ups: does a name exist? One call an operation, which follows no symbolic link: on Linux `fstatat` relative to the directory,
+//! on Windows what the plan says.
+//!
+//! The names of a block are drawn and written out before it starts, at most [`NAMES_MAX`] of them; a longer block
+//! goes through them again. Only any absent name is another one for every operation: the system answers the second question
+//! about one from what it keeps in mind (negative entries), not from the directory. Present names are drawn from those of the data set; absent ones are names that the
+//! scheme gives for indices that were not made, so that both have the same length and the same randomness.
+
+#[cfg(target_os = "linux")]
+mod linux;
+mod names;
+#[cfg(windows)]
+mod windows;
+
+use std::collections::HashSet;
+
+use megadir::Dir;
+use megadir_record::{Counted, Keys, LookupCall, Presence};
+use megadir_stats::permutation::{Permutation, SplitMix64};
+use rand_distr::{Distribution, Zipf};
+
+use crate::control::{RunControl, WorkError};
+use crate::kind::{BlockKey, Workload};
+use crate::measure::{Operation, Stopwatch};
+use crate::os::{At, Borrowed};
+#[cfg(target_os = "linux")]
+use linux as system;
+pub(crate) use names::NameSource;
+#[cfg(windows)]
+use windows as system;
+
+/// The most names that a block has: 4096 of 32 bytes and their pointers fit into a second-level cache.
+pub(crate) const NAMES_MAX: u64 = 4096;
+/// Any name that is absent is one of so many, which a run asks for a small part of: 2^38, for which all schemes have room.
+pub(crate) const ABSENT_NAMES: u64 = 1 << 38;
+/// Names that are kept of a directory that was there already, unless some arm asks for more at once.
+pub(crate) const SAMPLE_MAX: usize = 65_536;
+
+/// One arm's look-ups.
+pub(crate) struct Lookup<'a> {
+    presence: Presence,
+    keys: Keys,
+    call: LookupCall,
+    source: &'a NameSource,
+    seed: u64,
+    names: Vec<system::Name>,
+    /// Blocks made ready so far.
+    blocks: u64,
+}
+
+impl<'a> Lookup<'a> {
+    pub(crate) fn new(
+        presence: Presence,
+        keys: Keys,
+        call: LookupCall,
+        source: &'a NameSource,
+        seed: u64,
+    ) -> Self {
+        Self { presence, keys, call, source, seed, names: Vec::new(), blocks: 0 }
+    }
+
+    /// Returns the indices of a block's names.
+    fn draw(&self, block: BlockKey, count: u64) -> Vec<u64> {
+        let entries = self.source.entries().max(1);
+        let mut random = SplitMix64::new(self.seed ^ block.number());
+        // Which names are popular, or the one, is the same in all blocks and nothing to do with their age.
+        let shuffled = Permutation::new(entries, self.seed);
+        let at = |rank| shuffled.get(rank).unwrap_or(0);
+        match self.keys {
+            Keys::Fixed => vec![at(0)],
+            Keys::Random if self.presence == Presence::Absent => {
+                // The system keeps in mind which names were not there: one that was asked for is no longer any name.
+                let mut fresh = SplitMix64::new(random.next_u64() ^ self.blocks.rotate_left(32));
+                (0..count).map(|_| entries + fresh.below(ABSENT_NAMES).unwrap_or(0)).collect()
+            }
+            // The first so many ranks of a shuffling of the block's own.
+            Keys::Random if block.distinct => {
+                let own = Permutation::new(entries, random.next_u64());
+                (0..count.min(entries)).map(|rank| own.get(rank).unwrap_or(0)).collect()
+            }
+            Keys::Random => (0..count).map(|_| random.below(entries).unwrap_or(0)).collect(),
+            Keys::Zipf => {
+                let Ok(zipf) = Zipf::new(entries as f64, 1.0) else { return vec![at(0)] };
+                let mut random = Source(random);
+                let rank = |_| (zipf.sample(&mut random) as u64).clamp(1, entries) - 1;
+                if block.distinct {
+                    let mut seen = HashSet::new();
+                    let ranks = std::iter::repeat(0).map(rank).filter(|rank| seen.insert(*rank));
+                    return ranks.take(count.min(entries) as usize).map(at).collect();
+                }
+                (0..count).map(rank).map(at).collect()
+            }
+        }
+    }
+}
+
+impl Workload for Lookup<'_> {
+    fn unavailable(&self, directory: &Dir) -> Option<String> {
+        let none = self.presence == Presence::Present && self.source.entries() == 0;
+        let none = none.then(|| "there is no name to ask for".to_owned());
+        let present = (self.source.entries() > 0).then(|| self.source.name(Presence::Present, 0, self.seed));
+        none.or_else(|| system::unavailable(self.call, directory, present))
+    }
+
+    fn setup(
+        &mut self,
+        directory: &Dir,
+        block: BlockKey,
+        operations: u64,
+        _signals: RunControl<'_>,
+    ) -> Result<(), WorkError> {
+        let anew = self.presence == Presence::Absent && self.keys == Keys::Random;
+        self.blocks += 1;
+        let indices = self.draw(block, if anew { operations } else { operations.min(NAMES_MAX) });
+        let name = |index| self.source.name(self.presence, index, self.seed);
+        let prepared = system::prepare(self.call, directory, indices.into_iter().map(name));
+        self.names = prepared.map_err(|source| WorkError::Stage { stage: "the names", source })?;
+        Ok(())
+    }
+
+    fn run(
+        &mut self,
+        directory: &Dir,
+        operations: u64,
+        stopwatch: &mut Stopwatch,
+        control: RunControl<'_>,
+    ) -> Result<Counted, WorkError> {
+        let (call, names) = (self.call, self.names.as_slice());
+        let mut ask = Ask { call, directory: directory.at(), names, next: 0, control };
+        let found = stopwatch.time(&mut ask, operations)?;
+        let all = found == operations;
+        let mixed = if all { 0 } else { found };
+        Ok(Counted { entries: u64::from(all), hash: mixed, calls: Some(1), written_bytes: 0 })
+    }
+}
+
+/// One look-up after the other, of the names of a block.
+struct Ask<'a> {
+    call: LookupCall,
+    directory: Borrowed<'a>,
+    names: &'a [system::Name],
+    next: usize,
+    control: RunControl<'a>,
+}
+
+impl Operation for Ask<'_> {
+    type Error = WorkError;
+
+    /// Returns 1 for a name that exists.
+    #[inline]
+    fn run(&mut self, _index: u64) -> Result<u64, WorkError> {
+        // A division would take longer than the rest of what is done here.
+        if self.next == self.names.len() {
+            self.next = 0;
+        }
+        let name = &self.names[self.next];
+        self.next += 1;
+        let exists = system::exists(self.call, self.directory, name);
+        exists.map(u64::from).map_err(|source| WorkError::Stage { stage: self.call.name(), source })
+    }
+
+    fn between(&mut self) -> Result<(), WorkError> {
+        self.control.check()
+    }
+}
+
+/// The generator of the plan's randomness as the library of distributions takes it.
+struct Source(SplitMix64);
+
+impl rand_core::TryRng for Source {
+    type Error = rand_core::Infallible;
+
+    fn try_next_u32(&mut self) -> Result<u32, Self::Error> {
+        Ok((self.0.next_u64() >> 32) as u32)
+    }
+
+    fn try_next_u64(&mut self) -> Result<u64, Self::Error> {
+        Ok(self.0.next_u64())
+    }
+
+    fn try_fill_bytes(&mut self, bytes: &mut [u8]) -> Result<(), Self::Error> {
+        for chunk in bytes.chunks_mut(8) {
+            chunk.copy_from_slice(&self.0.next_u64().to_le_bytes()[..chunk.len()]);
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests;

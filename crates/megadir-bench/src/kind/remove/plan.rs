@@ -1,0 +1,128 @@
+//! The plan of a study that removes trees: by a loop in one thread, by `rm -rf` and by the library with ever more workers.
+//!
+//! ```text
+//! chain      one remover on one shape, on files of its own
+//! step 0     create: as many files in as many directories; its time is told, and compared with nothing
+//! step 1     remove all of it
+//! ```
+
+use megadir_record::{
+    CellId, FileOperation, FileOrder, Made, Order, Pair, RemoveWork, Remover, Role, Spread, When, Work,
+};
+
+use crate::kind::arms::{Arms, grouped};
+use crate::kind::files::plan::{Place, WORKERS_MAX, by_name};
+use crate::kind::remove::RemoveSpec;
+use crate::request::PlanError;
+
+/// One arm that removes.
+struct One {
+    by: Remover,
+    workers: u32,
+    directories: u64,
+    arm: CellId,
+}
+
+/// Adds the arms and groups.
+pub(crate) fn removals(
+    spec: &RemoveSpec,
+    made: &Made,
+    entries: u64,
+    arms: &mut Arms<'_>,
+) -> Result<Order, PlanError> {
+    if let Some(count) = spec.workers.iter().find(|count| !(1..=WORKERS_MAX).contains(*count)) {
+        let allowed = format!("1 to {WORKERS_MAX} are possible");
+        return Err(PlanError::Value { what: "the number of workers", value: count.to_string(), allowed });
+    }
+    let mut all = Vec::new();
+    for (place, &directories) in spec.directories.iter().enumerate() {
+        let mut add = |by, workers, role| {
+            let chain = arms.data.len() as u32;
+            let arm = chain_of(made, entries, (directories, by, workers), role, chain, arms);
+            all.push(One { by, workers, directories, arm });
+        };
+        let first = place == 0;
+        add(Remover::PlainLoop, 1, if first { Role::Baseline } else { Role::Arm });
+        if first {
+            add(Remover::PlainLoop, 1, Role::AgainstItself);
+        }
+        add(Remover::Rm, 1, Role::Arm);
+        for &workers in &spec.workers {
+            add(Remover::Library, workers, Role::Arm);
+        }
+    }
+    let against = |than: Remover| {
+        let pair = |one: &One| {
+            let to = all.iter().find(|to| to.by == than && to.directories == one.directories)?;
+            let different = one.by != than && (than == Remover::PlainLoop || one.by == Remover::Library);
+            different.then(|| Pair {
+                what: name(one.by, one.workers),
+                than: name(than, 1),
+                at: format!("{}, wall time per file", shape(one.directories)),
+                arm: one.arm,
+                to: to.arm,
+            })
+        };
+        all.iter().filter_map(pair).collect::<Vec<Pair>>()
+    };
+    let fewest = spec.workers.first().copied().unwrap_or(1);
+    let more = |one: &One| {
+        let like = |to: &&One| (to.by, to.workers, to.directories) == (one.by, fewest, one.directories);
+        let more = one.by == Remover::Library && one.workers != fewest;
+        all.iter().find(like).filter(|_| more).map(|to| Pair {
+            what: workers(one.workers),
+            than: workers(fewest),
+            at: format!("{}, wall time per file", shape(one.directories)),
+            arm: one.arm,
+            to: to.arm,
+        })
+    };
+    let more: Vec<Pair> = all.iter().filter_map(more).collect();
+    let (against_loop, against_rm) = (against(Remover::PlainLoop), against(Remover::Rm));
+    arms.pairs("workers", "Do more workers help?", more);
+    arms.answers("workers");
+    arms.pairs("loop", "Who is faster than a loop in one thread?", against_loop);
+    arms.pairs("rm", "Is the library faster than rm -rf?", against_rm);
+    Ok(Order::Chains)
+}
+
+/// Adds a data set and the two arms that work on it; returns the one that removes.
+fn chain_of(
+    made: &Made,
+    entries: u64,
+    (directories, by, workers): (u64, Remover, u32),
+    role: Role,
+    chain: u32,
+    arms: &mut Arms<'_>,
+) -> CellId {
+    let spread = Spread::PerDirectory { files: entries.div_ceil(directories) };
+    let data = arms.add_data(entries, Made { spread, when: When::ByArms, ..made.clone() });
+    let itself = if role == Role::AgainstItself { " (itself)" } else { "" };
+    let what = format!("{}, {}{itself}", name(by, workers), shape(directories));
+    let create = by_name(FileOperation::Create, FileOrder::AsWritten, (0, entries));
+    arms.files(format!("write for {what}"), Role::Arm, Place { data, chain, step: 0 }, create);
+    let work = Work::Remove(RemoveWork { by, workers, files: entries });
+    arms.push_at(what, role, data, work, (chain, 1))
+}
+
+fn name(by: Remover, workers: u32) -> String {
+    match (by, workers) {
+        (Remover::PlainLoop, _) => "plain loop".into(),
+        (Remover::Rm, _) => "rm -rf".into(),
+        (Remover::Library, count) => format!("library, {}", self::workers(count)),
+    }
+}
+
+fn workers(count: u32) -> String {
+    match count {
+        1 => "1 worker".into(),
+        several => format!("{several} workers"),
+    }
+}
+
+fn shape(directories: u64) -> String {
+    match directories {
+        1 => "1 directory".into(),
+        several => format!("{} directories", grouped(several)),
+    }
+}

@@ -1,0 +1,90 @@
+//! Everyone removes all that is in the directory that is open, and nothing beside it.
+
+use std::sync::atomic::{AtomicBool, AtomicU64};
+
+use std::path::Path;
+
+use megadir_record::Phase;
+use megadir_testkit::require;
+
+use super::*;
+use crate::measure::Calibration;
+
+/// Those who remove on this system.
+fn removers() -> impl Iterator<Item = Remover> {
+    let all = [Remover::PlainLoop, Remover::Library, Remover::Rm].into_iter();
+    all.filter(|by| *by != Remover::Rm || cfg!(target_os = "linux"))
+}
+
+/// Makes a link to a file beside the directory, where making one needs no privilege.
+fn link_to_what_is_beside(at: &Path) {
+    #[cfg(unix)]
+    std::os::unix::fs::symlink("../beside", at.join("-link")).unwrap();
+    #[cfg(not(unix))]
+    std::fs::write(at.join("-link"), "").unwrap();
+}
+
+/// Has another directory's path lead to what `victim` is.
+fn put_in_its_place(victim: &Path, at: &Path) {
+    #[cfg(unix)]
+    std::os::unix::fs::symlink(victim, at).unwrap();
+    #[cfg(not(unix))]
+    std::fs::rename(victim, at).unwrap();
+}
+
+#[test]
+fn everyone_removes_everything_and_keeps_the_directory() {
+    for by in removers() {
+        let scratch = tempfile::tempdir().unwrap();
+        let at = scratch.path().join("data");
+        for directory in 0..5 {
+            std::fs::create_dir_all(at.join(format!("d{directory}"))).unwrap();
+            (0..7).for_each(|file| std::fs::write(at.join(format!("d{directory}/{file}")), "").unwrap());
+        }
+        std::fs::write(scratch.path().join("beside"), "").unwrap();
+        link_to_what_is_beside(&at);
+        let directory = Dir::open(&at).unwrap();
+        let (stop, heartbeat) = (AtomicBool::new(false), AtomicU64::new(0));
+        let control = RunControl { stop: &stop, heartbeat: &heartbeat };
+        let mut stopwatch = Stopwatch::new(Calibration::over(std::time::Duration::from_millis(1)));
+        let mut removal = Removal::new(RemoveWork { by, workers: 2, files: 36 });
+        assert_eq!(removal.unavailable(&directory), None);
+        let block = BlockKey { phase: Phase::Measure, round: 0, attempt: 0, distinct: false };
+        removal.setup(&directory, block, 36, control).unwrap();
+        let counted = removal.run(&directory, 36, &mut stopwatch, control).unwrap();
+        assert_eq!(counted.entries, 36, "{by:?}");
+        assert!(removal.usage().is_some_and(|taken| taken.elapsed_ns > 0));
+        assert_eq!(std::fs::read_dir(&at).unwrap().count(), 0, "{by:?}");
+        assert!(scratch.path().join("beside").exists());
+    }
+}
+
+#[test]
+fn what_takes_the_path_of_the_directory_meanwhile_stays() {
+    for by in removers() {
+        let scratch = tempfile::tempdir().unwrap();
+        let (at, victim) = (scratch.path().join("data"), scratch.path().join("victim"));
+        for directory in [&at, &victim] {
+            std::fs::create_dir(directory).unwrap();
+            std::fs::write(directory.join("file"), "").unwrap();
+        }
+        let directory = Dir::open(&at).unwrap();
+        let (stop, heartbeat) = (AtomicBool::new(false), AtomicU64::new(0));
+        let control = RunControl { stop: &stop, heartbeat: &heartbeat };
+        let mut stopwatch = Stopwatch::new(Calibration::over(std::time::Duration::from_millis(1)));
+        let mut removal = Removal::new(RemoveWork { by, workers: 1, files: 1 });
+        let block = BlockKey { phase: Phase::Measure, round: 0, attempt: 0, distinct: false };
+        removal.setup(&directory, block, 1, control).unwrap();
+        std::fs::rename(&at, scratch.path().join("moved")).unwrap();
+        put_in_its_place(&victim, &at);
+        let removed = removal.run(&directory, 1, &mut stopwatch, control);
+        assert!(at.join("file").exists(), "{by:?}");
+        // Wine finds an open directory by where it was.
+        if let (Err(error), true) = (&removed, require::is_wine()) {
+            require::unavailable("removing in a directory that has been moved", &error.to_string());
+            continue;
+        }
+        removed.unwrap();
+        assert!(!scratch.path().join("moved/file").exists(), "{by:?}");
+    }
+}

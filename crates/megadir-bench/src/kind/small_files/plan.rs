@@ -1,0 +1,295 @@
+//! The plan of a study of the life of many small files: written, asked about, read, rewritten, removed, by ever more
+//! workers, warm and cold.
+//!
+//! ```text
+//! chain      one number of workers, one sync policy and one state of the cache, on files of its own
+//! steps      create, stat, read, rewrite, unlink; stat, read and unlink in the chain's state of the cache
+//! ```
+//!
+//! What is removed can be asked about no more, so each state needs files of its own. The first state goes with the first sync
+//! policy, the second with the second: chains that are there for what they write serve those that look. Policies beyond the states
+//! have chains of create and rewrite; states beyond the policies have chains of their own, written by the first policy.
+
+use megadir_record::{
+    Access, CacheState, CellId, FileOperation, FileOrder, FileWork, Made, Order, Pair, Role, Sharing,
+    SyncPolicy, When, WorkerKind, Workers,
+};
+
+use crate::kind::arms::{Arms, CacheChoice};
+use crate::kind::files::plan::{Place, WORKERS_MAX};
+use crate::kind::small_files::{AccessSpec, SmallFilesSpec};
+use crate::request::PlanError;
+
+/// The steps of a whole life.
+const LIFE: [FileOperation; 5] = [
+    FileOperation::Create,
+    FileOperation::Stat,
+    FileOperation::Read,
+    FileOperation::Rewrite,
+    FileOperation::Unlink,
+];
+/// The steps that write, where another sync policy makes a difference.
+const WRITING: [FileOperation; 2] = [FileOperation::Create, FileOperation::Rewrite];
+
+/// One arm with what it is made of.
+struct One {
+    operation: FileOperation,
+    workers: u32,
+    sync: SyncPolicy,
+    /// The name of the state of the cache, where it is a cold one.
+    cold: Option<String>,
+    access: AccessSpec,
+    arm: CellId,
+}
+
+/// Adds the arms and groups; every worker has `entries` files.
+pub(crate) fn small_files(
+    spec: &SmallFilesSpec,
+    made: &Made,
+    entries: u64,
+    states: &[CacheChoice],
+    arms: &mut Arms<'_>,
+) -> Result<Order, PlanError> {
+    if let Some(count) = spec.workers.iter().find(|count| !(1..=WORKERS_MAX).contains(*count)) {
+        let allowed = format!("1 to {WORKERS_MAX} are possible");
+        return Err(PlanError::Value { what: "the number of workers", value: count.to_string(), allowed });
+    }
+    let (Some(&fewest), Some(_), Some(_)) = (spec.workers.first(), spec.sync.first(), spec.access.first())
+    else {
+        return Err(PlanError::Nothing {
+            reason: "the study names no workers, sync policy or access".into(),
+        });
+    };
+    let first = states.first();
+    if first.is_none() {
+        return Err(PlanError::Nothing {
+            reason: "no state of the cache that was asked for can be had".into(),
+        });
+    }
+    let mut chains = Chains { spec, made, entries, chain: 0 };
+    let mut all = Vec::new();
+    for &count in &spec.workers {
+        for host in hosts(spec, states) {
+            // Every state of the cache has a resolution of its own, and files of its own for it: what was looked at a moment ago is
+            // still held by whatever is below the guest's cache.
+            let cold = host.state.is_some_and(|had| had.state.is_cold());
+            let is_baseline = count == fewest && (host.place == 0 || cold);
+            let role = if is_baseline { Role::Baseline } else { Role::Arm };
+            all.extend(chains.add(count, &host, role, arms));
+            if role == Role::Baseline {
+                chains.add(count, &host, Role::AgainstItself, arms);
+            }
+        }
+    }
+    // What several list together they reach by name anyway.
+    if spec.sharing == Sharing::Own {
+        for &access in &spec.access[1..] {
+            let host = Host { place: 0, sync: spec.sync[0], state: first, access };
+            all.extend(chains.add(fewest, &host, Role::Arm, arms));
+        }
+    }
+    groups(spec, &all, arms);
+    Ok(Order::Chains)
+}
+
+/// What one chain is for.
+struct Host<'a> {
+    /// Which of those with as many workers.
+    place: usize,
+    sync: SyncPolicy,
+    /// The state in which its files are asked about, read and removed; else they are only written.
+    state: Option<&'a CacheChoice>,
+    access: AccessSpec,
+}
+
+/// Returns the chains that every number of workers has.
+fn hosts<'a>(spec: &SmallFilesSpec, states: &'a [CacheChoice]) -> Vec<Host<'a>> {
+    let host = |place: usize| Host {
+        place,
+        sync: *spec.sync.get(place).unwrap_or(&spec.sync[0]),
+        state: states.get(place),
+        access: spec.access[0],
+    };
+    (0..spec.sync.len().max(states.len())).map(host).collect()
+}
+
+/// The chains that are added one after the other.
+struct Chains<'a> {
+    spec: &'a SmallFilesSpec,
+    made: &'a Made,
+    entries: u64,
+    chain: u32,
+}
+
+impl Chains<'_> {
+    fn add(&mut self, count: u32, host: &Host<'_>, role: Role, arms: &mut Arms<'_>) -> Vec<One> {
+        let data = arms.add_data(self.entries, Made { when: When::ByArms, ..self.made.clone() });
+        let chain = self.chain;
+        self.chain += 1;
+        // The first policy's writing is measured in the first chain.
+        let own_writing = host.place < self.spec.sync.len();
+        let wanted = |operation: &FileOperation| match host.state {
+            _ if WRITING.contains(operation) => own_writing || *operation == FileOperation::Create,
+            None => false,
+            Some(had) => applies(had.state, *operation),
+        };
+        let mut added = Vec::new();
+        for operation in LIFE.into_iter().filter(wanted) {
+            let writes = WRITING.contains(&operation);
+            let cold = host.state.filter(|had| had.state.is_cold() && !writes);
+            let work = self.work(operation, count, host);
+            let name = self.name(&work, host, cold, role);
+            let place = Place { data, chain, step: added.len() as u32 };
+            let arm = arms.files(name, role, place, work.clone());
+            if let Some(had) = cold {
+                arms.cells[arm.0 as usize].cache = had.state;
+            }
+            let cold = cold.map(|had| had.name.clone());
+            // Writing for a state's sake is measured elsewhere.
+            let counts = own_writing || !writes;
+            added.push((
+                counts,
+                One { operation, workers: count, sync: work.sync, cold, access: host.access, arm },
+            ));
+        }
+        added.into_iter().filter_map(|(counts, one)| counts.then_some(one)).collect()
+    }
+
+    fn work(&self, operation: FileOperation, count: u32, host: &Host<'_>) -> FileWork {
+        let writes = WRITING.contains(&operation);
+        FileWork {
+            operation,
+            from: 0,
+            to: self.entries,
+            access: match (self.spec.sharing, host.access) {
+                (Sharing::Own, AccessSpec::Directory) => Access::Directory,
+                // A directory that several list has no listing order for each.
+                (Sharing::Same, _) | (_, AccessSpec::Name) => Access::Name { order: FileOrder::AsWritten },
+            },
+            sync: if writes { host.sync } else { SyncPolicy::Never },
+            // Windows has no calls for that.
+            owner_and_mode: writes && !cfg!(windows),
+            workers: Workers { count, kind: self.spec.worker_kind, sharing: self.spec.sharing },
+        }
+    }
+
+    fn name(&self, work: &FileWork, host: &Host<'_>, cold: Option<&CacheChoice>, role: Role) -> String {
+        let by = if host.access == self.spec.access[0] { "" } else { access_name(host.access) };
+        let kind = counted(work.workers.count, self.spec.worker_kind);
+        let mut name = format!("{}{by}{}, {kind}", work.operation.word(), sync_name(work.sync));
+        if let Some(had) = cold {
+            name.push_str(&format!(", {}", had.name));
+        } else if host.place >= self.spec.sync.len() {
+            let state = host.state.map_or("", |had| had.name.as_str());
+            name.push_str(&format!(" (for {state})"));
+        }
+        if role == Role::AgainstItself {
+            name.push_str(" (itself)");
+        }
+        name
+    }
+}
+
+/// `true` if files are worked on so in a state, and that differs in it.
+fn applies(state: CacheState, operation: FileOperation) -> bool {
+    match state {
+        CacheState::Unseen => false,
+        CacheState::DataCold => operation == FileOperation::Read,
+        CacheState::Warm | CacheState::VfsCold | CacheState::FsCold => true,
+    }
+}
+
+/// Adds the contrasts.
+fn groups(spec: &SmallFilesSpec, all: &[One], arms: &mut Arms<'_>) {
+    let (fewest, policy, access) = (spec.workers[0], spec.sync[0], spec.access[0]);
+    let find = |like: &One, workers, sync, cold: Option<&str>, access| {
+        let same = |one: &&One| {
+            (one.operation, one.workers, one.sync, one.cold.as_deref(), one.access)
+                == (like.operation, workers, sync, cold, access)
+        };
+        all.iter().find(same).map(|one| one.arm)
+    };
+    let workers = |one: &One| counted(one.workers, spec.worker_kind);
+    let told = |one: &One| {
+        let cold = one.cold.as_deref().map(|name| format!(", {name}")).unwrap_or_default();
+        format!("{}{}{cold}", one.operation.word(), sync_name(one.sync))
+    };
+    let pairs = |wanted: &dyn Fn(&One) -> bool, pair: &dyn Fn(&One) -> Option<Pair>| -> Vec<Pair> {
+        all.iter().filter(|one| wanted(one)).filter_map(pair).collect()
+    };
+    let scaling = pairs(&|one| one.workers != fewest, &|one| {
+        Some(Pair {
+            what: workers(one),
+            than: counted(fewest, spec.worker_kind),
+            at: format!("{}, wall time per file", told(one)),
+            arm: one.arm,
+            to: find(one, fewest, one.sync, one.cold.as_deref(), one.access)?,
+        })
+    });
+    let durable = pairs(&|one| one.sync != policy && WRITING.contains(&one.operation), &|one| {
+        Some(Pair {
+            what: durable_name(one.sync).into(),
+            than: durable_name(policy).into(),
+            at: format!("{}, {}", one.operation.word(), workers(one)),
+            arm: one.arm,
+            to: find(one, one.workers, policy, None, one.access)?,
+        })
+    });
+    let cold = pairs(&|one| one.cold.is_some(), &|one| {
+        Some(Pair {
+            what: format!("a {} cache", one.cold.as_deref().unwrap_or_default()),
+            than: format!("a {} cache", CacheState::Warm.name()),
+            at: format!("{}, {}", one.operation.word(), workers(one)),
+            arm: one.arm,
+            to: find(one, one.workers, one.sync, None, one.access)?,
+        })
+    });
+    let discrete = pairs(&|one| one.access != access, &|one| {
+        Some(Pair {
+            what: "operations by known names".into(),
+            than: "directories listed and worked on".into(),
+            at: format!("{}, {}", told(one), workers(one)),
+            arm: one.arm,
+            to: find(one, one.workers, one.sync, one.cold.as_deref(), access)?,
+        })
+    });
+    arms.pairs("scaling", "What do more workers do to the wall time per file?", scaling);
+    arms.answers("scaling");
+    arms.pairs("durability", "What does it cost that files are on the disk?", durable);
+    arms.pairs("cache", "What does a cold cache cost?", cold);
+    arms.pairs("discrete", "What does it matter that names are known?", discrete);
+}
+
+fn access_name(access: AccessSpec) -> &'static str {
+    match access {
+        AccessSpec::Directory => " by directory",
+        AccessSpec::Name => " by name",
+    }
+}
+
+fn sync_name(sync: SyncPolicy) -> &'static str {
+    match sync {
+        SyncPolicy::Never => "",
+        SyncPolicy::EachFile => " with fsync",
+        SyncPolicy::FileAndDirectory => " with fsync of file and directory",
+        SyncPolicy::AtEnd => " with syncfs at the end",
+    }
+}
+
+fn durable_name(sync: SyncPolicy) -> &'static str {
+    match sync {
+        SyncPolicy::Never => "no sync",
+        SyncPolicy::EachFile => "fsync of each file",
+        SyncPolicy::FileAndDirectory => "fsync of each file and its directory",
+        SyncPolicy::AtEnd => "one syncfs at the end",
+    }
+}
+
+fn counted(count: u32, kind: WorkerKind) -> String {
+    match (kind, count) {
+        (WorkerKind::Process, 1) => "1 process".into(),
+        (WorkerKind::Process, _) => format!("{count} processes"),
+        (WorkerKind::Thread, 1) => "1 thread".into(),
+        (WorkerKind::Thread, _) => format!("{count} threads"),
+    }
+}

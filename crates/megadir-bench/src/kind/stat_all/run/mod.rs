@@ -1,0 +1,263 @@
+//! Name, size and time of the last modification of every regular file of a directory, by one of the methods of `method.rs`.
+//!
+//! Each operation opens the directory, fills a vector of names and times (or looks at each file once, where the plan says so), and gives everything back, as a program that looks for
+//! changed files does. Files are hashed as they are kept, in every method alike by two multiplications more than a name takes; types
+//! are in the hash in so far as only regular files are kept. Of a method that does not tell sizes, names and times are hashed, of one that
+//! tells whole seconds those; what the oracle (Rust's standard library) found before the run gives each hash, so all methods are held to the
+//! same set. What a system has for itself is in `linux.rs` and `windows.rs`.
+
+#[cfg(target_os = "linux")]
+#[path = "linux.rs"]
+mod system;
+#[cfg(windows)]
+#[path = "windows.rs"]
+mod system;
+
+use megadir::policy::Choice;
+use megadir::{
+    AttributeChoice, AttributeListing, Dir, FileType, ReadOptions, Strategy, Time, Want, attribute_policy,
+    names,
+};
+use megadir_record::{Counted, ExpectedFiles};
+
+use crate::control::{COMPUTING, RunControl, WorkError, marked};
+use crate::kind::Workload;
+use crate::kind::work_hash::{name_hash, repeat};
+use crate::measure::Stopwatch;
+use crate::method::{AskingOrder, METHODS, Method, Tells, Way, method_named, unavailable};
+
+/// What is wanted of each entry.
+const WANT: Want = Want::TYPE.union(Want::SIZE).union(Want::MODIFIED);
+/// What is given to those who list with a buffer of their own and use none of ours, bytes: the least that is taken.
+const NO_BUFFER: u64 = 4 << 10;
+/// Signs of life come every so many entries.
+const STEP: u64 = 4096;
+
+/// One arm's work.
+pub(crate) struct FileAttributes {
+    method: &'static Method,
+    buffer_bytes: u64,
+    threads: usize,
+    keeps: bool,
+}
+
+/// What is kept of a directory: a vector of names and times, and the hashes of what was told.
+#[derive(Debug, Default)]
+struct Files {
+    /// The vector, where files are kept.
+    rows: Option<Vec<(Box<[u8]>, Time)>>,
+    files: u64,
+    /// Of names and times.
+    times: u64,
+    /// Of names, times and sizes.
+    all: u64,
+    seen: u64,
+    /// Calls that ask, where the method can count them.
+    calls: Option<u64>,
+}
+
+impl Files {
+    #[inline]
+    fn add(&mut self, name: &[u8], size_bytes: u64, modified: Time) {
+        let times = time_hash(name, modified);
+        self.times = self.times.wrapping_add(times);
+        self.all = self.all.wrapping_add(fold(times, size_bytes));
+        self.files += 1;
+        if let Some(rows) = &mut self.rows {
+            rows.push((name.into(), modified));
+        }
+    }
+
+    /// Gives a sign of life now and then.
+    #[inline]
+    fn check(&mut self, control: RunControl<'_>) -> Result<(), WorkError> {
+        self.seen += 1;
+        if self.seen.is_multiple_of(STEP) { control.check() } else { Ok(()) }
+    }
+
+    /// Returns what was found; of a method that tells whole seconds the times have no others.
+    fn expected(&self, tells: Tells) -> ExpectedFiles {
+        let hash = match tells {
+            Tells::SizesAndTimes => self.all,
+            Tells::Times | Tells::Seconds => self.times,
+        };
+        ExpectedFiles { files: self.files, hash }
+    }
+
+    /// Returns the hash of names and times in whole seconds of what was kept.
+    fn in_seconds(&self) -> ExpectedFiles {
+        let rows = self.rows.iter().flatten();
+        let hashes = rows.map(|(name, modified)| time_hash(name, Time { nanoseconds: 0, ..*modified }));
+        ExpectedFiles { files: self.files, hash: hashes.fold(0, u64::wrapping_add) }
+    }
+}
+
+/// Returns the hash of a name and a time.
+#[inline]
+fn time_hash(name: &[u8], time: Time) -> u64 {
+    fold(name_hash(name), time.seconds as u64 ^ (u64::from(time.nanoseconds) << 34))
+}
+
+/// Returns a hash of a hash and a number.
+#[inline]
+fn fold(hash: u64, number: u64) -> u64 {
+    const KEY: u64 = 0xd1b5_4a32_d192_ed03;
+    let product = u128::from(hash ^ KEY) * u128::from(number ^ KEY.rotate_left(29));
+    (product as u64) ^ (product >> 64) as u64 ^ hash.rotate_left(17)
+}
+
+fn failed(stage: &'static str) -> impl Fn(std::io::Error) -> WorkError {
+    move |source| WorkError::Stage { stage, source }
+}
+
+/// What the oracle finds in a directory: what is expected of methods that tell sizes, of those that tell times, and whole seconds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Expected {
+    with_sizes: ExpectedFiles,
+    times_only: ExpectedFiles,
+    in_seconds: ExpectedFiles,
+}
+
+impl Expected {
+    /// Lets Rust's standard library find out every regular file of a directory.
+    pub(crate) fn of(directory: &Dir, control: RunControl<'_>) -> Result<Self, WorkError> {
+        let tells_seconds = METHODS.iter().any(|method| method.tells == Tells::Seconds);
+        let mut files = Files { rows: tells_seconds.then(Vec::new), ..Files::default() };
+        std_fs(directory, &mut files, control)?;
+        Ok(Self {
+            with_sizes: files.expected(Tells::SizesAndTimes),
+            times_only: files.expected(Tells::Times),
+            in_seconds: files.in_seconds(),
+        })
+    }
+
+    /// Returns what a method must find.
+    pub(crate) fn expected(&self, method: &str) -> Option<ExpectedFiles> {
+        Some(match method_named(method).ok()?.tells {
+            Tells::SizesAndTimes => self.with_sizes,
+            Tells::Times => self.times_only,
+            Tells::Seconds => self.in_seconds,
+        })
+    }
+}
+
+impl FileAttributes {
+    pub(crate) fn new(
+        method: &str,
+        buffer_bytes: Option<u64>,
+        threads: u32,
+        keeps: bool,
+    ) -> Result<Self, WorkError> {
+        let method =
+            method_named(method).map_err(|reason| failed("attributes")(std::io::Error::other(reason)))?;
+        let buffer_bytes = buffer_bytes.unwrap_or(NO_BUFFER);
+        Ok(Self { method, buffer_bytes, threads: threads as usize, keeps })
+    }
+
+    /// Does it once.
+    fn once(&self, directory: &Dir, control: RunControl<'_>) -> Result<Counted, WorkError> {
+        let mut files = Files { rows: self.keeps.then(Vec::new), ..Files::default() };
+        match self.method.way {
+            Way::Path => system::by_path(directory, &self.options(), &mut files, control)?,
+            Way::Examined { .. } | Way::Policy => self.examined(directory, &mut files, control)?,
+            Way::StdFs => std_fs(directory, &mut files, control)?,
+            Way::CppFilesystem => {
+                marked(control.heartbeat, COMPUTING, || cpp_filesystem(directory, &mut files))?;
+            }
+        }
+        let ExpectedFiles { files: entries, hash } = files.expected(self.method.tells);
+        Ok(Counted { entries, hash, calls: files.calls, written_bytes: 0 })
+    }
+
+    fn options(&self) -> ReadOptions {
+        ReadOptions { buffer_bytes: self.buffer_bytes as usize, threads: 1, shares: 1, resolve_types: false }
+    }
+
+    /// Lists and asks by the library.
+    fn examined(&self, directory: &Dir, files: &mut Files, control: RunControl<'_>) -> Result<(), WorkError> {
+        let again = directory.again()?;
+        let choice = self.choice(&again)?;
+        let mut listing = AttributeListing::with_choice(again, choice)?;
+        while let Some(batch) = listing.next_batch()? {
+            control.check()?;
+            for (entry, attributes) in batch.entries() {
+                if attributes.error == 0 {
+                    if attributes.kind == FileType::File {
+                        files.add(entry.name, attributes.size_bytes, attributes.modified);
+                    }
+                } else if !attributes.has_vanished() {
+                    let source = std::io::Error::from_raw_os_error(attributes.error);
+                    return Err(failed(self.method.name)(source));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Returns how the library lists and asks.
+    fn choice(&self, directory: &Dir) -> Result<AttributeChoice, WorkError> {
+        let Way::Examined { backend, examiner, order } = self.method.way else {
+            return Ok(attribute_policy::choose(directory, WANT, self.threads)?);
+        };
+        let threads = self.threads;
+        let reason = self.method.what;
+        let listing = Choice {
+            backend: megadir::backend(backend)?,
+            options: self.options(),
+            file_system: directory.file_system(),
+            directory_bytes: 0,
+            reason,
+        };
+        let strategy = match order {
+            AskingOrder::Listing => Strategy::AtOnce,
+            AskingOrder::Chunks => Strategy::Chunks { threads },
+            AskingOrder::Inode => Strategy::Windows { entries: attribute_policy::WINDOW_ENTRIES, threads },
+        };
+        Ok(AttributeChoice { listing, strategy, examiner: megadir::examiner(examiner)?, want: WANT, reason })
+    }
+}
+
+/// Lists and asks by Rust's standard library.
+fn std_fs(directory: &Dir, files: &mut Files, control: RunControl<'_>) -> Result<(), WorkError> {
+    for entry in std::fs::read_dir(directory.path()).map_err(failed("read_dir"))? {
+        files.check(control)?;
+        let entry = entry.map_err(failed("read_dir"))?;
+        match entry.metadata() {
+            Ok(metadata) if metadata.is_file() => {
+                files.add(names::from_os(&entry.file_name()), metadata.len(), system::modified(&metadata));
+            }
+            Ok(_) => {}
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
+            Err(error) => return Err(failed("metadata")(error)),
+        }
+    }
+    Ok(())
+}
+
+/// Lets C++ list and ask, in a vector of its own, and hashes what is in it.
+fn cpp_filesystem(directory: &Dir, files: &mut Files) -> Result<(), WorkError> {
+    let mut row = |name: &[u8], seconds, nanoseconds| {
+        let times = Time { seconds, nanoseconds };
+        files.add(name, 0, times);
+    };
+    megadir_sys::cpp_filesystem::regular_files(directory.path(), &mut row).map_err(failed("std::filesystem"))
+}
+
+impl Workload for FileAttributes {
+    fn unavailable(&self, directory: &Dir) -> Option<String> {
+        unavailable(self.method, directory)
+    }
+
+    fn run(
+        &mut self,
+        directory: &Dir,
+        operations: u64,
+        _stopwatch: &mut Stopwatch,
+        control: RunControl<'_>,
+    ) -> Result<Counted, WorkError> {
+        repeat(operations, || self.once(directory, control))
+    }
+}
+
+#[cfg(test)]
+mod tests;

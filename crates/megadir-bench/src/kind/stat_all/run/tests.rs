@@ -1,0 +1,150 @@
+//! Every method finds what the oracle finds, on every file system; one that loses entries is caught.
+
+use std::fs::File;
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, AtomicU64};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use megadir::{Dir, ReadOptions, names};
+use megadir_record::ExpectedFiles;
+
+use super::{Expected, FileAttributes, Files};
+use crate::control::RunControl;
+use crate::kind::Workload;
+use crate::measure::{Calibration, Stopwatch};
+use crate::method::{METHODS, Method, Tells};
+
+#[cfg(target_os = "linux")]
+#[path = "tests/linux.rs"]
+mod system;
+#[cfg(windows)]
+#[path = "tests/windows.rs"]
+mod system;
+
+const FILES: u64 = 700;
+
+/// Makes files of several sizes and ages, with some names that are not text, among what is no file.
+fn fill(directory: &Path) {
+    for index in 0..FILES {
+        let name = match system::ODD_NAMES.get(index as usize) {
+            Some(name) => name.to_vec(),
+            None => format!("file {index}").into_bytes(),
+        };
+        let file = File::create(directory.join(names::to_os(&name).unwrap())).unwrap();
+        file.set_len(index * 37 % 5000).unwrap();
+        let age = Duration::new(index * 900_001, (index * 7_654_321 % 1_000_000_000) as u32);
+        let old = index == 5 && system::BEFORE_1970;
+        let time = if old { UNIX_EPOCH - Duration::new(86_400, 5) } else { SystemTime::now() - age };
+        file.set_modified(time).unwrap();
+    }
+    std::fs::create_dir(directory.join("directory")).unwrap();
+    system::others(directory);
+}
+
+/// Runs a check with what long operations need.
+fn with_signals<R>(check: impl FnOnce(RunControl<'_>) -> R) -> R {
+    let (stop, heartbeat) = (AtomicBool::new(false), AtomicU64::new(0));
+    check(RunControl { stop: &stop, heartbeat: &heartbeat })
+}
+
+/// Holds every method against the oracle, and returns those that say that they cannot be used, with why.
+fn compare(parent: &Path) -> Vec<(&'static str, String)> {
+    let path = parent.join("files");
+    std::fs::create_dir(&path).unwrap();
+    fill(&path);
+    let (files, refused) = hold(&path, &[true, false], |_| true);
+    assert_eq!(files, FILES);
+    refused
+}
+
+/// Holds those methods that are wanted against the oracle in a directory, each keeping files or not; returns how many files there are and
+/// which methods say that they cannot be used, with why.
+fn hold(path: &Path, keeps: &[bool], wanted: impl Fn(&Method) -> bool) -> (u64, Vec<(&'static str, String)>) {
+    let directory = Dir::open(path).unwrap();
+    with_signals(|control| {
+        let truth = Expected::of(&directory, control).unwrap();
+        if truth.with_sizes.files > 0 {
+            assert_ne!(truth.with_sizes.hash, truth.times_only.hash);
+        }
+        let mut refused = Vec::new();
+        let mut stopwatch = Stopwatch::new(Calibration::over(Duration::from_millis(1)));
+        for method in METHODS.iter().filter(|method| wanted(method)) {
+            let work = |keeps| FileAttributes::new(method.name, method.buffer_bytes, 2, keeps).unwrap();
+            if let Some(reason) = work(true).unavailable(&directory) {
+                refused.push((method.name, reason));
+                continue;
+            }
+            for kept in keeps {
+                let counted =
+                    work(*kept).run(&directory, keeps.len() as u64, &mut stopwatch, control).unwrap();
+                let expected = truth.expected(method.name).unwrap();
+                assert_eq!(
+                    (counted.entries, counted.hash),
+                    (expected.files, expected.hash),
+                    "{}",
+                    method.name
+                );
+            }
+        }
+        (truth.with_sizes.files, refused)
+    })
+}
+
+#[test]
+fn cpp_and_all_other_methods_find_what_the_oracle_finds_here() {
+    let parent = tempfile::tempdir().unwrap();
+    compare(parent.path());
+}
+
+/// Lists a buffer at a time and asks by path, but loses the last entry of every buffer, as the published loop does.
+fn faulty(directory: &Dir, buffer_bytes: usize) -> ExpectedFiles {
+    let options = ReadOptions { buffer_bytes, threads: 1, shares: 1, resolve_types: false };
+    let mut reader = megadir::backend(system::BUFFERED).unwrap().open(directory, &options).unwrap();
+    let mut files = Files::default();
+    while let Some(batch) = reader.next_batch().unwrap() {
+        for entry in batch.entries().take(batch.len().saturating_sub(1)) {
+            let path = directory.path().join(names::to_os(entry.name).unwrap());
+            let metadata = std::fs::symlink_metadata(path).unwrap();
+            if metadata.is_file() {
+                files.add(entry.name, metadata.len(), super::system::modified(&metadata));
+            }
+        }
+    }
+    files.expected(Tells::SizesAndTimes)
+}
+
+#[test]
+fn a_method_that_loses_the_last_entry_of_a_buffer_is_caught() {
+    let parent = tempfile::tempdir().unwrap();
+    for index in 0..300 {
+        std::fs::write(parent.path().join(format!("{index}")), "").unwrap();
+    }
+    let directory = Dir::open(parent.path()).unwrap();
+    with_signals(|control| {
+        let truth = Expected::of(&directory, control).unwrap().with_sizes;
+        for buffer_bytes in [4 << 10, 1 << 20] {
+            let lost = faulty(&directory, buffer_bytes);
+            assert!(lost.files < truth.files && lost.hash != truth.hash, "{lost:?} {truth:?}");
+        }
+    });
+}
+
+#[test]
+fn what_changes_is_seen_in_the_hash() {
+    let parent = tempfile::tempdir().unwrap();
+    let file = File::create(parent.path().join("file")).unwrap();
+    file.set_modified(UNIX_EPOCH).unwrap();
+    let directory = Dir::open(parent.path()).unwrap();
+    with_signals(|control| {
+        let truth = || Expected::of(&directory, control).unwrap();
+        let before = truth();
+        file.set_len(1).unwrap();
+        file.set_modified(UNIX_EPOCH).unwrap();
+        let longer = truth();
+        assert_eq!(longer.times_only, before.times_only, "a size is no part of this one");
+        assert_ne!(longer.with_sizes, before.with_sizes);
+        file.set_modified(UNIX_EPOCH + Duration::from_nanos(100)).unwrap();
+        assert_ne!(truth().times_only, longer.times_only);
+        assert_ne!(truth().with_sizes, longer.with_sizes);
+    });
+}

@@ -1,0 +1,79 @@
+//! On every file system of Linux, and which methods each of them has.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+
+use megadir::Dir;
+use megadir_testkit::mount::{BTRFS, EXT4, EXT4_SMALL_INODES, Mount, TMPFS, XFS};
+use megadir_testkit::require;
+
+use super::compare;
+use crate::method::{METHODS, method_named, unavailable};
+
+/// The backend that fills a buffer a call.
+pub(crate) const BUFFERED: &str = "getdents";
+/// Names that are no text, or hard to write: every file system takes them.
+pub(crate) const ODD_NAMES: &[&[u8]] = &[&[b'n'; 255], b"new\nline", &[0xff, 0xfe, b'x']];
+/// `true` if times before 1970 are told by all.
+pub(crate) const BEFORE_1970: bool = true;
+
+/// Makes what is no file.
+pub(crate) fn others(directory: &Path) {
+    std::os::unix::fs::symlink("file 9", directory.join("link")).unwrap();
+    std::os::unix::fs::symlink("nowhere", directory.join("broken")).unwrap();
+    let fifo = rustix::fs::FileType::Fifo;
+    rustix::fs::mknodat(rustix::fs::CWD, directory.join("fifo"), fifo, 0o600.into(), 0).unwrap();
+}
+
+/// Asserts that exactly those methods are refused that must be, given those that this file system has for itself.
+fn refused(refused: &[(&str, String)], own: &str) {
+    let optional = |name: &str| match name {
+        "cpp-filesystem" => !cfg!(feature = "cpp"),
+        "uring" => !cfg!(feature = "io-uring"),
+        _ => name != own,
+    };
+    let needing = METHODS.iter().filter(|method| method.needs.is_some()).map(|method| method.name);
+    let expected: BTreeSet<&str> = needing.filter(|name| optional(name)).collect();
+    let names: BTreeSet<&str> = refused.iter().map(|(name, _)| *name).collect();
+    // Containers may forbid io_uring, and a feature does not bring a compiler.
+    let beyond: Vec<&&str> = names.difference(&expected).collect();
+    assert!(beyond.iter().all(|name| matches!(**name, "uring" | "cpp-filesystem")), "{refused:?}");
+    assert_eq!(expected.difference(&names).count(), 0, "{refused:?}");
+    assert!(refused.iter().all(|(_, reason)| reason.len() > 10 && !reason.contains('\n')), "{refused:?}");
+}
+
+#[test]
+fn methods_find_what_the_oracle_finds_on_ext4() {
+    refused(&compare(&require!(Mount::make(&EXT4)).path()), "");
+}
+
+#[test]
+fn methods_find_what_the_oracle_finds_where_times_are_whole_seconds() {
+    refused(&compare(&require!(Mount::make(&EXT4_SMALL_INODES)).path()), "");
+}
+
+#[test]
+fn methods_find_what_the_oracle_finds_on_xfs() {
+    refused(&compare(&require!(Mount::make(&XFS)).path()), "xfs-bulkstat");
+}
+
+#[test]
+fn methods_find_what_the_oracle_finds_on_btrfs() {
+    refused(&compare(&require!(Mount::make(&BTRFS)).path()), "btrfs-search");
+}
+
+#[test]
+fn methods_find_what_the_oracle_finds_on_tmpfs() {
+    refused(&compare(&require!(Mount::make(&TMPFS)).path()), "");
+}
+
+#[test]
+fn a_bulk_call_of_another_file_system_says_why_it_cannot_be_had() {
+    let mount = require!(Mount::make(&TMPFS));
+    let directory = Dir::open(mount.path()).unwrap();
+    for (name, says) in [("xfs-bulkstat", "XFS"), ("btrfs-search", "btrfs")] {
+        let method = method_named(name).unwrap();
+        let reason = unavailable(method, &directory).unwrap();
+        assert!(reason.contains(says), "{name}: {reason}");
+    }
+}

@@ -1,0 +1,24 @@
+//! What Windows has for itself: times in units of 100 ns since 1601.
+
+use std::os::windows::fs::MetadataExt;
+
+use megadir::{Dir, ReadOptions, Time};
+
+use super::{Files, failed};
+use crate::control::{RunControl, WorkError};
+
+/// No method of Windows asks so: an examiner of the library asks by path.
+pub(crate) fn by_path(
+    _directory: &Dir,
+    _options: &ReadOptions,
+    _files: &mut Files,
+    _signals: RunControl<'_>,
+) -> Result<(), WorkError> {
+    Err(failed("lstat")(std::io::ErrorKind::Unsupported.into()))
+}
+
+/// Returns when a file was last modified.
+#[inline]
+pub(crate) fn modified(metadata: &std::fs::Metadata) -> Time {
+    Time::from_windows(metadata.last_write_time().cast_signed())
+}

@@ -1,0 +1,53 @@
+//! Linux: open the directory, statx for each, close it.
+
+use std::ffi::CStr;
+use std::os::fd::OwnedFd;
+
+use megadir::Dir;
+use rustix::fs::{AtFlags, StatxFlags, statx};
+use rustix::io::Errno;
+
+use crate::control::WorkError;
+
+/// What names consist of.
+pub(crate) type Unit = u8;
+/// What is found out before a block.
+pub(crate) type Ground = ();
+
+/// What is asked for, and how: as the library's examiner `statx` does for the same attributes.
+const MASK: StatxFlags = StatxFlags::TYPE.union(StatxFlags::SIZE).union(StatxFlags::MTIME);
+const FLAGS: AtFlags = AtFlags::SYMLINK_NOFOLLOW.union(AtFlags::NO_AUTOMOUNT).union(AtFlags::STATX_DONT_SYNC);
+
+/// Finds out what asking needs to know of the directory.
+pub(crate) fn ground(_directory: &Dir) -> Result<Ground, WorkError> {
+    Ok(())
+}
+
+/// Appends a name with its NUL.
+pub(crate) fn push(names: &mut Vec<Unit>, name: &CStr) -> Result<(), WorkError> {
+    names.extend_from_slice(name.to_bytes_with_nul());
+    Ok(())
+}
+
+/// The directory while it is asked about its entries.
+pub(crate) struct Asker {
+    directory: OwnedFd,
+}
+
+impl Asker {
+    pub(crate) fn open(directory: &Dir, _ground: &mut Ground) -> Result<Self, WorkError> {
+        Ok(Self { directory: directory.reopen()? })
+    }
+
+    /// Asks for the first of some names; returns whether all was told, and the names after it; `None` without a name.
+    #[inline]
+    pub(crate) fn ask<'n>(&mut self, names: &'n [Unit]) -> Result<Option<(bool, &'n [Unit])>, WorkError> {
+        let Ok(name) = CStr::from_bytes_until_nul(names) else { return Ok(None) };
+        let found = match statx(&self.directory, name, FLAGS, MASK) {
+            Ok(status) => StatxFlags::from_bits_retain(status.stx_mask).contains(MASK),
+            Err(Errno::NOENT) => false,
+            Err(error) => return Err(WorkError::Stage { stage: "statx", source: error.into() }),
+        };
+        Ok(Some((found, names.get(name.count_bytes() + 1..).unwrap_or_default())))
+    }
+}

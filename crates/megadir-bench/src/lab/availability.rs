@@ -1,0 +1,80 @@
+//! What a file system needs on this machine: a driver and programs, found without privileges.
+
+use std::path::Path;
+
+use super::table::Entry;
+use super::{LabError, Spec, program};
+use crate::control::RunControl;
+
+/// Returns what a file system needs and is not there: a driver, a program, a device.
+pub(super) fn missing(spec: &Spec) -> Option<String> {
+    let entry = spec.entry;
+    let programs = entry.make.first().into_iter().chain(entry.server.and_then(<[&str]>::first));
+    let no_program = programs.copied().find(|name| program::find(name).is_none());
+    let no_program = no_program.map(|name| format!("no {name} (Debian package {})", entry.package));
+    let no_driver = (!has_driver(entry)).then(|| no_driver(entry));
+    match (no_driver, no_program) {
+        (Some(driver), Some(program)) => Some(format!("{driver}; {program}")),
+        (driver, program) => driver.or(program),
+    }
+}
+
+/// Says that the kernel has no driver, and why where that is known.
+pub(super) fn no_driver(entry: &Entry) -> String {
+    match entry.gone {
+        Some(why) => format!("this kernel has no driver for it: {why}"),
+        None => format!("this kernel has no driver for it (its option CONFIG_{})", entry.config),
+    }
+}
+
+/// `true` if the kernel has a driver, or a module that it would load.
+fn has_driver(entry: &Entry) -> bool {
+    let known = std::fs::read_to_string("/proc/filesystems").unwrap_or_default();
+    if known.lines().any(|line| line.split_whitespace().last() == Some(entry.kind)) {
+        return true;
+    }
+    let kernel = rustix::system::uname().release().to_string_lossy().into_owned();
+    let folder = Path::new("/lib/modules").join(kernel);
+    let module = if entry.server.is_some() { "fuse" } else { entry.kind };
+    let read = |list: &str| std::fs::read_to_string(folder.join(list)).unwrap_or_default();
+    ["modules.dep", "modules.builtin"].iter().any(|list| is_module(&read(list), module))
+        || is_alias(&read("modules.alias"), entry.kind)
+}
+
+/// `true` if a list of modules, a path a line, has this one.
+fn is_module(list: &str, module: &str) -> bool {
+    list.lines().any(|line| {
+        let path = line.split(':').next().unwrap_or_default();
+        let file = path.rsplit('/').next().unwrap_or_default();
+        file.split(".ko").next() == Some(module) && file.contains(".ko")
+    })
+}
+
+/// `true` if a list of aliases has a module for this type of file system, as that of ext4 is for ext2.
+fn is_alias(list: &str, kind: &str) -> bool {
+    let alias = format!("fs-{kind}");
+    list.lines().any(|line| line.split_whitespace().nth(1) == Some(alias.as_str()))
+}
+
+/// Returns the program that makes it with its version, as it says itself; `None` where there is none.
+pub(super) fn tool(spec: &Spec, control: RunControl<'_>) -> Result<Option<String>, LabError> {
+    let Some(name) = spec.entry.make.first().filter(|name| program::find(name).is_some()) else {
+        return Ok(None);
+    };
+    let ended = program::run(name, &[spec.entry.version], control)?;
+    Ok(ended.said.into_iter().next())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn modules_that_are_not_loaded_are_known_by_their_files_and_aliases() {
+        let dep = "kernel/fs/ext4/ext4.ko.xz: kernel/lib/crc16.ko.xz\nkernel/fs/xfs/xfs.ko:\n";
+        assert!(is_module(dep, "ext4") && is_module(dep, "xfs"));
+        assert!(!is_module(dep, "crc16") && !is_module(dep, "ext"));
+        let alias = "alias fs-ext4 ext4\nalias fs-ext3 ext4\nalias devname:fuse fuse\n";
+        assert!(is_alias(alias, "ext3") && !is_alias(alias, "ext") && !is_alias(alias, "fuse"));
+    }
+}

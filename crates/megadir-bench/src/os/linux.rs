@@ -1,0 +1,256 @@
+//! Linux: calls relative to a descriptor.
+
+use std::ffi::CStr;
+use std::fs::File;
+use std::io;
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
+use std::path::Path;
+use std::time::Duration;
+
+use rustix::fs::{AtFlags, Mode, OFlags, RenameFlags, ResolveFlags, Stat, StatxFlags, Timespec, Timestamps};
+use rustix::io::Errno;
+pub(crate) use rustix::path::Arg;
+
+use super::{Access, Space, Status};
+
+/// What is open.
+pub(crate) type Owned = OwnedFd;
+/// What is open and another's.
+pub(crate) type Borrowed<'a> = BorrowedFd<'a>;
+
+/// The backend that entries are listed by.
+pub(crate) const LISTED_BY: &str = "getdents";
+const DIRECTORY: OFlags = OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::CLOEXEC);
+const FILE: OFlags = OFlags::NOFOLLOW.union(OFlags::CLOEXEC);
+
+/// A block of `st_blocks`, bytes, whatever the file system's blocks are.
+const STAT_BLOCK_BYTES: u64 = 512;
+
+/// What an open directory can be had of.
+pub(crate) trait At {
+    /// Returns the open directory.
+    fn at(&self) -> Borrowed<'_>;
+}
+
+impl<T: AsFd> At for T {
+    #[inline]
+    fn at(&self) -> Borrowed<'_> {
+        self.as_fd()
+    }
+}
+
+/// Returns the error of a path whose last component is a link, where a directory was wanted.
+fn no_link(error: Errno) -> io::Error {
+    if error == Errno::LOOP { Errno::NOTDIR.into() } else { error.into() }
+}
+
+/// Returns a path that ends with a NUL as the calls take it at no cost.
+#[inline]
+pub(crate) fn name(path: &CStr) -> &CStr {
+    path
+}
+
+/// Opens a directory by its path; a link to one is followed.
+pub(crate) fn open_directory(path: &Path) -> io::Result<Owned> {
+    Ok(rustix::fs::open(path, DIRECTORY, Mode::empty())?)
+}
+
+/// Refuses a directory in which this process may make nothing.
+pub(crate) fn may_make_in(path: &Path) -> io::Result<()> {
+    Ok(rustix::fs::access(path, rustix::fs::Access::WRITE_OK | rustix::fs::Access::EXEC_OK)?)
+}
+
+/// Opens a directory below another.
+#[inline]
+pub(crate) fn open_below(at: Borrowed<'_>, path: impl Arg) -> io::Result<Owned> {
+    rustix::fs::openat(at, path, DIRECTORY | OFlags::NOFOLLOW, Mode::empty()).map_err(no_link)
+}
+
+/// As [`open_below`], unless anything is mounted there.
+pub(crate) fn open_on_this_mount(at: Borrowed<'_>, name: impl Arg + Copy) -> io::Result<Owned> {
+    open_same_mount(at, name).map_err(no_link)
+}
+
+/// Opens a directory below `parent`, through no link; `XDEV` when anything is mounted there, be it a directory
+/// of the same file system, or when that cannot be known.
+pub(crate) fn open_same_mount(parent: BorrowedFd<'_>, name: impl Arg + Copy) -> Result<OwnedFd, Errno> {
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let resolve = ResolveFlags::NO_XDEV | ResolveFlags::NO_SYMLINKS;
+    match rustix::fs::openat2(parent, name, flags, Mode::empty(), resolve) {
+        // Linux before 5.6, or a container's filter that does not know the call.
+        Err(Errno::NOSYS | Errno::PERM | Errno::INVAL) => open_and_compare(parent, name, flags),
+        opened => opened,
+    }
+}
+
+/// As [`open_same_mount`], by what the system tells of the two directories once both are open.
+pub(crate) fn open_and_compare(
+    parent: BorrowedFd<'_>,
+    name: impl Arg,
+    flags: OFlags,
+) -> Result<OwnedFd, Errno> {
+    let directory = rustix::fs::openat(parent, name, flags, Mode::empty())?;
+    let same_device = rustix::fs::fstat(&directory)?.st_dev == rustix::fs::fstat(parent)?.st_dev;
+    let same_mount = mount_id(parent).is_some_and(|mount| mount_id(directory.as_fd()) == Some(mount));
+    if same_device && same_mount { Ok(directory) } else { Err(Errno::XDEV) }
+}
+
+/// Returns the number of the mount that a directory was opened on: by statx (Linux 5.8), else by /proc.
+fn mount_id(directory: BorrowedFd<'_>) -> Option<u64> {
+    let flags = AtFlags::EMPTY_PATH | AtFlags::NO_AUTOMOUNT | AtFlags::STATX_DONT_SYNC;
+    if let Ok(status) = rustix::fs::statx(directory, "", flags, StatxFlags::MNT_ID)
+        && StatxFlags::from_bits_retain(status.stx_mask).contains(StatxFlags::MNT_ID)
+    {
+        return Some(status.stx_mnt_id);
+    }
+    let info = std::fs::read_to_string(format!("/proc/self/fdinfo/{}", directory.as_raw_fd())).ok()?;
+    info.lines().find_map(|line| line.strip_prefix("mnt_id:"))?.trim().parse().ok()
+}
+
+/// Opens a directory again, with a position of its own.
+pub(crate) fn again(at: Borrowed<'_>) -> io::Result<Owned> {
+    Ok(rustix::fs::openat(at, c".", DIRECTORY, Mode::empty())?)
+}
+
+/// Makes a directory.
+#[inline]
+pub(crate) fn make_directory(at: Borrowed<'_>, path: impl Arg) -> io::Result<()> {
+    Ok(rustix::fs::mkdirat(at, path, Mode::from_raw_mode(0o755))?)
+}
+
+/// Makes a directory that nobody else may look into.
+pub(crate) fn make_private_directory(at: Borrowed<'_>, path: impl Arg) -> io::Result<()> {
+    Ok(rustix::fs::mkdirat(at, path, Mode::RWXU)?)
+}
+
+/// Makes a file that is not there yet, and opens it for writing.
+#[inline]
+pub(crate) fn create(at: Borrowed<'_>, path: impl Arg) -> io::Result<File> {
+    let flags = FILE | OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL;
+    Ok(rustix::fs::openat(at, path, flags, Mode::from_raw_mode(0o644))?.into())
+}
+
+/// Opens a file that is there.
+#[inline]
+pub(crate) fn open_file(at: Borrowed<'_>, path: impl Arg, access: Access) -> io::Result<File> {
+    let access = match access {
+        Access::Read => OFlags::RDONLY,
+        Access::ReadWrite => OFlags::RDWR,
+    };
+    Ok(rustix::fs::openat(at, path, FILE | OFlags::NONBLOCK | access, Mode::empty())?.into())
+}
+
+/// Removes the name of a file.
+#[inline]
+pub(crate) fn remove_file(at: Borrowed<'_>, path: impl Arg) -> io::Result<()> {
+    Ok(rustix::fs::unlinkat(at, path, AtFlags::empty())?)
+}
+
+/// Removes an empty directory.
+pub(crate) fn remove_directory(at: Borrowed<'_>, path: impl Arg) -> io::Result<()> {
+    Ok(rustix::fs::unlinkat(at, path, AtFlags::REMOVEDIR)?)
+}
+
+/// Renames without replacing anything, also where the file system does not know how to promise that.
+pub(crate) fn rename_new(at: Borrowed<'_>, from: &str, to: &str) -> io::Result<()> {
+    match rustix::fs::renameat_with(at, from, at, to, RenameFlags::NOREPLACE) {
+        // Renaming a directory replaces at most an empty directory, so nothing can be lost.
+        Err(Errno::INVAL | Errno::NOSYS) => Ok(rustix::fs::renameat(at, from, at, to)?),
+        result => Ok(result?),
+    }
+}
+
+/// Returns what is known of an entry.
+#[inline]
+pub(crate) fn status(at: Borrowed<'_>, path: impl Arg) -> io::Result<Status> {
+    Ok(status_from(&rustix::fs::statat(at, path, AtFlags::SYMLINK_NOFOLLOW)?))
+}
+
+/// Returns what is known of what is open.
+pub(crate) fn status_of(open: &impl At) -> io::Result<Status> {
+    Ok(status_from(&rustix::fs::fstat(open.at())?))
+}
+
+/// Returns what is known of what is open, and the bytes that it takes on its file system.
+pub(crate) fn use_of(open: &impl At) -> io::Result<(Status, u64)> {
+    Ok(use_from(&rustix::fs::fstat(open.at())?))
+}
+
+/// Returns what is known of an entry, and the bytes that it takes on its file system.
+pub(crate) fn use_of_entry(at: Borrowed<'_>, path: impl Arg) -> io::Result<(Status, u64)> {
+    Ok(use_from(&rustix::fs::statat(at, path, AtFlags::SYMLINK_NOFOLLOW)?))
+}
+
+fn use_from(stat: &Stat) -> (Status, u64) {
+    (status_from(stat), u64::try_from(stat.st_blocks).unwrap_or(0) * STAT_BLOCK_BYTES)
+}
+
+#[inline]
+fn status_from(stat: &Stat) -> Status {
+    Status {
+        kind: rustix::fs::FileType::from_raw_mode(stat.st_mode).into(),
+        size_bytes: u64::try_from(stat.st_size).unwrap_or(u64::MAX),
+        links: stat.st_nlink,
+        identity: (stat.st_dev, stat.st_ino),
+        owner: Some(stat.st_uid),
+        guarded: false,
+    }
+}
+
+/// Asks an open directory about itself, as files in it are asked about: the shortest such call that a file system answers.
+#[inline]
+pub(crate) fn ask_itself(at: Borrowed<'_>) -> io::Result<()> {
+    rustix::fs::statat(at, c".", AtFlags::SYMLINK_NOFOLLOW)?;
+    Ok(())
+}
+
+/// `true` if an open file is our user's, where its status does not say so: here it does.
+pub(crate) fn is_own(_file: &File) -> io::Result<bool> {
+    Ok(true)
+}
+
+/// `true` if opening a file failed for what it is or whose it is: a link, a directory, not permitted.
+pub(crate) fn is_no_file_of_ours(error: &io::Error) -> bool {
+    matches!(Errno::from_io_error(error), Some(Errno::ACCESS | Errno::PERM | Errno::LOOP | Errno::ISDIR))
+}
+
+/// Returns the error of a path that leads to something else than a directory.
+pub(crate) fn not_a_directory() -> io::Error {
+    Errno::NOTDIR.into()
+}
+
+/// Refuses paths that the system would take for others: here there are none.
+pub(crate) fn check_path(_path: &Path) -> io::Result<()> {
+    Ok(())
+}
+
+/// Returns the number of the user who owns what this process makes.
+pub(crate) fn own_user() -> Option<u32> {
+    Some(rustix::process::geteuid().as_raw())
+}
+
+/// Sets when a file was last read and changed, counted from 1970.
+pub(crate) fn set_times(at: Borrowed<'_>, path: impl Arg, time: Duration) -> io::Result<()> {
+    let time = Timespec { tv_sec: time.as_secs().cast_signed(), tv_nsec: time.subsec_nanos().into() };
+    let times = Timestamps { last_access: time, last_modification: time };
+    Ok(rustix::fs::utimensat(at, path, &times, AtFlags::SYMLINK_NOFOLLOW)?)
+}
+
+/// Returns the room of the file system that a directory lies on.
+pub(crate) fn space(at: Borrowed<'_>) -> io::Result<Space> {
+    let told = rustix::fs::fstatvfs(at)?;
+    Ok(Space {
+        block_bytes: told.f_frsize,
+        bytes: told.f_blocks * told.f_frsize,
+        free_bytes: told.f_bavail.saturating_mul(told.f_frsize),
+        all_free_bytes: told.f_bfree.saturating_mul(told.f_frsize),
+        inodes: told.f_files,
+        free_inodes: told.f_favail,
+        all_free_inodes: told.f_ffree,
+    })
+}
+
+/// Has everything that was written to the file system of a directory reach the device.
+pub(crate) fn sync(at: Borrowed<'_>) -> io::Result<()> {
+    Ok(rustix::fs::syncfs(at)?)
+}

@@ -1,0 +1,77 @@
+//! Linux: relative to descriptors, with as few calls as it takes.
+
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd};
+use std::sync::atomic::Ordering;
+
+use rustix::fs::{AtFlags, RawDir, SeekFrom};
+use rustix::io::Errno;
+use rustix::path::Arg;
+
+use super::{Beat, DEPTH_MAX, PASSES_MAX};
+use crate::os::open_same_mount;
+
+const BUFFER_BYTES: usize = 64 << 10;
+
+/// Removes everything in `directory` but the entry called `keep`.
+pub(crate) fn remove_content(directory: BorrowedFd<'_>, keep: &[u8], heartbeat: &Beat) -> io::Result<()> {
+    remove_below(directory, keep, 0, heartbeat)
+}
+
+fn remove_below(directory: BorrowedFd<'_>, keep: &[u8], depth: u32, heartbeat: &Beat) -> io::Result<()> {
+    if depth > DEPTH_MAX {
+        return Err(io::Error::other("directories are nested deeper than this program makes them"));
+    }
+    let mut buffer = Vec::with_capacity(BUFFER_BYTES);
+    for _ in 0..PASSES_MAX {
+        rustix::fs::seek(directory, SeekFrom::Start(0))?;
+        let mut found = false;
+        let mut entries = RawDir::new(directory, buffer.spare_capacity_mut());
+        while let Some(entry) = entries.next() {
+            let entry = entry?;
+            let name = entry.file_name().to_bytes();
+            if name == b"." || name == b".." || name == keep {
+                continue;
+            }
+            found = true;
+            heartbeat.fetch_add(1, Ordering::Relaxed);
+            match rustix::fs::unlinkat(directory, entry.file_name(), AtFlags::empty()) {
+                Ok(()) | Err(Errno::NOENT) => {}
+                Err(Errno::ISDIR | Errno::PERM) => {
+                    remove_tree(directory, entry.file_name(), depth + 1, heartbeat)?;
+                }
+                Err(error) => return Err(error.into()),
+            }
+        }
+        if !found {
+            return Ok(());
+        }
+    }
+    Err(io::Error::other("something keeps making files in the directory"))
+}
+
+/// Removes a directory below `parent` with everything in it.
+pub(crate) fn remove_directory(parent: BorrowedFd<'_>, name: &str, heartbeat: &Beat) -> io::Result<()> {
+    remove_tree(parent, name, 0, heartbeat)
+}
+
+fn remove_tree(
+    parent: BorrowedFd<'_>,
+    name: impl Arg + Copy,
+    depth: u32,
+    heartbeat: &Beat,
+) -> io::Result<()> {
+    let directory = match open_same_mount(parent, name) {
+        Ok(directory) => directory,
+        Err(Errno::XDEV) => return Err(io::Error::other("something else is mounted in it")),
+        Err(error) => return Err(error.into()),
+    };
+    remove_below(directory.as_fd(), b"", depth, heartbeat)?;
+    match rustix::fs::unlinkat(parent, name, AtFlags::REMOVEDIR) {
+        Ok(()) | Err(Errno::NOENT) => Ok(()),
+        Err(error) => Err(error.into()),
+    }
+}
+
+#[cfg(test)]
+mod tests;

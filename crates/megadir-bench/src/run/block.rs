@@ -1,0 +1,204 @@
+//! One block of an arm: prepares the caches, times and counts the work, tears it down.
+//!
+//! If a block makes or removes files, the directories are listed before and after it, untimed and without asking for attributes: the
+//! number of files must have changed by as many as the work reports.
+
+use megadir::FileType;
+use megadir_record::{Cell, Counted, Phase, Plan, Sample};
+use megadir_sys::clock::monotonic_ns;
+use megadir_sys::usage::process_usage;
+
+use crate::cache::{Before, Caches};
+use crate::control::{RunControl, WorkError};
+use crate::dataset::LEVELS_MAX;
+use crate::kind::{BlockKey, BlockUsage, NameSource, WorkerCommand, Workload, workload};
+use crate::measure::Stopwatch;
+use crate::os::{At, Borrowed, each_entry, open_on_this_mount};
+use crate::run::RunError;
+use crate::run::data_dirs::RoundDirs;
+use crate::run::data_sets::too_deep;
+use crate::schedule::Block;
+
+/// The arms' work, in the plan's order.
+pub(crate) struct ArmWorks<'a> {
+    pub(crate) works: Vec<Box<dyn Workload + 'a>>,
+    pub(crate) stopwatch: Stopwatch,
+    pub(crate) control: RunControl<'a>,
+    /// In which state the caches of the data sets are.
+    pub(crate) caches: Caches,
+}
+
+impl<'a> ArmWorks<'a> {
+    pub(crate) fn new(
+        plan: &Plan,
+        names: &'a [NameSource],
+        worker: Option<&'a WorkerCommand>,
+        caches: &Caches,
+        (control, stopwatch): (RunControl<'a>, Stopwatch),
+    ) -> Result<Self, RunError> {
+        let work = |cell: &Cell| workload(plan, cell, &names[cell.data.0 as usize], worker);
+        let works = plan.cells.iter().map(work).collect::<Result<Vec<_>, _>>();
+        let works =
+            works.map_err(|error| RunError::Arm { arm: plan.study.clone(), reason: error.to_string() })?;
+        Ok(Self { works, stopwatch, control, caches: caches.clone() })
+    }
+}
+
+/// Measures one block.
+pub(crate) fn one(
+    plan: &Plan,
+    works: &mut ArmWorks<'_>,
+    round_dirs: &mut RoundDirs<'_>,
+    block: &Block,
+    zero_ns: u64,
+) -> Result<Sample, WorkError> {
+    let (work, stopwatch) = (&mut works.works[block.cell.0 as usize], &mut works.stopwatch);
+    let (control, operations) = (works.control, block.operations);
+    let cell = &plan.cells[block.cell.0 as usize];
+    let distinct = cell.cache.is_cold();
+    let key = BlockKey { phase: block.phase, round: block.round, attempt: block.attempt, distinct };
+    let check = EntryCountCheck::before(cell, round_dirs.of(block.cell).at(), control)?;
+    let before = Before { plan, cell, key, operations, control };
+    let readied = works.caches.prepare(&mut **work, stopwatch, &before, round_dirs.data_dirs());
+    // It may have been opened again.
+    let directory = round_dirs.of(block.cell);
+    stopwatch.clear();
+    stopwatch.set_rate(cell.rate_per_s);
+    let before = process_usage();
+    let start_ns = monotonic_ns();
+    let worked = readied.and_then(|()| work.run(directory, operations, stopwatch, control));
+    let elapsed_ns = monotonic_ns() - start_ns;
+    let usage = process_usage().since(before);
+    let taken = work.usage().unwrap_or(BlockUsage { elapsed_ns, usage });
+    let (counted, refused) = match (worked, &check) {
+        (Ok(counted), None) => (counted, None),
+        (Ok(counted), Some(check)) => (check.after(counted, directory.at(), control)?, None),
+        (Err(WorkError::Refused(refused)), check) => {
+            let check = check.as_ref().map(|check| check.change(directory.at(), control));
+            let entries = check.transpose()?.unwrap_or(0);
+            (Counted { entries, hash: 0, calls: None, written_bytes: 0 }, Some(refused))
+        }
+        (Err(error), _) => return Err(error),
+    };
+    work.teardown(directory, control)?;
+    let done = if refused.is_some() { counted.entries.max(1) } else { operations };
+    Ok(Sample {
+        epoch: 0,
+        round: block.round,
+        attempt: block.attempt,
+        place: block.place,
+        cell: block.cell,
+        phase: block.phase,
+        start_ns: start_ns.wrapping_sub(zero_ns),
+        operations: done,
+        elapsed_ns: taken.elapsed_ns.max(u64::from(refused.is_some())),
+        user_ns: taken.usage.user_ns,
+        system_ns: taken.usage.system_ns,
+        read_bytes: taken.usage.read_bytes,
+        counted,
+        // The warm-up is not judged, and may be longer than the rest.
+        latency: stopwatch
+            .latency()
+            .filter(|_| block.phase == Phase::Measure && refused.is_none())
+            .map(Box::new),
+        voided: None,
+        refused: refused.map(Box::new),
+    })
+}
+
+/// The files that there were before a block, where it is to change them.
+pub(crate) struct EntryCountCheck {
+    before: u64,
+    change: i64,
+}
+
+impl EntryCountCheck {
+    /// Counts the files of a data set, if the arm changes them.
+    pub(crate) fn before(
+        cell: &Cell,
+        directory: Borrowed<'_>,
+        control: RunControl<'_>,
+    ) -> Result<Option<Self>, WorkError> {
+        let Some(change) = cell.work.change() else { return Ok(None) };
+        Ok(Some(Self { before: files_below(directory, control, 0)?, change }))
+    }
+
+    /// Counts them again; files that are missing or too many make the block's work unequal to what it should be.
+    pub(crate) fn after(
+        &self,
+        counted: Counted,
+        directory: Borrowed<'_>,
+        control: RunControl<'_>,
+    ) -> Result<Counted, WorkError> {
+        let should = self.before.saturating_add_signed(self.change);
+        let off = files_below(directory, control, 0)?.abs_diff(should);
+        Ok(Counted { hash: counted.hash.saturating_add(off), ..counted })
+    }
+
+    /// Returns by how many files a block has changed the data set, however it ended.
+    pub(crate) fn change(&self, directory: Borrowed<'_>, control: RunControl<'_>) -> Result<u64, WorkError> {
+        Ok(files_below(directory, control, 0)?.abs_diff(self.before))
+    }
+}
+
+/// Returns how many entries other than directories there are below a directory.
+fn files_below(directory: Borrowed<'_>, control: RunControl<'_>, depth: usize) -> Result<u64, WorkError> {
+    let failed = |source| WorkError::Stage { stage: "counting files", source };
+    if depth > LEVELS_MAX {
+        return Err(failed(too_deep()));
+    }
+    let (mut files, mut directories, mut seen, mut stopped) = (0, Vec::new(), 0_u32, None);
+    let listed = each_entry(directory, &mut |name, kind| {
+        seen = seen.wrapping_add(1);
+        if seen % 256 == 1
+            && let Err(error) = control.check()
+        {
+            stopped = Some(error);
+            return Err(std::io::ErrorKind::Interrupted.into());
+        }
+        match kind {
+            FileType::Directory => directories.push(name.to_vec()),
+            _ => files += 1,
+        }
+        Ok(())
+    });
+    match stopped {
+        Some(error) => return Err(error),
+        None => listed.map_err(failed)?,
+    }
+    for name in directories {
+        let below = open_on_this_mount(directory, name.as_slice()).map_err(failed)?;
+        files += files_below(below.at(), control, depth + 1)?;
+    }
+    Ok(files)
+}
+
+#[cfg(test)]
+mod tests_of_entry_count {
+    use crate::run::block::*;
+    use std::sync::atomic::{AtomicBool, AtomicU64};
+
+    #[test]
+    fn files_that_are_missing_or_too_many_show() {
+        let parent = tempfile::tempdir().unwrap();
+        let at = |name: &str| parent.path().join(name);
+        std::fs::create_dir_all(at("a/b")).unwrap();
+        let make = |names: &[&str]| names.iter().for_each(|name| std::fs::write(at(name), "").unwrap());
+        make(&["1", "a/2", "a/b/3"]);
+        let (stop, heartbeat) = (AtomicBool::new(false), AtomicU64::new(0));
+        let control = RunControl { stop: &stop, heartbeat: &heartbeat };
+        let directory = crate::os::open_directory(parent.path()).unwrap();
+        let before = files_below(directory.at(), control, 0).unwrap();
+        assert_eq!(before, 3);
+        let said = Counted { entries: 2, hash: 0, calls: None, written_bytes: 0 };
+        let off = |change| {
+            let check = EntryCountCheck { before, change };
+            check.after(said, directory.at(), control).unwrap().hash
+        };
+        assert_eq!((off(0), off(2)), (0, 2));
+        make(&["4", "a/b/5"]);
+        assert_eq!((off(2), off(3), off(0)), (0, 1, 2));
+        std::fs::remove_file(at("1")).unwrap();
+        assert_eq!((off(1), off(2), off(-1)), (0, 1, 2));
+    }
+}

@@ -1,0 +1,200 @@
+//! The directories of data sets while arms work on them.
+//!
+//! The data that arms make begin empty in every round. After the last arm of the round that uses them they are set aside, untimed, and
+//! removed at the end of the run. If they were removed at once, the next round would be another experiment: ext4 skips inodes that
+//! were deleted in the last 60 s, or 300 s if the deletion is not on the disk yet (`recently_deleted` in `fs/ext4/ialloc.c`), one by one at every
+//! create: 6 µs became 160 µs after 190 000 files had been removed. Only if there is no space for all rounds are they removed at once, with a note.
+//!
+//! If arms themselves remove files, each life begins on a file system that was mounted again or reformatted (`LabFileSystem::made_anew`):
+//! the times of removal are on the disk, and without a journal ext4's driver reads them there.
+//!
+//! If arms work on what other arms left, that is on the disk before the next operation begins, so that no arm pays for another.
+
+use std::path::Path;
+
+use megadir::Dir;
+use megadir_record::{
+    Cell, CellId, DataId, FileOperation, FileWork, Order, Place, Plan, UsedByArms, When, Work,
+};
+
+use super::{RunError, failed};
+use crate::cache::Directories;
+use crate::control::{RunControl, WorkError};
+use crate::lab::LabError;
+use crate::os::write_back::write_back;
+use crate::os::{self, At};
+use crate::run::data_sets::tree_usage;
+use crate::run::expected::recreate_files;
+use crate::run::volumes::{MountedAs, Volumes, data_name};
+
+/// The directories of a plan's data sets, and where they lie.
+pub(crate) struct DataDirs<'a> {
+    pub(crate) plan: &'a Plan,
+    pub(crate) volumes: &'a mut Volumes,
+    pub(crate) directories: Vec<Dir>,
+    pub(crate) control: RunControl<'a>,
+}
+
+impl DataDirs<'_> {
+    /// Lets a life begin on the file system of a data set: mounted again, so that nothing of others is in memory, and where that is
+    /// not all that the driver goes by, made anew before.
+    pub(crate) fn begin_life(&mut self, data: DataId) -> Result<(), WorkError> {
+        if self.plan.file_system_of(data).is_some_and(|on| on.made_anew) {
+            self.mount_again(data, MountedAs::Another)?;
+        }
+        // What making it has left in memory goes too: so all begin alike.
+        self.remount(data)
+    }
+
+    fn mount_again(&mut self, data: DataId, as_what: MountedAs) -> Result<(), WorkError> {
+        let Self { plan, volumes, directories, control } = self;
+        match volumes.remount(plan, data, directories, as_what, *control) {
+            Ok(()) => Ok(()),
+            Err(LabError::Interrupted) => Err(WorkError::Stopped),
+            Err(error) => Err(WorkError::Remount(error.to_string())),
+        }
+    }
+}
+
+impl Directories for DataDirs<'_> {
+    fn of(&self, data: DataId) -> &Dir {
+        &self.directories[data.0 as usize]
+    }
+
+    fn remount(&mut self, data: DataId) -> Result<(), WorkError> {
+        self.mount_again(data, MountedAs::ItIs)
+    }
+
+    fn recreate_files(&mut self, data: DataId) -> Result<(), WorkError> {
+        recreate_files(self.plan, data, self.of(data), self.control)
+    }
+}
+
+/// The directories of a plan's data sets.
+pub(crate) struct RoundDirs<'a> {
+    plan: &'a Plan,
+    data_dirs: DataDirs<'a>,
+    /// `true` if there is room for what arms make in all rounds.
+    keeps: bool,
+    /// Number of data sets set aside.
+    aside: u64,
+    control: RunControl<'a>,
+    /// Data sets of arms whose space has been recorded.
+    known: Vec<DataId>,
+}
+
+impl<'a> RoundDirs<'a> {
+    pub(crate) fn new(data_dirs: DataDirs<'a>, keeps: bool) -> Self {
+        let (plan, control) = (data_dirs.plan, data_dirs.control);
+        Self { plan, data_dirs, keeps, aside: 0, control, known: Vec::new() }
+    }
+
+    /// Returns the directories of all data sets.
+    pub(crate) fn data_dirs(&mut self) -> &mut DataDirs<'a> {
+        &mut self.data_dirs
+    }
+
+    /// Returns the directory of the data set that an arm works on.
+    pub(crate) fn of(&self, cell: CellId) -> &Dir {
+        self.data_dirs.of(self.data_of(cell))
+    }
+
+    /// Makes ready for the arm at `place` of a round in this order; `false` if the run is to end.
+    pub(crate) fn enter(&mut self, order: &[CellId], place: usize) -> Result<bool, RunError> {
+        let cell = |place: usize| &self.plan.cells[order[place].0 as usize];
+        let goes_on = |before: &Cell, after: &Cell| match (&before.work, &after.work) {
+            (Work::Files(one), Work::Files(other)) => {
+                one.operation == other.operation
+                    && (before.chain == after.chain || self.plan.rules.order == Order::Phases)
+            }
+            _ => false,
+        };
+        if !self.plan.rules.order.depends() || place > 0 && goes_on(cell(place - 1), cell(place)) {
+            return Ok(true);
+        }
+        self.data_dirs.volumes.write_back(self.control.heartbeat)?;
+        let begins = place == 0 || cell(place - 1).chain != cell(place).chain;
+        if begins && self.plan.rules.fresh_mounts && self.can_be_mounted_again(cell(place).data) {
+            let cell = cell(place);
+            if let Err(error) = self.data_dirs.begin_life(cell.data) {
+                return failed(self.plan, cell.id, error).map_or(Ok(false), Err);
+            }
+        }
+        Ok(true)
+    }
+
+    /// `true` if the file system of a data set was made for the run, and not in memory, which it would lose.
+    fn can_be_mounted_again(&self, data: DataId) -> bool {
+        let on = self.plan.file_system_of(data);
+        on.is_some_and(|on| !matches!(on.place, Place::Memory { .. }))
+    }
+
+    /// Removes or sets aside the files that no later arm needs after the arm at `place` of a round in this order.
+    pub(crate) fn leave(&mut self, order: &[CellId], place: usize) -> Result<(), RunError> {
+        let data = self.data_of(order[place]);
+        let volume = self.data_dirs.volumes.of(&self.plan.data[data.0 as usize]);
+        let Some(workspace) = volume.workspace().filter(|_| self.is_made_by_arms(data)) else {
+            return Ok(());
+        };
+        if order[place + 1..].iter().any(|later| self.data_of(*later) == data) {
+            return Ok(());
+        }
+        let name = data_name(data);
+        let path = workspace.path().join(&name);
+        let directory = &mut self.data_dirs.directories[data.0 as usize];
+        // An open directory could keep its name on Windows.
+        let own = os::again(workspace.at()).map_err(|error| unusable(&path, error))?;
+        *directory = Dir::from_descriptor(own, workspace.path());
+        let renewed = match self.keeps {
+            true => {
+                self.aside += 1;
+                workspace.set_aside_data_directory(&name, &format!("used{}", self.aside))
+            }
+            false => workspace.renew_data_directory(&name, self.control.heartbeat),
+        };
+        // Arms work on the directory that was made, even if its path now leads elsewhere.
+        *directory = Dir::from_descriptor(renewed.map_err(|error| unusable(&path, error))?, path);
+        Ok(())
+    }
+
+    /// Returns what the data set that the arm at `place` has worked on uses, where arms make it, once: when the next thing is
+    /// that its files go.
+    pub(crate) fn used(&mut self, order: &[CellId], place: usize) -> Result<Option<UsedByArms>, RunError> {
+        let data = self.data_of(order[place]);
+        if !self.is_made_by_arms(data) || self.known.contains(&data) {
+            return Ok(None);
+        }
+        let next = order[place + 1..].iter().find(|later| self.data_of(**later) == data);
+        if next.is_some_and(|next| !self.unlinks(*next)) {
+            return Ok(None);
+        }
+        let directory = self.data_dirs.of(data);
+        // Blocks are counted when they are known: some file systems choose them when they write.
+        write_back(directory, self.control.heartbeat).map_err(|error| unusable(directory.path(), error))?;
+        let found = match tree_usage(directory.at(), self.control) {
+            Ok(found) => found,
+            // The run ends at once for the same reason.
+            Err(WorkError::Stopped) => return Ok(None),
+            Err(error) => return Err(unusable(directory.path(), std::io::Error::other(error.to_string()))),
+        };
+        self.known.push(data);
+        Ok(Some(UsedByArms { data, used: found.used }))
+    }
+
+    fn unlinks(&self, cell: CellId) -> bool {
+        let work = &self.plan.cells[cell.0 as usize].work;
+        matches!(work, Work::Files(FileWork { operation: FileOperation::Unlink, .. }) | Work::Remove(_))
+    }
+
+    fn data_of(&self, cell: CellId) -> DataId {
+        self.plan.cells[cell.0 as usize].data
+    }
+
+    fn is_made_by_arms(&self, data: DataId) -> bool {
+        self.plan.data[data.0 as usize].source.made().is_some_and(|made| made.when == When::ByArms)
+    }
+}
+
+fn unusable(path: &Path, source: std::io::Error) -> RunError {
+    RunError::Directory { path: path.to_owned(), source }
+}

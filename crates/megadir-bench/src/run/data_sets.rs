@@ -1,0 +1,492 @@
+//! Fills and ages the data sets of a plan, and finds what they occupy.
+//!
+//! If there are several data sets, each grows by a part in turn, the one that is least complete first. So none gets the better part of a
+//! disk, of a group of inodes or of the cache. The seed decides which of them begins.
+//!
+//! An aged directory holds further files among its own, which are written back and then removed: where the file system does not shrink
+//! directories, it stays as large as it was with them. Their numbers begin far behind the names that look-ups treat as absent.
+//!
+//! The space occupied is found by a walk relative to descriptors that follows no link and enters no mount.
+
+use std::collections::HashSet;
+use std::path::PathBuf;
+use std::sync::atomic::Ordering;
+
+use megadir::{Dir, FileType};
+use megadir_record::{
+    Built, BuiltAged, BuiltSet, Counted, Data, DataSource, MakeDirectories, Plan, Used, When,
+};
+use megadir_stats::permutation::{SplitMix64, shuffle};
+use megadir_sys::clock::monotonic_ns;
+
+use crate::control::{RunControl, WorkError};
+use crate::dataset::{Files, FillError, FillProgress, Filling, LEVELS_MAX, PlaceBuffer};
+use crate::event::Event;
+use crate::kind::{ABSENT_NAMES, name_hash};
+use crate::os::write_back::write_back;
+use crate::os::{self, At, Borrowed, Owned, Status};
+use crate::plan::{ENTRIES_MAX, trees};
+use crate::run::volumes::{Volumes, data_name};
+use crate::run::{Listeners, RunError};
+use crate::workspace::Workspace;
+
+/// Files or directories that are made of a data set before it is another's turn.
+const TURN: u64 = 1024;
+
+/// The data sets that were made.
+pub(crate) struct Made {
+    /// The directories of the plan's data sets.
+    pub(crate) directories: Vec<Dir>,
+    /// Space and files of each.
+    pub(crate) usages: Vec<TreeUsage>,
+    pub(crate) built: Built,
+    /// `true` if it is on the disk, as far as that can be known.
+    pub(crate) written: bool,
+}
+
+/// One tree that is being made.
+struct Set<'a> {
+    data: &'a Data,
+    filling: Filling<'a>,
+    /// Directories that were made before the first file, and how many there will be.
+    directories: (u64, u64),
+    entries: u64,
+    directories_ns: Option<u64>,
+    files_ns: u64,
+    aging: Option<Aging<'a>>,
+}
+
+/// Makes every data set of the plan.
+pub(crate) fn build(
+    plan: &Plan,
+    volumes: &Volumes,
+    control: RunControl<'_>,
+    listeners: &mut Listeners<'_, '_>,
+) -> Result<Made, RunError> {
+    let set_dir = |data| DataSetDir::make(plan, data, volumes.of(data).own()?);
+    let set_dirs: Vec<DataSetDir<'_>> = plan.data.iter().map(set_dir).collect::<Result<_, _>>()?;
+    let before = free(volumes)?;
+    let mut sets: Vec<Set<'_>> = set_dirs.iter().flat_map(DataSetDir::sets).collect();
+    let mut order: Vec<usize> = (0..sets.len()).collect();
+    shuffle(&mut order, &mut SplitMix64::new(plan.seed));
+    in_turns(&mut sets, &order, Set::directories_left, |set| set.make_directories(control))?;
+    let of = sets.iter().map(|set| set.entries).sum();
+    let mut made = FillProgress { done: 0, of };
+    in_turns(&mut sets, &order, Set::files_left, |set| set.make_files(&mut made, control, listeners))?;
+    for set in &mut sets {
+        set.filled(control)?;
+    }
+    in_turns(&mut sets, &order, Set::aging_left, |set| set.remove_files(control))?;
+    let times = |data: &Data| {
+        let of = || sets.iter().filter(|set| set.data.id == data.id);
+        let directories_ns: Option<u64> = of().map(|set| set.directories_ns).sum();
+        (directories_ns, of().map(|set| set.files_ns).sum())
+    };
+    let mut built = Built { sets: Vec::new(), file_system_inodes: None, file_system_bytes: 0 };
+    let (mut usages, mut written) = (Vec::new(), true);
+    for set_dir in &set_dirs {
+        let unusable = |source| RunError::Directory { path: set_dir.path.clone(), source };
+        // Dirty data would be written while blocks are measured.
+        written &= write_back(&set_dir.directory, control.heartbeat).map_err(unusable)?;
+        let found = tree_usage(set_dir.directory.at(), control).map_err(|error| match error {
+            WorkError::Stopped => RunError::Interrupted,
+            error => RunError::Arm { arm: set_dir.path.display().to_string(), reason: error.to_string() },
+        })?;
+        let (directories_ns, files_ns) = times(set_dir.data);
+        if !set_dir.trees.is_empty() {
+            let of_data = sets.iter().filter(|set| set.data.id == set_dir.data.id);
+            let aged = of_data.filter_map(|set| set.aging.as_ref().map(Aging::built)).next();
+            let flat = set_dir.trees.iter().all(|(files, _)| files.is_flat()) && set_dir.trees.len() == 1;
+            let directory_bytes =
+                flat.then(|| size_of(set_dir.directory.at())).transpose().map_err(unusable)?;
+            let (data, used) = (set_dir.data.id, found.used);
+            built.sets.push(BuiltSet { data, used, directories_ns, files_ns, directory_bytes, aged });
+        }
+        usages.push(found);
+    }
+    let after = free(volumes)?;
+    built.file_system_inodes = before.0.zip(after.0).map(|(before, after)| before.wrapping_sub(after) as i64);
+    built.file_system_bytes = before.1.wrapping_sub(after.1) as i64;
+    let again = |set_dir: DataSetDir<'_>| {
+        let unusable =
+            |error: megadir::Error| RunError::Directory { path: set_dir.path.clone(), source: error.into() };
+        // Opened again, not by its path: btrfs lists a directory as it was when it was opened.
+        Dir::from_descriptor(set_dir.directory, &set_dir.path).again().map_err(unusable)
+    };
+    Ok(Made {
+        directories: set_dirs.into_iter().map(again).collect::<Result<_, _>>()?,
+        usages,
+        built,
+        written,
+    })
+}
+
+/// Directory of a data set, and in it the trees that are filled before the run.
+struct DataSetDir<'a> {
+    data: &'a Data,
+    path: PathBuf,
+    directory: Owned,
+    trees: Vec<(Files, Owned)>,
+}
+
+impl<'a> DataSetDir<'a> {
+    fn make(plan: &Plan, data: &'a Data, workspace: &Workspace) -> Result<Self, RunError> {
+        let name = data_name(data.id);
+        let path = workspace.path().join(&name);
+        let unusable = |source| RunError::Directory { path: path.clone(), source };
+        let DataSource::Made(made) = &data.source else {
+            return Err(unusable(std::io::Error::other("made and existing directories in one plan")));
+        };
+        let sets = trees(plan, data).map_err(FillError::Files)?;
+        let directory = workspace.data_directory(&name).map_err(unusable)?;
+        let mut set_dir = Self { data, path: path.clone(), directory, trees: Vec::new() };
+        if made.when == When::ByArms {
+            return Ok(set_dir);
+        }
+        for (below, files) in sets {
+            let tree = match below {
+                None => set_dir.directory.try_clone(),
+                Some(below) => {
+                    let made = os::make_directory(set_dir.directory.at(), below.as_str());
+                    made.and_then(|()| os::open_on_this_mount(set_dir.directory.at(), below.as_str()))
+                }
+            };
+            set_dir.trees.push((files, tree.map_err(unusable)?));
+        }
+        Ok(set_dir)
+    }
+
+    fn sets(&self) -> impl Iterator<Item = Set<'_>> {
+        self.trees.iter().map(|(files, directory)| Set::new(self.data, files, directory))
+    }
+}
+
+/// Returns how many inodes and bytes are free on all file systems together; no number of inodes where one does not count
+/// them.
+fn free(volumes: &Volumes) -> Result<(Option<u64>, u64), RunError> {
+    let (mut inodes, mut bytes) = (Some(0_u64), 0_u64);
+    for volume in volumes.all() {
+        let unusable = |source| RunError::Directory { path: volume.path.clone(), source };
+        let space = os::space(volume.directory.at()).map_err(unusable)?;
+        let counted = (space.inodes > 0).then_some(space.all_free_inodes);
+        inodes = inodes.zip(counted).map(|(sum, more)| sum.saturating_add(more));
+        bytes = bytes.saturating_add(space.all_free_bytes);
+    }
+    Ok((inodes, bytes))
+}
+
+/// Lets the set that is least far take a step, until nothing is left of any.
+fn in_turns<'a>(
+    sets: &mut [Set<'a>],
+    order: &[usize],
+    left: impl Fn(&Set<'a>) -> f64,
+    mut step: impl FnMut(&mut Set<'a>) -> Result<(), RunError>,
+) -> Result<(), RunError> {
+    loop {
+        let most = order.iter().copied().max_by(|a, b| {
+            // Of equals the first in order; `max_by` would take the last.
+            left(&sets[*a]).total_cmp(&left(&sets[*b])).then(std::cmp::Ordering::Greater)
+        });
+        match most {
+            Some(next) if left(&sets[next]) > 0.0 => step(&mut sets[next])?,
+            _ => return Ok(()),
+        }
+    }
+}
+
+impl<'a> Set<'a> {
+    fn new(data: &'a Data, files: &'a Files, directory: &'a Owned) -> Self {
+        let before = files.made().directories == MakeDirectories::Before;
+        let directories = files.directories().filter(|_| before).map(|directories| directories.count());
+        Self {
+            data,
+            filling: Filling::new(directory.at(), files),
+            directories: (0, directories.unwrap_or(0)),
+            entries: files.entries(),
+            directories_ns: directories.map(|_| 0),
+            files_ns: 0,
+            aging: Aging::new(directory.at(), files),
+        }
+    }
+
+    /// Returns the share of the directories that are still to be made.
+    fn directories_left(&self) -> f64 {
+        let (made, all) = self.directories;
+        (all - made) as f64 / all.max(1) as f64
+    }
+
+    /// Returns the share of the files that are still to be made.
+    fn files_left(&self) -> f64 {
+        (self.entries - self.filling.done()) as f64 / self.entries.max(1) as f64
+    }
+
+    /// Returns the share of the files that are still to be removed again.
+    fn aging_left(&self) -> f64 {
+        self.aging.as_ref().map_or(0.0, Aging::left)
+    }
+
+    /// Ends the making of files: further files are written back before they are removed.
+    fn filled(&mut self, control: RunControl<'_>) -> Result<(), RunError> {
+        self.aging.as_mut().map_or(Ok(()), |aging| aging.filled(control))
+    }
+
+    fn remove_files(&mut self, control: RunControl<'_>) -> Result<(), RunError> {
+        self.aging.as_mut().map_or(Ok(()), |aging| aging.remove(TURN, control))
+    }
+
+    fn make_directories(&mut self, control: RunControl<'_>) -> Result<(), RunError> {
+        control.heartbeat.fetch_add(1, Ordering::Relaxed);
+        if control.stop.load(Ordering::Relaxed) {
+            return Err(RunError::Interrupted);
+        }
+        let (from, all) = self.directories;
+        let to = all.min(from + TURN);
+        let start_ns = monotonic_ns();
+        self.filling.directories(from, to)?;
+        *self.directories_ns.get_or_insert(0) += monotonic_ns() - start_ns;
+        self.directories.0 = to;
+        Ok(())
+    }
+
+    fn make_files(
+        &mut self,
+        made: &mut FillProgress,
+        control: RunControl<'_>,
+        listeners: &mut Listeners<'_, '_>,
+    ) -> Result<(), RunError> {
+        let (mut told, start) = (Ok(()), self.filling.done());
+        let mut progress = |progress: FillProgress| {
+            control.heartbeat.fetch_add(1, Ordering::Relaxed);
+            if told.is_ok() {
+                let done = made.done + (progress.done - start);
+                told = listeners.tell(&Event::Filling(FillProgress { done, ..*made }));
+            }
+        };
+        let start_ns = monotonic_ns();
+        let end = self.entries.min(self.filling.done() + TURN);
+        let mut stopped = false;
+        match &mut self.aging {
+            None => self.filling.to(end, &mut progress, control.stop)?,
+            // One by one, so that files that stay lie among files that go, as in directories in use.
+            Some(aging) => {
+                while self.filling.done() < end && !stopped {
+                    self.filling.to(self.filling.done() + 1, &mut progress, control.stop)?;
+                    stopped = aging.make(self.filling.done(), self.entries, control)?;
+                }
+            }
+        }
+        self.files_ns += monotonic_ns() - start_ns;
+        made.done += self.filling.done() - start;
+        told?;
+        if stopped || self.filling.filled.stopped { Err(RunError::Interrupted) } else { Ok(()) }
+    }
+}
+
+/// The number of the first file: of twelve digits, as many as names in sequence have.
+const FIRST: u64 = 500_000_000_000;
+const _: () = assert!(FIRST > ENTRIES_MAX + ABSENT_NAMES);
+
+/// A directory that is being aged.
+pub(crate) struct Aging<'a> {
+    directory: Borrowed<'a>,
+    of: &'a Files,
+    filling: Filling<'a>,
+    files: u64,
+    /// The directory's size when it held them, bytes.
+    full_bytes: u64,
+    removed: u64,
+    removed_ns: u64,
+}
+
+/// Returns what a directory says is its size, bytes.
+pub(crate) fn size_of(directory: Borrowed<'_>) -> std::io::Result<u64> {
+    Ok(os::status_of(&directory)?.size_bytes)
+}
+
+fn failed(error: &std::io::Error) -> RunError {
+    RunError::Arm { arm: "aging a directory".into(), reason: error.to_string() }
+}
+
+impl<'a> Aging<'a> {
+    /// Returns nothing where the directory is to be fresh.
+    pub(crate) fn new(directory: Borrowed<'a>, of: &'a Files) -> Option<Self> {
+        let files = of.made().aged_files;
+        let filling = Filling::starting_at(directory, of, FIRST);
+        (files > 0).then_some(Self {
+            directory,
+            of,
+            filling,
+            files,
+            full_bytes: 0,
+            removed: 0,
+            removed_ns: 0,
+        })
+    }
+
+    /// Makes as many files as belong beside the first `own` of `entries`; returns whether the run is to end.
+    pub(crate) fn make(&mut self, own: u64, entries: u64, control: RunControl<'_>) -> Result<bool, RunError> {
+        let part = u128::from(self.files) * u128::from(own) / u128::from(entries.max(1));
+        let mut heartbeat = |_| {
+            control.heartbeat.fetch_add(1, Ordering::Relaxed);
+        };
+        self.filling.to(FIRST + part as u64, &mut heartbeat, control.stop)?;
+        Ok(self.filling.filled.stopped)
+    }
+
+    /// Writes the files back and records the size of the directory.
+    pub(crate) fn filled(&mut self, control: RunControl<'_>) -> Result<(), RunError> {
+        write_back(&self.directory, control.heartbeat).map_err(|error| failed(&error))?;
+        self.full_bytes = size_of(self.directory).map_err(|error| failed(&error))?;
+        Ok(())
+    }
+
+    /// Returns the share of the files that are still to be removed.
+    pub(crate) fn left(&self) -> f64 {
+        (self.files - self.removed) as f64 / self.files.max(1) as f64
+    }
+
+    /// Removes the next `files` files.
+    pub(crate) fn remove(&mut self, files: u64, control: RunControl<'_>) -> Result<(), RunError> {
+        control.heartbeat.fetch_add(1, Ordering::Relaxed);
+        if control.stop.load(Ordering::Relaxed) {
+            return Err(RunError::Interrupted);
+        }
+        let start_ns = monotonic_ns();
+        let end = self.files.min(self.removed + files);
+        let mut buffer = PlaceBuffer::new();
+        for index in FIRST + self.removed..FIRST + end {
+            let place = self.of.place(index, &mut buffer);
+            let place = place.map_err(|reason| FillError::Files(self.of.refused(index, reason)))?;
+            os::remove_file(self.directory, place.path()).map_err(|error| failed(&error))?;
+        }
+        self.removed = end;
+        self.removed_ns += monotonic_ns() - start_ns;
+        Ok(())
+    }
+
+    /// Returns what it took.
+    pub(crate) fn built(&self) -> BuiltAged {
+        BuiltAged { files: self.files, directory_bytes: self.full_bytes, removed_ns: self.removed_ns }
+    }
+}
+
+/// Files and space below a directory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct TreeUsage {
+    pub(crate) used: Used,
+    /// Sum of the hashes of the files' own names.
+    pub(crate) hash: u64,
+}
+
+impl TreeUsage {
+    /// Returns what a listing of all files would have counted.
+    pub(crate) fn counted(&self) -> Counted {
+        Counted { entries: self.used.files, hash: self.hash, calls: None, written_bytes: 0 }
+    }
+}
+
+/// Goes through everything in `directory` and below.
+pub(crate) fn tree_usage(directory: Borrowed<'_>, control: RunControl<'_>) -> Result<TreeUsage, WorkError> {
+    let used = Used { files: 0, directories: 0, inodes: 0, content_bytes: 0, bytes: 0 };
+    let mut counter =
+        UsageCounter { tree_usage: TreeUsage { used, hash: 0 }, linked: HashSet::new(), control };
+    counter.count(os::use_of(&directory).map_err(pass_failed)?);
+    counter.below(directory, 0)?;
+    Ok(counter.tree_usage)
+}
+
+struct UsageCounter<'a> {
+    tree_usage: TreeUsage,
+    /// Numbers of files with several names that were counted already.
+    linked: HashSet<u64>,
+    control: RunControl<'a>,
+}
+
+impl UsageCounter<'_> {
+    fn count(&mut self, (status, allocated_bytes): (Status, u64)) {
+        let used = &mut self.tree_usage.used;
+        let directory = status.kind == FileType::Directory;
+        match directory {
+            true => used.directories += 1,
+            false => used.files += 1,
+        }
+        if directory || status.links == 1 || self.linked.insert(status.identity.1) {
+            used.inodes += 1;
+            used.bytes += allocated_bytes;
+            if !directory {
+                used.content_bytes += status.size_bytes;
+            }
+        }
+    }
+
+    fn below(&mut self, directory: Borrowed<'_>, depth: usize) -> Result<(), WorkError> {
+        if depth > LEVELS_MAX {
+            return Err(pass_failed(too_deep()));
+        }
+        let (mut directories, mut seen, mut stopped) = (Vec::new(), 0_u32, None);
+        // This opens the directory again: btrfs lists it as it was when it was opened, and a position is shared.
+        let listed = os::each_entry(directory, &mut |name, _| {
+            seen = seen.wrapping_add(1);
+            if seen % 256 == 1
+                && let Err(error) = self.control.check()
+            {
+                stopped = Some(error);
+                return Err(std::io::ErrorKind::Interrupted.into());
+            }
+            let used = os::use_of_entry(directory, name)?;
+            self.count(used);
+            match used.0.kind {
+                FileType::Directory => directories.push(name.to_vec()),
+                _ => self.tree_usage.hash = self.tree_usage.hash.wrapping_add(name_hash(name)),
+            }
+            Ok(())
+        });
+        match stopped {
+            Some(error) => return Err(error),
+            None => listed.map_err(pass_failed)?,
+        }
+        for name in directories {
+            let below = os::open_on_this_mount(directory, name.as_slice()).map_err(pass_failed)?;
+            self.below(below.at(), depth + 1)?;
+        }
+        Ok(())
+    }
+}
+
+/// Returns the error of a tree that is deeper than any that this program makes.
+pub(crate) fn too_deep() -> std::io::Error {
+    std::io::Error::other("directories are nested deeper than this program makes them")
+}
+
+fn pass_failed(source: std::io::Error) -> WorkError {
+    WorkError::Stage { stage: "going through a data set", source }
+}
+
+#[cfg(test)]
+mod tests;
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests_of_tree_usage {
+    use std::sync::atomic::{AtomicBool, AtomicU64};
+
+    use megadir_testkit::mount::{BTRFS, Mount};
+    use megadir_testkit::require;
+
+    use crate::run::data_sets::*;
+
+    #[test]
+    fn what_was_made_after_a_directory_was_opened_is_found_every_time() {
+        let mount = require!(Mount::make(&BTRFS));
+        let path = mount.path().join("data");
+        std::fs::create_dir(&path).unwrap();
+        let opened = std::fs::File::open(&path).unwrap();
+        for name in 0..5 {
+            std::fs::write(path.join(name.to_string()), "x").unwrap();
+        }
+        let (stop, heartbeat) = (AtomicBool::new(false), AtomicU64::new(0));
+        let control = RunControl { stop: &stop, heartbeat: &heartbeat };
+        for _ in 0..2 {
+            assert_eq!(tree_usage(opened.at(), control).unwrap().used.files, 5);
+        }
+    }
+}

@@ -1,0 +1,338 @@
+//! Expected results of listings and methods, recorded before the first block.
+//!
+//! For made data it is computed from the names alone, without the file system or a backend: a fault common to all
+//! backends cannot pass for the expected result. For an existing directory it is what the oracle listed.
+//!
+//! Made files get times that follow from the seed and their numbers, as names and sizes do, so a data set that is made again for a
+//! resumed run is the same. The expected attributes are what the oracle, Rust's standard library, then finds: file systems round times,
+//! so they cannot be computed.
+//!
+//! The state `unseen` of the cache recreates the files of a data set, so that no process has listed or examined them before the block.
+
+use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use megadir::Dir;
+use megadir_record::{Counted, Data, DataId, DataSource, Plan, When, Work};
+use megadir_stats::permutation::SplitMix64;
+
+use crate::control::{RunControl, WorkError};
+use crate::dataset::{Files, FillError, Filling, PlaceBuffer};
+use crate::kind::{Expected, name_hash};
+use crate::os::write_back::write_back;
+use crate::os::{self, At};
+use crate::plan::{in_one_directory, trees};
+use crate::run::RunError;
+
+/// Files between two heartbeats.
+const STEP: u64 = 256;
+
+/// Writes into the plan's data sets what every listing of them must see; the data that arms make are not there yet.
+///
+/// `counted` is what the oracle listed of each data set; it gets the same numbers.
+pub(crate) fn record_expected(
+    plan: &mut Plan,
+    counted: &mut [Counted],
+    control: RunControl<'_>,
+) -> Result<(), RunError> {
+    let mut hashes = Vec::new();
+    for (data, truth) in plan.data.iter().zip(&*counted) {
+        let Some(made) = data.source.made() else {
+            hashes.push(Some(truth.hash));
+            continue;
+        };
+        if made.when == When::ByArms {
+            hashes.push(None);
+            continue;
+        }
+        let mut hash = 0_u64;
+        for files in before_run(plan, data) {
+            hash = hash.wrapping_add(made_hash(&files, control)?);
+        }
+        // Every block that lists one directory is compared with this hash; a tree is not listed again.
+        if !in_one_directory(plan, data) && truth.hash != hash {
+            return Err(RunError::OtherNames { made: truth.entries });
+        }
+        hashes.push(Some(hash));
+    }
+    for ((data, truth), hash) in plan.data.iter_mut().zip(counted).zip(hashes) {
+        match data.source {
+            DataSource::Made(_) => truth.entries = data.entries,
+            DataSource::Existing { .. } => data.entries = truth.entries,
+        }
+        truth.hash = hash.unwrap_or(0);
+        data.hash = hash;
+    }
+    Ok(())
+}
+
+/// Returns the files of a data set that are made before the run, tree by tree.
+pub(crate) fn before_run(plan: &Plan, data: &Data) -> Vec<Files> {
+    let before = data.source.made().is_some_and(|made| made.when == When::BeforeRun);
+    let all = if before { trees(plan, data).unwrap_or_default() } else { Vec::new() };
+    all.into_iter().map(|(_, files)| files).collect()
+}
+
+/// Returns the hash of the files' own names.
+fn made_hash(files: &Files, control: RunControl<'_>) -> Result<u64, RunError> {
+    let mut buffer = PlaceBuffer::new();
+    let mut hash = 0_u64;
+    for index in 0..files.entries() {
+        if index % STEP == 0 {
+            control.heartbeat.fetch_add(1, Ordering::Relaxed);
+            if control.stop.load(Ordering::Relaxed) {
+                return Err(RunError::Interrupted);
+            }
+        }
+        let place = files.place(index, &mut buffer);
+        let place = place.map_err(|reason| FillError::Files(files.refused(index, reason)))?;
+        hash = hash.wrapping_add(name_hash(place.file()));
+    }
+    Ok(hash)
+}
+
+/// The earliest time that a file gets: 2020-01-01, seconds since 1970.
+const FROM_S: u64 = 1_577_836_800;
+/// Times lie within this number of seconds after it: four years.
+const WITHIN_S: u64 = 4 * 365 * 86_400;
+
+/// Lets the oracle find the attributes of every file, and writes their sum into the work of the arms that must find them too.
+pub(crate) fn expect_attributes(
+    plan: &mut Plan,
+    directories: &[Dir],
+    control: RunControl<'_>,
+) -> Result<(), WorkError> {
+    let asked = |plan: &Plan, data: &Data| {
+        let finds_out = |work: &Work| matches!(work, Work::Attributes { .. });
+        plan.cells.iter().any(|cell| cell.data == data.id && finds_out(&cell.work))
+    };
+    for (data, directory) in plan.data.iter().zip(directories) {
+        if asked(plan, data) {
+            for files in before_run(plan, data) {
+                set_times(directory, &files, control)?;
+            }
+        }
+    }
+    let mut truths: BTreeMap<u32, Expected> = BTreeMap::new();
+    for cell in &mut plan.cells {
+        let Work::Attributes { method, expected, .. } = &mut cell.work else { continue };
+        let truth = match truths.entry(cell.data.0) {
+            Entry::Occupied(known) => *known.get(),
+            Entry::Vacant(place) => *place.insert(Expected::of(&directories[cell.data.0 as usize], control)?),
+        };
+        *expected = truth.expected(method);
+    }
+    Ok(())
+}
+
+/// Sets the times of the files of a directory.
+pub(crate) fn set_times(directory: &Dir, files: &Files, control: RunControl<'_>) -> Result<(), WorkError> {
+    let failed = |source: std::io::Error| WorkError::Stage { stage: "setting the times of files", source };
+    let mut buffer = PlaceBuffer::new();
+    for index in 0..files.entries() {
+        if index % STEP == 0 {
+            control.check()?;
+        }
+        let place = files.place(index, &mut buffer).map_err(|error| failed(std::io::Error::other(error)))?;
+        os::set_times(directory.at(), place.path(), time_of(files.seed(), index)).map_err(failed)?;
+    }
+    // Dirty data would be written while blocks are measured.
+    write_back(directory, control.heartbeat).map(drop).map_err(failed)
+}
+
+/// Returns the time of the file of a number, since 1970.
+fn time_of(seed: u64, index: u64) -> Duration {
+    let mut random = SplitMix64::new(seed ^ SplitMix64::new(index).next_u64());
+    let seconds = FROM_S + random.below(WITHIN_S).unwrap_or(0);
+    let nanoseconds = random.below(1_000_000_000).unwrap_or(0);
+    Duration::new(seconds, nanoseconds as u32)
+}
+
+/// Removes every file of a data set in one directory and makes it again, with the name, the contents and the time that it had, and has all
+/// written back where the system lets.
+pub(crate) fn recreate_files(
+    plan: &Plan,
+    data: DataId,
+    directory: &Dir,
+    control: RunControl<'_>,
+) -> Result<(), WorkError> {
+    for files in before_run(plan, &plan.data[data.0 as usize]) {
+        remove(&files, directory, control)?;
+        let mut filling = Filling::new(directory.at(), &files);
+        let mut heartbeat = |_| _ = control.check();
+        filling
+            .to(files.entries(), &mut heartbeat, control.stop)
+            .map_err(|error| failed(std::io::Error::other(error)))?;
+        control.check()?;
+        if filling.filled.made != files.entries() {
+            let made = filling.filled.made;
+            return Err(failed(std::io::Error::other(format!(
+                "{made} of {} files were made",
+                files.entries()
+            ))));
+        }
+        set_times(directory, &files, control)?;
+    }
+    Ok(())
+}
+
+fn remove(files: &Files, directory: &Dir, control: RunControl<'_>) -> Result<(), WorkError> {
+    let mut buffer = PlaceBuffer::new();
+    for index in 0..files.entries() {
+        if index % STEP == 0 {
+            control.check()?;
+        }
+        let place = files.place(index, &mut buffer).map_err(|error| failed(std::io::Error::other(error)))?;
+        match os::remove_file(directory.at(), place.path()) {
+            // A data set that was left in the middle by a stop is made whole.
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
+            removed => removed.map_err(failed)?,
+        }
+    }
+    Ok(())
+}
+
+fn failed(source: std::io::Error) -> WorkError {
+    WorkError::Stage { stage: "making the files anew", source }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicBool, AtomicU64};
+
+    use megadir::Dir;
+    use megadir_record::{Made, NameScheme, Stage, Work};
+
+    use super::{RunControl, made_hash};
+    use crate::dataset::{Files, fill};
+    use crate::kind::Listing;
+
+    /// Wine is slow at making files.
+    const ENTRIES: u64 = if cfg!(windows) { 200 } else { 3000 };
+    const BACKENDS: [&str; 3] = match cfg!(windows) {
+        true => ["std", "find-first-file", "by-handle"],
+        false => ["std", "readdir", "getdents"],
+    };
+
+    #[test]
+    fn every_backend_lists_what_the_names_say() {
+        let (stop, heartbeat) = (AtomicBool::new(false), AtomicU64::new(0));
+        let control = RunControl { stop: &stop, heartbeat: &heartbeat };
+        let parent = tempfile::tempdir().unwrap();
+        let schemes = [
+            NameScheme::Md5,
+            NameScheme::Hex,
+            NameScheme::Sequence,
+            NameScheme::Decimal,
+            NameScheme::UpperHex,
+        ];
+        for (number, scheme) in schemes.into_iter().enumerate() {
+            let path = parent.path().join(number.to_string());
+            let files = Files::new(&Made::flat(scheme, 0), 7, ENTRIES).unwrap();
+            fill(&path, &files, &mut |_| {}, &stop).unwrap();
+            let expected = (ENTRIES, made_hash(&files, control).unwrap());
+            let directory = Dir::open(&path).unwrap();
+            let list = |backend: &str| {
+                let work = Work::List {
+                    backend: backend.into(),
+                    buffer_bytes: 32 << 10,
+                    threads: 1,
+                    shares: 1,
+                    stages: vec![Stage::Read],
+                };
+                let counted = Listing::new(&work).unwrap().once(&directory, control).unwrap();
+                (counted.entries, counted.hash)
+            };
+            for backend in BACKENDS {
+                assert_eq!(list(backend), expected, "{backend} {scheme:?}");
+            }
+            std::fs::remove_file(std::fs::read_dir(&path).unwrap().next().unwrap().unwrap().path()).unwrap();
+            assert_ne!(list(BACKENDS[2]).1, expected.1);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests_of_expected_attributes {
+    use std::sync::atomic::{AtomicBool, AtomicU64};
+
+    use megadir_record::{Made, NameScheme};
+
+    use crate::dataset::NAME_BYTES_MAX;
+    use crate::run::expected::*;
+
+    #[test]
+    fn a_data_set_that_is_made_again_is_the_same_one() {
+        let (stop, heartbeat) = (AtomicBool::new(false), AtomicU64::new(0));
+        let control = RunControl { stop: &stop, heartbeat: &heartbeat };
+        let truth = |seed| {
+            let parent = tempfile::tempdir().unwrap();
+            let directory = Dir::open(parent.path()).unwrap();
+            let files = Files::new(&Made::flat(NameScheme::Md5, 10), seed, 50).unwrap();
+            make(&directory, &files);
+            set_times(&directory, &files, control).unwrap();
+            Expected::of(&directory, control).unwrap()
+        };
+        assert_eq!(truth(3), truth(3));
+        assert_ne!(truth(3), truth(4));
+        let times: std::collections::BTreeSet<u64> =
+            (0..1000).map(|index| time_of(1, index).as_secs()).collect();
+        assert!(times.len() > 990, "{}", times.len());
+    }
+
+    fn make(directory: &Dir, files: &Files) {
+        let mut buffer = [0; NAME_BYTES_MAX];
+        for index in 0..files.entries() {
+            let name = String::from_utf8(files.names().write(index, &mut buffer).to_vec()).unwrap();
+            std::fs::write(directory.path().join(name), "ten bytes.").unwrap();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests_of_recreate_files {
+    use std::sync::atomic::{AtomicBool, AtomicU64};
+
+    use megadir_record::{Cell, Preset};
+
+    use crate::kind::Expected;
+    use crate::plan::{Request, plan};
+    use crate::run::expected::*;
+    use crate::study::built_in;
+
+    #[test]
+    fn files_that_are_made_anew_are_others_with_all_that_the_first_ones_had() {
+        let study = built_in("lookup").unwrap();
+        let request = Request {
+            target: crate::plan::Target::Made { entries: vec![40] },
+            ..Request::bare(Preset::Quick, 5)
+        };
+        let plan = plan(&study, &request).unwrap().plan;
+        let Cell { data, .. } = plan.cells[0];
+        let parent = tempfile::tempdir().unwrap();
+        let directory = Dir::open(parent.path()).unwrap();
+        let (stop, heartbeat) = (AtomicBool::new(false), AtomicU64::new(0));
+        let control = RunControl { stop: &stop, heartbeat: &heartbeat };
+        let truth = || {
+            recreate_files(&plan, data, &directory, control).unwrap();
+            Expected::of(&directory, control).unwrap()
+        };
+        let first = truth();
+        assert_eq!(std::fs::read_dir(parent.path()).unwrap().count(), 40);
+        let old = std::fs::read_dir(parent.path()).unwrap().next().unwrap().unwrap().path();
+        std::fs::write(&old, "more").unwrap();
+        assert_ne!(Expected::of(&directory, control).unwrap(), first);
+        assert_eq!(truth(), first);
+        // Only where a file that is open loses its name at once.
+        if cfg!(unix) {
+            let held = std::fs::File::options().append(true).open(&old).unwrap();
+            assert_eq!(truth(), first);
+            std::io::Write::write_all(&mut &held, b"more").unwrap();
+            assert_eq!(std::fs::metadata(&old).unwrap().len(), 0, "it was written to one without a name");
+        }
+        stop.store(true, Ordering::Relaxed);
+        assert!(matches!(recreate_files(&plan, data, &directory, control), Err(WorkError::Stopped)));
+    }
+}

@@ -1,0 +1,297 @@
+//! A run from start to end: the frame around setup, rounds and removal, and the check of the clock before and after.
+
+use std::path::{Path, PathBuf};
+use std::sync::atomic::Ordering;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use megadir::Dir;
+use megadir_record::{
+    End, Epoch, FORMAT_VERSION, Header, LabFileSystem, Note, Place, Plan, Record, Resumed, Sample, SelfCheck,
+};
+use megadir_sys::clock::monotonic_ns;
+
+use crate::control::{RunControl, WorkError};
+use crate::event::{Event, Listener};
+use crate::host::noise;
+use crate::measure::{Calibration, Operation, Stopwatch, self_check};
+use crate::note::NoteKind;
+use crate::os::{At, Borrowed};
+use crate::run::resume::{check_machine, check_same};
+use crate::run::rounds::{Measured, measure};
+use crate::run::setup::{Prepared, prepare, rebuild_for_epoch};
+use crate::run::{Listeners, RunEnd, RunError, RunRequest};
+use crate::schedule::epochs;
+use crate::{host, os};
+
+/// With less free than this, bytes, images cannot grow.
+const IMAGES_FREE_MIN: u64 = 1 << 20;
+
+/// Carries a plan out.
+///
+/// # Errors
+///
+/// [`RunError`]; the run's own directory is still removed, and a record that was started is ended.
+pub fn run(request: RunRequest<'_>, listeners: &mut [&mut dyn Listener]) -> Result<RunEnd, RunError> {
+    let start_ns = monotonic_ns();
+    let mut listeners = Listeners(listeners);
+    let stop = request.stop;
+    let mut request = request;
+    let begun = request.resume.take();
+    let whole = request.plan.clone();
+    let epoch = begun.as_ref().map_or(0, |record| epochs::current(&whole, &record.samples));
+    request.plan = epochs::plan_of(&whole, epoch);
+    if let Some(begun) = &begun
+        && let Ok(directory) = Dir::open(&request.directory)
+    {
+        // Before anything is made.
+        check_machine(begun, &host::describe(directory.at(), &request.program))?;
+    }
+    let mut prepared = prepare(request, &mut listeners)?;
+    prepared.epoch = epoch;
+    let result = prepared.record_expected().and_then(|()| {
+        // Arms that are not available here are left out of all epochs.
+        let whole = Plan { seed: whole.seed, rules: whole.rules, ..prepared.plan.clone() };
+        match begun {
+            Some(begun) => go_on(&mut prepared, &whole, &begun, start_ns, &mut listeners),
+            None => begin(&mut prepared, &whole, start_ns, &mut listeners),
+        }
+    });
+    let cleaned = prepared.clean(&mut listeners);
+    let measured = match result {
+        Ok(measured) => cleaned.map(|()| measured)?,
+        Err(error) => return Err(error.and_cleaned(cleaned)),
+    };
+    Ok(RunEnd {
+        complete: measured.complete,
+        interrupted: !measured.complete && stop.load(Ordering::Relaxed),
+        unequal_blocks: measured.unequal_blocks,
+    })
+}
+
+/// Writes a record from its header to its end.
+fn begin(
+    prepared: &mut Prepared<'_>,
+    whole: &Plan,
+    start_ns: u64,
+    listeners: &mut Listeners<'_, '_>,
+) -> Result<Measured, RunError> {
+    let machine = host::describe(prepared.directory.at(), &prepared.program);
+    prepared.notes.extend(noise::probe(&machine));
+    let since_s = (monotonic_ns() - start_ns) / 1_000_000_000;
+    let now_s = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |now| now.as_secs());
+    let header = Header {
+        version: FORMAT_VERSION,
+        started_unix_s: now_s - since_s,
+        command: prepared.command.clone(),
+        directory: Some(whole_path(prepared.directory.path()).to_string_lossy().into_owned()),
+        plan: whole.clone(),
+        machine,
+        file_systems: prepared.volumes.describe(),
+    };
+    listeners.tell(&Event::Started(&header))?;
+    if let Some(built) = &prepared.built {
+        listeners.tell(&Event::Built(built))?;
+    }
+    record(prepared, whole, Vec::new(), start_ns, listeners)
+}
+
+/// Returns a path that names the same directory from anywhere the run is resumed; on Windows without `\\?\`.
+fn whole_path(path: &Path) -> PathBuf {
+    let whole = if cfg!(windows) { std::path::absolute(path) } else { path.canonicalize() };
+    whole.unwrap_or_else(|_| path.to_owned())
+}
+
+/// Continues a record to its end.
+fn go_on(
+    prepared: &mut Prepared<'_>,
+    whole: &Plan,
+    begun: &Record,
+    start_ns: u64,
+    listeners: &mut Listeners<'_, '_>,
+) -> Result<Measured, RunError> {
+    let machine = host::describe(prepared.directory.at(), &prepared.program);
+    check_same(prepared, begun, &machine)?;
+    prepared.notes.extend(noise::probe(&machine));
+    let resumed = Resumed {
+        resumed_unix_s: SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |now| now.as_secs()),
+        version: machine.version,
+        pressure: machine.pressure,
+    };
+    listeners.tell(&Event::Resumed(&resumed))?;
+    if prepared.epoch > 0 {
+        listeners.tell(&Event::Epoch(&epoch_of(prepared)))?;
+    }
+    // On the record's clock blocks follow the earlier ones; the pause between the two processes is not counted.
+    let before_ns = begun.samples.last().map_or(0, |sample| sample.start_ns + sample.elapsed_ns);
+    let samples = epochs::of(&begun.samples, prepared.epoch).to_vec();
+    record(prepared, whole, samples, start_ns.wrapping_sub(before_ns), listeners)
+}
+
+/// Measures from the epoch that is prepared to the last; `samples` were measured of it before.
+fn all_epochs(
+    prepared: &mut Prepared<'_>,
+    whole: &Plan,
+    samples: Vec<Sample>,
+    zero_ns: u64,
+    stopwatch: &dyn Fn() -> Stopwatch,
+    listeners: &mut Listeners<'_, '_>,
+) -> Result<Measured, RunError> {
+    let mut samples = samples;
+    let mut unequal_blocks = 0;
+    loop {
+        let directories = std::mem::take(&mut prepared.data);
+        let taken = std::mem::take(&mut samples);
+        let measured = measure(prepared, directories, taken, zero_ns, stopwatch(), listeners)?;
+        unequal_blocks += measured.unequal_blocks;
+        let epoch = prepared.epoch + 1;
+        if !measured.complete || epoch >= whole.rules.epochs {
+            return Ok(Measured { unequal_blocks, ..measured });
+        }
+        listeners.tell(&Event::EpochEnds)?;
+        match rebuild_for_epoch(prepared, epochs::plan_of(whole, epoch), listeners) {
+            Ok(()) => prepared.epoch = epoch,
+            Err(RunError::Interrupted) => return Ok(Measured { complete: false, unequal_blocks }),
+            Err(error) => return Err(error),
+        }
+        listeners.tell(&Event::Epoch(&epoch_of(prepared)))?;
+    }
+}
+
+/// Returns what the record says of a later epoch.
+fn epoch_of(prepared: &Prepared<'_>) -> Epoch {
+    let hashes = prepared.plan.data.iter().map(|data| data.hash).collect();
+    Epoch { epoch: prepared.epoch, seed: prepared.plan.seed, hashes }
+}
+
+/// Checks the measuring itself, measures, and writes the record's last line.
+fn record(
+    prepared: &mut Prepared<'_>,
+    whole: &Plan,
+    samples: Vec<Sample>,
+    zero_ns: u64,
+    listeners: &mut Listeners<'_, '_>,
+) -> Result<Measured, RunError> {
+    let mut notes = std::mem::take(&mut prepared.notes);
+    let calibration = calibrate();
+    let checked = match check(prepared.directory.at(), prepared.plan.seed, calibration, prepared.control) {
+        Ok(check) => {
+            listeners.tell(&Event::Checked(&check))?;
+            notes.extend(notes_on(&check));
+            Ok(Some(check.null_loop_ns))
+        }
+        // The rounds end at once for the same reason.
+        Err(WorkError::Stopped) => Ok(None),
+        Err(error) => {
+            Err(RunError::Arm { arm: "the run's check of itself".into(), reason: error.to_string() })
+        }
+    };
+    notes.iter().try_for_each(|note| listeners.note(note))?;
+    let null_loop_ns = *checked.as_ref().unwrap_or(&None);
+    let stopwatch = || Stopwatch::new(calibration);
+    let measured = checked.and_then(|_| all_epochs(prepared, whole, samples, zero_ns, &stopwatch, listeners));
+    let measured = measured.map_err(|error| of_images(prepared, error));
+    let told = drift_since(&calibration).map_or(Ok(()), |note| listeners.note(&note));
+    let (complete, reason) = match &measured {
+        Ok(measured) if measured.complete => (true, None),
+        Ok(_) => (false, Some("interrupted".to_owned())),
+        Err(error) => (false, Some(error.to_string())),
+    };
+    let end = End {
+        complete,
+        reason,
+        elapsed_ns: monotonic_ns().wrapping_sub(zero_ns),
+        pressure: host::pressure(),
+        null_loop_ns,
+    };
+    let told = told.and(listeners.tell(&Event::Ended(&end)));
+    let measured = measured?;
+    told?;
+    Ok(measured)
+}
+
+/// Returns an error with what explains it, where images could not grow: their file systems see an input/output error only.
+fn of_images(prepared: &Prepared<'_>, error: RunError) -> RunError {
+    let on_image = |of: &LabFileSystem| matches!(of.place, Place::Image { .. });
+    let full = prepared.plan.file_systems.iter().any(on_image)
+        && os::space(prepared.directory.at()).is_ok_and(|space| space.free_bytes < IMAGES_FREE_MIN);
+    match full {
+        true => RunError::ImagesFull { path: prepared.directory.path().to_owned(), error: Box::new(error) },
+        false => error,
+    }
+}
+
+/// The cycle counter is held against the monotonic clock for so long.
+const CALIBRATION: Duration = Duration::from_millis(20);
+/// The length of its ticks may change by this fraction between the two times.
+const DRIFT_MAX: f64 = 0.001;
+/// The measured loop must not cost more than this, nanoseconds an operation.
+const NULL_NS_MAX: f64 = 40.0;
+
+/// Calibrates the counter.
+pub(crate) fn calibrate() -> Calibration {
+    Calibration::over(CALIBRATION)
+}
+
+/// Returns a note if the counter does not run as fast as before.
+pub(crate) fn drift_since(before: &Calibration) -> Option<Note> {
+    let drift = calibrate().drift_since(before);
+    (drift.abs() > DRIFT_MAX).then(|| {
+        NoteKind::ClockDrift.note(format!(
+            "a tick of the cycle counter was {:.2} % {} after the run than before it",
+            100.0 * drift.abs(),
+            if drift > 0.0 { "longer" } else { "shorter" },
+        ))
+    })
+}
+
+/// Checks the run's own measuring on an open directory.
+pub(crate) fn check(
+    directory: Borrowed<'_>,
+    seed: u64,
+    calibration: Calibration,
+    control: RunControl<'_>,
+) -> Result<SelfCheck, WorkError> {
+    self_check(calibration, &mut Itself { directory, control }, seed)
+}
+
+/// Returns notes on what the check found.
+pub(crate) fn notes_on(check: &SelfCheck) -> Vec<Note> {
+    let mut notes = Vec::new();
+    if !check.cycle_counter {
+        let text = "the cycle counter is not invariant, or the kernel does not tell the time by it; the monotonic clock was used";
+        notes.push(NoteKind::NoCycleCounter.note(text.into()));
+    }
+    if check.null_loop_ns > NULL_NS_MAX {
+        let cost = check.null_loop_ns;
+        let build = if cfg!(debug_assertions) {
+            "; this program was built without optimisation, which explains it"
+        } else {
+            ""
+        };
+        let text = format!("the measured loop costs {cost:.0} ns an operation with nothing in it{build}");
+        notes.push(NoteKind::SlowLoop.note(text));
+    }
+    notes
+}
+
+/// Asks for the attributes of a directory that is open: the shortest call that a file system answers.
+struct Itself<'a> {
+    directory: Borrowed<'a>,
+    control: RunControl<'a>,
+}
+
+impl Operation for Itself<'_> {
+    type Error = WorkError;
+
+    #[inline]
+    fn run(&mut self, _index: u64) -> Result<u64, WorkError> {
+        match os::ask_itself(self.directory) {
+            Ok(()) => Ok(1),
+            Err(source) => Err(WorkError::Stage { stage: "asking the directory about itself", source }),
+        }
+    }
+
+    fn between(&mut self) -> Result<(), WorkError> {
+        self.control.check()
+    }
+}

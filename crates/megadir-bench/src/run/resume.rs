@@ -1,0 +1,232 @@
+//! Continuing a record: checks that machine, file systems and data are the same, and restores the state that the next block needs, untimed
+//! and unrecorded.
+//!
+//! ```text
+//! arms that work on what other arms left   those of the round that were measured already, in their order
+//! all other arms                           each once, so that caches are as warm as after a round
+//! ```
+
+use megadir_record::{CellId, Data, FileSystem, Header, LabMount, Machine, Place, Plan, Record, Sample};
+
+use super::block::ArmWorks;
+use super::setup::Prepared;
+use super::{RunError, amount, failed};
+use crate::kind::BlockKey;
+use crate::run::data_dirs::RoundDirs;
+use crate::schedule::{Block, Step, next, order_after};
+
+/// Makes again what the next block needs; `false` if the run is to end.
+pub(crate) fn replay(
+    plan: &Plan,
+    samples: &[Sample],
+    works: &mut ArmWorks<'_>,
+    round_dirs: &mut RoundDirs<'_>,
+) -> Result<bool, RunError> {
+    let Step::Block(block) = next(plan, samples) else { return Ok(true) };
+    if samples.is_empty() {
+        return Ok(true);
+    }
+    let order = order_after(plan, samples, block.phase, block.round, block.attempt);
+    let (depends, rehearses) = (plan.rules.order.depends(), plan.rules.warm_up_rounds_min > 0);
+    let until = match (depends, rehearses) {
+        (true, _) => block.place as usize,
+        (false, true) => order.len(),
+        (false, false) => 0,
+    };
+    for place in 0..until {
+        let entered = round_dirs.enter(&order, place)?;
+        if !entered || !one(plan, &block, order[place], samples, works, round_dirs)? {
+            return Ok(false);
+        }
+        // If arms do not depend on each other this changes nothing.
+        round_dirs.leave(&order, place)?;
+    }
+    Ok(true)
+}
+
+/// Repeats a block of an arm; `false` if the run is to end.
+fn one(
+    plan: &Plan,
+    block: &Block,
+    cell: CellId,
+    samples: &[Sample],
+    works: &mut ArmWorks<'_>,
+    round_dirs: &RoundDirs<'_>,
+) -> Result<bool, RunError> {
+    if plan.cells[cell.0 as usize].cache.is_cold() {
+        // It changed nothing, and has nothing to warm.
+        return Ok(true);
+    }
+    if samples.iter().any(|sample| sample.cell == cell && sample.refused.is_some()) {
+        // No arm works on its files.
+        return Ok(true);
+    }
+    let last = samples.iter().rfind(|sample| sample.cell == cell);
+    let operations = plan.cells[cell.0 as usize].work.operations();
+    let operations = operations.or(last.map(|sample| sample.operations)).unwrap_or(1);
+    let key = BlockKey { phase: block.phase, round: block.round, attempt: block.attempt, distinct: false };
+    let work = &mut works.works[cell.0 as usize];
+    let (directory, control) = (round_dirs.of(cell), works.control);
+    works.stopwatch.clear();
+    let done = work
+        .setup(directory, key, operations, control)
+        .and_then(|()| work.run(directory, operations, &mut works.stopwatch, control))
+        .and_then(|_| work.teardown(directory, control));
+    match done {
+        Ok(()) => Ok(true),
+        Err(error) => failed(plan, cell, error).map_or(Ok(false), Err),
+    }
+}
+
+/// Refuses to continue a record of another machine.
+pub(super) fn check_machine(begun: &Record, machine: &Machine) -> Result<(), RunError> {
+    let before = &begun.header.machine;
+    let facts = [
+        ("kernel", Some(&before.kernel), Some(&machine.kernel)),
+        ("processor", before.processor.as_ref(), machine.processor.as_ref()),
+        ("file system", Some(&before.file_system.kind), Some(&machine.file_system.kind)),
+    ];
+    for (what, then, now) in facts {
+        if then != now {
+            let name = |value: Option<&String>| value.map_or("unknown", |name| name.as_str()).to_owned();
+            let reason = format!("the {what} was '{}' and is '{}'", name(then), name(now));
+            return Err(RunError::Resume { reason });
+        }
+    }
+    Ok(())
+}
+
+/// Refuses to continue a record if its further blocks could not be compared with the earlier ones.
+pub(super) fn check_same(prepared: &Prepared<'_>, begun: &Record, machine: &Machine) -> Result<(), RunError> {
+    check_machine(begun, machine)?;
+    let differs = |reason: String| Err(RunError::Resume { reason });
+    let before = &begun.header.machine;
+    let shared = begun.header.directory.is_none();
+    if let Some(reason) = another_file_system(&before.file_system, &machine.file_system, shared) {
+        return differs(reason);
+    }
+    if let Some(reason) = other_file_systems(&begun.header, prepared) {
+        return differs(reason);
+    }
+    let (then, now) = (&begun.header.plan, &prepared.plan);
+    if then.cells.len() != now.cells.len() {
+        return differs("an arm of its plan is not available any more".into());
+    }
+    let finds = |plan: &Plan| -> Vec<Option<(u64, u64)>> {
+        plan.cells.iter().map(|cell| cell.work.expected(0, 0)).collect()
+    };
+    if finds(then) != finds(now) {
+        return differs("files of the directory have other sizes or times".into());
+    }
+    let later = begun.epochs.iter().rfind(|later| later.epoch == prepared.epoch);
+    let hash = |place: usize| match (prepared.epoch, later) {
+        (0, _) => then.data[place].hash,
+        (_, later) => later.and_then(|later| *later.hashes.get(place)?),
+    };
+    let changed =
+        |(place, (_, now)): &(usize, (&Data, &Data))| hash(*place).is_some_and(|hash| Some(hash) != now.hash);
+    match then.data.iter().zip(&now.data).enumerate().find(changed).map(|(_, pair)| pair) {
+        Some((then, now)) => differs(format!(
+            "the directory held {} entries and holds {}, or others",
+            then.entries, now.entries
+        )),
+        None => Ok(()),
+    }
+}
+
+/// Returns how an image is reached, in words; nothing where there is none.
+fn image(place: &Place) -> String {
+    match place {
+        Place::Image { direct_io: Some(true), .. } => "read and written past the page cache".into(),
+        Place::Image { .. } => "read and written through the page cache".into(),
+        Place::Device { .. } | Place::Memory { .. } => String::new(),
+    }
+}
+
+/// Returns the first difference between the file systems made now and those of a record.
+fn other_file_systems(then: &Header, prepared: &Prepared<'_>) -> Option<String> {
+    if then.plan.unavailable.len() < prepared.plan.unavailable.len() {
+        let gone = prepared.plan.unavailable.last()?;
+        return Some(format!("{} cannot be had any more: {}", gone.name, gone.reason));
+    }
+    for (then, now) in then.plan.file_systems.iter().zip(&prepared.plan.file_systems) {
+        let known = |text: &Option<String>| text.clone().unwrap_or_else(|| "nothing".into());
+        let facts = [
+            ("program", known(&then.tool), known(&now.tool)),
+            ("driver", then.driver.clone(), now.driver.clone()),
+            ("image", image(&then.place), image(&now.place)),
+        ];
+        if let Some((what, then_is, now_is)) = facts.into_iter().find(|(_, then, now)| then != now) {
+            let name = &then.name;
+            return Some(format!("the {what} of {name} was '{then_is}' and is '{now_is}'"));
+        }
+    }
+    let features = |mounts: &[LabMount]| -> Vec<Option<Vec<String>>> {
+        mounts.iter().map(|mount| mount.file_system.features.clone()).collect()
+    };
+    let differ = features(&then.file_systems) != features(&prepared.volumes.describe());
+    differ.then(|| "file systems are made with other features now".to_owned())
+}
+
+/// Returns the first difference between two descriptions of a file system and its mount.
+///
+/// In a record made for sharing `then` lacks the device and some of the options.
+fn another_file_system(then: &FileSystem, now: &FileSystem, shared: bool) -> Option<String> {
+    let named = [
+        ("file system's device was", then.device.as_ref().zip(now.device.as_ref())),
+        (
+            "mount options were",
+            then.mount_options.as_ref().zip(now.mount_options.as_ref()).filter(|_| !shared),
+        ),
+    ];
+    for (what, both) in named {
+        if let Some((then, now)) = both.filter(|(then, now)| then != now) {
+            return Some(format!("its {what} '{then}' and now '{now}'; name the same place with --dir"));
+        }
+    }
+    let bytes = |of: &FileSystem| Some(of.block_bytes?.saturating_mul(of.blocks?.0));
+    let (then, now) = bytes(then).zip(bytes(now))?;
+    // Some file systems count with what others of their pool use (ZFS), or with what they have set aside.
+    let apart = then.abs_diff(now) > then.max(now) / 100;
+    let size = |bytes| amount("space", bytes);
+    apart.then(|| {
+        format!(
+            "its file system was of {} and is of {}; name the same place with --dir",
+            size(then),
+            size(now)
+        )
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::*;
+    use crate::host;
+    use crate::os::{self, At};
+
+    #[test]
+    fn another_disk_is_told_by_name_options_or_size_where_they_are_known() {
+        let here = host::file_system(os::open_directory(Path::new(".")).unwrap().at());
+        let then = FileSystem {
+            device: Some("/dev/vda".into()),
+            mount_options: Some("rw,noatime".into()),
+            block_bytes: Some(4096),
+            blocks: Some((1 << 20, 5)),
+            ..here
+        };
+        let tells = |now: &FileSystem, shared| another_file_system(&then, now, shared).unwrap_or_default();
+        let less_free = FileSystem { blocks: Some((1 << 20, 1)), ..then.clone() };
+        assert_eq!(tells(&less_free, false), "");
+        let device = FileSystem { device: Some("/dev/vdb".into()), ..then.clone() };
+        assert!(tells(&device, false).contains("device was '/dev/vda' and now '/dev/vdb'"));
+        assert_eq!(tells(&FileSystem { device: None, ..then.clone() }, false), "");
+        let options = FileSystem { mount_options: Some("rw".into()), ..then.clone() };
+        assert!(tells(&options, false).contains("mount options were 'rw,noatime' and now 'rw'"));
+        assert_eq!(tells(&options, true), "");
+        let larger = FileSystem { blocks: Some((1 << 21, 5)), ..then.clone() };
+        assert!(tells(&larger, true).contains("was of 4.0 GiB and is of 8.0 GiB"));
+        assert_eq!(tells(&FileSystem { blocks: None, ..then.clone() }, true), "");
+    }
+}

@@ -1,0 +1,294 @@
+//! Warm-up and measured rounds: one block after the other, as the plan's rules say.
+
+use std::time::SystemTime;
+
+use megadir::Dir;
+use megadir_record::{Cell, Counted, Note, Phase, Plan, Refused, Sample, VoidReason};
+use megadir_sys::clock::monotonic_ns;
+
+use super::block::{ArmWorks, one};
+use super::{Listeners, RunError, failed};
+use crate::cache::Caches;
+use crate::control::RunControl;
+use crate::event::Event;
+use crate::host::noise::TICK_NS;
+use crate::host::stolen_ticks;
+use crate::measure::Stopwatch;
+use crate::note::NoteKind;
+use crate::run::data_dirs::{DataDirs, RoundDirs};
+use crate::run::resume::replay;
+use crate::run::setup::{Prepared, keeps_all_rounds};
+use crate::run::volumes::Volumes;
+use crate::schedule::{Block, Outcome, Step, may_redo, next, order_after};
+
+/// The clocks may disagree by this much over a round before it is void, nanoseconds and share of the round.
+const JUMP_NS: u64 = 10_000_000;
+const JUMP_FRACTION: f64 = 0.01;
+
+/// Result of the rounds.
+pub(crate) struct Measured {
+    pub(crate) complete: bool,
+    pub(crate) unequal_blocks: u64,
+}
+
+/// Measures until the plan is done or the run is stopped; `samples` were measured before.
+///
+/// A block's start is counted from `zero_ns` of the monotonic clock.
+pub(crate) fn measure(
+    prepared: &mut Prepared<'_>,
+    directories: Vec<Dir>,
+    mut samples: Vec<Sample>,
+    zero_ns: u64,
+    stopwatch: Stopwatch,
+    listeners: &mut Listeners<'_, '_>,
+) -> Result<Measured, RunError> {
+    let Prepared { plan, epoch, truths, names, control, worker, caches, volumes, .. } = prepared;
+    let (plan, control) = (&*plan, *control);
+    let mut works = ArmWorks::new(plan, names, worker.as_ref(), caches, (control, stopwatch))?;
+    let mut round_dirs = round_dirs(plan, volumes, directories, control, listeners)?;
+    let (mut unequal_blocks, mut disturbed) = (0, Disturbed::default());
+    if !replay(plan, &samples, &mut works, &mut round_dirs)? {
+        return Ok(Measured { complete: false, unequal_blocks });
+    }
+    let mut watch = Watch::start();
+    loop {
+        let block = match next(plan, &samples) {
+            Step::Block(block) => block,
+            Step::Done(outcome) => {
+                tell_outcome(&outcome, disturbed.rounds, listeners)?;
+                return Ok(Measured { complete: true, unequal_blocks });
+            }
+        };
+        listeners.tell(&Event::Starts { plan, block: &block })?;
+        if block.place == 0 {
+            watch = Watch::start();
+        }
+        let order = order_after(plan, &samples, block.phase, block.round, block.attempt);
+        if !round_dirs.enter(&order, block.place as usize)? {
+            return Ok(Measured { complete: false, unequal_blocks });
+        }
+        let sample = match one(plan, &mut works, &mut round_dirs, &block, zero_ns) {
+            Ok(sample) => Sample { epoch: *epoch, ..sample },
+            Err(error) => {
+                let stopped = Ok(Measured { complete: false, unequal_blocks });
+                return failed(plan, block.cell, error).map_or(stopped, Err);
+            }
+        };
+        tell((plan, truths), &sample, &mut works.caches, &mut unequal_blocks, listeners)?;
+        // The next step does not depend on single operations, whose times would fill the memory.
+        samples.push(Sample { latency: None, ..sample });
+        // A refusal may have ended the round.
+        let order = order_after(plan, &samples, block.phase, block.round, block.attempt);
+        let last = block.place as usize + 1 == order.len();
+        if last
+            && block.phase == Phase::Measure
+            && let Some(reason) = watch.void(plan.rules.stolen_fraction_max)
+        {
+            match may_redo(plan, &samples) {
+                true => void(&mut samples, &block, reason, listeners)?,
+                // A disturbed round is better than none.
+                false => disturbed.count(block.round, reason, listeners)?,
+            }
+        }
+        if let Some(used) = round_dirs.used(&order, block.place as usize)? {
+            listeners.tell(&Event::Used(&used))?;
+        }
+        round_dirs.leave(&order, block.place as usize)?;
+        if last && plan.rules.order.depends() {
+            listeners.tell(&Event::EpochEnds)?;
+        }
+    }
+}
+
+/// Reports a block and its notes; counts blocks whose work was not as expected.
+fn tell(
+    (plan, truths): (&Plan, &[Counted]),
+    sample: &Sample,
+    caches: &mut Caches,
+    unequal_blocks: &mut u64,
+    listeners: &mut Listeners<'_, '_>,
+) -> Result<(), RunError> {
+    let cell = &plan.cells[sample.cell.0 as usize];
+    listeners.tell(&Event::Measured(sample))?;
+    if let Some(note) = caches.after(cell, sample) {
+        listeners.note(&note)?;
+    }
+    if let Some(refused) = &sample.refused {
+        return listeners.note(&stopped(plan, cell, refused));
+    }
+    let Some(text) = unequal(truths, cell, sample) else { return Ok(()) };
+    *unequal_blocks += 1;
+    if *unequal_blocks == 1 {
+        listeners.note(&NoteKind::UnequalWork.note(text))?;
+    }
+    Ok(())
+}
+
+/// Returns the directories that the arms work on.
+fn round_dirs<'a>(
+    plan: &'a Plan,
+    volumes: &'a mut Volumes,
+    directories: Vec<Dir>,
+    control: RunControl<'a>,
+    listeners: &mut Listeners<'_, '_>,
+) -> Result<RoundDirs<'a>, RunError> {
+    let keeps = keeps_all_rounds(plan, volumes);
+    if !keeps && plan.rules.order.depends() {
+        listeners.note(&room_reused())?;
+    }
+    Ok(RoundDirs::new(DataDirs { plan, volumes, directories, control }, keeps))
+}
+
+/// Returns the note on an arm whose directory took no more names.
+fn stopped(plan: &Plan, cell: &Cell, refused: &Refused) -> Note {
+    let others = match plan.stopped_by(cell.id).count() {
+        0 => "the arm is".to_owned(),
+        1 => "the arm and the one that needs its files are".to_owned(),
+        others => format!("the arm and the {others} that need its files are"),
+    };
+    NoteKind::IndexFull.note(format!(
+        "{}: directory index full at {} entries, not blocks and not inodes ({}); {others} left out from here on",
+        cell.name, refused.entries, refused.cause
+    ))
+}
+
+fn room_reused() -> Note {
+    let text = "what a round made was removed before the next, for want of room to keep it to the end";
+    NoteKind::RoomReused.note(text.into())
+}
+
+/// Returns how a block's work differs from what its data set holds, if it is known and does.
+fn unequal(truths: &[Counted], cell: &Cell, sample: &Sample) -> Option<String> {
+    let truth = &truths[cell.data.0 as usize];
+    difference(sample, cell.work.expected(truth.entries, truth.hash)?, cell)
+}
+
+/// Returns how a block's work differs from what is expected.
+fn difference(sample: &Sample, expected: (u64, u64), cell: &Cell) -> Option<String> {
+    let counted = &sample.counted;
+    let (round, arm) = (sample.round, &cell.name);
+    if !cell.work.lists() {
+        let differs = (counted.entries, counted.hash) != expected;
+        return differs.then(|| format!("{arm}: in round {round} other names were found than there are"));
+    }
+    if counted.entries != expected.0 {
+        let (seen, there) = (counted.entries, expected.0);
+        return Some(format!("{arm} saw {seen} entries in round {round} where {there} were before the run"));
+    }
+    (counted.hash != expected.1)
+        .then(|| format!("{arm} saw other names in round {round} than there were before the run"))
+}
+
+/// Marks the samples of the round just measured.
+fn void(
+    samples: &mut [Sample],
+    block: &Block,
+    reason: VoidReason,
+    listeners: &mut Listeners<'_, '_>,
+) -> Result<(), RunError> {
+    let of_round = |sample: &&mut Sample| {
+        (sample.phase, sample.round, sample.attempt) == (block.phase, block.round, block.attempt)
+    };
+    samples.iter_mut().rev().take_while(of_round).for_each(|sample| sample.voided = Some(reason));
+    match samples.last() {
+        Some(sample) => listeners.tell(&Event::Voided { sample, reason }),
+        None => Ok(()),
+    }
+}
+
+/// Rounds that were disturbed and still count, because no more may be measured again.
+#[derive(Default)]
+struct Disturbed {
+    rounds: u32,
+}
+
+impl Disturbed {
+    /// Counts one, and reports the first at once.
+    fn count(
+        &mut self,
+        round: u32,
+        reason: VoidReason,
+        listeners: &mut Listeners<'_, '_>,
+    ) -> Result<(), RunError> {
+        match self.note(round, reason) {
+            Some(note) => listeners.note(&note),
+            None => Ok(()),
+        }
+    }
+
+    /// Counts one; returns a note for the first, because a run may not reach its end.
+    fn note(&mut self, round: u32, reason: VoidReason) -> Option<Note> {
+        self.rounds += 1;
+        let what = match reason {
+            VoidReason::StolenTime => "the processor was taken away",
+            VoidReason::ClockJump => "a clock jumped",
+        };
+        let text = format!(
+            "in round {round} {what}; no more rounds may be measured again: it counts, as do later ones that are disturbed"
+        );
+        (self.rounds == 1).then(|| NoteKind::Noisy.note(text))
+    }
+}
+
+fn tell_outcome(
+    outcome: &Outcome,
+    disturbed: u32,
+    listeners: &mut Listeners<'_, '_>,
+) -> Result<(), RunError> {
+    if !outcome.steady {
+        let text = "the warm-up ended at its limit and the series still had a trend".to_owned();
+        listeners.note(&NoteKind::NotSteady.note(text))?;
+    }
+    let (lost, redone) = (outcome.lost, outcome.redone);
+    if lost + disturbed > 0 {
+        let text = format!(
+            "{redone} void rounds were measured again, as many as may be; of the others {disturbed} were disturbed and count all the \
+             same, {lost} stay void"
+        );
+        listeners.note(&NoteKind::Noisy.note(text))?;
+    }
+    Ok(())
+}
+
+/// Clocks at a round's start, for the criteria of voiding.
+struct Watch {
+    stolen_ticks: Option<u64>,
+    monotonic_ns: u64,
+    wall: SystemTime,
+}
+
+impl Watch {
+    fn start() -> Self {
+        Self { stolen_ticks: stolen_ticks(), monotonic_ns: monotonic_ns(), wall: SystemTime::now() }
+    }
+
+    /// Returns the criterion that voids the round that ends now, if one does.
+    fn void(&self, stolen_fraction_max: f64) -> Option<VoidReason> {
+        let elapsed_ns = monotonic_ns() - self.monotonic_ns;
+        if let (Some(before), Some(after)) = (self.stolen_ticks, stolen_ticks()) {
+            let stolen_ns = after.saturating_sub(before) * TICK_NS;
+            if stolen_ns as f64 > stolen_fraction_max * elapsed_ns as f64 {
+                return Some(VoidReason::StolenTime);
+            }
+        }
+        // A clock that was set back is off by that amount.
+        let wall_ns = self.wall.elapsed().map_or(0, |wall| wall.as_nanos() as u64);
+        let allowed_ns = JUMP_NS + (JUMP_FRACTION * elapsed_ns as f64) as u64;
+        (wall_ns.abs_diff(elapsed_ns) > allowed_ns).then_some(VoidReason::ClockJump)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_disturbed_round_that_counts_is_told_at_once() {
+        let mut disturbed = Disturbed::default();
+        let note = disturbed.note(7, VoidReason::StolenTime).unwrap();
+        assert_eq!(note.kind, "noisy");
+        assert!(note.text.starts_with("In round 7 the processor was taken away;"), "{}", note.text);
+        assert_eq!(disturbed.note(9, VoidReason::ClockJump), None);
+        assert_eq!(disturbed.rounds, 2);
+    }
+}

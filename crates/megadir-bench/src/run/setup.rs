@@ -1,0 +1,443 @@
+//! Before measuring: capacity, leftovers of killed runs, the run's own directory, data sets, and the arms that are possible on them.
+
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, AtomicU64};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use megadir::Dir;
+use megadir::limits::{Asked, Ceiling, Limit, NameLengths, limits};
+use megadir_record::{
+    Built, CellId, Counted, Data, DataSource, NameScheme, Note, Plan, Predicted, Stage, When, Work,
+};
+
+use crate::cache::Caches;
+use crate::control::{RunControl, WorkError};
+use crate::dataset::{Files, FillError, NAME_BYTES_MAX, Names};
+use crate::event::Event;
+use crate::host::Program;
+use crate::kind::{FILES_MAX, Listing, NameSource, SAMPLE_MAX, WorkerCommand, workload};
+use crate::lab::Lab;
+use crate::note::NoteKind;
+use crate::os::{self, At};
+use crate::plan::{Estimate, estimate, estimate_on, in_one_directory, prune, trees};
+use crate::run::data_dirs::DataDirs;
+use crate::run::data_sets::{TreeUsage, build};
+use crate::run::expected::{before_run, expect_attributes, record_expected};
+use crate::run::volumes::{Volume, Volumes, data_name, kinds, notes_on, wanted};
+use crate::run::{Listeners, RunError, RunRequest};
+use crate::workspace::remove_leftovers;
+
+/// Everything that measuring needs.
+pub(crate) struct Prepared<'a> {
+    /// The plan of the epoch; with one epoch the run's own.
+    pub(crate) plan: Plan,
+    /// The epoch, from 0.
+    pub(crate) epoch: u32,
+    pub(crate) notes: Vec<Note>,
+    pub(crate) command: Vec<String>,
+    pub(crate) program: Program,
+    /// The directory that was named, for the machine's description.
+    pub(crate) directory: Dir,
+    /// The directories of the plan's data sets.
+    pub(crate) data: Vec<Dir>,
+    /// Time and space of making them.
+    pub(crate) built: Option<Built>,
+    /// The oracle's counts of each.
+    pub(crate) truths: Vec<Counted>,
+    /// Source of names for look-ups, for each.
+    pub(crate) names: Vec<NameSource>,
+    pub(crate) control: RunControl<'a>,
+    /// Command that starts worker processes.
+    pub(crate) worker: Option<WorkerCommand>,
+    /// In which state their caches are.
+    pub(crate) caches: Caches,
+    /// Volumes of the data sets.
+    pub(crate) volumes: Volumes,
+}
+
+impl Prepared<'_> {
+    /// Writes into the plan what every listing must see.
+    pub(crate) fn record_expected(&mut self) -> Result<(), RunError> {
+        record_expected(&mut self.plan, &mut self.truths, self.control)
+    }
+
+    /// Removes everything that the run made.
+    pub(crate) fn clean(self, listeners: &mut Listeners<'_, '_>) -> Result<(), RunError> {
+        if !self.volumes.are_ours() {
+            return Ok(());
+        }
+        // A listener that cannot go on must not keep the directory from being removed.
+        let told = listeners.tell(&Event::Cleaning);
+        drop(self.data);
+        self.volumes.remove(self.control)?;
+        told
+    }
+}
+
+/// Makes what the plan needs; on an error nothing is left behind.
+pub(crate) fn prepare<'a>(
+    request: RunRequest<'a>,
+    listeners: &mut Listeners<'_, '_>,
+) -> Result<Prepared<'a>, RunError> {
+    let RunRequest { plan, mut notes, directory: path, command, program, stop, heartbeat, worker, .. } =
+        request;
+    let control = RunControl { stop, heartbeat };
+    let unusable = |source: std::io::Error| RunError::Directory { path: path.clone(), source };
+    let open = || Dir::open(&path).map_err(|error| unusable(error.into()));
+    let (mut volumes, plan) = match plan.file_systems.is_empty() {
+        true => (Volumes::named(&path, open()?), plan),
+        false => Volumes::mount(plan, &path, request.erase_device, control, &mut notes)?,
+    };
+    // Only now: the lab has its own mount namespace, in which earlier descriptors are on no mount.
+    let directory = open()?;
+    let plan = fit(&mut volumes, plan, &mut notes)?;
+    let (mut data, mut usages, mut built) = (Vec::new(), Vec::new(), None);
+    if makes(&plan) {
+        if plan.file_systems.is_empty() {
+            notes.extend(leftovers(&path, heartbeat));
+        }
+        let started_unix_s = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |now| now.as_secs());
+        let made = volumes.make_workspaces(started_unix_s, plan.seed);
+        match made.and_then(|()| build(&plan, &volumes, control, listeners)) {
+            Ok(made) => {
+                notes.extend((!made.written).then(not_written_back));
+                (data, usages, built) = (made.directories, made.usages, Some(made.built));
+            }
+            Err(error) => return Err(error.and_cleaned(volumes.remove(control))),
+        }
+    } else {
+        data.push(directory.again().map_err(|error| unusable(error.into()))?);
+    }
+    let caches = Caches::new(&plan, kinds(&volumes, &plan));
+    let mut prepared = Prepared {
+        plan,
+        epoch: 0,
+        notes,
+        command,
+        program,
+        directory,
+        data,
+        built,
+        truths: Vec::new(),
+        names: Vec::new(),
+        control,
+        worker,
+        caches,
+        volumes,
+    };
+    match verify(&mut prepared, &usages) {
+        Ok(()) => Ok(prepared),
+        Err(error) => Err(error.and_cleaned(prepared.clean(listeners))),
+    }
+}
+
+/// Finds out what would keep a run from beginning, making and writing nothing.
+///
+/// # Errors
+///
+/// As [`run`](super::run) for what it refuses: privileges, room, devices that must not be erased, directories that cannot be written to.
+pub fn check(
+    plan: &Plan,
+    path: &Path,
+    erase_device: bool,
+    stop: &AtomicBool,
+    heartbeat: &AtomicU64,
+) -> Result<(), RunError> {
+    let unusable = |source: std::io::Error| RunError::Directory { path: path.to_owned(), source };
+    let control = RunControl { stop, heartbeat };
+    if makes(plan) {
+        os::may_make_in(path).map_err(unusable)?;
+    }
+    if !plan.file_systems.is_empty() {
+        let all = plan.file_systems.iter().map(|of| wanted(plan, of, erase_device));
+        return Ok(Lab::check(path, &all.collect::<Result<Vec<_>, _>>()?, control)?);
+    }
+    let directory = Dir::open(path).map_err(|error| unusable(error.into()))?;
+    fit(&mut Volumes::named(path, directory), plan.clone(), &mut Vec::new()).map(drop)
+}
+
+/// Removes the data sets and makes those of another epoch, whose plan this is.
+pub(crate) fn rebuild_for_epoch(
+    prepared: &mut Prepared<'_>,
+    plan: Plan,
+    listeners: &mut Listeners<'_, '_>,
+) -> Result<(), RunError> {
+    prepared.plan = plan;
+    if !prepared.volumes.are_ours() {
+        return Ok(());
+    }
+    prepared.data.clear();
+    for data in &prepared.plan.data {
+        let (name, workspace) = (data_name(data.id), prepared.volumes.of(data).own()?);
+        let path = workspace.path().join(&name);
+        let removed = workspace.remove_data_directory(&name, prepared.control.heartbeat);
+        removed.map_err(|source| RunError::Directory { path, source })?;
+    }
+    let made = build(&prepared.plan, &prepared.volumes, prepared.control, listeners)?;
+    prepared.data = made.directories;
+    prepared.caches = Caches::new(&prepared.plan, kinds(&prepared.volumes, &prepared.plan));
+    prepared.truths.clear();
+    prepared.names.clear();
+    let arms = prepared.plan.cells.len();
+    verify(prepared, &made.usages)?;
+    if prepared.plan.cells.len() < arms {
+        let reason = "it was available in the first epoch and is not any more".into();
+        return Err(RunError::Arm { arm: "an arm".into(), reason });
+    }
+    prepared.record_expected()
+}
+
+/// `true` if the run makes what it works on.
+fn makes(plan: &Plan) -> bool {
+    plan.data.iter().any(|data| matches!(data.source, DataSource::Made { .. }))
+}
+
+/// Writes into the plan what is predicted of its arms, and refuses what has no room; of several file systems made for the run
+/// one without room is left out.
+fn fit(volumes: &mut Volumes, plan: Plan, notes: &mut Vec<Note>) -> Result<Plan, RunError> {
+    let (mut plan, mut gone) = (plan, Vec::new());
+    for volume in volumes.all() {
+        let fits = predict(&mut plan, volume).and_then(|()| match makes(&plan) {
+            true => check_room(&plan, volume),
+            false => Ok(Vec::new()),
+        });
+        match (fits, volume.on) {
+            (Ok(noted), _) => notes.extend(noted),
+            (Err(error), Some(on)) if volumes.all().len() > 1 => gone.push((on, error.to_string())),
+            (Err(error), _) => return Err(error),
+        }
+    }
+    volumes.leave_out(plan, &gone)
+}
+
+/// Removes what killed runs left, and says so; trouble with that keeps no run from running.
+fn leftovers(path: &Path, heartbeat: &AtomicU64) -> Vec<Note> {
+    match remove_leftovers(path, heartbeat) {
+        Ok(found) => notes_on(&found),
+        Err(error) => {
+            vec![NoteKind::Leftovers.note(format!("looking for directories of killed runs failed: {error}"))]
+        }
+    }
+}
+
+/// Returns the note that written data may not be on the disk yet.
+fn not_written_back() -> Note {
+    let text = "whether what is made is on the disk was not waited for: having a volume written back takes an administrator, and a volume that can be";
+    NoteKind::NotWrittenBack.note(text.into())
+}
+
+/// Lets the oracle list every data set once, and removes impossible arms from the plan.
+fn verify(prepared: &mut Prepared<'_>, usages: &[TreeUsage]) -> Result<(), RunError> {
+    let oracle = Work::List {
+        backend: "std".into(),
+        buffer_bytes: 32 << 10,
+        threads: 1,
+        shares: 1,
+        stages: vec![Stage::Read],
+    };
+    let arm = |name: &str, error: WorkError| match error {
+        WorkError::Stopped => RunError::Interrupted,
+        error => RunError::Arm { arm: name.to_owned(), reason: error.to_string() },
+    };
+    let oracle = Listing::new(&oracle).map_err(|error| arm("std", error))?;
+    for (index, (data, directory)) in prepared.plan.data.iter().zip(&prepared.data).enumerate() {
+        let seen = match usages.get(index) {
+            Some(tree_usage) if !in_one_directory(&prepared.plan, data) => tree_usage.counted(),
+            _ => oracle.once(directory, prepared.control).map_err(|error| arm("std", error))?,
+        };
+        let made = before_run(&prepared.plan, data).iter().map(Files::entries).sum();
+        if matches!(data.source, DataSource::Made(_)) && seen.entries != made {
+            return Err(RunError::Lost { made, seen: seen.entries });
+        }
+        prepared.truths.push(seen);
+    }
+    for (data, directory) in prepared.plan.data.iter().zip(&prepared.data) {
+        let source = name_source(&prepared.plan, data, directory, prepared.control);
+        prepared.names.push(source.map_err(|error| arm("std", error))?);
+    }
+    expect_attributes(&mut prepared.plan, &prepared.data, prepared.control)
+        .map_err(|error| arm("std", error))?;
+    let mut gone: Vec<(CellId, String)> = Vec::new();
+    for cell in &prepared.plan.cells {
+        let names = &prepared.names[cell.data.0 as usize];
+        let work = workload(&prepared.plan, cell, names, prepared.worker.as_ref())
+            .map_err(|error| arm(&cell.name, error))?;
+        if let Some(note) = work.remark()
+            && !prepared.notes.contains(&note)
+        {
+            prepared.notes.push(note);
+        }
+        gone.extend(work.unavailable(&prepared.data[cell.data.0 as usize]).map(|reason| (cell.id, reason)));
+    }
+    let Prepared { caches, plan, data, control, volumes, .. } = prepared;
+    let mut data_dirs = DataDirs { plan, volumes, directories: std::mem::take(data), control: *control };
+    let tried = caches.dry_run(plan, &mut data_dirs, *control);
+    *data = data_dirs.directories;
+    gone.extend(tried.map_err(|error| arm("cold caches", error))?);
+    let left = prune(prepared.plan.clone(), &gone)?;
+    prepared.plan = left.plan;
+    prepared.notes.extend(left.notes);
+    Ok(())
+}
+
+/// Returns where look-ups in a data set get their names from.
+fn name_source(
+    plan: &Plan,
+    data: &Data,
+    directory: &Dir,
+    control: RunControl<'_>,
+) -> Result<NameSource, WorkError> {
+    let cells = || plan.cells.iter().filter(|cell| cell.data == data.id);
+    let looked_up = cells().any(|cell| !cell.work.lists());
+    match &data.source {
+        DataSource::Made(made) => Ok(NameSource::Made {
+            names: Names { scheme: made.names, seed: plan.seed },
+            entries: data.entries,
+        }),
+        DataSource::Existing { .. } if looked_up => {
+            let asked = cells().filter_map(|cell| match cell.work {
+                Work::Ask { files } => Some(files.min(FILES_MAX) as usize),
+                _ => None,
+            });
+            let at_most = asked.chain([SAMPLE_MAX]).max().unwrap_or(SAMPLE_MAX);
+            NameSource::sample(directory, plan.seed, at_most, control)
+        }
+        DataSource::Existing { .. } => Ok(NameSource::Listed(Vec::new())),
+    }
+}
+
+/// Refuses what of a plan a place has no room for; returns what is noted of one that has.
+///
+/// What arms make in one directory may be more than that is sure to take where its index is what would refuse it: then the arm is stopped
+/// and tells at how many entries.
+pub(crate) fn check_room(plan: &Plan, volume: &Volume) -> Result<Vec<Note>, RunError> {
+    let Volume { on, path, directory, .. } = volume;
+    let needed = needed(plan, volume);
+    let mut notes = Vec::new();
+    let Ok(space) = os::space(directory.at()) else {
+        return Ok(notes);
+    };
+    let room = |what, needed, free| Err(RunError::Room { path: path.clone(), what, needed, free });
+    if space.free_bytes < needed.space_bytes {
+        return room("space", needed.space_bytes, space.free_bytes);
+    }
+    if space.inodes > 0 && space.free_inodes < needed.inodes {
+        return room("inodes", needed.inodes, space.free_inodes);
+    }
+    for data in plan.data.iter().filter(|data| data.on == *on) {
+        for (_, files) in trees(plan, data).map_err(FillError::Files)? {
+            let fullest = files.files_in_one_directory_max().saturating_add(files.made().aged_files);
+            let Some(fit) = fit_directory(&files, directory).filter(|fit| fit.entries < fullest) else {
+                continue;
+            };
+            if !(fit.by_index && files.made().when == When::ByArms) {
+                let what = "room for names in one directory (see 'megadir limits')";
+                return room(what, fullest, fit.entries);
+            }
+            let note = NoteKind::IndexFull.note(format!(
+                "an arm is to make {fullest} files in one directory, which is sure to take {} such names only: it is stopped where it is full",
+                fit.entries
+            ));
+            if !notes.contains(&note) {
+                notes.push(note);
+            }
+        }
+    }
+    Ok(notes)
+}
+
+/// `true` if what arms make may stay until the run's end: three quarters of the
+/// free inodes and half of the free space do.
+pub(crate) fn keeps_all_rounds(plan: &Plan, volumes: &Volumes) -> bool {
+    volumes.all().iter().all(|volume| keeps_all(plan, volume))
+}
+
+fn keeps_all(plan: &Plan, volume: &Volume) -> bool {
+    let needed = needed(plan, volume);
+    let Ok(space) = os::space(volume.directory.at()) else { return false };
+    let (bytes, inodes) = (needed.kept_space_bytes, needed.kept_inodes);
+    bytes <= space.free_bytes / 2 && (space.inodes == 0 || inodes <= space.free_inodes / 4 * 3)
+}
+
+/// Returns what a plan needs in a place.
+fn needed(plan: &Plan, volume: &Volume) -> Estimate {
+    volume.on.map_or_else(|| estimate(plan), |on| estimate_on(plan, on))
+}
+
+/// Number of names that a new directory certainly takes.
+struct Fit {
+    entries: u64,
+    /// `true` if its index is what refuses more.
+    by_index: bool,
+}
+
+/// Returns how many names of these files a new directory is sure to take; `None` if it has no limit that is known.
+fn fit_directory(files: &Files, directory: &Dir) -> Option<Fit> {
+    let lengths = match files.made().names {
+        NameScheme::Lengths { bytes } => NameLengths::counted(bytes.map(|bytes| (u16::from(bytes), 1)))?,
+        _ => {
+            let mut name = [0; NAME_BYTES_MAX];
+            let last = files.names().write(files.entries().saturating_sub(1), &mut name);
+            NameLengths::of(u16::try_from(last.len()).ok()?)
+        }
+    };
+    let asked = Asked { names: Some(&lengths), contents_bytes: Some(0), ..Asked::MORE_OF_THE_SAME };
+    let found = limits(directory, &asked).ok()?;
+    let by_index = found.ceilings.iter().any(|ceiling| ceiling.limit == Limit::DirectoryIndex);
+    Some(Fit { entries: found.judgement.capacity?.value.low, by_index })
+}
+
+/// A size is meant for directories that take from half as many entries as it says to twice as many.
+const FACTOR: f64 = 2.0;
+
+/// Writes the prediction for arms that fill directories on a volume into the plan.
+pub(crate) fn predict(plan: &mut Plan, volume: &Volume) -> Result<(), RunError> {
+    let Volume { on, path, directory, .. } = volume;
+    let (seed, data) = (plan.seed, &plan.data);
+    for cell in plan.cells.iter_mut().filter(|cell| data[cell.data.0 as usize].on == *on) {
+        let Work::FillUntilRefused { entries_about, predicted } = &mut cell.work else { continue };
+        let Some(made) = data[cell.data.0 as usize].source.made() else { continue };
+        let bytes = Names { scheme: made.names, seed }.write(*entries_about, &mut [0; NAME_BYTES_MAX]).len();
+        let refused = |reason| RunError::Arm { arm: format!("'{}'", path.display()), reason };
+        *predicted = Some(prediction(directory, bytes as u16, *entries_about).map_err(refused)?);
+    }
+    Ok(())
+}
+
+/// Returns the prediction, or the reason why this size of the study does not fit the volume.
+fn prediction(directory: &Dir, name_bytes: u16, entries_about: u64) -> Result<Predicted, String> {
+    let lengths = NameLengths::of(name_bytes);
+    let asked = Asked { names: Some(&lengths), contents_bytes: Some(0), ..Asked::MORE_OF_THE_SAME };
+    let found = limits(directory, &asked).map_err(|error| error.to_string())?;
+    let of_index = |ceiling: &&Ceiling| ceiling.limit == Limit::DirectoryIndex;
+    let (Some(_), Some(capacity)) = (found.ceilings.iter().find(of_index), &found.judgement.capacity) else {
+        return Err(format!(
+            "directories of {} have no index that fills up; those of ext4 have",
+            found.facts.file_system
+        ));
+    };
+    let all = capacity.value;
+    let block_bytes = found.facts.space.block_bytes;
+    let fits = entries_about as f64 / all.likely.max(1) as f64;
+    if !(1.0 / FACTOR..=FACTOR).contains(&fits) {
+        return Err(format!(
+            "with blocks of {block_bytes} bytes a directory takes about {} such names, and this size of the study is meant for \
+             about {entries_about}: take another size (--published is for blocks of 4096 bytes), say --entries {}, or \
+             another file system",
+            all.likely, all.likely
+        ));
+    }
+    // If the volume holds files already, that says nothing about new directories: their index must be the first limit.
+    let sooner = found.ceilings.iter().find(|ceiling| !of_index(ceiling) && ceiling.more.low < all.high);
+    if let Some(sooner) = sooner {
+        let (limit, low, high) = (sooner.limit, sooner.more.low, all.high);
+        return Err(format!(
+            "{limit} may run out before the index is full: enough for {low} files, up to {high} are needed"
+        ));
+    }
+    let basis = format!(
+        "{}, {}, blocks of {block_bytes} bytes, names of {name_bytes} bytes",
+        capacity.basis, found.facts.file_system
+    );
+    Ok(Predicted { entries: all.likely, low: all.low, high: all.high, basis })
+}

@@ -1,0 +1,311 @@
+//! Volumes of a run: the named directory, or the file systems made for the run. Each holds a directory of the run's own.
+
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicU64;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use megadir::Dir;
+use megadir_record::{Data, DataId, FsId, LabFileSystem, LabMount, Note, Place, Plan, When};
+
+use super::RunError;
+use crate::control::RunControl;
+use crate::host;
+use crate::lab::{Backing, Lab, LabError, Mounted, Spec};
+use crate::note::NoteKind;
+use crate::os::At;
+use crate::os::write_back::write_back;
+use crate::plan::{estimate_on, without};
+use crate::workspace::{Leftovers, Workspace};
+
+/// More pages of the device than a file system holds while it is mounted were not dropped, when it was not mounted.
+const DEVICE_PAGES_MAX: u64 = 16;
+/// Stands for directories while their file system is not mounted: nothing can be made or removed there.
+const NOWHERE: &str = "/proc";
+
+/// File system that is mounted after an unmount.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum MountedAs {
+    /// The same, with all that was on it.
+    ItIs,
+    /// Another that was made in its place, with nothing on it but the directories that arms make their files in.
+    Another,
+}
+
+/// All places of a run.
+#[derive(Debug)]
+pub(crate) struct Volumes {
+    all: Vec<Volume>,
+    /// The lab in which file systems were made; closed after all of them.
+    lab: Option<Lab>,
+}
+
+/// One place.
+#[derive(Debug)]
+pub(crate) struct Volume {
+    /// The file system that was made; `None` of the directory that was named.
+    pub(crate) on: Option<FsId>,
+    pub(crate) path: PathBuf,
+    /// Parent of the run's own directory.
+    pub(crate) directory: Dir,
+    /// The type of the file system, as the kernel names it.
+    pub(crate) kind: String,
+    /// The run's own directory; `None` where nothing is made.
+    workspace: Option<Workspace>,
+    mounted: Option<Mounted>,
+}
+
+/// Returns specification and backing of a file system of a plan.
+pub(crate) fn wanted(
+    plan: &Plan,
+    file_system: &LabFileSystem,
+    erase_device: bool,
+) -> Result<(Spec, Backing), RunError> {
+    let unknown = |reason| RunError::Arm { arm: format!("--fs {}", file_system.name), reason };
+    let spec = Spec::parse(&file_system.name).map_err(unknown)?;
+    let backing = match &file_system.place {
+        Place::Image { bytes, .. } | Place::Memory { bytes } => {
+            let needs = estimate_on(plan, file_system.id);
+            // As the image was sized where all rounds have room; where they have not it is smaller than that.
+            let inodes = needs.inodes.saturating_add(needs.kept_inodes.saturating_mul(2));
+            let space_bytes = needs.space_bytes.saturating_add(needs.kept_space_bytes.saturating_mul(5) / 2);
+            let written_bytes = spec.written_bytes(*bytes, inodes, space_bytes);
+            Backing::Image { bytes: *bytes, written_bytes }
+        }
+        Place::Device { path } => Backing::Device { path: path.into(), erase: erase_device },
+    };
+    Ok((spec, backing))
+}
+
+/// Returns the name of a data set's directory within the run's own.
+pub(crate) fn data_name(data: DataId) -> String {
+    format!("data{}", data.0)
+}
+
+impl Volumes {
+    /// Returns the directory that was named as the only place.
+    pub(crate) fn named(path: &Path, directory: Dir) -> Self {
+        let kind = host::file_system(directory.at()).kind;
+        let path = path.to_owned();
+        let named = Volume { on: None, path, directory, kind, workspace: None, mounted: None };
+        Self { all: vec![named], lab: None }
+    }
+
+    /// Makes and mounts the file systems of a plan, whose images lie below `path`, and writes into the plan how they turned out; those
+    /// that cannot be had become unavailable.
+    pub(crate) fn mount(
+        plan: Plan,
+        path: &Path,
+        erase_device: bool,
+        control: RunControl<'_>,
+        notes: &mut Vec<Note>,
+    ) -> Result<(Self, Plan), RunError> {
+        let lab = Lab::open(path, control)?;
+        notes.extend(notes_on(lab.leftovers()));
+        let (mut mounts, mut gone) = (Vec::new(), Vec::new());
+        for file_system in &plan.file_systems {
+            let (spec, backing) = wanted(&plan, file_system, erase_device)?;
+            match lab.make(&spec, &backing, control) {
+                Ok(mounted) => mounts.push(mounted),
+                Err(LabError::Unavailable { reason, .. }) => gone.push((file_system.id, reason)),
+                Err(error) => return Err(error.into()),
+            }
+        }
+        let mut plan = without(plan, &gone)?;
+        let mut volumes = Self { all: Vec::new(), lab: Some(lab) };
+        for (file_system, mounted) in plan.file_systems.iter_mut().zip(mounts) {
+            // How lives begin is the plan's to say.
+            let made_anew = file_system.made_anew;
+            *file_system = LabFileSystem { made_anew, ..mounted.describe(file_system.id) };
+            volumes.all.push(Volume::of(file_system.id, mounted)?);
+        }
+        Ok((volumes, plan))
+    }
+
+    /// Unmounts file systems of the plan, which become unavailable, and numbers the others as the plan does.
+    pub(crate) fn leave_out(&mut self, plan: Plan, gone: &[(FsId, String)]) -> Result<Plan, RunError> {
+        let plan = without(plan, gone)?;
+        self.all.retain(|volume| !gone.iter().any(|(id, _)| volume.on == Some(*id)));
+        for (volume, file_system) in self.all.iter_mut().zip(&plan.file_systems) {
+            volume.on = Some(file_system.id);
+        }
+        Ok(plan)
+    }
+
+    pub(crate) fn all(&self) -> &[Volume] {
+        &self.all
+    }
+
+    /// Returns the place of a data set.
+    pub(crate) fn of(&self, data: &Data) -> &Volume {
+        // A plan's data are on file systems of the plan: the reader and the planner see to that.
+        self.all.iter().find(|volume| volume.on == data.on).unwrap_or(&self.all[0])
+    }
+
+    /// Describes the file systems that were made, as they are now.
+    pub(crate) fn describe(&self) -> Vec<LabMount> {
+        let mount = |volume: &Volume| {
+            Some(LabMount { on: volume.on?, file_system: host::file_system(volume.directory.at()) })
+        };
+        self.all.iter().filter_map(mount).collect()
+    }
+
+    /// Makes a directory of the run's own in each place.
+    pub(crate) fn make_workspaces(&mut self, started_unix_s: u64, seed: u64) -> Result<(), RunError> {
+        for volume in &mut self.all {
+            let made = Workspace::create(&volume.path, started_unix_s, seed);
+            let unusable = |source| RunError::Directory { path: volume.path.clone(), source };
+            volume.workspace = Some(made.map_err(unusable)?);
+        }
+        Ok(())
+    }
+
+    /// Has everything written that is still to be written, everywhere.
+    pub(crate) fn write_back(&self, heartbeat: &AtomicU64) -> Result<(), RunError> {
+        self.all.iter().try_for_each(|volume| {
+            write_back(&volume.directory, heartbeat).map(drop).map_err(|error| volume.unusable(error))
+        })
+    }
+
+    /// Unmounts the file system of a data set and mounts it, or another in its place, with the directories of all data sets that lie
+    /// on it; nothing else may be open there.
+    pub(crate) fn remount(
+        &mut self,
+        plan: &Plan,
+        data: DataId,
+        directories: &mut [Dir],
+        as_what: MountedAs,
+        control: RunControl<'_>,
+    ) -> Result<(), LabError> {
+        let on = plan.data[data.0 as usize].on;
+        let not_ours = || LabError::NotCold {
+            name: "the directory that was named".into(),
+            left: "only what is made and mounted for the run is unmounted".into(),
+        };
+        let volume =
+            self.all.iter_mut().find(|volume| volume.on == on && on.is_some()).ok_or_else(not_ours)?;
+        let here = || plan.data.iter().filter(|data| data.on == on);
+        let by_arms = |data: &Data| data.source.made().is_some_and(|made| made.when == When::ByArms);
+        if as_what == MountedAs::Another && !here().all(by_arms) {
+            let doing = "make a file system anew that holds what is needed";
+            return Err(failed(doing, io::ErrorKind::DirectoryNotEmpty.into()));
+        }
+        let nowhere = || Dir::open(NOWHERE).map_err(|error| failed("open /proc", error.into()));
+        for data in here() {
+            directories[data.id.0 as usize] = nowhere()?;
+        }
+        volume.remount(nowhere()?, as_what, control)?;
+        let workspace = volume.workspace.as_ref().ok_or_else(not_ours)?;
+        for data in here() {
+            let name = data_name(data.id);
+            let opened = match as_what {
+                MountedAs::ItIs => workspace.open_data_directory(&name),
+                MountedAs::Another => workspace.data_directory(&name),
+            };
+            let opened = opened.map_err(|error| failed("open a data set again", error))?;
+            directories[data.id.0 as usize] = Dir::from_descriptor(opened, workspace.path().join(name));
+        }
+        Ok(())
+    }
+
+    /// `true` if anything is to be removed at the end.
+    pub(crate) fn are_ours(&self) -> bool {
+        self.lab.is_some() || self.all.iter().any(|volume| volume.workspace.is_some())
+    }
+
+    /// Removes everything that the run made; file systems go with their content.
+    pub(crate) fn remove(self, control: RunControl<'_>) -> Result<(), RunError> {
+        let mut result = Ok(());
+        for volume in self.all {
+            let Volume { workspace, directory, mounted, .. } = volume;
+            drop(directory);
+            let removed = match (workspace, mounted) {
+                (workspace, Some(mounted)) => {
+                    drop(workspace);
+                    mounted.unmount(control).map_err(RunError::from)
+                }
+                (Some(workspace), None) => {
+                    let path = workspace.path().to_owned();
+                    workspace.remove(control.heartbeat).map_err(|source| RunError::Clean { path, source })
+                }
+                (None, None) => Ok(()),
+            };
+            result = result.and(removed);
+        }
+        let closed = self.lab.map_or(Ok(()), |lab| lab.close(control).map_err(RunError::from));
+        result.and(closed)
+    }
+}
+
+impl Volume {
+    fn of(on: FsId, mounted: Mounted) -> Result<Self, LabError> {
+        let path = mounted.path().to_owned();
+        let root = mounted.open().map_err(|error| failed("open a file system that was mounted", error))?;
+        let directory = Dir::from_descriptor(root, &path);
+        let kind = host::file_system(directory.at()).kind;
+        Ok(Self { on: Some(on), path, directory, kind, workspace: None, mounted: Some(mounted) })
+    }
+
+    /// Returns the run's own directory there, if there is one.
+    pub(crate) fn workspace(&self) -> Option<&Workspace> {
+        self.workspace.as_ref()
+    }
+
+    /// Returns the run's own directory there.
+    pub(crate) fn own(&self) -> Result<&Workspace, RunError> {
+        self.workspace().ok_or_else(|| self.unusable(io::ErrorKind::NotFound.into()))
+    }
+
+    /// Unmounts it and mounts it, or another in its place; `nowhere` stands for its root meanwhile.
+    fn remount(&mut self, nowhere: Dir, as_what: MountedAs, control: RunControl<'_>) -> Result<(), LabError> {
+        let Some(mounted) = &mut self.mounted else { return Ok(()) };
+        let closed = self.workspace.take().map(Workspace::close);
+        self.directory = nowhere;
+        match as_what {
+            MountedAs::ItIs => {
+                let cold = mounted.remount(control)?;
+                if cold.device_pages > DEVICE_PAGES_MAX {
+                    let left = format!("{} pages of its device are still cached", cold.device_pages);
+                    return Err(LabError::NotCold { name: mounted.spec().to_string(), left });
+                }
+            }
+            MountedAs::Another => mounted.reformat(control)?,
+        }
+        let open = || mounted.open().map_err(|error| failed("open a file system again", error));
+        self.directory = Dir::from_descriptor(open()?, &self.path);
+        if let Some(closed) = closed {
+            let opened = match as_what {
+                MountedAs::ItIs => closed.open(open()?),
+                MountedAs::Another => closed.make(open()?, now_unix_s()),
+            };
+            self.workspace = Some(opened.map_err(|error| failed("open the run's directory again", error))?);
+        }
+        Ok(())
+    }
+
+    fn unusable(&self, source: io::Error) -> RunError {
+        RunError::Directory { path: self.path.clone(), source }
+    }
+}
+
+fn now_unix_s() -> u64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |now| now.as_secs())
+}
+
+fn failed(doing: &str, source: io::Error) -> LabError {
+    LabError::Failed { doing: doing.to_owned(), source }
+}
+
+/// Returns the type of the file system of each data set.
+pub(crate) fn kinds(volumes: &Volumes, plan: &Plan) -> Vec<String> {
+    plan.data.iter().map(|data| volumes.of(data).kind.clone()).collect()
+}
+
+/// Returns notes on the directories of killed runs.
+pub(crate) fn notes_on(found: &Leftovers) -> Vec<Note> {
+    let note = |text| NoteKind::Leftovers.note(text);
+    let removed =
+        found.removed.iter().map(|name| note(format!("removed {name}, left by a run that was killed")));
+    let left = found.left.iter().map(|(name, reason)| note(format!("left {name} alone: {reason}")));
+    removed.chain(left).collect()
+}

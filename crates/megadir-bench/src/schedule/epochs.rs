@@ -1,0 +1,112 @@
+//! Epochs: a run's rounds divided over data sets that are made again with other names. Pure.
+//!
+//! ```text
+//! epoch 0: data of the plan's seed, warm-up, rounds 0 ..     each epoch is carried out as a plan of its own,
+//! epoch 1: data of another seed, warm-up, rounds 0 ..        which differs from the whole in seed and rounds
+//! ```
+
+use megadir_record::{Plan, Rules, Sample};
+use megadir_stats::permutation::SplitMix64;
+
+use crate::schedule::{Step, next};
+
+/// Returns the plan of one epoch (from 0) of a plan: the same arms on data of a seed of its own, with its share of the rounds.
+///
+/// With one epoch it is the plan itself.
+pub(crate) fn plan_of(plan: &Plan, epoch: u32) -> Plan {
+    if plan.rules.epochs <= 1 {
+        return plan.clone();
+    }
+    let seed = match epoch {
+        0 => plan.seed,
+        _ => SplitMix64::new(plan.seed ^ SplitMix64::new(u64::from(epoch)).next_u64()).next_u64(),
+    };
+    let (rounds, epochs) = (plan.rules.rounds, plan.rules.epochs);
+    let share = rounds / epochs + u32::from(epoch < rounds % epochs);
+    Plan { seed, rules: Rules { rounds: share, epochs: 1, ..plan.rules.clone() }, ..plan.clone() }
+}
+
+/// Returns the epoch that a run of this plan continues with after these samples.
+pub fn current(plan: &Plan, samples: &[Sample]) -> u32 {
+    let Some(last) = samples.last().map(|sample| sample.epoch) else { return 0 };
+    let done = matches!(next(&plan_of(plan, last), of(samples, last)), Step::Done(_));
+    if done && last + 1 < plan.rules.epochs { last + 1 } else { last }
+}
+
+/// Returns the samples of one epoch from the ordered samples of a run.
+pub fn of(samples: &[Sample], epoch: u32) -> &[Sample] {
+    let start = samples.partition_point(|sample| sample.epoch < epoch);
+    let end = samples.partition_point(|sample| sample.epoch <= epoch);
+    &samples[start..end]
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+    use crate::plan::{BackendFact, Request, Target, plan as make_plan};
+    use crate::schedule::{Block, Step};
+    use megadir_record::{Counted, Preset};
+
+    fn plan(epochs: u32, rounds: u32) -> Plan {
+        let facts = [BackendFact::bare("getdents")];
+        let request = Request {
+            rounds: Some(rounds),
+            epochs: Some(epochs),
+            target: Target::Made { entries: vec![10] },
+            buffers_bytes: vec![4096],
+            facts: &facts,
+            ..Request::bare(Preset::Quick, 11)
+        };
+        make_plan(&crate::study::built_in("listing").unwrap(), &request).unwrap().plan
+    }
+
+    fn sample(block: &Block, epoch: u32) -> Sample {
+        Sample {
+            epoch,
+            round: block.round,
+            attempt: block.attempt,
+            place: block.place,
+            cell: block.cell,
+            phase: block.phase,
+            start_ns: 0,
+            operations: block.operations,
+            elapsed_ns: 2_000_000 * block.operations,
+            user_ns: 0,
+            system_ns: 0,
+            read_bytes: None,
+            counted: Counted { entries: 10, hash: 1, calls: None, written_bytes: 0 },
+            latency: None,
+            voided: None,
+            refused: None,
+        }
+    }
+
+    #[test]
+    fn rounds_are_split_and_seeds_differ() {
+        let plan = plan(5, 13);
+        let epochs: Vec<Plan> = (0..5).map(|epoch| plan_of(&plan, epoch)).collect();
+        assert_eq!(epochs.iter().map(|plan| plan.rules.rounds).collect::<Vec<_>>(), [3, 3, 3, 2, 2]);
+        assert_eq!(epochs.iter().map(|plan| plan.seed).collect::<BTreeSet<_>>().len(), 5);
+        assert_eq!((epochs[0].seed, epochs[0].rules.epochs), (11, 1));
+        assert_eq!(epochs[4], plan_of(&plan, 4));
+        assert!(epochs.iter().all(|epoch| epoch.cells == plan.cells));
+    }
+
+    #[test]
+    fn a_run_cut_anywhere_goes_on_with_the_epoch_it_was_in() {
+        let plan = plan(5, 10);
+        let mut samples: Vec<Sample> = Vec::new();
+        for epoch in 0..5 {
+            let plan_of_epoch = plan_of(&plan, epoch);
+            while let Step::Block(block) = next(&plan_of_epoch, of(&samples, epoch)) {
+                assert_eq!(current(&plan, &samples), epoch);
+                samples.push(sample(&block, epoch));
+            }
+        }
+        assert_eq!(current(&plan, &samples), 4);
+        // Three rounds of warm-up and two measured, in each.
+        assert_eq!(samples.len(), 5 * 5 * plan.cells.len());
+    }
+}

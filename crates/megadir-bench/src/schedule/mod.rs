@@ -1,0 +1,371 @@
+//! The next step of a run: a pure function of the plan and of the samples so far.
+//!
+//! The run only carries steps out, so it can be replayed from its record, and a record can be checked against the rules it claims to
+//! have followed. Nothing here reads a clock.
+//!
+//! ```text
+//! warm-up rounds 0, 1, 2 ... until steady or at the limit -> rounds 0 .. n, a voided round again
+//! fewer than n rounds if the plan stops at a width and every interval is narrow enough (`enough`)
+//! each round: every arm once, in a seeded order of its own; cold arms together, and none in the warm-up
+//! ```
+
+pub mod epochs;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use megadir_record::{Cell, CellId, Order, Phase, Plan, Role, Rules, Sample, Stop};
+use megadir_stats::permutation::{SplitMix64, balanced_latin_square, shuffle};
+use megadir_stats::{HalfWidth, Looks, narrow_enough, theil_sen};
+
+/// A block shorter than this repeats its operation, nanoseconds.
+const BLOCK_NS_MIN: u64 = 1_000_000;
+/// A block repeats its operation at most this often.
+const OPERATIONS_MAX: u64 = 1 << 16;
+/// The warm-up is steady when its drift from first to last round is below this fraction.
+const DRIFT_MAX: f64 = 0.01;
+
+/// The next step.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Step {
+    /// Measure one block.
+    Block(Block),
+    /// All is done.
+    Done(Outcome),
+}
+
+/// One block to measure.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Block {
+    /// Warm-up or measured.
+    pub phase: Phase,
+    /// The round, from 0.
+    pub round: u32,
+    /// Number of times the round was voided before.
+    pub attempt: u32,
+    /// The place in the round, from 0.
+    pub place: u32,
+    /// `true` if it is the last of its round, after which the round may be voided.
+    pub last: bool,
+    /// The arm.
+    pub cell: CellId,
+    /// Number of repetitions of the operation.
+    pub operations: u64,
+}
+
+/// Outcome of a finished run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Outcome {
+    /// `true` if the warm-up ended because the series was steady.
+    pub steady: bool,
+    /// Rounds that were voided and measured again.
+    pub redone: u32,
+    /// Rounds that stayed void because no more were to be redone.
+    pub lost: u32,
+}
+
+/// Returns what to do after `samples`, in the order in which they were taken.
+///
+/// A round's attempt is void when any of its samples is marked so.
+pub fn next(plan: &Plan, samples: &[Sample]) -> Step {
+    let warm_up = rounds_of(samples, Phase::WarmUp);
+    let warm_arms = plan.cells.iter().filter(|cell| warms_up(cell)).count();
+    let none = plan.rules.warm_up_rounds_min == 0 || warm_arms == 0;
+    match warm_up.last() {
+        None if none => {}
+        None => return block(plan, samples, Phase::WarmUp, 0, 0, 0),
+        Some(last) if last.samples.len() < warm_arms => {
+            return block(plan, samples, Phase::WarmUp, last.round, 0, last.samples.len());
+        }
+        Some(last) if !warm_up_ends(plan, &warm_up) => {
+            return block(plan, samples, Phase::WarmUp, last.round + 1, 0, 0);
+        }
+        Some(_) => {}
+    }
+    let measured = rounds_of(samples, Phase::Measure);
+    let redone = redone(&measured);
+    let more = more(plan, redone);
+    let done = || {
+        Step::Done(Outcome {
+            steady: none || is_steady(&warm_up),
+            redone,
+            lost: (measured.iter().filter(|round| round.void()).count() as u32).saturating_sub(redone),
+        })
+    };
+    let left = |round, attempt| order_after(plan, samples, Phase::Measure, round, attempt).len();
+    let begun = |round, attempt| match left(round, attempt) {
+        // Every arm was stopped.
+        0 => done(),
+        _ => block(plan, samples, Phase::Measure, round, attempt, 0),
+    };
+    match measured.last() {
+        None => begun(0, 0),
+        Some(last) if last.samples.len() < left(last.round, last.attempt) => {
+            block(plan, samples, Phase::Measure, last.round, last.attempt, last.samples.len())
+        }
+        Some(last) if last.void() && more => begun(last.round, last.attempt + 1),
+        Some(last) if last.round + 1 < plan.rules.rounds && !enough(plan, &measured, last.round + 1) => {
+            begun(last.round + 1, 0)
+        }
+        Some(_) => done(),
+    }
+}
+
+/// Returns the arms of one attempt at a round in their order, without those that were stopped: an arm whose block was
+/// refused has none in later attempts, nor have those that depend on it after that block.
+pub(crate) fn order_after(
+    plan: &Plan,
+    samples: &[Sample],
+    phase: Phase,
+    round: u32,
+    attempt: u32,
+) -> Vec<CellId> {
+    let mut order = order(plan, phase, round, attempt);
+    for refused in samples.iter().filter(|sample| sample.refused.is_some()) {
+        let here = (refused.phase, refused.round, refused.attempt) == (phase, round, attempt);
+        let from = if here { refused.place as usize + 1 } else { 0 };
+        let stopped: Vec<CellId> = plan.stopped_by(refused.cell).chain([refused.cell]).collect();
+        let later = order.split_off(from.min(order.len()));
+        order.extend(later.into_iter().filter(|cell| !stopped.contains(cell)));
+    }
+    order
+}
+
+/// `true` if a round that is void after `samples` would be measured again.
+pub(crate) fn may_redo(plan: &Plan, samples: &[Sample]) -> bool {
+    more(plan, redone(&rounds_of(samples, Phase::Measure)))
+}
+
+fn redone(measured: &[Round<'_>]) -> u32 {
+    measured.iter().filter(|round| round.attempt > 0).count() as u32
+}
+
+fn more(plan: &Plan, redone: u32) -> bool {
+    f64::from(redone + 1) <= plan.rules.redone_fraction_max * f64::from(plan.rules.rounds)
+}
+
+/// One attempt at a round.
+struct Round<'a> {
+    round: u32,
+    attempt: u32,
+    samples: &'a [Sample],
+}
+
+impl Round<'_> {
+    fn void(&self) -> bool {
+        self.samples.iter().any(|sample| sample.voided.is_some())
+    }
+
+    /// Returns the mean of the logarithms of the times of one operation: no arm outweighs the others.
+    fn log_ns(&self) -> f64 {
+        let log = |sample: &Sample| (sample.elapsed_ns.max(1) as f64 / sample.operations.max(1) as f64).ln();
+        self.samples.iter().map(log).sum::<f64>() / self.samples.len() as f64
+    }
+
+    /// Returns the time of one operation of each arm.
+    fn times_ns(&self) -> BTreeMap<CellId, f64> {
+        let time = |sample: &Sample| sample.elapsed_ns as f64 / sample.operations.max(1) as f64;
+        let whole = self.samples.iter().filter(|sample| sample.refused.is_none());
+        whole.map(|sample| (sample.cell, time(sample))).collect()
+    }
+
+    fn elapsed_ns(&self) -> u64 {
+        self.samples.iter().map(|sample| sample.elapsed_ns).fold(0, u64::saturating_add)
+    }
+}
+
+fn rounds_of(samples: &[Sample], phase: Phase) -> Vec<Round<'_>> {
+    samples
+        .chunk_by(|a, b| (a.phase, a.round, a.attempt) == (b.phase, b.round, b.attempt))
+        .filter(|chunk| chunk[0].phase == phase)
+        .map(|chunk| Round { round: chunk[0].round, attempt: chunk[0].attempt, samples: chunk })
+        .collect()
+}
+
+fn warm_up_ends(plan: &Plan, rounds: &[Round<'_>]) -> bool {
+    let spent_ns = rounds.iter().map(Round::elapsed_ns).fold(0, u64::saturating_add);
+    let enough = rounds.len() >= plan.rules.warm_up_rounds_min as usize;
+    enough && (is_steady(rounds) || spent_ns >= plan.rules.warm_up_ns_max)
+}
+
+/// `true` if the series shows no trend: the interval of its Theil-Sen slope contains 0 and the drift is small.
+///
+/// The first round fills caches and is left out once others follow it. Short series have no interval
+/// at 95 %; they are held to the widest that they have.
+fn is_steady(rounds: &[Round<'_>]) -> bool {
+    let series: Vec<f64> = rounds.iter().skip(1).map(Round::log_ns).collect();
+    if series.len() < 2 {
+        return false;
+    }
+    if series.len() == 2 {
+        return (series[1] - series[0]).abs() < DRIFT_MAX;
+    }
+    let places: Vec<f64> = (0..series.len()).map(|place| place as f64).collect();
+    let trend = [0.95, 0.8, 0.5].into_iter().find_map(|confidence| theil_sen(&places, &series, confidence));
+    trend.is_some_and(|slope| {
+        let drift = slope.value * (series.len() - 1) as f64;
+        slope.interval.contains(0.0) && drift.abs() < DRIFT_MAX
+    })
+}
+
+fn block(plan: &Plan, samples: &[Sample], phase: Phase, round: u32, attempt: u32, place: usize) -> Step {
+    let order = order_after(plan, samples, phase, round, attempt);
+    let cell = order[place];
+    Step::Block(Block {
+        phase,
+        round,
+        attempt,
+        place: place as u32,
+        last: place + 1 == order.len(),
+        cell,
+        operations: operations(plan, samples, phase, cell),
+    })
+}
+
+/// Returns how often a block of `cell` repeats its operation: as the work says, else doubled through the warm-up until a block is long
+/// enough, and from then on unchanged.
+///
+/// Arms of the same work repeat it equally often. A longer block meets a disturbance more often and dilutes it more, so with blocks of
+/// different lengths an arm would differ from itself on a noisy machine.
+fn operations(plan: &Plan, samples: &[Sample], phase: Phase, cell: CellId) -> u64 {
+    let Some(of) = plan.cells.get(cell.0 as usize) else { return 1 };
+    if let Some(operations) = of.operations.or_else(|| of.work.operations()) {
+        return operations;
+    }
+    let last = samples.iter().rfind(|sample| sample.cell == cell);
+    if let Some(last) = last.filter(|last| phase == Phase::Measure && last.phase == Phase::Measure) {
+        return last.operations;
+    }
+    let same = |other: &&Cell| (&other.work, other.data, other.cache) == (&of.work, of.data, of.cache);
+    let each = plan.cells.iter().filter(same).map(|other| doubled(samples, other.id));
+    each.max().unwrap_or(1)
+}
+
+/// Returns the repetitions at which a block of `cell` is long enough, by its last block of the warm-up.
+fn doubled(samples: &[Sample], cell: CellId) -> u64 {
+    let of_cell = |sample: &&Sample| sample.phase == Phase::WarmUp && sample.cell == cell;
+    let Some(last) = samples.iter().rfind(of_cell) else {
+        return 1;
+    };
+    let mut operations = last.operations.max(1);
+    let one_ns = (last.elapsed_ns / operations).max(1);
+    while operations < OPERATIONS_MAX && operations.saturating_mul(one_ns) < BLOCK_NS_MIN {
+        operations *= 2;
+    }
+    operations
+}
+
+/// `true` if an arm takes part in the warm-up: a cold one has nothing to warm.
+fn warms_up(cell: &Cell) -> bool {
+    !cell.cache.is_cold()
+}
+
+/// Returns the arms in the order of one attempt at a round.
+///
+/// Cold arms stand together, before or after the warm ones as a coin falls: a drop cools what others need warm, so that
+/// it is warmed again once a round and not once an arm. Where arms depend on each other they stay in their order.
+pub fn order(plan: &Plan, phase: Phase, round: u32, attempt: u32) -> Vec<CellId> {
+    let taking_part = |cell: &&Cell| phase == Phase::Measure || warms_up(cell);
+    let all: Vec<&Cell> = plan.cells.iter().filter(taking_part).collect();
+    let stream = match phase {
+        Phase::WarmUp => 1,
+        Phase::Measure => 2,
+    };
+    let at = |stream| generator(plan.seed, [stream, u64::from(round), u64::from(attempt)]);
+    match plan.rules.order {
+        Order::SeededPermutation | Order::BalancedLatinSquare => {
+            let (cold, warm): (Vec<&Cell>, Vec<&Cell>) =
+                all.into_iter().partition(|cell| cell.cache.is_cold());
+            let mut parts =
+                [shuffled(plan, &warm, stream, round, attempt), shuffled(plan, &cold, 3, round, attempt)];
+            if at(4).below(2) == Some(1) {
+                parts.swap(0, 1);
+            }
+            parts.concat()
+        }
+        Order::Phases => {
+            let mut random = at(stream);
+            let mut steps = by(&all, |cell| cell.step);
+            steps.values_mut().for_each(|arms| shuffle(arms, &mut random));
+            steps.into_values().flatten().map(|cell| cell.id).collect()
+        }
+        Order::Chains => {
+            let mut chains: Vec<Vec<&Cell>> = by(&all, |cell| cell.chain).into_values().collect();
+            let mut random = at(stream);
+            shuffle(&mut chains, &mut random);
+            chains.iter_mut().for_each(|chain| chain.sort_by_key(|cell| cell.step));
+            chains.into_iter().flatten().map(|cell| cell.id).collect()
+        }
+    }
+}
+
+/// Returns independent arms in a seeded order; each stream has orders of its own.
+fn shuffled(plan: &Plan, cells: &[&Cell], stream: u64, round: u32, attempt: u32) -> Vec<CellId> {
+    let mut ids: Vec<CellId> = cells.iter().map(|cell| cell.id).collect();
+    if plan.rules.order == Order::BalancedLatinSquare && !ids.is_empty() {
+        // Plans of older versions; the rows of each pass through the square come in an order of their own.
+        let mut rows = balanced_latin_square(ids.len());
+        let pass = round as usize / rows.len();
+        shuffle(&mut rows, &mut generator(plan.seed, [stream, pass as u64, 0]));
+        return rows[round as usize % rows.len()].iter().map(|arm| ids[*arm]).collect();
+    }
+    shuffle(&mut ids, &mut generator(plan.seed, [stream, u64::from(round), u64::from(attempt)]));
+    ids
+}
+
+/// Returns the arms by a number that they share, ascending.
+fn by<'a>(cells: &[&'a Cell], number: impl Fn(&Cell) -> u32) -> BTreeMap<u32, Vec<&'a Cell>> {
+    let mut groups: BTreeMap<u32, Vec<&Cell>> = BTreeMap::new();
+    for cell in cells {
+        groups.entry(number(cell)).or_default().push(cell);
+    }
+    groups
+}
+
+/// Returns the generator of one use of the plan's seed; every use has its own.
+fn generator(seed: u64, uses: [u64; 3]) -> SplitMix64 {
+    let mix = |state: u64, value: u64| {
+        SplitMix64::new(state ^ value.wrapping_mul(0x9e37_79b9_7f4a_7c15)).next_u64()
+    };
+    SplitMix64::new(uses.into_iter().fold(seed, mix))
+}
+
+/// Returns the rounds after which a run with these rules looks whether it has measured enough; `None` where its rounds are
+/// fixed.
+pub fn looks(rules: &Rules) -> Option<Looks> {
+    Looks::new(rules.stop.rounds_min()?, rules.rounds)
+}
+
+/// `true` if a plan compares arms, apart from the baseline with itself.
+pub(crate) fn compares(plan: &Plan) -> bool {
+    let itself = |arm: &CellId| plan.cells.get(arm.0 as usize).is_some_and(|c| c.role == Role::AgainstItself);
+    plan.contrasts().iter().any(|(arm, _)| !itself(arm))
+}
+
+/// `true` if a run that has measured `done` rounds looks now, and finds every contrast narrow enough.
+fn enough(plan: &Plan, measured: &[Round<'_>], done: u32) -> bool {
+    let target = match plan.rules.stop {
+        Stop::Rounds => return false,
+        Stop::Ratio { half_width, .. } => HalfWidth::Fraction(half_width),
+        Stop::Difference { half_width_ns, .. } => HalfWidth::Absolute(half_width_ns),
+    };
+    let Some(looks) = looks(&plan.rules).filter(|looks| looks.is_at(done)) else { return false };
+    let confidence = looks.confidence(plan.rules.confidence);
+    let rounds: Vec<BTreeMap<CellId, f64>> =
+        measured.iter().filter(|round| !round.void()).map(Round::times_ns).collect();
+    // Of an arm that was stopped nothing more will be known.
+    let refused = measured.iter().flat_map(|round| round.samples).filter(|sample| sample.refused.is_some());
+    let stopped: BTreeSet<CellId> =
+        refused.flat_map(|sample| plan.stopped_by(sample.cell).chain([sample.cell])).collect();
+    let contrasts =
+        plan.contrasts().into_iter().filter(|(arm, to)| !stopped.contains(arm) && !stopped.contains(to));
+    let contrasts: Vec<_> = contrasts.collect();
+    !contrasts.is_empty()
+        && contrasts.into_iter().all(|(arm, to)| {
+            let pairs = rounds.iter().filter_map(|round| Some((round.get(&arm)?, round.get(&to)?)));
+            let (new, old): (Vec<f64>, Vec<f64>) = pairs.unzip();
+            narrow_enough(&new, &old, target, confidence)
+        })
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,393 @@
+//! Whole runs replayed against the pure function: no clock, no file system.
+
+use std::collections::BTreeSet;
+
+use super::*;
+use crate::plan::{BackendFact, Request, Target, plan as make_plan};
+use megadir_record::{Counted, Preset, Role, VoidReason};
+
+/// A plan of the listing study with so many arms' worth of values and so many rounds.
+fn plan(buffers: &[u64], rounds: u32) -> Plan {
+    let facts = [BackendFact::bare("getdents")];
+    let request = Request {
+        rounds: Some(rounds),
+        target: Target::Made { entries: vec![10] },
+        buffers_bytes: buffers.to_vec(),
+        facts: &facts,
+        ..Request::bare(Preset::Quick, 11)
+    };
+    make_plan(&crate::study::built_in("listing").unwrap(), &request).unwrap().plan
+}
+
+fn sample(block: &Block, elapsed_ns: u64) -> Sample {
+    Sample {
+        epoch: 0,
+        round: block.round,
+        attempt: block.attempt,
+        place: block.place,
+        cell: block.cell,
+        phase: block.phase,
+        start_ns: 0,
+        operations: block.operations,
+        elapsed_ns: elapsed_ns * block.operations,
+        user_ns: 0,
+        system_ns: 0,
+        read_bytes: None,
+        counted: Counted { entries: 10, hash: 1, calls: None, written_bytes: 0 },
+        latency: None,
+        voided: None,
+        refused: None,
+    }
+}
+
+/// Runs a plan with given times; `void` tells whether the attempt at a round that ends is void.
+fn replay(
+    plan: &Plan,
+    time_ns: impl Fn(&Block) -> u64,
+    void: impl Fn(&Block) -> bool,
+) -> (Vec<Sample>, Outcome) {
+    let mut samples: Vec<Sample> = Vec::new();
+    loop {
+        match next(plan, &samples) {
+            Step::Done(outcome) => return (samples, outcome),
+            Step::Block(block) => {
+                samples.push(sample(&block, time_ns(&block)));
+                if block.last && block.phase == Phase::Measure && void(&block) {
+                    let arms = plan.cells.len();
+                    let from = samples.len() - arms;
+                    samples[from..].iter_mut().for_each(|one| one.voided = Some(VoidReason::StolenTime));
+                }
+            }
+        }
+        assert!(samples.len() < 100_000, "the run does not end");
+    }
+}
+
+const STEADY_NS: u64 = 2_000_000;
+
+#[test]
+fn every_arm_runs_once_a_round() {
+    let plan = plan(&[4096, 8192], 6);
+    let (samples, outcome) = replay(&plan, |_| STEADY_NS, |_| false);
+    assert_eq!(outcome, Outcome { steady: true, redone: 0, lost: 0 });
+    let arms = plan.cells.len();
+    assert_eq!(samples.len(), (3 + 6) * arms);
+    for round in samples.chunks(arms) {
+        let mut cells: Vec<u32> = round.iter().map(|sample| sample.cell.0).collect();
+        cells.sort_unstable();
+        assert_eq!(cells, (0..arms as u32).collect::<Vec<_>>());
+        assert!(round.iter().enumerate().all(|(place, sample)| sample.place == place as u32));
+    }
+}
+
+#[test]
+fn what_needs_no_warming_up_gets_none() {
+    let mut plan = plan(&[4096, 8192], 6);
+    plan.rules.warm_up_rounds_min = 0;
+    let (samples, outcome) = replay(&plan, |_| STEADY_NS, |_| false);
+    assert_eq!(outcome, Outcome { steady: true, redone: 0, lost: 0 });
+    assert!(samples.iter().all(|sample| sample.phase == Phase::Measure));
+    assert_eq!(samples.len(), 6 * plan.cells.len());
+}
+
+#[test]
+fn few_arms_of_older_plans_are_balanced_over_places_and_neighbours() {
+    let mut plan = plan(&[4096, 8192], 8);
+    assert_eq!((plan.rules.order, plan.cells.len()), (Order::SeededPermutation, 4));
+    // Of older plans, which are resumed as they began.
+    plan.rules.order = Order::BalancedLatinSquare;
+    let mut at_place = [[0; 4]; 4];
+    for round in 0..8 {
+        for (place, cell) in order(&plan, Phase::Measure, round, 0).iter().enumerate() {
+            at_place[place][cell.0 as usize] += 1;
+        }
+    }
+    assert_eq!(at_place, [[2; 4]; 4]);
+}
+
+#[test]
+fn orders_follow_from_the_seed_and_differ() {
+    let plan = plan(&[4096, 8192, 16_384, 32_768, 65_536, 262_144], 10);
+    assert_eq!(plan.rules.order, Order::SeededPermutation);
+    assert_eq!(order(&plan, Phase::Measure, 3, 0), order(&plan, Phase::Measure, 3, 0));
+    let others = [(Phase::WarmUp, 3, 0), (Phase::Measure, 4, 0), (Phase::Measure, 3, 1)];
+    for (phase, round, attempt) in others {
+        assert_ne!(order(&plan, Phase::Measure, 3, 0), order(&plan, phase, round, attempt));
+    }
+    let other = Plan { seed: 12, ..plan.clone() };
+    assert_ne!(order(&plan, Phase::Measure, 3, 0), order(&other, Phase::Measure, 3, 0));
+}
+
+#[test]
+fn warming_up_goes_on_while_there_is_a_trend_and_ends_at_its_limit() {
+    let plan = plan(&[4096], 2);
+    let warm_up_rounds = |samples: &[Sample]| {
+        samples
+            .iter()
+            .filter(|sample| sample.phase == Phase::WarmUp)
+            .map(|sample| sample.round)
+            .max()
+            .unwrap()
+            + 1
+    };
+    // Falls by 20 % a round for ten rounds, then stands still: over once the trend is a small part of the series.
+    let falling =
+        |block: &Block| (STEADY_NS as f64 * (1.0 + 4.0 * 0.8_f64.powi(block.round.min(10) as i32))) as u64;
+    let (samples, outcome) = replay(&plan, falling, |_| false);
+    assert!(warm_up_rounds(&samples) > 10 && outcome.steady, "{}", warm_up_rounds(&samples));
+    // Rises for ever: over when the limit of measured time is reached.
+    let rising = |block: &Block| STEADY_NS * u64::from(block.round + 1) * 10;
+    let (samples, outcome) = replay(&plan, rising, |_| false);
+    assert!(!outcome.steady);
+    let spent_ns: u64 = samples.iter().filter(|s| s.phase == Phase::WarmUp).map(|s| s.elapsed_ns).sum();
+    assert!(spent_ns >= plan.rules.warm_up_ns_max && spent_ns < 2 * plan.rules.warm_up_ns_max);
+}
+
+#[test]
+fn short_operations_are_repeated_to_a_millisecond() {
+    let plan = plan(&[4096], 4);
+    let (samples, _) = replay(&plan, |_| 30_000, |_| false);
+    let measured = samples.iter().filter(|sample| sample.phase == Phase::Measure);
+    assert!(
+        measured.clone().all(|sample| sample.operations == 64),
+        "64 times 30 us is the first power over 1 ms"
+    );
+    assert!(measured.clone().all(|sample| sample.elapsed_ns >= BLOCK_NS_MIN));
+}
+
+#[test]
+fn an_arm_and_itself_have_blocks_of_one_length() {
+    let plan = plan(&[4096, 8192], 4);
+    let itself =
+        plan.cells.iter().find(|cell| cell.role == Role::AgainstItself).expect("an arm against itself");
+    // The load slows every block of the warm-up of one of the two: by itself it would stop doubling at a quarter of the other's length.
+    let disturbed = |block: &Block| match block.phase == Phase::WarmUp && block.cell == itself.id {
+        true => 120_000,
+        false => 30_000,
+    };
+    let (samples, _) = replay(&plan, disturbed, |_| false);
+    let measured = samples.iter().filter(|sample| sample.phase == Phase::Measure);
+    let lengths: BTreeSet<u64> = measured.map(|sample| sample.operations).collect();
+    assert_eq!(lengths, BTreeSet::from([64]));
+}
+
+#[test]
+fn void_rounds_are_redone_up_to_the_limit() {
+    let plan = plan(&[4096], 10);
+    let arms = plan.cells.len();
+    // Rounds 2 and 5 are void at the first attempt: 2 of 10 may be redone.
+    let (samples, outcome) =
+        replay(&plan, |_| STEADY_NS, |block| block.attempt == 0 && matches!(block.round, 2 | 5));
+    assert_eq!(outcome, Outcome { steady: true, redone: 2, lost: 0 });
+    assert_eq!(samples.iter().filter(|sample| sample.phase == Phase::Measure).count(), 12 * arms);
+    let good = samples.iter().filter(|sample| sample.phase == Phase::Measure && sample.voided.is_none());
+    assert_eq!(good.count(), 10 * arms);
+    // All void: two are redone, and all stay lost, but the run ends.
+    let (_, outcome) = replay(&plan, |_| STEADY_NS, |_| true);
+    assert_eq!(outcome, Outcome { steady: true, redone: 2, lost: 10 });
+}
+
+#[test]
+fn a_run_cut_anywhere_goes_on_as_if_it_had_not_been() {
+    let plan = plan(&[4096, 8192], 5);
+    let (samples, _) = replay(&plan, |_| STEADY_NS, |block| block.attempt == 0 && block.round == 1);
+    for cut in 0..samples.len() {
+        // The verdict on a round falls after its last block; until then no sample is marked.
+        let mut before = samples[..cut].to_vec();
+        let whole = samples.get(cut).is_none_or(|after| after.place == 0);
+        if !whole {
+            let place = samples[cut].place as usize;
+            before[cut - place..].iter_mut().for_each(|sample| sample.voided = None);
+        }
+        let Step::Block(block) = next(&plan, &before) else { panic!("ended early at {cut}") };
+        let expected = &samples[cut];
+        assert_eq!(
+            (block.phase, block.round, block.attempt, block.place, block.cell),
+            (expected.phase, expected.round, expected.attempt, expected.place, expected.cell)
+        );
+    }
+}
+
+/// Returns a plan of six arms in three chains of two steps.
+fn chained(order: Order) -> Plan {
+    let mut plan = plan(&[4096, 8192, 16_384, 32_768], 40);
+    assert_eq!(plan.cells.len(), 6);
+    plan.rules.order = order;
+    for (place, cell) in plan.cells.iter_mut().enumerate() {
+        (cell.chain, cell.step) = (place as u32 / 2, place as u32 % 2);
+    }
+    plan
+}
+
+#[test]
+fn steps_follow_each_other_and_all_else_is_shuffled() {
+    for order_rule in [Order::Phases, Order::Chains] {
+        let plan = chained(order_rule);
+        let mut seen = std::collections::HashSet::new();
+        for round in 0..40 {
+            let ids = order(&plan, Phase::Measure, round, 0);
+            let cells: Vec<&Cell> = ids.iter().map(|id| &plan.cells[id.0 as usize]).collect();
+            match order_rule {
+                Order::Phases => assert!(cells.is_sorted_by_key(|cell| cell.step), "{ids:?}"),
+                _ => assert!(
+                    cells
+                        .chunks(2)
+                        .all(|two| { (two[0].chain, two[0].step, two[1].step) == (two[1].chain, 0, 1) })
+                ),
+            }
+            let mut sorted = ids.clone();
+            sorted.sort_unstable();
+            assert!(sorted.iter().enumerate().all(|(place, id)| id.0 as usize == place), "{ids:?}");
+            seen.insert(ids);
+        }
+        // 6 orders of chains; 36 orders of two steps of three.
+        let orders = if order_rule == Order::Chains { 6 } else { 36 };
+        assert!(seen.len() > orders / 2 && seen.len() <= orders, "{}", seen.len());
+    }
+}
+
+/// Returns a plan that stops once its ratios are known to so much, after at most 200 rounds.
+fn until(half_width: f64) -> Plan {
+    let mut plan = plan(&[4096], 200);
+    plan.rules.stop = Stop::Ratio { half_width, rounds_min: 30 };
+    plan
+}
+
+/// Times that vary by so much, differently in each arm and round.
+fn varying(by: f64) -> impl Fn(&Block) -> u64 {
+    move |block| {
+        let mut random = generator(7, [u64::from(block.round), u64::from(block.cell.0), 0]);
+        (STEADY_NS as f64 * (1.0 + by * (random.unit() - 0.5))) as u64
+    }
+}
+
+#[test]
+fn a_run_stops_at_the_first_look_that_is_narrow_enough() {
+    let rounds = |half_width: f64| {
+        let plan = until(half_width);
+        let (samples, _) = replay(&plan, varying(0.1), |_| false);
+        let measured = samples.iter().filter(|sample| sample.phase == Phase::Measure);
+        measured.map(|sample| sample.round + 1).max().unwrap()
+    };
+    assert_eq!(rounds(0.05), 30);
+    assert_eq!(rounds(0.0001), 200);
+    let between = rounds(0.012);
+    assert!([45, 68, 102, 153].contains(&between), "{between}");
+    // Narrower takes longer, and only looks end a run.
+    assert!(rounds(0.009) > between);
+}
+
+#[test]
+fn a_voided_round_is_measured_again_before_a_look() {
+    let mut plan = until(0.05);
+    plan.rules.stop = Stop::Difference { half_width_ns: 1e5, rounds_min: 30 };
+    let (samples, outcome) = replay(&plan, varying(0.1), |block| block.round == 29 && block.attempt == 0);
+    assert_eq!(outcome.redone, 1);
+    assert_eq!(samples.iter().map(|sample| sample.round).max(), Some(29));
+}
+
+#[test]
+fn what_is_waited_for_are_arms_against_baselines_and_pairs() {
+    let plan = plan(&[4096, 8192], 6);
+    let baseline = plan.cells.iter().find(|cell| cell.role == Role::Baseline).unwrap().id;
+    let contrasts = plan.contrasts();
+    assert!(contrasts.iter().all(|(arm, to)| *to == baseline && *arm != baseline));
+    assert_eq!(contrasts.len(), plan.cells.len() - 1);
+    assert!(compares(&plan));
+}
+
+/// The plan with some arms cold.
+fn with_cold(mut plan: Plan, cold: impl Fn(usize) -> bool) -> Plan {
+    for (place, cell) in plan.cells.iter_mut().enumerate().filter(|(place, _)| cold(*place)) {
+        (cell.cache, cell.operations) = (megadir_record::CacheState::VfsCold, Some(1 + place as u64));
+    }
+    plan
+}
+
+#[test]
+fn cold_arms_are_not_warmed_up_and_stand_together() {
+    for arms in [&[4096_u64, 8192][..], &[4096, 8192, 16384, 32768, 65536, 131_073, 1 << 20, 1 << 21]] {
+        let plan = with_cold(plan(arms, 40), |place| place % 2 == 1);
+        let is_cold = |cell: CellId| plan.cells[cell.0 as usize].cache.is_cold();
+        let (samples, outcome) = replay(&plan, |_| STEADY_NS, |_| false);
+        assert!(outcome.steady);
+        let warm = plan.cells.iter().filter(|cell| !cell.cache.is_cold()).count();
+        let warm_up: Vec<&Sample> = samples.iter().filter(|sample| sample.phase == Phase::WarmUp).collect();
+        assert!(warm_up.len().is_multiple_of(warm) && warm_up.iter().all(|sample| !is_cold(sample.cell)));
+        let measured: Vec<Sample> =
+            samples.iter().filter(|sample| sample.phase == Phase::Measure).cloned().collect();
+        let mut cold_first = 0;
+        let rounds: Vec<&[Sample]> = measured.chunks(plan.cells.len()).collect();
+        assert_eq!(rounds.len(), 40);
+        for round in rounds {
+            let mut ids: Vec<CellId> = round.iter().map(|sample| sample.cell).collect();
+            let changes = ids.windows(2).filter(|pair| is_cold(pair[0]) != is_cold(pair[1])).count();
+            assert_eq!(changes, 1, "cold and warm arms are mixed");
+            cold_first += usize::from(is_cold(ids[0]));
+            ids.sort_unstable();
+            ids.dedup();
+            assert_eq!(ids.len(), plan.cells.len());
+        }
+        // A fair coin falls on one side 8 to 32 times of 40 but once in 10 000.
+        assert!((8..=32).contains(&cold_first), "{cold_first}");
+        let fixed = samples.iter().filter(|sample| is_cold(sample.cell));
+        assert!(fixed.into_iter().all(|sample| sample.operations == 1 + u64::from(sample.cell.0)));
+    }
+}
+
+#[test]
+fn a_plan_of_cold_arms_only_has_no_warm_up() {
+    let plan = with_cold(plan(&[4096, 8192], 11), |_| true);
+    let (samples, outcome) = replay(&plan, |_| STEADY_NS, |_| false);
+    assert!(samples.iter().all(|sample| sample.phase == Phase::Measure) && outcome.steady);
+    assert_eq!(samples.len(), 11 * plan.cells.len());
+}
+
+/// The plan of the study of layouts: chains of data sets, in phases.
+fn layouts() -> Plan {
+    let request = Request {
+        rounds: Some(4),
+        target: Target::Made { entries: vec![100] },
+        ..Request::bare(Preset::Quick, 11)
+    };
+    make_plan(&crate::study::built_in("layout").unwrap(), &request).unwrap().plan
+}
+
+#[test]
+fn an_arm_that_was_refused_and_what_depends_on_it_are_left_out_from_then_on() {
+    let plan = layouts();
+    let creates: Vec<&Cell> =
+        plan.cells.iter().filter(|cell| cell.name.starts_with("create, flat")).collect();
+    let flat = creates[0];
+    let dependents: Vec<CellId> = plan.stopped_by(flat.id).collect();
+    assert_eq!(dependents.len(), 2, "both orders of reading");
+    let mut samples: Vec<Sample> = Vec::new();
+    while let Step::Block(block) = next(&plan, &samples) {
+        let refused = (block.cell == flat.id && block.round == 1)
+            .then(|| Box::new(megadir_record::Refused { entries: 50, cause: "it is full".into() }));
+        samples.push(Sample { refused, ..sample(&block, STEADY_NS) });
+        assert!(samples.len() < 10_000, "the run does not end");
+    }
+    let of = |cell: CellId| samples.iter().filter(|sample| sample.cell == cell).count();
+    assert_eq!(of(flat.id), 2, "once whole, once refused");
+    assert!(dependents.iter().all(|cell| of(*cell) == 1), "once");
+    let others = plan.cells.iter().filter(|cell| cell.id != flat.id && !dependents.contains(&cell.id));
+    assert!(others.into_iter().all(|cell| of(cell.id) == 4));
+    // Places tell how many came before in the same round, whatever was left out.
+    for round in samples.chunk_by(|a, b| a.round == b.round) {
+        assert!(round.iter().enumerate().all(|(place, sample)| sample.place == place as u32));
+    }
+}
+
+#[test]
+fn a_run_whose_arms_are_all_stopped_is_done() {
+    let plan = layouts();
+    let mut samples: Vec<Sample> = Vec::new();
+    while let Step::Block(block) = next(&plan, &samples) {
+        let refused = Some(Box::new(megadir_record::Refused { entries: 50, cause: "it is full".into() }));
+        samples.push(Sample { refused, ..sample(&block, STEADY_NS) });
+        assert!(samples.len() < 10_000, "the run does not end");
+    }
+    assert!(samples.iter().all(|sample| sample.round == 0));
+    assert!(samples.len() < plan.cells.len());
+}
