@@ -37,7 +37,6 @@ static BEGINNINGS: &[&str] = &["What", "Whether", "Why", "Of", "That", "Such", "
 static PENDING: &[&str] = &[
     "ARCHITECTURE.md",
     "CHANGELOG.md",
-    "METHODOLOGY.md",
     "README.md",
     "SECURITY.md",
     "crates/megadir-advise/",
