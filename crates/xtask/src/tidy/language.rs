@@ -38,7 +38,6 @@ static PENDING: &[&str] = &[
     "ARCHITECTURE.md",
     "CHANGELOG.md",
     "README.md",
-    "SECURITY.md",
     "crates/megadir-advise/",
     "crates/megadir-bench/",
     "crates/megadir-cli/",
