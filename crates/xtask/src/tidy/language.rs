@@ -58,7 +58,6 @@ static PENDING: &[&str] = &[
     "docs/speed.md",
     "fuzz/",
     "records/",
-    "studies/",
 ];
 
 /// Texts that quote the phrases to forbid them, and golden files, which follow from other texts.
