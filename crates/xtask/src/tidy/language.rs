@@ -54,7 +54,6 @@ static PENDING: &[&str] = &[
     "docs/list.md",
     "docs/remove.md",
     "docs/samples.md",
-    "docs/speed.md",
     "fuzz/",
     "records/",
 ];
