@@ -79,14 +79,15 @@ fn rounds(record: &Record, found: &mut Found) {
         sequence(plan, before, first, found);
         before = Some(first);
         seen.fill(false);
-        for (place, sample) in samples.iter().enumerate() {
+        let (mut place, mut skipped) = (0, false);
+        for sample in samples {
             let cell = sample.cell.0 as usize;
             let arm = || &plan.cells[cell].name;
             if std::mem::replace(&mut seen[cell], true) {
                 found.add(Kind::Repeated, || {
                     format!("`{}` is in {} more than once", arm(), named(plan, sample))
                 });
-            } else if sample.place as usize != place {
+            } else if sample.place < place {
                 found.add(Kind::Place, || {
                     format!(
                         "The samples of {} are not in the order in which they were taken",
@@ -94,6 +95,8 @@ fn rounds(record: &Record, found: &mut Found) {
                     )
                 });
             }
+            skipped |= sample.place > place;
+            place = sample.place.saturating_add(1).max(place);
             if sample.refused.is_some() && !std::mem::replace(&mut stopped[cell], true) {
                 plan.stopped_by(sample.cell).for_each(|cell| stopped[cell.0 as usize] = true);
             }
@@ -103,9 +106,13 @@ fn rounds(record: &Record, found: &mut Found) {
             for cell in
                 plan.cells.iter().filter(|cell| !seen[cell.id.0 as usize] && !stopped[cell.id.0 as usize])
             {
+                skipped = false;
                 found
                     .add(Kind::Missing, || format!("`{}` is missing from {}", cell.name, named(plan, first)));
             }
+        }
+        if skipped {
+            found.add(Kind::Missing, || format!("A sample is missing from {}", named(plan, first)));
         }
     }
 }

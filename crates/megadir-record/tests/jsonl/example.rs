@@ -80,6 +80,42 @@ fn cell(id: u32, role: Role) -> Cell {
     }
 }
 
+fn data() -> Vec<Data> {
+    vec![
+        Data {
+            id: DataId(0),
+            entries: 10,
+            hash: None,
+            on: None,
+            source: DataSource::Existing { path: "/data".into() },
+        },
+        Data {
+            id: DataId(1),
+            entries: 20,
+            hash: Some(u64::MAX),
+            on: None,
+            source: DataSource::Made(Made::flat(NameScheme::Hex, 3)),
+        },
+    ]
+}
+
+fn groups() -> Vec<Group> {
+    vec![
+        Group {
+            name: "buffer".into(),
+            title: "?".into(),
+            answers: true,
+            rule: GroupRule::Compare { baseline: CellId(0) },
+        },
+        Group {
+            name: "growth".into(),
+            title: "?".into(),
+            answers: false,
+            rule: GroupRule::Grow { series: vec![("all".into(), vec![CellId(1)])] },
+        },
+    ]
+}
+
 fn plan() -> Plan {
     Plan {
         study: "listing".into(),
@@ -104,36 +140,8 @@ fn plan() -> Plan {
         },
         file_systems: Vec::new(),
         unavailable: Vec::new(),
-        data: vec![
-            Data {
-                id: DataId(0),
-                entries: 10,
-                hash: None,
-                on: None,
-                source: DataSource::Existing { path: "/data".into() },
-            },
-            Data {
-                id: DataId(1),
-                entries: 20,
-                hash: Some(u64::MAX),
-                on: None,
-                source: DataSource::Made(Made::flat(NameScheme::Hex, 3)),
-            },
-        ],
-        groups: vec![
-            Group {
-                name: "buffer".into(),
-                title: "?".into(),
-                answers: true,
-                rule: GroupRule::Compare { baseline: CellId(0) },
-            },
-            Group {
-                name: "growth".into(),
-                title: "?".into(),
-                answers: false,
-                rule: GroupRule::Grow { series: vec![("all".into(), vec![CellId(1)])] },
-            },
-        ],
+        data: data(),
+        groups: groups(),
         cells: vec![cell(0, Role::Baseline), cell(1, Role::AgainstItself)],
         published: vec![Published {
             what: "ls".into(),

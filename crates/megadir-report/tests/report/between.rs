@@ -77,7 +77,9 @@ fn changes_are_found_and_what_stayed_is_not_called_changed() {
         (compared.only_old.as_slice(), compared.only_new.as_slice()),
         (&["gone".to_owned()][..], &["come".to_owned()][..])
     );
-    let slower = |by| compared.rows.iter().filter(|row| row.is_slower(by)).map(|row| row.arm.as_str());
+    let slower = |by: Option<f64>| {
+        compared.rows.iter().filter(move |row| row.is_slower(by)).map(|row| row.arm.as_str())
+    };
     assert_eq!(slower(None).collect::<Vec<_>>(), ["b"]);
     assert_eq!(slower(Some(0.3)).count(), 0);
     let mean = compared.geometric_mean.unwrap();

@@ -253,7 +253,12 @@ fn of_several_runs_the_one_is_named_that_lacks_something() {
     new[1].samples.retain(|sample| sample.cell.0 != 3 || sample.round < 20);
     let (says, lines) = ask(compare_all(&old, &new), STRICT);
     assert_eq!(says, GateSays::NotJudged);
-    assert_eq!(lines, "the gate cannot be judged: the new run 'e.jsonl' measured 20 of 30 rounds: b");
+    assert_eq!(
+        lines,
+        "the gate cannot be judged: the new run 'e.jsonl': `b` is missing from round 21 (and 9 more such cases). \
+         Do not use this record. Report on an unchanged copy of it, or run it again\n\
+         the gate cannot be judged: the new run 'e.jsonl' measured 20 of 30 rounds: b"
+    );
     let mut lacking = runs(11, &[1.0, 1.01, 0.99], &arms);
     lacking[2] = runs(13, &[1.0], &[("a", 0.5)]).remove(0);
     let (_, lines) = ask(compare_all(&old, &lacking), STRICT);

@@ -20,6 +20,7 @@ mod listing;
 mod mutated;
 mod page;
 mod pairs;
+mod published;
 mod refusal;
 mod samples;
 #[cfg(feature = "schema")]

@@ -7,6 +7,7 @@ use megadir_record::{Header, Line, Phase, Record, Writer, jsonl};
 use megadir_report::between::{Run, between, table};
 use megadir_report::chart::{CHARTS, document};
 use megadir_report::{FORMATS, Report, Style, View, summarize};
+use megadir_stats::RUNS_MIN;
 use proptest::prelude::*;
 use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
 use serde_json::Value;
@@ -95,8 +96,13 @@ fn show(text: &[u8]) -> bool {
     for chart in CHARTS {
         let _ = document(&report, *chart, 1);
     }
-    let run = Run { record: &record, summary: &summary };
-    !table(&between(run, run), view.width, view.style).is_empty()
+    // A run against itself, and runs enough a side for intervals over runs.
+    let run = Run { name: "run", record: &record, summary: &summary };
+    [1, RUNS_MIN].into_iter().all(|runs| {
+        let side = vec![run; runs];
+        let compared = between(&side, &side).expect("there are runs on both sides");
+        !table(&compared, view.width, view.style).is_empty()
+    })
 }
 
 #[test]

@@ -1,0 +1,46 @@
+//! The pages of the published records show what reports of these records say today.
+
+use std::fs::File;
+use std::io::{BufReader, Read};
+use std::path::Path;
+
+use flate2::read::GzDecoder;
+use megadir_record::{Record, jsonl};
+
+use crate::between::PLAIN;
+use crate::golden::{golden, render};
+
+/// Files, how they are rendered, and the fence around the report on a page that says more.
+const PAGES: [(&str, &str, &str, Option<&str>); 3] = [
+    ("2026-11-21-listing-ext4", "record.jsonl", "markdown", None),
+    ("2026-11-21-lookup-ext4", "record.jsonl.gz", "markdown", None),
+    ("2026-11-22-smallfile-file-systems", "record.jsonl.gz", "table", Some("```")),
+];
+
+fn record(path: &Path) -> Record {
+    let file = File::open(path).expect("the record is in the repository");
+    let text: Box<dyn Read> = match path.extension() {
+        Some(extension) if extension == "gz" => Box::new(GzDecoder::new(file)),
+        _ => Box::new(file),
+    };
+    jsonl::read(BufReader::new(text)).expect("a published record is whole")
+}
+
+#[test]
+fn pages_of_published_records_are_what_reports_say_today() {
+    let records = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../records");
+    for (folder, file, format, fence) in PAGES {
+        let report = render(format, &record(&records.join(folder).join(file)), 100, PLAIN);
+        let page = std::fs::read_to_string(records.join(folder).join("README.md")).expect("it has a page");
+        let expected = match fence {
+            None => report,
+            Some(fence) => {
+                let mut parts: Vec<&str> = page.split(fence).collect();
+                let block = format!("text\n{}\n", report.trim_end());
+                *parts.get_mut(1).expect("a fenced block") = &block;
+                parts.join(fence)
+            }
+        };
+        golden(&format!("../../../../records/{folder}/README.md"), &expected);
+    }
+}
