@@ -28,7 +28,6 @@ fn write(path: &Path) {
         failed: 1,
         unread_directories: 1,
         volumes: None,
-        volumes: None,
     };
     let options = WriteOptions { threads: 0, level: 1, group_rows: 10 };
     let mut writer = Writer::create(path, vec![b"/tree".to_vec()], options).expect("created");
