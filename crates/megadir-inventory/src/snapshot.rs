@@ -11,9 +11,9 @@ use megadir::{Dir, Error, ErrorKind, FileType, Result, names};
 use crate::block::{Block, Blocks};
 use crate::changes::compare::{self, CompareOptions, Compared, Watch};
 use crate::changes::engine::{self, Comparing, Found, Unread};
-use crate::changes::settle::split;
 use crate::changes::source::KeptBlocks;
 use crate::metadata::{FORMAT_VERSION, Metadata, Root, Scanned};
+use crate::path::{TreePath, split_bytes};
 use crate::row::{Facts, Key, Row};
 use crate::rows::Rows;
 use crate::scan::{granule_ns, now_ns};
@@ -125,7 +125,7 @@ impl Snapshot {
         let trees = comparing.trees.iter().enumerate();
         let roots: Vec<_> = trees
             .map(|(root, tree)| {
-                let error = errors.get(&(root as u32, Box::default())).cloned();
+                let error = errors.get(&(root as u32, TreePath::root())).cloned();
                 let Some(tree) = tree else { return (Facts::NOTHING, error) };
                 let device = tree.facts.device.map(|now| found.volumes.before(now).unwrap_or(now));
                 (Facts { device, ..tree.facts }, error)
@@ -200,13 +200,13 @@ impl Snapshot {
     }
 
     fn find(&self, root: u32, path: &[u8]) -> Option<(&Block, usize)> {
-        let (parent, name) = split(path);
+        let (parent, name) = split_bytes(path);
         let block = self.block(root, parent)?;
         Some((block, block.find(name)?))
     }
 
     fn block(&self, root: u32, path: &[u8]) -> Option<&Block> {
-        let at = self.blocks.binary_search_by(|block| block.key().cmp(&(root, path))).ok()?;
+        let at = self.blocks.binary_search_by(|block| block.cmp_place(root, path)).ok()?;
         Some(&self.blocks[at])
     }
 
@@ -236,7 +236,7 @@ impl Snapshot {
 
     /// Returns the rows, for writing them as an inventory.
     pub fn rows(&self) -> SnapshotRows<'_> {
-        SnapshotRows { snapshot: self, root: 0, block: 0, index: 0, path: Vec::new() }
+        SnapshotRows { snapshot: self, root: 0, block: 0, index: 0, parent: (TreePath::root(), Vec::new()) }
     }
 }
 
@@ -269,7 +269,8 @@ pub struct SnapshotRows<'a> {
     root: usize,
     block: usize,
     index: usize,
-    path: Vec<u8>,
+    /// Path of the block of the last row, and its bytes.
+    parent: (TreePath, Vec<u8>),
 }
 
 impl Rows for SnapshotRows<'_> {
@@ -291,11 +292,14 @@ impl Rows for SnapshotRows<'_> {
             return Ok(Some(Row { key, facts: *facts, error: error.as_deref() }));
         }
         let Some(block) = block else { return Ok(None) };
-        let mut row = block.row(self.index);
+        if self.parent.0 != block.path {
+            block.path.replace(&self.parent.0, &mut self.parent.1);
+            self.parent.0 = block.path.clone();
+        }
+        let mut row = block.row(self.index, &self.parent.1);
         self.index += 1;
         if !snapshot.errors.is_empty() && row.facts.kind == FileType::Directory {
-            row.key.path_into(&mut self.path);
-            let error = snapshot.errors.get(&(row.key.root, self.path.as_slice().into()));
+            let error = snapshot.errors.get(&(row.key.root, block.path.join(row.key.name)));
             row.error = error.map(|error| &**error).or(row.error);
         }
         Ok(Some(row))

@@ -3,6 +3,7 @@
 use megadir::Result;
 
 use super::{Block, BlockBuilder};
+use crate::path::TreePath;
 use crate::row::Key;
 use crate::rows::Rows;
 
@@ -20,7 +21,7 @@ impl<R: Rows> Blocks<R> {
     }
 
     /// Returns the root and path of the directory from which on blocks are still to come; `None` after the last.
-    pub(crate) fn position(&self) -> Option<(u32, Box<[u8]>)> {
+    pub(crate) fn position(&self) -> Option<(u32, TreePath)> {
         self.building.as_ref().map(|block| (block.root, block.path.clone()))
     }
 
@@ -28,7 +29,7 @@ impl<R: Rows> Blocks<R> {
     pub(crate) fn next_block(&mut self) -> Result<Option<Block>> {
         if let Some(inventory) = self.rows.as_inventory() {
             while let Some((root, path)) = inventory.next_directory()? {
-                if self.building.as_ref().is_none_or(|block| !block.is_of(root, path))
+                if let Some(path) = follows(self.building.as_ref(), root, path)
                     && let Some(done) = self.building.replace(BlockBuilder::new(root, path, self.examined_ns))
                 {
                     return Ok(Some(done.build()));
@@ -42,8 +43,8 @@ impl<R: Rows> Blocks<R> {
         while let Some(row) = self.rows.next_row()? {
             let Key { root, parent, name } = row.key;
             let mut done = None;
-            if self.building.as_ref().is_none_or(|block| !block.is_of(root, parent)) {
-                done = self.building.replace(BlockBuilder::new(root, parent, self.examined_ns));
+            if let Some(path) = follows(self.building.as_ref(), root, parent) {
+                done = self.building.replace(BlockBuilder::new(root, path, self.examined_ns));
             }
             if let Some(building) = &mut self.building {
                 match name.is_empty() {
@@ -56,5 +57,14 @@ impl<R: Rows> Blocks<R> {
             }
         }
         Ok(self.building.take().map(BlockBuilder::build))
+    }
+}
+
+/// Returns the path of another directory than the one being built; `None` if it is the same.
+fn follows(building: Option<&BlockBuilder>, root: u32, path: &[u8]) -> Option<TreePath> {
+    match building {
+        Some(block) if block.is_of(root, path) => None,
+        Some(block) => Some(TreePath::sharing(path, &block.path)),
+        None => Some(path.into()),
     }
 }

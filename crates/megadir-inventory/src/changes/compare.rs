@@ -103,7 +103,7 @@ impl Compared {
 /// std::fs::rename(path.join("a"), path.join("b"))?;
 /// let compared = snapshot.refresh(&options, &Watch::default())?;
 /// assert_eq!(compared.changes[0].kind, ChangeKind::Renamed);
-/// assert_eq!(&*compared.changes[0].path, b"b");
+/// assert_eq!(compared.changes[0].path.to_vec(), b"b");
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 ///

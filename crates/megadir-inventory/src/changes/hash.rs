@@ -7,7 +7,6 @@ use megadir::{Dir, Error, ErrorKind, FileType, Result, names};
 use sha2::{Digest, Sha256};
 
 use super::racy::Racy;
-use super::settle::split;
 use super::{Change, ChangeKind, Compared, Fields};
 use crate::packed::PackedRows;
 use crate::row::{Facts, Row};
@@ -31,7 +30,8 @@ pub fn verify(compared: &mut Compared, roots: &[Option<Dir>]) -> u64 {
             return true;
         };
         let kind = change.new.map_or(FileType::Unknown, |new| new.kind);
-        match open.hash(root, change.root, &change.path, kind) {
+        let (parent, name) = change.path.split();
+        match open.hash(root, change.root, (&parent.to_vec(), &name), kind) {
             Ok((now, _)) => decide(change, old == now),
             Err(error) => {
                 undecided += 1;
@@ -121,9 +121,7 @@ impl<S: Sink> Sink for Hashing<S> {
             && racy.is_suspect(&row.facts)
             && matches!(row.facts.kind, FileType::File | FileType::Symlink)
         {
-            let mut path = Vec::new();
-            row.key.path_into(&mut path);
-            match self.open.hash(root, row.key.root, &path, row.facts.kind) {
+            match self.open.hash(root, row.key.root, (row.key.parent, row.key.name), row.facts.kind) {
                 // What has changed meanwhile will be told by its times.
                 Ok((hash, now)) if now.is_none_or(|now| now == row.facts.size_bytes.unwrap_or(now)) => {
                     self.hashed += 1;
@@ -158,10 +156,9 @@ impl Parents {
         &mut self,
         root: &Dir,
         number: u32,
-        path: &[u8],
+        (parent, name): (&[u8], &[u8]),
         kind: FileType,
     ) -> Result<([u8; 32], Option<u64>)> {
-        let (parent, name) = split(path);
         if !names::is_component(name) {
             let reason = "a path that ends in no name of an entry";
             return Err(Error::new("hash", root.path(), ErrorKind::BadOption, reason));

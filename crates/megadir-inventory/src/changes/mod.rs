@@ -21,6 +21,7 @@ pub use fields::Fields;
 pub use hash::{Hashing, verify};
 pub use only::compare_only;
 
+use crate::path::TreePath;
 use crate::row::Facts;
 
 /// What became of an entry.
@@ -68,9 +69,9 @@ pub struct Change {
     /// The index of its tree.
     pub root: u32,
     /// Its path relative to the root of the tree: where it is, or where it was if it was removed; empty for the root.
-    pub path: Box<[u8]>,
+    pub path: TreePath,
     /// Where it was, if it is elsewhere now: it was renamed, or a directory above it was.
-    pub from: Option<Box<[u8]>>,
+    pub from: Option<TreePath>,
     /// What was known of it.
     pub old: Option<Facts>,
     /// What is known of it now.

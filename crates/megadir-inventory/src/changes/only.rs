@@ -10,15 +10,13 @@ use super::engine::{Found, Tree};
 use super::hash::open_directory;
 use super::proof::Proof;
 use super::racy::Racy;
-use super::settle::{Entry, settle, split};
+use super::settle::{Entry, settle};
 use super::{Change, ChangeKind, fields};
 use crate::metadata::Metadata;
+use crate::path::{Place, TreePath};
 use crate::row::Facts;
 use crate::rows::Rows;
 use crate::volumes::{Volumes, fsid, fsid_below, is_stub, of_stub};
-
-/// Directories whose path is a place in the order of an inventory.
-type Place = (u32, Vec<u8>);
 
 /// What an inventory says of a path: nothing, or the facts.
 type Old = Option<Facts>;
@@ -42,8 +40,8 @@ pub fn compare_only<R: Rows>(
     let (trees, unopened) = open(roots)?;
     let mut wanted: BTreeMap<Place, BTreeMap<Vec<u8>, Old>> = BTreeMap::new();
     for (root, path) in paths {
-        let (parent, name) = split(&path);
-        wanted.entry((root, parent.to_vec())).or_default().insert(name.to_vec(), None);
+        let (parent, name) = TreePath::from(&path).split();
+        wanted.entry((root, parent)).or_default().insert(name, None);
     }
     let old_roots = look_up(&mut rows, &mut wanted, trees.len())?;
     check_roots(&trees, &old_roots, options)?;
@@ -89,7 +87,7 @@ fn look_up<R: Rows>(
     roots: usize,
 ) -> Result<Vec<Option<Facts>>> {
     let mut old_roots = vec![None; roots];
-    let mut place: Place = (u32::MAX, Vec::new());
+    let mut place: Place = (u32::MAX, TreePath::root());
     let mut here = None;
     while let Some(row) = rows.next_row()? {
         if row.key.is_root()
@@ -97,8 +95,8 @@ fn look_up<R: Rows>(
         {
             *root = Some(row.facts);
         }
-        if (row.key.root, row.key.parent) != (place.0, place.1.as_slice()) {
-            place = (row.key.root, row.key.parent.to_vec());
+        if row.key.root != place.0 || place.1 != *row.key.parent {
+            place = (row.key.root, TreePath::sharing(row.key.parent, &place.1));
             here = wanted.get_mut(&place);
         }
         if let Some(old) = here.as_mut().and_then(|names| names.get_mut(row.key.name)) {
@@ -143,12 +141,12 @@ struct Only<'a> {
 
 impl Only<'_> {
     /// Compares names of one directory.
-    fn directory(&mut self, root: u32, parent: &[u8], names: &BTreeMap<Vec<u8>, Old>) -> Result<()> {
+    fn directory(&mut self, root: u32, parent: &TreePath, names: &BTreeMap<Vec<u8>, Old>) -> Result<()> {
         let Some(tree) = self.trees.get(root as usize).and_then(Option::as_ref) else {
             self.found.unread += names.len() as u64;
             return Ok(());
         };
-        let directory = match open_directory(&tree.directory, parent) {
+        let directory = match open_directory(&tree.directory, &parent.to_vec()) {
             Ok(directory) => directory,
             Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {
                 for (name, old) in names {
@@ -164,7 +162,7 @@ impl Only<'_> {
             }
         };
         if let Some(old) = names.get(&b""[..]) {
-            self.entry(&tree.directory, (root, b"", b""), old.as_ref(), &tree.facts);
+            self.entry(&tree.directory, (root, &TreePath::root(), b""), old.as_ref(), &tree.facts);
         }
         let mut batch = BatchBuilder::new(64 << 10, false);
         let asked: Vec<_> =
@@ -197,14 +195,14 @@ impl Only<'_> {
         Racy::new(self.metadata.started_ns, granule_ns, of.and_then(|root| root.newest_ns))
     }
 
-    fn gone(&mut self, tree: &Dir, root: u32, parent: &[u8], name: &[u8], old: Option<&Facts>) {
-        let path = super::engine::below(parent, name);
+    fn gone(&mut self, tree: &Dir, root: u32, parent: &TreePath, name: &[u8], old: Option<&Facts>) {
+        let path = if name.is_empty() { parent.clone() } else { parent.join(name) };
         if let Some(facts) = old {
             let suspect = self.racy(root).is_suspect(facts);
             self.found.seen.gone.push(Entry { root, path, facts: *facts, suspect });
             return;
         }
-        let at = tree.path().join(names::to_os(&path).unwrap_or_default());
+        let at = tree.path().join(names::to_os(&path.to_vec()).unwrap_or_default());
         let reason = "neither in the inventory nor in the tree: is the name right?";
         self.found.failed += 1;
         self.found.failures.push(Error::new("compare", &at, ErrorKind::NotFound, reason));
@@ -234,11 +232,11 @@ impl Only<'_> {
     fn entry(
         &mut self,
         directory: &Dir,
-        (root, parent, name): (u32, &[u8], &[u8]),
+        (root, parent, name): (u32, &TreePath, &[u8]),
         old: Option<&Facts>,
         new: &Facts,
     ) {
-        let path = super::engine::below(parent, name);
+        let path = if name.is_empty() { parent.clone() } else { parent.join(name) };
         let tree = self.trees[root as usize].as_ref();
         let proof = tree.map_or(Proof::COMMON, |tree| tree.proof);
         let new = &self.as_before(directory, name, new, proof);

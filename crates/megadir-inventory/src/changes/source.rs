@@ -5,6 +5,7 @@ use std::sync::Arc;
 use megadir::Result;
 
 use crate::block::{Block, Blocks};
+use crate::path::TreePath;
 use crate::rows::Rows;
 
 /// Blocks in the order of an inventory.
@@ -13,7 +14,7 @@ pub(crate) trait Source: Send {
     fn next_block(&mut self) -> Result<Option<Arc<Block>>>;
 
     /// Returns the root and path of the directory from which on blocks are still to come.
-    fn position(&self) -> Option<(u32, Box<[u8]>)>;
+    fn position(&self) -> Option<(u32, TreePath)>;
 }
 
 impl<R: Rows + Send> Source for Blocks<R> {
@@ -21,7 +22,7 @@ impl<R: Rows + Send> Source for Blocks<R> {
         Ok(Blocks::next_block(self)?.map(Arc::new))
     }
 
-    fn position(&self) -> Option<(u32, Box<[u8]>)> {
+    fn position(&self) -> Option<(u32, TreePath)> {
         Blocks::position(self)
     }
 }
@@ -36,7 +37,7 @@ impl Source for KeptBlocks<'_> {
         Ok(self.blocks.next().cloned())
     }
 
-    fn position(&self) -> Option<(u32, Box<[u8]>)> {
+    fn position(&self) -> Option<(u32, TreePath)> {
         self.blocks.as_slice().first().map(|block| (block.root, block.path.clone()))
     }
 }

@@ -75,7 +75,7 @@ fn by_blocks(inventory: Inventory) -> Result<Vec<OwnedRow>> {
             let key = crate::row::Key { root: block.root, parent: b"", name: b"" };
             rows.push(crate::row::Row { key, facts: *facts, error: error.as_deref() }.into());
         }
-        rows.extend((0..block.len()).map(|index| OwnedRow::from(block.row(index))));
+        rows.extend((0..block.len()).map(|index| OwnedRow::from(block.row(index, &block.path.to_vec()))));
     }
     Ok(rows)
 }

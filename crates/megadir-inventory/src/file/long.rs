@@ -73,7 +73,7 @@ fn paths_are_stored_by_what_they_begin_with_alike_and_read_back() {
         assert!(inventory.next_row().unwrap().is_none());
         let (mut blocks, mut read) = (Blocks::new(Inventory::open(&path).unwrap()), 1);
         while let Some(block) = blocks.next_block().unwrap() {
-            assert!(*block.path == *rows[read].parent);
+            assert!(block.path == *rows[read].parent);
             read += block.len();
         }
         assert_eq!(read, rows.len());
