@@ -1,4 +1,4 @@
-//! Paths that share what they have in common, so that those of a deep tree do not take the square of its depth.
+//! Paths that share their common beginnings: memory grows with the depth of a tree, not with its square.
 
 use std::cmp::Ordering;
 use std::collections::hash_map::DefaultHasher;
@@ -6,16 +6,15 @@ use std::fmt;
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
-/// Size of all pieces but the last, bytes. Paths in most trees are shorter, and have one piece.
+/// Size of every piece but the last, bytes. Most paths are shorter and have one piece.
 const PIECE_BYTES: usize = 1024;
 
 /// Path relative to the root of a tree, in bytes separated by `/`; empty for the root itself.
 ///
-/// Clones share their memory. The path of an entry shares that of its directory but for the last KiB.
+/// Clones share their memory. The path of an entry shares all but the last KiB with its directory.
 ///
 /// ```
 /// use megadir_inventory::TreePath;
-///
 /// let path = TreePath::from(b"usr/bin").join(b"env");
 /// assert_eq!(path.to_vec(), b"usr/bin/env");
 /// assert_eq!(path.split(), (TreePath::from(b"usr/bin"), b"env".to_vec()));
@@ -29,14 +28,14 @@ pub struct TreePath {
     last: Arc<[u8]>,
 }
 
-/// A directory's place in the order of an inventory: the index of its root and the path.
+/// Sort key of a directory: index of the root, and path.
 pub(crate) type Place = (u32, TreePath);
 
-/// A piece of [`PIECE_BYTES`] and those before it.
+/// [`PIECE_BYTES`] of a path, linked to the pieces before.
 struct Piece {
     before: Option<Arc<Self>>,
     bytes: Arc<[u8]>,
-    /// Position among the pieces of the path, from 1.
+    /// Index among the pieces of the path, from 1.
     number: usize,
     /// Hash of these bytes and all before.
     hash: u64,
@@ -63,7 +62,7 @@ impl Drop for Piece {
     }
 }
 
-/// Splits the bytes of a path into those of the directory and the name.
+/// Splits a path into directory and name.
 pub(crate) fn split_bytes(path: &[u8]) -> (&[u8], &[u8]) {
     match path.iter().rposition(|byte| *byte == b'/') {
         Some(at) => (&path[..at], &path[at + 1..]),
@@ -77,17 +76,17 @@ fn number(piece: Option<&Arc<Piece>>) -> usize {
 }
 
 impl TreePath {
-    /// Returns the path of a root.
+    /// Path of a root.
     pub fn root() -> Self {
         Self::from(b"")
     }
 
-    /// Returns `true` for the path of a root.
+    /// `true` for the path of a root.
     pub fn is_empty(&self) -> bool {
         self.last.is_empty()
     }
 
-    /// Returns the number of bytes.
+    /// Length in bytes.
     pub fn len(&self) -> usize {
         number(self.full.as_ref()) * PIECE_BYTES + self.last.len()
     }
@@ -99,7 +98,7 @@ impl TreePath {
         Self::append(self.full.clone(), &self.last, &[separator, name])
     }
 
-    /// Returns the path of the directory and the name. A path without `/` is a name in the root.
+    /// Splits into directory and name. A path without `/` is a name in the root.
     pub fn split(&self) -> (Self, Vec<u8>) {
         let (mut full, mut last) = (self.full.as_ref(), &self.last);
         let mut names = Vec::new();
@@ -117,7 +116,7 @@ impl TreePath {
         }
     }
 
-    /// Returns the path of the directory; empty for an entry of the root.
+    /// Returns the directory; empty for an entry of the root.
     #[must_use]
     pub fn parent(&self) -> Self {
         self.split().0
@@ -134,7 +133,7 @@ impl TreePath {
         }
     }
 
-    /// Turns the bytes of another path into those of this one; what they share is not copied.
+    /// Updates `bytes` from the path `other` to this one, without copying shared pieces.
     pub(crate) fn replace(&self, other: &Self, bytes: &mut Vec<u8>) {
         let (mut shared, mut theirs) = (self.full.as_ref(), other.full.as_ref());
         while let Some(piece) = shared {
@@ -165,7 +164,7 @@ impl TreePath {
         bytes
     }
 
-    /// Compares with the bytes of a path.
+    /// Compares with a path in bytes.
     pub fn cmp_bytes(&self, bytes: &[u8]) -> Ordering {
         let mut ordering = self.len().cmp(&bytes.len());
         let mut start = self.len();
@@ -178,7 +177,7 @@ impl TreePath {
         ordering
     }
 
-    /// Makes a path of bytes that shares pieces with another, e.g. the previous one in sorted order.
+    /// Makes a path that shares pieces with `other`, e.g. its predecessor in sorted order.
     pub(crate) fn sharing(bytes: &[u8], other: &Self) -> Self {
         let mut piece = other.full.as_ref();
         // The last piece is never empty.
@@ -196,12 +195,12 @@ impl TreePath {
         Self::append(shared.cloned(), &[], &[&bytes[number(shared) * PIECE_BYTES..]])
     }
 
-    /// Returns the memory of the last piece, bytes: other paths share the rest.
+    /// Memory of the last piece, bytes; the others may be shared.
     pub(crate) fn own_bytes(&self) -> usize {
         self.last.len()
     }
 
-    /// Appends to full pieces and the beginning of another.
+    /// Appends bytes to full pieces and a partial one.
     fn append(mut full: Option<Arc<Piece>>, last: &[u8], rest: &[&[u8]]) -> Self {
         let length = last.len() + rest.iter().map(|rest| rest.len()).sum::<usize>();
         let mut bytes = Vec::with_capacity(length);
@@ -313,7 +312,7 @@ mod tests {
     use super::{PIECE_BYTES, TreePath, split_bytes};
     use std::collections::HashSet;
 
-    /// Returns paths around the borders of pieces, with long and short names.
+    /// Returns paths with names of several lengths, whose ends lie around the ends of pieces.
     fn paths() -> Vec<Vec<u8>> {
         let mut paths = vec![Vec::new()];
         for name_bytes in [1, 2, 255, PIECE_BYTES - 1, PIECE_BYTES, PIECE_BYTES + 1, 3 * PIECE_BYTES] {
@@ -333,7 +332,6 @@ mod tests {
         paths
     }
 
-    /// Makes a path by joining its names.
     fn joined(path: &[u8]) -> TreePath {
         let names = path.split(|byte| *byte == b'/').filter(|name| !name.is_empty());
         names.fold(TreePath::root(), |path, name| path.join(name))

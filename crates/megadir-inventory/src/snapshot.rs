@@ -1,33 +1,32 @@
-//! A snapshot: an inventory held in memory, which answers without asking the file system anything.
+//! An inventory in memory; lookups make no system calls.
 //!
-//! An entry takes 64 bytes and its name; a directory about 200 bytes and its path besides. Nothing is looked at again
-//! until [`Snapshot::refresh`].
+//! An entry takes 64 bytes and its name, a directory about 250 bytes and the last KiB of its path. Nothing is
+//! read again until [`Snapshot::refresh`].
 
 use std::path::PathBuf;
 use std::sync::Arc;
 
 use megadir::{Dir, Error, ErrorKind, FileType, Result, names};
 
-use crate::block::{Block, Blocks};
+use crate::block::Block;
 use crate::changes::compare::{self, CompareOptions, Compared, Watch};
 use crate::changes::engine::{self, Comparing, Found, Unread};
 use crate::changes::source::KeptBlocks;
 use crate::metadata::{FORMAT_VERSION, Metadata, Root, Scanned};
 use crate::path::{TreePath, split_bytes};
 use crate::row::{Facts, Key, Row};
-use crate::rows::Rows;
+use crate::rows::{Blocks, Rows};
 use crate::scan::{granule_ns, now_ns};
 
-/// What trees held at a moment.
+/// Contents of trees at one moment.
 ///
 /// ```
 /// use megadir_inventory::Snapshot;
-///
 /// # let directory = tempfile::tempdir()?;
 /// # std::fs::create_dir(directory.path().join("src"))?;
 /// # std::fs::write(directory.path().join("src/main.rs"), "fn main() {}")?;
 /// let snapshot = Snapshot::from_scan(&[directory.path().into()], 1)?;
-/// let main = snapshot.facts(0, b"src/main.rs").expect("it is there");
+/// let main = snapshot.facts(0, b"src/main.rs").expect("it exists");
 /// assert_eq!(main.size_bytes, Some(12));
 /// assert!(snapshot.facts(0, b"src/lib.rs").is_none());
 /// let names: Vec<&[u8]> = snapshot.list(0, b"src").expect("a directory").map(|(name, _)| name).collect();
@@ -37,20 +36,16 @@ use crate::scan::{granule_ns, now_ns};
 #[derive(Clone, Debug)]
 pub struct Snapshot {
     metadata: Metadata,
-    /// The rows of the roots themselves.
+    /// Rows of the roots.
     roots: Vec<(Facts, Option<Box<str>>)>,
-    /// The roots and the directories that have entries, in the order of an inventory.
+    /// Roots and non-empty directories, in the order of an inventory.
     blocks: Vec<Arc<Block>>,
-    /// Why directories could not be listed.
+    /// Errors of directories that could not be listed.
     errors: Unread,
 }
 
 impl Snapshot {
-    /// Reads an inventory.
-    ///
-    /// # Errors
-    ///
-    /// Whatever reading gives.
+    /// Reads an inventory into memory.
     pub fn from_inventory<R: Rows>(rows: R) -> Result<Self> {
         let mut metadata = rows.metadata().clone();
         let mut roots = vec![(Facts::NOTHING, None); metadata.roots.len()];
@@ -69,12 +64,12 @@ impl Snapshot {
         Ok(Self { metadata, roots, blocks, errors: Unread::new() })
     }
 
-    /// Scans trees with so many threads.
+    /// Scans trees with `threads` threads. Entries that cannot be read are missing, see
+    /// [`Metadata::is_complete`].
     ///
     /// # Errors
     ///
-    /// Whatever opening the roots gives. What cannot be read below them is missing, and
-    /// [`Metadata::is_complete`] tells.
+    /// A root cannot be opened.
     pub fn from_scan(paths: &[PathBuf], threads: usize) -> Result<Self> {
         let started_ns = now_ns();
         let (trees, unopened) = compare::open(paths.iter().map(Dir::open).collect())?;
@@ -115,7 +110,7 @@ impl Snapshot {
         Ok(Self::of_found(&comparing, &mut found))
     }
 
-    /// Makes a snapshot of what a comparison kept.
+    /// Makes a snapshot from the rows kept by a comparison.
     pub(crate) fn of_found(comparing: &Comparing<'_>, found: &mut Found) -> Self {
         let blocks: Vec<Arc<Block>> = std::mem::take(&mut found.blocks).into_values().collect();
         let errors: Unread = std::mem::take(&mut found.errors)
@@ -152,35 +147,35 @@ impl Snapshot {
         metadata.rows = roots.len() as u64 + blocks.iter().map(|block| block.len() as u64).sum::<u64>();
         metadata.failed = found.failed;
         metadata.unread_directories = errors.len() as u64;
-        // Rows that stay as they were keep their devices.
+        // Rows that were kept unread still have their old devices.
         let keep_unseen = found.failed > 0 || found.unread > 0 || !found.other_mounts.is_empty();
         metadata.volumes = Some(std::mem::take(&mut found.volumes).record(keep_unseen));
         Self { metadata, roots, blocks, errors }
     }
 
-    /// Returns what holds for the whole snapshot.
+    /// Describes the whole snapshot.
     pub fn metadata(&self) -> &Metadata {
         &self.metadata
     }
 
-    /// Returns the number of entries, the roots among them.
+    /// Number of entries, roots included.
     pub fn len(&self) -> u64 {
         self.metadata.rows
     }
 
-    /// Returns whether nothing is held, not even a root.
+    /// `true` if the snapshot has no entry, not even a root.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// Returns the memory that the entries take, bytes, without what the allocator adds.
+    /// Memory of the entries, bytes, without the allocator's overhead and the shared parts of paths.
     pub fn heap_bytes(&self) -> usize {
         let blocks = self.blocks.iter().map(|block| size_of::<Block>() + 16 + block.heap_bytes());
         blocks.sum::<usize>() + self.blocks.capacity() * size_of::<Arc<Block>>()
     }
 
-    /// Returns what was known of an entry by its path relative to a root, the empty one for the root itself. Asks the
-    /// file system nothing; takes a search among the directories and one among the names.
+    /// Looks up an entry by its path relative to a root; the empty path is the root itself. Makes no system
+    /// call; takes two binary searches.
     pub fn facts(&self, root: u32, path: &[u8]) -> Option<Facts> {
         if path.is_empty() {
             return self.roots.get(root as usize).map(|row| row.0);
@@ -189,7 +184,7 @@ impl Snapshot {
         Some(block.facts(index))
     }
 
-    /// Returns the names in a directory, sorted, and what was known of each; `None` if there was no such directory.
+    /// Lists the names of a directory, sorted, with their facts; `None` if it is no directory.
     pub fn list(&self, root: u32, path: &[u8]) -> Option<impl Iterator<Item = (&[u8], Facts)>> {
         let block = self.block(root, path);
         if block.is_none() && self.facts(root, path)?.kind != FileType::Directory {
@@ -210,9 +205,9 @@ impl Snapshot {
         Some(&self.blocks[at])
     }
 
-    /// Looks at the trees again, returns what changed, and holds what is there now. What could not be read stays as it
-    /// was; a directory that was renamed and cannot be read is held without entries ([`Compared::lost`] counts both). On an error
-    /// nothing changes.
+    /// Reads the trees again, returns the changes, and holds the new state. Unreadable entries stay as they
+    /// were; a directory that was renamed and cannot be read has no entries ([`Compared::lost`] counts both).
+    /// After an error nothing has changed.
     ///
     /// # Errors
     ///
@@ -234,7 +229,7 @@ impl Snapshot {
         Ok(compared)
     }
 
-    /// Returns the rows, for writing them as an inventory.
+    /// Returns the rows, e.g. to write them as an inventory.
     pub fn rows(&self) -> SnapshotRows<'_> {
         SnapshotRows { snapshot: self, root: 0, block: 0, index: 0, parent: (TreePath::root(), Vec::new()) }
     }
@@ -261,15 +256,15 @@ fn metadata(
     }
 }
 
-/// The rows of a snapshot, in the order of an inventory.
+/// Rows of a snapshot, in the order of an inventory.
 #[derive(Clone, Debug)]
 pub struct SnapshotRows<'a> {
     snapshot: &'a Snapshot,
-    /// The next root whose row has not been given.
+    /// Index of the next root to return.
     root: usize,
     block: usize,
     index: usize,
-    /// Path of the block of the last row, and its bytes.
+    /// Path of the current block, and its bytes.
     parent: (TreePath, Vec<u8>),
 }
 

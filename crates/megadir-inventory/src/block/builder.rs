@@ -4,7 +4,7 @@ use megadir::{Error, ErrorKind, FileType, Result};
 
 use super::Block;
 use super::packed::{Odd, Packed, bit, mode_and_kind, pack};
-use crate::path::TreePath;
+use crate::path::{Place, TreePath};
 use crate::row::{Facts, NUMBERS};
 
 /// The most that the names of one directory may take, bytes: their places are 32 bits wide.
@@ -96,8 +96,8 @@ impl PlainRows<'_> {
 /// Puts a block together; entries come in the order of their names.
 #[derive(Debug)]
 pub(crate) struct BlockBuilder {
-    pub(super) root: u32,
-    pub(super) path: TreePath,
+    root: u32,
+    path: TreePath,
     examined_ns: i64,
     root_row: Option<Box<(Facts, Option<Box<str>>)>>,
     device: Option<u64>,
@@ -131,8 +131,16 @@ impl BlockBuilder {
         self.names.reserve_exact(name_bytes);
     }
 
+    pub(crate) fn path(&self) -> &TreePath {
+        &self.path
+    }
+
+    pub(crate) fn place(&self) -> Place {
+        (self.root, self.path.clone())
+    }
+
     /// Tells whether it is of this directory.
-    pub(super) fn is_of(&self, root: u32, path: &[u8]) -> bool {
+    pub(crate) fn is_of(&self, root: u32, path: &[u8]) -> bool {
         self.root == root && self.path == *path
     }
 

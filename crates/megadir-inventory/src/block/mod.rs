@@ -5,7 +5,6 @@
 
 mod builder;
 mod packed;
-mod read;
 
 use std::cmp::Ordering;
 
@@ -13,7 +12,6 @@ use megadir::{Attributes, FileType, Want};
 
 pub(crate) use self::builder::{BlockBuilder, PlainRows, Whole};
 use self::packed::{Odd, Packed, bit, mode_and_kind, pack};
-pub(crate) use self::read::Blocks;
 use crate::path::TreePath;
 use crate::row::{Facts, Key, Row, nanoseconds};
 

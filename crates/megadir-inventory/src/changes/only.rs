@@ -1,4 +1,4 @@
-//! Comparing some paths with an inventory, without looking at any other.
+//! Comparison of selected paths with an inventory.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::Ordering;
@@ -18,13 +18,13 @@ use crate::row::Facts;
 use crate::rows::Rows;
 use crate::volumes::{Volumes, fsid, fsid_below, is_stub, of_stub};
 
-/// What an inventory says of a path: nothing, or the facts.
+/// Facts in the inventory, if the path is in it.
 type Old = Option<Facts>;
 
-/// Compares some paths, given by root and path relative to it, with an inventory. Of a directory only itself is compared,
-/// and not its times, which follow from its entries.
+/// Compares selected paths, given by root and relative path. A directory is compared without its entries and
+/// times.
 ///
-/// A path that is neither in the inventory nor in the tree is among the failures.
+/// A path that is neither in the inventory nor in the tree is a failure.
 ///
 /// # Errors
 ///
@@ -80,7 +80,7 @@ pub fn compare_only<R: Rows>(
     })
 }
 
-/// Finds the rows that are wanted, and those of the roots.
+/// Finds the rows of the wanted paths and of the roots.
 fn look_up<R: Rows>(
     rows: &mut R,
     wanted: &mut BTreeMap<Place, BTreeMap<Vec<u8>, Old>>,
@@ -106,7 +106,6 @@ fn look_up<R: Rows>(
     Ok(old_roots)
 }
 
-/// Returns what is known of the devices of the roots.
 fn volumes(metadata: &Metadata, trees: &[Option<Tree>], old_roots: &[Option<Facts>]) -> Volumes {
     let mut volumes = Volumes::new(metadata);
     for (tree, old) in trees.iter().zip(old_roots) {
@@ -169,7 +168,7 @@ impl Only<'_> {
             names.iter().filter(|(name, _)| batch.push(name, 0, FileType::Unknown, 0)).collect();
         let mut rows: Vec<Attributes> = Vec::new();
         self.examine.examine(&directory, batch.batch(), &mut rows)?;
-        // Names such as `..` are no entries, and get no row.
+        // `.` and `..` are no entries and get no row.
         let asked = asked.into_iter().filter(|(name, _)| *name != b"." && *name != b"..");
         for ((name, old), attributes) in asked.zip(&rows) {
             let new = Facts::new(FileType::Unknown, attributes);
@@ -208,7 +207,7 @@ impl Only<'_> {
         self.found.failures.push(Error::new("compare", &at, ErrorKind::NotFound, reason));
     }
 
-    /// Returns the facts of an entry as they are compared: with the number that the inventory has for its device.
+    /// Returns the facts with the inventory's device number.
     fn as_before(&mut self, directory: &Dir, name: &[u8], facts: &Facts, proof: Proof) -> Facts {
         if proof.stubs && is_stub(facts) {
             return of_stub(facts);
@@ -228,7 +227,7 @@ impl Only<'_> {
         Facts { device: Some(before), ..*facts }
     }
 
-    /// Compares an entry of a directory.
+    /// Compares one entry.
     fn entry(
         &mut self,
         directory: &Dir,

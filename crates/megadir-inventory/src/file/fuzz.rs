@@ -6,9 +6,8 @@ use megadir::Result;
 
 use super::encoding;
 use super::open::Inventory;
-use crate::block::Blocks;
 use crate::row::OwnedRow;
-use crate::rows::Rows;
+use crate::rows::{Blocks, Rows};
 
 /// Reads arbitrary bytes as an inventory. It never panics, rows ascend, an error is one line, and blocks hold what rows do.
 /// Checksums are left out, since nothing that is made up would get past them.

@@ -5,11 +5,9 @@ use std::path::Path;
 use megadir::FileType;
 
 use super::{Inventory, WriteOptions, Writer};
-use crate::block::Blocks;
-use crate::metadata::{FORMAT_VERSION, Metadata, Root, Scanned};
+use crate::metadata::{FORMAT_VERSION, Metadata, Root, Scanned, Volume};
 use crate::row::{Facts, OwnedRow};
-use crate::rows::{Rows, Sink};
-use crate::volumes::Volume;
+use crate::rows::{Blocks, Rows, Sink};
 
 fn facts(kind: FileType) -> Facts {
     Facts { kind, size_bytes: Some(1), links: Some(1), ..Facts::NOTHING }

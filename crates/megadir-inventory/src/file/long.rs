@@ -3,10 +3,9 @@
 use megadir::FileType;
 
 use super::{Inventory, WriteOptions, Writer};
-use crate::block::Blocks;
 use crate::metadata::{FORMAT_VERSION, Metadata, Root, Scanned};
 use crate::row::{Facts, OwnedRow};
-use crate::rows::{Rows, Sink};
+use crate::rows::{Blocks, Rows, Sink};
 
 /// Writes a chain of directories, each with a file, whose names are so long; returns the size of the file, bytes, and its rows.
 fn write(path: &std::path::Path, depth: usize, name_bytes: usize) -> (u64, Vec<OwnedRow>) {
