@@ -3,20 +3,19 @@
 //! An entry takes 64 bytes and its name, a directory about 250 bytes and the last KiB of its path. Nothing is
 //! read again until [`Snapshot::refresh`].
 
-use std::path::PathBuf;
+use std::collections::HashMap;
 use std::sync::Arc;
 
-use megadir::{Dir, Error, ErrorKind, FileType, Result, names};
+use megadir::{FileType, Result};
 
 use crate::block::Block;
-use crate::changes::compare::{self, CompareOptions, Compared, Watch};
-use crate::changes::engine::{self, Comparing, Found, Unread};
-use crate::changes::source::KeptBlocks;
-use crate::metadata::{FORMAT_VERSION, Metadata, Root, Scanned};
-use crate::path::{TreePath, split_bytes};
+use crate::metadata::Metadata;
+use crate::path::{Place, TreePath, split_bytes};
 use crate::row::{Facts, Key, Row};
 use crate::rows::{Blocks, Rows};
-use crate::scan::{granule_ns, now_ns};
+
+/// Errors of directories that could not be listed.
+pub(crate) type Unread = HashMap<Place, Box<str>>;
 
 /// Contents of trees at one moment.
 ///
@@ -35,13 +34,13 @@ use crate::scan::{granule_ns, now_ns};
 /// ```
 #[derive(Clone, Debug)]
 pub struct Snapshot {
-    metadata: Metadata,
+    pub(crate) metadata: Metadata,
     /// Rows of the roots.
-    roots: Vec<(Facts, Option<Box<str>>)>,
+    pub(crate) roots: Vec<(Facts, Option<Box<str>>)>,
     /// Roots and non-empty directories, in the order of an inventory.
-    blocks: Vec<Arc<Block>>,
+    pub(crate) blocks: Vec<Arc<Block>>,
     /// Errors of directories that could not be listed.
-    errors: Unread,
+    pub(crate) errors: Unread,
 }
 
 impl Snapshot {
@@ -62,95 +61,6 @@ impl Snapshot {
             blocks.push(Arc::new(block));
         }
         Ok(Self { metadata, roots, blocks, errors: Unread::new() })
-    }
-
-    /// Scans trees with `threads` threads. Entries that cannot be read are missing, see
-    /// [`Metadata::is_complete`].
-    ///
-    /// # Errors
-    ///
-    /// A root cannot be opened.
-    pub fn from_scan(paths: &[PathBuf], threads: usize) -> Result<Self> {
-        let started_ns = now_ns();
-        let (trees, unopened) = compare::open(paths.iter().map(Dir::open).collect())?;
-        if let Some(error) = unopened.into_iter().next() {
-            return Err(error);
-        }
-        let mut roots = Vec::new();
-        for (path, tree) in paths.iter().zip(&trees) {
-            let Some(tree) = tree else { continue };
-            let absolute = std::path::absolute(path).map_err(|error| Error::io("open", path, error))?;
-            let file_system = tree.directory.file_system();
-            roots.push(Root {
-                path: names::from_os(absolute.as_os_str()).to_vec(),
-                file_system: file_system.to_string(),
-                granule_ns: granule_ns(file_system, &tree.facts),
-                newest_ns: None,
-            });
-        }
-        let examiner = compare::examiner(&trees, None)?;
-        let metadata = metadata(started_ns, roots, false, examiner.name(), threads);
-        let watch = Watch::default();
-        let comparing = Comparing {
-            metadata: &metadata,
-            unread_before: &Unread::new(),
-            trees,
-            is_scan: true,
-            exclude: Vec::new(),
-            started_ns,
-            examiner,
-            threads,
-            skip_unchanged: false,
-            any_root: true,
-            keep: true,
-            stop: &watch.stop,
-            entries: &watch.entries,
-        };
-        let mut found = engine::compare(&comparing, KeptBlocks { blocks: [].iter() })?;
-        Ok(Self::of_found(&comparing, &mut found))
-    }
-
-    /// Makes a snapshot from the rows kept by a comparison.
-    pub(crate) fn of_found(comparing: &Comparing<'_>, found: &mut Found) -> Self {
-        let blocks: Vec<Arc<Block>> = std::mem::take(&mut found.blocks).into_values().collect();
-        let errors: Unread = std::mem::take(&mut found.errors)
-            .into_iter()
-            .map(|(place, error)| (place, error.into()))
-            .collect();
-        let trees = comparing.trees.iter().enumerate();
-        let roots: Vec<_> = trees
-            .map(|(root, tree)| {
-                let error = errors.get(&(root as u32, TreePath::root())).cloned();
-                let Some(tree) = tree else { return (Facts::NOTHING, error) };
-                let device = tree.facts.device.map(|now| found.volumes.before(now).unwrap_or(now));
-                (Facts { device, ..tree.facts }, error)
-            })
-            .collect();
-        let Scanned { cross_mounts, .. } = comparing.metadata.scanned;
-        let mut trees = comparing.metadata.roots.clone();
-        for (root, tree) in trees.iter_mut().zip(&comparing.trees) {
-            root.newest_ns = None;
-            let Some(tree) = tree else { continue };
-            let directory = &tree.directory;
-            let path = std::path::absolute(directory.path()).unwrap_or_else(|_| directory.path().to_owned());
-            root.path = names::from_os(path.as_os_str()).to_vec();
-            root.file_system = directory.file_system().to_string();
-            root.granule_ns = granule_ns(directory.file_system(), &tree.facts);
-        }
-        for block in &blocks {
-            if let Some(root) = trees.get_mut(block.root as usize) {
-                root.newest_ns = root.newest_ns.max(block.newest_ns());
-            }
-        }
-        let examiner = comparing.examiner.name();
-        let mut metadata = metadata(comparing.started_ns, trees, cross_mounts, examiner, comparing.threads);
-        metadata.rows = roots.len() as u64 + blocks.iter().map(|block| block.len() as u64).sum::<u64>();
-        metadata.failed = found.failed;
-        metadata.unread_directories = errors.len() as u64;
-        // Rows that were kept unread still have their old devices.
-        let keep_unseen = found.failed > 0 || found.unread > 0 || !found.other_mounts.is_empty();
-        metadata.volumes = Some(std::mem::take(&mut found.volumes).record(keep_unseen));
-        Self { metadata, roots, blocks, errors }
     }
 
     /// Describes the whole snapshot.
@@ -205,54 +115,9 @@ impl Snapshot {
         Some(&self.blocks[at])
     }
 
-    /// Reads the trees again, returns the changes, and holds the new state. Unreadable entries stay as they
-    /// were; a directory that was renamed and cannot be read has no entries ([`Compared::lost`] counts both).
-    /// After an error nothing has changed.
-    ///
-    /// # Errors
-    ///
-    /// As [`changes::compare`](crate::changes::compare()).
-    pub fn refresh(&mut self, options: &CompareOptions, watch: &Watch) -> Result<Compared> {
-        let roots = self.metadata.roots.iter();
-        let roots = roots.map(|root| names::to_os(&root.path).and_then(|path| Dir::open(&*path))).collect();
-        let source = KeptBlocks { blocks: self.blocks.iter() };
-        let options = CompareOptions { keep: true, ..options.clone() };
-        let mut compared =
-            compare::from_source((&self.metadata, &self.errors), source, roots, &options, watch)?;
-        match compared.now.take() {
-            Some(now) => *self = now,
-            None => {
-                let reason = "what was found has not been kept";
-                return Err(Error::new("refresh", "".as_ref(), ErrorKind::Io, reason));
-            }
-        }
-        Ok(compared)
-    }
-
     /// Returns the rows, e.g. to write them as an inventory.
     pub fn rows(&self) -> SnapshotRows<'_> {
         SnapshotRows { snapshot: self, root: 0, block: 0, index: 0, parent: (TreePath::root(), Vec::new()) }
-    }
-}
-
-fn metadata(
-    started_ns: i64,
-    roots: Vec<Root>,
-    cross_mounts: bool,
-    examiner: &str,
-    threads: usize,
-) -> Metadata {
-    Metadata {
-        version: FORMAT_VERSION,
-        program: concat!("megadir ", env!("CARGO_PKG_VERSION")).to_owned(),
-        roots,
-        started_ns,
-        ended_ns: now_ns(),
-        scanned: Scanned { cross_mounts, examiner: examiner.to_owned(), threads, mounts_not_entered: 0 },
-        rows: 0,
-        failed: 0,
-        unread_directories: 0,
-        volumes: None,
     }
 }
 

@@ -6,7 +6,8 @@ use std::sync::atomic::{AtomicBool, AtomicU64};
 
 use megadir::{Dir, Error, ErrorKind, Examiner, FileType, Result, attribute_policy};
 
-use super::engine::{self, Comparing, Found, Tree, Unread};
+use super::engine::{self, Comparing, Found, Tree};
+use super::keep;
 use super::proof::Proof;
 use super::settle::settle;
 use super::source::Source;
@@ -15,7 +16,7 @@ use crate::metadata::Metadata;
 use crate::row::Facts;
 use crate::rows::{Blocks, Rows};
 use crate::scan::{Excluded, now_ns};
-use crate::snapshot::Snapshot;
+use crate::snapshot::{Snapshot, Unread};
 
 /// Settings of a comparison.
 #[derive(Clone, Debug)]
@@ -158,7 +159,7 @@ pub(crate) fn from_source<S: Source>(
         && comparing.trees.iter().flatten().any(|tree| tree.proof.stubs)
         && found.volumes.len() > metadata.roots.len();
     found.failures.extend(unopened);
-    let now = options.keep.then(|| Snapshot::of_found(&comparing, &mut found));
+    let now = options.keep.then(|| keep::snapshot(&comparing, &mut found));
     let Found {
         seen, failures, other_mounts, unknown_before, failed, unread, lost, listed, not_listed, ..
     } = found;

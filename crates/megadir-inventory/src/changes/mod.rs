@@ -10,9 +10,11 @@ pub(crate) mod compare;
 pub(crate) mod engine;
 mod fields;
 mod hash;
+mod keep;
 mod only;
 mod proof;
 mod racy;
+mod refresh;
 pub(crate) mod settle;
 pub(crate) mod source;
 

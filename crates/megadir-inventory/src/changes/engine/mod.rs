@@ -7,7 +7,7 @@ mod directory;
 mod table;
 mod worker;
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError, RwLock};
@@ -26,6 +26,7 @@ use crate::metadata::Metadata;
 use crate::path::{Place, TreePath};
 use crate::row::Facts;
 use crate::scan::Excluded;
+use crate::snapshot::Unread;
 use crate::volumes::Volumes;
 
 /// Rows that one thread reads before it looks whether there is something to compare.
@@ -77,9 +78,6 @@ pub(crate) struct Comparing<'a> {
     /// Counts the entries that were examined.
     pub(crate) entries: &'a AtomicU64,
 }
-
-/// Why directories could not be read, by root and path.
-pub(crate) type Unread = HashMap<Place, Box<str>>;
 
 /// What was found.
 #[derive(Debug, Default)]
