@@ -17,8 +17,8 @@ const MEMORY_BYTES: u64 = 16 << 20;
 /// What a run takes beside its memory, bytes: the program, what encodes (two row groups a thread), and a few paths.
 const FIXED_BYTES: u64 = 112 << 20;
 
-/// Whole paths that a comparison holds at most beside that: of the directories under way and in the allocator's pieces.
-const PATHS: u64 = 100;
+/// The number of whole paths that a comparison holds beside that: those of open directories and of the rows under way.
+const PATHS: u64 = 24;
 
 /// A chain of directories, made and removed relative to descriptors: no path reaches its end.
 struct Chain {
@@ -96,23 +96,39 @@ fn memory_and_the_file_are_bounded_however_deep_a_tree_is() {
         let path_bytes = (depth * (name_bytes + 1)) as u64;
         let groups = 1 + depth as u64 * path_bytes / 2 / (128 << 20);
         assert!(file_bytes < depth as u64 * 500 + path_bytes * (3 + 2 * groups), "{file_bytes}");
-        let mut read = Inventory::open(&inventory).unwrap();
-        let mut parent = Vec::new();
-        assert!(read.next_row().unwrap().unwrap().key.is_root());
-        for level in 0..depth {
-            let row = read.next_row().unwrap().unwrap();
-            let name = name(level, name_bytes);
-            assert!(row.key.parent == parent && row.key.name == name.as_bytes(), "level {level}");
-            parent.extend((level > 0).then_some(b'/'));
-            parent.extend_from_slice(name.as_bytes());
-        }
-        assert!(read.next_row().unwrap().is_none());
-        let peak_bytes = peak(&["changes", "--quiet"], &chain.tree(), &inventory, 0);
-        println!("{depth} x {name_bytes}: changes peak {} MiB", peak_bytes >> 20);
-        let paths_bytes = PATHS * path_bytes;
-        assert!(
-            peak_bytes < MEMORY_BYTES + FIXED_BYTES + paths_bytes,
-            "changes: {depth} x {name_bytes}: {peak_bytes}"
-        );
+        check_rows(&inventory, depth, name_bytes);
+        let most_bytes = MEMORY_BYTES + FIXED_BYTES + PATHS * path_bytes;
+        let changes = |words: &[&str], code| {
+            let peak_bytes = peak(words, &chain.tree(), &inventory, code);
+            println!("{depth} x {name_bytes}: {words:?} peak {} MiB", peak_bytes >> 20);
+            assert!(peak_bytes < most_bytes, "{words:?}: {depth} x {name_bytes}: {peak_bytes}");
+        };
+        changes(&["changes", "--quiet"], 0);
+        changes(&["changes", "--update"], 0);
+        check_rows(&inventory, depth, name_bytes);
+        // All directories are renamed with the first one, and then all are others.
+        let renamed = chain.tree().join("other");
+        std::fs::rename(chain.tree().join(name(0, name_bytes)), &renamed).unwrap();
+        changes(&["changes", "--quiet"], 10);
+        std::fs::rename(&renamed, chain.scratch.path().join("away")).unwrap();
+        changes(&["changes", "--update"], 0);
+        std::fs::rename(chain.scratch.path().join("away"), chain.tree().join(name(0, name_bytes))).unwrap();
+        changes(&["changes", "--update"], 0);
+        check_rows(&inventory, depth, name_bytes);
     }
+}
+
+/// Expects the rows of a chain.
+fn check_rows(inventory: &Path, depth: usize, name_bytes: usize) {
+    let mut read = Inventory::open(inventory).unwrap();
+    let mut parent = Vec::new();
+    assert!(read.next_row().unwrap().unwrap().key.is_root());
+    for level in 0..depth {
+        let row = read.next_row().unwrap().unwrap();
+        let name = name(level, name_bytes);
+        assert!(row.key.parent == parent && row.key.name == name.as_bytes(), "level {level}");
+        parent.extend((level > 0).then_some(b'/'));
+        parent.extend_from_slice(name.as_bytes());
+    }
+    assert!(read.next_row().unwrap().is_none());
 }

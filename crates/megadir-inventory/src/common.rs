@@ -1,8 +1,8 @@
-//! What two byte strings begin with alike.
+//! Common prefixes of byte strings.
 
 const PAGE_BYTES: usize = 4096;
 
-/// Returns how many bytes two strings begin with alike.
+/// Returns the length of the common prefix.
 #[inline]
 pub(crate) fn common_bytes(one: &[u8], other: &[u8]) -> usize {
     let most = one.len().min(other.len());
@@ -22,7 +22,7 @@ pub(crate) fn common_bytes(one: &[u8], other: &[u8]) -> usize {
     at
 }
 
-/// Returns how many bytes of whole pages they begin with alike: paths of deep trees are long. Apart, so that names cost nothing more.
+/// Compares long paths in chunks. Out of line, to keep the code for names small.
 #[cold]
 #[inline(never)]
 fn common_pages_bytes(one: &[u8], other: &[u8]) -> usize {

@@ -1,76 +1,83 @@
-//! What holds for a whole inventory: which trees, when, by which clock, how, and whether all could be read.
+//! Description of a whole inventory: roots, times, clock, how it was scanned, and if everything could be read.
 
 use serde::{Deserialize, Serialize};
 
-use crate::volumes::Volume;
-
-/// The version of the format that is written; older ones are read, newer ones are refused.
+/// Version of the format that is written. Older versions are read, newer ones are refused.
 pub const FORMAT_VERSION: u32 = 1;
 
-/// What holds for all rows of an inventory.
+/// Description of a whole inventory.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Metadata {
-    /// The version of the format, see [`FORMAT_VERSION`].
+    /// Version of the format, see [`FORMAT_VERSION`].
     pub version: u32,
-    /// The program that wrote it, with its version.
+    /// Program and version that wrote it.
     pub program: String,
-    /// The trees, in the order of their rows.
+    /// Roots, in the order of their rows.
     pub roots: Vec<Root>,
-    /// When the scan began, before anything was read: nanoseconds since 1970-01-01 UTC by this machine's clock.
+    /// Start of the scan, before anything was read: nanoseconds since 1970-01-01 UTC by this machine's clock.
     pub started_ns: i64,
-    /// When the last entry had been read, likewise.
+    /// Time after the last entry was read, nanoseconds since 1970-01-01 UTC.
     pub ended_ns: i64,
-    /// How it was scanned.
+    /// Settings of the scan.
     pub scanned: Scanned,
-    /// Rows, those of the roots among them.
+    /// Number of rows, roots included.
     pub rows: u64,
-    /// Rows with an error.
+    /// Number of rows with an error.
     pub failed: u64,
-    /// Directories that could not be opened, or not be read to their ends. What they hold is not known.
+    /// Number of directories that could not be opened or listed completely. Their contents are unknown.
     pub unread_directories: u64,
-    /// The file systems and btrfs subvolumes that the device numbers of the rows stand for, as far as they have an id; `None` in
+    /// File systems and btrfs subvolumes behind the device numbers of the rows, if they have an id; `None` in
     /// inventories of versions that did not record them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub volumes: Option<Vec<Volume>>,
 }
 
-/// A tree that was scanned.
+/// Root of a scanned tree.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(from = "RootText", into = "RootText")]
 pub struct Root {
-    /// The absolute path, as bytes (see [`megadir::names`]); symbolic links in it are as they were given.
+    /// Absolute path in bytes (see [`megadir::names`]); symbolic links are not resolved.
     pub path: Vec<u8>,
-    /// The file system that the root lies on, e.g. `ext4`.
+    /// File system of the root, e.g. `ext4`.
     pub file_system: String,
-    /// How far apart two changes must be for their times to differ for sure: the width of a step of the clock that
-    /// the root's file system takes times from, or of what it can store, whichever is wider; nanoseconds. `None` where
-    /// another machine's clock is used, or nothing is known.
+    /// Resolution of timestamps, nanoseconds: two changes this far apart always get different times. The
+    /// coarser of the clock tick and the stored precision. `None` if a server's clock is used or nothing is
+    /// known.
     pub granule_ns: Option<u64>,
-    /// The newest time of change in the tree, nanoseconds since 1970-01-01 UTC: what is known of another machine's clock.
+    /// Newest ctime in the tree, nanoseconds since 1970-01-01 UTC: a lower bound for a server's clock.
     pub newest_ns: Option<i64>,
 }
 
-/// How trees were scanned.
+/// Settings of a scan.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Scanned {
-    /// Whether other file systems mounted below the roots were entered.
+    /// `true` if other file systems mounted below the roots were entered.
     pub cross_mounts: bool,
-    /// Who was asked for attributes, e.g. `statx`.
+    /// Source of attributes, e.g. `statx`.
     pub examiner: String,
-    /// Threads that read.
+    /// Number of reading threads.
     pub threads: usize,
-    /// Directories on other file systems that were not entered.
+    /// Number of directories on other file systems that were not entered.
     pub mounts_not_entered: u64,
 }
 
+/// Device number in the rows of an inventory, and the file system or subvolume behind it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Volume {
+    /// Device number, as in [`Facts::device`](crate::Facts::device).
+    pub device: u64,
+    /// Id that stays the same after a remount: 16 hex digits as printed by `stat -f -c %i`.
+    pub fsid: String,
+}
+
 impl Metadata {
-    /// Returns whether every directory could be read and every entry examined.
+    /// `true` if every directory was read and every entry examined.
     pub fn is_complete(&self) -> bool {
         self.unread_directories == 0 && self.failed == 0
     }
 }
 
-/// A root in JSON: a path that is not UTF-8 is given as the hex digits of its bytes.
+/// JSON form of a root. A path that is not UTF-8 is stored in hex.
 #[derive(Serialize, Deserialize)]
 struct RootText {
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -105,7 +112,7 @@ impl From<RootText> for Root {
     }
 }
 
-/// Returns the bytes that hex digits stand for, as far as they are any.
+/// Decodes hex digits up to the first invalid one.
 fn bytes_of(hex: &str) -> Vec<u8> {
     let digits: Vec<u8> =
         hex.chars().map_while(|digit| digit.to_digit(16)).map(|digit| digit as u8).collect();
@@ -145,7 +152,7 @@ mod tests {
         assert!(text.contains(r#""path":"/a""#) && text.contains(r#""path_hex":"2fff""#), "{text}");
         assert_eq!(serde_json::from_str::<Metadata>(&text).unwrap(), metadata);
         assert!(!metadata.is_complete());
-        // Written before volumes were recorded.
+        // Older inventories have no volumes.
         let (before, _) = text.split_once(r#","volumes""#).unwrap();
         assert_eq!(serde_json::from_str::<Metadata>(&format!("{before}}}")).unwrap().volumes, None);
     }

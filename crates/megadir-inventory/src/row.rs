@@ -1,39 +1,39 @@
-//! One row: an entry of a tree, where it stands in the order, and what was known of it.
+//! Rows: an entry of a tree, its sort key and its facts.
 
 use megadir::{Attributes, FileType, Time, Want};
 
-/// An entry of an inventory, borrowed from whoever holds it.
+/// Borrowed entry of an inventory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Row<'a> {
-    /// Which entry, and its place in the order.
+    /// Path and sort key.
     pub key: Key<'a>,
-    /// What was known of it.
+    /// Attributes.
     pub facts: Facts,
-    /// What could not be done, in words such as `open: Permission denied`. Of a directory that has facts, this says
-    /// that its entries could not be listed, or not all.
+    /// Failed operation and reason, e.g. `open: Permission denied`. For a directory with facts: its entries
+    /// could not be listed, or not all of them.
     pub error: Option<&'a str>,
 }
 
-/// Which entry: rows ascend by this, byte by byte, each key once.
+/// Identifies an entry; rows are sorted by key, byte by byte, without duplicates.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Key<'a> {
-    /// The tree, as the index of its root in [`Metadata::roots`](crate::Metadata::roots).
+    /// Index of the root in [`Metadata::roots`](crate::Metadata::roots).
     pub root: u32,
-    /// The path of its directory relative to the root, without slashes at its ends; empty for entries of the root
+    /// Path of the directory relative to the root, without slashes at its ends; empty for entries of the root
     /// and for the root itself.
     pub parent: &'a [u8],
-    /// Its name; empty for the root itself, which is the first row of its tree.
+    /// Name; empty for the root itself, which is the first row of its tree.
     pub name: &'a [u8],
 }
 
 impl Key<'_> {
-    /// Returns whether this is the root of a tree.
+    /// `true` for the root of a tree.
     pub fn is_root(&self) -> bool {
         self.name.is_empty()
     }
 
-    /// Replaces `path` by the entry's path relative to the root; empty for the root itself. As a directory, this is
-    /// the `parent` of its entries.
+    /// Replaces `path` by the entry's path relative to the root, which is the `parent` of its entries; empty
+    /// for the root.
     pub fn path_into(&self, path: &mut Vec<u8>) {
         path.clear();
         path.extend_from_slice(self.parent);
@@ -43,8 +43,8 @@ impl Key<'_> {
         path.extend_from_slice(self.name);
     }
 
-    /// Appends the entry's whole path as text, with the system's separators; `root` is the path of its root. Bytes that are not UTF-8
-    /// become `\xff`.
+    /// Appends the whole path as text, with the system's separators; `root` is the path of the root. Bytes that
+    /// are not UTF-8 become `\xff`.
     pub fn text_into(&self, root: &[u8], text: &mut Vec<u8>) {
         push_text(text, root);
         for part in [self.parent, self.name].into_iter().filter(|part| !part.is_empty()) {
@@ -54,14 +54,15 @@ impl Key<'_> {
     }
 }
 
-/// Appends what stands between a directory's path and what lies below it, where it is not there already.
+/// Appends a separator unless `text` ends with one.
 pub(crate) fn push_separator(text: &mut Vec<u8>) {
     if !text.last().is_some_and(|last| std::path::is_separator(char::from(*last))) {
         text.push(std::path::MAIN_SEPARATOR as u8);
     }
 }
 
-/// Appends a path below a root as text. On Windows slashes become backslashes: no name holds one, and behind `\\?\` they separate nothing.
+/// Appends a path below a root as text. On Windows slashes become backslashes: names have none, and behind
+/// `\\?\` slashes do not separate.
 pub(crate) fn push_relative(text: &mut Vec<u8>, path: &[u8]) {
     let start = text.len();
     push_text(text, path);
@@ -70,7 +71,7 @@ pub(crate) fn push_relative(text: &mut Vec<u8>, path: &[u8]) {
     }
 }
 
-/// Appends bytes as text: those that are not UTF-8 as `\xff`.
+/// Appends bytes as text; bytes that are not UTF-8 become `\xff`.
 #[inline]
 pub(crate) fn push_text(text: &mut Vec<u8>, bytes: &[u8]) {
     if std::str::from_utf8(bytes).is_ok() {
@@ -84,42 +85,42 @@ pub(crate) fn push_text(text: &mut Vec<u8>, bytes: &[u8]) {
     }
 }
 
-/// What was known of an entry; `None` is what the file system does not have or did not tell.
+/// Attributes of an entry; `None` if the file system does not have or report one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Facts {
-    /// The type; [`FileType::Unknown`] where it was not told.
+    /// Type; [`FileType::Unknown`] if not reported.
     pub kind: FileType,
-    /// The size, bytes.
+    /// Size, bytes.
     pub size_bytes: Option<u64>,
-    /// When the contents were last modified, nanoseconds since 1970-01-01 UTC, see [`nanoseconds`].
+    /// Last modification of the contents (mtime), nanoseconds since 1970-01-01 UTC, see [`nanoseconds`].
     pub modified_ns: Option<i64>,
-    /// When the inode was last changed, likewise.
+    /// Last change of the inode (ctime), nanoseconds.
     pub changed_ns: Option<i64>,
-    /// When the inode was made, likewise.
+    /// Creation of the inode (btime), nanoseconds.
     pub born_ns: Option<i64>,
-    /// The inode number, the lower 64 bits of it where it has 128 (ReFS).
+    /// Inode number; the lower 64 bits of the 128 on ReFS.
     pub inode: Option<u64>,
-    /// The upper 64 bits of an inode number of 128 bits.
+    /// Upper 64 bits of a 128-bit inode number.
     pub inode_high: Option<u64>,
-    /// The device's number, as `st_dev` has it on Linux. It may be another after the next mount:
-    /// [`Metadata::volumes`](crate::Metadata::volumes) has what stays.
+    /// Device number, on Linux `st_dev`. It may differ after the next mount;
+    /// [`Metadata::volumes`](crate::Metadata::volumes) has lasting ids.
     pub device: Option<u64>,
-    /// The permission bits with set-user-ID, set-group-ID and sticky.
+    /// Permission bits with set-user-ID, set-group-ID and sticky.
     pub mode: Option<u16>,
-    /// The owner's user number.
+    /// User ID of the owner.
     pub user: Option<u32>,
-    /// The owner's group number.
+    /// Group ID.
     pub group: Option<u32>,
-    /// Hard links.
+    /// Number of hard links.
     pub links: Option<u64>,
-    /// Why the entry could not be examined: an error number of the system.
+    /// errno of the failed examination.
     pub errno: Option<i32>,
-    /// SHA-256 of the contents (of a link: of where it leads), where the scan hashed them.
+    /// SHA-256 of the contents (of a symbolic link: of its target), if the scan hashed them.
     pub sha256: Option<[u8; 32]>,
 }
 
 impl Facts {
-    /// Facts of which nothing is known.
+    /// All facts unknown.
     pub const NOTHING: Self = Self {
         kind: FileType::Unknown,
         size_bytes: None,
@@ -137,7 +138,7 @@ impl Facts {
         sha256: None,
     };
 
-    /// What is asked of each entry.
+    /// Attributes requested for each entry.
     pub const WANT: Want = Want::TYPE
         .union(Want::SIZE)
         .union(Want::MODIFIED)
@@ -149,7 +150,7 @@ impl Facts {
         .union(Want::INODE)
         .union(Want::DEVICE);
 
-    /// Returns what attributes tell; the type is `listed` where they do not have it.
+    /// Converts attributes; `listed` is the type if they have none.
     #[inline]
     pub fn new(listed: FileType, attributes: &Attributes) -> Self {
         let have = attributes.have;
@@ -173,12 +174,12 @@ impl Facts {
     }
 }
 
-/// How many numbers an entry has, see [`Facts::numbers`].
+/// Number of numeric facts, see [`Facts::numbers`].
 pub const NUMBERS: usize = 12;
 
 impl Facts {
-    /// Returns what is a number, in the order of an inventory's columns: size, the times, inode and its upper half, device,
-    /// mode, owner, group, links and error number. Those without sign keep their bits.
+    /// Returns the numeric facts in the order of the inventory's columns: size, times, inode and its upper
+    /// half, device, mode, user, group, links and errno. Unsigned numbers keep their bits.
     #[inline]
     pub fn numbers(&self) -> [Option<i64>; NUMBERS] {
         [
@@ -197,7 +198,7 @@ impl Facts {
         ]
     }
 
-    /// Returns facts of a type with these numbers, see [`Facts::numbers`], and without a hash.
+    /// Makes facts from a type and numbers, see [`Facts::numbers`], without a hash.
     #[inline]
     pub fn from_numbers(kind: FileType, numbers: &[Option<i64>; NUMBERS]) -> Self {
         let [size, modified_ns, changed_ns, born_ns, inode, high, device, mode, user, group, links, errno] =
@@ -221,7 +222,8 @@ impl Facts {
     }
 }
 
-/// Returns a time as nanoseconds since 1970-01-01 UTC; what lies beyond 1677 or 2262 is `-i64::MAX` or `i64::MAX`.
+/// Converts a time to nanoseconds since 1970-01-01 UTC; times before 1677 or after 2262 become `-i64::MAX` or
+/// `i64::MAX`.
 ///
 /// ```
 /// use megadir::Time;
@@ -234,7 +236,7 @@ pub fn nanoseconds(time: Time) -> i64 {
     let whole = time.seconds.checked_mul(1_000_000_000);
     match whole.and_then(|whole| whole.checked_add(time.nanoseconds.into())) {
         Some(total) => total.max(-i64::MAX),
-        // What is added to seconds before 1970 may bring the sum back into range.
+        // Adding the nanoseconds to negative seconds may bring the sum back into range.
         None => {
             let total = i128::from(time.seconds) * 1_000_000_000 + i128::from(time.nanoseconds);
             total.clamp(-i128::from(i64::MAX), i128::from(i64::MAX)) as i64
@@ -242,30 +244,30 @@ pub fn nanoseconds(time: Time) -> i64 {
     }
 }
 
-/// Returns a device's number as Linux's C libraries make it of major and minor (`gnu_dev_makedev`).
+/// Combines major and minor numbers as glibc's `gnu_dev_makedev` does.
 #[inline]
 pub(crate) fn device_number(major: u32, minor: u32) -> u64 {
     let (major, minor) = (u64::from(major), u64::from(minor));
     (major & 0xfff) << 8 | (major & !0xfff) << 32 | (minor & 0xff) | (minor & !0xff) << 12
 }
 
-/// A row that owns its names.
+/// Owned row.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OwnedRow {
-    /// The index of the tree's root.
+    /// Index of the root.
     pub root: u32,
-    /// The path of the directory relative to the root.
+    /// Path of the directory relative to the root.
     pub parent: Vec<u8>,
-    /// The name.
+    /// Name.
     pub name: Vec<u8>,
-    /// What was known of the entry.
+    /// Attributes.
     pub facts: Facts,
-    /// What could not be done.
+    /// Failed operation and reason.
     pub error: Option<String>,
 }
 
 impl OwnedRow {
-    /// Returns the row.
+    /// Borrows the row.
     pub fn row(&self) -> Row<'_> {
         let key = Key { root: self.root, parent: &self.parent, name: &self.name };
         Row { key, facts: self.facts, error: self.error.as_deref() }

@@ -1,46 +1,46 @@
-//! Where rows come from and go to.
+//! Sources and destinations of rows.
 
 use megadir::Result;
 
-use crate::file::Inventory;
+use crate::block::{Block, BlockBuilder};
 use crate::metadata::Metadata;
 use crate::packed::PackedRows;
+use crate::path::{Place, TreePath};
 use crate::row::{Key, OwnedRow, Row};
 
-/// Rows in ascending order of their keys, one after another.
+/// Source of rows in ascending order of their keys.
 pub trait Rows {
-    /// Returns what holds for all rows.
+    /// Describes the whole inventory.
     fn metadata(&self) -> &Metadata;
 
     /// Returns the next row, or `None` after the last.
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::Malformed`](megadir::ErrorKind::Malformed) where the inventory is damaged or its rows do not ascend,
-    /// or whatever reading gives. Nothing follows an error.
+    /// [`ErrorKind::Malformed`](megadir::ErrorKind::Malformed) if the inventory is damaged or its rows do not
+    /// ascend. The source ends after an error.
     fn next_row(&mut self) -> Result<Option<Row<'_>>>;
 
-    /// Returns the file that the rows are read from, which gives those of a directory at once.
+    /// Adds one or more rows of one directory to `building`; returns `false` after the last row.
     #[doc(hidden)]
-    fn as_inventory(&mut self) -> Option<&mut Inventory> {
-        None
+    fn build(&mut self, building: &mut Building) -> Result<bool> {
+        let Some(row) = self.next_row()? else { return Ok(false) };
+        let Key { root, parent, name } = row.key;
+        let block = building.enter(root, parent);
+        match name.is_empty() {
+            true => block.set_root_row(row.facts, row.error),
+            false => block.add(name, &row.facts, row.error)?,
+        }
+        Ok(true)
     }
 }
 
-/// Takes rows in ascending order of their keys.
+/// Destination of rows in ascending order of their keys.
 pub trait Sink {
-    /// Takes a row.
-    ///
-    /// # Errors
-    ///
-    /// Whatever writing gives; nothing may be added after it.
+    /// Adds a row. Must not be called after an error.
     fn add(&mut self, row: &Row<'_>) -> Result<()>;
 
-    /// Takes rows of one directory at once, which some can do for less.
-    ///
-    /// # Errors
-    ///
-    /// As [`Sink::add`].
+    /// Adds rows of one directory at once.
     fn add_packed(&mut self, rows: &PackedRows<'_>) -> Result<()> {
         rows.iter().try_for_each(|row| self.add(&row))
     }
@@ -53,7 +53,7 @@ impl Sink for Vec<OwnedRow> {
     }
 }
 
-/// Two sinks that both get every row, the first one first.
+/// Gives every row to both sinks.
 impl<A: Sink, B: Sink> Sink for (A, B) {
     fn add(&mut self, row: &Row<'_>) -> Result<()> {
         self.0.add(row)?;
@@ -76,7 +76,7 @@ impl<S: Sink + ?Sized> Sink for &mut S {
     }
 }
 
-/// Rows that lie in memory, sorted already.
+/// Sorted rows in memory.
 #[derive(Clone, Debug)]
 pub struct SliceRows<'a> {
     metadata: &'a Metadata,
@@ -84,7 +84,7 @@ pub struct SliceRows<'a> {
 }
 
 impl<'a> SliceRows<'a> {
-    /// Gives rows in the order they lie in, which is to ascend.
+    /// Wraps rows in ascending order.
     pub fn new(metadata: &'a Metadata, rows: &'a [OwnedRow]) -> Self {
         Self { metadata, rows: rows.iter() }
     }
@@ -100,14 +100,67 @@ impl Rows for SliceRows<'_> {
     }
 }
 
-/// Tells whether keys ascend, each once.
+/// Block under construction.
+#[derive(Debug)]
+pub struct Building {
+    block: Option<BlockBuilder>,
+    /// The previous directory, once rows of another follow.
+    done: Option<Block>,
+    examined_ns: i64,
+}
+
+impl Building {
+    /// Returns the block of a directory.
+    pub(crate) fn enter(&mut self, root: u32, path: &[u8]) -> &mut BlockBuilder {
+        let next = match &self.block {
+            Some(block) if block.is_of(root, path) => None,
+            Some(block) => Some(TreePath::sharing(path, block.path())),
+            None => Some(path.into()),
+        };
+        if let Some(path) = next {
+            let before = self.block.replace(BlockBuilder::new(root, path, self.examined_ns));
+            self.done = before.map(BlockBuilder::build);
+        }
+        let Some(block) = &mut self.block else { unreachable!("a block was begun above") };
+        block
+    }
+}
+
+pub(crate) struct Blocks<R> {
+    rows: R,
+    building: Building,
+}
+
+impl<R: Rows> Blocks<R> {
+    pub(crate) fn new(rows: R) -> Self {
+        let examined_ns = rows.metadata().started_ns;
+        Self { rows, building: Building { block: None, done: None, examined_ns } }
+    }
+
+    /// Returns the sort key of the next block; `None` after the last.
+    pub(crate) fn position(&self) -> Option<Place> {
+        self.building.block.as_ref().map(BlockBuilder::place)
+    }
+
+    /// Returns the next directory that has rows, in the order of the inventory.
+    pub(crate) fn next_block(&mut self) -> Result<Option<Block>> {
+        while self.rows.build(&mut self.building)? {
+            if let Some(done) = self.building.done.take() {
+                return Ok(Some(done));
+            }
+        }
+        Ok(self.building.block.take().map(BlockBuilder::build))
+    }
+}
+
+/// Checks that keys ascend without duplicates.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Ascending {
     last: Option<(u32, Vec<u8>, Vec<u8>)>,
 }
 
 impl Ascending {
-    /// Tells whether rows follow the last key, and makes their last one it. They are sorted among themselves.
+    /// As [`Ascending::admits`] for rows that are sorted among themselves.
     pub(crate) fn admits_packed(&mut self, rows: &PackedRows<'_>) -> bool {
         let Some((first, last)) = rows.ends() else { return true };
         let admits = self.admits(&Key { root: rows.root, parent: rows.parent, name: first });
@@ -117,7 +170,7 @@ impl Ascending {
         admits
     }
 
-    /// Makes a key of the same directory as the last one the last.
+    /// Records another key of the same directory.
     pub(crate) fn go_on(&mut self, key: &Key<'_>) {
         debug_assert!(self.last.as_ref().is_some_and(|last| (last.0, &last.1[..]) == (key.root, key.parent)));
         if let Some((_, _, name)) = &mut self.last {
@@ -126,7 +179,7 @@ impl Ascending {
         }
     }
 
-    /// Tells whether a key follows the last one, and makes it the last.
+    /// Returns `true` if a key follows the previous one, and records it.
     #[inline]
     pub(crate) fn admits(&mut self, key: &Key<'_>) -> bool {
         let Some((root, parent, name)) = &mut self.last else {

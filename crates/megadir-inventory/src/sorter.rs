@@ -1,13 +1,14 @@
-//! Sorting more than fits the memory: sorted runs in temporary files, merged when all has been added.
+//! External sort: sorted runs in temporary files, merged at the end.
 //!
 //! ```text
 //! add ... add -> memory full: sort, write a run -> ... -> finish: merge the runs
-//! run: bytes of the key in common with the one before (4), bytes of the rest (4), length of the item (4), the rest, the item; again and
-//!      again, ascending by key
+//! run: length of the prefix shared with the previous key (4), length of the rest (4), length of the item (4),
+//! the rest, the item;
+//!      repeated, ascending by key
 //! ```
 //!
-//! Keys are bytes that order as the entries shall; items are whatever is written in the end. The files have
-//! no names (they are unlinked at once), so nothing is left behind, however the program ends.
+//! Keys are compared as bytes; items are opaque. The files are unlinked at once, so nothing is left behind
+//! however the program ends.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -17,16 +18,16 @@ use std::path::{Path, PathBuf};
 
 use crate::common::common_bytes;
 
-/// What an entry costs beside its bytes, bytes: its place in the order.
+/// Memory of an item beside its bytes.
 const PLACE_BYTES: usize = size_of::<Place>();
-/// More runs than this are merged into one before another is begun: each needs a descriptor and a buffer.
+/// Number of runs that triggers a merge: each needs a descriptor and a buffer.
 const RUNS_MAX: usize = 64;
-/// Fewer runs than this are never merged before the end, however large keys and items are for the memory.
+/// Fewer runs are not merged before the end, however large the items are.
 const RUNS_MIN: usize = 8;
-/// What is read of a run at once, bytes.
+/// Read buffer of a run, bytes.
 const RUN_BUFFER_BYTES: usize = 64 << 10;
 
-/// Gathers items with keys and gives them back in the order of the keys.
+/// Sorts items by their keys.
 ///
 /// ```
 /// use std::io;
@@ -51,11 +52,11 @@ pub struct Sorter {
     bytes: Vec<u8>,
     places: Vec<Place>,
     runs: Vec<File>,
-    /// The most that a key and its item take, bytes: of each run that is merged one is in memory.
+    /// Size of the largest key with its item; a merge holds one per run.
     largest_bytes: usize,
 }
 
-/// A run being written.
+/// Run under construction.
 pub(crate) struct RunWriter {
     file: BufWriter<File>,
     last: Vec<u8>,
@@ -68,7 +69,7 @@ impl RunWriter {
         Ok(Self { file, last: Vec::new(), largest_bytes: 0 })
     }
 
-    /// Appends a key that is not less than the last, and its item.
+    /// Appends an item; its key must not be less than the previous one.
     pub(crate) fn put(&mut self, key: &[u8], item: &[u8]) -> io::Result<()> {
         let same = common_bytes(&self.last, key);
         let rest = &key[same..];
@@ -88,10 +89,10 @@ impl RunWriter {
     }
 }
 
-/// Where a key and its item lie.
+/// Position of a key and its item.
 #[derive(Clone, Copy, Debug)]
 struct Place {
-    /// The key's first eight bytes behind what all keys have in common, which decide most comparisons.
+    /// First eight bytes of the key after the common prefix of all keys; they decide most comparisons.
     leading: u64,
     offset: usize,
     key_bytes: u32,
@@ -99,18 +100,18 @@ struct Place {
 }
 
 impl Sorter {
-    /// Makes a sorter that holds about so many bytes in memory, and the rest in nameless files of a directory.
+    /// Makes a sorter that holds about `memory_bytes_max` and spills the rest to unlinked files in `directory`.
     pub fn new(memory_bytes_max: usize, directory: PathBuf) -> Self {
         let (bytes, places, runs) = (Vec::new(), Vec::new(), Vec::new());
         Self { memory_bytes_max, directory, bytes, places, runs, largest_bytes: 0 }
     }
 
-    /// Changes how many bytes it holds in memory.
+    /// Changes the memory limit.
     pub(crate) fn set_memory(&mut self, memory_bytes_max: usize) {
         self.memory_bytes_max = memory_bytes_max;
     }
 
-    /// Begins a run that lies where its own lie.
+    /// Begins a run in the sorter's directory.
     pub(crate) fn begin_run(&mut self) -> io::Result<RunWriter> {
         if self.runs.len() >= self.runs_max() {
             let mut merged = RunWriter::new(&self.directory)?;
@@ -120,14 +121,14 @@ impl Sorter {
         RunWriter::new(&self.directory)
     }
 
-    /// Adds a run that is whole.
+    /// Adds a finished run.
     pub(crate) fn add_run(&mut self, run: RunWriter) -> io::Result<()> {
         self.largest_bytes = self.largest_bytes.max(run.largest_bytes);
         self.runs.push(run.finish()?);
         Ok(())
     }
 
-    /// Returns how many runs may be merged at once.
+    /// Returns the number of runs that may be merged at once.
     fn runs_max(&self) -> usize {
         (self.memory_bytes_max / (RUN_BUFFER_BYTES + self.largest_bytes)).clamp(RUNS_MIN, RUNS_MAX)
     }
@@ -136,10 +137,10 @@ impl Sorter {
     ///
     /// # Errors
     ///
-    /// Whatever writing to a temporary file gives; what was added is lost then.
+    /// Writing to a temporary file failed; the items are lost then.
     pub fn add(&mut self, key: &[u8], item: &[u8]) -> io::Result<()> {
         let held = self.bytes.len() + self.places.len() * PLACE_BYTES;
-        // Memory grows by doubling: half of what is allowed is when it would pass the limit.
+        // The buffer grows by doubling, so spill at half the limit.
         if held + key.len() + item.len() > self.memory_bytes_max / 2 && !self.places.is_empty() {
             self.write_run()?;
         }
@@ -155,13 +156,9 @@ impl Sorter {
         Ok(())
     }
 
-    /// Gives keys and items to `write` in the order of the keys, until it says that it has enough.
+    /// Passes the items to `write` in the order of their keys, until it returns `false`.
     ///
-    /// `failed` makes an error of what temporary files give.
-    ///
-    /// # Errors
-    ///
-    /// What `failed` makes, or `write` gives.
+    /// `failed` converts errors of temporary files.
     pub fn finish<E>(
         mut self,
         failed: impl Fn(io::Error) -> E,
@@ -179,7 +176,7 @@ impl Sorter {
         if !self.places.is_empty() {
             self.write_run().map_err(&failed)?;
         }
-        // The memory is not held while files are merged.
+        // Free the buffers before the merge.
         (self.bytes, self.places) = (Vec::new(), Vec::new());
         merge(&mut self.runs, &failed, write)
     }
@@ -188,7 +185,7 @@ impl Sorter {
         let bytes = &self.bytes;
         let key = |place: &Place| &bytes[place.offset..place.offset + place.key_bytes as usize];
         if let [first, rest @ ..] = &mut self.places[..] {
-            // Keys often begin alike, as paths below one root do.
+            // Keys share prefixes, e.g. paths below one root.
             let start = key(first);
             let common = |common: usize, place: &Place| {
                 let same = start.iter().zip(key(place)).take(common);
@@ -212,7 +209,7 @@ impl Sorter {
         &self.bytes[start..start + place.item_bytes as usize]
     }
 
-    /// Sorts what is in memory and writes it to a file.
+    /// Sorts the items in memory and writes them to a file.
     fn write_run(&mut self) -> io::Result<()> {
         let mut run = self.begin_run()?;
         self.sort();
@@ -230,7 +227,7 @@ fn length(bytes: usize) -> io::Result<u32> {
     u32::try_from(bytes).map_err(|_| io::Error::other("an item is longer than 4 GiB"))
 }
 
-/// Returns the first eight bytes as a number that orders as they do.
+/// Returns the first eight bytes as a number with the same order.
 fn leading(key: &[u8]) -> u64 {
     let mut first = [0; 8];
     let length = key.len().min(8);
@@ -238,7 +235,7 @@ fn leading(key: &[u8]) -> u64 {
     u64::from_be_bytes(first)
 }
 
-/// The next key and item of a run.
+/// Next item of a run.
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
 struct Head {
     key: Vec<u8>,
@@ -246,7 +243,7 @@ struct Head {
     item: Vec<u8>,
 }
 
-/// Reads the next key and item of a run, into the memory of an earlier head; `None` at its end.
+/// Reads the next item of a run, reusing the buffers of `head`; `None` at the end.
 fn take(run: &mut impl Read, mut head: Head) -> io::Result<Option<Head>> {
     let mut lengths = [0; 12];
     match run.read_exact(&mut lengths) {
@@ -257,7 +254,7 @@ fn take(run: &mut impl Read, mut head: Head) -> io::Result<Option<Head>> {
         let bytes = [lengths[at], lengths[at + 1], lengths[at + 2], lengths[at + 3]];
         u32::from_ne_bytes(bytes) as usize
     });
-    // The head is that of the key before, which the key begins as.
+    // `head` still has the previous key, which shares the prefix.
     head.key.resize(same + rest, 0);
     head.item.resize(item, 0);
     run.read_exact(&mut head.key[same..])?;
@@ -265,7 +262,7 @@ fn take(run: &mut impl Read, mut head: Head) -> io::Result<Option<Head>> {
     Ok(Some(head))
 }
 
-/// Merges runs from their starts, until `give` says that it has enough.
+/// Merges runs until `give` returns `false`.
 fn merge<E>(
     runs: &mut [File],
     failed: impl Fn(io::Error) -> E,
@@ -317,7 +314,7 @@ mod tests {
             .map(|index| {
                 state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
                 let key = state.to_be_bytes()[..(state % 9) as usize].to_vec();
-                // Equal keys are told apart by what follows, so that one order is right.
+                // The number makes equal keys distinct, so that there is one right order.
                 ([key, index.to_be_bytes().to_vec()].concat(), index.to_string().into_bytes())
             })
             .collect();

@@ -1,58 +1,48 @@
-//! Device numbers that stay the same over mounts.
+//! Device numbers that stay the same after a remount.
 //!
-//! The kernel numbers each btrfs subvolume when it is first accessed after a mount, so that `st_dev` of a subvolume may be another's
-//! after the next mount. The id in `f_fsid` of statfs(2) stays: on btrfs it is made of the UUID of the file system and the number of
-//! the subvolume, which is never used again. Every user may ask for it. The inventory records both, and a later comparison
-//! translates the numbers of today into those of the inventory.
+//! The kernel numbers each btrfs subvolume on first access after a mount, so a subvolume may get another's
+//! `st_dev` after the next mount. The `f_fsid` of statfs(2) stays: on btrfs it combines the UUID of the file
+//! system with the number of the subvolume, which is never reused. Any user may read it. The inventory records
+//! both, and a later comparison translates today's numbers into those of the inventory.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::{Path, PathBuf};
 
 use megadir::{Attributes, Dir, FileType};
-use serde::{Deserialize, Serialize};
 
-use crate::metadata::Metadata;
+use crate::metadata::{Metadata, Volume};
 use crate::row::{Facts, device_number};
 
-/// A device number of an inventory's rows and the file system or subvolume that it stands for.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Volume {
-    /// The number, as in [`Facts::device`].
-    pub device: u64,
-    /// The id that stays over mounts, 16 hex digits as `stat -f -c %i` prints them.
-    pub fsid: String,
-}
-
-/// The inode number of the empty directory that btrfs shows in a snapshot where the original has a subvolume.
+/// Inode number of the empty directory that btrfs shows in a snapshot in place of a nested subvolume.
 const STUB_INODE: u64 = 2;
 
-/// `true` if these are the facts of a stub on btrfs: the kernel makes it up when it is looked up, with the time of that moment and
-/// the device number of the mount. All stubs have the same inode number.
+/// `true` if these are the facts of a btrfs stub. The kernel synthesizes stubs on lookup, with the current time
+/// and the device number of the mount; all have the same inode number.
 #[inline]
 pub(crate) fn is_stub(facts: &Facts) -> bool {
     facts.inode == Some(STUB_INODE) && facts.kind == FileType::Directory && facts.size_bytes == Some(0)
 }
 
-/// Returns the facts of a stub that say something about it.
+/// Returns the facts of a stub without the synthesized ones.
 pub(crate) fn of_stub(facts: &Facts) -> Facts {
     Facts { device: None, modified_ns: None, changed_ns: None, born_ns: None, ..*facts }
 }
 
-/// The numbers that devices have now, by those of the inventory.
+/// Translation of today's device numbers into those of an inventory.
 #[derive(Debug, Default)]
 pub(crate) struct Volumes {
-    /// By id: the number in the inventory.
+    /// Number in the inventory by id.
     recorded: BTreeMap<String, u64>,
-    /// By today's number: the number in the inventory, and the id.
+    /// Number in the inventory and id, by today's number.
     learned: HashMap<u64, (u64, Option<String>)>,
-    /// Numbers that the inventory has for any device.
+    /// All device numbers used in the inventory.
     taken: HashSet<u64>,
-    /// Numbers of the inventory that stand for a device of today.
+    /// Numbers of the inventory that are assigned to a device of today.
     assigned: HashSet<u64>,
 }
 
 impl Volumes {
-    /// Takes what an inventory records.
+    /// Starts from the volumes recorded in an inventory.
     pub(crate) fn new(metadata: &Metadata) -> Self {
         let volumes = metadata.volumes.iter().flatten();
         Self::of(volumes.map(|volume| (volume.fsid.clone(), volume.device)).collect())
@@ -63,20 +53,20 @@ impl Volumes {
         Self { recorded, taken, ..Self::default() }
     }
 
-    /// Returns the inventory's number of a device that has been learned.
+    /// Returns the inventory's number of a known device.
     pub(crate) fn before(&self, now: u64) -> Option<u64> {
         self.learned.get(&now).map(|learned| learned.0)
     }
 
-    /// Records that a root's device has this number in the inventory.
+    /// Sets the inventory's number of a root's device.
     pub(crate) fn learn_root(&mut self, now: u64, before: u64, fsid: Option<String>) {
         self.taken.insert(before);
         self.assigned.insert(before);
         self.learned.insert(now, (before, fsid));
     }
 
-    /// Returns the number in the inventory of a device with this id. A device that the inventory does not have keeps its number unless
-    /// the inventory has it for another.
+    /// Returns the inventory's number of the device with this id. A device missing in the inventory keeps its
+    /// number unless the inventory uses that for another one.
     pub(crate) fn learn(&mut self, now: u64, fsid: Option<String>) -> u64 {
         if let Some(before) = self.before(now) {
             return before;
@@ -92,12 +82,12 @@ impl Volumes {
         before
     }
 
-    /// Returns the number of devices that have been learned.
     pub(crate) fn len(&self) -> usize {
         self.learned.len()
     }
 
-    /// Returns what the next inventory is to record: what was learned, and with `keep_unseen` what was not seen this time.
+    /// Returns the volumes for the next inventory. `keep_unseen` adds those that were recorded but not seen
+    /// this time.
     pub(crate) fn record(self, keep_unseen: bool) -> Vec<Volume> {
         let mut by_device = BTreeMap::new();
         if keep_unseen {
@@ -109,10 +99,10 @@ impl Volumes {
     }
 }
 
-/// The devices of the directories of a tree, other than the root's.
+/// Devices of the directories of a tree, without the root's.
 pub(crate) struct Devices {
     root: Option<u64>,
-    /// By device: a directory on it.
+    /// One directory by device.
     pub(crate) first: HashMap<u64, PathBuf>,
 }
 
@@ -121,7 +111,6 @@ impl Devices {
         Self { root, first: HashMap::new() }
     }
 
-    /// Notes the device of a directory.
     pub(crate) fn note(&mut self, parent: &Path, name: &[u8], attributes: &Attributes) {
         let (major, minor) = attributes.device;
         let device = device_number(major, minor);
@@ -135,16 +124,16 @@ impl Devices {
     }
 }
 
-/// Returns the id of the file system or subvolume that an open directory lies on; `None` where there is none.
+/// Returns the id of the file system or subvolume of an open directory, if it has one.
 #[cfg(target_os = "linux")]
 pub(crate) fn fsid(directory: impl rustix::fd::AsFd) -> Option<String> {
     let id = rustix::fs::fstatvfs(directory).ok()?.f_fsid;
-    // The first of its two words is the lower half here and the upper half in what stat(1) prints.
+    // stat(1) prints the two words in the opposite order.
     (id != 0).then(|| format!("{:016x}", id.rotate_left(32)))
 }
 
-/// Returns the id of a directory below another if it is on this device; it need not be readable. Another mount is left alone unless
-/// `cross_mounts`: it may not answer.
+/// Returns the id of a directory below another if it is on this device; needs no read permission. Other mounts
+/// are skipped unless `cross_mounts`: they may hang.
 #[cfg(target_os = "linux")]
 pub(crate) fn fsid_below(parent: &Dir, name: &[u8], device: u64, cross_mounts: bool) -> Option<String> {
     use rustix::fs::{Mode, OFlags, ResolveFlags, fstat, openat2};
@@ -154,7 +143,7 @@ pub(crate) fn fsid_below(parent: &Dir, name: &[u8], device: u64, cross_mounts: b
         Ok(directory) => {
             fsid(&directory).filter(|_| fstat(&directory).is_ok_and(|stat| stat.st_dev == device))
         }
-        // Linux before 5.6, or a container's filter that does not know the call.
+        // Linux before 5.6, or a seccomp filter that does not know openat2.
         Err(rustix::io::Errno::NOSYS | rustix::io::Errno::PERM) => {
             let directory = parent.open_below_on_this_mount(name).ok()??;
             fsid(&directory).filter(|_| fstat(&directory).is_ok_and(|stat| stat.st_dev == device))
@@ -163,13 +152,12 @@ pub(crate) fn fsid_below(parent: &Dir, name: &[u8], device: u64, cross_mounts: b
     }
 }
 
-/// Returns `None`: only Linux numbers devices anew with each mount.
+/// Returns `None`: only Linux renumbers devices at each mount.
 #[cfg(not(target_os = "linux"))]
 pub(crate) fn fsid(_directory: &Dir) -> Option<String> {
     None
 }
 
-/// As [`fsid`].
 #[cfg(not(target_os = "linux"))]
 pub(crate) fn fsid_below(_parent: &Dir, _name: &[u8], _device: u64, _cross_mounts: bool) -> Option<String> {
     None
@@ -189,7 +177,7 @@ mod tests {
         assert_eq!(volumes.learn(41, Some("b".into())), 42);
         assert_eq!(volumes.learn(42, Some("a".into())), 41);
         assert_eq!(volumes.learn(42, None), 41, "once learned it stays");
-        // A new one gets no number that stands for another.
+        // A new volume avoids numbers of the inventory.
         assert_eq!(volumes.learn(43, Some("new".into())), 44);
         assert_eq!(volumes.learn(44, None), 45);
         let devices = |volumes: Volumes, keep| -> Vec<u64> {

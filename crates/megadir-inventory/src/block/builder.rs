@@ -4,6 +4,7 @@ use megadir::{Error, ErrorKind, FileType, Result};
 
 use super::Block;
 use super::packed::{Odd, Packed, bit, mode_and_kind, pack};
+use crate::path::{Place, TreePath};
 use crate::row::{Facts, NUMBERS};
 
 /// The most that the names of one directory may take, bytes: their places are 32 bits wide.
@@ -95,8 +96,8 @@ impl PlainRows<'_> {
 /// Puts a block together; entries come in the order of their names.
 #[derive(Debug)]
 pub(crate) struct BlockBuilder {
-    pub(super) root: u32,
-    pub(super) path: Box<[u8]>,
+    root: u32,
+    path: TreePath,
     examined_ns: i64,
     root_row: Option<Box<(Facts, Option<Box<str>>)>>,
     device: Option<u64>,
@@ -106,10 +107,10 @@ pub(crate) struct BlockBuilder {
 }
 
 impl BlockBuilder {
-    pub(crate) fn new(root: u32, path: &[u8], examined_ns: i64) -> Self {
+    pub(crate) fn new(root: u32, path: TreePath, examined_ns: i64) -> Self {
         Self {
             root,
-            path: path.into(),
+            path,
             examined_ns,
             root_row: None,
             device: None,
@@ -130,9 +131,17 @@ impl BlockBuilder {
         self.names.reserve_exact(name_bytes);
     }
 
+    pub(crate) fn path(&self) -> &TreePath {
+        &self.path
+    }
+
+    pub(crate) fn place(&self) -> Place {
+        (self.root, self.path.clone())
+    }
+
     /// Tells whether it is of this directory.
-    pub(super) fn is_of(&self, root: u32, path: &[u8]) -> bool {
-        self.root == root && *self.path == *path
+    pub(crate) fn is_of(&self, root: u32, path: &[u8]) -> bool {
+        self.root == root && self.path == *path
     }
 
     /// Adds an entry.
@@ -146,7 +155,8 @@ impl BlockBuilder {
             self.names.len() + name.len() <= NAMES_BYTES_MAX && self.rows.len() < u32::MAX as usize - 1
         });
         let Some(name_bytes) = name_bytes else {
-            let path = megadir::names::to_os(&self.path)?;
+            let path = self.path.to_vec();
+            let path = megadir::names::to_os(&path)?;
             let reason = "the names of this directory take more than 4 GiB, which is more than is compared";
             return Err(Error::new("compare", std::path::Path::new(&path), ErrorKind::Unavailable, reason));
         };

@@ -5,13 +5,14 @@
 
 mod builder;
 mod packed;
-mod read;
+
+use std::cmp::Ordering;
 
 use megadir::{Attributes, FileType, Want};
 
 pub(crate) use self::builder::{BlockBuilder, PlainRows, Whole};
 use self::packed::{Odd, Packed, bit, mode_and_kind, pack};
-pub(crate) use self::read::Blocks;
+use crate::path::TreePath;
 use crate::row::{Facts, Key, Row, nanoseconds};
 
 /// The entries of a directory, sorted by name.
@@ -20,7 +21,7 @@ pub(crate) struct Block {
     /// The index of the tree's root.
     pub(crate) root: u32,
     /// The directory's path relative to the root.
-    pub(crate) path: Box<[u8]>,
+    pub(crate) path: TreePath,
     /// When the scan began that these rows are from, nanoseconds since 1970-01-01 UTC.
     pub(crate) examined_ns: i64,
     /// The row of the root itself, in the block of its entries.
@@ -33,7 +34,7 @@ pub(crate) struct Block {
 
 impl Block {
     /// Returns a block without entries.
-    pub(crate) fn empty(root: u32, path: &[u8], examined_ns: i64) -> Self {
+    pub(crate) fn empty(root: u32, path: TreePath, examined_ns: i64) -> Self {
         BlockBuilder::new(root, path, examined_ns).build()
     }
 
@@ -42,9 +43,9 @@ impl Block {
         self.rows.len()
     }
 
-    /// Returns the place of the directory in the order of an inventory.
-    pub(crate) fn key(&self) -> (u32, &[u8]) {
-        (self.root, &self.path)
+    /// Compares the place of the directory in the order of an inventory with another.
+    pub(crate) fn cmp_place(&self, root: u32, path: &[u8]) -> Ordering {
+        self.root.cmp(&root).then_with(|| self.path.cmp_bytes(path))
     }
 
     /// Returns the name of an entry.
@@ -168,9 +169,10 @@ impl Block {
         self.rows[index].time_ns()
     }
 
-    /// Returns an entry as a row.
-    pub(crate) fn row(&self, index: usize) -> Row<'_> {
-        let key = Key { root: self.root, parent: &self.path, name: self.name(index) };
+    /// Returns an entry as a row; `parent` are the bytes of the path.
+    pub(crate) fn row<'a>(&'a self, index: usize, parent: &'a [u8]) -> Row<'a> {
+        debug_assert!(self.path == *parent);
+        let key = Key { root: self.root, parent, name: self.name(index) };
         Row { key, facts: self.facts(index), error: self.error(index) }
     }
 
@@ -179,11 +181,11 @@ impl Block {
         self.rows.iter().filter_map(Packed::time_ns).max()
     }
 
-    /// Returns the memory that the block takes, bytes.
+    /// Returns the memory of the block, bytes; what paths share is not counted.
     pub(crate) fn heap_bytes(&self) -> usize {
         let errors =
             self.odd.iter().map(|(_, odd)| if let Odd::Error(error) = odd { error.len() } else { 0 });
-        size_of_val(&*self.path)
+        self.path.own_bytes()
             + size_of_val(&*self.rows)
             + size_of_val(&*self.names)
             + size_of_val(&*self.odd)
@@ -221,7 +223,7 @@ mod tests {
     }
 
     fn block(rows: &[(&[u8], Facts, Option<&str>)]) -> Block {
-        let mut builder = BlockBuilder::new(1, b"some/where", 9);
+        let mut builder = BlockBuilder::new(1, b"some/where".into(), 9);
         for (name, facts, error) in rows {
             builder.add(name, facts, *error).unwrap();
         }
@@ -252,7 +254,7 @@ mod tests {
             assert_eq!((block.name(index), block.facts(index), block.error(index)), (*name, *facts, *error));
             assert!(block.is_same(index, facts), "{index}");
             assert_eq!(block.find(name), Some(index));
-            let row = block.row(index);
+            let row = block.row(index, b"some/where");
             assert_eq!((row.key.root, row.key.parent, row.key.name), (1, &b"some/where"[..], *name));
         }
         assert_eq!((block.find(b"bb"), block.find(b""), block.find(b"z")), (None, None, None));

@@ -1,4 +1,4 @@
-//! Comparing trees with an inventory, from beginning to end.
+//! Comparison of trees with an inventory.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -6,94 +6,94 @@ use std::sync::atomic::{AtomicBool, AtomicU64};
 
 use megadir::{Dir, Error, ErrorKind, Examiner, FileType, Result, attribute_policy};
 
-use super::engine::{self, Comparing, Found, Tree, Unread};
+use super::engine::{self, Comparing, Found, Tree};
+use super::keep;
 use super::proof::Proof;
 use super::settle::settle;
 use super::source::Source;
 use super::{Change, ChangeKind, fields};
-use crate::block::Blocks;
 use crate::metadata::Metadata;
 use crate::row::Facts;
-use crate::rows::Rows;
+use crate::rows::{Blocks, Rows};
 use crate::scan::{Excluded, now_ns};
-use crate::snapshot::Snapshot;
+use crate::snapshot::{Snapshot, Unread};
 
-/// How trees are compared with an inventory.
+/// Settings of a comparison.
 #[derive(Clone, Debug)]
 pub struct CompareOptions {
-    /// Threads that compare; 1 means the caller's own, and none is started.
+    /// Number of threads; 1 is the caller's thread alone.
     pub threads: usize,
-    /// Do not list directories again whose times say that no name in them changed, where the file system can be relied
-    /// on for that: names are taken from the inventory, and only attributes are asked for.
+    /// Skip listing directories whose times show that no name changed, on file systems where that is reliable:
+    /// the inventory's names are examined instead.
     pub skip_unchanged: bool,
-    /// Compare even if a root is another directory than the one that was scanned.
+    /// Compare even if a root is not the directory that was scanned.
     pub any_root: bool,
-    /// Keep what the trees hold now, as [`Compared::now`].
+    /// Keep the current state of the trees as [`Compared::now`].
     pub keep: bool,
-    /// Files that are left out.
+    /// Files to ignore.
     pub exclude: Vec<Excluded>,
 }
 
-/// For whoever watches a comparison from another thread.
+/// Cancellation flag and progress of a comparison.
 #[derive(Debug, Default)]
 pub struct Watch {
-    /// Ends the comparison when set.
+    /// Set to cancel.
     pub stop: Arc<AtomicBool>,
-    /// Entries that have been examined.
+    /// Number of entries examined.
     pub entries: AtomicU64,
 }
 
-/// What a comparison found.
+/// Result of a comparison.
 #[derive(Debug)]
 pub struct Compared {
-    /// The changes, sorted by tree and path.
+    /// Changes, sorted by root and path.
     pub changes: Vec<Change>,
-    /// What could not be opened, listed or examined; of the entries of a directory that could not, the first.
+    /// Failed operations; only the first one for the entries of a directory.
     pub failures: Vec<Error>,
-    /// Entries that could not be examined and directories that could not be listed. Nothing is known of their changes.
+    /// Number of entries that could not be examined and directories that could not be listed. Their changes are
+    /// unknown.
     pub failed: u64,
-    /// Directories that could not be listed now, and could when the inventory was made.
+    /// Number of directories that cannot be listed now but could be when the inventory was made.
     pub unread: u64,
-    /// What could not be read or examined now and is not recorded as such: what became of it is not known.
+    /// Number of entries and directories that cannot be read now and are not recorded as unreadable.
     pub lost: u64,
-    /// The tree has btrfs subvolumes and the inventory does not record which: after another mount their device numbers say nothing.
+    /// The tree has btrfs subvolumes that the inventory does not record: device numbers are meaningless after a
+    /// remount.
     pub volumes_unknown: bool,
-    /// Directories that another file system was mounted over since.
+    /// Directories that are covered by a new mount.
     pub other_mounts: Vec<PathBuf>,
-    /// Directories that could not be listed when the inventory was made: all they hold counts as added.
+    /// Directories that were unreadable when the inventory was made: all their entries count as added.
     pub unknown_before: Vec<PathBuf>,
-    /// Directories that were listed.
+    /// Number of directories listed.
     pub listed: u64,
-    /// Directories that were not listed again, since their times say that they hold the same names.
+    /// Number of directories not listed, because their times show the same names.
     pub not_listed: u64,
-    /// What the trees hold now, where it was to be kept.
+    /// Current state of the trees, if [`CompareOptions::keep`].
     pub now: Option<Snapshot>,
 }
 
 impl Compared {
-    /// Returns whether everything could be compared.
+    /// `true` if everything could be compared.
     pub fn is_complete(&self) -> bool {
         self.failed == 0 && self.unread == 0 && self.other_mounts.is_empty()
     }
 
-    /// Returns whether anything changed, or may have.
+    /// `true` if there is any change or suspect.
     pub fn is_changed(&self) -> bool {
         !self.changes.is_empty()
     }
 
-    /// Returns the number of changes of a kind.
+    /// Returns the number of changes of one kind.
     pub fn count(&self, kind: ChangeKind) -> usize {
         self.changes.iter().filter(|change| change.kind == kind).count()
     }
 }
 
-/// Compares trees with an inventory of them. `roots` are the trees as they are now, in the order of the inventory's
-/// roots.
+/// Compares trees with an inventory. `roots` are the trees today, in the order of the inventory's roots.
 ///
 /// ```
 /// use megadir_inventory::changes::{ChangeKind, CompareOptions, Watch};
 /// use megadir_inventory::Snapshot;
-///
 /// # let directory = tempfile::tempdir()?;
 /// # let path = directory.path();
 /// std::fs::write(path.join("a"), "text")?;
@@ -103,14 +103,14 @@ impl Compared {
 /// std::fs::rename(path.join("a"), path.join("b"))?;
 /// let compared = snapshot.refresh(&options, &Watch::default())?;
 /// assert_eq!(compared.changes[0].kind, ChangeKind::Renamed);
-/// assert_eq!(&*compared.changes[0].path, b"b");
+/// assert_eq!(compared.changes[0].path.to_vec(), b"b");
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 ///
 /// # Errors
 ///
-/// [`ErrorKind::BadOption`] when a root is not the directory that was scanned or their numbers differ, whatever opening
-/// the roots and reading the inventory gives. What cannot be read below a root is among [`Compared::failures`].
+/// [`ErrorKind::BadOption`] if a root is not the directory that was scanned, or the number of roots differs.
+/// Failures below a root are in [`Compared::failures`].
 pub fn compare<R: Rows + Send>(
     rows: R,
     roots: Vec<Result<Dir>>,
@@ -121,7 +121,7 @@ pub fn compare<R: Rows + Send>(
     from_source((&metadata, &Unread::new()), Blocks::new(rows), roots, options, watch)
 }
 
-/// Compares with what is known by metadata, rows, and which directories were not read beside those whose rows say so.
+/// Compares with any source of rows. `unread_before` adds unreadable directories that the rows do not mark.
 pub(crate) fn from_source<S: Source>(
     (metadata, unread_before): (&Metadata, &Unread),
     source: S,
@@ -159,7 +159,7 @@ pub(crate) fn from_source<S: Source>(
         && comparing.trees.iter().flatten().any(|tree| tree.proof.stubs)
         && found.volumes.len() > metadata.roots.len();
     found.failures.extend(unopened);
-    let now = options.keep.then(|| Snapshot::of_found(&comparing, &mut found));
+    let now = options.keep.then(|| keep::snapshot(&comparing, &mut found));
     let Found {
         seen, failures, other_mounts, unknown_before, failed, unread, lost, listed, not_listed, ..
     } = found;
@@ -179,16 +179,15 @@ pub(crate) fn from_source<S: Source>(
     })
 }
 
-/// Returns what holds for each tree.
 pub(crate) fn proofs(trees: &[Option<Tree>]) -> Vec<Proof> {
     trees.iter().map(|tree| tree.as_ref().map_or(Proof::COMMON, |tree| tree.proof)).collect()
 }
 
-/// Refuses a root that is another directory than the one that was scanned.
+/// Refuses a root that is not the directory that was scanned.
 pub(crate) fn check_root(tree: &Tree, old: &Facts) -> Result<()> {
     let (path, new) = (tree.directory.path(), &tree.facts);
-    // The number of a device may be another after each mount; where the directory's own number is to be enough the volume
-    // counts, whose number stays: the roots of all volumes have the same one.
+    // The device number may change at each mount. It counts only if inode numbers are enough for identity
+    // (NTFS): there it is the lasting volume number, and the roots of all volumes have the same inode.
     let device = old.device.filter(|_| tree.proof.unique_numbers);
     if fields::is_same_file(&Facts { device, ..*old }, new, tree.proof) {
         return Ok(());
@@ -202,7 +201,7 @@ pub(crate) fn check_root(tree: &Tree, old: &Facts) -> Result<()> {
     Err(Error::new("compare", path, ErrorKind::BadOption, reason))
 }
 
-/// Asks about the roots themselves. Where none could be opened, that is the error.
+/// Examines the roots; fails if none could be opened.
 pub(crate) fn open(roots: Vec<Result<Dir>>) -> Result<(Vec<Option<Tree>>, Vec<Error>)> {
     let (mut trees, mut unopened) = (Vec::new(), Vec::new());
     for root in roots {
@@ -221,8 +220,8 @@ pub(crate) fn open(roots: Vec<Result<Dir>>) -> Result<(Vec<Option<Tree>>, Vec<Er
     Ok((trees, unopened))
 }
 
-/// Returns who is asked for attributes: who fits the file system, but on Windows who was asked by the scan. There what a
-/// listing tells of a file may be older than what the file itself tells, so that only answers of one kind can be compared.
+/// Chooses the source of attributes for the file system; on Windows the one used by the scan. Listings there
+/// may be older than the files' own attributes, so only answers of one kind are comparable.
 pub(crate) fn examiner(trees: &[Option<Tree>], scanned: Option<&Metadata>) -> Result<&'static dyn Examiner> {
     let Some(tree) = trees.iter().flatten().next() else { return megadir::examiner("std") };
     match scanned.filter(|_| cfg!(windows)) {

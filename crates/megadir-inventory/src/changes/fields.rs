@@ -1,4 +1,4 @@
-//! Which facts of an entry differ, and whether two rows are of the same file.
+//! Differences between two states of an entry, and file identity.
 
 use std::fmt;
 
@@ -7,11 +7,11 @@ use megadir::FileType;
 use super::proof::Proof;
 use crate::row::Facts;
 
-/// A set of facts that differ between two states of an entry.
+/// Set of facts that differ.
 #[derive(Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Fields(u16);
 
-/// Every field with the name used in output.
+/// Fields with their names in output.
 const NAMES: [(Fields, &str); 8] = [
     (Fields::CONTENTS, "contents"),
     (Fields::SIZE, "size"),
@@ -24,48 +24,48 @@ const NAMES: [(Fields, &str); 8] = [
 ];
 
 impl Fields {
-    /// No field.
+    /// Empty set.
     pub const NOTHING: Self = Self(0);
-    /// The contents, known by their hash.
+    /// Contents, compared by hash.
     pub const CONTENTS: Self = Self(1);
-    /// The size.
+    /// Size.
     pub const SIZE: Self = Self(1 << 1);
-    /// When the contents were last modified.
+    /// mtime.
     pub const MODIFIED: Self = Self(1 << 2);
-    /// When the inode was last changed.
+    /// ctime.
     pub const CHANGED: Self = Self(1 << 3);
-    /// The file itself is another one: its inode number, device or time of birth.
+    /// Another file: inode number, device or birth time differs.
     pub const INODE: Self = Self(1 << 4);
-    /// The permission bits.
+    /// Permission bits.
     pub const MODE: Self = Self(1 << 5);
     /// User or group.
     pub const OWNER: Self = Self(1 << 6);
-    /// The number of hard links.
+    /// Number of hard links.
     pub const LINKS: Self = Self(1 << 7);
 
-    /// Returns whether the set is empty.
+    /// `true` if no field differs.
     pub fn is_empty(self) -> bool {
         self.0 == 0
     }
 
-    /// Returns whether every field of `other` is in this set.
+    /// `true` if every field of `other` is in this set.
     pub fn contains(self, other: Self) -> bool {
         self.0 & other.0 == other.0
     }
 
-    /// Returns the fields of both sets.
+    /// Union of both sets.
     #[must_use]
     pub fn with(self, other: Self) -> Self {
         Self(self.0 | other.0)
     }
 
-    /// Returns the set without the fields of `other`.
+    /// This set without the fields of `other`.
     #[must_use]
     pub fn without(self, other: Self) -> Self {
         Self(self.0 & !other.0)
     }
 
-    /// Returns the names of the fields, `size` or `mtime`.
+    /// Names of the fields, e.g. `size` or `mtime`.
     pub fn names(self) -> impl Iterator<Item = &'static str> {
         NAMES.iter().filter(move |row| self.contains(row.0)).map(|row| row.1)
     }
@@ -77,13 +77,13 @@ impl fmt::Debug for Fields {
     }
 }
 
-/// Tells whether two values differ, as far as both are known.
+/// `true` if both values are known and differ.
 fn differ<T: PartialEq>(old: Option<T>, new: Option<T>) -> bool {
     matches!((old, new), (Some(old), Some(new)) if old != new)
 }
 
-/// Tells whether two rows are of one file: the same type, inode, device and, where numbers are used again, time of birth,
-/// as far as they are known.
+/// `true` if two rows are of the same file: type, inode, device and, if inode numbers are reused, birth time
+/// agree as far as known.
 pub(crate) fn is_same_file(old: &Facts, new: &Facts, proof: Proof) -> bool {
     old.kind == new.kind
         && !differ(old.inode, new.inode)
@@ -92,12 +92,12 @@ pub(crate) fn is_same_file(old: &Facts, new: &Facts, proof: Proof) -> bool {
         && (is_enough(old, proof) && is_enough(new, proof) || !differ(old.born_ns, new.born_ns))
 }
 
-/// Tells whether the number of a file tells by itself which file it is.
+/// `true` if the inode number alone identifies the file.
 fn is_enough(facts: &Facts, proof: Proof) -> bool {
     proof.unique_numbers && facts.inode.is_some()
 }
 
-/// Returns the facts that differ between two states of one file that is no directory.
+/// Compares two states of a file that is no directory.
 pub(crate) fn of_file(old: &Facts, new: &Facts, proof: Proof) -> Fields {
     let when = |is: bool, field: Fields| if is { field } else { Fields::NOTHING };
     of_anything(old, new, proof)
@@ -106,15 +106,15 @@ pub(crate) fn of_file(old: &Facts, new: &Facts, proof: Proof) -> Fields {
         .with(of_times(old, new))
 }
 
-/// Returns the facts that differ between two states of a directory. Its size and links follow from its entries; its
-/// times do so too unless no entry came or went, which the caller knows, and nowhere tell more than that where they may be late.
+/// Compares two states of a directory. Size and links follow from its entries and are ignored. Times count only
+/// if no entry came or went, and only where listings report them without delay.
 pub(crate) fn of_directory(old: &Facts, new: &Facts, entries_are_the_same: bool, proof: Proof) -> Fields {
     let tell = entries_are_the_same && proof.directory_times;
     let times = if tell { of_times(old, new) } else { Fields::NOTHING };
     of_anything(old, new, proof).with(times)
 }
 
-/// Returns the facts that differ, of any type of file.
+/// Compares all fields, for any type.
 pub(crate) fn of_either(old: &Facts, new: &Facts, proof: Proof) -> Fields {
     match new.kind {
         FileType::Directory => of_directory(old, new, true, proof),
@@ -147,9 +147,8 @@ fn of_times(old: &Facts, new: &Facts) -> Fields {
     fields
 }
 
-/// What stays when a file gets another name, and what no other file has at the same time or later: the time of birth
-/// tells apart those that are given the same inode number one after another; where there is none, size and time of
-/// modification must do.
+/// Identity that survives a rename. The birth time distinguishes successive owners of an inode number; without
+/// one, size and mtime must do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Identity {
     kind: FileType,
@@ -162,7 +161,7 @@ pub(crate) struct Identity {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Birth {
     Known(i64),
-    /// The number is enough.
+    /// The inode number is enough.
     Needless,
     Unknown {
         size_bytes: Option<u64>,
@@ -171,10 +170,10 @@ enum Birth {
 }
 
 impl Identity {
-    /// Returns the identity of a file; `None` where no inode number is known.
+    /// Returns the identity; `None` without an inode number.
     pub(crate) fn of(facts: &Facts, proof: Proof) -> Option<Self> {
         let Facts { kind, device, inode_high, size_bytes, modified_ns, .. } = *facts;
-        // The size of a directory follows from its entries, on btrfs with every one.
+        // The size of a directory changes with its entries, on btrfs with each one.
         let size_bytes = size_bytes.filter(|_| kind != FileType::Directory);
         let birth = match facts.born_ns {
             _ if proof.unique_numbers => Birth::Needless,
@@ -228,7 +227,7 @@ mod tests {
             assert_eq!(of_file(&old, &new, REUSED).names().collect::<Vec<_>>(), [name]);
         }
         assert!(of_file(&old, &old, REUSED).is_empty());
-        // What one of them does not know is no difference.
+        // Unknown facts do not differ.
         assert!(of_file(&old, &Facts { kind: FileType::File, ..Facts::NOTHING }, REUSED).is_empty());
     }
 
@@ -273,7 +272,7 @@ mod tests {
         let other = Facts { inode: Some(9), ..old };
         assert_ne!(of(old), of(other));
         assert!(!is_same_file(&old, &other, UNIQUE));
-        // Without a number nothing but the birth is left.
+        // Without an inode number only the birth time is left.
         let unnumbered = Facts { inode: None, ..old };
         assert_eq!(of(unnumbered), None);
         assert!(!is_same_file(&unnumbered, &Facts { born_ns: Some(9), ..unnumbered }, UNIQUE));

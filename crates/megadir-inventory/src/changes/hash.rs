@@ -1,4 +1,4 @@
-//! Contents by their hash: what decides about suspects.
+//! Content hashes, which resolve suspects.
 
 use std::io::Read;
 use std::path::Path;
@@ -7,17 +7,16 @@ use megadir::{Dir, Error, ErrorKind, FileType, Result, names};
 use sha2::{Digest, Sha256};
 
 use super::racy::Racy;
-use super::settle::split;
 use super::{Change, ChangeKind, Compared, Fields};
 use crate::packed::PackedRows;
 use crate::row::{Facts, Row};
 use crate::rows::Sink;
 
-/// What is read at once, bytes.
+/// Read buffer, bytes.
 const CHUNK_BYTES: usize = 128 << 10;
 
-/// Decides about suspects whose hash the inventory has, by hashing what they hold now: those whose contents are the same
-/// are no changes, others are modified. The rest stay suspects. Returns how many could not be decided about.
+/// Resolves suspects that have a hash in the inventory by hashing them now: those with the same contents are
+/// dropped, the others become modified. Returns the number of unresolved suspects.
 pub fn verify(compared: &mut Compared, roots: &[Option<Dir>]) -> u64 {
     let mut open = Parents::default();
     let mut undecided = 0;
@@ -31,7 +30,8 @@ pub fn verify(compared: &mut Compared, roots: &[Option<Dir>]) -> u64 {
             return true;
         };
         let kind = change.new.map_or(FileType::Unknown, |new| new.kind);
-        match open.hash(root, change.root, &change.path, kind) {
+        let (parent, name) = change.path.split();
+        match open.hash(root, change.root, (&parent.to_vec(), &name), kind) {
             Ok((now, _)) => decide(change, old == now),
             Err(error) => {
                 undecided += 1;
@@ -44,7 +44,7 @@ pub fn verify(compared: &mut Compared, roots: &[Option<Dir>]) -> u64 {
     undecided
 }
 
-/// Notes whether the contents are the same; returns whether there is a change at all.
+/// Records if the contents are the same; returns `false` if no change is left.
 fn decide(change: &mut Change, is_same: bool) -> bool {
     change.suspect = false;
     if !is_same {
@@ -56,31 +56,31 @@ fn decide(change: &mut Change, is_same: bool) -> bool {
     change.kind != ChangeKind::Suspect
 }
 
-/// A sink that hashes the contents of the rows whose times prove nothing, before another gets them.
+/// Adds hashes to racy rows on their way to another sink.
 #[derive(Debug)]
 pub struct Hashing<S> {
     sink: S,
     roots: Vec<Option<(Dir, Racy)>>,
     open: Parents,
-    /// Rows that were given a hash.
+    /// Number of rows with a hash.
     pub hashed: u64,
-    /// Rows whose contents could not be read, or changed while they were.
+    /// Number of files that could not be read or changed meanwhile.
     pub unhashed: u64,
 }
 
 impl<S: Sink> Hashing<S> {
-    /// Makes one for rows of a scan that began at `started_ns`, nanoseconds since 1970-01-01 UTC, or later; `roots` are
-    /// those of the scan, in its order.
+    /// Wraps `sink` for a scan that began at `started_ns`, nanoseconds since 1970-01-01 UTC, or later; `roots`
+    /// are in the order of the scan.
     ///
     /// # Errors
     ///
-    /// Whatever asking about the roots gives.
+    /// The attributes of a root cannot be read.
     pub fn new(sink: S, roots: Vec<Option<Dir>>, started_ns: i64) -> Result<Self> {
         let roots = roots.into_iter().map(|root| {
             let Some(root) = root else { return Ok(None) };
             let facts = Facts::new(FileType::Directory, &root.attributes(Facts::WANT)?);
             let granule_ns = crate::scan::granule_ns(root.file_system(), &facts);
-            // Where another machine's clock is used what is newest is not known yet: this one's must do.
+            // With a server's clock the newest time is unknown yet; use this machine's.
             let racy = Racy::new(started_ns, granule_ns, Some(started_ns));
             Ok(Some((root, racy)))
         });
@@ -93,21 +93,17 @@ impl<S: Sink> Hashing<S> {
         })
     }
 
-    /// Gives a row to the sink as it is.
-    ///
-    /// # Errors
-    ///
-    /// Whatever the sink gives.
+    /// Passes a row on without hashing.
     pub fn pass(&mut self, row: &Row<'_>) -> Result<()> {
         self.sink.add(row)
     }
 
-    /// Returns the sink that gets the rows.
+    /// Borrows the wrapped sink.
     pub fn sink_mut(&mut self) -> &mut S {
         &mut self.sink
     }
 
-    /// Returns the sink that got the rows.
+    /// Returns the wrapped sink.
     pub fn into_inner(self) -> S {
         self.sink
     }
@@ -121,10 +117,8 @@ impl<S: Sink> Sink for Hashing<S> {
             && racy.is_suspect(&row.facts)
             && matches!(row.facts.kind, FileType::File | FileType::Symlink)
         {
-            let mut path = Vec::new();
-            row.key.path_into(&mut path);
-            match self.open.hash(root, row.key.root, &path, row.facts.kind) {
-                // What has changed meanwhile will be told by its times.
+            match self.open.hash(root, row.key.root, (row.key.parent, row.key.name), row.facts.kind) {
+                // A later change will show in the times.
                 Ok((hash, now)) if now.is_none_or(|now| now == row.facts.size_bytes.unwrap_or(now)) => {
                     self.hashed += 1;
                     row.facts.sha256 = Some(hash);
@@ -136,7 +130,7 @@ impl<S: Sink> Sink for Hashing<S> {
     }
 
     fn add_packed(&mut self, rows: &PackedRows<'_>) -> Result<()> {
-        // Nearly all directories hold nothing that was changed just now.
+        // Few directories have recent changes.
         match self.roots.get(rows.root as usize) {
             Some(Some((_, racy))) if rows.iter().any(|row| racy.is_suspect(&row.facts)) => {
                 rows.iter().try_for_each(|row| self.add(&row))
@@ -146,22 +140,21 @@ impl<S: Sink> Sink for Hashing<S> {
     }
 }
 
-/// The directory that was opened last: names often come from the same one.
+/// Cache of the last directory: successive names are often in the same one.
 #[derive(Debug, Default)]
 struct Parents {
     last: Option<((u32, Vec<u8>), Dir)>,
 }
 
 impl Parents {
-    /// Returns the hash of what a path holds, and how many bytes that is.
+    /// Returns the hash and the size of a file or link target.
     fn hash(
         &mut self,
         root: &Dir,
         number: u32,
-        path: &[u8],
+        (parent, name): (&[u8], &[u8]),
         kind: FileType,
     ) -> Result<([u8; 32], Option<u64>)> {
-        let (parent, name) = split(path);
         if !names::is_component(name) {
             let reason = "a path that ends in no name of an entry";
             return Err(Error::new("hash", root.path(), ErrorKind::BadOption, reason));
@@ -187,7 +180,7 @@ impl Parents {
     }
 }
 
-/// Opens a directory below another, a step at a time and never through a symbolic link.
+/// Opens a directory below `root` step by step, without following symbolic links.
 pub(super) fn open_directory(root: &Dir, path: &[u8]) -> Result<Dir> {
     let mut directory = root.again()?;
     for name in path.split(|byte| *byte == b'/').filter(|name| !name.is_empty()) {
@@ -197,7 +190,7 @@ pub(super) fn open_directory(root: &Dir, path: &[u8]) -> Result<Dir> {
 }
 
 fn hash_file(mut file: std::fs::File) -> std::io::Result<([u8; 32], Option<u64>)> {
-    // A pipe that has taken the name would be waited for, and a device has no end.
+    // A FIFO would block, and a device may never end.
     if !file.metadata()?.is_file() {
         return Err(std::io::Error::other("no regular file any more"));
     }

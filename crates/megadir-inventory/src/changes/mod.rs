@@ -1,4 +1,4 @@
-//! What changed in a tree since an inventory of it was made.
+//! Changes in a tree since an inventory of it was made.
 //!
 //! ```text
 //! inventory -> blocks (one directory each) --+
@@ -10,9 +10,11 @@ pub(crate) mod compare;
 pub(crate) mod engine;
 mod fields;
 mod hash;
+mod keep;
 mod only;
 mod proof;
 mod racy;
+mod refresh;
 pub(crate) mod settle;
 pub(crate) mod source;
 
@@ -21,33 +23,34 @@ pub use fields::Fields;
 pub use hash::{Hashing, verify};
 pub use only::compare_only;
 
+use crate::path::TreePath;
 use crate::row::Facts;
 
-/// What became of an entry.
+/// Kind of a change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum ChangeKind {
-    /// There is an entry where there was none.
+    /// New entry.
     Added,
-    /// There is no entry any more.
+    /// Entry that is gone.
     Removed,
-    /// Something about it differs; [`Change::fields`] says what.
+    /// Entry that differs in [`Change::fields`].
     Modified,
-    /// The same file has another path: inode, device and time of birth are the same, without a time of birth size and
-    /// time of modification too; on NTFS of Windows the file's number alone.
+    /// The same file at another path: inode, device and birth time agree; without a birth time also size and
+    /// mtime. On NTFS under Windows the file number is enough.
     Renamed,
-    /// There is a file of another type.
+    /// Replaced by a file of another type.
     TypeChanged,
-    /// Nothing differs, and yet the contents may: the file was changed so shortly before it was examined, or after,
-    /// that one more change in the same step of the clock would have left its times as they are.
+    /// Nothing differs, but the file was modified within one clock tick of its examination, or later: another
+    /// write could have kept the same times.
     Suspect,
 }
 
 impl ChangeKind {
-    /// Every kind.
+    /// All kinds.
     pub const ALL: [Self; 6] =
         [Self::Added, Self::Removed, Self::Modified, Self::Renamed, Self::TypeChanged, Self::Suspect];
 
-    /// Returns the name used in output, e.g. `type-changed`.
+    /// Name in output, e.g. `type-changed`.
     pub fn name(self) -> &'static str {
         match self {
             Self::Added => "added",
@@ -63,21 +66,21 @@ impl ChangeKind {
 /// One change.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Change {
-    /// What became of the entry.
+    /// Kind.
     pub kind: ChangeKind,
-    /// The index of its tree.
+    /// Index of the root.
     pub root: u32,
-    /// Its path relative to the root of the tree: where it is, or where it was if it was removed; empty for the root.
-    pub path: Box<[u8]>,
-    /// Where it was, if it is elsewhere now: it was renamed, or a directory above it was.
-    pub from: Option<Box<[u8]>>,
-    /// What was known of it.
+    /// Path relative to the root; the old path if the entry was removed; empty for the root.
+    pub path: TreePath,
+    /// Old path, if the entry or a directory above it was renamed.
+    pub from: Option<TreePath>,
+    /// Old facts.
     pub old: Option<Facts>,
-    /// What is known of it now.
+    /// New facts.
     pub new: Option<Facts>,
-    /// What differs. Times, size and links of directories that follow from their entries are left out, and so is the
-    /// time of change of what was renamed, which the renaming changes.
+    /// Differences. Excluded are the times, size and links of directories that follow from their entries, and
+    /// the ctime of renamed entries.
     pub fields: Fields,
-    /// The contents may have changed besides without anything telling, see [`ChangeKind::Suspect`].
+    /// The contents may have changed too, see [`ChangeKind::Suspect`].
     pub suspect: bool,
 }

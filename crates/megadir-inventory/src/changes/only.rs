@@ -1,4 +1,4 @@
-//! Comparing some paths with an inventory, without looking at any other.
+//! Comparison of selected paths with an inventory.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::Ordering;
@@ -10,23 +10,21 @@ use super::engine::{Found, Tree};
 use super::hash::open_directory;
 use super::proof::Proof;
 use super::racy::Racy;
-use super::settle::{Entry, settle, split};
+use super::settle::{Entry, settle};
 use super::{Change, ChangeKind, fields};
 use crate::metadata::Metadata;
+use crate::path::{Place, TreePath};
 use crate::row::Facts;
 use crate::rows::Rows;
 use crate::volumes::{Volumes, fsid, fsid_below, is_stub, of_stub};
 
-/// Directories whose path is a place in the order of an inventory.
-type Place = (u32, Vec<u8>);
-
-/// What an inventory says of a path: nothing, or the facts.
+/// Facts in the inventory, if the path is in it.
 type Old = Option<Facts>;
 
-/// Compares some paths, given by root and path relative to it, with an inventory. Of a directory only itself is compared,
-/// and not its times, which follow from its entries.
+/// Compares selected paths, given by root and relative path. A directory is compared without its entries and
+/// times.
 ///
-/// A path that is neither in the inventory nor in the tree is among the failures.
+/// A path that is neither in the inventory nor in the tree is a failure.
 ///
 /// # Errors
 ///
@@ -42,8 +40,8 @@ pub fn compare_only<R: Rows>(
     let (trees, unopened) = open(roots)?;
     let mut wanted: BTreeMap<Place, BTreeMap<Vec<u8>, Old>> = BTreeMap::new();
     for (root, path) in paths {
-        let (parent, name) = split(&path);
-        wanted.entry((root, parent.to_vec())).or_default().insert(name.to_vec(), None);
+        let (parent, name) = TreePath::from(&path).split();
+        wanted.entry((root, parent)).or_default().insert(name, None);
     }
     let old_roots = look_up(&mut rows, &mut wanted, trees.len())?;
     check_roots(&trees, &old_roots, options)?;
@@ -82,14 +80,14 @@ pub fn compare_only<R: Rows>(
     })
 }
 
-/// Finds the rows that are wanted, and those of the roots.
+/// Finds the rows of the wanted paths and of the roots.
 fn look_up<R: Rows>(
     rows: &mut R,
     wanted: &mut BTreeMap<Place, BTreeMap<Vec<u8>, Old>>,
     roots: usize,
 ) -> Result<Vec<Option<Facts>>> {
     let mut old_roots = vec![None; roots];
-    let mut place: Place = (u32::MAX, Vec::new());
+    let mut place: Place = (u32::MAX, TreePath::root());
     let mut here = None;
     while let Some(row) = rows.next_row()? {
         if row.key.is_root()
@@ -97,8 +95,8 @@ fn look_up<R: Rows>(
         {
             *root = Some(row.facts);
         }
-        if (row.key.root, row.key.parent) != (place.0, place.1.as_slice()) {
-            place = (row.key.root, row.key.parent.to_vec());
+        if row.key.root != place.0 || place.1 != *row.key.parent {
+            place = (row.key.root, TreePath::sharing(row.key.parent, &place.1));
             here = wanted.get_mut(&place);
         }
         if let Some(old) = here.as_mut().and_then(|names| names.get_mut(row.key.name)) {
@@ -108,7 +106,6 @@ fn look_up<R: Rows>(
     Ok(old_roots)
 }
 
-/// Returns what is known of the devices of the roots.
 fn volumes(metadata: &Metadata, trees: &[Option<Tree>], old_roots: &[Option<Facts>]) -> Volumes {
     let mut volumes = Volumes::new(metadata);
     for (tree, old) in trees.iter().zip(old_roots) {
@@ -143,12 +140,12 @@ struct Only<'a> {
 
 impl Only<'_> {
     /// Compares names of one directory.
-    fn directory(&mut self, root: u32, parent: &[u8], names: &BTreeMap<Vec<u8>, Old>) -> Result<()> {
+    fn directory(&mut self, root: u32, parent: &TreePath, names: &BTreeMap<Vec<u8>, Old>) -> Result<()> {
         let Some(tree) = self.trees.get(root as usize).and_then(Option::as_ref) else {
             self.found.unread += names.len() as u64;
             return Ok(());
         };
-        let directory = match open_directory(&tree.directory, parent) {
+        let directory = match open_directory(&tree.directory, &parent.to_vec()) {
             Ok(directory) => directory,
             Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {
                 for (name, old) in names {
@@ -164,14 +161,14 @@ impl Only<'_> {
             }
         };
         if let Some(old) = names.get(&b""[..]) {
-            self.entry(&tree.directory, (root, b"", b""), old.as_ref(), &tree.facts);
+            self.entry(&tree.directory, (root, &TreePath::root(), b""), old.as_ref(), &tree.facts);
         }
         let mut batch = BatchBuilder::new(64 << 10, false);
         let asked: Vec<_> =
             names.iter().filter(|(name, _)| batch.push(name, 0, FileType::Unknown, 0)).collect();
         let mut rows: Vec<Attributes> = Vec::new();
         self.examine.examine(&directory, batch.batch(), &mut rows)?;
-        // Names such as `..` are no entries, and get no row.
+        // `.` and `..` are no entries and get no row.
         let asked = asked.into_iter().filter(|(name, _)| *name != b"." && *name != b"..");
         for ((name, old), attributes) in asked.zip(&rows) {
             let new = Facts::new(FileType::Unknown, attributes);
@@ -197,20 +194,20 @@ impl Only<'_> {
         Racy::new(self.metadata.started_ns, granule_ns, of.and_then(|root| root.newest_ns))
     }
 
-    fn gone(&mut self, tree: &Dir, root: u32, parent: &[u8], name: &[u8], old: Option<&Facts>) {
-        let path = super::engine::below(parent, name);
+    fn gone(&mut self, tree: &Dir, root: u32, parent: &TreePath, name: &[u8], old: Option<&Facts>) {
+        let path = if name.is_empty() { parent.clone() } else { parent.join(name) };
         if let Some(facts) = old {
             let suspect = self.racy(root).is_suspect(facts);
             self.found.seen.gone.push(Entry { root, path, facts: *facts, suspect });
             return;
         }
-        let at = tree.path().join(names::to_os(&path).unwrap_or_default());
+        let at = tree.path().join(names::to_os(&path.to_vec()).unwrap_or_default());
         let reason = "neither in the inventory nor in the tree: is the name right?";
         self.found.failed += 1;
         self.found.failures.push(Error::new("compare", &at, ErrorKind::NotFound, reason));
     }
 
-    /// Returns the facts of an entry as they are compared: with the number that the inventory has for its device.
+    /// Returns the facts with the inventory's device number.
     fn as_before(&mut self, directory: &Dir, name: &[u8], facts: &Facts, proof: Proof) -> Facts {
         if proof.stubs && is_stub(facts) {
             return of_stub(facts);
@@ -230,15 +227,15 @@ impl Only<'_> {
         Facts { device: Some(before), ..*facts }
     }
 
-    /// Compares an entry of a directory.
+    /// Compares one entry.
     fn entry(
         &mut self,
         directory: &Dir,
-        (root, parent, name): (u32, &[u8], &[u8]),
+        (root, parent, name): (u32, &TreePath, &[u8]),
         old: Option<&Facts>,
         new: &Facts,
     ) {
-        let path = super::engine::below(parent, name);
+        let path = if name.is_empty() { parent.clone() } else { parent.join(name) };
         let tree = self.trees[root as usize].as_ref();
         let proof = tree.map_or(Proof::COMMON, |tree| tree.proof);
         let new = &self.as_before(directory, name, new, proof);

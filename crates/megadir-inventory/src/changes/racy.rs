@@ -1,53 +1,53 @@
-//! The racy rule: equal times prove nothing where the clock of the file system may not have ticked in between.
+//! The racy rule: equal times prove nothing within one clock tick.
 //!
-//! A file that is written right after it was examined gets the time that it had already if the clock has not ticked
-//! since. So an entry whose time lies within a granule of the scan, or after its start, counts as suspect: everything
-//! that is asked of it may be as it was, and its contents not. Reference: git's `Documentation/technical/racy-git.txt`.
+//! A file that is written right after its examination keeps its time if the clock has not ticked since. So an
+//! entry whose time lies within one granule of the start of the scan, or later, is suspect: all its attributes
+//! may be equal and its contents not. Reference: git's `Documentation/technical/racy-git.txt`.
 //!
-//! The granule is the widest of these: the tick by which Linux takes times (up to 10 ms; since 6.13 times are as fine as
-//! needed on most local file systems, which is not relied on), the delay of a tick on a machine that was not given
-//! its processor, and what the file system stores: times without nanoseconds may be whole seconds (ext2 and ext3, ext4
-//! with inodes of 128 bytes) or every other one (FAT).
+//! The granule is the coarsest of: Linux's timestamp tick (up to 10 ms; finer since 6.13 on most local file
+//! systems, which is not relied on), the delay of a tick on an overcommitted machine, and the stored precision:
+//! times without nanoseconds may be whole seconds (ext2, ext3, ext4 with 128-byte inodes) or even seconds
+//! (FAT).
 //!
-//! Where another machine's clock stamps the files (NFS, SMB), the scan's own clock says nothing. No file was changed
-//! after its clock showed the newest time in the tree, so the granule is counted from there.
+//! If a server's clock stamps the files (NFS, SMB), the local clock says nothing. No file was changed after
+//! that clock showed the newest time in the tree, so the granule is counted from there.
 
 use megadir::FileType;
 
 use crate::row::Facts;
 
-/// The least granule that is reckoned with: ticks of 10 ms, late by ten.
+/// Smallest granule: ticks of 10 ms, up to ten of them late.
 const TICKS_NS: i64 = 100_000_000;
 const SECOND_NS: i64 = 1_000_000_000;
-/// The granule reckoned with where another machine's clock is used and nothing is known of it.
+/// Granule for a server's clock of unknown precision.
 const UNKNOWN_NS: i64 = 2 * SECOND_NS;
 
-/// From which time on an entry's times prove nothing.
+/// Time from which an entry's times prove nothing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Racy {
     from_ns: i64,
 }
 
 impl Racy {
-    /// Makes the rule for a scan that began at `started_ns` by this machine's clock, on a file system with a granule.
-    /// Without one, another machine's clock is used, and the newest change in the tree counts.
+    /// Makes the rule for a scan that began at `started_ns` by this machine's clock. Without a granule a
+    /// server's clock is used, and the newest change in the tree counts.
     pub(crate) fn new(started_ns: i64, granule_ns: Option<u64>, newest_ns: Option<i64>) -> Self {
         let granule = |ns: u64| i64::try_from(ns).unwrap_or(i64::MAX).max(TICKS_NS);
         let from_ns = match granule_ns {
             Some(ns) => started_ns.saturating_sub(granule(ns)),
-            // Nothing known of that clock: everything is suspect.
+            // Nothing is known of that clock: everything is suspect.
             None => newest_ns.map_or(i64::MIN, |newest| newest.min(started_ns).saturating_sub(UNKNOWN_NS)),
         };
         Self { from_ns }
     }
 
-    /// Tells whether an entry may have been changed since without any of its times telling.
+    /// `true` if a later change of the entry may have left its times equal.
     pub(crate) fn is_racy(self, facts: &Facts) -> bool {
-        // A change of the contents changes both; the time of change cannot be set back.
+        // A write sets both; ctime cannot be set back.
         self.is_racy_at(facts.changed_ns.or(facts.modified_ns))
     }
 
-    /// Tells the same of an entry whose time of change is this, or of modification where that is not known.
+    /// As [`Racy::is_racy`], by ctime, or mtime if that is unknown.
     #[inline]
     pub(crate) fn is_racy_at(self, time_ns: Option<i64>) -> bool {
         match time_ns {
@@ -56,13 +56,13 @@ impl Racy {
         }
     }
 
-    /// Tells whether the contents of an entry may have been changed without anything telling.
+    /// `true` if the contents may have changed unnoticed.
     pub(crate) fn is_suspect(self, facts: &Facts) -> bool {
         has_contents(facts) && self.is_racy(facts)
     }
 }
 
-/// Tells whether an entry has contents that nothing but its times tells of: what is empty is empty.
+/// `true` for types whose contents show only in their times; empty files have none.
 fn has_contents(facts: &Facts) -> bool {
     match facts.kind {
         FileType::File => facts.size_bytes != Some(0),
@@ -71,7 +71,7 @@ fn has_contents(facts: &Facts) -> bool {
     }
 }
 
-/// Returns by how much a stored time may be less than the time of the change.
+/// Returns the precision of a stored time, nanoseconds.
 fn stored_granule_ns(time_ns: i64) -> i64 {
     match (time_ns % SECOND_NS, time_ns / SECOND_NS % 2) {
         (0, 0) => 2 * SECOND_NS,
@@ -105,7 +105,7 @@ mod tests {
             (start - TICKS_NS, true),
             (start - TICKS_NS - 1, false),
             (start - 20 * SECOND_NS, false),
-            // Without nanoseconds: maybe cut off, by up to two seconds where the second is even.
+            // No nanoseconds: possibly truncated, by up to two seconds if the second is even.
             (50 * SECOND_NS, true),
             (49 * SECOND_NS, false),
             (48 * SECOND_NS, false),
@@ -120,7 +120,7 @@ mod tests {
 
     #[test]
     fn another_machines_clock_is_read_from_the_newest_change() {
-        // A server whose clock is an hour slow, and one whose clock is fast.
+        // One server's clock is an hour slow, another's is fast.
         let start = 7200 * SECOND_NS + 5;
         for newest in [3600 * SECOND_NS + 5, 9000 * SECOND_NS + 5] {
             let racy = Racy::new(start, None, Some(newest));
@@ -145,7 +145,7 @@ mod tests {
         ] {
             assert_eq!(racy.is_suspect(&Facts { kind, ..file(1) }), suspect, "{kind:?}");
         }
-        // The entries of a directory may have changed all the same.
+        // The entries of a directory may still have changed.
         assert!(racy.is_racy(&Facts { kind: FileType::Directory, ..file(1) }));
         let without = Facts { changed_ns: None, modified_ns: None, ..file(1) };
         assert!(racy.is_suspect(&without), "no time proves nothing");

@@ -1,12 +1,13 @@
-//! From what is seen path by path to changes: what was renamed, and what went along with its directory.
+//! From differences at each path to changes: detects renames, and drops entries that moved with their
+//! directory.
 //!
-//! A file that is gone from one path and has come to another is the same file if its identity is. Where several names of
-//! one file are gone and several have come (hard links), those pair first that kept their name in a renamed directory, then those
-//! at the same path, then the rest in the order of their paths. An entry that kept its name in a directory that was renamed went along
-//! with it and is a change only if it was changed besides.
+//! A file that is gone from one path and new at another was renamed if its identity agrees. With several names
+//! on both sides (hard links), names that kept their name in a renamed directory pair first, then those at the
+//! same path, then the rest in the order of their paths. An entry that moved along with its directory is a
+//! change only if it was also modified.
 //!
-//! The changes can be replayed (docs/inventory.md): so an entry that is where it was, though its directory was renamed or gave its
-//! name to another, is a renaming to the same path.
+//! The changes can be replayed (docs/inventory.md). So an entry that stayed in place while its directory was
+//! renamed or replaced is a rename to the same path.
 
 mod pairs;
 
@@ -14,41 +15,41 @@ use std::collections::HashSet;
 
 use megadir::FileType;
 
-use self::pairs::{Pairs, Place, Side, Sides, parent, unsteady};
+use self::pairs::{Pairs, Side, Sides, unsteady};
 use super::fields::{self, Fields};
 use super::proof::Proof;
 use super::{Change, ChangeKind};
+use crate::path::{Place, TreePath};
 use crate::row::Facts;
 
-/// A path and what was, or is, there.
+/// Path with the old or new facts.
 #[derive(Clone, Debug)]
 pub(crate) struct Entry {
     pub(crate) root: u32,
-    pub(crate) path: Box<[u8]>,
+    pub(crate) path: TreePath,
     pub(crate) facts: Facts,
-    /// Of what was: its times prove nothing about its contents.
+    /// Old times prove nothing about the contents.
     pub(crate) suspect: bool,
 }
 
-/// Everything that differs, path by path.
+/// All differences, path by path.
 #[derive(Debug, Default)]
 pub(crate) struct Seen {
-    /// Changes that need no more looking at.
+    /// Changes that need no rename detection.
     pub(crate) settled: Vec<Change>,
-    /// Paths at which there is nothing any more.
+    /// Paths that are gone.
     pub(crate) gone: Vec<Entry>,
-    /// Paths at which there was nothing.
+    /// New paths.
     pub(crate) came: Vec<Entry>,
-    /// Paths at which there is another file: what was there, and what is.
+    /// Paths with another file: old and new facts.
     pub(crate) replaced: Vec<(Entry, Facts)>,
-    /// Paths at which the same file is as before, in a directory that another one replaced.
+    /// Paths with the same file, in a directory that was replaced.
     pub(crate) stayed: Vec<(Entry, Facts)>,
-    /// Paths of directories that could not be listed and of entries that could not be examined.
-    pub(crate) unread: HashSet<(u32, Box<[u8]>)>,
+    /// Directories that could not be listed and entries that could not be examined.
+    pub(crate) unread: HashSet<Place>,
 }
 
 impl Seen {
-    /// Takes what another has seen.
     pub(crate) fn append(&mut self, other: &mut Self) {
         self.settled.append(&mut other.settled);
         self.gone.append(&mut other.gone);
@@ -59,38 +60,38 @@ impl Seen {
     }
 }
 
-/// Returns the changes that were seen, sorted by root and path; `proofs` are what holds for each root.
+/// Returns the changes, sorted by root and path; `proofs` are indexed by root.
 pub(crate) fn settle(seen: Seen, proofs: &[Proof]) -> Vec<Change> {
     let Seen { mut settled, gone, came, replaced, stayed, unread } = seen;
     let unsteady = unsteady(&Sides::new((&gone, &came), &replaced, &[], proofs));
-    let is_unsteady = |place: Place<'_>| unsteady.contains(&parent(place));
+    let is_unsteady = |root: u32, path: &TreePath| unsteady.contains(&(root, path.parent()));
     let (stayed, in_place): (Vec<_>, Vec<_>) =
-        stayed.into_iter().partition(|(old, _)| is_unsteady((old.root, &old.path)));
+        stayed.into_iter().partition(|(old, _)| is_unsteady(old.root, &old.path));
     let sides = Sides::new((&gone, &came), &replaced, &stayed, proofs);
     let pairs = sides.pair();
     let implied: Vec<bool> =
         pairs.targets.iter().enumerate().map(|pair| sides.is_along(pair, &pairs)).collect();
     let stirred = Stirred::new(&sides, &pairs, &implied);
-    // A directory that was compared in place is one change with its renaming.
-    let renamed_in_place: HashSet<Place<'_>> = stayed.iter().map(|(old, _)| (old.root, &*old.path)).collect();
-    settled.retain(|change| !renamed_in_place.contains(&(change.root, &*change.path)));
+    // One change for a directory that was both renamed and compared in place.
+    let renamed_in_place: HashSet<Place> =
+        stayed.iter().map(|(old, _)| (old.root, old.path.clone())).collect();
+    settled.retain(|change| !renamed_in_place.contains(&(change.root, change.path.clone())));
     settled.extend(in_place.iter().filter_map(|(old, new)| changed_in_place(old, new, proofs)));
-    let mut lost: HashSet<Place<'_>> = HashSet::new();
+    let mut lost: HashSet<&Place> = HashSet::new();
     for (index, source) in sides.sources.iter().enumerate() {
         if let Some(target) = pairs.targets[index] {
             let pair = (source, &sides.targets[target]);
             settled.extend(if implied[index] { went_along(pair, &stirred) } else { Some(renamed(pair)) });
             continue;
         }
-        let above = parent(source.place);
-        let moved = pairs.moved.get(&above).copied();
-        let is_hidden = lost.contains(&above)
-            || moved.is_some_and(|to| hides(&unread, (above.0, to), split(source.place.1).1));
-        // What another file took the path of is gone without a change of its own, unless its directory has gone elsewhere.
-        let is_told = source.shared.is_none() || moved.is_some_and(|to| to != above.1);
+        let (above, name) = (&source.above, &source.name);
+        let moved = pairs.moved.get(above);
+        let is_hidden = lost.contains(above) || moved.is_some_and(|to| hides(&unread, above.0, to, name));
+        // A replaced file is no change of its own, unless its directory was renamed away.
+        let is_told = source.shared.is_none() || moved.is_some_and(|to| *to != above.1);
         if is_hidden {
-            // It went along with its directory and could not be looked at there.
-            lost.insert(source.place);
+            // Moved with its directory, to where it could not be examined.
+            lost.insert(&source.place);
         } else if is_told {
             settled.push(removed(source));
         }
@@ -99,30 +100,30 @@ pub(crate) fn settle(seen: Seen, proofs: &[Proof]) -> Vec<Change> {
         let source = target.shared.map(|shared| sides.shared[shared].0);
         debug_assert!(source.is_none_or(|source| sides.sources[source].place == sides.targets[index].place));
         settled.push(match source.filter(|source| pairs.targets[*source].is_none()) {
-            Some(source) if !is_unsteady(target.place) => replaced_by(&sides.sources[source], target),
+            Some(source) if !unsteady.contains(&target.above) => replaced_by(&sides.sources[source], target),
             _ => added(target),
         });
     }
-    // What was at a path comes before what is there.
+    // At one path the removal comes first.
     let key = |change: &Change| (change.root, change.kind != ChangeKind::Removed, change.kind);
     settled.sort_unstable_by(|a, b| (a.root, &a.path, key(a)).cmp(&(b.root, &b.path, key(b))));
     settled
 }
 
-/// Returns `true` if it is not known if a name is in a directory.
-fn hides(unread: &HashSet<(u32, Box<[u8]>)>, directory: Place<'_>, name: &[u8]) -> bool {
-    let is_unread = |path: &[u8]| unread.contains(&(directory.0, Box::from(path)));
-    !unread.is_empty() && (is_unread(directory.1) || is_unread(&super::engine::below(directory.1, name)))
+/// `true` if it is unknown whether the directory has this name.
+fn hides(unread: &HashSet<Place>, root: u32, directory: &TreePath, name: &[u8]) -> bool {
+    let is_unread = |path: TreePath| unread.contains(&(root, path));
+    !unread.is_empty() && (is_unread(directory.clone()) || is_unread(directory.join(name)))
 }
 
-/// Directories in which entries came, went or were renamed, besides what went along with them.
+/// Directories in which entries came, went or were renamed, apart from those that moved with their directory.
 struct Stirred<'a> {
-    before: HashSet<Place<'a>>,
-    after: HashSet<Place<'a>>,
+    before: HashSet<&'a Place>,
+    after: HashSet<&'a Place>,
 }
 
 impl<'a> Stirred<'a> {
-    fn new(sides: &Sides<'a>, pairs: &Pairs<'a>, implied: &[bool]) -> Self {
+    fn new(sides: &'a Sides<'_>, pairs: &Pairs, implied: &[bool]) -> Self {
         let mut along = vec![false; sides.targets.len()];
         for (source, target) in pairs.targets.iter().enumerate() {
             if let Some(target) = target {
@@ -132,21 +133,13 @@ impl<'a> Stirred<'a> {
         let before = sides.sources.iter().zip(implied).filter(|(_, implied)| !**implied);
         let after = sides.targets.iter().zip(&along).filter(|(_, along)| !**along);
         Self {
-            before: before.map(|(side, _)| parent(side.place)).collect(),
-            after: after.map(|(side, _)| parent(side.place)).collect(),
+            before: before.map(|(side, _)| &side.above).collect(),
+            after: after.map(|(side, _)| &side.above).collect(),
         }
     }
 }
 
-/// Splits a path into that of its directory and its name.
-pub(crate) fn split(path: &[u8]) -> (&[u8], &[u8]) {
-    match path.iter().rposition(|byte| *byte == b'/') {
-        Some(at) => (&path[..at], &path[at + 1..]),
-        None => (&[], path),
-    }
-}
-
-/// Returns what is to be told of an entry that went along with its directory.
+/// Returns the change of an entry that moved with its directory, if it was also modified.
 fn went_along((old, new): (&Side<'_>, &Side<'_>), stirred: &Stirred<'_>) -> Option<Change> {
     let fields = if new.facts.kind == FileType::Directory {
         let same = !stirred.before.contains(&old.place) && !stirred.after.contains(&new.place);
@@ -159,10 +152,10 @@ fn went_along((old, new): (&Side<'_>, &Side<'_>), stirred: &Stirred<'_>) -> Opti
         (true, true) => ChangeKind::Suspect,
         (true, false) => return None,
     };
-    Some(Change { from: Some(old.place.1.into()), fields, ..change(kind, old, new) })
+    Some(Change { from: Some(old.place.1.clone()), fields, ..change(kind, old, new) })
 }
 
-/// Returns the change of an entry that is where it was, if there is one. Directories are compared with their entries.
+/// Returns the change of an entry that stayed in place, if any. Directories are compared elsewhere.
 fn changed_in_place(old: &Entry, new: &Facts, proofs: &[Proof]) -> Option<Change> {
     if new.kind == FileType::Directory {
         return None;
@@ -178,17 +171,17 @@ fn changed_in_place(old: &Entry, new: &Facts, proofs: &[Proof]) -> Option<Change
     Some(Change { kind, root, path, from: None, old: Some(old.facts), new: Some(*new), fields, suspect })
 }
 
-/// A renamed entry. Renaming changes the time of change, so that this tells nothing more.
+/// A rename. It changes the ctime, which is therefore ignored.
 fn renamed((old, new): (&Side<'_>, &Side<'_>)) -> Change {
     let fields = match new.facts.kind == FileType::Directory {
         true => fields::of_directory(old.facts, new.facts, false, new.proof),
         false => fields::of_file(old.facts, new.facts, new.proof).without(Fields::CHANGED),
     };
-    let from = Some(old.place.1.into());
+    let from = Some(old.place.1.clone());
     Change { from, fields, suspect: old.suspect, ..change(ChangeKind::Renamed, old, new) }
 }
 
-/// Another file at the same path, when the one that was there is nowhere else.
+/// Another file at the same path, if the old one is nowhere else.
 fn replaced_by(old: &Side<'_>, new: &Side<'_>) -> Change {
     let kind = if old.facts.kind == new.facts.kind { ChangeKind::Modified } else { ChangeKind::TypeChanged };
     let fields = fields::of_either(old.facts, new.facts, new.proof).with(Fields::INODE);
@@ -199,7 +192,7 @@ fn change(kind: ChangeKind, old: &Side<'_>, new: &Side<'_>) -> Change {
     Change {
         kind,
         root: new.place.0,
-        path: new.place.1.into(),
+        path: new.place.1.clone(),
         from: None,
         old: Some(*old.facts),
         new: Some(*new.facts),

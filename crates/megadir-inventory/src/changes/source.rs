@@ -1,19 +1,20 @@
-//! Where the rows of directories come from: an inventory that is read, or blocks that are kept.
+//! Sources of blocks: an inventory file, or a snapshot.
 
 use std::sync::Arc;
 
 use megadir::Result;
 
-use crate::block::{Block, Blocks};
-use crate::rows::Rows;
+use crate::block::Block;
+use crate::path::Place;
+use crate::rows::{Blocks, Rows};
 
 /// Blocks in the order of an inventory.
 pub(crate) trait Source: Send {
     /// Returns the next block, or `None` after the last.
     fn next_block(&mut self) -> Result<Option<Arc<Block>>>;
 
-    /// Returns the root and path of the directory from which on blocks are still to come.
-    fn position(&self) -> Option<(u32, Box<[u8]>)>;
+    /// Returns the sort key of the next block.
+    fn position(&self) -> Option<Place>;
 }
 
 impl<R: Rows + Send> Source for Blocks<R> {
@@ -21,12 +22,12 @@ impl<R: Rows + Send> Source for Blocks<R> {
         Ok(Blocks::next_block(self)?.map(Arc::new))
     }
 
-    fn position(&self) -> Option<(u32, Box<[u8]>)> {
+    fn position(&self) -> Option<Place> {
         Blocks::position(self)
     }
 }
 
-/// Blocks that are kept in memory.
+/// Blocks in memory.
 pub(crate) struct KeptBlocks<'a> {
     pub(crate) blocks: std::slice::Iter<'a, Arc<Block>>,
 }
@@ -36,7 +37,7 @@ impl Source for KeptBlocks<'_> {
         Ok(self.blocks.next().cloned())
     }
 
-    fn position(&self) -> Option<(u32, Box<[u8]>)> {
+    fn position(&self) -> Option<Place> {
         self.blocks.as_slice().first().map(|block| (block.root, block.path.clone()))
     }
 }

@@ -6,8 +6,8 @@
 use megadir::{FileType, names};
 
 use crate::block::{PlainRows, Whole};
-use crate::changes::settle::split;
 use crate::common::common_bytes as common;
+use crate::path::split_bytes as split;
 use crate::row::{Facts, Key, Row};
 
 /// No name on Linux is longer, bytes: 255 characters of six bytes each, which is what `statfs` gives for FAT.

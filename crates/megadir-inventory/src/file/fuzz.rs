@@ -6,9 +6,8 @@ use megadir::Result;
 
 use super::encoding;
 use super::open::Inventory;
-use crate::block::Blocks;
 use crate::row::OwnedRow;
-use crate::rows::Rows;
+use crate::rows::{Blocks, Rows};
 
 /// Reads arbitrary bytes as an inventory. It never panics, rows ascend, an error is one line, and blocks hold what rows do.
 /// Checksums are left out, since nothing that is made up would get past them.
@@ -75,7 +74,7 @@ fn by_blocks(inventory: Inventory) -> Result<Vec<OwnedRow>> {
             let key = crate::row::Key { root: block.root, parent: b"", name: b"" };
             rows.push(crate::row::Row { key, facts: *facts, error: error.as_deref() }.into());
         }
-        rows.extend((0..block.len()).map(|index| OwnedRow::from(block.row(index))));
+        rows.extend((0..block.len()).map(|index| OwnedRow::from(block.row(index, &block.path.to_vec()))));
     }
     Ok(rows)
 }

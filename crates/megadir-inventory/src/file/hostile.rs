@@ -5,10 +5,9 @@ use std::path::Path;
 use megadir::FileType;
 
 use super::{Inventory, WriteOptions, Writer};
-use crate::block::Blocks;
-use crate::metadata::{FORMAT_VERSION, Metadata, Root, Scanned};
+use crate::metadata::{FORMAT_VERSION, Metadata, Root, Scanned, Volume};
 use crate::row::{Facts, OwnedRow};
-use crate::rows::{Rows, Sink};
+use crate::rows::{Blocks, Rows, Sink};
 
 fn facts(kind: FileType) -> Facts {
     Facts { kind, size_bytes: Some(1), links: Some(1), ..Facts::NOTHING }
@@ -39,7 +38,7 @@ fn write(path: &Path, rows: &[OwnedRow], group_rows: usize) {
         rows: rows.len() as u64,
         failed: 0,
         unread_directories: 0,
-        volumes: None,
+        volumes: Some(vec![Volume { device: 66, fsid: "90d27687133a8f6d".into() }]),
     };
     let roots = vec![b"/a".to_vec(); 3];
     let mut writer = Writer::create(path, roots, WriteOptions { threads: 0, level: 1, group_rows }).unwrap();
@@ -183,9 +182,10 @@ fn a_flipped_bit_of_the_metadata_is_damage_and_a_file_without_their_checksum_is_
     let whole = std::fs::read(&path).unwrap();
     let find = |text: &[u8]| whole.windows(text.len()).position(|there| there == text).unwrap();
     let started = find(b"\"started_ns\":1234567") + 19;
-    for bit in 0..3 {
+    let (device, id) = (find(b"\"device\":66") + 10, find(b"90d27687133a8f6d"));
+    for (at, bit) in [(started, 0), (started, 1), (started, 2), (device, 0), (id, 0)] {
         let mut flipped = whole.clone();
-        flipped[started] ^= 1 << bit;
+        flipped[at] ^= 1 << bit;
         std::fs::write(&path, flipped).unwrap();
         let error = read(&path).unwrap_err();
         assert!(error.contains("do not fit their checksum"), "{error}");

@@ -3,10 +3,9 @@
 use megadir::FileType;
 
 use super::{Inventory, WriteOptions, Writer};
-use crate::block::Blocks;
 use crate::metadata::{FORMAT_VERSION, Metadata, Root, Scanned};
 use crate::row::{Facts, OwnedRow};
-use crate::rows::{Rows, Sink};
+use crate::rows::{Blocks, Rows, Sink};
 
 /// Writes a chain of directories, each with a file, whose names are so long; returns the size of the file, bytes, and its rows.
 fn write(path: &std::path::Path, depth: usize, name_bytes: usize) -> (u64, Vec<OwnedRow>) {
@@ -73,7 +72,7 @@ fn paths_are_stored_by_what_they_begin_with_alike_and_read_back() {
         assert!(inventory.next_row().unwrap().is_none());
         let (mut blocks, mut read) = (Blocks::new(Inventory::open(&path).unwrap()), 1);
         while let Some(block) = blocks.next_block().unwrap() {
-            assert!(*block.path == *rows[read].parent);
+            assert!(block.path == *rows[read].parent);
             read += block.len();
         }
         assert_eq!(read, rows.len());

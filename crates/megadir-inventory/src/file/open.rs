@@ -20,7 +20,7 @@ use super::{CHECKSUMS_KEY, FOOTER_CHECKSUM_KEY, METADATA_KEY, footer_checksum};
 use crate::block::BlockBuilder;
 use crate::metadata::{FORMAT_VERSION, Metadata};
 use crate::row::{Key, Row};
-use crate::rows::{Ascending, Rows};
+use crate::rows::{Ascending, Building, Rows};
 
 /// What begins and ends a Parquet file.
 const MAGIC: &[u8; 4] = b"PAR1";
@@ -159,16 +159,8 @@ impl Inventory {
         }
     }
 
-    /// Returns root and path of the directory of the next row; `None` after the last.
-    pub(crate) fn next_directory(&mut self) -> Result<Option<(u32, &[u8])>> {
-        if !self.has_next()? {
-            return Ok(None);
-        }
-        Ok(self.batch.directory().map(|(root, parent, _)| (root, parent)))
-    }
-
     /// Adds the rows of the directory of the next row, as many as are at hand.
-    pub(crate) fn take_directory(&mut self, block: &mut BlockBuilder) -> Result<()> {
+    fn take_directory(&mut self, block: &mut BlockBuilder) -> Result<()> {
         let (Some((root, parent, rows)), Some(columns)) = (self.batch.directory(), self.batch.columns())
         else {
             return self.fail(malformed(&self.path, "damaged: it has no more rows; scan again"));
@@ -265,8 +257,13 @@ impl Rows for Inventory {
         Ok(self.batch.take())
     }
 
-    fn as_inventory(&mut self) -> Option<&mut Inventory> {
-        Some(self)
+    fn build(&mut self, building: &mut Building) -> Result<bool> {
+        if !self.has_next()? {
+            return Ok(false);
+        }
+        let Some((root, path, _)) = self.batch.directory() else { return Ok(false) };
+        self.take_directory(building.enter(root, path))?;
+        Ok(true)
     }
 }
 

@@ -143,7 +143,9 @@ mod tests {
 
     use megadir::{Attributes, BatchBuilder, FileType, Time};
 
-    use super::super::gather::{Gather, Rowless, Shared};
+    use super::super::gather::Gather;
+    use super::super::rowless::Rowless;
+    use super::super::shared::Shared;
     use super::emit;
     use crate::file::{GROUP_ROWS, WriteOptions, Writer};
     use crate::metadata::{FORMAT_VERSION, Metadata, Scanned};

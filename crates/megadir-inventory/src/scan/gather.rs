@@ -14,18 +14,19 @@
 
 use std::collections::HashMap;
 use std::io;
-use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 
 use megadir::{Attributes, Batch, FileType, Want};
 
 use super::Excluded;
-use super::deep::{Cursor, Deep};
+use super::deep::Cursor;
+use super::rowless::Rowless;
+use super::shared::Shared;
 use crate::packed::columns::{self, Alike};
 use crate::packed::{Numbers, PackedRows, pack};
+use crate::path::split_bytes;
 use crate::row::Facts;
-use crate::sorter::Sorter;
 use crate::volumes::Devices;
 
 /// An item that holds what could not be done with an entry, in words.
@@ -43,87 +44,6 @@ const FAILED: u32 = 1 << 31;
 const COLUMNS: u32 = 1 << 30;
 /// Fewer rows take less room one by one than as columns.
 const COLUMN_ROWS_MIN: usize = 8;
-
-/// Directories whose relative path takes more than this are kept as a tree of names, see [`Deep`], bytes: no path that a system call takes
-/// does.
-const LONG_PATH_BYTES: usize = 4096;
-
-/// Where the rows of all threads come together.
-pub(super) struct Shared {
-    sorter: Sorter,
-    /// Made when it is needed first, of memory that is taken from the sorter.
-    deep: Option<Deep>,
-    memory_bytes: usize,
-}
-
-impl Shared {
-    /// Makes one that holds about so many bytes in memory, and the rest in nameless files of a directory.
-    pub(super) fn new(memory_bytes: usize, directory: PathBuf) -> Self {
-        Self { sorter: Sorter::new(memory_bytes, directory), deep: None, memory_bytes }
-    }
-
-    /// Adds an item of a directory with a long path.
-    fn add_deep(
-        &mut self,
-        cursor: &mut Cursor,
-        of: (u32, &[u8], bool),
-        tail: &[u8],
-        item: &[u8],
-    ) -> io::Result<()> {
-        let Self { sorter, deep, memory_bytes } = self;
-        let deep = deep.get_or_insert_with(|| {
-            sorter.set_memory(*memory_bytes / 2);
-            Deep::new(*memory_bytes / 2)
-        });
-        deep.add(cursor, of, tail, item, sorter)
-    }
-
-    /// Returns the sorter with all items.
-    pub(super) fn into_sorter(mut self) -> io::Result<Sorter> {
-        if let Some(mut deep) = self.deep {
-            deep.write_run(&mut self.sorter)?;
-        }
-        Ok(self.sorter)
-    }
-}
-
-/// Directories that a walk enters and that have no row, or none that says that they are: they went, or became something else, between
-/// being listed and being examined, and came again. What lies in them is left out.
-#[derive(Default)]
-pub(super) struct Rowless {
-    paths: Mutex<Vec<Vec<u8>>>,
-    /// Whether there are any, which is rare.
-    any: AtomicBool,
-}
-
-impl Rowless {
-    fn add(&self, directory: &[u8], name: &[u8]) {
-        let path = entry_path(directory, name);
-        self.paths.lock().unwrap_or_else(PoisonError::into_inner).push(path);
-        self.any.store(true, Ordering::Release);
-    }
-
-    /// Tells whether a directory is one, or below one.
-    fn has(&self, directory: &[u8]) -> bool {
-        self.any.load(Ordering::Acquire)
-            && self.paths.lock().unwrap_or_else(PoisonError::into_inner).iter().any(|path| {
-                directory
-                    .strip_prefix(&path[..])
-                    .is_some_and(|rest| rest.first().is_none_or(|&byte| is_separator(byte)))
-            })
-    }
-}
-
-/// Returns the path of an entry as a walk has it.
-fn entry_path(directory: &[u8], name: &[u8]) -> Vec<u8> {
-    let separator =
-        directory.last().is_none_or(|&last| !is_separator(last)).then_some(std::path::MAIN_SEPARATOR as u8);
-    directory.iter().copied().chain(separator).chain(name.iter().copied()).collect()
-}
-
-fn is_separator(byte: u8) -> bool {
-    std::path::is_separator(char::from(byte))
-}
 
 /// Gathers the rows that one thread reads by directory.
 pub(super) struct Gather<'o> {
@@ -273,7 +193,7 @@ impl<'o> Gather<'o> {
     pub(super) fn error(&mut self, path: &Path, error: &str) -> io::Result<()> {
         let path = megadir::names::from_os(path.as_os_str());
         let relative = relative(path, &self.prefix).into_owned();
-        let (parent, name) = split(&relative);
+        let (parent, name) = split_bytes(&relative);
         set_key(&mut self.key, self.root, parent, ERROR, name);
         self.add(parent.len(), false, error.as_bytes())
     }
@@ -291,11 +211,8 @@ impl<'o> Gather<'o> {
     /// is that of the last item.
     fn add(&mut self, path_bytes: usize, is_same: bool, item: &[u8]) -> io::Result<()> {
         let mut shared = self.shared.lock().unwrap_or_else(PoisonError::into_inner);
-        if path_bytes <= LONG_PATH_BYTES {
-            return shared.sorter.add(&self.key, item);
-        }
-        let (path, tail) = self.key[size_of::<u32>()..].split_at(path_bytes);
-        shared.add_deep(&mut self.cursor, (self.root, path, is_same), tail, item)
+        let (root, key) = (self.root, &self.key[..]);
+        shared.add(&mut self.cursor, (root, path_bytes, is_same), key, item)
     }
 
     /// Gives the rows of a block to the sorter, sorted.
@@ -451,17 +368,9 @@ fn relative<'p>(path: &'p [u8], prefix: &[u8]) -> std::borrow::Cow<'p, [u8]> {
     rest[start..].into()
 }
 
-/// Splits a relative path into that of the directory and the name.
-fn split(path: &[u8]) -> (&[u8], &[u8]) {
-    match path.iter().rposition(|&byte| byte == b'/') {
-        Some(slash) => (&path[..slash], &path[slash + 1..]),
-        None => (b"", path),
-    }
-}
-
 #[cfg(test)]
 mod tests {
-    use super::{key_parts, relative, set_key, split};
+    use super::{key_parts, relative, set_key};
 
     #[test]
     fn keys_order_as_rows_do_and_come_apart() {
@@ -494,7 +403,5 @@ mod tests {
             assert_eq!(&*relative(path.as_bytes(), prefix.as_bytes()), b"a/b", "{path}");
         }
         assert_eq!(&*relative(b"t", b"t"), b"");
-        assert_eq!(split(b"a/b/c"), (&b"a/b"[..], &b"c"[..]));
-        assert_eq!(split(b"c"), (&b""[..], &b"c"[..]));
     }
 }

@@ -5,6 +5,8 @@ mod deep;
 mod emit;
 mod gather;
 mod read;
+mod rowless;
+mod shared;
 
 use std::collections::BTreeMap;
 use std::io;
@@ -17,10 +19,9 @@ use megadir::{Dir, Error, Examiner, Result, WalkOptions, attribute_policy};
 
 pub(crate) use self::clock::granule_ns;
 use self::gather::Gather;
-use crate::metadata::{FORMAT_VERSION, Metadata, Root, Scanned};
+use crate::metadata::{FORMAT_VERSION, Metadata, Root, Scanned, Volume};
 use crate::row::Facts;
 use crate::rows::Sink;
-use crate::volumes::Volume;
 
 /// How trees are scanned.
 pub struct ScanOptions {
@@ -158,8 +159,8 @@ pub fn root_path(path: &Path) -> Result<Vec<u8>> {
 /// A scan that goes on.
 struct Run<'o> {
     options: &'o ScanOptions,
-    shared: Mutex<gather::Shared>,
-    rowless: gather::Rowless,
+    shared: Mutex<shared::Shared>,
+    rowless: rowless::Rowless,
     metadata: Metadata,
     /// The device numbers of volumes, by their ids.
     volumes: BTreeMap<String, u64>,
@@ -188,9 +189,9 @@ impl<'o> Run<'o> {
         };
         // The rest is for what the threads gather.
         let sorter_bytes = options.memory_bytes - options.memory_bytes / 4;
-        let shared = Mutex::new(gather::Shared::new(sorter_bytes, options.spill_directory.clone()));
+        let shared = Mutex::new(shared::Shared::new(sorter_bytes, options.spill_directory.clone()));
         let volumes = BTreeMap::new();
-        Self { options, shared, rowless: gather::Rowless::default(), metadata, volumes, read: 0 }
+        Self { options, shared, rowless: rowless::Rowless::default(), metadata, volumes, read: 0 }
     }
 
     /// Returns what gathers the rows of a thread that reads the last tree.

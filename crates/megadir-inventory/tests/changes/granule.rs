@@ -25,7 +25,7 @@ fn hammer(base: &Path, times: u32) {
         // In a directory that was changed within the granule too.
         fs::write(&other, "").unwrap();
         let changes = snapshot.refresh(&options, &Watch::default()).unwrap().changes;
-        let of_file = changes.iter().find(|change| &*change.path == b"file");
+        let of_file = changes.iter().find(|change| change.path == b"file"[..]);
         match of_file.map(|change| change.kind) {
             Some(ChangeKind::Modified) => modified += 1,
             Some(ChangeKind::Suspect) => suspects += 1,
@@ -33,7 +33,7 @@ fn hammer(base: &Path, times: u32) {
         }
         let name = format!("new{time}");
         assert!(
-            changes.iter().any(|change| change.kind == ChangeKind::Added && *change.path == *name.as_bytes()),
+            changes.iter().any(|change| change.kind == ChangeKind::Added && change.path == *name.as_bytes()),
             "round {time}: the new name was missed"
         );
     }

@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-use megadir_inventory::Rows;
 use megadir_inventory::changes::Change;
+use megadir_inventory::{Rows, TreePath};
 
 #[cfg(target_os = "linux")]
 #[path = "oracle/linux.rs"]
@@ -70,9 +70,9 @@ pub(crate) fn of_rows(rows: &mut dyn Rows) -> Listing {
 
 /// Returns changes as lines.
 pub(crate) fn lines(changes: &[Change]) -> BTreeSet<String> {
-    let text = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).unwrap();
+    let text = |path: &TreePath| path.to_string();
     let line = |change: &Change| {
-        let from = change.from.as_deref().map_or(String::new(), text);
+        let from = change.from.as_ref().map_or(String::new(), text);
         let fields: Vec<&str> = change.fields.names().collect();
         line(change.kind.name(), &from, &text(&change.path), &fields, change.suspect)
     };

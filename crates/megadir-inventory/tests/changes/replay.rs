@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use megadir_inventory::TreePath;
 use megadir_inventory::changes::{Change, ChangeKind, Fields};
 
 use crate::oracle::Listing;
@@ -9,7 +10,7 @@ use crate::oracle::Listing;
 /// Paths, and for each the path that its file had before; `None` for another file.
 type Tree = BTreeMap<String, Option<String>>;
 
-fn text(path: &[u8]) -> String {
+fn text(path: &TreePath) -> String {
     String::from_utf8(path.to_vec()).unwrap()
 }
 
@@ -63,7 +64,7 @@ fn replay(old: &Listing, changes: &[Change]) -> Tree {
             ChangeKind::Modified | ChangeKind::Suspect => {
                 let file =
                     tree.get_mut(&path).unwrap_or_else(|| panic!("nothing is at {path}: {changes:#?}"));
-                let from = change.from.as_deref().map_or_else(|| path.clone(), text);
+                let from = change.from.as_ref().map_or_else(|| path.clone(), text);
                 assert_eq!(*file, Some(from), "{changes:#?}");
                 if change.fields.contains(Fields::INODE) {
                     *file = None;

@@ -4,8 +4,8 @@ use std::io::Write;
 use std::path::PathBuf;
 
 use megadir::names;
-use megadir_inventory::Facts;
 use megadir_inventory::changes::{Change, ChangeKind};
+use megadir_inventory::{Facts, TreePath};
 
 use super::Args;
 use crate::ui::escape;
@@ -54,15 +54,17 @@ impl Lines {
     }
 
     /// Returns a path as one may give it to other programs.
-    fn path(&self, root: u32, relative: &[u8]) -> Vec<u8> {
+    fn path(&self, root: u32, relative: &TreePath) -> Vec<u8> {
         let mut path = self.prefixes.get(root as usize).cloned().unwrap_or_default();
         if !relative.is_empty() {
             let separator = std::path::MAIN_SEPARATOR as u8;
             if !path.last().is_some_and(|last| std::path::is_separator(char::from(*last))) {
                 path.push(separator);
             }
+            let start = path.len();
+            relative.push_to(&mut path);
             // On Windows no name holds a slash.
-            path.extend(relative.iter().map(|byte| if *byte == b'/' { separator } else { *byte }));
+            path[start..].iter_mut().filter(|byte| **byte == b'/').for_each(|byte| *byte = separator);
         }
         path
     }
@@ -98,7 +100,7 @@ impl Lines {
     }
 
     fn null(&self, text: &mut Vec<u8>, change: &Change) {
-        let mut record = |kind: &str, path: &[u8]| {
+        let mut record = |kind: &str, path: &TreePath| {
             text.extend_from_slice(kind.as_bytes());
             text.push(b'\t');
             text.extend_from_slice(&self.path(change.root, path));

@@ -9,6 +9,7 @@ use megadir::{Attributes, Backend, Dir, Error, ErrorKind, FileType, ReadOptions,
 
 use super::Tree;
 use crate::block::{Block, BlockBuilder};
+use crate::path::TreePath;
 use crate::row::Facts;
 
 /// A directory that is there.
@@ -16,7 +17,7 @@ use crate::row::Facts;
 pub(super) struct Live {
     pub(super) root: u32,
     /// The path relative to the root.
-    pub(super) path: Box<[u8]>,
+    pub(super) path: TreePath,
     /// Where it is, open, for a root itself.
     pub(super) at: At,
     /// What was known of it; `None` where there was no directory.
@@ -51,7 +52,7 @@ impl Live {
         let at = At::Open(Arc::clone(&tree.directory));
         // What was known of it stands in the block of its entries; this only says that there is one.
         let old = (!is_scan).then_some(tree.facts);
-        Self { root, path: Box::default(), at, old, is_same: true, was_read: true, new: tree.facts }
+        Self { root, path: TreePath::root(), at, old, is_same: true, was_read: true, new: tree.facts }
     }
 
     /// Opens the directory.
@@ -201,20 +202,9 @@ impl Task {
     }
 
     /// Returns the path of an entry relative to the root.
-    pub(super) fn path(&self, name: &[u8]) -> Box<[u8]> {
-        below(&self.live.path, name)
+    pub(super) fn path(&self, name: &[u8]) -> TreePath {
+        self.live.path.join(name)
     }
-}
-
-/// Returns the path of an entry of a directory.
-pub(crate) fn below(directory: &[u8], name: &[u8]) -> Box<[u8]> {
-    let mut path = Vec::with_capacity(directory.len() + 1 + name.len());
-    path.extend_from_slice(directory);
-    if !directory.is_empty() {
-        path.push(b'/');
-    }
-    path.extend_from_slice(name);
-    path.into()
 }
 
 #[cfg(test)]

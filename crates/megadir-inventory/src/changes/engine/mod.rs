@@ -7,16 +7,15 @@ mod directory;
 mod table;
 mod worker;
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError, RwLock};
 
 use megadir::{Dir, Error, ErrorKind, Examiner, FileSystem, Result};
 
-pub(crate) use self::directory::below;
 use self::directory::{Live, Task};
-use self::table::{Fate, Joined, Place, Table};
+use self::table::{Fate, Joined, Table};
 use self::worker::Worker;
 use super::proof::Proof;
 use super::racy::Racy;
@@ -24,8 +23,10 @@ use super::settle::Seen;
 use super::source::Source;
 use crate::block::Block;
 use crate::metadata::Metadata;
+use crate::path::{Place, TreePath};
 use crate::row::Facts;
 use crate::scan::Excluded;
+use crate::snapshot::Unread;
 use crate::volumes::Volumes;
 
 /// Rows that one thread reads before it looks whether there is something to compare.
@@ -35,8 +36,6 @@ const READ_ROWS: usize = 4096;
 const AHEAD_ROWS: usize = 20_000;
 /// Directories whose rows may wait while there are directories to compare.
 const EARLY_MAX: usize = 100_000;
-/// What the paths of those directories may take, bytes: far down in a deep tree a path is larger than rows.
-const EARLY_PATH_BYTES_MAX: usize = 16 << 20;
 /// A path of so many bytes counts as a row where rows are read ahead.
 const ROW_BYTES: usize = 64;
 
@@ -79,9 +78,6 @@ pub(crate) struct Comparing<'a> {
     /// Counts the entries that were examined.
     pub(crate) entries: &'a AtomicU64,
 }
-
-/// Why directories could not be read, by root and path.
-pub(crate) type Unread = HashMap<(u32, Box<[u8]>), Box<str>>;
 
 /// What was found.
 #[derive(Debug, Default)]
@@ -191,7 +187,7 @@ pub(crate) fn compare<S: Source>(comparing: &Comparing<'_>, source: S) -> Result
             Some(tree) => Fate::Here(Box::new(Live::root(root as u32, tree, comparing.is_scan))),
             None => Fate::Unread,
         };
-        let waits = table.found((root as u32, Box::default()), fate).is_none();
+        let waits = table.found((root as u32, TreePath::root()), fate).is_none();
         debug_assert!(waits, "nothing has been read yet");
     }
     let state =
@@ -246,9 +242,9 @@ impl<S: Source> Shared<'_, S> {
     }
 
     /// Tells whether it is not known what a directory held, though its row does not say so.
-    fn was_unread(&self, root: u32, path: &[u8]) -> bool {
+    fn was_unread(&self, root: u32, path: &TreePath) -> bool {
         let unread = self.comparing.unread_before;
-        !unread.is_empty() && unread.contains_key(&(root, Box::from(path)))
+        !unread.is_empty() && unread.contains_key(&(root, path.clone()))
     }
 
     /// Ends the comparison with an error; the first one counts.
@@ -271,9 +267,7 @@ impl<S: Source> Shared<'_, S> {
                 return Step::Done;
             }
             let few = state.ready_rows < AHEAD_ROWS * (self.comparing.threads - 1) || state.ready.is_empty();
-            let is_early_few =
-                state.table.early() < EARLY_MAX && state.table.early_path_bytes() < EARLY_PATH_BYTES_MAX;
-            let room = is_early_few || (state.ready.is_empty() && state.working == 0);
+            let room = state.table.early() < EARLY_MAX || (state.ready.is_empty() && state.working == 0);
             if few
                 && room
                 && let Some(source) = state.source.take()
@@ -351,7 +345,7 @@ impl<S: Source> Shared<'_, S> {
             (Fate::Here(live), Some(block)) => Job::Directory(live, block),
             (Fate::Here(live), None) => {
                 let started_ns = self.comparing.metadata.started_ns;
-                Job::Directory(live, Arc::new(Block::empty(place.0, &place.1, started_ns)))
+                Job::Directory(live, Arc::new(Block::empty(place.0, place.1, started_ns)))
             }
             (Fate::Gone, Some(block)) => Job::Gone(block),
             (Fate::Unread, Some(block)) => Job::Unread(block),

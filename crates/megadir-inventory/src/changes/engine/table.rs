@@ -7,9 +7,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use crate::block::Block;
-
-/// A directory's place in the order of an inventory.
-pub(super) type Place = (u32, Box<[u8]>);
+use crate::path::{Place, TreePath};
 
 /// What is known of a directory before its rows are.
 #[derive(Debug, PartialEq, Eq)]
@@ -27,8 +25,6 @@ pub(super) enum Fate<L> {
 pub(super) struct Table<L> {
     waiting: BTreeMap<Place, Fate<L>>,
     early: BTreeMap<Place, Arc<Block>>,
-    /// What the paths of `early` take, bytes.
-    early_path_bytes: usize,
     /// Rows of every directory before this one have been read; `None` when all have.
     read_to: Option<Place>,
 }
@@ -39,8 +35,8 @@ pub(super) type Joined<L> = (Place, Fate<L>, Option<Arc<Block>>);
 impl<L> Table<L> {
     /// Makes a table for an inventory of which nothing has been read.
     pub(super) fn new() -> Self {
-        let read_to = Some((0, Box::default()));
-        Self { waiting: BTreeMap::new(), early: BTreeMap::new(), early_path_bytes: 0, read_to }
+        let read_to = Some((0, TreePath::root()));
+        Self { waiting: BTreeMap::new(), early: BTreeMap::new(), read_to }
     }
 
     /// Returns how many directories' rows wait.
@@ -48,15 +44,9 @@ impl<L> Table<L> {
         self.early.len()
     }
 
-    /// Returns what the paths of those directories take, bytes.
-    pub(super) fn early_path_bytes(&self) -> usize {
-        self.early_path_bytes
-    }
-
     /// Adds a directory; returns it if its rows have been read.
     pub(super) fn found(&mut self, place: Place, fate: Fate<L>) -> Option<Joined<L>> {
         if let Some(block) = self.early.remove(&place) {
-            self.early_path_bytes -= place.1.len();
             return Some((place, fate, Some(block)));
         }
         if self.read_to.as_ref().is_none_or(|read_to| place < *read_to) {
@@ -72,10 +62,7 @@ impl<L> Table<L> {
         match self.waiting.remove(&place) {
             Some(fate) => Some((place, fate, Some(block))),
             None => {
-                self.early_path_bytes += place.1.len();
-                if let Some(before) = self.early.insert(place, block) {
-                    self.early_path_bytes -= before.path.len();
-                }
+                self.early.insert(place, block);
                 None
             }
         }
@@ -104,7 +91,7 @@ mod tests {
     }
 
     fn block(path: &str) -> Arc<Block> {
-        Arc::new(Block::empty(0, path.as_bytes(), 0))
+        Arc::new(Block::empty(0, path.into(), 0))
     }
 
     #[test]

@@ -6,18 +6,20 @@ use megadir::FileType;
 
 use super::super::fields::Identity;
 use super::super::proof::Proof;
-use super::{Entry, split};
+use super::Entry;
+use crate::path::{Place, TreePath};
 use crate::row::Facts;
 use crate::volumes::{is_stub, of_stub};
-
-pub(super) type Place<'a> = (u32, &'a [u8]);
 
 /// Sources and targets of one identity, each in the order of their paths.
 type Group = (Vec<usize>, Vec<usize>);
 
 /// One side of what may have been renamed: where, what, and at which of the paths that had and have a file.
 pub(super) struct Side<'a> {
-    pub(super) place: Place<'a>,
+    pub(super) place: Place,
+    /// The place of its directory.
+    pub(super) above: Place,
+    pub(super) name: Vec<u8>,
     pub(super) facts: &'a Facts,
     pub(super) suspect: bool,
     pub(super) shared: Option<usize>,
@@ -35,19 +37,19 @@ pub(super) struct Sides<'a> {
 }
 
 /// Which source became which target.
-pub(super) struct Pairs<'a> {
+pub(super) struct Pairs {
     /// By source: the target.
     pub(super) targets: Vec<Option<usize>>,
     /// By target: `true` if it has a source.
     pub(super) taken: Vec<bool>,
     /// Where directories are now, by the place they had.
-    pub(super) moved: HashMap<Place<'a>, &'a [u8]>,
+    pub(super) moved: HashMap<Place, TreePath>,
 }
 
 /// Returns the directories at whose paths other directories are that did not just take their places: what was in them is elsewhere or
 /// gone unless a change says otherwise.
-pub(super) fn unsteady<'a>(sides: &Sides<'a>) -> HashSet<Place<'a>> {
-    let mut unsteady: HashSet<Place<'a>> = HashSet::new();
+pub(super) fn unsteady(sides: &Sides<'_>) -> HashSet<Place> {
+    let mut unsteady: HashSet<Place> = HashSet::new();
     let is_replaced = |side: &Side<'_>| side.shared.is_some() && is_directory(side);
     if !sides.sources.iter().any(is_replaced) {
         return unsteady;
@@ -58,8 +60,8 @@ pub(super) fn unsteady<'a>(sides: &Sides<'a>) -> HashSet<Place<'a>> {
         let Some(shared) = side.shared else { continue };
         let target = sides.shared[shared].1;
         let is_elsewhere = pairs.targets[source].is_some() || pairs.taken[target];
-        if is_elsewhere || !is_directory(&sides.targets[target]) || unsteady.contains(&parent(side.place)) {
-            unsteady.insert(side.place);
+        if is_elsewhere || !is_directory(&sides.targets[target]) || unsteady.contains(&side.above) {
+            unsteady.insert(side.place.clone());
         }
     }
     unsteady
@@ -72,13 +74,18 @@ impl<'a> Sides<'a> {
         stayed: &'a [(Entry, Facts)],
         proofs: &[Proof],
     ) -> Self {
-        let side = |entry: &'a Entry, facts: &'a Facts, shared: Option<usize>| Side {
-            place: (entry.root, &entry.path),
-            facts,
-            suspect: entry.suspect,
-            shared,
-            stays: shared.is_some_and(|shared| shared >= replaced.len()),
-            proof: proofs.get(entry.root as usize).copied().unwrap_or(Proof::COMMON),
+        let side = |entry: &'a Entry, facts: &'a Facts, shared: Option<usize>| {
+            let (directory, name) = entry.path.split();
+            Side {
+                place: (entry.root, entry.path.clone()),
+                above: (entry.root, directory),
+                name,
+                facts,
+                suspect: entry.suspect,
+                shared,
+                stays: shared.is_some_and(|shared| shared >= replaced.len()),
+                proof: proofs.get(entry.root as usize).copied().unwrap_or(Proof::COMMON),
+            }
         };
         let both = || replaced.iter().chain(stayed).enumerate();
         let before = both().map(|(index, (old, _))| side(old, &old.facts, Some(index)));
@@ -86,8 +93,8 @@ impl<'a> Sides<'a> {
         let alone = |entries: &'a [Entry]| entries.iter().map(|entry| side(entry, &entry.facts, None));
         let mut sources: Vec<Side<'_>> = alone(gone).chain(before).collect();
         let mut targets: Vec<Side<'_>> = alone(came).chain(after).collect();
-        sources.sort_unstable_by_key(|side| side.place);
-        targets.sort_unstable_by_key(|side| side.place);
+        sources.sort_unstable_by(|a, b| a.place.cmp(&b.place));
+        targets.sort_unstable_by(|a, b| a.place.cmp(&b.place));
         let mut shared = vec![(0, 0); replaced.len() + stayed.len()];
         for (index, side) in sources.iter().enumerate() {
             side.shared.into_iter().for_each(|at| shared[at].0 = index);
@@ -99,7 +106,7 @@ impl<'a> Sides<'a> {
     }
 
     /// Pairs directories; returns the sources and targets of each other identity too.
-    fn pair_directories(&self) -> (Pairs<'a>, Vec<Group>) {
+    fn pair_directories(&self) -> (Pairs, Vec<Group>) {
         let mut by_identity: HashMap<(u32, Identity), Vec<usize>> = HashMap::new();
         // Directories that stayed are known to.
         let is_open = |side: &Side<'_>| !(side.stays && is_directory(side));
@@ -132,12 +139,12 @@ impl<'a> Sides<'a> {
         let found = directories.iter().flat_map(|(from, to)| from.iter().copied().zip(to.iter().copied()));
         for (source, target) in found.chain(stayed.copied()) {
             pairs.add(source, target);
-            pairs.moved.insert(self.sources[source].place, self.targets[target].place.1);
+            pairs.moved.insert(self.sources[source].place.clone(), self.targets[target].place.1.clone());
         }
         (pairs, others)
     }
 
-    pub(super) fn pair(&self) -> Pairs<'a> {
+    pub(super) fn pair(&self) -> Pairs {
         let (mut pairs, others) = self.pair_directories();
         for (mut from, mut to) in others {
             from.retain(|&source| {
@@ -169,12 +176,10 @@ impl<'a> Sides<'a> {
     }
 
     /// Returns `true` if a source is where it is because its directory was renamed.
-    pub(super) fn is_along(&self, (source, target): (usize, &Option<usize>), pairs: &Pairs<'_>) -> bool {
+    pub(super) fn is_along(&self, (source, target): (usize, &Option<usize>), pairs: &Pairs) -> bool {
         let Some(target) = *target else { return false };
-        let (from, to) = (self.sources[source].place, self.targets[target].place);
-        let ((from_parent, from_name), (to_parent, to_name)) = (split(from.1), split(to.1));
-        from_name == to_name
-            && pairs.moved.get(&(from.0, from_parent)).is_some_and(|moved| *moved == to_parent)
+        let (from, to) = (&self.sources[source], &self.targets[target]);
+        from.name == to.name && pairs.moved.get(&from.above).is_some_and(|moved| *moved == to.above.1)
     }
 }
 
@@ -191,7 +196,7 @@ impl Side<'_> {
     }
 }
 
-impl Pairs<'_> {
+impl Pairs {
     fn add(&mut self, source: usize, target: usize) {
         self.targets[source] = Some(target);
         self.taken[target] = true;
@@ -201,8 +206,4 @@ impl Pairs<'_> {
 /// Returns `true` for a directory that may have been renamed by itself.
 fn is_directory(side: &Side<'_>) -> bool {
     side.facts.kind == FileType::Directory && !side.is_stub()
-}
-
-pub(super) fn parent(place: Place<'_>) -> Place<'_> {
-    (place.0, split(place.1).0)
 }

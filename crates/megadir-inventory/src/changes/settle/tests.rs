@@ -23,7 +23,7 @@ fn directory(inode: u64) -> Facts {
 }
 
 fn at(path: &str, facts: Facts) -> Entry {
-    Entry { root: 0, path: path.as_bytes().into(), facts, suspect: false }
+    Entry { root: 0, path: path.into(), facts, suspect: false }
 }
 
 /// Settles and returns one line for each change.
@@ -38,12 +38,11 @@ fn lines_of(seen: Seen) -> Vec<String> {
 }
 
 fn line(change: &Change) -> String {
-    let text = |path: &[u8]| String::from_utf8_lossy(path).into_owned();
-    let from = change.from.as_deref().map(|from| format!("{} -> ", text(from))).unwrap_or_default();
+    let from = change.from.as_ref().map(|from| format!("{from} -> ")).unwrap_or_default();
     let fields: Vec<&str> = change.fields.names().collect();
     let fields = if fields.is_empty() { String::new() } else { format!(" ({})", fields.join(" ")) };
     let suspect = if change.suspect && change.kind != ChangeKind::Suspect { " ?" } else { "" };
-    format!("{} {from}{}{fields}{suspect}", change.kind.name(), text(&change.path))
+    format!("{} {from}{}{fields}{suspect}", change.kind.name(), change.path)
 }
 
 #[test]
@@ -160,7 +159,7 @@ fn what_is_elsewhere_in_a_renamed_directory_is_removed_from_where_it_went_along(
 fn what_went_along_into_a_directory_that_cannot_be_read_is_not_removed() {
     let gone = [at("d", directory(1)), at("d/s", directory(2)), at("d/s/x", file(3)), at("d/y", file(4))];
     let came = [at("e", directory(1)), at("y", file(4))];
-    let unread = |path: &[u8]| HashSet::from([(0, Box::from(path))]);
+    let unread = |path: &[u8]| HashSet::from([(0, TreePath::from(path))]);
     let (gone, came) = (gone.to_vec(), came.to_vec());
     let seen = Seen { gone: gone.clone(), came: came.clone(), unread: unread(b"e"), ..Seen::default() };
     assert_eq!(lines_of(seen), ["renamed d -> e", "renamed d/y -> y"]);

@@ -7,7 +7,7 @@ use std::sync::{Arc, PoisonError};
 
 use megadir::{Attributes, Dir, Error, FileType, Result, names};
 
-use super::super::directory::{At, Live, Names, Task, below};
+use super::super::directory::{At, Live, Names, Task};
 use super::super::table::Fate;
 use super::{BATCH_NAMES, Worker};
 use crate::block::{Block, BlockBuilder};
@@ -23,7 +23,7 @@ impl<S: Source> Worker<'_, '_, S> {
         let block = &task.block;
         let keep = self.shared.comparing.keep;
         let mut kept =
-            keep.then(|| BlockBuilder::new(block.root, &block.path, self.shared.comparing.started_ns));
+            keep.then(|| BlockBuilder::new(block.root, block.path.clone(), self.shared.comparing.started_ns));
         let racy = self.shared.racy(block);
         let Range { start: mut row, end: row_end } = task.rows(&range);
         let mut failures = 0;
@@ -236,7 +236,7 @@ impl<S: Source> Worker<'_, '_, S> {
     }
 
     fn row_gone(&mut self, block: &Block, row: usize, racy: Racy) {
-        let (root, path, facts) = (block.root, below(&block.path, block.name(row)), block.facts(row));
+        let (root, path, facts) = (block.root, block.path.join(block.name(row)), block.facts(row));
         if facts.kind == FileType::Directory {
             self.children.push(((root, path.clone()), Fate::Gone));
         }
@@ -264,7 +264,7 @@ impl<S: Source> Worker<'_, '_, S> {
     /// What is in a directory cannot be told: it stays as it was.
     pub(super) fn unread(&mut self, block: &Arc<Block>) {
         for row in (0..block.len()).filter(|row| block.kind(*row) == FileType::Directory) {
-            let path = below(&block.path, block.name(row));
+            let path = block.path.join(block.name(row));
             self.children.push(((block.root, path), Fate::Unread));
         }
         if self.shared.comparing.keep {

@@ -11,12 +11,13 @@ use megadir::{Error, ErrorKind, Examine, FileType, Result};
 
 use self::asker::Asker;
 use super::directory::{At, Live, Names, Opened, Task, list};
-use super::table::{Fate, Place};
+use super::table::Fate;
 use super::{Comparing, Found, Job, Shared, Step};
 use crate::block::{Block, BlockBuilder};
 use crate::changes::compare::check_root;
 use crate::changes::source::Source;
 use crate::changes::{Change, ChangeKind, fields};
+use crate::path::{Place, TreePath};
 use crate::row::Facts;
 use crate::volumes::{Volumes, fsid, fsid_below, is_stub, of_stub};
 
@@ -168,7 +169,7 @@ impl<'a, 'b, S: Source> Worker<'a, 'b, S> {
         if !self.shared.comparing.any_root {
             checked?;
         }
-        let was_read = error.is_none() && !self.shared.was_unread(live.root, b"");
+        let was_read = error.is_none() && !self.shared.was_unread(live.root, &TreePath::root());
         (live.old, live.was_read, live.is_same) = (Some(*old), was_read, same);
         // Only this thread sets it, before anything below the root is compared.
         let _ = self.shared.device_before[live.root as usize].set(old.device);
