@@ -1,4 +1,4 @@
-//! What a run tells those who listen: progress, live tables, the record.
+//! Events of a run and their observers: progress, live tables, the record.
 //!
 //! The runner knows no listener; a listener never influences the run, except that one which cannot go on
 //! (a record that cannot be written) ends it.
@@ -18,13 +18,13 @@ use crate::schedule::Block;
 /// Something that happened in a run.
 #[derive(Clone, Copy, Debug)]
 pub enum Event<'a> {
-    /// The data sets are being made; of all their files, so many are there.
+    /// The data sets are being made, with the number of files made so far.
     Filling(FillProgress),
     /// Everything is prepared: the record's first line.
     Started(&'a Header),
-    /// What was made before, and how long that took.
+    /// Data made before the first block, and the time that took.
     Built(&'a Built),
-    /// What a data set that the arms have made uses.
+    /// Space of a data set that the arms have made.
     Used(&'a UsedByArms),
     /// The data sets of a later epoch were made.
     Epoch(&'a Epoch),
@@ -50,7 +50,7 @@ pub enum Event<'a> {
         /// The criterion.
         reason: VoidReason,
     },
-    /// What is measured from here on is on other data, or the same made anew: what was measured is to be made durable.
+    /// Later blocks work on other data or on data made again: the record must be made durable.
     EpochEnds,
     /// The run's directory is being removed.
     Cleaning,
@@ -60,7 +60,7 @@ pub enum Event<'a> {
 
 /// One who listens to a run.
 pub trait Listener {
-    /// Is told of an event.
+    /// Receives an event.
     ///
     /// # Errors
     ///
@@ -78,9 +78,9 @@ pub struct Recorder<W> {
     private: Option<Vec<String>>,
 }
 
-/// Where a record is written.
+/// Destination of a record.
 pub trait Durable: io::Write {
-    /// Returns when what was written would survive a power failure.
+    /// Returns once the written bytes would survive a power failure.
     ///
     /// # Errors
     ///

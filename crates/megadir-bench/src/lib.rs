@@ -24,7 +24,7 @@
 //! | states of the cache: reached, verified, undone | `cache` |
 //! | declared experiments | [`study`] |
 //! | study and request to plan, with axes and estimates | [`mod@plan`] |
-//! | what comes next: orders, warm-up, voiding, epochs | [`schedule`] |
+//! | the next step: orders, warm-up, voiding, epochs | [`schedule`] |
 //! | what observers see; the record's writer | [`event`] |
 //! | carrying a plan out | [`mod@run`] |
 //! | what backends and file systems can do here | `facts` |
@@ -36,7 +36,7 @@
 /// Standard streams that were closed when the process began, for the program, which may not ask the system itself.
 #[cfg(target_os = "linux")]
 pub use megadir_sys::standard_streams;
-/// Ctrl-C of a console, for whoever may not ask the system itself.
+/// Ctrl-C of a console, for crates that may not call the system.
 #[cfg(windows)]
 pub use megadir_sys::windows::console;
 mod cache;

@@ -4,7 +4,7 @@
 
 use megadir_record::Note;
 
-/// What kind of thing was noticed.
+/// Kind of a note.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NoteKind {
     /// An arm of the study cannot run here.
@@ -43,11 +43,11 @@ pub enum NoteKind {
     Leftovers,
     /// A block after a drop of all caches read nothing from the device.
     ColdWithoutReads,
-    /// What arms made in a round was removed before the next one.
+    /// Files that arms made in a round were removed before the next round.
     RoomReused,
-    /// Files are made where the driver passes over those that others have removed, and nothing keeps the two apart.
+    /// Files are made where the driver skips inodes of removed files, and nothing separates the two.
     RemovedRemembered,
-    /// What was made is still to be written to the disk while blocks are measured: this process may not have it written.
+    /// Dirty data may be written while blocks are measured: this process may not flush the volume.
     NotWrittenBack,
     /// A directory took no more names, so that an arm was stopped; or may take fewer than an arm is to make.
     IndexFull,

@@ -8,7 +8,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::file_systems::FsId;
-use crate::plan::DataId;
+use crate::ids::DataId;
 
 /// A data set.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

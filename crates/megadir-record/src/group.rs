@@ -1,10 +1,8 @@
 //! Groups of arms, and the rules by which they are read.
 
-use std::collections::BTreeSet;
-
 use serde::{Deserialize, Serialize};
 
-use crate::plan::{Cell, CellId, Plan};
+use crate::ids::CellId;
 
 /// A group of arms that are read together.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -98,33 +96,4 @@ pub struct Pair {
     pub arm: CellId,
     /// The arm that it is compared with.
     pub to: CellId,
-}
-
-impl Plan {
-    /// Returns what the groups compare with what, each contrast once: every arm of a group with a baseline against it, every
-    /// pair, every arm that asks against the one that lists, and every part of a filling against the first.
-    ///
-    /// A run that stops at a width measures until these are narrow enough, and reports tell of those that are not.
-    #[must_use]
-    pub fn contrasts(&self) -> BTreeSet<(CellId, CellId)> {
-        self.groups.iter().flat_map(|group| self.contrasts_of(group)).collect()
-    }
-
-    fn contrasts_of(&self, group: &Group) -> Vec<(CellId, CellId)> {
-        match &group.rule {
-            GroupRule::Compare { baseline } => {
-                let member = |cell: &&Cell| cell.id != *baseline && cell.groups.contains(&group.name);
-                self.cells.iter().filter(member).map(|cell| (cell.id, *baseline)).collect()
-            }
-            GroupRule::Pairs { pairs } => pairs.iter().map(|pair| (pair.arm, pair.to)).collect(),
-            GroupRule::BreakEven { series } => {
-                series.iter().flat_map(|one| one.asks.iter().map(|ask| (*ask, one.list))).collect()
-            }
-            GroupRule::Fill { arms } => match arms.split_first() {
-                Some((first, others)) => others.iter().map(|arm| (*arm, *first)).collect(),
-                None => Vec::new(),
-            },
-            GroupRule::Decompose { .. } | GroupRule::Grow { .. } | GroupRule::Refusal { .. } => Vec::new(),
-        }
-    }
 }

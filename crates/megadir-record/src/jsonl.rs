@@ -5,6 +5,7 @@
 //! record of a run that was killed: what was written whole is read, and [`Record::cut`] says so.
 
 mod chain;
+mod check;
 mod reader;
 mod writer;
 

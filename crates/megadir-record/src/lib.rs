@@ -23,13 +23,13 @@
 //! This crate knows nothing of file systems, statistics or terminals.
 
 pub mod built;
-mod check;
 mod contradictions;
 pub mod data;
 pub mod epoch;
 pub mod file_systems;
 pub mod files;
 pub mod group;
+mod ids;
 pub mod jsonl;
 pub mod latency;
 pub mod machine;

@@ -5,11 +5,14 @@
 mod cache;
 mod work;
 
+use std::collections::BTreeSet;
+
 use serde::{Deserialize, Serialize};
 
 use crate::data::{ContentKind, Data};
 use crate::file_systems::{FsId, LabFileSystem, Unavailable};
-use crate::group::Group;
+use crate::group::{Group, GroupRule};
+pub use crate::ids::{CellId, DataId};
 use crate::stop::Stop;
 
 pub use cache::CacheState;
@@ -136,18 +139,6 @@ impl Order {
     }
 }
 
-/// The index of an arm in [`Plan::cells`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(transparent)]
-pub struct CellId(pub u32);
-
-/// The index of a data set in [`Plan::data`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(transparent)]
-pub struct DataId(pub u32);
-
 /// One arm: what is done, to which data, in which state of the cache.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -221,4 +212,33 @@ pub struct Published {
     /// Contents of the files that it was measured on, likewise.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub content: Option<ContentKind>,
+}
+
+impl Plan {
+    /// Returns what the groups compare with what, each contrast once: every arm of a group with a baseline against it, every
+    /// pair, every arm that asks against the one that lists, and every part of a filling against the first.
+    ///
+    /// A run that stops at a width measures until these are narrow enough, and reports tell of those that are not.
+    #[must_use]
+    pub fn contrasts(&self) -> BTreeSet<(CellId, CellId)> {
+        self.groups.iter().flat_map(|group| self.contrasts_of(group)).collect()
+    }
+
+    fn contrasts_of(&self, group: &Group) -> Vec<(CellId, CellId)> {
+        match &group.rule {
+            GroupRule::Compare { baseline } => {
+                let member = |cell: &&Cell| cell.id != *baseline && cell.groups.contains(&group.name);
+                self.cells.iter().filter(member).map(|cell| (cell.id, *baseline)).collect()
+            }
+            GroupRule::Pairs { pairs } => pairs.iter().map(|pair| (pair.arm, pair.to)).collect(),
+            GroupRule::BreakEven { series } => {
+                series.iter().flat_map(|one| one.asks.iter().map(|ask| (*ask, one.list))).collect()
+            }
+            GroupRule::Fill { arms } => match arms.split_first() {
+                Some((first, others)) => others.iter().map(|arm| (*arm, *first)).collect(),
+                None => Vec::new(),
+            },
+            GroupRule::Decompose { .. } | GroupRule::Grow { .. } | GroupRule::Refusal { .. } => Vec::new(),
+        }
+    }
 }

@@ -23,16 +23,16 @@ pub(crate) struct Caches {
     sets: Vec<Set>,
     /// Warm arms that have done their work since what they need was dropped.
     warm_arms: HashSet<CellId>,
-    /// Arms of which was told that a cold block read nothing.
+    /// Arms with a note that a cold block read nothing.
     told: HashSet<CellId>,
     system: System,
     random: SplitMix64,
 }
 
-/// What is known of one data set.
+/// State of one data set.
 #[derive(Clone, Debug)]
 struct Set {
-    /// `true` if what lies below directories belongs to it.
+    /// `true` if subdirectories belong to it.
     deep: bool,
     /// `true` if its names and inodes were looked at since they were dropped.
     warm: bool,
@@ -213,7 +213,7 @@ impl Caches {
         self.system.evict(state, &evicted, directories, control)
     }
 
-    /// Draws names of a data set anew, if those that were drawn are not there any more: the arms make their own files.
+    /// Draws names of a data set again if the drawn ones are gone: the arms make their own files.
     fn draw(&mut self, data: DataId, directory: &Dir, control: RunControl<'_>) -> Result<(), WorkError> {
         match tree::are_there(directory.at(), &self.sets[data.0 as usize].sample)? {
             true => Ok(()),

@@ -39,7 +39,7 @@ pub(crate) use caches::{Before, Caches};
 #[cfg(target_os = "linux")]
 pub(crate) use system::is_memory;
 
-/// Returns every state of the cache with its name in reports, and why it cannot be had on `directory`, if it cannot.
+/// Returns every state of the cache with its name in reports, and the reason if it is unavailable on `directory`.
 ///
 /// In a virtual machine cold states are named `guest-...`: the host's cache stays warm. Nothing is dropped.
 pub fn cache_facts(directory: &Dir) -> Vec<CacheFact> {
@@ -53,11 +53,11 @@ pub fn cache_facts(directory: &Dir) -> Vec<CacheFact> {
     facts.collect()
 }
 
-/// What is known of a data set that is to become cold.
+/// A data set that is to become cold.
 #[cfg_attr(windows, expect(dead_code, reason = "only Linux tells what of how many is cached"))]
 struct ColdTarget<'a> {
     data: DataId,
-    /// `true` if what lies below directories belongs to it.
+    /// `true` if subdirectories belong to it.
     deep: bool,
     entries: u64,
     /// Names that were drawn from it.
@@ -68,7 +68,7 @@ struct ColdTarget<'a> {
 
 /// The directories of the data sets, which are opened again where their file system is mounted again.
 pub(crate) trait Directories {
-    /// Returns that of a data set.
+    /// Returns the directory of a data set.
     fn of(&self, data: DataId) -> &Dir;
 
     /// Unmounts the file system of a data set, proves that it is gone, and mounts it again.
@@ -78,7 +78,7 @@ pub(crate) trait Directories {
     fn recreate_files(&mut self, data: DataId) -> Result<(), WorkError>;
 }
 
-/// Returns the error for a state that cannot be had or verified.
+/// Returns the error for a state that is unavailable or not verified.
 fn refused(state: CacheState, reason: impl Into<String>) -> WorkError {
     WorkError::Stage { stage: state.name(), source: io::Error::other(reason.into()) }
 }

@@ -34,7 +34,7 @@ impl Found<'_> {
 /// An entry that was drawn: its path from the top.
 pub(super) type Sampled = Vec<u8>;
 
-/// Shows `visit` every entry below `top`; what lies in its directories too if `deep`.
+/// Calls `visit` for every entry of `top`, and of its subdirectories if `deep`.
 pub(super) fn each(
     top: Borrowed<'_>,
     deep: bool,
@@ -101,7 +101,7 @@ fn failed(source: io::Error) -> WorkError {
     WorkError::Stage { stage: "pass over the data set", source }
 }
 
-/// Asks about every name that was drawn; tells whether there are any and all of them are there.
+/// Asks about every drawn name; `true` if there are any and all exist.
 pub(super) fn are_there(directory: Borrowed<'_>, sample: &[Sampled]) -> Result<bool, WorkError> {
     for path in sample {
         match os::status(directory, path.as_slice()) {

@@ -1,4 +1,4 @@
-//! What is in the n-th file: computed in pieces as it is written or compared, never held.
+//! Content of the n-th file: computed in pieces while it is written or compared, never held.
 
 use md5::{Digest, Md5};
 use megadir_record::ContentKind;
@@ -21,7 +21,7 @@ enum Bytes {
 }
 
 impl Content {
-    /// Returns the content of the file of `index`, which has so many bytes.
+    /// Returns the content of the file of `index`, which has `size_bytes` bytes.
     pub fn new(kind: ContentKind, seed: u64, index: u64, size_bytes: u64) -> Self {
         let bytes = match kind {
             ContentKind::Pseudorandom => {
@@ -123,7 +123,7 @@ pub(super) struct Json {
     given: usize,
 }
 
-/// What comes next.
+/// The next piece.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Part {
     Start,

@@ -1,4 +1,4 @@
-//! What filling a directory would do, found out without writing.
+//! Dry run of filling a directory: finds out what would be made, and writes nothing.
 
 use std::collections::HashSet;
 use std::hash::{BuildHasher, RandomState};
@@ -16,7 +16,7 @@ use crate::os::{self, At, Borrowed};
 /// Missing directories are counted up to here; each takes some ten bytes meanwhile.
 const DIRECTORIES_MAX: usize = 1 << 20;
 
-/// Tells what filling the directory at `path` would do; nothing is made and nothing is written.
+/// Returns what filling the directory at `path` would do; makes and writes nothing.
 ///
 /// # Errors
 ///
@@ -104,7 +104,7 @@ impl Rehearsal<'_> {
         Ok(())
     }
 
-    /// Looks at what has the path of a file, and returns how many bytes would be written into it.
+    /// Examines the entry at the path of a file, and returns the number of bytes that would be written into it.
     fn look(
         &mut self,
         placed: &Place<'_>,
@@ -137,7 +137,7 @@ impl Rehearsal<'_> {
     }
 }
 
-/// Looks at what has a name in a directory.
+/// Examines the entry of a name in a directory.
 fn look_at(
     leaf: Borrowed<'_>,
     name: &[u8],

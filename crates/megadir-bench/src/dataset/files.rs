@@ -35,7 +35,7 @@ pub struct Files {
 }
 
 impl Files {
-    /// Returns so many files, with names, sizes, contents and places as `made` says.
+    /// Returns `entries` files with names, sizes, contents and paths as `made` says.
     ///
     /// # Errors
     ///
@@ -186,7 +186,7 @@ impl Files {
         }
     }
 
-    /// Returns an error that names the file for which there is no place.
+    /// Returns an error that names the file without a path.
     pub(crate) fn refused(&self, index: u64, reason: Refused) -> FilesError {
         let mut name = [0; NAME_BYTES_MAX];
         let name = String::from_utf8_lossy(self.names().write(index, &mut name)).into_owned();

@@ -18,7 +18,7 @@ use megadir_record::MakeDirectories;
 use crate::dataset::{Content, Files, FillError, FillProgress, Filled, PlaceBuffer};
 use crate::os::{self, Access, At, Borrowed, Owned, Status};
 
-/// How often progress is told and the stop flag looked at, files.
+/// Files between two reports of progress and checks of the stop flag.
 pub(super) const STEP: u64 = 256;
 /// The same within one file, pieces.
 const STEP_PIECES: u64 = 16;
@@ -180,7 +180,7 @@ impl<'a> Filling<'a> {
     }
 }
 
-/// Why the next file was not made.
+/// Reason why the next file was not made.
 enum Unmade {
     Stopped,
     Error(FillError),
@@ -218,9 +218,9 @@ pub(super) fn count(filled: &mut Filled, found: &Found, path: &[u8]) {
     }
 }
 
-/// Why a file is not whole.
+/// Reason why a file is not complete.
 pub(super) enum Failed {
-    /// The filling was told to end; what was written of the file stays, and is its beginning.
+    /// The filling was stopped; the written beginning of the file stays.
     Stopped,
     /// A limit was met.
     Met(Box<Explanation>),
@@ -233,7 +233,7 @@ impl<E: Into<io::Error>> From<E> for Failed {
     }
 }
 
-/// What one file is made with.
+/// Buffers for making one file.
 pub(super) struct Task<'a> {
     pub(super) size_bytes: u64,
     pub(super) piece: &'a mut [u8],
@@ -276,7 +276,7 @@ fn one(dir: Borrowed<'_>, name: &[u8], content: Content, task: &mut Task<'_>) ->
     Ok(Found::Nothing)
 }
 
-/// Writes a file's content, and tells which limit that has met before anything is given back.
+/// Writes a file's content; on an error finds the limit that was met before anything is released.
 fn write_in(
     dir: Borrowed<'_>,
     file: &mut File,
@@ -397,7 +397,7 @@ pub(super) struct Tree<'a> {
     pub(super) made: u64,
 }
 
-/// What entering a directory gave.
+/// Result of entering a directory.
 pub(super) enum Entered<'a> {
     /// The directory.
     Directory(Borrowed<'a>),

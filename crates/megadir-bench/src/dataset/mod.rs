@@ -6,10 +6,10 @@
 //! | subject | file |
 //! |---|---|
 //! | the n-th file in all respects | `files.rs` |
-//! | its name, its place, its size, its content | `names.rs`, `rel_path.rs`, `places.rs` and `shape.rs`, `sizes.rs`, `content.rs` and `json.rs` |
-//! | laws as they are written; those that a user chooses | `syntax.rs`, `overrides.rs` |
+//! | its name, path, size, content | `names.rs`, `places.rs`, `sizes.rs`, `content.rs` |
+//! | syntax of laws; the user's own choices | `syntax.rs` |
 //! | the shape of a user's tree | `profile.rs` |
-//! | making them; what that would do | `fill.rs` and `tree.rs`, `dry_run.rs` |
+//! | making them; a dry run of that | `fill.rs`, `dry_run.rs` |
 
 mod content;
 mod dry_run;
@@ -45,16 +45,16 @@ pub use syntax::{
     CONTENTS, SIZE_LAWS, parse_content, parse_sizes, parse_spread, write_content, write_sizes, write_spread,
 };
 
-/// How many taken names are kept for the report.
+/// Limit of taken names kept for the report.
 const TAKEN_NAMES_MAX: usize = 5;
 
-/// Returns a generator for one purpose and one file, independent of those of other purposes and files.
+/// Returns a generator for one purpose and one file, independent of all others.
 fn stream(seed: u64, purpose: u64, index: u64) -> SplitMix64 {
     let of_purpose = SplitMix64::new(seed ^ purpose).next_u64();
     SplitMix64::new(SplitMix64::new(of_purpose ^ index).next_u64())
 }
 
-/// How far the filling has come.
+/// Progress of filling.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FillProgress {
     /// Names gone through.
@@ -63,7 +63,7 @@ pub struct FillProgress {
     pub of: u64,
 }
 
-/// What filling a directory did.
+/// Result of filling a directory.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Filled {
     /// Files made.
@@ -97,10 +97,10 @@ impl Filled {
     }
 }
 
-/// What filling a directory would do.
+/// Result of a dry run of filling a directory.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Rehearsed {
-    /// What filling would have to tell.
+    /// The result that filling would have.
     pub filled: Filled,
     /// `true` if there are more directories to be made than were counted.
     pub more_directories: bool,
@@ -108,7 +108,7 @@ pub struct Rehearsed {
     pub bytes: u64,
 }
 
-/// Why there are no such files.
+/// Reason why there are no such files.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum FilesError {
     /// The layout is none.
@@ -116,7 +116,7 @@ pub enum FilesError {
     Layout {
         /// The layout as it was written.
         layout: String,
-        /// What is wrong with it.
+        /// The mistake in it.
         reason: String,
     },
     /// The layout has no place for a name.
@@ -126,7 +126,7 @@ pub enum FilesError {
         name: String,
         /// The layout.
         layout: String,
-        /// Why.
+        /// The reason.
         reason: Refused,
     },
     /// The laws cannot be, or not together.
@@ -134,7 +134,7 @@ pub enum FilesError {
     Contradiction(String),
 }
 
-/// Why filling ended early; what was made stays, and filling again goes on from there.
+/// Reason why filling ended early; the files made stay, and filling again continues there.
 #[derive(Debug, thiserror::Error)]
 pub enum FillError {
     /// The directory cannot be opened.
@@ -142,7 +142,7 @@ pub enum FillError {
     Open {
         /// The directory.
         path: PathBuf,
-        /// Why.
+        /// The reason.
         source: std::io::Error,
     },
     /// The directory cannot be made.
@@ -150,7 +150,7 @@ pub enum FillError {
     Directory {
         /// The directory.
         path: PathBuf,
-        /// Why.
+        /// The reason.
         source: std::io::Error,
     },
     /// There is no room, and what of.
@@ -172,7 +172,7 @@ pub enum FillError {
         made: u64,
         /// Names in all.
         of: u64,
-        /// Why.
+        /// The reason.
         source: std::io::Error,
     },
     /// There are no such files; nothing was made.
@@ -192,7 +192,7 @@ fn missing(source: &std::io::Error) -> &'static str {
     }
 }
 
-/// Returns what was met and the first thing that can be done about it.
+/// Returns the limit that was met and its first remedy.
 fn with_cure(met: &Explanation) -> String {
     match met.cures.first() {
         Some(cure) => format!("{met} ({})", cure.text),

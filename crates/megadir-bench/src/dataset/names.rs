@@ -24,7 +24,7 @@ pub(super) const GOLDEN: u64 = 0x9e37_79b9_7f4a_7c15;
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Names {
-    /// How they are computed.
+    /// Scheme of the names.
     pub scheme: NameScheme,
     /// The seed.
     pub seed: u64,

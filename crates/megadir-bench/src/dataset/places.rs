@@ -1,4 +1,4 @@
-//! Where the n-th file lies, and which directories that takes.
+//! Path of the n-th file: flat, in a layout, a number of files per directory, or in the shape of a user's tree.
 
 use megadir::layout::{Layout, PathBuffer, Placer, Refused, Source};
 use megadir_record::{Level, NameScheme, Spread};
@@ -9,7 +9,7 @@ use crate::dataset::{FilesError, NAME_BYTES_MAX, Names};
 /// Digits of the directories that hold so many files each; more where there are more.
 const DIRECTORY_DIGITS: usize = 6;
 
-/// Where files lie.
+/// Rule for the paths of files.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Places {
     Flat,
@@ -193,7 +193,7 @@ fn write_hex(layout: &Layout, level: usize, number: u64, path: &mut PathWriter<'
 
 /// The longest path of a file, bytes: of shapes, 48 directories of `d` and 20 digits; those of layouts are shorter.
 pub(super) const PATH_BYTES_MAX: usize = 48 * 22 + NAME_BYTES_MAX + 1;
-/// What a path is written into; reused from file to file.
+/// Buffer for a path, reused from file to file.
 #[derive(Clone)]
 pub struct PlaceBuffer {
     pub(super) name: [u8; NAME_BYTES_MAX],
@@ -254,7 +254,7 @@ impl<'a> PathWriter<'a> {
         self.length += text.len();
     }
 
-    /// Appends `d` and a number of so many digits or more as a directory.
+    /// Appends `d` and a number with at least `digits` digits as a directory.
     pub(super) fn directory(&mut self, number: u64, digits: usize) {
         let mut text = [0; 41];
         let text = decimal(number, &mut text);
@@ -307,7 +307,7 @@ struct Class {
 }
 
 impl Shape {
-    /// Makes a shape ready, or tells what is wrong with it.
+    /// Prepares a shape, or returns the mistake in it.
     pub(super) fn new(levels: &[Level]) -> Result<Self, String> {
         let mut shape = Self { classes: Vec::new(), levels: Vec::new(), files: 0 };
         if !(1..=LEVELS_MAX).contains(&levels.len()) {

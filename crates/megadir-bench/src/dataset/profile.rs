@@ -1,4 +1,4 @@
-//! Looks at a user's tree and tells its shape: numbers only, no name, and no file is opened.
+//! Profile of a user's tree: numbers only, no names; no file is opened.
 //!
 //! What is no directory counts as a file, one by several names as several; what is no regular file has size 0. Links are not
 //! followed and mounts not entered. Memory is bounded: sizes and numbers of files are counted by their first eight binary
@@ -21,7 +21,7 @@ const CLASSES_MAX: u64 = 32;
 /// Binary digits by which numbers are told apart while counting.
 const DIGITS: u32 = 8;
 
-/// What a tree looks like.
+/// Profile of a tree.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Look {
     /// Files.
@@ -38,7 +38,7 @@ pub struct Look {
     pub unexamined: u64,
 }
 
-/// Why there is no shape.
+/// Reason why there is no profile.
 #[derive(Debug, thiserror::Error)]
 pub enum LookError {
     /// The directory cannot be read.
@@ -50,7 +50,7 @@ pub enum LookError {
     /// Deeper than trees are made.
     #[error("'{}' has more than {LEVELS_MAX} levels, which is the most that is made", .0.display())]
     Deep(std::path::PathBuf),
-    /// It was told to end.
+    /// The caller stopped it.
     #[error("interrupted")]
     Stopped,
 }

@@ -34,7 +34,7 @@ impl Sizes {
         Self { size_bytes, law: SizeLaw::Fixed }
     }
 
-    /// Returns what is wrong with the law; `None` if nothing is.
+    /// Returns the mistake in the law, if there is one.
     pub fn contradiction(&self) -> Option<String> {
         let Self { size_bytes, law } = self;
         if *size_bytes > SIZE_BYTES_MAX {

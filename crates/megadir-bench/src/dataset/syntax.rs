@@ -1,4 +1,4 @@
-//! The laws of a data set as people write them, in study files and on the command line alike.
+//! Syntax of the laws of a data set, in study files and on the command line alike.
 
 use megadir::layout::{Layout, Source};
 use megadir::nearest::choices;
@@ -32,7 +32,7 @@ const SIGMA: f64 = 1.0;
 ///
 /// # Errors
 ///
-/// What is wrong and what is allowed, in one line.
+/// The mistake and the allowed values, in one line.
 pub fn parse_sizes(text: &str) -> Result<Sizes, String> {
     let sizes = match text.split_once(':') {
         None if matches!(text, "fixed" | "uniform" | "lognormal" | "log-normal") => {
@@ -92,7 +92,7 @@ pub fn parse_content(text: &str) -> Result<ContentKind, String> {
 ///
 /// # Errors
 ///
-/// What is wrong and what is allowed, in one line.
+/// The mistake and the allowed values, in one line.
 pub fn parse_spread(text: &str) -> Result<Spread, String> {
     if let Some(files) = text.strip_prefix("per-directory:") {
         let spread = Spread::PerDirectory { files: count(files)? };
@@ -143,7 +143,7 @@ pub fn write_spread(spread: &Spread) -> String {
     }
 }
 
-/// What is chosen; `None` leaves what the study says.
+/// The user's choices; `None` keeps the study's.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Chosen {
     /// Lengths of names, sizes and spread of a tree that was looked at; the others go before it.

@@ -1,4 +1,4 @@
-//! Windows: the machine, its volumes and who watches them, as the system and its registry tell anybody.
+//! Windows: the machine, its volumes and their watchers, from the system and its registry, as far as every user may read them.
 //!
 //! Nothing here needs an administrator. Under Wine the answers are Wine's, and the description says that it is Wine.
 

@@ -1,4 +1,4 @@
-//! What Windows tells of itself, of volumes and of services, in words. Pure; runs and is tested everywhere.
+//! Words for the numbers of Windows, its volumes and services. Pure; runs and is tested everywhere.
 //!
 //! References: `GetVolumeInformationByHandleW` (the flags), `fsutil behavior` and `fsutil 8dot3name` (values of the registry),
 //! `STORAGE_BUS_TYPE`.

@@ -25,7 +25,7 @@ pub use ticks::{Calibration, Clock, CycleCounter, Ticks};
 
 /// An operation that is short enough to be measured many times a block.
 pub trait Operation {
-    /// Why it cannot go on.
+    /// Reason why the loop ends.
     type Error;
 
     /// Does it once, for the `index`-th time in the block; returns a value that stands for its result.
@@ -46,7 +46,7 @@ pub trait Operation {
     }
 }
 
-/// What a loop came to.
+/// Result of a loop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Looped {
     /// From the first operation's start to the end of what came after the last, ticks.
@@ -68,7 +68,7 @@ pub struct Looped {
 ///
 /// # Errors
 ///
-/// That of the operation.
+/// The operation's error.
 #[inline]
 pub fn measured_loop<T: Ticks, O: Operation>(
     ticks: T,
@@ -108,7 +108,7 @@ pub fn measured_loop<T: Ticks, O: Operation>(
 ///
 /// # Errors
 ///
-/// That of the operation.
+/// The operation's error.
 #[inline]
 pub fn paced_loop<T: Ticks, O: Operation>(
     ticks: T,
@@ -152,7 +152,7 @@ pub fn paced_loop<T: Ticks, O: Operation>(
 ///
 /// # Errors
 ///
-/// That of the operation.
+/// The operation's error.
 #[inline]
 pub fn untimed_loop<O: Operation>(operation: &mut O, operations: u64) -> Result<u64, O::Error> {
     (0..operations).try_fold(0_u64, |sum, index| Ok(sum.wrapping_add(operation.run(index)?)))

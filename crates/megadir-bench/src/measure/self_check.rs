@@ -1,4 +1,4 @@
-//! What measuring costs on this machine, and whether what is put in is found: the run's check of itself.
+//! The run's check of itself: the cost of measuring on this machine, and whether inserted delays are found.
 //!
 //! The cost is that of the same operation with and without timing, in short blocks in random order within each round, so
 //! that it can be paired like any two arms.
@@ -34,7 +34,7 @@ const DELAYS: [(u64, u64); 3] = [(10, 2_000), (100, 20_000), (400, 200_000)];
 ///
 /// # Errors
 ///
-/// That of the operation.
+/// The operation's error.
 pub fn self_check<O: Operation>(
     calibration: Calibration,
     operation: &mut O,
@@ -176,7 +176,7 @@ impl Operation for Null {
     }
 }
 
-/// What the measured loop costs with nothing in it.
+/// Cost of the measured loop with an empty operation.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct NullCost {
     /// Operations done.

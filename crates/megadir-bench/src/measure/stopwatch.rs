@@ -1,4 +1,4 @@
-//! What a workload times its single operations with: a counter, how long its ticks are, and a histogram.
+//! Stopwatch for single operations: a counter, the length of its ticks, and a histogram.
 //!
 //! A stopwatch is made once and used for many blocks. It allocates when it is made and when a block's times are written
 //! down, never while a block runs.
@@ -256,7 +256,7 @@ mod tests {
 
     #[test]
     fn a_wait_can_be_ended() {
-        /// How many operations were done.
+        /// Number of operations done.
         struct Stopped(u32);
         impl Operation for Stopped {
             type Error = &'static str;

@@ -1,4 +1,4 @@
-//! Where ticks come from, and how long one is.
+//! Source of ticks, and their length.
 
 use std::time::Duration;
 

@@ -13,9 +13,9 @@ pub(crate) use rustix::path::Arg;
 
 use super::{Access, Space, Status};
 
-/// What is open.
+/// An open file or directory.
 pub(crate) type Owned = OwnedFd;
-/// What is open and another's.
+/// A borrowed open file or directory.
 pub(crate) type Borrowed<'a> = BorrowedFd<'a>;
 
 /// The backend that entries are listed by.
@@ -26,7 +26,7 @@ const FILE: OFlags = OFlags::NOFOLLOW.union(OFlags::CLOEXEC);
 /// A block of `st_blocks`, bytes, whatever the file system's blocks are.
 const STAT_BLOCK_BYTES: u64 = 512;
 
-/// What an open directory can be had of.
+/// Lends a directory descriptor.
 pub(crate) trait At {
     /// Returns the open directory.
     fn at(&self) -> Borrowed<'_>;
@@ -118,7 +118,7 @@ pub(crate) fn make_directory(at: Borrowed<'_>, path: impl Arg) -> io::Result<()>
     Ok(rustix::fs::mkdirat(at, path, Mode::from_raw_mode(0o755))?)
 }
 
-/// Makes a directory that nobody else may look into.
+/// Makes a directory that only its owner may enter.
 pub(crate) fn make_private_directory(at: Borrowed<'_>, path: impl Arg) -> io::Result<()> {
     Ok(rustix::fs::mkdirat(at, path, Mode::RWXU)?)
 }
@@ -160,13 +160,13 @@ pub(crate) fn rename_new(at: Borrowed<'_>, from: &str, to: &str) -> io::Result<(
     }
 }
 
-/// Returns what is known of an entry.
+/// Returns the status of an entry.
 #[inline]
 pub(crate) fn status(at: Borrowed<'_>, path: impl Arg) -> io::Result<Status> {
     Ok(status_from(&rustix::fs::statat(at, path, AtFlags::SYMLINK_NOFOLLOW)?))
 }
 
-/// Returns what is known of what is open.
+/// Returns the status of an open file or directory.
 pub(crate) fn status_of(open: &impl At) -> io::Result<Status> {
     Ok(status_from(&rustix::fs::fstat(open.at())?))
 }

@@ -31,17 +31,17 @@ pub(crate) use linux::*;
 #[cfg(windows)]
 pub(crate) use windows::*;
 
-/// What entries are listed with, bytes.
+/// Buffer of listings, bytes.
 const BUFFER_BYTES: usize = 64 << 10;
 
-/// What an existing file is opened for.
+/// Access mode of an existing file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Access {
     Read,
     ReadWrite,
 }
 
-/// What is known of an entry.
+/// Status of an entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Status {
     pub(crate) kind: FileType,

@@ -18,9 +18,9 @@ use megadir_sys::windows::{owner, volume, volume_settings};
 
 use super::{Access, Space, Status};
 
-/// What is open.
+/// An open file or directory.
 pub(crate) type Owned = OwnedHandle;
-/// What is open and another's.
+/// A borrowed open file or directory.
 pub(crate) type Borrowed<'a> = BorrowedHandle<'a>;
 
 const FILE_LIST_DIRECTORY: u32 = 1;
@@ -40,7 +40,7 @@ pub(crate) const LISTED_BY: &str = "by-handle";
 /// Paths up to so many UTF-16 units are written out without allocation.
 const PATH_UNITS: usize = 384;
 
-/// What an open directory can be had of.
+/// Lends a directory handle.
 pub(crate) trait At {
     /// Returns the open directory.
     fn at(&self) -> Borrowed<'_>;

@@ -1,4 +1,4 @@
-//! States of the cache as an axis: every arm that can be had in a state gets a twin in it, and the twins are contrasted. Pure.
+//! States of the cache as an axis: every arm that is possible in a state gets a twin in it, and the twins are contrasted. Pure.
 //!
 //! What a study compares warm is compared in each other state too, with an arm against itself of its own; arms whose work
 //! changes something stay as they are.
@@ -12,16 +12,16 @@ use super::{CacheFact, PlanError, Request};
 use crate::kind::arms::{Arms, CacheChoice};
 use crate::note::NoteKind;
 
-/// Fewer drops than this tell too little.
+/// Smallest number of drops with a useful interval.
 const COLD_ROUNDS_MIN: u32 = 11;
-/// Measured rounds of a plan with cold arms, if nobody says otherwise.
+/// Default number of measured rounds of a plan with cold arms.
 const COLD_ROUNDS: u32 = 15;
 /// The part of a directory's names that one drop is used for: what is asked for must not warm the rest much.
 const LOOKED_UP_ONE_IN: u64 = 100;
 /// The most names that one drop is used for.
 const LOOKED_UP_MAX: u64 = 1000;
 
-/// All files of larger directories are not made anew before every block.
+/// The files of larger directories are not recreated before every block.
 const UNSEEN_ENTRIES_MAX: u64 = 10_000;
 
 /// Returns the states that are asked for, from warm to cold: the request's, else the study's, else warm.
@@ -94,10 +94,10 @@ pub(super) fn rounds_of_chains(
     }
 }
 
-/// Why what arms make themselves is not made anew for them.
+/// Reason why files that arms make are not recreated.
 const OWN_FILES: &str = "cannot be had: the arms make their files themselves";
 
-/// Returns the reason why a state cannot be had, if it cannot.
+/// Returns the reason why a state is unavailable.
 fn reason_against(fact: Option<&CacheFact>) -> Option<String> {
     match fact {
         None => Some("is not known here".to_owned()),
@@ -147,7 +147,7 @@ pub(super) fn cross(states: &[CacheState], facts: &[CacheFact], arms: &mut Arms<
     contrast(&cells, &twins, arms);
 }
 
-/// Returns the name of a state that can be had; `None`, with a note that says why, of one that cannot.
+/// Returns the name of an available state; `None`, with a note on the reason, for an unavailable one.
 fn available(state: CacheState, cells: &[Cell], facts: &[CacheFact], arms: &mut Arms<'_>) -> Option<String> {
     let fact = facts.iter().find(|fact| fact.state == state);
     let reason = reason_against(fact).or_else(|| {
@@ -189,13 +189,13 @@ fn applies(state: CacheState, cell: &Cell, data: &[Data]) -> bool {
 
 /// The arms of one state.
 struct Twin {
-    /// How the state is called; `None` for the arms as they were.
+    /// Name of the state; `None` for the original arms.
     name: Option<String>,
     /// The number of each arm's twin.
     ids: Vec<Option<CellId>>,
 }
 
-/// Adds the arms that `wanted` tells, in a state, and the groups that they make up.
+/// Adds the arms that `wanted` selects, in a state, and their groups.
 fn twin(
     cells: &[Cell],
     groups: &[Group],
@@ -278,7 +278,7 @@ fn contrast(cells: &[Cell], twins: &[Twin], arms: &mut Arms<'_>) {
     arms.pairs("cache", "What does a cold cache cost?", pairs);
 }
 
-/// Returns the operations of a block after a drop: what is asked for again is warm.
+/// Returns the operations of a block after a drop: a repeated operation would be warm.
 fn operations(work: &Work, entries: u64) -> Option<u64> {
     match work {
         Work::List { .. } | Work::Attributes { .. } | Work::Ask { .. } => Some(1),

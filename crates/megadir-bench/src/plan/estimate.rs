@@ -1,4 +1,4 @@
-//! What a plan will need: time, space and inodes, before anything is touched.
+//! Needs of a plan: time, space and inodes, before anything is touched.
 //!
 //! The time is an order of magnitude from constants measured on one machine (2 virtual cores, ext4,
 //! warm); the progress of a run replaces it with what it measures.
@@ -11,7 +11,7 @@ use megadir_record::{
 
 use super::trees;
 
-/// What a plan will need.
+/// Needs of a plan.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Estimate {
     /// Files that will be made.
@@ -45,7 +45,7 @@ const REMOUNT_NS: u64 = 60_000_000;
 const MAKE_ANEW_NS: u64 = 120_000_000;
 /// Reading what one name needs from a fast device, nanoseconds.
 const COLD_READ_NS: u64 = 200_000;
-/// Blocks of the file system, bytes; those of most.
+/// Block size of most file systems, bytes.
 const BLOCK_BYTES: u64 = 4096;
 /// Space of one inode, bytes: ext4 and XFS reserve at most this much for one.
 const INODE_BYTES: u64 = 512;
@@ -199,7 +199,7 @@ fn entries(plan: &Plan, cell: &Cell) -> u64 {
     plan.data[cell.data.0 as usize].entries
 }
 
-/// What a data set needs.
+/// Needs of a data set.
 #[derive(Clone, Copy, Debug, Default)]
 struct Needs {
     /// `true` if the arms make it.
@@ -210,9 +210,9 @@ struct Needs {
     space_bytes: u64,
 }
 
-/// Returns what a data set needs, whoever makes it: files, directories, and the blocks of both.
+/// Returns the needs of a data set: files, directories, and the blocks of both.
 ///
-/// What the arms make is there once at a time.
+/// Files that arms make exist once at a time.
 fn needs(plan: &Plan, data: &Data) -> Needs {
     let mut needs = Needs::default();
     let Some(made) = data.source.made() else { return needs };

@@ -87,7 +87,7 @@ pub(super) fn plan(
     Ok(Planned { plan, notes })
 }
 
-/// Refuses what does not go together.
+/// Refuses contradictory requests.
 fn check(request: &Request<'_>) -> Result<(), PlanError> {
     let refuse = |value: &str, allowed: &str| {
         let (value, allowed) = (value.to_owned(), allowed.to_owned());
@@ -207,15 +207,15 @@ fn is_told_by(whole: &Plan, cell: &Cell, other: &Cell) -> bool {
     other.id.0 < cell.id.0 && (&other.work, other.cache, on(other)) == (&cell.work, cell.cache, on(cell))
 }
 
-/// Of so many parts of the room for images one stays free.
+/// One of this number of parts of the space for images stays free.
 const SHARED_PARTS: u64 = 10;
 /// A file system of this size, bytes, is not short of room for what it keeps for itself: btrfs with 1 GiB, a sixth of it files, wrote
 /// six times as slowly as with 10 GiB.
 const ROOMY_BYTES: u64 = 8 << 30;
 
-/// Sets how large the file systems are; returns those that cannot be so large, with the reason.
+/// Sets the sizes of the file systems; returns the impossible ones with the reason.
 ///
-/// What arms make stays to the end where images of that size have room.
+/// Files that arms make stay to the end if images of that size fit.
 fn size(plan: &mut Plan, parts: &[Part<'_>], room_bytes: u64) -> Vec<(FsId, String)> {
     let needs: Vec<Estimate> = plan.file_systems.iter().map(|of| estimate_on(plan, of.id)).collect();
     let bytes = |place: usize, keeps: bool| {
@@ -353,7 +353,7 @@ fn begin_lives(plan: &mut Plan, parts: &[Part<'_>]) -> Vec<Note> {
     notes
 }
 
-/// Returns the reason why a file system cannot be made anew before each life; `None` if it can.
+/// Returns the reason why a file system cannot be reformatted before each life; `None` if it can.
 fn why_not(plan: &Plan, on: FsId, backing: &Backing) -> Option<String> {
     if !plan.rules.fresh_mounts {
         return Some("what was made on it must stay".into());

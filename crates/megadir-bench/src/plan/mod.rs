@@ -45,7 +45,7 @@ pub const ROUNDS_MAX: u32 = 100_000;
 ///
 /// # Errors
 ///
-/// [`PlanError`] for values that cannot be had and for a baseline that is not available.
+/// [`PlanError`] for impossible values and for an unavailable baseline.
 pub fn plan(study: &Study, request: &Request<'_>) -> Result<Planned, PlanError> {
     check_values(request)?;
     let own = of_windows(study, request.facts);
@@ -56,7 +56,7 @@ pub fn plan(study: &Study, request: &Request<'_>) -> Result<Planned, PlanError> 
     }
 }
 
-/// Returns what a study does on Windows, if it says so and the backends are those of Windows.
+/// Returns the study as it is on Windows, if it has a part for Windows and the backends are of Windows.
 fn of_windows(study: &Study, facts: &[BackendFact]) -> Option<Study> {
     let Kind::List(spec) = &study.kind else { return None };
     let baseline = &spec.windows.as_ref()?.baseline;

@@ -1,4 +1,4 @@
-//! Which group of a plan a published figure stands beside. Pure.
+//! Groups of a plan that published figures are compared with. Pure.
 //!
 //! A study names a group; one that ends in `-first` is that of the source's first run, which is the coldest state that the plan has.
 
@@ -7,7 +7,7 @@ use megadir_record::{CacheState, Cell, Group, Published};
 /// The end of the name of a group of first runs.
 const FIRST: &str = "-first";
 
-/// What is said where a plan has no first runs.
+/// Words for a plan without first runs.
 const NONE: &str = "first runs are measured with --cache warm,unseen";
 
 /// Returns the figures of a study with the groups that there are.

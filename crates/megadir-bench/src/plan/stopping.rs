@@ -6,9 +6,9 @@ use megadir_stats::{EPOCHS_MIN, HalfWidth};
 use crate::plan::{PlanError, ROUNDS_MAX, Request};
 use crate::study::{SizeSpec, Study};
 
-/// The first look at the intervals of a run that stops at a width comes after so many rounds.
+/// Rounds before the first look at the intervals of a run that stops at a width.
 const ROUNDS_MIN: u32 = 30;
-/// An epoch has at least so many rounds.
+/// Smallest number of rounds of an epoch.
 const ROUNDS_OF_EPOCH: u32 = 2;
 /// More epochs than this are a mistake.
 const EPOCHS_MAX: u32 = 1000;
@@ -32,7 +32,7 @@ pub(super) fn stopping(request: &Request<'_>, size: &SizeSpec) -> (u32, Stop) {
     (rounds, stop)
 }
 
-/// Refuses epochs that nothing can be made anew for, or whose rounds would not do.
+/// Refuses epochs if no data can be made again, or if the rounds do not suffice.
 pub(super) fn check_epochs(plan: &Plan) -> Result<(), PlanError> {
     let Rules { epochs, rounds, stop, order, .. } = plan.rules;
     let refuse = |allowed: String| {

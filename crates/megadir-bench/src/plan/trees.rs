@@ -7,7 +7,7 @@ use crate::dataset::{Files, FilesError};
 /// Returns the trees of a data set, each with its directory below the data set's (none: that itself); none of data that were
 /// there already.
 ///
-/// Where several workers share one tree, it has as many files as the data set says for each of them.
+/// If several workers share one tree, it has the data set's number of files for each of them.
 pub(crate) fn trees(plan: &Plan, data: &Data) -> Result<Vec<(Option<String>, Files)>, FilesError> {
     let Some(made) = data.source.made() else { return Ok(Vec::new()) };
     let most = |sharing| workers(plan, data, sharing).max();

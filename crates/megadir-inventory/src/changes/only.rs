@@ -112,7 +112,7 @@ fn volumes(metadata: &Metadata, trees: &[Option<Tree>], old_roots: &[Option<Fact
         if let Some(tree) = tree
             && let (Some(now), Some(before)) = (tree.facts.device, old.and_then(|old| old.device))
         {
-            volumes.learn_root(now, before, fsid(&*tree.directory));
+            volumes.learn_root(now, before, fsid(&tree.directory));
         }
     }
     volumes

@@ -5,10 +5,10 @@ use std::io::{self, BufRead, Read};
 use serde::Deserialize;
 
 use super::chain::is_closed;
+use super::check;
 use super::{Chain, End, Header, Line, Note, Resumed};
 use crate::FORMAT_VERSION;
 use crate::built::{Built, UsedByArms};
-use crate::check;
 use crate::epoch::Epoch;
 use crate::sample::{Phase, Sample};
 use crate::self_check::SelfCheck;

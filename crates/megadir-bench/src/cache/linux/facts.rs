@@ -1,4 +1,4 @@
-//! Which states of the cache can be had on a directory, and why not.
+//! Availability of the states of the cache on a directory.
 
 use std::fs::OpenOptions;
 use std::os::fd::AsFd;
@@ -13,7 +13,7 @@ use crate::host;
 /// File systems whose cache is their storage.
 const IN_MEMORY: &[&str] = &["tmpfs", "ramfs", "devtmpfs", "hugetlbfs"];
 
-/// Why a directory as it was named is not unmounted.
+/// Reason why the file system of a named directory is not unmounted.
 const NOT_OURS: &str = "only what is made and mounted for the run is unmounted: name file systems with --fs";
 
 /// `true` if a file system of this kind lies in memory.
@@ -21,7 +21,7 @@ pub(crate) fn is_memory(kind: &str) -> bool {
     IN_MEMORY.contains(&kind)
 }
 
-/// Returns what says why a state cannot be had on `directory`, if it cannot.
+/// Returns a function from a state to the reason why it is unavailable on `directory`.
 pub(crate) fn refusals(directory: &Dir) -> impl Fn(CacheState) -> Option<String> {
     let file_system = host::file_system(directory.as_fd()).kind;
     move |state| unavailable(state, &file_system)
@@ -44,7 +44,7 @@ fn unavailable(state: CacheState, file_system: &str) -> Option<String> {
     }
 }
 
-/// `true` if this process may drop the caches of the machine and see what is left.
+/// Checks that this process may drop the caches of the machine and count what remains.
 fn may_drop() -> Result<(), String> {
     OpenOptions::new().write(true).open(DROP_CACHES).map_err(|error| {
         format!(

@@ -1,4 +1,4 @@
-//! Linux: what is dropped, by which order to the kernel, and how it is verified.
+//! Linux: how caches are dropped, and how that is verified.
 
 mod contents;
 mod facts;
@@ -17,7 +17,7 @@ use crate::cache::{ColdTarget, Directories};
 use crate::control::{RunControl, WorkError};
 use crate::os::At;
 
-/// What is known of the machine's caches from the drops so far.
+/// Knowledge of the machine's caches from earlier drops.
 #[derive(Clone, Debug, Default)]
 pub(super) struct System {
     names: names::Names,
@@ -51,7 +51,7 @@ impl System {
     }
 }
 
-/// At most so many bytes of one mapping are read.
+/// Limit of bytes read from one mapping.
 const MAPPING_BYTES_MAX: u64 = 64 << 20;
 const BUFFER_BYTES: usize = 1 << 20;
 

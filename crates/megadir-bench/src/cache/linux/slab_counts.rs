@@ -1,4 +1,4 @@
-//! How many inodes, names and buffers of metadata the kernel holds, for root alone.
+//! Counts of inodes, names and buffers of metadata that the kernel holds; for root only.
 //!
 //! Reference: slabinfo(5), cachestat(2). The counts are those of the whole machine or of the whole device, so they bound what
 //! is left of a data set from above.
@@ -9,7 +9,7 @@ use std::os::fd::{AsFd, BorrowedFd};
 use megadir_sys::page_cache::resident;
 use rustix::fs::{fstat, major, minor};
 
-/// Where the numbers stand.
+/// Source of the numbers.
 pub(super) const SLABINFO: &str = "/proc/slabinfo";
 /// The slab of names.
 const DENTRY: &str = "dentry";
@@ -28,7 +28,7 @@ struct Known {
     buffers: Buffers,
 }
 
-/// Where blocks of metadata are cached.
+/// Cache of blocks of metadata.
 enum Buffers {
     /// In the page cache of the device.
     Device,
@@ -53,7 +53,7 @@ pub(super) fn is_known(file_system: &str) -> bool {
     known(file_system).is_some()
 }
 
-/// Why a state cannot be had or verified, in words.
+/// Reason why a state is unavailable or not verified.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Refusal(pub(super) String);
 
@@ -63,7 +63,7 @@ impl From<String> for Refusal {
     }
 }
 
-/// What the kernel holds.
+/// Counts of objects in the kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct SlabCounts {
     /// Inodes of all file systems of the type.
@@ -83,7 +83,7 @@ pub(super) struct Buffered {
 }
 
 impl SlabCounts {
-    /// SlabCounts as it is now, for the file system that `directory` is on.
+    /// Counts the objects now, for the file system of `directory`.
     pub(super) fn now(directory: BorrowedFd<'_>, file_system: &str) -> Result<Self, Refusal> {
         let text = std::fs::read_to_string(SLABINFO)
             .map_err(|error| format!("{SLABINFO} cannot be read: {error}"))?;

@@ -1,4 +1,4 @@
-//! Windows: what is dropped, by which calls, and how it is verified.
+//! Windows: how caches are dropped, and how that is verified.
 //!
 //! | state | how |
 //! |---|---|
@@ -29,7 +29,7 @@ use crate::os::{At, Borrowed};
 /// File systems whose caches are known: contents, names and attributes in the system's file cache.
 const KNOWN: &[&str] = &["NTFS", "ReFS"];
 
-/// What is known of the machine's caches from the drops so far.
+/// Knowledge of the machine's caches from earlier drops.
 #[derive(Clone, Debug)]
 pub(super) struct System {
     random: SplitMix64,
@@ -74,10 +74,10 @@ pub(super) fn verify_cold(
     names::verify_cold(state, directory, sample, &mut || reads.now())
 }
 
-/// Why nothing is dismounted.
+/// Reason why nothing is dismounted.
 const NOT_OURS: &str = "only a volume that is made for the run could be dismounted, and none is on Windows";
 
-/// Returns what says why a state cannot be had on `directory`, if it cannot.
+/// Returns a function from a state to the reason why it is unavailable on `directory`.
 pub(super) fn refusals(directory: &Dir) -> impl Fn(CacheState) -> Option<String> {
     let unverified = why_unverified(directory.at());
     move |state| match state {

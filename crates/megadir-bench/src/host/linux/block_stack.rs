@@ -1,4 +1,4 @@
-//! The block devices below a file system, as `/sys` tells of them; never their serial numbers.
+//! The block devices below a file system, from `/sys`; never their serial numbers.
 
 use std::path::{Path, PathBuf};
 

@@ -1,4 +1,4 @@
-//! The features that a file system was made with, as it tells anybody.
+//! The features that a file system was made with, as far as every user may read them.
 //!
 //! References: `fs/ext4/ext4.h` and e2fsprogs `lib/e2p/feature.c` (names); `fs/xfs/libxfs/xfs_fs.h` and xfsprogs `xfs_info`
 //! (names); `fs/btrfs/sysfs.c`.

@@ -1,9 +1,9 @@
-//! Whether the files that were gone through are those of the set: a sum over them that does not depend on their order.
+//! Checksum over the visited files, independent of their order, that proves they are the expected set.
 
 use super::task::{Set, directories, directory_key, file_key};
 use crate::control::{RunControl, WorkError};
 
-/// What was seen of the files of some directories, or is to be seen.
+/// Checksum of the files of some directories, seen or expected.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Checksum {
     /// Files.

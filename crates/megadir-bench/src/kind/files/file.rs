@@ -1,4 +1,4 @@
-//! What is done to one file: system calls and nothing else.
+//! Operations on one file: system calls and nothing else.
 //!
 //! | operation | Linux | Windows |
 //! |---|---|---|
@@ -35,7 +35,7 @@ use crate::os::{self, Arg, Borrowed};
 
 pub(crate) use system::{is_of_one_file, refused};
 
-/// What is read or computed in one go, bytes.
+/// Size of a read or of a computed piece, bytes.
 const PIECE_BYTES: usize = 128 << 10;
 
 /// A call that failed, and at what.
@@ -50,11 +50,11 @@ fn met(stage: &'static str, step: Step) -> impl Fn(io::Error) -> Outcome {
     move |error| Outcome { stage, step, error }
 }
 
-/// What files are worked on with.
+/// Buffers and settings of the operations on files.
 pub(crate) struct FileOps<'a> {
     operation: FileOperation,
     sync: SyncPolicy,
-    /// Who files are given to.
+    /// Owner that files are given to.
     owner: Option<system::Owner>,
     piece: Vec<u8>,
     heartbeat: &'a AtomicU64,
@@ -175,7 +175,7 @@ impl<'a> FileOps<'a> {
         }
     }
 
-    /// Returns a file's size; nothing of what is no file.
+    /// Returns a file's size; `None` if it is not a regular file.
     fn stat(at: Borrowed<'_>, name: impl Arg + Copy) -> Result<Option<u64>, Outcome> {
         system::size_of(at, name).map_err(met("stat", Step::Create))
     }

@@ -1,4 +1,4 @@
-//! What a run and its worker processes say to each other: lines of JSON.
+//! Messages between a run and its worker processes: lines of JSON.
 //!
 //! ```text
 //! run                                         worker
@@ -26,7 +26,7 @@ use serde::{Deserialize, Serialize};
 use super::task::Task;
 use super::worker::Report;
 
-/// What the run says first.
+/// First message of the run.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct Start {
     /// The run's process; a worker whose parent is another one has outlived it.
@@ -34,14 +34,14 @@ pub(crate) struct Start {
     pub(crate) task: Task,
 }
 
-/// What the run says when all are ready.
+/// Message of the run once all workers are ready.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct Go {
     pub(crate) ns_per_tick: Option<f64>,
     pub(crate) rate_per_s: Option<u64>,
 }
 
-/// What a worker says.
+/// Message of a worker.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", tag = "said")]
 pub(crate) enum Said {

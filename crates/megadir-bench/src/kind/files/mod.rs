@@ -59,7 +59,7 @@ pub(crate) struct Files<'a> {
     work: FileWork,
     data: Data,
     seed: u64,
-    /// How a process is started.
+    /// Command that starts a worker process.
     command: Option<&'a WorkerCommand>,
     /// Those who are ready to do a block.
     crew: Crew,

@@ -45,7 +45,7 @@ impl Order {
         }
     }
 
-    /// Prepares the order of a task; returns how many names were not those that were expected.
+    /// Prepares the order of a task; returns the number of unexpected or missing names.
     pub(crate) fn prepare(
         task: &Task,
         set: &Set,
@@ -63,7 +63,7 @@ impl Order {
     }
 }
 
-/// Returns the order in which the files are listed, directory by directory, or that of their inodes.
+/// Returns the order in which the files are listed, directory by directory, or the order of their inodes.
 fn listed(set: &Set, top: &Dir, by_inode: bool, control: RunControl<'_>) -> Result<(Order, u64), WorkError> {
     let (directories, keys) = look_through(set, control)?;
     let mut numbers: Vec<(u64, u32)> = Vec::with_capacity(keys.len());
@@ -141,10 +141,10 @@ pub(crate) struct Batch {
 struct Next {
     index: u64,
     path: CString,
-    /// Where in `path` the file's own name begins.
+    /// Start of the file's own name in `path`.
     file_at: usize,
     size_bytes: u64,
-    /// Where in the batch's contents its own begin.
+    /// Start of its contents in the batch's contents.
     content_at: usize,
 }
 
@@ -157,12 +157,12 @@ pub(crate) struct Planned<'a> {
     pub(crate) content: Bytes<'a>,
 }
 
-/// What is to be written into a file.
+/// Contents to be written into a file.
 #[derive(Clone, Copy)]
 pub(crate) enum Bytes<'a> {
     /// These bytes.
     Ready(&'a [u8]),
-    /// Those of the file of this number, which are too many to be kept.
+    /// The contents of the file of this number, too large to be kept.
     Later(&'a Files, u64),
 }
 

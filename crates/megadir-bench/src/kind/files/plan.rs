@@ -13,7 +13,7 @@ pub(crate) const ONE: Workers = Workers { count: 1, kind: WorkerKind::Thread, sh
 /// The most workers that may be asked for.
 pub(crate) const WORKERS_MAX: u32 = 256;
 
-/// Where an arm stands among those that work on what others left.
+/// Position of an arm in its chain, and its data set.
 #[derive(Clone, Copy)]
 pub(crate) struct Place {
     pub(crate) data: DataId,

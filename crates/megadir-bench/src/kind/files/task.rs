@@ -1,4 +1,4 @@
-//! What one worker is to do in one block, as plain data that can be handed to a process.
+//! Task of one worker in one block, as plain data that can be handed to a process.
 
 use std::collections::HashSet;
 use std::io;
@@ -22,11 +22,11 @@ const STEP: u64 = 1024;
 pub(crate) struct Task {
     pub(crate) work: FileWork,
     pub(crate) made: Made,
-    /// How many files the data set has, for each worker.
+    /// Number of files of the data set, for each worker.
     pub(crate) entries: u64,
     /// The seed of names, sizes and contents.
     pub(crate) seed: u64,
-    /// The seed of what is drawn for this block.
+    /// The seed of this block's random choices.
     pub(crate) block_seed: u64,
     /// Which worker, from 0.
     pub(crate) worker: u32,
@@ -98,7 +98,7 @@ impl Task {
     }
 }
 
-/// Returns the directories of a set in the order of their first file; `each` is told of every file.
+/// Returns the directories of a set in the order of their first file; calls `each` for every file.
 pub(crate) fn directories(
     set: &Set,
     control: RunControl<'_>,

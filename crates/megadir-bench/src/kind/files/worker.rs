@@ -35,18 +35,18 @@ pub(crate) struct Worker {
     expected: Checksum,
 }
 
-/// What a worker did, and when.
+/// Work and times of a worker.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Report {
     /// Start and end on the monotonic clock, which all processes share, nanoseconds.
     pub(crate) start_ns: u64,
     pub(crate) end_ns: u64,
-    /// What of that it spent on computing names and contents, nanoseconds.
+    /// Part of it spent on computing names and contents, nanoseconds.
     pub(crate) paused_ns: u64,
-    /// Processor time, without that of the pauses, nanoseconds.
+    /// Processor time without the pauses, nanoseconds.
     pub(crate) user_ns: u64,
     pub(crate) system_ns: u64,
-    /// Bytes that were read from devices for it, where the system tells.
+    /// Bytes read from devices, if the system counts them.
     pub(crate) read_bytes: Option<u64>,
     /// Files that were gone through.
     pub(crate) files: u64,

@@ -19,7 +19,7 @@ use crate::request::PlanError;
 /// smaller population grows by more, which the arms' names tell.
 const EXCURSION: u64 = 200;
 
-/// Adds the arms and groups; `sizes` are populations, ascending, the last being what is filled up to.
+/// Adds the arms and groups; `sizes` are ascending populations, and the last is the size of the full directory.
 pub(crate) fn fills(
     spec: &FillSpec,
     made: &Made,

@@ -96,7 +96,7 @@ pub(crate) fn layouts(
     Ok(Order::Phases)
 }
 
-/// Returns the layouts that can be had with so many files.
+/// Returns the layouts that are possible with `entries` files.
 fn possible(
     spec: &LayoutSpec,
     made: &Made,
@@ -122,7 +122,7 @@ fn possible(
     Ok(variants)
 }
 
-/// Nobody makes more directories than this for each file beforehand.
+/// No program makes more directories than this for each file beforehand.
 const DIRECTORIES_A_FILE_MAX: f64 = 2.0;
 
 /// Returns the reason why directories cannot be made before the files, where the files can be made without that.

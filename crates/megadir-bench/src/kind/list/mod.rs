@@ -34,7 +34,7 @@ pub struct ListSpec {
 pub struct WindowsSpec {
     /// As the study's.
     pub question: String,
-    /// Why the source's figures are of something else.
+    /// Reason why the source's figures do not apply.
     pub unlike: String,
     /// As the study's.
     pub baseline: BaselineSpec,
@@ -82,9 +82,9 @@ pub struct ArmSpec {
 pub struct CompareSpec {
     /// The group's name.
     pub name: String,
-    /// What it asks.
+    /// Its question.
     pub title: String,
-    /// `true` if what comes out of it answers the study's question.
+    /// `true` if its result answers the study's question.
     #[serde(default)]
     pub answers: bool,
     /// Its arms.
@@ -97,16 +97,16 @@ pub struct CompareSpec {
 pub struct DecomposeSpec {
     /// The group's name.
     pub name: String,
-    /// What it asks.
+    /// Its question.
     pub title: String,
-    /// `true` if what comes out of it answers the study's question.
+    /// `true` if its result answers the study's question.
     #[serde(default)]
     pub answers: bool,
-    /// What the slow program is.
+    /// Name of the slow program.
     pub slow_name: String,
     /// Its steps.
     pub slow: Vec<StepSpec>,
-    /// What the fast program is.
+    /// Name of the fast program.
     pub fast_name: String,
     /// Its steps.
     pub fast: Vec<StepSpec>,
@@ -132,9 +132,9 @@ pub struct StepSpec {
 pub struct GrowSpec {
     /// The group's name.
     pub name: String,
-    /// What it asks.
+    /// Its question.
     pub title: String,
-    /// `true` if what comes out of it answers the study's question.
+    /// `true` if its result answers the study's question.
     #[serde(default)]
     pub answers: bool,
     /// The sizes, as fractions of the run's number of entries, ascending, the last being 1.
@@ -153,7 +153,7 @@ pub struct SeriesSpec {
     pub backend: Option<String>,
     /// The buffer, bytes; the baseline's when left out.
     pub buffer_bytes: Option<u64>,
-    /// What is done with the entries.
+    /// Stages of the work on the entries.
     pub stages: Vec<Stage>,
 }
 
@@ -199,7 +199,7 @@ fn steps_contradiction(steps: &[StepSpec]) -> Option<String> {
     stages_contradiction(&stages)
 }
 
-/// Returns what is wrong with a chain of stages: each needs what the ones before it left.
+/// Returns the contradiction in a chain of stages: each stage needs the results of earlier ones.
 pub(crate) fn stages_contradiction(stages: &[Stage]) -> Option<String> {
     let has = |stage| stages.contains(&stage);
     if stages.first() != Some(&Stage::Read) {

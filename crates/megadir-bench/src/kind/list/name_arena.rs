@@ -6,7 +6,7 @@ use std::ffi::CStr;
 use megadir::Batch;
 
 #[cfg(target_os = "linux")]
-/// What `ls -l` prints of an entry's inode.
+/// Attributes of an entry that `ls -l` prints.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Attributes {
     pub(crate) mode: u16,

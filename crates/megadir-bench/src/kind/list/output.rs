@@ -1,4 +1,4 @@
-//! Where the text goes: nowhere, or into a pipe that another thread empties and counts the lines of.
+//! Output of formatted lines: discarded, or into a pipe that another thread reads and counts.
 //!
 //! The C library's streams, which both programs under study print through, write a pipe in pieces of
 //! 4096 bytes, and `wc -l` reads it in pieces of 16 KiB; so do we. Windows has an anonymous pipe for it.
@@ -28,7 +28,7 @@ pub(crate) struct Sink {
     newlines_in_names: u64,
 }
 
-/// What came out at the other end of the pipe.
+/// Bytes and lines read from the pipe.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Drained {
     bytes: u64,

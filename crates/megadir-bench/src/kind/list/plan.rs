@@ -16,7 +16,7 @@ pub(crate) struct Base {
     pub(crate) reading: Reading,
 }
 
-/// How the entries of a directory are read.
+/// Backend, buffer and threads that read a directory.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Reading {
     pub(crate) backend: String,
@@ -106,7 +106,7 @@ fn compare(spec: &CompareSpec, base: &Base, arms: &mut Arms<'_>) -> Result<(), P
     Ok(())
 }
 
-/// Returns every combination of an arm's values, the baseline's standing in for what is left out.
+/// Returns every combination of an arm's values; the baseline's value replaces a missing one.
 fn cross(arm: &ArmSpec, base: &Reading) -> Vec<Reading> {
     let or = |given: &[u32], own: u32| if given.is_empty() { vec![own] } else { given.to_vec() };
     let backends = if arm.backend.is_empty() { vec![base.backend.clone()] } else { arm.backend.clone() };

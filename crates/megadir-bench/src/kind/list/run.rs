@@ -137,7 +137,7 @@ fn read_raw(
     sink.check_lines(seen.entries, format.headings())
 }
 
-/// What was seen of a directory.
+/// Entries seen and the sum of their hashes.
 #[derive(Clone, Copy, Debug, Default)]
 struct Seen {
     entries: u64,

@@ -15,7 +15,7 @@ pub(crate) use run::{ABSENT_NAMES, Lookup, NAMES_MAX, NameSource, SAMPLE_MAX};
 pub struct LookupSpec {
     /// Existing names, absent names, or both.
     pub presence: Vec<Presence>,
-    /// How names are drawn.
+    /// Distributions from which names are drawn.
     pub keys: Vec<Keys>,
     /// System calls; the system's own if left out.
     #[serde(default = "system_calls")]

@@ -92,7 +92,7 @@ pub(crate) fn small_files(
     Ok(Order::Chains)
 }
 
-/// What one chain is for.
+/// Role of one chain.
 struct Host<'a> {
     /// Which of those with as many workers.
     place: usize,

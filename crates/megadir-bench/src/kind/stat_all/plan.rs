@@ -90,7 +90,7 @@ fn with_threads(fact: &MethodFact, asked: &[u32]) -> Vec<Way> {
     }
 }
 
-/// Returns what a method can do here, or why it cannot be had.
+/// Returns the facts of a method here, or the reason why it is unavailable.
 fn fact<'a>(request: &Request<'a>, name: &str) -> Result<Result<&'a MethodFact, String>, PlanError> {
     if let Some(fact) = request.methods.iter().find(|fact| fact.method.name == name) {
         return Ok(fact.unavailable.clone().map_or(Ok(fact), Err));

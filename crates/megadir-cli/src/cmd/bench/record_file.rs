@@ -190,7 +190,7 @@ fn keep(file: File, _path: &Path) -> io::Result<File> {
 fn keep(file: File, path: &Path) -> io::Result<File> {
     drop(file);
     let mut file = open(path)?;
-    std::io::Seek::seek(&mut file, io::SeekFrom::End(0))?;
+    io::Seek::seek(&mut file, io::SeekFrom::End(0))?;
     Ok(file)
 }
 

@@ -1,4 +1,4 @@
-//! Linux: owner and mode, and what tells that a file is not as it should be.
+//! Linux: owner and mode, and the errors that mean that a file is not as expected.
 
 use std::fs::File;
 use std::io;
@@ -12,7 +12,7 @@ use rustix::io::Errno;
 use super::{Outcome, met};
 use crate::os::{self, Arg, Borrowed};
 
-/// Who files are given to.
+/// Owner that files are given to.
 pub(crate) struct Owner {
     user: Uid,
     group: Gid,
@@ -33,7 +33,7 @@ impl Owner {
     }
 }
 
-/// Makes a file; nobody else may open one that is given owner and mode later.
+/// Makes a file; if it gets owner and mode later, no other user may open it before.
 #[inline]
 pub(crate) fn create(at: Borrowed<'_>, name: impl Arg, owner: Option<&Owner>) -> io::Result<File> {
     if owner.is_none() {
@@ -43,7 +43,7 @@ pub(crate) fn create(at: Borrowed<'_>, name: impl Arg, owner: Option<&Owner>) ->
     Ok(rustix::fs::openat(at, name, flags, Mode::from_raw_mode(0o600))?.into())
 }
 
-/// Returns a file's size; nothing of what is no file.
+/// Returns a file's size; `None` if it is not a regular file.
 #[inline]
 pub(crate) fn size_of(at: Borrowed<'_>, name: impl Arg) -> io::Result<Option<u64>> {
     let status = os::status(at, name)?;

@@ -1,4 +1,4 @@
-//! Windows: what it has no calls for, and what tells that a file is not as it should be.
+//! Windows: unavailable operations, and the errors that mean that a file is not as expected.
 
 use std::fs::File;
 use std::io::{self, ErrorKind};
@@ -16,7 +16,7 @@ const DIRECTORY: u32 = 0x10;
 /// `FILE_ATTRIBUTE_REPARSE_POINT`.
 const REPARSE_POINT: u32 = 0x400;
 
-/// Who files are given to: nobody here.
+/// Owner that files are given to: none here.
 pub(crate) enum Owner {}
 
 /// Returns whose this process's own files are: that is not said by numbers here.
@@ -37,7 +37,7 @@ pub(crate) fn create(at: Borrowed<'_>, name: impl Arg, _owner: Option<&Owner>) -
     os::create(at, name)
 }
 
-/// Returns a file's size; nothing of what is no file.
+/// Returns a file's size; `None` if it is not a regular file.
 #[inline]
 pub(crate) fn size_of(at: Borrowed<'_>, name: impl Arg + Copy) -> io::Result<Option<u64>> {
     if !asks_by_name() {

@@ -19,7 +19,7 @@ use super::super::message::{LOOK, Lines, say};
 use crate::kind::WorkerCommand;
 use crate::os::{Borrowed, Owned};
 
-/// What the workers of a block have in common, as their run sees it.
+/// The run's end of the connection to all workers of a block.
 #[derive(Debug)]
 pub(crate) struct Host {
     waits: PipeReader,
@@ -93,7 +93,7 @@ fn hand_over(socket: &UnixStream, descriptors: &[BorrowedFd<'_>]) -> io::Result<
 #[derive(Debug)]
 pub(crate) struct Guest(Lines<UnixStream>);
 
-/// What a worker waits at.
+/// Barrier at which a worker waits.
 #[derive(Debug)]
 pub(crate) struct Barrier(OwnedFd);
 
@@ -118,7 +118,7 @@ impl Guest {
         take_over(&self.0.from)?.pop().ok_or_else(|| io::Error::other("no directory was handed over"))
     }
 
-    /// Checks that this is still the child of the run: it may have ended before its end would have been told.
+    /// Checks that this is still the child of the run, which may have ended before its death could be signalled.
     pub(crate) fn check_parent(&self, run: u32) -> io::Result<()> {
         let parent = getppid().map(|parent| parent.as_raw_nonzero().get().unsigned_abs());
         if parent == Some(run) { Ok(()) } else { Err(io::Error::other("the run that started it has ended")) }

@@ -1,4 +1,4 @@
-//! How a run and its worker processes are joined: what one says to the other and hands over, and that no worker outlives its run.
+//! Connection between a run and its worker processes: messages, handed-over descriptors, and a guarantee that no worker outlives its run.
 //!
 //! | | Linux | Windows |
 //! |---|---|---|

@@ -19,7 +19,7 @@ use crate::os::{Borrowed, Owned};
 /// `CREATE_NEW_PROCESS_GROUP`: Ctrl-C is not for those in it.
 const NEW_PROCESS_GROUP: u32 = 0x200;
 
-/// What the workers of a block have in common, as their run sees it.
+/// The run's end of the connection to all workers of a block.
 #[derive(Debug)]
 pub(crate) struct Host {
     /// Ends the workers with this process.
@@ -33,12 +33,12 @@ pub(crate) struct Link {
     says: Option<ChildStdin>,
     /// The worker's end of what it answers by, until it is handed over: then the worker alone has it, so that its end is noticed.
     answers: Option<PipeWriter>,
-    /// What was handed over since it last answered: it has handles of its own of that when it answers.
+    /// Handles handed over since its last answer: it owns duplicates once it answers.
     given: Vec<Given>,
     lines: Lines<Answers>,
 }
 
-/// What was handed over: the numbers of the worker's handles.
+/// Numbers of the worker's handles.
 #[derive(Debug, Serialize, Deserialize)]
 struct Handed {
     data: u64,
@@ -46,7 +46,7 @@ struct Handed {
     answers: u64,
 }
 
-/// What was handed over later.
+/// Handles handed over later.
 #[derive(Debug, Serialize, Deserialize)]
 struct HandedData {
     data: u64,
@@ -172,7 +172,7 @@ pub(crate) struct Guest {
     answers: Option<File>,
 }
 
-/// What a worker waits at.
+/// Barrier at which a worker waits.
 #[derive(Debug)]
 pub(crate) struct Barrier(Gate);
 

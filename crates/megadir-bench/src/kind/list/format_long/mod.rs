@@ -1,4 +1,4 @@
-//! The lines of a long listing: those of `ls -l` on Linux, of PowerShell's `Get-ChildItem` on Windows.
+//! Lines of a long listing: as `ls -l` on Linux, as PowerShell's `Get-ChildItem` on Windows.
 
 #[cfg(target_os = "linux")]
 mod linux;
@@ -14,5 +14,5 @@ pub(crate) use windows::*;
 
 /// Lines before the first entry's.
 pub(crate) const HEADINGS: u64 = 1;
-/// Signs of life come every so many entries.
+/// Entries between two heartbeats.
 const STEP: usize = 1024;

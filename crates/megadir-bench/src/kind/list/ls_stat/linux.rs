@@ -28,7 +28,7 @@ const LABEL_BYTES: usize = 255;
 const SYMLINK: u16 = 0o120_000;
 pub(crate) const TYPE_BITS: u16 = 0o170_000;
 
-/// Returns the reason why a stage cannot be had on this system: all can.
+/// Returns the reason why a stage is unavailable: none is.
 pub(crate) fn lacks(_stage: Stage) -> Option<String> {
     None
 }

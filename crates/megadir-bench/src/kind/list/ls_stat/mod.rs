@@ -1,4 +1,4 @@
-//! What programs that print attributes ask about every entry, one by one: as `ls -l` on Linux, by the whole path on Windows.
+//! System calls of programs that print attributes, entry by entry: as `ls -l` on Linux, by the whole path on Windows.
 
 #[cfg(target_os = "linux")]
 mod linux;
@@ -10,10 +10,10 @@ pub(crate) use linux::*;
 #[cfg(windows)]
 pub(crate) use windows::*;
 
-/// Signs of life come every so many entries.
+/// Entries between two heartbeats.
 const STEP: usize = 1024;
 
-/// What came of asking about every entry.
+/// Counts of the system calls on all entries.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Asked {
     /// Calls made.

@@ -17,7 +17,7 @@ use crate::kind::list::name_arena::{Attributes, NameArena};
 /// `ERROR_FILE_NOT_FOUND`.
 const NOT_FOUND: i32 = 2;
 
-/// Returns the reason why a stage cannot be had on this system.
+/// Returns the reason why a stage is unavailable.
 pub(crate) fn lacks(stage: Stage) -> Option<String> {
     let lacking = stage == Stage::ExtendedAttributes;
     lacking.then(|| "extended attributes are asked for as ls does, on Linux".to_owned())

@@ -1,4 +1,4 @@
-//! Where the names come from that are asked for: computed as the data set's were, or drawn from those that were listed.
+//! Source of the names for look-ups: computed as the data set's own, or drawn from a listing.
 
 use std::ffi::CString;
 
@@ -9,22 +9,22 @@ use megadir_stats::permutation::SplitMix64;
 use crate::control::{RunControl, WorkError};
 use crate::dataset::{NAME_BYTES_MAX, Names};
 
-/// Where the names of a data set come from.
+/// Source of the names of a data set.
 #[derive(Debug)]
 pub(crate) enum NameSource {
-    /// Computed: those of the indices below `entries` were made.
+    /// Computed; files were made for indices below `entries`.
     Made {
-        /// How.
+        /// Scheme of the names.
         names: Names,
-        /// How many were made.
+        /// Number of files made.
         entries: u64,
     },
-    /// Drawn from those that were listed, each as likely.
+    /// Drawn from a listing, each name equally likely.
     Listed(Vec<CString>),
 }
 
 impl NameSource {
-    /// Draws at most so many names of a directory that was there already, by reservoir sampling (Vitter's algorithm R).
+    /// Draws at most `at_most` names of an existing directory by reservoir sampling (Vitter's algorithm R).
     pub(crate) fn sample(
         directory: &Dir,
         seed: u64,

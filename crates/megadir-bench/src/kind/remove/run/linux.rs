@@ -1,4 +1,4 @@
-//! Linux: a process `rm -rf` in the directory that is open, which is told the names of all that is in it.
+//! Linux: a process `rm -rf` in the open directory, with all names in it as arguments.
 
 use std::ffi::{OsStr, OsString};
 use std::os::fd::AsRawFd;
@@ -25,7 +25,7 @@ pub(crate) fn unavailable() -> Option<String> {
     found.err().map(|error| format!("no program rm: {error}"))
 }
 
-/// Returns the names in a directory, which the process is told.
+/// Returns the names in a directory, the arguments of the process.
 pub(crate) fn names(directory: &Dir) -> Result<Vec<OsString>, WorkError> {
     let own = directory.reopen().map_err(|error| failed(error.into()))?;
     let mut buffer = Vec::with_capacity(64 << 10);
@@ -44,7 +44,7 @@ pub(crate) fn names(directory: &Dir) -> Result<Vec<OsString>, WorkError> {
     Ok(names)
 }
 
-/// Removes what has these names.
+/// Removes the entries with these names.
 pub(crate) fn remove(directory: &Dir, names: &[OsString]) -> Result<(), WorkError> {
     // The directory that is open, whatever has its path by now; /proc/self is the child's own, which has a copy of the descriptor.
     let own = directory.reopen().map_err(|error| failed(error.into()))?;

@@ -1,6 +1,6 @@
 //! Removing everything in a directory at once: by a plain loop, by the library or by a process `rm -rf`.
 //!
-//! The directory itself stays. What was there is counted before and after by the runner, whoever removes.
+//! The directory itself stays. For every remover the run counts the files before and after.
 
 #[cfg(target_os = "linux")]
 mod linux;
@@ -29,7 +29,7 @@ const STAGE: &str = "removing";
 /// One arm's removals.
 pub(crate) struct Removal {
     work: RemoveWork,
-    /// The names in the directory, for a process that is told them.
+    /// The names in the directory, arguments of the process `rm`.
     names: Vec<std::ffi::OsString>,
     taken: Option<BlockUsage>,
 }

@@ -1,4 +1,4 @@
-//! What Linux has for itself: asking for each entry by its path, and times as the kernel tells them.
+//! Linux: attributes of each entry by its path, and times as the kernel reports them.
 
 use std::ffi::CStr;
 use std::os::unix::ffi::OsStrExt;

@@ -26,11 +26,11 @@ use crate::kind::work_hash::{name_hash, repeat};
 use crate::measure::Stopwatch;
 use crate::method::{AskingOrder, METHODS, Method, Tells, Way, method_named, unavailable};
 
-/// What is wanted of each entry.
+/// Requested attributes of each entry.
 const WANT: Want = Want::TYPE.union(Want::SIZE).union(Want::MODIFIED);
-/// What is given to those who list with a buffer of their own and use none of ours, bytes: the least that is taken.
+/// Buffer passed to backends that use their own, bytes: the smallest allowed.
 const NO_BUFFER: u64 = 4 << 10;
-/// Signs of life come every so many entries.
+/// Entries between two heartbeats.
 const STEP: u64 = 4096;
 
 /// One arm's work.
@@ -41,15 +41,15 @@ pub(crate) struct FileAttributes {
     keeps: bool,
 }
 
-/// What is kept of a directory: a vector of names and times, and the hashes of what was told.
+/// Files of a directory: a vector of names and times, and the hashes of the reported values.
 #[derive(Debug, Default)]
 struct Files {
     /// The vector, where files are kept.
     rows: Option<Vec<(Box<[u8]>, Time)>>,
     files: u64,
-    /// Of names and times.
+    /// Hash of names and times.
     times: u64,
-    /// Of names, times and sizes.
+    /// Hash of names, times and sizes.
     all: u64,
     seen: u64,
     /// Calls that ask, where the method can count them.
@@ -75,7 +75,7 @@ impl Files {
         if self.seen.is_multiple_of(STEP) { control.check() } else { Ok(()) }
     }
 
-    /// Returns what was found; of a method that tells whole seconds the times have no others.
+    /// Returns count and hash; for a method that reports whole seconds the hash has the times in seconds.
     fn expected(&self, tells: Tells) -> ExpectedFiles {
         let hash = match tells {
             Tells::SizesAndTimes => self.all,
@@ -84,7 +84,7 @@ impl Files {
         ExpectedFiles { files: self.files, hash }
     }
 
-    /// Returns the hash of names and times in whole seconds of what was kept.
+    /// Returns the hash of names and times in whole seconds.
     fn in_seconds(&self) -> ExpectedFiles {
         let rows = self.rows.iter().flatten();
         let hashes = rows.map(|(name, modified)| time_hash(name, Time { nanoseconds: 0, ..*modified }));
@@ -110,7 +110,7 @@ fn failed(stage: &'static str) -> impl Fn(std::io::Error) -> WorkError {
     move |source| WorkError::Stage { stage, source }
 }
 
-/// What the oracle finds in a directory: what is expected of methods that tell sizes, of those that tell times, and whole seconds.
+/// The oracle's results on a directory: for methods that report sizes, times, or whole seconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Expected {
     with_sizes: ExpectedFiles,
@@ -234,7 +234,7 @@ fn std_fs(directory: &Dir, files: &mut Files, control: RunControl<'_>) -> Result
     Ok(())
 }
 
-/// Lets C++ list and ask, in a vector of its own, and hashes what is in it.
+/// Lets C++ list and examine, in a vector of its own, and hashes the vector.
 fn cpp_filesystem(directory: &Dir, files: &mut Files) -> Result<(), WorkError> {
     let mut row = |name: &[u8], seconds, nanoseconds| {
         let times = Time { seconds, nanoseconds };

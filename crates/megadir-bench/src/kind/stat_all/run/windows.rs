@@ -1,4 +1,4 @@
-//! What Windows has for itself: times in units of 100 ns since 1601.
+//! Windows: times in units of 100 ns since 1601.
 
 use std::os::windows::fs::MetadataExt;
 

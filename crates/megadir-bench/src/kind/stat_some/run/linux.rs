@@ -9,12 +9,12 @@ use rustix::io::Errno;
 
 use crate::control::WorkError;
 
-/// What names consist of.
+/// Unit of names.
 pub(crate) type Unit = u8;
-/// What is found out before a block.
+/// State prepared before a block.
 pub(crate) type Ground = ();
 
-/// What is asked for, and how: as the library's examiner `statx` does for the same attributes.
+/// Mask and flags, equal to those of the library's examiner `statx` for the same attributes.
 const MASK: StatxFlags = StatxFlags::TYPE.union(StatxFlags::SIZE).union(StatxFlags::MTIME);
 const FLAGS: AtFlags = AtFlags::SYMLINK_NOFOLLOW.union(AtFlags::NO_AUTOMOUNT).union(AtFlags::STATX_DONT_SYNC);
 
@@ -39,7 +39,7 @@ impl Asker {
         Ok(Self { directory: directory.reopen()? })
     }
 
-    /// Asks for the first of some names; returns whether all was told, and the names after it; `None` without a name.
+    /// Asks for the first of `names`; returns `true` if all attributes were reported, and the remaining names; `None` without a name.
     #[inline]
     pub(crate) fn ask<'n>(&mut self, names: &'n [Unit]) -> Result<Option<(bool, &'n [Unit])>, WorkError> {
         let Ok(name) = CStr::from_bytes_until_nul(names) else { return Ok(None) };

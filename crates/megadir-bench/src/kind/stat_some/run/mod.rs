@@ -45,7 +45,7 @@ impl<'a> Ask<'a> {
     }
 }
 
-/// Asks for so many names at the beginning of `names`; returns how many were found, and the names after them.
+/// Asks for the first `files` names; returns the number found, and the remaining names.
 fn once<'n>(
     files: u64,
     directory: &Dir,

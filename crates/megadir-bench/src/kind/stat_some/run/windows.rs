@@ -8,9 +8,9 @@ use megadir_sys::windows::facts;
 
 use crate::control::WorkError;
 
-/// What names consist of.
+/// Unit of names.
 pub(crate) type Unit = u16;
-/// What is found out before a block: the directory's path with `\` at its end, and what a name is written behind it into.
+/// State prepared before a block: the directory's path with `\` at its end, and the buffer for a name after it.
 pub(crate) type Ground = Vec<u16>;
 
 const STAGE: &str = "GetFileAttributesExW";
@@ -46,7 +46,7 @@ impl<'g> Asker<'g> {
         Ok(Self { prefix: ground.len(), path: ground })
     }
 
-    /// Asks for the first of some names; returns whether all was told, and the names after it; `None` without a name.
+    /// Asks for the first of `names`; returns `true` if all attributes were reported, and the remaining names; `None` without a name.
     #[inline]
     pub(crate) fn ask<'n>(&mut self, names: &'n [Unit]) -> Result<Option<(bool, &'n [Unit])>, WorkError> {
         let Some(end) = names.iter().position(|unit| *unit == 0) else { return Ok(None) };

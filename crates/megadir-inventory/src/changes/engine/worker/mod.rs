@@ -175,7 +175,7 @@ impl<'a, 'b, S: Source> Worker<'a, 'b, S> {
         let _ = self.shared.device_before[live.root as usize].set(old.device);
         if let Some(now) = live.new.device {
             let mut volumes = self.shared.volumes.write().unwrap_or_else(PoisonError::into_inner);
-            let id = fsid(&**directory);
+            let id = fsid(directory);
             match old.device {
                 Some(before) => volumes.learn_root(now, before, id),
                 None => _ = volumes.learn(now, id),
@@ -297,7 +297,7 @@ pub(super) fn volumes(comparing: &Comparing<'_>) -> Volumes {
     // With an inventory, the row of the root has the number that the root's device had.
     for tree in comparing.trees.iter().flatten().filter(|_| comparing.is_scan) {
         if let Some(device) = tree.facts.device {
-            volumes.learn_root(device, device, fsid(&*tree.directory));
+            volumes.learn_root(device, device, fsid(&tree.directory));
         }
     }
     volumes

@@ -2,9 +2,9 @@
 
 use std::ops::RangeInclusive;
 
+use super::{Header, Line};
 use crate::file_systems::FsId;
 use crate::group::GroupRule;
-use crate::jsonl::{Header, Line};
 use crate::plan::{CellId, DataId, Plan, Rules};
 use crate::sample::Sample;
 use crate::stop::Stop;
