@@ -1,5 +1,4 @@
-//! Prints size, modification time and name of every entry of the directory given as the first argument,
-//! and says how they were asked for.
+//! Prints size, modification time and name of each entry of a directory, and the methods used.
 #![expect(clippy::print_stderr, reason = "an example talks to the user")]
 
 use std::io::Write;

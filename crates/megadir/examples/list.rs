@@ -1,4 +1,4 @@
-//! Lists the directory given as the first argument, and says how it was read.
+//! Lists a directory and prints the method used.
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "an example talks to the user")]
 
 fn main() -> megadir::Result<()> {

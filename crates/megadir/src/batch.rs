@@ -1,13 +1,12 @@
-//! The batch: entries borrowed from a reader's buffer, with no allocation an entry.
+//! Batches of entries, borrowed from a reader's buffer: no allocation per entry.
 
 use crate::attributes::Attributes;
 use crate::decode::{self, Records};
 use crate::file_type::FileType;
 
-/// A number of entries, borrowed from the reader until it is asked for the next batch.
+/// Some entries of a directory, borrowed from the reader until its next call.
 ///
-/// `.` and `..` are never among them. Iterating decodes in place: an entry costs a few nanoseconds and
-/// no allocation.
+/// `.` and `..` are left out. Iterating decodes in place: a few nanoseconds per entry, no allocation.
 #[derive(Clone, Copy, Debug)]
 pub struct Batch<'a> {
     bytes: &'a [u8],
@@ -20,70 +19,67 @@ pub struct Batch<'a> {
 /// One entry of a directory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Entry<'a> {
-    /// The name's bytes, without path: on Unix as the kernel has them, on Windows WTF-8. Never assume UTF-8.
+    /// Name without path, as bytes: the kernel's own on Unix, WTF-8 on Windows. Not necessarily UTF-8.
     pub name: &'a [u8],
-    /// The inode number (on Windows the file's number, 0 where the backend is not told).
+    /// Inode number. On Windows the file ID, or 0 if the backend does not return one.
     pub inode: u64,
-    /// The type, as far as the directory tells.
+    /// Type, if the directory stores it.
     pub kind: FileType,
-    /// The position after this entry, where the backend knows it: seeking there goes on with the next entry.
-    /// What `telldir` gives; means nothing outside this directory and this mount.
+    /// Position after this entry, as `telldir` returns it, if the backend knows it: a reader that seeks there
+    /// continues with the next entry. Valid only in this directory and on this mount.
     pub cookie: Option<i64>,
-    /// The length of the record that held the entry, bytes.
+    /// Length of the entry's record, bytes.
     pub record_bytes: u16,
 }
 
 impl<'a> Batch<'a> {
-    /// Checks a buffer of records and makes a batch of it.
     pub(crate) fn check(bytes: &'a [u8], cookies: bool) -> Result<Self, decode::Malformed> {
         Ok(Self::from_checked(bytes, decode::check(bytes)?, cookies))
     }
 
-    /// Makes a batch of a buffer that has been checked; of another, its entries end at the first bad record.
+    /// Wraps a buffer that has been checked. Entries of an unchecked buffer end at the first bad record.
     pub(crate) fn from_checked(bytes: &'a [u8], checked: decode::Checked, cookies: bool) -> Self {
         let unknown_types = checked.unknown_types;
         Self { bytes, entries: checked.entries, unknown_types, cookies, attributes: None }
     }
 
-    /// Returns the batch with the attributes that the listing brought along: one row an entry, in the order of the batch.
+    /// Attaches the attributes that came with the listing: one row per entry, in the batch's order.
     #[must_use]
     pub fn with_attributes(self, attributes: &'a [Attributes]) -> Self {
         Self { attributes: Some(attributes).filter(|rows| rows.len() == self.entries), ..self }
     }
 
-    /// Returns the attributes of each entry where the listing brought them along
+    /// Attributes of each entry, if the listing returned them
     /// ([`Backend::open_with_attributes`](crate::Backend::open_with_attributes)).
     pub fn attributes(&self) -> Option<&'a [Attributes]> {
         self.attributes
     }
 
-    /// Returns the number of entries.
+    /// Number of entries.
     pub fn len(&self) -> usize {
         self.entries
     }
 
-    /// Returns whether there is no entry (a batch of a directory that holds only `.` and `..`).
+    /// `true` if the batch has no entries, as in a directory that holds only `.` and `..`.
     pub fn is_empty(&self) -> bool {
         self.entries == 0
     }
 
-    /// Returns the entries, in the order of the directory.
+    /// Iterates over the entries in directory order.
     #[inline]
     pub fn entries(&self) -> Entries<'a> {
         Entries { records: Records::new(self.bytes), cookies: self.cookies }
     }
 
-    /// Returns how many entries have a type that the directory does not tell.
+    /// Number of entries whose type the directory does not store.
     pub fn unknown_types(&self) -> usize {
         self.unknown_types
     }
 
-    /// Returns the records' bytes.
     pub(crate) fn bytes(&self) -> &'a [u8] {
         self.bytes
     }
 
-    /// Returns whether the records' offsets are positions.
     pub(crate) fn has_cookies(&self) -> bool {
         self.cookies
     }
@@ -98,7 +94,7 @@ impl<'a> IntoIterator for Batch<'a> {
     }
 }
 
-/// The entries of a [`Batch`].
+/// Iterator over the entries of a [`Batch`].
 #[derive(Clone, Debug)]
 pub struct Entries<'a> {
     records: Records<'a>,
@@ -126,40 +122,40 @@ impl<'a> Iterator for Entries<'a> {
     }
 }
 
-/// Builds the bytes of a batch for backends (and tests) that get entries one by one.
+/// Encodes entries one by one into a [`Batch`], for backends that do not receive records.
 #[derive(Clone, Debug)]
 pub struct BatchBuilder {
     bytes: Vec<u8>,
-    /// What is in them, counted as it comes: its own records need no second look.
+    /// Updated by `push`, so that `batch` need not check the records again.
     checked: decode::Checked,
     cookies: bool,
 }
 
 impl BatchBuilder {
-    /// Makes a builder for about `buffer_bytes` of records; `cookies` tells whether offsets are positions.
+    /// Creates a builder for about `buffer_bytes` of records. With `cookies`, offsets are positions.
     pub fn new(buffer_bytes: usize, cookies: bool) -> Self {
         Self { bytes: Vec::with_capacity(buffer_bytes), checked: decode::Checked::NOTHING, cookies }
     }
 
-    /// Empties the builder and keeps its memory.
+    /// Removes all entries and keeps the memory.
     pub fn clear(&mut self) {
         self.bytes.clear();
         self.checked = decode::Checked::NOTHING;
     }
 
-    /// Returns whether a record for `name` still fits the memory that was asked for; the first always does.
+    /// `true` if a record for `name` fits into the requested memory. An empty builder accepts any name.
     pub fn fits(&self, name: &[u8]) -> bool {
         self.bytes.is_empty() || self.bytes.len() + decode::record_length(name) <= self.bytes.capacity()
     }
 
-    /// Returns how many bytes are left of the memory that was asked for.
+    /// Number of unused bytes of the requested memory.
     #[cfg(windows)]
     pub(crate) fn bytes_left(&self) -> usize {
         self.bytes.capacity().saturating_sub(self.bytes.len())
     }
 
-    /// Adds an entry; returns `false`, adding nothing, when the name is empty, holds a NUL or is
-    /// longer than 65 000 bytes.
+    /// Appends an entry. Returns `false` and adds nothing if the name is empty, contains a NUL or is longer
+    /// than 65 000 bytes.
     pub fn push(&mut self, name: &[u8], inode: u64, kind: FileType, offset: i64) -> bool {
         let kind = kind.d_type();
         if name.is_empty() || name.contains(&0) || !decode::encode(&mut self.bytes, inode, offset, kind, name)
@@ -173,12 +169,12 @@ impl BatchBuilder {
         true
     }
 
-    /// Returns whether nothing was added since the last [`BatchBuilder::clear`].
+    /// `true` if nothing was added since the last [`BatchBuilder::clear`].
     pub fn is_empty(&self) -> bool {
         self.bytes.is_empty()
     }
 
-    /// Returns what was added as a batch.
+    /// Returns the added entries.
     pub fn batch(&self) -> Batch<'_> {
         debug_assert_eq!(decode::check(&self.bytes), Ok(self.checked), "records made by push are whole");
         Batch::from_checked(&self.bytes, self.checked, self.cookies)

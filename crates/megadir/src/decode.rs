@@ -1,23 +1,21 @@
-//! The record format that every backend's batches have, and its checked decoder.
+//! The record format of all batches, and its checked decoder.
 //!
-//! It is the kernel's `linux_dirent64`, so that a buffer filled by getdents64 is decoded in place; the
-//! backends that get entries otherwise encode them the same way.
+//! It is the kernel's `linux_dirent64`, so a buffer filled by getdents64 is decoded in place. Other backends
+//! encode their entries in the same format.
 //!
 //! ```text
 //! byte  0        8        16   18 19
 //!       | inode  | offset | len |t| name ... NUL | padding to a multiple of 8 |
 //! ```
 //!
-//! The padding behind the NUL is not initialised by the kernel, hence the search for the *first* NUL among
-//! the last eight bytes. Records are checked once a batch (`check`); iterating afterwards cannot fail.
-//! Reference: getdents(2), `fs/readdir.c` (`filldir64`).
+//! The kernel does not initialise the padding, so the name ends at the *first* NUL among the last eight bytes.
+//! Records are checked once per batch (`check`); iterating afterwards cannot fail. Reference: getdents(2),
+//! `filldir64` in `fs/readdir.c`.
 
-/// Bytes before the name.
 pub(crate) const HEADER_BYTES: usize = 19;
-/// The smallest record: header, a name of one to four bytes, NUL.
+/// Header, a name of one to four bytes, NUL.
 pub(crate) const RECORD_BYTES_MIN: usize = 24;
 
-/// One record, borrowed from the batch's bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Record<'a> {
     pub(crate) inode: u64,
@@ -25,39 +23,36 @@ pub(crate) struct Record<'a> {
     pub(crate) record_bytes: u16,
     pub(crate) kind: u8,
     pub(crate) name: &'a [u8],
-    /// The name and the NUL behind it.
+    /// Name and NUL.
     terminated: &'a [u8],
 }
 
 impl<'a> Record<'a> {
-    /// Returns the name as system calls take it, without copying; a name with a NUL in it ends there.
+    /// The name as system calls take it, without copying. A name with a NUL in it ends there.
     #[cfg(any(unix, windows))]
     #[inline]
     pub(crate) fn c_name(&self) -> &'a std::ffi::CStr {
         std::ffi::CStr::from_bytes_until_nul(self.terminated).unwrap_or(c"")
     }
 
-    /// Tells whether this is `.` or `..`.
     #[inline]
     pub(crate) fn is_dot(&self) -> bool {
         self.name[0] == b'.' && (self.name.len() == 1 || (self.name.len() == 2 && self.name[1] == b'.'))
     }
 }
 
-/// What [`check`] found in a buffer of well-formed records.
+/// Counts of a buffer of well-formed records.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Checked {
-    /// Records other than `.` and `..`.
+    /// Records except `.` and `..`.
     pub(crate) entries: usize,
-    /// Those of them whose type the directory does not tell.
+    /// Entries whose type the directory does not store.
     pub(crate) unknown_types: usize,
 }
 
 impl Checked {
-    /// No records at all.
     pub(crate) const NOTHING: Self = Self { entries: 0, unknown_types: 0 };
 
-    /// Counts a record.
     #[inline]
     pub(crate) fn count(&mut self, record: &Record<'_>) {
         if !record.is_dot() {
@@ -67,14 +62,14 @@ impl Checked {
     }
 }
 
-/// A buffer that is not a sequence of records.
+/// Error: the buffer is not a sequence of records.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Malformed {
-    /// Where the first bad record starts, bytes.
+    /// Byte offset of the first bad record.
     pub(crate) at: usize,
 }
 
-/// Iterates over the records of a buffer; stops early at a malformed one.
+/// Iterator over the records of a buffer. Ends early at a malformed one.
 #[derive(Clone, Debug)]
 pub(crate) struct Records<'a> {
     rest: &'a [u8],
@@ -86,7 +81,6 @@ impl<'a> Records<'a> {
         Self { rest: bytes }
     }
 
-    /// Returns how many bytes have not been decoded.
     pub(crate) fn rest_bytes(&self) -> usize {
         self.rest.len()
     }
@@ -122,18 +116,18 @@ impl<'a> Iterator for Records<'a> {
     }
 }
 
-/// Returns the length of a record's name: the first NUL is among the record's last eight bytes.
+/// Length of a record's name: the first NUL is among the record's last eight bytes.
 #[inline]
 fn name_length(record: &[u8]) -> Option<usize> {
     const LOW: u64 = 0x0101_0101_0101_0101;
     const HIGH: u64 = 0x8080_8080_8080_8080;
     let mut tail = u64::from_le_bytes(*record.last_chunk()?);
     if record.len() < HEADER_BYTES + 8 {
-        // The last eight bytes begin with the header's last one to three, which must not count as a NUL.
+        // The last eight bytes may begin inside the header, whose zero bytes do not count.
         let of_header = HEADER_BYTES + 8 - record.len();
         tail |= (1 << (8 * of_header)) - 1;
     }
-    // The lowest bit set marks the first zero byte (Hacker's Delight, section 6-1).
+    // The lowest set bit marks the first zero byte (Hacker's Delight, section 6-1).
     let zeros = tail.wrapping_sub(LOW) & !tail & HIGH;
     if zeros == 0 {
         return None;
@@ -141,7 +135,7 @@ fn name_length(record: &[u8]) -> Option<usize> {
     Some(record.len() - 8 + (zeros.trailing_zeros() / 8) as usize - HEADER_BYTES)
 }
 
-/// Checks that a buffer is a sequence of whole records and counts them.
+/// Checks that a buffer is a sequence of whole records, and counts them.
 pub(crate) fn check(bytes: &[u8]) -> Result<Checked, Malformed> {
     let mut records = Records::new(bytes);
     let mut checked = Checked::NOTHING;
@@ -154,12 +148,11 @@ pub(crate) fn check(bytes: &[u8]) -> Result<Checked, Malformed> {
     }
 }
 
-/// Returns the length of the record that a name needs, bytes.
 pub(crate) fn record_length(name: &[u8]) -> usize {
     (HEADER_BYTES + name.len() + 1).next_multiple_of(8)
 }
 
-/// Appends a record; names longer than a record can hold are refused by returning `false`.
+/// Appends a record. Returns `false` if the name is too long for a record.
 pub(crate) fn encode(bytes: &mut Vec<u8>, inode: u64, offset: i64, kind: u8, name: &[u8]) -> bool {
     let length = record_length(name);
     let Ok(record_bytes) = u16::try_from(length) else { return false };
@@ -173,7 +166,7 @@ pub(crate) fn encode(bytes: &mut Vec<u8>, inode: u64, offset: i64, kind: u8, nam
     true
 }
 
-/// Replaces the type of every record whose type is unknown by what `kind_of` says of its name.
+/// Sets the type of each record of unknown type to `kind_of(name)`.
 pub(crate) fn resolve_types(bytes: &mut [u8], mut kind_of: impl FnMut(&[u8]) -> u8) {
     let mut at = 0;
     while let Some(record) = Records::new(&bytes[at..]).next() {
@@ -186,7 +179,7 @@ pub(crate) fn resolve_types(bytes: &mut [u8], mut kind_of: impl FnMut(&[u8]) -> 
     }
 }
 
-/// Decodes arbitrary bytes, for the fuzzer: must never panic, and what it accepts must be whole records.
+/// Fuzz target: arbitrary bytes must not panic, and accepted buffers must be whole records.
 #[doc(hidden)]
 pub fn fuzz(bytes: &[u8]) {
     let mut copy = bytes.to_vec();
@@ -198,7 +191,7 @@ pub fn fuzz(bytes: &[u8]) {
     assert_eq!(records.iter().filter(|record| !record.is_dot()).count(), checked.entries);
     for record in records {
         assert!(!record.name.is_empty());
-        // The NUL behind the name is the first among the record's last eight bytes.
+        // The NUL after the name is the first among the record's last eight bytes.
         let searched_from = (usize::from(record.record_bytes) - 8).saturating_sub(HEADER_BYTES);
         assert!(searched_from <= record.name.len());
         assert!(!record.name[searched_from..].contains(&0));

@@ -17,7 +17,7 @@ pub(crate) mod wine;
 
 /// An open directory.
 ///
-/// The path is kept for messages only; nothing is looked up by it again.
+/// The path is only used in messages; it is never looked up again.
 #[derive(Debug)]
 pub struct Dir {
     path: PathBuf,
@@ -27,14 +27,14 @@ pub struct Dir {
     handle: std::os::windows::io::OwnedHandle,
 }
 
-/// The identity of a directory: device and inode, and the mount where the kernel tells it.
+/// Identity of a directory: device, inode and, if known, mount.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct DirId {
-    /// The device's number.
+    /// Device number.
     pub device: u64,
-    /// The inode's number.
+    /// Inode number.
     pub inode: u64,
-    /// The mount's identifier (Linux 5.8 and later).
+    /// Mount ID (Linux 5.8 and later).
     pub mount: Option<u64>,
 }
 
@@ -47,11 +47,11 @@ mod flags {
 
 #[cfg(unix)]
 impl Dir {
-    /// Opens a directory by path; a symbolic link to a directory is followed.
+    /// Opens a directory by path. Follows symbolic links.
     ///
     /// # Errors
     ///
-    /// Not found, not a directory, permission denied, or whatever the system gives.
+    /// Not found, not a directory, or permission denied.
     pub fn open(path: impl AsRef<Path>) -> Result<Self> {
         let path = path.as_ref();
         let descriptor =
@@ -60,12 +60,13 @@ impl Dir {
         Ok(Self { path: path.to_owned(), descriptor })
     }
 
-    /// Opens a directory below this one by its name; a symbolic link is refused, not followed.
+    /// Opens a directory below this one by name. A symbolic link is refused, not followed.
     ///
     /// # Errors
     ///
-    /// As [`Dir::open`]; a symbolic link is "not a directory". [`ErrorKind::BadOption`](crate::ErrorKind::BadOption) for a name that is
-    /// no single component: it would lead out of this directory, or through a link.
+    /// As [`Dir::open`]; for a symbolic link "not a directory".
+    /// [`ErrorKind::BadOption`](crate::ErrorKind::BadOption) if the name is not a single component, because it
+    /// would lead out of this directory or through a link.
     pub fn open_below(&self, name: &[u8]) -> Result<Self> {
         use std::os::unix::ffi::OsStrExt;
         self.check_component(name)?;
@@ -80,8 +81,8 @@ impl Dir {
         }
     }
 
-    /// Opens a directory below this one unless another file system is mounted there, which is then not touched
-    /// (it may not answer). `None` says so.
+    /// Opens a directory below this one, or returns `None` if a file system is mounted there. That file system,
+    /// which may not respond, is not touched.
     ///
     /// # Errors
     ///
@@ -99,11 +100,11 @@ impl Dir {
         match opened {
             Ok(descriptor) => Ok(Some(Self { path: self.path.join(os_name), descriptor })),
             Err(Errno::XDEV) => Ok(None),
-            // Linux before 5.6, or a container's filter that does not know the call.
+            // Linux before 5.6, or a container's seccomp filter that does not know the call.
             Err(Errno::NOSYS | Errno::PERM | Errno::INVAL) => {
                 let below = self.open_below(name)?;
                 let (here, there) = (self.id()?, below.id()?);
-                // Without the number of the mount the device tells most mounts, if not all.
+                // Without mount IDs compare devices: that misses bind mounts of the same file system.
                 let same = match (here.mount, there.mount) {
                     (Some(here), Some(there)) => here == there,
                     _ => here.device == there.device,
@@ -114,11 +115,11 @@ impl Dir {
         }
     }
 
-    /// Opens this same directory again, with a position of its own.
+    /// Opens this directory again, with its own position.
     ///
     /// # Errors
     ///
-    /// Permission denied where the directory may be read but not searched, or whatever the system gives.
+    /// Permission denied if the directory may be read but not searched.
     pub fn reopen(&self) -> Result<OwnedFd> {
         rustix::io::retry_on_intr(|| {
             rustix::fs::openat(&self.descriptor, ".", flags::OPEN, rustix::fs::Mode::empty())
@@ -126,7 +127,7 @@ impl Dir {
         .map_err(|error| Error::io("open", &self.path, error.into()))
     }
 
-    /// Opens this same directory again as a [`Dir`] of its own.
+    /// Opens this directory again as a separate [`Dir`].
     ///
     /// # Errors
     ///
@@ -135,12 +136,12 @@ impl Dir {
         Ok(Self { path: self.path.clone(), descriptor: self.reopen()? })
     }
 
-    /// Takes a directory that is open already, as one that another process has handed over; `path` is for messages.
+    /// Wraps an open directory, such as one received from another process. `path` is only used in messages.
     pub fn from_descriptor(descriptor: OwnedFd, path: impl Into<PathBuf>) -> Self {
         Self { path: path.into(), descriptor }
     }
 
-    /// Makes a [`Dir`] of a directory that is open already; the two share their position.
+    /// Duplicates the descriptor of an open directory. The two share their position.
     #[cfg(target_os = "linux")]
     pub(crate) fn sharing(descriptor: BorrowedFd<'_>, path: &Path) -> Result<Self> {
         let cloned = descriptor.try_clone_to_owned();
@@ -148,10 +149,10 @@ impl Dir {
         Ok(Self { path: path.to_owned(), descriptor })
     }
 
-    /// Opens this directory for one reader from its start.
+    /// Opens this directory for one reader, at its start.
     ///
-    /// Where the directory may not be searched (`r--`), the descriptor itself is shared and rewound,
-    /// so that only one reader at a time may use it.
+    /// A directory that may not be searched (`r--`) cannot be reopened: the reader then shares this descriptor,
+    /// so only one reader at a time may use it.
     pub(crate) fn reopen_for_reader(&self) -> Result<OwnedFd> {
         match self.reopen() {
             Err(error) if error.kind() == crate::ErrorKind::PermissionDenied => {
@@ -165,32 +166,32 @@ impl Dir {
         }
     }
 
-    /// Returns the file system that the directory lies on.
+    /// File system that holds the directory.
     pub fn file_system(&self) -> FileSystem {
         FileSystem::of(self.descriptor.as_fd())
     }
 
-    /// Returns the size that the directory itself has, bytes (what it means differs by file system).
+    /// Size of the directory itself, bytes. Its meaning depends on the file system.
     ///
     /// # Errors
     ///
-    /// Whatever fstat(2) gives.
+    /// Those of fstat(2).
     pub fn size_bytes(&self) -> Result<u64> {
         rustix::fs::fstat(&self.descriptor)
             .map(|status| status.st_size as u64)
             .map_err(|error| Error::io("stat", &self.path, error.into()))
     }
 
-    /// Returns the type of an entry by asking its inode; [`FileType::Unknown`] when it has vanished.
+    /// Reads an entry's type from its inode; [`FileType::Unknown`] if the entry no longer exists.
     pub fn kind_of(&self, name: &[u8]) -> FileType {
         crate::resolve::kind_of(self.as_fd(), name)
     }
 
-    /// Returns the directory's identity, for telling loops and mounts.
+    /// Identity of the directory, to detect loops and mounts.
     ///
     /// # Errors
     ///
-    /// Whatever fstat(2) gives.
+    /// Those of fstat(2).
     pub fn id(&self) -> Result<DirId> {
         let status = rustix::fs::fstat(&self.descriptor)
             .map_err(|error| Error::io("stat", &self.path, error.into()))?;
@@ -222,7 +223,7 @@ impl AsFd for Dir {
 }
 
 impl Dir {
-    /// Returns the path that the directory was opened by, for messages.
+    /// Path by which the directory was opened, for messages.
     pub fn path(&self) -> &Path {
         &self.path
     }

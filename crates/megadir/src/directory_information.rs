@@ -1,28 +1,28 @@
-//! The records that Windows fills a buffer with when a directory is read, and their checked decoder.
+//! The records that Windows returns for a directory, and their checked decoder.
 //!
-//! Four layouts share the first 64 bytes; what stands before the name differs:
+//! Four layouts share the first 64 bytes and differ in what precedes the name:
 //!
 //! ```text
 //! byte 0     4      8        16         24       32       40    48          56          60           64
 //!      | next | index | created | accessed | written | changed | size | allocated | attributes | name bytes | ... name
 //! ```
 //!
-//! `next` leads from a record to the one behind it; 0 stands in the last. The name is UTF-16, which may hold unpaired
-//! surrogates, without a NUL. For a reparse point the length of extended attributes tells its kind instead.
-//! The code is the same on every system, so that it is tested and fuzzed where that is done; calls are in `backend/windows/`.
-//! Reference: `FILE_ID_FULL_DIR_INFORMATION` and its relatives in the documentation of the Windows driver kit.
+//! `next` is the distance to the next record, 0 in the last. The name is UTF-16, may contain unpaired
+//! surrogates, and has no NUL. For a reparse point the field for the length of extended attributes holds its
+//! tag. The decoder compiles on every system, so that it can be tested and fuzzed anywhere; `backend/windows/`
+//! makes the calls. Reference: `FILE_ID_FULL_DIR_INFORMATION` and related structures in the Windows driver
+//! documentation.
 
 use crate::attributes::{Attributes, Time, Want};
 use crate::file_type::FileType;
 
-/// Bytes that all layouts begin with.
+/// Length of the part common to all layouts.
 const COMMON_BYTES: usize = 64;
 const DIRECTORY: u32 = 0x10;
 const REPARSE_POINT: u32 = 0x400;
-/// A reparse point that stands for another path: a symbolic link or a junction.
+/// Tag bit of a reparse point that redirects to another path: a symbolic link or a junction.
 const NAME_SURROGATE: u32 = 0x2000_0000;
 
-/// A layout of records.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Layout {
     /// `FILE_FULL_DIR_INFORMATION`, `FILE_FULL_DIR_INFO`.
@@ -35,7 +35,7 @@ pub enum Layout {
     IdExtended,
 }
 
-/// Where a layout has what, bytes from the start of a record.
+/// Byte offsets of a layout's fields from the start of a record.
 struct Places {
     reparse_tag: usize,
     file_id: Option<usize>,
@@ -43,7 +43,6 @@ struct Places {
 }
 
 impl Layout {
-    /// Every layout.
     pub const ALL: [Self; 4] = [Self::Full, Self::IdFull, Self::IdBoth, Self::IdExtended];
 
     const fn places(self) -> Places {
@@ -56,7 +55,7 @@ impl Layout {
         Places { reparse_tag, file_id, name }
     }
 
-    /// Returns the attributes that records of this layout tell.
+    /// Attributes that records of this layout contain.
     pub const fn tells(self) -> Want {
         let always =
             Want::TYPE.union(Want::SIZE).union(Want::MODIFIED).union(Want::CHANGED).union(Want::BORN);
@@ -64,28 +63,25 @@ impl Layout {
     }
 }
 
-/// What a record tells of an entry besides its name. Times are 100 ns since 1601, 0 for none.
+/// Fields of a record except the name. Times are in units of 100 ns since 1601; 0 means none.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Found {
     /// `FILE_ATTRIBUTE_...` bits.
     pub attributes: u32,
-    /// What kind of reparse point it is; 0 for none or unknown.
+    /// 0 for none or unknown.
     pub reparse_tag: u32,
-    /// When it was made.
     pub created: i64,
-    /// When it was last written to.
     pub written: i64,
-    /// When it or its metadata was last changed.
+    /// Time of the last change of data or metadata.
     pub changed: i64,
-    /// Its size, bytes.
     pub size_bytes: u64,
-    /// Its number on the volume (the lower half of the 128 bits of ReFS), 0 where the layout has none.
+    /// File ID (on ReFS the lower half of its 128 bits), 0 if the layout has none.
     pub file_id: u64,
 }
 
 impl Found {
-    /// Returns the type: a reparse point that stands for another path is a symbolic link, any other is what it would be
-    /// without (deduplicated and compressed files, those that lie in a cloud).
+    /// Type of the entry. A reparse point that redirects to another path is a symbolic link; other reparse
+    /// points (deduplicated, compressed or cloud files) have their underlying type.
     pub fn kind(&self) -> FileType {
         if self.attributes & REPARSE_POINT != 0 && self.reparse_tag & NAME_SURROGATE != 0 {
             FileType::Symlink
@@ -96,7 +92,7 @@ impl Found {
         }
     }
 
-    /// Returns those of the attributes that are wanted and `told`; times that the file system does not keep are left out.
+    /// Returns the attributes in both `want` and `told`, except times that the file system does not keep.
     pub fn attributes(&self, want: Want, told: Want) -> Attributes {
         let mut row = Attributes::NOTHING;
         let mut lacking = Want::NOTHING;
@@ -114,7 +110,7 @@ impl Found {
                 lacking = lacking | field;
             }
         }
-        // ReFS says -1 where 64 bits do not hold the number.
+        // ReFS returns -1 if the file ID does not fit 64 bits.
         if matches!(self.file_id, 0 | u64::MAX) {
             lacking = lacking | Want::INODE;
         }
@@ -123,44 +119,42 @@ impl Found {
     }
 }
 
-/// A buffer that is not a sequence of records.
+/// Error: the buffer is not a sequence of records.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Malformed {
-    /// Where the bad record starts, bytes.
+    /// Byte offset of the bad record.
     pub at: usize,
 }
 
-/// One record: what it tells, and its name as the bytes of UTF-16 in little-endian order.
+/// A record; its name as little-endian UTF-16 bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Record<'a> {
-    /// What it tells besides.
     pub found: Found,
     name: &'a [u8],
 }
 
 impl Record<'_> {
-    /// Returns the name's characters in UTF-16.
+    /// UTF-16 units of the name.
     pub fn name(&self) -> impl Iterator<Item = u16> + '_ {
         self.name.as_chunks().0.iter().map(|unit| u16::from_le_bytes(*unit))
     }
 
-    /// Tells whether this is `.` or `..`.
     pub fn is_dot(&self) -> bool {
         matches!(self.name, [b'.', 0] | [b'.', 0, b'.', 0])
     }
 }
 
-/// Iterates over the records of a buffer that the system filled; ends after a malformed one.
+/// Iterator over the records of a buffer that the system filled. Ends after a malformed one.
 #[derive(Clone, Debug)]
 pub struct Records<'a> {
     bytes: &'a [u8],
     layout: Layout,
-    /// Where the next record starts; `None` at the end.
+    /// Offset of the next record; `None` at the end.
     at: Option<usize>,
 }
 
 impl<'a> Records<'a> {
-    /// Begins with the first record of a buffer; an empty one has none.
+    /// Starts at the first record. An empty buffer has none.
     pub fn new(bytes: &'a [u8], layout: Layout) -> Self {
         Self { bytes, layout, at: (!bytes.is_empty()).then_some(0) }
     }
@@ -209,8 +203,8 @@ fn number(bytes: &[u8], place: usize) -> Option<u32> {
     Some(u32::from_le_bytes(*bytes.get(place..)?.first_chunk()?))
 }
 
-/// Decodes arbitrary bytes in every layout, for the fuzzer: must never panic nor go on for ever, and names lie where their
-/// records say.
+/// Fuzz target: in every layout, arbitrary bytes must not panic or loop, and names must lie inside their
+/// records.
 pub fn fuzz(bytes: &[u8]) {
     let mut name = Vec::new();
     for layout in Layout::ALL {

@@ -1,16 +1,16 @@
-//! The library's error: what was attempted, on which path, and why it failed.
+//! The library's error: operation, path and reason.
 
 use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// A `Result` with the library's [`Error`].
+/// `Result` with the library's [`Error`].
 pub type Result<T> = std::result::Result<T, Error>;
 
-/// An error that names the operation and the path.
+/// A failed operation, its path and the reason.
 ///
-/// Opaque but for its methods, so that details may be added without breaking callers. Backends of other crates
-/// make theirs with [`Error::io`] and [`Error::new`]; there is an example at [`Backend`](crate::Backend).
+/// The fields are private so that details can be added without breaking callers. Backends in other crates
+/// create errors with [`Error::io`] and [`Error::new`]; [`Backend`](crate::Backend) has an example.
 #[derive(Debug)]
 pub struct Error {
     operation: &'static str,
@@ -20,41 +20,40 @@ pub struct Error {
     reason: String,
 }
 
-/// What kind of failure an [`Error`] is, for callers that act on it.
+/// Kind of an [`Error`], for callers that handle some failures.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum ErrorKind {
-    /// The path does not exist, or no longer.
+    /// The path does not exist.
     NotFound,
     /// The path is not a directory.
     NotADirectory,
-    /// The caller may not do this.
+    /// The caller lacks permission.
     PermissionDenied,
-    /// No backend has the name that was given.
+    /// No backend has this name.
     UnknownBackend,
-    /// The backend or estimate is not to be had on this system or for this directory.
+    /// The backend or estimate is unavailable on this system or for this directory.
     Unavailable,
-    /// An option has a value that cannot be honoured.
+    /// An option's value is unsupported.
     BadOption,
-    /// The kernel or a backend gave records that are not well formed.
+    /// The kernel or a backend returned malformed records.
     Malformed,
-    /// Positions did not ascend while a directory was read in shares; the listing is incomplete.
+    /// Positions did not ascend while a directory was read in shares. The listing is incomplete.
     PositionsUnreliable,
     /// Something is mounted there.
     MountPoint,
-    /// A directory that was to be removed is not empty.
+    /// The directory to be removed is not empty.
     NotEmpty,
     /// Too many descriptors are open.
     TooManyOpenFiles,
-    /// Anything else the operating system gave.
+    /// Any other error of the operating system.
     Io,
 }
 
 impl Error {
-    /// Wraps an error of the operating system; its kind follows from it.
+    /// Wraps an error of the operating system and derives the kind from it.
     ///
-    /// `operation` is one word or two for what was attempted, e.g. `open` or the backend's name; `path` may be empty
-    /// where it was about none.
+    /// `operation` is a word or two, such as `open` or the backend's name. `path` may be empty.
     pub fn io(operation: &'static str, path: &Path, source: io::Error) -> Self {
         let kind = match source.kind() {
             io::ErrorKind::NotFound => ErrorKind::NotFound,
@@ -67,7 +66,7 @@ impl Error {
         Self { operation, path: path.to_owned(), kind, source: Some(source), reason: String::new() }
     }
 
-    /// Makes an error that the operating system knows nothing of; `reason` is what stands after the path, in words.
+    /// Creates an error that does not come from the operating system. `reason` follows the path in the message.
     ///
     /// ```
     /// use megadir::{Error, ErrorKind};
@@ -79,28 +78,28 @@ impl Error {
         Self { operation, path: path.to_owned(), kind, source: None, reason: reason.into() }
     }
 
-    /// Returns the kind of failure.
+    /// Kind of failure.
     pub fn kind(&self) -> ErrorKind {
         self.kind
     }
 
-    /// Returns the path that the operation was about; empty where it was about none.
+    /// Path of the failed operation; may be empty.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Returns the operation that failed, e.g. `open`.
+    /// Operation that failed, such as `open`.
     pub fn operation(&self) -> &'static str {
         self.operation
     }
 
-    /// Returns the number of the operating system's error, where it is one.
+    /// Error code of the operating system.
     #[cfg(windows)]
     pub(crate) fn code(&self) -> Option<i32> {
         self.source.as_ref()?.raw_os_error()
     }
 
-    /// Returns why, without operation and path.
+    /// Reason, without operation and path.
     pub fn reason(&self) -> String {
         match &self.source {
             Some(source) => describe(source),
@@ -109,7 +108,7 @@ impl Error {
     }
 }
 
-/// Tells whether the process or the system is out of descriptors (`EMFILE`, `ENFILE`; `ERROR_TOO_MANY_OPEN_FILES`).
+/// `true` for `EMFILE`, `ENFILE` and `ERROR_TOO_MANY_OPEN_FILES`.
 fn is_descriptor_limit(error: &io::Error) -> bool {
     match error.raw_os_error() {
         Some(code) if cfg!(windows) => code == 4,
@@ -118,7 +117,7 @@ fn is_descriptor_limit(error: &io::Error) -> bool {
     }
 }
 
-/// Returns the operating system's words without Rust's "(os error N)".
+/// Text of the operating system's error, without Rust's "(os error N)".
 fn describe(error: &io::Error) -> String {
     let text = error.to_string();
     match text.rfind(" (os error ") {

@@ -1,12 +1,12 @@
-//! Which file system a directory lies on.
+//! File systems that the library distinguishes.
 
 use std::fmt;
 
-/// The file systems that this library knows something about.
+/// Type of a file system.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum FileSystem {
-    /// ext2, ext3 and ext4, which share one magic number and, in today's kernels, one driver.
+    /// ext2, ext3 or ext4: they share a magic number and, in current kernels, a driver.
     Ext4,
     /// XFS.
     Xfs,
@@ -20,7 +20,7 @@ pub enum FileSystem {
     Nfs,
     /// CIFS or SMB.
     Cifs,
-    /// FUSE, whatever is behind it.
+    /// FUSE, with any server.
     Fuse,
     /// f2fs.
     F2fs,
@@ -28,17 +28,17 @@ pub enum FileSystem {
     Fat,
     /// exFAT.
     ExFat,
-    /// NTFS, by a driver of the kernel (by ntfs-3g it is [`FileSystem::Fuse`]).
+    /// NTFS by a kernel driver. With ntfs-3g it is [`FileSystem::Fuse`].
     Ntfs,
-    /// ReFS, that of Dev Drives among others.
+    /// ReFS, also used by Dev Drives.
     Refs,
     /// ZFS.
     Zfs,
-    /// Anything else, by its magic number; 0 where there is none.
+    /// Any other file system, by its magic number; 0 if it has none.
     Other(u64),
 }
 
-/// Magic numbers of statfs(2) and the name the kernel gives the type.
+/// Magic numbers of statfs(2), and the kernel's name of each type.
 const KNOWN: [(u64, FileSystem, &str); 16] = [
     (0xef53, FileSystem::Ext4, "ext4"),
     (0x5846_5342, FileSystem::Xfs, "xfs"),
@@ -54,13 +54,12 @@ const KNOWN: [(u64, FileSystem, &str); 16] = [
     (0x2011_bab0, FileSystem::ExFat, "exfat"),
     (0x7366_746e, FileSystem::Ntfs, "ntfs"),
     (0x5346_544e, FileSystem::Ntfs, "ntfs"),
-    // Windows only, where there are no such numbers: its boot sector's.
+    // Windows has no such numbers: this one is from the boot sector.
     (0x5346_6552, FileSystem::Refs, "refs"),
     (0x2fc1_2fc1, FileSystem::Zfs, "zfs"),
 ];
 
 impl FileSystem {
-    /// Returns the file system of an open file or directory.
     #[cfg(target_os = "linux")]
     pub(crate) fn of(descriptor: std::os::fd::BorrowedFd<'_>) -> Self {
         match rustix::fs::fstatfs(descriptor) {
@@ -69,13 +68,13 @@ impl FileSystem {
         }
     }
 
-    /// Returns the file system of an open file or directory; not told apart on this system.
+    /// Unknown: this system is not supported.
     #[cfg(all(unix, not(target_os = "linux")))]
     pub(crate) fn of(_descriptor: std::os::fd::BorrowedFd<'_>) -> Self {
         Self::unknown()
     }
 
-    /// Returns the file system of an open file or directory; one of another machine is [`FileSystem::Cifs`], whatever it is there.
+    /// A file system of another machine is [`FileSystem::Cifs`], whatever its type is there.
     #[cfg(windows)]
     pub(crate) fn of(handle: std::os::windows::io::BorrowedHandle<'_>) -> Self {
         use megadir_sys::windows::{facts, volume_settings};
@@ -86,7 +85,7 @@ impl FileSystem {
         Self::from_windows(&told.map_or_else(|_| String::new(), |told| told.file_system))
     }
 
-    /// Returns the file system that Windows calls by a name such as `NTFS`.
+    /// Converts a Windows name such as `NTFS`.
     pub fn from_windows(name: &str) -> Self {
         match name.to_ascii_uppercase().as_str() {
             "NTFS" => Self::Ntfs,
@@ -97,12 +96,12 @@ impl FileSystem {
         }
     }
 
-    /// Returns the value for a file system that cannot be told.
+    /// An unidentified file system.
     pub fn unknown() -> Self {
         Self::Other(0)
     }
 
-    /// Returns the file system with a magic number of statfs(2).
+    /// Converts a magic number of statfs(2).
     pub fn from_magic(magic: u64) -> Self {
         KNOWN.iter().find(|row| row.0 == magic).map_or(Self::Other(magic), |row| row.1)
     }

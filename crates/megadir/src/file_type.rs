@@ -1,15 +1,15 @@
-//! The type of an entry.
+//! Types of directory entries.
 
-/// The type of a directory entry, as the directory tells it without looking at the inode.
+/// Type of a directory entry, as stored in the directory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum FileType {
-    /// The directory does not tell; [`ReadOptions::resolve_types`](crate::ReadOptions) asks the inode.
+    /// Not stored in the directory; [`ReadOptions::resolve_types`](crate::ReadOptions) reads it from the inode.
     Unknown,
     /// A regular file.
     File,
     /// A directory.
     Directory,
-    /// A symbolic link; on Windows a reparse point that stands for another path, so junctions too.
+    /// A symbolic link. On Windows any reparse point that redirects to another path, including junctions.
     Symlink,
     /// A named pipe.
     Fifo,
@@ -19,11 +19,11 @@ pub enum FileType {
     BlockDevice,
     /// A character device.
     CharDevice,
-    /// An overlay's mark of a removed name.
+    /// An overlay's mark for a removed name.
     Whiteout,
 }
 
-/// Every type with its `d_type` value, the name used in output and the letter used by `ls` and `find`.
+/// Type, `d_type` value, name in output, and letter in `ls` and `find`.
 const TYPES: [(FileType, u8, &str, char); 9] = [
     (FileType::Unknown, 0, "unknown", '?'),
     (FileType::File, 8, "file", '-'),
@@ -37,7 +37,7 @@ const TYPES: [(FileType, u8, &str, char); 9] = [
 ];
 
 impl FileType {
-    /// Every type, each at the index that it has as a number.
+    /// All types, each at the index given by its discriminant.
     pub const ALL: [Self; 9] = [
         Self::Unknown,
         Self::File,
@@ -50,7 +50,7 @@ impl FileType {
         Self::Whiteout,
     ];
 
-    /// Returns the type that a `d_type` byte stands for; unknown bytes are [`FileType::Unknown`].
+    /// Converts a `d_type` byte; unknown bytes are [`FileType::Unknown`].
     #[inline]
     pub fn from_d_type(byte: u8) -> Self {
         match byte {
@@ -66,22 +66,22 @@ impl FileType {
         }
     }
 
-    /// Returns the `d_type` byte.
+    /// `d_type` byte.
     pub fn d_type(self) -> u8 {
         self.row().1
     }
 
-    /// Returns the name used in output, e.g. `directory`.
+    /// Name in output, such as `directory`.
     pub fn name(self) -> &'static str {
         self.row().2
     }
 
-    /// Returns the letter that `ls -l` uses, e.g. `d`.
+    /// Letter that `ls -l` uses, such as `d`.
     pub fn letter(self) -> char {
         self.row().3
     }
 
-    /// Returns the type with that name or letter (`f` for a file too, as find(1) has it).
+    /// Parses a name or letter. `f` is a regular file too, as in find(1).
     pub fn from_name(name: &str) -> Option<Self> {
         let mut letters = name.chars();
         let letter = letters.next().filter(|_| letters.next().is_none());
@@ -91,7 +91,7 @@ impl FileType {
             .map(|row| row.0)
     }
 
-    /// Returns every name that [`FileType::from_name`] knows.
+    /// All names that [`FileType::from_name`] accepts.
     pub fn names() -> impl Iterator<Item = &'static str> {
         TYPES.iter().map(|row| row.2)
     }

@@ -1,4 +1,5 @@
-//! Reads directories with very many entries, in batches, by the fastest way that the file system allows.
+//! Lists, summarises and removes directories with millions of entries, in batches, by the fastest method of each
+//! file system.
 //!
 //! ```
 //! let mut listing = megadir::Listing::with_threads(".", 2)?;
@@ -11,23 +12,23 @@
 //! # Ok::<(), megadir::Error>(())
 //! ```
 //!
-//! | what for | where |
+//! | task | API |
 //! |---|---|
-//! | the names in one directory | [`Listing`] |
-//! | its entries with their attributes | [`AttributeListing`] |
+//! | names in one directory | [`Listing`] |
+//! | entries with their attributes | [`AttributeListing`] |
 //! | a tree, by several threads | [`Walk`] |
-//! | the number of entries, in milliseconds | `estimate()` (Linux) |
-//! | a directory or a tree in figures | [`mod@summary`] |
-//! | how many entries still fit, and which limit a refused create has met | [`limits`] |
-//! | where a name belongs when files are spread over directories | [`layout`] |
+//! | number of entries, in milliseconds | `estimate()` (Linux) |
+//! | figures about a directory or a tree | [`mod@summary`] |
+//! | space left in a directory, and the limit behind a failed create | [`limits`] |
+//! | paths of files that are spread over directories | [`layout`] |
 //! | removing trees and huge directories | [`remove`] |
-//! | which way of reading or asking is taken, and why | [`policy`], [`attribute_policy`] |
-//! | all ways that there are | [`BACKENDS`], [`EXAMINERS`] |
-//! | what people type: counts, sizes, ages, words nearly right | [`quantity`], [`nearest`] |
+//! | choice of methods, with reasons | [`policy`], [`attribute_policy`] |
+//! | all methods | [`BACKENDS`], [`EXAMINERS`] |
+//! | user input: counts, sizes, ages, misspelt words | [`quantity`], [`nearest`] |
 //!
-//! A name is bytes ([`names`]). A reader's memory is bounded by its buffers, however large the directory is. Everything below a
-//! [`Dir`] is reached relative to its descriptor or handle, and symbolic links are not followed. Nothing here prints, reads the
-//! environment, or starts a thread that was not asked for.
+//! Names are bytes ([`names`]). A reader's memory is bounded by its buffers, however large the directory is. Everything
+//! below a [`Dir`] is reached relative to its descriptor or handle, and symbolic links are not followed. The library
+//! does not print, does not read the environment, and starts no threads unless requested.
 
 #![warn(missing_docs)]
 

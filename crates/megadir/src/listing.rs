@@ -1,4 +1,4 @@
-//! Listing one directory without knowing what a backend is.
+//! Lists one directory with the backend that suits it.
 
 use std::path::Path;
 
@@ -8,10 +8,10 @@ use crate::dir::Dir;
 use crate::error::Result;
 use crate::policy::{self, Choice};
 
-/// A directory being listed by whatever backend fits it.
+/// Listing of one directory by the backend that suits it.
 ///
-/// Memory is bounded by the backend's buffers, however large the directory is. Entries come in the order
-/// of the directory, which is no order a person would choose.
+/// Memory is bounded by the backend's buffers, however large the directory is. Entries come in directory order,
+/// which looks arbitrary.
 ///
 /// ```
 /// # fn main() -> megadir::Result<()> {
@@ -35,14 +35,13 @@ impl Listing {
     ///
     /// # Errors
     ///
-    /// Not found, not a directory, permission denied, or whatever the system gives.
+    /// Not found, not a directory, or permission denied.
     pub fn open(path: impl AsRef<Path>) -> Result<Self> {
         Self::with_threads(path, 1)
     }
 
-    /// Opens a directory for listing by at most `threads` threads, where that is faster.
-    ///
-    /// With several threads the order of the entries differs from run to run.
+    /// Opens a directory for listing by at most `threads` threads. Several are used only if that is faster; the
+    /// order of the entries then differs from run to run.
     ///
     /// # Errors
     ///
@@ -54,7 +53,7 @@ impl Listing {
         Self::with_choice(&directory, choice)
     }
 
-    /// Opens a directory with a choice made (or changed) by the caller.
+    /// Opens a directory with the given backend and options.
     ///
     /// # Errors
     ///
@@ -64,21 +63,21 @@ impl Listing {
         Ok(Self { choice, reader })
     }
 
-    /// Returns the next batch of entries, or `None` at the end. A batch may be empty.
+    /// Returns the next batch of entries, which may be empty, or `None` at the end.
     ///
     /// # Errors
     ///
-    /// Whatever the system gives; the listing then ends.
+    /// Any error ends the listing.
     pub fn next_batch(&mut self) -> Result<Option<Batch<'_>>> {
         self.reader.next_batch()
     }
 
-    /// Returns what was picked to read the directory, and why.
+    /// Backend and options in use, and the reason for them.
     pub fn choice(&self) -> &Choice {
         &self.choice
     }
 
-    /// Returns how often the kernel has been asked for entries, where that can be seen.
+    /// Number of system calls made for entries, if known.
     pub fn calls(&self) -> Option<u64> {
         self.reader.calls()
     }

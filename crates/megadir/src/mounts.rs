@@ -1,33 +1,31 @@
-//! What is mounted where, as far as a listing must know it: the names that something is mounted on.
+//! Names of mount points.
 //!
-//! A directory gives the inode that a mount covers. Reference: proc_pid_mountinfo(5).
+//! For a mount point, a directory returns the inode that the mount covers. Reference: proc_pid_mountinfo(5).
 
 use std::collections::BTreeSet;
 use std::io;
 
-/// The mounts that this thread sees.
+/// Mounts in this thread's namespace.
 #[derive(Debug)]
 pub(crate) struct Mounts {
     mounts: Vec<Mount>,
-    /// The last components of all mount points.
+    /// Last components of all mount points.
     names: BTreeSet<Box<[u8]>>,
-    /// Which lengths these names have: most names are told apart by that.
+    /// Lengths of these names, modulo 256. Most other names differ in length, so no lookup is needed.
     lengths: [bool; 256],
 }
 
-/// One mount.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Mount {
-    /// Its number, as statx(2) gives it.
+    /// Mount ID of statx(2).
     pub(crate) id: u64,
-    /// Whether it shows other users than the file system has.
+    /// An idmapped mount: it shows other user IDs than the file system stores.
     pub(crate) maps_users: bool,
 }
 
 impl Mounts {
-    /// Reads what is mounted now.
     pub(crate) fn read() -> io::Result<Self> {
-        // The thread's own: threads may have namespaces of their own.
+        // Not /proc/self: threads may have namespaces of their own.
         Ok(Self::parse(&std::fs::read("/proc/thread-self/mountinfo")?))
     }
 
@@ -46,19 +44,18 @@ impl Mounts {
         parsed
     }
 
-    /// Returns the mount with a number; `None` if it is not among those that are seen.
     pub(crate) fn by_id(&self, id: u64) -> Option<Mount> {
         self.mounts.iter().find(|mount| mount.id == id).copied()
     }
 
-    /// Tells whether something may be mounted on an entry of this name, in whatever directory.
+    /// `true` if any mount point has this name, in whatever directory.
     #[inline]
     pub(crate) fn may_be_on(&self, name: &[u8]) -> bool {
         self.lengths[name.len() & 255] && self.names.contains(name)
     }
 }
 
-/// Replaces the kernel's `\040` by the byte that it stands for.
+/// Decodes octal escapes such as `\040`.
 fn unescaped(text: &[u8]) -> Vec<u8> {
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text;

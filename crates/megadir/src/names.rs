@@ -1,24 +1,24 @@
-//! Names as bytes: on Unix the kernel's own, elsewhere WTF-8.
+//! Names as bytes: the kernel's own on Unix, WTF-8 on Windows.
 //!
-//! WTF-8 is UTF-8 that may also hold unpaired surrogates, so that every name of Windows has exactly
-//! one form as bytes. Reference: <https://simonsapin.github.io/wtf-8/>.
+//! WTF-8 is UTF-8 that may also contain unpaired surrogates, so every Windows name has exactly one encoding.
+//! Reference: <https://simonsapin.github.io/wtf-8/>.
 
 use std::borrow::Cow;
 use std::ffi::OsStr;
 
 pub use crate::layout::refused_by_windows;
 
-/// Returns a name's bytes.
+/// Bytes of a name.
 pub fn from_os(name: &OsStr) -> &[u8] {
     // On Unix these are the name's own bytes, on Windows its WTF-8.
     name.as_encoded_bytes()
 }
 
-/// Returns the name that bytes stand for.
+/// Converts bytes to a name.
 ///
 /// # Errors
 ///
-/// On Windows, bytes that are not WTF-8: no name there can be given by them.
+/// On Windows, bytes that are not WTF-8.
 pub fn to_os(name: &[u8]) -> crate::Result<Cow<'_, OsStr>> {
     #[cfg(unix)]
     {
@@ -42,8 +42,8 @@ pub fn to_os(name: &[u8]) -> crate::Result<Cow<'_, OsStr>> {
     }
 }
 
-/// Returns `true` if bytes name one entry of a directory: no separator, no NUL, neither empty nor `.` nor `..`. Anything else would lead
-/// elsewhere when it is looked up relative to the directory.
+/// `true` if the bytes name one entry of a directory: not empty, not `.` or `..`, no separator, no NUL. Any
+/// other name would lead elsewhere when looked up relative to a directory.
 ///
 /// ```
 /// use megadir::names::is_component;
@@ -56,8 +56,8 @@ pub fn is_component(name: &[u8]) -> bool {
     !matches!(name, b"" | b"." | b"..") && !name.iter().any(separates)
 }
 
-/// Tells whether a terminal does something at a character but show it: controls, what reorders the text after it (Unicode's
-/// `Bidi_Control`), and separators of lines and paragraphs. A name that holds one is shown otherwise.
+/// `true` if a terminal would act on the character instead of showing it: control characters, characters that
+/// reorder text (Unicode's `Bidi_Control`), and line and paragraph separators. Escape names that contain one.
 ///
 /// ```
 /// use megadir::names::acts_on_terminals;
@@ -73,7 +73,7 @@ pub fn acts_on_terminals(character: char) -> bool {
     character.is_control() || reorders || matches!(character, '\u{2028}' | '\u{2029}')
 }
 
-/// Appends a name of UTF-16 as WTF-8.
+/// Appends a UTF-16 name as WTF-8.
 ///
 /// ```
 /// let mut name = Vec::new();
@@ -85,7 +85,7 @@ pub fn push_wide(name: &mut Vec<u8>, wide: impl IntoIterator<Item = u16>) {
         match decoded {
             Ok(character) if character.is_ascii() => name.push(character as u8),
             Ok(character) => name.extend_from_slice(character.encode_utf8(&mut [0; 4]).as_bytes()),
-            // An unpaired surrogate has three bytes, by the rule for all of its size.
+            // An unpaired surrogate is encoded in three bytes, like any character of its range.
             Err(unpaired) => {
                 let unit = unpaired.unpaired_surrogate();
                 let low = |bits: u16| 0x80 | (bits & 0x3f) as u8;
@@ -95,8 +95,8 @@ pub fn push_wide(name: &mut Vec<u8>, wide: impl IntoIterator<Item = u16>) {
     }
 }
 
-/// Returns a name of WTF-8 as UTF-16; `None` for bytes that are not WTF-8, a pair of surrogates written as two among them,
-/// since each name has one form only.
+/// Converts a WTF-8 name to UTF-16. `None` if it is not WTF-8, which includes a surrogate pair encoded as two
+/// surrogates.
 ///
 /// ```
 /// assert_eq!(megadir::names::to_wide(b"a\xed\xa0\x80"), Some(vec![0x61, 0xd800]));
@@ -109,7 +109,7 @@ pub fn to_wide(name: &[u8]) -> Option<Vec<u16>> {
         let length = match first {
             0xed if rest.get(1).is_some_and(|second| *second >= 0xa0) => {
                 let unit = surrogate(rest)?;
-                // Behind a leading one a trailing one would be a pair.
+                // A trailing surrogate after a leading one would be a pair, which WTF-8 encodes in four bytes.
                 let is_pair = unit >= 0xdc00 && wide.last().is_some_and(is_leading);
                 if is_pair {
                     return None;
@@ -130,12 +130,12 @@ pub fn to_wide(name: &[u8]) -> Option<Vec<u16>> {
     Some(wide)
 }
 
-/// Tells whether a unit of UTF-16 is the first of a pair.
+/// `true` for the first unit of a surrogate pair.
 fn is_leading(unit: &u16) -> bool {
     (0xd800..0xdc00).contains(unit)
 }
 
-/// Returns the surrogate that three bytes stand for.
+/// Decodes a surrogate of three bytes.
 fn surrogate(bytes: &[u8]) -> Option<u16> {
     let [0xed, second @ 0xa0..0xc0, third @ 0x80..0xc0] = *bytes.first_chunk()? else { return None };
     Some(0xd000 | (u16::from(second & 0x3f) << 6) | u16::from(third & 0x3f))

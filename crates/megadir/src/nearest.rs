@@ -1,11 +1,11 @@
-//! What to say of a name that is not known: the nearest one, and all that there are.
+//! Suggestions for an unknown name.
 
-/// Names further from each other than so many letters left out, added, changed or swapped are not alike.
+/// Maximum number of letters inserted, removed, replaced or swapped in a typing error.
 const DISTANCE_MAX: usize = 2;
-/// From so many letters on, a part of a name stands for it.
+/// Minimum length of a part that suggests the whole name.
 const PART_MIN: usize = 3;
 
-/// Returns the known name that is most like `name`, if any is like it enough to be a slip of the keys.
+/// Returns the known name nearest to `name`, if it is near enough to be a typing error.
 ///
 /// ```
 /// use megadir::nearest::nearest;
@@ -22,11 +22,11 @@ pub fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Opti
     distances.min().filter(|(distance, _)| *distance <= DISTANCE_MAX).map(|(_, candidate)| candidate)
 }
 
-/// Returns the end of an error about a name that is not known.
+/// Returns the end of an error message about an unknown name.
 ///
 /// ```
-/// let said = megadir::nearest::choices("getdent", ["std", "getdents"]);
-/// assert_eq!(said, "did you mean 'getdents'? there are std, getdents");
+/// let text = megadir::nearest::choices("getdent", ["std", "getdents"]);
+/// assert_eq!(text, "did you mean 'getdents'? there are std, getdents");
 /// assert_eq!(megadir::nearest::choices("xyz", ["std", "getdents"]), "there are std, getdents");
 /// ```
 pub fn choices<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> String {

@@ -1,35 +1,36 @@
-//! What a caller asks of a backend.
+//! Options for reading a directory.
 
 use std::path::Path;
 
 use crate::error::{Error, ErrorKind, Result};
 
-/// The smallest buffer a backend accepts, bytes; a name of 255 bytes needs 280.
+/// Minimum size of a buffer, bytes. The record of a 255-byte name needs 280.
 pub const BUFFER_BYTES_MIN: usize = 4 << 10;
-/// The largest buffer a backend accepts, bytes.
+/// Maximum size of a buffer, bytes.
 pub const BUFFER_BYTES_MAX: usize = 16 << 20;
-/// The most threads a backend accepts.
+/// Maximum number of threads for one directory.
 pub const THREADS_MAX: usize = 256;
-/// The most shares a directory is split into.
+/// Maximum number of shares of one directory.
 pub const SHARES_MAX: usize = 1 << 16;
 
-/// What a caller asks of a backend; a backend that cannot honour a value refuses it.
+/// Options for [`Backend::open`](crate::Backend::open). A backend refuses values that it does not support.
 ///
-/// No `Default`: [`policy::choose`](crate::policy::choose) fills it in for a directory, with the reason.
+/// There is no `Default`: [`policy::choose`](crate::policy::choose) picks the values for a directory and gives
+/// the reason.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ReadOptions {
-    /// The most that is asked for in one call, bytes, [`BUFFER_BYTES_MIN`] to [`BUFFER_BYTES_MAX`].
+    /// Maximum number of bytes per system call, [`BUFFER_BYTES_MIN`] to [`BUFFER_BYTES_MAX`].
     pub buffer_bytes: usize,
-    /// Threads that read, the caller's own among them: 1 means that none is started.
+    /// Number of threads that read, including the caller's: 1 starts none.
     pub threads: usize,
-    /// Shares that a directory is split into; 1 for backends that do not split.
+    /// Number of shares that the directory is split into; 1 for backends that do not split.
     pub shares: usize,
-    /// Ask the inode for its type where the directory does not tell.
+    /// Read a type from the inode if the directory does not store it.
     pub resolve_types: bool,
 }
 
 impl ReadOptions {
-    /// Checks the values against what any backend can honour.
+    /// Checks the limits that apply to all backends.
     pub(crate) fn check(&self, backend: &'static str, path: &Path) -> Result<()> {
         let bad = |reason: String| Err(Error::new("read", path, ErrorKind::BadOption, reason));
         if !(BUFFER_BYTES_MIN..=BUFFER_BYTES_MAX).contains(&self.buffer_bytes) {
@@ -48,7 +49,7 @@ impl ReadOptions {
         Ok(())
     }
 
-    /// Checks the values for a backend that reads in the caller's thread.
+    /// Checks the limits of a backend that reads in the caller's thread.
     pub(crate) fn check_serial(&self, backend: &'static str, path: &Path) -> Result<()> {
         self.check(backend, path)?;
         if self.threads > 1 || self.shares > 1 {

@@ -1,4 +1,4 @@
-//! Which backend for which directory: a table of file systems with the reason in each row.
+//! Choice of the backend: a table of file systems with the reason for each row.
 
 use std::fmt;
 
@@ -8,49 +8,50 @@ use crate::error::Result;
 use crate::file_system::FileSystem;
 use crate::options::ReadOptions;
 
-/// What was picked for a directory, and why.
+/// Backend and options chosen for a directory, and the reason.
 #[derive(Clone, Copy)]
 pub struct Choice {
-    /// The backend.
+    /// Backend.
     pub backend: &'static dyn Backend,
-    /// Its options.
+    /// Options for the backend.
     pub options: ReadOptions,
-    /// The file system that the directory lies on.
+    /// File system of the directory.
     pub file_system: FileSystem,
-    /// The directory's own size, bytes.
+    /// Size of the directory itself, bytes.
     pub directory_bytes: u64,
-    /// Why, in one sentence.
+    /// Reason, one sentence.
     pub reason: &'static str,
 }
 
-/// One row: how directories of a file system are read.
+/// One row: how to read directories of a file system.
 #[derive(Clone, Copy, Debug)]
 pub struct Row {
-    /// The file system; `None` for whatever has no row.
+    /// File system; `None` for all without a row.
     pub file_system: Option<FileSystem>,
-    /// From which size of the directory itself it is split, bytes; `None` for never.
+    /// Minimum size of the directory itself for splitting, bytes; `None` for never.
     pub split_from_bytes: Option<u64>,
-    /// Shares for each thread where it is split.
+    /// Shares per thread, if split.
     pub shares_per_thread: usize,
-    /// Threads that pay for each processor: more than one where threads wait for the disk while they read.
+    /// Useful threads per processor. More than one if threads wait for the disk while they read.
     pub threads_per_processor: usize,
-    /// The buffer for one call, bytes.
+    /// Buffer per system call, bytes.
     pub buffer_bytes: usize,
-    /// Why.
+    /// Reason, one sentence.
     pub reason: &'static str,
 }
 
-/// The buffer for local file systems, bytes.
+/// Buffer for local file systems, bytes.
 const LOCAL: usize = 128 << 10;
-/// The buffer where a call may cost a round trip, bytes.
+/// Buffer if a call may cost a round trip, bytes.
 const REMOTE: usize = 1 << 20;
 
-/// The buffer on Windows, bytes: the most that an old server takes, and what the fastest method of the source study had.
+/// Buffer on Windows, bytes: the most that old servers accept, and the size used by the fastest method of the
+/// source study.
 const WINDOWS: usize = 64 << 10;
 const WINDOWS_REASON: &str = "Windows gives a buffer of entries a call, with attributes and file numbers; \
                               chosen by what is published, not measured on Windows yet";
 
-/// The table. Sizes from which splitting pays were measured with the `listing` study.
+/// The table. Sizes from which splitting pays were measured by the `listing` study.
 pub static ROWS: &[Row] = &[
     Row {
         file_system: Some(FileSystem::Ext4),
@@ -128,12 +129,12 @@ pub static ROWS: &[Row] = &[
     },
 ];
 
-/// Returns the row for a file system.
+/// Row of a file system.
 pub fn row(file_system: FileSystem) -> &'static Row {
     row_of(ROWS, |row| row.file_system, file_system)
 }
 
-/// Finds a file system's row in a table whose last is for whatever has none.
+/// Finds a file system's row, or the last row, which is for all without one.
 pub(crate) fn row_of<T>(
     rows: &'static [T],
     file_system_of: impl Fn(&T) -> Option<FileSystem>,
@@ -143,19 +144,19 @@ pub(crate) fn row_of<T>(
     rows.iter().find(|row| file_system_of(row) == Some(file_system)).unwrap_or(last)
 }
 
-/// The most threads that are picked for one directory: beyond, nothing is gained.
+/// Maximum number of threads chosen for one directory. More are not faster.
 pub const THREADS_PICKED_MAX: usize = 8;
 
-/// Returns how many threads pay for a directory on a file system, on so many processors.
+/// Number of threads worth using for a directory of a file system.
 pub fn threads(file_system: FileSystem, processors: usize) -> usize {
     (row(file_system).threads_per_processor * processors.max(1)).min(THREADS_PICKED_MAX)
 }
 
-/// Picks backend and options for a directory; at most `threads` threads are used.
+/// Chooses backend and options for a directory, with at most `threads` threads.
 ///
 /// # Errors
 ///
-/// Whatever asking for the directory's size gives.
+/// Those of [`Dir::size_bytes`].
 pub fn choose(directory: &Dir, threads: usize) -> Result<Choice> {
     let file_system = directory.file_system();
     let directory_bytes = directory.size_bytes()?;
@@ -192,7 +193,7 @@ pub fn choose(directory: &Dir, threads: usize) -> Result<Choice> {
     Ok(choice(split, options, row.reason))
 }
 
-/// Tells whether threads could open the directory for themselves.
+/// `true` if threads can reopen the directory.
 fn is_searchable(directory: &Dir) -> bool {
     #[cfg(unix)]
     {

@@ -1,9 +1,9 @@
 //! Counts, sizes and ages as people type them: `10M`, `1k`, `128KiB`, `1MiB`, `30d`.
 
-/// Suffixes and what they multiply by; upper and lower case are the same.
+/// Suffixes of counts, in either case.
 const DECIMAL: [(&str, u64); 4] =
     [("k", 1_000), ("m", 1_000_000), ("g", 1_000_000_000), ("b", 1_000_000_000)];
-/// Suffixes of sizes; as in `dd` and `truncate`, a bare letter is a power of 1024.
+/// Suffixes of sizes. A bare letter is a power of 1024, as in `dd` and `truncate`.
 const BINARY: [(&str, u64); 13] = [
     ("kib", 1 << 10),
     ("mib", 1 << 20),
@@ -20,15 +20,15 @@ const BINARY: [(&str, u64); 13] = [
     ("b", 1),
 ];
 
-/// Units of ages in seconds.
+/// Suffixes of ages, in seconds.
 const AGES: [(&str, u64); 6] =
     [("s", 1), ("m", 60), ("h", 3_600), ("d", 86_400), ("w", 7 * 86_400), ("y", 365 * 86_400)];
 
-/// Parses a count such as `250`, `10k`, `1.5M` or `2G`; underscores are ignored.
+/// Parses a count such as `250`, `10k`, `1.5M` or `2G`. Underscores are ignored.
 ///
 /// # Errors
 ///
-/// What can be written, in one line.
+/// One line that names the accepted forms.
 ///
 /// ```
 /// assert_eq!(megadir::quantity::count("1.5M"), Ok(1_500_000));
@@ -41,7 +41,7 @@ pub fn count(text: &str) -> Result<u64, String> {
 ///
 /// # Errors
 ///
-/// What can be written, in one line.
+/// One line that names the accepted forms.
 pub fn bytes(text: &str) -> Result<u64, String> {
     scaled(text, &BINARY).ok_or_else(|| format!("'{text}' is not a size: write 4096, 128KiB, 1MiB or 5MB"))
 }
@@ -50,10 +50,10 @@ pub fn bytes(text: &str) -> Result<u64, String> {
 ///
 /// # Errors
 ///
-/// What can be written, in one line.
+/// One line that names the accepted forms.
 pub fn age_s(text: &str) -> Result<u64, String> {
     if text.contains(|letter: char| letter.is_ascii_uppercase()) {
-        // M is a million elsewhere, and might be meant to be a month.
+        // M is a million elsewhere, and could be taken for a month here.
         return Err(format!("'{text}' is not an age: write 1m for a minute, 30d for a month"));
     }
     scaled(text, &AGES)

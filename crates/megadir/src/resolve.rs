@@ -1,7 +1,7 @@
-//! Fills in types that a directory does not tell (`DT_UNKNOWN`), by asking the inodes.
+//! Replaces unknown types (`DT_UNKNOWN`) by those of the inodes.
 //!
-//! Some file systems never tell (XFS without ftype, several over FUSE, some network file systems).
-//! Batches that tell all types pass through untouched.
+//! Some file systems store no types in directories: XFS without ftype, several FUSE and network file systems.
+//! Batches without unknown types pass through unchanged.
 
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
@@ -14,9 +14,9 @@ use crate::decode;
 use crate::error::Result;
 use crate::file_type::FileType;
 
-/// A reader whose unknown types are asked of the inodes, relative to a directory.
+/// Reader that looks up unknown types relative to a directory.
 ///
-/// An entry that has vanished in the meantime keeps [`FileType::Unknown`].
+/// An entry that no longer exists keeps [`FileType::Unknown`].
 #[derive(Debug)]
 pub struct Resolving<R> {
     inner: R,
@@ -25,7 +25,7 @@ pub struct Resolving<R> {
 }
 
 impl<R: Reader> Resolving<R> {
-    /// Wraps a reader of the directory that `directory` is open on.
+    /// Wraps a reader. `directory` is open on the same directory.
     pub fn new(inner: R, directory: OwnedFd) -> Self {
         Self { inner, directory, buffer: Vec::new() }
     }
@@ -40,7 +40,7 @@ impl<R: Reader> Reader for Resolving<R> {
         self.buffer.clear();
         self.buffer.extend_from_slice(batch.bytes());
         decode::resolve_types(&mut self.buffer, |name| kind_of(self.directory.as_fd(), name).d_type());
-        // The bytes were a batch before, and a type byte cannot make them malformed.
+        // The bytes were a valid batch, and type bytes do not affect validity.
         Ok(Batch::check(&self.buffer, batch.has_cookies()).ok())
     }
 
@@ -49,7 +49,7 @@ impl<R: Reader> Reader for Resolving<R> {
     }
 }
 
-/// Returns the type of an entry by asking its inode, following nothing.
+/// Type of an entry, from its inode; symbolic links are not followed.
 pub(crate) fn kind_of(directory: std::os::fd::BorrowedFd<'_>, name: &[u8]) -> FileType {
     let flags = AtFlags::SYMLINK_NOFOLLOW | AtFlags::NO_AUTOMOUNT;
     match rustix::fs::statat(directory, std::ffi::OsStr::from_bytes(name), flags) {

@@ -1,8 +1,8 @@
-//! Waiting for threads, so that a panic in one of them is never a short listing.
+//! Joins threads so that a panic in one of them never becomes a short listing.
 
 use std::thread::JoinHandle;
 
-/// Waits for threads; a panic in one of them, whose part is then missing, goes on in the caller.
+/// Joins threads and resumes a thread's panic in the caller, because that thread's part is missing.
 pub(crate) fn join(threads: &mut Vec<JoinHandle<()>>) {
     for thread in threads.drain(..) {
         if let Err(panic) = thread.join() {

@@ -1,4 +1,4 @@
-//! How the entries of directories on real file systems are examined, and that the reasons given are true.
+//! The strategy for reading attributes on real file systems, and the reason given for it.
 #![cfg(target_os = "linux")]
 #![expect(clippy::unwrap_used, reason = "a failed assumption in a test is a failed test, which is wanted")]
 
@@ -10,15 +10,15 @@ use megadir_testkit::mount::{self, Mount};
 use megadir_testkit::require;
 use megadir_testkit::tree::{Flat, Kinds, Names};
 
-/// A directory of at least 1 MiB on ext4, XFS and btrfs, which is split there.
+/// At least 1 MiB on ext4, XFS and btrfs, so it is split there.
 const LARGE: Flat = Flat { entries: 16_000, names: Names::Longest, kinds: Kinds::Files, seed: 0 };
-/// A directory of at least 256 KiB, and less than 1 MiB on ext4, XFS and btrfs.
+/// At least 256 KiB, and less than 1 MiB on ext4, XFS and btrfs.
 const MIDDLE: Flat = Flat { entries: 1500, ..LARGE };
 const SMALL: Flat = Flat { entries: 100, ..LARGE };
 
 const TOO_SMALL: &str = "the directory is too small for a second thread to gain anything";
 
-/// Returns what is picked for a directory, which then lists and examines all of it.
+/// Returns the choice for a directory, after checking that it lists and examines all entries.
 fn chosen(mount: &Path, flat: Flat, threads: usize) -> AttributeChoice {
     let path = flat.ensure(mount);
     let choice = choose(&Dir::open(&path).unwrap(), Want::SIZE, threads).unwrap();
@@ -34,7 +34,7 @@ fn chosen(mount: &Path, flat: Flat, threads: usize) -> AttributeChoice {
     choice
 }
 
-/// Asserts what is picked on a file system whose large directories are split.
+/// Asserts the choices on a file system whose large directories are split.
 fn is_shared_out(mount: &Path, file_system: FileSystem) {
     assert_eq!(Dir::open(mount).unwrap().file_system(), file_system);
     let choice = chosen(mount, LARGE, 2);

@@ -1,4 +1,4 @@
-//! Every backend passes the conformance suite, on every file system that can be had here.
+//! Every backend passes the conformance suite on every file system available here.
 #![cfg(any(target_os = "linux", windows))]
 #![cfg_attr(
     target_os = "linux",
@@ -11,10 +11,10 @@ use megadir::{BACKENDS, Dir};
 use megadir_testkit::conformance::{Outcome, conformance};
 use megadir_testkit::require;
 
-/// Backends whose calls Wine does not know.
+/// Backends whose calls Wine lacks.
 const NOT_EVERYWHERE: [&str; 2] = ["nt-query-extended", "nt-query-ex"];
 
-/// Runs the suite for every backend in one directory and returns what `split` did.
+/// Runs the suite for every backend in one directory and returns the outcome of `split`.
 fn every_backend(directory: &Path) -> Outcome {
     let mut split = Outcome { listed: 0, refused: 0 };
     for backend in BACKENDS {
@@ -85,7 +85,7 @@ mod mounted {
     #[test]
     fn on_ext4_without_indices() {
         let mount = require!(Mount::make(&mount::EXT4_LINEAR));
-        // No whole suite: without an index a directory of many entries takes minutes to make.
+        // Not the whole suite: without an index, creating many entries takes minutes.
         assert_split_refuses(
             &mount.path(),
             "this directory has no hash index, so its positions are not hashes",

@@ -1,5 +1,5 @@
-//! Errors that the kernel really gives while a directory is listed with attributes or a tree is walked: damaged
-//! blocks, no descriptors left.
+//! Real kernel errors while a directory is listed with attributes or a tree is walked: damaged blocks, no
+//! descriptors left.
 #![cfg(target_os = "linux")]
 #![expect(clippy::unwrap_used, reason = "a failed assumption in a test is a failed test, which is wanted")]
 
@@ -17,10 +17,10 @@ use megadir_testkit::mount::{self, Mount};
 use megadir_testkit::require;
 use megadir_testkit::tree::{Flat, Kinds, Names};
 
-/// Of some 200 blocks.
+/// About 200 blocks.
 const FLAT: Flat = Flat { entries: 2000, names: Names::Longest, kinds: Kinds::Files, seed: 5 };
 
-/// Returns the examiners that examine a directory.
+/// Examiners that work in a directory.
 fn examiners(directory: &Path) -> Vec<&'static dyn Examiner> {
     let directory = Dir::open(directory).unwrap();
     EXAMINERS.iter().copied().filter(|examiner| examiner.probe(&directory).is_ok()).collect()
@@ -44,7 +44,7 @@ fn a_damaged_block_is_one_error_and_no_wrong_attributes() {
     trees::ensure(&mount.path(), "d", |path| trees::fill_with(path, &FLAT));
     let mut truth = oracle(&path);
     mount.remount(|image| damage(image, "d", 71)).unwrap();
-    // What is mounted again may have other numbers.
+    // Device and mount numbers may change when the image is mounted again.
     let now = Dir::open(&path).unwrap().attributes(Want::ALL).unwrap();
     for row in truth.values_mut() {
         (row.device, row.mount) = (now.device, now.mount);
@@ -74,7 +74,7 @@ fn a_damaged_block_is_one_error_and_no_wrong_attributes() {
     }
 }
 
-/// What a walk gave.
+/// Result of a walk.
 struct Walked {
     /// By directory and name.
     rows: BTreeMap<PathBuf, Truth>,
@@ -107,7 +107,7 @@ fn walk(examiner: &'static dyn Examiner, root: &Path, threads: usize) -> Result<
     Ok(walked)
 }
 
-/// The only test here that narrows the whole process; children of its own do so.
+/// The only test here that limits descriptors in this process; others use child processes.
 #[test]
 fn without_descriptors_examining_says_so() {
     const CHILD: &str = "MEGADIR_TESTKIT_DESCRIPTORS";
@@ -117,7 +117,7 @@ fn without_descriptors_examining_says_so() {
     let mount = require!(Mount::make(&mount::EXT4));
     let root = trees::ensure(&mount.path(), "root", |path| {
         trees::fill_with(path, &Flat { entries: 500, ..FLAT });
-        // Directories in directories: a walk holds those open that it has not finished.
+        // Nested directories: a walk keeps unfinished directories open.
         let mut deep = path.to_owned();
         for level in 0..12 {
             deep.push(format!("deeper-{level}"));
@@ -147,7 +147,7 @@ fn without_descriptors_examining_says_so() {
 
 #[expect(clippy::print_stdout, reason = "the parent counts what was met")]
 fn examine_with_few_descriptors(root: &Path) {
-    // An examiner that needs descriptors of its own may find itself unavailable without them.
+    // Without descriptors, an examiner that needs its own may report itself unavailable.
     let refused = |error: &Error| {
         let kinds = [ErrorKind::TooManyOpenFiles, ErrorKind::Unavailable];
         assert!(kinds.contains(&error.kind()), "{error}");

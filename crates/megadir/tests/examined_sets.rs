@@ -1,5 +1,5 @@
-//! The promise of listings with attributes: whatever strategy, threads, buffers and windows, every entry comes once and with
-//! the attributes that a serial `std` gives, on real ext4, XFS, btrfs and tmpfs.
+//! Listings with attributes return every entry once with the attributes that a serial `std` returns, for any
+//! strategy, threads, buffers and windows, on real ext4, XFS, btrfs and tmpfs.
 #![cfg(target_os = "linux")]
 #![expect(clippy::unwrap_used, reason = "a failed assumption in a test is a failed test, which is wanted")]
 
@@ -16,14 +16,14 @@ use megadir_testkit::tree::{Flat, Kinds, Maker, Names};
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
 
-/// A directory, and how it is listed and examined.
+/// A directory, and how it is listed.
 #[derive(Clone, Debug)]
 struct Case {
     entries: u64,
     names: Names,
     kinds: Kinds,
     seed: u64,
-    /// Every so manieth entry is removed again before the listing.
+    /// Every `removed`-th entry is removed before the listing.
     removed: u64,
     buffer_bytes: usize,
     threads: usize,

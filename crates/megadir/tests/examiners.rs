@@ -1,4 +1,4 @@
-//! Every examiner passes the suite by every strategy, on every file system that can be had here.
+//! Every examiner passes the suite with every strategy, on every file system available here.
 #![cfg(target_os = "linux")]
 
 use std::os::unix::fs::FileExt;
@@ -11,7 +11,8 @@ use megadir_testkit::mount::{self, Mount};
 use megadir_testkit::require;
 use megadir_testkit::unprivileged::unprivileged;
 
-/// Runs the suite for every examiner in one directory; `bulk` is the one that is for this file system, if any is.
+/// Runs the suite for every examiner in one directory. `bulk` is the bulk examiner for this file system, if
+/// any.
 fn every_examiner(directory: &Path, bulk: Option<&str>) {
     for examiner in EXAMINERS {
         let outcome = examining(*examiner, directory);
@@ -19,14 +20,14 @@ fn every_examiner(directory: &Path, bulk: Option<&str>) {
             name @ ("std" | "statx" | "fstatat") => {
                 assert_eq!(outcome.refused, 0, "{name} examines any directory");
             }
-            // Users without privileges are refused.
+            // Refuses users without privileges.
             name @ ("xfs-bulkstat" | "btrfs-search") if bulk == Some(name) => {
                 assert!(outcome.examined > 30 && outcome.refused < 5, "{name}: {outcome:?}");
             }
             name @ ("xfs-bulkstat" | "btrfs-search") => {
                 assert_eq!(outcome.examined, 0, "{name} is not for this");
             }
-            // A ring may be forbidden; where it is not, it examines all.
+            // io_uring may be forbidden. Where it is not, it works for all directories.
             "uring" => assert!(outcome.refused == 0 || outcome.examined == 0, "uring: {outcome:?}"),
             name => panic!("{name}: nothing is expected of it"),
         }
@@ -44,7 +45,7 @@ fn here() {
     every_examiner(directory.path(), bulk);
 }
 
-/// Root is refused nothing; what needs no privileges gives the same without them, and the rest says no.
+/// Root passes all permission checks: without privileges, the same rows or a refusal.
 #[test]
 fn without_privileges() {
     let directory = tempfile::tempdir().unwrap();
@@ -69,7 +70,7 @@ fn without_privileges() {
 fn on_ext4() {
     let mount = require!(Mount::make(&mount::EXT4));
     every_examiner(&mount.path(), None);
-    // 34 bits of seconds from 1901 on; 2^32 - 1 blocks of 4 KiB in a file.
+    // 34 bits of seconds from 1901 on; 2^32 - 1 blocks of 4 KiB per file.
     let expected = Kept { seconds: (-(1 << 31), 15_032_385_535), size_bytes: (1 << 44) - 4096 };
     assert_eq!(kept(&mount.path()), expected);
 }
@@ -87,7 +88,7 @@ fn on_ext4_without_room_for_nanoseconds_and_birth() {
     assert_eq!(kept(&mount.path()).seconds, (-(1 << 31), (1 << 31) - 1));
 }
 
-/// No call sets these two times, so they are written into the image.
+/// No system call sets these two times, so they are written into the image.
 #[test]
 fn on_ext4_with_inodes_changed_and_born_at_any_time() {
     let mut mount = require!(Mount::make(&mount::EXT4));
@@ -133,7 +134,7 @@ fn on_btrfs() {
     assert_eq!(kept(&mount.path()), expected);
 }
 
-/// Subvolumes have devices of their own, and their roots all have the same inode number.
+/// Subvolumes have their own devices, and their roots share one inode number.
 #[test]
 fn on_btrfs_with_subvolumes() {
     let mount = require!(Mount::make(&mount::BTRFS));
@@ -155,7 +156,7 @@ fn on_btrfs_with_subvolumes() {
     }
 }
 
-/// Times of modification are kept in memory for a day.
+/// Modification times stay in memory for a day.
 #[test]
 fn on_mounts_that_write_times_lazily() {
     for recipe in [&mount::EXT4, &mount::XFS, &mount::BTRFS] {
@@ -182,7 +183,7 @@ fn on_overlayfs() {
         std::fs::create_dir(&path).unwrap();
         path
     });
-    // Some entries lie below, and the suite makes its own above.
+    // Some entries lie in the lower layer, and the suite creates its own in the upper.
     trees::various(&lower, 2000);
     let layers =
         format!("lowerdir={},upperdir={},workdir={}", lower.display(), upper.display(), work.display());

@@ -1,4 +1,4 @@
-//! Errors that the kernel really gives in the midst of a directory: damaged blocks, no descriptors left.
+//! Real kernel errors in the middle of a directory: damaged blocks, no descriptors left.
 #![cfg(target_os = "linux")]
 #![expect(clippy::unwrap_used, reason = "a failed assumption in a test is a failed test, which is wanted")]
 
@@ -15,7 +15,7 @@ use megadir_testkit::tree::{Flat, Kinds, Names};
 
 const FLAT: Flat = Flat { entries: 3000, names: Names::Longest, kinds: Kinds::Files, seed: 5 };
 
-/// Returns the numbers of the blocks of a directory in an unmounted ext4 image.
+/// Block numbers of a directory in an unmounted ext4 image.
 fn blocks(image: &Path, directory: &str) -> Vec<u64> {
     let output = Command::new("/usr/sbin/debugfs")
         .args(["-R", &format!("blocks {directory}")])
@@ -65,7 +65,7 @@ fn a_damaged_block_is_one_error_wherever_it_lies() {
     assert!(damaged > 200);
 }
 
-/// Reads a directory with a damaged block in it by every backend.
+/// Reads a directory with a damaged block with every backend.
 fn fails_once(path: &Path, all: &[megadir_testkit::seen::Identity]) {
     let directory = Dir::open(path).unwrap();
     for backend in BACKENDS {
@@ -87,7 +87,7 @@ fn fails_once(path: &Path, all: &[megadir_testkit::seen::Identity]) {
     assert_eq!(settled(|| descriptors_below(path)), 0);
 }
 
-/// The only test here that narrows the whole process; children of its own do so.
+/// The only test here that limits descriptors in this process; others use child processes.
 #[test]
 fn without_descriptors_opening_or_reading_says_so() {
     const CHILD: &str = "MEGADIR_TESTKIT_DESCRIPTORS";

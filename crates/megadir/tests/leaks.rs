@@ -1,4 +1,4 @@
-//! A reader given up early leaves no thread and no descriptor, and whoever gives it up does not wait for ever.
+//! Dropping a reader early leaves no thread and no descriptor, and does not block for long.
 //!
 //! Threads are counted for the whole process, so the tests of this file run one at a time.
 #![cfg(target_os = "linux")]
@@ -25,7 +25,7 @@ fn alone() -> MutexGuard<'static, ()> {
     ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Gives readers up after none, one and a few batches, again and again.
+/// Drops readers after zero, one and a few batches, repeatedly.
 fn give_up_often(recipe: &Recipe) {
     let _alone = alone();
     let mount = require!(Mount::make(recipe));
@@ -109,7 +109,7 @@ fn a_reader_moved_to_another_thread_leaves_nothing() {
     let options = ReadOptions { buffer_bytes: 4096, threads: THREADS_MAX, shares: 1000, resolve_types: true };
     let mut reader = backend("split").unwrap().open(&directory, &options).unwrap();
     reader.next_batch().unwrap().unwrap();
-    // A thread bears the library's name only once it runs; what waits in the queue keeps some from their end.
+    // A thread gets the library's name only when it runs. Threads may still wait for space in the queue.
     let deadline = Instant::now() + PATIENCE;
     while library_threads() == 0 && Instant::now() < deadline {
         std::thread::sleep(Duration::from_millis(1));

@@ -1,4 +1,4 @@
-//! Both suites on real network file systems; in the long tier only (`MEGADIR_FULL=1`).
+//! Both suites on real network file systems, only in the full tier (`MEGADIR_FULL=1`).
 #![cfg(target_os = "linux")]
 #![expect(clippy::unwrap_used, reason = "a failed assumption in a test is a failed test, which is wanted")]
 
@@ -9,7 +9,7 @@ use megadir_testkit::network::NetworkMount;
 use megadir_testkit::require;
 use megadir_testkit::require::full;
 
-/// Runs both suites on a file system that is mounted by FUSE.
+/// Runs both suites on a FUSE mount.
 fn both_suites(mount: &NetworkMount) {
     let root = Dir::open(mount.path()).unwrap();
     assert_eq!(root.file_system(), FileSystem::Fuse);

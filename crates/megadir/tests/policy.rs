@@ -1,4 +1,4 @@
-//! What the library picks for directories on real file systems, and that its reasons are given.
+//! The choices for directories on real file systems, and their reasons.
 #![cfg(target_os = "linux")]
 #![expect(clippy::unwrap_used, reason = "a failed assumption in a test is a failed test, which is wanted")]
 
@@ -10,7 +10,7 @@ use megadir_testkit::mount::{self, Mount};
 use megadir_testkit::require;
 use megadir_testkit::tree::{Flat, Kinds, Names};
 
-/// A directory of at least 1 MiB on ext4, XFS and btrfs.
+/// At least 1 MiB on ext4, XFS and btrfs.
 const LARGE: Flat = Flat { entries: 16_000, names: Names::Longest, kinds: Kinds::Files, seed: 0 };
 
 fn chosen(mount: &Path, flat: Flat, threads: usize) -> Choice {
@@ -67,7 +67,7 @@ fn tmpfs_is_read_by_getdents() {
 #[test]
 fn an_ext4_directory_without_index_is_read_by_getdents() {
     let mount = require!(Mount::make(&mount::EXT4_LINEAR));
-    // Long names fill 1 MiB with few entries: without an index each is looked for among all before it.
+    // Long names fill 1 MiB with few entries: without an index each create searches all entries before it.
     let flat = Flat { entries: 4500, ..LARGE };
     let choice = chosen(&mount.path(), flat, 2);
     assert!(choice.directory_bytes >= 1 << 20, "{choice}");

@@ -1,6 +1,6 @@
-//! The promise of backend `split`: whatever the shares, threads and buffers, the set of entries is the one
-//! that a serial listing gives, every name once, on real ext4, XFS and btrfs; and while others create and
-//! unlink names beside, every untouched name comes once.
+//! Backend `split` returns the same set of entries as a serial listing, every name once, for any shares,
+//! threads and buffers, on real ext4, XFS and btrfs. While another thread creates and unlinks other names,
+//! every untouched name still comes once.
 #![cfg(target_os = "linux")]
 #![expect(clippy::unwrap_used, reason = "a failed assumption in a test is a failed test, which is wanted")]
 #![expect(clippy::print_stdout, reason = "how many cases a test tried is worth seeing where it fails")]
@@ -18,7 +18,7 @@ use megadir_testkit::rng::Rng;
 use megadir_testkit::seen::{Identity, Seen, assert_same, drain, identities, list};
 use megadir_testkit::tree::{Flat, Kinds, Maker, Names};
 
-/// How long each test looks for a counterexample.
+/// Time that each test searches for a counterexample.
 fn budget() -> Duration {
     Duration::from_secs(if full() { 600 } else { 8 })
 }
@@ -63,7 +63,7 @@ fn untouched_names_come_once_beside_a_writer_on_btrfs() {
     busy(&require!(Mount::make(&mount::BTRFS)).path(), 8);
 }
 
-/// Random directories that nobody changes.
+/// Random directories that do not change.
 fn quiet(mount: &Path, seed: u64) {
     let mut rng = Rng::new(seed);
     let deadline = Instant::now() + budget();
@@ -92,18 +92,18 @@ fn quiet(mount: &Path, seed: u64) {
     println!("{cases} listings compared");
 }
 
-/// Makes a directory of random size and names and, mostly, removes some of them again.
+/// Creates a directory of random size and names and usually removes some of them.
 fn random_directory(rng: &mut Rng, mount: &Path) -> PathBuf {
     let path = mount.join(format!("d{}", rng.next_u64()));
     let names = rng.pick(&[Names::Plain, Names::Varied, Names::Shortest, Names::Longest]);
     let largest = rng.pick(&[20, 200, 3000, 20_000, 60_000]);
-    // An index over blocks of 1 KiB is full after some 25 000 names of 255 bytes.
+    // An index of 1 KiB blocks is full after about 25 000 names of 255 bytes.
     let largest = if matches!(names, Names::Plain | Names::Shortest) { largest } else { largest / 4 };
     let flat = Flat { entries: rng.within(0, largest), names, kinds: Kinds::Files, seed: rng.next_u64() };
     flat.build(&path);
     let maker = Maker::open(&path);
     match rng.within(0, 3) {
-        // Holes here and there.
+        // Scattered holes.
         0 => {
             for index in 0..flat.entries {
                 if rng.chance(30) {
@@ -111,7 +111,7 @@ fn random_directory(rng: &mut Rng, mount: &Path) -> PathBuf {
                 }
             }
         }
-        // Most entries of a stretch, then others in part of their place.
+        // Remove most entries of a stretch, then create others in part of their place.
         1 if flat.entries > 10 => {
             let from = rng.within(0, flat.entries / 2);
             let to = rng.within(from, flat.entries - 1);
@@ -120,7 +120,7 @@ fn random_directory(rng: &mut Rng, mount: &Path) -> PathBuf {
                 maker.make(format!("later-{index}").as_bytes(), FileType::File);
             }
         }
-        // All but a few of a directory that was large.
+        // Remove all but a few entries of a large directory.
         2 => {
             for index in 0..flat.entries {
                 if !rng.chance(1) {
@@ -135,7 +135,7 @@ fn random_directory(rng: &mut Rng, mount: &Path) -> PathBuf {
 
 fn random_options(rng: &mut Rng, entries: u64) -> ReadOptions {
     let shares = match rng.within(0, 9) {
-        // Far more shares than entries, so that most of them are empty.
+        // Far more shares than entries, so that most are empty.
         0 => (entries * 3).clamp(1, 4000),
         1 => 64,
         _ => rng.within(1, 64),
@@ -157,7 +157,7 @@ fn serial(directory: &Dir) -> Vec<Identity> {
     identities(&list(backend("getdents").unwrap(), directory, &options).unwrap())
 }
 
-/// Directories beside whose untouched names another thread creates, renames and unlinks others.
+/// Directories where another thread creates, renames and unlinks names other than the checked ones.
 fn busy(mount: &Path, seed: u64) {
     let mut rng = Rng::new(seed);
     let deadline = Instant::now() + budget();
@@ -176,7 +176,7 @@ fn busy(mount: &Path, seed: u64) {
     println!("{listings} listings compared");
 }
 
-/// Names that the writer creates and unlinks; none of the untouched ones begins so.
+/// Prefix of the names that the writer creates and unlinks; no untouched name has it.
 const TOUCHED: &[u8] = b"touched-";
 
 fn beside_a_writer(path: &Path, untouched: &HashSet<Vec<u8>>, rng: &mut Rng, until: Instant) -> u64 {
@@ -193,7 +193,7 @@ fn beside_a_writer(path: &Path, untouched: &HashSet<Vec<u8>>, rng: &mut Rng, unt
     })
 }
 
-/// Creates, renames and unlinks names until told to stop.
+/// Creates, renames and unlinks names until `stop`.
 fn write(path: &Path, names: u64, seed: u64, stop: &AtomicBool, changes: &AtomicU64) {
     let mut rng = Rng::new(seed);
     let maker = Maker::open(path);
@@ -224,11 +224,11 @@ fn list_until(
 ) -> u64 {
     let directory = Dir::open(path).unwrap();
     let mut listings = 0;
-    // A writer that is not scheduled writes nothing, and then a listing proves nothing.
+    // Without a single change by the writer, the listings prove nothing.
     while listings == 0 || changes.load(Ordering::Relaxed) == 0 || Instant::now() < until {
         let options = ReadOptions {
             buffer_bytes: rng.pick(&[4 << 10, 4 << 10, 16 << 10, 64 << 10]),
-            // Shares with one entry or none are where neighbours may both take an entry, or neither.
+            // Shares with one entry or none: both neighbours may take an entry, or neither.
             shares: rng.pick(&[2, 7, 64, untouched.len(), untouched.len() * 3]).min(2000),
             threads: rng.within(1, 3) as usize,
             resolve_types: false,

@@ -1,7 +1,7 @@
-//! Names of equal hash in one ext4 directory, listed in shares: they have one position together, so a share can
-//! neither begin nor end among them, and the first batch may end in their midst.
+//! Names of equal hash in one ext4 directory, listed in shares. They have the same position, so no share can
+//! begin or end among them, but the first batch may end there.
 //!
-//! The legacy hash has 31 bits and no second half, so names of equal hash can be found by search. Reference:
+//! The legacy hash has 31 bits and no second half, so collisions can be found by search. Reference:
 //! `fs/ext4/hash.c` (`dx_hack_hash_signed`), `fs/ext4/dir.c` (`ext4_dx_readdir`).
 #![cfg(target_os = "linux")]
 #![expect(clippy::unwrap_used, reason = "a failed assumption in a test is a failed test, which is wanted")]
@@ -16,9 +16,9 @@ use megadir_testkit::rng::Rng;
 use megadir_testkit::seen::{Seen, assert_same, identities, list};
 use megadir_testkit::tree::{Flat, Maker};
 
-/// The hash that all of [`colliding`] have.
+/// Hash of all [`colliding`] names.
 const HASH: u32 = 2_000_000_000;
-/// The last eight bytes of names whose other 247 bytes are `x`: with the names below, found by search.
+/// Last eight bytes of names whose first 247 bytes are `x`; found by search, as the names below.
 const LONG: &str = "rWOFdaaH ZIVTdaab y6WQiaaU NtOikaa9 duAVlaaX yaLsmaao 4kJEmaa7 SgAunaal 3hN4oaau DdNhpaay \
     ghhDraaG an5qvaai joPAyaaw PBZJzaaD YoumBaaO qLZyEaa9 8f3gFaaQ evluFaaK k0hhGaa6 4pUaNaay ATYoPaaA oUdTRaaH \
     VzPcSaaD ulUBSaa6 D8pOWaas 1zIWWaaU 7gIXXaaG lm6E1aar 2T201aah RWZu2aaF j30P7aau";
@@ -26,7 +26,7 @@ const SHORT: &str = "NKMjbaag swlaeaa3 YuQOhaal dPc8kaau BAFuqaae Skd7qaav NJ9dr
     OF35EaaU 14ibIaab U6AdIaaE yBUfJaaO VJoFJaaW KPBdNaa0 8SgdOaav 9ryAPaaj M0loTaap EWGzXaae Rbas1aar e5utgbax \
     9T5fjba0 Bs2vlbaY 4lKQobaK EXT2ubaL ITW3wbaW zdPgybas NYsTzbaF BmNFCbaL bekKCbaP no9ASbal";
 
-/// The hash of ext4's oldest directories, as kernels with signed characters compute it.
+/// Hash of ext4's oldest directories, as kernels with signed characters compute it.
 fn legacy_hash(name: &[u8]) -> u32 {
     let (mut hash0, mut hash1) = (0x12a3_fe2d_u32, 0x37ab_e8f9_u32);
     for byte in name {
@@ -46,7 +46,7 @@ fn colliding() -> Vec<Vec<u8>> {
     long.chain(short).collect()
 }
 
-/// Makes a directory with all colliding names and others, `below` of which have smaller hashes.
+/// Creates a directory with all colliding names and others, `below` of which have smaller hashes.
 fn make(path: &Path, below: usize, above: usize, seed: u64) {
     std::fs::create_dir(path).unwrap();
     let maker = Maker::open(path);
@@ -127,10 +127,10 @@ fn shares_may_end_anywhere_near_them() {
     }
 }
 
-/// A file system that has lost the feature leaves the mark on its directories and gives byte offsets.
+/// If the file system loses the feature, directories keep their flag but return byte offsets.
 #[test]
 fn a_mark_left_over_from_an_index_is_not_believed() {
-    // With checksums over its metadata a file system refuses such directories.
+    // With metadata checksums the kernel refuses such directories.
     let mkfs = &["mkfs.ext4", "-q", "-F", "-O", "^metadata_csum"];
     let mut mount = require!(Mount::make(&Recipe { mkfs, ..mount::EXT4 }));
     let path = mount.path().join("marked");

@@ -1,4 +1,4 @@
-//! Examiner `uring`, an optional part, passes the suite that every examiner passes.
+//! The optional examiner `uring` passes the suite of all examiners.
 #![cfg(target_os = "linux")]
 #![expect(clippy::unwrap_used, reason = "a failed assumption in a test is a failed test, which is wanted")]
 
@@ -11,7 +11,7 @@ use megadir_testkit::{require, require::unavailable};
 
 fn suite(directory: &Path) {
     let uring = examiner("uring").unwrap();
-    // Containers may forbid it; then it must say so wherever it is asked.
+    // Containers may forbid it. Then it must report that for any directory.
     if let Err(error) = uring.probe(&Dir::open(directory).unwrap()) {
         unavailable("uring::suite", &error.reason());
         assert_eq!(examining(uring, directory).examined, 0);

@@ -1,4 +1,4 @@
-//! A walk that tells the ends of directories: each once, after the last of its entries.
+//! A walk reports the end of each directory once, after its last entry.
 #![expect(
     clippy::unwrap_used,
     reason = "a failed assumption in a test is a failed test, which is what is wanted"
@@ -13,7 +13,7 @@ fn options(threads: usize, tell_ends: bool) -> WalkOptions {
     WalkOptions {
         buffer_bytes: 4096,
         threads,
-        // So few that workers put directories aside and go down themselves.
+        // So short that workers descend into directories themselves.
         queue_directories_max: 2,
         cross_mounts: false,
         examine: None,
@@ -119,6 +119,6 @@ fn a_part_that_is_dropped_ends_the_walk_for_all() {
     let (mut one, other) = (parts.pop().unwrap(), parts.pop().unwrap());
     assert!(one.next_item().is_some());
     drop(other);
-    // What it has begun it reads to the end; it waits for nobody.
+    // Reads what it has begun to the end, without waiting for other workers.
     while one.next_item().is_some() {}
 }

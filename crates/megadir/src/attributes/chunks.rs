@@ -1,8 +1,8 @@
-//! Strategy "chunks": threads take buffers from one reader, each examines what it took.
+//! Strategy "chunks": threads take buffers from one reader and read the attributes of what they took.
 //!
-//! The reader is behind a lock that is held for one buffer's listing only; attributes, which cost several times
-//! as much, are asked for outside it. A thread that is done early takes the next buffer, so work is stolen
-//! by the buffer (256 entries at least), without a queue of small jobs.
+//! The reader's lock is held only while one buffer is listed; attributes cost several times as much and are
+//! read outside it. A thread that finishes early takes the next buffer (at least 256 entries), so work is
+//! balanced without a queue of small jobs.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
@@ -18,7 +18,7 @@ use crate::dir::Dir;
 use crate::error::{Error, Result};
 use crate::threads::join;
 
-/// A buffer's records and what was found of them.
+/// Records of a buffer and their attributes.
 #[derive(Default)]
 struct Examined {
     bytes: Vec<u8>,
@@ -26,15 +26,15 @@ struct Examined {
     rows: Vec<Attributes>,
 }
 
-/// What the threads take buffers from.
+/// Source of the threads' buffers.
 struct Source {
-    /// `None` once the directory has been read or something has failed.
+    /// `None` after the end of the directory or an error.
     reader: Option<Box<dyn Reader>>,
-    /// What failed first; told when what was read before has been handed out.
+    /// First error, returned after everything that was read before it.
     failed: Option<Error>,
 }
 
-/// The consumer's side.
+/// The caller's side.
 pub(crate) struct Chunks {
     source: Arc<Mutex<Source>>,
     filled: Receiver<Examined>,
@@ -106,7 +106,7 @@ impl AttributeReader for Chunks {
 
 impl Drop for Chunks {
     fn drop(&mut self) {
-        // Without its ends of the queues every thread comes to its end at the next buffer.
+        // Closing the channels makes each thread end at its next buffer.
         self.filled = crossbeam_channel::never();
         self.empty = bounded(0).0;
         for thread in self.threads.drain(..) {
@@ -124,7 +124,7 @@ impl Worker {
         }
     }
 
-    /// Takes a buffer from the reader and examines it; `false` at the end, or when something fails.
+    /// Takes a buffer from the reader and reads its attributes; `false` at the end or after an error.
     fn fill(&mut self, examined: &mut Examined) -> bool {
         {
             let mut source = self.source.lock().unwrap_or_else(PoisonError::into_inner);
@@ -157,7 +157,7 @@ impl Worker {
 }
 
 impl Source {
-    /// Notes what failed; nobody is given another buffer.
+    /// Records an error; no thread gets another buffer.
     fn fail(&mut self, error: Error) {
         self.reader = None;
         self.failed.get_or_insert(error);

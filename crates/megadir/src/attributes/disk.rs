@@ -1,24 +1,23 @@
-//! Whether a file system lies on a disk that turns, as far as the system knows.
+//! Detects file systems on rotating disks.
 //!
-//! The kernel's `queue/rotational` alone does not tell: it is 1 for the virtual disks and loop devices of most
-//! machines, whatever is beneath. It is believed of SCSI and ATA disks that do not name a hypervisor as their maker,
-//! directly or beneath partitions, LVM, encryption and software RAID.
+//! The kernel's `queue/rotational` alone is not enough: most virtual disks and loop devices report 1, whatever
+//! is beneath. It is trusted for SCSI and ATA disks whose vendor is no hypervisor, used directly or through
+//! partitions, LVM, encryption and software RAID.
 //!
-//! Reference: the kernel's Documentation/ABI/stable/sysfs-block.
+//! Reference: Documentation/ABI/stable/sysfs-block in the kernel.
 
 use std::fs;
 use std::path::Path;
 
 use crate::dir::Dir;
 
-/// Where the kernel shows its devices.
 const SYSFS: &str = "/sys";
-/// Makers and models of disks that are none.
+/// Vendors and models of virtual disks.
 const VIRTUAL: [&str; 5] = ["qemu", "vbox", "virtual", "vmware", "xen"];
-/// Devices on devices on devices: more is a loop or nonsense.
+/// Deeper stacks of devices are a loop or nonsense.
 const DEPTH_MAX: usize = 8;
 
-/// Tells whether a directory's file system is known to lie on a disk that turns.
+/// `true` if the directory's file system is known to lie on a rotating disk.
 pub(crate) fn turns(directory: &Dir) -> bool {
     let Ok(status) = rustix::fs::fstat(directory) else { return false };
     let (major, minor) = (rustix::fs::major(status.st_dev), rustix::fs::minor(status.st_dev));
@@ -26,7 +25,7 @@ pub(crate) fn turns(directory: &Dir) -> bool {
 }
 
 fn device_turns(sysfs: &Path, major: u32, minor: u32) -> bool {
-    // Devices that are none (btrfs, tmpfs, network) have no such file.
+    // Anonymous devices (btrfs, tmpfs, network) have no such file.
     match fs::canonicalize(sysfs.join(format!("dev/block/{major}:{minor}"))) {
         Ok(device) => block_turns(&device, DEPTH_MAX),
         Err(_) => false,
@@ -62,7 +61,7 @@ mod tests {
     use std::os::unix::fs::symlink;
     use std::path::Path;
 
-    /// Makes a disk as sysfs shows it, known by a number.
+    /// Creates the sysfs files of a disk with device number `number`.
     fn disk(sysfs: &Path, name: &str, number: &str, files: &[(&str, &str)], subsystem: &str) {
         let device = sysfs.join("devices").join(name);
         for (file, text) in files {

@@ -1,6 +1,6 @@
-//! The ways of asking for attributes, as backends are the ways of listing.
+//! Examiners: ways to read attributes, as backends are ways to list.
 //!
-//! Adding one is a file beside this one and two lines here; lists, help and the conformance suite follow.
+//! A new examiner is a file in this folder and two lines here. Lists, help and the conformance suite follow.
 
 use crate::attributes::{Attributes, Want};
 use crate::batch::Batch;
@@ -8,7 +8,7 @@ use crate::dir::Dir;
 use crate::error::{Error, ErrorKind, Result};
 use crate::nearest::choices;
 
-/// Every way of asking on this system, the oracle first.
+/// Examiners of this system. The first is the reference that the conformance suite compares with.
 pub static EXAMINERS: &[&dyn Examiner] = &[
     &super::std_metadata::StdMetadata,
     #[cfg(target_os = "linux")]
@@ -29,68 +29,68 @@ pub static EXAMINERS: &[&dyn Examiner] = &[
     &super::windows_each::OpenEach,
 ];
 
-/// A way of asking the operating system for attributes.
+/// A way to read attributes of entries.
 pub trait Examiner: Sync {
-    /// Returns the name used in options and reports, e.g. `statx`.
+    /// Name in options and reports, such as `statx`.
     fn name(&self) -> &'static str;
 
-    /// Returns one line on what it is.
+    /// Description, one line.
     fn about(&self) -> &'static str;
 
-    /// Tells whether it can examine entries of this directory; `Err` says why not.
+    /// Checks that the examiner works in this directory.
     ///
     /// # Errors
     ///
     /// [`ErrorKind::Unavailable`] with the reason.
     fn probe(&self, directory: &Dir) -> Result<()>;
 
-    /// Tells whether it takes what the listing brings along, for which the directory is to be opened by
+    /// `true` if it takes attributes from the listing, so that the directory must be opened by
     /// [`Backend::open_with_attributes`](crate::Backend::open_with_attributes).
     fn is_listed(&self) -> bool {
         false
     }
 
-    /// Tells whether threads get on better far apart in a directory than side by side.
+    /// `true` if threads are faster in distant parts of a directory than in neighbouring ones.
     fn works_apart(&self) -> bool {
         false
     }
 
-    /// Returns something that one thread can examine entries of a directory with.
+    /// Prepares one thread for reading attributes in a directory.
     ///
     /// # Errors
     ///
-    /// As from [`Examiner::probe`], or whatever the system gives.
+    /// As [`Examiner::probe`], and errors of the system calls.
     fn start(&self, directory: &Dir, want: Want) -> Result<Box<dyn Examine>>;
 
-    /// Returns what so many threads can examine entries with, one for each: of one directory, or of those below it
-    /// too. What has to be done once for a listing is done here.
+    /// Prepares `threads` threads for a directory, or for it and those below it. Returns one value per thread.
+    /// Work needed once per listing is done here.
     ///
     /// # Errors
     ///
-    /// As from [`Examiner::start`].
+    /// As [`Examiner::start`].
     fn start_threads(&self, directory: &Dir, want: Want, threads: usize) -> Result<Vec<Box<dyn Examine>>> {
         (0..threads).map(|_| self.start(directory, want)).collect()
     }
 }
 
-/// Examines entries for one thread.
+/// Reads attributes in one thread.
 pub trait Examine: Send {
-    /// Replaces `rows` by the attributes of each entry of the batch, in its order.
+    /// Replaces `rows` by the attributes of each entry of the batch, in the batch's order.
     ///
-    /// An entry that cannot be examined gets a row with its error; that is no error of the call.
+    /// An entry whose attributes cannot be read gets a row with its error; the call itself succeeds.
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::Unavailable`] if the directory lies where it cannot be had, which other directories may not do;
-    /// else only what makes every further call useless.
+    /// [`ErrorKind::Unavailable`] if the examiner does not work in this directory; it may work in others. Any
+    /// other error means that further calls are useless.
     fn examine(&mut self, directory: &Dir, batch: Batch<'_>, rows: &mut Vec<Attributes>) -> Result<()>;
 }
 
-/// Returns the way of asking with a name.
+/// Finds an examiner by name.
 ///
 /// # Errors
 ///
-/// [`ErrorKind::UnknownBackend`], naming the nearest.
+/// [`ErrorKind::UnknownBackend`], with the nearest name.
 pub fn by_name(name: &str) -> Result<&'static dyn Examiner> {
     EXAMINERS.iter().copied().find(|examiner| examiner.name() == name).ok_or_else(|| {
         let choices = choices(name, EXAMINERS.iter().map(|examiner| examiner.name()));
@@ -99,7 +99,7 @@ pub fn by_name(name: &str) -> Result<&'static dyn Examiner> {
     })
 }
 
-/// Returns the best way of asking that works in this directory.
+/// First examiner, in order of preference, that works in this directory.
 pub(crate) fn preferred(directory: &Dir) -> Result<&'static dyn Examiner> {
     for name in ["listed", "statx", "fstatat"] {
         if let Ok(examiner) = by_name(name)

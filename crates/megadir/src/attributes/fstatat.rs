@@ -1,4 +1,4 @@
-//! Examiner `fstatat`: the classic call, all fields at once, relative to the directory's descriptor.
+//! Examiner `fstatat`: the classic system call, all fields at once, relative to the directory's descriptor.
 
 use rustix::fs::{AtFlags, FileType as Kind, major, minor, statat};
 

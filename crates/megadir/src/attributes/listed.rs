@@ -1,6 +1,7 @@
-//! Examiner `listed`: what the listing brought along. Nobody is asked again.
+//! Examiner `listed`: attributes that came with the listing, without further system calls.
 //!
-//! Batches that come from elsewhere (names from a list, of an inventory) bring nothing: their entries are opened, one by one.
+//! Batches from other sources, such as the names of an inventory, have no attributes: their entries are opened
+//! one by one.
 
 use crate::attributes::examiner::{Examine, Examiner};
 use crate::attributes::windows_each::Opening;
@@ -29,7 +30,7 @@ impl Examiner for Listed {
     }
 
     fn start(&self, _directory: &Dir, want: Want) -> Result<Box<dyn Examine>> {
-        // What is opened tells links too; then the same entry would have them or not by the way it came.
+        // Opening also yields link counts. Leave them out, so that a row's fields do not depend on its source.
         Ok(Box::new(Copying { otherwise: Opening::new(want.without(Want::LINKS)) }))
     }
 }

@@ -1,8 +1,8 @@
-//! Attributes of entries: what is wanted, what was found.
+//! Attributes of entries.
 //!
-//! * [`Want`] says which attributes a caller needs; less is never slower and often faster.
-//! * [`Examiner`]: the ways of asking for them, as backends are the ways of listing.
-//! * [`AttributeListing`](stream::AttributeListing): the entries of a directory with their attributes, streamed.
+//! * [`Want`]: the attributes that a caller needs. Fewer are never slower and often faster.
+//! * [`Examiner`]: ways to read them, as backends are ways to list.
+//! * [`AttributeListing`](stream::AttributeListing): streams a directory's entries with their attributes.
 
 #[cfg(target_os = "linux")]
 mod bulk;
@@ -36,41 +36,41 @@ use crate::dir::Dir;
 use crate::error::Result;
 use crate::file_type::FileType;
 
-/// The attributes of one entry. A field counts only where [`Attributes::have`] says so.
+/// Attributes of one entry. Only the fields in [`Attributes::have`] are valid.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Attributes {
-    /// Which fields hold something; a field that the file system does not have is left out, never invented.
+    /// Valid fields. Fields that the file system does not store are missing, never made up.
     pub have: Want,
-    /// Why the entry could not be examined: an error number of the system, 0 for none.
+    /// Error number (errno) if the attributes could not be read, else 0.
     pub error: i32,
-    /// The type.
+    /// Type.
     pub kind: FileType,
-    /// The permission bits with set-user-ID, set-group-ID and sticky.
+    /// Permission bits, including set-user-ID, set-group-ID and sticky.
     pub mode: u16,
-    /// Hard links.
+    /// Number of hard links.
     pub links: u64,
-    /// The owner's user number.
+    /// User ID of the owner.
     pub user: u32,
-    /// The owner's group number.
+    /// Group ID.
     pub group: u32,
-    /// The inode number.
+    /// Inode number.
     pub inode: u64,
-    /// The size, bytes.
+    /// Size, bytes.
     pub size_bytes: u64,
-    /// When the contents were last modified.
+    /// Time of the last modification of the contents.
     pub modified: Time,
-    /// When the inode was last changed.
+    /// Time of the last change of the inode.
     pub changed: Time,
-    /// When the inode was made.
+    /// Time of creation.
     pub born: Time,
-    /// The device that holds the inode, as major and minor number.
+    /// Device that holds the inode: major and minor number.
     pub device: (u32, u32),
-    /// The mount that the entry lies on (Linux 5.8 and later).
+    /// Mount ID (Linux 5.8 and later).
     pub mount: u64,
 }
 
 impl Attributes {
-    /// Attributes of which nothing is known.
+    /// No valid field.
     pub const NOTHING: Self = Self {
         have: Want::NOTHING,
         error: 0,
@@ -88,7 +88,7 @@ impl Attributes {
         mount: 0,
     };
 
-    /// Returns attributes with type and permissions as stat(2) gives them, and nothing else; none counts yet.
+    /// Sets type and permissions from `st_mode`, and nothing else; `have` stays empty.
     #[cfg(target_os = "linux")]
     #[inline]
     pub(crate) fn of_mode(mode: u32) -> Self {
@@ -96,24 +96,23 @@ impl Attributes {
         Self { kind, mode: (mode & 0o7777) as u16, ..Self::NOTHING }
     }
 
-    /// Returns the attributes of an entry that could not be examined.
     pub(crate) fn failed(error: i32) -> Self {
         Self { error, ..Self::NOTHING }
     }
 
-    /// Tells whether the entry vanished between being listed and being examined.
+    /// `true` if the entry was removed between listing and reading its attributes.
     pub fn has_vanished(&self) -> bool {
-        // ENOENT has the number of ERROR_FILE_NOT_FOUND; 3 is ERROR_PATH_NOT_FOUND.
+        // ENOENT and ERROR_FILE_NOT_FOUND are both 2; 3 is ERROR_PATH_NOT_FOUND.
         self.error == 2 || (cfg!(windows) && self.error == 3)
     }
 }
 
 impl Dir {
-    /// Returns the wanted attributes of the directory itself.
+    /// Reads attributes of the directory itself.
     ///
     /// # Errors
     ///
-    /// Whatever the system gives.
+    /// Those of statx(2) or stat(2).
     pub fn attributes(&self, want: Want) -> Result<Attributes> {
         #[cfg(target_os = "linux")]
         if statx::Statx.probe(self).is_ok() {

@@ -1,4 +1,4 @@
-//! How attributes are asked for on which file system: a table with the reason in each row.
+//! Choice of the strategy for reading attributes: a table of file systems with the reason for each row.
 
 use super::Want;
 use super::examiner::{self, Examiner};
@@ -9,47 +9,45 @@ use crate::error::Result;
 use crate::file_system::FileSystem;
 use crate::policy::{self, Choice};
 
-/// How threads share the work on a file system.
+/// Division of work among threads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sharing {
-    /// Shares of the directory where it can be split, chunks otherwise.
+    /// Shares of the directory if it can be split, else chunks.
     Shares,
-    /// Chunks of a common listing.
+    /// Chunks of one common listing.
     Chunks,
     /// None: one thread, at once.
     Never,
 }
 
-/// One row: how entries of a file system are examined.
+/// One row: how to read the attributes of entries of a file system.
 #[derive(Clone, Copy, Debug)]
 pub struct Row {
-    /// The file system; `None` for whatever has no row.
+    /// File system; `None` for all without a row.
     pub file_system: Option<FileSystem>,
-    /// How threads share the work.
+    /// Division of work among threads.
     pub sharing: Sharing,
-    /// Below which size of the directory itself the reading thread examines alone, bytes; 0 where the size does not
-    /// tell how many entries there are.
+    /// Below this size of the directory itself, the reading thread works alone, bytes. 0 if the size does not
+    /// depend on the number of entries.
     pub alone_below_bytes: u64,
-    /// On a disk that turns, larger directories are examined in the order of their inodes instead.
+    /// On rotating disks, read larger directories in inode order instead.
     pub inode_order_on_disks: bool,
-    /// Why.
+    /// Reason, one sentence.
     pub reason: &'static str,
 }
 
-/// Entries in a window that is sorted by inode: some 20 MiB of names and attributes.
+/// Entries per window that is sorted by inode: about 20 MiB of names and attributes.
 pub const WINDOW_ENTRIES: usize = 100_000;
 
-/// Why windows are used.
 const ON_A_DISK: &str =
     "on a disk that turns, inodes in the order of the listing are a seek each; sorted, few are";
 
-/// A directory below this size has some thousand entries at most, bytes: tmpfs counts 20 an entry, others more.
+/// A smaller directory has at most some thousand entries, bytes. tmpfs counts 20 per entry, others more.
 const SMALL_BYTES: u64 = 256 << 10;
-/// The buffer where threads take chunks, bytes: 1300 entries with names of 32 bytes, 256 with the longest there are.
+/// Buffer for chunks, bytes: 1300 entries with names of 32 bytes, 256 with the longest names.
 pub const CHUNK_BYTES: usize = 72 << 10;
-/// The entries of a chunk, at least.
 const CHUNK_ENTRIES_MIN: usize = 256;
-/// The longest record of an entry: a name of 255 bytes.
+/// Record length of a 255-byte name.
 const RECORD_BYTES_MAX: usize = 280;
 const _: () = assert!(CHUNK_BYTES >= CHUNK_ENTRIES_MIN * RECORD_BYTES_MAX);
 
@@ -113,16 +111,16 @@ pub static ROWS: &[Row] = &[
     },
 ];
 
-/// Returns the row for a file system.
+/// Row of a file system.
 pub fn row(file_system: FileSystem) -> &'static Row {
     policy::row_of(ROWS, |row| row.file_system, file_system)
 }
 
-/// Picks how a directory is listed and its entries examined; at most `threads` threads are used.
+/// Chooses how to list a directory and read attributes, with at most `threads` threads.
 ///
 /// # Errors
 ///
-/// Whatever asking for the directory's size gives.
+/// Those of [`Dir::size_bytes`].
 pub fn choose(directory: &Dir, want: Want, threads: usize) -> Result<AttributeChoice> {
     let listing = policy::choose(directory, threads)?;
     let examiner = examiner::preferred(directory)?;
@@ -132,17 +130,18 @@ pub fn choose(directory: &Dir, want: Want, threads: usize) -> Result<AttributeCh
     Ok(decide(row, listing, examiner, want, threads, in_inode_order))
 }
 
-/// Returns the examiner, or one that asks where it takes what listings bring along and those of this backend bring nothing.
+/// Returns the examiner, or the default one if it needs attributes from the listing and the backend returns
+/// none.
 ///
 /// # Errors
 ///
-/// Never where there is an examiner at all.
+/// None, if the system has any examiner.
 pub fn fitting(examiner: &'static dyn Examiner, backend: &dyn Backend) -> Result<&'static dyn Examiner> {
     let is_in_vain = examiner.is_listed() && backend.brings() == Want::NOTHING;
     if is_in_vain { examiner::by_name("std") } else { Ok(examiner) }
 }
 
-/// Decides by a row how the entries of a directory are examined for which a listing has been picked.
+/// Chooses by row, for a listing that has been chosen.
 fn decide(
     row: &Row,
     mut listing: Choice,
@@ -186,7 +185,7 @@ fn decide(
     choice(listing, Strategy::Chunks { threads }, reason)
 }
 
-/// Tells whether a directory is known to lie on a disk that turns.
+/// `true` if the directory is known to lie on a rotating disk.
 fn turns(directory: &Dir) -> bool {
     #[cfg(target_os = "linux")]
     return super::disk::turns(directory);
@@ -215,7 +214,7 @@ mod tests {
         assert_eq!(row(FileSystem::Other(1)).file_system, None);
     }
 
-    /// What is decided by a row: for a directory of a size, listed by a backend, with so many threads.
+    /// Strategy, buffer and reason for a directory of a given size, backend and number of threads.
     fn decided(
         file_system: FileSystem,
         name: &str,

@@ -1,7 +1,8 @@
-//! Examiner `statx`: only the fields wanted, relative to the directory's descriptor, without asking a server anew.
+//! Examiner `statx`: only the wanted fields, relative to the directory's descriptor, without a new request to a
+//! server.
 //!
-//! Reference: statx(2). `AT_STATX_DONT_SYNC` lets network file systems answer from their cache, as a listing
-//! a moment ago filled it; local ones do not care.
+//! Reference: statx(2). With `AT_STATX_DONT_SYNC`, network file systems answer from the cache that the listing
+//! has just filled; local ones ignore the flag.
 
 use std::ffi::CStr;
 
@@ -16,7 +17,7 @@ use crate::error::{Error, ErrorKind, Result};
 
 pub(crate) struct Statx;
 
-/// What is wanted and the bit that asks for it; inode and device come with every answer.
+/// Attributes and their mask bits. Inode and device come with every answer.
 const BITS: [(Want, StatxFlags); 10] = [
     (Want::TYPE, StatxFlags::TYPE),
     (Want::SIZE, StatxFlags::SIZE),
@@ -40,7 +41,7 @@ impl Examiner for Statx {
     }
 
     fn probe(&self, directory: &Dir) -> Result<()> {
-        // Containers with old filters answer ENOSYS or EPERM.
+        // Containers with old seccomp filters return ENOSYS or EPERM.
         match statx(directory, "", AtFlags::EMPTY_PATH, StatxFlags::TYPE) {
             Ok(_) => Ok(()),
             Err(error) => {
@@ -55,7 +56,7 @@ impl Examiner for Statx {
     }
 }
 
-/// Asks for the attributes that are wanted.
+/// The request.
 pub(super) struct Asking {
     want: Want,
     mask: StatxFlags,
@@ -72,7 +73,7 @@ impl Examine for Asking {
     }
 }
 
-/// How entries are asked about: not what a link points to, mounting nothing, from the cache of the system.
+/// Do not follow links, do not mount, use the system's cache.
 pub(super) const FLAGS: AtFlags =
     AtFlags::SYMLINK_NOFOLLOW.union(AtFlags::NO_AUTOMOUNT).union(AtFlags::STATX_DONT_SYNC);
 
@@ -82,13 +83,12 @@ impl Asking {
         Self { want, mask }
     }
 
-    /// Returns what is asked for.
+    /// The mask to request.
     #[cfg(feature = "io-uring")]
     pub(super) fn mask(&self) -> StatxFlags {
         self.mask
     }
 
-    /// Asks about an entry.
     #[inline]
     pub(super) fn ask(&self, directory: &Dir, name: &CStr) -> Attributes {
         match statx(directory, name, FLAGS, self.mask) {
@@ -97,7 +97,7 @@ impl Asking {
         }
     }
 
-    /// Asks about the directory itself.
+    /// Reads the attributes of the directory itself.
     pub(super) fn itself(&self, directory: &Dir) -> Result<Attributes> {
         statx(directory, "", FLAGS | AtFlags::EMPTY_PATH, self.mask)
             .map(|status| self.attributes(&status))
@@ -108,7 +108,7 @@ impl Asking {
     pub(super) fn attributes(&self, status: &rustix::fs::Statx) -> Attributes {
         let got = StatxFlags::from_bits_retain(status.stx_mask);
         let have = match got.contains(self.mask) {
-            // Nearly always: all that was asked for.
+            // Nearly always: everything that was requested.
             true => self.want,
             false => BITS.iter().filter(|row| got.contains(row.1)).map(|row| row.0).collect(),
         };

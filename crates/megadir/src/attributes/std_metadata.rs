@@ -1,4 +1,4 @@
-//! Examiner `std`: Rust's `std::fs::symlink_metadata` by path, the oracle for the others.
+//! Examiner `std`: Rust's `std::fs::symlink_metadata` by path, the reference for all others.
 
 use crate::attributes::examiner::{Examine, Examiner};
 use crate::attributes::{Attributes, Time, Want};
@@ -52,7 +52,7 @@ pub(super) fn attributes(metadata: &std::fs::Metadata, want: Want) -> Attributes
     row.kind = kind(metadata.file_type());
     row.size_bytes = metadata.len();
     let mut have = Want::TYPE | Want::SIZE;
-    // Windows has 0 (1601) for what a file system does not keep.
+    // Windows returns 0 (1601) for times that the file system does not keep.
     let is_kept =
         |time: &std::time::SystemTime| !cfg!(windows) || Time::from_system(*time) != Time::from_windows(0);
     if let Some(modified) = metadata.modified().ok().filter(is_kept) {

@@ -1,11 +1,11 @@
-//! The entries of a directory with their attributes, streamed, by the strategy that fits the file system.
+//! Streams entries with their attributes, by the strategy that suits the file system.
 //!
-//! | strategy | who asks, in which order | for |
+//! | strategy | attributes are read by | used for |
 //! |---|---|---|
-//! | at once | the reading thread, in the order of the listing | one thread; network file systems |
-//! | shares | each thread for the entries of the share it reads, on its own descriptor | what `split` can divide |
-//! | chunks | each thread for the buffer that it took from a common reader | everything else |
-//! | windows | threads, chunks of a window of entries sorted by inode | disks that turn |
+//! | at once | the listing thread, in directory order | one thread; network file systems |
+//! | shares | each thread, for the share it lists on its own descriptor | what `split` can divide |
+//! | chunks | each thread, for the buffer it took from a common reader | everything else |
+//! | windows | threads, in chunks of a window of entries sorted by inode | rotating disks |
 
 use std::path::Path;
 use std::sync::Arc;
@@ -21,43 +21,43 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::options::THREADS_MAX;
 use crate::policy::Choice;
 
-/// How entries are examined.
+/// Strategy for reading attributes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Strategy {
-    /// The reading thread examines each batch as it is listed.
+    /// The listing thread reads the attributes of each batch.
     AtOnce,
-    /// The threads of backend `split` examine the shares that they read.
+    /// Threads of backend `split` read the attributes of the shares that they list.
     Shares,
-    /// Threads take buffers from one reader and examine them.
+    /// Threads take buffers from one reader and read their attributes.
     Chunks {
-        /// Threads that examine, the caller's not among them.
+        /// Number of threads, not including the caller's.
         threads: usize,
     },
-    /// Windows of entries are sorted by inode and examined in that order, in chunks.
+    /// Windows of entries are sorted by inode and processed in that order, in chunks.
     Windows {
-        /// Entries in a window.
+        /// Entries per window.
         entries: usize,
-        /// Threads that examine.
+        /// Number of threads.
         threads: usize,
     },
 }
 
-/// Everything that is decided before a directory is listed with attributes.
+/// Everything that is chosen before a directory is listed with attributes.
 #[derive(Clone, Copy)]
 pub struct AttributeChoice {
-    /// How the directory is listed.
+    /// Backend and options for the listing.
     pub listing: Choice,
-    /// How entries are examined.
+    /// Strategy for the attributes.
     pub strategy: Strategy,
-    /// What examines them.
+    /// Reads the attributes.
     pub examiner: &'static dyn Examiner,
-    /// What is wanted of each.
+    /// Attributes to read.
     pub want: Want,
-    /// Why, in one sentence.
+    /// Reason, one sentence.
     pub reason: &'static str,
 }
 
-/// Entries and their attributes, borrowed until the next batch is asked for.
+/// Entries and their attributes, borrowed until the next batch.
 #[derive(Clone, Copy, Debug)]
 pub struct AttributeBatch<'a> {
     batch: Batch<'a>,
@@ -69,25 +69,25 @@ impl<'a> AttributeBatch<'a> {
         Self { batch, rows }
     }
 
-    /// Returns the number of entries.
+    /// Number of entries.
     pub fn len(&self) -> usize {
         self.batch.len().min(self.rows.len())
     }
 
-    /// Returns whether there is no entry.
+    /// `true` if the batch has no entries.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// Returns the entries with their attributes. An entry that has vanished since it was listed is among them;
-    /// [`Attributes::has_vanished`] tells.
+    /// Iterates over entries and their attributes. Entries that were removed since the listing are included
+    /// ([`Attributes::has_vanished`]).
     pub fn entries(&self) -> impl Iterator<Item = (Entry<'a>, &'a Attributes)> + use<'a> {
         self.batch.entries().zip(self.rows)
     }
 }
 
-/// Examines a batch, and refuses an examiner that does not give a row for each entry: names would get the attributes
-/// of others.
+/// Reads a batch's attributes. Fails if the examiner did not return one row per entry, because names would get
+/// wrong attributes.
 pub(crate) fn examine(
     examine: &mut dyn Examine,
     directory: &Dir,
@@ -102,13 +102,12 @@ pub(crate) fn examine(
     Err(Error::new("examine", directory.path(), ErrorKind::Io, reason))
 }
 
-/// Gives entries with attributes, batch by batch.
 pub(crate) trait AttributeReader: Send {
     /// Returns the next batch, or `None` at the end.
     fn next_examined(&mut self) -> Result<Option<AttributeBatch<'_>>>;
 }
 
-/// A directory being listed with attributes.
+/// Listing of one directory with attributes.
 ///
 /// ```
 /// # fn main() -> megadir::Result<()> {
@@ -131,7 +130,7 @@ pub struct AttributeListing {
 }
 
 impl AttributeListing {
-    /// Opens a directory for listing with attributes by at most `threads` threads.
+    /// Opens a directory for listing with attributes, with at most `threads` threads.
     ///
     /// # Errors
     ///
@@ -142,23 +141,23 @@ impl AttributeListing {
         Self::with_choice(directory, choice)
     }
 
-    /// Opens a directory with a choice made (or changed) by the caller.
+    /// Opens a directory with the given choice.
     ///
     /// # Errors
     ///
-    /// As [`AttributeListing::open`], and [`ErrorKind::BadOption`] when backend and strategy do not go together or
-    /// a number is out of range.
+    /// As [`AttributeListing::open`], and [`ErrorKind::BadOption`] if backend and strategy do not match or a
+    /// number is out of range.
     pub fn with_choice(directory: Dir, choice: AttributeChoice) -> Result<Self> {
         check(&choice, directory.path())?;
         Ok(Self { reader: open(Arc::new(directory), &choice)?, choice, failed: false })
     }
 
-    /// Returns the next entries with their attributes, or `None` at the end. A batch may be empty.
+    /// Returns the next entries with their attributes, which may be none, or `None` at the end.
     ///
     /// # Errors
     ///
-    /// Whatever the system gives; the listing then ends, and whoever asks on gets `None`. An entry that fails
-    /// alone is a row with its error.
+    /// An error ends the listing; later calls return `None`. If only one entry fails, its row has the error
+    /// instead.
     pub fn next_batch(&mut self) -> Result<Option<AttributeBatch<'_>>> {
         if self.failed {
             return Ok(None);
@@ -166,13 +165,13 @@ impl AttributeListing {
         self.reader.next_examined().inspect_err(|_| self.failed = true)
     }
 
-    /// Returns what was picked, and why.
+    /// Everything that was chosen, and the reason.
     pub fn choice(&self) -> &AttributeChoice {
         &self.choice
     }
 }
 
-/// Checks that what was chosen goes together and can be honoured.
+/// Checks that the parts of a choice match and that its numbers are in range.
 fn check(choice: &AttributeChoice, path: &Path) -> Result<()> {
     let bad = |reason: String| Err(Error::new("examine", path, ErrorKind::BadOption, reason));
     match choice.strategy {
@@ -197,7 +196,6 @@ fn check(choice: &AttributeChoice, path: &Path) -> Result<()> {
     }
 }
 
-/// Opens the reader that a choice stands for.
 fn open(directory: Arc<Dir>, choice: &AttributeChoice) -> Result<Box<dyn AttributeReader>> {
     let AttributeChoice { listing, strategy, examiner, want, .. } = *choice;
     match strategy {
@@ -232,7 +230,6 @@ fn open(directory: Arc<Dir>, choice: &AttributeChoice) -> Result<Box<dyn Attribu
     }
 }
 
-/// The reading thread examines what it has read.
 struct AtOnce {
     directory: Arc<Dir>,
     reader: Box<dyn Reader>,

@@ -1,28 +1,28 @@
-//! A point in time as file systems keep it.
+//! Times as file systems store them.
 
-/// A point in time: seconds since 1970-01-01 UTC, which may be negative, and nanoseconds after that second.
+/// Point in time: seconds since 1970-01-01 UTC, possibly negative, and nanoseconds after that second.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Time {
-    /// Seconds since 1970-01-01 00:00:00 UTC; negative before it.
+    /// Seconds since 1970-01-01 00:00:00 UTC, negative before it.
     pub seconds: i64,
-    /// Nanoseconds after the second, 0 to 999 999 999, for negative seconds too.
+    /// Nanoseconds after the second, 0 to 999 999 999, also for negative seconds.
     pub nanoseconds: u32,
 }
 
-/// A date and time of day in UTC.
+/// Date and time of day in UTC.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Utc {
-    /// The year; 0 is the year before the year 1.
+    /// Year; 0 is the year before year 1.
     pub year: i64,
-    /// The month, from 1.
+    /// Month, 1 to 12.
     pub month: u8,
-    /// The day of the month, from 1.
+    /// Day of the month, from 1.
     pub day: u8,
-    /// The hour, 0 to 23.
+    /// Hour, 0 to 23.
     pub hour: u8,
-    /// The minute, 0 to 59.
+    /// Minute, 0 to 59.
     pub minute: u8,
-    /// The second, 0 to 59.
+    /// Second, 0 to 59.
     pub second: u8,
 }
 
@@ -30,7 +30,7 @@ impl Time {
     /// 1970-01-01 00:00:00 UTC.
     pub const EPOCH: Self = Self { seconds: 0, nanoseconds: 0 };
 
-    /// Returns the date and time of day in UTC, by the Gregorian calendar in both directions.
+    /// Converts to UTC, by the proleptic Gregorian calendar.
     ///
     /// ```
     /// let time = megadir::Time { seconds: 951_782_400, nanoseconds: 0 };
@@ -56,26 +56,25 @@ impl Time {
         }
     }
 
-    /// Returns the time that Windows counts as 100 ns since 1601-01-01 UTC.
+    /// Converts a Windows time: units of 100 ns since 1601-01-01 UTC.
     ///
     /// ```
     /// use megadir::Time;
     /// assert_eq!(Time::from_windows(116_444_736_000_000_001), Time { seconds: 0, nanoseconds: 100 });
     /// ```
     pub fn from_windows(ticks: i64) -> Self {
-        /// From 1601 to 1970, s.
+        /// Seconds from 1601 to 1970.
         const EPOCHS_APART: i64 = 11_644_473_600;
         const TICKS: i64 = 10_000_000;
         let nanoseconds = ticks.rem_euclid(TICKS) as u32 * 100;
         Self { seconds: ticks.div_euclid(TICKS) - EPOCHS_APART, nanoseconds }
     }
 
-    /// Returns the time of the system's clock.
     pub(crate) fn from_system(time: std::time::SystemTime) -> Self {
         match time.duration_since(std::time::UNIX_EPOCH) {
             Ok(after) => Self { seconds: after.as_secs() as i64, nanoseconds: after.subsec_nanos() },
             Err(error) => {
-                // Before the epoch: whole seconds down, nanoseconds up.
+                // Before the epoch: round seconds down, so nanoseconds count up.
                 let before = error.duration();
                 let borrowed = i64::from(before.subsec_nanos() > 0);
                 Self {

@@ -1,7 +1,7 @@
 //! Examiner `uring`: statx through io_uring, a batch's names in a few system calls.
 //!
-//! On local file systems it loses: the kernel does each statx in a thread of its own. It is there for file systems
-//! that wait for a network, and to be measured.
+//! It is slower on local file systems, because the kernel runs each statx in a thread of its own. It exists for
+//! file systems that wait for a network, and for measurements.
 
 use std::ffi::CStr;
 use std::os::fd::AsFd;
@@ -65,7 +65,7 @@ impl Examine for Asker {
             for (answer, name) in answers.zip(&names) {
                 rows.push(match answer {
                     Ok(status) => self.statx.attributes(status),
-                    // Of the ring, not of the entry: a request may be cancelled.
+                    // An error of the ring, not of the entry: requests may be cancelled.
                     Err(CANCELED | INTERRUPTED) => self.statx.ask(directory, name),
                     Err(error) => Attributes::failed(error),
                 });

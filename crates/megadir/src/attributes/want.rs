@@ -1,13 +1,13 @@
-//! Which attributes are wanted, or had: a set.
+//! Sets of attributes.
 
 use std::fmt;
 use std::ops::{BitAnd, BitOr};
 
-/// A set of attributes.
+/// Set of attributes.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Want(u16);
 
-/// Every attribute with the name used in options and output.
+/// Names in options and output.
 const NAMES: [(Want, &str); 11] = [
     (Want::TYPE, "type"),
     (Want::SIZE, "size"),
@@ -25,53 +25,53 @@ const NAMES: [(Want, &str); 11] = [
 impl Want {
     /// No attribute.
     pub const NOTHING: Self = Self(0);
-    /// The type.
+    /// Type.
     pub const TYPE: Self = Self(1);
-    /// The size.
+    /// Size.
     pub const SIZE: Self = Self(1 << 1);
-    /// When the contents were last modified.
+    /// Time of the last modification of the contents.
     pub const MODIFIED: Self = Self(1 << 2);
-    /// When the inode was last changed.
+    /// Time of the last change of the inode.
     pub const CHANGED: Self = Self(1 << 3);
-    /// When the inode was made.
+    /// Time of creation.
     pub const BORN: Self = Self(1 << 4);
-    /// The permission bits.
+    /// Permission bits.
     pub const MODE: Self = Self(1 << 5);
-    /// User and group.
+    /// User and group ID.
     pub const OWNER: Self = Self(1 << 6);
-    /// The number of hard links.
+    /// Number of hard links.
     pub const LINKS: Self = Self(1 << 7);
-    /// The inode number.
+    /// Inode number.
     pub const INODE: Self = Self(1 << 8);
-    /// The device.
+    /// Device.
     pub const DEVICE: Self = Self(1 << 9);
-    /// The mount.
+    /// Mount.
     pub const MOUNT: Self = Self(1 << 10);
-    /// Every attribute.
+    /// All attributes.
     pub const ALL: Self = Self((1 << 11) - 1);
 
-    /// Returns whether every attribute of `other` is in this set.
+    /// `true` if all attributes of `other` are in this set.
     #[inline]
     pub fn contains(self, other: Self) -> bool {
         self.0 & other.0 == other.0
     }
 
-    /// Returns the attributes of both sets.
+    /// Attributes in either set.
     pub const fn union(self, other: Self) -> Self {
         Self(self.0 | other.0)
     }
 
-    /// Returns the set without the attributes of `other`.
+    /// Attributes not in `other`.
     pub fn without(self, other: Self) -> Self {
         Self(self.0 & !other.0)
     }
 
-    /// Returns the attribute with a name such as `mtime`.
+    /// Finds an attribute by name, such as `mtime`.
     pub fn from_name(name: &str) -> Option<Self> {
         NAMES.iter().find(|row| row.1 == name).map(|row| row.0)
     }
 
-    /// Returns the names of the attributes in the set.
+    /// Names of the attributes in the set.
     pub fn names(self) -> impl Iterator<Item = &'static str> {
         NAMES.iter().filter(move |row| self.contains(row.0)).map(|row| row.1)
     }

@@ -1,8 +1,8 @@
-//! Strategy "windows": entries are gathered, sorted by inode, and examined in that order.
+//! Strategy "windows": gathers entries, sorts them by inode, and reads attributes in that order.
 //!
-//! Inode tables lie on the disk in the order of inode numbers, while ext4 lists in the order of hashes, which
-//! is as good as random there. On disks that turn that costs more than ten times as much. A window bounds
-//! the memory; within it threads take chunks of neighbours.
+//! Inode tables lie on the disk in inode order, but ext4 lists in hash order, which is random in comparison. On
+//! rotating disks that is more than ten times as slow. A window bounds the memory; within it threads take
+//! chunks of neighbours.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -19,12 +19,11 @@ use crate::error::{Error, Result};
 /// Entries that a thread takes at a time.
 const CHUNK_ENTRIES: usize = 256;
 
-/// A directory being examined window by window.
 pub(crate) struct Windows {
     directory: Arc<Dir>,
-    /// `None` once the directory has been read or has failed.
+    /// `None` after the end of the directory or an error.
     reader: Option<Box<dyn Reader>>,
-    /// What failed; told when what was read before has been handed out.
+    /// Error, returned after everything that was read before it.
     failed: Option<Error>,
     entries_max: usize,
     examiners: Vec<Box<dyn Examine>>,
@@ -56,7 +55,7 @@ impl Windows {
         })
     }
 
-    /// Reads until the window is full or the directory ends, and sorts by inode; returns how many entries it has.
+    /// Reads until the window is full or the directory ends, and sorts by inode. Returns the number of entries.
     fn gather(&mut self) -> usize {
         let mut gathered = Vec::new();
         let mut entries = 0;
@@ -79,7 +78,7 @@ impl Windows {
         entries
     }
 
-    /// Examines the window's chunks by all threads.
+    /// Reads the attributes of the window's chunks with all threads.
     fn examine(&mut self) -> Result<()> {
         let chunks = chunks(&self.bytes);
         let next = AtomicUsize::new(0);
@@ -133,7 +132,7 @@ impl AttributeReader for Windows {
     }
 }
 
-/// Returns the records, without `.` and `..`, in the order of inode numbers.
+/// Records in inode order, without `.` and `..`.
 fn sorted_by_inode(bytes: &[u8]) -> Vec<u8> {
     let mut order: Vec<(u64, &[u8])> = Vec::new();
     let mut at = 0;
@@ -148,7 +147,7 @@ fn sorted_by_inode(bytes: &[u8]) -> Vec<u8> {
     order.into_iter().flat_map(|record| record.1).copied().collect()
 }
 
-/// Returns the byte ranges of chunks of [`CHUNK_ENTRIES`] records.
+/// Byte ranges of chunks of [`CHUNK_ENTRIES`] records.
 fn chunks(bytes: &[u8]) -> Vec<std::ops::Range<usize>> {
     let mut ranges = Vec::new();
     let (mut start, mut at) = (0, 0);

@@ -1,4 +1,5 @@
-//! Examiners `attributes-each` and `open-each`: a question an entry, which is what the listing saves.
+//! Examiners `attributes-each` and `open-each`: a system call per entry, for comparison with the listing's
+//! attributes.
 
 use std::os::windows::io::AsHandle;
 
@@ -15,9 +16,9 @@ use crate::error::{Error, Result};
 use crate::file_type::FileType;
 use crate::names;
 
-/// What a path tells.
+/// Attributes from a path.
 const OF_PATH: Want = Want::TYPE.union(Want::SIZE).union(Want::MODIFIED).union(Want::BORN);
-/// What an open file tells.
+/// Attributes from an open file.
 const OF_OPEN: Want = OF_PATH.union(Want::CHANGED).union(Want::INODE).union(Want::LINKS);
 
 pub(crate) struct AttributesEach;
@@ -56,7 +57,7 @@ impl Examine for ByPath {
             rows.push(match facts::of_path(&path) {
                 Ok(facts) => {
                     let mut row = found(&facts).attributes(self.want, OF_PATH);
-                    // The call does not tell what kind of reparse point it is.
+                    // The call does not return the reparse tag.
                     if row.have.contains(Want::TYPE) && facts.attributes & REPARSE_POINT != 0 {
                         row.kind = directory.kind_of(entry.name);
                         if row.kind == FileType::Unknown {
@@ -72,7 +73,6 @@ impl Examine for ByPath {
     }
 }
 
-/// `FILE_ATTRIBUTE_REPARSE_POINT`.
 const REPARSE_POINT: u32 = 0x400;
 
 pub(crate) struct OpenEach;
@@ -95,7 +95,7 @@ impl Examiner for OpenEach {
     }
 }
 
-/// Opens each entry and asks.
+/// Opens each entry.
 pub(super) struct Opening {
     want: Want,
 }
@@ -123,7 +123,7 @@ impl Examine for Opening {
     }
 }
 
-/// Returns the wanted attributes of a directory itself.
+/// Attributes of the directory itself.
 pub(super) fn of_directory(directory: &Dir, want: Want) -> Result<Attributes> {
     let facts = facts::of_open(directory.as_handle());
     let facts = facts.map_err(|error| Error::io("stat", directory.path(), error))?;

@@ -1,4 +1,4 @@
-//! Backend `getdents`: `getdents64` into a buffer of one's own, decoded in place.
+//! Backend `getdents`: getdents64 into a buffer of the reader's own, decoded in place.
 
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::{Path, PathBuf};
@@ -49,7 +49,8 @@ impl Backend for Getdents {
 }
 
 fn open(source: Source, path: &Path, options: &ReadOptions, mut buffer: Vec<u8>) -> Box<dyn Reader> {
-    // To clear it takes as long as much of a call, and most directories are small: what a reader has left is taken as it is.
+    // Zeroing a buffer takes as long as a large part of a call, and most directories are small: keep old
+    // contents.
     if buffer.len() != options.buffer_bytes {
         buffer = vec![0; options.buffer_bytes];
     }
@@ -63,7 +64,7 @@ fn open(source: Source, path: &Path, options: &ReadOptions, mut buffer: Vec<u8>)
     })
 }
 
-/// The open directory, with a position of its own.
+/// The open directory, with its own position.
 enum Source {
     Own(OwnedFd),
     Lent(Arc<Dir>),
@@ -93,7 +94,7 @@ impl Reader for GetdentsReader {
             return Ok(None);
         }
         self.calls += 1;
-        // Until the call has succeeded, so that a reader gives nothing more after an error.
+        // Reset after a successful call, so that the reader returns nothing more after an error.
         self.ended = true;
         let filled = megadir_sys::getdents::getdents64(self.source.as_fd(), &mut self.buffer)
             .map_err(|error| Error::io("read", &self.path, error))?;
@@ -120,7 +121,6 @@ impl Reader for GetdentsReader {
     }
 }
 
-/// Returns the error for a buffer that the kernel filled with something other than records.
 pub(crate) fn malformed(path: &Path, malformed: Malformed) -> Error {
     let reason = format!("the kernel gave a malformed record at byte {} of a buffer", malformed.at);
     Error::new("read", path, ErrorKind::Malformed, reason)
@@ -142,7 +142,7 @@ mod tests {
         }
         expected.sort_unstable();
         let options = ReadOptions { buffer_bytes: 4096, threads: 1, shares: 1, resolve_types: true };
-        // None, one of another reader of the same size, and others.
+        // No buffer, a recycled one of the same size, and recycled ones of other sizes.
         let buffers = [Vec::new(), vec![0xff; 4096], vec![b'n'; 100], vec![b'n'; 8192]];
         for buffer in buffers {
             let (length, place) = (buffer.len(), buffer.as_ptr());

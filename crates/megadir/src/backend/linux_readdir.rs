@@ -1,7 +1,7 @@
-//! Backend `readdir`: the C library's `readdir64`, as the programs under study use it.
+//! Backend `readdir`: the C library's `readdir64`, which the programs under study use.
 //!
-//! The library's own buffer (32 KiB in glibc) cannot be chosen, so a buffer size is refused by the caller
-//! ([`Backend::uses_buffer`]); entries are copied into batches.
+//! The library chooses its own buffer (32 KiB in glibc), so the caller refuses a buffer size
+//! ([`Backend::uses_buffer`]). Entries are copied into batches.
 
 use std::os::fd::AsFd;
 use std::path::PathBuf;
@@ -16,7 +16,7 @@ use crate::file_type::FileType;
 use crate::options::ReadOptions;
 use crate::resolve::Resolving;
 
-/// Bytes of records in a batch; not the buffer of the system call, which the C library chooses.
+/// Bytes of records per batch. The C library chooses the buffer of the system call.
 const BATCH_BYTES: usize = 128 << 10;
 
 pub(crate) struct Readdir;
@@ -54,14 +54,14 @@ struct ReaddirReader {
     stream: DirStream,
     builder: BatchBuilder,
     ended: bool,
-    /// An error that waits until the entries read before it have been handed out.
+    /// Returned after the entries that were read before it.
     failed: Option<Error>,
 }
 
 impl Reader for ReaddirReader {
     fn next_batch(&mut self) -> Result<Option<Batch<'_>>> {
         self.builder.clear();
-        // Room for the longest record is kept, so that an entry taken from the stream always fits.
+        // Leave space for the longest record, so that an entry taken from the stream always fits.
         while !self.ended && self.builder.fits(&[b'x'; 255]) {
             let entry = match self.stream.next_entry() {
                 Ok(Some(entry)) => entry,
@@ -76,7 +76,7 @@ impl Reader for ReaddirReader {
                 return Err(Error::new("read", &self.path, ErrorKind::Malformed, reason));
             }
         }
-        // What was read before an error is handed out before the error.
+        // Return the entries that were read before an error first.
         match self.builder.is_empty() {
             true => self.failed.take().map_or(Ok(None), Err),
             false => Ok(Some(self.builder.batch())),

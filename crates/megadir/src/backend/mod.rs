@@ -1,7 +1,7 @@
-//! The backends: ways of asking the operating system for a directory's entries.
+//! Backends: ways to read a directory's entries.
 //!
-//! Adding one is a file beside this one and two lines here; lists, help, the conformance suite and
-//! reports follow by themselves.
+//! A new backend is a file in this folder and two lines here. Lists, help, the conformance suite and reports
+//! follow.
 
 use std::sync::Arc;
 
@@ -22,7 +22,7 @@ pub(crate) mod std_fs;
 #[cfg(windows)]
 mod windows;
 
-/// Every backend of this system, the oracle first.
+/// Backends of this system. The first is the reference that the conformance suite compares with.
 pub static BACKENDS: &[&dyn Backend] = &[
     &std_fs::StdFs,
     #[cfg(target_os = "linux")]
@@ -51,9 +51,9 @@ pub static BACKENDS: &[&dyn Backend] = &[
     &windows::enumerate::NT_QUERY_EX,
 ];
 
-/// A way of asking the operating system for a directory's entries.
+/// A way to read a directory's entries.
 ///
-/// Other crates may have their own. This one gives names from a list:
+/// Other crates can implement their own. This one returns names from a list:
 ///
 /// ```
 /// use megadir::{
@@ -109,7 +109,7 @@ pub static BACKENDS: &[&dyn Backend] = &[
 /// let directory = Dir::open(".")?;
 /// let options = ReadOptions { buffer_bytes: 4096, threads: 1, shares: 1, resolve_types: false };
 /// let mut choice = megadir::policy::choose(&directory, 1)?;
-/// (choice.backend, choice.options, choice.reason) = (&FIXED, options, "it was asked for");
+/// (choice.backend, choice.options, choice.reason) = (&FIXED, options, "requested by the caller");
 /// let mut listing = Listing::with_choice(&directory, choice)?;
 /// let mut names = Vec::new();
 /// while let Some(batch) = listing.next_batch()? {
@@ -123,28 +123,28 @@ pub static BACKENDS: &[&dyn Backend] = &[
 /// # Ok::<(), Error>(())
 /// ```
 pub trait Backend: Sync {
-    /// Returns the name used in options and reports, e.g. `getdents`.
+    /// Name in options and reports, such as `getdents`.
     fn name(&self) -> &'static str;
 
-    /// Returns one line on what it is.
+    /// Description, one line.
     fn about(&self) -> &'static str;
 
-    /// Returns whether cookie and record length are the kernel's own, as `list --raw` prints them.
+    /// `true` if cookies and record lengths are the kernel's own, as `list --raw` prints them.
     fn is_raw(&self) -> bool {
         true
     }
 
-    /// Returns whether it can use more than one thread on one directory.
+    /// `true` if several threads can read one directory.
     fn uses_threads(&self) -> bool {
         false
     }
 
-    /// Returns whether it can honour a buffer size.
+    /// `true` if the buffer's size can be chosen.
     fn uses_buffer(&self) -> bool {
         false
     }
 
-    /// Tells whether it can read this directory; `Err` says why not.
+    /// Checks that the backend can read this directory.
     ///
     /// # Errors
     ///
@@ -157,12 +157,12 @@ pub trait Backend: Sync {
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::Unavailable`] as from [`Backend::probe`], [`ErrorKind::BadOption`] for an option that
-    /// it cannot honour, or whatever the system gives.
+    /// [`ErrorKind::Unavailable`] as from [`Backend::probe`], [`ErrorKind::BadOption`] for an unsupported
+    /// option, or an error of the system call that opens the directory.
     fn open(&self, directory: &Dir, options: &ReadOptions) -> Result<Box<dyn Reader>>;
 
-    /// Opens a reader on a directory that was opened for it alone and is at its start, which may save
-    /// opening it a second time.
+    /// Opens a reader on a directory that no one else reads and that is at its start. May save opening it a
+    /// second time.
     ///
     /// # Errors
     ///
@@ -171,8 +171,8 @@ pub trait Backend: Sync {
         self.open(directory, options)
     }
 
-    /// Opens a reader as [`Backend::open_once`] does, which may read into the memory that another reader has left
-    /// ([`Reader::into_buffer`]); whatever that holds counts for nothing.
+    /// Like [`Backend::open_once`], but may reuse the buffer of a finished reader ([`Reader::into_buffer`]),
+    /// whose contents are ignored.
     ///
     /// # Errors
     ///
@@ -186,17 +186,17 @@ pub trait Backend: Sync {
         self.open_once(directory, options)
     }
 
-    /// Returns the attributes that it can bring along with the names ([`Backend::open_with_attributes`]).
+    /// Attributes that the backend can return with the names ([`Backend::open_with_attributes`]).
     fn brings(&self) -> Want {
         Want::NOTHING
     }
 
-    /// Opens a reader as [`Backend::open_once`] does, whose batches have their entries' attributes with them
-    /// ([`Batch::attributes`]): those of `want` that it brings.
+    /// Like [`Backend::open_once`], but batches carry the attributes in both `want` and [`Backend::brings`]
+    /// ([`Batch::attributes`]).
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::BadOption`] where it brings none, else as [`Backend::open`].
+    /// [`ErrorKind::BadOption`] if the backend returns no attributes, else as [`Backend::open`].
     fn open_with_attributes(
         &self,
         directory: &Arc<Dir>,
@@ -208,31 +208,31 @@ pub trait Backend: Sync {
     }
 }
 
-/// A directory being read.
+/// Reader of one directory.
 pub trait Reader: Send {
-    /// Returns the next batch, or `None` at the end. A batch may be empty.
+    /// Returns the next batch, which may be empty, or `None` at the end.
     ///
-    /// After an error the reader gives nothing more.
+    /// After an error the reader returns nothing more.
     ///
     /// # Errors
     ///
-    /// Whatever the system gives, and [`ErrorKind::Malformed`].
+    /// Errors of the system calls, and [`ErrorKind::Malformed`].
     fn next_batch(&mut self) -> Result<Option<Batch<'_>>>;
 
-    /// Returns how often the kernel has been asked for entries, where that can be seen.
+    /// Number of system calls made for entries, if known.
     fn calls(&self) -> Option<u64>;
 
-    /// Ends the reading and returns the memory that was read into, for [`Backend::open_again`]; empty where there is none.
+    /// Ends the reading and returns the buffer for [`Backend::open_again`]; empty if there is none.
     fn into_buffer(self: Box<Self>) -> Vec<u8> {
         Vec::new()
     }
 }
 
-/// Returns the backend with a name.
+/// Finds a backend by name.
 ///
 /// # Errors
 ///
-/// [`ErrorKind::UnknownBackend`], naming the nearest.
+/// [`ErrorKind::UnknownBackend`], with the nearest name.
 pub fn by_name(name: &str) -> Result<&'static dyn Backend> {
     if let Some(backend) = BACKENDS.iter().find(|backend| backend.name() == name) {
         return Ok(*backend);

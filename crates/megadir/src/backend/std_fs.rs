@@ -1,6 +1,6 @@
-//! Backend `std`: Rust's `std::fs::read_dir`, the oracle that the others are tested against.
+//! Backend `std`: Rust's `std::fs::read_dir`, the reference for all others.
 //!
-//! It knows no positions and has no buffer to choose, and costs an allocation an entry.
+//! It has no positions and no choice of buffer, and allocates for each entry.
 
 use std::fs::ReadDir;
 use std::path::PathBuf;
@@ -13,7 +13,7 @@ use crate::file_type::FileType;
 use crate::names;
 use crate::options::ReadOptions;
 
-/// Bytes of records in a batch; not the buffer of the system call, which std chooses.
+/// Bytes of records per batch. std chooses the buffer of the system call.
 const BATCH_BYTES: usize = 128 << 10;
 
 pub(crate) struct StdFs;
@@ -46,11 +46,11 @@ impl Backend for StdFs {
     }
 }
 
-/// Returns a path to the directory that is open, not to what may lie at its path by now.
+/// Returns a path to the open directory itself, even if another one lies at its old path now.
 ///
 /// # Errors
 ///
-/// On Windows, where no path is known to lead there any more.
+/// On Windows, if the directory was moved and its path is unknown.
 pub(crate) fn readable_path(directory: &Dir) -> Result<PathBuf> {
     #[cfg(target_os = "linux")]
     {
@@ -70,10 +70,10 @@ struct StdReader {
     path: PathBuf,
     entries: ReadDir,
     builder: BatchBuilder,
-    /// An entry that did not fit the last batch.
+    /// Entry that did not fit the last batch.
     pending: Option<std::fs::DirEntry>,
     ended: bool,
-    /// An error that waits until the entries read before it have been handed out.
+    /// Returned after the entries that were read before it.
     failed: Option<Error>,
 }
 
@@ -102,7 +102,7 @@ impl Reader for StdReader {
             }
             self.push(&entry)?;
         }
-        // What was read before an error is handed out before the error.
+        // Return the entries that were read before an error first.
         match self.builder.is_empty() {
             true => self.failed.take().map_or(Ok(None), Err),
             false => Ok(Some(self.builder.batch())),
@@ -117,7 +117,7 @@ impl Reader for StdReader {
 impl StdReader {
     fn push(&mut self, entry: &std::fs::DirEntry) -> Result<()> {
         let name = entry.file_name();
-        // On Linux std asks the inode where the directory does not tell, whether asked to or not.
+        // On Linux std reads the inode if the directory has no type, requested or not.
         let kind = match entry.file_type() {
             Ok(kind) => self::kind(kind),
             Err(_) => FileType::Unknown,
@@ -142,7 +142,6 @@ fn inode(entry: &std::fs::DirEntry) -> u64 {
     }
 }
 
-/// Returns our type for std's.
 pub(crate) fn kind(kind: std::fs::FileType) -> FileType {
     #[cfg(unix)]
     {

@@ -1,5 +1,5 @@
-//! Directories of Windows: by handle, below it too; a reparse point that stands for another path is followed only where
-//! the caller names it.
+//! Windows directories, reached by handle. A reparse point that redirects to another path is followed only if
+//! the caller's path names it.
 
 use std::os::windows::fs::OpenOptionsExt;
 use std::os::windows::io::{AsHandle, BorrowedHandle, OwnedHandle};
@@ -17,19 +17,19 @@ use crate::names;
 
 /// `FILE_LIST_DIRECTORY | FILE_READ_ATTRIBUTES | SYNCHRONIZE`.
 const ACCESS: u32 = 0x0010_0081;
-/// `FILE_ATTRIBUTE_OFFLINE`, `FILE_ATTRIBUTE_RECALL_ON_OPEN`, `FILE_ATTRIBUTE_RECALL_ON_DATA_ACCESS`.
+/// `FILE_ATTRIBUTE_OFFLINE | FILE_ATTRIBUTE_RECALL_ON_OPEN | FILE_ATTRIBUTE_RECALL_ON_DATA_ACCESS`.
 const LIES_ELSEWHERE: u32 = 0x0044_1000;
-/// Others may read, write, rename and remove what is open.
+/// `FILE_SHARE_READ | FILE_SHARE_WRITE | FILE_SHARE_DELETE`.
 const SHARE_ALL: u32 = 7;
-/// `FILE_FLAG_BACKUP_SEMANTICS`, without which no directory can be opened.
+/// `FILE_FLAG_BACKUP_SEMANTICS`, required to open a directory.
 const BACKUP_SEMANTICS: u32 = 0x0200_0000;
 
 impl Dir {
-    /// Opens a directory by path, however long; a symbolic link or junction to a directory is followed.
+    /// Opens a directory by path of any length. Follows symbolic links and junctions.
     ///
     /// # Errors
     ///
-    /// Not found, not a directory, permission denied, or whatever the system gives.
+    /// Not found, not a directory, or permission denied.
     pub fn open(path: impl AsRef<Path>) -> Result<Self> {
         let path = path.as_ref();
         let io = |error| Error::io("open", path, error);
@@ -42,7 +42,7 @@ impl Dir {
         Ok(Self { path: path.to_owned(), handle: file.into() })
     }
 
-    /// Opens a directory below this one by its name; a symbolic link or junction is refused, not followed.
+    /// Opens a directory below this one by name. A symbolic link or junction is refused, not followed.
     ///
     /// # Errors
     ///
@@ -63,8 +63,8 @@ impl Dir {
         }
     }
 
-    /// Opens a directory below this one. What is mounted in a folder is a junction, which is not followed, so all that
-    /// can be opened lies on this mount.
+    /// Opens a directory below this one. Volumes mounted in folders are junctions, which are not followed, so
+    /// the result always lies on the same volume.
     ///
     /// # Errors
     ///
@@ -73,14 +73,16 @@ impl Dir {
         self.open_below(name).map(Some)
     }
 
-    /// Opens a file below this directory by its name, to be read; a symbolic link or junction is refused, not followed.
+    /// Opens a file below this directory by name, for reading. A symbolic link or junction is refused, not
+    /// followed.
     ///
-    /// What else is a reparse point (deduplicated) is read as the file that it is; what would be fetched from elsewhere (a cloud, a tape)
-    /// is refused.
+    /// Other reparse points, such as deduplicated files, are read as regular files. Files whose contents would
+    /// be fetched from elsewhere (cloud, tape) are refused.
     ///
     /// # Errors
     ///
-    /// Not found, permission denied, [`std::io::ErrorKind::InvalidInput`] for what is no file, or whatever the system gives.
+    /// Not found, permission denied, or [`std::io::ErrorKind::InvalidInput`] if the entry is not a regular
+    /// file.
     pub fn open_file_below(&self, name: &[u8]) -> std::io::Result<std::fs::File> {
         let failed = |error: Error| match error.code() {
             Some(code) => std::io::Error::from_raw_os_error(code),
@@ -94,7 +96,7 @@ impl Dir {
                 Err(std::io::Error::other("its contents lie elsewhere, and reading would fetch them"))
             }
             FileType::File if reparse_tag == 0 => Ok(file.into()),
-            // Whoever keeps its contents in another form hands them out by path only.
+            // Drivers that store the contents in another form return them only for an open by path.
             FileType::File => {
                 let path = self.present_path().map_err(failed)?;
                 let opened = std::fs::File::open(path.join(names::to_os(name).map_err(failed)?))?;
@@ -105,10 +107,10 @@ impl Dir {
         }
     }
 
-    /// Opens an entry by its name, following nothing.
+    /// Opens an entry by name without following it.
     pub(crate) fn open_entry(&self, name: &[u8], purpose: Purpose) -> Result<OwnedHandle> {
         let io = |error| Error::io("open", &self.path.join(names::to_os(name).unwrap_or_default()), error);
-        // These would lead away from the directory; as names they do not exist.
+        // These would lead out of the directory; no entry has such a name.
         let is_no_name = name.is_empty() || name == b"." || name == b".." || name.contains(&b'\\');
         match names::to_wide(name).filter(|_| !is_no_name) {
             Some(wide) => below(self.as_handle(), &wide, purpose).map_err(io),
@@ -116,26 +118,26 @@ impl Dir {
         }
     }
 
-    /// Opens this same directory again, with a position of its own.
+    /// Opens this directory again, with its own position.
     ///
     /// # Errors
     ///
-    /// Permission denied, or whatever the system gives.
+    /// Permission denied.
     pub fn reopen(&self) -> Result<OwnedHandle> {
         below(self.as_handle(), &[], Purpose::List).map_err(|error| Error::io("open", &self.path, error))
     }
 
-    /// Takes a directory that is open already, for being listed and asked about itself; `path` is for messages.
+    /// Wraps an open directory. `path` is only used in messages.
     pub fn from_descriptor(handle: OwnedHandle, path: impl Into<PathBuf>) -> Self {
         Self { path: path.into(), handle }
     }
 
-    /// Opens this directory for one reader from its start.
+    /// Opens this directory for one reader, at its start.
     pub(crate) fn reopen_for_reader(&self) -> Result<OwnedHandle> {
         self.reopen()
     }
 
-    /// Opens this same directory again as a [`Dir`] of its own.
+    /// Opens this directory again as a separate [`Dir`].
     ///
     /// # Errors
     ///
@@ -144,11 +146,11 @@ impl Dir {
         Ok(Self { path: self.path.clone(), handle: self.reopen()? })
     }
 
-    /// Returns a path that leads to the open directory, in the form that may be long (`\\?\...`), for calls that take nothing else.
+    /// Returns the current path of the open directory in the long form (`\\?\...`), for calls that need a path.
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::NotFound`] where none does: it was moved, and the system (Wine) does not tell where to.
+    /// [`ErrorKind::NotFound`] if the directory was moved and the system (Wine) does not know the new path.
     pub fn present_path(&self) -> Result<PathBuf> {
         let told = facts::path(self.as_handle()).ok();
         let told =
@@ -163,22 +165,23 @@ impl Dir {
         })
     }
 
-    /// Returns the file system that the directory lies on; one of another machine is [`FileSystem::Cifs`], whatever it is there.
+    /// File system that holds the directory. On another machine it is [`FileSystem::Cifs`], whatever its type
+    /// is there.
     pub fn file_system(&self) -> FileSystem {
         FileSystem::of(self.as_handle())
     }
 
-    /// Returns the size that the directory itself has, bytes; NTFS tells none of small ones.
+    /// Size of the directory itself, bytes; 0 for small directories of NTFS.
     ///
     /// # Errors
     ///
-    /// Whatever the system gives.
+    /// Those of `GetFileInformationByHandleEx`.
     pub fn size_bytes(&self) -> Result<u64> {
         let facts = facts::of_open(self.as_handle());
         facts.map(|facts| facts.size_bytes).map_err(|error| Error::io("stat", &self.path, error))
     }
 
-    /// Returns the type of an entry by opening it; [`FileType::Unknown`] when it has vanished.
+    /// Reads an entry's type by opening it; [`FileType::Unknown`] if the entry no longer exists.
     pub fn kind_of(&self, name: &[u8]) -> FileType {
         let told =
             self.open_entry(name, Purpose::Ask).ok().and_then(|entry| facts::tag(entry.as_handle()).ok());
@@ -187,22 +190,22 @@ impl Dir {
         })
     }
 
-    /// Returns the directory's identity, for telling loops.
+    /// Identity of the directory, to detect loops.
     ///
     /// # Errors
     ///
-    /// Whatever the system gives.
+    /// Those of `GetFileInformationByHandle`.
     pub fn id(&self) -> Result<DirId> {
         identity(self.as_handle()).map_err(|error| Error::io("stat", &self.path, error))
     }
 }
 
 impl DirId {
-    /// Returns the identity of any open file.
+    /// Identity of any open file.
     ///
     /// # Errors
     ///
-    /// Whatever the system gives.
+    /// Those of `GetFileInformationByHandle`.
     pub fn of_file(file: &std::fs::File) -> std::io::Result<Self> {
         identity(file.as_handle())
     }
@@ -210,10 +213,10 @@ impl DirId {
 
 fn identity(open: BorrowedHandle<'_>) -> std::io::Result<DirId> {
     let (device, number) = facts::identity(open).or_else(|_| {
-        // FAT has no numbers of 128 bits.
+        // FAT has no 128-bit file IDs.
         facts::of_open(open).map(|told| (told.volume.into(), told.index.into()))
     })?;
-    // NTFS uses the lower half alone; where ReFS uses both, both count.
+    // NTFS uses only the lower half of the ID. ReFS uses both, so fold them.
     let inode = number as u64 ^ ((number >> 64) as u64).rotate_left(32);
     Ok(DirId { device, inode, mount: None })
 }

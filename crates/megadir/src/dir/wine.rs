@@ -1,8 +1,8 @@
-//! Wine, which is not Windows where symbolic links are concerned.
+//! Wine, which treats symbolic links differently from Windows.
 //!
-//! Wine 8 follows the symbolic links of the system below it and says that they are what they lead to; a file that is removed through one is
-//! what it leads to. So what a name was opened as is held against the path that it should have. Only below Wine: Windows opens a
-//! link itself where that is asked for.
+//! Wine 8 follows the host's symbolic links and reports the type of their targets; removing a file through such
+//! a link removes the target. So the path of an opened entry is compared with the expected one, under Wine
+//! only: Windows opens a link itself if requested.
 
 use std::os::windows::io::BorrowedHandle;
 use std::sync::LazyLock;
@@ -11,7 +11,7 @@ use megadir_sys::windows::{facts, system};
 
 static IS_WINE: LazyLock<bool> = LazyLock::new(|| system::wine_version().is_some());
 
-/// Tells whether Wine has gone elsewhere than to the entry of a directory that has a name, or may have.
+/// `true` if Wine opened, or may have opened, something else than the entry `name` of `parent`.
 pub(crate) fn leads_away(parent: BorrowedHandle<'_>, name: &[u16], opened: BorrowedHandle<'_>) -> bool {
     if !*IS_WINE {
         return false;

@@ -1,4 +1,4 @@
-//! Records as the documentation has them, cut off, overlapping and of arbitrary bytes.
+//! Records as documented, truncated, overlapping, and of arbitrary bytes.
 
 use super::{Found, Layout, Records};
 use crate::attributes::{Time, Want};
@@ -6,12 +6,11 @@ use crate::file_type::FileType;
 use crate::names;
 use proptest::prelude::*;
 
-/// Appends a record; the last one says that none follows.
 fn push(bytes: &mut Vec<u8>, layout: Layout, found: &Found, name: &[u16], is_last: bool) {
     let places = layout.places();
     let start = bytes.len();
     let length = (places.name + 2 * name.len()).next_multiple_of(8);
-    // What nobody reads holds anything.
+    // Bytes that no reader looks at may hold anything.
     bytes.resize(start + length, 0xee);
     let record = &mut bytes[start..];
     let mut put = |place: usize, value: &[u8]| record[place..place + value.len()].copy_from_slice(value);
@@ -45,7 +44,7 @@ fn founds() -> impl Strategy<Value = Found> {
     )
 }
 
-/// What of an entry a layout can tell.
+/// Fields of an entry that the layout contains.
 fn told(layout: Layout, found: &Found) -> Found {
     let places = layout.places();
     let is_reparse_point = found.attributes & super::REPARSE_POINT != 0;
@@ -66,7 +65,7 @@ proptest! {
             for (index, (found, name)) in entries.iter().enumerate() {
                 push(&mut bytes, layout, found, name, index + 1 == entries.len());
             }
-            // Behind the last record lies what an earlier call left there.
+            // After the last record comes what an earlier call left there.
             bytes.extend_from_slice(&[0x55; 100]);
             let decoded: Vec<(Found, Vec<u16>)> = Records::new(&bytes, layout)
                 .map(|record| record.map(|record| (record.found, record.name().collect())).unwrap())

@@ -1,13 +1,12 @@
-//! What may be a name, and what a component of a path.
+//! Rules for names and for components of paths.
 
 use super::{NAME_BYTES_MAX, Refused};
 
-/// Tells whether bytes are `.` or `..`, which are never what a layout means.
 pub(super) fn is_dots(component: &[u8]) -> bool {
     component == b"." || component == b".."
 }
 
-/// Refuses what no directory can hold as one entry.
+/// Refuses a name that cannot be a directory entry.
 pub(super) fn check_name(name: &[u8]) -> Result<(), Refused> {
     if name.is_empty() {
         return Err(Refused::Empty);
@@ -21,7 +20,7 @@ pub(super) fn check_name(name: &[u8]) -> Result<(), Refused> {
     if is_dots(name) { Err(Refused::Dots) } else { Ok(()) }
 }
 
-/// Refuses a component that is `.` or `..`, or that this system cannot have.
+/// Refuses `.`, `..`, and components that this system cannot have.
 pub(super) fn check(component: &[u8]) -> Result<(), Refused> {
     if is_dots(component) {
         return Err(Refused::DotsInPath);
@@ -33,7 +32,6 @@ pub(super) fn check(component: &[u8]) -> Result<(), Refused> {
     }
 }
 
-/// Returns why Windows cannot have such a component, or would take it for another; `None` if it can.
 fn on_windows(component: &[u8]) -> Option<&'static str> {
     let Ok(text) = std::str::from_utf8(component) else {
         return Some("a part of it that names a directory or the file is not Unicode");
@@ -41,7 +39,7 @@ fn on_windows(component: &[u8]) -> Option<&'static str> {
     refused_by_windows(text)
 }
 
-/// Returns why programs of Windows cannot have a name, or would take it for another; `None` if they can.
+/// Returns why Windows programs cannot use a name or would take it for another one; `None` if they can use it.
 ///
 /// Reference: Naming Files, Paths, and Namespaces, learn.microsoft.com/windows/win32/fileio/naming-a-file.
 ///

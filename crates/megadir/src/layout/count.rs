@@ -1,39 +1,39 @@
-//! How many directories a layout has, and how full they are.
+//! Number and fill of a layout's directories.
 
 use super::{Layout, Source};
 
-/// The shape that a layout gives to a number of files.
+/// Shape of a layout with a given number of files.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Shape {
-    /// Directories between the top and a file.
+    /// Number of directories between the top and a file.
     pub depth: usize,
-    /// The most directories that can hold files; `u64::MAX` stands for that many or more.
+    /// Maximum number of directories that hold files, saturating at `u64::MAX`.
     pub leaves_max: u64,
-    /// The most directories below the top, on all levels; `u64::MAX` stands for that many or more.
+    /// Maximum number of directories below the top, on all levels, saturating at `u64::MAX`.
     pub directories_max: u64,
-    /// Directories that hold files, as expected. The top itself counts if files lie there.
+    /// Expected number of directories that hold files, including the top if it does.
     pub leaves: f64,
-    /// Directories below the top, on all levels, as expected.
+    /// Expected number of directories below the top, on all levels.
     pub directories: f64,
-    /// Files in each directory that holds any, as expected on average.
+    /// Expected mean number of files per directory that holds any.
     pub files_per_leaf: f64,
 }
 
 impl Layout {
-    /// Returns the most directories below the top, on all levels and at the greatest depth; `u64::MAX` stands for
-    /// that many or more.
+    /// Maximum number of directories below the top, on all levels at the greatest depth, saturating at
+    /// `u64::MAX`.
     ///
-    /// `values` is how many different characters stand at each place of the names that directories are taken from: 16 for
-    /// hex digits. Digests and numbers have their own.
+    /// `values` is the number of different characters at each position of the names: 16 for hex digits. Digests
+    /// and numbers ignore it.
     pub fn directories(&self, values: u64) -> u64 {
         sum(&self.products(*self.depths().end(), values))
     }
 
-    /// Returns the shape that so many files have, at the depth for that number.
+    /// Shape with `files` files, at the depth for that number.
     ///
-    /// Expected numbers are those of names whose characters are uniform and independent (m directories of
-    /// which n names hit m (1 - (1 - 1/m)^n)); of [`Source::Decimal`] and [`Source::Sequence`], those of the first
-    /// numbers from 0. For `values` see [`Layout::directories`].
+    /// Expected numbers assume uniform, independent characters: n names hit m (1 - (1 - 1/m)^n) of m
+    /// directories. For [`Source::Decimal`] and [`Source::Sequence`] they are those of the numbers from 0. For
+    /// `values` see [`Layout::directories`].
     pub fn shape(&self, files: u64, values: u64) -> Shape {
         let depth = self.at(files).depth();
         let products = self.products(depth, values);
@@ -52,7 +52,7 @@ impl Layout {
         }
     }
 
-    /// Returns how many different directories each of the first levels can have.
+    /// Maximum number of directories on each of the first `depth` levels.
     fn products(&self, depth: usize, values: u64) -> Vec<u64> {
         let mut product = 1_u64;
         let level = |level: &u16| {
@@ -69,7 +69,7 @@ impl Layout {
         self.levels()[..depth].iter().map(level).collect()
     }
 
-    /// Returns how many of the directories that a level can have hold something.
+    /// Expected number of non-empty directories on a level that can have `most`.
     fn expected(&self, level: usize, most: u64, depth: usize, files: u64) -> f64 {
         let in_order = |each: u64| files.div_ceil(each.max(1)).min(most) as f64;
         match self.source {
@@ -88,7 +88,7 @@ impl Layout {
     }
 }
 
-/// Returns how many of `most` equally likely directories so many files hit, as expected.
+/// Expected number of directories hit by `files` files, out of `most` equally likely ones.
 fn hit(most: f64, files: f64) -> f64 {
     // most * (1 - (1 - 1 / most)^files), without losing digits.
     if most <= 1.0 { most } else { -most * (files * (-1.0 / most).ln_1p()).exp_m1() }
@@ -123,7 +123,7 @@ mod tests {
         assert_eq!((shape("prefix:2/2", 0).directories, shape("prefix:2/2", 0).files_per_leaf), (0.0, 0.0));
         let one = shape("digest:2/2", 1);
         assert!((one.leaves - 1.0).abs() < 1e-9 && (one.directories - 2.0).abs() < 1e-9, "{one:?}");
-        // Of 256 directories 256 names hit 256 (1 - (255/256)^256).
+        // 256 names hit 256 (1 - (255/256)^256) of 256 directories.
         let some = shape("prefix:2", 256).leaves;
         assert!((some - 256.0 * (1.0 - (255.0_f64 / 256.0).powi(256))).abs() < 1e-9, "{some}");
     }

@@ -1,16 +1,15 @@
-//! Where a name belongs: rules that spread files over directories, as values that can be parsed and printed.
+//! Layouts: rules that spread files over directories, as values that can be parsed and printed.
 //!
-//! A [`Layout`] tells the path of a file from its name alone, or (where the depth grows) from its name and
-//! the number of files. It makes nothing and asks the file system nothing. Whether directories are made
-//! beforehand or when a file needs one, and whether a file is written under another name first and then
-//! renamed, is up to whoever writes: the path is the same.
+//! A [`Layout`] maps a file's name to its path; if the depth grows, it also needs the number of files. It creates
+//! nothing and does not access the file system. The caller may create directories in advance or on demand, and may
+//! write a file under a temporary name first: the path is the same.
 //!
-//! # How layouts are written
+//! # Syntax
 //!
 //! ```text
 //! LAYOUT  = "flat" | PRESET | SOURCE ":" LEVEL { "/" LEVEL } { "+" OPTION }
 //! SOURCE  = "prefix" | "suffix" | "next-to-last" | "digest" | "decimal" | "sequence"
-//! LEVEL   = how many characters a directory's name takes; with sequence, how many directories there are
+//! LEVEL   = number of characters of a directory's name; with sequence, number of directories
 //! OPTION  = "rest" | "from=" LEVELS | "under=" FILES | "label=" TEXT
 //! ```
 //!
@@ -26,19 +25,19 @@
 //! | `sequence:16/256` | `00012345` | `01/23/00012345` |
 //! | `suffix:1/1+label=DIR_` | `abcdef` | `DIR_f/DIR_e/abcdef` |
 //!
-//! With `+from=2+under=2000` the depth grows: so many levels at first, and one more wherever directories
-//! would otherwise hold that many files or more on average, were every digit a hex digit. A name may then lie
-//! at any of these depths, and [`Layout::placers`] gives them all.
+//! With `+from=2+under=2000` the depth grows: 2 levels at first, and one more whenever directories would otherwise
+//! hold 2000 files or more on average, assuming that every character is a hex digit. A file may then lie at any of
+//! these depths; [`Layout::placers`] returns them all.
 //!
-//! # What holds of every path
+//! # Guarantees
 //!
-//! Two names that a layout accepts never share a path, at no depth, and no file's path is a directory of
-//! another's: names of which that cannot be said are [refused](Refused). A path stays below the directory
-//! that it is relative to: it has no empty component, no `.`, no `..`, and none longer than 255 bytes. Both holds
-//! too where the case of ASCII letters is ignored, for names that differ in more than that.
+//! Two names that a layout accepts never share a path, at any depth, and no file's path is the directory of another
+//! file. Names that cannot satisfy this are [refused](Refused). A path stays below the top: it has no empty
+//! component, no `.` or `..`, and no component longer than 255 bytes. This also holds if the case of ASCII letters is
+//! ignored, for names that differ in more than case.
 //!
-//! Names are bytes, and a directory's name may be a part of a character; where names must be Unicode
-//! (Windows, and file systems set up so) that is refused, here on Windows and there by the file system.
+//! Names are bytes, so a directory's name may be a part of a character. Where names must be Unicode that fails: on
+//! Windows the layout refuses the name, elsewhere the file system does.
 
 mod component;
 mod count;
@@ -58,54 +57,53 @@ pub use text::LayoutError;
 
 use std::path::PathBuf;
 
-/// The most levels that a layout may have.
+/// Maximum number of levels of a layout.
 pub const LEVELS_MAX: usize = 32;
-/// The longest name, and the longest component of a path, bytes.
+/// Maximum length of a name and of a path's component, bytes.
 pub const NAME_BYTES_MAX: usize = 255;
-/// The longest label, bytes.
+/// Maximum length of a label, bytes.
 pub const LABEL_BYTES_MAX: usize = 8;
-/// The most directories in one directory of [`Source::Sequence`].
+/// Maximum number of subdirectories per directory with [`Source::Sequence`].
 const SEQUENCE_MAX: u16 = u16::MAX;
-/// The hex digits of a name of [`Source::Sequence`].
+/// Hex digits of a name with [`Source::Sequence`].
 const SEQUENCE_DIGITS: usize = 8;
-/// The hex digits of a digest.
 const DIGEST_DIGITS: usize = 64;
 
-/// What a directory's name is taken from.
+/// Source of directory names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Source {
-    /// Nothing: all files lie in one directory.
+    /// None: all files lie in one directory.
     Flat,
-    /// The beginning of the name; further levels take what follows.
+    /// Beginning of the name; deeper levels take the characters that follow.
     Prefix,
-    /// The end of the name; further levels take what precedes.
+    /// End of the name; deeper levels take the characters that precede.
     Suffix,
-    /// The end of the name without its last character, which in some encodings does not take all values.
+    /// End of the name without its last character, which in some encodings does not take all values.
     NextToLast,
-    /// The beginning of the name's SHA-256 in lower-case hex, whatever the name looks like.
+    /// SHA-256 of the name in lower-case hex.
     ///
-    /// This will not change: trees are found again only by the digest that they were made with. SHA-256 because
-    /// every language's own library and every system's shell has it.
+    /// This will not change, because files are only found again by the same digest. SHA-256, because the
+    /// standard library of most languages and the shell tools of every system have it.
     Digest,
-    /// The name as a decimal number, filled up with zeros and cut into groups; the last one names the file.
+    /// The name as a decimal number, padded with zeros and cut into groups. The last group names the file.
     Decimal,
-    /// The name as a number in 8 upper-case hex digits: a directory is filled, then the next one begins.
+    /// The name as a number of 8 upper-case hex digits. Files fill one directory, then the next.
     ///
-    /// Levels are numbers of directories, and the last one is also the number of files in a directory.
+    /// Levels are numbers of directories; the last is also the number of files per directory.
     Sequence,
 }
 
-/// How a layout becomes deeper with the number of files.
+/// Growth of a layout's depth with the number of files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Growth {
-    /// Levels at first; fewer than the layout has.
+    /// Initial number of levels, less than the layout's.
     pub from_levels: usize,
-    /// A level more is used where directories would otherwise hold this many files or more, on average.
+    /// One more level is used if directories would otherwise hold this many files or more, on average.
     pub under_files: u64,
 }
 
-/// Widths or numbers, one a level.
+/// Widths or numbers of directories, one per level.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 struct Levels {
     values: [u16; LEVELS_MAX],
@@ -128,7 +126,7 @@ impl Levels {
     }
 }
 
-/// What every directory's name begins with.
+/// Prefix of every directory's name.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 struct Label {
     bytes: [u8; LABEL_BYTES_MAX],
@@ -153,7 +151,7 @@ impl Label {
     }
 }
 
-/// A rule that tells where below a directory a name belongs.
+/// A rule that maps a file's name to its path.
 ///
 /// ```
 /// use megadir::layout::Layout;
@@ -161,13 +159,12 @@ impl Label {
 /// let path = layout.path_for(b"d41d8cd98f00b204e9800998ecf8427e")?;
 /// assert_eq!(path.to_str(), Some("d4/1d/d41d8cd98f00b204e9800998ecf8427e"));
 /// assert_eq!(layout.to_string(), "prefix:2/2");
-///
 /// let refused = layout.path_for(b"abc").unwrap_err();
 /// assert_eq!(refused.to_string(), "it has 3 bytes, and the layout needs at least 4");
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 ///
-/// For millions of names there is [`Placer::place`], which allocates nothing.
+/// For millions of names use [`Placer::place`], which does not allocate.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Layout {
     source: Source,
@@ -181,23 +178,22 @@ impl Layout {
     /// All files in one directory.
     pub const FLAT: Self = Self::fixed(Source::Flat, &[]);
 
-    /// Makes a layout that nobody checks: for constants, which tests check.
+    /// Unchecked, for constants; tests check them.
     const fn fixed(source: Source, levels: &[u16]) -> Self {
         Self { source, levels: Levels::new(levels), trimmed: false, growth: None, label: Label::NONE }
     }
 
-    /// Makes a layout of so many levels, of these widths (with [`Source::Sequence`], numbers).
+    /// Creates a layout with these widths of levels (with [`Source::Sequence`], numbers of directories).
     ///
     /// # Errors
     ///
-    /// Levels that the source cannot have: none or more than [`LEVELS_MAX`], a width of 0, more characters than a name
-    /// or a digest has.
+    /// No levels or more than [`LEVELS_MAX`], a width of 0, or more characters than a name or digest has.
     pub fn new(source: Source, levels: &[u16]) -> Result<Self, LayoutError> {
         text::check_levels(source, levels)?;
         Ok(Self::fixed(source, levels))
     }
 
-    /// Leaves the characters that became directories out of the file's own name.
+    /// Leaves the characters that became directories out of the file's name.
     ///
     /// # Errors
     ///
@@ -213,8 +209,8 @@ impl Layout {
     ///
     /// # Errors
     ///
-    /// A source whose digits are no part of the name or its digest, as many levels from the start as there are, or
-    /// a limit of 0 files.
+    /// A source whose digits are not part of the name or its digest, an initial number of levels that is not
+    /// less than the layout's, or a limit of 0 files.
     pub fn growing(self, growth: Growth) -> Result<Self, LayoutError> {
         if !self.takes_label() {
             return Err(LayoutError::new("only prefix, suffix, next-to-last and digest can grow"));
@@ -229,13 +225,13 @@ impl Layout {
         Ok(Self { growth: Some(growth), ..self })
     }
 
-    /// Puts the same text before every directory's name.
+    /// Prefixes every directory's name with `label`.
     ///
     /// # Errors
     ///
-    /// A source whose directories are numbers; a text that is empty, longer than [`LABEL_BYTES_MAX`] or too long for the
-    /// widest level, or has characters other than letters, digits, `_` and `-` of ASCII; and `COM` and `LPT`, which a
-    /// digit makes devices of Windows.
+    /// A source whose directories are numbers; a label that is empty, longer than [`LABEL_BYTES_MAX`], too long
+    /// for the widest level, or has characters other than ASCII letters, digits, `_` and `-`; and `COM` and
+    /// `LPT`, which together with a digit are Windows devices.
     pub fn labelled(self, label: &str) -> Result<Self, LayoutError> {
         if !self.takes_label() {
             return Err(LayoutError::new("only prefix, suffix, next-to-last and digest take a label"));
@@ -261,32 +257,32 @@ impl Layout {
         matches!(self.source, Source::Prefix | Source::Suffix | Source::NextToLast | Source::Digest)
     }
 
-    /// Returns what directories' names are taken from.
+    /// Source of directory names.
     pub fn source(&self) -> Source {
         self.source
     }
 
-    /// Returns the widths of the levels in characters (with [`Source::Sequence`], their numbers of directories).
+    /// Widths of the levels in characters (with [`Source::Sequence`], numbers of directories).
     pub fn levels(&self) -> &[u16] {
         self.levels.all()
     }
 
-    /// Tells whether the characters that became directories are left out of the file's own name.
+    /// `true` if the characters that became directories are left out of the file's name.
     pub fn is_trimmed(&self) -> bool {
         self.trimmed
     }
 
-    /// Returns how the depth grows; `None` if it is the same for any number of files.
+    /// Growth of the depth; `None` if it is fixed.
     pub fn growth(&self) -> Option<Growth> {
         self.growth
     }
 
-    /// Returns what every directory's name begins with; mostly nothing.
+    /// Prefix of every directory's name; empty by default.
     pub fn label(&self) -> &str {
         std::str::from_utf8(self.label.as_bytes()).unwrap_or_default()
     }
 
-    /// Returns the fewest and the most directories that are between the top and a file.
+    /// Minimum and maximum number of directories between the top and a file.
     pub fn depths(&self) -> std::ops::RangeInclusive<usize> {
         let most = match self.source {
             Source::Decimal => self.levels.count - 1,
@@ -295,11 +291,11 @@ impl Layout {
         self.growth.map_or(most, |growth| growth.from_levels)..=most
     }
 
-    /// Returns the layout at the depth that it has for so many files.
+    /// The layout at its depth for `files` files.
     pub fn at(&self, files: u64) -> Placer {
         let depths = self.depths();
         let Some(growth) = self.growth else { return Placer::new(*self, *depths.end()) };
-        // Files in a directory, were every character a hex digit: by division, as ccache does.
+        // Mean files per directory if every character were a hex digit; by division, as ccache does.
         let holds = |depth: usize| {
             let bits: u32 = self.levels()[..depth].iter().map(|width| 4 * u32::from(*width)).sum();
             files.checked_shr(bits).unwrap_or(0)
@@ -309,9 +305,9 @@ impl Layout {
         Placer::new(*self, depth)
     }
 
-    /// Returns the layout at every depth that it can have, the shallowest first.
+    /// The layout at each of its depths, the shallowest first.
     ///
-    /// A file may lie at any of them, since it was put there when there were fewer files or more.
+    /// A file may lie at any of them, because the number of files may have changed since it was placed.
     pub fn placers(&self) -> impl Iterator<Item = Placer> + use<> {
         let layout = *self;
         self.depths().map(move |depth| Placer::new(layout, depth))
@@ -321,8 +317,8 @@ impl Layout {
     ///
     /// # Errors
     ///
-    /// The reason why the name has no place in this layout; [`Refused::Growing`] if the depth depends on the number of
-    /// files: then ask [`Layout::at`].
+    /// The reason why the layout refuses the name; [`Refused::Growing`] if the depth depends on the number of
+    /// files: use [`Layout::at`] then.
     pub fn path_for(&self, name: &[u8]) -> Result<PathBuf, Refused> {
         match self.growth {
             Some(_) => Err(Refused::Growing),

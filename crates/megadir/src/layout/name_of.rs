@@ -1,15 +1,15 @@
-//! From a path back to the name that lies there.
+//! Maps a path back to its name.
 
 use super::{Layout, NAME_BYTES_MAX, PathBuffer, Source};
 
-/// What a name is written into.
+/// Buffer for a name.
 #[derive(Clone)]
 pub struct NameBuffer {
     bytes: [u8; NAME_BYTES_MAX],
 }
 
 impl NameBuffer {
-    /// Makes an empty one.
+    /// Creates an empty buffer.
     pub fn new() -> Self {
         Self { bytes: [0; NAME_BYTES_MAX] }
     }
@@ -22,7 +22,7 @@ impl Default for NameBuffer {
 }
 
 impl Layout {
-    /// Returns the name whose path this is, at any depth that the layout can have; `None` if no name's is.
+    /// Returns the name that has this path, at any depth of the layout; `None` if no name has.
     ///
     /// The path is relative to the top, with `/` between its components.
     ///
@@ -39,13 +39,13 @@ impl Layout {
         let placer = self.placers().find(|placer| placer.depth() == depth)?;
         let length = self.guess(path, &mut buffer.bytes)?;
         let name = &buffer.bytes[..length];
-        // What was put together is the answer only if it leads back here.
+        // The guess is right only if it maps back to this path.
         let mut again = PathBuffer::new();
         let placed = placer.place(name, &mut again).ok()?;
         (placed.path() == path).then_some(name)
     }
 
-    /// Puts together the name that a path must have been made of, if of any; returns its length.
+    /// Returns the length of the only name that can have this path.
     fn guess(&self, path: &[u8], name: &mut [u8; NAME_BYTES_MAX]) -> Option<usize> {
         let mut components = path.split(|byte| *byte == b'/');
         let file = components.next_back()?;

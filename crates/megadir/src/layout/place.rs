@@ -1,4 +1,4 @@
-//! From a name to its path, without allocating.
+//! Maps a name to its path, without allocating.
 
 use std::path::PathBuf;
 
@@ -9,17 +9,17 @@ use super::{
     DIGEST_DIGITS, LABEL_BYTES_MAX, LEVELS_MAX, Layout, NAME_BYTES_MAX, Refused, SEQUENCE_DIGITS, Source,
 };
 
-/// The longest path that any layout gives, bytes: digits of all levels, labels, separators, and the file.
+/// Maximum length of a path, bytes: digits of all levels, labels, separators, and the file.
 pub const PATH_BYTES_MAX: usize = NAME_BYTES_MAX + LEVELS_MAX * (LABEL_BYTES_MAX + 1) + NAME_BYTES_MAX;
 
-/// What a path is written into.
+/// Buffer for a path.
 #[derive(Clone)]
 pub struct PathBuffer {
     bytes: [u8; PATH_BYTES_MAX],
 }
 
 impl PathBuffer {
-    /// Makes an empty one.
+    /// Creates an empty buffer.
     pub fn new() -> Self {
         Self { bytes: [0; PATH_BYTES_MAX] }
     }
@@ -31,7 +31,7 @@ impl Default for PathBuffer {
     }
 }
 
-/// The path of a name, relative to the top, with `/` between its components.
+/// Path of a name, relative to the top, with `/` between its components.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Placed<'a> {
     path: &'a [u8],
@@ -39,17 +39,17 @@ pub struct Placed<'a> {
 }
 
 impl<'a> Placed<'a> {
-    /// Returns the whole path.
+    /// The whole path.
     pub fn path(&self) -> &'a [u8] {
         self.path
     }
 
-    /// Returns the directory that the file is in; empty for the top itself.
+    /// Directory of the file; empty for the top itself.
     pub fn directory(&self) -> &'a [u8] {
         &self.path[..self.file_at.saturating_sub(1)]
     }
 
-    /// Returns the file's own name in its directory.
+    /// Name of the file in its directory.
     pub fn file(&self) -> &'a [u8] {
         &self.path[self.file_at..]
     }
@@ -77,23 +77,23 @@ impl Placer {
         Self { layout, depth }
     }
 
-    /// Returns the layout.
+    /// The layout.
     pub fn layout(&self) -> &Layout {
         &self.layout
     }
 
-    /// Returns how many directories are between the top and a file.
+    /// Number of directories between the top and a file.
     pub fn depth(&self) -> usize {
         self.depth
     }
 
     /// Writes the path of a name into a buffer.
     ///
-    /// Whether a name is accepted does not depend on the depth.
+    /// A name is accepted at all depths or at none.
     ///
     /// # Errors
     ///
-    /// The reason why the name has no place in this layout.
+    /// The reason why the layout refuses the name.
     pub fn place<'a>(&self, name: &[u8], buffer: &'a mut PathBuffer) -> Result<Placed<'a>, Refused> {
         check_name(name)?;
         let mut path = Path { bytes: &mut buffer.bytes, length: 0, depth: self.depth };
@@ -120,9 +120,9 @@ impl Placer {
         path.map(|path| path.into_owned().into()).map_err(|_| Refused::System("it is not Unicode"))
     }
 
-    /// Cuts directories from the name and returns what the file is called.
+    /// Takes directories from the name and returns the file's name.
     ///
-    /// All levels are cut and checked, and those of this depth written.
+    /// Checks all levels, but writes only those of this depth.
     fn cut<'n>(&self, name: &'n [u8], path: &mut Path<'_>) -> Result<&'n [u8], Refused> {
         let Layout { source, label, trimmed, .. } = self.layout;
         let widths = self.layout.levels().iter().map(|width| usize::from(*width));
@@ -145,7 +145,7 @@ impl Placer {
             } else {
                 (left, digits) = left.split_at(left.len() - width);
             }
-            // With a label before it, a directory is neither '.' nor '..'; Windows asks for more than that.
+            // With a label, a directory is never '.' or '..'. Windows has more rules.
             if label.length == 0 {
                 check(digits)?;
             } else if cfg!(windows) {
@@ -179,7 +179,7 @@ impl Placer {
         Ok(name)
     }
 
-    /// Fills the number up with zeros and cuts it into groups.
+    /// Pads the number with zeros and cuts it into groups.
     fn decimal<'a>(&self, name: &[u8], mut path: Path<'a>) -> Result<Placed<'a>, Refused> {
         let digits: usize = self.layout.levels().iter().map(|width| usize::from(*width)).sum();
         let leading = name.len() > 1 && name[0] == b'0';
@@ -197,7 +197,7 @@ impl Placer {
         Ok(path.end(left))
     }
 
-    /// Takes directories from the number that the name is.
+    /// Takes directories from the number.
     fn sequence<'n>(&self, name: &'n [u8], path: &mut Path<'_>) -> Result<&'n [u8], Refused> {
         if name.len() != SEQUENCE_DIGITS {
             return Err(Refused::NotSequence);
@@ -225,13 +225,13 @@ impl Placer {
         Ok(name)
     }
 
-    /// Refuses a name that at some depth could be that of a directory beside it.
+    /// Refuses a name that, at any depth, could be that of a directory next to it.
     fn check_whole(&self, file: &[u8]) -> Result<(), Refused> {
         (0..self.layout.levels.count).try_for_each(|depth| self.check_at(file, depth))
     }
 
-    /// Refuses what a file would be called at a depth if that cannot be, or if a directory that is beside it when
-    /// there are more files could have that name; case is ignored, as some file systems do.
+    /// Refuses a file name that is impossible at a depth, or that a directory next to it could have when there
+    /// are more files. Ignores case, as some file systems do.
     fn check_at(&self, file: &[u8], depth: usize) -> Result<(), Refused> {
         if self.layout.growth.is_none_or(|growth| depth < growth.from_levels) {
             return Ok(());
@@ -245,16 +245,15 @@ impl Placer {
     }
 }
 
-/// A path being written.
 struct Path<'a> {
     bytes: &'a mut [u8; PATH_BYTES_MAX],
     length: usize,
-    /// Directories that are still to be written.
+    /// Number of directories still to be written.
     depth: usize,
 }
 
 impl<'a> Path<'a> {
-    /// Appends a directory, unless there are enough.
+    /// Appends a directory, up to the depth.
     fn push(&mut self, label: &[u8], digits: &[u8]) {
         if self.depth > 0 {
             self.depth -= 1;
@@ -277,7 +276,7 @@ impl<'a> Path<'a> {
     }
 }
 
-/// Writes a number of at most 16 bits in upper-case hex, at least two digits, as printf's `%02X`.
+/// Writes a number of at most 16 bits as printf's `%02X`.
 fn upper_hex(number: u32, digits: &mut [u8; 4]) -> &[u8] {
     const HEX: &[u8; 16] = b"0123456789ABCDEF";
     for (place, digit) in digits.iter_mut().enumerate() {

@@ -1,17 +1,17 @@
-//! Layouts of known programs, each read from the program's own source.
+//! Layouts of known programs, each taken from the program's source.
 
 use super::{Growth, Label, Layout, Source};
 
-/// A layout that a known program uses.
+/// Layout of a known program.
 #[derive(Clone, Copy, Debug)]
 pub struct Preset {
-    /// The name that stands for it, e.g. `git`.
+    /// Name of the preset, such as `git`.
     pub name: &'static str,
-    /// The layout.
+    /// Layout.
     pub layout: Layout,
-    /// What of which program lies so, and where the program does more than a layout says.
+    /// Files of the program that have this layout, and differences if any.
     pub about: &'static str,
-    /// Where the program's source or documentation says so.
+    /// Reference: source or documentation of the program.
     pub source: &'static str,
 }
 
@@ -19,7 +19,7 @@ const fn prefix(levels: &[u16]) -> Layout {
     Layout::fixed(Source::Prefix, levels)
 }
 
-/// Every preset, by name.
+/// All presets.
 pub static PRESETS: &[Preset] = &[
     Preset {
         name: "bazel",
@@ -93,7 +93,7 @@ pub static PRESETS: &[Preset] = &[
     },
 ];
 
-/// Returns the preset with a name.
+/// Finds a preset by name.
 pub fn by_name(name: &str) -> Option<&'static Preset> {
     PRESETS.iter().find(|preset| preset.name == name)
 }
@@ -132,15 +132,15 @@ mod tests {
             "d670460b4b4aece5915caf5c68d12f560a9fe3e4",
             "d6/70460b4b4aece5915caf5c68d12f560a9fe3e4",
         );
-        // The SHA-256 of nothing, by DiskCacheClient.toPath.
+        // SHA-256 of the empty string, by DiskCacheClient.toPath.
         let empty = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855";
         same("bazel", 1, empty, &format!("e3/{empty}"));
-        // The comment in lib/content/path.js.
+        // Comment in lib/content/path.js.
         same("npm-cacache", 1, "bada55deadbeefc0ffee", "ba/da/55deadbeefc0ffee");
         same("sccache", 1, "abcdef", "a/b/abcdef");
         // nginx.org, proxy_cache_path.
         same("nginx", 1, "b7f54b2df7773722d382f4809d65029c", "c/29/b7f54b2df7773722d382f4809d65029c");
-        // doc/manuals of squid; the last by fullPath.
+        // squid's doc/manuals; the last by fullPath.
         same("squid", 1, "0000004A", "00/00/0000004A");
         same("squid", 1, "000000B7", "00/00/000000B7");
         same("squid", 1, "00F12345", "01/23/00F12345");
@@ -151,7 +151,7 @@ mod tests {
             "AFKREIA22FLID5AJ2KU7URG47MDLROZIH6YF2KALU2PWEFPVI37YLKRSCA",
             "SC/AFKREIA22FLID5AJ2KU7URG47MDLROZIH6YF2KALU2PWEFPVI37YLKRSCA",
         );
-        // spec/paperclip of Paperclip.
+        // Paperclip's spec/paperclip.
         same("paperclip", 1, "1234", "000/001/234");
         same("paperclip", 1, "23", "000/000/023");
         same("paperclip", 1, "0", "000/000/000");
@@ -171,7 +171,7 @@ mod tests {
         ] {
             same("ccache", files, "abcdef0123", path);
         }
-        // Hashes of objects as they were found on object stores, e.g.
+        // Hashes of objects from real object stores, such as
         // 35.67_head/DIR_7/DIR_6/DIR_C/rbd\udata.b0e882ae8944a.0000000000000134__head_9F6E4C67__23.
         same("ceph-filestore", 320, "9F6E4C67", "9F6E4C67");
         same("ceph-filestore", 321, "9F6E4C67", "DIR_7/9F6E4C67");

@@ -1,47 +1,47 @@
-//! Why a name has no place in a layout.
+//! Reasons why a layout refuses a name.
 
 use std::fmt;
 
 use super::NAME_BYTES_MAX;
 
-/// Why a layout has no path for a name.
+/// Reason why a layout has no path for a name.
 ///
-/// Printed, it is a sentence about the name, which it does not repeat.
+/// Its text is a sentence about the name, which it does not repeat.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Refused {
     /// The name is empty.
     Empty,
-    /// The name has more bytes than a directory's entry can have.
+    /// The name is longer than a directory entry can be.
     TooLong {
-        /// The name's length, bytes.
+        /// Length of the name, bytes.
         bytes: usize,
     },
-    /// The name holds `/` or NUL.
+    /// The name contains `/` or NUL.
     Separator,
     /// The name is `.` or `..`.
     Dots,
-    /// The name is too short for the directories to be taken from it, and for something to be left to the file.
+    /// The name has too few characters for the directories and the file.
     TooShort {
-        /// The name's length, bytes.
+        /// Length of the name, bytes.
         bytes: usize,
-        /// The least length, bytes.
+        /// Minimum length, bytes.
         least: usize,
     },
-    /// A directory, or what is left to the file, would be called `.` or `..`.
+    /// A directory or the file would be `.` or `..`.
     DotsInPath,
-    /// The name is not a decimal number without leading zeros, of at most so many digits.
+    /// The name is not a decimal number without leading zeros, or has too many digits.
     NotDecimal {
-        /// The most digits.
+        /// Maximum number of digits.
         digits: usize,
     },
-    /// The name is not a number in 8 upper-case hex digits.
+    /// The name is not a number of 8 upper-case hex digits.
     NotSequence,
-    /// At one depth the file would have a name that at another depth a directory may have.
+    /// At one depth the file would have a name that a directory may have at another depth.
     LikeDirectory,
-    /// This system cannot have such a component in a path.
+    /// The path would have a component that this system cannot have.
     System(&'static str),
-    /// The depth depends on the number of files, which was not said.
+    /// The depth depends on the number of files, which is not given.
     Growing,
 }
 

@@ -1,4 +1,4 @@
-//! What holds of all layouts and all names: nothing collides, nothing escapes, everything leads back.
+//! Properties of all layouts and names: no collisions, no escapes, and every path maps back to its name.
 
 use std::collections::{HashMap, HashSet};
 
@@ -6,7 +6,7 @@ use proptest::prelude::*;
 
 use super::{Growth, Layout, NameBuffer, PATH_BYTES_MAX, PRESETS, PathBuffer, Placer, Refused, Source};
 
-/// Layouts of every kind, with narrow levels, so that short names meet all the cases.
+/// Layouts of every kind, with narrow levels, so that short names meet all cases.
 fn layouts() -> impl Strategy<Value = Layout> {
     let widths = || prop::collection::vec(1_u16..4, 1..5);
     let plain = (0..6_usize, widths()).prop_map(|(source, widths)| {
@@ -36,7 +36,7 @@ fn layouts() -> impl Strategy<Value = Layout> {
     prop_oneof![1 => Just(Layout::FLAT), 1 => wide, 2 => presets, 6 => full]
 }
 
-/// Names of few different characters, so that many of them are nearly alike; those with a meaning are among them.
+/// Names of few different characters, so that many are similar. Some have a special meaning.
 fn names() -> impl Strategy<Value = Vec<u8>> {
     let few = prop::sample::select(b"aaA..b0019_-/\0F\xff".to_vec());
     let numbers = "0{0,2}[0-9]{1,12}".prop_map(String::into_bytes);
@@ -50,7 +50,7 @@ fn names() -> impl Strategy<Value = Vec<u8>> {
     ]
 }
 
-/// A path, its directory, and the file's name in it.
+/// Path, directory, and name of the file.
 type Parts = (Vec<u8>, Vec<u8>, Vec<u8>);
 
 fn place(placer: &Placer, name: &[u8]) -> Result<Parts, Refused> {
@@ -111,7 +111,7 @@ proptest! {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(200))]
 
-    /// Also where case is ignored, as long as the names differ there.
+    /// Paths also differ if case is ignored, provided that the names do.
     #[test]
     fn nothing_shares_a_path_and_no_file_is_a_directory(
         layout in layouts(),
@@ -184,7 +184,7 @@ fn paths_are_as_documented() {
     ] {
         if expected.ends_with("/.") {
             let refused = path(layout, name.as_bytes());
-            // Windows takes no name of dots, whatever the path.
+            // Windows accepts no name of dots, whatever the path.
             let is_expected = |why| {
                 matches!(why, Refused::DotsInPath) || (cfg!(windows) && matches!(why, Refused::System(_)))
             };
@@ -244,11 +244,11 @@ fn names_that_would_escape_or_collide_are_refused() {
         ("sequence:16/256", "0000004a", Refused::NotSequence),
         ("sequence:16/256", "4A", Refused::NotSequence),
         ("sequence:16/256", "00000004A", Refused::NotSequence),
-        // With one file 'a' lies in the top; with many the top has a directory 'a', 'A', or the like.
+        // With one file, 'a' lies in the top. With many, the top has a directory 'a' or 'A'.
         ("digest:1+from=0+under=9", "a", Refused::LikeDirectory),
         ("suffix:2+from=0+under=9", "AB", Refused::LikeDirectory),
         ("suffix:1/1+from=1+under=9+label=DIR_", "dir_A", Refused::LikeDirectory),
-        // At depth 1 'x1/x234', at depth 2 'x1/x2/34': and 'x1/x2' may be a file of depth 1.
+        // 'x1/x234' at depth 1 is 'x1/x2/34' at depth 2, where 'x1/x2' may be a file of depth 1.
         ("prefix:1/1+rest+from=1+under=9+label=x", "1x2", Refused::LikeDirectory),
         ("prefix:1/1+rest+from=0+under=9+label=xyz", "xyz1", Refused::LikeDirectory),
     ] {

@@ -1,4 +1,4 @@
-//! Layouts as text: parsed, printed, and refused with the place of what is wrong.
+//! Text form of layouts: parsing, printing, and errors with their position.
 
 use std::fmt;
 use std::str::FromStr;
@@ -7,7 +7,7 @@ use super::presets::{PRESETS, by_name};
 use super::{DIGEST_DIGITS, Growth, LEVELS_MAX, Layout, NAME_BYTES_MAX, SEQUENCE_MAX, Source};
 use crate::nearest::nearest;
 
-/// The sources with the words for them.
+/// Words for the sources.
 const SOURCES: [(&str, Source); 6] = [
     ("prefix", Source::Prefix),
     ("suffix", Source::Suffix),
@@ -17,12 +17,12 @@ const SOURCES: [(&str, Source); 6] = [
     ("sequence", Source::Sequence),
 ];
 
-/// Why something is no layout, and where.
+/// Reason why a layout is invalid, and where.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LayoutError {
-    /// What is wrong in the text, if there was a text.
+    /// Wrong part of the text, if any text was parsed.
     piece: Option<Piece<String>>,
-    /// Characters before it.
+    /// Number of characters before it.
     characters: usize,
     reason: String,
 }
@@ -37,7 +37,7 @@ impl LayoutError {
         Self { piece: Some(piece), ..self }
     }
 
-    /// Returns the byte of the text at which that which is wrong begins; `None` where nothing was parsed.
+    /// Byte offset of the wrong part; `None` if no text was parsed.
     pub fn offset(&self) -> Option<usize> {
         self.piece.as_ref().map(|piece| piece.at)
     }
@@ -56,7 +56,7 @@ impl fmt::Display for LayoutError {
 
 impl std::error::Error for LayoutError {}
 
-/// A piece of a text, and the byte of the whole at which it begins.
+/// Part of a text, and its byte offset.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Piece<T> {
     at: usize,
@@ -64,7 +64,7 @@ struct Piece<T> {
 }
 
 impl<'a> Piece<&'a str> {
-    /// Takes a piece apart at each separator.
+    /// Splits the part at each separator.
     fn split(self, separator: char) -> impl Iterator<Item = Piece<&'a str>> {
         self.text.split(separator).scan(self.at, |next, text| {
             let at = *next;
@@ -74,7 +74,7 @@ impl<'a> Piece<&'a str> {
     }
 }
 
-/// Refuses levels that a source cannot have; what is wrong is the last one, or that there is none.
+/// Refuses levels that a source cannot have. The wrong one is the last, or there are none.
 pub(super) fn check_levels(source: Source, levels: &[u16]) -> Result<(), LayoutError> {
     let refuse = |reason: String| Err(LayoutError::new(reason));
     if source == Source::Flat {
@@ -142,7 +142,7 @@ fn parse(text: &str) -> Result<Layout, LayoutError> {
     parse_options(Layout::new(*source, &levels)?, pieces)
 }
 
-/// Says that there is no such layout, with what there is: the nearest by name, else all.
+/// Error for an unknown layout, with the nearest name or else all names.
 fn unknown(word: &str, has_levels: bool) -> LayoutError {
     let sources = SOURCES.iter().map(|(name, _)| *name);
     let others = std::iter::once("flat").chain(PRESETS.iter().map(|preset| preset.name));
@@ -163,7 +163,7 @@ fn parse_levels(source: Source, text: Piece<&str>) -> Result<Vec<u16>, LayoutErr
         let Some(level) = number(piece.text) else {
             return Err(LayoutError::new("a level is a whole number, as in 2/2").at(piece));
         };
-        // What does not fit is too large for any source, and is refused as that.
+        // A level that does not fit is refused below as too large.
         levels.push(u16::try_from(level).unwrap_or(0));
         check_levels(source, &levels).map_err(|error| error.at(piece))?;
     }
@@ -218,7 +218,7 @@ fn parse_options<'a>(
     }
 }
 
-/// Parses digits only: no sign, no space. `None` also for what 64 bits cannot hold.
+/// Parses digits only: no sign, no space. `None` if 64 bits are too few.
 fn number(text: &str) -> Option<u64> {
     text.bytes().all(|byte| byte.is_ascii_digit()).then(|| text.parse().ok()).flatten()
 }
@@ -353,7 +353,7 @@ mod tests {
         );
         assert!(error.ends_with("prefix, suffix, next-to-last, digest, decimal, sequence"), "{error}");
         assert!("".parse::<Layout>().unwrap_err().to_string().starts_with("at character 1: "));
-        // Levels are no part of a preset, and options none of `flat`.
+        // Presets take no levels, and `flat` no options.
         assert!("git:2".parse::<Layout>().is_err() && "flat+rest".parse::<Layout>().is_err());
     }
 

@@ -1,4 +1,4 @@
-//! How ages are distributed: buckets from a minute to years.
+//! Distribution of ages, in buckets from a minute to years.
 
 use super::{Total, from_first_to_last};
 
@@ -7,25 +7,25 @@ const HOUR_S: i64 = 60 * MINUTE_S;
 const DAY_S: i64 = 24 * HOUR_S;
 const YEAR_S: i64 = 365 * DAY_S;
 
-/// The oldest age of each bucket but the last, seconds; the first is for times in the future.
+/// Oldest age of each bucket except the last, seconds. The first bucket is for times in the future.
 const OLDEST_S: [i64; 10] =
     [-1, MINUTE_S, HOUR_S, DAY_S, 7 * DAY_S, 30 * DAY_S, 90 * DAY_S, YEAR_S, 2 * YEAR_S, 5 * YEAR_S];
 
-/// How ages are distributed, in whole seconds.
+/// Distribution of ages, in whole seconds.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Ages {
     buckets: [Total; OLDEST_S.len() + 1],
     entries: u64,
 }
 
-/// Entries of ages within bounds.
+/// Entries in a range of ages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AgeBucket {
-    /// The least age that belongs to the bucket, seconds; `None` for times in the future, however far.
+    /// Lowest age in the bucket, seconds; `None` for times in the future.
     pub from_s: Option<i64>,
-    /// The greatest age that belongs to the bucket, seconds, -1 for times in the future; `None` for the last bucket.
+    /// Highest age in the bucket, seconds, -1 for times in the future; `None` for the last bucket.
     pub to_s: Option<i64>,
-    /// The entries, and their bytes.
+    /// Entries and bytes.
     pub total: Total,
 }
 
@@ -36,7 +36,7 @@ impl Ages {
 
     #[inline]
     pub(super) fn add(&mut self, age_s: i64, size_bytes: u64) {
-        // Counted, not searched for: ten comparisons without a branch.
+        // Count instead of searching: ten comparisons without a branch.
         let bucket: usize = OLDEST_S.iter().map(|oldest_s| usize::from(age_s > *oldest_s)).sum();
         self.buckets[bucket].add(size_bytes);
         self.entries += 1;
@@ -49,14 +49,14 @@ impl Ages {
         self.entries += other.entries;
     }
 
-    /// Returns how many entries have an age that is known.
+    /// Number of entries of known age.
     pub fn entries(&self) -> u64 {
         self.entries
     }
 
-    /// Returns the buckets from the first to the last that holds entries, the newest first; those between may hold
-    /// none. A bucket ends with its bound: an entry is 30 days old at most where it was modified 2 592 000 seconds
-    /// before the moment of the summary or later. A year has 365 days.
+    /// Buckets from the first to the last non-empty one, newest first; buckets in between may be empty. A
+    /// bucket includes its upper bound: the bucket up to 30 days holds entries modified at most 2 592 000
+    /// seconds before the summary's reference time. A year has 365 days.
     pub fn buckets(&self) -> Vec<AgeBucket> {
         let bucket = |(index, total): (usize, Total)| AgeBucket {
             from_s: index.checked_sub(1).map(|before| OLDEST_S[before] + 1),

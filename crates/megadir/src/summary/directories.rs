@@ -1,7 +1,7 @@
-//! What each directory of a tree holds, for trees of which not even the directories fit the memory.
+//! Totals of each directory of a tree, even if the tree has more directories than fit in memory.
 //!
-//! A walk gives the batches of several directories in turns. Those that have begun and not ended are kept, a few for
-//! each thread and level; of those that have ended, the ones with the most entries.
+//! A walk interleaves the batches of several directories. Only unfinished directories are kept, a few per
+//! thread and level, and of the finished ones those with the most entries.
 
 use std::cmp::{Ordering, Reverse};
 use std::collections::hash_map::Entry as Slot;
@@ -12,27 +12,27 @@ use std::path::{Path, PathBuf};
 use super::Total;
 use crate::attributes::{Attributes, Time, Want};
 
-/// What one directory holds, without the directories below.
+/// Totals of one directory, without the directories below.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct DirectoryTotals {
-    /// The entries, and their bytes.
+    /// Entries and bytes.
     pub total: Total,
-    /// The size of the largest entry, bytes; `None` where no size is known.
+    /// Size of the largest entry, bytes; `None` if no size is known.
     pub largest_bytes: Option<u64>,
-    /// When the entry modified last was modified; `None` where no time is known.
+    /// Latest modification time of the entries; `None` if no time is known.
     pub newest: Option<Time>,
 }
 
-/// A directory and what it holds.
+/// A directory and its totals.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DirectoryRow {
-    /// The directory.
+    /// Directory.
     pub path: PathBuf,
-    /// What it holds.
+    /// Its totals.
     pub totals: DirectoryTotals,
 }
 
-/// Gathers what each directory of a tree holds; names those with the most entries.
+/// Collects the totals of each directory of a tree and lists those with the most entries.
 ///
 /// ```
 /// # fn main() -> megadir::Result<()> {
@@ -65,11 +65,11 @@ pub struct DirectoryRow {
 /// ```
 #[derive(Clone, Debug)]
 pub struct DirectorySummary {
-    /// Directories that have begun and not ended, but for the current one. Strings, not paths: comparing and hashing
-    /// paths means taking them apart.
+    /// Unfinished directories except the current one. Strings, because comparing and hashing paths splits them
+    /// into components.
     begun: HashMap<OsString, DirectoryTotals>,
     current: Option<(OsString, DirectoryTotals)>,
-    /// The one with the fewest entries on top.
+    /// The directory with the fewest entries is on top.
     top: BinaryHeap<Place>,
     places: usize,
     total: Total,
@@ -81,10 +81,10 @@ pub struct DirectorySummary {
 struct Place(DirectoryRow);
 
 impl DirectorySummary {
-    /// What must be asked of each entry.
+    /// Attributes needed.
     pub const WANT: Want = Want::SIZE.union(Want::MODIFIED);
 
-    /// Makes an empty summary that names the `top` directories with the most entries.
+    /// Creates an empty summary that lists the `top` directories with the most entries.
     pub fn new(top: usize) -> Self {
         Self {
             begun: HashMap::new(),
@@ -96,7 +96,7 @@ impl DirectorySummary {
         }
     }
 
-    /// Tells which directory the entries that follow are in.
+    /// Sets the directory of the entries that follow.
     pub fn enter(&mut self, directory: &Path) {
         let directory = directory.as_os_str();
         if self.current.as_ref().is_some_and(|(current, _)| current == directory) {
@@ -109,7 +109,7 @@ impl DirectorySummary {
         self.current = Some(begun.unwrap_or_else(|| (directory.to_owned(), DirectoryTotals::default())));
     }
 
-    /// Adds an entry of the directory entered last. One that has vanished since it was listed is not added.
+    /// Adds an entry of the current directory. Skips entries that were removed since the listing.
     #[inline]
     pub fn add(&mut self, attributes: &Attributes) {
         let Some((_, totals)) = &mut self.current else { return };
@@ -126,7 +126,7 @@ impl DirectorySummary {
         }
     }
 
-    /// Tells that no more entries of a directory follow; one that was never entered is empty.
+    /// Marks a directory as finished. A directory that was never entered is empty.
     pub fn end(&mut self, directory: &Path) {
         let directory = directory.as_os_str();
         match self.current.take() {
@@ -147,7 +147,7 @@ impl DirectorySummary {
         }
     }
 
-    /// Counts a directory that has ended, and keeps it if it has more entries than those kept.
+    /// Counts a finished directory and keeps it if it is among those with the most entries.
     fn close(&mut self, path: OsString, totals: DirectoryTotals) {
         self.directories += 1;
         self.total.merge(totals.total);
@@ -167,8 +167,8 @@ impl DirectorySummary {
         }
     }
 
-    /// Counts what has begun and not ended, and takes out the directories with the most entries, the greatest first;
-    /// between equals the byte order of the paths decides. A directory without entries is not among them.
+    /// Counts unfinished directories and takes out those with the most entries, largest first. Ties are in byte
+    /// order of their paths. Empty directories are left out.
     pub fn finish(&mut self) -> Vec<DirectoryRow> {
         let begun = std::mem::take(&mut self.begun).into_iter().chain(self.current.take());
         for (path, totals) in begun {
@@ -177,18 +177,18 @@ impl DirectorySummary {
         std::mem::take(&mut self.top).into_sorted_vec().into_iter().map(|Place(row)| row).collect()
     }
 
-    /// Returns the number of directories that have ended.
+    /// Number of finished directories.
     pub fn directories(&self) -> u64 {
         self.directories
     }
 
-    /// Returns the entries and bytes of all directories that have ended.
+    /// Entries and bytes of all finished directories.
     pub fn total(&self) -> Total {
         self.total
     }
 }
 
-/// Returns what orders directories: the one with the most entries first.
+/// Sort key: most entries first.
 fn rank(entries: u64, path: &OsStr) -> (Reverse<u64>, &OsStr) {
     (Reverse(entries), path)
 }
@@ -248,7 +248,7 @@ mod tests {
         summary.add(&Attributes { error: 13, ..Attributes::NOTHING });
         summary.add(&Attributes { error: 2, ..Attributes::NOTHING });
         let totals = summary.finish()[0].totals;
-        // The second one has vanished.
+        // The second entry has vanished.
         let total = Total { entries: 1, bytes: 0 };
         assert_eq!(totals, DirectoryTotals { total, largest_bytes: None, newest: None });
     }

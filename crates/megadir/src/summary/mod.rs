@@ -1,11 +1,11 @@
-//! Summaries: what a directory or a tree holds, in figures, gathered while it is listed with attributes.
+//! Figures about a directory or a tree, collected while it is listed with attributes.
 //!
-//! | type | gathers | memory |
+//! | type | content | memory |
 //! |---|---|---|
-//! | [`Summary`] | entries, bytes, sizes, ages, the largest, the newest, the oldest | 60 KiB, and the paths it names |
-//! | [`DirectorySummary`] | entries and bytes of each directory of a tree | directories being read, and those it names |
+//! | [`Summary`] | entries, bytes, sizes, ages, the largest, newest and oldest entries | 60 KiB and the listed paths |
+//! | [`DirectorySummary`] | entries and bytes of each directory of a tree | unfinished and listed directories |
 //!
-//! Adding an entry costs some nanoseconds; nothing grows with the number of entries.
+//! Adding an entry takes some nanoseconds. Memory does not grow with the number of entries.
 
 mod ages;
 mod directories;
@@ -24,13 +24,13 @@ use crate::attributes::{Attributes, Time, Want};
 use crate::batch::Entry;
 use crate::file_type::FileType;
 
-/// Entries, and the sum of their sizes.
+/// Number of entries and sum of their sizes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Total {
-    /// Entries.
+    /// Number of entries.
     pub entries: u64,
-    /// The sum of their sizes, bytes: apparent sizes, as the inodes have them, not what they take on the disk. An
-    /// entry whose size is not known adds nothing.
+    /// Sum of their apparent sizes (the lengths in the inodes, not the space on disk), bytes. Entries of
+    /// unknown size add nothing.
     pub bytes: u128,
 }
 
@@ -47,7 +47,6 @@ impl Total {
     }
 }
 
-/// Returns the buckets from the first to the last that holds entries.
 fn from_first_to_last<B>(mut buckets: Vec<B>, total: impl Fn(&B) -> Total) -> Vec<B> {
     let holds = |bucket: &B| total(bucket).entries > 0;
     buckets.truncate(buckets.iter().rposition(holds).map_or(0, |last| last + 1));
@@ -55,11 +54,11 @@ fn from_first_to_last<B>(mut buckets: Vec<B>, total: impl Fn(&B) -> Total) -> Ve
     buckets
 }
 
-/// What entries are in figures: how many of which type, how large, how old, and which stand out.
+/// Figures about entries: types, sizes, ages, and the entries that stand out.
 ///
-/// Sizes are apparent sizes: of a file its length, of a symbolic link the length of its target, of a directory what
-/// the file system says. Hard links to one inode are entries like any other, each with its full size. An age is the
-/// time between the last modification and a moment given, in whole seconds.
+/// Sizes are apparent sizes: the length of a file, the length of a symbolic link's target, and for a directory
+/// what the file system reports. Each hard link counts as an entry with its full size. An age is the time from
+/// the last modification to a reference time, in whole seconds.
 ///
 /// ```
 /// # fn main() -> megadir::Result<()> {
@@ -93,11 +92,11 @@ pub struct Summary {
 }
 
 impl Summary {
-    /// What must be asked of each entry; what is not had is left out of the figures that need it.
+    /// Attributes needed. If one is missing, the figures that need it leave the entry out.
     pub const WANT: Want = Want::TYPE.union(Want::SIZE).union(Want::MODIFIED).union(Want::LINKS);
 
-    /// Makes an empty summary; ages are counted back from `now_s`, seconds since 1970-01-01 UTC, and the `top`
-    /// largest, newest and oldest entries are named.
+    /// Creates an empty summary. `now_s` is the reference time for ages, in seconds since 1970-01-01 UTC. `top`
+    /// is the number of largest, newest and oldest entries to list.
     pub fn new(now_s: i64, top: usize) -> Self {
         Self {
             now_s,
@@ -113,8 +112,8 @@ impl Summary {
         }
     }
 
-    /// Adds an entry. `prefix` is what precedes its name where it is named: the path of its directory with a slash at
-    /// the end, or nothing. An entry that has vanished since it was listed is not added.
+    /// Adds an entry. `prefix` precedes its name in lists: the path of its directory with a trailing slash, or
+    /// nothing. Skips entries that were removed since the listing.
     #[inline]
     pub fn add(&mut self, prefix: &[u8], entry: &Entry<'_>, attributes: &Attributes) {
         if attributes.has_vanished() {
@@ -139,13 +138,13 @@ impl Summary {
             self.newest.offer(modified, prefix, entry.name);
             self.oldest.offer(Reverse(modified), prefix, entry.name);
         }
-        // A directory has a link for each directory in it on many file systems.
+        // On many file systems a directory has a link for each subdirectory.
         let linked = have.contains(Want::LINKS) && attributes.links > 1 && kind != FileType::Directory;
         self.linked += u64::from(linked);
     }
 
-    /// Adds what another summary holds, as if its entries had been added to this one. Both should have been made with
-    /// the same moment: ages stay counted from the moment of the summary that an entry was added to.
+    /// Adds the entries of another summary. Both should have the same reference time: ages are not
+    /// recalculated.
     pub fn merge(&mut self, other: &Self) {
         self.total.merge(other.total);
         for (own, other) in self.types.iter_mut().zip(&other.types) {
@@ -160,12 +159,12 @@ impl Summary {
         self.oldest.merge(&other.oldest);
     }
 
-    /// Returns all entries and their bytes.
+    /// All entries and their bytes.
     pub fn total(&self) -> Total {
         self.total
     }
 
-    /// Returns the types that there are, most entries first.
+    /// Types that occur, most entries first.
     pub fn types(&self) -> Vec<(FileType, Total)> {
         let all = FileType::ALL.map(|kind| (kind, self.types[kind as usize]));
         let mut types: Vec<_> = all.into_iter().filter(|(_, total)| total.entries > 0).collect();
@@ -173,38 +172,38 @@ impl Summary {
         types
     }
 
-    /// Returns how many entries, directories aside, have more than one hard link. Each counts with its full size.
+    /// Number of entries, except directories, with more than one hard link. Each counts with its full size.
     pub fn linked(&self) -> u64 {
         self.linked
     }
 
-    /// Returns how many entries could not be examined: they count as entries of the type that the listing tells, and
-    /// nowhere else.
+    /// Number of entries whose attributes could not be read. They count only by the type that the directory
+    /// stores.
     pub fn unexamined(&self) -> u64 {
         self.unexamined
     }
 
-    /// Returns how the sizes are distributed.
+    /// Distribution of sizes.
     pub fn sizes(&self) -> &Sizes {
         &self.sizes
     }
 
-    /// Returns how the ages are distributed.
+    /// Distribution of ages.
     pub fn ages(&self) -> &Ages {
         &self.ages
     }
 
-    /// Returns the largest entries with their sizes, bytes; between equals the byte order of the paths decides.
+    /// Largest entries and their sizes, bytes. Ties are in byte order of their paths.
     pub fn largest(&self) -> Vec<Ranked<'_, u64>> {
         self.largest.ranked(|size_bytes| size_bytes)
     }
 
-    /// Returns the entries that were modified last; between equals the byte order of the paths decides.
+    /// Most recently modified entries. Ties are in byte order of their paths.
     pub fn newest(&self) -> Vec<Ranked<'_, Time>> {
         self.newest.ranked(|modified| modified)
     }
 
-    /// Returns the entries that were modified first; between equals the byte order of the paths decides.
+    /// Least recently modified entries. Ties are in byte order of their paths.
     pub fn oldest(&self) -> Vec<Ranked<'_, Time>> {
         self.oldest.ranked(|Reverse(modified)| modified)
     }

@@ -1,4 +1,4 @@
-//! How sizes are distributed: readable buckets with their bytes, and quantiles.
+//! Distribution of sizes: buckets for people, and quantiles.
 //!
 //! Quantiles come from counts by size, 128 for each power of two:
 //!
@@ -8,23 +8,24 @@
 //! counts            256         128           128            128                  128
 //! ```
 //!
-//! so that the least of a count's sizes is at most 1/128 below any of them: the layout of Tene's HdrHistogram
-//! (hdrhistogram.org) with a fixed range, 58 KiB. The least, not the middle: many files have 4096 bytes, and none 4112.
+//! A count is reported by its smallest size, which is at most 1/128 below any other: the layout of Tene's
+//! HdrHistogram (hdrhistogram.org) with a fixed range, 58 KiB. The smallest, not the middle, because many files
+//! have 4096 bytes and none 4112.
 
 use super::{Total, from_first_to_last};
 
-/// Counts for each power of two.
+/// Counts per power of two.
 const COUNTS: usize = 128;
 const COUNTS_BITS: u32 = COUNTS.trailing_zeros();
-/// Sizes below this have a count of their own.
+/// Smaller sizes have a count of their own.
 const EXACT: u64 = 2 * COUNTS as u64;
 const ALL_COUNTS: usize = 2 * COUNTS + (63 - COUNTS_BITS as usize) * COUNTS;
 
-/// 0, below 1 KiB, and a bucket for each power of 4 from there.
+/// Size 0, sizes below 1 KiB, then one bucket per power of 4.
 const BUCKETS: usize = 29;
 const KIB_BITS: u32 = 10;
 
-/// How sizes are distributed.
+/// Distribution of sizes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Sizes {
     counts: Box<[u64; ALL_COUNTS]>,
@@ -34,19 +35,19 @@ pub struct Sizes {
     largest: u64,
 }
 
-/// Entries of sizes within bounds.
+/// Entries in a range of sizes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SizeBucket {
-    /// The smallest size that belongs to the bucket, bytes.
+    /// Smallest size in the bucket, bytes.
     pub from: u64,
-    /// The largest size that belongs to the bucket, bytes.
+    /// Largest size in the bucket, bytes.
     pub to: u64,
-    /// The entries, and their bytes.
+    /// Entries and bytes.
     pub total: Total,
 }
 
 impl Sizes {
-    /// How far a quantile may be below the true one, as a share of that: 1/128.
+    /// Maximum relative error of a quantile, which is never too large: 1/128.
     pub const QUANTILE_ERROR: f64 = 1.0 / COUNTS as f64;
 
     pub(super) fn new() -> Self {
@@ -80,13 +81,13 @@ impl Sizes {
         self.largest = self.largest.max(other.largest);
     }
 
-    /// Returns how many entries have a size that is known.
+    /// Number of entries of known size.
     pub fn entries(&self) -> u64 {
         self.entries
     }
 
-    /// Returns the buckets from the first to the last that holds entries; those between may hold none. Bounds are 0,
-    /// 1 KiB, 4 KiB, 16 KiB and so on: a bucket begins with its bound.
+    /// Buckets from the first to the last non-empty one; buckets in between may be empty. Lower bounds are 0,
+    /// 1, 1 KiB, 4 KiB, 16 KiB and so on, each included in its bucket.
     pub fn buckets(&self) -> Vec<SizeBucket> {
         let bucket = |(index, total)| {
             let to = if index + 1 < BUCKETS { bucket_start(index + 1) - 1 } else { u64::MAX };
@@ -96,9 +97,11 @@ impl Sizes {
         from_first_to_last(all, |bucket: &SizeBucket| bucket.total)
     }
 
-    /// Returns about the size that a share of all entries does not exceed (0.5: the median; by nearest rank), bytes.
-    /// It is below the true one by [`Sizes::QUANTILE_ERROR`] of it at most, never above; exact are the smallest and the
-    /// largest size, those below 256 bytes and multiples of large powers of two. `None` where there is no entry.
+    /// Returns the size that a share of all entries does not exceed (0.5: the median), by nearest rank, bytes.
+    /// `None` if there are no entries.
+    ///
+    /// The result is never above the true quantile and at most [`Sizes::QUANTILE_ERROR`] below it. The smallest
+    /// and the largest size, sizes below 256 bytes, and multiples of large powers of two are exact.
     pub fn quantile(&self, share: f64) -> Option<u64> {
         if self.entries == 0 {
             return None;
@@ -138,12 +141,12 @@ fn count_of(bytes: u64) -> usize {
         return bytes as usize;
     }
     let power = bytes.ilog2();
-    // The bits after the leading one tell which of the power's counts it is.
+    // The bits after the leading one select the count within the power of two.
     let within = (bytes >> (power - COUNTS_BITS)) as usize - COUNTS;
     2 * COUNTS + (power - COUNTS_BITS - 1) as usize * COUNTS + within
 }
 
-/// Returns the least size that belongs to a count.
+/// Smallest size of a count.
 fn least_of(count: usize) -> u64 {
     match count.checked_sub(2 * COUNTS) {
         None => count as u64,

@@ -1,4 +1,4 @@
-//! The entries that rank highest, in memory for those alone.
+//! Highest-ranking entries; only these are kept in memory.
 
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;
@@ -6,18 +6,18 @@ use std::collections::BinaryHeap;
 /// An entry that stands out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ranked<'a, V> {
-    /// Its size, bytes, or its time.
+    /// Size, bytes, or time.
     pub value: V,
-    /// What precedes its name: the path of its directory with a slash at the end, or nothing.
+    /// Path of its directory with a trailing slash, or nothing.
     pub prefix: &'a [u8],
-    /// Its name.
+    /// Name.
     pub name: &'a [u8],
 }
 
-/// Those of all offered with the greatest keys; of equal keys, those with the lowest paths.
+/// Entries with the greatest keys; of equal keys, those with the lowest paths.
 #[derive(Clone, Debug)]
 pub(super) struct Top<K> {
-    /// The one that ranks lowest on top.
+    /// The lowest-ranking entry is on top.
     heap: BinaryHeap<Place<K>>,
     places: usize,
 }
@@ -37,7 +37,7 @@ impl<K: Ord + Copy> Top<K> {
 
     #[inline]
     pub(super) fn offer(&mut self, key: K, prefix: &[u8], name: &[u8]) {
-        // Most entries end here, once there are some thousand.
+        // After some thousand entries, nearly all end here.
         if self.heap.len() == self.places && self.heap.peek().is_none_or(|lowest| key < lowest.key) {
             return;
         }
@@ -54,7 +54,7 @@ impl<K: Ord + Copy> Top<K> {
         if key == lowest.key && joined_cmp(prefix, name, &lowest.path).is_ge() {
             return;
         }
-        // The memory of the path is used again: entries listed in rising order replace each other all the time.
+        // Reuse the path's memory: entries in ascending order replace each other all the time.
         let place = &mut *lowest;
         place.key = key;
         place.path.clear();
@@ -70,7 +70,7 @@ impl<K: Ord + Copy> Top<K> {
         }
     }
 
-    /// Returns the entries, the highest first.
+    /// Entries, highest first.
     pub(super) fn ranked<V>(&self, value: impl Fn(K) -> V) -> Vec<Ranked<'_, V>> {
         let mut places: Vec<_> = self.heap.iter().collect();
         places.sort_unstable();
@@ -80,11 +80,11 @@ impl<K: Ord + Copy> Top<K> {
     }
 }
 
-/// Compares a path in two pieces with one in one piece, byte by byte.
+/// Compares the concatenation of two slices with a third, byte by byte.
 fn joined_cmp(prefix: &[u8], name: &[u8], path: &[u8]) -> Ordering {
     if prefix.is_empty() {
-        // An empty slice may point to memory that is not mapped. Comparing nothing there is allowed, but the masked
-        // loads of the C library's memcmp then cost 80 ns.
+        // An empty slice may point to unmapped memory. Comparing nothing is allowed there, but the masked loads
+        // of the C library's memcmp then take 80 ns.
         return name.cmp(path);
     }
     let (start, rest) = path.split_at(prefix.len().min(path.len()));
@@ -92,7 +92,7 @@ fn joined_cmp(prefix: &[u8], name: &[u8], path: &[u8]) -> Ordering {
 }
 
 impl<K: Ord> Ord for Place<K> {
-    /// The higher an entry ranks, the less it is, so that the lowest is on top of the heap.
+    /// Reversed: a higher rank is less, so that the lowest is on top of the heap.
     fn cmp(&self, other: &Self) -> Ordering {
         other.key.cmp(&self.key).then_with(|| self.path.cmp(&other.path))
     }
@@ -113,7 +113,7 @@ mod tests {
         ranked.iter().map(|entry| (entry.value, [entry.prefix, entry.name].concat())).collect()
     }
 
-    /// Keys that are often equal, below directories whose paths begin alike.
+    /// Keys that are often equal, in directories whose paths begin alike.
     fn entries() -> impl Strategy<Value = Vec<(u64, Vec<u8>, Vec<u8>)>> {
         let prefix = prop::sample::select(vec![&b""[..], b"a/", b"a/b/", b"a/b/c/", b"b/"]);
         let name = prop::collection::vec(prop::sample::select(b"ab!z\xff".to_vec()), 1..4);

@@ -1,4 +1,4 @@
-//! Entries that change while they are listed and examined, or have a moment ago.
+//! Entries that change while they are listed and examined, or did just before.
 
 use std::fs::{self, File, FileTimes};
 use std::io::Write;
@@ -12,7 +12,7 @@ use megadir_testkit::require;
 
 use crate::support::{SETTLED, assert_told, assert_true, places, various};
 
-/// Lists a directory, lets `change` work on it, and examines what was listed before.
+/// Lists a directory, runs `change`, and then examines the listed entries.
 fn examined_after(examiner: &'static dyn Examiner, path: &Path, change: impl FnOnce()) -> Truth {
     let directory = Dir::open(path).unwrap();
     let options = ReadOptions { buffer_bytes: 1 << 20, threads: 1, shares: 1, resolve_types: false };
@@ -39,7 +39,7 @@ fn names_that_changed_hands_are_told_as_they_are_now() {
             for index in 0..1000 {
                 let name = path.join(format!("{index:04}"));
                 match index % 5 {
-                    // Numbers are given again at once on XFS.
+                    // XFS reuses numbers at once.
                     0 => fs::remove_file(&name).unwrap(),
                     1 => {
                         fs::remove_file(&name).unwrap();
@@ -58,7 +58,7 @@ fn names_that_changed_hands_are_told_as_they_are_now() {
         for (name, row) in &told {
             match now.get(name) {
                 Some(truth) => assert_told(row, truth, name),
-                // What was moved may be told as what it was, under its old name.
+                // A moved entry may be reported as what it was, under its old name.
                 None => {
                     let index: usize = std::str::from_utf8(name).unwrap().parse().unwrap();
                     let moved = index >= 1000 && row.error == 0 && row.size_bytes == index as u64;
@@ -76,14 +76,14 @@ fn what_was_written_a_moment_ago_is_told() {
         let path = mount.path().join("written");
         various(&path, 500);
         std::thread::sleep(SETTLED);
-        // Not on the disk yet, and with times that say nothing of it.
+        // Not on the disk yet, and with old times.
         for index in 0..200 {
             let mut file = File::options().append(true).open(path.join(format!("file{index:028}"))).unwrap();
             file.write_all(&vec![1; 10_000 + index]).unwrap();
             file.set_times(FileTimes::new().set_modified(UNIX_EPOCH)).unwrap();
         }
         assert_true(examiner, &path);
-        // Written when it has been settled for long, and not flushed: the sync at the beginning is what helps.
+        // Written long after it settled, and not flushed: only the sync at the beginning helps.
         std::thread::sleep(SETTLED);
         assert_true(examiner, &path);
     }

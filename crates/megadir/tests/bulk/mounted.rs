@@ -1,4 +1,4 @@
-//! What is mounted on entries or below them, and subvolumes.
+//! Mounts on and below entries, and subvolumes.
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
@@ -11,7 +11,7 @@ use megadir_testkit::require;
 
 use crate::support::{SETTLED, assert_told, assert_true, places, various};
 
-/// Mounts for one test; unmounted when dropped, the last first.
+/// Mounts of one test, unmounted on drop in reverse order.
 struct Mounted(Vec<PathBuf>);
 
 impl Mounted {
@@ -56,7 +56,7 @@ fn subvolumes_are_told_by_their_own_inode_and_device() {
     let btrfs = examiner("btrfs-search").unwrap();
     let root = mount.path();
     let subvolume = |words: &[&str]| run(Command::new("btrfs").arg("subvolume").args(words)).unwrap();
-    // Numbers of subvolumes begin with 256, like those of inodes.
+    // Numbers of subvolumes start at 256, like those of inodes.
     for index in 0..8 {
         subvolume(&["create", root.join(format!("sub{index}")).to_str().unwrap()]);
         various(&root.join(format!("sub{index}/various")), 30);
@@ -66,7 +66,7 @@ fn subvolumes_are_told_by_their_own_inode_and_device() {
     subvolume(&["create", root.join("sub0/nested").to_str().unwrap()]);
     subvolume(&["snapshot", root.join("sub0").to_str().unwrap(), root.join("shot").to_str().unwrap()]);
     std::thread::sleep(SETTLED);
-    // What a snapshot has in the place of another subvolume is made when it is asked for, with the time of then.
+    // In a snapshot, the inode in place of a nested subvolume is created on access, with the current time.
     let _kept = File::open(root.join("shot/nested")).unwrap();
     let told = assert_true(btrfs, &root);
     assert_eq!(told[&b"sub1"[..]].inode, 256);
@@ -76,14 +76,14 @@ fn subvolumes_are_told_by_their_own_inode_and_device() {
     {
         assert_true(btrfs, &root.join(below));
     }
-    // A walk stands now in this subvolume, now in that.
+    // A walk alternates between subvolumes.
     let errors = walk(btrfs, &root, false, |path, name, row| {
         assert_told(row, &oracle::of(&path.join(name)), name.as_bytes());
     });
     assert!(errors.is_empty(), "{errors:?}");
 }
 
-/// Walks a tree by two threads; returns what could not be read.
+/// Walks a tree with two threads; returns the errors.
 fn walk(
     examiner: &'static dyn Examiner,
     root: &Path,

@@ -1,4 +1,4 @@
-//! Where they refuse to work, and for whom.
+//! Directories and users that the bulk examiners refuse.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -32,7 +32,7 @@ fn users_without_privileges_are_refused_in_one_line() {
         let error = std::thread::scope(|scope| {
             let unprivileged = scope.spawn(|| {
                 let nobody = rustix::process::Uid::from_raw(65534);
-                // The system call, not the C library's function: it changes this thread alone.
+                // The system call changes this thread only; the C library's function would change all.
                 rustix::thread::set_thread_res_uid(nobody, nobody, nobody).unwrap();
                 assert!(examiner.start(&directory, Want::SIZE).is_err());
                 examiner.probe(&directory).unwrap_err()

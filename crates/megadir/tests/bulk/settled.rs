@@ -1,4 +1,4 @@
-//! Entries that nobody changes, however they lie.
+//! Entries that do not change, in any arrangement.
 
 use std::fs::{self, File};
 use std::io::Write;
@@ -14,7 +14,7 @@ fn settled_entries_of_every_type_are_told_truly() {
     for (examiner, mount) in require!(places()) {
         let path = mount.path().join("various");
         various(&path, 5000);
-        // Holes: most are gone, so that few inodes are far apart, then none, then all.
+        // Holes: a stretch of few distant inodes, one of none, and full ones.
         for index in (1000..4000).filter(|index| index % 97 != 0) {
             fs::remove_file(path.join(format!("file{index:028}"))).unwrap();
         }
@@ -28,7 +28,7 @@ fn settled_entries_of_every_type_are_told_truly() {
 #[test]
 fn entries_of_all_allocation_groups_are_told_truly() {
     let mount = require!(Mount::make(&XFS));
-    // XFS makes each directory in the next group, and files in the group of their directory.
+    // XFS creates each directory in the next group, and files in the group of their directory.
     let (together, apart) = (mount.path().join("together"), mount.path().join("apart"));
     fs::create_dir(&together).unwrap();
     for index in 0..40 {
@@ -53,7 +53,7 @@ fn the_tree_is_searched_past_extents_and_directories() {
     let mount = require!(Mount::make(&BTRFS));
     let path = mount.path().join("between");
     various(&path, 50);
-    // A file of very many extents, and a directory of very many entries, among the inodes.
+    // A file of very many extents and a directory of very many entries among the inodes.
     let mut holes = File::create_new(path.join("extents")).unwrap();
     for extent in 0..3000_u64 {
         use std::io::{Seek, SeekFrom};

@@ -1,4 +1,4 @@
-//! Where the examiners work, what is examined, and what is true of it.
+//! File systems, directories and expected rows.
 
 use std::fs::{self, File, FileTimes};
 use std::os::unix::fs::{PermissionsExt, chown, symlink};
@@ -12,18 +12,17 @@ use megadir_testkit::examining::oracle::{self, Truth};
 use megadir_testkit::mount::{BTRFS, Mount, Recipe, XFS};
 use rustix::fs::{CWD, FileType as Kind, Mode, makedev, mknodat};
 
-/// What has not been changed for so long is asked for in bulk.
+/// Inodes unchanged for this long are read in bulk.
 pub(crate) const SETTLED: Duration = Duration::from_millis(1100);
 
-/// The examiners, and the file systems that they are for.
+/// The examiners and their file systems.
 pub(crate) const PLACES: [(&str, &Recipe); 2] = [("xfs-bulkstat", &XFS), ("btrfs-search", &BTRFS)];
 
-/// Makes a file system for each examiner.
 pub(crate) fn places() -> Result<Vec<(&'static dyn Examiner, Mount)>, String> {
     PLACES.iter().map(|(name, recipe)| Ok((examiner(name).unwrap(), Mount::make(recipe)?))).collect()
 }
 
-/// Asserts that every strategy gives what `std` and statx give, and returns that.
+/// Asserts that every strategy returns what `std` and statx return, and returns those rows.
 #[track_caller]
 pub(crate) fn assert_true(examiner: &'static dyn Examiner, path: &Path) -> Truth {
     let ground = Ground::new(examiner, path);
@@ -32,7 +31,7 @@ pub(crate) fn assert_true(examiner: &'static dyn Examiner, path: &Path) -> Truth
     oracle::oracle(path)
 }
 
-/// Asserts that a row is what is true of an entry.
+/// Asserts a row of one entry.
 #[track_caller]
 pub(crate) fn assert_told(row: &Attributes, truth: &Attributes, name: &[u8]) {
     if let Some(wrong) = wrong(row, truth, Want::ALL, Want::NOTHING) {
@@ -40,7 +39,7 @@ pub(crate) fn assert_told(row: &Attributes, truth: &Attributes, name: &[u8]) {
     }
 }
 
-/// Makes entries of every type, each with attributes of its own.
+/// Creates entries of every type, each with different attributes.
 pub(crate) fn various(path: &Path, files: u32) {
     fs::create_dir(path).unwrap();
     for index in 0..files {

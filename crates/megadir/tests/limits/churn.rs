@@ -1,4 +1,5 @@
-//! Names that come and go: what is planned for is kept, what fitted once is refused later, and a directory that shrank is told.
+//! Names that come and go: planned numbers hold, a number that fitted once is refused later, and a shrunken
+//! directory is reported.
 
 use megadir::limits::Limit;
 use megadir_testkit::require;
@@ -8,7 +9,8 @@ use rustix::io::Errno;
 
 use crate::image::{Image, Names, Shape};
 
-/// Replaces names at random, for so many turnovers of all; returns after how many the first was refused, if one was.
+/// Replaces names at random, for `turnovers` times their number. Returns the turnover of the first refusal, if
+/// any.
 fn churn(image: &Image, names: &Names, entries: u64, turnovers: u64) -> Option<f64> {
     let mut live: Vec<u64> = (0..entries).collect();
     for index in &live {

@@ -1,4 +1,4 @@
-//! Refused creates and what met them: every limit told apart from the others, for root and for anybody.
+//! Refused creates and their causes: each limit is recognised, for root and for other users.
 
 use std::io;
 use std::process::Command;
@@ -12,7 +12,7 @@ use rustix::io::Errno;
 
 use crate::image::{Image, Names, Shape};
 
-/// Blocks of 1 KiB, full at some 21 000 names of 255 bytes.
+/// Blocks of 1 KiB, full at about 21 000 names of 255 bytes.
 const SMALL: Shape = Shape {
     block_bytes: 1024,
     metadata_csum: true,
@@ -23,13 +23,13 @@ const SMALL: Shape = Shape {
 };
 const LONG: Names = Names { lengths: &[255], seed: 1 };
 
-/// Explains an error to root and to a user without privileges, who must be told the same.
+/// Explains an error to root and to an unprivileged user, which must give the same answer.
 #[track_caller]
 fn told(directory: &Dir, step: Step, error: Errno) -> Explanation {
     let error = io::Error::from(error);
     let by_root = explain(directory, step, &error).expect("an error that limits give");
     let by_nobody = unprivileged(|| explain(directory, step, &error)).expect("an error that limits give");
-    // What is kept for root is free to root only.
+    // Only root may use blocks reserved for root.
     assert_eq!((by_root.limit, &by_root.cures), (by_nobody.limit, &by_nobody.cures));
     by_root
 }
@@ -41,7 +41,7 @@ fn full(shape: &Shape) -> Result<(Image, u64, Explanation), String> {
     Ok((image, entries, explanation))
 }
 
-/// Runs the command of a cure as it is printed.
+/// Runs the command of a cure as printed.
 #[track_caller]
 fn apply(explanation: &Explanation) {
     let command = explanation.cures.iter().find_map(|cure| cure.command.as_ref()).unwrap();
@@ -54,7 +54,7 @@ fn a_full_index_is_told_another_name_fits_and_large_dir_cures_it() {
     assert_eq!(explanation.limit, Limit::DirectoryIndex);
     assert!(explanation.to_string().contains("the directory's index is full"), "{explanation}");
     assert!(explanation.another_name_may_do);
-    // The same name again and again, and then others.
+    // The same name repeatedly, then others.
     let refused = |index: u64| image.create(LONG.write(index, &mut [0; 255]));
     for _ in 0..3 {
         assert_eq!(refused(entries), Err(Errno::NOSPC));
@@ -188,11 +188,11 @@ fn crafted_names_of_btrfs_are_told() {
     panic!("btrfs took all names of one hash");
 }
 
-/// Writes a name of 24 bytes whose crc32c is always the same; `None` if its last four bytes could not be in a name.
+/// Writes a name of 24 bytes with a constant crc32c; `None` if its last four bytes cannot be in a name.
 fn collide(index: u64, name: &mut [u8; 24]) -> Option<&[u8]> {
     const WANTED: u32 = 0x1234_5678;
     name[..20].copy_from_slice(format!("{index:020}").as_bytes());
-    // Four bytes take the register of a CRC anywhere: run it backwards from the end that is wanted.
+    // Four bytes can move a CRC register to any value: run it backwards from the wanted end.
     let tables: Vec<u32> =
         (0..256_u32).map(|byte| (0..8).fold(byte, |crc, _| (crc >> 1) ^ (0x82f6_3b78 * (crc & 1)))).collect();
     let forward = name[..20]
@@ -217,7 +217,7 @@ fn what_is_no_matter_of_limits_is_not_explained() {
     for error in [Errno::ACCESS, Errno::EXIST, Errno::ROFS, Errno::NAMETOOLONG] {
         assert!(explain(&directory, Step::Create, &io::Error::from(error)).is_none());
     }
-    // Without a number of the system there is nothing to go by.
+    // An error without a number gives nothing to explain.
     assert!(explain(&directory, Step::Create, &io::Error::other("x")).is_none());
 }
 

@@ -1,8 +1,8 @@
-//! ext4 images filled until the first refusal, against what was predicted before and on the way.
+//! ext4 images filled until the first refusal, compared with predictions made before and on the way.
 //!
-//! Names and hashes follow from seeds, so that an image fills in the same way each time: what holds once holds for ever. The seeds
-//! are 1, 2, 3 and so on; none was picked. Scatter between images is greatest where leaves are few or uneven, so
-//! there are more images of long names and mixes.
+//! Names and hashes follow from seeds, so an image always fills in the same way. The seeds are 1, 2, 3 and so
+//! on, none selected. Results scatter most where leaves are few or uneven, so there are more images of long
+//! names and mixes.
 
 use megadir::limits::{Limit, Limits};
 use megadir_testkit::require;
@@ -11,26 +11,25 @@ use rustix::io::Errno;
 
 use crate::image::{Names, Shape};
 
-/// A prediction may differ from the mean of the images by this part.
+/// Maximum relative difference between a prediction and the mean of the images.
 const TOLERANCE: f64 = 0.05;
-/// From so many entries on the directory's size is held against the end.
+/// Number of entries from which predictions from the directory's size are compared.
 const GAUGE_FROM: u64 = 20_000;
-/// Mixes in equal parts: mild, and as uneven as can be.
+/// Mixes in equal parts: mild, and as uneven as possible.
 const MILD: &[u16] = &[8, 16, 24, 32, 40, 48, 56, 64];
 const UNEVEN: &[u16] = &[8, 32, 255];
 
-/// What became of one configuration.
+/// Result of one configuration.
 struct Filled {
-    /// Entries when the first was refused, of each image.
+    /// Entries at the first refusal, per image.
     entries: Vec<u64>,
-    /// What was predicted before.
+    /// Predicted in advance.
     predicted: f64,
     safe: u64,
-    /// At each mark: its number of entries, and what was predicted there in all, of each image.
+    /// Per mark: number of entries, and the totals predicted there, per image.
     marks: Vec<(u64, Vec<f64>)>,
 }
 
-/// Fills images of a configuration.
 fn fill(
     block_bytes: u64,
     metadata_csum: bool,
@@ -75,7 +74,7 @@ fn fill(
     Ok(filled)
 }
 
-/// Returns what is predicted in all by the directory's index: what there is and what can be added.
+/// Total predicted from the directory's index: present entries and those that can be added.
 fn in_all(limits: &Limits, entries: u64) -> f64 {
     let of_index = limits.ceilings.iter().find(|ceiling| ceiling.limit == Limit::DirectoryIndex).unwrap();
     let blocks = limits.facts.directory_bytes / limits.facts.space.block_bytes;
@@ -83,14 +82,14 @@ fn in_all(limits: &Limits, entries: u64) -> f64 {
     (entries + of_index.more.likely) as f64
 }
 
-/// Returns about how many entries will fit, for making the image large enough.
+/// Estimated capacity, to make the image large enough.
 fn expected_entries(block_bytes: u64, lengths: &[u16]) -> u64 {
     let scale = if block_bytes == 1024 { 1 } else { 8 };
     let mean = lengths.iter().map(|length| u64::from(*length) + 9).sum::<u64>() / lengths.len() as u64;
     8_000_000 * scale / mean
 }
 
-/// Asserts that a configuration filled as predicted, and prints what it did.
+/// Asserts that a configuration filled as predicted, and prints the figures.
 #[expect(clippy::print_stdout, reason = "whoever runs the full tier wants the figures")]
 fn check(block_bytes: u64, metadata_csum: bool, lengths: &'static [u16], images: u64) {
     let filled = require!(fill(block_bytes, metadata_csum, lengths, images));
@@ -113,7 +112,7 @@ fn check(block_bytes: u64, metadata_csum: bool, lengths: &'static [u16], images:
     assert!((filled.predicted / measured - 1.0).abs() <= TOLERANCE, "{what}");
     assert!(filled.safe <= *least, "{what}");
     for (mark, parts) in &filled.marks {
-        // A mark that only some images reached says more of these than of the gauge.
+        // A mark that only some images reached depends on the selection of images.
         if parts.len() as u64 == images {
             assert!((mean(parts) - 1.0).abs() <= TOLERANCE, "{what}; gauge at {mark}: {parts:?}");
         }

@@ -9,35 +9,35 @@ use megadir_testkit::rng::mix;
 use rustix::fs::{FileType, Mode, mknodat};
 use rustix::io::Errno;
 
-/// What an image is made with.
+/// Parameters of an image.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Shape {
     pub(crate) block_bytes: u64,
     pub(crate) metadata_csum: bool,
-    /// Further features, as mke2fs takes them.
+    /// Additional features, in mke2fs syntax.
     pub(crate) features: &'static str,
     pub(crate) inodes: u64,
     /// Space for directories, bytes.
     pub(crate) directory_bytes: u64,
-    /// Images with other seeds have other hashes.
+    /// Seed of the directory hash.
     pub(crate) seed: u64,
 }
 
 impl Shape {
-    /// Makes and mounts the image, with the directory to be filled in it.
+    /// Creates and mounts the image with an empty directory.
     pub(crate) fn make(&self) -> Result<Image, String> {
         let features = format!(
             "^has_journal,^resize_inode{}{}",
             if self.metadata_csum { "" } else { ",^metadata_csum" },
             self.features
         );
-        // The hash is seeded by the superblock: with the same seed an image fills in the same way for ever.
+        // The superblock holds the hash seed: with the same seed an image always fills in the same way.
         let seed = format!("hash_seed=00000000-0000-4000-8000-{:012x}", self.seed);
         let (block, inodes) = (self.block_bytes.to_string(), self.inodes.to_string());
         let words =
             ["mkfs.ext4", "-q", "-F", "-m", "0", "-I", "128", "-E", &seed, "-b", &block, "-N", &inodes];
         let words = words.iter().map(|word| (*word).to_owned()).chain(["-O".to_owned(), features]);
-        // A recipe is a constant as a rule; there are some hundred of these.
+        // Recipes need static strings; there are a few hundred of these.
         let mkfs: Vec<&'static str> = words.map(|word| &*String::leak(word)).collect();
         let image_bytes = (self.inodes * 140 + self.directory_bytes + (8 << 20)).next_multiple_of(1 << 20);
         let recipe = Recipe { name: "a small ext4", mkfs: Vec::leak(mkfs), image_bytes, ..mount::EXT4 };
@@ -52,14 +52,14 @@ impl Shape {
 /// A mounted image with a directory to be filled.
 #[derive(Debug)]
 pub(crate) struct Image {
-    /// Before the mount, so that it is closed before that is taken away.
+    /// Declared before the mount, so that it is closed before the unmount.
     pub(crate) directory: Dir,
     pub(crate) path: PathBuf,
     pub(crate) mount: Mount,
 }
 
 impl Image {
-    /// Makes a file.
+    /// Creates a file.
     pub(crate) fn create(&self, name: &[u8]) -> Result<(), Errno> {
         mknodat(&self.directory, name, FileType::RegularFile, Mode::from_raw_mode(0o644), 0)
     }
@@ -68,7 +68,7 @@ impl Image {
         rustix::fs::unlinkat(&self.directory, name, rustix::fs::AtFlags::empty()).unwrap();
     }
 
-    /// Makes files until one is refused; returns how many, and the error. `at` is called before each.
+    /// Creates files until one is refused. Returns their number and the error. `at` is called before each.
     pub(crate) fn fill(&self, names: &Names, from: u64, mut at: impl FnMut(u64)) -> (u64, Errno) {
         for index in from.. {
             at(index);
@@ -83,14 +83,14 @@ impl Image {
         limits(&self.directory, &Asked::MORE_OF_THE_SAME).unwrap()
     }
 
-    /// Returns what is said before anything is made, of names of these lengths.
+    /// Prediction for an empty directory and names of these lengths.
     pub(crate) fn limits_of(&self, lengths: &str) -> Limits {
         let names: NameLengths = lengths.parse().unwrap();
         limits(&self.directory, &Asked { names: Some(&names), ..Asked::MORE_OF_THE_SAME }).unwrap()
     }
 }
 
-/// Names of a length or of some lengths, in equal parts.
+/// Names of one length, or of several lengths in equal parts.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Names {
     pub(crate) lengths: &'static [u16],
@@ -98,17 +98,17 @@ pub(crate) struct Names {
 }
 
 impl Names {
-    /// Returns the lengths as they are asked for.
+    /// The lengths in the syntax of `limits`.
     pub(crate) fn text(&self) -> String {
         self.lengths.iter().map(u16::to_string).collect::<Vec<_>>().join(",")
     }
 
-    /// Writes the name of an index; names of different indices differ.
+    /// Writes the name of an index; different indices have different names.
     pub(crate) fn write<'a>(&self, index: u64, buffer: &'a mut [u8; 255]) -> &'a [u8] {
         const LETTERS: &[u8; 64] = b"0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_-";
         let random = mix(index.wrapping_add(mix(self.seed)));
         let length = usize::from(self.lengths[(random % self.lengths.len() as u64) as usize]);
-        // 48 bits are eight letters: a multiple by an odd number keeps indices apart.
+        // 48 bits make eight letters. Multiplying by an odd number keeps indices distinct.
         let mut bits = index.wrapping_mul(0x9e37_79b9_7f4b).wrapping_add(self.seed) & ((1 << 48) - 1);
         for (at, letter) in buffer[..length].iter_mut().enumerate() {
             if at > 0 && at % 8 == 0 {

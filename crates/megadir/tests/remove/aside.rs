@@ -1,4 +1,4 @@
-//! Directories put aside: detached and made anew, and what a process that was killed leaves of it.
+//! Directories that are detached and recreated, and the leftovers of a killed process.
 
 use std::fs::{self, File};
 use std::os::fd::AsFd;
@@ -30,7 +30,7 @@ fn a_detached_directory_is_gone_at_once_and_then_removed() {
     let name = std::str::from_utf8(aside.name()).unwrap();
     assert_eq!(names(scratch.path()), [name]);
     assert!(name.starts_with(".megadir-detached-"));
-    // It is locked: another process takes it for what it is, one that is being removed.
+    // It is locked: another process sees that it is being removed.
     assert!(leftovers(&parent, b"tree").unwrap().is_empty());
     let dry = RemoveOptions { dry_run: true, ..options(1) };
     assert_eq!(aside.remove(&dry, &Progress::new()).unwrap_err().kind(), ErrorKind::BadOption);
@@ -68,7 +68,7 @@ fn what_was_left_is_found_by_the_entry_it_was_made_for_and_nothing_else_is() {
         let path = scratch.path().join(name);
         let _ = fs::create_dir(&path);
         fs::write(path.join("file"), "x").unwrap();
-        // Dropped, as by a process that was killed.
+        // Dropped, as by a killed process.
         let aside = if kind == Why::Detached {
             detach(&parent, name.as_bytes())
         } else {
@@ -108,7 +108,7 @@ fn attributes(path: &Path) -> Vec<(String, Vec<u8>)> {
     all
 }
 
-/// An ACL as the kernel has it: owner, a named user, group, mask, others.
+/// An ACL in the kernel's format: owner, a named user, group, mask, others.
 fn acl(user: u32) -> Vec<u8> {
     let entries: [(u16, u16, u32); 5] =
         [(1, 7, u32::MAX), (2, 5, user), (4, 5, u32::MAX), (0x10, 7, u32::MAX), (0x20, 1, u32::MAX)];
@@ -123,7 +123,7 @@ fn acl(user: u32) -> Vec<u8> {
 fn renew_on(recipe: &Recipe) {
     let mount = require!(Mount::make(recipe));
     let root = mount.path();
-    // The new directory would inherit this, which the old one does not have.
+    // The new directory would inherit this, but the old one does not have it.
     let of_root = File::open(&root).unwrap();
     rustix::fs::fsetxattr(&of_root, "system.posix_acl_default", &acl(4321), XattrFlags::empty()).unwrap();
     let tree = root.join("tree");

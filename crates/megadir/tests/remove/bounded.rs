@@ -1,4 +1,4 @@
-//! Depth, memory and descriptors.
+//! Depth, memory and descriptors stay bounded.
 
 use std::collections::HashMap;
 use std::fs::{self, File};
@@ -17,7 +17,7 @@ use rustix::process::{Resource, Rlimit, setrlimit};
 
 use crate::support::{empty, in_child, only, options, remove, watched};
 
-/// Makes a chain of directories, with a file beside each of the first.
+/// Creates a chain of directories, with a file next to each of the first.
 fn chain(directory: &Path, depth: u64) {
     fs::create_dir(directory).unwrap();
     let mut descriptor = rustix::fs::open(directory, OFlags::DIRECTORY, Mode::empty()).unwrap();
@@ -65,7 +65,7 @@ fn a_chain_of_100_000_directories_goes() {
     deep("bounded::a_chain_of_100_000_directories_goes", depth, 64, 2);
 }
 
-/// Most descriptors of the process that were open at a time.
+/// Runs a closure and returns the peak number of the process's descriptors.
 fn watch_descriptors<T>(run: impl FnOnce() -> T) -> (T, usize) {
     let (most, done) = (AtomicUsize::new(0), AtomicBool::new(false));
     std::thread::scope(|scope| {
@@ -109,7 +109,7 @@ fn descriptors_that_others_hold_are_waited_for() {
         chain(&tree, 50);
         limit_descriptors(32);
         let mut held: Vec<File> = std::iter::from_fn(|| File::open("/").ok()).collect();
-        // The parent, the root of the removal and one more: then there is none.
+        // Leave three: the parent, the root of the removal, and one more.
         held.truncate(held.len() - 3);
         let releases = std::thread::spawn(move || {
             std::thread::sleep(std::time::Duration::from_millis(150));
@@ -138,7 +138,7 @@ fn a_large_directory_takes_no_more_memory_than_its_window() {
     assert!(grown_kib < 32 << 10, "{grown_kib} KiB for {entries} entries");
 }
 
-/// With names of the longest kind they would take 15 MiB here and 250 MiB for a million.
+/// Unbounded, the longest names would take 15 MiB here, and 250 MiB for a million.
 #[test]
 fn directories_that_wait_are_bounded() {
     const TEST: &str = "bounded::directories_that_wait_are_bounded";
@@ -167,7 +167,7 @@ fn directories_that_wait_are_bounded() {
     assert!(grown_kib < 20 << 10, "{grown_kib} KiB for {directories} directories");
 }
 
-/// Names so long that they are 5 MiB of records.
+/// Names so long that the records take 5 MiB.
 #[test]
 fn a_directory_of_ext4_goes_in_one_order_of_inodes() {
     let mount = require!(Mount::make(&mount::EXT4));

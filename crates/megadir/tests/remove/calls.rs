@@ -1,4 +1,4 @@
-//! What a removal asks of the system: one call a file, as strace sees it.
+//! System calls of a removal, seen by strace: one per file.
 
 use std::fs;
 use std::process::Command;
@@ -17,7 +17,7 @@ const FILES: u64 = 500;
 #[test]
 fn a_file_costs_one_call_and_a_directory_few() {
     if let Some(tree) = std::env::var_os(VARIABLE) {
-        // What comes before and after is the test harness's.
+        // Calls before and after are the test harness's.
         let _ = fs::remove_file("/megadir-begins");
         let removed = remove(tree.as_ref(), &RemoveOptions { own_tables: true, ..options(2) }).unwrap();
         let _ = fs::remove_file("/megadir-ends");

@@ -1,4 +1,4 @@
-//! Chains of directories: each level is removed and read by the worker that found it, so that the cost is linear in the depth.
+//! Chains of directories: the worker that finds a level removes it, so the cost is linear in the depth.
 
 use std::fs;
 use std::path::Path;
@@ -14,10 +14,10 @@ use crate::support::{options, remove};
 
 const VARIABLE: &str = "MEGADIR_TEST_CHAIN";
 const OPERATION: &str = "MEGADIR_TEST_OPERATION";
-/// Calls of a process that has done nothing: the test harness's.
+/// Calls of the test harness itself.
 const HARNESS_CALLS: u64 = 400;
 
-/// Makes directories each in the one before, with this many files in each.
+/// Creates nested directories with this many files in each.
 fn chain(path: &Path, depth: u64, files: u64) {
     let make = |at: &rustix::fd::OwnedFd, name: &str| {
         rustix::fs::mkdirat(at, name, Mode::RWXU).unwrap();
@@ -54,7 +54,7 @@ fn walked(tree: &Path) -> u64 {
     entries
 }
 
-/// Returns how often the process called something, by the table of `strace -c`.
+/// Number of calls by the table of `strace -c`.
 fn calls(table: &str, names: &[&str]) -> u64 {
     let rows = table.lines().filter_map(|line| {
         let words: Vec<&str> = line.split_whitespace().collect();
@@ -63,7 +63,8 @@ fn calls(table: &str, names: &[&str]) -> u64 {
     rows.sum()
 }
 
-/// Does one operation on a chain in a process of its own; returns its futex calls and those that open or look.
+/// Runs one operation on a chain in a child process. Returns its number of futex calls, and of calls that open
+/// or look up.
 fn traced(test: &str, operation: &str, depth: u64, files: u64) -> (u64, u64) {
     let scratch = tempfile::tempdir().unwrap();
     let (tree, log) = (scratch.path().join("tree"), scratch.path().join("log"));
@@ -112,7 +113,7 @@ fn no_level_is_handed_to_another_thread() {
                 let what = format!(
                     "{operation}, {depth} deep, {files} files each: {futexes} futex, {others} others"
                 );
-                // Two a level were made when levels were handed over.
+                // Handing levels over to other workers took two per level.
                 assert!(futexes < depth / 8, "{what}");
                 assert!(others < (12 + 2 * files) * depth + HARNESS_CALLS, "{what}");
                 assert!(

@@ -1,4 +1,4 @@
-//! Trees that others change meanwhile, and removals that are ended early.
+//! Trees that other processes change during the removal, and removals that are cancelled.
 
 use std::fs;
 use std::num::NonZeroU32;
@@ -33,13 +33,13 @@ fn cancelled_at_any_moment_it_goes_on_when_run_again() {
     for workers in [1, 3] {
         wide(&tree, 20, 60);
         let mut total = Counts::default();
-        // The last time nobody cancels: on a machine that does much else, short times may never be enough.
+        // The last round is not cancelled: on a busy machine, short times may never be enough.
         for round in 0..=LAST {
             let progress = Progress::new();
             let done = AtomicBool::new(round == LAST);
             let removed = std::thread::scope(|scope| {
                 scope.spawn(|| {
-                    // Counts are seen in steps of a hundred or so; time is finer.
+                    // Counts are updated about every hundred entries; time is finer.
                     let started = Instant::now();
                     while started.elapsed() < Duration::from_micros(200 + 37 * round) {
                         if done.load(Ordering::Relaxed) {
@@ -67,14 +67,14 @@ fn cancelled_at_any_moment_it_goes_on_when_run_again() {
     }
 }
 
-/// Makes the same few files again and again, and asks for a removal meanwhile that is slower than that, so that it meets new ones in every
-/// pass; until one has, since a writer that is not scheduled writes nothing.
+/// Recreates a few files in a loop, and meanwhile runs a removal that is slower, so that each pass finds new
+/// files. Repeats until one did, because the writer may not be scheduled.
 fn met(filled: &Path, remove: impl Fn(&RemoveOptions<'_>) -> Removed) {
     const NAMES: u32 = 6;
     for _ in 0..300 {
         let (stop, failures) = (AtomicBool::new(false), Failures::new(10));
         let told = |failure| failures.add(failure);
-        // Something to begin with: the writer may not run yet.
+        // Start with some files: the writer may not run yet.
         fs::create_dir_all(filled).unwrap();
         (0..NAMES).for_each(|name| fs::write(filled.join(format!("w{name}")), "").unwrap());
         let slowly = NonZeroU32::new(50);
@@ -112,7 +112,7 @@ fn a_live_writer_is_met_with_patience_that_ends() {
     let _ = empty(scratch.path(), &options(1)).unwrap();
     met(&tree, |options| remove(&tree, options).unwrap());
     let _ = empty(scratch.path(), &options(1)).unwrap();
-    // One that stays is no different: it is not said to be empty.
+    // For a directory that stays the same applies: it is not reported as empty.
     met(&tree, |options| empty(&tree, options).unwrap());
 }
 
@@ -125,7 +125,7 @@ fn what_comes_while_conditions_choose_is_looked_for_again() {
         fs::create_dir(&tree).unwrap();
         fs::write(tree.join("0"), "").unwrap();
         let made = AtomicU64::new(0);
-        // Each entry that is about to go is followed by another.
+        // Creates a new entry before each removal.
         let answers = |_: &[u8]| {
             let number = made.fetch_add(1, Ordering::Relaxed) + 1;
             if number <= limit {
@@ -154,7 +154,7 @@ fn a_directory_that_was_moved_leads_nobody_outside() {
     let scratch = tempfile::tempdir().unwrap();
     let (tree, outside) = (scratch.path().join("tree"), scratch.path().join("outside"));
     for workers in [1, 2] {
-        // Whoever moves may come too late, which proves nothing.
+        // If the move comes too late, the round proves nothing.
         let is_met = (0..100).any(|_| {
             let is_moved = moved_meanwhile(&tree, &outside, workers);
             fs::remove_dir_all(&outside).unwrap();
@@ -164,10 +164,10 @@ fn a_directory_that_was_moved_leads_nobody_outside() {
     }
 }
 
-/// Removes a deep tree, a directory of which is moved outside meanwhile; returns whether it was.
+/// Removes a deep tree while one of its directories is moved outside; returns `true` if the move came in time.
 fn moved_meanwhile(tree: &Path, outside: &Path, workers: usize) -> bool {
     const LEVELS: usize = 150;
-    // A chain so deep that what is above is closed, with files at its end; outside there is one of the same names.
+    // So deep that upper levels are closed, with files at the end. Outside is a file of the same name.
     let chain = |root: &Path, levels: usize| (0..levels).fold(root.to_owned(), |path, _| path.join("d"));
     let end = chain(tree, LEVELS);
     fs::create_dir_all(&end).unwrap();
@@ -183,7 +183,7 @@ fn moved_meanwhile(tree: &Path, outside: &Path, workers: usize) -> bool {
             while progress.counts().entries == 0 {
                 std::thread::sleep(Duration::from_millis(1));
             }
-            // What is below it is gone into; `..` of it leads outside from now on.
+            // Its contents are being removed; from now on its `..` leads outside.
             fs::rename(chain(tree, 40), outside.join("moved"))
         });
         let removed = remove_with(tree, &slowly, &progress);
@@ -196,7 +196,7 @@ fn moved_meanwhile(tree: &Path, outside: &Path, workers: usize) -> bool {
     let all = LEVELS as u64 + 1;
     match is_moved {
         Ok(()) => {
-            // What was gone into is emptied, wherever it is; itself it is no longer what was to be removed.
+            // An opened directory is emptied wherever it is, but is no longer the one to remove.
             assert_eq!(fs::read_dir(outside.join("moved")).unwrap().count(), 0);
             assert_eq!(removed.counts.directories, all - 1, "all but the one that was moved");
             true
@@ -217,7 +217,7 @@ fn a_rate_is_kept_by_all_workers_together() {
     let slowly = RemoveOptions { entries_per_second_max: NonZeroU32::new(1000), ..options(4) };
     let started = Instant::now();
     assert!(remove(&tree, &slowly).unwrap().complete);
-    // 405 entries, of which some ten may be saved up: a lower bound, which no load of the machine makes false.
+    // 405 entries, with a burst of about ten: a lower bound that holds under any load.
     assert!(started.elapsed() >= Duration::from_millis(390), "{:?}", started.elapsed());
 }
 
@@ -230,7 +230,7 @@ fn a_rate_is_kept_over_several_removals_and_by_roots_but_not_by_a_dry_run() {
     let hours = RemoveOptions { entries_per_second_max: NonZeroU32::new(1), dry_run: true, ..options(2) };
     let started = Instant::now();
     assert_eq!(remove_with(&tree, &hours, &Progress::new()).counts.entries, 200);
-    // At that rate it would be 205 s.
+    // At that rate it would take 205 s.
     assert!(started.elapsed() < Duration::from_secs(100), "{:?}", started.elapsed());
     for index in 0..20 {
         fs::write(scratch.path().join(format!("f{index}")), "").unwrap();
@@ -242,7 +242,7 @@ fn a_rate_is_kept_over_several_removals_and_by_roots_but_not_by_a_dry_run() {
             assert!(remove_with(&scratch.path().join(format!("{kind}{index}")), &slowly, &progress).complete);
         }
     }
-    // 40 entries, of which one may be saved up.
+    // 40 entries, with a burst of one.
     assert!(started.elapsed() >= Duration::from_millis(370), "{:?}", started.elapsed());
 }
 
@@ -255,7 +255,7 @@ fn two_removals_of_the_same_tree_end_well_together() {
         let parent = Dir::open(scratch.path()).unwrap();
         let removed: Vec<_> = std::thread::scope(|scope| {
             let run = || {
-                // Whoever is late finds nothing.
+                // A second removal finds nothing.
                 remove_tree(&parent, b"tree", &options(2), &Progress::new())
                     .map(|removed| removed.counts)
                     .unwrap_or_default()

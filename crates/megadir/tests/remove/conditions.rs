@@ -1,4 +1,4 @@
-//! Only what meets the conditions goes, and a dry run says beforehand what that is.
+//! Only entries that meet the conditions are removed, and a dry run predicts them.
 
 use std::collections::BTreeSet;
 use std::fs::{self, File};
@@ -15,7 +15,7 @@ use crate::support::{empty, options, remove};
 
 const LIMIT: Time = Time { seconds: 1_000_000, nanoseconds: 500 };
 
-/// What is below a directory, with types and times of modification.
+/// Entries below a directory, with types and modification times.
 fn all(directory: &Path, into: &mut BTreeSet<PathBuf>) {
     for entry in fs::read_dir(directory).unwrap() {
         let entry = entry.unwrap();
@@ -34,7 +34,7 @@ fn age(path: &Path, seconds: i64, nanoseconds: u32) {
     rustix::fs::utimensat(rustix::fs::CWD, path, &times, rustix::fs::AtFlags::SYMLINK_NOFOLLOW).unwrap();
 }
 
-/// Makes a tree whose names, types and ages vary; ages are set from below, so that they stay.
+/// Creates a tree of varied names, types and ages. Ages are set bottom-up, so that they stay.
 fn random(directory: &Path, rng: &mut Rng, depth: u32) {
     fs::create_dir(directory).unwrap();
     let maker = Maker::open(directory);
@@ -53,7 +53,8 @@ fn random(directory: &Path, rng: &mut Rng, depth: u32) {
     }
 }
 
-/// What should stay, by a recursion as simple as can be. Returns whether the directory itself would be empty.
+/// Entries that should stay, by the simplest possible recursion. Returns `true` if the directory itself would
+/// be empty.
 fn expected(directory: &Path, conditions: &Conditions<'_>, stays: &mut BTreeSet<PathBuf>) -> bool {
     let mut is_empty = true;
     for entry in fs::read_dir(directory).unwrap() {
@@ -152,7 +153,7 @@ fn a_dry_run_tells_the_space() {
     let dry = remove(&tree, &RemoveOptions { dry_run: true, ..options(1) }).unwrap();
     let expected = Counts { entries: 3, directories: 2, bytes, linked: 2, ..Counts::default() };
     assert_eq!(dry.counts, expected);
-    // An age is looked at too, so bytes are known. The first of the links still has another, the last has none.
+    // Ages are conditions too, so sizes are known. The first hard link leaves another one, the last none.
     let known = blocks("large") + blocks("below") + blocks("below/one");
     let now = SystemTime::now() + Duration::from_secs(3600);
     let now = now.duration_since(SystemTime::UNIX_EPOCH).unwrap().as_secs() as i64;

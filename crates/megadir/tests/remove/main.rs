@@ -1,4 +1,4 @@
-//! Removing: everything that is asked for goes, and nothing else.
+//! Removing: everything requested is removed, and nothing else.
 #![cfg(target_os = "linux")]
 #![expect(clippy::unwrap_used, reason = "a failed assumption in a test is a failed test, which is wanted")]
 

@@ -1,4 +1,4 @@
-//! Trees of every shape go, with any number of workers.
+//! Trees of every shape, with any number of workers.
 
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -13,7 +13,7 @@ use crate::support::{empty, only, options, remove};
 
 const WORKERS: [usize; 4] = [1, 2, 4, 16];
 
-/// Makes a random tree below a directory; returns its entries that are no directories, and its directories.
+/// Creates a random tree; returns the number of its non-directories and directories.
 fn random(directory: &Path, rng: &mut Rng, depth: u32) -> (u64, u64) {
     fs::create_dir(directory).unwrap();
     let (mut entries, mut directories) = (0, 1);

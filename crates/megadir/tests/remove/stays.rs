@@ -1,4 +1,4 @@
-//! What cannot be removed is told and stays, and everything else goes.
+//! Entries that cannot be removed are reported and stay; everything else is removed.
 
 use std::fs::{self, File};
 use std::os::unix::fs::PermissionsExt;
@@ -14,7 +14,7 @@ use rustix::fs::IFlags;
 
 use crate::support::{empty, options, remove};
 
-/// Removes a tree; returns what was told of as lines.
+/// Removes a tree; returns the reports as lines.
 fn failing(path: &Path, workers: usize) -> (Removed, Vec<String>) {
     let failures = Failures::new(100);
     let told = |failure| failures.add(failure);
@@ -26,7 +26,7 @@ fn failing(path: &Path, workers: usize) -> (Removed, Vec<String>) {
     (removed, lines)
 }
 
-/// Makes files `a/b/c/N` and `a/N` below a directory.
+/// Creates files `a/b/c/N` and `a/N` below a directory.
 fn tree(root: &Path) {
     fs::create_dir_all(root.join("a/b/c")).unwrap();
     for index in 0..20 {
@@ -58,7 +58,7 @@ fn immutable_and_append_only_files_stay() {
         let counts = Counts { entries: 39, failures: 1, directories_kept: 4, ..Counts::default() };
         assert_eq!(removed.counts, counts);
         rustix::fs::ioctl_setflags(&file, before).unwrap();
-        // A directory that cannot be changed keeps what is in it.
+        // A directory without write permission keeps its entries.
         let directory = File::open(root.join("a/b")).unwrap();
         let before = add(&directory, IFlags::IMMUTABLE);
         let (_, told) = failing(&root, workers);
@@ -80,14 +80,14 @@ fn what_a_user_may_not_remove_stays() {
     for path in ["", "a", "a/b", "a/b/c"] {
         mode(&root.join(path), 0o777);
     }
-    // Sticky: others' files stay, though the directory may be written to.
+    // Sticky: files of other users stay, even though the directory is writable.
     mode(&root.join("a"), 0o1777);
-    // May not be listed.
+    // Cannot be listed.
     let closed = root.join("closed");
     fs::create_dir(&closed).unwrap();
     fs::write(closed.join("file"), "x").unwrap();
     mode(&closed, 0o700);
-    // May not be listed either, and is empty.
+    // Cannot be listed either, and is empty.
     let shut = root.join("shut");
     fs::create_dir(&shut).unwrap();
     mode(&shut, 0);
@@ -95,7 +95,7 @@ fn what_a_user_may_not_remove_stays() {
     if !rustix::process::geteuid().is_root() {
         return;
     }
-    // In b everything may be removed, c too, but not b itself.
+    // All entries of b can be removed, including c, but not b itself.
     let counts =
         Counts { entries: 20, directories: 2, failures: 22, directories_kept: 2, ..Counts::default() };
     assert_eq!(removed.counts, counts, "{told:#?}");
@@ -120,7 +120,7 @@ fn a_mount_that_is_read_only_loses_nothing() {
     assert!(failing(&root, 2).1.is_empty());
 }
 
-/// Binds a directory to another place; undone when dropped.
+/// A bind mount, unmounted on drop.
 struct Bind<'a>(&'a Path);
 
 impl<'a> Bind<'a> {
@@ -145,7 +145,7 @@ fn what_is_mounted_below_is_not_entered_unless_asked() {
     fs::create_dir(root.join("a/mount")).unwrap();
     fs::write(root.join("a/file"), "x").unwrap();
     let (at, on_file) = (root.join("a/mount"), root.join("a/file"));
-    // Of the same file system: only the mount's number tells it.
+    // On the same file system: only the mount ID differs.
     let bound = require!(Bind::new(&outside, &at));
     let file_bound = require!(Bind::new(&outside.join("a/1"), &on_file));
     for workers in [1, 2] {
@@ -162,7 +162,7 @@ fn what_is_mounted_below_is_not_entered_unless_asked() {
     let itself =
         megadir::remove::remove_tree(&parent, b"mount", &options(1), &megadir::remove::Progress::new());
     assert_eq!(itself.unwrap_err().kind(), ErrorKind::MountPoint);
-    // Its content may go: that is what was asked for.
+    // Its contents may be removed, as requested.
     assert_eq!(empty(&at, &options(2)).unwrap().counts.entries, 40);
     tree(&outside);
     let failures = Failures::new(10);

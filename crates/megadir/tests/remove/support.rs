@@ -1,4 +1,4 @@
-//! What the tests of removing share.
+//! Shared by the removal tests.
 
 use std::fs;
 use std::path::Path;
@@ -7,7 +7,7 @@ use std::process::Command;
 use megadir::Dir;
 use megadir::remove::{Conditions, Counts, Progress, RemoveOptions, Removed, remove_contents, remove_tree};
 
-/// Options that remove everything with so many workers, and take no failure.
+/// Options that remove everything and panic on failure.
 pub(crate) fn options(workers: usize) -> RemoveOptions<'static> {
     RemoveOptions {
         workers,
@@ -22,7 +22,7 @@ pub(crate) fn options(workers: usize) -> RemoveOptions<'static> {
     }
 }
 
-/// Removes what a path names.
+/// Removes the entry at a path.
 pub(crate) fn remove(path: &Path, options: &RemoveOptions<'_>) -> megadir::Result<Removed> {
     let parent = Dir::open(path.parent().unwrap())?;
     let name = megadir::names::from_os(path.file_name().unwrap());
@@ -34,15 +34,13 @@ pub(crate) fn empty(path: &Path, options: &RemoveOptions<'_>) -> megadir::Result
     remove_contents(&Dir::open(path)?, options, &Progress::new())
 }
 
-/// So many entries and directories, and nothing else.
 pub(crate) fn only(entries: u64, directories: u64) -> Counts {
     Counts { entries, directories, ..Counts::default() }
 }
 
-/// Runs a test's part in a process of its own, with nothing else in it.
+/// Runs a part of a test in a child process with nothing else in it.
 ///
-/// Returns whether this is that process: then the caller does its part. Otherwise it has been done, by the same test in another
-/// process, and its peak of memory is known.
+/// Returns `None` in the child, whose caller then does that part, and in the parent the child's peak memory.
 pub(crate) fn in_child(test: &str) -> Option<u64> {
     const VARIABLE: &str = "MEGADIR_TEST_CHILD";
     if std::env::var_os(VARIABLE).is_some_and(|name| name == test) {
@@ -59,10 +57,10 @@ pub(crate) fn in_child(test: &str) -> Option<u64> {
     Some(peak.unwrap_or_else(|| panic!("no peak: {said}")))
 }
 
-/// Does something in the child and says by how much memory has grown at its peak.
+/// Runs a closure in the child and prints the growth of its peak memory.
 #[expect(clippy::print_stdout, reason = "the parent process reads it")]
 pub(crate) fn watched<T>(run: impl FnOnce() -> T) -> T {
-    // The peak so far is forgotten.
+    // Resets the peak.
     fs::write("/proc/self/clear_refs", "5").unwrap();
     let before = status_kib("VmRSS:");
     let done = run();

@@ -1,4 +1,4 @@
-//! Attributes: of every listing, by every examiner, of every size of directory.
+//! Attributes from every listing and every examiner, for directories of all sizes.
 
 use std::fs::{File, FileTimes};
 use std::os::windows::fs::FileTimesExt as _;
@@ -10,7 +10,8 @@ use megadir_testkit::tree::Flat;
 
 use super::support::{TOLD, asking, assert_same, bringing, choice, examined, truth};
 
-/// Entries of the directories that are listed; the largest only by whom nothing has to be asked, but in the long tier.
+/// Sizes of the directories. Outside the full tier, only listings that return all attributes themselves get the
+/// largest.
 const SIZES: [u64; 5] = [0, 1, 2000, 5000, 100_000];
 
 #[test]

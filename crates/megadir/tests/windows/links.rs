@@ -1,4 +1,4 @@
-//! Junctions stand for another path: they are listed as links and never followed below the directory that was named.
+//! Junctions are listed as links and never followed below the named directory.
 
 use megadir::{BACKENDS, Dir, ErrorKind, FileType, Walk, WalkItem, WalkOptions};
 use megadir_testkit::require;
@@ -42,6 +42,6 @@ fn junctions_are_links_and_not_followed() {
         let WalkItem::Batch { batch, .. } = item else { panic!("{item:?}") };
         assert!(batch.entries().all(|entry| entry.name == b"junction"));
     }
-    // Where the caller names it, it is followed.
+    // If the caller names it, it is followed.
     assert!(Dir::open(place.join("junction")).unwrap().open_below(b"below").is_ok());
 }

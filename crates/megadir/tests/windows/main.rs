@@ -1,5 +1,5 @@
-//! What is promised on Windows: every way of reading brings the attributes that the standard library tells, names and paths of any
-//! form, and nothing is followed that stands for another path.
+//! Windows: every method returns the standard library's attributes, for names and paths of any form, and
+//! follows no reparse point that redirects.
 #![cfg(windows)]
 #![expect(clippy::unwrap_used, reason = "a failed assumption in a test is a failed test, which is wanted")]
 

@@ -89,7 +89,7 @@ fn a_directory_is_read_wherever_it_has_been_moved() {
     for backend in BACKENDS.iter().filter(|backend| backend.probe(&directory).is_ok()) {
         let options = choice(&directory, *backend, "open-each", 4 << 10).listing.options;
         match list(*backend, &directory, &options) {
-            // Rather nothing than what lies at the path by now.
+            // An error, instead of the directory that lies at the path now.
             Err(error) if error.kind() == ErrorKind::NotFound && require::is_wine() => {
                 let what = format!("reading what has been moved by {}", backend.name());
                 require::unavailable(&what, "Wine does not tell where to");

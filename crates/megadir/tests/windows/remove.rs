@@ -1,4 +1,4 @@
-//! Removing: everything that is asked for goes, read-only or not, and nothing else.
+//! Removing: everything requested is removed, read-only or not, and nothing else.
 
 use std::fs;
 use std::os::windows::fs::OpenOptionsExt;
@@ -13,7 +13,7 @@ use megadir::remove::{
 use megadir::{Dir, ErrorKind, FileType, names};
 use megadir_testkit::require;
 
-/// Options that remove everything and take no failure.
+/// Options that remove everything and panic on failure.
 fn options(workers: usize) -> RemoveOptions<'static> {
     RemoveOptions {
         workers,
@@ -33,7 +33,7 @@ fn remove(path: &Path, options: &RemoveOptions<'_>) -> megadir::Result<Removed> 
     remove_tree(&parent, names::from_os(path.file_name().unwrap()), options, &Progress::new())
 }
 
-/// Removes; returns what was told of as lines.
+/// Removes; returns the reports as lines.
 fn failing(path: &Path) -> (Removed, Vec<String>) {
     let failures = Failures::new(100);
     let told = |failure| failures.add(failure);
@@ -43,7 +43,8 @@ fn failing(path: &Path) -> (Removed, Vec<String>) {
     (removed, lines)
 }
 
-/// Makes `wide` directories with `files` files and one directory with a file each; returns how many entries and directories.
+/// Creates `wide` directories with `files` files, and one directory with a file each; returns the number of
+/// entries and directories.
 fn tree(root: &Path, wide: u64, files: u64) -> (u64, u64) {
     for directory in 0..wide {
         let below = root.join(format!("directory {directory}"));
@@ -76,7 +77,7 @@ fn a_tree_goes_and_is_counted() {
     }
 }
 
-/// With so many workers each has room for few names, and what was read of a directory cannot be put back.
+/// With so many workers each has space for few names, and names that were read cannot be put back.
 #[test]
 fn more_directories_than_there_is_room_for_go() {
     let scratch = tempfile::tempdir().unwrap();
@@ -113,7 +114,7 @@ fn what_is_read_only_goes_and_what_cannot_go_stays_as_it_was() {
         permissions.set_readonly(true);
         fs::set_permissions(&path, permissions).unwrap();
     }
-    // Nobody else may remove what is open so.
+    // Sharing without delete: no other handle may remove the file.
     let held = fs::OpenOptions::new().read(true).share_mode(3).open(below.join("ß1")).unwrap();
     let (removed, told) = failing(&root);
     assert_eq!(told.len(), 1, "{told:?}");
@@ -148,7 +149,7 @@ fn what_is_open_to_be_removed_by_others_goes() {
     assert!(!root.exists(), "{:?}", failures.take());
 }
 
-/// As long as paths may be, and longer than most programs take.
+/// Paths of maximum length, longer than most programs accept.
 #[test]
 fn long_paths_and_deep_trees_go() {
     let scratch = tempfile::tempdir().unwrap();
@@ -264,7 +265,7 @@ fn what_is_put_aside_is_found_by_its_name_and_locked() {
     assert_eq!(fs::read_dir(scratch.path()).unwrap().count(), 1);
 }
 
-/// Makes `inside` with a junction to `outside`, in which there is a file.
+/// Creates `inside` with a junction to `outside`, which has a file.
 fn junction(scratch: &Path) {
     fs::create_dir(scratch.join("inside")).unwrap();
     fs::create_dir(scratch.join("outside")).unwrap();
@@ -288,7 +289,7 @@ fn junctions_go_and_what_they_lead_to_stays() {
     assert!(scratch.path().join("outside").join("file").exists());
 }
 
-/// Wine says that a link of the system below it is what it leads to.
+/// Wine reports a host link as its target.
 #[test]
 fn links_of_the_system_below_wine_lead_nobody_outside() {
     let test = "links_of_the_system_below_wine_lead_nobody_outside";
@@ -305,7 +306,7 @@ fn links_of_the_system_below_wine_lead_nobody_outside() {
     for (to, link) in [("../outside", "to-folder"), ("../outside/file", "to-file")] {
         let mut command = Command::new("Z:\\bin\\ln");
         let _ = command.args(["-s", to, link]).current_dir(&inside).stdin(Stdio::null()).status();
-        // Wine starts programs of the system below it, but neither tells that it has nor waits for them.
+        // Wine starts host programs, but reports no result and does not wait for them.
         let begun = Instant::now();
         while !inside.join(link).exists() {
             assert!(begun.elapsed() < megadir_testkit::PATIENCE, "no link was made");

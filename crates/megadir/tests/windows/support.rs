@@ -1,4 +1,4 @@
-//! What the standard library tells of a directory's entries, without a word of ours.
+//! Expected values, from the standard library alone.
 
 use std::collections::BTreeMap;
 use std::os::windows::fs::MetadataExt;
@@ -11,13 +11,12 @@ use megadir::{
 };
 use megadir_testkit::require;
 
-/// Attributes by name.
 pub(super) type Rows = BTreeMap<Vec<u8>, Attributes>;
 
-/// What the standard library tells.
+/// Attributes that the standard library returns.
 pub(super) const TOLD: Want = Want::TYPE.union(Want::SIZE).union(Want::MODIFIED).union(Want::BORN);
 
-/// Returns what the standard library tells of each entry of a directory.
+/// Rows of a directory by the standard library.
 pub(super) fn truth(directory: &Path) -> Rows {
     let entries = std::fs::read_dir(directory).unwrap();
     entries
@@ -42,7 +41,7 @@ pub(super) fn truth(directory: &Path) -> Rows {
         .collect()
 }
 
-/// Returns a time given as 100 ns since 1601.
+/// Converts units of 100 ns since 1601.
 fn time(ticks: u64) -> Time {
     let since_1970 = i128::from(ticks) - 116_444_736_000_000_000;
     Time {
@@ -51,7 +50,7 @@ fn time(ticks: u64) -> Time {
     }
 }
 
-/// Returns the choice to list by a backend and to examine at once.
+/// Choice of a backend and an examiner, at once.
 pub(super) fn choice(
     directory: &Dir,
     backend: &'static dyn Backend,
@@ -69,7 +68,7 @@ pub(super) fn choice(
     }
 }
 
-/// Lists and examines in one way; each name comes once.
+/// Lists and examines a directory; each name comes once.
 pub(super) fn examined(path: &Path, choice: &AttributeChoice) -> Result<Rows> {
     let mut rows = Rows::new();
     let mut listing = AttributeListing::with_choice(Dir::open(path)?, *choice)?;
@@ -82,7 +81,7 @@ pub(super) fn examined(path: &Path, choice: &AttributeChoice) -> Result<Rows> {
     Ok(rows)
 }
 
-/// Asserts that both tell the same of the same names, as far as both tell.
+/// Asserts equal rows for the attributes that both have.
 pub(super) fn assert_same(found: &Rows, expected: &Rows, fields: Want, what: &str) {
     assert_eq!(found.len(), expected.len(), "{what}");
     for (name, expected) in expected {
@@ -104,7 +103,7 @@ pub(super) fn assert_same(found: &Rows, expected: &Rows, fields: Want, what: &st
     }
 }
 
-/// Returns the backends that bring attributes along here; who is not to be had is noted.
+/// Backends that return attributes here; unavailable ones are reported.
 pub(super) fn bringing(directory: &Dir) -> Vec<&'static dyn Backend> {
     let bring = |backend: &&dyn Backend| {
         if backend.brings() == Want::NOTHING {
@@ -118,7 +117,7 @@ pub(super) fn bringing(directory: &Dir) -> Vec<&'static dyn Backend> {
     megadir::BACKENDS.iter().copied().filter(bring).collect()
 }
 
-/// Returns the examiners that ask entry by entry.
+/// Examiners that ask for one entry at a time.
 pub(super) fn asking() -> impl Iterator<Item = &'static dyn Examiner> {
     megadir::EXAMINERS.iter().copied().filter(|examiner| !examiner.is_listed())
 }

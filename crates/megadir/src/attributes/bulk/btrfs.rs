@@ -1,9 +1,9 @@
 //! Examiner `btrfs-search`: the inodes of a batch by `BTRFS_IOC_TREE_SEARCH_V2`.
 //!
-//! btrfs numbers inodes in the order in which they are made, and never uses a number again. Its tree gives the inode
-//! items together with everything between them: names, extended attributes, extents, contents of small files.
-//! What an entry that is a directory says of itself may be the number of a subvolume, which is another space of
-//! numbers: directories are asked about by statx. Changes come into the tree late; inodes that are new do at once.
+//! btrfs numbers inodes in order of creation and never reuses a number. The search returns inode items with
+//! everything stored between them: names, extended attributes, extents, contents of small files. For a
+//! directory, an entry's number may be that of a subvolume, which is a different number space: directories are
+//! read by statx. Changed inodes reach the tree late, new ones at once.
 
 use std::os::fd::AsFd;
 
@@ -41,21 +41,20 @@ impl Examiner for BtrfsSearch {
     }
 }
 
-/// The memory for a call.
+/// Buffer of the call.
 pub(super) struct TreeSearch {
     search: Search,
 }
 
-/// `BTRFS_EMPTY_SUBVOL_DIR_OBJECTID`.
 const EMPTY_SUBVOLUME: u64 = 2;
 
-/// Items that an inode has itself: the inode, its name, contents, extended attributes.
+/// Items of one inode: inode, name, contents, extended attributes.
 const ITEMS_PER_INODE: usize = 4;
 
 impl Bulk for TreeSearch {
     const NUMBERS_DIRECTORIES: bool = false;
     const ALL_IS_LATE: bool = true;
-    // A call takes what two inodes take, statx what three or four take.
+    // A call costs as much as two inodes, statx as much as three or four.
     const TERMS: Terms = Terms { gap: 4, run_min: 2, walked_max: 3 };
 
     fn new() -> Self {
@@ -71,7 +70,7 @@ impl Bulk for TreeSearch {
         }
         match Search::new().inodes(on_btrfs, 0, u64::MAX, 1) {
             Ok(_) => Ok(()),
-            // What a snapshot has in the place of a subvolume takes no call of any kind, and is empty.
+            // In a snapshot, the empty directory in place of a nested subvolume supports no ioctl.
             Err(_) if directory.id().is_ok_and(|id| id.inode == EMPTY_SUBVOLUME) => Ok(()),
             Err(error) => Err(refusal(&error, "BTRFS_IOC_TREE_SEARCH_V2", "3.16")),
         }
@@ -92,7 +91,7 @@ impl Bulk for TreeSearch {
             if let Some(inode) = item.inode() {
                 given(item.object, row(item.object, &inode));
             }
-            // The inode's own item is the first of its items.
+            // The inode item is the first of an inode's items.
             answer = Some(Answer { last: item.object, walked: items / ITEMS_PER_INODE });
         }
         answer

@@ -1,20 +1,24 @@
-//! Examiners that ask for inodes by number, many in one call: for who may, asked for by name, never picked.
+//! Examiners that read many inodes by number in one call. They need privileges and are used only if named.
 //!
-//! Such a call gives what a number has, not what a name has, and as the file system has it on its disk or in its
-//! transactions. What that is worth here:
+//! Such a call returns an inode by number, not by name, and as the file system has it on disk or in a
+//! transaction. This is safe as follows:
 //!
-//! * A directory gives the number that a mount hides: whatever has the name of a mount point is asked about by
-//!   statx. What is mounted is read once, when the listing begins.
-//! * An inode that is not found, has no links left, or is of another type than the directory says has been removed
-//!   or replaced: its name is asked about by statx, which tells that it vanished or what it is now.
-//! * The file system is synced once, when the listing begins. An inode changed since then is asked about by statx:
-//!   its time of change says so. That holds for a file that got the number of one removed meanwhile, too.
+//! * A directory returns the number that a mount hides: entries with the name of any mount point are read by
+//!   statx.
+//!   The mount table is read once, when the listing begins.
+//! * An inode that is missing, has no links, or has another type than the directory says was removed or
+//!   replaced:
+//!   its name is read by statx, which reports that it vanished or what it is now.
+//! * The file system is synced once, when the listing begins. An inode whose change time is later is read by
+//!   statx.
+//!   This covers files that reuse the number of a removed one.
 //!
-//! What is left: where the call gives changes late (btrfs), an entry changed while it is being listed may be told as
-//! it was when the listing began. On XFS a size may be that of the sync where one write that began more than a second
-//! before the sync still goes on (its time of change is that of its beginning), or where the clock is set back during the listing.
-//! A name that is moved or replaced between being listed and being asked about may be told with the attributes
-//! of what it was, as if it had been asked about before. But for those sizes no row mixes two states of an inode.
+//! Limits: where the call lags behind (btrfs), an entry changed during the listing may be returned in its state
+//! at the beginning. On XFS the size may be as old as the sync if a single write began more than a second
+//! before the sync and is still running (its change time is that of its beginning), or if the clock is set back
+//! during the listing. A name that is moved or replaced between listing and reading may get the attributes of
+//! its former inode, as if it had been read earlier. Except for these sizes no row mixes two states of an
+//! inode.
 
 mod btrfs;
 #[cfg(test)]
@@ -39,103 +43,98 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::file_type::FileType;
 use crate::mounts::{Mount, Mounts};
 
-/// What was changed so shortly before the file system was synced is asked about by statx: a call that began before may
-/// still be writing to it.
+/// Inodes changed this shortly before the sync are read by statx: a call that began earlier may still be
+/// writing.
 const UNSETTLED: Duration = Duration::from_secs(1);
 
-/// The error of a row that is not filled in yet: none of the system's is negative.
+/// Error of a row that is not filled in yet. Real errors are never negative.
 const PENDING: i32 = i32::MIN;
 
-/// A call that gives inodes by number, and the memory it needs.
+/// A call that returns inodes by number, with its memory.
 trait Bulk: Send + Sized + 'static {
-    /// Whether the number that a directory gives for another one is always the number of its inode.
+    /// `true` if a directory entry's number is always an inode number, even for directories.
     const NUMBERS_DIRECTORIES: bool;
-    /// Whether more than sizes is late until the file system has been synced.
+    /// `true` if not only sizes lag behind until the file system is synced.
     const ALL_IS_LATE: bool;
-    /// When a call is worth it.
     const TERMS: Terms;
 
     fn new() -> Self;
 
-    /// Tells whether the call can be made in a directory on a mount; `Err` says why not.
+    /// Checks that the call works in a directory on a mount; `Err` is the reason.
     fn probe(directory: &Dir, mount: Mount) -> std::result::Result<(), String>;
 
-    /// Asks for a run of inodes, whose numbers ascend and may repeat, and passes on those that it gets, ascending,
-    /// with others between them. `None` where it gets nothing.
+    /// Requests a run of inodes, with ascending and possibly repeated numbers, and passes those it gets to
+    /// `given`, ascending, possibly with others in between. `None` if it gets nothing.
     fn call(&mut self, directory: &Dir, run: &[Wanted], given: impl FnMut(u64, Attributes))
     -> Option<Answer>;
 }
 
-/// What came of a call.
+/// Result of a call.
 #[derive(Clone, Copy, Debug)]
 struct Answer {
-    /// Inodes up to this number have been given, or do not exist.
+    /// All inodes up to this number have been returned or do not exist.
     last: u64,
-    /// Inodes walked over, or as many as would take the time.
+    /// Cost in inodes walked over.
     walked: usize,
 }
 
-/// An inode that is asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Wanted {
     inode: u64,
-    /// The row of the batch that it is for.
+    /// Row of the batch.
     row: u32,
-    /// What the directory says that it is.
+    /// Type according to the directory.
     kind: FileType,
 }
 
-/// What the entries of a directory have in common.
+/// Common properties of the entries in directories of one device and mount.
 #[derive(Clone, Copy, Debug)]
 struct Ground {
     device: (u32, u32),
     mount: u64,
-    /// What is told of each.
+    /// Attributes that are returned.
     have: Want,
-    /// What was changed before this is told truly.
+    /// Changes before this time are returned correctly.
     settled: Time,
 }
 
 impl Ground {
-    /// Tells whether it is that of directories of a device on a mount.
     fn is_of(&self, device: (u32, u32), mount: u64) -> bool {
         (self.device, self.mount) == (device, mount)
     }
 }
 
-/// What the threads of a listing share.
+/// Shared by the threads of a listing.
 struct Shared {
     want: Want,
     mounts: Mounts,
-    /// Of the directories seen so far, by device and mount.
+    /// Of the directories seen so far.
     grounds: Mutex<Vec<Ground>>,
 }
 
-/// What one thread asks with.
+/// One thread's state.
 struct Asker<B> {
     shared: Arc<Shared>,
     bulk: B,
     statx: Asking,
-    /// That of the directory seen last.
+    /// Of the last directory.
     ground: Ground,
     wanted: Vec<Wanted>,
     worth: Worth,
-    /// Entries that statx was asked about.
+    /// Number of entries read by statx.
     singly: u64,
 }
 
-/// Tells whether the entries of a directory can be asked about.
 fn probe<B: Bulk>(directory: &Dir) -> Result<()> {
     Shared::new(directory, Want::NOTHING)?.probe::<B>(directory).map(|_| ())
 }
 
-/// Returns what one thread asks with.
 fn start_one<B: Bulk>(directory: &Dir, want: Want) -> Result<Box<dyn Examine>> {
     let mut one = start::<B>(directory, want, 1)?;
     Ok(one.remove(0))
 }
 
-/// Returns what so many threads ask with; the file system is synced once for all of them.
+/// Prepares `threads` threads. Syncs the file system once for all of them.
 fn start<B: Bulk>(directory: &Dir, want: Want, threads: usize) -> Result<Vec<Box<dyn Examine>>> {
     Ok(askers::<B>(directory, want, threads)?.into_iter().map(|asker| Box::new(asker) as _).collect())
 }
@@ -163,7 +162,7 @@ impl Shared {
         Ok(Self { want, mounts, grounds: Mutex::new(Vec::new()) })
     }
 
-    /// Returns what is common to the entries of a directory, if they can be asked about.
+    /// Checks that a directory's entries can be read, without syncing.
     fn probe<B: Bulk>(&self, directory: &Dir) -> Result<Ground> {
         let itself = Asking::new(self.want | PLACE).itself(directory)?;
         if !itself.have.contains(PLACE) {
@@ -177,16 +176,15 @@ impl Shared {
         Ok(Ground { device: itself.device, mount: itself.mount, have, settled: Time::EPOCH })
     }
 
-    /// Returns what is common to the entries of directories of a device on a mount, if one has been met.
     fn known(&self, device: (u32, u32), mount: u64) -> Option<Ground> {
         let grounds = self.grounds.lock().unwrap_or_else(PoisonError::into_inner);
         grounds.iter().find(|known| known.is_of(device, mount)).copied()
     }
 
-    /// Returns what is common to the entries of a directory; syncs the file system if it is the first of its mount.
+    /// Syncs the file system if the directory is the first on its mount.
     fn ground<B: Bulk>(&self, directory: &Dir) -> Result<Ground> {
         let mut ground = self.probe::<B>(directory)?;
-        // Held while syncing, since the other threads must wait for that.
+        // Held while syncing, because the other threads must wait for the sync.
         let mut grounds = self.grounds.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(known) = grounds.iter().find(|known| known.is_of(ground.device, ground.mount)) {
             return Ok(*known);
@@ -207,15 +205,15 @@ impl Shared {
     }
 }
 
-/// What tells one ground from another.
+/// Attributes that identify a device and mount.
 const PLACE: Want = Want::DEVICE.union(Want::MOUNT);
 
 impl<B: Bulk> Asker<B> {
-    /// Makes sure that what is known in common is of this directory: in a tree they may lie anywhere.
+    /// Switches to the directory's device and mount: in a tree they may differ.
     fn stand_on(&mut self, directory: &Dir) -> Result<()> {
         let here = Asking::new(PLACE).itself(directory)?;
         if !self.ground.is_of(here.device, here.mount) {
-            // One that was stood on before needs no probe again: a walk may go to and fro.
+            // No new probe for one seen before: a walk may go back and forth.
             self.ground = match self.shared.known(here.device, here.mount) {
                 Some(known) => known,
                 None => self.shared.ground::<B>(directory)?,
@@ -224,7 +222,7 @@ impl<B: Bulk> Asker<B> {
         Ok(())
     }
 
-    /// Notes the inodes of a batch that are to be asked for, ascending.
+    /// Collects the inodes of a batch to request, ascending.
     fn gather(&mut self, batch: Batch<'_>) {
         self.wanted.clear();
         let mut ascending = true;
@@ -245,7 +243,7 @@ impl<B: Bulk> Asker<B> {
 }
 
 impl<B: Bulk> Asker<B> {
-    /// Asks for the inodes that were gathered and fills in the rows of those that can be trusted; returns how many.
+    /// Requests the collected inodes and fills in the rows that can be trusted. Returns their number.
     fn ask(&mut self, directory: &Dir, rows: &mut [Attributes]) -> usize {
         let Ground { device, mount, have, settled } = self.ground;
         let mut filled = 0;
@@ -278,7 +276,7 @@ impl<B: Bulk> Asker<B> {
                     let answered = left.partition_point(|wanted| wanted.inode <= last);
                     &left[answered.max(1)..]
                 }
-                // Not there, or not to be read: asked about singly they give their error.
+                // Missing or unreadable: statx returns the error.
                 None => &left[run.len()..],
             };
         }
@@ -302,7 +300,6 @@ impl<B: Bulk> Examine for Asker<B> {
     }
 }
 
-/// Returns the records of a batch's entries.
 fn entries(batch: Batch<'_>) -> impl Iterator<Item = crate::decode::Record<'_>> {
     Records::new(batch.bytes()).filter(|record| !record.is_dot())
 }
@@ -311,7 +308,7 @@ fn unavailable(directory: &Dir, reason: impl Into<String>) -> Error {
     Error::new("examine", directory.path(), ErrorKind::Unavailable, reason)
 }
 
-/// Says why an ioctl that is for root alone cannot be had.
+/// Reason why an ioctl is unavailable.
 fn refusal(error: &std::io::Error, call: &str, since: &str) -> String {
     match error.raw_os_error() {
         Some(1) => format!("{call} is for root only, or who has CAP_SYS_ADMIN"),

@@ -1,4 +1,4 @@
-//! What is asked for in bulk and what singly, on real file systems; that the rows are true is tested outside.
+//! Which entries are read in bulk and which by statx, on real file systems. `tests/bulk` checks the rows.
 
 use std::fs::File;
 use std::path::Path;
@@ -15,7 +15,7 @@ use crate::batch::Batch;
 use crate::mounts::Mount;
 use crate::{BatchBuilder, Dir, FileType, ReadOptions, Want, backend};
 
-/// Makes files, the newest of which is settled when this returns.
+/// Creates files and waits until the newest is settled.
 fn settled(directory: &Path, files: u64) -> Dir {
     std::fs::create_dir(directory).unwrap();
     for file in 0..files {
@@ -25,7 +25,7 @@ fn settled(directory: &Path, files: u64) -> Dir {
     Dir::open(directory).unwrap()
 }
 
-/// Examines a whole directory; returns how many entries there are.
+/// Reads the attributes of a whole directory; returns the number of entries.
 fn all<B: Bulk>(asker: &mut Asker<B>, directory: &Dir) -> u64 {
     let options = ReadOptions { buffer_bytes: 64 << 10, threads: 1, shares: 1, resolve_types: false };
     let mut reader = backend("getdents").unwrap().open(directory, &options).unwrap();
@@ -55,7 +55,7 @@ fn in_bulk<B: Bulk>(mounted: &Mounted) {
     std::thread::sleep(UNSETTLED + Duration::from_millis(100));
     let mut asker = one::<B>(&directory);
     assert_eq!((all(&mut asker, &directory), asker.singly), (5300, 0));
-    // Two files changed and one made after the listing began.
+    // Two files changed and one created after the listing began.
     std::fs::write(path.join(format!("{:032}", 17)), "longer").unwrap();
     std::fs::write(path.join("another"), "new").unwrap();
     let singly = asker.singly;
@@ -70,7 +70,7 @@ fn what_is_settled_is_asked_for_in_bulk() {
     in_bulk::<TreeSearch>(&require!(Mounted::make(&BTRFS)));
 }
 
-/// Every tenth inode of many is in the directory, or few that are far apart.
+/// Every tenth of many inodes is in the directory, or a few distant ones.
 fn thinly<B: Bulk>(mounted: &Mounted) {
     let path = mounted.path().join("thin");
     let directory = settled(&path, 20_000);
@@ -80,7 +80,7 @@ fn thinly<B: Bulk>(mounted: &Mounted) {
         let name = format!("{file:032}");
         std::fs::rename(path.join(&name), elsewhere.join(&name)).unwrap();
     }
-    // Moving them has changed them; those that stay are as they were.
+    // Moving changed the moved files, not those that stay.
     let mut asker = one::<B>(&directory);
     assert_eq!(all(&mut asker, &directory), 4000);
     assert!((3000..=4000).contains(&asker.singly), "{} asked singly", asker.singly);
@@ -100,14 +100,14 @@ fn mistaken<B: Bulk>(mounted: &Mounted) {
     let inodes: Vec<u64> = entries.iter().map(std::os::unix::fs::DirEntryExt::ino).collect();
     let mut listed = BatchBuilder::new(64 << 10, false);
     for (index, entry) in entries.iter().enumerate() {
-        // One of another type, one whose number nothing has; and one that is not there.
+        // One of another type, one whose number is unused, and one that is missing.
         let kind = if index == 7 { FileType::Symlink } else { FileType::File };
         let inode = if index == 9 { u64::from(u32::MAX) } else { inodes[index] };
         assert!(listed.push(entry.file_name().as_encoded_bytes(), inode, kind, 0));
     }
     assert!(listed.push(b"gone", u64::from(u32::MAX) + 1, FileType::File, 0));
     let mut asker = one::<B>(&directory);
-    // A few may lie apart from the others.
+    // A few may be distant from the others.
     assert_eq!(all(&mut asker, &directory), 30);
     let apart = asker.singly;
     assert!(apart < 5, "{apart} asked singly");

@@ -1,42 +1,42 @@
-//! When a call for many inodes pays, and when asking for each singly is cheaper.
+//! Decides between one call for many inodes and one statx per inode.
 //!
-//! A call walks over whatever lies between the inodes that are wanted. Distances tell only the worst case, since a
-//! number may be free; so what came of the calls is watched, too.
+//! A call walks over all inodes between the wanted ones. Distances give only the worst case, because numbers
+//! may be unused, so the results of calls count too.
 
 use super::Wanted;
 
-/// What a call costs beside asking singly; measured with all in memory, on two processors.
+/// Cost of a call compared with statx; measured with everything in memory, on two processors.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Terms {
-    /// The next number may be so far away and still be asked for in the same call.
+    /// Maximum distance to the next number in the same call.
     pub(super) gap: u64,
-    /// Fewer inodes than this, far from others, are asked for singly.
+    /// Shorter runs are read by statx.
     pub(super) run_min: usize,
-    /// A call is worth it while it walks over at most so many inodes for each that is wanted.
+    /// A call pays if it walks over at most this many inodes per wanted one.
     pub(super) walked_max: usize,
 }
 
-/// Inodes that are asked for singly after a call that was not worth it; twice as many after each further one.
+/// Inodes read by statx after a call that did not pay; doubled after each further one.
 const SINGLY_FIRST: usize = 64;
 const SINGLY_MAX: usize = 1 << 14;
 
-/// Returns how many inodes at the start of an ascending list lie no further than `gap` from each other.
+/// Length of the run at the start of an ascending list whose distances are at most `gap`.
 pub(super) fn run(wanted: &[Wanted], gap: u64) -> usize {
     let far = wanted.windows(2).position(|two| two[1].inode - two[0].inode > gap);
     far.map_or(wanted.len(), |before| before + 1)
 }
 
-/// What has been seen of the calls.
+/// Results of past calls.
 #[derive(Debug, Default)]
 pub(super) struct Worth {
-    /// Inodes still to be asked for singly.
+    /// Inodes still to be read by statx.
     singly: usize,
-    /// How many they were in the beginning.
+    /// Initial value of `singly`.
     singly_from: usize,
 }
 
 impl Worth {
-    /// Returns how many of a run of inodes are to be asked for singly now; 0 means that a call is worth it.
+    /// Number of inodes of a run to read by statx now; 0 means that a call pays.
     pub(super) fn singly(&mut self, run: usize, terms: &Terms) -> usize {
         if run < terms.run_min {
             return run;
@@ -46,7 +46,7 @@ impl Worth {
         now
     }
 
-    /// Notes what a call walked over, and how many inodes that were wanted it found there.
+    /// Records how many inodes a call walked over, and how many of them were wanted.
     pub(super) fn note(&mut self, walked: usize, wanted: usize, terms: &Terms) {
         if walked <= terms.walked_max * wanted.max(terms.run_min) {
             self.singly_from = 0;

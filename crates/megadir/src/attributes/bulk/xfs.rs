@@ -1,7 +1,8 @@
 //! Examiner `xfs-bulkstat`: the inodes of a batch by `XFS_IOC_BULKSTAT`.
 //!
-//! Files of one directory are mostly made in one allocation group, one after another, so that the numbers of a batch
-//! lie close together. All but the size is the inode's in memory, as for statx; the size is the one on the disk.
+//! Files of a directory are mostly created one after another in one allocation group, so the numbers of a batch
+//! are close together. The call returns the inode in memory, as statx does, except for the size, which is the
+//! one on disk.
 
 use std::os::fd::AsFd;
 
@@ -30,8 +31,8 @@ impl Examiner for XfsBulkstat {
         super::probe::<Bulkstat>(directory)
     }
 
-    /// Every inode that is given counts a reference to its allocation group, where threads get in each other's way: two
-    /// of them take 1.6 times as long in one group as in two. Files made one after another fill group by group.
+    /// Each returned inode takes a reference to its allocation group, where threads contend: two need 1.6 times
+    /// as long in one group as in two. Files created one after another fill group by group.
     fn works_apart(&self) -> bool {
         true
     }
@@ -45,7 +46,7 @@ impl Examiner for XfsBulkstat {
     }
 }
 
-/// The memory for a call.
+/// Buffer of the call.
 pub(super) struct Bulkstat {
     records: Records,
 }
@@ -53,7 +54,7 @@ pub(super) struct Bulkstat {
 impl Bulk for Bulkstat {
     const NUMBERS_DIRECTORIES: bool = true;
     const ALL_IS_LATE: bool = false;
-    // A call takes what four inodes take, statx what two or three take; numbers in between may be free.
+    // A call costs as much as four inodes, statx as much as two or three; numbers in between may be unused.
     const TERMS: Terms = Terms { gap: 8, run_min: 4, walked_max: 2 };
 
     fn new() -> Self {
@@ -81,7 +82,7 @@ impl Bulk for Bulkstat {
     ) -> Option<Answer> {
         let on_xfs = XfsDirectory::check(directory.as_fd()).ok()?;
         let (first, last) = (run.first()?.inode, run.last()?.inode);
-        // Room for some that are not wanted, so that the last ones need no call of their own.
+        // Leave space for some unwanted inodes, so that the last ones need no call of their own.
         let most = (run.len() + run.len() / 8 + 8).min(RECORDS_MAX);
         let count = usize::try_from(last - first + 1).map_or(most, |span| span.min(most));
         let records = self.records.fill(on_xfs, first, count).ok()?;

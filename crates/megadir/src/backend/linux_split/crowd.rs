@@ -1,20 +1,20 @@
-//! Whether threads that examine only crowd each other out: on XFS, uncached, they may.
+//! Detects threads that slow each other down while they read attributes, as on XFS without cached names.
 //!
-//! While a name is not cached, XFS looks it up in the directory's hash tree, holding the lock of the tree's root buffer,
-//! which is exclusive for readers too (`xfs_da3_node_lookup_int` in `fs/xfs/libxfs/xfs_da_btree.c`). Two threads sleep
-//! and are woken about every other name, and eight at each: together they are slower than one. Cached names need no such look-up.
-//! A thread that is not the last one therefore watches how often it sleeps, and leaves where that is for locks.
+//! XFS looks up an uncached name in the directory's hash tree and holds the lock of the tree's root buffer,
+//! which is exclusive even for readers (`xfs_da3_node_lookup_int` in `fs/xfs/libxfs/xfs_da_btree.c`). Two
+//! threads sleep at every second name, eight at every name: together they are slower than one. Each thread
+//! except the last therefore counts its sleeps and leaves if locks cause them.
 
 use megadir_sys::usage::{Waits, thread_waits};
 
-/// After so many entries a thread decides, once.
+/// Number of entries after which a thread decides, once.
 const ENTRIES_TO_TELL: usize = 4096;
-/// A thread that sleeps more often than for one in so many entries is looked at.
+/// A thread that sleeps more than once per this many entries may be crowded.
 const ENTRIES_A_SLEEP: u64 = 8;
-/// A read from a device is of so many sectors at least, and explains one sleep.
+/// Minimum number of sectors of a read from a device, which explains one sleep.
 const SECTORS_A_READ: u64 = 8;
 
-/// What a thread has seen of its own waiting.
+/// Waits of one thread.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Crowd {
     before: Option<Waits>,
@@ -27,7 +27,7 @@ impl Crowd {
         Self { before: None, entries: 0, crowded: false }
     }
 
-    /// Notes that the calling thread has examined so many entries.
+    /// Records that the calling thread has read the attributes of `entries` entries.
     pub(super) fn note(&mut self, entries: usize) {
         if self.entries < ENTRIES_TO_TELL {
             self.note_waits(entries, thread_waits());
@@ -35,7 +35,7 @@ impl Crowd {
     }
 
     fn note_waits(&mut self, entries: usize, now: Waits) {
-        // The first batch is where the thread starts.
+        // The first batch is the thread's baseline.
         let Some(before) = self.before else {
             self.before = Some(now);
             return;
@@ -48,7 +48,6 @@ impl Crowd {
         }
     }
 
-    /// Tells whether the thread only makes others wait.
     pub(super) fn is_crowded(&self) -> bool {
         self.crowded
     }
@@ -59,7 +58,7 @@ mod tests {
     use super::Crowd;
     use megadir_sys::usage::Waits;
 
-    /// Returns whether a thread leaves that sleeps and reads so often for each 1000 entries.
+    /// Simulates a thread with this many sleeps and reads per 1000 entries; `true` if it leaves.
     fn crowded(sleeps: u64, reads: u64) -> bool {
         let mut crowd = Crowd::new();
         for round in 0..10 {
@@ -72,11 +71,11 @@ mod tests {
 
     #[test]
     fn sleeping_for_locks_is_told_from_sleeping_for_the_disk() {
-        // What was measured on XFS: one thread 42 a 1000 entries, two threads 440, with 44 reads.
+        // Measured on XFS, sleeps per 1000 entries: 42 with one thread, 440 with two, and 44 reads.
         assert!(crowded(440, 44));
         assert!(!crowded(42, 44));
         assert!(!crowded(0, 0));
-        // A disk that is read for every entry.
+        // Each entry needs a read from the disk.
         assert!(!crowded(1000, 1000));
     }
 }

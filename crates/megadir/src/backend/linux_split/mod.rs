@@ -1,4 +1,4 @@
-//! Backend `split`: several threads read *one* directory, each its share of the positions.
+//! Backend `split`: several threads read *one* directory, each a share of its positions.
 //!
 //! ```text
 //! positions  0 ......P.........|.........|.........|.........end
@@ -6,12 +6,12 @@
 //! shares              [   0    )[   1   )[   2    )[   3    ...   taken by threads, one after another
 //! ```
 //!
-//! getdents64 takes the directory's lock shared, so threads with a descriptor each read at the same time.
-//! A directory's position is a plain number that may be sought to on the file systems of [`space`], and only
-//! there. The first batch is read before any thread starts: a directory that ends there costs none, and
-//! positions that do not ascend in it are noticed while the directory can still be read serially.
+//! getdents64 takes the directory's lock shared, so threads with their own descriptors read at the same time.
+//! Only on the file systems of [`space`] is a position a plain number that can be sought to. The first batch is
+//! read before any thread starts: a directory that ends there needs no thread, and if positions do not ascend
+//! in it, the directory can still be read serially.
 //!
-//! What an entry's own position is, and how a share knows where it ends: [`share`].
+//! [`share`] explains an entry's own position and the end of a share.
 
 mod crowd;
 mod pace;
@@ -63,7 +63,7 @@ impl Backend for Split {
     }
 }
 
-/// Opens a directory whose threads examine the entries of the shares that they read.
+/// Opens a directory whose threads also read the attributes of the entries in their shares.
 pub(crate) fn open_examined(
     directory: &Dir,
     options: &ReadOptions,

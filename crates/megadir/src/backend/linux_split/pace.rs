@@ -1,22 +1,22 @@
-//! Whether a thread is of any use: on btrfs several may only wait for each other.
+//! Detects threads that only wait for each other, as on btrfs.
 //!
-//! A directory that was changed since its inode was loaded has a "delayed node" there and is then listed under an
-//! exclusive lock (`btrfs_readdir_get_delayed_items` in `fs/btrfs/delayed-inode.c`). Nothing tells this from
-//! outside but the time: calls of two threads then take twice as long as one made alone.
+//! A directory that was changed since its inode was loaded has a "delayed node" and is listed under an
+//! exclusive lock (`btrfs_readdir_get_delayed_items` in `fs/btrfs/delayed-inode.c`). Only timing shows this
+//! from user space: with two threads a call takes twice as long.
 
 use std::time::Duration;
 
-/// The calls left out at first, while threads start and memory is touched.
+/// Calls that are ignored while threads start and touch memory for the first time.
 const CALLS_SKIPPED: u32 = 4;
-/// After so many calls a thread decides, once.
+/// Number of calls after which a thread decides, once.
 const CALLS_TO_TELL: u32 = 12;
-/// A thread whose calls take so many times what a call alone took is of no use.
+/// A thread leaves if its calls take this many times as long as a call made alone.
 const SLOWER_FROM: f64 = 1.6;
 
-/// What a thread has seen of its own calls.
+/// Duration of one thread's calls.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Pace {
-    /// What a byte of records took in a call made alone, nanoseconds.
+    /// Time per byte of records in a call made alone, nanoseconds.
     alone_ns: f64,
     calls: u32,
     elapsed: Duration,
@@ -24,13 +24,12 @@ pub(super) struct Pace {
 }
 
 impl Pace {
-    /// Begins with what a call made alone took.
+    /// `bytes` and `elapsed` are those of a call made alone.
     pub(super) fn new(bytes: usize, elapsed: Duration) -> Self {
         let alone_ns = elapsed.as_nanos() as f64 / bytes.max(1) as f64;
         Self { alone_ns, calls: 0, elapsed: Duration::ZERO, bytes: 0 }
     }
 
-    /// Notes a call.
     pub(super) fn note(&mut self, bytes: usize, elapsed: Duration) {
         self.calls += 1;
         if self.calls > CALLS_SKIPPED {
@@ -39,7 +38,7 @@ impl Pace {
         }
     }
 
-    /// Tells, once, whether the thread only makes others wait.
+    /// `true`, at the deciding call, if the thread only makes others wait.
     pub(super) fn is_useless(&self) -> bool {
         let together_ns = self.elapsed.as_nanos() as f64 / self.bytes.max(1) as f64;
         self.calls == CALLS_TO_TELL && together_ns > self.alone_ns * SLOWER_FROM

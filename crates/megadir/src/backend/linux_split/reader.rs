@@ -1,4 +1,4 @@
-//! The reader of `split`: the first batch, the threads, and what the caller's thread does.
+//! Reader of `split`: the first batch, the threads, and the caller's own share of the work.
 
 use std::os::fd::AsFd;
 use std::path::PathBuf;
@@ -23,26 +23,26 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::options::ReadOptions;
 use crate::threads::join;
 
-/// The longest record that a name of 255 bytes makes, bytes.
+/// Record length of a 255-byte name, bytes.
 pub(super) const RECORD_BYTES_MAX: usize = 280;
 
-/// What the threads and their consumer share.
+/// State shared by the threads and the caller.
 pub(super) struct Shared {
     pub(super) path: PathBuf,
     space: Space,
-    /// The first position of every share, ascending, then the end of the last.
+    /// First position of each share, ascending, then the end of the last.
     bounds: Vec<i64>,
     next_share: AtomicU64,
-    /// Shares are taken from so many regions of the directory in turn.
+    /// Number of regions that shares are taken from in turn.
     regions: usize,
-    /// What threads that have left have not read: position and end.
+    /// Rests of shares left by threads that ended early: position and end.
     left: Mutex<Vec<(i64, i64)>>,
     pub(super) stop: AtomicBool,
     pub(super) calls: AtomicU64,
 }
 
 impl Shared {
-    /// Takes a share that nobody reads: its first position and its end.
+    /// Takes an unread share: its first position and its end.
     pub(super) fn take(&self) -> Option<(i64, i64)> {
         if let Some(left) = self.left.lock().unwrap_or_else(PoisonError::into_inner).pop() {
             return Some(left);
@@ -55,7 +55,7 @@ impl Shared {
         }
     }
 
-    /// Leaves the rest of a share to whoever takes one next.
+    /// Returns the rest of a share, for another thread.
     pub(super) fn leave(&self, share: Option<Share>) {
         if let Some(Share { before: Some(from), end, .. }) = share {
             self.left.lock().unwrap_or_else(PoisonError::into_inner).push((from, end));
@@ -63,8 +63,8 @@ impl Shared {
     }
 }
 
-/// Returns which share is taken at a turn, so that as many threads as there are regions stay far from each other. The
-/// inner `None` is a turn at which there is none, the outer one says that all have been taken.
+/// Index of the share taken at a turn. Up to `regions` threads stay far from each other. The inner `None` is a
+/// turn without a share, the outer one the end.
 fn share_of_turn(turn: usize, shares: usize, regions: usize) -> Option<Option<usize>> {
     let per_region = shares.div_ceil(regions);
     let share = turn % regions * per_region + turn / regions;
@@ -73,32 +73,31 @@ fn share_of_turn(turn: usize, shares: usize, regions: usize) -> Option<Option<us
 
 pub(super) struct SplitReader {
     shared: Arc<Shared>,
-    /// The batch handed out last, or the first one, not handed out yet.
+    /// Batch returned last, or the first batch before it is returned.
     current: Option<Filled>,
-    /// A buffer for the caller's own part.
+    /// Buffer for shares that the caller's thread reads.
     spare: Option<Filled>,
     phase: Phase,
     threads: Vec<JoinHandle<()>>,
-    /// What examines entries: one for each thread, until it has been started, and one for what is read before.
-    /// None where entries are only listed.
+    /// One per thread that has not started yet, and one for what the caller reads before that. Empty if entries
+    /// are only listed.
     examiners: Vec<Box<dyn Examine>>,
-    /// What the threads judge their use by, if it is not to be measured.
+    /// Overrides the measured baseline, for tests.
     pace: Option<Pace>,
 }
 
 enum Phase {
-    /// The first batch has been read and not been handed out.
+    /// The first batch has been read but not returned.
     First {
         serial: Dir,
         options: ReadOptions,
     },
-    /// The positions are of no use: one thread, the caller's, reads on.
+    /// Positions are unusable: the caller's thread reads alone.
     Serial {
         directory: Dir,
     },
-    /// Threads read shares, the caller's among them.
+    /// Threads read shares, including the caller's.
     Shares {
-        /// The caller's own part.
         own: Box<ShareReader>,
         filled: Receiver<Result<Filled>>,
         empty: Sender<Filled>,
@@ -107,7 +106,7 @@ enum Phase {
 }
 
 impl SplitReader {
-    /// Opens a directory; `examination` is what examines its entries, and what is wanted of them, if anything.
+    /// `examination`: examiner and wanted attributes, if any.
     pub(super) fn open(
         directory: &Dir,
         options: &ReadOptions,
@@ -143,7 +142,7 @@ impl SplitReader {
         })
     }
 
-    /// Reads the first batch and decides how the rest is read.
+    /// Reads the first batch and decides how to read the rest.
     fn first(&mut self, serial: Dir, options: &ReadOptions) -> Result<()> {
         let Some(first) = self.current.as_mut() else { return Ok(()) };
         first.touch();
@@ -152,13 +151,13 @@ impl SplitReader {
         let alone = (first.bytes().len(), started.elapsed());
         let scanned = first.scan(None, i64::MAX, &self.shared.path)?;
         first.keep(&scanned);
-        // A buffer with room left for more is, bar rare exceptions, the whole directory.
+        // Space left in the buffer nearly always means that the directory has ended.
         if first.has_room() || !scanned.ascending || !self.shared.space.is_plausible(&scanned) {
             self.phase = Phase::Serial { directory: serial };
             return Ok(());
         }
-        // Names of equal hash share a position. If the batch ends among such names, seeking there would give
-        // all of them again, so those already read are left to the first share.
+        // Names of equal hash share a position. If the batch ends among them, seeking there would return all of
+        // them again, so leave those already read to the first share.
         let start = scanned.last_offset;
         first.keep(&first.scan(None, start, &self.shared.path)?);
         let end = self.shared.space.end(serial.as_fd(), start, &self.shared.path, &self.shared.calls)?;
@@ -174,7 +173,7 @@ impl SplitReader {
         self.start(serial, options, self.pace.or(measured))
     }
 
-    /// Starts the other threads; each opens the directory anew, since the position belongs to the open file.
+    /// Starts the other threads. Each reopens the directory, because the position belongs to the open file.
     fn start(&mut self, first: Dir, options: &ReadOptions, pace: Option<Pace>) -> Result<()> {
         let others = options.threads - 1;
         let (filled_in, filled) = bounded(others * 2);
@@ -194,7 +193,7 @@ impl SplitReader {
                 let _ = empty.send(Filled::new(options.buffer_bytes));
             }
         }
-        // The last one is left for the first batch, which has not been examined yet.
+        // The last one examines the first batch.
         let examine = self.examiners.pop();
         let own = Box::new(ShareReader::new(Arc::clone(&self.shared), first, examine, None));
         self.spare = Some(Filled::new(options.buffer_bytes));
@@ -202,7 +201,7 @@ impl SplitReader {
         Ok(())
     }
 
-    /// Makes the next filled buffer the current one; `false` at the end.
+    /// Makes the next filled buffer current; `false` at the end.
     fn advance(&mut self) -> Result<bool> {
         match std::mem::replace(&mut self.phase, Phase::Ended) {
             Phase::First { serial, options } => {
@@ -233,7 +232,7 @@ impl SplitReader {
         }
     }
 
-    /// Takes back the buffer that was handed out: for the caller's own part, or for another thread.
+    /// Reuses the returned buffer: for the caller's own shares or for another thread.
     fn recycle(&mut self, empty: &Sender<Filled>) {
         let done = self.current.take();
         match self.spare {
@@ -242,9 +241,9 @@ impl SplitReader {
         }
     }
 
-    /// Takes what another thread has read, or else reads itself; `false` at the end.
+    /// Takes a buffer from another thread, or else reads one here; `false` at the end.
     ///
-    /// So the caller sleeps only when there is nothing left to read, and no thread is busy just handing over.
+    /// So the caller sleeps only if nothing is left to read, and no thread is busy only with handing over.
     fn next_of_shares(&mut self, own: &mut ShareReader, filled: &Receiver<Result<Filled>>) -> Result<bool> {
         if let Ok(next) = filled.try_recv() {
             self.current = Some(next?);
@@ -258,11 +257,11 @@ impl SplitReader {
             return Ok(true);
         }
         join(&mut self.threads);
-        // A thread that left may have left something to read.
+        // A thread that ended early may have left part of a share.
         self.read_here(own)
     }
 
-    /// Reads in the caller's thread; `false` when there is no share to be had.
+    /// Reads in the caller's thread; `false` if no share is left.
     fn read_here(&mut self, own: &mut ShareReader) -> Result<bool> {
         let Some(mut buffer) = self.spare.take() else { return Ok(false) };
         let more = own.step(&mut buffer)?;
@@ -272,7 +271,7 @@ impl SplitReader {
 }
 
 impl SplitReader {
-    /// Examines the current buffer, which the caller's thread has read; `false` if there is nothing in it.
+    /// Reads the attributes of the current buffer in the caller's thread; `false` if it has no entries.
     fn examine_here(&mut self, directory: Option<&Dir>) -> Result<bool> {
         let Some(current) = self.current.as_mut() else { return Ok(false) };
         if let (Some(directory), Some(examine)) = (directory, self.examiners.first_mut()) {
@@ -308,7 +307,7 @@ impl Reader for SplitReader {
 impl Drop for SplitReader {
     fn drop(&mut self) {
         self.shared.stop.store(true, Ordering::Relaxed);
-        // Without its ends of the queues every thread comes to its end at the next buffer.
+        // Closing the channels makes each thread end at its next buffer.
         self.phase = Phase::Ended;
         for thread in self.threads.drain(..) {
             let _ = thread.join();
@@ -316,7 +315,7 @@ impl Drop for SplitReader {
     }
 }
 
-/// Returns the error for positions that stopped ascending after entries had been handed out.
+/// Error for positions that stopped ascending after entries had been returned.
 pub(super) fn unreliable(shared: &Shared) -> Error {
     let reason = "positions stopped ascending, so shares cannot be told apart and the listing is incomplete: \
                   use backend getdents";
@@ -357,9 +356,9 @@ mod tests {
         }
         let options = ReadOptions { buffer_bytes: 4096, threads: 4, shares: 5, resolve_types: false };
         let directory = Dir::open(directory.path()).unwrap();
-        // Elsewhere than on ext4, XFS and btrfs no directory is split, and nothing is there to be left.
+        // Only ext4, XFS and btrfs split directories; elsewhere there is nothing to test.
         let Ok(mut reader) = SplitReader::open(&directory, &options, None) else { return };
-        // Faster than any call can be: every thread finds itself useless in the middle of a share.
+        // Faster than any real call: every thread leaves in the middle of a share.
         reader.pace = Some(Pace::new(usize::MAX, Duration::from_nanos(1)));
         let mut seen = Vec::new();
         while let Some(batch) = reader.next_batch().unwrap() {

@@ -1,12 +1,11 @@
-//! One share of a directory: where it begins, and how its reader knows where it ends.
+//! Shares of a directory: which entries belong to a share, and how its reader finds the end.
 //!
-//! An entry's own position is not in its record: a record's offset is the position of what comes *after*.
-//! So an entry's position is the offset of the record before it, but only within one call, during which the
-//! directory is locked. The first record of every call is merely known to lie at or past the position that
-//! the call began at: what was there may have been unlinked meanwhile. If even the second record lies past
-//! the share's end, the first one may do so too. Then the neighbours' shares are asked: if that entry is
-//! found from the end on, it is theirs. It need not be the first one there, since others may have been
-//! created before it; but its own offset is the latest position at which it can lie.
+//! A record's offset is the position of what comes *after* it. So an entry's own position is the offset of the
+//! record before it, but only within one call, during which the directory is locked. The first record of a call
+//! is only known to lie at or past the position of the call: the entry that was there may have been unlinked.
+//! If the second record already lies past the share's end, the first may too. Then the reader seeks to the end:
+//! if the entry is found from there, it belongs to the next share. It need not be the first one found, because
+//! entries may have been created before it, but its own offset is the latest position it can have.
 //!
 //! ```text
 //! call at p (first: start) -> e0 (at p or past it), e1 at e0.offset, e2 at e1.offset ...
@@ -35,12 +34,11 @@ use crate::decode::{Checked, Malformed, Records};
 use crate::dir::Dir;
 use crate::error::{Error, Result};
 
-/// A buffer and how much of it is filled.
 pub(super) struct Filled {
     buffer: Box<[u8]>,
     length: usize,
     checked: Checked,
-    /// The attributes of the buffer's entries, where they are examined.
+    /// Attributes of the entries, if they are wanted.
     pub(super) rows: Vec<Attributes>,
 }
 
@@ -58,12 +56,12 @@ impl Filled {
         self.length == 0
     }
 
-    /// Tells whether the longest record there is would still have fitted.
+    /// `true` if the longest possible record still fits.
     pub(super) fn has_room(&self) -> bool {
         self.length + RECORD_BYTES_MAX < self.buffer.len()
     }
 
-    /// Returns the entries, which [`Filled::keep`] has counted.
+    /// The entries counted by [`Filled::keep`].
     pub(super) fn batch(&self) -> Batch<'_> {
         Batch::from_checked(self.bytes(), self.checked, true)
     }
@@ -73,13 +71,12 @@ impl Filled {
         scan(self.bytes(), before, end).map_err(|bad| malformed(path, bad))
     }
 
-    /// Cuts the buffer to what a scan found inside.
+    /// Truncates the buffer to the scanned share.
     pub(super) fn keep(&mut self, inside: &Scanned) {
         self.length = inside.inside_bytes;
         self.checked = inside.inside;
     }
 
-    /// Examines the buffer's entries.
     pub(super) fn examine(&mut self, directory: &Dir, examine: &mut dyn Examine) -> Result<()> {
         let batch = Batch::from_checked(&self.buffer[..self.length], self.checked, true);
         crate::attributes::stream::examine(examine, directory, batch, &mut self.rows)
@@ -90,7 +87,7 @@ impl Filled {
         self.buffer.fill(1);
     }
 
-    /// Fills the buffer, or as much of it as `want_bytes`, from the descriptor's position.
+    /// Reads at most `want_bytes` from the descriptor's position.
     pub(super) fn fill(
         &mut self,
         directory: BorrowedFd<'_>,
@@ -106,28 +103,28 @@ impl Filled {
     }
 }
 
-/// What a pass over a buffer's positions found.
+/// Positions found in a buffer. Inside means before the share's end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Scanned {
-    /// Bytes of the records before the first that lies at or past the share's end.
+    /// Bytes of the records inside.
     pub(crate) inside_bytes: usize,
-    /// Records among them, `.` and `..` included.
+    /// Records inside, including `.` and `..`.
     pub(crate) inside_records: usize,
-    /// Entries among them.
+    /// Entries inside.
     pub(crate) inside: Checked,
-    /// Whether a record at or past the end was seen.
+    /// A record at or past the end was seen.
     pub(crate) past_end: bool,
-    /// Whether no offset was smaller than the one before.
+    /// No offset was smaller than the one before.
     pub(crate) ascending: bool,
-    /// The offset of the first record: the position of the second.
+    /// Offset of the first record, which is the position of the second.
     pub(crate) first_offset: i64,
-    /// The offset of the last record: the position of whatever the next call gives.
+    /// Offset of the last record, which is the position of the next call's first record.
     pub(crate) last_offset: i64,
 }
 
-/// Passes over a buffer's positions; `before` is the position of its first record, where known.
+/// Scans a buffer's positions. `before` is the position of its first record, if known.
 ///
-/// Offsets may repeat (names with equal hashes in ext4) and must never descend.
+/// Offsets may repeat (names of equal hash in ext4) but must not descend.
 pub(crate) fn scan(bytes: &[u8], before: Option<i64>, end: i64) -> std::result::Result<Scanned, Malformed> {
     let mut records = Records::new(bytes);
     let mut position = before;
@@ -159,50 +156,46 @@ pub(crate) fn scan(bytes: &[u8], before: Option<i64>, end: i64) -> std::result::
     if records.rest_bytes() > 0 { Err(Malformed { at }) } else { Ok(scanned) }
 }
 
-/// A thread's view of the work: takes shares until there are none.
+/// One thread: takes shares until none is left.
 pub(super) struct ShareReader {
     shared: Arc<Shared>,
-    /// Opened for this thread alone, since the position belongs to the open file.
+    /// Opened for this thread alone, because the position belongs to the open file.
     directory: Dir,
-    /// What examines the entries, where they are examined.
+    /// Reads attributes, if wanted.
     examine: Option<Box<dyn Examine>>,
-    /// The share being read.
     share: Option<Share>,
-    /// Whether the thread is of any use, where that is not certain.
+    /// Present on file systems where threads may only wait for each other.
     pace: Option<Pace>,
-    /// Whether it only crowds others out when it examines, where that may be.
+    /// Present on file systems where reading attributes may crowd other threads out.
     pub(super) crowd: Option<Crowd>,
 }
 
-/// Read beyond what is expected to be left of a share, bytes; also the least that is asked for.
+/// Margin beyond the expected rest of a share, and the minimum size of a call, bytes.
 const LAST_BYTES: usize = 4 << 10;
 
-/// A share being read.
 #[derive(Clone, Copy)]
 pub(super) struct Share {
-    /// Where it begins.
     start: i64,
-    /// The position that the next call begins at; `None` before the first.
+    /// Position of the next call; `None` before the first.
     pub(super) before: Option<i64>,
     /// Bytes of records read so far.
     bytes: usize,
-    /// Where the share ends; [`i64::MAX`] for the last one.
+    /// End of the share; [`i64::MAX`] for the last one.
     pub(super) end: i64,
 }
 
 impl Share {
-    /// Tells whether a position lies behind the share.
     fn is_behind(self, position: i64) -> bool {
         self.end != i64::MAX && position >= self.end
     }
 
-    /// Returns about how many bytes of records are left of the share: what is read past its end is read twice.
+    /// Estimated bytes of records left in the share. Anything read past its end is read twice.
     fn expected_bytes(self) -> usize {
         match self.before {
             Some(before) if self.end != i64::MAX && before > self.start => {
                 let density = self.bytes as f64 / (before - self.start) as f64;
                 let left = (self.end - before).max(0) as f64 * density;
-                // A little more, since a second call for the last few costs more than they do.
+                // A small margin costs less than a second call for the last few entries.
                 (left * 1.05) as usize + LAST_BYTES
             }
             _ => usize::MAX,
@@ -220,10 +213,10 @@ impl ShareReader {
         Self { shared, directory, examine, share: None, pace, crowd: None }
     }
 
-    /// Reads until there are no shares left, the consumer has gone, or something fails.
+    /// Reads until no share is left, the caller has gone, or an error occurs.
     pub(super) fn run(mut self, filled: &Sender<Result<Filled>>, empty: &Receiver<Filled>) {
         while let Ok(mut buffer) = empty.recv() {
-            // The caller's thread goes on in any case, and takes over what is left.
+            // The caller's thread never leaves, and takes over what is left.
             let crowded = self.crowd.is_some_and(|crowd| crowd.is_crowded());
             if crowded || self.pace.is_some_and(|pace| pace.is_useless()) {
                 return self.shared.leave(self.share.take());
@@ -239,9 +232,9 @@ impl ShareReader {
         }
     }
 
-    /// Fills a buffer with the next entries of a share; `false` when no share is left.
+    /// Fills a buffer with the next entries of a share; `false` if no share is left.
     ///
-    /// After an error nobody is given another share.
+    /// After an error no thread takes another share.
     pub(super) fn step(&mut self, buffer: &mut Filled) -> Result<bool> {
         let stepped = self.try_step(buffer);
         if stepped.is_err() {
@@ -273,7 +266,7 @@ impl ShareReader {
         }
     }
 
-    /// Takes the next share and moves to its start.
+    /// Takes the next share and seeks to its start.
     fn next_share(&mut self) -> Result<Option<Share>> {
         if self.shared.stop.load(Ordering::Relaxed) {
             return Ok(None);
@@ -283,7 +276,7 @@ impl ShareReader {
         Ok(Some(Share { start, before: None, bytes: 0, end }))
     }
 
-    /// Reads once within a share; `None` if nothing of it was left, else what is left of it now.
+    /// Makes one call within a share. `None` if nothing of the share was left, else the rest of the share.
     fn read(&mut self, buffer: &mut Filled, share: Share) -> Result<Option<Option<Share>>> {
         let started = self.pace.map(|_| Instant::now());
         let want_bytes = share.expected_bytes();
@@ -298,20 +291,20 @@ impl ShareReader {
         if !scanned.ascending {
             return Err(unreliable(&self.shared));
         }
-        // The first record of the call, with the second (or whatever follows) past the end already.
+        // The call's first record, with the next one already past the end.
         let ambiguous = scanned.inside_records == 1 && share.is_behind(scanned.first_offset);
         if ambiguous && self.first_lies_past(buffer.bytes(), share.end, scanned.first_offset)? {
             return Ok(None);
         }
         buffer.keep(&scanned);
-        // Whatever the next call gives lies at `last_offset` or later.
+        // The next call's records lie at `last_offset` or later.
         let ended = scanned.past_end || share.is_behind(scanned.last_offset);
         let bytes = share.bytes + scanned.inside_bytes;
         let rest = Share { before: Some(scanned.last_offset), bytes, ..share };
         Ok(Some((!ended).then_some(rest)))
     }
 
-    /// Tells whether the entry that `bytes` begins with lies at or past `end`; at `latest` it must have come.
+    /// `true` if the first entry of `bytes` lies at or past `end`. Its position is at most `latest`.
     fn first_lies_past(&mut self, bytes: &[u8], end: i64, latest: i64) -> Result<bool> {
         let Some(ours) = Records::new(bytes).next() else { return Ok(false) };
         self.seek(end)?;
@@ -325,7 +318,7 @@ impl ShareReader {
                 return Ok(false);
             }
             for record in Records::new(&buffer[..filled]) {
-                // By name alone: the inode of a name changes when something is renamed over it.
+                // Compare names only: a rename over the entry changes the inode.
                 if record.name == ours.name {
                     return Ok(true);
                 }
@@ -338,11 +331,10 @@ impl ShareReader {
         Ok(false)
     }
 
-    /// Moves to a position, as a descriptor that was never anywhere else.
+    /// Seeks like a descriptor that was never elsewhere.
     ///
-    /// ext4 remembers how far it has come among names of equal hash, which share a position, and goes on
-    /// from there when it is sought to the position where it is. Only a new descriptor begins with the
-    /// first of them again.
+    /// ext4 remembers its progress among names of equal hash, which share a position, and continues from there
+    /// if it seeks to the current position. Only a new descriptor starts at the first of them.
     fn seek(&mut self, position: i64) -> Result<()> {
         let to = u64::try_from(position).unwrap_or(0);
         let seek = |directory: &Dir, to| {

@@ -1,15 +1,14 @@
-//! The positions of a directory: on which file systems a range of them can be divided, and where it ends.
+//! File systems whose directory positions can be divided.
 //!
-//! | file system | a position is | the range ends at |
+//! | file system | position | end of the range |
 //! |---|---|---|
-//! | ext4 with an index | the name's hash, 63 bits, uniform | 2^63 - 1 |
-//! | XFS | the record's byte offset / 8 | directory size / 8 |
-//! | btrfs | the entry's number in order of creation | found by probing |
+//! | ext4 with an index | hash of the name, 63 bits, uniform | 2^63 - 1 |
+//! | XFS | byte offset of the record / 8 | directory size / 8 |
+//! | btrfs | number of the entry in order of creation | found by probing |
 //!
-//! Everything else is refused: tmpfs gives descending positions, overlayfs, NFS and FUSE give cookies that
-//! mean nothing by their size. A file system is added here only with the property test on a real mount.
-//! References: `fs/ext4/dir.c` (`hash2pos`), `fs/xfs/libxfs/xfs_dir2.h` (`xfs_dir2_byte_to_dataptr`),
-//! `fs/btrfs/inode.c` (`btrfs_real_readdir`).
+//! All others are refused: tmpfs positions descend, and those of overlayfs, NFS and FUSE are opaque cookies. A
+//! new file system needs the property test on a real mount. References: `hash2pos` in `fs/ext4/dir.c`,
+//! `xfs_dir2_byte_to_dataptr` in `fs/xfs/libxfs/xfs_dir2.h`, `btrfs_real_readdir` in `fs/btrfs/inode.c`.
 
 use std::os::fd::{AsFd, BorrowedFd};
 use std::path::Path;
@@ -23,17 +22,17 @@ use crate::dir::Dir;
 use crate::error::{Error, ErrorKind, Result};
 use crate::file_system::FileSystem;
 
-/// `EXT4_INDEX_FL`: the directory has a hash index, so that positions are hashes.
+/// `EXT4_INDEX_FL`: the directory has a hash index, so positions are hashes.
 const EXT4_INDEX: u32 = 0x1000;
 
-/// What positions mean in a directory.
+/// Meaning of positions in a directory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Space {
     /// ext4: 63-bit hashes of names, uniform.
     Hashes,
     /// XFS: byte offsets divided by 8.
     Offsets {
-        /// The directory's size when it was opened, bytes.
+        /// Size of the directory when it was opened, bytes.
         size_bytes: u64,
     },
     /// btrfs: numbers in order of creation.
@@ -41,11 +40,9 @@ pub(crate) enum Space {
 }
 
 impl Space {
-    /// Returns what positions mean in a directory.
-    ///
     /// # Errors
     ///
-    /// [`ErrorKind::Unavailable`], with the reason, where they cannot be divided.
+    /// [`ErrorKind::Unavailable`] with the reason, if positions cannot be divided.
     pub(crate) fn of(directory: &Dir) -> Result<Self> {
         let refuse =
             |reason: String| Err(Error::new("split", directory.path(), ErrorKind::Unavailable, reason));
@@ -67,17 +64,17 @@ impl Space {
         }
     }
 
-    /// Tells whether a first batch looks as this kind of position must.
+    /// `true` if the positions of the first batch are possible for this kind.
     pub(super) fn is_plausible(self, first: &Scanned) -> bool {
         match self {
-            // A directory keeps the mark of an index when the file system loses the feature, and is then
-            // read by byte offsets, which are small. Hashes fill 63 bits: after a whole batch hardly one is.
+            // If the file system loses the index feature, directories keep their flag but are read by byte
+            // offsets, which are small. Hashes fill 63 bits: after a whole batch hardly any is small.
             Self::Hashes => first.last_offset > i64::from(u32::MAX),
             Self::Offsets { .. } | Self::Numbers => true,
         }
     }
 
-    /// Returns where the range ends: nothing, or only little, lies at or past it.
+    /// End of the range: few or no entries lie at or past it.
     pub(crate) fn end(
         self,
         directory: BorrowedFd<'_>,
@@ -93,7 +90,6 @@ impl Space {
     }
 }
 
-/// Tells whether an ext4 directory has a hash index.
 fn has_index(directory: &Dir) -> bool {
     match rustix::fs::ioctl_getflags(directory.as_fd()) {
         Ok(flags) => flags.contains(IFlags::from_bits_retain(EXT4_INDEX)),
@@ -101,7 +97,7 @@ fn has_index(directory: &Dir) -> bool {
     }
 }
 
-/// Finds a position that at least one and few entries lie past: doubling, then halving.
+/// Finds a position with at least one but few entries after it: by doubling, then halving.
 fn last_number(directory: BorrowedFd<'_>, start: i64, path: &Path, calls: &AtomicU64) -> Result<i64> {
     let has_entry_at = |position: i64| -> Result<bool> {
         calls.fetch_add(1, Ordering::Relaxed);
@@ -118,7 +114,7 @@ fn last_number(directory: BorrowedFd<'_>, start: i64, path: &Path, calls: &Atomi
             None => return Ok(i64::MAX),
         }
     }
-    // Shares need not be even to one entry: a 256th of the range is near enough.
+    // Shares need not be exactly even: within 1/256 of the range is enough.
     while outside - inside > (outside - start.min(inside)) / 256 + 1 {
         let middle = inside + (outside - inside) / 2;
         if has_entry_at(middle)? {

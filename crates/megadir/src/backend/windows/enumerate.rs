@@ -1,7 +1,8 @@
-//! Backends `by-handle` and `nt-query`: a buffer full of entries a call, with their attributes, decoded to the last.
+//! Backends `by-handle` and `nt-query`: each call fills a buffer with entries and their attributes.
 //!
-//! The records of `FileIdBothDirectoryInfo` bring short names (8.3) along, which NTFS keeps beside the others; those of
-//! `FileFullDirectoryInfo` no numbers of files. `NtQueryDirectoryFile` has a class with numbers and without short names.
+//! Records of `FileIdBothDirectoryInfo` include short names (8.3), which NTFS stores separately; those of
+//! `FileFullDirectoryInfo` have no file IDs. `NtQueryDirectoryFile` has a class with file IDs and without short
+//! names.
 
 use std::os::windows::io::{AsHandle, BorrowedHandle, OwnedHandle};
 use std::path::{Path, PathBuf};
@@ -19,7 +20,6 @@ use crate::directory_information::{Layout, Records};
 use crate::error::{Error, ErrorKind, Result};
 use crate::options::ReadOptions;
 
-/// A way of filling a buffer.
 pub(in crate::backend) struct Enumerate {
     name: &'static str,
     about: &'static str,
@@ -27,14 +27,14 @@ pub(in crate::backend) struct Enumerate {
     layout: Layout,
 }
 
-/// The call, and the number of the class of records that it is asked for.
+/// System call, and the information class to request.
 #[derive(Clone, Copy)]
 enum Call {
-    /// `GetFileInformationByHandleEx`; the first call has a class of its own.
+    /// `GetFileInformationByHandleEx`. The first call, which restarts the listing, has its own class.
     ByHandle { first: i32, next: i32 },
     /// `NtQueryDirectoryFile`.
     NtQuery { class: i32 },
-    /// `NtQueryDirectoryFileEx`, which not every system has.
+    /// `NtQueryDirectoryFileEx`, which older systems lack.
     NtQueryEx { class: i32 },
 }
 
@@ -155,7 +155,7 @@ impl Enumerate {
     }
 }
 
-/// The open directory, with a position of its own.
+/// The open directory, with its own position.
 enum Source {
     Own(OwnedHandle, PathBuf),
     Lent(Arc<Dir>),
@@ -205,7 +205,7 @@ impl Reader for EnumerateReader {
             return Ok(None);
         }
         let is_first = self.progress == Progress::Start;
-        // Until all is done, so that a reader gives nothing more after an error.
+        // Reset at the end, so that the reader returns nothing more after an error.
         self.progress = Progress::Ended;
         self.calls += 1;
         let filled = match self.fill(is_first) {
@@ -234,11 +234,10 @@ impl Reader for EnumerateReader {
     }
 }
 
-/// `ERROR_FILE_NOT_FOUND`.
 const ERROR_FILE_NOT_FOUND: i32 = 2;
 
 impl EnumerateReader {
-    /// Fills the buffer; returns how many of its bytes may hold records, `None` at the end.
+    /// Fills the buffer. Returns the number of bytes that may hold records, `None` at the end.
     fn fill(&mut self, is_first: bool) -> std::io::Result<Option<usize>> {
         let (handle, buffer) = (self.source.handle(), &mut self.buffer);
         match self.call {
@@ -251,7 +250,7 @@ impl EnumerateReader {
         }
     }
 
-    /// Some file systems of the network and of other makers know the oldest records only.
+    /// Some network and third-party file systems support only the oldest information classes.
     fn not_known(&self, error: std::io::Error) -> Error {
         let why = self.source.error(error).reason();
         let reason = format!(

@@ -1,6 +1,6 @@
-//! Backends `find-first-file` and its variants: an entry a call, by path, as most programs list a directory.
+//! Backends `find-first-file` and variants: one entry per call, by path, as most programs list a directory.
 //!
-//! The path is asked of the open directory, so that it is the right one wherever it has been moved, and may be long.
+//! The path is taken from the open directory, so it stays right if the directory was moved, and may be long.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -17,15 +17,14 @@ use crate::directory_information::Found;
 use crate::error::{Error, ErrorKind, Result};
 use crate::options::ReadOptions;
 
-/// Bytes of records in a batch; not the buffer of the system call, which the system chooses.
+/// Bytes of records per batch. The system chooses the buffer of the system call.
 const BATCH_BYTES: usize = 128 << 10;
-/// Room for the longest record: a name of 259 characters, each of three bytes.
+/// Record length of a name of 259 characters of three bytes each.
 const RECORD_BYTES_MAX: usize = 800;
 
-/// What the search tells; it has no change times and no numbers of files.
+/// Attributes that the search returns. Change times and file IDs are missing.
 const TELLS: Want = Want::TYPE.union(Want::SIZE).union(Want::MODIFIED).union(Want::BORN);
 
-/// A way of searching.
 pub(in crate::backend) struct Find {
     name: &'static str,
     about: &'static str,
@@ -122,7 +121,7 @@ struct FindReader {
     /// `None` at the end.
     search: Option<Search>,
     gathered: Gathered,
-    /// An error that waits until the entries read before it have been handed out.
+    /// Returned after the entries that were read before it.
     failed: Option<Error>,
 }
 
@@ -157,7 +156,7 @@ impl Reader for FindReader {
                 self.failed = Some(Error::new("read", &self.path, ErrorKind::Malformed, reason));
             }
         }
-        // What was read before an error is handed out before the error.
+        // Return the entries that were read before an error first.
         match self.gathered.builder.is_empty() {
             true => self.failed.take().map_or(Ok(None), Err),
             false => Ok(Some(self.gathered.batch())),

@@ -1,4 +1,4 @@
-//! The backends of Windows: [`find`] gives an entry a call, [`enumerate`] a buffer of them. Both bring attributes along.
+//! Windows backends: [`find`] reads one entry per call, [`enumerate`] a buffer. Both return attributes.
 
 pub(super) mod enumerate;
 pub(super) mod find;
@@ -8,10 +8,10 @@ use crate::batch::{Batch, BatchBuilder};
 use crate::directory_information::Found;
 use crate::names;
 
-/// What a reader has of its entries: records for the batch and, where they are wanted, attributes.
+/// Entries read so far: records for the batch and, if wanted, attributes.
 struct Gathered {
     builder: BatchBuilder,
-    /// What is wanted of each entry and told by the listing.
+    /// Wanted attributes, and those that the listing returns.
     want: Option<(Want, Want)>,
     rows: Vec<Attributes>,
     name: Vec<u8>,
@@ -30,7 +30,6 @@ impl Gathered {
         self.rows.clear();
     }
 
-    /// Adds an entry.
     fn push(&mut self, wide: impl Iterator<Item = u16>, found: &Found) -> Result<(), BadName> {
         self.name.clear();
         names::push_wide(&mut self.name, wide);
