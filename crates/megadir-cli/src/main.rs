@@ -6,13 +6,14 @@
 #[macro_use]
 mod ui;
 mod cmd;
-mod exit;
 mod parse;
 
 use std::process::ExitCode;
 
 use clap::Parser;
 use clap::error::ErrorKind;
+
+use ui::exit;
 
 /// Measures and works on directories with millions of entries.
 ///

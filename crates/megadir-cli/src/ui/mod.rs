@@ -1,6 +1,7 @@
 //! Talking to the user: output to stdout, messages to stderr, escaping on terminals.
 
 pub(crate) mod escape;
+pub(crate) mod exit;
 #[macro_use]
 pub(crate) mod message;
 pub(crate) mod output;

@@ -6,7 +6,6 @@ use std::path::PathBuf;
 use megadir::{BUFFER_BYTES_MAX, BUFFER_BYTES_MIN, Backend, Examiner, FileType, THREADS_MAX};
 
 use super::conditions::Asked;
-use super::summary::{Of, TOP_MAX};
 use crate::exit::{self, CliError};
 use crate::parse;
 
@@ -180,6 +179,18 @@ pub(super) enum Sort {
     Size,
     /// By modification time, the newest first.
     Mtime,
+}
+
+/// Limit of --top: each entry takes its path in memory.
+const TOP_MAX: u64 = 1_000_000;
+
+/// Scope of a summary.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub(super) enum Of {
+    /// Each directory named, with --recursive all below it.
+    Tree,
+    /// The directories of each tree, one by one.
+    Directories,
 }
 
 impl Args {

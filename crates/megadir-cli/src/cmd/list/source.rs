@@ -4,7 +4,7 @@ use megadir::policy::{self, Choice};
 use megadir::{AttributeChoice, Backend, Dir, Strategy, WalkOptions, Want, attribute_policy};
 
 use super::Args;
-use super::summary::Of;
+use super::args::Of;
 use crate::exit::CliError;
 
 /// The buffer for one directory of a tree, bytes: most directories are small.

@@ -116,9 +116,21 @@ impl Args {
         self.older_than.is_some() || self.glob.is_some() || !self.types.is_empty()
     }
 
+    /// Returns the reason why an option is unavailable on this system.
+    fn unavailable(&self) -> Option<&'static str> {
+        if cfg!(not(windows)) {
+            return None;
+        }
+        if self.renew {
+            return Some("--renew: Windows cannot exchange two directories in one step");
+        }
+        let reason = "--cross-mounts: on Windows what is mounted in a folder stands there as a junction, which is removed and never followed";
+        self.cross_mounts.then_some(reason)
+    }
+
     /// Refuses what the parser of arguments cannot see, before anything is looked at.
     pub(super) fn check(&self) -> Result<(), CliError> {
-        if let Some(reason) = super::system::lacking(self) {
+        if let Some(reason) = self.unavailable() {
             return Err(CliError::usage(reason));
         }
         if self.types.contains(&FileType::Unknown) {

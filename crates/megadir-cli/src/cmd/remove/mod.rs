@@ -1,7 +1,7 @@
 //! `megadir remove`: huge directories and trees, removed relative to descriptors.
 //!
 //! ```text
-//! paths or a list -> target (parent's descriptor, name) -> refusals -> question -> megadir::remove -> summary
+//! paths or a list -> target (parent's descriptor, name) -> guards -> question -> megadir::remove -> summary
 //! ```
 //!
 //! What is here is about being asked and telling; how entries go is the library's.
@@ -9,10 +9,11 @@
 mod advice;
 mod args;
 mod aside;
+mod guards;
 mod listed;
 mod progress;
 mod question;
-mod refusals;
+mod refusal;
 mod run;
 mod source;
 mod summary;
@@ -20,8 +21,8 @@ mod system;
 mod target;
 
 pub(crate) use self::args::Args;
+use self::guards::Here;
 use self::question::Chosen;
-use self::refusals::Here;
 use self::source::Source;
 use crate::cmd::interrupt::interruptible;
 use crate::exit::{self, CliError};

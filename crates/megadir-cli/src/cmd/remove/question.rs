@@ -7,8 +7,9 @@ use megadir::remove::aside::leftovers;
 use megadir::{Attributes, Batch, Dir, Entry, Error, ErrorKind, Walk, WalkItem, WalkOptions, Want};
 
 use super::args::Args;
+use super::refusal::NoTarget;
 use super::system;
-use super::target::{NoTarget, Target, shown};
+use super::target::{Target, shown};
 use crate::cmd::limits::amount::amount;
 use crate::cmd::list::conditions::{Asked, Conditions};
 use crate::cmd::list::filter::Filter;
@@ -72,7 +73,7 @@ impl Chosen {
     /// Tells whether a target that is no directory goes, as far as that can be known.
     fn accepts_target(&self, target: &Target) -> bool {
         // What cannot be looked at might go.
-        let Some(row) = system::row(target) else { return true };
+        let Some(row) = system::row(&target.parent, &target.name) else { return true };
         let kind = row.kind;
         let entry = Entry { name: &target.name, inode: 0, kind, cookie: None, record_bytes: 0 };
         self.filter.accepts(&entry) && self.conditions.accept(&row)
@@ -272,8 +273,7 @@ fn os(name: &[u8]) -> std::borrow::Cow<'_, std::ffi::OsStr> {
 mod tests {
     use megadir::{Attributes, BatchBuilder, Error, FileType};
 
-    use super::super::refusals::Refusal;
-    use super::super::target::NoTarget;
+    use super::super::refusal::{NoTarget, Refusal};
     use super::{Asked, Chosen, Conditions, Counted, Filter};
 
     #[test]

@@ -6,12 +6,13 @@ use std::path::Path;
 use megadir::names;
 
 use super::args::Args;
+use super::guards::Here;
 use super::listed::{Item, List};
 use super::question::{Chosen, Counted, UNASKED};
-use super::refusals::Here;
+use super::refusal::{NoTarget, Way};
 use super::summary::Failure;
 use super::system;
-use super::target::{NoTarget, Resolver, Target, Way, shown};
+use super::target::{Resolver, Target, shown};
 use crate::exit::{CliError, NOTHING_RAN, SOME_FAILED, USAGE, windows_hint};
 use crate::ui::message::reason;
 
@@ -156,7 +157,7 @@ fn windows_hint_of(path: &[u8]) -> &'static str {
     names::to_os(path).map_or("", |path| windows_hint(Path::new(&path)))
 }
 
-fn refused(path: &[u8], refusal: &super::refusals::Refusal) -> Astray {
+fn refused(path: &[u8], refusal: &super::refusal::Refusal) -> Astray {
     let error = CliError::usage(format!("refused to remove {}: {refusal}", shown(path)));
     Astray { error, failure: Failure::at(path, format!("refused to remove: {refusal}")) }
 }

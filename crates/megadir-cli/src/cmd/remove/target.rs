@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use megadir::{Dir, FileType, names};
 
-use super::refusals::Refusal;
+use super::refusal::{NoTarget, Refusal, Way};
 use super::system::{self, Identity, Look, Parts};
 
 /// A name in an open directory.
@@ -28,24 +28,6 @@ pub(super) struct Target {
     pub(super) is_mount_point: bool,
     /// Whether nothing has the name.
     pub(super) is_missing: bool,
-}
-
-/// Why a path leads to no target.
-#[derive(Debug)]
-pub(super) enum NoTarget {
-    /// It is never removed.
-    Refused(Refusal),
-    /// The system says so.
-    Failed(io::Error),
-}
-
-/// Whether symbolic links on the way to the name are followed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Way {
-    /// As everywhere: for paths that somebody has typed.
-    Links,
-    /// A link is refused: for paths that somebody else may have chosen long ago.
-    NoLinks,
 }
 
 /// Finds targets; directories that several paths in a row lie in are opened once.

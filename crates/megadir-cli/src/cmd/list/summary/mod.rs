@@ -13,7 +13,7 @@ use megadir::summary::{DirectoryRow, Total};
 use megadir::{Attributes, DirectorySummary, Entry, Summary, Want};
 
 use self::text::Look;
-use super::args::Args;
+use super::args::{Args, Of};
 use super::lines::{Format, Lines};
 use super::times::{Named, now_s};
 use super::{Run, Stop};
@@ -23,18 +23,6 @@ use crate::ui::output::Ended;
 const TOP_ENTRIES: usize = 5;
 /// How many directories are shown unless more or fewer are asked for.
 const TOP_DIRECTORIES: usize = 20;
-/// The most that may be asked for: each takes its path in memory.
-pub(super) const TOP_MAX: u64 = 1_000_000;
-
-/// What a summary is of.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
-pub(super) enum Of {
-    /// Each directory named, with --recursive all below it.
-    Tree,
-    /// The directories of each tree, one by one.
-    Directories,
-}
-
 /// A summary under way.
 pub(super) struct Summarizing {
     how: How,

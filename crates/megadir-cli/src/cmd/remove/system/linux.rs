@@ -10,9 +10,7 @@ use rustix::fs::{AtFlags, CWD, Mode, OFlags, Statx, StatxAttributes, StatxFlags,
 use rustix::io::{Errno, retry_on_intr};
 
 use super::{ABOVE_CURRENT, CURRENT, Chain, Found, Identity, Look, Parts};
-use crate::cmd::remove::args::Args;
-use crate::cmd::remove::refusals::Refusal;
-use crate::cmd::remove::target::{NoTarget, Target, Way};
+use crate::cmd::remove::refusal::{NoTarget, Refusal, Way};
 
 /// Opened to look names up in it, which needs no permission to list.
 const LOOK_UP: OFlags = OFlags::PATH.union(OFlags::DIRECTORY).union(OFlags::CLOEXEC);
@@ -32,11 +30,6 @@ impl Identity {
             file: status.stx_ino,
         }
     }
-}
-
-/// Returns what of the options the system has not: nothing.
-pub(in crate::cmd::remove) fn lacking(_args: &Args) -> Option<&'static str> {
-    None
 }
 
 /// Takes a path apart; refuses those that name nothing or what must stay, whatever it is.
@@ -186,11 +179,11 @@ pub(in crate::cmd::remove) fn held_max() -> usize {
     usize::try_from(limit / DESCRIPTORS_A_TARGET).map_or(HELD_MAX, |share| share.min(HELD_MAX))
 }
 
-/// Returns the type and time of a target, as far as conditions ask for them.
-pub(in crate::cmd::remove) fn row(target: &Target) -> Option<Attributes> {
+/// Returns the type and time of an entry, as far as conditions ask for them.
+pub(in crate::cmd::remove) fn row(parent: &Dir, name: &[u8]) -> Option<Attributes> {
     let flags = AtFlags::SYMLINK_NOFOLLOW | AtFlags::NO_AUTOMOUNT;
     let wanted = StatxFlags::TYPE | StatxFlags::MTIME;
-    let status = retry_on_intr(|| statx(&target.parent, target.name.as_slice(), flags, wanted)).ok()?;
+    let status = retry_on_intr(|| statx(parent, name, flags, wanted)).ok()?;
     let kind: FileType = rustix::fs::FileType::from_raw_mode(status.stx_mode.into()).into();
     if !StatxFlags::from_bits_retain(status.stx_mask).contains(wanted) {
         return None;

@@ -13,7 +13,7 @@ use megadir::FileType;
 pub(super) use self::linux::*;
 #[cfg(windows)]
 pub(super) use self::windows::*;
-use super::refusals::Refusal;
+use super::refusal::Refusal;
 
 /// Which file it is: device and inode, volume and number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

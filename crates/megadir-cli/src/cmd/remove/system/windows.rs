@@ -7,24 +7,10 @@ use std::path::{Path, PathBuf};
 use megadir::{Attributes, Dir, Error, ErrorKind, FileType, Time, Want, names};
 
 use super::{ABOVE_CURRENT, CURRENT, Chain, Found, Identity, Look, Parts, windows_paths};
-use crate::cmd::remove::args::Args;
-use crate::cmd::remove::refusals::Refusal;
-use crate::cmd::remove::target::{NoTarget, Target, Way};
+use crate::cmd::remove::refusal::{NoTarget, Refusal, Way};
 
 /// So many targets of the command line are found out beforehand at most; each holds a handle.
 const HELD_MAX: usize = 64;
-
-/// Returns what of the options the system has not.
-pub(in crate::cmd::remove) fn lacking(args: &Args) -> Option<&'static str> {
-    if args.renew {
-        return Some("--renew: Windows cannot exchange two directories in one step");
-    }
-    if args.cross_mounts {
-        let reason = "--cross-mounts: on Windows what is mounted in a folder stands there as a junction, which is removed and never followed";
-        return Some(reason);
-    }
-    None
-}
 
 /// Takes a path apart; refuses those that name nothing or what must stay, whatever it is.
 pub(in crate::cmd::remove) fn parts(path: &[u8]) -> Result<Parts, Refusal> {
@@ -136,12 +122,12 @@ pub(in crate::cmd::remove) fn held_max() -> usize {
     HELD_MAX
 }
 
-/// Returns the type and time of a target, as far as conditions ask for them: for the question alone, hence by path.
-pub(in crate::cmd::remove) fn row(target: &Target) -> Option<Attributes> {
+/// Returns the type and time of an entry, as far as conditions ask for them: for the question alone, hence by path.
+pub(in crate::cmd::remove) fn row(parent: &Dir, name: &[u8]) -> Option<Attributes> {
     use std::os::windows::fs::MetadataExt;
-    let name = names::to_os(&target.name).ok()?;
-    let told = std::fs::symlink_metadata(target.parent.path().join(name)).ok()?;
-    let kind = target.parent.kind_of(&target.name);
+    let os_name = names::to_os(name).ok()?;
+    let told = std::fs::symlink_metadata(parent.path().join(os_name)).ok()?;
+    let kind = parent.kind_of(name);
     let modified = Time::from_windows(told.last_write_time().cast_signed());
     Some(Attributes { have: Want::TYPE | Want::MODIFIED, kind, modified, ..Attributes::NOTHING })
 }

@@ -1,7 +1,7 @@
 //! How Windows writes paths, without asking it: what of one is the name that is to go.
 
 use super::Parts;
-use crate::cmd::remove::refusals::Refusal;
+use crate::cmd::remove::refusal::Refusal;
 
 fn is_separator(byte: u8) -> bool {
     matches!(byte, b'\\' | b'/')

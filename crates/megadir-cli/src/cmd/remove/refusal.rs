@@ -1,13 +1,11 @@
-//! What is never removed, whoever asks: refused with a line before anything is touched.
+//! Reasons why a path is not removed, and how a path is followed.
 
 use std::fmt;
 use std::io;
 
-use super::system::{self, Found};
-use super::target::Target;
 use crate::ui::message::reason;
 
-/// Why a path is refused.
+/// Reason why a path is refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Refusal {
     Empty,
@@ -27,39 +25,22 @@ pub(super) enum Refusal {
     NoContents,
 }
 
-/// What stays: the directories that the current one lies in, and whatever else the system says.
+/// Reason why a path leads to no target.
 #[derive(Debug)]
-pub(super) struct Here(Found);
+pub(super) enum NoTarget {
+    /// It is never removed.
+    Refused(Refusal),
+    /// The system says so.
+    Failed(io::Error),
+}
 
-impl Here {
-    /// Looks where this process is.
-    pub(super) fn find() -> Self {
-        Self(system::find_what_stays())
-    }
-
-    /// Refuses what would take the ground from under the caller or is not a thing to remove.
-    pub(super) fn check(&self, target: &Target, contents: bool) -> Result<(), Refusal> {
-        if target.is_missing {
-            return Ok(());
-        }
-        if !target.is_directory {
-            return match (target.is_mount_point, contents) {
-                (true, _) => Err(Refusal::MountedFile),
-                (_, true) => Err(Refusal::NoContents),
-                _ => Ok(()),
-            };
-        }
-        if self.0.root == Some(target.identity) {
-            return Err(Refusal::Root);
-        }
-        if let Some(refusal) = self.0.chains.iter().find_map(|chain| chain.refusal(target.identity)) {
-            return Err(refusal);
-        }
-        if target.is_mount_point && !contents {
-            return Err(Refusal::MountPoint);
-        }
-        self.0.broken.map_or(Ok(()), |error| Err(Refusal::Unknown(error)))
-    }
+/// How symbolic links on the way to the name are treated.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Way {
+    /// As everywhere: for paths that somebody has typed.
+    Links,
+    /// A link is refused: for paths that somebody else may have chosen long ago.
+    NoLinks,
 }
 
 const ROOT: &str = if cfg!(windows) {
