@@ -1,7 +1,7 @@
 //! megadir: measure and work on directories with millions of entries.
 //!
-//! Parse, dispatch, exit code. The only crate that prints, reads arguments or the environment; what the
-//! commands do is in the library crates.
+//! Parses the command line, runs the command and returns its exit code. Only this crate prints and reads
+//! arguments or the environment; the work is in the libraries.
 
 #[macro_use]
 mod ui;
@@ -15,10 +15,10 @@ use clap::error::ErrorKind;
 
 use ui::exit;
 
-/// Measures and works on directories with millions of entries.
+/// Measure and work on directories with millions of entries
 ///
-/// Exit codes: 0 done; 1 done, but some entries failed; 2 usage; 3 nothing could run; 10 the condition
-/// asked for was met; 11 it could not be judged; 130 interrupted.
+/// Exit codes: 0 done; 1 done, but some entries failed; 2 usage; 3 nothing could run; 10 the condition asked
+/// for was met; 11 the condition could not be judged; 130 interrupted.
 #[derive(Parser)]
 #[command(name = "megadir", version, max_term_width = 100, arg_required_else_help = true)]
 struct Cli {
@@ -30,7 +30,7 @@ fn main() -> ExitCode {
     let done = match Cli::try_parse() {
         Ok(cli) => cmd::run(cli.command),
         Err(error) if error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
-            // Nothing was asked for: the help is the complaint.
+            // Without a command, print the help as the error.
             let _ = error.print();
             return ExitCode::from(exit::USAGE);
         }

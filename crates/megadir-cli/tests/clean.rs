@@ -32,7 +32,7 @@ fn a_dry_run_names_what_would_be_removed_and_removes_nothing() {
     assert_eq!(clean(at, &["d"]), (Some(1), String::new(), removed));
     assert!(!at.join("d").join(name).exists() && at.join("d/megadir-bench-foreign").exists());
     std::fs::remove_dir(at.join("d/megadir-bench-alien0")).expect("removed");
-    let nothing = "megadir: nothing left by killed runs in 'd'\n".to_owned();
+    let nothing = "megadir: no leftovers of killed runs in 'd'\n".to_owned();
     assert_eq!(clean(at, &["d", "--dry-run"]), (Some(0), String::new(), nothing));
     let (code, _, said) = clean(at, &["missing", "--dry-run"]);
     assert_eq!((code, said.as_str()), (Some(3), "megadir: clean 'missing': No such file or directory\n"));

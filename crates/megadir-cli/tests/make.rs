@@ -54,7 +54,7 @@ fn files_lie_where_the_layout_says_and_are_counted() {
     let scratch = tempfile::tempdir().expect("a directory");
     let at = scratch.path();
     let make = ["d", "-n", "200", "--layout", "prefix:1/1"];
-    gives(&run(at, &make), 0, "", "megadir: 'd': 200 made and 160 directories for them\n");
+    gives(&run(at, &make), 0, "", "megadir: 'd': created 200 files and 160 directories\n");
     let layout: Layout = "prefix:1/1".parse().expect("a layout");
     let found = files(&at.join("d"));
     assert_eq!(found.len(), 200);
@@ -64,7 +64,7 @@ fn files_lie_where_the_layout_says_and_are_counted() {
         let name = layout.name_of(path.as_bytes(), &mut buffer).expect(path);
         assert_eq!((name.len(), path.len()), (32, 36));
     }
-    gives(&run(at, &make), 0, "", "megadir: 'd': 0 made and 0 directories for them, 200 there already\n");
+    gives(&run(at, &make), 0, "", "megadir: 'd': created 0 files and 0 directories, 200 existed already\n");
 }
 
 #[test]
@@ -107,20 +107,20 @@ fn a_dry_run_prints_what_would_be_made_and_writes_nothing() {
     let dry = |arguments: &[&str]| run(at, &[arguments, &["--dry-run"]].concat());
     let make = ["d", "-n", "200", "--size", "4KiB", "--layout", "prefix:1/1"];
     let first = "layout prefix:1/1: the first file is 8/1/81b206a89f89d5b1123b87606075c6a8\n";
-    let told = format!("would make in 'd': 200 files, 160 directories, 819200 bytes of content\n{first}");
+    let told = format!("would create in 'd': 200 files, 160 directories, 819200 bytes of content\n{first}");
     gives(&dry(&make), 0, &told, "");
     assert!(files(at).is_empty() && !at.join("d").exists());
-    gives(&run(at, &make), 0, "", "megadir: 'd': 200 made and 160 directories for them\n");
+    gives(&run(at, &make), 0, "", "megadir: 'd': created 200 files and 160 directories\n");
     let more = ["d", "-n", "210", "--size", "4KiB", "--layout", "prefix:1/1"];
     let told =
-        "would make in 'd': 10 files, 4 directories, 40960 bytes of content\n200 files are there already\n";
+        "would create in 'd': 10 files, 4 directories, 40960 bytes of content\n200 files exist already\n";
     gives(&dry(&more), 0, &format!("{told}{first}"), "");
     assert_eq!(files(at).len(), 200);
-    gives(&run(at, &more), 0, "", "megadir: 'd': 10 made and 4 directories for them, 200 there already\n");
+    gives(&run(at, &more), 0, "", "megadir: 'd': created 10 files and 4 directories, 200 existed already\n");
     gives(
         &dry(&["flat", "-n", "1M"]),
         0,
-        "would make in 'flat': 1000000 files, 10000000 bytes of content\n",
+        "would create in 'flat': 1000000 files, 10000000 bytes of content\n",
         "",
     );
 }
@@ -135,11 +135,11 @@ fn what_is_in_the_way_is_named_and_left_alone() {
     std::os::unix::fs::symlink(&outside, at.join("d/8")).expect("made");
     let make = ["d", "-n", "100", "--layout", "prefix:1"];
     let dry = run(at, &[&make[..], &["--dry-run"]].concat());
-    let left = "megadir: left alone: '8' is something else\n";
+    let left = "megadir: left alone: '8' is not a file of this data set\n";
     let first = "layout prefix:1: the first file is 8/81b206a89f89d5b1123b87606075c6a8\n";
-    let told = "would make in 'd': 97 files, 15 directories, 970 bytes of content\n3 files cannot be made\n";
+    let told = "would create in 'd': 97 files, 15 directories, 970 bytes of content\n3 files cannot be created: the name is taken\n";
     gives(&dry, 1, &format!("{told}{first}"), left);
-    let said = "megadir: 'd': 97 made and 15 directories for them, 3 taken by something else\n";
+    let said = "megadir: 'd': created 97 files and 15 directories, 3 left alone\n";
     gives(&run(at, &make), 1, "", &format!("{said}{left}"));
     assert!(files(&outside).is_empty());
 }
@@ -149,8 +149,8 @@ fn layouts_of_numbers_get_numbers_for_names() {
     let scratch = tempfile::tempdir().expect("a directory");
     let at = scratch.path();
     for (layout, said, first, last) in [
-        ("squid", "300 made and 3 directories for them", "00/00/00000000", "00/01/0000012B"),
-        ("paperclip", "300 made and 2 directories for them", "000/000/000", "000/000/299"),
+        ("squid", "created 300 files and 3 directories", "00/00/00000000", "00/01/0000012B"),
+        ("paperclip", "created 300 files and 2 directories", "000/000/000", "000/000/299"),
     ] {
         let ran = run(at, &[layout, "-n", "300", "--layout", layout]);
         gives(&ran, 0, "", &format!("megadir: '{layout}': {said}\n"));

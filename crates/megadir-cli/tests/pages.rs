@@ -31,11 +31,7 @@ fn read(path: impl AsRef<Path>) -> String {
 fn a_run_leaves_a_page_that_can_be_made_again_and_replaces_nobody_elses() {
     let directory = tempfile::tempdir().expect("a directory");
     let at = directory.path();
-    says(
-        &megadir(at, &[&RUN[..], &["-o", "a.jsonl"]].concat()),
-        0,
-        "the report with pictures is 'report.html'",
-    );
+    says(&megadir(at, &[&RUN[..], &["-o", "a.jsonl"]].concat()), 0, "the HTML report is 'report.html'");
     let page = read(at.join("report.html"));
     assert!(page.starts_with("<!DOCTYPE html>") && page.ends_with("</html>\n") && !page.contains("<script"));
     assert_eq!(
@@ -74,13 +70,9 @@ fn reports_go_to_files_that_are_new() {
         3,
         "has nothing that the chart 'refusal' shows",
     );
-    says(&report(&["a.jsonl", "-f", "svg", "--chart", "pie"]), 2, "the charts are shares, ");
-    says(&report(&["a.jsonl", "--chart", "forest"]), 2, "--chart picks a picture: it needs --format svg");
-    says(
-        &report(&["a.jsonl", "other/record.jsonl", "-f", "html"]),
-        2,
-        "name a directory for the files with --output",
-    );
+    says(&report(&["a.jsonl", "-f", "svg", "--chart", "pie"]), 2, "expected one of shares, ");
+    says(&report(&["a.jsonl", "--chart", "forest"]), 2, "--chart needs --format svg");
+    says(&report(&["a.jsonl", "other/record.jsonl", "-f", "html"]), 2, "name a directory with --output");
     says(
         &report(&["a.jsonl", "other/record.jsonl", "a.jsonl", "-f", "html", "-o", "pages"]),
         0,
@@ -116,7 +108,7 @@ fn of_a_bad_record_it_is_said_what_was_read_and_what_was_not() {
     write("empty", "");
     std::fs::write(at.join("packed"), [0x1f, 0x8b, 8, 0, 0]).expect("writable");
     let report = |name: &str| megadir(at, &["bench", "report", name]);
-    says(&report("cut"), 0, "is cut off in line");
+    says(&report("cut"), 0, "is truncated in line");
     says(&report("mixed"), 1, &format!("line {} is damaged: a second header; the", lines.len() + 1));
     says(&report("damaged"), 1, &format!("line {bad} is damaged"));
     says(&report("damaged"), 1, "nothing from there on is");
@@ -127,7 +119,7 @@ fn of_a_bad_record_it_is_said_what_was_read_and_what_was_not() {
     says(&report("newer"), 3, "has format version 99");
     says(&report("foreign"), 3, "'foreign': not a megadir record: its first line is not a header");
     says(&report("empty"), 3, "'empty': not a megadir record: it is empty");
-    says(&report("packed"), 3, "'packed': it is compressed: undo that with gunzip first");
+    says(&report("packed"), 3, "'packed': the file is compressed; decompress it with gunzip first");
     says(&report("none"), 3, "'none': ");
     // What was read is shown, with the doubt in it.
     says(&report("mixed"), 1, "The record breaks off in line");

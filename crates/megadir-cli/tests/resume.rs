@@ -147,7 +147,7 @@ fn a_run_killed_while_it_begins_leaves_no_record_or_one_that_can_be_resumed() {
             // The last of them is made only when all is measured.
             if was_killed(status) && record.end.is_none() {
                 let resumed = megadir(at, &["bench", "run", "--resume", "record"]).output().expect("starts");
-                says(&resumed, 0, "going on with 'record'");
+                says(&resumed, 0, "resuming 'record'");
             }
             std::fs::remove_file(&path).expect("removed");
             let _ = std::fs::remove_file(at.join("report.html"));
@@ -193,7 +193,7 @@ fn an_unfinished_line_is_cut_off_and_measured_again() {
     let before = record(&path);
     assert!(before.cut.is_some());
     let resumed = megadir(at, &["bench", "run", "--resume", "record"]).output().expect("starts");
-    says(&resumed, 0, "going on with 'record'");
+    says(&resumed, 0, "resuming 'record'");
     let after = record(&path);
     assert!(after.cut.is_none());
     assert_eq!(after.samples[..before.samples.len()], before.samples[..]);
@@ -217,7 +217,7 @@ fn a_line_without_its_end_is_whole_and_gets_it_and_a_shared_record_stays_shared(
     let below = at.join("below");
     let below = below.to_str().expect("UTF-8");
     let run = ["bench", "run", "--resume", "record", "--dir", below];
-    says(&megadir(at, &run).output().expect("starts"), 0, "going on with 'record'");
+    says(&megadir(at, &run).output().expect("starts"), 0, "resuming 'record'");
     let after = record(&path);
     assert_eq!(after.samples[..before.samples.len()], before.samples[..]);
     follows_its_rules(&after);
@@ -303,7 +303,7 @@ fn a_full_disk_costs_one_block_at_most() {
     let moved = at.join("record");
     std::fs::copy(&path, &moved).expect("copied");
     let resumed = megadir(at, &["bench", "run", "--resume", "record"]).output().expect("starts");
-    says(&resumed, 0, "going on with");
+    says(&resumed, 0, "resuming");
     let after = record(&moved);
     assert!(after.samples.len() > before);
     follows_its_rules(&after);

@@ -232,7 +232,7 @@ fn of_many_errors_of_a_kind_ten_are_told_and_the_rest_is_counted() {
         assert_eq!(output.status.code(), Some(1), "{arguments:?} {}", err(&output));
         let said = err(&output);
         let denied = said.lines().filter(|line| line.starts_with("megadir: open 'tree/")).count();
-        (denied, said.matches("and 15 more: open: Permission denied (--all-errors tells each)\n").count())
+        (denied, said.matches("and 15 more: open: Permission denied (--all-errors prints each)\n").count())
     };
     let inventory = scratch.path().join("inventory");
     let made = run(scratch.path(), &["scan", "tree", "-o", "inventory"]);
@@ -290,12 +290,12 @@ fn what_cannot_be_done_is_one_line() {
         (&["scan"][..], 2, "required"),
         (&["scan", "tree"], 2, "--output <FILE>"),
         (&["scan", "tree", "--csv", "--jsonl"], 2, "cannot be used with"),
-        (&["scan", "", "-o", "x"], 2, "an empty path names no directory"),
+        (&["scan", "", "-o", "x"], 2, "the path is empty"),
         (&["scan", "tree", "-o", "x", "-j0"], 2, "from 1 to 256"),
         (&["scan", "tree", "-o", "x", "--memory", "1k"], 2, "too little"),
         (&["scan", "tree", "-o", "x", "--examiner", "statix"], 2, "statx"),
         (&["scan", "gone", "-o", "x"], 3, "open 'gone': No such file or directory"),
-        (&["scan", "file", "-o", "x"], 3, "a directory is wanted"),
+        (&["scan", "file", "-o", "x"], 3, "expected a directory"),
         (&["scan", "tree", "-o", "tree"], 2, "a directory has this name"),
         (&["scan", "tree", "-o", "gone/x"], 3, "write 'gone/x': No such file or directory"),
         (&["scan", "tree", "-o", "taken"], 3, "something else has the name of its temporary file"),

@@ -1,5 +1,4 @@
-//! `megadir backends`: the ways of reading a directory and of asking for attributes, which of them can be had here,
-//! and why the others cannot.
+//! `megadir backends`: methods of reading a directory and of querying attributes, with their availability.
 
 use std::path::PathBuf;
 
@@ -10,24 +9,28 @@ use crate::exit::{self, CliError};
 use crate::ui::message::quoted;
 use crate::ui::{escape, output};
 
-/// Shows the ways of reading a directory (list --backend) and of asking for attributes (list --examiner): which
-/// are available here, why the others are not, and which ones 'megadir list' would pick.
+/// List the methods of reading directories and attributes, and which are available
+///
+/// Backends read a directory (list --backend); examiners query attributes (list --examiner). Also prints the
+/// methods that 'megadir list' would pick, and why others are unavailable.
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// The directory to ask for: what is available depends on its file system.
+    /// Directory to check; availability depends on its file system
     #[arg(value_name = "DIR", default_value = ".", value_parser = exit::directory_parser())]
     directory: PathBuf,
-    /// Print a JSON object a line: v, backend or examiner, about, available, picked, reason (null or why not available).
+    /// Print one JSON object per method
+    ///
+    /// Fields: v (format version, 1), backend or examiner, about, available, picked, reason (null if
+    /// available).
     #[arg(long)]
     json: bool,
 }
 
-/// One of the ways.
 struct Way {
     name: &'static str,
     about: &'static str,
     picked: bool,
-    /// Why it cannot be had here.
+    /// Reason why it is unavailable.
     refused: Option<String>,
 }
 
@@ -58,21 +61,23 @@ pub(crate) fn run(args: &Args) -> Result<u8, CliError> {
         lines(&mut text, backends);
         text.extend_from_slice(format!("\n'megadir list' reads {path} with {listed}\n\n").as_bytes());
         lines(&mut text, examiners);
-        text.extend_from_slice(format!("\n'megadir list --long' asks there with {examined}\n").as_bytes());
+        text.extend_from_slice(
+            format!("\n'megadir list --long' queries attributes with {examined}\n").as_bytes(),
+        );
     }
     output::print(&String::from_utf8_lossy(&text))?;
     Ok(exit::DONE)
 }
 
-/// Appends a line or two for each way, in columns that are as wide as the longest name wants.
+/// Appends one or two lines for each method, in aligned columns.
 fn lines(text: &mut Vec<u8>, ways: impl Iterator<Item = Way>) {
     let ways: Vec<Way> = ways.collect();
     let width = ways.iter().map(|way| way.name.len()).fold(12, usize::max);
     for way in ways {
-        let state = if way.refused.is_none() { "available" } else { "not here" };
-        text.extend_from_slice(format!("{:<width$} {state:<9}  {}\n", way.name, way.about).as_bytes());
+        let state = if way.refused.is_none() { "available" } else { "unavailable" };
+        text.extend_from_slice(format!("{:<width$} {state:<11}  {}\n", way.name, way.about).as_bytes());
         if let Some(reason) = &way.refused {
-            text.extend_from_slice(format!("{:<1$} because {reason}\n", "", width + 11).as_bytes());
+            text.extend_from_slice(format!("{:<1$} because {reason}\n", "", width + 13).as_bytes());
         }
     }
 }

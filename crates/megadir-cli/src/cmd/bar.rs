@@ -1,4 +1,4 @@
-//! Lines of progress: numbers are written as everywhere else, and the bar takes what room the terminal has beside them.
+//! Style of progress bars: grouped numbers, and a bar as wide as the terminal allows.
 
 use std::fmt::Write;
 
@@ -6,10 +6,9 @@ use indicatif::{ProgressBar, ProgressState, ProgressStyle};
 
 use super::limits::amount::{amount, grouped};
 
-/// Has a bar show this template, which may name `{done}`, `{all}` and `{rate}` besides what the library knows.
+/// Sets a template, with `{done}`, `{all}` and `{rate}` in addition to indicatif's keys.
 pub(super) fn set_style(bar: &ProgressBar, template: &str) {
     let Ok(style) = ProgressStyle::with_template(template) else { return };
-    // Writing to a line of the display cannot fail.
     let done = |state: &ProgressState, text: &mut dyn Write| {
         let _ = text.write_str(&grouped(state.pos()));
     };
@@ -29,7 +28,7 @@ pub(super) mod screen {
 
     use indicatif::TermLike;
 
-    /// A terminal that keeps what was drawn.
+    /// Terminal that records its output.
     #[derive(Clone, Debug)]
     pub(in crate::cmd) struct Screen {
         width: u16,

@@ -1,14 +1,15 @@
-//! Ctrl-C for commands that have something to finish: the first asks, the second ends, a hang is not waited for.
+//! Interrupts for commands that need to clean up: the first Ctrl-C asks the work to stop, the second ends the
+//! program, and a hang is not waited for.
 //!
 //! ```text
-//! main thread   takes signals, waits, ends the program when the work hangs
-//! work thread   the command; looks at the flag, counts up its sign of life
+//! main thread   takes signals, waits, ends the program if the work hangs
+//! work thread   runs the command; checks the flag, increments the heartbeat
 //! ```
 //!
-//! The work must not run in the main thread: Linux gives a signal of the process to its main thread if
-//! that can take it, and a main thread that waits for a file system that has stopped answering can not, nor
-//! is the signal passed on to another. So the handlers would not run exactly when they are needed.
-//! References: `complete_signal` in `kernel/signal.c`; signal-hook's documentation of `flag`.
+//! The work must not run in the main thread. Linux delivers a signal of the process to the main thread if
+//! possible; a main thread blocked on an unresponsive file system cannot run the handler, and the signal is not
+//! passed to another thread. References: `complete_signal` in `kernel/signal.c`; the documentation of
+//! `signal_hook::flag`.
 
 use std::any::Any;
 use std::sync::Arc;
@@ -19,39 +20,38 @@ use megadir_bench::control::{COMPUTING, WRITING_BACK};
 
 use crate::exit::{CliError, INTERRUPTED};
 
-/// How long the work may be silent after it was asked to end.
+/// Timeout of the heartbeat after an interrupt.
 const SILENCE_MAX: Duration = Duration::from_secs(1);
-/// How long it may be silent while the system writes to the disk.
+/// Timeout while the system writes to the disk.
 const WRITING_BACK_MAX: Duration = Duration::from_secs(30);
-/// Set in the sign of life while entries are removed: a call takes as long as the blocks of a large file, or a journal
-/// that is full, need.
+/// Heartbeat flag during removal, where one call may take long: a large file, or a full journal.
 pub(crate) const REMOVING: u64 = 1 << 61;
-/// How long the removal of one entry may take once it was asked to end: what is lost by not waiting is the summary only.
+/// Timeout during removal. Only the summary is lost if the program does not wait.
 const REMOVING_MAX: Duration = Duration::from_secs(3);
-/// The main thread looks this often; more often would disturb what is measured.
+/// Poll interval of the main thread; shorter intervals would disturb measurements.
 const LOOK_EVERY: Duration = Duration::from_millis(100);
 
-/// What the work looks at and tells.
+/// Stop flag and heartbeat of the work thread.
 #[derive(Debug)]
 pub(crate) struct Interrupt {
-    /// Set when the work is to end.
+    /// Set to ask the work to stop.
     pub(crate) stop: Arc<AtomicBool>,
-    /// Counted up by the work as a sign of life, see [`megadir_bench::control`].
+    /// Incremented by the work; the flags are in [`megadir_bench::control`].
     pub(crate) beat: AtomicU64,
 }
 
 impl Interrupt {
-    /// Returns whether the work was asked to end.
+    /// `true` once the work should stop.
     pub(crate) fn asked(&self) -> bool {
         self.stop.load(Ordering::Relaxed)
     }
 }
 
-/// Has the flag set when the program is asked to end, and the program ended when it is asked again.
+/// Installs handlers: the first signal sets the flag, the second ends the program.
 #[cfg(unix)]
 fn watch(stop: &Arc<AtomicBool>) -> std::io::Result<()> {
     for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM] {
-        // The order matters: the first handler acts on what the second one set the time before.
+        // Order matters: the first handler checks the flag that the second one set at the previous signal.
         let code = i32::from(INTERRUPTED);
         signal_hook::flag::register_conditional_shutdown(signal, code, Arc::clone(stop))?;
         signal_hook::flag::register(signal, Arc::clone(stop))?;
@@ -59,7 +59,7 @@ fn watch(stop: &Arc<AtomicBool>) -> std::io::Result<()> {
     Ok(())
 }
 
-/// Has the flag set on Ctrl-C and Ctrl-Break, and the program ended on another; consoles tell a thread that they start for that.
+/// Installs a handler for Ctrl-C and Ctrl-Break, which the console calls in a thread of its own.
 #[cfg(windows)]
 fn watch(stop: &Arc<AtomicBool>) -> std::io::Result<()> {
     let stop = Arc::clone(stop);
@@ -71,7 +71,7 @@ fn watch(stop: &Arc<AtomicBool>) -> std::io::Result<()> {
     megadir_bench::console::on_interrupt(asked)
 }
 
-/// Does `work` in a thread of its own while this one, the main thread, takes Ctrl-C and requests to terminate.
+/// Runs `work` in its own thread while the main thread handles interrupts.
 pub(crate) fn interruptible<R: Send>(
     work: impl FnOnce(&Interrupt) -> Result<R, CliError> + Send,
 ) -> Result<R, CliError> {
@@ -91,7 +91,7 @@ pub(crate) fn interruptible<R: Send>(
             })
             .map_err(failed)?;
         let mut silence = Silence::default();
-        // A worker that panicked is not done but finished.
+        // A worker that panicked has finished without setting `done`.
         while !done.load(Ordering::Acquire) && !worker.is_finished() {
             std::thread::park_timeout(LOOK_EVERY);
             if interrupt.asked() {
@@ -102,16 +102,16 @@ pub(crate) fn interruptible<R: Send>(
     })
 }
 
-/// How long the work has been silent since it was asked to end.
+/// Time since the last heartbeat after an interrupt.
 #[derive(Default)]
 struct Silence {
     since: Option<(u64, Instant)>,
-    /// Whether the user knows what is waited for.
-    told: bool,
+    /// `true` once the wait was announced.
+    announced: bool,
 }
 
 impl Silence {
-    /// Ends the program when nothing has moved for too long.
+    /// Ends the program if the heartbeat has stopped for too long.
     fn look(&mut self, interrupt: &Interrupt) {
         let beat = interrupt.beat.load(Ordering::Relaxed);
         let silent = match self.since {
@@ -121,26 +121,26 @@ impl Silence {
                 return;
             }
         };
-        let (max, waits_for) = patience(beat);
-        if silent >= SILENCE_MAX && max != Some(SILENCE_MAX) && !self.told {
-            eprintln!("megadir: interrupted; waiting for {waits_for} (Ctrl-C again ends at once)");
-            self.told = true;
+        let (max, awaited) = patience(beat);
+        if silent >= SILENCE_MAX && max != Some(SILENCE_MAX) && !self.announced {
+            eprintln!("megadir: interrupted; waiting for {awaited} (press Ctrl-C again to quit now)");
+            self.announced = true;
         }
         if max.is_some_and(|max| silent >= max) {
             let silent_s = silent.as_secs();
-            eprintln!("megadir: interrupted; gave up waiting for {waits_for} after {silent_s} s");
+            eprintln!("megadir: interrupted; gave up waiting for {awaited} after {silent_s} s");
             std::process::exit(i32::from(INTERRUPTED));
         }
     }
 }
 
-/// Returns how long the work may be silent, if there is an end to it, and what it is then waiting for.
+/// Timeout for the current work, if any, and what the program is waiting for.
 fn patience(beat: u64) -> (Option<Duration>, &'static str) {
     if beat & COMPUTING != 0 {
         return (None, "a computation");
     }
     if beat & WRITING_BACK != 0 {
-        return (Some(WRITING_BACK_MAX), "the disk to take what was made");
+        return (Some(WRITING_BACK_MAX), "data to reach the disk");
     }
     if beat & REMOVING != 0 {
         return (Some(REMOVING_MAX), "the file system to remove an entry");
@@ -153,7 +153,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn work_that_says_what_it_does_is_waited_for_longer() {
+    fn timeouts_depend_on_the_work() {
         assert_eq!(patience(5).0, Some(SILENCE_MAX));
         assert_eq!(patience(5 | WRITING_BACK).0, Some(WRITING_BACK_MAX));
         assert_eq!(patience(5 | REMOVING).0, Some(REMOVING_MAX));

@@ -1,4 +1,4 @@
-//! `megadir make`: fills a directory with files, again from where it was left.
+//! `megadir make`: fills a directory with files, and completes it when run again.
 
 use std::path::PathBuf;
 
@@ -18,74 +18,74 @@ use crate::ui::escape;
 use crate::ui::message::quoted;
 use crate::ui::output::print;
 
-/// Fills a directory with files whose names and contents follow from a seed.
+/// Fill a directory with reproducible files
 ///
-/// The directory is made if it does not exist, and with --layout so are directories below it. Running the same
-/// command again makes only what is missing and completes files that were cut short; whatever else has one of the
-/// names is left alone (exit code 1). An empty file of that name counts as cut short, unless it has other names
-/// or is another user's.
+/// Names and contents follow from a seed. The directory is created if it does not exist, as are the
+/// subdirectories of --layout. Running the same command again creates only missing files and completes
+/// truncated ones. Anything else with one of the names is left alone (exit code 1). An empty file of that name
+/// counts as truncated, unless it has other hard links or belongs to another user.
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// The directory to fill.
+    /// Directory to fill
+    #[arg(value_name = "DIR")]
     directory: PathBuf,
-    /// How many files, e.g. 1M.
+    /// Number of files, e.g. 1M
     #[arg(short = 'n', long, value_name = "N", value_parser = parse::count)]
     entries: u64,
-    /// The size of each file, e.g. 10 or 4KiB.
+    /// Size of each file, e.g. 10 or 4KiB
     #[arg(long, value_name = "SIZE", default_value = "10", value_parser = parse::bytes)]
     size: u64,
-    /// Sizes that differ: uniform:1KiB-100KiB, lognormal:50kB+sigma=1 (mean, and sigma of the natural logarithm).
+    /// Distribution of file sizes: uniform:1KiB-100KiB, lognormal:50kB+sigma=1
     #[arg(long, value_name = "LAW", value_parser = parse_sizes, long_help = parse::sizes_help(), conflicts_with = "size")]
     sizes: Option<Sizes>,
-    /// What is in the files: pseudorandom, hex-digest or json.
+    /// Content of the files: pseudorandom, hex-digest or json
     #[arg(long, value_name = "KIND", default_value = "pseudorandom", value_parser = parse_content, long_help = parse::content_help())]
     content: ContentKind,
-    /// How names are made: md5, or the numbers that the layout takes, unless said otherwise.
+    /// Naming scheme [default: as the layout requires, else md5]
     #[arg(long, value_enum)]
     names: Option<Names>,
-    /// Where the files go: flat, per-directory:200, prefix:2/2, digest:2/2, git and so on.
+    /// Layout of the files: flat, per-directory:200, prefix:2/2, digest:2/2, git, ...
     #[arg(long, value_name = "LAYOUT", default_value = "flat", value_parser = parse_spread, long_help = layout_help())]
     layout: Spread,
-    /// The seed of names and contents.
+    /// Seed of names and contents
     #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,
-    /// Print nothing if all files are there; errors are printed.
+    /// Print only errors
     #[arg(short, long, conflicts_with = "dry_run")]
     quiet: bool,
-    /// Print what would be made, and write nothing.
+    /// Print what would be created, and write nothing
     #[arg(long)]
     pub(super) dry_run: bool,
 }
 
-/// The ways of making names.
 #[derive(Clone, Copy, clap::ValueEnum)]
 enum Names {
-    /// The MD5 digest of SEED:INDEX in hex, 32 characters.
+    /// MD5 digest of SEED:INDEX in hex, 32 characters
     Md5,
-    /// A pseudorandom permutation of the index in hex, 16 characters.
+    /// Pseudorandom permutation of the index in hex, 16 characters
     Hex,
-    /// `file` and the index in 12 digits.
+    /// `file` and the index in 12 digits
     Sequence,
-    /// The index in decimal.
+    /// Index in decimal
     Decimal,
-    /// The index in upper-case hex, 8 digits or more.
+    /// Index in upper-case hex, at least 8 digits
     UpperHex,
 }
 
-/// Returns the help on layouts, with all presets.
+/// Help on layouts, with all presets.
 fn layout_help() -> String {
     let mut help = String::from(
-        "Where the files go.\n\n\
+        "Layout of the files.\n\n\
          flat            all in one directory\n\
-         per-directory:9 d000000/abcdef: 9 files in a directory, then the next begins\n\
-         prefix:2/2      ab/cd/abcdef: directories from the name's beginning; with +rest ab/cd/ef\n\
-         suffix:1/2      f/de/abcdef: from its end\n\
-         next-to-last:2  de/abcdef: from its end without the last character\n\
-         digest:2/2      be/f5/abcdef: from the name's SHA-256 in hex\n\
-         decimal:3/3/3   000/001/234: the number 1234, filled up with zeros\n\
-         sequence:16/256 01/23/00012345: 16 times 256 directories, filled in turn\n\n\
-         With +from=2+under=2000 there are 2 levels, and more where --entries would put that many files into a \
-         directory; +label=TEXT goes before every directory's name. What known programs use:\n\n",
+         per-directory:9 d000000/abcdef: 9 files per directory\n\
+         prefix:2/2      ab/cd/abcdef: directories from the start of the name; with +rest: ab/cd/ef\n\
+         suffix:1/2      f/de/abcdef: from the end of the name\n\
+         next-to-last:2  de/abcdef: from the end, without the last character\n\
+         digest:2/2      be/f5/abcdef: from the SHA-256 of the name in hex\n\
+         decimal:3/3/3   000/001/234: the number 1234, zero-padded\n\
+         sequence:16/256 01/23/00012345: 16 x 256 directories, filled in turn\n\n\
+         +from=2+under=2000 starts with 2 levels and adds levels until a directory holds fewer than 2000 files; \
+         +label=TEXT prefixes every directory name. Presets:\n\n",
     );
     for preset in PRESETS {
         help.push_str(&format!("{:<15} {}: {}\n", preset.name, preset.layout, preset.about));
@@ -93,10 +93,12 @@ fn layout_help() -> String {
     help
 }
 
-/// Fills the directory.
 pub(crate) fn run(args: &Args) -> Result<u8, CliError> {
     if args.entries > megadir_bench::plan::ENTRIES_MAX * 100 {
-        return Err(CliError::usage(format!("{} files are more than any directory holds", args.entries)));
+        return Err(CliError::usage(format!(
+            "--entries {}: more files than any directory holds",
+            args.entries
+        )));
     }
     let names = match args.names {
         None => names_of(&args.layout).unwrap_or(NameScheme::Md5),
@@ -115,13 +117,12 @@ pub(crate) fn run(args: &Args) -> Result<u8, CliError> {
     };
     let files = Files::new(&made, args.seed, args.entries).map_err(|error| files_error(&error))?;
     interruptible(|interrupt| match args.dry_run {
-        true => tell(&files, args, interrupt),
+        true => dry_run(&files, args, interrupt),
         false => make(args, &files, interrupt),
     })
 }
 
-/// Prints what would be made.
-fn tell(files: &Files, args: &Args, interrupt: &Interrupt) -> Result<u8, CliError> {
+fn dry_run(files: &Files, args: &Args, interrupt: &Interrupt) -> Result<u8, CliError> {
     let bar = bar(args.entries);
     let mut progress = |progress: FillProgress| {
         interrupt.beat.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
@@ -138,19 +139,19 @@ fn tell(files: &Files, args: &Args, interrupt: &Interrupt) -> Result<u8, CliErro
     Ok(left_alone(&found.filled))
 }
 
-/// Returns what would be made as lines.
+/// Formats the result of a dry run.
 fn rehearsal(args: &Args, files: &Files, found: &Rehearsed) -> Result<String, CliError> {
     let Rehearsed { filled, more_directories, bytes } = found;
-    let mut text = format!("would make in {}: {} files", quoted(&args.directory), filled.made);
+    let mut text = format!("would create in {}: {} files", quoted(&args.directory), filled.made);
     if !files.is_flat() {
         let more = if *more_directories { "more than " } else { "" };
         text.push_str(&format!(", {more}{} directories", filled.directories_made));
     }
     text.push_str(&format!(", {bytes} bytes of content\n"));
     for (count, what) in [
-        (filled.already, "are there already"),
+        (filled.already, "exist already"),
         (filled.completed, "would be completed"),
-        (filled.taken, "cannot be made"),
+        (filled.taken, "cannot be created: the name is taken"),
     ] {
         if count > 0 {
             text.push_str(&format!("{count} files {what}\n"));
@@ -179,13 +180,13 @@ fn make(args: &Args, files: &Files, interrupt: &Interrupt) -> Result<u8, CliErro
         eprintln!("megadir: {}: {}", quoted(&args.directory), summary(&filled, files));
     }
     if filled.stopped {
-        eprintln!("megadir: interrupted; the same command goes on from here");
+        eprintln!("megadir: interrupted; run the same command to continue");
         return Ok(exit::INTERRUPTED);
     }
     Ok(left_alone(&filled))
 }
 
-/// Says what is in the way, if anything is, and returns the exit code.
+/// Prints the names that are taken by something else, and returns the exit code.
 fn left_alone(filled: &Filled) -> u8 {
     if filled.taken == 0 {
         return exit::DONE;
@@ -193,7 +194,7 @@ fn left_alone(filled: &Filled) -> u8 {
     for name in &filled.taken_names {
         let mut text = Vec::new();
         escape::terminal(&mut text, name);
-        eprintln!("megadir: left alone: '{}' is something else", String::from_utf8_lossy(&text));
+        eprintln!("megadir: left alone: '{}' is not a file of this data set", String::from_utf8_lossy(&text));
     }
     let more = filled.taken - filled.taken_named;
     if more > 0 {
@@ -202,7 +203,6 @@ fn left_alone(filled: &Filled) -> u8 {
     exit::SOME_FAILED
 }
 
-/// Returns a bar for `entries` files, hidden where no terminal shows it.
 fn bar(entries: u64) -> ProgressBar {
     let bar = ProgressBar::new(entries);
     set_style(&bar, "{wide_bar} {done} of {all} files, {rate}, {eta} left");
@@ -210,15 +210,13 @@ fn bar(entries: u64) -> ProgressBar {
 }
 
 fn summary(filled: &Filled, files: &Files) -> String {
-    let mut text = format!("{} made", filled.made);
+    let files_made = if filled.made == 1 { "file" } else { "files" };
+    let mut text = format!("created {} {files_made}", filled.made);
     if !files.is_flat() {
-        text.push_str(&format!(" and {} directories for them", filled.directories_made));
+        text.push_str(&format!(" and {} directories", filled.directories_made));
     }
-    let others = [
-        (filled.already, "there already"),
-        (filled.completed, "completed"),
-        (filled.taken, "taken by something else"),
-    ];
+    let others =
+        [(filled.already, "existed already"), (filled.completed, "completed"), (filled.taken, "left alone")];
     for (count, what) in others {
         if count > 0 {
             text.push_str(&format!(", {count} {what}"));
@@ -230,9 +228,10 @@ fn summary(filled: &Filled, files: &Files) -> String {
 fn explain(error: &FillError) -> CliError {
     let message = error.to_string();
     match error {
-        FillError::NoRoom { made, .. } | FillError::Make { made, .. } if *made > 0 => {
-            CliError { message: format!("{message}; what was made stays"), code: exit::SOME_FAILED }
-        }
+        FillError::NoRoom { made, .. } | FillError::Make { made, .. } if *made > 0 => CliError {
+            message: format!("{message}; the files created so far are kept"),
+            code: exit::SOME_FAILED,
+        },
         FillError::Files(error) => files_error(error),
         _ => CliError::nothing_ran(message),
     }

@@ -1,4 +1,4 @@
-//! The subcommands: one file each, one word here.
+//! Subcommands.
 
 use crate::exit::CliError;
 use crate::ui::output;
@@ -8,7 +8,7 @@ mod backends;
 mod bar;
 mod bench;
 mod changes;
-mod complaints;
+mod error_limiter;
 mod interrupt;
 mod limits;
 mod list;
@@ -21,7 +21,6 @@ mod remove_unavailable;
 use remove_unavailable as remove;
 mod scan;
 
-/// What to do.
 #[derive(clap::Subcommand)]
 pub(crate) enum Command {
     List(Box<list::Args>),
@@ -36,7 +35,7 @@ pub(crate) enum Command {
 }
 
 impl Command {
-    /// `true` if the command is to print something on standard output.
+    /// `true` if the command prints to standard output.
     fn prints(&self) -> bool {
         match self {
             Self::List(_) | Self::Advise(_) | Self::Backends(_) => true,
@@ -50,10 +49,9 @@ impl Command {
     }
 }
 
-/// Runs a subcommand and returns the exit code.
 pub(crate) fn run(command: Command) -> Result<u8, CliError> {
     if command.prints() {
-        // Before anything is measured, removed or replaced: a report that cannot be printed would come too late.
+        // Check before the command measures, removes or replaces anything: afterwards the report would be lost.
         output::check_open()?;
     }
     match command {

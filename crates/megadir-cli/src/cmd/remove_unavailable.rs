@@ -1,13 +1,13 @@
-//! `megadir remove` where nothing is removed yet: one clear line, whatever was asked for.
+//! `megadir remove` on systems without support: one error line for any arguments.
 
 use std::ffi::OsString;
 
 use crate::exit::CliError;
 
-/// Removes directories and trees; not on this system yet.
+/// Remove directories and trees (unavailable on this system)
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// Whatever the command takes on Linux.
+    /// Arguments of the supported systems, ignored.
     #[arg(hide = true, trailing_var_arg = true, allow_hyphen_values = true)]
     anything: Vec<OsString>,
 }
@@ -18,8 +18,7 @@ impl Args {
     }
 }
 
-/// Refuses.
 pub(crate) fn run(args: &Args) -> Result<u8, CliError> {
-    let asked = if args.anything.is_empty() { "" } else { ", and nothing was removed" };
-    Err(CliError::nothing_ran(format!("remove: not on this system yet{asked}: use 'rm -r'")))
+    let asked = if args.anything.is_empty() { "" } else { "; nothing was removed" };
+    Err(CliError::nothing_ran(format!("remove: unavailable on this system{asked}; use 'rm -r'")))
 }

@@ -1,32 +1,31 @@
-//! Names on a terminal and in JSON.
+//! Escaping of names for terminals and JSON.
 //!
-//! A name may hold any byte but `/` and NUL. On a terminal, control characters, those that reorder text and bytes that are not
-//! UTF-8 are shown as `\n` or `\xff`, so that a name cannot move the cursor nor read as another; elsewhere names pass unharmed.
-//! In JSON a name that is UTF-8 is a string under its key; one that is not is the lower-case hex of its
-//! bytes under the key with `_hex` appended, so that no name is lost and none is ambiguous.
+//! A name may hold any byte but `/` and NUL. On a terminal, control characters, bidirectional controls and
+//! bytes that are not UTF-8 are shown as `\n` or `\xff`, so that a name can neither move the cursor nor read as
+//! another name. JSON has a UTF-8 name as a string under its key, any other as lower-case hex under the key
+//! with `_hex` appended: lossless and unambiguous.
 
 use std::io::Write;
 
 use megadir::names::acts_on_terminals;
 
-/// Appends a name as a terminal may show it.
+/// Appends a name in its terminal form.
 pub(crate) fn terminal(text: &mut Vec<u8>, name: &[u8]) {
     for chunk in name.utf8_chunks() {
         for character in chunk.valid().chars() {
             match character {
-                // On Windows it stands between names, which hold no control characters that `\n` could be taken for.
+                // On Windows it separates names, and names hold no control characters, so `\n` is unambiguous.
                 '\\' if cfg!(not(windows)) => text.extend_from_slice(b"\\\\"),
                 other => push(text, other),
             }
         }
         for byte in chunk.invalid() {
-            // Writing to a Vec cannot fail.
             let _ = write!(text, "\\x{byte:02x}");
         }
     }
 }
 
-/// Appends a text whose control characters are escaped; backslashes stay as they are.
+/// Appends text with control characters escaped; backslashes stay.
 pub(crate) fn control(text: &mut Vec<u8>, plain: &str) {
     for character in plain.chars() {
         push(text, character);
@@ -69,8 +68,8 @@ pub(crate) fn json_member(text: &mut Vec<u8>, key: &str, name: &[u8]) {
     }
 }
 
-/// Appends a JSON string; control characters are escaped, those that JSON would let through (U+007F to
-/// U+009F, and those that reorder text) too, so that no terminal acts on them.
+/// Appends a JSON string. Also escapes the control characters that JSON allows (U+007F to U+009F, bidirectional
+/// controls), because a terminal acts on them.
 pub(crate) fn json_string(text: &mut Vec<u8>, value: &str) {
     // U+0080 to U+009F begin with the byte 0xc2, U+061C with 0xd8, U+2000 to U+2FFF with 0xe2.
     let plain = |byte: u8| byte >= 0x20 && !matches!(byte, b'"' | b'\\' | 0x7f | 0xc2 | 0xd8 | 0xe2);
@@ -85,9 +84,8 @@ pub(crate) fn json_string(text: &mut Vec<u8>, value: &str) {
                 '\n' => text.extend_from_slice(b"\\n"),
                 '\t' => text.extend_from_slice(b"\\t"),
                 '\r' => text.extend_from_slice(b"\\r"),
-                // None of them lies beyond what four digits hold.
+                // All of these fit in four hex digits.
                 control if acts_on_terminals(control) => {
-                    // Writing to a Vec cannot fail.
                     let _ = write!(text, "\\u{:04x}", u32::from(control));
                 }
                 other => text.extend_from_slice(other.encode_utf8(&mut [0; 4]).as_bytes()),

@@ -1,4 +1,4 @@
-//! Exit codes and the one place where errors become a line and a code.
+//! Exit codes, and the conversion of errors to one line and a code.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -8,22 +8,22 @@ use clap::error::ErrorKind;
 
 use crate::ui::message::quoted;
 
-/// All was done.
+/// Success.
 pub(crate) const DONE: u8 = 0;
-/// Done, but some entries failed.
+/// Some entries failed.
 pub(crate) const SOME_FAILED: u8 = 1;
-/// The command line cannot be understood.
+/// Invalid command line.
 pub(crate) const USAGE: u8 = 2;
-/// Nothing could run: missing, unavailable, no permission.
+/// Nothing could run: missing, unavailable or no permission.
 pub(crate) const NOTHING_RAN: u8 = 3;
 /// The condition asked for was met.
 pub(crate) const CONDITION_MET: u8 = 10;
 /// The condition asked for could not be judged.
 pub(crate) const NOT_JUDGED: u8 = 11;
-/// Ended by Ctrl-C or a request to terminate.
+/// Ctrl-C, SIGTERM, or the user declined.
 pub(crate) const INTERRUPTED: u8 = 130;
 
-/// An error for the user: one line that says what, where and what to try, and the exit code.
+/// Error for the user: one line with the operation, the object, the reason and a hint, and the exit code.
 #[derive(Debug)]
 pub(crate) struct CliError {
     pub(crate) message: String,
@@ -31,12 +31,10 @@ pub(crate) struct CliError {
 }
 
 impl CliError {
-    /// Makes an error with exit code 2.
     pub(crate) fn usage(message: impl Into<String>) -> Self {
         Self { message: message.into(), code: USAGE }
     }
 
-    /// Makes an error with exit code 3.
     pub(crate) fn nothing_ran(message: impl Into<String>) -> Self {
         Self { message: message.into(), code: NOTHING_RAN }
     }
@@ -59,16 +57,14 @@ impl From<megadir::Error> for CliError {
     }
 }
 
-/// Returns an error of the library with what to try, where there is something to try.
+/// Formats a library error, with a hint if there is one.
 pub(crate) fn describe(error: &megadir::Error) -> String {
     use megadir::ErrorKind;
     let hint = match error.kind() {
-        ErrorKind::NotADirectory => " (a directory is wanted)",
+        ErrorKind::NotADirectory => " (expected a directory)",
         ErrorKind::TooManyOpenFiles if cfg!(unix) => " (raise the limit with ulimit -n)",
         ErrorKind::Unavailable if error.operation() == "split" => " (use --backend getdents)",
-        ErrorKind::Unavailable if error.operation() == "examine" => {
-            " (leave --examiner out, or name another)"
-        }
+        ErrorKind::Unavailable if error.operation() == "examine" => " (omit --examiner or choose another)",
         _ if cfg!(windows) => windows_hint(error.path()),
         _ => "",
     };
@@ -79,21 +75,21 @@ pub(crate) fn describe(error: &megadir::Error) -> String {
     }
 }
 
-/// Returns what was done and why it failed, without where: the same for all errors of a kind.
+/// Operation and reason without the path: equal for all errors of a kind.
 pub(crate) fn kind(error: &megadir::Error) -> String {
     format!("{}: {}", error.operation(), error.reason())
 }
 
-/// Returns what may be wrong with a path that Windows has refused, where that can be seen in it.
+/// Hint for a path that Windows rejected, if its text shows the cause.
 pub(crate) fn windows_hint(path: &Path) -> &'static str {
     let text = path.to_string_lossy();
     let below = text.strip_prefix(r"\\?\").unwrap_or(&text);
     if below.contains('"') {
-        // The rule by which all programs take their arguments apart.
-        return r#" (a \ before a closing quote stands for the quote: write "C:\dir", or "C:\dir\\")"#;
+        // Windows programs parse their command line by this rule.
+        return r#" (a \ before a closing quote escapes the quote: write "C:\dir" or "C:\dir\\")"#;
     }
     if below.contains(['*', '?']) {
-        return " (wildcards are not expanded: name the directory; list and remove choose entries by --match)";
+        return " (wildcards are not expanded: name the directory, and select entries with --match)";
     }
     let last = below.rsplit(['\\', '/']).next().unwrap_or_default();
     match megadir::names::refused_by_windows(last) {
@@ -102,15 +98,15 @@ pub(crate) fn windows_hint(path: &Path) -> &'static str {
     }
 }
 
-/// Returns what the parser of arguments complains about as one line.
+/// Reduces an argument error to one line.
 ///
-/// The parser prints a paragraph with the usage and where to find more; here what is wrong comes first
-/// and `--help` last, on one line like every other error.
+/// clap prints a paragraph with the usage; here the error comes first and the pointer to `--help` last, as in
+/// all other errors.
 pub(crate) fn usage(error: &clap::Error) -> CliError {
     let rendered = error.to_string();
     let mut message = String::new();
     for line in rendered.lines().map(str::trim).filter(|line| !line.is_empty()) {
-        // A negative number is a value that is not accepted, never one that was meant as a path.
+        // A negative number is a bad value, never meant as a path.
         if line.starts_with("tip: to pass '-") {
             continue;
         }
@@ -123,18 +119,18 @@ pub(crate) fn usage(error: &clap::Error) -> CliError {
         message.push_str(line);
     }
     let message = message.strip_prefix("error: ").unwrap_or(&message);
-    // A value that is refused comes with those that are not.
+    // The message already lists the accepted values.
     let more = match error.kind() {
         ErrorKind::InvalidValue | ErrorKind::ValueValidation => "",
-        _ => " (--help tells more)",
+        _ => " (try --help)",
     };
     CliError::usage(format!("{message}{more}"))
 }
 
-/// Parses a directory's path: any but the empty one.
+/// Parser of directory paths; rejects the empty path.
 pub(crate) fn directory_parser() -> impl TypedValueParser<Value = PathBuf> {
     clap::builder::OsStringValueParser::new().try_map(|path| match path.is_empty() {
-        true => Err("an empty path names no directory; '.' is the current one"),
+        true => Err("the path is empty; use '.' for the current directory"),
         false => Ok(PathBuf::from(path)),
     })
 }
@@ -144,7 +140,7 @@ mod tests {
     use super::windows_hint;
 
     #[test]
-    fn what_windows_refuses_about_a_path_is_told() {
+    fn windows_paths_get_a_hint() {
         let hint = |path: &str| windows_hint(path.as_ref());
         assert!(hint(r#"C:\dir" --count"#).contains(r#""C:\dir""#));
         assert!(hint(r"dir\*.tmp").contains("--match") && hint(r"\\?\C:\dir\a?").contains("--match"));

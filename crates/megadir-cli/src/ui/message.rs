@@ -1,4 +1,4 @@
-//! Standard error: one line a message, whatever names it quotes.
+//! Messages on standard error, one line each.
 
 use std::fmt;
 use std::io::Write;
@@ -6,31 +6,31 @@ use std::path::Path;
 
 use super::escape;
 
-/// Prints a message as one line on standard error, as `eprintln!` of std does, but for two things.
+/// Replacement for std's `eprintln!`.
 ///
-/// Control characters of quoted names are escaped, so that a name can neither make a second line nor
-/// move the cursor; and a standard error that takes nothing (closed, full) does not end the program.
+/// Escapes control characters, so that a quoted name can neither add a line nor move the cursor, and ignores a
+/// closed or full standard error instead of panicking.
 macro_rules! eprintln {
     ($($argument:tt)*) => { $crate::ui::message::line(::std::format_args!($($argument)*)) };
 }
 
-/// Prints a line; what [`eprintln`] stands for.
+/// Implements [`eprintln`].
 pub(crate) fn line(message: fmt::Arguments<'_>) {
     let mut text = Vec::new();
     escape::control(&mut text, &message.to_string());
     text.push(b'\n');
-    // Where even the complaint cannot be written, the exit code is all that is left.
+    // Only the exit code can report this failure.
     let _ = std::io::stderr().write_all(&text);
 }
 
-/// Returns a path as messages quote it: control characters and bytes that are not UTF-8 are escaped.
+/// Quotes a path for a message; control characters and bytes that are not UTF-8 are escaped.
 pub(crate) fn quoted(path: &Path) -> String {
     let mut text = Vec::new();
     escape::terminal(&mut text, megadir::names::from_os(path.as_os_str()));
     format!("'{}'", String::from_utf8_lossy(&text))
 }
 
-/// Returns the system's words for an error, without Rust's "(os error N)".
+/// Error text of the system without Rust's "(os error N)".
 pub(crate) fn reason(error: &std::io::Error) -> String {
     let text = error.to_string();
     text.split(" (os error ").next().unwrap_or(&text).to_owned()

@@ -1,4 +1,4 @@
-//! Talking to the user: output to stdout, messages to stderr, escaping on terminals.
+//! Terminal and pipe output: standard output, messages, escaping, exit codes.
 
 pub(crate) mod escape;
 pub(crate) mod exit;
@@ -8,7 +8,7 @@ pub(crate) mod output;
 pub(crate) mod paragraph;
 pub(crate) mod sizes;
 
-/// Has the terminal on standard output take escape sequences, where it has to be told; `false` where it does not and would show them.
+/// Enables escape sequences on a Windows console; `false` if the console would print them.
 pub(crate) fn takes_escapes() -> bool {
     #[cfg(windows)]
     {
@@ -20,7 +20,7 @@ pub(crate) fn takes_escapes() -> bool {
     }
 }
 
-/// Returns whether the locale's character set is UTF-8.
+/// `true` if the locale's character set is UTF-8.
 pub(crate) fn is_unicode() -> bool {
     let value = ["LC_ALL", "LC_CTYPE", "LANG"]
         .iter()

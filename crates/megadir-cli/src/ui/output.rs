@@ -1,4 +1,4 @@
-//! Standard output: one buffer, whole writes, and a closed pipe that ends the program quietly.
+//! Standard output: one buffer, whole writes, and a quiet end when the reader closes the pipe.
 
 use std::fs::File;
 use std::io::{self, IsTerminal, Write};
@@ -6,31 +6,30 @@ use std::time::{Duration, Instant};
 
 use crate::exit::{CliError, SOME_FAILED};
 
-/// Text is written when this much has gathered, bytes: what a pipe takes at once.
+/// Buffered text is written at this size, bytes: the capacity of a pipe.
 const FLUSH_BYTES: usize = 64 << 10;
-/// Text that has waited this long is written at the next opportunity.
+/// Maximum age of buffered text at a pause.
 const FLUSH_AFTER: Duration = Duration::from_millis(50);
 
-/// Why output ended.
+/// Reason for the end of output.
 #[derive(Debug)]
 pub(crate) enum Ended {
-    /// The reader has gone, which is no error: nobody wants the rest.
+    /// The reader closed the pipe, which is no error.
     ClosedPipe,
-    /// Writing failed.
     Failed(io::Error),
-    /// What was to be written could not be had.
+    /// The text could not be produced.
     Other(CliError),
 }
 
 impl Ended {
-    /// Returns the exit code to end with, or the error to print.
+    /// Exit code, or the error to print.
     pub(crate) fn code(self) -> Result<u8, CliError> {
         match self {
             Self::ClosedPipe => Ok(crate::exit::DONE),
             Self::Other(error) => Err(error),
             Self::Failed(error) => {
                 let reason = super::message::reason(&error);
-                let message = format!("write to standard output: {reason}; the output is not complete");
+                let message = format!("write to standard output: {reason}; the output is incomplete");
                 Err(CliError { message, code: SOME_FAILED })
             }
         }
@@ -43,24 +42,22 @@ impl From<io::Error> for Ended {
     }
 }
 
-/// Tells whether the reader of a pipe has gone. Of Windows' three words for that the library knows two; the third is `ERROR_PIPE_NOT_CONNECTED`,
-/// for a named pipe whose server has let go.
+/// `true` if the reader of a pipe is gone. std maps two of the three Windows errors; the third is
+/// `ERROR_PIPE_NOT_CONNECTED`, from a named pipe whose server disconnected.
 fn is_closed_pipe(error: &io::Error, on_windows: bool) -> bool {
     error.kind() == io::ErrorKind::BrokenPipe || on_windows && error.raw_os_error() == Some(233)
 }
 
-/// Buffered standard output.
 pub(crate) struct Output {
     stdout: Stdout,
     terminal: bool,
-    /// Gathered text; append to it, then call [`Output::made`].
+    /// Pending text; append to it, then call [`Output::made`].
     pub(crate) text: Vec<u8>,
     flushed: Instant,
     first: bool,
 }
 
 impl Output {
-    /// Takes standard output.
     pub(crate) fn new() -> Result<Self, CliError> {
         check_open()?;
         let stdout = unbuffered_stdout().map_err(|error| Ended::from(error).code());
@@ -78,18 +75,17 @@ impl Output {
         })
     }
 
-    /// Returns whether a person watches.
     pub(crate) fn is_terminal(&self) -> bool {
         self.terminal
     }
 
-    /// Writes what has gathered if it is enough for a whole write.
+    /// Writes the pending text if it fills a whole write.
     #[inline]
     pub(crate) fn made(&mut self) -> Result<(), Ended> {
         if self.text.len() >= FLUSH_BYTES { self.flush() } else { Ok(()) }
     }
 
-    /// Writes what has gathered if somebody has been waiting for it: called where more may take long.
+    /// Writes the pending text if a reader waits for it; called before operations that may take long.
     pub(crate) fn pause(&mut self) -> Result<(), Ended> {
         if !self.text.is_empty() && (self.first || self.terminal || self.flushed.elapsed() > FLUSH_AFTER) {
             self.flush()?;
@@ -98,7 +94,6 @@ impl Output {
         Ok(())
     }
 
-    /// Writes what has gathered.
     pub(crate) fn flush(&mut self) -> Result<(), Ended> {
         self.stdout.write_all(&self.text)?;
         self.text.clear();
@@ -107,31 +102,30 @@ impl Output {
     }
 }
 
-/// Refuses a standard output that was closed when the program began.
+/// Fails if standard output was closed at program start.
 ///
-/// A command that reports calls this before it changes anything: what it could not report afterwards would be lost.
+/// Commands that report call this before they change anything; afterwards the report would be lost.
 pub(crate) fn check_open() -> Result<(), CliError> {
     #[cfg(target_os = "linux")]
     if megadir_bench::standard_streams::output_was_closed() {
-        let message =
-            "standard output is closed; nothing was done: redirect it, to /dev/null if nobody is to read it";
+        let message = "standard output is closed, and nothing was done; redirect it, e.g. to /dev/null";
         return Err(CliError::nothing_ran(message));
     }
     Ok(())
 }
 
-/// Refuses a standard input that was closed when the program began: a list that cannot be read is not an empty one.
+/// Fails if standard input was closed at program start: an unreadable list is not an empty list.
 pub(crate) fn check_input_open() -> Result<(), CliError> {
     #[cfg(target_os = "linux")]
     if megadir_bench::standard_streams::input_was_closed() {
         return Err(CliError::nothing_ran(
-            "standard input is closed; nothing was done: give the list, or name a file",
+            "standard input is closed, and nothing was done; redirect the list to it or name a file",
         ));
     }
     Ok(())
 }
 
-/// Prints a short text; a closed pipe is no error.
+/// Prints a short text; ignores a closed pipe.
 pub(crate) fn print(text: &str) -> Result<(), CliError> {
     let mut output = Output::new()?;
     output.text.extend_from_slice(text.as_bytes());
@@ -141,7 +135,7 @@ pub(crate) fn print(text: &str) -> Result<(), CliError> {
     }
 }
 
-/// Prints what `write` writes, however much that is; a closed pipe is no error.
+/// Prints the output of `write`, of any length; ignores a closed pipe.
 pub(crate) fn print_with(write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<(), CliError> {
     check_open()?;
     let written = unbuffered_stdout().and_then(|stdout| {
@@ -152,7 +146,7 @@ pub(crate) fn print_with(write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -
     written.or_else(|error| Ended::from(error).code().map(|_| ()))
 }
 
-/// Standard output without the line buffer that std puts before it.
+/// Standard output without std's line buffer.
 #[cfg(unix)]
 type Stdout = File;
 
@@ -162,12 +156,12 @@ fn unbuffered_stdout() -> io::Result<Stdout> {
     io::stdout().as_fd().try_clone_to_owned().map(File::from)
 }
 
-/// Standard output: a console of Windows, or anything else without the line buffer that std puts before it.
+/// Standard output without std's line buffer, except on a console.
 #[cfg(windows)]
 enum Stdout {
-    /// Takes bytes for text of an old code page, so that "ü" would be two other letters; std gives it characters.
+    /// A console decodes raw bytes by its code page; std passes UTF-16 instead.
     Console(io::Stdout),
-    /// A file or a pipe, which take the bytes as they are.
+    /// File or pipe, which take the bytes unchanged.
     Other(File),
 }
 
@@ -185,7 +179,7 @@ fn unbuffered_stdout() -> io::Result<Stdout> {
 impl Write for Stdout {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         match self {
-            // What is no text std refuses; whole lines come, so no character is divided.
+            // std rejects invalid UTF-8. Only whole lines are written, so no character is split.
             Self::Console(console) => {
                 console.write_all(String::from_utf8_lossy(bytes).as_bytes())?;
                 console.flush().map(|()| bytes.len())

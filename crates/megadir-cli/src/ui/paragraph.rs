@@ -1,17 +1,16 @@
-//! Paragraphs for people, wrapped at words.
+//! Word wrap for paragraphs.
 
-/// The width of text that no terminal shows, columns.
+/// Width without a terminal, columns.
 const WIDTH: usize = 100;
-/// Narrower text is not wrapped any more.
+/// Minimum width, columns.
 const WIDTH_MIN: usize = 50;
 
-/// Returns how wide paragraphs are.
 pub(crate) fn width(is_terminal: bool) -> usize {
     let of_terminal = || terminal_size::terminal_size().map(|(width, _)| usize::from(width.0));
     is_terminal.then(of_terminal).flatten().unwrap_or(WIDTH).clamp(WIDTH_MIN, WIDTH)
 }
 
-/// Appends a paragraph; its first line begins with `first`, the others with `rest`.
+/// Appends a wrapped paragraph; `first` starts its first line, `rest` the others.
 pub(crate) fn wrapped(text: &mut String, width: usize, (first, rest): (&str, &str), paragraph: &str) {
     let mut column = first.chars().count();
     text.push_str(first);

@@ -1,15 +1,15 @@
-//! Sizes for people: `512`, `1.5K`, `23M`, powers of 1024 as `ls -h` has them.
+//! Human-readable sizes as in `ls -h`: `512`, `1.5K`, `23M` (powers of 1024).
 
 use std::io::Write;
 
-/// Appends a size: three digits at most, rounded up as `ls -h` does, so that nothing looks smaller than it is.
+/// Appends a size with at most three digits, rounded up as `ls -h` does.
 pub(crate) fn human(text: &mut Vec<u8>, bytes: impl Into<u128>) {
     const UNITS: [&str; 8] = ["K", "M", "G", "T", "P", "E", "Z", "Y"];
     let mut unit = 1u128;
     let mut name = "";
     let bytes: u128 = bytes.into();
     for next in UNITS {
-        // 1023.1 K would be written as 1024K: that is 1.0M.
+        // 1023.1K would round up to 1024K: print 1.0M.
         if bytes.div_ceil(unit) < 1024 {
             break;
         }
@@ -17,7 +17,6 @@ pub(crate) fn human(text: &mut Vec<u8>, bytes: impl Into<u128>) {
         name = next;
     }
     let tenths = (bytes * 10).div_ceil(unit);
-    // Writing to a Vec cannot fail.
     let _ = match tenths < 100 && !name.is_empty() {
         true => write!(text, "{}.{}{name}", tenths / 10, tenths % 10),
         false => write!(text, "{}{name}", bytes.div_ceil(unit)),

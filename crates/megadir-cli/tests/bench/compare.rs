@@ -147,7 +147,11 @@ fn several_runs_a_side_are_compared_over_runs() {
         says(&out, 10, "slower than before: getdents");
         assert!(text(&out.stdout).contains("getdents"), "{format}");
     }
-    says(&compare(&["--old", "old", "old/1.jsonl", "--new", "new"]), 3, "are one run; name each run once");
+    says(
+        &compare(&["--old", "old", "old/1.jsonl", "--new", "new"]),
+        3,
+        "are the same run; name each run once",
+    );
     std::fs::create_dir(at.join("empty")).expect("makeable");
     says(&compare(&["old", "empty"]), 3, "no record (*.jsonl) is in this folder");
     says(&compare(&["old"]), 2, "");

@@ -15,7 +15,7 @@ fn files_can_be_chosen_and_copied_in_shape() {
     says(
         &run(&laws),
         0,
-        "3000 files of 50000 bytes on average made (lognormal:50000+sigma=1), names Md5, content json",
+        "3000 files of 50000 bytes on average (lognormal:50000+sigma=1), names Md5, content json",
     );
     says(&run(&["--sizes", "lognormla:5"]), 2, "did you mean 'lognormal'");
     says(&run(&["--content", "jsn"]), 2, "did you mean 'json'");
@@ -56,14 +56,14 @@ fn work_on_files_can_be_chosen_and_what_a_study_has_no_use_for_is_refused() {
         run(directory.path(), &[&["bench", "run"], arguments, &["--quick", "--dry-run"]].concat())
     };
     let layouts = dry(&["layout", "--layout", "flat,prefix:1/1", "--order", "inode", "--sync", "at-end"]);
-    says(&layouts, 0, "read by inode, prefix:1/1, directories made before");
+    says(&layouts, 0, "read by inode, prefix:1/1, directories created first");
     // What arms make takes room until the end; data that is made once does not grow.
-    says(&layouts, 0, "room: what the arms make stays to the end, up to ");
+    says(&layouts, 0, "space: the files that arms create stay until the end, up to ");
     assert!(!text(&dry(&["lookup"]).stdout).contains("stays to the end"));
     assert!(!text(&layouts.stdout).contains("prefix:2"));
     let workers = ["smallfile", "--workers", "3,1", "--worker-kind", "thread", "--sharing", "same"];
     says(&dry(&workers), 0, "rewrite, 3 threads");
-    says(&dry(&["lookup", "--workers", "2"]), 2, "study `lookup` has no use for --workers");
+    says(&dry(&["lookup", "--workers", "2"]), 2, "study `lookup` does not take --workers");
     says(&dry(&["layout", "--sync", "never,at-end"]), 2, "name one");
     says(&dry(&["lookup", "--layout", "flat,git"]), 2, "does not compare layouts");
     says(&dry(&["smallfile", "--sync", "always"]), 2, "expected one of `never`, `each-file`");

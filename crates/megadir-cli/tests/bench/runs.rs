@@ -31,12 +31,12 @@ fn an_existing_directory_is_only_read() {
     let arguments =
         ["bench", "run", "listing", "--dir", "d", "--rounds", "5", "--buffer", "4KiB,1MiB", "--output", "r"];
     let output = run(at, &arguments);
-    says(&output, 0, "working on 'd' itself (1000 entries), which is only read");
+    says(&output, 0, "measuring 'd' itself (1000 entries), read-only");
     assert_eq!(names(&at.join("d")), before);
     assert_eq!(names(at), ["d", "r", "report.html"]);
     for more in [&[][..], &["--dry-run"]] {
         let again = run(at, &[&arguments[..], more].concat());
-        says(&again, 3, "cannot make the record 'r': there is a file of this name, which no record replaces");
+        says(&again, 3, "cannot create the record 'r': the file exists; name a new one");
     }
 }
 
@@ -59,7 +59,7 @@ fn look_ups_find_what_is_there_in_made_and_in_existing_directories() {
     says(&run(at, &["make", "d", "--entries", "1500", "--size", "0"]), 0, "1500 made");
     let before = names(&at.join("d"));
     let output = run(at, &["bench", "run", "lookup", "--dir", "d", "--rounds", "5", "--output", "r"]);
-    says(&output, 0, "'d' itself (1500 entries), which is only read");
+    says(&output, 0, "'d' itself (1500 entries), read-only");
     assert!(text(&output.stdout).contains("absent, any name of 1 500"), "{}", text(&output.stdout));
     assert_eq!(names(&at.join("d")), before);
     says(
@@ -77,9 +77,9 @@ fn making_again_makes_only_what_is_missing_and_leaves_the_rest_alone() {
     says(&run(at, &make), 0, "300 made");
     std::fs::remove_file(at.join("d/file000000000007")).expect("removable");
     std::fs::write(at.join("d/file000000000008"), "").expect("writable");
-    says(&run(at, &make), 0, "1 made, 298 there already, 1 completed");
+    says(&run(at, &make), 0, "created 1 file, 298 existed already, 1 completed");
     std::fs::write(at.join("d/file000000000009"), "something else").expect("writable");
-    says(&run(at, &make), 1, "'file000000000009' is something else");
+    says(&run(at, &make), 1, "'file000000000009' is not a file of this data set");
     assert_eq!(std::fs::read(at.join("d/file000000000009")).expect("readable"), b"something else");
 }
 

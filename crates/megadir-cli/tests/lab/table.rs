@@ -39,7 +39,7 @@ fn every_file_system_is_a_row_with_its_driver_or_the_reason() {
     assert_eq!(std::fs::read_dir(directory).expect("there").count(), 0);
     let words = text(&output(&["bench", "filesystems", "ext3", "reiserfs", "--dir", directory]).stdout);
     assert!(
-        words.contains("ext3 (ext4 driver)       available") && words.contains("made by       mke2fs "),
+        words.contains("ext3 (ext4 driver)       available") && words.contains("created by    mke2fs "),
         "{words}"
     );
     assert!(words.contains("\nreiserfs"), "{words}");
@@ -59,9 +59,9 @@ fn without_privileges_it_tells_what_can_be_told_and_says_so() {
     let rows = rows(&json);
     assert_eq!(rows.len(), 13);
     assert!(rows.values().all(|row| row["proven"] == false && row["driver"].is_null()));
-    assert!(words.contains("ext4                     not tried"), "{words}");
+    assert!(words.contains("ext4                     not tested"), "{words}");
     let last = words.lines().last().expect("a line");
-    assert!(last.contains("needs CAP_SYS_ADMIN (run it as root)"), "{last}");
+    assert!(last.contains("needs CAP_SYS_ADMIN (run as root)"), "{last}");
 }
 
 #[test]

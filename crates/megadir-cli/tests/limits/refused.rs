@@ -36,7 +36,11 @@ fn make_says_which_limit_was_met() {
     let ran = run(&few.path(), &["make", "d", "-n", "50000", "--size", "0"]);
     ran.complains(
         1,
-        &["no room for more files after 39", "inodes are used up (0 of 40", "; what was made stays"],
+        &[
+            "no room for more files after 39",
+            "inodes are used up (0 of 40",
+            "; the files created so far are kept",
+        ],
     );
     let full = require!(Mount::make(&FULL_SOON));
     let ran = run(&full.path(), &["make", "d", "-n", "200000", "--size", "0"]);

@@ -18,13 +18,13 @@ fn a_condition_that_is_met_gives_exit_code_10() {
     flat.build(&mount.path().join("d"));
     std::fs::create_dir(mount.path().join("other")).unwrap();
     let ran = run(&mount.path(), &["limits", "--warn-at", "80%", "other", "d"]);
-    ran.complains(10, &["'d'", "of directory index used, 80 % asked for"]);
+    ran.complains(10, &["'d'", "of directory index used (--warn-at 80%)"]);
     let ran = run(&mount.path(), &["limits", "--warn-at", "99%", "other", "d"]);
     assert_eq!((ran.code, ran.err.as_str()), (Some(0), ""));
     let ran = run(&mount.path(), &["limits", "--quiet", "--warn-at", "99%", "other", "d"]);
     assert_eq!((ran.code, ran.err.as_str(), ran.out.as_slice()), (Some(0), "", &b""[..]));
     let ran = run(&mount.path(), &["limits", "-q", "--warn-at", "80%", "other", "d"]);
-    ran.complains(10, &["'d'", "of directory index used, 80 % asked for"]);
+    ran.complains(10, &["'d'", "of directory index used (--warn-at 80%)"]);
     assert!(ran.out.is_empty());
     run(&mount.path(), &["limits", "--quiet", "d"]).complains(2, &["--warn-at"]);
     // It matters more than a directory that is missing.

@@ -30,7 +30,7 @@ fn every_backend_is_shown_with_what_it_is() {
         assert!(text.contains(examiner.name()) && text.contains(examiner.about()), "{text}");
     }
     assert!(
-        text.lines().last().unwrap().starts_with("'megadir list --long' asks there with statx "),
+        text.lines().last().unwrap().starts_with("'megadir list --long' queries attributes with statx "),
         "{text}"
     );
     let (backends, examiners) =
@@ -72,7 +72,7 @@ fn what_is_said_to_be_available_works_and_the_rest_is_refused_with_that_reason()
                 let ran = run(&mount.path(), &["list", "--examiner", name, "--larger-than", "5", directory]);
                 match line["reason"].as_str() {
                     None => drop(ran.quiet()),
-                    Some(reason) => ran.complains(3, &[reason, "(leave --examiner out, or name another)"]),
+                    Some(reason) => ran.complains(3, &[reason, "(omit --examiner or choose another)"]),
                 }
                 assert_eq!(line["picked"], name == "statx", "{}: {directory}", recipe.name);
             }

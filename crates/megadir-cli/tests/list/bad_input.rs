@@ -22,8 +22,8 @@ fn a_directory_that_cannot_be_opened_says_why() {
     let long = "n".repeat(256);
     for (name, reason) in [
         ("missing", "open 'missing': No such file or directory"),
-        ("file", "open 'file': Not a directory (a directory is wanted)"),
-        ("file/", "open 'file/': Not a directory (a directory is wanted)"),
+        ("file", "open 'file': Not a directory (expected a directory)"),
+        ("file/", "open 'file/': Not a directory (expected a directory)"),
         ("d/missing/below", "open 'd/missing/below': No such file or directory"),
         ("fifo", "open 'fifo': Not a directory"),
         ("to-file", "open 'to-file': Not a directory"),
@@ -120,7 +120,7 @@ fn usage_errors_are_found_before_anything_is_read() {
         (&["--sort"], &["a value is required for '--sort <KEY>'", "none, name, inode"]),
         (&["--cross-mounts"], &["--recursive"]),
         (&["-c", "-c"], &["cannot be used multiple times"]),
-        (&[""], &["an empty path names no directory; '.' is the current one"]),
+        (&[""], &["the path is empty; use '.' for the current directory"]),
         (
             &["--backend", "getdents", "-j", "4"],
             &["--threads 4: getdents reads with one thread; split uses several"],
@@ -136,7 +136,7 @@ fn usage_errors_are_found_before_anything_is_read() {
         ran.complains(2, words);
         assert_eq!(ran.out, b"", "{options:?}");
     }
-    run(scratch.path(), &["backends", ""]).complains(2, &["an empty path names no directory"]);
+    run(scratch.path(), &["backends", ""]).complains(2, &["the path is empty"]);
     run(scratch.path(), &["lst"]).complains(2, &["unrecognized subcommand 'lst'", "'list'"]);
     run(scratch.path(), &["backends", "d", "d"]).complains(2, &["unexpected argument 'd'"]);
     let glob = [std::ffi::OsStr::new("list"), "-g".as_ref(), path(b"\xff").as_os_str()]

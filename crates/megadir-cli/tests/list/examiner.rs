@@ -84,7 +84,7 @@ fn what_cannot_be_had_is_refused_in_one_line() {
             [("xfs-bulkstat", "is for XFS, and this is tmpfs"), ("btrfs-search", "is for btrfs")]
         {
             let ran = run(&path, &[options, &["--examiner", name]].concat());
-            ran.complains(3, &["examine '.'", name, words, "(leave --examiner out, or name another)"]);
+            ran.complains(3, &["examine '.'", name, words, "(omit --examiner or choose another)"]);
         }
     }
 }

@@ -27,7 +27,7 @@ fn a_full_device_is_an_error_with_a_line() {
         "--version",
     ] {
         let ran = shell(scratch.path(), &format!("$M {options} > /dev/full"));
-        ran.complains(1, &["write to standard output: No space left on device; the output is not complete"]);
+        ran.complains(1, &["write to standard output: No space left on device; the output is incomplete"]);
     }
 }
 

@@ -168,8 +168,8 @@ fn other_mounts_are_entered_only_when_asked_for() {
         assert_eq!(
             said,
             [
-                "megadir: './bound' is another mount, not entered (--cross-mounts does)",
-                "megadir: './mnt' is another mount, not entered (--cross-mounts does)",
+                "megadir: './bound' is on another mount, not entered (--cross-mounts enters it)",
+                "megadir: './mnt' is on another mount, not entered (--cross-mounts enters it)",
             ]
         );
         let all = run(&root, &["list", "-r", "--cross-mounts", "-j", threads, "."]).lines();

@@ -48,7 +48,7 @@ fn an_interrupt_ends_with_a_summary_and_the_same_command_goes_on() {
         // All would be gone after four minutes.
         let gone = 500 - left(at);
         assert!(0 < gone && gone < 500, "{gone}");
-        let end = "megadir: interrupted; the same command goes on from here\n";
+        let end = "megadir: interrupted; run the same command to continue\n";
         if json {
             let told: serde_json::Value = serde_json::from_str(&out).unwrap();
             assert_eq!((&told["removed"], &told["interrupted"]), (&gone.into(), &true.into()));

@@ -50,11 +50,11 @@ fn the_beginning_of_a_path_is_never_removed() {
     // Cut short: what was 't/old' once reads as 't'.
     let ran = listed(at, b"t/old\0t");
     assert_eq!(ran.code, Some(1), "{ran:?}");
-    assert!(ran.err.contains("path 2, 't', has no NUL byte after it"), "{ran:?}");
+    assert!(ran.err.contains("path 2, 't', has no NUL terminator"), "{ran:?}");
     assert_eq!(by_std(&at.join("t")), named(&["kept"]));
     // With lines instead of NUL bytes the whole list is one path.
     let ran = listed(at, b"t\nt/kept\n");
-    ran.complains(1, &["'t\\nt/kept\\n'", "no NUL byte", "find -print0"]);
+    ran.complains(1, &["'t\\nt/kept\\n'", "no NUL terminator", "find -print0"]);
     assert_eq!(by_std(&at.join("t")), named(&["kept"]));
 }
 
@@ -85,6 +85,6 @@ fn a_long_list_takes_no_memory() {
     let said: Vec<_> = said.lines().collect();
     assert_eq!(said.len(), 12, "{said:?}");
     assert!(said[10].contains("path 300001, 'xxx") && !at.join("t").exists(), "{said:?}");
-    let rest = "megadir: and 299 990 more: remove: No such file or directory (--all-errors tells each)";
+    let rest = "megadir: and 299 990 more: remove: No such file or directory (--all-errors prints each)";
     assert_eq!(said[11], rest);
 }

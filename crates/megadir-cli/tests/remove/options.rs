@@ -39,7 +39,7 @@ fn a_dry_run_counts_and_touches_nothing() {
     let ran = run(at, &["remove", "--dry-run", "--rate", "2/s", "t"]);
     let said = String::from_utf8(ran.quiet()).unwrap();
     assert!(said.starts_with("would remove 6 entries (3 directories), "), "{said}");
-    assert!(said.ends_with(" on the disk (without 1 that have other links), in at least 3.00 s\n"), "{said}");
+    assert!(said.ends_with(" on disk (excluding 1 with other links), in at least 3.00 s\n"), "{said}");
     let ran = run(at, &["remove", "--dry-run", "--json", "--yes", "--contents", "t"]);
     let told: serde_json::Value = serde_json::from_slice(&ran.quiet()).unwrap();
     assert_eq!((&told["v"], &told["dry_run"], &told["removed"]), (&1.into(), &true.into(), &5.into()));

@@ -97,7 +97,7 @@ fn of_many_that_stay_the_first_are_told_and_the_rest_is_counted() {
     let said: Vec<_> = ran.err.lines().collect();
     assert_eq!(said.len(), 12, "{ran:?}");
     assert!(said[..10].iter().all(|line| line.starts_with("megadir: remove 't/d/")), "{ran:?}");
-    assert_eq!(said[10], "megadir: and 1 490 more: remove: Permission denied (--all-errors tells each)");
+    assert_eq!(said[10], "megadir: and 1 490 more: remove: Permission denied (--all-errors prints each)");
     assert!(said[11].contains("; 1 500 could not be removed; 2 directories stay"), "{ran:?}");
     let ran = run_as_nobody(&megadir, at, &["remove", "--yes", "--all-errors", "t"]);
     assert_eq!((ran.code, ran.err.lines().count()), (Some(1), 1501), "{ran:?}");

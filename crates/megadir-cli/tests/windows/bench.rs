@@ -137,7 +137,7 @@ fn a_run_that_was_cut_off_goes_on_in_its_record() {
     let cut = whole.match_indices("\"phase\":\"measure\"").nth(measured(&whole) / 2).unwrap().0;
     std::fs::write(&path, &whole[..cut]).unwrap();
     let (_, complaint) = runs(scratch.path(), &["bench", "run", "--resume", "record"], 0);
-    assert!(complaint.contains("going on with"), "{complaint}");
+    assert!(complaint.contains("resuming"), "{complaint}");
     let resumed = std::fs::read_to_string(&path).unwrap();
     assert_eq!(measured(&resumed), measured(&whole));
     assert!(resumed.contains("\"line\":\"resumed\"") && resumed.contains("\"complete\":true"));

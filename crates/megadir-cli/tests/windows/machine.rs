@@ -45,7 +45,7 @@ fn states_of_the_cache_are_had_or_say_why_not() {
     let text = format!("{plan}{complaint}");
     assert!(text.contains("only a volume that is made for the run could be dismounted"), "{text}");
     let refused = text.contains("the volume does not tell how much is read from it");
-    assert!(refused || text.contains("data-cold: can be had"), "{text}");
+    assert!(refused || text.contains("data-cold: available"), "{text}");
     // Nothing else is measured instead.
     let words = ["bench", "run", "attributes", "--quick", "--dry-run", "--cache", "fs-cold"];
     let (code, plan, complaint) = megadir(scratch.path(), &words);

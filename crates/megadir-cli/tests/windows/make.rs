@@ -59,9 +59,9 @@ fn files_are_made_once_and_again_only_what_is_missing() {
         let file = std::fs::OpenOptions::new().write(true).open(at.join("d").join(name)).unwrap();
         file.set_len(bytes).unwrap();
     }
-    assert_eq!(make(at, &words), said("1 made, 45 there already, 4 completed"));
+    assert_eq!(make(at, &words), said("created 1 file, 45 existed already, 4 completed"));
     assert_eq!(below(&at.join("d")), whole);
-    assert_eq!(make(at, &words), said("0 made, 50 there already"));
+    assert_eq!(make(at, &words), said("created 0 files, 50 existed already"));
 }
 
 #[test]
@@ -86,7 +86,7 @@ fn what_is_not_its_own_is_left_alone() {
     let before = below(at);
     let (code, said) = make(at, &["d", "-n", "8"]);
     assert_eq!(code, Some(1), "{said}");
-    assert!(said.starts_with("megadir: 'd': 0 made, 2 there already, 6 taken by something else\n"), "{said}");
+    assert!(said.starts_with("megadir: 'd': created 0 files, 2 existed already, 6 left alone\n"), "{said}");
     assert_eq!(said.lines().filter(|line| line.starts_with("megadir: left alone: ")).count(), 6, "{said}");
     assert_eq!(below(at), before);
     // So that it can be removed.
@@ -118,7 +118,7 @@ fn layouts_are_made_as_rehearsed() {
         let found = below(&at.join(&top));
         let directories = found.len() - 30;
         assert_eq!((code, files(&at.join(&top))), (Some(0), 30), "{said}");
-        assert_eq!(said, format!("megadir: '{top}': 30 made and {directories} directories for them\n"));
+        assert_eq!(said, format!("megadir: '{top}': created 30 files and {directories} directories\n"));
         assert!(told.contains(&format!(" 30 files, {directories} directories, ")), "{told}");
         assert!(found.contains_key(first), "{found:?}");
     }
@@ -170,7 +170,7 @@ fn links_are_not_followed() {
     assert!(made.unwrap().success() && at.join("d").join("8").symlink_metadata().unwrap().is_symlink());
     let (code, said) = make(at, &["d", "-n", "100", "--layout", "prefix:1"]);
     assert_eq!(code, Some(1), "{said}");
-    assert!(said.ends_with("megadir: left alone: '8' is something else\n"), "{said}");
+    assert!(said.ends_with("megadir: left alone: '8' is not a file of this data set\n"), "{said}");
     assert_eq!(files(&at.join("outside")), 0);
 }
 
@@ -231,6 +231,6 @@ fn one_that_was_killed_is_gone_on_with() {
     assert_eq!(found.values().flatten().filter(|content| content.len() == 20_000).count(), 150, "{said}");
     assert_eq!(
         make(at, &words[1..]).1,
-        "megadir: 'd': 0 made and 0 directories for them, 150 there already\n"
+        "megadir: 'd': created 0 files and 0 directories, 150 existed already\n"
     );
 }

@@ -72,7 +72,7 @@ fn what_must_stay_is_refused_and_nothing_goes() {
     for (path, reason) in [
         (".", "'.' is never removed"),
         (r"..\below\.", "'.' is never removed"),
-        ("..", "'..' leads upwards"),
+        ("..", "'..' is never removed"),
         (r"\", "the root of a volume"),
         (r"C:\", "the root of a volume"),
         ("C:", "the root of a volume"),
@@ -95,10 +95,15 @@ fn what_must_stay_is_refused_and_nothing_goes() {
     let root = Path::new(r"C:\");
     let windows = std::env::var("SystemRoot").unwrap();
     let own = std::env::var("USERPROFILE").unwrap();
-    refused(root, &own, "your own folder (", &all);
-    refused(root, Path::new(&own).parent().unwrap().to_str().unwrap(), "your own folder lies below", &all);
-    refused(root, &windows, "Windows lies in it", &all);
-    refused(root, &windows.to_uppercase(), "Windows lies in it", &all);
+    refused(root, &own, "your profile directory (", &all);
+    refused(
+        root,
+        Path::new(&own).parent().unwrap().to_str().unwrap(),
+        "your profile directory lies below",
+        &all,
+    );
+    refused(root, &windows, "it is the Windows directory", &all);
+    refused(root, &windows.to_uppercase(), "it is the Windows directory", &all);
     assert!(below.join("empty").exists(), "nothing is touched where anything is refused");
 }
 
@@ -132,7 +137,7 @@ fn a_directory_is_put_aside_and_what_was_left_of_it_is_found() {
         // As Windows has it: a directory in which anything is open keeps its name.
         assert_eq!(entries(&scratch.path().join("tree")), 51, "{complaint}");
     } else {
-        assert!(complaint.contains("what is left of 'tree' lies in"), "{complaint}");
+        assert!(complaint.contains("the rest of 'tree' is in"), "{complaint}");
         assert!(!scratch.path().join("tree").exists());
         assert_eq!(entries(scratch.path()), 1);
     }
@@ -161,7 +166,10 @@ fn a_list_of_paths_is_worked_on() {
     let (listed, _) = runs(scratch.path(), &["list", "-0", "--recursive", "--match", "file 1*", "tree"], 0);
     fs::write(scratch.path().join("list"), format!("{listed}tree\\below\0.\0cut")).unwrap();
     let (_, complaint) = runs(scratch.path(), &["remove", "--yes", "--files0-from", "list"], 1);
-    assert!(complaint.contains("'.' is never removed") && complaint.contains("no NUL byte"), "{complaint}");
+    assert!(
+        complaint.contains("'.' is never removed") && complaint.contains("no NUL terminator"),
+        "{complaint}"
+    );
     assert_eq!(entries(&scratch.path().join("tree")), 51 - 11 - 1);
 }
 

@@ -1,4 +1,4 @@
-//! `megadir bench clean`: removes what killed runs left.
+//! `megadir bench clean`: removes the leftovers of killed runs.
 
 use std::path::PathBuf;
 
@@ -10,24 +10,23 @@ use crate::exit::{self, CliError};
 use crate::ui::message::{quoted, reason};
 use crate::ui::output::print;
 
-/// Removes what killed runs left: directories, and records that were not begun; a run removes such directories where it makes its own.
+/// Remove the leftovers of killed runs
 ///
-/// Only directories that a run of this program marked, and whose run is dead, are touched, and files `.megadir-record-*.partial` that
-/// no run writes.
+/// Removes only directories that a dead run of this program marked, and records (.megadir-record-*.partial)
+/// that no run is writing. A run also removes such directories where it creates its own.
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// The directory below which runs made theirs.
-    #[arg(default_value = ".")]
+    /// Directory that the runs worked below
+    #[arg(value_name = "DIR", default_value = ".")]
     directory: PathBuf,
-    /// Print what would be removed, and remove nothing.
+    /// Print what would be removed, and remove nothing
     #[arg(long)]
     pub(super) dry_run: bool,
-    /// Print nothing but what was left alone, e.g. for cron.
+    /// Print only errors
     #[arg(short, long, conflicts_with = "dry_run")]
     quiet: bool,
 }
 
-/// Removes them, or tells which.
 pub(crate) fn run(args: &Args) -> Result<u8, CliError> {
     let found = interruptible(|interrupt| {
         let found = match args.dry_run {
@@ -54,12 +53,12 @@ pub(crate) fn run(args: &Args) -> Result<u8, CliError> {
         eprintln!("megadir: left {} alone: {reason}", path(name).display());
     }
     if found.removed.is_empty() && found.left.is_empty() && !args.quiet {
-        eprintln!("megadir: nothing left by killed runs in '{}'", args.directory.display());
+        eprintln!("megadir: no leftovers of killed runs in '{}'", args.directory.display());
     }
     Ok(if found.left.is_empty() { exit::DONE } else { exit::SOME_FAILED })
 }
 
-/// Removes records that killed runs had not begun.
+/// Removes records that were never begun.
 fn remove_records(args: &Args, found: &mut Leftovers) -> Result<(), CliError> {
     let names = record_file::abandoned(&args.directory).map_err(|error| {
         let reason = reason(&error);

@@ -1,4 +1,4 @@
-//! `megadir bench compare`: new runs against old ones, arm by arm, and the gate of `--fail-if`.
+//! `megadir bench compare`: new runs against old runs, arm by arm, and the gate of `--fail-if`.
 
 use std::path::{Path, PathBuf};
 
@@ -12,49 +12,53 @@ use crate::exit::{self, CliError};
 use crate::ui::message::reason;
 use crate::ui::output::print;
 
-/// Compares runs of a study, arm by arm: new ones against old ones.
+/// Compare new runs of a study with old runs
 ///
-/// Arms are matched by what they do to which data in which state of the cache. Ratios are new / old with their intervals, adjusted for all
-/// arms; the last row is their geometric mean. With three or more runs a side each run is one observation, so the intervals hold for the
-/// versions. One run a side shows how these two runs differ and not whether the versions do. Runs on other machines, file systems or
-/// data are refused, for their difference would not be that of the programs.
+/// Arms are matched by operation, data and cache state. The table has the ratio new / old of each arm with its
+/// confidence interval, adjusted for the number of arms; its last row is the geometric mean. With three or more
+/// runs on each side, each run is one observation, and the intervals hold for the versions. A single run on
+/// each side shows the difference of these two runs, not of the versions. Runs on different machines, file
+/// systems or data are rejected, unless --across is given.
 #[derive(clap::Args)]
 #[command(after_help = "\
-Exit codes: 0 done, and with --fail-if every arm of the old runs was judged and none is slower; 1 a record is damaged; 2 usage; \
-3 the runs cannot be compared; 10 --fail-if: an arm is slower; 11 --fail-if could not be judged: arms that are missing, not measured in full \
-or on unequal work, one run a side, warnings of the records.")]
+Exit codes: 0 done, and with --fail-if no arm is slower; 1 a record is damaged; 2 usage; 3 the runs cannot be compared; \
+10 --fail-if: an arm is slower; 11 --fail-if: not judged, because arms are missing, incomplete or did unequal work, \
+a side has a single run, or the records have warnings.")]
 pub(crate) struct Args {
-    /// The record of the old run, or a folder of records.
+    /// Record of the old run, or a directory of records
     #[arg(value_name = "OLD", requires = "new", conflicts_with_all = ["old_runs", "new_runs"])]
     old: Option<PathBuf>,
-    /// The record of the new run, or a folder of records.
+    /// Record of the new run, or a directory of records
     #[arg(value_name = "NEW")]
     new: Option<PathBuf>,
-    /// Records of the old version, or folders of records (their files *.jsonl).
+    /// Records of the old version, or directories of records (*.jsonl)
     #[arg(long = "old", value_name = "RECORD", num_args = 1.., required_unless_present = "old", requires = "new_runs")]
     old_runs: Vec<PathBuf>,
-    /// Records of the new version, or folders of records (their files *.jsonl).
+    /// Records of the new version, or directories of records (*.jsonl)
     #[arg(long = "new", value_name = "RECORD", num_args = 1.., requires = "old_runs")]
     new_runs: Vec<PathBuf>,
-    /// Compare runs on other machines and file systems too; what differs stands above the table.
+    /// Compare runs on different machines and file systems, and list the differences
     #[arg(long)]
     across: bool,
-    /// Exit with code 10 if any arm is certainly slower: beyond the equivalence band, or with slower:3% by more than that; with code 11 if that
-    /// cannot be judged.
+    /// Exit with code 10 if an arm is slower, with 11 if that cannot be judged
+    ///
+    /// An arm is slower if its interval lies beyond the equivalence band or, with slower:3%, beyond 3 %.
     #[arg(long, value_name = "slower[:N%]", value_parser = parse_condition)]
     fail_if: Option<Slower>,
-    /// Let --fail-if judge one run a side, though two runs of one version differ too.
+    /// Let --fail-if judge a single run on each side
+    ///
+    /// Two runs of the same version differ, too.
     #[arg(long, requires = "fail_if")]
     single_run: bool,
-    /// Let --fail-if judge although the records warn of their own numbers.
+    /// Let --fail-if judge records that have warnings
     #[arg(long, requires = "fail_if")]
     despite_warnings: bool,
-    /// How to print it.
+    /// Output format
     #[arg(short, long, value_name = "FORMAT", default_value = "table", value_parser = formats())]
     format: String,
 }
 
-/// How much slower is too slow, a fraction; `None`: anything beyond the equivalence band.
+/// Threshold as a fraction; `None`: the equivalence band.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Slower(Option<f64>);
 
@@ -64,7 +68,7 @@ fn formats() -> PossibleValuesParser {
 
 /// Parses `slower` or `slower:3%`.
 fn parse_condition(text: &str) -> Result<Slower, String> {
-    let wrong = || "it is slower, or slower:3% for more than 3 %".to_owned();
+    let wrong = || "expected slower, or slower:3% for a threshold of 3 %".to_owned();
     let by = text.strip_prefix("slower").ok_or_else(wrong)?;
     if by.is_empty() {
         return Ok(Slower(None));
@@ -74,26 +78,24 @@ fn parse_condition(text: &str) -> Result<Slower, String> {
     if percent.is_finite() && percent >= 0.0 { Ok(Slower(Some(percent / 100.0))) } else { Err(wrong()) }
 }
 
-/// A record that was opened, with its summary.
 struct Loaded {
     name: String,
     opened: Opened,
     summary: Summary,
 }
 
-/// Prints the comparison and returns the exit code.
 pub(crate) fn run(args: &Args) -> Result<u8, CliError> {
     let (old, new) = (load(&args.old, &args.old_runs)?, load(&args.new, &args.new_runs)?);
     [&old, &new].into_iter().try_for_each(|side| once_each(side))?;
     let compared = between(&runs(&old), &runs(&new));
-    let mut compared = compared.ok_or_else(|| CliError::usage("name at least one record a side"))?;
+    let mut compared = compared.ok_or_else(|| CliError::usage("name at least one record on each side"))?;
     check(args, &compared)?;
     if let Some(Slower(slower_by)) = args.fail_if {
         let (single_run, despite_warnings) = (args.single_run, args.despite_warnings);
         compared.ask(Condition { slower_by, single_run, despite_warnings });
     }
     let format = format_named(&args.format)
-        .ok_or_else(|| CliError::usage(format!("there is no format '{}'", args.format)))?;
+        .ok_or_else(|| CliError::usage(format!("unknown format '{}'", args.format)))?;
     print(&(format.render)(&compared, &view()))?;
     let damaged = old.iter().chain(&new).any(|loaded| loaded.opened.damaged);
     Ok(match compared.gate {
@@ -120,7 +122,6 @@ impl Loaded {
     }
 }
 
-/// Opens the records of a side.
 fn load(one: &Option<PathBuf>, several: &[PathBuf]) -> Result<Vec<Loaded>, CliError> {
     let mut loaded = Vec::new();
     for named in one.iter().chain(several) {
@@ -133,7 +134,7 @@ fn load(one: &Option<PathBuf>, several: &[PathBuf]) -> Result<Vec<Loaded>, CliEr
     Ok(loaded)
 }
 
-/// Returns the records that a path names: itself, or those in a folder, by name.
+/// Expands a directory to its records, in order of their names.
 fn records_of(path: &Path) -> Result<Vec<PathBuf>, CliError> {
     if !path.is_dir() {
         return Ok(vec![path.to_owned()]);
@@ -149,19 +150,19 @@ fn records_of(path: &Path) -> Result<Vec<PathBuf>, CliError> {
     records.sort();
     match records.is_empty() {
         true => {
-            Err(refuse(path, "no record (*.jsonl) is in this folder; name records or a folder that has some"))
+            Err(refuse(path, "the directory has no records (*.jsonl); name records or another directory"))
         }
         false => Ok(records),
     }
 }
 
-/// Refuses a run that is there twice: its two copies would scatter less than two runs do.
+/// Rejects a run that is given twice: its two copies would hide the variance between runs.
 fn once_each(side: &[Loaded]) -> Result<(), CliError> {
     for (place, one) in side.iter().enumerate() {
         let same = |other: &&Loaded| is_same(&one.opened.record, &other.opened.record);
         if let Some(other) = side[place + 1..].iter().find(same) {
             return Err(CliError::nothing_ran(format!(
-                "'{}' and '{}' are one run; name each run once",
+                "'{}' and '{}' are the same run; name each run once",
                 one.name, other.name
             )));
         }
@@ -169,11 +170,11 @@ fn once_each(side: &[Loaded]) -> Result<(), CliError> {
     Ok(())
 }
 
-/// Refuses what cannot be compared.
+/// Rejects runs that cannot be compared.
 fn check(args: &Args, compared: &Between) -> Result<(), CliError> {
     let quoted = |runs: &[String]| runs.iter().map(|run| format!("'{run}'")).collect::<Vec<_>>().join(", ");
     let sides = format!("{} and {}", quoted(&compared.old_runs), quoted(&compared.new_runs));
-    // Nothing can be compared across studies, so the option is not offered.
+    // --across does not help across studies, so the message does not offer it.
     if compared.rows.is_empty() {
         let study = compared.differences.iter().find(|difference| difference.starts_with("study: "));
         let why = study.map(|study| format!(" ({study})")).unwrap_or_default();
@@ -184,7 +185,7 @@ fn check(args: &Args, compared: &Between) -> Result<(), CliError> {
     if !compared.differences.is_empty() && !args.across {
         let what = compared.differences.join("; ");
         return Err(CliError::nothing_ran(format!(
-            "{sides} are not comparable ({what}); --across compares them all the same"
+            "{sides} are not comparable ({what}); --across compares them anyway"
         )));
     }
     Ok(())

@@ -1,4 +1,4 @@
-//! What a plan is and needs, in words, for `megadir bench run --dry-run`.
+//! Text form of a plan for `megadir bench run --dry-run`.
 
 use megadir_bench::dataset::{Sizes, write_content, write_sizes, write_spread};
 use megadir_bench::plan::{CacheFact, Estimate, estimate};
@@ -10,7 +10,6 @@ use megadir_record::{
 use super::lab;
 use super::options::Resolved;
 
-/// Returns the plan in words, with what it needs.
 pub(super) fn describe(resolved: &Resolved) -> String {
     let plan = &resolved.planned.plan;
     let Estimate { files, inodes, space_bytes, blocks, elapsed_ns, .. } = estimate(plan);
@@ -39,7 +38,7 @@ pub(super) fn describe(resolved: &Resolved) -> String {
     if rules.epochs > 1 {
         let epochs = rules.epochs;
         text.push_str(&format!(
-            "epochs: {epochs}; data and warm-up are made anew in each, the rounds split over them\n"
+            "epochs: {epochs}; each recreates the data and warms up again, and the rounds are split over them\n"
         ));
     }
     text.push_str(&staying(plan));
@@ -52,15 +51,15 @@ pub(super) fn describe(resolved: &Resolved) -> String {
     text
 }
 
-/// Returns the data sets, a line each; those of one file system are like those of another.
+/// Data sets, one line each. All file systems have the same data sets, so only the first is printed.
 fn data_sets(plan: &Plan) -> String {
     let first = plan.data.first().and_then(|data| data.on);
     let line = |data: &Data| match &data.source {
         DataSource::Existing { .. } => {
-            format!("data: the directory itself, {} entries, only read\n", data.entries)
+            format!("data: the directory itself, {} entries, read-only\n", data.entries)
         }
         DataSource::Made(Made { names, .. }) if data.entries == 0 => {
-            format!("data: directories filled until one file is refused, names {names:?}\n")
+            format!("data: directories filled until creating a file fails, names {names:?}\n")
         }
         DataSource::Made(made) => format!("data: {}\n", described(made, data.entries)),
     };
@@ -72,7 +71,7 @@ fn data_sets(plan: &Plan) -> String {
     lines.chunk_by(|one, other| one == other).map(times).collect()
 }
 
-/// An arm as it is on one file system or on several.
+/// Arm with the file systems it runs on.
 struct Arm<'a> {
     id: u32,
     name: &'a str,
@@ -80,7 +79,7 @@ struct Arm<'a> {
     on: Vec<&'a str>,
 }
 
-/// Returns the arms with their groups, a line each; those that differ in nothing but the file system are one.
+/// Arms with their groups, one line each; arms that differ only in the file system share a line.
 fn arms(plan: &Plan) -> String {
     let mut arms: Vec<Arm<'_>> = Vec::new();
     for cell in &plan.cells {
@@ -109,21 +108,21 @@ fn arms(plan: &Plan) -> String {
     };
     let several = match plan.file_systems.len() {
         0 | 1 => String::new(),
-        count => format!("arms, on each of the {count} file systems unless said otherwise:\n"),
+        count => format!("arms, on each of the {count} file systems unless noted otherwise:\n"),
     };
     several + &arms.iter().map(line).collect::<String>()
 }
 
-/// Returns which states of the cache can be had, a line each.
+/// Availability of the cache states, one line each.
 fn caches(resolved: &Resolved) -> String {
     if !resolved.planned.plan.file_systems.is_empty() {
         return lab::caches(&resolved.file_systems);
     }
-    let line = |fact: &CacheFact| format!("cache {}: {}\n", fact.name, lab::had(fact));
+    let line = |fact: &CacheFact| format!("cache {}: {}\n", fact.name, lab::availability(fact));
     resolved.caches.iter().map(line).collect()
 }
 
-/// Returns what becomes of what arms make as a line, where they make anything.
+/// Line about the files that arms create and keep, if any.
 fn staying(plan: &Plan) -> String {
     let Estimate { kept_inodes, kept_space_bytes, .. } = estimate(plan);
     if kept_inodes == 0 {
@@ -131,13 +130,13 @@ fn staying(plan: &Plan) -> String {
     }
     let rounds = plan.rules.rounds;
     format!(
-        "room: what the arms make stays to the end, up to {kept_inodes} inodes and {:.1} MiB after {rounds} rounds, where that is at most three quarters \
-         of the free inodes and half of the free space; else it is removed after each round\n",
+        "space: the files that arms create stay until the end, up to {kept_inodes} inodes and {:.1} MiB after {rounds} rounds, if that is at most three quarters \
+         of the free inodes and half of the free space; otherwise they are removed after each round\n",
         kept_space_bytes as f64 / f64::from(1 << 20),
     )
 }
 
-/// Returns the stopping rule as a line, where there is one.
+/// Line about the stopping rule, if any.
 fn stopping(plan: &Plan) -> String {
     let Some(looks) = schedule::looks(&plan.rules) else { return String::new() };
     let width = match plan.rules.stop {
@@ -147,20 +146,19 @@ fn stopping(plan: &Plan) -> String {
     };
     let rounds: Vec<String> = looks.rounds().iter().map(u32::to_string).collect();
     format!(
-        "stops: once {width} ({} comparisons); looks after {} rounds, intervals corrected for {} looks\n",
+        "stops: when {width} ({} comparisons); checked after {} rounds, intervals corrected for {} checks\n",
         plan.contrasts().len(),
         rounds.join(", "),
         looks.count()
     )
 }
 
-/// Returns what is made in words.
 fn described(made: &Made, entries: u64) -> String {
     let sizes = Sizes { size_bytes: made.size_bytes, law: made.sizes.clone() };
     let mut text = match sizes.law {
-        SizeLaw::Fixed => format!("{entries} files of {} bytes made", made.size_bytes),
+        SizeLaw::Fixed => format!("{entries} files of {} bytes", made.size_bytes),
         _ => {
-            format!("{entries} files of {} bytes on average made ({})", made.size_bytes, write_sizes(&sizes))
+            format!("{entries} files of {} bytes on average ({})", made.size_bytes, write_sizes(&sizes))
         }
     };
     match made.names {
@@ -175,25 +173,24 @@ fn described(made: &Made, entries: u64) -> String {
     if !made.spread.is_flat() {
         text.push_str(&format!(", spread {}", write_spread(&made.spread)));
         if made.directories == MakeDirectories::Before {
-            text.push_str(", directories made before");
+            text.push_str(", directories created first");
         }
     }
     if made.when == When::ByArms {
-        text.push_str(", by the arms");
+        text.push_str(", created by the arms");
     }
     if made.aged_files > 0 {
-        text.push_str(&format!(", aged by {} that are made among them and removed", made.aged_files));
+        text.push_str(&format!(", aged by {} files created among them and removed", made.aged_files));
     }
     text
 }
 
-/// Returns how long a run may take. What files cost was measured on Linux; on Windows nothing has been measured yet.
+/// Estimated duration. The cost of files was measured on Linux only.
 pub(super) fn about(elapsed_ns: u64) -> String {
-    let linux = if cfg!(windows) { " by what Linux takes, on Windows probably longer" } else { "" };
+    let linux = if cfg!(windows) { " (measured on Linux, probably longer on Windows)" } else { "" };
     format!("about {}{linux}", seconds(elapsed_ns))
 }
 
-/// Returns a time as a person says it.
 fn seconds(ns: u64) -> String {
     match ns.div_ceil(1_000_000_000) {
         s @ 0..100 => format!("{s} s"),

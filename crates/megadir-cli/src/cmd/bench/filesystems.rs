@@ -1,4 +1,4 @@
-//! `megadir bench filesystems`: the file systems of the lab, and which of them this machine can have.
+//! `megadir bench filesystems`: file systems of the lab and their availability.
 
 use std::path::PathBuf;
 
@@ -10,23 +10,26 @@ use crate::cmd::interrupt::interruptible;
 use crate::exit::{self, CliError};
 use crate::ui::output::print;
 
-/// Lists the file systems that 'bench run --fs' can make, and which of them this machine can have.
+/// List the file systems for 'bench run --fs', and which are available
 ///
-/// As root each is really made on a small image below the directory, mounted where nobody else sees it, and removed.
+/// As root, creates each file system in a small image below --dir, mounts it in a private mount namespace, and
+/// removes it.
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// Ask about these alone, with variants if need be: ext4:block=1k, xfs:ftype=0 [default: all].
+    /// File systems to check, with variants: ext4:block=1k, xfs:ftype=0 [default: all]
     #[arg(value_name = "FS", value_parser = Spec::parse)]
     specs: Vec<Spec>,
-    /// Where images are made for a moment; a directory on a disk tells whether direct I/O is to be had.
+    /// Directory for the images; on a disk, also checks for direct I/O
     #[arg(long, value_name = "DIR", default_value = ".", value_parser = exit::directory_parser())]
     dir: PathBuf,
-    /// Print a JSON object a line: v, file_system, about, available, proven, reason, label, driver, make, tool, mount_options, direct_io, variants.
+    /// Print one JSON object per file system
+    ///
+    /// Fields: v (format version, 1), file_system, about, available, proven, reason, label, driver, make, tool,
+    /// mount_options, direct_io, variants.
     #[arg(long)]
     json: bool,
 }
 
-/// Prints what is known of each.
 pub(crate) fn run(args: &Args) -> Result<u8, CliError> {
     let all = || FILE_SYSTEMS.iter().map(|entry| Spec::parse(entry.name)).collect::<Result<_, _>>();
     let specs = if args.specs.is_empty() { all().map_err(CliError::usage)? } else { args.specs.clone() };
@@ -37,7 +40,7 @@ pub(crate) fn run(args: &Args) -> Result<u8, CliError> {
         })
     })?;
     for name in &found.leftovers.removed {
-        eprintln!("megadir: removed {}, left by a run that was killed", args.dir.join(name).display());
+        eprintln!("megadir: removed {}, a leftover of a killed run", args.dir.join(name).display());
     }
     let mut text = String::new();
     if args.json {
@@ -54,12 +57,12 @@ pub(crate) fn run(args: &Args) -> Result<u8, CliError> {
     Ok(exit::DONE)
 }
 
-/// Says how it is known what can be had.
+/// Line about how the availability was determined.
 fn basis(found: &Survey) -> &'static str {
     match found.proven {
-        true => "\neach was made, mounted and removed; what is not said here is as mkfs does it by default\n",
+        true => "\neach was created, mounted and removed; options not shown are the defaults of mkfs\n",
         false => {
-            "\nas far as drivers and programs tell: to make and mount them needs CAP_SYS_ADMIN (run it as root)\n"
+            "\njudged by the installed drivers and programs; creating and mounting needs CAP_SYS_ADMIN (run as root)\n"
         }
     }
 }
@@ -69,23 +72,23 @@ fn describe(text: &mut String, fact: &Fact) {
     let state = match (&fact.unavailable, &fact.proven) {
         (Some(_), _) => "unavailable",
         (None, Some(_)) => "available",
-        (None, None) => "not tried",
+        (None, None) => "not tested",
     };
     text.push_str(&format!("{label:<24} {state:<12} {}\n", fact.spec.entry.about));
     let mut line = |name: &str, value: &str| text.push_str(&format!("    {name:<13} {value}\n"));
     if let Some(reason) = &fact.unavailable {
-        line("because", reason);
+        line("reason", reason);
     }
     let (make, options) = (fact.spec.make(), mount_options(fact));
     if !make.is_empty() {
-        line("made by", &make.join(" "));
+        line("created by", &make.join(" "));
     }
     if let Some(tool) = &fact.tool {
-        line("that is", tool);
+        line("version", tool);
     }
     line("mounted with", &options);
     if let Some(direct) = fact.proven.as_ref().and_then(direct_io) {
-        let direct = if direct { "past the page cache (direct I/O)" } else { "through the page cache" };
+        let direct = if direct { "direct I/O" } else { "through the page cache" };
         line("image", direct);
     }
     line("variants", &fact.spec.entry.variants_in_words().join(", "));
@@ -96,7 +99,7 @@ fn mount_options(fact: &Fact) -> String {
     fact.proven.as_ref().map_or_else(given, |proven| proven.mount_options.clone())
 }
 
-/// Returns whether an image was read and written past the page cache; `None` where there is no image.
+/// `true` if the image was read and written past the page cache; `None` without an image.
 fn direct_io(proven: &LabFileSystem) -> Option<bool> {
     match proven.place {
         Place::Image { direct_io, .. } => direct_io,
@@ -104,14 +107,13 @@ fn direct_io(proven: &LabFileSystem) -> Option<bool> {
     }
 }
 
-/// A line of `--json`.
 #[derive(Serialize)]
 struct Line {
     v: u32,
     file_system: String,
     about: &'static str,
     available: bool,
-    /// Whether that was tried.
+    /// `true` if the file system was created and mounted.
     proven: bool,
     reason: Option<String>,
     label: Option<String>,

@@ -1,4 +1,4 @@
-//! Options of `megadir bench run` about file systems that are made and mounted for the run, and what is said of them.
+//! File systems that `megadir bench run` creates and mounts: options and messages.
 
 use std::path::{Path, PathBuf};
 
@@ -10,27 +10,33 @@ use megadir_record::{CacheState, LabFileSystem, Place, Plan};
 use crate::cmd::interrupt::Interrupt;
 use crate::exit::{self, CliError};
 
-/// Which file systems are made, and on what.
 #[derive(clap::Args)]
 pub(crate) struct LabArgs {
-    /// Make these file systems and measure on each, arms of all in turns: ext4, xfs, ext4:block=1k ('megadir bench filesystems' lists names, variants
-    /// and what can be had here). Each lies in an image file in the directory that --dir names, seen by nobody else and gone after the run; Linux and root only.
+    /// Create these file systems and measure on each, e.g. ext4,xfs,ext4:block=1k
+    ///
+    /// The arms of all file systems alternate. Each file system is an image in the directory of --dir, mounted
+    /// in a private mount namespace and removed after the run. Needs Linux and root. 'megadir bench
+    /// filesystems' lists names, variants and availability.
     #[arg(long, value_name = "NAME,...", value_delimiter = ',', value_parser = Spec::parse)]
     pub(crate) fs: Vec<Spec>,
-    /// Make the file system on this device instead of an image; once for each name of --fs, in the same order. All that it holds is lost.
+    /// Use this device instead of an image; all its data is lost
+    ///
+    /// Give it once for each file system of --fs, in the same order.
     #[arg(long, value_name = "DEVICE", requires = "fs")]
     device: Vec<PathBuf>,
-    /// Allow --device to be erased; one that carries a file system that this program has not made is left alone all the same.
+    /// Allow --device to be erased
+    ///
+    /// A device with a file system that this program did not create is never erased.
     #[arg(long)]
     pub(crate) erase_device: bool,
 }
 
 impl LabArgs {
-    /// Finds out what can be done on the file systems that were asked for; none in the directory as it was named.
+    /// Checks the file systems of `--fs`; empty without the option.
     pub(crate) fn facts(&self, directory: &Path, interrupt: &Interrupt) -> Result<LabFacts, CliError> {
         if self.fs.is_empty() {
             return match self.erase_device {
-                true => Err(CliError::usage("--erase-device: there is no --device to be erased")),
+                true => Err(CliError::usage("--erase-device: no --device is given")),
                 false => Ok(LabFacts { file_systems: Vec::new(), room_bytes: 0 }),
             };
         }
@@ -43,8 +49,8 @@ impl LabArgs {
         }
         if self.erase_device != (devices > 0) {
             return Err(CliError::usage(match devices {
-                0 => "--erase-device: there is no --device to be erased",
-                _ => "--device: all that it holds would be lost; allow that with --erase-device",
+                0 => "--erase-device: no --device is given",
+                _ => "--device: all its data would be lost; allow that with --erase-device",
             }));
         }
         let devices = self.device.iter().map(|path| Some(path.as_path())).chain(std::iter::repeat(None));
@@ -56,7 +62,7 @@ impl LabArgs {
     }
 }
 
-/// Returns the file systems of a plan, a line each, and those that cannot be had.
+/// File systems of a plan, one line each, and the unavailable ones.
 pub(crate) fn described(plan: &Plan) -> String {
     let mut text = String::new();
     for of in &plan.file_systems {
@@ -70,7 +76,6 @@ pub(crate) fn described(plan: &Plan) -> String {
     text
 }
 
-/// Returns the file systems of a plan in a few words.
 pub(crate) fn list(plan: &Plan) -> String {
     let one = |of: &LabFileSystem| format!("{} ({})", of.label, place(of));
     plan.file_systems.iter().map(one).collect::<Vec<_>>().join(", ")
@@ -85,31 +90,33 @@ fn place(of: &LabFileSystem) -> String {
     }
 }
 
-/// Returns which states of the cache can be had, a line for each answer with the file systems that it is given for.
+/// Cache states, one line for each distinct answer with its file systems.
 pub(super) fn caches(facts: &[FileSystemFact]) -> String {
     let mut answers: Vec<(&str, String, Vec<&str>)> = Vec::new();
     for found in facts.iter().filter_map(|fact| fact.found.as_ref().ok()) {
         for fact in &found.caches {
-            let had = had(fact);
-            match answers.iter_mut().find(|(name, answer, _)| *name == fact.name && *answer == had) {
+            let answer = availability(fact);
+            match answers.iter_mut().find(|(name, known, _)| *name == fact.name && *known == answer) {
                 Some((.., on)) => on.push(&found.label),
-                None => answers.push((&fact.name, had, vec![&found.label])),
+                None => answers.push((&fact.name, answer, vec![&found.label])),
             }
         }
     }
-    answers.iter().map(|(name, had, on)| format!("cache {name} on {}: {had}\n", on.join(", "))).collect()
+    answers
+        .iter()
+        .map(|(name, answer, on)| format!("cache {name} on {}: {answer}\n", on.join(", ")))
+        .collect()
 }
 
-/// Says whether a state of the cache can be had.
-pub(super) fn had(fact: &CacheFact) -> String {
+pub(super) fn availability(fact: &CacheFact) -> String {
     match &fact.unavailable {
-        Some(reason) => format!("cannot be had here: {reason}"),
-        None if fact.state == CacheState::VfsCold => "can be had, with --drop-caches".to_owned(),
-        None => "can be had".to_owned(),
+        Some(reason) => format!("unavailable: {reason}"),
+        None if fact.state == CacheState::VfsCold => "available with --drop-caches".to_owned(),
+        None => "available".to_owned(),
     }
 }
 
-/// Refuses to go on with a run that erases what this command has not allowed, and a permission that nothing needs.
+/// Rejects a resumed run that would erase a device without permission, and a permission without a device.
 pub(crate) fn check_erase(plan: &Plan, allowed: bool) -> Result<(), CliError> {
     let device = plan.file_systems.iter().find_map(|of| match &of.place {
         Place::Device { path } => Some(path),
@@ -117,9 +124,9 @@ pub(crate) fn check_erase(plan: &Plan, allowed: bool) -> Result<(), CliError> {
     });
     match (device, allowed) {
         (Some(path), false) => Err(CliError::usage(format!(
-            "the run makes a file system on '{path}' anew, and all that it holds is lost; allow it again with --erase-device"
+            "the run reformats '{path}' and erases all its data; allow it again with --erase-device"
         ))),
-        (None, true) => Err(CliError::usage("--erase-device: the run of this record has no device")),
+        (None, true) => Err(CliError::usage("--erase-device: the run of this record uses no device")),
         _ => Ok(()),
     }
 }

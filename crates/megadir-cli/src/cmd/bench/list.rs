@@ -1,4 +1,4 @@
-//! `megadir bench list`: the studies that are built in.
+//! `megadir bench list`: built-in studies.
 
 use megadir_bench::METHODS;
 use megadir_bench::study::{BUILT_IN, Kind, built_in};
@@ -6,11 +6,11 @@ use megadir_bench::study::{BUILT_IN, Kind, built_in};
 use crate::exit::{self, CliError};
 use crate::ui::output::print;
 
-/// Lists the built-in studies.
+/// List the built-in studies
 #[derive(clap::Args)]
 pub(crate) struct Args {}
 
-/// Returns the methods of a study, all where it names none, and what they need.
+/// Methods of a study with their requirements; all methods if the study names none.
 fn methods(names: &[String]) -> String {
     let mut text = String::new();
     for method in
@@ -22,7 +22,6 @@ fn methods(names: &[String]) -> String {
     text
 }
 
-/// Prints name, question, sizes and source of every study.
 pub(crate) fn run(_args: &Args) -> Result<u8, CliError> {
     let mut text = String::new();
     for entry in BUILT_IN {

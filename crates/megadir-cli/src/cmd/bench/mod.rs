@@ -1,12 +1,12 @@
-//! `megadir bench`: studies, their runs and their reports.
+//! `megadir bench`: studies, runs and reports.
 
 mod clean;
 mod compare;
 mod describe;
 mod filesystems;
+mod internal;
 mod lab;
 mod list;
-mod null;
 mod open;
 mod options;
 mod progress;
@@ -15,7 +15,6 @@ mod report;
 mod resume;
 mod run;
 mod work;
-mod worker;
 
 pub(super) use options::drawn_seed;
 pub(super) use progress::Progress;
@@ -23,7 +22,7 @@ pub(super) use run::program;
 
 use crate::exit::CliError;
 
-/// Runs studies that measure directories on this machine, and reports on their records.
+/// Run benchmark studies and report their results
 #[derive(clap::Args)]
 pub(crate) struct Args {
     #[command(subcommand)]
@@ -39,13 +38,13 @@ enum Command {
     Filesystems(filesystems::Args),
     Clean(clean::Args),
     #[command(hide = true)]
-    Null(null::Args),
+    Null(internal::NullArgs),
     #[command(hide = true)]
-    Worker(worker::Args),
+    Worker(internal::WorkerArgs),
 }
 
 impl Args {
-    /// `true` if the subcommand is to print something on standard output.
+    /// `true` if the subcommand prints to standard output.
     pub(super) fn prints(&self) -> bool {
         match &self.command {
             Command::Report(args) => args.output.is_none(),
@@ -60,7 +59,6 @@ impl Args {
     }
 }
 
-/// Runs a subcommand and returns the exit code.
 pub(crate) fn run(args: &Args) -> Result<u8, CliError> {
     match &args.command {
         Command::List(args) => list::run(args),
@@ -69,7 +67,7 @@ pub(crate) fn run(args: &Args) -> Result<u8, CliError> {
         Command::Compare(args) => compare::run(args),
         Command::Filesystems(args) => filesystems::run(args),
         Command::Clean(args) => clean::run(args),
-        Command::Null(args) => null::run(args),
-        Command::Worker(args) => worker::run(args),
+        Command::Null(args) => internal::run_null(args),
+        Command::Worker(args) => internal::run_worker(args),
     }
 }

@@ -1,4 +1,4 @@
-//! From the arguments of `megadir bench run` to a study and a plan.
+//! Arguments of `megadir bench run`, resolved to a study and a plan.
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
@@ -19,114 +19,138 @@ use crate::cmd::interrupt::Interrupt;
 use crate::exit::CliError;
 use crate::parse;
 
-/// A directory of at least so many entries is itself what is listed.
+/// A directory with at least this number of entries is measured itself.
 const EXISTING_ENTRIES_MIN: u64 = 1_000;
 
-/// Runs a study and reports on it.
+/// Run a study and report its results
 ///
-/// Without options the study's own sizes are made in a directory of their own below the current one and
-/// removed after the run. --backend, --buffer and --threads replace the study's groups by one that crosses
-/// the given values and compares them with the baseline; what is not given is the baseline's.
+/// Without options, creates data of the study's sizes in a private directory below the current one, and removes
+/// it after the run. --backend, --buffer and --threads replace the study's groups by one group: all
+/// combinations of the given values, compared with the baseline. Missing values are the baseline's.
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// The study: a name from 'megadir bench list', or a study file (*.toml).
+    /// Study: a name from 'megadir bench list', or a study file (*.toml)
     #[arg(required_unless_present = "resume")]
     pub(crate) study: Option<String>,
-    /// Go on with the run that wrote this record and ended early (interrupted, killed, disk full); only --dir, --drop-caches, --erase-device and --dry-run go with it, and a record made with --share stays one.
+    /// Resume the run of this record, which ended early
+    ///
+    /// The run was interrupted or killed, or the disk was full. Only --dir, --drop-caches, --erase-device and
+    /// --dry-run can be combined with it. A record made with --share stays anonymous.
     #[arg(
         long,
         value_name = "RECORD",
         conflicts_with_all = ["study", "entries", "sizes", "content", "share", "backend", "buffer", "threads", "quick", "published", "rounds", "until", "epochs", "aged", "rate", "seed", "output", "cache", "layout", "order", "sync", "workers", "worker_kind", "access", "sharing", "fs", "device"]
     )]
     pub(crate) resume: Option<PathBuf>,
-    /// Work on this directory itself, only reading it, if it holds at least 1000 entries and neither --entries nor --fs is given; else make the data, or the images of --fs, below it.
+    /// Directory to work in [default: .]
+    ///
+    /// A directory with at least 1000 entries is measured itself, read-only, unless --entries or --fs is given.
+    /// Otherwise the data, or the images of --fs, are created below it.
     #[arg(long, value_name = "DIR")]
     pub(crate) dir: Option<PathBuf>,
-    /// Make data sets of these sizes, e.g. 100k or 10k,100k,1M; the largest is compared, growth takes all.
+    /// Sizes of the data sets, e.g. 100k or 10k,100k,1M
+    ///
+    /// The largest is compared; studies of growth use all.
     #[arg(long, value_name = "N,...", value_delimiter = ',', value_parser = parse::count)]
     entries: Vec<u64>,
-    /// Make files of these sizes: 4KiB, uniform:1KiB-100KiB or lognormal:50kB+sigma=1 (mean, and sigma of the natural logarithm).
+    /// Distribution of file sizes: 4KiB, uniform:1KiB-100KiB, lognormal:50kB+sigma=1
     #[arg(long, value_name = "LAW", value_parser = parse_sizes, long_help = parse::sizes_help())]
     sizes: Option<Sizes>,
-    /// Make files with this in them: pseudorandom, hex-digest or json.
+    /// Content of the files: pseudorandom, hex-digest or json
     #[arg(long, value_name = "KIND", value_parser = parse_content, long_help = parse::content_help())]
     content: Option<ContentKind>,
     #[command(flatten)]
     work: FileWorkArgs,
     #[command(flatten)]
     pub(crate) lab: LabArgs,
-    /// Make files as there are below this directory: as many, on as many levels, with such names, sizes and numbers in a directory. Only numbers are taken, and no file is opened; --layout flat puts them into one directory.
+    /// Create files shaped like this directory tree
+    ///
+    /// Copies the number of files, the levels, the lengths of names, the file sizes and the files per
+    /// directory. Only numbers are taken; no file is opened. With --layout flat, all files go into one
+    /// directory.
     #[arg(long, value_name = "DIR", conflicts_with_all = ["entries", "resume"])]
     shape_of: Option<PathBuf>,
-    /// Compare these backends ('megadir backends' lists them).
+    /// Backends to compare ('megadir backends' lists them)
     #[arg(long, value_name = "NAME,...", value_delimiter = ',')]
     backend: Vec<String>,
-    /// Compare these buffers, e.g. 32KiB,1MiB.
+    /// Buffer sizes to compare, e.g. 32KiB,1MiB
     #[arg(long, value_name = "SIZE,...", value_delimiter = ',', value_parser = parse::bytes)]
     buffer: Vec<u64>,
-    /// Compare these numbers of threads.
+    /// Numbers of threads to compare
     #[arg(long, value_name = "N,...", value_delimiter = ',')]
     threads: Vec<u32>,
-    /// Add twins of all arms on directories that have held more files: so many beyond their own (500k), or so many times their own
-    /// (10x), made among them and removed before anything is measured; for studies that look at directories.
+    /// Add arms on aged directories: 500k, or 10x their own files
+    ///
+    /// This number of files is created among the directory's own and removed before measuring. Only for studies
+    /// of directories.
     #[arg(long, value_name = "N|Nx", value_parser = parse::aged)]
     aged: Option<AgedBy>,
-    /// Start so many operations a second, for studies of single operations such as lookup; their times are then counted from when each
-    /// was to start [default: one after the other].
+    /// Start N operations per second [default: back to back]
+    ///
+    /// For studies of single operations such as lookup. Times are counted from the scheduled start.
     #[arg(long, value_name = "N", value_parser = parse::count)]
     rate: Option<u64>,
-    /// Measure in these states of the cache, each arm in each: warm; unseen (made anew before every block, so that nobody has listed or
-    /// asked for it: a first look); data-cold (what files contain is dropped); vfs-cold (names, inodes and contents are dropped, of the
-    /// whole machine: only as root or administrator, and only with --drop-caches); fs-cold (unmounted and mounted again, so that nothing
-    /// of it is cached: with --fs only).
+    /// Cache states to measure each arm in: warm, unseen, data-cold, vfs-cold, fs-cold
+    ///
+    /// warm: all is cached. unseen: recreated before every block, so that nothing has listed or queried it yet.
+    /// data-cold: file contents are dropped. vfs-cold: names, inodes and contents are dropped on the whole
+    /// machine (root or administrator, with --drop-caches). fs-cold: unmounted and mounted again (with --fs).
     #[arg(long, value_name = "STATE,...", value_delimiter = ',', value_parser = cache_state)]
     cache: Vec<CacheState>,
-    /// Allow the run to drop the caches of the whole machine before every block that is vfs-cold, which slows all programs down.
+    /// Allow dropping the caches of the whole machine before every vfs-cold block
+    ///
+    /// This slows down all programs.
     #[arg(long)]
     pub(crate) drop_caches: bool,
-    /// Run the small size: some seconds, with several file systems up to half a minute.
+    /// Run the small size: seconds, or up to 30s with several file systems
     #[arg(long)]
     quick: bool,
-    /// Run the size of the published source.
+    /// Run the size of the published source
     #[arg(long, conflicts_with = "quick")]
     published: bool,
-    /// Measure this many rounds; with --until at most so many.
+    /// Number of rounds to measure; with --until, the maximum
     #[arg(long, value_name = "N")]
     rounds: Option<u32>,
-    /// Make the data sets anew so many times (5 or more), with other names, and split the rounds over them: what one data set does by chance is then no difference [default: make them once].
+    /// Recreate the data sets this many times (5 or more) [default: create once]
+    ///
+    /// Each time they get other names, and the rounds are split over them, so that a peculiarity of one data
+    /// set is not taken for a difference.
     #[arg(long, value_name = "N")]
     epochs: Option<u32>,
-    /// Measure until half the interval of every comparison is at most this wide: of ratios (1%) or differences (5ns, 0.2us); --rounds limits it [default limit: 10 times the study's rounds].
+    /// Measure until the half-width of every interval is at most this: 1%, 5ns, 0.2us
+    ///
+    /// A percentage limits ratios, a time limits differences. --rounds is the limit [default limit: 10 times
+    /// the study's rounds].
     #[arg(long, value_name = "WIDTH", value_parser = parse::width)]
     until: Option<HalfWidth>,
-    /// Seed names and orders with this [default: drawn, and written into the record].
+    /// Seed of names and orders [default: random, recorded]
     #[arg(long, value_name = "N")]
     seed: Option<u64>,
-    /// Leave out of the record what tells whose machine it is: host and user names, paths, devices.
+    /// Omit identifying data from the record: host and user names, paths, devices
     #[arg(long)]
     pub(crate) share: bool,
-    /// Print the plan and what it needs; touch nothing.
+    /// Print the plan and its requirements, and write nothing
     #[arg(long)]
     pub(crate) dry_run: bool,
-    /// Write the record to this new file [default: megadir-STUDY-DATE-TIME.jsonl here].
+    /// Write the record to this new file [default: ./megadir-STUDY-DATE-TIME.jsonl]
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
 }
 
-/// What is to be run, and where.
+/// Plan with the facts it was made from.
 pub(crate) struct Resolved {
     pub(crate) planned: Planned,
-    /// Which states of the cache can be had in the directory.
+    /// Availability of the cache states in the directory.
     pub(crate) caches: Vec<CacheFact>,
-    /// What is known of the file systems that are made for the run.
+    /// Facts about the file systems that are created for the run.
     pub(crate) file_systems: Vec<FileSystemFact>,
-    /// The directory that is listed, or below which data sets are made.
+    /// Directory that is measured, or that holds the data sets.
     pub(crate) directory: PathBuf,
-    /// The command line that repeats the run.
+    /// Command line that repeats the run.
     pub(crate) command: Vec<String>,
 }
 
-/// Resolves the arguments; counts the entries of a directory that is to be listed itself.
+/// Resolves the arguments; counts the entries of a directory that is measured itself.
 pub(crate) fn resolve(args: &Args, interrupt: &Interrupt) -> Result<Resolved, CliError> {
     let mut study = study_of(args.study.as_deref().unwrap_or_default())?;
     let directory = args.dir.clone().unwrap_or_else(|| PathBuf::from("."));
@@ -139,7 +163,7 @@ pub(crate) fn resolve(args: &Args, interrupt: &Interrupt) -> Result<Resolved, Cl
     let target = target(args, entries, &directory, interrupt)?;
     if matches!(target, Target::Existing { .. }) && !chosen.is_nothing() {
         return Err(CliError::usage(format!(
-            "'{}' itself would be worked on, so no files are made: give --entries to make some below it",
+            "'{}' itself would be measured, so no files are created; add --entries to create some below it",
             directory.display()
         )));
     }
@@ -190,11 +214,10 @@ pub(crate) fn plan_error(error: &PlanError) -> CliError {
     }
 }
 
-/// Parses a state of the cache.
 fn cache_state(text: &str) -> Result<CacheState, String> {
     let found = CacheState::ALL.into_iter().find(|state| state.name() == text);
     found.ok_or_else(|| {
-        format!("no such state of the cache; there are {}", CacheState::ALL.map(CacheState::name).join(", "))
+        format!("unknown cache state; expected one of {}", CacheState::ALL.map(CacheState::name).join(", "))
     })
 }
 
@@ -208,7 +231,7 @@ fn study_of(name: &str) -> Result<Study, CliError> {
     study::from_text(name, &text).map_err(usage)
 }
 
-/// Looks at the tree whose shape is wanted, and says what could not be seen of it.
+/// Profiles the tree of `--shape-of`, and reports its unreadable parts.
 fn look(path: &Path, interrupt: &Interrupt) -> Result<Look, CliError> {
     let look = look_at(path, &interrupt.stop, &interrupt.beat).map_err(|error| match error {
         LookError::Read(error) => error.into(),
@@ -219,7 +242,7 @@ fn look(path: &Path, interrupt: &Interrupt) -> Result<Look, CliError> {
         [(look.unread, "directories could not be read"), (look.unexamined, "files have no known size")]
     {
         if count > 0 {
-            eprintln!("megadir: '{}': {count} {what}; the shape is without them", path.display());
+            eprintln!("megadir: '{}': {count} {what}; they are not part of the shape", path.display());
         }
     }
     Ok(look)
@@ -249,13 +272,13 @@ fn target(
     Ok(Target::Existing { path: directory.to_string_lossy().into_owned(), entries })
 }
 
-/// Draws a seed from the time and the process: short enough to type again.
+/// Seed from the clock and the process ID, short enough to type.
 pub(in crate::cmd) fn drawn_seed() -> u64 {
     let now_ns = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |now| now.as_nanos() as u64);
     (now_ns ^ u64::from(std::process::id()).rotate_left(20)) & 0xffff_ffff
 }
 
-/// Returns the command line, with the seed that was drawn.
+/// Command line, including a random seed.
 fn command(args: &Args, seed: u64) -> Vec<String> {
     let given = std::env::args_os().skip(1).map(|argument| argument.to_string_lossy().into_owned());
     let mut command: Vec<String> = std::iter::once("megadir".to_owned()).chain(given).collect();

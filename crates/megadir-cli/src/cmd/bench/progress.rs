@@ -1,4 +1,4 @@
-//! The progress of a run on a terminal: drawn between blocks only, never while one is measured.
+//! Progress bar of a run; drawn between blocks only, never while one is measured.
 
 use std::collections::HashMap;
 use std::io;
@@ -8,22 +8,20 @@ use megadir_bench::schedule::Block;
 use megadir_bench::{Event, Listener};
 use megadir_record::{CellId, Phase, Plan, Sample};
 
-/// A listener that shows how far a run is.
 pub(crate) struct Progress {
     bar: ProgressBar,
-    /// The time of each arm's last block, nanoseconds.
+    /// Duration of each arm's last block, nanoseconds.
     last_ns: HashMap<CellId, u64>,
     blocks: u64,
-    /// Blocks measured up to now, and before the epoch that is being measured.
+    /// Blocks measured so far, and before the current epoch.
     done: u64,
     before: u64,
-    /// The epoch, where there are several, e.g. `epoch 2 of 5: `, and how many there are.
+    /// Label of the current epoch, e.g. `epoch 2 of 5: ` (empty for one epoch), and the number of epochs.
     epoch: String,
     epochs: u32,
 }
 
 impl Progress {
-    /// Returns a bar that stays hidden where no terminal shows it.
     pub(crate) fn new(plan: &Plan) -> Self {
         let bar = ProgressBar::new(0);
         if let Ok(style) = ProgressStyle::with_template("{bar:30} {percent:>3} %  {wide_msg}") {
@@ -55,7 +53,7 @@ impl Progress {
         self.bar.set_message(message);
     }
 
-    /// Returns the time that the rest of the rounds will take if every arm takes as long as the last time.
+    /// Remaining time if every arm takes as long as its last block.
     fn left_ns(&self, plan: &Plan, block: &Block) -> u64 {
         let round_ns: u64 = self.last_ns.values().sum();
         let rounds = u64::from(plan.rules.rounds - block.round);
@@ -74,7 +72,7 @@ impl Listener for Progress {
             Event::Filling(progress) => {
                 self.bar.set_length(progress.of);
                 self.bar.set_position(progress.done);
-                self.bar.set_message(format!("making {} files", progress.of));
+                self.bar.set_message(format!("creating {} files", progress.of));
             }
             Event::Starts { plan, block } => self.starts(plan, block),
             Event::Measured(sample) => self.measured(sample),
@@ -86,7 +84,7 @@ impl Listener for Progress {
                 self.before = self.done;
                 self.epoch = format!("epoch {} of {}: ", epoch.epoch + 1, self.epochs);
             }
-            Event::Cleaning => self.bar.set_message("removing what was made"),
+            Event::Cleaning => self.bar.set_message("cleaning up"),
             Event::Voided { .. }
             | Event::Built(_)
             | Event::Used(_)

@@ -1,12 +1,14 @@
-//! The file of a record while a run writes it: it appears with its first line, others may read it meanwhile, and only one run writes it.
+//! File of a record during a run: appears with its first line, is readable meanwhile, and has one writer.
 //!
 //! ```text
-//! prepare the data ... -> .megadir-record-XXXXXX.partial: header, fsync -> rename to NAME, never over a file -> fsync of the directory
-//!                                                                          -> one line a block
+//! prepare the data ... -> .megadir-record-XXXXXX.partial: header, fsync -> rename to NAME, never over a file
+//! -> fsync of the directory
+//!                                                                          -> one line per block
 //! ```
 //!
-//! Killed before the rename a run leaves no record; killed after it, one that can be resumed. On Linux the file is locked, which readers do not
-//! ask for. A lock of Windows would keep them from reading, so there the file is opened in a way that lets no other process write.
+//! A run killed before the rename leaves no record; one killed later leaves a record that can be resumed. On
+//! Linux the file is locked (advisory, so readers are free); on Windows a lock would block readers, so the
+//! share mode excludes writers instead.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read, Write};
@@ -16,26 +18,23 @@ use std::sync::{Arc, OnceLock};
 use megadir_bench::Durable;
 
 const TAKEN: &str = "another run is writing it";
-/// How the name of a record begins and ends before it has its own.
+/// Prefix and suffix of a record's name before it has its own.
 const PREFIX: &str = ".megadir-record-";
 const SUFFIX: &str = ".partial";
-/// How a record begins.
+/// First bytes of a record.
 const HEAD: &[u8] = b"{\"line\":\"header\",";
 
-/// Where a run writes its record.
 #[derive(Debug)]
 pub(super) enum RecordFile {
-    /// Has no file yet.
     New(New),
     Open(File),
 }
 
-/// A record before its first line.
 #[derive(Debug)]
 pub(super) struct New {
-    /// The paths it may get: the first that is free.
+    /// Candidate paths; the first free one is used.
     paths: Vec<PathBuf>,
-    /// The empty file that stands for the record, locked, where the run looks at the directory that it lies in before the record begins.
+    /// Locked empty placeholder, if the record lies in the directory that the run measures.
     reserved: Option<(File, PathBuf)>,
     got: Arc<OnceLock<PathBuf>>,
 }
@@ -49,10 +48,11 @@ impl Drop for New {
 }
 
 impl RecordFile {
-    /// Returns a new record at the first of these paths that is free once the record begins, and where to find out which that was.
+    /// Prepares a record at the first free path; the cell receives the path once the record begins.
     ///
-    /// Refuses at once what could not be made then: a path that is taken, a directory that cannot be written to. In the directory
-    /// `listed` the record's name is there from now on: the run holds every listing against the names that it found before.
+    /// Fails early if the record could not be created later: the path is taken, or the directory is not
+    /// writable. In the directory `listed` the record's name is reserved at once, because the run compares
+    /// every listing with the names it found at the start.
     pub(super) fn create(
         paths: Vec<PathBuf>,
         listed: Option<&Path>,
@@ -99,10 +99,10 @@ impl Durable for RecordFile {
 }
 
 impl New {
-    /// Makes the file with its first line, whole and on stable storage before it has its name.
+    /// Creates the file with its first line; both are on stable storage before the file gets its name.
     fn begin(&mut self, line: &[u8]) -> io::Result<File> {
         if let Some((file, path)) = self.reserved.take() {
-            // Windows renames over no file that is open.
+            // Windows cannot rename over an open file.
             #[cfg(windows)]
             drop(file);
             let begun = replace(&path, line);
@@ -126,7 +126,7 @@ impl New {
     }
 }
 
-/// Replaces the empty file of this run.
+/// Replaces the placeholder.
 fn replace(path: &Path, line: &[u8]) -> io::Result<File> {
     let mut file = temporary(path)?;
     file.write_all(line)?;
@@ -136,7 +136,7 @@ fn replace(path: &Path, line: &[u8]) -> io::Result<File> {
     keep(file, path)
 }
 
-/// Makes a file at a path where none is.
+/// Creates a file at a free path.
 fn place(path: &Path, line: &[u8]) -> io::Result<File> {
     let mut file = temporary(path)?;
     file.write_all(line)?;
@@ -147,7 +147,7 @@ fn place(path: &Path, line: &[u8]) -> io::Result<File> {
             keep(file, path)
         }
         Err(error) if error.error.kind() == io::ErrorKind::AlreadyExists => Err(error.error),
-        // Some file systems neither rename without replacing nor know hard links.
+        // Some file systems support neither RENAME_NOREPLACE nor hard links.
         Err(_) => {
             let mut file = alone(path, File::options().write(true).create_new(true))?;
             file.write_all(line)
@@ -158,14 +158,14 @@ fn place(path: &Path, line: &[u8]) -> io::Result<File> {
     }
 }
 
-/// Returns a file beside a path, locked, which is removed when dropped.
+/// Creates a locked temporary file in the directory of `path`, removed when dropped.
 fn temporary(path: &Path) -> io::Result<tempfile::NamedTempFile> {
     let mut builder = tempfile::Builder::new();
     builder.prefix(PREFIX).suffix(SUFFIX);
     #[cfg(unix)]
     {
         use std::os::unix::fs::PermissionsExt;
-        // As any new file: what the umask takes is taken.
+        // Permissions of any new file: subject to the umask.
         builder.permissions(std::fs::Permissions::from_mode(0o666));
     }
     let file = builder.tempfile_in(directory(path))?;
@@ -179,13 +179,13 @@ fn directory(path: &Path) -> &Path {
     path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
-/// Keeps the lock of a file that got its name.
+/// Keeps the lock of the renamed file.
 #[cfg(unix)]
 fn keep(file: File, _path: &Path) -> io::Result<File> {
     Ok(file)
 }
 
-/// Opens a file that got its name again, such that no other process writes it.
+/// Reopens the renamed file with a share mode that excludes other writers.
 #[cfg(windows)]
 fn keep(file: File, path: &Path) -> io::Result<File> {
     drop(file);
@@ -194,7 +194,7 @@ fn keep(file: File, path: &Path) -> io::Result<File> {
     Ok(file)
 }
 
-/// Makes the name of a file durable; some file systems know no fsync of a directory.
+/// Makes the name durable; some file systems do not support fsync of a directory.
 fn sync_directory(path: &Path) {
     if cfg!(unix)
         && let Ok(directory) = File::open(directory(path))
@@ -203,13 +203,13 @@ fn sync_directory(path: &Path) {
     }
 }
 
-/// Opens a record that is there, to resume it.
+/// Opens an existing record to resume it.
 pub(super) fn open(path: &Path) -> io::Result<File> {
-    // Appending alone would not let Windows cut a line off.
+    // Windows cannot truncate a file that is opened for appending only.
     alone(path, File::options().read(true).write(true).append(cfg!(unix)))
 }
 
-/// Returns the names of the files in a directory that runs left which were killed while they began their record.
+/// Names of partial records that killed runs left in a directory.
 pub(super) fn abandoned(directory: &Path) -> io::Result<Vec<String>> {
     let mut found = Vec::new();
     for entry in std::fs::read_dir(directory)? {
@@ -224,7 +224,7 @@ pub(super) fn abandoned(directory: &Path) -> io::Result<Vec<String>> {
     Ok(found)
 }
 
-/// Returns `true` if a file is the beginning of a record that no run writes.
+/// `true` if the file is the beginning of a record that no run is writing.
 fn is_abandoned(path: &Path) -> bool {
     let mut head = Vec::new();
     let mut begins = |file: &mut File| {
@@ -234,7 +234,7 @@ fn is_abandoned(path: &Path) -> bool {
     File::open(path).is_ok_and(|mut file| file.try_lock().is_ok() && begins(&mut file).unwrap_or(false))
 }
 
-/// Opens a file that no other process writes; file systems without locks are taken as they are.
+/// Opens and locks a file; ignores file systems without locks.
 #[cfg(unix)]
 fn alone(path: &Path, options: &OpenOptions) -> io::Result<File> {
     let file = options.open(path)?;
@@ -246,7 +246,7 @@ fn alone(path: &Path, options: &OpenOptions) -> io::Result<File> {
     }
 }
 
-/// Opens a file that no other process writes.
+/// Opens a file with a share mode that excludes other writers.
 #[cfg(windows)]
 fn alone(path: &Path, options: &mut OpenOptions) -> io::Result<File> {
     use std::os::windows::fs::OpenOptionsExt;

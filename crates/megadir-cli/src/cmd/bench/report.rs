@@ -1,4 +1,4 @@
-//! `megadir bench report`: records as tables, pages, pictures, Markdown, CSV, JSON or HdrHistogram logs.
+//! `megadir bench report`: records as tables, HTML, SVG, Markdown, CSV, JSON or HdrHistogram logs.
 
 use std::fs::File;
 use std::io::{self, BufWriter, IsTerminal, Write};
@@ -13,28 +13,28 @@ use crate::ui::message::reason;
 use crate::ui::output::print_with;
 use crate::ui::{is_unicode, takes_escapes};
 
-/// The width of reports that no terminal shows, columns.
+/// Width without a terminal, columns.
 const WIDTH: usize = 100;
 
-/// Prints or writes the reports of records.
+/// Print or write reports of records
 ///
-/// A report follows from its record alone: the same record gives the same bytes on every machine. Of a record that is damaged in its
-/// middle what stands before the damage is reported, and the exit code is 1.
+/// A report depends only on its record: the same record gives the same bytes on every machine. Of a damaged
+/// record, the part before the damage is reported, and the exit code is 1.
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// The records that runs wrote.
+    /// Records of runs
     #[arg(required = true, value_name = "RECORD")]
     records: Vec<PathBuf>,
-    /// How to print them.
+    /// Output format
     #[arg(short, long, value_name = "FORMAT", default_value = "table", value_parser = formats())]
     format: String,
-    /// With --format svg: which chart, and which of its pictures if there are several.
+    /// Chart for --format svg, and the number of its picture if it has several
     #[arg(long, value_name = "NAME[:N]", value_parser = parse_chart, long_help = chart_help())]
     chart: Option<(String, usize)>,
-    /// Write to this new file instead of standard output; of several records to files in this directory.
+    /// Write to this new file, or for several records into this directory [default: standard output]
     #[arg(short, long, value_name = "PATH")]
     pub(super) output: Option<PathBuf>,
-    /// Leave out what tells whose machine it was: host and user names, paths, devices.
+    /// Omit identifying data: host and user names, paths, devices
     #[arg(long)]
     share: bool,
 }
@@ -46,8 +46,8 @@ fn formats() -> clap::builder::PossibleValuesParser {
 }
 
 fn chart_help() -> String {
-    let mut help = "With --format svg: which chart, and which of its pictures if there are several, e.g. nines:2. Without it, the picture that \
-         answers the study's question best. The charts:\n"
+    let mut help = "Chart for --format svg, and the number of its picture if it has several, e.g. nines:2 [default: the chart that \
+         answers the study's question best]. Charts:\n"
         .to_owned();
     CHARTS.iter().for_each(|chart| help.push_str(&format!("\n{:14} {}", chart.name(), chart.answers())));
     help
@@ -56,36 +56,33 @@ fn chart_help() -> String {
 fn parse_chart(text: &str) -> Result<(String, usize), String> {
     let (name, number) = text.split_once(':').unwrap_or((text, "1"));
     let number = number.parse().ok().filter(|number| *number > 0);
-    let number = number.ok_or("pictures are counted from 1, e.g. nines:2")?;
+    let number = number.ok_or("pictures are numbered from 1, e.g. nines:2")?;
     if chart_named(name).is_none() {
         let names: Vec<&str> = CHARTS.iter().map(|chart| chart.name()).collect();
-        return Err(format!("the charts are {}", names.join(", ")));
+        return Err(format!("unknown chart; expected one of {}", names.join(", ")));
     }
     Ok((name.to_owned(), number))
 }
 
-/// Prints or writes the reports.
 pub(crate) fn run(args: &Args) -> Result<u8, CliError> {
     let format = format_named(&args.format)
-        .ok_or_else(|| CliError::usage(format!("there is no format '{}'", args.format)))?;
+        .ok_or_else(|| CliError::usage(format!("unknown format '{}'", args.format)))?;
     if args.chart.is_some() && format.name != "svg" {
-        return Err(CliError::usage("--chart picks a picture: it needs --format svg"));
+        return Err(CliError::usage("--chart needs --format svg"));
     }
     if let Some(missing) = format.missing {
         return Err(CliError::usage(format!("--format {}: {missing}", format.name)));
     }
     if !format.is_text && args.output.is_none() && io::stdout().is_terminal() {
         return Err(CliError::usage(format!(
-            "--format {} is not for terminals: name a file with --output",
+            "--format {} cannot be printed on a terminal; name a file with --output",
             format.name
         )));
     }
     let several = args.records.len() > 1;
     if several && args.output.is_none() && !["table", "markdown"].contains(&format.name) {
         let name = format.name;
-        return Err(CliError::usage(format!(
-            "several records as {name}: name a directory for the files with --output"
-        )));
+        return Err(CliError::usage(format!("several records as {name}: name a directory with --output")));
     }
     let (mut code, mut written) = (exit::DONE, Vec::new());
     for (place, path) in args.records.iter().enumerate() {
@@ -104,7 +101,7 @@ pub(crate) fn run(args: &Args) -> Result<u8, CliError> {
             Some(output) => {
                 let to = target(output, path, format, several, &written)?;
                 write_new(&to, |file| ready.write(file))?;
-                eprintln!("megadir: the report is '{}'", to.display());
+                eprintln!("megadir: wrote the report '{}'", to.display());
                 written.push(to);
             }
         }
@@ -112,16 +109,16 @@ pub(crate) fn run(args: &Args) -> Result<u8, CliError> {
     Ok(code)
 }
 
-/// Prints the table of a record that was opened.
 pub(crate) fn show(path: &Path, opened: &Opened) -> Result<(), CliError> {
-    let format = format_named("table").ok_or_else(|| CliError::usage("there is no format 'table'"))?;
+    let format = format_named("table").ok_or_else(|| CliError::usage("unknown format 'table'"))?;
     let ready = prepare(path, opened, format, None)?;
     print_with(|output| ready.write(output))
 }
 
-/// Writes the page of a record beside it and says so: as `report.html`, or where that is the page of another record under the record's own name.
+/// Writes the HTML report into the record's directory: as `report.html` or, if that belongs to another record, under the
+/// record's own name.
 pub(crate) fn write_page(path: &Path, opened: &Opened) -> Result<(), CliError> {
-    let format = format_named("html").ok_or_else(|| CliError::usage("there is no format 'html'"))?;
+    let format = format_named("html").ok_or_else(|| CliError::usage("unknown format 'html'"))?;
     let ready = prepare(path, opened, format, None)?;
     let report = Report { record: &opened.record, summary: &ready.summary };
     let (text, mark) = (format.render(&report, &view()), megadir_report::page::record_mark(&report));
@@ -129,18 +126,18 @@ pub(crate) fn write_page(path: &Path, opened: &Opened) -> Result<(), CliError> {
     for name in [PathBuf::from("report.html"), Path::new(stem(path)).with_extension("report.html")] {
         let file = path.with_file_name(name);
         if ours(&file) {
-            // The same run went on: its page is made again.
+            // The run was resumed: update its report.
             replace(&file, &text)?;
         } else if file.symlink_metadata().is_ok() {
             continue;
         } else {
             write_new(&file, |file| file.write_all(text.as_bytes()))?;
         }
-        eprintln!("megadir: the report with pictures is '{}'; open it in a browser", file.display());
+        eprintln!("megadir: the HTML report is '{}'; open it in a browser", file.display());
         return Ok(());
     }
     eprintln!(
-        "megadir: no report with pictures was written, for files of its names are there; 'megadir bench report --format html' makes it"
+        "megadir: no HTML report was written because its file names are taken; 'megadir bench report --format html' writes one"
     );
     Ok(())
 }
@@ -153,12 +150,12 @@ pub(crate) fn refuse(path: &Path, reason: &str) -> CliError {
     CliError::nothing_ran(format!("'{}': {reason}", path.display()))
 }
 
-/// A report that is sure to be one, before anything of it is written.
+/// Report whose inputs were checked before anything is written.
 struct Ready<'a> {
     opened: &'a Opened,
     summary: Summary,
     format: &'a Format,
-    /// The picture that was picked.
+    /// Picture selected by `--chart`.
     picture: Option<String>,
 }
 
@@ -186,7 +183,7 @@ fn prepare<'a>(
     if let Some((chart, number)) = picked.and_then(|(name, number)| Some((chart_named(name)?, *number))) {
         let (text, all) = chart::document(&report, chart, number).map_err(|reason| refuse(path, &reason))?;
         if all > 1 {
-            eprintln!("megadir: picture {number} of {all}; --chart {}:N prints another", chart.name());
+            eprintln!("megadir: picture {number} of {all}; --chart {}:N selects another", chart.name());
         }
         picture = Some(text);
     } else if let Some(why) = (format.refuses)(&report) {
@@ -195,12 +192,11 @@ fn prepare<'a>(
     Ok(Ready { opened, summary, format, picture })
 }
 
-/// Returns the name of a record without its ending.
 fn stem(path: &Path) -> &std::ffi::OsStr {
     path.file_stem().unwrap_or(path.as_os_str())
 }
 
-/// Returns the file that a report goes to: the one that was named, or one in the directory that was named.
+/// Output file: the named one, or one in the named directory.
 fn target(
     output: &Path,
     record: &Path,
@@ -213,20 +209,20 @@ fn target(
     }
     if let Err(error) = std::fs::create_dir_all(output) {
         return Err(CliError::nothing_ran(format!(
-            "cannot make the directory '{}': {}",
+            "cannot create the directory '{}': {}",
             output.display(),
             reason(&error)
         )));
     }
-    // Published records are all called `record.jsonl`, in directories with names of their own.
+    // Published records are all called `record.jsonl`; their directories have distinct names.
     let parent = record.parent().and_then(Path::file_name).filter(|_| stem(record) == "record");
     let name = parent.unwrap_or(stem(record)).to_string_lossy().into_owned();
     let numbered = |number: usize| if number < 2 { name.clone() } else { format!("{name}-{number}") };
     let mut files = (1..).map(|number| output.join(format!("{}.{}", numbered(number), format.extension)));
-    files.find(|file| !written.contains(file)).ok_or_else(|| CliError::usage("no name is left"))
+    files.find(|file| !written.contains(file)).ok_or_else(|| CliError::usage("no file name is free"))
 }
 
-/// Writes a file that must be new; half a report does not stay.
+/// Writes a new file; removes it if writing fails.
 fn write_new(path: &Path, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<(), CliError> {
     let cannot = |error: io::Error| {
         CliError::nothing_ran(format!("cannot write the report '{}': {}", path.display(), reason(&error)))
@@ -238,7 +234,7 @@ fn write_new(path: &Path, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) 
     })
 }
 
-/// Replaces a file as a whole.
+/// Replaces a file atomically.
 fn replace(path: &Path, text: &str) -> Result<(), CliError> {
     let cannot = |error: io::Error| {
         CliError::nothing_ran(format!("cannot write the report '{}': {}", path.display(), reason(&error)))
@@ -252,7 +248,7 @@ fn replace(path: &Path, text: &str) -> Result<(), CliError> {
     file.persist(path).map(|_| ()).map_err(|error| cannot(error.error))
 }
 
-/// Returns how reports may look where they go.
+/// Width and style for standard output.
 pub(crate) fn view() -> View {
     let terminal = io::stdout().is_terminal();
     let set = |name: &str| std::env::var_os(name).is_some_and(|value| !value.is_empty());
@@ -270,7 +266,7 @@ mod tests {
     use megadir_report::Warning;
 
     #[test]
-    fn the_report_knows_what_to_do_about_every_note_that_a_run_writes() {
+    fn every_note_of_a_run_has_advice() {
         for kind in NOTE_KINDS {
             let noted = Warning::Noted { note: kind.name().into(), text: "Something.".into() };
             let advice = noted.advisory().advice;

@@ -1,6 +1,6 @@
-//! `megadir bench run --resume RECORD`: going on with a run that ended early, in the same record.
+//! `megadir bench run --resume RECORD`: continues an unfinished run in the same record.
 //!
-//! The plan is the record's. What the last block wrote of a line is cut off; everything before it counts.
+//! The plan is the record's. An unfinished last line is cut off; everything before it counts.
 
 use std::fs::File;
 use std::io::{self, BufReader, Read, Seek, SeekFrom, Write};
@@ -17,24 +17,24 @@ use super::record_file;
 use crate::exit::CliError;
 use crate::ui::message::reason;
 
-/// A record to go on with: the open file, what it holds, and what to run.
+/// Record to resume.
 pub(crate) struct Begun {
     pub(crate) file: File,
     pub(crate) record: Record,
     pub(crate) resolved: Resolved,
-    /// Whether the record is one that is meant to be shared, and so stays.
+    /// `true` if the record is anonymous (`--share`), and must stay so.
     pub(crate) share: bool,
 }
 
-/// Opens and reads the record at `path`; nothing is written to it yet.
+/// Opens and reads a record; writes nothing.
 pub(crate) fn open(path: &Path, dir: Option<&Path>) -> Result<Begun, CliError> {
     let cannot = |reason: String| {
-        CliError::nothing_ran(format!("cannot go on with the record '{}': {reason}", path.display()))
+        CliError::nothing_ran(format!("cannot resume the record '{}': {reason}", path.display()))
     };
     let file = record_file::open(path).map_err(|error| cannot(reason(&error)))?;
     if file.metadata().is_ok_and(|status| status.len() == 0) {
         return Err(cannot(
-            "it is empty: the run was killed before it began its record; remove it and run again".into(),
+            "it is empty because the run was killed at its start; remove it and run again".into(),
         ));
     }
     let record = read(BufReader::new(&file)).map_err(|error| cannot(error.to_string()))?;
@@ -46,11 +46,12 @@ pub(crate) fn open(path: &Path, dir: Option<&Path>) -> Result<Begun, CliError> {
         DataSource::Existing { path } => Some(path),
         DataSource::Made { .. } => None,
     });
-    // The header's is whole; that of the data set is as it was typed, which older records have in both places.
+    // The header has the absolute path; the data set has the path as typed. Older records have the typed path
+    // in both.
     let recorded = header.directory.as_ref().or(existing.filter(|path| *path != redact::REDACTED));
     let recorded = recorded.map(PathBuf::from);
     let Some(directory) = dir.map(Path::to_owned).or(recorded) else {
-        return Err(cannot("it does not say in which directory; name that with --dir".into()));
+        return Err(cannot("it does not name its directory; give --dir".into()));
     };
     let caches = cache_facts(&Dir::open(&directory)?);
     let share = header.directory.is_none();
@@ -60,8 +61,7 @@ pub(crate) fn open(path: &Path, dir: Option<&Path>) -> Result<Begun, CliError> {
     Ok(Begun { file, record, resolved, share })
 }
 
-/// Cuts off what is there of a line that was not finished, and ends a line that lacks only its end, so that whole lines
-/// follow whole lines.
+/// Cuts off an unfinished line, or ends a line that lacks only its newline, so that only whole lines follow.
 pub(crate) fn cut_off(begun: &mut Begun) -> io::Result<()> {
     let file = &mut begun.file;
     if let Some(cut) = begun.record.cut {

@@ -1,4 +1,4 @@
-//! Options of `megadir bench run` about work on files: who does it, in which order, how it is made durable, in which layouts.
+//! Options of `megadir bench run` for studies of file operations: workers, order, durability, layout.
 
 use megadir_bench::dataset::parse_spread;
 use megadir_bench::study::{AccessSpec, Kind, Study};
@@ -7,34 +7,42 @@ use serde::de::DeserializeOwned;
 
 use crate::exit::CliError;
 
-/// What is chosen of work on files; what is left out is the study's.
+/// File operations; options not given are the study's.
 #[derive(clap::Args)]
 pub(crate) struct FileWorkArgs {
-    /// Spread files over directories, for studies that work in many: flat, per-directory:200, prefix:2/2, git ('megadir make --help' explains layouts); study layout compares several with the first.
+    /// Layouts of the files: flat, per-directory:200, prefix:2/2, git, ...
+    ///
+    /// For studies with many directories; study layout compares several with the first. 'megadir make --help'
+    /// explains layouts.
     #[arg(long, value_name = "LAYOUT,...", value_delimiter = ',', value_parser = layout)]
     layout: Vec<String>,
-    /// Read files back in these orders, for study layout: as-written, random, listing, inode.
+    /// Orders of reading files back (study layout): as-written, random, listing, inode
     #[arg(long, value_name = "ORDER,...", value_delimiter = ',', value_parser = word::<FileOrder>)]
     order: Vec<FileOrder>,
-    /// Make what is written durable: never, each-file (fsync), file-and-directory, at-end (syncfs); study smallfile compares several with the first.
+    /// Durability of written data: never, each-file, file-and-directory, at-end
+    ///
+    /// each-file calls fsync on every file, at-end calls syncfs once. Study smallfile compares several with the
+    /// first.
     #[arg(long, value_name = "POLICY,...", value_delimiter = ',', value_parser = word::<SyncPolicy>)]
     sync: Vec<SyncPolicy>,
-    /// Compare these numbers of workers, for study smallfile, where each has as many files as --entries says, and study remove.
+    /// Numbers of workers to compare
+    ///
+    /// For study smallfile, where each worker has the number of files of --entries, and study remove.
     #[arg(long, value_name = "N,...", value_delimiter = ',')]
     workers: Vec<u32>,
-    /// Have workers be processes or threads: process, thread.
+    /// Kind of workers: process, thread
     #[arg(long, value_name = "KIND", value_parser = word::<WorkerKind>)]
     worker_kind: Option<WorkerKind>,
-    /// Find files so, for study smallfile: directory (each is listed, and each entry worked on), name (known beforehand).
+    /// Method of finding files (study smallfile): directory (list, then work on each entry), name (known in
+    /// advance)
     #[arg(long, value_name = "HOW,...", value_delimiter = ',', value_parser = word::<AccessSpec>)]
     access: Vec<AccessSpec>,
-    /// Give each worker files of its own (own), or have all work in the same directories (same), where they contend.
+    /// Directories of the workers: own, or same (shared, with contention)
     #[arg(long, value_name = "HOW", value_parser = word::<Sharing>)]
     sharing: Option<Sharing>,
 }
 
 impl FileWorkArgs {
-    /// Returns the names of the options that were given.
     pub(crate) fn given(&self) -> Vec<&'static str> {
         let all = [
             ("--layout", !self.layout.is_empty()),
@@ -48,7 +56,7 @@ impl FileWorkArgs {
         all.into_iter().filter(|(_, given)| *given).map(|(name, _)| name).collect()
     }
 
-    /// Returns the one layout of a study that does not compare several.
+    /// Layout of a study that does not compare several.
     pub(crate) fn spread(&self, study: &Study) -> Result<Option<Spread>, CliError> {
         match self.layout.as_slice() {
             _ if matches!(study.kind, Kind::Layout(_)) => Ok(None),
@@ -61,7 +69,7 @@ impl FileWorkArgs {
         }
     }
 
-    /// Writes what was chosen into a study; an option that the study has no use for is an error.
+    /// Applies the options to a study; an option that the study does not use is an error.
     pub(crate) fn apply(&self, study: &mut Study) -> Result<(), CliError> {
         let mut unused = self.given();
         let mut uses = |name: &str| unused.retain(|given| *given != name);
@@ -90,7 +98,7 @@ impl FileWorkArgs {
             }
             Kind::Remove(remove) => {
                 if !self.layout.is_empty() {
-                    let reason = "study `remove` has shapes of its own, so --layout has no use";
+                    let reason = "study `remove` has its own shapes and takes no --layout";
                     return Err(CliError::usage(reason));
                 }
                 take(&mut remove.workers, &self.workers);
@@ -102,14 +110,14 @@ impl FileWorkArgs {
         match unused.first() {
             None => Ok(()),
             Some(name) => Err(CliError::usage(format!(
-                "study `{}` has no use for {name}: 'megadir bench run --help' says which study takes it",
+                "study `{}` does not take {name}; see 'megadir bench run --help'",
                 study.meta.name
             ))),
         }
     }
 }
 
-/// Takes what was chosen, each value once, in the place of what a study says.
+/// Replaces the study's values by the given ones, without duplicates.
 fn take<T: Clone + PartialEq>(of_study: &mut Vec<T>, chosen: &[T]) {
     if chosen.is_empty() {
         return;
@@ -122,7 +130,6 @@ fn take<T: Clone + PartialEq>(of_study: &mut Vec<T>, chosen: &[T]) {
     }
 }
 
-/// Returns the one value that was chosen, or the study's.
 fn one(chosen: &[SyncPolicy], of_study: SyncPolicy) -> Result<SyncPolicy, CliError> {
     match chosen {
         [] => Ok(of_study),
@@ -133,12 +140,12 @@ fn one(chosen: &[SyncPolicy], of_study: SyncPolicy) -> Result<SyncPolicy, CliErr
     }
 }
 
-/// Checks a layout and leaves it as it was typed.
+/// Validates a layout and keeps its text.
 fn layout(text: &str) -> Result<String, String> {
     parse_spread(text).map(|_| text.to_owned())
 }
 
-/// Reads a word of a closed set as records have it.
+/// Parses a value of an enum as records spell it.
 fn word<T: DeserializeOwned>(text: &str) -> Result<T, String> {
     serde_json::from_value(serde_json::Value::String(text.to_owned())).map_err(|error| error.to_string())
 }

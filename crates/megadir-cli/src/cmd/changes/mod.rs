@@ -16,7 +16,7 @@ use megadir_inventory::{GROUP_ROWS, Inventory, Metadata, Rows, Sink, WriteOption
 
 pub(crate) use self::args::Args;
 use self::lines::Lines;
-use super::complaints::Complaints;
+use super::error_limiter::ErrorLimiter;
 use super::interrupt::{Interrupt, interruptible};
 use super::list::source::processors;
 use super::scan::progress::Progress;
@@ -45,7 +45,7 @@ struct Run<'a> {
     roots: Vec<PathBuf>,
     threads: usize,
     failures: u64,
-    complaints: Complaints,
+    complaints: ErrorLimiter,
 }
 
 fn work(args: &Args, interrupt: &Interrupt) -> Result<u8, CliError> {
@@ -61,7 +61,7 @@ fn work(args: &Args, interrupt: &Interrupt) -> Result<u8, CliError> {
         }
     };
     let threads = args.threads.map_or_else(processors, usize::from);
-    let complaints = Complaints::new(args.all_errors);
+    let complaints = ErrorLimiter::new(args.all_errors);
     let mut run = Run { args, metadata, roots, threads, failures: 0, complaints };
     if !run.metadata.is_complete() {
         let failed = run.metadata.failed.max(run.metadata.unread_directories);
@@ -193,7 +193,7 @@ impl Run<'_> {
                 eprintln!("megadir: {} {UNKNOWN_BEFORE}", quoted(path));
             }
         }
-        self.complaints.tell_rest();
+        self.complaints.print_rest();
         if !compared.is_complete() {
             let failed = compared.failed.max(compared.failures.len() as u64);
             eprintln!("megadir: incomplete: {failed} entries or directories could not be compared");

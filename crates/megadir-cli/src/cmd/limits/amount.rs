@@ -1,12 +1,12 @@
-//! Numbers of entries for people: `9 812`, `62.1 k`, `4.71 M`; an interval in the unit of its figure.
+//! Number formats: `9 812`, `62.1 k`, `4.71 M`; intervals in one unit.
 
 use megadir::limits::Span;
 
-/// Up to here every digit is shown.
+/// Up to this number, all digits are printed.
 const EXACT_MAX: u64 = 99_999;
 const UNITS: [(&str, f64); 5] = [(" k", 1e3), (" M", 1e6), (" G", 1e9), (" T", 1e12), (" P", 1e15)];
 
-/// Returns a number with three significant digits, or all of them where there are few.
+/// Formats a number with three significant digits, or all digits of a small one.
 pub(in crate::cmd) fn amount(number: u64) -> String {
     if number <= EXACT_MAX {
         return grouped(number);
@@ -15,17 +15,17 @@ pub(in crate::cmd) fn amount(number: u64) -> String {
     format!("{}{unit}", scaled(number, scale, number))
 }
 
-/// Returns a number with its bounds, all in one unit.
+/// Formats a number with its bounds in one unit.
 pub(in crate::cmd) fn interval(span: Span) -> String {
     if span.is_exact() {
         return amount(span.likely);
     }
     let [likely, low, high] = [span.likely, span.low, span.high];
-    // Bounds of another order of magnitude have units of their own.
+    // Bounds of another order of magnitude get their own units.
     if high > 20 * likely.max(1) {
         return format!("{} [{} to {}]", amount(likely), amount(low), amount(high));
     }
-    // A value lost in its own interval is printed on the interval's scale.
+    // If the interval is much wider than the value, use the scale of the interval.
     let of = if likely < high / 4 { high } else { likely };
     if of.max(likely) < 10_000 {
         return format!("{} [{}, {}]", grouped(likely), grouped(low), grouped(high));
@@ -35,7 +35,7 @@ pub(in crate::cmd) fn interval(span: Span) -> String {
     format!("{likely}{unit} [{low}, {high}]")
 }
 
-/// Returns a part in per cent.
+/// Formats a fraction as a percentage.
 pub(in crate::cmd) fn percent(part: f64) -> String {
     match 100.0 * part {
         percent if percent > 0.0 && percent < 0.05 => "<0.1 %".into(),
@@ -44,7 +44,7 @@ pub(in crate::cmd) fn percent(part: f64) -> String {
     }
 }
 
-/// Returns a size in bytes, in the unit that suits it.
+/// Formats a size in bytes, with a decimal unit.
 pub(in crate::cmd) fn bytes(bytes: u64) -> String {
     match bytes as f64 {
         bytes if bytes >= 1e9 => format!("{:.2} GB", bytes / 1e9),
@@ -60,7 +60,7 @@ fn unit(number: u64) -> (&'static str, f64) {
     UNITS.iter().rev().find(fits).copied().unwrap_or(("", 1.0))
 }
 
-/// Returns a number in a unit, with the decimals that another one has with three digits.
+/// Formats a number in a unit, with the decimals that give `of` three digits.
 fn scaled(number: u64, scale: f64, of: u64) -> String {
     let places = match of as f64 / scale {
         of if of < 9.995 => 2,
@@ -70,7 +70,7 @@ fn scaled(number: u64, scale: f64, of: u64) -> String {
     format!("{:.places$}", number as f64 / scale)
 }
 
-/// Returns a number with all its digits.
+/// Formats a number with all digits, in groups of three.
 pub(in crate::cmd) fn grouped(number: u64) -> String {
     let digits = number.to_string();
     let mut text = String::new();

@@ -1,11 +1,11 @@
-//! The answer as a JSON object on a line; numbers are exact, and each comes with what it is based on.
+//! JSON output, one object per line; numbers are exact, each with its basis.
 
 use megadir::limits::{Basis, Ceiling, Details, Fact, Limits, Span, Trap};
 use megadir::names;
 
 use crate::ui::escape;
 
-/// Appends the object and a newline; `time` is that of the look, where there are many.
+/// Appends an object and a newline; `time` is set by `--watch`.
 pub(super) fn object(text: &mut Vec<u8>, limits: &Limits, time: Option<&str>) {
     let facts = &limits.facts;
     let mut object = Object::begin(text, "{\"v\":1,");
@@ -101,19 +101,19 @@ fn trap(part: &mut Object<'_>, trap: &Trap) {
     });
 }
 
-/// Returns a part without digits that mean nothing.
+/// Rounds a fraction to six decimals.
 fn rounded(part: f64) -> f64 {
     (part * 1e6).round() / 1e6
 }
 
-/// An object being written: a member is preceded by a comma but for the first.
+/// Writer of a JSON object.
 struct Object<'a> {
     text: &'a mut Vec<u8>,
     begun: bool,
 }
 
 impl<'a> Object<'a> {
-    /// Begins an object with members that are already there.
+    /// Continues an object whose first members are in `start`.
     fn begin(text: &'a mut Vec<u8>, start: &str) -> Self {
         text.extend_from_slice(start.as_bytes());
         Self { text, begun: true }
@@ -128,7 +128,7 @@ impl<'a> Object<'a> {
         self.text.push(b':');
     }
 
-    /// Appends a member whose value is written as it is.
+    /// Appends a member with a verbatim value.
     fn raw(&mut self, key: &str, value: impl std::fmt::Display) {
         self.key(key);
         self.text.extend_from_slice(value.to_string().as_bytes());

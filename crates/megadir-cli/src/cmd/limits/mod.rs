@@ -1,70 +1,79 @@
-//! `megadir limits`: how many entries still fit a directory, what runs out first, and what can be done about it.
+//! `megadir limits`: how many more entries fit, which limit comes first, and what to do.
 
 pub(super) mod amount;
 mod json;
 pub(super) mod text;
-mod watch;
 
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant, SystemTime};
 
-use megadir::Dir;
 use megadir::limits::{Asked, Limits, NameLengths, limits};
+use megadir::{Dir, Time};
 
+use self::amount::interval;
+use crate::cmd::interrupt::{Interrupt, interruptible};
 use crate::exit::{self, CliError};
 use crate::parse;
 use crate::ui::message::quoted;
 use crate::ui::output::Output;
 
-/// Tells how many entries still fit a directory before creating one fails, what runs out first, and what can be done.
+/// Poll interval of the stop flag during a pause.
+const NAP: Duration = Duration::from_millis(100);
+
+/// Show how many more entries fit into a directory, and which limit comes first
 ///
-/// Nothing is written, and permission to write is not needed. The cost does not grow with the directory: entries are
-/// estimated and the names of some of them looked at. Every figure comes with what it is based on: measured, read from the
-/// file system, given by an option, or assumed; and with bounds in brackets.
+/// Writes nothing and needs no write permission. The cost does not depend on the size of the directory: entries
+/// are estimated, and names are sampled. Every number comes with its basis (measured, read from the file
+/// system, given by an option, or assumed) and its bounds in brackets.
 #[derive(clap::Args)]
 #[command(after_help = "\
-Exit codes: 0 done; 1 some directories could not be looked at; 2 usage; 3 none could be; 10 --warn-at was reached.")]
+Exit codes: 0 done; 1 some directories could not be checked; 2 usage; 3 none could be checked; 10 --warn-at was reached.")]
 pub(crate) struct Args {
-    /// The directories to look at.
+    /// Directories to check
     #[arg(value_name = "DIR", default_value = ".", value_parser = exit::directory_parser())]
     directories: Vec<PathBuf>,
 
-    /// How long the names of further entries are, bytes: 32, 8-64, 8,32,255 (in equal parts) or 8:60,32:40.
+    /// Lengths of the names to come, bytes: 32, 8-64, 8,32,255 (in equal shares) or 8:60,32:40
     ///
-    /// Without it they are taken to be like the first entries present; 32 bytes in an empty directory.
+    /// Default: the lengths of the first entries present; 32 in an empty directory.
     #[arg(long, value_name = "LENGTHS", help_heading = "Entries to come")]
     name_length: Option<NameLengths>,
-    /// Further entries are like those of this directory.
+    /// Assume entries like those in this directory
     #[arg(long, value_name = "DIR", value_parser = exit::directory_parser(), help_heading = "Entries to come")]
     like: Option<PathBuf>,
-    /// The size of each further entry's contents, e.g. 0, 10 or 50kB; without it, as some of those present.
+    /// Content size of each entry to come, e.g. 0, 10 or 50kB [default: sampled]
     #[arg(long, value_name = "SIZE", value_parser = parse::bytes, help_heading = "Entries to come")]
     size: Option<u64>,
-    /// Names come and go (a cache, a mail queue, temporary files that are renamed) instead of staying.
+    /// Assume that names come and go, as in a cache or a mail queue, instead of staying
     #[arg(long, help_heading = "Entries to come")]
     churn: bool,
 
-    /// Count the entries instead of estimating them, which reads the whole directory.
+    /// Count the entries instead of estimating; reads the whole directory
     #[arg(long)]
     count: bool,
-    /// Print a JSON object a line: v (1), dir, entries_until_full, runs_out_first, limits, traps and what they are based on.
+    /// Print one JSON object per directory
+    ///
+    /// Fields: v (format version, 1), dir, entries_until_full, runs_out_first, limits, traps and others, each
+    /// with its basis.
     #[arg(long)]
     json: bool,
-    /// End with exit code 10 when this much of any limit is used, e.g. 80%.
+    /// Exit with code 10 if this share of any limit is used, e.g. 80%
     #[arg(long, value_name = "PERCENT", value_parser = percent)]
     warn_at: Option<f64>,
-    /// Print nothing but errors and what has reached --warn-at, e.g. for cron.
+    /// Print only errors and limits that reached --warn-at
     #[arg(short, long, requires = "warn_at", conflicts_with = "json")]
     pub(super) quiet: bool,
-    /// Look again and again, every 60 s or e.g. --watch=15m, a line a look; until --warn-at is reached, if given.
+    /// Repeat every INTERVAL, one line each time [default: 60s]
+    ///
+    /// Ends when --warn-at is reached, if given.
     #[arg(long, value_name = "INTERVAL", num_args = 0..=1, require_equals = true, default_missing_value = "60s")]
     #[arg(value_parser = interval_s)]
     watch: Option<u64>,
 }
 
-/// Looks at the directories, once or until something happens.
 pub(crate) fn run(args: &Args) -> Result<u8, CliError> {
-    // A directory that cannot be taken as the example is no matter of one look.
+    // An unreadable example directory fails at once, even with --watch.
     let like = args.like.as_ref().map(Dir::open).transpose()?;
     let asked = Asked {
         names: args.name_length.as_ref(),
@@ -74,28 +83,30 @@ pub(crate) fn run(args: &Args) -> Result<u8, CliError> {
         count: args.count,
     };
     match args.watch {
-        Some(seconds) => watch::watch(args, &asked, Duration::from_secs(seconds)),
+        Some(seconds) => {
+            let every = Duration::from_secs(seconds);
+            interruptible(|interrupt| watch(args, &asked, every, interrupt))
+        }
         None => once(args, &asked),
     }
 }
 
-/// Prints all there is to know of each directory.
 fn once(args: &Args, asked: &Asked<'_>) -> Result<u8, CliError> {
-    let mut looked = Looked::new(args);
+    let mut pass = Pass::new(args);
     if args.quiet {
         for path in &args.directories {
-            looked.at(path, asked);
+            pass.check(path, asked);
         }
-        return looked.code();
+        return pass.code();
     }
     let mut output = Output::new()?;
     let look = text::Look::new(output.is_terminal());
     for (index, path) in args.directories.iter().enumerate() {
-        let Some(limits) = looked.at(path, asked) else { continue };
+        let Some(limits) = pass.check(path, asked) else { continue };
         if args.json {
             json::object(&mut output.text, &limits, None);
         } else {
-            if index > 0 && looked.seen > 1 {
+            if index > 0 && pass.seen > 1 {
                 output.text.push(b'\n');
             }
             look.report(&mut output.text, &limits, args.churn);
@@ -104,24 +115,82 @@ fn once(args: &Args, asked: &Asked<'_>) -> Result<u8, CliError> {
             return ended.code();
         }
     }
-    looked.code()
+    pass.code()
 }
 
-/// What the looks have come to.
-struct Looked {
+/// `--watch`: prints one line per interval, until the threshold is reached or Ctrl-C.
+fn watch(args: &Args, asked: &Asked<'_>, every: Duration, interrupt: &Interrupt) -> Result<u8, CliError> {
+    let mut output = if args.quiet { None } else { Some(Output::new()?) };
+    let mut next = Instant::now();
+    let mut ever_seen = false;
+    loop {
+        let mut pass = Pass::new(args);
+        for path in &args.directories {
+            interrupt.beat.fetch_add(1, Ordering::Relaxed);
+            let Some(limits) = pass.check(path, asked) else { continue };
+            let Some(output) = &mut output else { continue };
+            let time = now();
+            if args.json {
+                json::object(&mut output.text, &limits, Some(&time));
+            } else {
+                output.text.extend_from_slice(line(&time, &limits).as_bytes());
+            }
+            if let Err(ended) = output.flush() {
+                return ended.code();
+            }
+        }
+        ever_seen |= pass.seen > 0;
+        // A directory that was never readable ends the loop; one that vanishes may return.
+        if pass.reached || !ever_seen {
+            return pass.code();
+        }
+        next = (next + every).max(Instant::now());
+        while Instant::now() < next {
+            if interrupt.asked() {
+                return Ok(exit::INTERRUPTED);
+            }
+            interrupt.beat.fetch_add(1, Ordering::Relaxed);
+            std::thread::sleep(NAP.min(next.saturating_duration_since(Instant::now())));
+        }
+    }
+}
+
+fn line(time: &str, limits: &Limits) -> String {
+    let place = quoted(&limits.facts.path);
+    let most = limits.most_used();
+    let used = most
+        .map_or_else(String::new, |most| format!("  {} of {} used", amount::percent(most.used), most.limit));
+    let more = match (limits.entries_until_full(), limits.runs_out_first()) {
+        (Some(more), Some(limit)) => format!("  {} more entries, then {limit}", interval(more)),
+        _ => "  no known limit".into(),
+    };
+    format!("{time}  {place}{used}{more}\n")
+}
+
+/// Current time in UTC, to the second.
+fn now() -> String {
+    let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+    let seconds = i64::try_from(since.as_secs()).unwrap_or(i64::MAX);
+    let utc = Time { seconds, nanoseconds: 0 }.utc();
+    let (date, of_day) = ((utc.year, utc.month, utc.day), (utc.hour, utc.minute, utc.second));
+    format!("{:04}-{:02}-{:02}T{:02}:{:02}:{:02}Z", date.0, date.1, date.2, of_day.0, of_day.1, of_day.2)
+}
+
+/// Results of one pass over the directories.
+struct Pass {
     warn_at: Option<f64>,
     seen: usize,
     failed: Option<u8>,
     reached: bool,
 }
 
-impl Looked {
+impl Pass {
     fn new(args: &Args) -> Self {
         Self { warn_at: args.warn_at, seen: 0, failed: None, reached: false }
     }
 
-    /// Looks at a directory; complains and returns `None` if that cannot be done.
-    fn at(&mut self, path: &Path, asked: &Asked<'_>) -> Option<Limits> {
+    /// Checks a directory; prints the error and returns `None` on failure.
+    fn check(&mut self, path: &Path, asked: &Asked<'_>) -> Option<Limits> {
         match Dir::open(path).and_then(|directory| limits(&directory, asked)) {
             Ok(limits) => {
                 self.seen += 1;
@@ -137,17 +206,17 @@ impl Looked {
         }
     }
 
-    /// Tells whether the condition asked for is met.
+    /// Prints a warning if `--warn-at` is reached.
     fn warn(&mut self, path: &Path, limits: &Limits) {
         let (Some(warn_at), Some(most)) = (self.warn_at, limits.most_used()) else { return };
         if most.used >= warn_at {
             let (used, at) = (100.0 * most.used, 100.0 * warn_at);
-            eprintln!("megadir: {}: {:.1} % of {} used, {at:.0} % asked for", quoted(path), used, most.limit);
+            eprintln!("megadir: {}: {:.1} % of {} used (--warn-at {at:.0}%)", quoted(path), used, most.limit);
             self.reached = true;
         }
     }
 
-    /// Returns the exit code: that a condition is met matters more than that a directory is missing.
+    /// Exit code; a reached threshold takes precedence over a missing directory.
     fn code(&self) -> Result<u8, CliError> {
         Ok(match self.failed {
             _ if self.reached => exit::CONDITION_MET,
@@ -163,14 +232,13 @@ fn percent(text: &str) -> Result<f64, String> {
     let number = text.trim().trim_end_matches('%').trim().parse::<f64>().ok();
     match number.filter(|percent| *percent > 0.0 && *percent <= 100.0) {
         Some(percent) => Ok(percent / 100.0),
-        None => Err("write a share above 0 % and up to 100 %, e.g. 80%".into()),
+        None => Err("expected a share above 0 % and up to 100 %, e.g. 80%".into()),
     }
 }
 
-/// Parses the time between two looks.
 fn interval_s(text: &str) -> Result<u64, String> {
     match parse::age_s(text) {
-        Ok(0) | Err(_) => Err("write the time between two looks as 10s, 5m or 1h".into()),
+        Ok(0) | Err(_) => Err("expected an interval such as 10s, 5m or 1h".into()),
         seconds => seconds,
     }
 }

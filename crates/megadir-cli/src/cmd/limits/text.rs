@@ -1,4 +1,4 @@
-//! The answer for people: first the answer itself, then what it is based on, then the traps and what can be done.
+//! Text output: the answer, its basis, then hazards and remedies.
 
 use megadir::limits::{Ceiling, Cure, Details, Known, Limit, Limits};
 
@@ -6,10 +6,10 @@ use super::amount::{amount, bytes, interval, percent};
 use crate::ui::message::quoted;
 use crate::ui::paragraph;
 
-/// Where the values of the first table begin.
+/// Column of the values in the first table.
 const VALUES_AT: usize = 17;
 
-/// How wide the answer is.
+/// Width of the output.
 #[derive(Clone, Copy)]
 pub(super) struct Look {
     width: usize,
@@ -20,7 +20,6 @@ impl Look {
         Self { width: paragraph::width(is_terminal) }
     }
 
-    /// Appends the whole answer.
     pub(super) fn report(self, text: &mut Vec<u8>, limits: &Limits, churn: bool) {
         let mut report = Report { text: String::new(), width: self.width };
         report.wrapped("", "", &headline(limits, churn));
@@ -38,11 +37,11 @@ impl Look {
     }
 }
 
-/// Returns the answer in a sentence.
+/// The answer as a sentence.
 pub(in crate::cmd) fn headline(limits: &Limits, churn: bool) -> String {
     let place = quoted(&limits.facts.path);
     let (Some(more), Some(limit)) = (limits.entries_until_full(), limits.runs_out_first()) else {
-        return format!("{place}: nothing is known that bounds its entries ({}).", without_model(limits));
+        return format!("{place}: no known limit on its entries ({}).", without_model(limits));
     };
     if more.likely == 0 {
         let may = if more.high > 0 { "creates may fail at any moment" } else { "creates fail" };
@@ -61,7 +60,7 @@ fn without_model(limits: &Limits) -> String {
     format!("there is no model of {}", limits.facts.file_system)
 }
 
-/// Returns a limit as what has run out.
+/// Name of a limit as a cause.
 fn the(limit: Limit) -> String {
     match limit {
         Limit::Inodes | Limit::Blocks => format!("that {limit} have run out"),
@@ -72,12 +71,12 @@ fn the(limit: Limit) -> String {
 fn runs_out(limit: Limit) -> String {
     match limit {
         Limit::Inodes | Limit::Blocks | Limit::Numbers => format!("{limit} run out"),
-        Limit::MountOption => format!("the mount option {limit} is met"),
+        Limit::MountOption => format!("the mount option {limit} is reached"),
         other => format!("the {other} runs out"),
     }
 }
 
-/// Returns what the answer is based on: labels and values.
+/// Basis of the answer: labels and values.
 fn evidence(limits: &Limits) -> Vec<(&'static str, String)> {
     let facts = &limits.facts;
     let mut rows = vec![("file system", file_system(limits))];
@@ -85,7 +84,7 @@ fn evidence(limits: &Limits) -> Vec<(&'static str, String)> {
         "entries now",
         match &facts.entries {
             Some(entries) => format!("{} ({})", interval(entries.value), entries.basis),
-            None => "not known: nothing cheap tells (--count counts them)".into(),
+            None => "unknown without reading the directory (--count counts them)".into(),
         },
     ));
     rows.push(("names to come", format!("{} ({})", facts.names.value, facts.names.basis)));
@@ -108,10 +107,7 @@ fn evidence(limits: &Limits) -> Vec<(&'static str, String)> {
         Some(model) => rows.push(("model", model.about().into())),
         None => rows.push((
             "model",
-            format!(
-                "none for directories of {}: what else is known bounds the answer from above",
-                facts.file_system
-            ),
+            format!("none for directories of {}; the other limits give an upper bound", facts.file_system),
         )),
     }
     rows
@@ -146,14 +142,13 @@ fn file_system(limits: &Limits) -> String {
     text
 }
 
-/// An answer being written.
 struct Report {
     text: String,
     width: usize,
 }
 
 impl Report {
-    /// Appends the table of what can run out, the nearest first.
+    /// Appends the table of limits, nearest first.
     fn ceilings(&mut self, ceilings: &[Ceiling]) {
         if ceilings.is_empty() {
             return;
@@ -185,7 +180,7 @@ impl Report {
         for trap in &limits.judgement.traps {
             self.text.push('\n');
             self.wrapped(&format!("  {}: ", trap.name), "    ", &trap.text);
-            // What cures two traps is told once.
+            // Remedies of two hazards are printed once.
             let (again, new): (Vec<&Cure>, Vec<&Cure>) =
                 trap.cures.iter().partition(|cure| told.contains(cure));
             if !again.is_empty() {
@@ -199,14 +194,14 @@ impl Report {
                     &format!("{}{}", cure.text, if cure.command.is_some() { ":" } else { "" }),
                 );
                 if let Some(command) = &cure.command {
-                    // A command is one line, however long: it is there to be copied.
+                    // Commands are not wrapped, so that they can be copied.
                     self.text.push_str(&format!("      $ {command}\n"));
                 }
             }
         }
         if limits.ceilings.iter().any(|ceiling| ceiling.basis.known == Known::Assumed) {
             self.text.push('\n');
-            self.wrapped("  ", "  ", "What is assumed can be given: --name-length, --like, --size.");
+            self.wrapped("  ", "  ", "Replace assumptions with --name-length, --like or --size.");
         }
     }
 

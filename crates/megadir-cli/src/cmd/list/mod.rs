@@ -25,7 +25,7 @@ use self::filter::Filter;
 use self::lines::{Format, Label, Lines};
 use self::sorted::Collected;
 use self::summary::Summarizing;
-use super::complaints::{Complaints, OTHER_MOUNT};
+use super::error_limiter::{ErrorLimiter, OTHER_MOUNT};
 use crate::exit::{self, CliError};
 use crate::ui::message::quoted;
 use crate::ui::output::{Ended, Output};
@@ -75,7 +75,7 @@ struct Run<'a> {
     /// The directory under way has given entries that were or will be printed.
     began: bool,
     /// What was complained of below the named directories.
-    complaints: Complaints,
+    complaints: ErrorLimiter,
     /// Whatever failed, below the named directories too.
     failures: u64,
     /// The exit code if none of the named directories could be read.
@@ -105,7 +105,7 @@ pub(crate) fn run(args: &Args) -> Result<u8, CliError> {
     }
     match ended.and_then(|()| run.finish()) {
         Ok(()) => {
-            run.complaints.tell_rest();
+            run.complaints.print_rest();
             Ok(run.code())
         }
         Err(ended) => ended.code(),
@@ -142,7 +142,7 @@ impl<'a> Run<'a> {
             counted: 0,
             listed: 0,
             began: false,
-            complaints: Complaints::new(args.all_errors),
+            complaints: ErrorLimiter::new(args.all_errors),
             failures: 0,
             code_if_none: exit::NOTHING_RAN,
         })

@@ -1,15 +1,19 @@
-//! Directories that are put aside first (`--detach`, `--renew`), and what lies aside since a run that was cut short.
+//! Directories that are renamed aside first (`--detach`, `--renew`), including leftovers of interrupted runs.
 
 use megadir::names;
 use megadir::remove::aside::{Aside, detach, leftovers, renew};
 use megadir::remove::{Progress, RemoveOptions, remove_tree};
-use megadir::{Error, ErrorKind};
+use megadir::{Dir, Error, ErrorKind, FileSystem};
 
 use super::args::Args;
 use super::target::Target;
+use crate::cmd::limits::amount;
 use crate::ui::message::quoted;
 
-/// Puts a directory aside and removes it there, after what earlier runs have left of it.
+/// Minimum size of an emptied directory worth rebuilding, bytes; listing reads all of them.
+const LARGE_BYTES: u64 = 1 << 20;
+
+/// Renames a directory aside and removes it there, together with leftovers of earlier runs.
 pub(super) fn remove(
     args: &Args,
     target: &Target,
@@ -19,7 +23,7 @@ pub(super) fn remove(
 ) -> Result<(), Error> {
     let (parent, name) = (&*target.parent, target.name.as_slice());
     let left = left(args, target)?;
-    // First, so that the name is free, or the directory empty, at once.
+    // Before the leftovers, so that the name is free, or the directory empty, at once.
     let now = match (target.is_directory, args.renew) {
         (true, true) => Some(renew(parent, name)?),
         (true, false) => Some(detach(parent, name)?),
@@ -34,7 +38,7 @@ pub(super) fn remove(
     Ok(())
 }
 
-/// Counts what would go: what lies aside, and what would be put there, the directory itself included.
+/// Counts the entries of the target, including itself, and of leftovers.
 pub(super) fn would_remove(
     args: &Args,
     target: &Target,
@@ -49,15 +53,15 @@ pub(super) fn would_remove(
     Ok(())
 }
 
-/// Finds what lies aside of a target, which may be all that there is of it.
+/// Finds leftovers of earlier runs; the target itself may be gone.
 fn left<'a>(args: &Args, target: &'a Target) -> Result<Vec<Aside<'a>>, Error> {
-    // Where the directory cannot be listed, what it lies in now can be put aside all the same.
+    // If the parent cannot be listed, the target itself can still be renamed aside.
     let left = leftovers(&target.parent, &target.name).unwrap_or_default();
     if target.is_missing && left.is_empty() {
         return Err(Error::new("remove", &target.path, ErrorKind::NotFound, "No such file or directory"));
     }
     if target.is_missing && args.renew {
-        let reason = "No such file or directory: there is nothing to make anew";
+        let reason = "No such file or directory";
         return Err(Error::new("make anew", &target.path, ErrorKind::NotFound, reason));
     }
     Ok(left)
@@ -73,7 +77,20 @@ fn one(
     let removed = aside.remove(options, progress)?;
     if !removed.complete {
         let path = names::to_os(aside.name()).map(|name| target.parent.path().join(name))?;
-        say(&format!("megadir: what is left of {} lies in {}", quoted(&target.path), quoted(&path)));
+        say(&format!("megadir: the rest of {} is in {}", quoted(&target.path), quoted(&path)));
     }
     Ok(())
+}
+
+/// Advice about a directory that stays large after its entries are gone.
+pub(super) fn advise_renew(directory: &Dir) -> Option<String> {
+    if directory.file_system() != FileSystem::Ext4 {
+        return None;
+    }
+    let size_bytes = directory.size_bytes().ok().filter(|size| *size >= LARGE_BYTES)?;
+    let (path, size) = (quoted(directory.path()), amount::bytes(size_bytes));
+    Some(format!(
+        "{path} keeps its size of {size} because ext4 directories never shrink, so listing it stays slow; \
+         --contents --renew replaces it"
+    ))
 }

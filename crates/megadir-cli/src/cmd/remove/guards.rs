@@ -1,20 +1,19 @@
-//! What is never removed, whoever asks: refused with a line before anything is touched.
+//! Guards: directories that are never removed. Checked before anything is changed.
 
 use super::refusal::Refusal;
-use super::system::{self, Found};
+use super::system::{self, Protected};
 use super::target::Target;
 
-/// What stays: the directories that the current one lies in, and whatever else the system says.
+/// Protected directories: the current directory and its parents, and others that the system names.
 #[derive(Debug)]
-pub(super) struct Here(Found);
+pub(super) struct Guards(Protected);
 
-impl Here {
-    /// Looks where this process is.
+impl Guards {
     pub(super) fn find() -> Self {
-        Self(system::find_what_stays())
+        Self(system::find_protected())
     }
 
-    /// Refuses what would take the ground from under the caller or is not a thing to remove.
+    /// Rejects targets whose removal would harm the caller, and targets that cannot be removed.
     pub(super) fn check(&self, target: &Target, contents: bool) -> Result<(), Refusal> {
         if target.is_missing {
             return Ok(());

@@ -1,7 +1,7 @@
-//! Lists of paths (`--files0-from`): read as they are worked on, never held in memory.
+//! Lists of paths (`--files0-from`): read as the work proceeds, never held in memory.
 //!
-//! A list may have been written by anybody, and may have been cut short. Only a path with its NUL is one: the beginning of
-//! a path names something else, often a directory above.
+//! A list is untrusted and may be truncated. Only a NUL-terminated path counts, because a prefix of a path
+//! names something else, often a parent directory.
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read};
@@ -11,26 +11,24 @@ use crate::exit::CliError;
 use crate::ui::message::{quoted, reason};
 use crate::ui::output::check_input_open;
 
-/// The longest path in a list, bytes; far more than a program can name at once.
+/// Maximum length of a path, bytes; far more than a kernel accepts.
 const PATH_BYTES_MAX: usize = 1 << 20;
-/// So much of a path that is no path is shown, bytes.
+/// Part of an invalid path that messages show, bytes.
 const SHOWN_BYTES: usize = 80;
 
-/// A list of paths, each ended by a NUL byte.
 pub(super) struct List {
     reader: Box<dyn BufRead + Send>,
-    /// What the list is called in messages.
+    /// Name of the list in messages.
     name: String,
-    /// The number of the path read last, from 1.
+    /// Number of the last path, from 1.
     number: u64,
 }
 
-/// One item of a list.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Item {
-    /// A path and its NUL were read.
+    /// Path that was NUL-terminated.
     Path(Vec<u8>),
-    /// This item is no path; the list goes on unless it has come to its end.
+    /// Invalid path; the list continues unless it is at its end.
     Bad(String),
 }
 
@@ -46,7 +44,7 @@ impl List {
                 |error: io::Error| CliError::nothing_ran(format!("--files0-from {name}: {}", reason(&error)));
             let file = File::open(path).map_err(failed)?;
             if file.metadata().map_err(failed)?.is_dir() {
-                let what = "is a directory (a file of paths is wanted)";
+                let what = "is a directory (expected a file of paths)";
                 return Err(CliError::nothing_ran(format!("--files0-from {name}: {what}")));
             }
             (Box::new(BufReader::new(file)), name)
@@ -54,7 +52,7 @@ impl List {
         Ok(Self { reader, name, number: 0 })
     }
 
-    /// Returns the next item; an error is the end of the list.
+    /// Returns the next item; after an error the list is at its end.
     pub(super) fn next_item(&mut self) -> Result<Option<Item>, CliError> {
         let mut path = Vec::new();
         self.number += 1;
@@ -72,9 +70,7 @@ impl List {
                 self.skip_to_nul()?;
                 format!("is longer than {PATH_BYTES_MAX} bytes")
             }
-            false => {
-                "has no NUL byte after it: the list was cut short, or is not one of find -print0".to_owned()
-            }
+            false => "has no NUL terminator: the list is truncated, or not from find -print0".to_owned(),
         };
         path.truncate(SHOWN_BYTES);
         let more = if path.len() == SHOWN_BYTES { "..." } else { "" };
@@ -82,7 +78,7 @@ impl List {
         Ok(Some(Item::Bad(format!("{}: path {}, {shown}{more}, {bad}; left alone", self.name, self.number))))
     }
 
-    /// Reads past the rest of a path without holding it.
+    /// Skips the rest of a path without holding it in memory.
     fn skip_to_nul(&mut self) -> Result<(), CliError> {
         loop {
             let held = match self.reader.fill_buf() {
@@ -124,7 +120,7 @@ mod tests {
     }
 
     #[test]
-    fn the_beginning_of_a_path_is_no_path() {
+    fn a_truncated_path_is_no_path() {
         let mut list = list(b"/srv/me/old\0/srv/me".to_vec());
         assert_eq!(list.next_item().unwrap(), Some(Item::Path(b"/srv/me/old".to_vec())));
         let Some(Item::Bad(why)) = list.next_item().unwrap() else { panic!("taken for a path") };

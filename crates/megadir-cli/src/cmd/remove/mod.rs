@@ -1,18 +1,17 @@
-//! `megadir remove`: huge directories and trees, removed relative to descriptors.
+//! `megadir remove`: removes huge directories and trees, relative to descriptors.
 //!
 //! ```text
-//! paths or a list -> target (parent's descriptor, name) -> guards -> question -> megadir::remove -> summary
+//! paths or a list -> target (parent's descriptor, name) -> guards -> confirm -> megadir::remove -> summary
 //! ```
 //!
-//! What is here is about being asked and telling; how entries go is the library's.
+//! This module confirms and reports; the library removes.
 
-mod advice;
 mod args;
 mod aside;
+mod confirm;
 mod guards;
 mod listed;
 mod progress;
-mod question;
 mod refusal;
 mod run;
 mod source;
@@ -21,22 +20,21 @@ mod system;
 mod target;
 
 pub(crate) use self::args::Args;
-use self::guards::Here;
-use self::question::Chosen;
+use self::confirm::Selection;
+use self::guards::Guards;
 use self::source::Source;
 use crate::cmd::interrupt::interruptible;
 use crate::exit::{self, CliError};
 
-/// Removes what is named, or tells what would go.
 pub(crate) fn run(args: &Args) -> Result<u8, CliError> {
     args.check()?;
-    let chosen = Chosen::new(args)?;
-    let here = Here::find();
+    let selection = Selection::new(args)?;
+    let here = Guards::find();
     let source = Source::open(args, &here)?;
-    // A Ctrl-C up to here ends the program at once: nothing has been touched.
-    if !args.dry_run && !args.yes && !source.may_go(args, &here, &chosen)? {
+    // Until here Ctrl-C ends the program at once: nothing has been changed.
+    if !args.dry_run && !args.yes && !source.may_go(args, &here, &selection)? {
         eprintln!("megadir: nothing was removed");
         return Ok(exit::INTERRUPTED);
     }
-    interruptible(|interrupt| run::run(args, source, &here, &chosen, interrupt))
+    interruptible(|interrupt| run::run(args, source, &here, &selection, interrupt))
 }

@@ -1,4 +1,4 @@
-//! How far a removal is, on a terminal only: entries, rate, and the time left where the total is known.
+//! Progress on a terminal: entries, rate, and the remaining time if the total is known.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
@@ -10,25 +10,23 @@ use super::system;
 use super::target::Target;
 use crate::cmd::bar::set_style;
 
-/// The total of one directory is about known, if it has no directories below.
+/// For one directory without subdirectories, whose size is roughly known.
 const KNOWN: &str = "{wide_bar} {done} of about {all} entries, {rate}, {eta} left";
-/// The total of a tree is not known.
+/// For a tree, whose size is unknown.
 const UNKNOWN: &str = "{spinner} {done} entries, {rate}, {elapsed}";
 
-/// What is shown while entries go.
-pub(super) struct Shown {
+pub(super) struct Display {
     bar: ProgressBar,
-    /// The total that was last estimated, with what went before; 0: not known.
+    /// Estimated entries of the current target; 0 if unknown.
     total: AtomicU64,
     is_known: AtomicBool,
-    /// The directories that had gone when the target was begun.
+    /// Directories removed before the current target.
     directories: AtomicU64,
-    /// Nothing is estimated where conditions choose.
+    /// `false` if only selected entries are removed, or there are several paths.
     estimates: bool,
 }
 
-impl Shown {
-    /// Returns a display that stays hidden where no terminal shows it.
+impl Display {
     pub(super) fn new(args: &Args) -> Self {
         let bar = ProgressBar::new(0);
         let shown = Self {
@@ -42,7 +40,7 @@ impl Shown {
         shown
     }
 
-    /// Estimates how many entries a target has.
+    /// Estimates the number of entries of a target.
     pub(super) fn begin(&self, target: &Target) {
         if self.bar.is_hidden() || !self.estimates || !target.is_directory {
             return;
@@ -52,11 +50,10 @@ impl Shown {
         self.total.store(total, Ordering::Relaxed);
     }
 
-    /// Draws what has been done.
     pub(super) fn draw(&self, counts: &Counts) {
         let done = counts.entries + counts.directories;
         let total = self.total.load(Ordering::Relaxed);
-        // A directory that went, or more entries than there were, says that this is a tree.
+        // Removed subdirectories, or more entries than estimated, indicate a tree.
         let known =
             total > 0 && done <= total && counts.directories == self.directories.load(Ordering::Relaxed);
         self.style(known);
@@ -71,12 +68,11 @@ impl Shown {
         set_style(&self.bar, if known { KNOWN } else { UNKNOWN });
     }
 
-    /// Prints a line on standard error without disturbing the display.
+    /// Prints a line on standard error without disturbing the bar.
     pub(super) fn say(&self, line: &str) {
         self.bar.suspend(|| eprintln!("{line}"));
     }
 
-    /// Takes the display away.
     pub(super) fn clear(&self) {
         self.bar.finish_and_clear();
     }

@@ -1,11 +1,10 @@
-//! Reasons why a path is not removed, and how a path is followed.
+//! Reasons for not removing a path, and how a path is resolved.
 
 use std::fmt;
 use std::io;
 
 use crate::ui::message::reason;
 
-/// Reason why a path is refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Refusal {
     Empty,
@@ -17,29 +16,26 @@ pub(super) enum Refusal {
     LinkOnTheWay,
     MountPoint,
     MountedFile,
-    /// Why it stays.
+    /// Reason why the directory is protected.
     Stays(&'static str),
-    /// Whether the current directory lies below cannot be told, for an error of the system's number.
+    /// Unknown whether the current directory lies below; the system's error number.
     Unknown(i32),
-    /// --contents of what is no directory.
+    /// `--contents` of something that is not a directory.
     NoContents,
 }
 
-/// Reason why a path leads to no target.
 #[derive(Debug)]
 pub(super) enum NoTarget {
-    /// It is never removed.
     Refused(Refusal),
-    /// The system says so.
     Failed(io::Error),
 }
 
-/// How symbolic links on the way to the name are treated.
+/// Treatment of symbolic links on the way to the name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Way {
-    /// As everywhere: for paths that somebody has typed.
+    /// Followed: paths on the command line.
     Links,
-    /// A link is refused: for paths that somebody else may have chosen long ago.
+    /// Rejected: paths in a list, which another user may have influenced.
     NoLinks,
 }
 
@@ -52,28 +48,23 @@ const ROOT: &str = if cfg!(windows) {
 impl fmt::Display for Refusal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Self::Empty => "an empty path names nothing",
+            Self::Empty => "the path is empty",
             Self::Root => ROOT,
-            Self::Dot => "'.' is never removed (name the directory itself, from elsewhere)",
-            Self::DotDot => "'..' leads upwards, and what it names is never removed",
-            Self::Nul => "a path holds no NUL byte",
+            Self::Dot => "'.' is never removed (give its path from another directory)",
+            Self::DotDot => "'..' is never removed (give the path of the directory)",
+            Self::Nul => "a path cannot hold a NUL byte",
             Self::LinkWithSlash => {
-                "a symbolic link is not followed (without the slash at the end the link itself is removed)"
+                "a symbolic link is not followed (omit the trailing slash to remove the link itself)"
             }
             Self::LinkOnTheWay => {
-                "a path of a list may not lead through a symbolic link (name where it leads to)"
+                "a path of a list may not lead through a symbolic link (list its real path)"
             }
-            Self::MountPoint => {
-                "something is mounted on it (--contents removes what is in there; or umount it first)"
-            }
-            Self::MountedFile => "something is mounted on it (umount it first)",
+            Self::MountPoint => "it is a mount point (umount it, or empty it with --contents)",
+            Self::MountedFile => "it is a mount point (umount it first)",
             Self::Stays(why) => why,
             Self::Unknown(error) => {
                 let reason = reason(&io::Error::from_raw_os_error(*error));
-                return write!(
-                    f,
-                    "cannot tell whether the current directory lies below it: {reason} (go elsewhere first, as cd /)"
-                );
+                return write!(f, "the current directory may lie below it: {reason} (cd elsewhere first)");
             }
             Self::NoContents => "--contents: not a directory",
         })

@@ -1,4 +1,4 @@
-//! Where the paths come from: the command line, or a list.
+//! Source of paths: the command line or a list.
 
 use std::collections::VecDeque;
 use std::path::Path;
@@ -6,9 +6,9 @@ use std::path::Path;
 use megadir::names;
 
 use super::args::Args;
-use super::guards::Here;
+use super::confirm::{Counted, Selection, UNASKED};
+use super::guards::Guards;
 use super::listed::{Item, List};
-use super::question::{Chosen, Counted, UNASKED};
 use super::refusal::{NoTarget, Way};
 use super::summary::Failure;
 use super::system;
@@ -16,25 +16,25 @@ use super::target::{Resolver, Target, shown};
 use crate::exit::{CliError, NOTHING_RAN, SOME_FAILED, USAGE, windows_hint};
 use crate::ui::message::reason;
 
-/// Gives one target after the other.
+/// Iterator over targets.
 pub(super) struct Source<'a> {
-    /// Targets that were found out beforehand, or why not.
-    held: VecDeque<Result<Target, Astray>>,
-    /// Paths of the command line that follow them.
+    /// Targets that were resolved in advance, or why not.
+    held: VecDeque<Result<Target, BadPath>>,
+    /// Remaining paths of the command line.
     rest: &'a [std::ffi::OsString],
     list: Option<List>,
     resolver: Resolver,
 }
 
-/// A path that leads to nothing that may be removed.
-pub(super) struct Astray {
+/// Path without a target that may be removed.
+pub(super) struct BadPath {
     pub(super) error: CliError,
     pub(super) failure: Failure,
 }
 
 impl<'a> Source<'a> {
-    /// Opens the list, or refuses paths of the command line before any is touched.
-    pub(super) fn open(args: &'a Args, here: &Here) -> Result<Self, CliError> {
+    /// Opens the list, or checks all paths of the command line before any is touched.
+    pub(super) fn open(args: &'a Args, here: &Guards) -> Result<Self, CliError> {
         if let Some(path) = &args.files0_from {
             let list = Some(List::open(path)?);
             return Ok(Self {
@@ -63,14 +63,12 @@ impl<'a> Source<'a> {
         Ok(Self { held, rest, list: None, resolver })
     }
 
-    /// `true` if what is named may go: it is little, or a person says so.
+    /// Counts the entries and asks for confirmation if needed.
     ///
-    /// # Errors
-    ///
-    /// If it is much, or may be, and there is no terminal to ask on.
-    pub(super) fn may_go(&self, args: &Args, here: &Here, chosen: &Chosen) -> Result<bool, CliError> {
+    /// Fails if confirmation is needed and there is no terminal.
+    pub(super) fn may_go(&self, args: &Args, here: &Guards, selection: &Selection) -> Result<bool, CliError> {
         let mut counted = Counted::default();
-        let conditions = args.has_conditions().then_some(chosen);
+        let conditions = args.has_conditions().then_some(selection);
         let Some(path) = &args.files0_from else {
             for target in self.held.iter().flatten() {
                 counted.add(target, args, conditions);
@@ -80,14 +78,14 @@ impl<'a> Source<'a> {
                 let path = names::from_os(path);
                 match resolver.resolve(path, args.puts_aside()) {
                     Ok(target) => counted.add(&target, args, conditions),
-                    Err(error) => counted.not_found_out(path, &error),
+                    Err(error) => counted.unresolved(path, &error),
                 }
             }
             let named: Vec<&Path> = args.paths.iter().map(Path::new).collect();
             return counted.may_go(&named, conditions.is_some());
         };
         if !path.metadata().is_ok_and(|status| status.is_file()) {
-            let reason = "what comes through a pipe cannot be counted before it is removed";
+            let reason = "paths from a pipe cannot be counted before removal";
             return Err(CliError::usage(format!("--files0-from: {reason} {UNASKED}")));
         }
         let (mut list, mut resolver) = (List::open(path)?, Resolver::new(Way::NoLinks));
@@ -98,7 +96,7 @@ impl<'a> Source<'a> {
                     counted.add(&target, args, conditions);
                 }
                 Ok(_) => {}
-                Err(error) => counted.not_found_out(&path, &error),
+                Err(error) => counted.unresolved(&path, &error),
             }
             if counted.is_many() {
                 break;
@@ -107,16 +105,14 @@ impl<'a> Source<'a> {
         counted.may_go(&[path], conditions.is_some())
     }
 
-    /// Returns the next target, or why there is none at this place; `None` at the end.
+    /// Returns the next target, or the reason why a path has none; `None` at the end.
     ///
-    /// # Errors
-    ///
-    /// When nothing more can be read of a list.
+    /// Fails if the list cannot be read any further.
     pub(super) fn next(
         &mut self,
         args: &Args,
-        here: &Here,
-    ) -> Result<Option<Result<Target, Astray>>, CliError> {
+        here: &Guards,
+    ) -> Result<Option<Result<Target, BadPath>>, CliError> {
         if let Some(target) = self.held.pop_front() {
             return Ok(Some(target));
         }
@@ -129,15 +125,15 @@ impl<'a> Source<'a> {
             None => None,
             Some(Item::Bad(message)) => {
                 let failure = Failure::of_message(&message);
-                Some(Err(Astray { error: CliError { message, code: SOME_FAILED }, failure }))
+                Some(Err(BadPath { error: CliError { message, code: SOME_FAILED }, failure }))
             }
             Some(Item::Path(path)) => Some(find(&mut self.resolver, &path, args, here)),
         })
     }
 }
 
-/// Finds out what a path names, and refuses what is never removed.
-fn find(resolver: &mut Resolver, path: &[u8], args: &Args, here: &Here) -> Result<Target, Astray> {
+/// Resolves a path and applies the guards.
+fn find(resolver: &mut Resolver, path: &[u8], args: &Args, here: &Guards) -> Result<Target, BadPath> {
     let target = resolver.resolve(path, args.puts_aside()).map_err(|error| match error {
         NoTarget::Refused(refusal) => refused(path, &refusal),
         NoTarget::Failed(error) => {
@@ -145,19 +141,19 @@ fn find(resolver: &mut Resolver, path: &[u8], args: &Args, here: &Here) -> Resul
             let reason = format!("{}{hint}", reason(&error));
             let message = format!("remove {}: {reason}", shown(path));
             let failure = Failure::at(path, format!("remove: {reason}"));
-            Astray { error: CliError { message, code: NOTHING_RAN }, failure }
+            BadPath { error: CliError { message, code: NOTHING_RAN }, failure }
         }
     })?;
     here.check(&target, args.contents).map_err(|refusal| refused(path, &refusal))?;
     Ok(target)
 }
 
-/// Returns what may be wrong with a path that Windows has refused.
+/// Hint for a path that Windows rejected.
 fn windows_hint_of(path: &[u8]) -> &'static str {
     names::to_os(path).map_or("", |path| windows_hint(Path::new(&path)))
 }
 
-fn refused(path: &[u8], refusal: &super::refusal::Refusal) -> Astray {
+fn refused(path: &[u8], refusal: &super::refusal::Refusal) -> BadPath {
     let error = CliError::usage(format!("refused to remove {}: {refusal}", shown(path)));
-    Astray { error, failure: Failure::at(path, format!("refused to remove: {refusal}")) }
+    BadPath { error, failure: Failure::at(path, format!("refused to remove: {refusal}")) }
 }

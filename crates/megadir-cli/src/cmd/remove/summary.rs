@@ -1,4 +1,4 @@
-//! What was done, in a line for people or as a JSON object, and the exit code that follows from it.
+//! Summary as text or JSON, and the exit code.
 
 use std::fmt::Write as _;
 use std::time::Duration;
@@ -12,35 +12,34 @@ use crate::exit::{self, CliError};
 use crate::ui::escape;
 use crate::ui::output::print;
 
-/// So many failures are kept for the JSON object.
+/// Number of failures kept for the JSON object.
 const KEPT_MAX: usize = 1000;
 
-/// The rate of less than this is chance, seconds.
-const TOLD_FROM_S: f64 = 0.1;
+/// Minimum duration for printing a rate, seconds; shorter runs are too noisy.
+const RATE_FROM_S: f64 = 0.1;
 
-/// One entry that could not be removed.
+/// Entry that could not be removed.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Failure {
-    /// The path, where the failure is about one.
+    /// Path, if the failure is about one.
     path: Option<Vec<u8>>,
     reason: String,
 }
 
-/// What was done.
 #[derive(Debug)]
 pub(super) struct Summary {
     json: bool,
     dry_run: bool,
     quiet: bool,
     rate: Option<u64>,
-    /// Whether each entry was looked at, so that its bytes are known.
+    /// `true` if every entry was examined, so that its bytes are known.
     looked: bool,
-    /// Targets that were there.
+    /// Number of targets found.
     pub(super) attempted: u64,
     counts: Counts,
     failures: u64,
     kept: Vec<Failure>,
-    /// The worst exit code of paths that led nowhere.
+    /// Highest exit code of paths without a target.
     worst: u8,
     elapsed: Duration,
     interrupted: bool,
@@ -52,7 +51,7 @@ impl Failure {
         Self { path: (!path.is_empty()).then_some(path), reason: exit::kind(error) }
     }
 
-    /// Makes a failure of a path that leads nowhere.
+    /// Failure of a path without a target.
     pub(super) fn at(path: &[u8], reason: String) -> Self {
         Self { path: Some(path.to_vec()), reason }
     }
@@ -61,7 +60,7 @@ impl Failure {
         Self { path: None, reason: message.to_owned() }
     }
 
-    /// Returns what was done and why it failed, without the path.
+    /// Operation and reason, without the path.
     pub(super) fn reason(&self) -> &str {
         &self.reason
     }
@@ -85,7 +84,7 @@ impl Summary {
         }
     }
 
-    /// Counts a failure, and keeps it if there are few.
+    /// Counts a failure; keeps the first [`KEPT_MAX`].
     pub(super) fn failed(&mut self, failure: Failure) {
         self.failures += 1;
         if self.kept.len() < KEPT_MAX {
@@ -93,17 +92,14 @@ impl Summary {
         }
     }
 
-    /// Notes the exit code of a path that led nowhere.
     pub(super) fn worst(&mut self, code: u8) {
         self.worst = self.worst.max(code);
     }
 
-    /// Takes what the library counted.
     pub(super) fn finish(&mut self, counts: Counts, elapsed: Duration, interrupted: bool) {
         (self.counts, self.elapsed, self.interrupted) = (counts, elapsed, interrupted);
     }
 
-    /// Returns the exit code.
     pub(super) fn code(&self) -> u8 {
         match (self.interrupted, self.failures, self.attempted) {
             (true, _, _) => exit::INTERRUPTED,
@@ -113,8 +109,8 @@ impl Summary {
         }
     }
 
-    /// Prints it: JSON and what would go on standard output, what went on standard error.
-    pub(super) fn tell(&self) -> Result<(), CliError> {
+    /// Prints the summary: JSON and dry runs on standard output, others on standard error.
+    pub(super) fn print(&self) -> Result<(), CliError> {
         if self.json {
             print(&self.object())?;
         } else if self.dry_run {
@@ -124,7 +120,7 @@ impl Summary {
         }
         if self.interrupted {
             let more =
-                if self.dry_run { "not all was counted" } else { "the same command goes on from here" };
+                if self.dry_run { "the count is incomplete" } else { "run the same command to continue" };
             eprintln!("megadir: interrupted; {more}");
         }
         Ok(())
@@ -134,7 +130,6 @@ impl Summary {
         self.counts.entries + self.counts.directories
     }
 
-    /// Returns the line for people.
     fn line(&self) -> String {
         let counts = &self.counts;
         let gone = self.gone();
@@ -144,9 +139,9 @@ impl Summary {
             let _ = write!(line, " ({})", plural(counts.directories, "directory", "directories"));
         }
         if self.looked {
-            let _ = write!(line, ", {} on the disk", bytes(counts.bytes));
+            let _ = write!(line, ", {} on disk", bytes(counts.bytes));
             if counts.linked > 0 {
-                let _ = write!(line, " (without {} that have other links)", grouped(counts.linked));
+                let _ = write!(line, " (excluding {} with other links)", grouped(counts.linked));
             }
         }
         if self.dry_run {
@@ -156,7 +151,7 @@ impl Summary {
         } else {
             let elapsed_s = self.elapsed.as_secs_f64();
             let _ = write!(line, ", in {}", seconds(elapsed_s));
-            if gone > 0 && elapsed_s >= TOLD_FROM_S {
+            if gone > 0 && elapsed_s >= RATE_FROM_S {
                 let _ = write!(line, " ({}/s)", amount((gone as f64 / elapsed_s) as u64));
             }
         }
@@ -164,13 +159,11 @@ impl Summary {
             let _ = write!(line, "; {} could not be removed", grouped(self.failures));
         }
         if counts.directories_kept > 0 {
-            let left_in = if counts.directories_kept == 1 { "it" } else { "them" };
-            let _ = write!(line, "; {} for what is left in {left_in}", stay(counts.directories_kept));
+            let _ = write!(line, "; {}", stay(counts.directories_kept));
         }
         line
     }
 
-    /// Returns the JSON object and a newline.
     fn object(&self) -> String {
         let counts = &self.counts;
         let mut text = Vec::new();
@@ -214,8 +207,8 @@ fn plural(number: u64, one: &str, many: &str) -> String {
 }
 
 fn stay(directories: u64) -> String {
-    let stay = if directories == 1 { "stays" } else { "stay" };
-    format!("{} {stay}", plural(directories, "directory", "directories"))
+    let stay = if directories == 1 { "stays because it is" } else { "stay because they are" };
+    format!("{} {stay} not empty", plural(directories, "directory", "directories"))
 }
 
 fn seconds(seconds: f64) -> String {
@@ -249,15 +242,15 @@ mod tests {
     }
 
     #[test]
-    fn a_line_says_what_went_and_what_stays() {
+    fn the_line_has_removed_and_kept_entries() {
         assert_eq!(summary().line(), "removed 1 200 034 entries (34 directories), in 4.00 s (300 k/s)");
         let counts =
             Counts { entries: 1, bytes: 5 << 20, linked: 2, directories_kept: 1, ..Counts::default() };
         let some = Summary { counts, looked: true, failures: 3, ..summary() };
         assert_eq!(
             some.line(),
-            "removed 1 entry, 5.2 MB on the disk (without 2 that have other links), in 4.00 s (0/s); 3 could not be removed; \
-             1 directory stays for what is left in it"
+            "removed 1 entry, 5.2 MB on disk (excluding 2 with other links), in 4.00 s (0/s); 3 could not be removed; \
+             1 directory stays because it is not empty"
         );
         let dry = Summary { dry_run: true, rate: Some(1000), ..summary() };
         assert_eq!(dry.line(), "would remove 1 200 034 entries (34 directories), in at least 20 min");

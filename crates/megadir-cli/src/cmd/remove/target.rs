@@ -1,6 +1,6 @@
-//! What a path names: the open directory that it lies in and its name there, found out once.
+//! Target of a path: the open parent directory and the name in it, resolved once.
 //!
-//! Whatever is done afterwards is done to that name in that directory, wherever the path leads by then.
+//! All later operations use this name in this directory, even if the path leads elsewhere by then.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -11,26 +11,21 @@ use megadir::{Dir, FileType, names};
 use super::refusal::{NoTarget, Refusal, Way};
 use super::system::{self, Identity, Look, Parts};
 
-/// A name in an open directory.
+/// Name in an open directory.
 #[derive(Debug)]
 pub(super) struct Target {
-    /// The directory that the name lies in.
     pub(super) parent: Arc<Dir>,
-    /// The name.
     pub(super) name: Vec<u8>,
-    /// The path as it was given, without slashes at its end; for messages.
+    /// Path as given, without trailing slashes; for messages.
     pub(super) path: PathBuf,
-    /// Whether the name is that of a directory.
     pub(super) is_directory: bool,
-    /// Which file it is.
     pub(super) identity: Identity,
-    /// Whether something is mounted on it.
     pub(super) is_mount_point: bool,
-    /// Whether nothing has the name.
+    /// `true` if the name does not exist.
     pub(super) is_missing: bool,
 }
 
-/// Finds targets; directories that several paths in a row lie in are opened once.
+/// Resolves paths; consecutive paths share their parent's descriptor.
 #[derive(Debug)]
 pub(super) struct Resolver {
     way: Way,
@@ -56,7 +51,7 @@ impl Resolver {
         Self { way, last: None }
     }
 
-    /// Finds out what a path names now; nothing if it `may_be_missing`.
+    /// Resolves a path. With `may_be_missing`, a name that does not exist is no error.
     pub(super) fn resolve(&mut self, path: &[u8], may_be_missing: bool) -> Result<Target, NoTarget> {
         let Parts { parent, name, is_directory } = system::parts(path).map_err(NoTarget::Refused)?;
         let parent = self.parent(parent)?;
@@ -85,7 +80,7 @@ impl Resolver {
         })
     }
 
-    /// Opens the directory that a name lies in.
+    /// Opens the parent directory.
     fn parent(&mut self, path: Vec<u8>) -> Result<Arc<Dir>, NoTarget> {
         if let Some((last, directory)) = &self.last
             && *last == path
@@ -99,7 +94,7 @@ impl Resolver {
     }
 }
 
-/// The system's number for "not a directory": `ENOTDIR`, `ERROR_DIRECTORY`.
+/// `ENOTDIR`, `ERROR_DIRECTORY`.
 const NOT_A_DIRECTORY: i32 = if cfg!(windows) { 267 } else { 20 };
 
 fn is_separator(byte: u8) -> bool {
@@ -110,7 +105,7 @@ fn failed(error: &megadir::Error) -> NoTarget {
     NoTarget::Failed(io::Error::other(error.reason()))
 }
 
-/// Returns a path as messages show it.
+/// Quotes a path for a message.
 pub(super) fn shown(path: &[u8]) -> String {
     match names::to_os(path) {
         Ok(path) => crate::ui::message::quoted(Path::new(&path)),

@@ -9,7 +9,7 @@ use indicatif::{ProgressBar, ProgressDrawTarget};
 use megadir_inventory::ScanEvent;
 
 use crate::cmd::bar::set_style;
-use crate::cmd::complaints::{Complaints, OTHER_MOUNT};
+use crate::cmd::error_limiter::{ErrorLimiter, OTHER_MOUNT};
 use crate::exit::{describe, kind};
 use crate::ui::message::{quoted, reason};
 
@@ -21,7 +21,7 @@ pub(in crate::cmd) struct Progress {
     bar: ProgressBar,
     read: u64,
     writes: bool,
-    complaints: Complaints,
+    complaints: ErrorLimiter,
 }
 
 impl Progress {
@@ -36,7 +36,7 @@ impl Progress {
         if !bar.is_hidden() {
             bar.enable_steady_tick(TICK);
         }
-        Self { bar, read: 0, writes: false, complaints: Complaints::new(all_errors) }
+        Self { bar, read: 0, writes: false, complaints: ErrorLimiter::new(all_errors) }
     }
 
     /// Takes what a scan tells.
@@ -94,7 +94,7 @@ impl Progress {
     /// Removes the line.
     pub(in crate::cmd) fn finish(self) {
         self.bar.finish_and_clear();
-        self.complaints.tell_rest();
+        self.complaints.print_rest();
     }
 
     fn complain(&mut self, kind: &str, entries: u64, print: impl FnOnce()) {

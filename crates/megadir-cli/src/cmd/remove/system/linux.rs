@@ -1,4 +1,4 @@
-//! Linux: names below descriptors, whose directories need not be listable.
+//! Linux: names relative to descriptors; directories need no read permission.
 
 use std::ffi::OsStr;
 use std::io;
@@ -9,18 +9,18 @@ use megadir::{Attributes, Dir, FileType, Time, Want};
 use rustix::fs::{AtFlags, CWD, Mode, OFlags, Statx, StatxAttributes, StatxFlags, openat, statx};
 use rustix::io::{Errno, retry_on_intr};
 
-use super::{ABOVE_CURRENT, CURRENT, Chain, Found, Identity, Look, Parts};
+use super::{ABOVE_CURRENT, CURRENT, Chain, Identity, Look, Parts, Protected};
 use crate::cmd::remove::refusal::{NoTarget, Refusal, Way};
 
-/// Opened to look names up in it, which needs no permission to list.
+/// Flags for a lookup in a directory, which needs no permission to list it.
 const LOOK_UP: OFlags = OFlags::PATH.union(OFlags::DIRECTORY).union(OFlags::CLOEXEC);
-/// The longest path that the kernel takes at once, with its NUL.
+/// `PATH_MAX`, with the NUL.
 const PATH_BYTES_MAX: usize = 4096;
-/// So many levels up the current directory may lie; a chain without an end is no chain.
+/// Limit on the levels above the current directory; a longer chain is taken for a loop.
 const LEVELS_MAX: usize = 100_000;
-/// So many targets of the command line are found out beforehand at most; each may hold a descriptor.
+/// Maximum number of targets resolved in advance; each may hold a descriptor.
 const HELD_MAX: usize = 64;
-/// And of all the descriptors that the process may have, one for so many.
+/// One in this number of the process's descriptors may be held.
 const DESCRIPTORS_A_TARGET: u64 = 8;
 
 impl Identity {
@@ -32,7 +32,7 @@ impl Identity {
     }
 }
 
-/// Takes a path apart; refuses those that name nothing or what must stay, whatever it is.
+/// Splits a path; rejects paths without a name and names that are always protected.
 pub(in crate::cmd::remove) fn parts(path: &[u8]) -> Result<Parts, Refusal> {
     if path.is_empty() {
         return Err(Refusal::Empty);
@@ -60,7 +60,7 @@ impl From<Errno> for NoTarget {
     }
 }
 
-/// Opens the directory that a name lies in.
+/// Opens the parent directory.
 pub(in crate::cmd::remove) fn open_parent(path: &[u8], way: Way) -> Result<Dir, NoTarget> {
     let opened = match way {
         Way::Links if path.len() < PATH_BYTES_MAX => open(CWD, or_dot(path), OFlags::empty()),
@@ -69,7 +69,7 @@ pub(in crate::cmd::remove) fn open_parent(path: &[u8], way: Way) -> Result<Dir, 
     };
     match opened {
         Ok(descriptor) => Ok(Dir::from_descriptor(descriptor, OsStr::from_bytes(path))),
-        // What a link that is not followed gives with O_DIRECTORY; told apart from a file on the way below.
+        // ELOOP from a link that is not followed; `step_by_step` distinguishes it from a file.
         Err(Errno::LOOP) if way == Way::NoLinks => Err(NoTarget::Refused(Refusal::LinkOnTheWay)),
         Err(error) => Err(error.into()),
     }
@@ -83,7 +83,7 @@ fn open(at: impl AsFd, path: &[u8], more: OFlags) -> Result<OwnedFd, Errno> {
     retry_on_intr(|| openat(&at, path, LOOK_UP | more, Mode::empty()))
 }
 
-/// Opens a directory component by component, which takes paths of any length and can leave links unfollowed.
+/// Opens a directory component by component: works for paths of any length, and can reject links.
 fn step_by_step(path: &[u8], more: OFlags) -> Result<OwnedFd, Errno> {
     let mut directory = open(CWD, if path.starts_with(b"/") { b"/" } else { b"." }, OFlags::empty())?;
     for name in path.split(|byte| *byte == b'/').filter(|name| !matches!(*name, b"" | b".")) {
@@ -102,7 +102,7 @@ fn is_link(directory: &OwnedFd, name: &[u8]) -> bool {
         .is_ok_and(|status| rustix::fs::FileType::from_raw_mode(status.stx_mode.into()).is_symlink())
 }
 
-/// Looks at a name, following nothing.
+/// Examines a name without following it.
 pub(in crate::cmd::remove) fn look(parent: &Dir, name: &[u8]) -> io::Result<Look> {
     let flags = AtFlags::SYMLINK_NOFOLLOW | AtFlags::NO_AUTOMOUNT;
     let status = retry_on_intr(|| statx(parent, name, flags, StatxFlags::TYPE | StatxFlags::INO))?;
@@ -113,7 +113,7 @@ pub(in crate::cmd::remove) fn look(parent: &Dir, name: &[u8]) -> io::Result<Look
     })
 }
 
-/// Tells whether something is mounted on a name, from its status; before Linux 5.8 by the device.
+/// `true` if the name is a mount point; before Linux 5.8 by its device.
 fn is_mount_point(parent: &Dir, status: &Statx) -> Result<bool, Errno> {
     if status.stx_attributes_mask.contains(StatxAttributes::MOUNT_ROOT) {
         return Ok(status.stx_attributes.contains(StatxAttributes::MOUNT_ROOT));
@@ -122,7 +122,7 @@ fn is_mount_point(parent: &Dir, status: &Statx) -> Result<bool, Errno> {
     Ok((above.stx_dev_major, above.stx_dev_minor) != (status.stx_dev_major, status.stx_dev_minor))
 }
 
-/// Returns which file an open directory is.
+/// Identity of an open directory.
 pub(in crate::cmd::remove) fn identity(directory: &Dir) -> Result<Identity, megadir::Error> {
     let status = statx(directory, "", AtFlags::EMPTY_PATH, StatxFlags::TYPE | StatxFlags::INO);
     status
@@ -130,8 +130,8 @@ pub(in crate::cmd::remove) fn identity(directory: &Dir) -> Result<Identity, mega
         .map_err(|error| megadir::Error::io("stat", directory.path(), error.into()))
 }
 
-/// Looks upwards from the current directory, by descriptors: a path may lie.
-pub(in crate::cmd::remove) fn find_what_stays() -> Found {
+/// Climbs from the current directory by descriptors, because a path may be outdated.
+pub(in crate::cmd::remove) fn find_protected() -> Protected {
     let look = |directory: &OwnedFd| {
         let flags = AtFlags::EMPTY_PATH | AtFlags::NO_AUTOMOUNT;
         let wanted = StatxFlags::TYPE | StatxFlags::INO | StatxFlags::MNT_ID;
@@ -149,8 +149,8 @@ pub(in crate::cmd::remove) fn find_what_stays() -> Found {
         let mut below = None;
         while directories.len() < LEVELS_MAX {
             let here = look(&directory)?;
-            // The root is its own parent. What is mounted on a directory in itself has the parent that it has itself too, on
-            // another mount.
+            // The root is its own parent. A directory bind-mounted on itself has the same parent and inode, but
+            // another mount ID.
             if below == Some(here) {
                 return Ok(());
             }
@@ -161,10 +161,10 @@ pub(in crate::cmd::remove) fn find_what_stays() -> Found {
         Err(Errno::LOOP)
     })();
     let current = Chain { directories, itself: CURRENT, above: ABOVE_CURRENT };
-    Found { chains: vec![current], root, broken: climbed.err().map(Errno::raw_os_error) }
+    Protected { chains: vec![current], root, broken: climbed.err().map(Errno::raw_os_error) }
 }
 
-/// Returns the number of the mount that a directory was opened on: by statx (Linux 5.8), else by /proc.
+/// Mount ID of an open directory: by statx (Linux 5.8), else by /proc.
 fn mount_of(directory: &OwnedFd, status: &Statx) -> Option<u64> {
     if StatxFlags::from_bits_retain(status.stx_mask).contains(StatxFlags::MNT_ID) {
         return Some(status.stx_mnt_id);
@@ -173,13 +173,13 @@ fn mount_of(directory: &OwnedFd, status: &Statx) -> Option<u64> {
     info.lines().find_map(|line| line.strip_prefix("mnt_id:")?.trim().parse().ok())
 }
 
-/// Returns how many targets may be held.
+/// Number of targets that may be held open.
 pub(in crate::cmd::remove) fn held_max() -> usize {
     let limit = rustix::process::getrlimit(rustix::process::Resource::Nofile).current.unwrap_or(u64::MAX);
     usize::try_from(limit / DESCRIPTORS_A_TARGET).map_or(HELD_MAX, |share| share.min(HELD_MAX))
 }
 
-/// Returns the type and time of an entry, as far as conditions ask for them.
+/// Type and modification time of an entry, for the selection.
 pub(in crate::cmd::remove) fn row(parent: &Dir, name: &[u8]) -> Option<Attributes> {
     let flags = AtFlags::SYMLINK_NOFOLLOW | AtFlags::NO_AUTOMOUNT;
     let wanted = StatxFlags::TYPE | StatxFlags::MTIME;
@@ -192,7 +192,7 @@ pub(in crate::cmd::remove) fn row(parent: &Dir, name: &[u8]) -> Option<Attribute
     Some(Attributes { have: Want::TYPE | Want::MODIFIED, kind, modified, ..Attributes::NOTHING })
 }
 
-/// Returns about how many entries a directory has.
+/// Estimated number of entries of a directory.
 pub(in crate::cmd::remove) fn estimate(directory: &Dir) -> Option<u64> {
     megadir::estimate(directory).ok().map(|estimate| estimate.entries)
 }

@@ -1,4 +1,4 @@
-//! What the command asks of the system itself: which file a name is, where this process is, and what stays whoever asks.
+//! System calls of the command: identity of a name, and protected directories.
 
 #[cfg(target_os = "linux")]
 mod linux;
@@ -15,7 +15,7 @@ pub(super) use self::linux::*;
 pub(super) use self::windows::*;
 use super::refusal::Refusal;
 
-/// Which file it is: device and inode, volume and number.
+/// Identity of a file: device and inode, or volume and file ID.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Identity {
     device: u64,
@@ -23,45 +23,44 @@ pub(super) struct Identity {
 }
 
 impl Identity {
-    /// That of no file: no file system has the inode 0.
+    /// No file: no file system has the inode 0.
     pub(super) const NONE: Self = Self { device: 0, file: 0 };
 }
 
-/// What a name is.
+/// Result of examining a name.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Look {
     pub(super) kind: FileType,
     pub(super) identity: Identity,
-    /// Whether something is mounted on it.
     pub(super) is_mount_point: bool,
 }
 
-/// A path as it was given, taken apart.
+/// Components of a path.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Parts {
-    /// The directory that the name lies in; empty for the current one.
+    /// Parent directory; empty for the current one.
     pub(super) parent: Vec<u8>,
-    /// The last component, never '.' or '..'.
+    /// Last component, never `.` or `..`.
     pub(super) name: Vec<u8>,
-    /// Whether a slash follows, so that a directory is meant.
+    /// `true` after a trailing slash, which requires a directory.
     pub(super) is_directory: bool,
 }
 
-/// A directory that stays, and those that it lies in.
+/// Protected directory and its parents.
 #[derive(Debug)]
 pub(super) struct Chain {
-    /// Itself first, the root last.
+    /// The directory first, the root last.
     directories: Vec<Identity>,
-    /// Why it stays itself.
+    /// Reason for protecting the directory.
     itself: &'static str,
-    /// Why those above it do.
+    /// Reason for protecting its parents.
     above: &'static str,
 }
 
 impl Chain {
-    /// Returns why a directory stays, if it is one of these.
+    /// Reason for protecting a directory, if it is in the chain.
     pub(super) fn refusal(&self, directory: Identity) -> Option<Refusal> {
-        // Nobody can empty what could not even be opened.
+        // A directory that could not be opened cannot be emptied.
         if directory == Identity::NONE {
             return None;
         }
@@ -73,14 +72,14 @@ impl Chain {
     }
 }
 
-/// What stays: where this process is, and whatever else the system says.
+/// Protected directories.
 #[derive(Debug)]
-pub(super) struct Found {
+pub(super) struct Protected {
     pub(super) chains: Vec<Chain>,
     pub(super) root: Option<Identity>,
-    /// The number of the system's error for which the chain of the current directory ends before the root.
+    /// Error number, if the chain of the current directory ends before the root.
     pub(super) broken: Option<i32>,
 }
 
-const CURRENT: &str = "it is the current directory (go elsewhere first)";
-const ABOVE_CURRENT: &str = "the current directory lies below it (go elsewhere first)";
+const CURRENT: &str = "it is the current directory (cd elsewhere first)";
+const ABOVE_CURRENT: &str = "the current directory lies below it (cd elsewhere first)";

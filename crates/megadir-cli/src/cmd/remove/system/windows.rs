@@ -1,18 +1,18 @@
-//! Windows: names below handles. What a path leads to is found out once; junctions and symbolic links on the way are followed where a person has
-//! typed it.
+//! Windows: names relative to handles. A path is resolved once; junctions and symbolic links on the way are
+//! followed for paths of the command line.
 
 use std::io;
 use std::path::{Path, PathBuf};
 
 use megadir::{Attributes, Dir, Error, ErrorKind, FileType, Time, Want, names};
 
-use super::{ABOVE_CURRENT, CURRENT, Chain, Found, Identity, Look, Parts, windows_paths};
+use super::{ABOVE_CURRENT, CURRENT, Chain, Identity, Look, Parts, Protected, windows_paths};
 use crate::cmd::remove::refusal::{NoTarget, Refusal, Way};
 
-/// So many targets of the command line are found out beforehand at most; each holds a handle.
+/// Maximum number of targets resolved in advance; each holds a handle.
 const HELD_MAX: usize = 64;
 
-/// Takes a path apart; refuses those that name nothing or what must stay, whatever it is.
+/// Splits a path; rejects paths without a name and names that are always protected.
 pub(in crate::cmd::remove) fn parts(path: &[u8]) -> Result<Parts, Refusal> {
     windows_paths::parts(path)
 }
@@ -27,11 +27,11 @@ impl From<Error> for NoTarget {
     }
 }
 
-/// Opens a directory; messages call it as it was typed, be it not at all.
+/// Opens a directory under the path that was typed, which may be empty.
 fn open(path: &[u8]) -> Result<Dir, Error> {
     let (path, shown): (&[u8], &[u8]) = match path {
         b"" => (b".", b""),
-        // Of the current directory of a drive, `C:.`, the dot is ours.
+        // The dot of `C:.`, the current directory of a drive, was added by `parts`.
         [drive @ .., b'.'] if drive.len() == 2 && drive.ends_with(b":") => (path, drive),
         _ => (path, path),
     };
@@ -39,7 +39,7 @@ fn open(path: &[u8]) -> Result<Dir, Error> {
     Ok(Dir::from_descriptor(directory.reopen()?, &*names::to_os(shown)?))
 }
 
-/// Opens the directory that a name lies in.
+/// Opens the parent directory.
 pub(in crate::cmd::remove) fn open_parent(path: &[u8], way: Way) -> Result<Dir, NoTarget> {
     if way == Way::Links {
         return Ok(open(path)?);
@@ -61,7 +61,7 @@ pub(in crate::cmd::remove) fn open_parent(path: &[u8], way: Way) -> Result<Dir, 
     Ok(directory)
 }
 
-/// Looks at a name, following nothing.
+/// Examines a name without following it.
 pub(in crate::cmd::remove) fn look(parent: &Dir, name: &[u8]) -> io::Result<Look> {
     let is = |kind, identity| Ok(Look { kind, identity, is_mount_point: false });
     let error = match parent.open_below(name) {
@@ -73,56 +73,56 @@ pub(in crate::cmd::remove) fn look(parent: &Dir, name: &[u8]) -> io::Result<Look
     };
     match parent.kind_of(name) {
         FileType::Unknown => Err(io::Error::other(error.reason())),
-        // One that cannot be listed cannot be emptied either.
+        // A directory that cannot be listed cannot be emptied.
         FileType::Directory => is(FileType::Directory, Identity::NONE),
         kind => is(kind, Identity::NONE),
     }
 }
 
-/// Returns which file an open directory is.
+/// Identity of an open directory.
 pub(in crate::cmd::remove) fn identity(directory: &Dir) -> Result<Identity, Error> {
     directory.id().map(|id| Identity { device: id.device, file: id.inode })
 }
 
-/// Finds the current directory, the user's folder and that of Windows, and what they lie in.
-pub(in crate::cmd::remove) fn find_what_stays() -> Found {
+/// Finds the current directory, the user's profile, the Windows directory, and their parents.
+pub(in crate::cmd::remove) fn find_protected() -> Protected {
     let windows = std::env::var_os("SystemRoot").or_else(|| std::env::var_os("windir")).map(PathBuf::from);
     let told = [
         (std::env::current_dir().ok(), CURRENT, ABOVE_CURRENT),
         (
             std::env::home_dir(),
-            "it is your own folder (name what is to go in it)",
-            "your own folder lies below it (name what is to go in it)",
+            "it is your profile directory (give the paths in it)",
+            "your profile directory lies below it (give the paths in it)",
         ),
         (
             windows,
-            "Windows lies in it (name what is to go in it)",
-            "Windows lies below it (name what is to go in it)",
+            "it is the Windows directory (give the paths in it)",
+            "the Windows directory lies below it (give the paths in it)",
         ),
     ];
     let chains = told.into_iter().filter_map(|(folder, itself, above)| {
-        // Where links lead; the path as it is told where that cannot be found out.
+        // Resolve links; if that fails, use the path itself.
         let folder = folder.filter(|folder| folder.is_absolute())?;
         let folder = folder.canonicalize().unwrap_or(folder);
         Some(Chain { directories: upwards(&folder), itself, above })
     });
-    Found { chains: chains.collect(), root: None, broken: None }
+    Protected { chains: chains.collect(), root: None, broken: None }
 }
 
-/// Returns which files the directories of a path are, the last first. Those that may not be listed are left out: nobody who may not list a
-/// directory can empty it.
+/// Identities of a path's directories, the last first. A directory that cannot be listed cannot be emptied, and
+/// needs no guard.
 fn upwards(path: &Path) -> Vec<Identity> {
     let of = |path: &Path| Dir::open(path).and_then(|directory| identity(&directory));
     let found = path.ancestors().map(|path| of(path).unwrap_or(Identity::NONE));
     found.collect()
 }
 
-/// Returns how many targets may be held.
+/// Number of targets that may be held open.
 pub(in crate::cmd::remove) fn held_max() -> usize {
     HELD_MAX
 }
 
-/// Returns the type and time of an entry, as far as conditions ask for them: for the question alone, hence by path.
+/// Type and modification time of an entry, for the confirmation only, hence by path.
 pub(in crate::cmd::remove) fn row(parent: &Dir, name: &[u8]) -> Option<Attributes> {
     use std::os::windows::fs::MetadataExt;
     let os_name = names::to_os(name).ok()?;
@@ -132,7 +132,7 @@ pub(in crate::cmd::remove) fn row(parent: &Dir, name: &[u8]) -> Option<Attribute
     Some(Attributes { have: Want::TYPE | Want::MODIFIED, kind, modified, ..Attributes::NOTHING })
 }
 
-/// Returns about how many entries a directory has: not known here.
+/// Estimated number of entries of a directory: unknown on Windows.
 pub(in crate::cmd::remove) fn estimate(_directory: &Dir) -> Option<u64> {
     None
 }

@@ -1,4 +1,4 @@
-//! How Windows writes paths, without asking it: what of one is the name that is to go.
+//! Syntax of Windows paths, without system calls.
 
 use super::Parts;
 use crate::cmd::remove::refusal::Refusal;
@@ -7,7 +7,8 @@ fn is_separator(byte: u8) -> bool {
     matches!(byte, b'\\' | b'/')
 }
 
-/// Takes a path apart; refuses those that name nothing or what must stay, whatever it is: roots of volumes and shares too.
+/// Splits a path; rejects paths without a name and names that are always protected, such as roots of volumes
+/// and shares.
 pub(super) fn parts(path: &[u8]) -> Result<Parts, Refusal> {
     if path.is_empty() {
         return Err(Refusal::Empty);
@@ -28,10 +29,10 @@ pub(super) fn parts(path: &[u8]) -> Result<Parts, Refusal> {
         b"" => return Err(Refusal::Root),
         b"." => return Err(Refusal::Dot),
         b".." => return Err(Refusal::DotDot),
-        _ if name.contains(&b':') => return Err(Refusal::Stays("a colon leads to a stream of a file")),
+        _ if name.contains(&b':') => return Err(Refusal::Stays("a colon names a stream of a file")),
         _ => {}
     }
-    // `C:` alone is the current directory of that drive, as is `C:.`, which opens.
+    // `C:` alone is the current directory of that drive, as is `C:.`, which can be opened.
     let dot: &[u8] = if start == 2 && trimmed[1] == b':' { b"." } else { b"" };
     Ok(Parts {
         parent: [parent, dot].concat(),
@@ -40,8 +41,8 @@ pub(super) fn parts(path: &[u8]) -> Result<Parts, Refusal> {
     })
 }
 
-/// Returns how many bytes of a path are its root: `C:`, `C:\`, `\`, `\\server\share\`, `\\?\C:\`, `\\?\UNC\server\share\`,
-/// `\\?\Volume{...}\`, `\\?\GLOBALROOT\Device\HarddiskVolume1\`; of one without an end behind it, all of it.
+/// Length of a path's root, bytes: `C:`, `C:\`, `\`, `\\server\share\`, `\\?\C:\`, `\\?\UNC\server\share\`,
+/// `\\?\Volume{...}\`, `\\?\GLOBALROOT\Device\HarddiskVolume1\`; the whole path if the root is incomplete.
 fn root_bytes(path: &[u8]) -> usize {
     let is_drive = |path: &[u8]| matches!(path, [letter, b':', ..] if letter.is_ascii_alphabetic());
     if let [first, second, rest @ ..] = path
@@ -65,8 +66,8 @@ fn root_bytes(path: &[u8]) -> usize {
     }
 }
 
-/// Takes the path of a directory apart into where it begins (its root, `.`, and whatever of `..` leads up from there) and the names
-/// below, as Windows does before it looks at anything: `a\..\b` is `b`.
+/// Splits the path of a directory into its start (the root or `.`, and any leading `..`) and the names below
+/// it, normalized as by Windows: `a\..\b` is `b`.
 pub(super) fn steps(path: &[u8]) -> (Vec<u8>, Vec<Vec<u8>>) {
     let root = root_bytes(path);
     let mut begins = if root == 0 { b".".to_vec() } else { path[..root].to_vec() };

@@ -1,4 +1,4 @@
-//! The question whether so many entries are to go, and how many they are as far as that must be known for it.
+//! Confirmation before many entries are removed, and the count that decides whether it is needed.
 
 use std::io::{self, BufRead, IsTerminal, Write};
 use std::path::Path;
@@ -16,35 +16,35 @@ use crate::cmd::list::filter::Filter;
 use crate::exit::{CliError, describe};
 use crate::ui::message::{quoted, reason};
 
-/// What to do where nobody can be asked.
-pub(super) const UNASKED: &str = "(--yes removes without asking, --dry-run prints what would go)";
-/// Up to so many entries go without a question.
+/// Hint if there is no terminal.
+pub(super) const UNASKED: &str = "(--yes skips the question, --dry-run prints what would be removed)";
+/// Up to this number of entries, no confirmation is needed.
 const UNASKED_MAX: u64 = 1000;
-/// The buffer for one directory, bytes: a thousand entries.
+/// Buffer for one directory, bytes: about a thousand entries.
 const BUFFER_BYTES: usize = 32 << 10;
-/// Directories that may wait to be counted.
+/// Maximum number of directories that wait to be counted.
 const QUEUE_MAX: usize = 256;
-/// So many paths are named in the question.
+/// Number of paths that the question names.
 const NAMED_MAX: usize = 3;
 
-/// Which of the entries below go.
-pub(super) struct Chosen {
+/// Selection of entries.
+pub(super) struct Selection {
     filter: Filter,
     conditions: Conditions,
 }
 
-/// How many entries would go.
+/// Number of entries that would be removed.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Counted {
-    /// Those counted, the paths themselves included.
+    /// Entries counted, including the paths themselves.
     entries: u64,
-    /// About how many there are in the directories named, where that was found out.
+    /// Estimated number of entries in the named directories, if known.
     estimate: Option<u64>,
-    /// Why nobody knows how many they are: something failed that may be different once they go.
+    /// Reason why the number is unknown. Removal may still succeed, because a failure may be temporary.
     unknown: Option<String>,
 }
 
-impl Chosen {
+impl Selection {
     pub(super) fn new(args: &Args) -> Result<Self, CliError> {
         let asked = Asked {
             older_than: args.older_than,
@@ -59,27 +59,26 @@ impl Chosen {
         })
     }
 
-    /// Returns what must be asked of each entry.
+    /// Attributes that the selection needs.
     pub(super) fn want(&self) -> Want {
         let types = if self.filter.needs_types() { Want::TYPE } else { Want::NOTHING };
         self.conditions.want() | types
     }
 
-    /// Tells whether the glob accepts a name.
     pub(super) fn accepts_name(&self, name: &[u8]) -> bool {
         self.filter.accepts_name(name)
     }
 
-    /// Tells whether a target that is no directory goes, as far as that can be known.
+    /// `true` if a target that is not a directory may be selected.
     fn accepts_target(&self, target: &Target) -> bool {
-        // What cannot be looked at might go.
+        // Without attributes, assume that it is selected.
         let Some(row) = system::row(&target.parent, &target.name) else { return true };
         let kind = row.kind;
         let entry = Entry { name: &target.name, inode: 0, kind, cookie: None, record_bytes: 0 };
         self.filter.accepts(&entry) && self.conditions.accept(&row)
     }
 
-    /// Tells whether an entry goes; one of which that is not known stays.
+    /// `true` if an entry is selected; an entry without the needed attributes is not.
     pub(super) fn accepts(&self, entry: &Entry<'_>, row: &Attributes) -> bool {
         let kind = if row.have.contains(Want::TYPE) { row.kind } else { entry.kind };
         self.filter.accepts(&Entry { kind, ..*entry }) && self.conditions.accept(row)
@@ -87,20 +86,20 @@ impl Chosen {
 }
 
 impl Counted {
-    /// Tells whether so many go that it is asked first, or may do so.
+    /// `true` if confirmation is needed.
     pub(super) fn is_many(&self) -> bool {
         self.entries > UNASKED_MAX || self.unknown.is_some()
     }
 
-    /// Takes note that something could not be counted; what is not there goes not either.
+    /// Records that counting failed; a missing entry does not matter.
     fn failed(&mut self, error: &Error) {
         if error.kind() != ErrorKind::NotFound {
             self.unknown.get_or_insert_with(|| describe(error));
         }
     }
 
-    /// Takes note that what a path names could not be found out.
-    pub(super) fn not_found_out(&mut self, path: &[u8], why: &NoTarget) {
+    /// Records that a path could not be resolved.
+    pub(super) fn unresolved(&mut self, path: &[u8], why: &NoTarget) {
         if let NoTarget::Failed(error) = why
             && error.kind() != io::ErrorKind::NotFound
         {
@@ -108,8 +107,8 @@ impl Counted {
         }
     }
 
-    /// Adds what would go with a target, unless it is known already that they are many.
-    pub(super) fn add(&mut self, target: &Target, args: &Args, chosen: Option<&Chosen>) {
+    /// Adds the entries of a target; stops once they are many.
+    pub(super) fn add(&mut self, target: &Target, args: &Args, selection: Option<&Selection>) {
         if self.is_many() {
             return;
         }
@@ -120,14 +119,14 @@ impl Counted {
             return;
         }
         if !target.is_directory {
-            self.entries += u64::from(chosen.is_none_or(|chosen| chosen.accepts_target(target)));
+            self.entries += u64::from(selection.is_none_or(|selection| selection.accepts_target(target)));
             return;
         }
-        self.entries += u64::from(!args.contents && chosen.is_none());
-        self.add_directory(&target.parent, &target.name, args, chosen);
+        self.entries += u64::from(!args.contents && selection.is_none());
+        self.add_directory(&target.parent, &target.name, args, selection);
     }
 
-    /// Adds what lies aside of a target since a run that was cut short, and goes with it.
+    /// Adds the leftovers of an interrupted run, which are removed with the target.
     fn add_leftovers(&mut self, target: &Target, args: &Args) {
         let left = leftovers(&target.parent, &target.name).inspect_err(|error| self.failed(error));
         for aside in left.unwrap_or_default() {
@@ -139,12 +138,12 @@ impl Counted {
         }
     }
 
-    fn add_directory(&mut self, parent: &Dir, name: &[u8], args: &Args, chosen: Option<&Chosen>) {
-        // What could not be listed a moment ago may be removed all the same.
+    fn add_directory(&mut self, parent: &Dir, name: &[u8], args: &Args, selection: Option<&Selection>) {
+        // A directory that cannot be listed now may be removable later.
         match parent.open_below(name).and_then(|directory| Ok((directory.again()?, directory))) {
             Ok((again, directory)) => {
-                self.count(again, args, chosen);
-                if self.is_many() && chosen.is_none() {
+                self.count(again, args, selection);
+                if self.is_many() && selection.is_none() {
                     self.estimate = system::estimate(&directory);
                 }
             }
@@ -152,8 +151,8 @@ impl Counted {
         }
     }
 
-    fn count(&mut self, directory: Dir, args: &Args, chosen: Option<&Chosen>) {
-        let examine = chosen.map(Chosen::want).filter(|want| *want != Want::NOTHING);
+    fn count(&mut self, directory: Dir, args: &Args, selection: Option<&Selection>) {
+        let examine = selection.map(Selection::want).filter(|want| *want != Want::NOTHING);
         let examine = match examine.map(|want| (want, megadir::attribute_policy::choose(&directory, want, 1)))
         {
             Some((want, Ok(choice))) => Some((choice.examiner, want)),
@@ -175,7 +174,7 @@ impl Counted {
         while let Some(item) = walk.next_item() {
             match item {
                 WalkItem::Batch { directory, batch, attributes } => {
-                    self.add_batch(directory, batch, attributes, chosen);
+                    self.add_batch(directory, batch, attributes, selection);
                 }
                 WalkItem::Error(error) => self.failed(&error),
                 WalkItem::OtherMount(_) | WalkItem::End { .. } => {}
@@ -191,33 +190,32 @@ impl Counted {
         directory: &Path,
         batch: Batch<'_>,
         attributes: &[Attributes],
-        chosen: Option<&Chosen>,
+        selection: Option<&Selection>,
     ) {
         if batch.unknown_types() > 0 {
-            let reason = "what it holds cannot be told apart from directories";
+            let reason = "the types of its entries are unknown";
             self.failed(&Error::new("list", directory, ErrorKind::Io, reason));
         }
-        let Some(chosen) = chosen else {
+        let Some(selection) = selection else {
             self.entries += batch.len() as u64;
             return;
         };
         if attributes.is_empty() {
-            let goes = |entry: &Entry<'_>| chosen.accepts(entry, &Attributes::NOTHING);
+            let goes = |entry: &Entry<'_>| selection.accepts(entry, &Attributes::NOTHING);
             self.entries += batch.entries().filter(goes).count() as u64;
             return;
         }
         for (entry, row) in batch.entries().zip(attributes) {
-            self.entries += u64::from(chosen.accepts(&entry, row));
-            // Of what is looked at again it may be told then.
-            if row.error != 0 && chosen.accepts_name(entry.name) {
+            self.entries += u64::from(selection.accepts(&entry, row));
+            // The attributes may be readable when the entry is examined again for removal.
+            if row.error != 0 && selection.accepts_name(entry.name) {
                 let error = io::Error::from_raw_os_error(row.error);
                 self.failed(&Error::io("stat", &directory.join(os(entry.name)), error));
             }
         }
     }
 
-    /// Returns what would go, in words.
-    fn what(&self, paths: &[&Path], some: bool) -> String {
+    fn what(&self, paths: &[&Path], selective: bool) -> String {
         let named: Vec<String> = paths.iter().take(NAMED_MAX).map(|path| quoted(path)).collect();
         let mut text = named.join(", ");
         if paths.len() > NAMED_MAX {
@@ -230,32 +228,29 @@ impl Counted {
             }
             _ => format!("more than {UNASKED_MAX} entries"),
         };
-        match some {
+        match selective {
             true => format!("remove {number} of those at and below {text}"),
             false => format!("remove {text}, {number}"),
         }
     }
 
-    /// Returns the question.
-    fn question(&self, paths: &[&Path], some: bool) -> String {
-        format!("megadir: {}? [y/N] ", self.what(paths, some))
+    fn question(&self, paths: &[&Path], selective: bool) -> String {
+        format!("megadir: {}? [y/N] ", self.what(paths, selective))
     }
 
-    /// `true` if they are few, or somebody says yes; anything else is a no.
+    /// Asks for confirmation if the entries are many; anything but yes is a no.
     ///
-    /// # Errors
-    ///
-    /// If they are many and there is no terminal to ask on.
-    pub(super) fn may_go(&self, paths: &[&Path], some: bool) -> Result<bool, CliError> {
+    /// Fails if there is no terminal.
+    pub(super) fn may_go(&self, paths: &[&Path], selective: bool) -> Result<bool, CliError> {
         if !self.is_many() {
             return Ok(true);
         }
         let mut stderr = io::stderr();
         if !(io::stdin().is_terminal() && stderr.is_terminal()) {
-            let what = self.what(paths, some);
+            let what = self.what(paths, selective);
             return Err(CliError::usage(format!("{what}: there is no terminal to ask on {UNASKED}")));
         }
-        if stderr.write_all(self.question(paths, some).as_bytes()).is_err() {
+        if stderr.write_all(self.question(paths, selective).as_bytes()).is_err() {
             return Ok(false);
         }
         let mut answer = String::new();
@@ -264,7 +259,6 @@ impl Counted {
     }
 }
 
-/// Returns a name for a message.
 fn os(name: &[u8]) -> std::borrow::Cow<'_, std::ffi::OsStr> {
     megadir::names::to_os(name).unwrap_or_default()
 }
@@ -274,10 +268,10 @@ mod tests {
     use megadir::{Attributes, BatchBuilder, Error, FileType};
 
     use super::super::refusal::{NoTarget, Refusal};
-    use super::{Asked, Chosen, Conditions, Counted, Filter};
+    use super::{Asked, Conditions, Counted, Filter, Selection};
 
     #[test]
-    fn the_question_names_what_goes() {
+    fn the_question_names_the_paths() {
         let many = |estimate| Counted { entries: 1001, estimate, unknown: None };
         let paths: Vec<&std::path::Path> = ["a", "b\n", "c", "d", "e"].iter().map(AsRef::as_ref).collect();
         assert_eq!(
@@ -295,18 +289,18 @@ mod tests {
     }
 
     #[test]
-    fn what_could_not_be_looked_at_is_many_unless_it_is_gone_or_of_another_name() {
+    fn failed_examinations_count_as_many_unless_gone_or_of_another_name() {
         let filter = Filter::new(Vec::new(), Some("a*".as_ref())).unwrap();
         let owner = None;
         let (newer_than, larger_than, smaller_than) = (None, None, None);
         let asked = Asked { older_than: Some(0), newer_than, larger_than, smaller_than, owner };
-        let chosen = Chosen { filter, conditions: Conditions::new(&asked).unwrap() };
+        let selection = Selection { filter, conditions: Conditions::new(&asked).unwrap() };
         let is_unknown = |name: &[u8], kind, error| {
             let mut built = BatchBuilder::new(4096, false);
             built.push(name, 1, kind, 0);
             let mut counted = Counted::default();
             let rows = [Attributes { error, ..Attributes::NOTHING }];
-            counted.add_batch("d".as_ref(), built.batch(), &rows, Some(&chosen));
+            counted.add_batch("d".as_ref(), built.batch(), &rows, Some(&selection));
             assert_eq!(counted.entries, 0);
             counted.is_many()
         };
@@ -317,17 +311,17 @@ mod tests {
     }
 
     #[test]
-    fn what_could_not_be_counted_is_many_unless_it_is_gone() {
+    fn failed_counts_are_many_unless_the_entry_is_gone() {
         let failed = |code| std::io::Error::from_raw_os_error(code);
         let path: &std::path::Path = "a\n".as_ref();
-        // The number for what is not there is the same on all systems.
+        // ENOENT and ERROR_FILE_NOT_FOUND have the same number.
         let mut counted = Counted::default();
         counted.failed(&Error::io("open", path, failed(2)));
-        counted.not_found_out(b"a", &NoTarget::Failed(failed(2)));
-        counted.not_found_out(b"a", &NoTarget::Refused(Refusal::Root));
+        counted.unresolved(b"a", &NoTarget::Failed(failed(2)));
+        counted.unresolved(b"a", &NoTarget::Refused(Refusal::Root));
         assert!(!counted.is_many());
         let mut listed = counted.clone();
-        listed.not_found_out(b"x", &NoTarget::Failed(failed(5)));
+        listed.unresolved(b"x", &NoTarget::Failed(failed(5)));
         assert!(listed.is_many());
         counted.failed(&Error::io("open", path, failed(5)));
         counted.failed(&Error::io("open", path, failed(4)));

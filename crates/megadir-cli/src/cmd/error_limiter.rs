@@ -1,0 +1,107 @@
+//! Limit on repeated error messages: the first few of each kind are printed, the rest counted.
+
+use super::limits::amount::grouped;
+
+/// Messages printed for each kind.
+const PRINTED_MAX: u64 = 10;
+/// Number of kinds that are tracked.
+const REASONS_MAX: usize = 20;
+
+/// Message for a mount point that is not entered.
+pub(super) const OTHER_MOUNT: &str = "is on another mount, not entered (--cross-mounts enters it)";
+
+/// Errors so far, by kind.
+#[derive(Debug)]
+pub(super) struct ErrorLimiter {
+    /// Print every error (`--all-errors`).
+    all: bool,
+    reasons: Vec<Reason>,
+    /// Entries of kinds beyond [`REASONS_MAX`].
+    others: u64,
+}
+
+#[derive(Debug)]
+struct Reason {
+    why: String,
+    printed: u64,
+    /// Entries without a message of their own.
+    more: u64,
+}
+
+impl ErrorLimiter {
+    pub(super) fn new(all: bool) -> Self {
+        Self { all, reasons: Vec::new(), others: 0 }
+    }
+
+    /// Counts an error about a number of entries; `true` if it should be printed.
+    pub(super) fn take(&mut self, why: &str, entries: u64) -> bool {
+        if self.all {
+            return true;
+        }
+        let reason = match self.reasons.iter().position(|reason| reason.why == why) {
+            Some(index) => &mut self.reasons[index],
+            None if self.reasons.len() < REASONS_MAX => {
+                self.reasons.push(Reason { why: why.to_owned(), printed: 0, more: 0 });
+                let last = self.reasons.len() - 1;
+                &mut self.reasons[last]
+            }
+            None => {
+                self.others += entries;
+                return false;
+            }
+        };
+        let is_printed = reason.printed < PRINTED_MAX;
+        match is_printed {
+            true => reason.printed += 1,
+            false => reason.more += entries,
+        }
+        is_printed
+    }
+
+    /// Prints the number of suppressed errors for each kind.
+    pub(super) fn print_rest(&self) {
+        for line in self.rest() {
+            eprintln!("megadir: {line}");
+        }
+    }
+
+    fn rest(&self) -> Vec<String> {
+        let line =
+            |more: u64, why: &str| format!("and {} more: {why} (--all-errors prints each)", grouped(more));
+        let reasons = self.reasons.iter().filter(|reason| reason.more > 0);
+        let mut lines: Vec<_> = reasons.map(|reason| line(reason.more, &reason.why)).collect();
+        if self.others > 0 {
+            lines.push(line(self.others, "for other reasons"));
+        }
+        lines
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{ErrorLimiter, PRINTED_MAX, REASONS_MAX};
+
+    #[test]
+    fn the_first_of_each_reason_are_printed_and_the_others_counted() {
+        let mut errors = ErrorLimiter::new(false);
+        let printed = (0..200_000).filter(|_| errors.take("remove: Permission denied", 1)).count();
+        assert_eq!(printed as u64, PRINTED_MAX);
+        assert!(errors.take("open: Permission denied", 3));
+        assert_eq!(errors.rest(), ["and 199 990 more: remove: Permission denied (--all-errors prints each)"]);
+    }
+
+    #[test]
+    fn many_reasons_take_bounded_memory() {
+        let mut errors = ErrorLimiter::new(false);
+        let printed = (0..1000).filter(|number| errors.take(&number.to_string(), 2)).count();
+        assert_eq!((printed, errors.reasons.len()), (REASONS_MAX, REASONS_MAX));
+        assert_eq!(errors.rest(), ["and 1 960 more: for other reasons (--all-errors prints each)"]);
+    }
+
+    #[test]
+    fn each_is_printed_where_that_is_asked_for() {
+        let mut errors = ErrorLimiter::new(true);
+        assert!((0..1000).all(|_| errors.take("no", 1)));
+        assert!(errors.rest().is_empty());
+    }
+}
