@@ -36,6 +36,14 @@ pub(crate) enum Command {
 }
 
 impl Command {
+    /// Returns the name of the command if its options ask for help without the parser's knowledge.
+    pub(crate) fn asks_for_help(&self) -> Option<&'static str> {
+        match self {
+            Self::List(args) if args.asks_for_help() => Some("list"),
+            _ => None,
+        }
+    }
+
     /// `true` if the command is to print something on standard output.
     fn prints(&self) -> bool {
         match self {

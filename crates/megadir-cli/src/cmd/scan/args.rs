@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use megadir::Examiner;
 use megadir_inventory::{Excluded, ScanOptions};
 
-use crate::cmd::list::args::{examiner, memory, threads};
+use crate::cmd::list::values::{examiner, memory, threads};
 use crate::cmd::list::examined::MEMORY_BYTES;
 use crate::cmd::list::source::{WALK_BUFFER_BYTES, WALK_QUEUE_MAX, processors, raise_descriptor_limit};
 use crate::exit::{self, CliError};
