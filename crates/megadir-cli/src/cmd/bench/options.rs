@@ -94,7 +94,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "N")]
     rounds: Option<u32>,
     /// Make the data sets anew so many times (5 or more), with other names, and split the rounds over them: what one data set does by chance is then no difference [default: make them once].
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = epochs)]
     epochs: Option<u32>,
     /// Measure until half the interval of every comparison is at most this wide: of ratios (1%) or differences (5ns, 0.2us); --rounds limits it [default limit: 10 times the study's rounds].
     #[arg(long, value_name = "WIDTH", value_parser = parse::width)]
@@ -247,6 +247,17 @@ fn target(
         return Ok(Target::Made { entries: Vec::new() });
     }
     Ok(Target::Existing { path: directory.to_string_lossy().into_owned(), entries })
+}
+
+/// Parses a number of epochs.
+fn epochs(text: &str) -> Result<u32, String> {
+    match text.parse() {
+        Ok(epochs) if epochs >= megadir_bench::schedule::epochs::EPOCHS_MIN as u32 => Ok(epochs),
+        _ => Err(format!(
+            "write {} or more: fewer have no interval of their own (without --epochs data sets are made once)",
+            megadir_bench::schedule::epochs::EPOCHS_MIN
+        )),
+    }
 }
 
 /// Draws a seed from the time and the process: short enough to type again.
