@@ -10,8 +10,8 @@ mod parse;
 
 use std::process::ExitCode;
 
-use clap::Parser;
 use clap::error::ErrorKind;
+use clap::{CommandFactory, Parser};
 
 use ui::exit;
 
@@ -28,7 +28,10 @@ struct Cli {
 
 fn main() -> ExitCode {
     let done = match Cli::try_parse() {
-        Ok(cli) => cmd::run(cli.command),
+        Ok(cli) => match cli.command.asks_for_help() {
+            Some(name) => ui::output::print(&short_help(name)).map(|()| exit::DONE),
+            None => cmd::run(cli.command),
+        },
         Err(error) if error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
             // Without a command, print the help as the error.
             let _ = error.print();
@@ -45,4 +48,12 @@ fn main() -> ExitCode {
             ExitCode::from(error.code)
         }
     }
+}
+
+/// Returns the short help of a subcommand.
+fn short_help(name: &str) -> String {
+    let mut program = Cli::command();
+    // Only a built command knows what precedes its name.
+    program.build();
+    program.find_subcommand_mut(name).map_or_else(String::new, |command| command.render_help().to_string())
 }

@@ -219,10 +219,12 @@ fn take(path: &Path, partial: &Path, old: Option<&Metadata>) -> Result<File> {
     Err(refused("its temporary file is taken again and again by others: try later".to_owned()))
 }
 
-/// Tells whether a file is certainly none that was written here: a wildcard, or a slip, put its name behind `--output`.
+/// `true` if a file is certainly not one that was written here: a wildcard, or a slip, put its name behind `--output`. An empty file
+/// is not an inventory either.
 fn is_another(path: &Path) -> bool {
     // What cannot be opened, or is locked, is not known to be anything else.
-    File::open(path).is_ok_and(|mut file| matches!(begins_as_ours(&mut file), Ok(false)))
+    let head = File::open(path).and_then(|mut file| head(&mut file));
+    head.is_ok_and(|head| !HEADS.iter().any(|known| head.starts_with(known)))
 }
 
 /// Tells whether a file may be written over: it is one that a killed process of this user can have left, and it is empty, or
@@ -235,10 +237,15 @@ fn is_ours(file: &mut File, partial: &Path, old: Option<&Metadata>) -> io::Resul
     begins_as_ours(file)
 }
 
-/// Tells whether a file is empty or begins as those do that are written here.
-fn begins_as_ours(file: &mut File) -> io::Result<bool> {
+fn head(file: &mut File) -> io::Result<Vec<u8>> {
     let mut head = Vec::new();
     Read::by_ref(file).take(HEAD_BYTES).read_to_end(&mut head)?;
+    Ok(head)
+}
+
+/// Tells whether a file is empty or begins as those do that are written here.
+fn begins_as_ours(file: &mut File) -> io::Result<bool> {
+    let head = head(file)?;
     Ok(head.is_empty() || HEADS.iter().any(|known| head.starts_with(known) || known.starts_with(&head)))
 }
 

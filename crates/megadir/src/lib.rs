@@ -12,6 +12,30 @@
 //! # Ok::<(), megadir::Error>(())
 //! ```
 //!
+//! A tree, by several threads:
+//!
+//! ```
+//! use megadir::{Dir, Walk, WalkItem, WalkOptions};
+//!
+//! let mut walk = Walk::new(Dir::open(".")?, &WalkOptions::new(2))?;
+//! while let Some(item) = walk.next_item() {
+//!     match item {
+//!         WalkItem::Batch { directory, batch, .. } => println!("{}: {} entries", directory.display(), batch.len()),
+//!         WalkItem::Error(error) => eprintln!("{error}"),
+//!         WalkItem::OtherMount(path) => eprintln!("{}: not entered", path.display()),
+//!         WalkItem::End { .. } => {}
+//!     }
+//! }
+//! # Ok::<(), megadir::Error>(())
+//! ```
+//!
+//! It is not on crates.io yet; in `Cargo.toml`:
+//!
+//! ```toml
+//! [dependencies]
+//! megadir = { git = "https://github.com/megadir/megadir" }
+//! ```
+//!
 //! | task | API |
 //! |---|---|
 //! | names in one directory | [`Listing`] |

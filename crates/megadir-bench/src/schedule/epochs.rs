@@ -6,6 +6,7 @@
 //! ```
 
 use megadir_record::{Plan, Rules, Sample};
+pub use megadir_stats::EPOCHS_MIN;
 use megadir_stats::permutation::SplitMix64;
 
 use crate::schedule::{Step, next};

@@ -6,6 +6,7 @@ use megadir::nearest::choices;
 use megadir_record::{Made, Published};
 use serde::Deserialize;
 
+use super::plain::plain;
 use super::{Meta, RulesSpec, SizeSpec, Sizes, Study};
 use crate::kind::Kind;
 use crate::kind::fill::FillSpec;
@@ -180,7 +181,7 @@ impl StudyFile {
 pub fn from_text(file: &str, text: &str) -> Result<Study, StudyError> {
     let read: StudyFile = toml::from_str(text).map_err(|error| {
         let (line, column) = position(text, error.span().map_or(0, |span| span.start));
-        let reason = error.message().trim().replace('\n', ", ");
+        let reason = plain(error.message());
         StudyError::Syntax { file: file.to_owned(), line, column, reason }
     })?;
     let contradiction = |reason| StudyError::Contradiction { file: file.to_owned(), reason };

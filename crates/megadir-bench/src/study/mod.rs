@@ -6,6 +6,7 @@
 
 mod data;
 mod load;
+mod plain;
 
 use megadir_record::{CacheState, Made, Published};
 use serde::Deserialize;
@@ -14,6 +15,7 @@ pub use crate::kind::Kind;
 use crate::kind::list::{ListSpec, WindowsSpec};
 pub use crate::kind::small_files::AccessSpec;
 pub use load::{BUILT_IN, BuiltIn, StudyError, built_in, from_text};
+pub use plain::plain;
 
 /// A study file.
 #[derive(Clone, Debug, PartialEq)]

@@ -35,6 +35,14 @@ pub(crate) enum Command {
 }
 
 impl Command {
+    /// Name of the command if its options request help that the parser does not handle.
+    pub(crate) fn asks_for_help(&self) -> Option<&'static str> {
+        match self {
+            Self::List(args) if args.asks_for_help() => Some("list"),
+            _ => None,
+        }
+    }
+
     /// `true` if the command prints to standard output.
     fn prints(&self) -> bool {
         match self {

@@ -118,13 +118,26 @@ pub(crate) fn usage(error: &clap::Error) -> CliError {
         }
         message.push_str(line);
     }
-    let message = message.strip_prefix("error: ").unwrap_or(&message);
+    let message = plain(message.strip_prefix("error: ").unwrap_or(&message));
     // The message already lists the accepted values.
     let more = match error.kind() {
         ErrorKind::InvalidValue | ErrorKind::ValueValidation => "",
         _ => " (try --help)",
     };
     CliError::usage(format!("{message}{more}"))
+}
+
+/// Replaces the standard library's messages about numbers.
+fn plain(message: &str) -> String {
+    const WORDS: [(&str, &str); 6] = [
+        ("invalid digit found in string", "write a whole number"),
+        ("cannot parse integer from empty string", "write a whole number"),
+        ("number too large to fit in target type", "the number is too large"),
+        ("number too small to fit in target type", "the number is too small"),
+        ("invalid float literal", "write a number"),
+        ("cannot parse float from empty string", "write a number"),
+    ];
+    WORDS.iter().fold(message.to_owned(), |text, (raw, plain)| text.replace(raw, plain))
 }
 
 /// Parser of directory paths; rejects the empty path.

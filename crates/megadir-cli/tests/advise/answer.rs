@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use megadir_testkit::mount::{EXT4_1K, Mount};
+use megadir_testkit::mount::{EXT4_1K, Mount, TMPFS};
 use megadir_testkit::require;
 use serde_json::Value;
 
@@ -25,7 +25,7 @@ fn the_answer_can_be_acted_on() {
     let place = mount.path();
     let seen = text(&place, &["--files", "1M"]);
     for words in [
-        "'.' (ext4), 1.00 M files: 256 directories named after a hash (digest:2).",
+        "With room for them: 256 directories named after a hash (digest:2).",
         "In the name's SHA-256 (lower-case hex), the first 2 digits are a directory; the file keeps its whole name.",
         "abcdef is at be/abcdef.",
         "256, each with about 3 906 files",
@@ -33,7 +33,7 @@ fn the_answer_can_be_acted_on() {
         "names of 32 bytes (assumed; --name-length or --like says otherwise)",
         "before it refuses one (directory index)",
         "below 120 k [102, 138] files: one directory",
-        "Inodes run out first, whatever the layout",
+        "they do not fit, whatever the layout: inodes run out; 1.00 M files and directories are still to be made",
     ] {
         assert!(seen.contains(words), "nothing about {words:?} in {seen}");
     }
@@ -99,4 +99,14 @@ fn code_is_printed_alone_and_is_the_layouts() {
         let named = ["advise", "--layout", "digest:2", "--code", language.word()];
         assert_eq!(String::from_utf8(run(&mount.path(), &named).quiet()).unwrap(), code, "{language}");
     }
+}
+
+#[test]
+fn what_is_impossible_comes_first() {
+    let mount = require!(Mount::make(&TMPFS));
+    let seen = text(&mount.path(), &["--files", "10M", "--size", "1T"]);
+    let (first, rest) = seen.split_once(". ").unwrap();
+    assert!(first.contains("10.0 M files: they do not fit, whatever the layout: "), "{first}");
+    assert!(first.contains("there is room for 0"), "{first}");
+    assert!(rest.starts_with("With room for them: one directory. "), "{rest}");
 }

@@ -145,8 +145,43 @@ fn a_page_is_written_where_something_was_measured() {
     }
     assert_eq!(ran.code, Some(0), "{ran:?}");
     let text = std::fs::read_to_string(&page).unwrap();
-    for words in ["What is advised", "Which layout suits these files here?", "digest:"] {
+    for words in ["Which layout suits these files here?", "digest:"] {
         assert!(text.contains(words), "nothing about {words}");
     }
+    // The recommendation is the headline, and nothing stands before it.
+    let (_, main) = text.split_once("<main>").unwrap();
+    assert!(main.trim_start().starts_with("<h1>") && text.matches("<h1>").count() == 1, "{main}");
+    let (headline, _) = main.split_once("</h1>").unwrap();
+    assert!(headline.contains("1.00 M files: "), "{headline}");
+    // Options of `bench` are of no use here.
+    assert!(!text.contains("What to do about it"), "{text}");
+    let others = std::fs::read_dir(scratch.path()).unwrap().count();
+    assert_eq!(others, 1, "the temporary file is gone");
     run(scratch.path(), &arguments).complains(2, &["page.html", "is there already"]);
+}
+
+#[test]
+fn the_answer_is_printed_whatever_becomes_of_the_page() {
+    let mount = require!(Mount::make(&TMPFS));
+    let scratch = scratch();
+    let page = scratch.path().join("page.html");
+    let place = mount.path();
+    let mut child = megadir(scratch.path(), &["advise", "--files", "1M", "--time", "5s"])
+        .arg(format!("--report={}", page.display()))
+        .arg(&place)
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    wait_for_its_directory(&place, &mut child);
+    // Another program takes the name meanwhile.
+    std::fs::write(&page, "another's").unwrap();
+    let output = child.wait_with_output().unwrap();
+    let (out, err) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    assert_eq!(output.status.code(), Some(1), "{out}{err}");
+    assert!(out.contains("1.00 M files: ") && out.contains("  path  "), "{out}{err}");
+    let words = ["cannot write the report", "the time is too short"];
+    assert!(words.iter().any(|words| err.contains(words)), "{err}");
+    assert_eq!(std::fs::read_to_string(&page).unwrap(), "another's");
+    assert_eq!(std::fs::read_dir(scratch.path()).unwrap().count(), 1, "the temporary file is gone");
 }

@@ -22,11 +22,10 @@ fn a_directory_that_cannot_be_opened_says_why() {
     let long = "n".repeat(256);
     for (name, reason) in [
         ("missing", "open 'missing': No such file or directory"),
-        ("file", "open 'file': Not a directory (expected a directory)"),
         ("file/", "open 'file/': Not a directory (expected a directory)"),
         ("d/missing/below", "open 'd/missing/below': No such file or directory"),
-        ("fifo", "open 'fifo': Not a directory"),
-        ("to-file", "open 'to-file': Not a directory"),
+        ("fifo/", "open 'fifo/': Not a directory"),
+        ("to-file/", "open 'to-file/': Not a directory"),
         ("loop", "open 'loop': Too many levels of symbolic links"),
         (long.as_str(), "File name too long"),
     ] {
@@ -37,6 +36,13 @@ fn a_directory_that_cannot_be_opened_says_why() {
             let ran = run(scratch.path(), &options);
             ran.complains(3, &[reason]);
             assert_eq!(ran.out, b"");
+        }
+    }
+    // What needs a directory says so of a file; the others list the file.
+    for options in [&["list", "--estimate"][..], &["list", "--raw"], &["backends"]] {
+        for name in ["file", "fifo", "to-file"] {
+            let ran = run(scratch.path(), &[options, &[name]].concat());
+            ran.complains(3, &[&format!("open '{name}': Not a directory (a directory is wanted)")]);
         }
     }
 }
@@ -65,10 +71,10 @@ fn some_failed_is_1_and_all_failed_is_3() {
     let scratch = scratch();
     fill(scratch.path(), &["a/", "a/1", "b/", "b/2", "empty/", "file"]);
     for (options, code, listed) in [
-        (&["list", "missing", "a", "file", "b"][..], 1, &["a/1", "b/2"][..]),
+        (&["list", "missing", "a", "file/", "b"][..], 1, &["a/1", "b/2"][..]),
         (&["list", "a", "missing"], 1, &["a/1"]),
         (&["list", "empty", "missing"], 1, &[]),
-        (&["list", "missing", "file"], 3, &[]),
+        (&["list", "missing", "file/"], 3, &[]),
         (&["list", "-r", "missing", "a"], 1, &["a/1"]),
         (&["list", "--sort", "name", "b", "missing", "a"], 1, &["a/1", "b/2"]),
         (&["list", "--count", "b", "missing"], 1, &["1\tb"]),
@@ -76,7 +82,7 @@ fn some_failed_is_1_and_all_failed_is_3() {
         let ran = run(scratch.path(), options);
         assert_eq!(ran.code, Some(code), "{options:?}");
         assert_eq!(set(split(&ran.out, b'\n')), named(listed), "{options:?}");
-        let failed = options.iter().filter(|name| ["missing", "file"].contains(name)).count();
+        let failed = options.iter().filter(|name| ["missing", "file/"].contains(name)).count();
         assert_eq!(ran.err.lines().count(), failed, "a line each: {}", ran.err);
     }
 }

@@ -167,7 +167,7 @@ fn error_lines() {
     let mut text = String::new();
     for arguments in [
         &["list", "missing"][..],
-        &["list", "file"],
+        &["list", "file/"],
         &["list", "missing", "d"],
         &["list", ""],
         &["list", "d\nx"],

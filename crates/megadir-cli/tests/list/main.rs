@@ -8,6 +8,7 @@ mod estimate;
 mod examiner;
 mod explained;
 mod golden;
+mod habits;
 mod hang;
 mod long;
 mod memory;

@@ -186,3 +186,16 @@ fn a_deep_tree_takes_its_depth_at_most() {
         check(&mount.path(), &small, levels * 3, comb);
     }
 }
+
+#[test]
+fn the_pages_state_the_limits_that_are_held_here() {
+    let readme = include_str!("../../../../README.md");
+    let page = include_str!("../../../../docs/list.md");
+    let examining = format!("at most {} MiB of memory", EXAMINING >> 20);
+    let both = format!(
+        "at most {} MiB beside the program's own code for a million entries ({} MiB with attributes)",
+        STREAMING >> 20,
+        EXAMINING >> 20
+    );
+    assert!(readme.contains(&examining) && page.contains(&both), "{examining}; {both}");
+}

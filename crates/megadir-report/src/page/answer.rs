@@ -7,11 +7,11 @@ use crate::finding::told_first;
 use crate::render::{Report, run_line};
 use crate::warning::told;
 
-/// Adds the first screen.
-pub(super) fn section(page: &mut Page, report: &Report<'_>) {
+/// Adds the first screen; below the conclusion of another program it is a section, without advice about options that program does not have.
+pub(super) fn section(page: &mut Page, report: &Report<'_>, is_below: bool) {
     let summary = report.summary;
     page.push("<header>\n");
-    page.element("h1", &summary.question);
+    page.element(if is_below { "h2" } else { "h1" }, &summary.question);
     for finding in summary.findings.iter().filter(|finding| finding.loud) {
         page.element("p class=\"loud\"", &finding.text);
     }
@@ -33,7 +33,7 @@ pub(super) fn section(page: &mut Page, report: &Report<'_>) {
     }
     page.element("p class=\"faint\"", &run_line(summary));
     let advice = advice(summary);
-    if !advice.is_empty() {
+    if !advice.is_empty() && !is_below {
         page.element("h2", "What to do about it");
         page.list(advice);
     }

@@ -27,9 +27,7 @@ const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; img-src dat
 /// What somebody else has concluded from a report, to stand on its page.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Conclusion {
-    /// The heading.
-    pub heading: String,
-    /// The conclusion in a sentence.
+    /// The conclusion in a sentence: the headline of the page.
     pub sentence: String,
     /// What it rests on, a paragraph each.
     pub because: Vec<String>,
@@ -41,17 +39,16 @@ pub fn html(report: &Report<'_>) -> String {
     with_conclusion(report, None)
 }
 
-/// Returns the whole report as one HTML file, with what was concluded from it after its answer.
+/// Returns the whole report as one HTML file, with what was concluded from it as its headline.
 #[must_use]
 pub fn with_conclusion(report: &Report<'_>, conclusion: Option<&Conclusion>) -> String {
     let mut page = Page { pictures: Pictures::of(report), ..Page::empty() };
     page.push("<main>\n");
-    answer::section(&mut page, report);
-    if let Some(Conclusion { heading, sentence, because }) = conclusion {
-        page.element("h2", heading);
-        page.paragraph(sentence);
+    if let Some(Conclusion { sentence, because }) = conclusion {
+        page.element("h1", sentence);
         page.list(because.iter().cloned());
     }
+    answer::section(&mut page, report, conclusion.is_some());
     side_by_side::section(&mut page, report);
     if let Some(grid) = source_table(report.summary) {
         page.element("h2", SOURCE_TABLE_TITLE);

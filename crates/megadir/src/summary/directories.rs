@@ -37,14 +37,8 @@ pub struct DirectoryRow {
 /// ```
 /// # fn main() -> megadir::Result<()> {
 /// use megadir::{Dir, DirectorySummary, EXAMINERS, Walk, WalkItem, WalkOptions};
-/// let options = WalkOptions {
-///     buffer_bytes: 32 << 10,
-///     threads: 1,
-///     queue_directories_max: 256,
-///     cross_mounts: false,
-///     examine: Some((EXAMINERS[0], DirectorySummary::WANT)),
-///     tell_ends: true,
-/// };
+/// let examine = Some((EXAMINERS[0], DirectorySummary::WANT));
+/// let options = WalkOptions { examine, tell_ends: true, ..WalkOptions::new(1) };
 /// let mut walk = Walk::new(Dir::open("/etc")?, &options)?;
 /// let mut summary = DirectorySummary::new(10);
 /// while let Some(item) = walk.next_item() {

@@ -27,6 +27,25 @@ use crate::error::{Error, Result};
 use crate::threads::join;
 
 /// How a tree is walked.
+///
+/// [`WalkOptions::new`] has what suits most trees; change what should differ.
+///
+/// ```
+/// use megadir::{Dir, Walk, WalkItem, WalkOptions};
+///
+/// let options = WalkOptions { cross_mounts: true, ..WalkOptions::new(2) };
+/// let mut walk = Walk::new(Dir::open("src")?, &options)?;
+/// let mut entries = 0;
+/// while let Some(item) = walk.next_item() {
+///     match item {
+///         WalkItem::Batch { batch, .. } => entries += batch.len(),
+///         WalkItem::Error(error) => eprintln!("{error}"),
+///         WalkItem::OtherMount(_) | WalkItem::End { .. } => {}
+///     }
+/// }
+/// assert!(entries > 10);
+/// # Ok::<(), megadir::Error>(())
+/// ```
 #[derive(Clone, Copy)]
 pub struct WalkOptions {
     /// The buffer for one call, bytes; every thread has one for each directory it is reading, and one at least.
@@ -41,6 +60,22 @@ pub struct WalkOptions {
     pub examine: Option<(&'static dyn Examiner, Want)>,
     /// Tell the end of each directory with [`WalkItem::End`], for callers that keep something for each.
     pub tell_ends: bool,
+}
+
+impl WalkOptions {
+    /// Returns what suits most trees: 32 KiB a buffer, at most 256 directories waiting, names only, other mounts not entered.
+    /// Several threads gain across directories; [`std::thread::available_parallelism`] up to 8 is a good number.
+    #[must_use]
+    pub const fn new(threads: usize) -> Self {
+        Self {
+            buffer_bytes: 32 << 10,
+            threads,
+            queue_directories_max: 256,
+            cross_mounts: false,
+            examine: None,
+            tell_ends: false,
+        }
+    }
 }
 
 /// One item of a walk.

@@ -97,13 +97,10 @@ pub(crate) fn run(args: &Args) -> Result<u8, CliError> {
         };
     }
     check(args)?;
+    let page = args.report.as_deref().map(page::Page::prepare).transpose()?;
     let Some(answer) = interruptible(|interrupt| ask(args, interrupt))? else {
         eprintln!("megadir: interrupted; what was made is removed");
         return Ok(exit::INTERRUPTED);
-    };
-    let exit_code = match &args.report {
-        Some(path) => page::write(path, &answer)?,
-        None => exit::DONE,
     };
     let mut output = Output::new()?;
     if let Some(language) = args.code {
@@ -114,8 +111,11 @@ pub(crate) fn run(args: &Args) -> Result<u8, CliError> {
         let is_terminal = output.is_terminal();
         text::report(&mut output.text, &answer, is_terminal);
     }
-    match output.flush() {
-        Ok(()) => Ok(exit_code),
+    // The answer is printed whatever becomes of the page, and the page is written whatever becomes of the answer.
+    let printed = output.flush();
+    let written = page.map_or(Ok(exit::DONE), |page| page.write(&answer));
+    match printed {
+        Ok(()) => written,
         Err(ended) => ended.code(),
     }
 }
@@ -187,6 +187,17 @@ fn check(args: &Args) -> Result<(), CliError> {
         let pattern = args.pattern.name();
         return Err(CliError::usage(format!(
             "--writers {writers} and --pattern {pattern} contradict each other: leave one out, or say --pattern mixed"
+        )));
+    }
+    let directory = &args.directory;
+    let is_page = directory.extension().is_some_and(|extension| {
+        extension.eq_ignore_ascii_case("html") || extension.eq_ignore_ascii_case("htm")
+    });
+    if is_page && !directory.is_dir() {
+        let page = directory.display();
+        return Err(CliError::usage(format!(
+            "{} is no directory; a page is asked for by --report={page}, with '='",
+            quoted(directory)
         )));
     }
     match &args.report {

@@ -1,36 +1,76 @@
-//! The page about a measurement: the report's own, with what is advised.
+//! The page about a measurement: the report's own, led by what is advised.
 
 use std::fs::File;
-use std::io::Write;
-use std::path::Path;
+use std::io::{self, ErrorKind, Write};
+use std::path::{Path, PathBuf};
 
 use megadir_report::Report;
 use megadir_report::page::{Conclusion, with_conclusion};
+use tempfile::NamedTempFile;
 
 use super::{Answer, text};
 use crate::exit::{self, CliError};
 use crate::ui::message::{quoted, reason};
 
-/// Writes the page to a new file; returns the exit code.
-pub(super) fn write(path: &Path, answer: &Answer) -> Result<u8, CliError> {
-    let run = match &answer.run {
-        Ok(run) => run,
-        Err(why) => {
-            eprintln!("megadir: no report was written, for nothing was measured: {why}");
-            return Ok(exit::SOME_FAILED);
+/// A page that can be written: its file exists under a temporary name, and is removed when this is dropped.
+pub(super) struct Page {
+    path: PathBuf,
+    file: NamedTempFile,
+}
+
+impl Page {
+    /// Makes the file, before the measurement.
+    pub(super) fn prepare(path: &Path) -> Result<Self, CliError> {
+        let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        let mut builder = tempfile::Builder::new();
+        builder.prefix(".report-");
+        #[cfg(unix)]
+        {
+            use std::os::unix::fs::PermissionsExt;
+            // Others may read the page as they may any new file.
+            builder.permissions(std::fs::Permissions::from_mode(0o666));
         }
-    };
-    let because = text::rows(answer).into_iter().map(|(label, value)| format!("{label}: {value}"));
-    let conclusion = Conclusion {
-        heading: "What is advised".into(),
-        sentence: text::first_line(answer),
-        because: because.collect(),
-    };
-    let page = with_conclusion(&Report { record: &run.record, summary: &run.summary }, Some(&conclusion));
-    let written = File::create_new(path).and_then(|mut file| file.write_all(page.as_bytes()));
-    written.map_err(|error| {
-        CliError::nothing_ran(format!("cannot write the report {}: {}", quoted(path), reason(&error)))
-    })?;
-    eprintln!("megadir: the report with pictures is {}; open it in a browser", quoted(path));
-    Ok(exit::DONE)
+        let file = builder.tempfile_in(folder).map_err(|error| {
+            CliError::nothing_ran(format!(
+                "cannot write the report {}: {}; nothing was measured",
+                quoted(path),
+                reason(&error)
+            ))
+        })?;
+        Ok(Self { path: path.to_owned(), file })
+    }
+
+    /// Writes the page; returns the exit code.
+    pub(super) fn write(mut self, answer: &Answer) -> Result<u8, CliError> {
+        let run = match &answer.run {
+            Ok(run) => run,
+            Err(why) => {
+                eprintln!("megadir: no report was written, for nothing was measured: {why}");
+                return Ok(exit::SOME_FAILED);
+            }
+        };
+        let because = text::rows(answer).into_iter().map(|(label, value)| format!("{label}: {value}"));
+        let because = text::below_headline(answer).into_iter().chain(because).collect();
+        let conclusion = Conclusion { sentence: text::first_line(answer), because };
+        let page = with_conclusion(&Report { record: &run.record, summary: &run.summary }, Some(&conclusion));
+        let path = &self.path;
+        let written =
+            self.file.write_all(page.as_bytes()).and_then(|()| place(self.file, path, page.as_bytes()));
+        written.map_err(|error| {
+            let message = format!("cannot write the report {}: {}", quoted(path), reason(&error));
+            CliError { message, code: exit::SOME_FAILED }
+        })?;
+        eprintln!("megadir: the report with pictures is {}; open it in a browser", quoted(path));
+        Ok(exit::DONE)
+    }
+}
+
+/// Gives the page its name, under which there must be no file.
+fn place(file: NamedTempFile, path: &Path, page: &[u8]) -> io::Result<()> {
+    match file.persist_noclobber(path) {
+        Ok(_) => Ok(()),
+        Err(error) if error.error.kind() == ErrorKind::AlreadyExists => Err(error.error),
+        // Some file systems neither rename without replacing nor know hard links.
+        Err(_) => File::create_new(path)?.write_all(page),
+    }
 }

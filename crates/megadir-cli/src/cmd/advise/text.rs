@@ -5,7 +5,8 @@ use std::time::Duration;
 use megadir::layout::{Layout, PRESETS};
 use megadir::limits::{Known, Limit};
 use megadir_advise::code::words;
-use megadir_advise::{Advice, Candidate, Capacity, Change};
+use megadir_advise::{Advice, Candidate, Capacity, Change, Shortage};
+use megadir_record::Note;
 use megadir_report::text::ratio;
 
 use super::Answer;
@@ -21,7 +22,9 @@ const VALUES_AT: usize = 15;
 pub(super) fn report(text: &mut Vec<u8>, answer: &Answer, is_terminal: bool) {
     let width = paragraph::width(is_terminal);
     let mut lines = String::new();
-    paragraph::wrapped(&mut lines, width, ("", ""), &first_line(answer));
+    for line in opening(answer) {
+        paragraph::wrapped(&mut lines, width, ("", ""), &line);
+    }
     lines.push('\n');
     for (label, value) in rows(answer) {
         let first = format!("  {label:<width$}", width = VALUES_AT - 2);
@@ -39,10 +42,55 @@ pub(super) fn first_line(answer: &Answer) -> String {
         files = format!("about {files}");
     }
     let system = facts.file_system;
+    if let Some(shortage) = advice.shortage.as_ref().filter(|shortage| shortage.is_likely()) {
+        return format!(
+            "{place} ({system}), {files}: they do not fit, whatever the layout: {} run out; {} files and directories are still to be \
+             made, and there is room for {}.",
+            shortage.limit,
+            amount(shortage.needed),
+            interval(shortage.available)
+        );
+    }
     match &advice.layout.levels() {
         0 => format!("{place} ({system}), {files}: one directory (flat)."),
         _ => format!("{place} ({system}), {files}: {}.", hashed(&advice.layout)),
     }
+}
+
+/// Returns the lines above the rows. What is impossible comes first, for it is so under any load; then that the machine was overloaded,
+/// which casts doubt on what follows.
+fn opening(answer: &Answer) -> Vec<String> {
+    let first = first_line(answer);
+    let overload = overload(answer);
+    match with_room(answer) {
+        Some(layout) => [first].into_iter().chain(overload).chain([layout]).collect(),
+        None => overload.into_iter().chain([first]).collect(),
+    }
+}
+
+/// Returns what stands below the headline of a page before the rows.
+pub(super) fn below_headline(answer: &Answer) -> Vec<String> {
+    overload(answer).into_iter().chain(with_room(answer)).collect()
+}
+
+/// Returns the layout if the headline is about something worse.
+fn with_room(answer: &Answer) -> Option<String> {
+    let advice = &answer.advice;
+    let is_short = advice.shortage.as_ref().is_some_and(Shortage::is_likely);
+    is_short.then(|| format!("With room for them: {}.", named(&advice.layout)))
+}
+
+fn overload(answer: &Answer) -> Option<String> {
+    answer.run.as_ref().ok().and_then(|run| overload_of(&run.record.notes))
+}
+
+/// Returns what a run noted about a machine that did other work meanwhile.
+fn overload_of(notes: &[Note]) -> Option<String> {
+    const KINDS: [&str; 3] = ["load", "pressure", "stolen-time"];
+    let notes = notes.iter().filter(|note| KINDS.contains(&note.kind.as_str()));
+    let notes: Vec<&str> = notes.map(|note| note.text.trim_end_matches('.')).collect();
+    (!notes.is_empty())
+        .then(|| format!("The machine was overloaded while this was measured: {}.", notes.join("; ")))
 }
 
 /// Returns a hashed layout as what there is to see of it.
@@ -79,12 +127,12 @@ pub(super) fn rows(answer: &Answer) -> Vec<(&'static str, String)> {
     if let Some(changes) = changes(advice) {
         rows.push(("changes", changes));
     }
-    if let Some(shortage) = &advice.shortage {
-        let may = if shortage.is_likely() { "run out first" } else { "may run out first" };
+    // What is likely is the first line.
+    if let Some(shortage) = advice.shortage.as_ref().filter(|shortage| !shortage.is_likely()) {
         rows.push((
             "beware",
             format!(
-                "{} {may}, whatever the layout: {} files and directories are still to be made, and there is room for {}",
+                "{} may run out first, whatever the layout: {} files and directories are still to be made, and there is room for {}",
                 capital(&shortage.limit.to_string()),
                 amount(shortage.needed),
                 interval(shortage.available)
@@ -275,4 +323,27 @@ fn changes(advice: &Advice) -> Option<String> {
 fn capital(text: &str) -> String {
     let mut letters = text.chars();
     letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Note, overload_of};
+
+    #[test]
+    fn an_overloaded_machine_is_named_with_its_figures() {
+        let note = |kind: &str, text: &str| Note { kind: kind.into(), text: text.into() };
+        let notes = [
+            note("timer-gaps", "The clock has gaps."),
+            note("load", "4.2 tasks were runnable on 2 processors."),
+            note("pressure", "CPU pressure was 98.4 % over the last 10 s."),
+        ];
+        assert_eq!(
+            overload_of(&notes).as_deref(),
+            Some(
+                "The machine was overloaded while this was measured: 4.2 tasks were runnable on 2 processors; \
+                 CPU pressure was 98.4 % over the last 10 s."
+            )
+        );
+        assert_eq!(overload_of(&notes[..1]), None);
+    }
 }

@@ -115,7 +115,7 @@ pub(crate) struct Args {
     ///
     /// Each time they get other names, and the rounds are split over them, so that a peculiarity of one data
     /// set is not taken for a difference.
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = epochs)]
     epochs: Option<u32>,
     /// Measure until the half-width of every interval is at most this: 1%, 5ns, 0.2us
     ///
@@ -270,6 +270,16 @@ fn target(
         return Ok(Target::Made { entries: Vec::new() });
     }
     Ok(Target::Existing { path: directory.to_string_lossy().into_owned(), entries })
+}
+
+fn epochs(text: &str) -> Result<u32, String> {
+    match text.parse() {
+        Ok(epochs) if epochs >= megadir_bench::schedule::epochs::EPOCHS_MIN as u32 => Ok(epochs),
+        _ => Err(format!(
+            "write {} or more: fewer have no interval of their own (without --epochs data sets are made once)",
+            megadir_bench::schedule::epochs::EPOCHS_MIN
+        )),
+    }
 }
 
 /// Seed from the clock and the process ID, short enough to type.

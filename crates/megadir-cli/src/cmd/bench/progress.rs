@@ -3,13 +3,21 @@
 use std::collections::HashMap;
 use std::io;
 
-use indicatif::{ProgressBar, ProgressStyle};
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use megadir_bench::schedule::Block;
 use megadir_bench::{Event, Listener};
 use megadir_record::{CellId, Phase, Plan, Sample};
+use terminal_size::terminal_size;
+
+use crate::cmd::limits::amount::grouped;
+
+/// Terminals of this width have room for a bar beside the text, columns.
+const WIDE: usize = 110;
 
 pub(crate) struct Progress {
     bar: ProgressBar,
+    /// Width of a message, columns.
+    room: usize,
     /// Duration of each arm's last block, nanoseconds.
     last_ns: HashMap<CellId, u64>,
     blocks: u64,
@@ -23,14 +31,12 @@ pub(crate) struct Progress {
 
 impl Progress {
     pub(crate) fn new(plan: &Plan) -> Self {
-        let bar = ProgressBar::new(0);
-        if let Ok(style) = ProgressStyle::with_template("{bar:30} {percent:>3} %  {wide_msg}") {
-            bar.set_style(style);
-        }
+        let columns = terminal_size().map_or(WIDE, |(width, _)| width.0.into());
+        let (bar, room) = bar(ProgressDrawTarget::stderr(), columns);
         let blocks = u64::from(plan.rules.rounds) * plan.cells.len() as u64;
         let epochs = plan.rules.epochs;
         let epoch = if epochs > 1 { format!("epoch 1 of {epochs}: ") } else { String::new() };
-        Self { bar, last_ns: HashMap::new(), blocks, done: 0, before: 0, epoch, epochs }
+        Self { bar, room, last_ns: HashMap::new(), blocks, done: 0, before: 0, epoch, epochs }
     }
 
     fn starts(&mut self, plan: &Plan, block: &Block) {
@@ -50,7 +56,12 @@ impl Progress {
         };
         self.bar.set_length(self.blocks);
         self.bar.set_position(position);
-        self.bar.set_message(message);
+        self.say(&message);
+    }
+
+    /// Shows a message, cut to fit the line.
+    fn say(&self, message: &str) {
+        self.bar.set_message(cut(message, self.room));
     }
 
     /// Remaining time if every arm takes as long as its last block.
@@ -72,7 +83,7 @@ impl Listener for Progress {
             Event::Filling(progress) => {
                 self.bar.set_length(progress.of);
                 self.bar.set_position(progress.done);
-                self.bar.set_message(format!("creating {} files", progress.of));
+                self.say(&format!("creating {} files", grouped(progress.of)));
             }
             Event::Starts { plan, block } => self.starts(plan, block),
             Event::Measured(sample) => self.measured(sample),
@@ -84,7 +95,7 @@ impl Listener for Progress {
                 self.before = self.done;
                 self.epoch = format!("epoch {} of {}: ", epoch.epoch + 1, self.epochs);
             }
-            Event::Cleaning => self.bar.set_message("cleaning up"),
+            Event::Cleaning => self.say("cleaning up"),
             Event::Voided { .. }
             | Event::Built(_)
             | Event::Used(_)
@@ -100,5 +111,55 @@ impl Listener for Progress {
 impl Drop for Progress {
     fn drop(&mut self) {
         self.bar.finish_and_clear();
+    }
+}
+
+/// Returns the line of a terminal, and the columns that it has for a message.
+fn bar(target: ProgressDrawTarget, columns: usize) -> (ProgressBar, usize) {
+    let bar = ProgressBar::with_draw_target(Some(0), target);
+    // The message says more than the bar.
+    let (template, beside) = match columns {
+        WIDE.. => ("{bar:30} {percent:>3} %  {wide_msg}", 38),
+        _ => ("{percent:>3} %  {wide_msg}", 7),
+    };
+    if let Ok(style) = ProgressStyle::with_template(template) {
+        bar.set_style(style);
+    }
+    (bar, columns.saturating_sub(beside))
+}
+
+/// Returns a text of at most `columns` characters; one that was cut ends with an ellipsis.
+fn cut(text: &str, columns: usize) -> String {
+    if text.chars().count() <= columns {
+        return text.to_owned();
+    }
+    text.chars().take(columns.saturating_sub(1)).chain(['\u{2026}']).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use indicatif::ProgressDrawTarget;
+
+    use super::{bar, cut};
+    use crate::cmd::bar::screen::Screen;
+
+    #[test]
+    fn a_message_is_whole_or_ends_with_an_ellipsis() {
+        let usual = "epoch 2 of 5: 1234 s left, round 30 of 30: statx of every entry";
+        let long = format!("{usual}, sorted by inode, by eight threads, cold");
+        for columns in [60, 80, 109, 110, 200] {
+            for message in [usual, &long] {
+                let screen = Screen::new(columns);
+                let (bar, room) =
+                    bar(ProgressDrawTarget::term_like(Box::new(screen.clone())), columns.into());
+                bar.set_message(cut(message, room));
+                bar.tick();
+                let drawn = screen.drawn();
+                let widest = drawn.lines().map(|line| line.trim_end().chars().count()).max();
+                assert!(widest <= Some(columns.into()), "{columns}: {drawn:?}");
+                assert!(screen.shows(message) || drawn.contains('\u{2026}'), "{columns}: {drawn:?}");
+                assert!(columns < 80 || message != usual || screen.shows(usual), "{columns}: {drawn:?}");
+            }
+        }
     }
 }

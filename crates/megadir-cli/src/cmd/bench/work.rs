@@ -147,5 +147,6 @@ fn layout(text: &str) -> Result<String, String> {
 
 /// Parses a value of an enum as records spell it.
 fn word<T: DeserializeOwned>(text: &str) -> Result<T, String> {
-    serde_json::from_value(serde_json::Value::String(text.to_owned())).map_err(|error| error.to_string())
+    serde_json::from_value(serde_json::Value::String(text.to_owned()))
+        .map_err(|error| megadir_bench::study::plain(&error.to_string()))
 }

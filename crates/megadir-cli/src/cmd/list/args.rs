@@ -3,9 +3,10 @@
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-use megadir::{BUFFER_BYTES_MAX, BUFFER_BYTES_MIN, Backend, Examiner, FileType, THREADS_MAX};
+use megadir::{Backend, Examiner, FileType};
 
 use super::conditions::Asked;
+use super::values::{backend, buffer, examiner, file_type, memory, threads, top};
 use crate::exit::{self, CliError};
 use crate::parse;
 
@@ -15,13 +16,17 @@ use crate::parse;
 /// '..', hidden ones included. With several directories or --recursive each name is preceded by the path
 /// of its directory. On a terminal, control characters and bytes that are not UTF-8 are shown as \n or
 /// \xff and a backslash as \\; elsewhere names pass unharmed.
+///
+/// As in ls, -l prints attributes, -h makes sizes readable and -R goes down. -a, -A and -1 change nothing: all entries are listed, one a line.
 #[derive(clap::Args)]
+// As in ls, -h is about sizes; where there are none it prints the help, as in the other commands.
+#[command(disable_help_flag = true)]
 #[command(after_help = "\
 Exit codes: 0 done; 1 something could not be read, the rest was listed; 2 usage; 3 none of the directories \
 could be read. Errors are one line each on standard error, below \
 the directories at most ten of each kind and then their number. A reader that closes the pipe is no error.")]
 pub(crate) struct Args {
-    /// The directories to list; a symbolic link to one is followed.
+    /// The directories to list; a symbolic link to one is followed, and a file lists itself.
     #[arg(value_name = "DIR", default_value = ".", value_parser = exit::directory_parser())]
     pub(super) directories: Vec<PathBuf>,
 
@@ -38,27 +43,33 @@ pub(crate) struct Args {
     pub(super) glob: Option<OsString>,
     /// Stop after this many entries of all directories together, e.g. 100 or 10k.
     #[arg(short = 'n', long, value_name = "N", value_parser = parse::count, help_heading = "Which entries")]
+    #[arg(allow_negative_numbers = true)]
     pub(super) limit: Option<u64>,
     /// Go down into directories below; symbolic links are never followed.
-    #[arg(short, long, help_heading = "Which entries")]
+    #[arg(short, long, visible_short_alias = 'R', help_heading = "Which entries")]
     pub(super) recursive: bool,
     /// With --recursive, go down into other file systems mounted below too.
     #[arg(long, help_heading = "Which entries")]
     pub(super) cross_mounts: bool,
     /// List only entries modified longer ago than this: 90s, 15m, 12h, 30d, 2w, 1y (365 days).
     #[arg(long, value_name = "AGE", value_parser = parse::age_s, help_heading = "Which entries")]
+    #[arg(allow_negative_numbers = true)]
     pub(super) older_than: Option<u64>,
     /// List only entries modified within this time or in the future: 90s, 15m, 12h, 30d, 2w, 1y.
     #[arg(long, value_name = "AGE", value_parser = parse::age_s, help_heading = "Which entries")]
+    #[arg(allow_negative_numbers = true)]
     pub(super) newer_than: Option<u64>,
     /// List only entries of more bytes than this, e.g. 0, 4KiB, 1M (K, M, G: powers of 1024; KB, MB: of 1000).
     #[arg(long, value_name = "SIZE", value_parser = parse::bytes, help_heading = "Which entries")]
+    #[arg(allow_negative_numbers = true)]
     pub(super) larger_than: Option<u64>,
     /// List only entries of fewer bytes than this, e.g. 1, 4KiB, 1M.
     #[arg(long, value_name = "SIZE", value_parser = parse::bytes, help_heading = "Which entries")]
+    #[arg(allow_negative_numbers = true)]
     pub(super) smaller_than: Option<u64>,
     /// List only entries of this user, by name or number.
     #[arg(long, value_name = "USER", help_heading = "Which entries")]
+    #[arg(allow_negative_numbers = true)]
     pub(super) owner: Option<String>,
 
     /// Sort all entries by name (byte order, as LC_ALL=C sort; below, by path), inode, size (largest first)
@@ -74,6 +85,7 @@ pub(crate) struct Args {
     pub(super) sort: Sort,
     /// Sort what outgrows this memory by temporary files (in TMPDIR; TMP on Windows) [default: 256MiB with --long].
     #[arg(long, value_name = "SIZE", value_parser = memory, help_heading = "Which entries")]
+    #[arg(allow_negative_numbers = true)]
     pub(super) memory: Option<usize>,
 
     /// End each line with a NUL byte instead of a newline, and escape nothing.
@@ -89,12 +101,12 @@ pub(crate) struct Args {
     /// Print five columns: inode, type, record length in bytes, offset, name, as the kernel gives them.
     #[arg(long, conflicts_with = "json", help_heading = "What is printed")]
     pub(super) raw: bool,
-    /// Print attributes: those of ls -l but for targets of links (on Windows type, size, mtime, name), aligned on a terminal,
-    /// separated by tabs elsewhere.
+    /// Print attributes: those of ls -l (on Windows type, size, mtime, name), aligned and with the targets of symbolic links on a terminal,
+    /// separated by tabs and without targets (--fields target) elsewhere.
     #[arg(short, long, conflicts_with_all = ["raw", "count", "estimate"], help_heading = "What is printed")]
     pub(super) long: bool,
     /// Print these attributes: name, type, size, mtime, ctime, btime, mode, user, group, links, inode,
-    /// device, mount; several with commas. Means --long.
+    /// device, mount, target; several with commas. Means --long.
     ///
     /// What a file system does not have is left empty ('-' on a terminal, null in JSON). Sizes are bytes.
     #[arg(long, value_name = "FIELD", value_delimiter = ',', value_parser = super::field::parse)]
@@ -113,7 +125,10 @@ pub(crate) struct Args {
     pub(super) time_style: Option<super::times::Named>,
     /// Print sizes as 512, 1.5K or 23M (powers of 1024) instead of bytes.
     #[arg(long, help_heading = "What is printed")]
-    pub(super) human: bool,
+    human: bool,
+    /// With --long, --fields or --summary: --human. Without: print help.
+    #[arg(short = 'h', help_heading = "What is printed")]
+    human_or_help: bool,
     /// Print figures: types, sizes, ages, the largest, newest and oldest; with =directories a table of directories.
     ///
     /// One summary for each directory named, with --recursive of all below it. With =directories and --recursive
@@ -126,6 +141,7 @@ pub(crate) struct Args {
     pub(super) summary: Option<Of>,
     /// Name this many entries of each kind, or directories, in summaries [default: 5, directories 20].
     #[arg(long, value_name = "N", value_parser = top, help_heading = "What is printed")]
+    #[arg(allow_negative_numbers = true)]
     pub(super) top: Option<usize>,
     /// Print only the number of entries.
     #[arg(short, long, conflicts_with_all = ["raw", "null", "sort", "limit", "estimate"])]
@@ -149,9 +165,11 @@ pub(crate) struct Args {
 
     /// Use at most this many threads, 1 to 256 [default: by file system, up to 8].
     #[arg(short = 'j', long, value_name = "N", value_parser = threads, help_heading = "How it is read")]
+    #[arg(allow_negative_numbers = true)]
     pub(super) threads: Option<usize>,
     /// The buffer for one call, 4KiB to 16MiB [default: by file system, 32KiB with --recursive].
     #[arg(long, value_name = "SIZE", value_parser = buffer, help_heading = "How it is read")]
+    #[arg(allow_negative_numbers = true)]
     pub(super) buffer: Option<usize>,
     /// Read with this backend instead of the one that fits: 'megadir backends' shows them.
     #[arg(long, value_name = "NAME", value_parser = backend, conflicts_with = "recursive")]
@@ -164,6 +182,15 @@ pub(crate) struct Args {
     /// may be shown as it was when the listing began.
     #[arg(long, value_name = "NAME", value_parser = examiner, help_heading = "How it is read")]
     pub(super) examiner: Option<&'static dyn Examiner>,
+
+    /// Print help; -h alone prints a summary.
+    #[arg(long, action = clap::ArgAction::Help)]
+    help: Option<bool>,
+    #[arg(short = 'a', short_alias = 'A', long, hide = true, overrides_with = "all")]
+    all: bool,
+    // Options that take a number allow negative ones: a slip such as `-j -1` is refused as a value, not read as this option.
+    #[arg(short = '1', hide = true, overrides_with = "one")]
+    one: bool,
 }
 
 /// What to sort by.
@@ -180,9 +207,6 @@ pub(super) enum Sort {
     /// By modification time, the newest first.
     Mtime,
 }
-
-/// Limit of --top: each entry takes its path in memory.
-const TOP_MAX: u64 = 1_000_000;
 
 /// Scope of a summary.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
@@ -201,6 +225,20 @@ impl Args {
             || self.summary.is_some()
             || matches!(self.sort, Sort::Size | Sort::Mtime)
             || self.has_conditions()
+    }
+
+    /// `true` if sizes are to be readable.
+    pub(super) fn human(&self) -> bool {
+        self.human || self.human_or_help
+    }
+
+    fn shows_attributes(&self) -> bool {
+        self.long || !self.fields.is_empty() || self.summary.is_some()
+    }
+
+    /// `true` if `-h` stands where no size is printed: help is asked for.
+    pub(in crate::cmd) fn asks_for_help(&self) -> bool {
+        self.human_or_help && !self.shows_attributes()
     }
 
     /// Tells whether attributes decide what is listed.
@@ -232,7 +270,7 @@ impl Args {
             Some(Of::Directories) if !self.recursive => Err(CliError::usage(
                 "--summary=directories is about the directories below: it needs --recursive",
             )),
-            Some(_) if self.human && self.json => {
+            Some(_) if self.human() && self.json => {
                 Err(CliError::usage("--json gives exact numbers in a summary: it does not go with --human"))
             }
             _ => Ok(()),
@@ -246,13 +284,12 @@ impl Args {
             return Err(CliError::usage("--cross-mounts is about going down: it needs --recursive"));
         }
         self.check_summary()?;
-        let shows_attributes = self.long || !self.fields.is_empty() || self.summary.is_some();
-        if !shows_attributes && (self.human || self.time_style.is_some()) {
+        if !self.shows_attributes() && (self.human || self.time_style.is_some()) {
             let reason = "--human and --time-style are about attributes: they need --long or --summary";
             return Err(CliError::usage(reason));
         }
         let relative = self.time_style == Some(super::times::Named::Relative);
-        if self.json && (self.human || relative) {
+        if self.json && (self.human() || relative) {
             let reason = "--json gives exact values: it does not go with --human or --time-style relative";
             return Err(CliError::usage(reason));
         }
@@ -302,86 +339,5 @@ fn those(can: impl Fn(&dyn Backend) -> bool, does: &str, do_: &str) -> String {
         [] => format!("no backend of this system {does}"),
         [one] => format!("{one} {does}"),
         [most @ .., last] => format!("{} and {last} {do_}", most.join(", ")),
-    }
-}
-
-/// Parses how many entries or directories a summary names.
-fn top(text: &str) -> Result<usize, String> {
-    match parse::count(text)? {
-        places @ ..=TOP_MAX => Ok(places as usize),
-        _ => Err("too many: each takes its path in memory (write 1M or fewer)".into()),
-    }
-}
-
-/// Parses the memory for sorting.
-pub(in crate::cmd) fn memory(text: &str) -> Result<usize, String> {
-    match parse::bytes(text)? {
-        bytes if bytes < 1 << 20 => Err("too little (write 1MiB or more)".into()),
-        bytes => usize::try_from(bytes).map_err(|_| "more than this machine can address".into()),
-    }
-}
-
-/// Parses a number of threads.
-pub(in crate::cmd) fn threads(text: &str) -> Result<usize, String> {
-    match text.parse() {
-        Ok(threads @ 1..=THREADS_MAX) => Ok(threads),
-        _ => Err(format!("write a number from 1 to {THREADS_MAX}")),
-    }
-}
-
-/// Parses the size of a buffer.
-fn buffer(text: &str) -> Result<usize, String> {
-    let range = || format!("write {}KiB to {}MiB", BUFFER_BYTES_MIN >> 10, BUFFER_BYTES_MAX >> 20);
-    match parse::bytes(text)? {
-        bytes if bytes < BUFFER_BYTES_MIN as u64 => {
-            Err(format!("too small ({}; one name of 255 bytes alone takes 280 bytes)", range()))
-        }
-        bytes if bytes > BUFFER_BYTES_MAX as u64 => Err(format!("too large ({})", range())),
-        bytes => Ok(bytes as usize),
-    }
-}
-
-/// Parses the name of a backend.
-fn backend(text: &str) -> Result<&'static dyn Backend, String> {
-    megadir::backend(text).map_err(|error| {
-        let reason = error.reason();
-        // The name stands before the reason already.
-        reason.strip_prefix(&format!("unknown backend '{text}': ")).unwrap_or(&reason).to_owned()
-    })
-}
-
-/// Parses the name of a way of asking for attributes.
-pub(in crate::cmd) fn examiner(text: &str) -> Result<&'static dyn Examiner, String> {
-    megadir::examiner(text).map_err(|error| {
-        let reason = error.reason();
-        // The name stands before the reason already.
-        reason.strip_prefix(&format!("unknown examiner '{text}': ")).unwrap_or(&reason).to_owned()
-    })
-}
-
-/// Parses a type's name or letter.
-pub(in crate::cmd) fn file_type(text: &str) -> Result<FileType, String> {
-    FileType::from_name(text).ok_or_else(|| {
-        let known: Vec<_> = FileType::names().collect();
-        format!("there are {}, and their letters", known.join(", "))
-    })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::{buffer, file_type, threads};
-
-    #[test]
-    fn values_out_of_range_are_refused() {
-        assert_eq!(buffer("4KiB"), Ok(4096));
-        assert_eq!(buffer("16MiB"), Ok(16 << 20));
-        for text in ["0", "4095", "16777217", "1e3", "18446744073709551615"] {
-            assert!(buffer(text).is_err(), "{text}");
-        }
-        assert_eq!(threads("256"), Ok(256));
-        for text in ["0", "257", "-1", "two", ""] {
-            assert!(threads(text).is_err(), "{text}");
-        }
-        assert!(file_type("").is_err() && file_type("flie").is_err());
     }
 }

@@ -38,10 +38,12 @@ pub(super) enum Field {
     Device,
     /// The mount's identifier.
     Mount,
+    /// What a symbolic link points to.
+    Target,
 }
 
 /// Every field with its name, what is asked of the system for it, and whether it is written to the right.
-const FIELDS: [(Field, &str, Want, bool); 13] = [
+const FIELDS: [(Field, &str, Want, bool); 14] = [
     (Field::Name, "name", Want::NOTHING, false),
     (Field::Type, "type", Want::TYPE, false),
     (Field::Size, "size", Want::SIZE, true),
@@ -55,6 +57,7 @@ const FIELDS: [(Field, &str, Want, bool); 13] = [
     (Field::Inode, "inode", Want::INODE, true),
     (Field::Device, "device", Want::DEVICE, true),
     (Field::Mount, "mount", Want::MOUNT, true),
+    (Field::Target, "target", Want::TYPE, false),
 ];
 
 /// The fields of `--long` without `--fields`: those of `ls -l`, and on Windows what listings of it tell of them.
@@ -81,6 +84,20 @@ impl Field {
             // The letter in front of the permissions is the type.
             Self::Mode => Want::MODE | Want::TYPE,
             _ => self.row().2,
+        }
+    }
+
+    /// Returns the width that the column has at least where lines are printed as they come, characters, so that it keeps its width:
+    /// what most values need.
+    pub(super) fn streamed_width(self, human: bool) -> usize {
+        match self {
+            Self::Size if human => 5,
+            // Up to a terabyte.
+            Self::Size => 12,
+            Self::Links => 5,
+            Self::User | Self::Group => 8,
+            Self::Inode => 10,
+            _ => 0,
         }
     }
 
@@ -124,7 +141,7 @@ impl Values {
         Self { times, human, users, groups, scratch: Vec::new() }
     }
 
-    /// Appends the value of a field other than the name; `false`, appending nothing, where it is not known.
+    /// Appends the value of a field other than name and target; `false`, appending nothing, where it is not known.
     pub(super) fn write(
         &mut self,
         text: &mut Vec<u8>,
@@ -137,7 +154,7 @@ impl Values {
         }
         let mut number = itoa::Buffer::new();
         match field {
-            Field::Name => return false,
+            Field::Name | Field::Target => return false,
             Field::Type => text.extend_from_slice(kind(entry, row).name().as_bytes()),
             Field::Size if self.human => sizes::human(text, row.size_bytes),
             Field::Size => text.extend_from_slice(number.format(row.size_bytes).as_bytes()),
@@ -205,7 +222,7 @@ impl Names {
 }
 
 /// Returns the entry's type: as examined, else as listed.
-fn kind(entry: &Entry<'_>, row: &Attributes) -> FileType {
+pub(super) fn kind(entry: &Entry<'_>, row: &Attributes) -> FileType {
     if row.have.contains(Want::TYPE) { row.kind } else { entry.kind }
 }
 

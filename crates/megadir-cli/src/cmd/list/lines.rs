@@ -51,6 +51,11 @@ impl Label {
     pub(super) fn prefix(&self) -> &[u8] {
         &self.prefix
     }
+
+    /// Returns the path of the directory.
+    pub(super) fn path(&self) -> &Path {
+        &self.path
+    }
 }
 
 /// What stands between names of a path here.
@@ -69,6 +74,11 @@ impl Lines {
             label.json.push(b',');
         }
         label
+    }
+
+    /// Returns the label of an entry that was named itself, which is listed by the path as it was typed.
+    pub(super) fn label_of_parent(&self, parent: &Path) -> Label {
+        Self { with_path: !parent.as_os_str().is_empty(), ..*self }.label(parent)
     }
 
     /// Makes a label anew if the directory is another one.

@@ -1,17 +1,20 @@
 //! Long lines: fields aligned for people, separated by tabs for programs, or JSON.
 
-use megadir::{Attributes, Entry, Want};
+use megadir::{Attributes, Entry, FileType, Want, names};
 
-use super::args::Args;
+use super::args::{Args, Sort};
 use super::field::{self, Field, Values};
 use super::lines::{Format, Label, Lines};
 use super::times::{Named, TimeStyle};
+use crate::ui::escape;
 
 /// Makes the lines of a long listing.
 pub(super) struct Long {
     fields: Vec<Field>,
     values: Values,
     layout: Layout,
+    /// The names of symbolic links are followed by their targets.
+    arrows: bool,
     /// The widest value of each field so far, characters; columns only grow, so that lines can be streamed.
     widths: Vec<usize>,
     scratch: Vec<u8>,
@@ -50,8 +53,13 @@ impl Long {
             None => Named::Iso.style(),
         };
         Some(Self {
-            widths: vec![0; fields.len()],
-            values: Values::new(style, args.human),
+            // What is sorted is complete before the first line is printed.
+            widths: match args.sort {
+                Sort::None => fields.iter().map(|field| field.streamed_width(args.human())).collect(),
+                _ => vec![0; fields.len()],
+            },
+            arrows: layout == Layout::Aligned && args.fields.is_empty(),
+            values: Values::new(style, args.human()),
             layout,
             fields,
             scratch: Vec::new(),
@@ -147,7 +155,20 @@ impl Long {
         index: usize,
     ) {
         match self.fields[index] {
-            Field::Name => lines.bare_name(text, label.prefix(), entry.name),
+            Field::Name => {
+                lines.bare_name(text, label.prefix(), entry.name);
+                if self.arrows
+                    && let Some(target) = target(label, entry, row)
+                {
+                    text.extend_from_slice(b" -> ");
+                    lines.bare_name(text, b"", &target);
+                }
+            }
+            Field::Target => {
+                if let Some(target) = target(label, entry, row) {
+                    lines.bare_name(text, b"", &target);
+                }
+            }
             field => drop(self.values.write(text, field, entry, row)),
         }
     }
@@ -166,13 +187,28 @@ impl Long {
         }
         for index in 0..self.fields.len() {
             let field = self.fields[index];
-            if field != Field::Name {
+            if field == Field::Target {
+                text.push(b',');
+                match target(label, entry, row) {
+                    Some(target) => escape::json_member(text, "target", &target),
+                    None => text.extend_from_slice(b"\"target\":null"),
+                }
+            } else if field != Field::Name {
                 text.push(b',');
                 self.values.write_json(text, field, entry, row);
             }
         }
         text.extend_from_slice(b"}\n");
     }
+}
+
+/// Returns what a symbolic link points to, where the entry is one and that can be read.
+fn target(label: &Label, entry: &Entry<'_>, row: &Attributes) -> Option<Vec<u8>> {
+    if field::kind(entry, row) != FileType::Symlink {
+        return None;
+    }
+    let target = std::fs::read_link(label.path().join(&*names::to_os(entry.name).ok()?)).ok()?;
+    Some(names::from_os(target.as_os_str()).to_vec())
 }
 
 /// Returns the width of a value, characters.

@@ -1,5 +1,6 @@
 //! `megadir list`: the entries of directories, streamed.
 
+mod alone;
 pub(super) mod args;
 pub(super) mod conditions;
 mod entries;
@@ -13,11 +14,13 @@ mod sorted;
 pub(super) mod source;
 mod summary;
 pub(super) mod times;
+pub(super) mod values;
 
 use std::path::Path;
 
 use megadir::{AttributeListing, Dir, Listing, Walk, WalkItem, Want};
 
+use self::alone::Alone;
 pub(crate) use self::args::Args;
 use self::args::Sort;
 use self::examined::{Complaint, Examined};
@@ -156,15 +159,13 @@ impl<'a> Run<'a> {
         (self.began, self.counted) = (false, 0);
         let failures = self.failures;
         self.summary.iter_mut().for_each(|summary| summary.begin(failures));
-        let directory = Dir::open(path)?;
-        if self.args.estimate {
-            return self.estimate(&directory);
-        }
-        let label = self.lines.label(path);
-        let listed = match (self.args.recursive, self.want()) {
-            (true, _) => self.tree(directory),
-            (false, Some(want)) => self.flat_examined(directory, &label, want),
-            (false, None) => self.flat(&directory, &label),
+        let listed = match Dir::open(path) {
+            Ok(directory) if self.args.estimate => return self.estimate(&directory),
+            Ok(directory) => self.opened(directory, path),
+            Err(error) => match Alone::find(path, &error).filter(|_| !self.args.raw && !self.args.estimate) {
+                Some(alone) => alone.list(self),
+                None => Err(error.into()),
+            },
         };
         self.complain();
         self.summarized(path, &listed)?;
@@ -174,6 +175,15 @@ impl<'a> Run<'a> {
             self.output.pause()?;
         }
         Ok(())
+    }
+
+    fn opened(&mut self, directory: Dir, path: &Path) -> Result<(), Stop> {
+        let label = self.lines.label(path);
+        match (self.args.recursive, self.want()) {
+            (true, _) => self.tree(directory),
+            (false, Some(want)) => self.flat_examined(directory, &label, want),
+            (false, None) => self.flat(&directory, &label),
+        }
     }
 
     fn flat(&mut self, directory: &Dir, label: &Label) -> Result<(), Stop> {

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use megadir::FileType;
 
-use crate::cmd::list::args::{file_type, threads};
+use crate::cmd::list::values::{file_type, threads};
 use crate::exit::CliError;
 use crate::parse;
 

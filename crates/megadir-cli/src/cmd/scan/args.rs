@@ -5,9 +5,9 @@ use std::path::{Path, PathBuf};
 use megadir::Examiner;
 use megadir_inventory::{Excluded, ScanOptions};
 
-use crate::cmd::list::args::{examiner, memory, threads};
 use crate::cmd::list::examined::MEMORY_BYTES;
 use crate::cmd::list::source::{WALK_BUFFER_BYTES, WALK_QUEUE_MAX, processors, raise_descriptor_limit};
+use crate::cmd::list::values::{examiner, memory, threads};
 use crate::exit::{self, CliError};
 
 /// Writes an inventory of trees: a Parquet file with one row an entry, sorted by directory and name.
@@ -25,7 +25,8 @@ pub(crate) struct Args {
     /// The directories to scan, with all below them; a symbolic link to one is followed.
     #[arg(value_name = "PATH", required = true, value_parser = exit::directory_parser())]
     pub(super) paths: Vec<PathBuf>,
-    /// Write the inventory to this file; it is left out of the inventory.
+    /// Write the inventory to this file, which is left out of it: .csv and .jsonl as text, others as Parquet; '-' with --jsonl or --csv is
+    /// standard output.
     #[arg(short, long, value_name = "FILE", required_unless_present_any = ["jsonl", "csv", "dry_run"])]
     pub(super) output: Option<PathBuf>,
     /// Write a JSON object a line instead, with the same columns, to standard output unless --output is given.
@@ -55,9 +56,14 @@ pub(crate) struct Args {
 }
 
 impl Args {
+    /// Returns the file that is written; `None` for standard output.
+    pub(super) fn file(&self) -> Option<&Path> {
+        self.output.as_deref().filter(|path| *path != Path::new("-"))
+    }
+
     /// `true` if the inventory goes to standard output.
     pub(in crate::cmd) fn prints(&self) -> bool {
-        self.output.is_none() && !self.dry_run
+        self.file().is_none() && !self.dry_run
     }
 }
 

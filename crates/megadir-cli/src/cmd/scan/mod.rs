@@ -29,24 +29,54 @@ pub(super) const LEVEL: i32 = 1;
 
 /// Scans.
 pub(crate) fn run(args: &Args) -> Result<u8, CliError> {
-    interruptible(|interrupt| match (args.dry_run, form(args)) {
+    let form = form(args)?;
+    interruptible(|interrupt| match (args.dry_run, form) {
         (true, _) => rehearse(args, interrupt),
         (false, None) => parquet(args, interrupt),
         (false, Some(form)) => text(args, form, interrupt),
     })
 }
 
-fn form(args: &Args) -> Option<Form> {
-    match (args.jsonl, args.csv) {
+/// Returns the form asked for by option or by the extension of the file; `None` is Parquet.
+fn form(args: &Args) -> Result<Option<Form>, CliError> {
+    let asked = match (args.jsonl, args.csv) {
         (true, _) => Some(Form::Jsonl),
         (_, true) => Some(Form::Csv),
         _ => None,
+    };
+    let Some(path) = args.file() else {
+        return match asked {
+            None if !args.dry_run => Err(CliError::usage(
+                "--output -: Parquet is not for standard output: add --jsonl or --csv, or name a file",
+            )),
+            asked => Ok(asked),
+        };
+    };
+    let extension = path.extension().map(|extension| extension.to_string_lossy().to_ascii_lowercase());
+    let named = match extension.as_deref() {
+        Some("csv") => Some(Form::Csv),
+        Some("jsonl" | "ndjson") => Some(Form::Jsonl),
+        Some("parquet") => None,
+        Some("json") if asked.is_none() => {
+            let reason = "would be one document, and the inventory is an object a line: name it .jsonl, or add --jsonl";
+            return Err(CliError::usage(format!("--output {}: .json {reason}", quoted(path))));
+        }
+        _ => return Ok(asked),
+    };
+    match asked {
+        Some(asked) if named != Some(asked) => {
+            let (option, path) = (if args.jsonl { "--jsonl" } else { "--csv" }, quoted(path));
+            Err(CliError::usage(format!(
+                "{option} and --output {path} contradict each other: leave the option out, or rename the file"
+            )))
+        }
+        _ => Ok(named),
     }
 }
 
 /// Writes a Parquet file.
 fn parquet(args: &Args, interrupt: &Interrupt) -> Result<u8, CliError> {
-    let Some(output) = &args.output else { return Err(CliError::usage("--output is missing")) };
+    let Some(output) = args.file() else { return Err(CliError::usage("--output is missing")) };
     let reading = &args.reading;
     let threads = reading.threads();
     // One thread means the caller's own, for encoding too.
@@ -64,7 +94,7 @@ fn parquet(args: &Args, interrupt: &Interrupt) -> Result<u8, CliError> {
 
 /// Writes text, to a file or to standard output.
 fn text(args: &Args, form: Form, interrupt: &Interrupt) -> Result<u8, CliError> {
-    let output = args.output.as_deref();
+    let output = args.file();
     let sink = TextSink::create(form, output, args::roots(&args.paths)?)?;
     let options = args.reading.options(output, sink.excluded());
     let mut hashing = hashing(args, sink)?;

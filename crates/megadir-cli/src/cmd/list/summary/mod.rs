@@ -95,7 +95,7 @@ impl Summarizing {
             recursive: args.recursive,
             conditional: args.has_conditions(),
             times: args.time_style,
-            look: Look::new(is_terminal, args.human),
+            look: Look::new(is_terminal, args.human()),
         };
         let gathered = Gathered::new(&how);
         Some(Self { how, gathered, unexamined: 0, complaints: 0, failures_before: 0, printed: false })

@@ -1,5 +1,8 @@
 //! What `megadir bench run` leaves beside its record and what `megadir bench report` makes of records, good and bad.
 
+#[cfg(unix)]
+mod fenced;
+
 use std::path::Path;
 use std::process::{Command, Output};
 

@@ -1,0 +1,69 @@
+//! A path that names no directory: the entry itself is listed, as `ls` does.
+
+use std::path::{Path, PathBuf};
+
+use megadir::{Attributes, BatchBuilder, Dir, EXAMINERS, Error, ErrorKind, FileType, Want, names};
+
+use super::{Run, Stop};
+
+/// An entry that was named itself.
+pub(super) struct Alone {
+    parent: PathBuf,
+    name: Vec<u8>,
+}
+
+impl Alone {
+    /// Returns the entry that a path names if `error` says that it is no directory, or a link that leads nowhere.
+    pub(super) fn find(path: &Path, error: &Error) -> Option<Self> {
+        let is_there = match error.kind() {
+            ErrorKind::NotADirectory => true,
+            ErrorKind::NotFound => path.symlink_metadata().is_ok(),
+            _ => false,
+        };
+        // A separator at the end asks for a directory.
+        let last = *names::from_os(path.as_os_str()).last()?;
+        if !is_there || std::path::is_separator(char::from(last)) {
+            return None;
+        }
+        let name = names::from_os(path.file_name()?).to_vec();
+        Some(Self { parent: path.parent()?.to_owned(), name })
+    }
+
+    /// Lists it.
+    pub(super) fn list(&self, run: &mut Run<'_>) -> Result<(), Stop> {
+        let label = run.lines.label_of_parent(&self.parent);
+        let parent = if self.parent.as_os_str().is_empty() { Path::new(".") } else { &self.parent };
+        let directory = Dir::open(parent)?;
+        let want = run.want().unwrap_or(Want::NOTHING) | Want::TYPE | Want::INODE;
+        let rows = self.examine(run, &directory, want)?;
+        let row = rows.first().copied().unwrap_or(Attributes::NOTHING);
+        if row.has_vanished() {
+            let path = self.parent.join(&*names::to_os(&self.name)?);
+            return Err(Error::io("open", &path, std::io::Error::from_raw_os_error(row.error)).into());
+        }
+        let built = self.built(row.inode, row.kind);
+        match run.want() {
+            Some(_) => run.rows(built.batch().entries().zip(&rows), &label, directory.path()),
+            None => run.batch(built.batch(), &label),
+        }
+    }
+
+    fn examine(&self, run: &Run<'_>, directory: &Dir, want: Want) -> Result<Vec<Attributes>, Stop> {
+        let able =
+            || EXAMINERS.iter().copied().find(|able| !able.is_listed() && able.probe(directory).is_ok());
+        let Some(examiner) = run.args.examiner.or_else(able) else { return Ok(Vec::new()) };
+        let mut rows = Vec::new();
+        examiner.start(directory, want)?.examine(
+            directory,
+            self.built(0, FileType::Unknown).batch(),
+            &mut rows,
+        )?;
+        Ok(rows)
+    }
+
+    fn built(&self, inode: u64, kind: FileType) -> BatchBuilder {
+        let mut built = BatchBuilder::new(self.name.len() + 64, false);
+        built.push(&self.name, inode, kind, 0);
+        built
+    }
+}

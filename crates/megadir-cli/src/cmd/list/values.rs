@@ -1,0 +1,89 @@
+//! Parsers of the values that options of `megadir list` take, some of which other commands take too.
+
+use megadir::{BUFFER_BYTES_MAX, BUFFER_BYTES_MIN, Backend, Examiner, FileType, THREADS_MAX};
+
+use crate::parse;
+
+/// Limit of --top: each entry takes its path in memory.
+const TOP_MAX: u64 = 1_000_000;
+
+/// Parses how many entries or directories a summary names.
+pub(super) fn top(text: &str) -> Result<usize, String> {
+    match parse::count(text)? {
+        places @ ..=TOP_MAX => Ok(places as usize),
+        _ => Err("too many: each takes its path in memory (write 1M or fewer)".into()),
+    }
+}
+
+/// Parses the memory for sorting.
+pub(in crate::cmd) fn memory(text: &str) -> Result<usize, String> {
+    match parse::bytes(text)? {
+        bytes if bytes < 1 << 20 => Err("too little (write 1MiB or more)".into()),
+        bytes => usize::try_from(bytes).map_err(|_| "more than this machine can address".into()),
+    }
+}
+
+/// Parses a number of threads.
+pub(in crate::cmd) fn threads(text: &str) -> Result<usize, String> {
+    match text.parse() {
+        Ok(threads @ 1..=THREADS_MAX) => Ok(threads),
+        _ => Err(format!("write a number from 1 to {THREADS_MAX}")),
+    }
+}
+
+/// Parses the size of a buffer.
+pub(super) fn buffer(text: &str) -> Result<usize, String> {
+    let range = || format!("write {}KiB to {}MiB", BUFFER_BYTES_MIN >> 10, BUFFER_BYTES_MAX >> 20);
+    match parse::bytes(text)? {
+        bytes if bytes < BUFFER_BYTES_MIN as u64 => {
+            Err(format!("too small ({}; one name of 255 bytes alone takes 280 bytes)", range()))
+        }
+        bytes if bytes > BUFFER_BYTES_MAX as u64 => Err(format!("too large ({})", range())),
+        bytes => Ok(bytes as usize),
+    }
+}
+
+/// Parses the name of a backend.
+pub(super) fn backend(text: &str) -> Result<&'static dyn Backend, String> {
+    megadir::backend(text).map_err(|error| {
+        let reason = error.reason();
+        // The name stands before the reason already.
+        reason.strip_prefix(&format!("unknown backend '{text}': ")).unwrap_or(&reason).to_owned()
+    })
+}
+
+/// Parses the name of a way of asking for attributes.
+pub(in crate::cmd) fn examiner(text: &str) -> Result<&'static dyn Examiner, String> {
+    megadir::examiner(text).map_err(|error| {
+        let reason = error.reason();
+        // The name stands before the reason already.
+        reason.strip_prefix(&format!("unknown examiner '{text}': ")).unwrap_or(&reason).to_owned()
+    })
+}
+
+/// Parses a type's name or letter.
+pub(in crate::cmd) fn file_type(text: &str) -> Result<FileType, String> {
+    FileType::from_name(text).ok_or_else(|| {
+        let known: Vec<_> = FileType::names().collect();
+        format!("there are {}, and their letters", known.join(", "))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{buffer, file_type, threads};
+
+    #[test]
+    fn values_out_of_range_are_refused() {
+        assert_eq!(buffer("4KiB"), Ok(4096));
+        assert_eq!(buffer("16MiB"), Ok(16 << 20));
+        for text in ["0", "4095", "16777217", "1e3", "18446744073709551615"] {
+            assert!(buffer(text).is_err(), "{text}");
+        }
+        assert_eq!(threads("256"), Ok(256));
+        for text in ["0", "257", "-1", "two", ""] {
+            assert!(threads(text).is_err(), "{text}");
+        }
+        assert!(file_type("").is_err() && file_type("flie").is_err());
+    }
+}
