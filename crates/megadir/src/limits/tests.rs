@@ -15,7 +15,7 @@ pub(crate) fn facts(names: &str) -> Facts {
         entries: Some(Fact::new(Span::exact(0), Known::Measured, "counted")),
         names: Fact::new(names.parse().unwrap(), Known::Measured, "sampled"),
         directory_share: 0.0,
-        contents: Fact::new(Contents { mean_bytes: 0.0, error_bytes: 0.0 }, Known::Given, "empty"),
+        contents: Fact::new(Contents::exact(0.0), Known::Given, "empty"),
         space: Space {
             block_bytes: 4096,
             unit_bytes: 4096,
@@ -25,6 +25,8 @@ pub(crate) fn facts(names: &str) -> Facts {
             inodes: 1 << 32,
             inodes_free: 1 << 31,
             name_bytes_max: 255,
+            inline_bytes_max: 0,
+            packed_bytes_max: 0,
         },
         quotas: Vec::new(),
         mount: None,
@@ -51,7 +53,7 @@ fn without_a_model_inodes_and_blocks_are_still_known() {
     let mut facts = facts("32");
     facts.file_system = FileSystem::F2fs;
     facts.space.inodes_free = 1000;
-    facts.contents.value.mean_bytes = 4096.0;
+    facts.contents.value = Contents::exact(4096.0);
     facts.space.blocks_available = 5000;
     let limits = Limits::judge(facts, false);
     assert!(limits.model.is_none());
