@@ -26,21 +26,21 @@ use crate::file_system::FileSystem;
 /// An estimated number of entries.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Estimate {
-    /// The most likely number of entries, without `.` and `..`.
+    /// Most likely number of entries, without `.` and `..`.
     pub entries: u64,
-    /// The 95 % interval of it; both ends are `entries` where the number is exact.
+    /// 95 % interval; both ends equal `entries` if the number is exact.
     pub interval: (u64, u64),
-    /// How it is known, in one sentence.
+    /// Evidence, in one sentence.
     pub basis: String,
 }
 
-/// Where the positions are sampled: one place in each of this many equal strata.
+/// Number of equal strata of positions; one sample is read in each.
 const STRATA: i64 = 32;
-/// The buffer for a sample, bytes: about a thousand entries.
+/// Buffer for a sample, bytes: about a thousand entries.
 const SAMPLE_BYTES: usize = 64 << 10;
-/// What a name costs in a tmpfs directory's size, bytes.
+/// Share of an entry in the size of a tmpfs directory, bytes.
 const TMPFS_ENTRY_BYTES: u64 = 20;
-/// No estimate claims to be nearer than this fraction: samples end at entries, not at chosen positions.
+/// Smallest relative error of an estimate: samples end at entries, not at chosen positions.
 const ERROR_MIN: f64 = 0.001;
 /// Least filled part of an ext4 directory that only grew: simulated splits of more than 64 blocks, each with room for 3 to 340
 /// entries, leave 0.59 to 0.81 filled.
@@ -55,11 +55,11 @@ const AVERAGED_MIN: u64 = 64;
 /// The 97.5 % quantile of Student's t with `STRATA - 1` degrees of freedom.
 const T: f64 = 2.040;
 
-/// Estimates how many entries a directory has.
+/// Estimates the number of entries of a directory.
 ///
 /// # Errors
 ///
-/// [`ErrorKind::Unavailable`], with the reason, where nothing cheap tells; or whatever the system gives.
+/// [`ErrorKind::Unavailable`] with the reason if the file system offers no cheap evidence.
 pub fn estimate(directory: &Dir) -> Result<Estimate> {
     let mut sampler = Sampler::new(directory)?;
     let first = sampler.read()?;
@@ -92,17 +92,17 @@ struct Sampler<'a> {
     buffer: Vec<u8>,
 }
 
-/// What one buffer held.
+/// Contents of one buffer.
 struct Sample {
     entries: u64,
     name_bytes: u64,
     /// Space of the entries in blocks of ext4, padding included.
     ext4_bytes: u64,
-    /// The position after the last entry.
+    /// Position after the last entry.
     last_offset: i64,
-    /// Positions of all but the first record, for cutting the sample at a bound.
+    /// Positions of all but the first record, to cut the sample at a bound.
     offsets: Vec<i64>,
-    /// Nothing follows the sample.
+    /// No entries follow.
     ended: bool,
 }
 
@@ -125,7 +125,7 @@ impl<'a> Sampler<'a> {
             .map_err(|error| Error::io("seek in", self.directory.path(), error.into()))
     }
 
-    /// Reads one buffer; a buffer with room left is followed by another call, to see whether all has been read.
+    /// Reads one buffer. If it has space left, a second call checks for the end.
     fn read(&mut self) -> Result<Sample> {
         let io = |error| Error::io("read", self.directory.path(), error);
         let filled = getdents64(self.descriptor.as_fd(), &mut self.buffer).map_err(io)?;
@@ -156,7 +156,7 @@ impl<'a> Sampler<'a> {
     }
 }
 
-/// Samples one place of each stratum between the first sample and the end.
+/// Reads one sample in each stratum between the first sample and the end.
 fn strata(directory: &Dir, sampler: &mut Sampler<'_>, first: &Sample) -> Result<Vec<(Stratum, Sample)>> {
     let space = Space::of(directory).map_err(|error| {
         let reason = format!("{}: use --count", error.reason());
@@ -168,7 +168,7 @@ fn strata(directory: &Dir, sampler: &mut Sampler<'_>, first: &Sample) -> Result<
     let mut samples = Vec::new();
     for index in 0..STRATA {
         let start = first.last_offset + width * index;
-        // A fixed, uneven offset into each stratum: what is sampled must not depend on the clock.
+        // A fixed, uneven offset: the sample must not depend on the clock.
         let from = start + width / STRATA * ((index * 7) % STRATA) / 2;
         sampler.seek(from)?;
         samples.push((Stratum { from, end: start + width, width }, sampler.read()?));
@@ -176,7 +176,7 @@ fn strata(directory: &Dir, sampler: &mut Sampler<'_>, first: &Sample) -> Result<
     Ok(samples)
 }
 
-/// A stretch of positions and where in it the sample begins.
+/// A range of positions, and where in it the sample begins.
 struct Stratum {
     from: i64,
     end: i64,
