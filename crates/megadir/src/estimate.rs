@@ -50,6 +50,8 @@ const FILLED_MIN_SMALL: f64 = 0.5;
 const SMALL_BYTES: u64 = 64 * 4096;
 /// This many neighbours at one position are no chance: positions have 63 bits, or 31 with the legacy hash.
 const CROWDED: usize = 16;
+/// Checksum at the end of a directory block of ext4, bytes.
+const EXT4_BLOCK_TAIL: u64 = 12;
 /// The entry size is averaged over samples with at least this many entries.
 const AVERAGED_MIN: u64 = 64;
 /// The 97.5 % quantile of Student's t with `STRATA - 1` degrees of freedom.
@@ -211,7 +213,8 @@ fn by_density(directory: &Dir, sampler: &mut Sampler<'_>, first: &Sample) -> Res
     if directory.file_system() == FileSystem::Ext4 {
         let all: Vec<&Sample> =
             std::iter::once(first).chain(samples.iter().map(|(_, sample)| sample)).collect();
-        widen(&mut estimate, directory.size_bytes()?, &all, seen);
+        let block_bytes = rustix::fs::fstatvfs(directory).map_or(4096, |space| space.f_bsize).max(1024);
+        widen(&mut estimate, directory.size_bytes()?, block_bytes, &all, seen);
     }
     Ok(estimate)
 }
@@ -220,17 +223,19 @@ fn by_density(directory: &Dir, sampler: &mut Sampler<'_>, first: &Sample) -> Res
 ///
 /// A directory that only grew is filled to a known part. If its size has room for more than that part, it was emptied or its names
 /// crowd at some hashes; only reading all of it shows which.
-fn widen(estimate: &mut Estimate, size_bytes: u64, samples: &[&Sample], seen: u64) {
+fn widen(estimate: &mut Estimate, size_bytes: u64, block_bytes: u64, samples: &[&Sample], seen: u64) {
     // The smallest mean: names that crowd may be shorter than the others.
     let entry_bytes = samples
         .iter()
         .filter(|sample| sample.entries >= AVERAGED_MIN)
         .map(|sample| sample.ext4_bytes as f64 / sample.entries as f64)
         .fold(f64::INFINITY, f64::min);
-    let entries_max = (size_bytes as f64 / entry_bytes).ceil();
-    if entries_max < 1.0 {
+    if !entry_bytes.is_finite() {
         return;
     }
+    // Entries do not span blocks: three of 264 bytes leave a fifth of a block of 1 KiB empty.
+    let entries_a_block = ((block_bytes - EXT4_BLOCK_TAIL) as f64 / entry_bytes).floor().max(1.0);
+    let entries_max = (size_bytes / block_bytes) as f64 * entries_a_block;
     let filled_min = if size_bytes < SMALL_BYTES { FILLED_MIN_SMALL } else { FILLED_MIN };
     let is_crowded = samples.iter().any(|sample| sample.is_crowded());
     if is_crowded {
