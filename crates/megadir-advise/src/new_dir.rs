@@ -73,7 +73,7 @@ pub fn ready(facts: Facts) -> (Facts, bool) {
         facts.names = Fact::new(NameLengths::of(32), Known::Assumed, "32 bytes, a digest in hex");
     }
     if of_few(facts.contents.basis.known) {
-        let block = Contents { mean_bytes: facts.space.unit_bytes as f64, error_bytes: 0.0 };
+        let block = Contents::exact(facts.space.unit_bytes as f64);
         facts.contents = Fact::new(block, Known::Assumed, "one block each");
     }
     (facts, assumed)

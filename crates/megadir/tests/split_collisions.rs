@@ -40,6 +40,19 @@ fn legacy_hash(name: &[u8]) -> u32 {
     hash0 << 1
 }
 
+/// Pairs of parts: after the parts before, both of a pair leave the legacy hash in one state, so that all names made of one part of
+/// each pair have one hash. Found by search for equal states.
+const PAIRS: &str = "8WWqK5 8WWQkU B8SX5P B8SsP5 e9Ij0Y c3Dt0P hocjWj hocWjW RRoGCZ DE2Ja2 GqECQc GqEcqC rJhNAi pLSFT} \
+    oPyY0K s83Yer 5ZLQV9 5ZLdiL Dy0s0f j8LKWL NpWCPb NpWYfL WEjMNM WEjmnm XQkof# Ex4yj%";
+
+/// Returns names of one hash.
+fn of_one_hash() -> impl Iterator<Item = Vec<u8>> {
+    let parts: Vec<&str> = PAIRS.split_whitespace().collect();
+    let pairs = parts.len() / 2;
+    (0..1_usize << pairs)
+        .map(move |bits| (0..pairs).flat_map(|pair| parts[2 * pair + (bits >> pair & 1)].bytes()).collect())
+}
+
 fn colliding() -> Vec<Vec<u8>> {
     let long = LONG.split_whitespace().map(|end| ["x".repeat(247).as_bytes(), end.as_bytes()].concat());
     let short = SHORT.split_whitespace().map(|name| name.as_bytes().to_vec());
@@ -148,4 +161,54 @@ fn a_mark_left_over_from_an_index_is_not_believed() {
     for buffer_bytes in [4096, 10_000, 64 << 10] {
         compare(&directory, ReadOptions { buffer_bytes, threads: 2, shares: 16, resolve_types: false });
     }
+}
+
+/// Returns an estimate of a directory and the true number of its entries.
+fn estimated(path: &Path) -> (megadir::Estimate, u64) {
+    let entries = std::fs::read_dir(path).unwrap().count() as u64;
+    (megadir::estimate(&Dir::open(path).unwrap()).unwrap(), entries)
+}
+
+fn assert_contains((estimate, entries): &(megadir::Estimate, u64)) {
+    let (low, high) = estimate.interval;
+    assert!(low <= *entries && *entries <= high, "{estimate:?} for {entries}");
+}
+
+#[test]
+fn an_estimate_of_names_that_crowd_at_a_few_positions_has_the_truth_in_its_interval() {
+    const UNIFORM: u64 = 8000;
+    const CROWDED: usize = 10_000;
+    /// One part in this many of all hashes.
+    const BAND: u32 = 512;
+    let made = require!(Mount::make(&mount::EXT4_LEGACY));
+    let flat = Flat { seed: 5, ..Flat::plain(u64::MAX) };
+    let uniform = |name: &str, entries: u64| {
+        let path = made.path().join(name);
+        std::fs::create_dir(&path).unwrap();
+        let maker = Maker::open(&path);
+        (0..entries).for_each(|index| maker.make(&flat.name(index), FileType::File));
+        (path, maker)
+    };
+    let (band, maker) = uniform("band", UNIFORM);
+    let in_band = |name: &Vec<u8>| legacy_hash(name).wrapping_sub(HASH) < u32::MAX / BAND;
+    let names = (0_u64..).map(|index| format!("{:010x}", Rng::new(index).within(0, 1 << 40)).into_bytes());
+    names.filter(in_band).take(CROWDED).for_each(|name| {
+        maker.make_if_named(&name, FileType::File);
+    });
+    assert_contains(&estimated(&band));
+
+    let hash = legacy_hash(&of_one_hash().next().unwrap());
+    let (one, maker) = uniform("one hash", UNIFORM);
+    of_one_hash().for_each(|name| {
+        assert_eq!(legacy_hash(&name), hash);
+        maker.make(&name, FileType::File);
+    });
+    let found = estimated(&one);
+    assert_contains(&found);
+    assert!(found.0.basis.contains("--count"), "{found:?}");
+
+    // A directory that only grew has a narrow interval.
+    let found = estimated(&uniform("plain", 40_000).0);
+    assert_contains(&found);
+    assert!(found.0.interval.1 < 44_000 && !found.0.basis.contains("--count"), "{found:?}");
 }

@@ -81,13 +81,15 @@ fn space(told: volume::Size) -> Space {
         inodes: 0,
         inodes_free: 0,
         name_bytes_max: NAME_UNITS_MAX,
+        inline_bytes_max: 0,
+        packed_bytes_max: 0,
     }
 }
 
 fn given_contents(bytes: u64, file_system: FileSystem, space: &Space) -> Fact<Contents> {
     let mean_bytes = of_size(bytes, file_system, space) as f64;
     let how = format!("contents of {bytes} bytes, as asked for");
-    Fact::new(Contents { mean_bytes, error_bytes: 0.0 }, Known::Given, how)
+    Fact::new(Contents::exact(mean_bytes), Known::Given, how)
 }
 
 /// Counts the entries; `None` if there are more than this.

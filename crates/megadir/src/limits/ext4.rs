@@ -38,6 +38,9 @@ use crate::file_system::FileSystem;
 pub(crate) const LOW: f64 = 0.85;
 /// ... or above this one.
 pub(crate) const HIGH: f64 = 1.15;
+/// As [`LOW`] and [`HIGH`] for the legacy hash. It puts similar names side by side: fills with sequential names ended at 1.1 to 1.3 times
+/// the formula, and other names may crowd in a few blocks.
+const LEGACY: (f64, f64) = (0.5, 1.4);
 /// Plan for this part where entries stay: a margin below [`LOW`].
 const GROWING: f64 = 0.75;
 /// Plan for this part where names come and go and leaves are large: with 69 % some were refused after 2 to 4 turnovers.
@@ -192,6 +195,8 @@ struct Index {
     past: Past,
     /// What the formula's inputs are based on.
     inputs: Basis,
+    /// Bounds of fills, as parts of the formula's result.
+    scatter: (f64, f64),
 }
 
 impl Index {
@@ -206,13 +211,14 @@ impl Index {
         let gauge = Gauge { bytes: facts.directory_bytes, full_bytes, basis: Basis::of(&[&of_size], how) };
         let inputs = Basis::of(&[&of_size, &facts.names.basis], "");
         let past = past(facts, &capacity, &gauge);
-        Self { capacity, gauge, past, inputs }
+        let scatter = if ext4.features.value.legacy_hash { LEGACY } else { (LOW, HIGH) };
+        Self { capacity, gauge, past, inputs, scatter }
     }
 
     /// Returns the entries at the first refusal with their bounds.
     fn bounds(&self) -> Span {
         let entries = self.capacity.entries;
-        Span::rounded(entries, LOW * entries, HIGH * entries)
+        Span::rounded(entries, self.scatter.0 * entries, self.scatter.1 * entries)
     }
 
     fn basis(&self, how: &str) -> Basis {
@@ -243,7 +249,7 @@ impl Index {
             }
             Some(now) if self.past == Past::Grown && own_names && self.reads_gauge(facts, now.value) => {
                 let entries = now.value.likely as f64 / used;
-                let full = Span::rounded(entries, LOW * entries, HIGH * entries);
+                let full = Span::rounded(entries, self.scatter.0 * entries, self.scatter.1 * entries);
                 let inputs = [&now.basis, &self.gauge.basis];
                 (full.less(now.value), Basis::of(&inputs, "gauge: entries now, size now, size when full"))
             }
@@ -254,12 +260,12 @@ impl Index {
                 // Fills of emptied and churned directories ended at 0.88 to 0.84 of the formula, and at 0.68 after all
                 // of the index had been in use; entries that are refused are near where it is.
                 let refilled = all * (1.0 - 0.15 * used.min(1.0));
-                let low = if used >= 0.95 { 0.0 } else { LOW * refilled };
+                let low = if used >= 0.95 { 0.0 } else { self.scatter.0 * refilled };
                 let how = "formula, less a sixth at most: it has held more than now";
-                (Span::rounded(refilled, low, HIGH * all).less(now.value), self.basis(how))
+                (Span::rounded(refilled, low, self.scatter.1 * all).less(now.value), self.basis(how))
             }
             _ => {
-                let (low, high) = ((LOW - used).max(0.0), HIGH - used.min(HIGH));
+                let (low, high) = ((self.scatter.0 - used).max(0.0), (self.scatter.1 - used).max(0.0));
                 (
                     Span::rounded(all * left, all * low, all * high),
                     self.basis("formula, for what is left of the index"),

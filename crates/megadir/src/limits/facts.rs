@@ -46,10 +46,27 @@ pub enum Details {
     Ext4(Ext4),
     /// XFS: the size of a directory's blocks, bytes.
     Xfs(Fact<u64>),
+    /// btrfs: its chunks; `None` if sysfs does not show them.
+    Btrfs(Option<BtrfsSpace>),
     /// overlayfs whose upper layer cannot be seen: why.
     Overlay(String),
     /// Nothing that matters.
     None,
+}
+
+/// Space of a btrfs. Data and metadata have separate chunks, and an entry takes metadata.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct BtrfsSpace {
+    /// Free in chunks of metadata, without the global reserve and reservations of running operations, bytes.
+    pub metadata_free_bytes: u64,
+    /// Copies of metadata: 2 for DUP and RAID1.
+    pub metadata_copies: u64,
+    /// Free in chunks of data, bytes.
+    pub data_free_bytes: u64,
+    /// In no chunk yet, without the first MiB of each device, which chunks never use, bytes.
+    pub unallocated_bytes: u64,
+    /// Data and metadata share chunks (`mkfs.btrfs --mixed`); then `data_free_bytes` is 0.
+    pub is_mixed: bool,
 }
 
 /// What matters of an ext4 directory.
@@ -76,11 +93,22 @@ pub struct Ext4Features {
     pub metadata_csum: bool,
     /// A directory may have more than 64 998 directories in it.
     pub dir_nlink: bool,
+    /// Small files are stored in their inodes.
+    pub inline_data: bool,
+    /// Directories use the legacy hash, which puts similar names side by side.
+    pub legacy_hash: bool,
 }
 
 impl Ext4Features {
     /// What is assumed where nobody tells: how mke2fs makes ext4 since 2016.
-    pub const USUAL: Self = Self { dir_index: true, large_dir: false, metadata_csum: true, dir_nlink: true };
+    pub const USUAL: Self = Self {
+        dir_index: true,
+        large_dir: false,
+        metadata_csum: true,
+        dir_nlink: true,
+        inline_data: false,
+        legacy_hash: false,
+    };
 }
 
 /// What a further entry holds.
@@ -88,8 +116,17 @@ impl Ext4Features {
 pub struct Contents {
     /// Space for the contents of one, bytes, on the average.
     pub mean_bytes: f64,
-    /// The half width of the 95 % interval of the mean, bytes.
-    pub error_bytes: f64,
+    /// Lower bound of the mean, bytes.
+    pub low_bytes: f64,
+    /// Upper bound of the mean, bytes.
+    pub high_bytes: f64,
+}
+
+impl Contents {
+    /// Contents of a known size.
+    pub fn exact(mean_bytes: f64) -> Self {
+        Self { mean_bytes, low_bytes: mean_bytes, high_bytes: mean_bytes }
+    }
 }
 
 /// Blocks and inodes of a file system, as statfs(2) tells them (a project's quota is in them where one is set).
@@ -103,7 +140,7 @@ pub struct Space {
     pub blocks: u64,
     /// Free blocks, those kept for root included.
     pub blocks_free: u64,
-    /// Free blocks for everybody.
+    /// Free blocks for this process; on ext4 including blocks reserved for root if it may use them.
     pub blocks_available: u64,
     /// Inodes in all; 0 where the file system makes them without a limit.
     pub inodes: u64,
@@ -111,6 +148,10 @@ pub struct Space {
     pub inodes_free: u64,
     /// The longest name, bytes.
     pub name_bytes_max: u64,
+    /// Contents up to this size always fit into the inode and take no block, bytes (ext4's `inline_data`).
+    pub inline_bytes_max: u64,
+    /// Contents up to this size take their own size among metadata instead of blocks, bytes (btrfs's `max_inline`).
+    pub packed_bytes_max: u64,
 }
 
 /// Whose quota.
@@ -167,7 +208,7 @@ impl Facts {
     pub(crate) fn ext4(&self) -> Option<&Ext4> {
         match &self.details {
             Details::Ext4(ext4) => Some(ext4),
-            Details::Xfs(_) | Details::Overlay(_) | Details::None => None,
+            Details::Xfs(_) | Details::Btrfs(_) | Details::Overlay(_) | Details::None => None,
         }
     }
 }

@@ -54,7 +54,7 @@ pub use detect::{facts, limits};
 pub use explain::{Explanation, Refusal, Step, decide};
 #[cfg(any(target_os = "linux", windows))]
 pub use explain::{explain, explain_at};
-pub use facts::{Contents, Details, Ext4, Ext4Features, Facts, Mount, Quota, QuotaOf, Space};
+pub use facts::{BtrfsSpace, Contents, Details, Ext4, Ext4Features, Facts, Mount, Quota, QuotaOf, Space};
 pub use limit::{Ceiling, Gauge, Limit};
 pub use model::{Judgement, Model, Plan};
 pub use name_lengths::{NAME_BYTES_MAX, NameLengths};

@@ -2,7 +2,7 @@
 
 use super::basis::{Basis, Fact, Known, Span};
 use super::cure;
-use super::facts::{Facts, Quota};
+use super::facts::{BtrfsSpace, Details, Facts, Quota, Space};
 use super::limit::{Ceiling, Limit};
 use super::trap::Trap;
 use crate::file_system::FileSystem;
@@ -38,8 +38,8 @@ impl Cost {
         Self {
             likely: bytes(contents.mean_bytes, 1.0),
             // What an entry takes beside its contents is known within a factor.
-            low: bytes(contents.mean_bytes - contents.error_bytes, 0.7),
-            high: bytes(contents.mean_bytes + contents.error_bytes, 1.4),
+            low: bytes(contents.low_bytes, 0.7),
+            high: bytes(contents.high_bytes, 1.4),
             basis: Basis::of(&[basis, &facts.names.basis], how),
         }
     }
@@ -57,8 +57,27 @@ fn inodes(facts: &Facts) -> Option<Ceiling> {
         return None;
     }
     let used = space.inodes.saturating_sub(space.inodes_free) as f64 / space.inodes as f64;
-    let basis = Basis::new(Known::Read, "statfs; an inode an entry");
-    Some(Ceiling { limit: Limit::Inodes, more: Span::exact(space.inodes_free), used, basis })
+    let (mut more, mut how) = (Span::exact(space.inodes_free), "statfs; an inode an entry");
+    if facts.file_system == FileSystem::Xfs {
+        // statfs computes the number from free blocks. XFS allocates inodes in chunks of 64 per allocation group, if it finds
+        // contiguous blocks.
+        let slack = XFS_CHUNK_INODES.max(space.inodes_free / 100);
+        more.low = more.likely.saturating_sub(slack);
+        more.high = more.likely.saturating_add(slack);
+        how = "statfs; XFS allocates inodes in chunks of 64";
+    }
+    Some(Ceiling { limit: Limit::Inodes, more, used, basis: Basis::new(Known::Read, how) })
+}
+
+/// A chunk of inodes in each of four allocation groups.
+const XFS_CHUNK_INODES: u64 = 4 * 64;
+
+/// Returns the blocks that ext4 reserves for its own metadata if sysfs does not show them (`ext4_calculate_resv_clusters`).
+///
+/// The kernel takes a fiftieth of all blocks including those of metadata, which statfs leaves out of its count.
+pub(super) fn ext4_reserve(space: &Space) -> u64 {
+    const EXT4_RESERVE_MAX: u64 = 4096;
+    (space.blocks / 40).min(EXT4_RESERVE_MAX)
 }
 
 fn blocks(facts: &Facts, cost: &Cost) -> Option<Ceiling> {
@@ -66,11 +85,57 @@ fn blocks(facts: &Facts, cost: &Cost) -> Option<Ceiling> {
     if space.blocks == 0 {
         return None;
     }
+    if let Details::Btrfs(Some(btrfs)) = &facts.details {
+        return Some(chunks(facts, btrfs));
+    }
     let more = cost.entries(space.blocks_available.saturating_mul(space.unit_bytes))?;
     let used = space.blocks.saturating_sub(space.blocks_free);
     // As df has it: of what is not kept for root.
     let used = used as f64 / (used + space.blocks_available).max(1) as f64;
     Some(Ceiling { limit: Limit::Blocks, more, used, basis: cost.basis.clone() })
+}
+
+/// Metadata that stays unused when btrfs refuses to create, beside the global reserve, bytes: 3.9 MB in all fills of small images.
+const BTRFS_UNUSED_BYTES: f64 = (4 << 20) as f64;
+
+/// Returns how far away the chunks of btrfs are.
+///
+/// Entries fill metadata's chunks, contents those of data (small contents and mixed chunks: metadata's), and both take from what is
+/// in no chunk yet.
+fn chunks(facts: &Facts, btrfs: &BtrfsSpace) -> Ceiling {
+    let contents = &facts.contents.value;
+    let entry_bytes = super::btrfs::entry_bytes(facts);
+    let in_metadata = btrfs.is_mixed || contents.high_bytes <= facts.space.packed_bytes_max as f64;
+    let (metadata_free, all) = (btrfs.metadata_free_bytes as f64, btrfs.unallocated_bytes as f64);
+    let data_free = btrfs.data_free_bytes as f64;
+    let fits = |entry: f64, contents: f64, unused: f64, unallocated: f64| {
+        let (metadata, data) = if in_metadata { (entry + contents, 0.0) } else { (entry, contents) };
+        let free = metadata_free - unused;
+        let needs = |entries: f64| {
+            let more = (entries * metadata - free).max(0.0) * btrfs.metadata_copies as f64;
+            more + (entries * data - data_free).max(0.0)
+        };
+        let (mut low, mut high) = (0.0, (metadata_free + unallocated) / metadata.max(1.0));
+        // What is needed only grows with the entries: bisection.
+        for _ in 0..64 {
+            let middle = (low + high) / 2.0;
+            if needs(middle) <= unallocated { low = middle } else { high = middle }
+        }
+        low
+    };
+    // A chunk of metadata, up to an eighth of the device, may be taken and stay empty while contents grow.
+    let (likely_part, low_part) = if in_metadata { (1.0, 0.9) } else { (0.94, 0.8) };
+    let more = Span::rounded(
+        fits(entry_bytes, contents.mean_bytes, BTRFS_UNUSED_BYTES, likely_part * all),
+        fits(1.4 * entry_bytes, contents.high_bytes, 2.0 * BTRFS_UNUSED_BYTES, low_part * all),
+        fits(0.85 * entry_bytes, contents.low_bytes, 0.0, all),
+    );
+    let space = &facts.space;
+    let used = space.blocks.saturating_sub(space.blocks_free) as f64 / space.blocks.max(1) as f64;
+    let how =
+        format!("chunks by sysfs; {entry_bytes:.0} bytes of metadata an entry, {}", facts.contents.basis.how);
+    let basis = Basis::of(&[&facts.contents.basis, &facts.names.basis], how);
+    Ceiling { limit: Limit::Blocks, more, used, basis }
 }
 
 fn of_quota(quota: &Quota, cost: &Cost) -> Vec<Ceiling> {

@@ -14,6 +14,8 @@ mod system;
 #[path = "sample/windows.rs"]
 mod system;
 
+#[cfg(target_os = "linux")]
+pub(super) use self::system::allocated;
 #[cfg(windows)]
 pub(super) use self::system::of_size;
 
@@ -86,7 +88,7 @@ impl Sample {
         let counts = (0..).zip(sampled.lengths.iter().copied()).filter(|(_, count)| *count > 0);
         let Some(names) = NameLengths::counted(counts) else {
             let names = NameLengths::of(NAME_BYTES_ASSUMED);
-            let contents = Contents { mean_bytes: space.unit_bytes as f64, error_bytes: 0.0 };
+            let contents = Contents::exact(space.unit_bytes as f64);
             return Self {
                 names: Fact::new(
                     names,
@@ -111,13 +113,72 @@ fn contents(directory: &Dir, names: &[Vec<u8>], known: Known, space: &Space, of:
     let sizes: Vec<f64> =
         names.iter().step_by(step).filter_map(|name| system::content_bytes(directory, name, space)).collect();
     if sizes.is_empty() {
-        let contents = Contents { mean_bytes: space.unit_bytes as f64, error_bytes: 0.0 };
+        let contents = Contents::exact(space.unit_bytes as f64);
         return Fact::new(contents, Known::Assumed, "a block for the contents of each; none may be examined");
     }
+    let value = of_sample(&sizes);
+    let (count, least, most) = (sizes.len(), least(&sizes), most(&sizes));
+    let how = match count < EXAMINED_ENOUGH && least < most {
+        true => format!(
+            "contents of {least:.0} to {most:.0} bytes in only {count} entries{of}, directories without what is in them"
+        ),
+        false => format!("contents as in {count} entries{of}"),
+    };
+    Fact::new(value, known, how)
+}
+
+/// A sample of fewer entries is too small for its variance to be trusted.
+const EXAMINED_ENOUGH: usize = 30;
+/// The 97.5 % quantile of Student's t with 29 degrees of freedom.
+const T: f64 = 2.045;
+
+/// Estimates the contents of further entries from those examined.
+///
+/// A large sample gives the 95 % interval of the mean. A small one gives its smallest and its largest entry, wider by the rule of
+/// three: `3 / n` of all entries may differ from the `n` examined.
+fn of_sample(sizes: &[f64]) -> Contents {
     let count = sizes.len() as f64;
     let mean_bytes = sizes.iter().sum::<f64>() / count;
-    let variance = sizes.iter().map(|size| (size - mean_bytes).powi(2)).sum::<f64>() / (count - 1.0).max(1.0);
-    let error_bytes = if sizes.len() == names.len() { 0.0 } else { 1.96 * (variance / count).sqrt() };
-    let how = format!("contents as in {} entries{of}", sizes.len());
-    Fact::new(Contents { mean_bytes, error_bytes }, known, how)
+    if sizes.len() < EXAMINED_ENOUGH {
+        let missed = 3.0 / count;
+        return Contents {
+            mean_bytes,
+            low_bytes: least(sizes).min(mean_bytes * (1.0 - missed)).max(0.0),
+            high_bytes: most(sizes).max(mean_bytes * (1.0 + missed)),
+        };
+    }
+    let variance = sizes.iter().map(|size| (size - mean_bytes).powi(2)).sum::<f64>() / (count - 1.0);
+    let error = T * (variance / count).sqrt();
+    Contents { mean_bytes, low_bytes: (mean_bytes - error).max(0.0), high_bytes: mean_bytes + error }
+}
+
+fn least(sizes: &[f64]) -> f64 {
+    sizes.iter().copied().fold(f64::INFINITY, f64::min)
+}
+
+fn most(sizes: &[f64]) -> f64 {
+    sizes.iter().copied().fold(0.0, f64::max)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Contents, of_sample};
+
+    #[test]
+    fn few_entries_give_bounds_from_the_smallest_to_the_largest() {
+        let mut sizes = vec![0.0; 9];
+        sizes.push(300e6);
+        let found = of_sample(&sizes);
+        assert_eq!((found.low_bytes, found.mean_bytes, found.high_bytes), (0.0, 30e6, 300e6));
+        // Also if all entries were examined: those to come are others.
+        sizes.extend([0.0; 22]);
+        let found = of_sample(&sizes);
+        assert!(found.low_bytes == 0.0 && found.high_bytes > 2.0 * found.mean_bytes, "{found:?}");
+        // One entry bounds little, ten alike bound more, and many alike are taken as the rule.
+        let one = Contents { mean_bytes: 4096.0, low_bytes: 0.0, high_bytes: 4.0 * 4096.0 };
+        assert_eq!(of_sample(&[4096.0]), one);
+        let ten = of_sample(&[4096.0; 10]);
+        assert!((ten.high_bytes / 4096.0 - 1.3).abs() < 1e-9 && (ten.low_bytes / 4096.0 - 0.7).abs() < 1e-9);
+        assert_eq!(of_sample(&[4096.0; 32]), Contents::exact(4096.0));
+    }
 }

@@ -15,7 +15,7 @@ pub(crate) fn facts(names: &str) -> Facts {
         entries: Some(Fact::new(Span::exact(0), Known::Measured, "counted")),
         names: Fact::new(names.parse().unwrap(), Known::Measured, "sampled"),
         directory_share: 0.0,
-        contents: Fact::new(Contents { mean_bytes: 0.0, error_bytes: 0.0 }, Known::Given, "empty"),
+        contents: Fact::new(Contents::exact(0.0), Known::Given, "empty"),
         space: Space {
             block_bytes: 4096,
             unit_bytes: 4096,
@@ -25,6 +25,8 @@ pub(crate) fn facts(names: &str) -> Facts {
             inodes: 1 << 32,
             inodes_free: 1 << 31,
             name_bytes_max: 255,
+            inline_bytes_max: 0,
+            packed_bytes_max: 0,
         },
         quotas: Vec::new(),
         mount: None,
@@ -51,7 +53,7 @@ fn without_a_model_inodes_and_blocks_are_still_known() {
     let mut facts = facts("32");
     facts.file_system = FileSystem::F2fs;
     facts.space.inodes_free = 1000;
-    facts.contents.value.mean_bytes = 4096.0;
+    facts.contents.value = Contents::exact(4096.0);
     facts.space.blocks_available = 5000;
     let limits = Limits::judge(facts, false);
     assert!(limits.model.is_none());
@@ -82,12 +84,12 @@ fn the_nearest_limit_comes_first_and_quotas_count() {
     let limits = Limits::judge(facts, false);
     assert_eq!(limits.runs_out_first(), Some(Limit::Quota(QuotaOf::User(7))));
     assert_eq!(limits.ceilings[0].more, Span::exact(50));
-    // 630 bytes an entry, by items of the tree.
+    // 469 bytes an entry, by items of the tree.
     assert_eq!(limits.ceilings[1].limit, Limit::Quota(QuotaOf::Subvolume(256)));
-    assert_eq!(limits.ceilings[1].more.likely, 159);
+    assert_eq!(limits.ceilings[1].more.likely, 213);
     assert_eq!(limits.ceilings[2].limit, Limit::Blocks);
     let room = if cfg!(windows) { "room of the volume" } else { "statfs" };
-    assert!(limits.ceilings[2].basis.how.starts_with(&format!("{room}; 630 bytes an entry")));
+    assert!(limits.ceilings[2].basis.how.starts_with(&format!("{room}; 469 bytes an entry")));
     assert_eq!(limits.most_used().unwrap().limit, Limit::Quota(QuotaOf::Subvolume(256)));
     let traps = &limits.judgement.traps;
     assert_eq!((traps.len(), traps[0].name), (1, "quota"));

@@ -26,9 +26,9 @@ use crate::dir::Dir;
 use crate::error::{Error, Result};
 use crate::threads::join;
 
-/// How a tree is walked.
+/// Options of a walk.
 ///
-/// [`WalkOptions::new`] has what suits most trees; change what should differ.
+/// [`WalkOptions::new`] has defaults that suit most trees.
 ///
 /// ```
 /// use megadir::{Dir, Walk, WalkItem, WalkOptions};
@@ -48,17 +48,17 @@ use crate::threads::join;
 /// ```
 #[derive(Clone, Copy)]
 pub struct WalkOptions {
-    /// The buffer for one call, bytes; every thread has one for each directory it is reading, and one at least.
+    /// Buffer of one call, bytes. Each thread has one per directory being read, at least one.
     pub buffer_bytes: usize,
-    /// Threads that read; 1 means the caller's own, and none is started.
+    /// Threads that read; with 1, the caller's thread reads.
     pub threads: usize,
-    /// The most directories that wait to be read; each may hold its parent's descriptor open.
+    /// Most directories waiting to be read; each may keep its parent open.
     pub queue_directories_max: usize,
     /// Enter other file systems mounted below the root.
     pub cross_mounts: bool,
-    /// Examine every entry: by what, and what is wanted.
+    /// Examine each entry: the backend, and the attributes wanted.
     pub examine: Option<(&'static dyn Examiner, Want)>,
-    /// Tell the end of each directory with [`WalkItem::End`], for callers that keep something for each.
+    /// Return [`WalkItem::End`] for each directory, for callers that keep state per directory.
     pub tell_ends: bool,
 }
 
@@ -83,33 +83,32 @@ impl WalkOptions {
 pub enum WalkItem<'a> {
     /// Entries of a directory.
     Batch {
-        /// The directory, as a path that begins with the root's.
+        /// Path of the directory, beginning with the root's.
         directory: &'a Path,
-        /// Its entries.
+        /// Entries of the directory.
         batch: Batch<'a>,
-        /// The attributes of each entry, in the order of the batch; empty where none were asked for.
+        /// Attributes of the entries, in the order of the batch; empty if not asked for.
         attributes: &'a [Attributes],
     },
-    /// No more entries of this directory follow, whether it could be read to its end or not. Given once for each
-    /// directory that was opened, where [`WalkOptions::tell_ends`] asks for it; batches of others may come between.
+    /// End of a directory that was opened, also if reading it failed. Returned once if
+    /// [`WalkOptions::tell_ends`] is set; batches of other directories may come between.
     End {
-        /// The directory, as a path that begins with the root's.
+        /// Path of the directory, beginning with the root's.
         directory: &'a Path,
     },
-    /// A directory that could not be opened or read to its end; the walk goes on.
+    /// A directory that could not be opened or read to its end; the walk continues.
     Error(Error),
     /// A directory on another mount, not entered.
     OtherMount(PathBuf),
 }
 
-/// A tree being walked; the root itself is not among its entries.
+/// A walk in progress; the root itself is not among its entries.
 #[derive(Debug)]
 pub struct Walk {
     source: Source,
     current: Option<Output>,
 }
 
-/// Where the items come from.
 #[derive(Debug)]
 enum Source {
     Inline(Box<Worker>),
@@ -129,7 +128,8 @@ impl Walk {
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::BadOption`](crate::ErrorKind::BadOption) for an option out of range, or when a thread cannot be started.
+    /// [`ErrorKind::BadOption`](crate::ErrorKind::BadOption) if an option is out of range or a thread cannot be
+    /// started.
     pub fn new(root: Dir, options: &WalkOptions) -> Result<Self> {
         let path = root.path().to_owned();
         let (queue, mut workers) = workers(root, options)?;
@@ -142,7 +142,7 @@ impl Walk {
         let (empty, empty_out) = bounded(options.threads * 8);
         let stop = Arc::new(AtomicBool::new(false));
         let handles = Handles { threads: Vec::new(), queue: Arc::clone(&queue), stop: Arc::clone(&stop) };
-        // Made before the threads, so that those that have started end if one cannot.
+        // Created before the threads: if one cannot be started, dropping it ends the others.
         let mut walk = Self { source: Source::Threads { filled, empty, handles }, current: None };
         for (index, worker) in workers.into_iter().enumerate() {
             let (filled, empty) = (filled_in.clone(), empty_out.clone());
@@ -161,7 +161,7 @@ impl Walk {
         Ok(walk)
     }
 
-    /// Returns the next item, or `None` when the whole tree has been walked.
+    /// Returns the next item, or `None` at the end of the walk.
     pub fn next_item(&mut self) -> Option<WalkItem<'_>> {
         let done = self.current.take();
         let next = match &mut self.source {
@@ -186,7 +186,7 @@ impl Walk {
     }
 }
 
-/// Returns a worker for each thread, and the queue that they share, with the root in it.
+/// Returns one worker per thread, and their queue with the root in it.
 fn workers(root: Dir, options: &WalkOptions) -> Result<(Arc<Queue>, Vec<Worker>)> {
     worker::check(options, root.path())?;
     let queue = Arc::new(Queue::new(options.threads, options.queue_directories_max));
@@ -202,7 +202,7 @@ fn workers(root: Dir, options: &WalkOptions) -> Result<(Arc<Queue>, Vec<Worker>)
     Ok((queue, workers))
 }
 
-/// Returns what a step gave as an item; what the item borrows lies in `current`.
+/// Converts the result of a step; the item borrows from `current`.
 fn item(current: &mut Option<Output>, next: Output) -> Option<WalkItem<'_>> {
     match next {
         Output::Error(error) => Some(WalkItem::Error(error)),
@@ -220,7 +220,7 @@ fn item(current: &mut Option<Output>, next: Output) -> Option<WalkItem<'_>> {
     }
 }
 
-/// Walks until the queue has run dry or the consumer has gone.
+/// Walks until the queue is empty or the consumer is gone.
 fn run(mut worker: Worker, filled: &Sender<Output>, empty: &Receiver<Gathered>, stop: &AtomicBool) {
     while !stop.load(Ordering::Relaxed) {
         if let Ok(gathered) = empty.try_recv() {
@@ -233,7 +233,7 @@ fn run(mut worker: Worker, filled: &Sender<Output>, empty: &Receiver<Gathered>, 
     }
 }
 
-/// Closes the queue when its thread panics: the others would wait for what it might have added.
+/// Closes the queue if its thread panics: other workers would wait for its directories forever.
 struct CloseOnPanic(Arc<Queue>);
 
 impl Drop for CloseOnPanic {
@@ -244,7 +244,7 @@ impl Drop for CloseOnPanic {
     }
 }
 
-/// Dropped after the queues of the walk, without which every thread comes to its end at the next item.
+/// Dropped after the channels of the walk, whose closing ends each thread at its next item.
 impl Drop for Handles {
     fn drop(&mut self) {
         self.stop.store(true, Ordering::Relaxed);

@@ -1,4 +1,4 @@
-//! A walk in parts: each thread has the items that it reads itself, and none is handed over.
+//! A walk in parts: each thread gets the items that it reads itself.
 
 use std::sync::Arc;
 
@@ -53,7 +53,7 @@ pub struct WalkPart {
 }
 
 impl Walk {
-    /// Prepares a walk of the tree below an open directory in as many parts as there are to be threads; none is started.
+    /// Prepares a walk of the tree below an open directory in `threads` parts; starts no thread.
     ///
     /// # Errors
     ///
@@ -66,8 +66,8 @@ impl Walk {
 }
 
 impl WalkPart {
-    /// Returns the next item, or `None` when the whole tree has been walked, or the walk was ended. Waits while other
-    /// parts may still find a directory.
+    /// Returns the next item, or `None` at the end of the walk. Waits while other parts may still find
+    /// directories.
     pub fn next_item(&mut self) -> Option<WalkItem<'_>> {
         if let Some(Output::Batch { gathered, .. }) = self.current.take() {
             self.worker.recycle(gathered);
@@ -84,7 +84,7 @@ impl WalkPart {
 
 impl Drop for WalkPart {
     fn drop(&mut self) {
-        // Others would wait for what this one might have found.
+        // Other parts would wait for directories that this one might have found.
         if !self.ended {
             self.queue.close();
         }

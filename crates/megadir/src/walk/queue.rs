@@ -1,19 +1,16 @@
-//! The queue of directories that wait to be read: last in, first out, of bounded length.
+//! Queue of directories waiting to be read: last in, first out, bounded.
 
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
 use crate::dir::Dir;
 
-/// A directory that waits to be read.
+/// A directory waiting to be read.
 #[derive(Debug)]
 pub(super) enum Pending {
-    /// The root, open already.
+    /// The root, already open.
     Root(Box<Dir>),
-    /// A directory by its parent and name.
     Below {
-        /// The open parent.
         parent: Arc<Dir>,
-        /// The name.
         name: Box<[u8]>,
     },
 }
@@ -28,17 +25,17 @@ pub(super) struct Queue {
 #[derive(Debug)]
 struct State {
     pending: Vec<Pending>,
-    /// Workers that may still add something.
+    /// Workers that may still add directories.
     working: usize,
-    /// Workers that wait for a directory.
+    /// Workers waiting for a directory.
     waiting: usize,
     /// Directories taken since a worker was last woken.
     taken: usize,
     closed: bool,
 }
 
-/// A worker that waits is woken for a few directories only after this many were taken. In a chain each directory is read by the
-/// worker that found it: waking another takes longer than that.
+/// A waiting worker is woken for a few directories only after this many were taken. In a chain, each directory
+/// is read by the worker that found it: waking another takes longer.
 const FEW: usize = 8;
 
 impl Queue {
@@ -47,8 +44,8 @@ impl Queue {
         Self { state: Mutex::new(state), changed: Condvar::new(), length_max }
     }
 
-    /// Adds a directory; gives it back when the queue is full. Other workers are woken only for what the caller, who takes the next
-    /// directory itself, leaves to them.
+    /// Adds a directory; returns it if the queue is full. Wakes workers only for directories beyond the one
+    /// that the caller takes next.
     pub(super) fn push(&self, pending: Pending) -> Result<(), Pending> {
         let mut state = self.lock();
         if state.pending.len() >= self.length_max {
@@ -62,7 +59,7 @@ impl Queue {
         Ok(())
     }
 
-    /// Wakes a worker for directories that wait. Called by a worker that will not take one soon.
+    /// Wakes a worker for waiting directories. Called by a worker that will not take one soon.
     pub(super) fn offer(&self) {
         let state = self.lock();
         if !state.pending.is_empty() {
@@ -78,7 +75,7 @@ impl Queue {
         }
     }
 
-    /// Takes a directory, waiting while other workers may still add one; `None` when all is done.
+    /// Takes a directory. Waits while other workers may add one; `None` at the end.
     pub(super) fn pop(&self) -> Option<Pending> {
         let mut state = self.lock();
         state.working -= 1;
@@ -103,7 +100,7 @@ impl Queue {
         }
     }
 
-    /// Ends the walk: nobody gets anything any more.
+    /// Ends the walk for all workers.
     pub(super) fn close(&self) {
         let mut state = self.lock();
         state.closed = true;

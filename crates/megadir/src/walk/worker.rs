@@ -1,4 +1,4 @@
-//! A worker of a walk: a state machine that gives one item a step.
+//! Worker of a walk: a state machine that returns one item a step.
 
 use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
@@ -17,26 +17,27 @@ use crate::file_type::FileType;
 use crate::names;
 use crate::options::ReadOptions;
 
-/// A directory is read on before its directories are gone into while no more of them than this wait.
+/// A directory is read further before its subdirectories are entered while at most this many of them wait.
 const BELOW_MAX: usize = 512;
 
-/// A batch of this many entries takes longer than waking another worker.
+/// Reading a batch of this many entries takes longer than waking another worker.
 const LARGE_ENTRIES: usize = 64;
 
-/// What a step gives.
+/// Result of a step.
 #[derive(Debug)]
 pub(super) enum Output {
-    /// A batch and the directory it is from.
-    Batch { directory: Arc<Dir>, gathered: Gathered },
-    /// A directory whose batches have all been given.
+    Batch {
+        directory: Arc<Dir>,
+        gathered: Gathered,
+    },
+    /// A directory whose batches have all been returned.
     End(Arc<Dir>),
-    /// A directory that failed.
     Error(Error),
-    /// A directory on another mount.
+    /// A directory on another mount, not entered.
     OtherMount(PathBuf),
 }
 
-/// The records of a batch and, where entries are examined, their attributes.
+/// Records of a batch, and attributes if entries are examined.
 #[derive(Debug, Default)]
 pub(super) struct Gathered {
     bytes: Vec<u8>,
@@ -45,20 +46,19 @@ pub(super) struct Gathered {
 }
 
 impl Gathered {
-    /// Returns the records as a batch.
     pub(super) fn batch(&self) -> std::result::Result<Batch<'_>, Malformed> {
         Batch::check(&self.bytes, self.cookies)
     }
 }
 
-/// Reads directories one after another; goes down itself when the queue is full.
+/// Reads one directory after another; descends by itself if the queue is full.
 pub(super) struct Worker {
     queue: Arc<Queue>,
     options: WalkOptions,
-    /// The directories being read, the deepest last. More than one only while the queue is full.
+    /// Directories being read, the deepest last. More than one only while the queue is full.
     stack: Vec<Frame>,
     spare: Gathered,
-    /// What the last reader read into.
+    /// Buffer of the last reader, to be reused.
     spare_buffer: Vec<u8>,
     examine: Option<Box<dyn Examine>>,
     done: bool,
@@ -67,18 +67,18 @@ pub(super) struct Worker {
 /// A directory being read.
 struct Frame {
     directory: Arc<Dir>,
-    /// `None` when it has been read to its end.
+    /// `None` once all of it has been read.
     reader: Option<Box<dyn Reader>>,
-    /// Directories that have been listed and are neither queued nor entered yet.
+    /// Subdirectories neither queued nor entered yet.
     below: VecDeque<Box<[u8]>>,
-    /// The last batch of it was large: reading on takes long.
+    /// Its last batch was large: reading on takes long.
     is_large: bool,
 }
 
-/// What became of an attempt to enter a directory.
+/// Outcome of entering a directory.
 enum Entered {
     Yes,
-    /// Gone, or no directory any more: no error in a tree that changes.
+    /// Removed, or no longer a directory: no error in a changing tree.
     Vanished,
     Not(Output),
 }
@@ -89,14 +89,14 @@ impl Worker {
         Self { queue, options, stack: Vec::new(), spare, spare_buffer: Vec::new(), examine, done: false }
     }
 
-    /// Takes back the memory of an item.
+    /// Reuses the memory of an item.
     pub(super) fn recycle(&mut self, gathered: Gathered) {
         if gathered.bytes.capacity() > self.spare.bytes.capacity() {
             self.spare = gathered;
         }
     }
 
-    /// Returns the next item, or `None` when the tree has been walked.
+    /// Returns the next item, or `None` at the end of the walk.
     pub(super) fn step(&mut self) -> Option<Output> {
         while !self.done {
             let Some(frame) = self.stack.last_mut() else {
@@ -109,7 +109,8 @@ impl Worker {
                 }
                 continue;
             };
-            // A directory is read on while few names wait: most end here, and hold no buffer when gone below.
+            // Read on while few names wait: most directories end here and hold no buffer while their
+            // subdirectories are read.
             if frame.below.len() < BELOW_MAX && frame.reader.is_some() {
                 if frame.is_large {
                     self.queue.offer();
@@ -142,7 +143,7 @@ impl Worker {
         None
     }
 
-    /// Opens a directory and puts it on the stack.
+    /// Opens a directory and pushes it on the stack.
     fn enter(&mut self, pending: Pending) -> Entered {
         match self.open(pending) {
             Ok(Ok(directory)) => match self.push(directory) {
@@ -157,7 +158,7 @@ impl Worker {
         }
     }
 
-    /// Opens a directory, or gives its path if another file system is mounted there and not to be entered.
+    /// Opens a directory; returns its path if it is another mount that is not to be entered.
     fn open(&self, pending: Pending) -> Result<std::result::Result<Dir, PathBuf>> {
         match pending {
             Pending::Root(directory) => Ok(Ok(*directory)),
@@ -183,7 +184,7 @@ impl Worker {
 }
 
 impl Frame {
-    /// Reads a batch, examines it and notes the directories in it; `None` at the end.
+    /// Reads and examines a batch and records its subdirectories; `None` at the end.
     fn read(
         &mut self,
         mut gathered: Gathered,
@@ -194,7 +195,7 @@ impl Frame {
             Ok(None) => return None,
             Err(error) => {
                 self.reader = None;
-                // A directory removed while it is read has ended.
+                // A directory removed while being read is finished.
                 return if error.kind() == ErrorKind::NotFound { None } else { Some(Output::Error(error)) };
             }
         };
@@ -213,7 +214,7 @@ impl Frame {
                 crate::attributes::stream::examine(&mut *examine, &self.directory, batch, &mut gathered.rows)
         {
             self.reader = None;
-            // On another file system everything below would be refused, one by one.
+            // Report an unsupported file system once instead of for each entry.
             if error.kind() == ErrorKind::Unavailable {
                 self.below.clear();
             }
@@ -223,7 +224,6 @@ impl Frame {
     }
 }
 
-/// Returns the backend that directories of a tree are read by.
 fn backend() -> Result<&'static dyn Backend> {
     let fast = if cfg!(windows) { "by-handle" } else { "getdents" };
     backend::by_name(fast).or_else(|_| backend::by_name("std"))
@@ -233,7 +233,6 @@ fn read_options(options: &WalkOptions) -> ReadOptions {
     ReadOptions { buffer_bytes: options.buffer_bytes, threads: 1, shares: 1, resolve_types: true }
 }
 
-/// Checks the options of a walk.
 pub(super) fn check(options: &WalkOptions, path: &Path) -> Result<()> {
     ReadOptions { threads: options.threads, ..read_options(options) }.check("walk", path)?;
     if options.queue_directories_max == 0 {

@@ -6,3 +6,4 @@ mod churn;
 mod explained;
 mod fill;
 mod image;
+mod predicted;

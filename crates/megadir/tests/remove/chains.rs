@@ -14,6 +14,9 @@ use crate::support::{options, remove};
 
 const VARIABLE: &str = "MEGADIR_TEST_CHAIN";
 const OPERATION: &str = "MEGADIR_TEST_OPERATION";
+/// Calls that open, examine and read. No `fcntl`: the standard library of debug builds checks each descriptor by it.
+const OTHERS: &[&str] =
+    &["openat", "openat2", "statx", "newfstatat", "fstat", "getdents64", "close", "lseek"];
 /// Calls of the test harness itself.
 const HARNESS_CALLS: u64 = 400;
 
@@ -70,7 +73,9 @@ fn traced(test: &str, operation: &str, depth: u64, files: u64) -> (u64, u64) {
     let (tree, log) = (scratch.path().join("tree"), scratch.path().join("log"));
     chain(&tree, depth, files);
     let done = Command::new("strace")
-        .args(["-f", "-c", "-o"])
+        .args(["-f", "--seccomp-bpf", "-c", "-e"])
+        .arg(format!("trace=futex,{}", OTHERS.join(",")))
+        .arg("-o")
         .arg(&log)
         .arg(std::env::current_exe().unwrap())
         .args([test, "--exact"])
@@ -84,9 +89,7 @@ fn traced(test: &str, operation: &str, depth: u64, files: u64) -> (u64, u64) {
     if operation != "remove" {
         remove(&tree, &options(1)).unwrap();
     }
-    let opens =
-        ["openat", "openat2", "statx", "newfstatat", "fstat", "getdents64", "fcntl", "close", "lseek"];
-    (calls(&table, &["futex"]), calls(&table, &opens))
+    (calls(&table, &["futex"]), calls(&table, OTHERS))
 }
 
 #[test]
@@ -100,15 +103,15 @@ fn no_level_is_handed_to_another_thread() {
                 let dry = RemoveOptions { dry_run: true, ..options(4) };
                 assert!(remove(tree, &dry).unwrap().complete);
             }
-            _ => assert!(walked(tree) >= 1000),
+            _ => assert!(walked(tree) >= 500),
         }
         return;
     }
     require!(run(Command::new("strace").arg("-V")));
     for operation in ["remove", "dry run", "walk"] {
-        for files in [0, 1, 3] {
+        for files in [0, 3] {
             let mut before: Option<u64> = None;
-            for depth in [1000, 2000, 4000] {
+            for depth in [500, 2000] {
                 let (futexes, others) = traced(test, operation, depth, files);
                 let what = format!(
                     "{operation}, {depth} deep, {files} files each: {futexes} futex, {others} others"
@@ -117,7 +120,7 @@ fn no_level_is_handed_to_another_thread() {
                 assert!(futexes < depth / 8, "{what}");
                 assert!(others < (12 + 2 * files) * depth + HARNESS_CALLS, "{what}");
                 assert!(
-                    before.is_none_or(|before| others < before * 22 / 10 + HARNESS_CALLS),
+                    before.is_none_or(|before| others < before * 44 / 10 + HARNESS_CALLS),
                     "{what}, {before:?}"
                 );
                 before = Some(others);

@@ -274,6 +274,8 @@ pub(crate) enum Part {
     RemoveFlat,
     /// Removing one directory, dropped from the caches before each run
     RemoveFlatCold,
+    /// Removing chains of directories, each in the one before
+    RemoveChain,
 }
 
 /// Arms of [`Part::Memory`].
@@ -295,9 +297,12 @@ impl Part {
             Part::ListCold => arm.section == Section::Cold,
             Part::LongCold => arm.section == Section::LongCold,
             Part::Inventory => false,
-            Part::Remove | Part::RemoveTree | Part::RemoveSized | Part::RemoveFlat | Part::RemoveFlatCold => {
-                false
-            }
+            Part::Remove
+            | Part::RemoveTree
+            | Part::RemoveSized
+            | Part::RemoveFlat
+            | Part::RemoveFlatCold
+            | Part::RemoveChain => false,
         }
     }
 }

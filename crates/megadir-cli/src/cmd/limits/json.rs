@@ -30,7 +30,9 @@ pub(super) fn object(text: &mut Vec<u8>, limits: &Limits, time: Option<&str>) {
     });
     object.part("content_bytes", |part| {
         part.raw("mean", facts.contents.value.mean_bytes);
-        part.raw("error", facts.contents.value.error_bytes);
+        part.raw("low", facts.contents.value.low_bytes);
+        part.raw("high", facts.contents.value.high_bytes);
+        part.raw("error", facts.contents.value.high_bytes - facts.contents.value.mean_bytes);
         part.basis(&facts.contents.basis);
     });
     object.nullable("index", limits.judgement.gauge.as_ref(), |part, gauge| {
@@ -55,7 +57,7 @@ pub(super) fn object(text: &mut Vec<u8>, limits: &Limits, time: Option<&str>) {
 fn features(object: &mut Object<'_>, details: &Details) {
     let ext4 = match details {
         Details::Ext4(ext4) => Some(ext4),
-        Details::Xfs(_) | Details::Overlay(_) | Details::None => None,
+        Details::Xfs(_) | Details::Btrfs(_) | Details::Overlay(_) | Details::None => None,
     };
     object.nullable("ext4", ext4, |part, ext4| {
         let features = &ext4.features.value;

@@ -37,6 +37,9 @@ impl Look {
     }
 }
 
+/// If the bounds are this many times apart, a figure between them would mislead.
+const UNKNOWN_FROM: u64 = 20;
+
 /// The answer as a sentence.
 pub(in crate::cmd) fn headline(limits: &Limits, churn: bool) -> String {
     let place = quoted(&limits.facts.path);
@@ -46,6 +49,13 @@ pub(in crate::cmd) fn headline(limits: &Limits, churn: bool) -> String {
     if more.likely == 0 {
         let may = if more.high > 0 { "creates may fail at any moment" } else { "creates fail" };
         return format!("{place} is full: {may}; the reason is {}.", the(limit));
+    }
+    let by_contents = matches!(limit, Limit::Blocks | Limit::Quota(_));
+    if by_contents && more.high >= UNKNOWN_FROM.saturating_mul(more.low.max(1)) {
+        let (least, most, first) = (amount(more.low), amount(more.high), runs_out(limit));
+        return format!(
+            "{place}: not known how many more entries fit: at least {least}, at most {most}; probably {first} first."
+        );
     }
     let about = if more.is_exact() { "" } else { "about " };
     let what = if churn && limit == Limit::DirectoryIndex {
@@ -91,7 +101,9 @@ fn evidence(limits: &Limits) -> Vec<(&'static str, String)> {
     if let Some(gauge) = &limits.judgement.gauge {
         let note = match facts.details {
             Details::Ext4(_) => "the directory's size, which never shrinks",
-            Details::Xfs(_) | Details::Overlay(_) | Details::None => "the directory's size",
+            Details::Xfs(_) | Details::Btrfs(_) | Details::Overlay(_) | Details::None => {
+                "the directory's size"
+            }
         };
         let (now, full) = (bytes(gauge.bytes), bytes(gauge.full_bytes));
         rows.push(("index", format!("{now} of about {full}, {} ({note})", percent(gauge.used()))));

@@ -15,7 +15,7 @@ use megadir_sys::ext4_features::{Ext4Directory, Features, features};
 
 use crate::dir::Dir;
 use crate::limits::basis::{Fact, Known};
-use crate::limits::facts::{Ext4, Ext4Features, Mount};
+use crate::limits::facts::{Ext4, Ext4Features, Mount, Space};
 
 /// `EXT4_INDEX_FL`: the directory has a hash index.
 const INDEXED: u32 = 0x1000;
@@ -28,11 +28,17 @@ const COMPAT_DIR_INDEX: u32 = 0x20;
 const INCOMPAT_LARGE_DIR: u32 = 0x4000;
 const RO_COMPAT_DIR_NLINK: u32 = 0x20;
 const RO_COMPAT_METADATA_CSUM: u32 = 0x400;
+const INCOMPAT_INLINE_DATA: u32 = 0x8000;
 
 /// Where the superblock begins, bytes.
 const SUPERBLOCK_AT: u64 = 1024;
 /// As much of it as is needed.
-const SUPERBLOCK_BYTES: usize = 112;
+const SUPERBLOCK_BYTES: usize = 256;
+/// `s_def_hash_version`; legacy is 0, and 3 for unsigned characters.
+const HASH_AT: usize = 252;
+const HASHES_LEGACY: [u8; 2] = [0, 3];
+/// Contents up to this size always fit into the inode, in place of its block numbers, bytes. Inodes of 256 bytes hold up to 100 more.
+pub(super) const INLINE_BYTES: u64 = 60;
 /// `s_magic` and the three masks of features in it.
 const MAGIC_AT: usize = 56;
 const MAGIC: u16 = 0xef53;
@@ -51,12 +57,16 @@ pub(super) fn details(directory: &Dir, mount: Option<&Mount>, device: u64) -> Ex
 }
 
 fn known_features(directory: &Dir, mount: Option<&Mount>, device: u64) -> Fact<Ext4Features> {
-    if let Ok(masks) = Ext4Directory::check(directory.as_fd()).and_then(features) {
-        return Fact::new(told(masks), Known::Read, "features by ioctl");
-    }
     let from_device = mount.map(|mount| superblock(&mount.source, device));
+    if let Ok(masks) = Ext4Directory::check(directory.as_fd()).and_then(features) {
+        // Only the superblock holds the hash version. If it cannot be read: half_md4, the default of mke2fs.
+        let legacy_hash = matches!(from_device, Some(Ok(Superblock { legacy_hash: true, .. })));
+        return Fact::new(decoded(masks, legacy_hash), Known::Read, "features by ioctl");
+    }
     match from_device {
-        Some(Ok(masks)) => Fact::new(told(masks), Known::Read, "features from the superblock"),
+        Some(Ok(block)) => {
+            Fact::new(decoded(block.masks, block.legacy_hash), Known::Read, "features from the superblock")
+        }
         _ => Fact::new(
             Ext4Features::USUAL,
             Known::Assumed,
@@ -65,17 +75,66 @@ fn known_features(directory: &Dir, mount: Option<&Mount>, device: u64) -> Fact<E
     }
 }
 
-fn told(masks: Features) -> Ext4Features {
+fn decoded(masks: Features, legacy_hash: bool) -> Ext4Features {
     Ext4Features {
         dir_index: masks.compat & COMPAT_DIR_INDEX != 0,
         large_dir: masks.incompat & INCOMPAT_LARGE_DIR != 0,
         metadata_csum: masks.ro_compat & RO_COMPAT_METADATA_CSUM != 0,
         dir_nlink: masks.ro_compat & RO_COMPAT_DIR_NLINK != 0,
+        inline_data: masks.incompat & INCOMPAT_INLINE_DATA != 0,
+        legacy_hash,
     }
 }
 
+/// Fields of a superblock.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Superblock {
+    masks: Features,
+    legacy_hash: bool,
+}
+
+/// Returns the free blocks for this process, including those reserved for root; `None` if it may not use reserved blocks.
+///
+/// As in `ext4_has_free_clusters`: the user or group of the reserve, or `CAP_SYS_RESOURCE` in the initial user namespace. No process
+/// gets the clusters that ext4 reserves for its own metadata.
+pub(super) fn blocks_with_reserve(space: &Space, mount: Option<&Mount>, device: u64) -> Option<u64> {
+    let number = |name| mount.and_then(|mount| mount.option(name)).and_then(|text| text.parse::<u32>().ok());
+    // In a user namespace, IDs differ from those of the file system, and capabilities do not count.
+    let map = std::fs::read_to_string("/proc/thread-self/uid_map").unwrap_or_default();
+    let mut map = map.split_whitespace();
+    if (map.next(), map.next()) != (Some("0"), Some("0")) {
+        return None;
+    }
+    let owns = rustix::process::geteuid().as_raw() == number("resuid").unwrap_or(0);
+    let in_group = number("resgid").filter(|group| *group != 0).is_some_and(|group| {
+        let of = |one: &rustix::process::Gid| one.as_raw() == group;
+        of(&rustix::process::getegid()) || rustix::process::getgroups().is_ok_and(|all| all.iter().any(of))
+    });
+    if !owns && !in_group && !has_sys_resource() {
+        return None;
+    }
+    let kept = reserved_clusters(device).unwrap_or_else(|| crate::limits::room::ext4_reserve(space));
+    Some(space.blocks_free.saturating_sub(kept).max(space.blocks_available))
+}
+
+fn has_sys_resource() -> bool {
+    const CAP_SYS_RESOURCE: u64 = 1 << 24;
+    let status = std::fs::read_to_string("/proc/thread-self/status").unwrap_or_default();
+    let line = status.lines().find_map(|line| line.strip_prefix("CapEff:"));
+    let mask = line.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok());
+    mask.is_some_and(|mask| mask & CAP_SYS_RESOURCE != 0)
+}
+
+/// Returns the clusters that the file system reserves for its own metadata; a cluster is at least a block.
+fn reserved_clusters(device: u64) -> Option<u64> {
+    let (major, minor) = (rustix::fs::major(device), rustix::fs::minor(device));
+    let link = std::fs::read_link(format!("/sys/dev/block/{major}:{minor}")).ok()?;
+    let path = std::path::Path::new("/sys/fs/ext4").join(link.file_name()?).join("reserved_clusters");
+    std::fs::read_to_string(path).ok()?.trim().parse().ok()
+}
+
 /// Reads the masks of features from the device, if it is the one that the directory is on.
-fn superblock(source: &str, device: u64) -> io::Result<Features> {
+fn superblock(source: &str, device: u64) -> io::Result<Superblock> {
     // The mount table may name what has another device behind it by now, or a pipe to wait for.
     let flags = rustix::fs::OFlags::NONBLOCK.bits() as i32;
     let mut file = File::options().read(true).custom_flags(flags).open(source)?;
@@ -86,7 +145,9 @@ fn superblock(source: &str, device: u64) -> io::Result<Features> {
     let mut block = [0; SUPERBLOCK_BYTES];
     file.seek(SeekFrom::Start(SUPERBLOCK_AT))?;
     file.read_exact(&mut block)?;
-    masks(&block).ok_or_else(|| io::Error::new(io::ErrorKind::InvalidData, "no superblock of ext4"))
+    let legacy_hash = HASHES_LEGACY.contains(&block[HASH_AT]);
+    let block = masks(&block).map(|masks| Superblock { masks, legacy_hash });
+    block.ok_or_else(|| io::Error::new(io::ErrorKind::InvalidData, "no superblock of ext4"))
 }
 
 fn masks(block: &[u8; SUPERBLOCK_BYTES]) -> Option<Features> {
@@ -122,7 +183,13 @@ mod tests {
             (mount::EXT4, Ext4Features::USUAL),
             (
                 UNUSUAL,
-                Ext4Features { dir_index: false, large_dir: true, metadata_csum: false, dir_nlink: false },
+                Ext4Features {
+                    dir_index: false,
+                    large_dir: true,
+                    metadata_csum: false,
+                    dir_nlink: false,
+                    ..Ext4Features::USUAL
+                },
             ),
         ] {
             let made = require!(Made::make(&recipe));
@@ -130,10 +197,10 @@ mod tests {
             let device = std::fs::metadata(made.path()).unwrap().dev();
             let mount = super::super::mount_table::mount_of(&directory).unwrap();
             let read = superblock(&mount.source, device).unwrap();
-            assert_eq!(told(read), expected, "{}", recipe.name);
+            assert_eq!(decoded(read.masks, read.legacy_hash), expected, "{}", recipe.name);
             // Kernels before 6.18 have only the superblock.
             if let Ok(masks) = Ext4Directory::check(directory.as_fd()).and_then(features) {
-                assert_eq!(masks, read);
+                assert_eq!(masks, read.masks);
             }
             assert!(superblock(&mount.source, device + 1).is_err());
             assert!(superblock("/dev/null", device).is_err());

@@ -3,6 +3,7 @@
 //! The cost does not grow with the directory: some samples of 64 KiB of entries, 32 of their inodes, a few calls. Only a
 //! directory that is almost empty and was huge is an exception: the kernel passes over its empty blocks up to the next entry.
 
+mod btrfs;
 mod entries;
 mod ext4;
 mod mount_table;
@@ -18,7 +19,7 @@ use super::answer::Limits;
 use super::asked::Asked;
 use super::basis::{Fact, Known, Span};
 use super::facts::{Contents, Details, Facts, Mount, Space};
-use super::sample::Sample;
+use super::sample::{Sample, allocated};
 use crate::dir::Dir;
 use crate::error::{Error, Result};
 use crate::file_system::FileSystem;
@@ -74,13 +75,25 @@ pub fn facts(directory: &Dir, asked: &Asked<'_>) -> Result<Facts> {
 fn of_layer(directory: &Dir, asked: &Asked<'_>, mount: Option<Mount>) -> Result<Facts> {
     let io = |operation, error: rustix::io::Errno| Error::io(operation, directory.path(), error.into());
     let status = rustix::fs::fstat(directory).map_err(|error| io("stat", error))?;
-    let space = space(directory).map_err(|error| io("statfs", error))?;
+    let mut space = space(directory).map_err(|error| io("statfs", error))?;
     let file_system = directory.file_system();
     let details = match file_system {
         FileSystem::Ext4 => Details::Ext4(ext4::details(directory, mount.as_ref(), status.st_dev)),
         FileSystem::Xfs => Details::Xfs(xfs_block(directory, &space)),
+        FileSystem::Btrfs => {
+            space.packed_bytes_max = btrfs::PACKED_BYTES;
+            Details::Btrfs(btrfs::space(directory))
+        }
         _ => Details::None,
     };
+    if let Details::Ext4(ext4) = &details {
+        if let Some(blocks) = ext4::blocks_with_reserve(&space, mount.as_ref(), status.st_dev) {
+            space.blocks_available = blocks;
+        }
+        if ext4.features.value.inline_data {
+            space.inline_bytes_max = ext4::INLINE_BYTES;
+        }
+    }
     let mut looked =
         entries::look(directory, asked.count, &details, status.st_size as u64, space.block_bytes)?;
     let sample = match asked.like {
@@ -121,6 +134,8 @@ pub(super) fn space(directory: impl AsFd) -> std::result::Result<Space, rustix::
         inodes: status.f_files,
         inodes_free: status.f_favail,
         name_bytes_max: status.f_namemax,
+        inline_bytes_max: 0,
+        packed_bytes_max: 0,
     })
 }
 
@@ -134,10 +149,16 @@ fn xfs_block(directory: &Dir, space: &Space) -> Fact<u64> {
     }
 }
 
+/// Contents up to this size may fit into an inode of ext4 of 256 bytes, bytes.
+const INLINE_BYTES_POSSIBLE: u64 = 160;
+
 fn given_contents(bytes: u64, space: &Space) -> Fact<Contents> {
-    let mean_bytes = bytes.next_multiple_of(space.unit_bytes.max(1)) as f64;
-    let how = format!("contents of {bytes} bytes, as asked for");
-    Fact::new(Contents { mean_bytes, error_bytes: 0.0 }, Known::Given, how)
+    let mut contents = Contents::exact(allocated(bytes, space) as f64);
+    // Between the two sizes it depends on the size and the extended attributes of the inode.
+    if space.inline_bytes_max > 0 && bytes <= INLINE_BYTES_POSSIBLE && contents.mean_bytes > 0.0 {
+        contents.low_bytes = 0.0;
+    }
+    Fact::new(contents, Known::Given, format!("contents of {bytes} bytes, as asked for"))
 }
 
 /// Returns a number that was estimated as a span.

@@ -78,8 +78,6 @@ const BYTES_KEPT: u64 = 256 << 20;
 const INDEX_USED_MIN: f64 = 0.8;
 /// A directory of bounded size takes no further block from here on.
 const SIZE_USED_MIN: f64 = 0.97;
-/// The most blocks that ext4 keeps back for itself.
-const EXT4_RESERVE_MAX: u64 = 4096;
 /// `EXT4_LINK_MAX`.
 const EXT4_LINKS: u64 = 65_000;
 
@@ -155,8 +153,7 @@ fn blocks_left(facts: &Facts, privileged: bool) -> u64 {
     if !privileged {
         return space.blocks_available;
     }
-    // `ext4_calculate_resv_clusters`: a fiftieth of all blocks, of which those of metadata are not told here.
-    let reserve = if facts.ext4().is_some() { (space.blocks / 40).min(EXT4_RESERVE_MAX) } else { 0 };
+    let reserve = if facts.ext4().is_some() { super::room::ext4_reserve(space) } else { 0 };
     space.blocks_free.saturating_sub(reserve).max(space.blocks_available)
 }
 

@@ -12,6 +12,15 @@ pub(super) const BACKEND: &str = "getdents";
 /// The unit of a file's blocks in stat, bytes.
 const STAT_BLOCK_BYTES: u64 = 512;
 
+/// Returns the space that contents of a size take in blocks, bytes; none where they fit into the inode.
+pub(in crate::limits) fn allocated(bytes: u64, space: &Space) -> u64 {
+    match bytes {
+        _ if bytes <= space.inline_bytes_max => 0,
+        _ if bytes <= space.packed_bytes_max => bytes,
+        _ => bytes.next_multiple_of(space.unit_bytes.max(1)),
+    }
+}
+
 /// Returns the space that an entry's contents take, bytes; shared among the names of a file. `None` if it has vanished.
 pub(super) fn content_bytes(directory: &Dir, name: &[u8], space: &Space) -> Option<f64> {
     let flags = AtFlags::SYMLINK_NOFOLLOW | AtFlags::NO_AUTOMOUNT | AtFlags::STATX_DONT_SYNC;
@@ -21,7 +30,8 @@ pub(super) fn content_bytes(directory: &Dir, name: &[u8], space: &Space) -> Opti
     let links = if kind.is_dir() { 1 } else { status.stx_nlink.max(1) };
     let bytes = match status.stx_blocks {
         // A file that is not yet written has a size and no blocks.
-        0 if kind.is_file() => status.stx_size.next_multiple_of(space.unit_bytes.max(1)),
+        0 if kind.is_file() => allocated(status.stx_size, space),
+        _ if kind.is_file() && status.stx_size <= space.packed_bytes_max => status.stx_size,
         blocks => blocks * STAT_BLOCK_BYTES,
     };
     Some(bytes as f64 / f64::from(links))

@@ -1,4 +1,4 @@
-//! One entry: removing it, or going into it.
+//! One entry: removes it or enters it.
 
 use std::ffi::{CStr, CString};
 use std::sync::Arc;
@@ -11,12 +11,11 @@ use super::worker::{Frame, Worker};
 use crate::error::{Error, ErrorKind};
 use crate::file_type::FileType;
 
-/// What became of an entry.
+/// Outcome for an entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Became {
-    /// Gone, to stay, or told as a failure.
+    /// Removed, kept, or reported as a failure.
     Done,
-    /// It is a directory.
     Directory,
 }
 
@@ -26,9 +25,9 @@ impl Became {
     }
 }
 
-/// An entry that is a directory when removed and none when opened is looked at this often, if somebody swaps it all the time.
+/// Attempts on an entry that another process keeps swapping between directory and file.
 const SWAPS_MAX: u32 = 16;
-/// How long to wait for a descriptor when all are in use elsewhere, and how often.
+/// Interval and number of waits for a free descriptor.
 const WAIT: Duration = Duration::from_millis(10);
 const WAITS_MAX: u32 = 500;
 
@@ -73,10 +72,10 @@ impl Worker<'_, '_, '_> {
                 self.counts.linked += u64::from(space.linked);
                 self.count();
             }
-            // Somebody else has removed it.
+            // Another process removed it.
             Err(Errno::NOENT) => {}
             Err(Errno::ISDIR) => return Became::Directory,
-            // What POSIX gives for directories, and Linux for what may not be removed.
+            // POSIX: the entry is a directory. Linux: it may not be removed.
             Err(Errno::PERM)
                 if kind == FileType::Unknown
                     && system::kind_of(directory, name.to_bytes()) == FileType::Directory =>
@@ -93,16 +92,17 @@ impl Worker<'_, '_, '_> {
         Became::Done
     }
 
-    /// Holds an entry against the conditions; asks for its attributes only if they matter. Its type does: the listing may be hours old.
+    /// Checks an entry against the conditions. Asks for attributes only if they matter, and for the type
+    /// always: the listing may be hours old.
     fn examine(&mut self, node: &Node, directory: &Directory, name: &CStr, kind: FileType) -> Examined {
         let (options, conditions) = (self.shared.options, &self.shared.options.conditions);
         let may_go = conditions.accepts_name(name.to_bytes())
             && (kind == FileType::Unknown || conditions.accepts_type(kind));
-        // Before it is looked at: what takes the name during the wait is another entry, which may have to stay.
+        // Wait before examining: after the wait, the name may belong to another entry, which may have to stay.
         if may_go && !self.have_place() {
             return Examined::Stays;
         }
-        // The type must be known even of what stays, which would be entered if it were a directory.
+        // The type matters also for entries that stay: directories are entered.
         let facts = if (may_go && (options.dry_run || conditions.needs_look())) || kind == FileType::Unknown {
             match system::facts(directory, name) {
                 Ok(facts) => Some(facts),
@@ -128,12 +128,12 @@ impl Worker<'_, '_, '_> {
             node.stay(KEPT);
             return Examined::Stays;
         }
-        // Of directories the space is known then too, else of nothing.
+        // Only then is the size of directories known as well.
         let all_known = options.dry_run || conditions.older_than.is_some();
         Examined::Goes(facts.filter(|_| all_known).map_or(Space::default(), |facts| Space::of(&facts)))
     }
 
-    /// Goes into a directory below the one on top of the stack.
+    /// Enters a subdirectory of the directory on top of the stack.
     pub(super) fn enter(&mut self, name: CString) {
         if self.reopen_top().is_err() {
             return;
@@ -151,7 +151,7 @@ impl Worker<'_, '_, '_> {
                     return self
                         .tell_failure(&parent, Error::new("enter", &path, ErrorKind::MountPoint, reason));
                 }
-                // No directory, or no longer.
+                // Not a directory, or no longer.
                 Err(Errno::NOTDIR | Errno::LOOP) => {
                     if !self.remove_entry(&parent, &directory, &name, FileType::Unknown).is_directory() {
                         return;
@@ -189,7 +189,7 @@ impl Worker<'_, '_, '_> {
         if !self.shared.unconditional
             && let Ok(identity) = system::identity(&opened)
         {
-            // Another that takes its name has met no condition.
+            // A directory that takes its name has not been checked against the conditions.
             node.identify(identity);
         }
         self.push(Frame {
@@ -203,7 +203,7 @@ impl Worker<'_, '_, '_> {
         });
     }
 
-    /// Deals with a directory that cannot be opened: an empty one may be removed all the same.
+    /// Handles a directory that cannot be opened: it can still be removed if it is empty.
     fn not_opened(&mut self, parent: &Node, directory: &Directory, name: &CStr, error: Errno) {
         if self.shared.unconditional && !self.shared.options.dry_run {
             if !self.take_place() {
@@ -221,7 +221,7 @@ impl Worker<'_, '_, '_> {
         self.fail(parent, name.to_bytes(), "open", error.into());
     }
 
-    /// Opens something; where descriptors are lacking, closes those that are least needed and waits for others to.
+    /// Opens a file. If descriptors run out, closes those needed last and waits for other workers.
     pub(super) fn with_descriptors<T>(
         &mut self,
         mut open: impl FnMut(&mut Self) -> Result<T, Errno>,
@@ -242,16 +242,16 @@ impl Worker<'_, '_, '_> {
     }
 }
 
-/// What is said of an entry that an age is asked of which nobody tells.
+/// Error for an entry whose file system reports no modification time.
 fn no_time() -> std::io::Error {
     std::io::Error::other("the file system does not tell when it was modified, so it stays")
 }
 
-/// The space of an entry on the disk, as far as it was looked at.
+/// Allocated size of an entry, if examined.
 #[derive(Clone, Copy, Default)]
 struct Space {
     bytes: u64,
-    /// It has other links, so that its space may stay in use.
+    /// It has other links, so its blocks may stay in use.
     linked: bool,
 }
 
@@ -264,7 +264,7 @@ impl Space {
     }
 }
 
-/// What the conditions say to an entry.
+/// Outcome of checking the conditions.
 enum Examined {
     Goes(Space),
     Stays,

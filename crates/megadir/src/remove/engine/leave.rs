@@ -1,4 +1,4 @@
-//! The way up: removing directories that have become empty, and opening those above again.
+//! The way up: removes emptied directories and reopens their parents.
 
 use std::ffi::CStr;
 use std::sync::Arc;
@@ -10,28 +10,27 @@ use super::system::{self, Directory, Errno, Opener};
 use super::worker::{Frame, Worker};
 use crate::error::{Error, ErrorKind};
 
-/// How often a directory is read again that was not empty when it should have been.
+/// Number of times a directory is read again because it was not empty.
 pub(super) const PASSES_MAX: u8 = 10;
 
-/// What is said when that was not enough and conditions choose.
+/// Reason after [`PASSES_MAX`], if conditions select entries.
 pub(super) const KEEPS_MATCHING: &str = "looked through 11 times, and there was something to remove each time: something keeps making entries in it";
 const MOVED: &str = "moved or replaced while it was being removed";
 
-/// What became of an attempt to remove a directory.
+/// Outcome of removing a directory.
 enum Left {
     Done,
-    /// There is something in it.
     NotEmpty,
 }
 
 impl Worker<'_, '_, '_> {
-    /// Ends the part in the directory on top of the stack, and removes it if that was the last.
+    /// Ends the part on top of the stack, and removes the directory if it was the last part.
     pub(super) fn leave(&mut self) {
         let Some(Frame { mut node, mut descriptor, is_part, .. }) = self.pop() else { return };
         if !system::GOES_WHILE_OPEN
             && let Err(error) = close(&node, &mut descriptor)
         {
-            // Without it no other directory of its name would be told from it.
+            // Without an identity, another directory of this name could be removed in its place.
             self.fail(&node, b"", "remove", error.into());
         }
         if is_part {
@@ -67,7 +66,7 @@ impl Worker<'_, '_, '_> {
         }
     }
 
-    /// Removes a directory of which all parts have ended, if nothing in it is to stay.
+    /// Removes a directory whose parts have all ended, unless something in it stays.
     fn remove_directory(&mut self, node: &Node, parent: &Node, above: &Directory) -> Left {
         let stays = node.stays();
         if stays != 0 {
@@ -76,10 +75,10 @@ impl Worker<'_, '_, '_> {
             return Left::Done;
         }
         if !self.take_place() {
-            // So are those above it.
+            // Its parents stay too.
             return Left::Done;
         }
-        // Without conditions an empty directory goes, whichever has the name.
+        // Without conditions, any empty directory of this name may go.
         let expected = node.identity().filter(|_| !self.shared.unconditional || !system::GOES_WHILE_OPEN);
         let removed = match self.shared.options.dry_run {
             true => Ok(()),
@@ -113,7 +112,7 @@ impl Worker<'_, '_, '_> {
         Left::Done
     }
 
-    /// Puts a directory in which something was left on the stack again.
+    /// Puts a directory that was not empty on the stack again.
     fn read_again(&mut self, node: Arc<Node>, descriptor: Option<Arc<Directory>>) {
         node.add_part();
         let frame = Frame {
@@ -128,16 +127,16 @@ impl Worker<'_, '_, '_> {
         self.push(frame);
     }
 
-    /// Opens the directory on top of the stack again if it was closed.
+    /// Reopens the directory on top of the stack if it was closed.
     ///
     /// # Errors
     ///
-    /// When it cannot be reached any more. It is then told and has come to its end.
+    /// If it cannot be reached. The failure has been reported and the directory is finished.
     pub(super) fn reopen_top(&mut self) -> Result<(), ()> {
         self.open_top(None).map(drop)
     }
 
-    /// Returns the directory on top of the stack, open; by way of a directory in it, if that is still there.
+    /// Returns the directory on top of the stack, open; by way of `..` of a directory in it, if possible.
     fn open_top(&mut self, below: Option<&Directory>) -> Result<Arc<Directory>, ()> {
         let Some(top) = self.stack.last() else { return Err(()) };
         if let Some(descriptor) = &top.descriptor {
@@ -158,8 +157,8 @@ impl Worker<'_, '_, '_> {
         reached
     }
 
-    /// Opens a directory again: by way of a directory in it, or by its name and those of all above it. It is the same one as
-    /// before, or a failure is told.
+    /// Reopens a directory by `..` of a directory in it, or by names from the root. Checks its identity;
+    /// reports a failure.
     fn reach(&mut self, node: &Node, below: Option<&Directory>) -> Result<Arc<Directory>, ()> {
         let Some(identity) = node.identity() else { unreachable!("what was closed or given away is known") };
         if let Some(below) = below
@@ -186,7 +185,7 @@ impl Worker<'_, '_, '_> {
         })
     }
 
-    /// Opens a directory by the names from the one whose part was done last, if it lies there, else from the root.
+    /// Opens a directory by names from the parent of the last part if it lies below it, else from the root.
     fn reach_by_names(&mut self, node: &Node) -> Result<Arc<Directory>, Errno> {
         if let Some((last, descriptor)) = self.last.clone()
             && let Some(names) = node.names_below(&last)
@@ -207,7 +206,7 @@ impl Worker<'_, '_, '_> {
     }
 }
 
-/// Closes a directory that is to go, once it is known what it is found again by, or will not be.
+/// Closes a directory before its removal, after recording its identity.
 fn close(node: &Node, descriptor: &mut Option<Arc<Directory>>) -> Result<(), Errno> {
     let Some(open) = descriptor.take() else { return Ok(()) };
     if node.identity().is_none() {

@@ -1,4 +1,4 @@
-//! A directory that is being removed: what its workers must know of it together.
+//! A directory that is being removed: the state shared by its workers.
 
 use std::ffi::{CStr, CString};
 use std::path::{Path, PathBuf};
@@ -8,34 +8,35 @@ use std::sync::{Arc, OnceLock};
 use super::system::Identity;
 use crate::names;
 
-/// The longest path in a message, bytes; of a longer one, the end.
+/// Longest path in a message, bytes; of a longer path only the end is printed.
 const PATH_BYTES_MAX: usize = 16 << 10;
 
-/// Something below could not be removed.
+/// An entry below could not be removed.
 pub(super) const FAILED: u8 = 1;
-/// Something below is to stay.
+/// An entry below stays, by the conditions.
 pub(super) const KEPT: u8 = 2;
 
-/// A directory that is being removed. Its descriptor is with the workers.
+/// A directory that is being removed. Workers hold its descriptors.
 #[derive(Debug)]
 pub(super) struct Node {
     /// `None` for the root of the removal.
     pub(super) parent: Option<Arc<Node>>,
     pub(super) name: CString,
-    /// Whoever reads it, its directories, and who has been given some of them: who ends the last part removes it.
+    /// The reader, its subdirectories, and jobs shared with other workers. Whoever ends the last part removes
+    /// the directory.
     parts: AtomicUsize,
     /// [`FAILED`] and [`KEPT`].
     stays: AtomicU8,
-    /// How often it has been read again since something was left in it.
+    /// Number of times it was read again because it was not empty.
     pub(super) passes: AtomicU8,
-    /// Known of every directory that somebody may come back to by way of `..`, and of all above it.
+    /// Known for each directory that a worker may return to by `..`, and for all its ancestors.
     identity: OnceLock<Identity>,
-    /// Its space on the disk, bytes, where it was looked at.
+    /// Allocated size, bytes; 0 if not examined.
     pub(super) bytes: u64,
 }
 
 impl Node {
-    /// Makes a directory with one part: its reader's.
+    /// A directory with one part, its reader's.
     pub(super) fn new(parent: Option<Arc<Self>>, name: CString, stays: u8, bytes: u64) -> Self {
         if let Some(parent) = &parent {
             parent.add_part();
@@ -55,13 +56,13 @@ impl Node {
         self.parts.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// Ends a part; true if it was the last, and all that the others did has been seen.
+    /// Ends a part; `true` if it was the last. Then the effects of all other parts are visible.
     pub(super) fn end_part(&self) -> bool {
         self.parts.fetch_sub(1, Ordering::AcqRel) == 1
     }
 
     pub(super) fn stay(&self, why: u8) {
-        // Most often it is known already.
+        // Usually already set: avoid the write.
         if self.stays() & why != why {
             self.stays.fetch_or(why, Ordering::Relaxed);
         }
@@ -79,12 +80,12 @@ impl Node {
         let _ = self.identity.set(identity);
     }
 
-    /// Returns the names from below the root to this directory.
+    /// Names from the root of the removal down to this directory.
     pub(super) fn names(&self) -> Vec<&CStr> {
         self.names_up_to(None).unwrap_or_default()
     }
 
-    /// Returns the names from below a directory to this one; nothing where this one does not lie there.
+    /// Names from `above` down to this directory; `None` if it is not below.
     pub(super) fn names_below(&self, above: &Self) -> Option<Vec<&CStr>> {
         self.names_up_to(Some(above))
     }
@@ -106,7 +107,7 @@ impl Node {
         Some(names)
     }
 
-    /// Returns the path of an entry, for a message; of this directory itself where the name is empty.
+    /// Path of an entry for a message; of the directory itself if the name is empty.
     pub(super) fn path(&self, root: &Path, name: &[u8]) -> PathBuf {
         let mut parts = vec![name];
         let mut bytes = name.len();
@@ -128,7 +129,7 @@ impl Node {
     }
 }
 
-/// Gives up the directories above one by one: a chain of a million would overflow the stack.
+/// Drops the ancestors one by one: recursion on a chain of a million directories would overflow the stack.
 impl Drop for Node {
     fn drop(&mut self) {
         let mut parent = self.parent.take();

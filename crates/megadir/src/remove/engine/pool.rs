@@ -1,4 +1,4 @@
-//! What workers hand to each other: directories that were listed and not gone into, of one directory.
+//! Jobs that workers hand to each other: directories listed but not entered, all of one parent.
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -7,24 +7,25 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use super::names::Names;
 use super::node::Node;
 
-/// Directories below one, to be removed by whoever takes them. A part of that one ([`Node::end_part`]).
+/// Directories of one parent, to be removed by the worker that takes the job. Counts as a part of the parent
+/// ([`Node::end_part`]).
 ///
-/// It has no descriptor, which in another worker's table would be another file: who takes it opens the directory by its
-/// names and believes it by its identity.
+/// A job has no descriptor: the number would mean another file in another worker's table. The taker opens the
+/// parent by names and checks its identity.
 #[derive(Debug)]
 pub(super) struct Job {
     pub(super) node: Arc<Node>,
     pub(super) below: Names,
 }
 
-/// Jobs that wait for each other worker: enough that nobody waits for more, and few, so that workers stay side by side.
+/// Waiting jobs per other worker: enough to keep all busy, few enough that workers stay close to each other.
 const JOBS_EACH: usize = 2;
 
-/// Jobs that wait, the oldest first.
+/// Waiting jobs, the oldest first.
 #[derive(Debug)]
 pub(super) struct Pool {
     workers_max: usize,
-    /// How many wait, to be looked at without the lock.
+    /// Length of the list, readable without the lock.
     jobs: AtomicUsize,
     state: Mutex<State>,
     changed: Condvar,
@@ -39,19 +40,19 @@ struct State {
 }
 
 impl Pool {
-    /// Makes a pool with one worker, who has work.
+    /// A pool for one busy worker.
     pub(super) fn new(workers_max: usize) -> Self {
         let state = State { jobs: VecDeque::new(), started: 1, waiting: 0, closed: false };
         Self { workers_max, jobs: AtomicUsize::new(0), state: Mutex::new(state), changed: Condvar::new() }
     }
 
-    /// Tells whether a job would be welcome.
+    /// `true` if there are fewer jobs than other workers could take.
     #[inline]
     pub(super) fn is_hungry(&self) -> bool {
         self.jobs.load(Ordering::Relaxed) < JOBS_EACH * (self.workers_max - 1)
     }
 
-    /// Takes the oldest job back, if it is of one directory.
+    /// Takes the oldest job back if it belongs to `node`.
     pub(super) fn take_back(&self, node: &Arc<Node>) -> Option<Job> {
         if self.jobs.load(Ordering::Relaxed) == 0 {
             return None;
@@ -62,14 +63,15 @@ impl Pool {
         job
     }
 
-    /// Adds a job. It wakes no worker: most jobs are taken back sooner than another worker could begin ([`Pool::offer`]).
+    /// Adds a job without waking a worker: most jobs are taken back before another worker could begin
+    /// ([`Pool::offer`]).
     pub(super) fn push(&self, job: Job) {
         let mut state = self.lock();
         state.jobs.push_back(job);
         self.jobs.store(state.jobs.len(), Ordering::Relaxed);
     }
 
-    /// Wakes workers for the jobs that are left; returns how many more the caller is to start.
+    /// Wakes workers for the remaining jobs; returns the number of workers that the caller should start.
     pub(super) fn offer(&self) -> usize {
         if self.jobs.load(Ordering::Relaxed) == 0 {
             return 0;
@@ -82,12 +84,12 @@ impl Pool {
         start
     }
 
-    /// Takes back that a worker was started.
+    /// Undoes the count of a worker that could not be started.
     pub(super) fn not_started(&self) {
         self.lock().started -= 1;
     }
 
-    /// Takes the oldest job, which is mostly the largest, waiting while others may still add one; `None` when all is done.
+    /// Takes the oldest job, usually the largest. Waits while other workers may add jobs; `None` at the end.
     pub(super) fn take(&self) -> Option<Job> {
         let mut state = self.lock();
         state.waiting += 1;
@@ -109,7 +111,7 @@ impl Pool {
         }
     }
 
-    /// Ends it: nobody gets anything any more.
+    /// Ends the pool: waiting workers get no more jobs.
     pub(super) fn close(&self) {
         let mut state = self.lock();
         state.closed = true;

@@ -1,4 +1,4 @@
-//! A worker: goes down a tree and empties directories, on a stack of its own.
+//! A worker walks down a tree with its own stack and empties directories.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -14,30 +14,30 @@ use crate::error::{Error, ErrorKind};
 use crate::file_type::FileType;
 use crate::remove::Counts;
 
-/// Directories with fewer entries are given away several at a time.
+/// Directories with fewer entries are shared several at a time ([`FEW`]).
 const SMALL_ENTRIES: u64 = 64;
-/// So many.
 const FEW: usize = 16;
-/// After this many entries a worker offers the jobs that it could not take back itself. Waking another worker takes longer than
-/// removing a few entries: in a chain of directories two workers would wait for each other at each level.
+/// After this many entries a worker offers the jobs that it has not taken back. Waking another worker takes
+/// longer than removing a few entries: in a chain of directories, two workers would wait for each other at each
+/// level.
 const OFFERED_AFTER: u32 = 32;
-/// Entries that a worker counts for itself before others see it.
+/// Entries after which a worker adds its counts to the shared progress.
 const TOLD_AFTER: u64 = 128;
 
 /// A directory on a worker's stack.
 pub(super) struct Frame {
     pub(super) node: Arc<Node>,
-    /// `None` while it is closed, to be opened again when the worker comes back to it.
+    /// `None` while closed; reopened when the worker returns to it.
     pub(super) descriptor: Option<Arc<Directory>>,
-    /// Directories that were listed and neither gone into nor given away.
+    /// Directories listed but neither entered nor shared.
     pub(super) below: Names,
-    /// Whether there is nothing more to read.
+    /// All of it has been read.
     pub(super) ended: bool,
-    /// The position after what has been read.
+    /// Position after the last entry read.
     pub(super) position: u64,
     /// The descriptor is at another position.
     pub(super) astray: bool,
-    /// A part that was given away: who reads the directory has a frame of it too.
+    /// A shared part: the directory's reader has a frame of it too.
     pub(super) is_part: bool,
 }
 
@@ -45,23 +45,23 @@ pub(super) struct Frame {
 pub(super) struct Worker<'scope, 'env, 'a> {
     pub(super) shared: &'env Shared<'a>,
     pub(super) scope: &'scope Scope<'scope, 'env>,
-    /// Directories, each in the one before it.
+    /// The directories from the top down, each in the one before.
     pub(super) stack: Vec<Frame>,
-    /// No frame below this one has names to give away.
+    /// No frame below this index has names to share.
     shareable: usize,
-    /// No frame below this one is open.
+    /// No frame below this index is open.
     pub(super) oldest_open: usize,
-    /// Frames that are open.
+    /// Number of open frames.
     pub(super) open: usize,
-    /// The directory of which a part was done last: the next part is mostly of the same or of one below it. `None` where directories
-    /// are closed before they go.
+    /// Parent of the last part done; the next part is usually of the same parent or below it. `None` on systems
+    /// where directories must be closed before they are removed.
     pub(super) last: Option<(Arc<Node>, Arc<Directory>)>,
-    /// How many directories are given away at a time: one if they are large, several if handing over would cost more than they do.
+    /// Directories per job: one if they are large, several if handing over would cost more than removing.
     few: usize,
-    /// What all names that wait take, bytes.
+    /// Size of all waiting names, bytes.
     waiting_bytes: usize,
     window: Option<Window>,
-    /// A place in time that was waited for, and that nothing has taken yet.
+    /// A slot of the rate limit that was waited for and not used yet.
     pub(super) has_place: bool,
     pub(super) counts: Counts,
     untold: u64,
@@ -90,7 +90,7 @@ impl<'scope, 'env, 'a> Worker<'scope, 'env, 'a> {
         }
     }
 
-    /// Does what is on the stack, and then jobs until there are none any more.
+    /// Empties the stack, then takes jobs until none are left.
     pub(super) fn run(mut self) {
         let _closes = CloseOnPanic(self.shared);
         self.work();
@@ -114,7 +114,7 @@ impl<'scope, 'env, 'a> Worker<'scope, 'env, 'a> {
         });
     }
 
-    /// Works until the stack is empty or the removal is to end.
+    /// Works until the stack is empty or the removal is cancelled.
     fn work(&mut self) {
         while let Some(top) = self.stack.last_mut() {
             if self.shared.progress.is_cancelled() {
@@ -122,8 +122,9 @@ impl<'scope, 'env, 'a> Worker<'scope, 'env, 'a> {
                 self.stack.clear();
                 break;
             }
-            // What was given away and not taken goes first, so that workers stay side by side: directories made one after another
-            // lie in different allocation groups (XFS), those half a directory apart may all lie in the same.
+            // Take back shared jobs first, so that workers stay close to each other: on XFS, consecutive
+            // directories lie in different allocation groups, while directories half the tree apart may share
+            // one.
             if !top.is_part
                 && let Some(job) = self.shared.pool.take_back(&top.node)
             {
@@ -147,14 +148,12 @@ impl<'scope, 'env, 'a> Worker<'scope, 'env, 'a> {
         self.tell();
     }
 
-    /// Puts a directory on the stack.
     pub(super) fn push(&mut self, frame: Frame) {
         self.open += usize::from(frame.descriptor.is_some());
         self.stack.push(frame);
         while self.open > self.shared.open_max && self.close_oldest() {}
     }
 
-    /// Takes the top off the stack.
     pub(super) fn pop(&mut self) -> Option<Frame> {
         let frame = self.stack.pop()?;
         self.open -= usize::from(frame.descriptor.is_some());
@@ -164,18 +163,18 @@ impl<'scope, 'env, 'a> Worker<'scope, 'env, 'a> {
         Some(frame)
     }
 
-    /// Closes the directory that will be needed last; false where only the top is open.
+    /// Closes the directory that is needed last; `false` if only the top is open.
     pub(super) fn close_oldest(&mut self) -> bool {
         let top = self.stack.len().saturating_sub(1);
         while self.oldest_open < top {
             let frame = &mut self.stack[self.oldest_open];
             self.oldest_open += 1;
             let Some(descriptor) = &frame.descriptor else { continue };
-            // Elsewhere its position would be lost.
+            // Its position would be lost.
             if !system::SEEKS && !frame.ended {
                 continue;
             }
-            // Without its identity nobody finds back to it.
+            // The identity is needed to find it again.
             if frame.node.identity().is_none() {
                 match system::identity(descriptor) {
                     Ok(identity) => frame.node.identify(identity),
@@ -190,7 +189,7 @@ impl<'scope, 'env, 'a> Worker<'scope, 'env, 'a> {
         false
     }
 
-    /// Gives directories that wait, of those highest up, to other workers that have few.
+    /// Shares waiting directories, highest in the tree first, if other workers have few jobs.
     fn share(&mut self) {
         if self.unoffered >= OFFERED_AFTER {
             self.unoffered = 0;
@@ -218,9 +217,9 @@ impl<'scope, 'env, 'a> Worker<'scope, 'env, 'a> {
         }
     }
 
-    /// Notes what the directories up to one on the stack are known by, so that others find back to them.
+    /// Records the identities of the directories up to `index`, so that other workers can find them.
     fn identify_to(&self, index: usize) -> Result<(), Errno> {
-        // Who has been identified was so with all above; those that are closed have been.
+        // A frame with an identity has ancestors with identities; closed frames always have one.
         for frame in self.stack[..=index].iter().rev() {
             match &frame.descriptor {
                 Some(descriptor) if frame.node.identity().is_none() => {
@@ -236,7 +235,7 @@ impl<'scope, 'env, 'a> Worker<'scope, 'env, 'a> {
         let number = self.shared.threads.fetch_add(1, Ordering::Relaxed);
         let (shared, scope) = (self.shared, self.scope);
         let thread = std::thread::Builder::new().name(format!("megadir-remove-{number}"));
-        // Fewer threads do the same work.
+        // If it fails, fewer threads do the same work.
         let work = move || {
             if shared.options.own_tables
                 && let Some(own_table) = system::OWN_TABLE
@@ -250,7 +249,7 @@ impl<'scope, 'env, 'a> Worker<'scope, 'env, 'a> {
         }
     }
 
-    /// Reads a window of the directory on top of the stack and removes what is in it; directories wait.
+    /// Reads a window of the top directory and removes its entries; subdirectories wait.
     fn empty(&mut self) {
         if self.reopen_top().is_err() {
             return;
@@ -265,7 +264,7 @@ impl<'scope, 'env, 'a> Worker<'scope, 'env, 'a> {
         self.window = Some(window);
     }
 
-    /// Reads a window; false if there is nothing to do about what it holds.
+    /// Reads a window; `false` if it could not be read.
     fn fill(&mut self, window: &mut Window) -> bool {
         let room = self.shared.room(self.waiting_bytes);
         let Some(Frame { node, descriptor: Some(descriptor), ended, position, astray, .. }) =
@@ -278,7 +277,7 @@ impl<'scope, 'env, 'a> Worker<'scope, 'env, 'a> {
             Ok(()) => true,
             Err(error) => {
                 *ended = true;
-                // Removed by somebody else.
+                // Another process removed the directory.
                 if error.raw_os_error() != Some(Errno::NOENT.raw_os_error()) {
                     let node = Arc::clone(node);
                     self.fail(&node, b"", "read", error);
@@ -288,7 +287,8 @@ impl<'scope, 'env, 'a> Worker<'scope, 'env, 'a> {
         }
     }
 
-    /// Has the directories of a window wait, as many as there is room for: from the next on, the window is read again later.
+    /// Lets the subdirectories of a window wait. If they exceed the room, the rest of the window is read again
+    /// later.
     fn note_directories(&mut self, window: &mut Window) {
         let room = self.shared.room(self.waiting_bytes).of_one;
         let Some(frame) = self.stack.last_mut() else { return };
@@ -306,7 +306,7 @@ impl<'scope, 'env, 'a> Worker<'scope, 'env, 'a> {
             let full = system::SEEKS && frame.below.bytes() > room && !frame.below.is_empty();
             let is_directory = match FileType::from_d_type(record.kind) {
                 FileType::Directory => true,
-                // Seldom: otherwise removing it tells.
+                // Rare: otherwise the removal itself shows the type.
                 FileType::Unknown if full => system::kind_of(descriptor, record.name) == FileType::Directory,
                 _ => false,
             };
@@ -327,7 +327,7 @@ impl<'scope, 'env, 'a> Worker<'scope, 'env, 'a> {
         self.waiting_bytes += frame.below.bytes() - before;
     }
 
-    /// Removes everything in a window that is not known to be a directory.
+    /// Removes all entries of a window except known directories.
     fn remove_listed(&mut self, window: &Window) {
         let Some(frame) = self.stack.last() else { return };
         let Some(descriptor) = frame.descriptor.clone() else { return };
@@ -344,7 +344,8 @@ impl<'scope, 'env, 'a> Worker<'scope, 'env, 'a> {
             }
             entries += 1;
             self.unoffered += 1;
-            // Directories may wait long for the end of a large one; the end of a small one is near, and its directories are next.
+            // In a large directory, its subdirectories would wait long for another worker. In a small one they
+            // come next anyway.
             if entries > u64::from(OFFERED_AFTER) {
                 self.share();
             }
@@ -362,7 +363,7 @@ impl<'scope, 'env, 'a> Worker<'scope, 'env, 'a> {
         }
     }
 
-    /// Tells of a failure at an entry; of the directory itself where the name is empty.
+    /// Reports a failure at an entry; at the directory itself if the name is empty.
     pub(super) fn fail(&mut self, node: &Node, name: &[u8], operation: &'static str, error: std::io::Error) {
         let path = node.path(&self.shared.path, name);
         self.tell_failure(node, Error::io(operation, &path, error));
@@ -376,7 +377,6 @@ impl<'scope, 'env, 'a> Worker<'scope, 'env, 'a> {
         self.shared.fail(failure);
     }
 
-    /// Counts what has been removed.
     pub(super) fn count(&mut self) {
         self.untold += 1;
         if self.untold >= TOLD_AFTER {
@@ -384,7 +384,7 @@ impl<'scope, 'env, 'a> Worker<'scope, 'env, 'a> {
         }
     }
 
-    /// Lets others see what this worker has counted.
+    /// Adds this worker's counts to the shared progress.
     pub(super) fn tell(&mut self) {
         self.shared.progress.add(&self.counts);
         self.counts = Counts::default();
@@ -392,7 +392,7 @@ impl<'scope, 'env, 'a> Worker<'scope, 'env, 'a> {
     }
 }
 
-/// Closes the pool when its thread panics: the others would wait for what it might have added.
+/// Closes the pool if its thread panics: other workers would wait for its jobs forever.
 struct CloseOnPanic<'env, 'a>(&'env Shared<'a>);
 
 impl Drop for CloseOnPanic<'_, '_> {

@@ -33,6 +33,11 @@ pub(crate) fn judge(shape: &Shape, results: &Results) -> Vec<Judged> {
                     .map(|figure| not_slower(text(format!("`{OURS}` not slower than `{RMZ}`")), figure)),
             );
         }
+        Part::RemoveChain => {
+            judged.extend(
+                ratio(RM).map(|figure| not_slower(text(format!("`{OURS}` not slower than `{RM}`")), figure)),
+            );
+        }
         _ => {
             let median = |name: &'static str| {
                 Figure::median(&results.walls_s(name)).map(|figure| (figure.value, name))

@@ -23,6 +23,8 @@ pub(crate) struct Shape {
     pub(crate) file_systems: &'static [&'static str],
     /// How many directories below the tree's root; 0: all files are in the root.
     directories: u64,
+    /// Each directory is in the one before and has one file.
+    pub(crate) is_chain: bool,
     /// One file for so many of `--entries`.
     entries_per_file: u64,
     /// The size of each file, bytes.
@@ -36,10 +38,13 @@ const FLAT: Shape = Shape {
     part: Part::RemoveFlat,
     file_systems: &["ext4", "xfs", "btrfs"],
     directories: 0,
+    is_chain: false,
     entries_per_file: 2,
     file_bytes: 0,
     is_cold: false,
 };
+
+const CHAIN: Shape = Shape { part: Part::RemoveChain, is_chain: true, ..FLAT };
 
 /// All comparisons.
 pub(crate) static SHAPES: &[Shape] = &[
@@ -62,12 +67,15 @@ pub(crate) static SHAPES: &[Shape] = &[
     },
     FLAT,
     Shape { name: "one directory, cold", part: Part::RemoveFlatCold, is_cold: true, ..FLAT },
+    Shape { name: "a chain of 1000 directories, warm", directories: 1000, ..CHAIN },
+    Shape { name: "a chain of 2000 directories, warm", directories: 2000, ..CHAIN },
+    Shape { name: "a chain of 4000 directories, warm", directories: 4000, ..CHAIN },
 ];
 
 impl Shape {
     /// Returns how many files it has where `--entries` asks for so many.
     pub(crate) fn files(&self, entries: u64) -> u64 {
-        (entries / self.entries_per_file).max(1)
+        if self.is_chain { self.directories } else { (entries / self.entries_per_file).max(1) }
     }
 
     /// Returns how many bytes its files have in all.
@@ -85,6 +93,9 @@ impl Shape {
         };
         match self.directories {
             0 => format!("{files} {size} in one directory"),
+            directories if self.is_chain => {
+                format!("{files} {size}, one in each of {directories} directories, each in the one before")
+            }
             directories => format!("{files} {size} in {directories} directories"),
         }
     }
@@ -96,6 +107,9 @@ impl Shape {
             return fill::fill(&path, files, interrupt).map(|_| ());
         }
         let cannot = |error: std::io::Error| format!("cannot make {}: {error}", path.display());
+        if self.is_chain {
+            return chain(root, self.directories).map_err(|error| cannot(error.into()));
+        }
         let content = vec![0x5a; self.file_bytes];
         std::fs::create_dir(&path).map_err(cannot)?;
         for directory in 0..self.directories {
@@ -108,14 +122,17 @@ impl Shape {
             }
             interrupt.check()?;
         }
-        let folder = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
         let directory =
-            rustix::fs::openat(CWD, &path, folder, Mode::empty()).map_err(|error| cannot(error.into()))?;
+            rustix::fs::openat(CWD, &path, FOLDER, Mode::empty()).map_err(|error| cannot(error.into()))?;
         rustix::fs::syncfs(&directory).map_err(|error| cannot(error.into()))
     }
 
     /// Reads all of it into the caches: names, inodes and contents.
     pub(crate) fn warm(&self, root: &Path) -> Result<(), String> {
+        if self.is_chain {
+            return warm_chain(&root.join(DIRECTORY))
+                .map_err(|error| format!("cannot read a chain: {error}"));
+        }
         let mut folders: Vec<PathBuf> = vec![root.join(DIRECTORY)];
         let mut buffer = vec![0; 1 << 16];
         while let Some(folder) = folders.pop() {
@@ -134,5 +151,36 @@ impl Shape {
             read().map_err(|error| format!("cannot read {}: {error}", folder.display()))?;
         }
         Ok(())
+    }
+}
+
+const FOLDER: OFlags = OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::CLOEXEC);
+
+/// Creates a chain and syncs it. Its path may be longer than `PATH_MAX`, so each level is opened below the one before.
+fn chain(root: &Path, directories: u64) -> rustix::io::Result<()> {
+    let mut at = rustix::fs::openat(CWD, root, FOLDER, Mode::empty())?;
+    for level in 0..=directories {
+        let name = if level == 0 { DIRECTORY } else { "d" };
+        rustix::fs::mkdirat(&at, name, Mode::RWXU)?;
+        at = rustix::fs::openat(&at, name, FOLDER, Mode::empty())?;
+        if level > 0 {
+            rustix::fs::openat(&at, "file", OFlags::CREATE | OFlags::WRONLY | OFlags::CLOEXEC, Mode::RUSR)?;
+        }
+    }
+    rustix::fs::syncfs(&at)
+}
+
+/// Reads names and inodes of a chain into the caches.
+fn warm_chain(path: &Path) -> rustix::io::Result<()> {
+    let mut at = rustix::fs::openat(CWD, path, FOLDER, Mode::empty())?;
+    loop {
+        let mut names = rustix::fs::Dir::read_from(&at)?;
+        while let Some(entry) = names.next() {
+            rustix::fs::statat(&at, entry?.file_name(), rustix::fs::AtFlags::SYMLINK_NOFOLLOW)?;
+        }
+        at = match rustix::fs::openat(&at, "d", FOLDER, Mode::empty()) {
+            Err(rustix::io::Errno::NOENT) => return Ok(()),
+            below => below?,
+        };
     }
 }
