@@ -167,7 +167,7 @@ fn what_has_no_place_is_refused_before_anything_is_made() {
     for (arguments, said) in [
         (
             &["--layout", "prefix:2/0"][..],
-            "invalid value 'prefix:2/0' for '--layout <LAYOUT>': at character 10, '0': 1 to 255 characters a level",
+            "invalid value 'prefix:2/0' for '--layout <LAYOUT>': at character 10, '0': 1 to 255 characters per level",
         ),
         (
             &["--layout", "gti:2"],

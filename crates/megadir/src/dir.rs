@@ -175,7 +175,7 @@ impl Dir {
     ///
     /// # Errors
     ///
-    /// Those of fstat(2).
+    /// See fstat(2).
     pub fn size_bytes(&self) -> Result<u64> {
         rustix::fs::fstat(&self.descriptor)
             .map(|status| status.st_size as u64)
@@ -191,7 +191,7 @@ impl Dir {
     ///
     /// # Errors
     ///
-    /// Those of fstat(2).
+    /// See fstat(2).
     pub fn id(&self) -> Result<DirId> {
         let status = rustix::fs::fstat(&self.descriptor)
             .map_err(|error| Error::io("stat", &self.path, error.into()))?;
@@ -223,7 +223,7 @@ impl AsFd for Dir {
 }
 
 impl Dir {
-    /// Path by which the directory was opened, for messages.
+    /// Path that the directory was opened with, for messages.
     pub fn path(&self) -> &Path {
         &self.path
     }
@@ -232,7 +232,7 @@ impl Dir {
         if crate::names::is_component(name) {
             return Ok(());
         }
-        let reason = format!("'{}' is no name of an entry", String::from_utf8_lossy(name).escape_debug());
+        let reason = format!("'{}' is not a valid entry name", String::from_utf8_lossy(name).escape_debug());
         Err(Error::new("open", &self.path, crate::ErrorKind::BadOption, reason))
     }
 }

@@ -56,7 +56,7 @@ impl Layout {
     }
 
     /// Attributes that records of this layout contain.
-    pub const fn tells(self) -> Want {
+    pub const fn attributes(self) -> Want {
         let always =
             Want::TYPE.union(Want::SIZE).union(Want::MODIFIED).union(Want::CHANGED).union(Want::BORN);
         if self.places().file_id.is_some() { always.union(Want::INODE) } else { always }
@@ -92,8 +92,8 @@ impl Found {
         }
     }
 
-    /// Returns the attributes in both `want` and `told`, except times that the file system does not keep.
-    pub fn attributes(&self, want: Want, told: Want) -> Attributes {
+    /// Returns the attributes in both `want` and `available`, except times that the file system does not keep.
+    pub fn attributes(&self, want: Want, available: Want) -> Attributes {
         let mut row = Attributes::NOTHING;
         let mut lacking = Want::NOTHING;
         row.kind = self.kind();
@@ -114,7 +114,7 @@ impl Found {
         if matches!(self.file_id, 0 | u64::MAX) {
             lacking = lacking | Want::INODE;
         }
-        row.have = (want & told).without(lacking);
+        row.have = (want & available).without(lacking);
         row
     }
 }
@@ -214,8 +214,8 @@ pub fn fuzz(bytes: &[u8]) {
             crate::names::push_wide(&mut name, record.name());
             let wide = crate::names::to_wide(&name);
             assert!(wide.is_some_and(|wide| wide.into_iter().eq(record.name())), "a name survives both ways");
-            let row = record.found.attributes(Want::ALL, layout.tells());
-            assert!(layout.tells().contains(row.have));
+            let row = record.found.attributes(Want::ALL, layout.attributes());
+            assert!(layout.attributes().contains(row.have));
             names += record.name.len();
         }
         assert!(names <= bytes.len(), "records do not overlap");

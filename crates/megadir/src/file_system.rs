@@ -81,8 +81,8 @@ impl FileSystem {
         if facts::is_remote(handle) {
             return Self::Cifs;
         }
-        let told = volume_settings::volume(handle);
-        Self::from_windows(&told.map_or_else(|_| String::new(), |told| told.file_system))
+        let volume = volume_settings::volume(handle);
+        Self::from_windows(&volume.map_or_else(|_| String::new(), |volume| volume.file_system))
     }
 
     /// Converts a Windows name such as `NTFS`.

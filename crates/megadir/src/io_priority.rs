@@ -16,7 +16,7 @@ use crate::error::{Error, Result};
 ///
 /// # Errors
 ///
-/// Those of ioprio_set(2); a container's seccomp filter may refuse it.
+/// See ioprio_set(2). A container's seccomp filter may refuse the call.
 pub fn make_idle() -> Result<()> {
     let made = io_priority::make_idle();
     made.map_err(|error| Error::io("set the I/O priority to idle", Path::new(""), error))

@@ -37,7 +37,7 @@ pub fn to_os(name: &[u8]) -> crate::Result<Cow<'_, OsStr>> {
             "open",
             std::path::Path::new(&*String::from_utf8_lossy(name)),
             crate::ErrorKind::Unavailable,
-            "these bytes are no name on this system (not WTF-8)",
+            "not a valid name on this system (not WTF-8)",
         ))
     }
 }

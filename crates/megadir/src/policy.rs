@@ -48,8 +48,8 @@ const REMOTE: usize = 1 << 20;
 /// Buffer on Windows, bytes: the most that old servers accept, and the size used by the fastest method of the
 /// source study.
 const WINDOWS: usize = 64 << 10;
-const WINDOWS_REASON: &str = "Windows gives a buffer of entries a call, with attributes and file numbers; \
-                              chosen by what is published, not measured on Windows yet";
+const WINDOWS_REASON: &str = "each call returns a buffer of entries with attributes and file IDs; \
+                              chosen from published results, not yet measured on Windows";
 
 /// The table. Sizes from which splitting pays were measured by the `listing` study.
 pub static ROWS: &[Row] = &[
@@ -59,8 +59,8 @@ pub static ROWS: &[Row] = &[
         shares_per_thread: 8,
         threads_per_processor: 4,
         buffer_bytes: LOCAL,
-        reason: "ext4 orders entries by a uniform hash, so threads can read equal shares at the same time; \
-                 uncached it waits for every block, hence more threads than processors",
+        reason: "ext4 orders entries by a uniform hash, so threads can read equal shares; \
+                 uncached reads wait for every block, so more threads than processors help",
     },
     Row {
         file_system: Some(FileSystem::Xfs),
@@ -68,8 +68,8 @@ pub static ROWS: &[Row] = &[
         shares_per_thread: 16,
         threads_per_processor: 1,
         buffer_bytes: LOCAL,
-        reason: "XFS orders entries by their place in the directory, so threads can read shares of it; \
-                 shares are uneven, hence many",
+        reason: "XFS orders entries by their offset in the directory, so threads can read shares; \
+                 shares are uneven, so there are many",
     },
     Row {
         file_system: Some(FileSystem::Btrfs),
@@ -77,7 +77,7 @@ pub static ROWS: &[Row] = &[
         shares_per_thread: 16,
         threads_per_processor: 1,
         buffer_bytes: LOCAL,
-        reason: "btrfs numbers entries in order of creation, so threads can read shares of the numbers",
+        reason: "btrfs numbers entries in order of creation, so threads can read ranges of numbers",
     },
     Row {
         file_system: Some(FileSystem::Tmpfs),
@@ -85,7 +85,7 @@ pub static ROWS: &[Row] = &[
         shares_per_thread: 1,
         threads_per_processor: 1,
         buffer_bytes: LOCAL,
-        reason: "tmpfs gives entries in descending positions, which cannot be shared out",
+        reason: "tmpfs returns entries in descending positions, which cannot be divided",
     },
     Row {
         file_system: Some(FileSystem::Overlay),
@@ -93,7 +93,7 @@ pub static ROWS: &[Row] = &[
         shares_per_thread: 1,
         threads_per_processor: 1,
         buffer_bytes: LOCAL,
-        reason: "overlayfs merges layers in memory; its positions cannot be shared out",
+        reason: "overlayfs merges layers in memory; its positions cannot be divided",
     },
     Row {
         file_system: Some(FileSystem::Nfs),
@@ -117,7 +117,7 @@ pub static ROWS: &[Row] = &[
         shares_per_thread: 1,
         threads_per_processor: 1,
         buffer_bytes: REMOTE,
-        reason: "FUSE positions are the server's cookies; a large buffer saves switches to it",
+        reason: "FUSE positions are the server's cookies; a large buffer saves context switches",
     },
     Row {
         file_system: None,
@@ -125,7 +125,7 @@ pub static ROWS: &[Row] = &[
         shares_per_thread: 1,
         threads_per_processor: 1,
         buffer_bytes: LOCAL,
-        reason: "nothing is known of this file system's positions, so one thread reads it",
+        reason: "the positions of this file system may not be divisible, so one thread reads it",
     },
 ];
 
@@ -156,7 +156,7 @@ pub fn threads(file_system: FileSystem, processors: usize) -> usize {
 ///
 /// # Errors
 ///
-/// Those of [`Dir::size_bytes`].
+/// As [`Dir::size_bytes`].
 pub fn choose(directory: &Dir, threads: usize) -> Result<Choice> {
     let file_system = directory.file_system();
     let directory_bytes = directory.size_bytes()?;
@@ -175,18 +175,18 @@ pub fn choose(directory: &Dir, threads: usize) -> Result<Choice> {
         return Ok(choice(getdents, serial, row.reason));
     };
     if threads < 2 {
-        return Ok(choice(getdents, serial, "one thread may be used, and getdents is the fastest with one"));
-    }
-    if directory_bytes < split_from_bytes {
         return Ok(choice(
             getdents,
             serial,
-            "the directory is too small for a second thread to gain anything",
+            "only one thread is allowed, and getdents is the fastest with one",
         ));
+    }
+    if directory_bytes < split_from_bytes {
+        return Ok(choice(getdents, serial, "the directory is too small for a second thread to help"));
     }
     let split = backend::by_name("split")?;
     if split.probe(directory).is_err() || !is_searchable(directory) {
-        let reason = "the directory's positions cannot be shared out (no index, or it may not be searched)";
+        let reason = "the directory's positions cannot be divided (no index, or no search permission)";
         return Ok(choice(getdents, serial, reason));
     }
     let options = ReadOptions { threads, shares: threads * row.shares_per_thread, ..serial };

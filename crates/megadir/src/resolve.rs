@@ -1,4 +1,4 @@
-//! Replaces unknown types (`DT_UNKNOWN`) by those of the inodes.
+//! Replaces unknown types (`DT_UNKNOWN`) by the types in the inodes.
 //!
 //! Some file systems store no types in directories: XFS without ftype, several FUSE and network file systems.
 //! Batches without unknown types pass through unchanged.

@@ -1,6 +1,6 @@
 //! The strategy for reading attributes on real file systems, and the reason given for it.
 #![cfg(target_os = "linux")]
-#![expect(clippy::unwrap_used, reason = "a failed assumption in a test is a failed test, which is wanted")]
+#![expect(clippy::unwrap_used, reason = "a failed assumption fails the test")]
 
 use std::path::Path;
 
@@ -16,7 +16,7 @@ const LARGE: Flat = Flat { entries: 16_000, names: Names::Longest, kinds: Kinds:
 const MIDDLE: Flat = Flat { entries: 1500, ..LARGE };
 const SMALL: Flat = Flat { entries: 100, ..LARGE };
 
-const TOO_SMALL: &str = "the directory is too small for a second thread to gain anything";
+const TOO_SMALL: &str = "the directory is too small for a second thread to help";
 
 /// Returns the choice for a directory, after checking that it lists and examines all entries.
 fn chosen(mount: &Path, flat: Flat, threads: usize) -> AttributeChoice {
@@ -48,7 +48,7 @@ fn is_shared_out(mount: &Path, file_system: FileSystem) {
     assert_eq!((choice.listing.backend.name(), choice.listing.options.buffer_bytes), ("getdents", 72 << 10));
     for flat in [SMALL, MIDDLE, LARGE] {
         let choice = chosen(mount, flat, 1);
-        assert_eq!((choice.strategy, choice.reason), (Strategy::AtOnce, "one thread was asked for"));
+        assert_eq!((choice.strategy, choice.reason), (Strategy::AtOnce, "only one thread is allowed"));
         assert_eq!(choice.listing.backend.name(), "getdents");
     }
 }

@@ -1,9 +1,6 @@
 //! Every backend passes the conformance suite on every file system available here.
 #![cfg(any(target_os = "linux", windows))]
-#![cfg_attr(
-    target_os = "linux",
-    expect(clippy::unwrap_used, reason = "a failed assumption in a test is a failed test, which is wanted")
-)]
+#![cfg_attr(target_os = "linux", expect(clippy::unwrap_used, reason = "a failed assumption fails the test"))]
 
 use std::path::Path;
 
@@ -79,7 +76,7 @@ mod mounted {
         let mount = require!(Mount::make(&mount::TMPFS));
         let split = every_backend(&mount.path());
         assert_eq!(split.listed, 0, "no directory is split");
-        assert_split_refuses(&mount.path(), "tmpfs gives its entries in descending positions");
+        assert_split_refuses(&mount.path(), "tmpfs returns entries in descending positions");
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! Real kernel errors while a directory is listed with attributes or a tree is walked: damaged blocks, no
 //! descriptors left.
 #![cfg(target_os = "linux")]
-#![expect(clippy::unwrap_used, reason = "a failed assumption in a test is a failed test, which is wanted")]
+#![expect(clippy::unwrap_used, reason = "a failed assumption fails the test")]
 
 use std::collections::BTreeMap;
 use std::os::unix::fs::FileExt;
@@ -145,7 +145,7 @@ fn without_descriptors_examining_says_so() {
     assert!(outcomes.iter().all(|outcome| *outcome > 20), "both were met: {outcomes:?}");
 }
 
-#[expect(clippy::print_stdout, reason = "the parent counts what was met")]
+#[expect(clippy::print_stdout, reason = "the parent process counts the lines")]
 fn examine_with_few_descriptors(root: &Path) {
     // Without descriptors, an examiner that needs its own may report itself unavailable.
     let refused = |error: &Error| {

@@ -1,7 +1,7 @@
 //! Listings with attributes return every entry once with the attributes that a serial `std` returns, for any
 //! strategy, threads, buffers and windows, on real ext4, XFS, btrfs and tmpfs.
 #![cfg(target_os = "linux")]
-#![expect(clippy::unwrap_used, reason = "a failed assumption in a test is a failed test, which is wanted")]
+#![expect(clippy::unwrap_used, reason = "a failed assumption fails the test")]
 
 use std::cell::Cell;
 use std::path::Path;

@@ -1,6 +1,6 @@
 //! Real kernel errors in the middle of a directory: damaged blocks, no descriptors left.
 #![cfg(target_os = "linux")]
-#![expect(clippy::unwrap_used, reason = "a failed assumption in a test is a failed test, which is wanted")]
+#![expect(clippy::unwrap_used, reason = "a failed assumption fails the test")]
 
 use std::os::unix::fs::FileExt;
 use std::path::Path;

@@ -1,6 +1,6 @@
 //! Both suites on real network file systems, only in the full tier (`MEGADIR_FULL=1`).
 #![cfg(target_os = "linux")]
-#![expect(clippy::unwrap_used, reason = "a failed assumption in a test is a failed test, which is wanted")]
+#![expect(clippy::unwrap_used, reason = "a failed assumption fails the test")]
 
 use megadir::{BACKENDS, Dir, EXAMINERS, FileSystem, attribute_policy};
 use megadir_testkit::conformance::conformance;

@@ -1,6 +1,6 @@
 //! The choices for directories on real file systems, and their reasons.
 #![cfg(target_os = "linux")]
-#![expect(clippy::unwrap_used, reason = "a failed assumption in a test is a failed test, which is wanted")]
+#![expect(clippy::unwrap_used, reason = "a failed assumption fails the test")]
 
 use std::path::Path;
 
@@ -33,7 +33,7 @@ fn is_split(mount: &Mount, shares: usize) {
     assert!(choice.reason.contains("threads can read"), "{choice}");
     let choice = chosen(&mount.path(), LARGE, 1);
     assert_eq!(choice.backend.name(), "getdents", "{choice}");
-    assert!(choice.reason.contains("one thread may be used"), "{choice}");
+    assert!(choice.reason.contains("only one thread is allowed"), "{choice}");
     let choice = chosen(&mount.path(), Flat::plain(100), 2);
     assert_eq!(choice.backend.name(), "getdents", "{choice}");
     assert!(choice.reason.contains("too small"), "{choice}");
@@ -72,5 +72,5 @@ fn an_ext4_directory_without_index_is_read_by_getdents() {
     let choice = chosen(&mount.path(), flat, 2);
     assert!(choice.directory_bytes >= 1 << 20, "{choice}");
     assert_eq!(choice.backend.name(), "getdents");
-    assert!(choice.reason.contains("cannot be shared out"), "{choice}");
+    assert!(choice.reason.contains("cannot be divided"), "{choice}");
 }

@@ -2,7 +2,7 @@
 //! threads and buffers, on real ext4, XFS and btrfs. While another thread creates and unlinks other names,
 //! every untouched name still comes once.
 #![cfg(target_os = "linux")]
-#![expect(clippy::unwrap_used, reason = "a failed assumption in a test is a failed test, which is wanted")]
+#![expect(clippy::unwrap_used, reason = "a failed assumption fails the test")]
 #![expect(clippy::print_stdout, reason = "how many cases a test tried is worth seeing where it fails")]
 
 use std::collections::HashSet;

@@ -4,7 +4,7 @@
 //! The legacy hash has 31 bits and no second half, so collisions can be found by search. Reference:
 //! `fs/ext4/hash.c` (`dx_hack_hash_signed`), `fs/ext4/dir.c` (`ext4_dx_readdir`).
 #![cfg(target_os = "linux")]
-#![expect(clippy::unwrap_used, reason = "a failed assumption in a test is a failed test, which is wanted")]
+#![expect(clippy::unwrap_used, reason = "a failed assumption fails the test")]
 
 use std::collections::HashMap;
 use std::path::Path;

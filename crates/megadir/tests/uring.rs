@@ -1,6 +1,6 @@
 //! The optional examiner `uring` passes the suite of all examiners.
 #![cfg(target_os = "linux")]
-#![expect(clippy::unwrap_used, reason = "a failed assumption in a test is a failed test, which is wanted")]
+#![expect(clippy::unwrap_used, reason = "a failed assumption fails the test")]
 
 use std::path::Path;
 

@@ -1,8 +1,5 @@
 //! A walk reports the end of each directory once, after its last entry.
-#![expect(
-    clippy::unwrap_used,
-    reason = "a failed assumption in a test is a failed test, which is what is wanted"
-)]
+#![expect(clippy::unwrap_used, reason = "a failed assumption fails the test")]
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};

@@ -157,7 +157,7 @@ fn splitting_what_cannot_be_split_is_refused_with_the_reason() {
     let ran = run(&mount.path(), &["list", "--backend", "split", "d"]);
     ran.complains(
         3,
-        &["split 'd': tmpfs gives its entries in descending positions", "(use --backend getdents)"],
+        &["split 'd': tmpfs returns entries in descending positions", "(use --backend getdents)"],
     );
     run(&mount.path(), &["list", "--backend", "split", "/proc"]).complains(3, &["split '/proc': "]);
     let some = run(&mount.path(), &["list", "--backend", "split", "d", "missing"]);

@@ -97,7 +97,7 @@ fn who_may_not_is_refused_in_one_line() {
     for options in [&["list", "-l"][..], &["list", "-lr"]] {
         let ran =
             run_as_nobody(&program, &mount.path(), &[options, &["--examiner", "xfs-bulkstat"]].concat());
-        ran.complains(3, &["XFS_IOC_BULKSTAT is for root only"]);
+        ran.complains(3, &["XFS_IOC_BULKSTAT needs root"]);
     }
 }
 

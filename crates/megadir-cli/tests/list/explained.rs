@@ -36,13 +36,13 @@ fn the_row_that_was_used_is_printed() {
         assert!(line.contains(&format!(" on {}, ", recipe.kind)), "{line}");
         let line = explained(&mount, LARGE, "1");
         assert!(
-            line.contains(" at once, one thread (one thread was asked for); listed by getdents"),
+            line.contains(" at once, one thread (only one thread is allowed); listed by getdents"),
             "{line}"
         );
         let line = explained(&mount, SMALL, "2");
         let expected = match file_system {
             FileSystem::Btrfs => " in chunks, 2 threads (one thread lists this directory, but ",
-            _ => " at once, one thread (the directory is too small for a second thread to gain anything); ",
+            _ => " at once, one thread (the directory is too small for a second thread to help); ",
         };
         assert!(line.contains(expected), "{line}");
     }

@@ -18,13 +18,13 @@ const VIRTUAL: [&str; 5] = ["qemu", "vbox", "virtual", "vmware", "xen"];
 const DEPTH_MAX: usize = 8;
 
 /// `true` if the directory's file system is known to lie on a rotating disk.
-pub(crate) fn turns(directory: &Dir) -> bool {
+pub(crate) fn is_rotating(directory: &Dir) -> bool {
     let Ok(status) = rustix::fs::fstat(directory) else { return false };
     let (major, minor) = (rustix::fs::major(status.st_dev), rustix::fs::minor(status.st_dev));
-    device_turns(Path::new(SYSFS), major, minor)
+    is_device_rotating(Path::new(SYSFS), major, minor)
 }
 
-fn device_turns(sysfs: &Path, major: u32, minor: u32) -> bool {
+fn is_device_rotating(sysfs: &Path, major: u32, minor: u32) -> bool {
     // Anonymous devices (btrfs, tmpfs, network) have no such file.
     match fs::canonicalize(sysfs.join(format!("dev/block/{major}:{minor}"))) {
         Ok(device) => block_turns(&device, DEPTH_MAX),
@@ -56,7 +56,7 @@ fn block_turns(device: &Path, depth: usize) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::device_turns;
+    use super::is_device_rotating;
     use std::fs;
     use std::os::unix::fs::symlink;
     use std::path::Path;
@@ -91,9 +91,9 @@ mod tests {
         symlink(sysfs.join("devices/sda/sda1"), sysfs.join("devices/dm-0/slaves/sda1")).unwrap();
         symlink(sysfs.join("devices/dm-0"), sysfs.join("dev/block/253:0")).unwrap();
         for (major, minor) in [(8, 0), (8, 1), (253, 0)] {
-            assert!(device_turns(&sysfs, major, minor), "{major}:{minor}");
+            assert!(is_device_rotating(&sysfs, major, minor), "{major}:{minor}");
         }
-        assert!(!device_turns(&sysfs, 0, 42), "no device at all");
+        assert!(!is_device_rotating(&sysfs, 0, 42), "no device at all");
     }
 
     #[test]
@@ -106,7 +106,7 @@ mod tests {
         let qemu = [("queue/rotational", "1\n"), ("device/vendor", "QEMU    \n")];
         disk(&sysfs, "sdb", "8:16", &qemu, "scsi");
         for (major, minor) in [(254, 0), (259, 0), (8, 0), (8, 16)] {
-            assert!(!device_turns(&sysfs, major, minor), "{major}:{minor}");
+            assert!(!is_device_rotating(&sysfs, major, minor), "{major}:{minor}");
         }
     }
 
@@ -118,6 +118,6 @@ mod tests {
         fs::create_dir_all(sysfs.join("devices/dm-0/slaves")).unwrap();
         symlink(sysfs.join("devices/dm-0"), sysfs.join("devices/dm-0/slaves/dm-0")).unwrap();
         symlink(sysfs.join("devices/dm-0"), sysfs.join("dev/block/253:0")).unwrap();
-        assert!(!device_turns(&sysfs, 253, 0));
+        assert!(!is_device_rotating(&sysfs, 253, 0));
     }
 }

@@ -17,7 +17,7 @@ impl Examiner for Fstatat {
     }
 
     fn about(&self) -> &'static str {
-        "fstatat relative to the directory: every field but birth time and mount, on any Unix"
+        "fstatat relative to the directory: all fields except birth time and mount, on any Unix"
     }
 
     fn probe(&self, _directory: &Dir) -> Result<()> {

@@ -18,7 +18,7 @@ impl Examiner for Listed {
     }
 
     fn about(&self) -> &'static str {
-        "what the listing brings along: types, sizes, times, file numbers; no links"
+        "attributes from the listing: types, sizes, times, file IDs; no links"
     }
 
     fn probe(&self, _directory: &Dir) -> Result<()> {

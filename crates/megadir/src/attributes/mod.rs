@@ -112,11 +112,11 @@ impl Dir {
     ///
     /// # Errors
     ///
-    /// Those of statx(2) or stat(2).
+    /// See statx(2) or stat(2).
     pub fn attributes(&self, want: Want) -> Result<Attributes> {
         #[cfg(target_os = "linux")]
         if statx::Statx.probe(self).is_ok() {
-            return statx::Asking::new(want).itself(self);
+            return statx::StatxRequest::new(want).itself(self);
         }
         #[cfg(windows)]
         return windows_each::of_directory(self, want);

@@ -40,9 +40,9 @@ pub struct Row {
 pub const WINDOW_ENTRIES: usize = 100_000;
 
 const ON_A_DISK: &str =
-    "on a disk that turns, inodes in the order of the listing are a seek each; sorted, few are";
+    "on a rotating disk, inodes in listing order take one seek each; sorted, they take few";
 
-/// A smaller directory has at most some thousand entries, bytes. tmpfs counts 20 per entry, others more.
+/// A smaller directory has at most a few thousand entries, bytes. tmpfs counts 20 per entry, others more.
 const SMALL_BYTES: u64 = 256 << 10;
 /// Buffer for chunks, bytes: 1300 entries with names of 32 bytes, 256 with the longest names.
 pub const CHUNK_BYTES: usize = 72 << 10;
@@ -58,56 +58,56 @@ pub static ROWS: &[Row] = &[
         sharing: Sharing::Shares,
         alone_below_bytes: SMALL_BYTES,
         inode_order_on_disks: true,
-        reason: "each thread asks for the entries of the share it reads, while their names are in its cache",
+        reason: "each thread reads attributes in the share that it lists, while the names are in its cache",
     },
     Row {
         file_system: Some(FileSystem::Xfs),
         sharing: Sharing::Shares,
         alone_below_bytes: SMALL_BYTES,
         inode_order_on_disks: false,
-        reason: "shares of the directory are shares of its inodes too, so threads do not meet",
+        reason: "shares of the directory are also shares of its inodes, so threads do not contend",
     },
     Row {
         file_system: Some(FileSystem::Btrfs),
         sharing: Sharing::Shares,
         alone_below_bytes: 0,
         inode_order_on_disks: false,
-        reason: "entries are listed in the order of creation, which is the order of the inodes",
+        reason: "entries are listed in order of creation, which is inode order",
     },
     Row {
         file_system: Some(FileSystem::Tmpfs),
         sharing: Sharing::Chunks,
         alone_below_bytes: SMALL_BYTES,
         inode_order_on_disks: false,
-        reason: "the listing cannot be divided, but asking for attributes can: it costs several times as much",
+        reason: "the listing cannot be divided, but reading attributes can, and takes several times as long",
     },
     Row {
         file_system: Some(FileSystem::Nfs),
         sharing: Sharing::Never,
         alone_below_bytes: u64::MAX,
         inode_order_on_disks: false,
-        reason: "the listing brings the attributes along (READDIRPLUS) while they are asked for at once and in order",
+        reason: "the listing also fetches attributes (READDIRPLUS) if they are read at once and in order",
     },
     Row {
         file_system: Some(FileSystem::Cifs),
         sharing: Sharing::Never,
         alone_below_bytes: u64::MAX,
         inode_order_on_disks: false,
-        reason: "the listing brings the attributes along while they are asked for at once and in order",
+        reason: "the listing also fetches attributes if they are read at once and in order",
     },
     Row {
         file_system: Some(FileSystem::Fuse),
         sharing: Sharing::Chunks,
         alone_below_bytes: 0,
         inode_order_on_disks: false,
-        reason: "a FUSE server may answer several requests at a time, and gives directories any size",
+        reason: "a FUSE server may answer several requests at a time, and may report any size for a directory",
     },
     Row {
         file_system: None,
         sharing: Sharing::Chunks,
         alone_below_bytes: SMALL_BYTES,
         inode_order_on_disks: false,
-        reason: "threads gain wherever the system answers from memory, and lose nothing elsewhere",
+        reason: "threads help if the system answers from memory, and do no harm otherwise",
     },
 ];
 
@@ -120,13 +120,13 @@ pub fn row(file_system: FileSystem) -> &'static Row {
 ///
 /// # Errors
 ///
-/// Those of [`Dir::size_bytes`].
+/// As [`Dir::size_bytes`].
 pub fn choose(directory: &Dir, want: Want, threads: usize) -> Result<AttributeChoice> {
     let listing = policy::choose(directory, threads)?;
     let examiner = examiner::preferred(directory)?;
     let row = row(listing.file_system);
     let is_large = listing.directory_bytes >= row.alone_below_bytes;
-    let in_inode_order = row.inode_order_on_disks && is_large && turns(directory);
+    let in_inode_order = row.inode_order_on_disks && is_large && is_rotating(directory);
     Ok(decide(row, listing, examiner, want, threads, in_inode_order))
 }
 
@@ -152,18 +152,14 @@ fn decide(
 ) -> AttributeChoice {
     let choice = |listing, strategy, reason| AttributeChoice { listing, strategy, examiner, want, reason };
     if examiner.is_listed() {
-        return choice(
-            listing,
-            Strategy::AtOnce,
-            "the listing brings the attributes along, and nobody has to be asked",
-        );
+        return choice(listing, Strategy::AtOnce, "the listing returns the attributes");
     }
     if in_inode_order && listing.directory_bytes >= row.alone_below_bytes {
         let strategy = Strategy::Windows { entries: WINDOW_ENTRIES, threads };
         return choice(listing, strategy, ON_A_DISK);
     }
     if threads < 2 {
-        return choice(listing, Strategy::AtOnce, "one thread was asked for");
+        return choice(listing, Strategy::AtOnce, "only one thread is allowed");
     }
     if row.sharing == Sharing::Never {
         return choice(listing, Strategy::AtOnce, row.reason);
@@ -172,13 +168,13 @@ fn decide(
         return choice(listing, Strategy::Shares, row.reason);
     }
     if listing.directory_bytes < row.alone_below_bytes {
-        let reason = "the directory is too small for a second thread to gain anything";
+        let reason = "the directory is too small for a second thread to help";
         return choice(listing, Strategy::AtOnce, reason);
     }
     listing.options.buffer_bytes = CHUNK_BYTES;
     let reason = match row.sharing {
         Sharing::Shares => {
-            "one thread lists this directory, but asking for attributes, which costs more, can be shared"
+            "one thread lists this directory, but several can read attributes, which takes longer"
         }
         Sharing::Chunks | Sharing::Never => row.reason,
     };
@@ -186,9 +182,9 @@ fn decide(
 }
 
 /// `true` if the directory is known to lie on a rotating disk.
-fn turns(directory: &Dir) -> bool {
+fn is_rotating(directory: &Dir) -> bool {
     #[cfg(target_os = "linux")]
-    return super::disk::turns(directory);
+    return super::disk::is_rotating(directory);
     #[cfg(not(target_os = "linux"))]
     {
         let _ = directory;
@@ -238,11 +234,11 @@ mod tests {
     #[test]
     fn every_row_decides_what_it_says() {
         use FileSystem::{Btrfs, Cifs, Ext4, F2fs, Fuse, Nfs, Other, Overlay, Tmpfs, Xfs};
-        const SMALL: &str = "the directory is too small for a second thread to gain anything";
+        const SMALL: &str = "the directory is too small for a second thread to help";
         let chunks = Strategy::Chunks { threads: 3 };
         for file_system in [Ext4, Xfs, Btrfs, Tmpfs, Nfs, Cifs, Fuse, Overlay, F2fs, Other(0x1234)] {
             let of_row = row(file_system).reason;
-            let alone = (Strategy::AtOnce, 1 << 20, "one thread was asked for");
+            let alone = (Strategy::AtOnce, 1 << 20, "only one thread is allowed");
             assert_eq!(decided(file_system, "std", 1 << 30, 1), alone, "{file_system}");
             let large = decided(file_system, "std", 1 << 30, 3);
             let small = decided(file_system, "std", 4096, 3);

@@ -37,7 +37,7 @@ impl Examiner for Statx {
     }
 
     fn about(&self) -> &'static str {
-        "statx relative to the directory, asking for the wanted fields only"
+        "statx relative to the directory, only the wanted fields"
     }
 
     fn probe(&self, directory: &Dir) -> Result<()> {
@@ -52,17 +52,17 @@ impl Examiner for Statx {
     }
 
     fn start(&self, _directory: &Dir, want: Want) -> Result<Box<dyn Examine>> {
-        Ok(Box::new(Asking::new(want)))
+        Ok(Box::new(StatxRequest::new(want)))
     }
 }
 
 /// The request.
-pub(super) struct Asking {
+pub(super) struct StatxRequest {
     want: Want,
     mask: StatxFlags,
 }
 
-impl Examine for Asking {
+impl Examine for StatxRequest {
     fn examine(&mut self, directory: &Dir, batch: Batch<'_>, rows: &mut Vec<Attributes>) -> Result<()> {
         rows.clear();
         rows.reserve(batch.len());
@@ -77,7 +77,7 @@ impl Examine for Asking {
 pub(super) const FLAGS: AtFlags =
     AtFlags::SYMLINK_NOFOLLOW.union(AtFlags::NO_AUTOMOUNT).union(AtFlags::STATX_DONT_SYNC);
 
-impl Asking {
+impl StatxRequest {
     pub(super) fn new(want: Want) -> Self {
         let mask = BITS.iter().filter(|row| want.contains(row.0)).map(|row| row.1).collect();
         Self { want, mask }

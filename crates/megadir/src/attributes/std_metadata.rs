@@ -16,7 +16,7 @@ impl Examiner for StdMetadata {
     }
 
     fn about(&self) -> &'static str {
-        "Rust's std::fs::symlink_metadata by path: slow and obvious, the oracle for the others"
+        "Rust's std::fs::symlink_metadata by path: slow and simple, the reference for all others"
     }
 
     fn probe(&self, _directory: &Dir) -> Result<()> {

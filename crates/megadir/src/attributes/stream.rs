@@ -178,19 +178,17 @@ fn check(choice: &AttributeChoice, path: &Path) -> Result<()> {
         Strategy::Chunks { threads } | Strategy::Windows { threads, .. }
             if !(1..=THREADS_MAX).contains(&threads) =>
         {
-            bad(format!("{threads} threads to examine with: there may be 1 to {THREADS_MAX}"))
+            bad(format!("{threads} threads to read attributes: must be 1 to {THREADS_MAX}"))
         }
-        Strategy::Windows { entries: 0, .. } => bad("windows of 0 entries: they take 1 at least".to_owned()),
+        Strategy::Windows { entries: 0, .. } => bad("windows of 0 entries: must be at least 1".to_owned()),
         Strategy::Shares if choice.listing.backend.name() != "split" => {
             let backend = choice.listing.backend.name();
-            bad(format!("{backend} does not divide a directory into shares: backend split does"))
+            bad(format!("{backend} does not split a directory into shares; backend split does"))
         }
         Strategy::AtOnce => Ok(()),
         _ if choice.examiner.is_listed() => {
             let examiner = choice.examiner.name();
-            bad(format!(
-                "{examiner} takes what the listing brings along, which needs no thread: only at once"
-            ))
+            bad(format!("{examiner} takes attributes from the listing, so its only strategy is at once"))
         }
         _ => Ok(()),
     }
@@ -208,7 +206,7 @@ fn open(directory: Arc<Dir>, choice: &AttributeChoice) -> Result<Box<dyn Attribu
             "examine",
             directory.path(),
             ErrorKind::Unavailable,
-            "directories cannot be divided into shares on this system",
+            "directories cannot be split into shares on this system",
         )),
         Strategy::AtOnce => Ok(Box::new(AtOnce {
             reader: match examiner.is_listed() {

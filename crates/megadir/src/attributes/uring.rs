@@ -9,7 +9,7 @@ use std::os::fd::AsFd;
 use megadir_sys::uring::{NAMES_MAX, StatxRing};
 
 use crate::attributes::examiner::{Examine, Examiner};
-use crate::attributes::statx::{Asking, FLAGS};
+use crate::attributes::statx::{FLAGS, StatxRequest};
 use crate::attributes::{Attributes, Want};
 use crate::batch::Batch;
 use crate::decode::Records;
@@ -24,7 +24,7 @@ impl Examiner for Uring {
     }
 
     fn about(&self) -> &'static str {
-        "statx by io_uring, hundreds of names a call: for file systems that wait for a network"
+        "statx by io_uring, hundreds of names per call: for network file systems"
     }
 
     fn probe(&self, directory: &Dir) -> Result<()> {
@@ -32,7 +32,7 @@ impl Examiner for Uring {
     }
 
     fn start(&self, directory: &Dir, want: Want) -> Result<Box<dyn Examine>> {
-        Ok(Box::new(Asker { ring: ring(directory)?, statx: Asking::new(want) }))
+        Ok(Box::new(BulkReader { ring: ring(directory)?, statx: StatxRequest::new(want) }))
     }
 }
 
@@ -43,12 +43,12 @@ fn ring(directory: &Dir) -> Result<StatxRing> {
     })
 }
 
-struct Asker {
+struct BulkReader {
     ring: StatxRing,
-    statx: Asking,
+    statx: StatxRequest,
 }
 
-impl Examine for Asker {
+impl Examine for BulkReader {
     fn examine(&mut self, directory: &Dir, batch: Batch<'_>, rows: &mut Vec<Attributes>) -> Result<()> {
         rows.clear();
         rows.reserve(batch.len());

@@ -83,7 +83,7 @@ impl Examiner for OpenEach {
     }
 
     fn about(&self) -> &'static str {
-        "opens each entry relative to the directory and asks for all that is known, links too: the slowest"
+        "opens each entry relative to the directory: all attributes including links, slowest"
     }
 
     fn probe(&self, _directory: &Dir) -> Result<()> {

@@ -122,7 +122,7 @@ impl Reader for GetdentsReader {
 }
 
 pub(crate) fn malformed(path: &Path, malformed: Malformed) -> Error {
-    let reason = format!("the kernel gave a malformed record at byte {} of a buffer", malformed.at);
+    let reason = format!("the kernel returned a malformed record at byte {} of a buffer", malformed.at);
     Error::new("read", path, ErrorKind::Malformed, reason)
 }
 

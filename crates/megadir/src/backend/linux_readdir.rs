@@ -72,7 +72,7 @@ impl Reader for ReaddirReader {
                 }
             };
             if !self.builder.push(entry.name, entry.inode, FileType::from_d_type(entry.kind), entry.offset) {
-                let reason = "the C library gave a name that no directory can hold";
+                let reason = "the C library returned an invalid name";
                 return Err(Error::new("read", &self.path, ErrorKind::Malformed, reason));
             }
         }

@@ -203,7 +203,7 @@ pub trait Backend: Sync {
         _options: &ReadOptions,
         _want: Want,
     ) -> Result<Box<dyn Reader>> {
-        let reason = format!("{} brings no attributes along with the names", self.name());
+        let reason = format!("{} returns no attributes with the names", self.name());
         Err(Error::new("read", directory.path(), ErrorKind::BadOption, reason))
     }
 }

@@ -24,7 +24,7 @@ impl Backend for StdFs {
     }
 
     fn about(&self) -> &'static str {
-        "Rust's std::fs::read_dir: slow and obvious, the oracle for the others"
+        "Rust's std::fs::read_dir: slow and simple, the reference for all others"
     }
 
     fn is_raw(&self) -> bool {
@@ -125,7 +125,7 @@ impl StdReader {
         if self.builder.push(names::from_os(&name), inode(entry), kind, 0) {
             return Ok(());
         }
-        let reason = "std gave a name that no directory can hold";
+        let reason = "std returned an invalid name";
         Err(Error::new("read", &self.path, ErrorKind::Malformed, reason))
     }
 }

@@ -93,7 +93,7 @@ impl Dir {
         let found = Found { attributes, reparse_tag, ..Found::default() };
         match found.kind() {
             FileType::File if attributes & LIES_ELSEWHERE != 0 => {
-                Err(std::io::Error::other("its contents lie elsewhere, and reading would fetch them"))
+                Err(std::io::Error::other("its contents are stored elsewhere, and reading would fetch them"))
             }
             FileType::File if reparse_tag == 0 => Ok(file.into()),
             // Drivers that store the contents in another form return them only for an open by path.
@@ -103,7 +103,7 @@ impl Dir {
                 let same = facts::identity(opened.as_handle())? == facts::identity(file.as_handle())?;
                 if same { Ok(opened) } else { Err(std::io::ErrorKind::NotFound.into()) }
             }
-            _ => Err(std::io::Error::new(std::io::ErrorKind::InvalidInput, "no regular file any more")),
+            _ => Err(std::io::Error::new(std::io::ErrorKind::InvalidInput, "no longer a regular file")),
         }
     }
 
@@ -152,15 +152,15 @@ impl Dir {
     ///
     /// [`ErrorKind::NotFound`] if the directory was moved and the system (Wine) does not know the new path.
     pub fn present_path(&self) -> Result<PathBuf> {
-        let told = facts::path(self.as_handle()).ok();
-        let told =
-            told.map(|wide| <std::ffi::OsString as std::os::windows::ffi::OsStringExt>::from_wide(&wide));
+        let current = facts::path(self.as_handle()).ok();
+        let current =
+            current.map(|wide| <std::ffi::OsString as std::os::windows::ffi::OsStringExt>::from_wide(&wide));
         let id = self.id()?;
         let leads_here =
             |path: &PathBuf| Self::open(path).and_then(|there| there.id()).is_ok_and(|there| there == id);
-        let mut candidates = told.map(PathBuf::from).into_iter().chain([self.path.clone()]);
+        let mut candidates = current.map(PathBuf::from).into_iter().chain([self.path.clone()]);
         candidates.find(leads_here).ok_or_else(|| {
-            let reason = "the directory has been moved, and this way of asking goes by path";
+            let reason = "the directory was moved, and this method needs its path";
             Error::new("read", &self.path, ErrorKind::NotFound, reason)
         })
     }
@@ -175,7 +175,7 @@ impl Dir {
     ///
     /// # Errors
     ///
-    /// Those of `GetFileInformationByHandleEx`.
+    /// See `GetFileInformationByHandleEx`.
     pub fn size_bytes(&self) -> Result<u64> {
         let facts = facts::of_open(self.as_handle());
         facts.map(|facts| facts.size_bytes).map_err(|error| Error::io("stat", &self.path, error))
@@ -183,9 +183,9 @@ impl Dir {
 
     /// Reads an entry's type by opening it; [`FileType::Unknown`] if the entry no longer exists.
     pub fn kind_of(&self, name: &[u8]) -> FileType {
-        let told =
+        let tag =
             self.open_entry(name, Purpose::Ask).ok().and_then(|entry| facts::tag(entry.as_handle()).ok());
-        told.map_or(FileType::Unknown, |(attributes, reparse_tag)| {
+        tag.map_or(FileType::Unknown, |(attributes, reparse_tag)| {
             Found { attributes, reparse_tag, ..Found::default() }.kind()
         })
     }
@@ -194,7 +194,7 @@ impl Dir {
     ///
     /// # Errors
     ///
-    /// Those of `GetFileInformationByHandle`.
+    /// See `GetFileInformationByHandle`.
     pub fn id(&self) -> Result<DirId> {
         identity(self.as_handle()).map_err(|error| Error::io("stat", &self.path, error))
     }
@@ -205,7 +205,7 @@ impl DirId {
     ///
     /// # Errors
     ///
-    /// Those of `GetFileInformationByHandle`.
+    /// See `GetFileInformationByHandle`.
     pub fn of_file(file: &std::fs::File) -> std::io::Result<Self> {
         identity(file.as_handle())
     }
@@ -214,7 +214,7 @@ impl DirId {
 fn identity(open: BorrowedHandle<'_>) -> std::io::Result<DirId> {
     let (device, number) = facts::identity(open).or_else(|_| {
         // FAT has no 128-bit file IDs.
-        facts::of_open(open).map(|told| (told.volume.into(), told.index.into()))
+        facts::of_open(open).map(|facts| (facts.volume.into(), facts.index.into()))
     })?;
     // NTFS uses only the lower half of the ID. ReFS uses both, so fold them.
     let inode = number as u64 ^ ((number >> 64) as u64).rotate_left(32);

@@ -45,7 +45,7 @@ fn founds() -> impl Strategy<Value = Found> {
 }
 
 /// Fields of an entry that the layout contains.
-fn told(layout: Layout, found: &Found) -> Found {
+fn expected(layout: Layout, found: &Found) -> Found {
     let places = layout.places();
     let is_reparse_point = found.attributes & super::REPARSE_POINT != 0;
     Found {
@@ -71,7 +71,7 @@ proptest! {
                 .map(|record| record.map(|record| (record.found, record.name().collect())).unwrap())
                 .collect();
             let expected: Vec<(Found, Vec<u16>)> =
-                entries.iter().map(|(found, name)| (told(layout, found), name.clone())).collect();
+                entries.iter().map(|(found, name)| (expected(layout, found), name.clone())).collect();
             prop_assert_eq!(decoded, expected, "{:?}", layout);
         }
     }
@@ -148,8 +148,8 @@ fn names_have_their_unpaired_surrogates() {
 #[test]
 fn what_a_file_system_does_not_keep_is_left_out() {
     let found = Found { written: 1, size_bytes: 7, ..Found::default() };
-    let row = found.attributes(Want::ALL, Layout::Full.tells());
+    let row = found.attributes(Want::ALL, Layout::Full.attributes());
     assert_eq!(row.have, Want::TYPE | Want::SIZE | Want::MODIFIED);
     assert_eq!(row.modified, Time { seconds: -11_644_473_600, nanoseconds: 100 });
-    assert_eq!(found.attributes(Want::SIZE, Layout::Full.tells()).have, Want::SIZE);
+    assert_eq!(found.attributes(Want::SIZE, Layout::Full.attributes()).have, Want::SIZE);
 }

@@ -34,7 +34,7 @@ pub(super) fn check(component: &[u8]) -> Result<(), Refused> {
 
 fn on_windows(component: &[u8]) -> Option<&'static str> {
     let Ok(text) = std::str::from_utf8(component) else {
-        return Some("a part of it that names a directory or the file is not Unicode");
+        return Some("its path would contain a component that is not Unicode");
     };
     refused_by_windows(text)
 }

@@ -32,7 +32,7 @@ impl Layout {
     /// Shape with `files` files, at the depth for that number.
     ///
     /// Expected numbers assume uniform, independent characters: n names hit m (1 - (1 - 1/m)^n) of m
-    /// directories. For [`Source::Decimal`] and [`Source::Sequence`] they are those of the numbers from 0. For
+    /// directories. For [`Source::Decimal`] and [`Source::Sequence`] they are for the numbers from 0. For
     /// `values` see [`Layout::directories`].
     pub fn shape(&self, files: u64, values: u64) -> Shape {
         let depth = self.at(files).depth();

@@ -200,7 +200,7 @@ impl Layout {
     /// If the source is not [`Source::Prefix`].
     pub fn trimmed(self) -> Result<Self, LayoutError> {
         if self.source != Source::Prefix {
-            return Err(LayoutError::new("only prefix can leave the file the rest of the name"));
+            return Err(LayoutError::new("only prefix supports rest"));
         }
         Ok(Self { trimmed: true, ..self })
     }
@@ -213,14 +213,18 @@ impl Layout {
     /// less than the layout's, or a limit of 0 files.
     pub fn growing(self, growth: Growth) -> Result<Self, LayoutError> {
         if !self.takes_label() {
-            return Err(LayoutError::new("only prefix, suffix, next-to-last and digest can grow"));
+            return Err(LayoutError::new(
+                "only prefix, suffix, next-to-last and digest support from and under",
+            ));
         }
         if growth.from_levels >= self.levels.count {
             let most = self.levels.count - 1;
-            return Err(LayoutError::new(format!("from is less than the levels written: 0 to {most}")));
+            return Err(LayoutError::new(format!(
+                "from must be less than the number of levels: 0 to {most}"
+            )));
         }
         if growth.under_files == 0 {
-            return Err(LayoutError::new("under is at least 1 file"));
+            return Err(LayoutError::new("under must be at least 1"));
         }
         Ok(Self { growth: Some(growth), ..self })
     }
@@ -242,12 +246,12 @@ impl Layout {
             return Err(LayoutError::new(reason));
         }
         if label.eq_ignore_ascii_case("com") || label.eq_ignore_ascii_case("lpt") {
-            return Err(LayoutError::new("with a digit after it, the label names a device on Windows"));
+            return Err(LayoutError::new("followed by a digit, the label names a device on Windows"));
         }
         let widest = self.levels().iter().copied().max().map_or(0, usize::from);
         if label.len() + widest > NAME_BYTES_MAX {
             let most = NAME_BYTES_MAX - widest;
-            let reason = format!("with {widest} characters after it, a label has at most {most} here");
+            let reason = format!("followed by {widest} characters, a label has at most {most}");
             return Err(LayoutError::new(reason));
         }
         Ok(Self { label: Label::new(label), ..self })

@@ -122,7 +122,7 @@ impl Placer {
 
     /// Takes directories from the name and returns the file's name.
     ///
-    /// Checks all levels, but writes only those of this depth.
+    /// Checks all levels, but writes only the levels of this depth.
     fn cut<'n>(&self, name: &'n [u8], path: &mut Path<'_>) -> Result<&'n [u8], Refused> {
         let Layout { source, label, trimmed, .. } = self.layout;
         let widths = self.layout.levels().iter().map(|width| usize::from(*width));
@@ -225,7 +225,7 @@ impl Placer {
         Ok(name)
     }
 
-    /// Refuses a name that, at any depth, could be that of a directory next to it.
+    /// Refuses a name that, at any depth, could be the name of a directory next to it.
     fn check_whole(&self, file: &[u8]) -> Result<(), Refused> {
         (0..self.layout.levels.count).try_for_each(|depth| self.check_at(file, depth))
     }

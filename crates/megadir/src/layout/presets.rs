@@ -34,7 +34,7 @@ pub static PRESETS: &[Preset] = &[
             growth: Some(Growth { from_levels: 2, under_files: 2000 }),
             ..prefix(&[1, 1, 1, 1])
         },
-        about: "results of ccache; it looks at all depths, and moves what it finds at another than the wanted one",
+        about: "results of ccache, which searches all depths and moves files found at another than the wanted one",
         source: "ccache/ccache, src/ccache/storage/local/localstorage.cpp, get_path_in_cache, calculate_wanted_cache_level",
     },
     Preset {
@@ -44,8 +44,8 @@ pub static PRESETS: &[Preset] = &[
             label: Label::new("DIR_"),
             ..Layout::fixed(Source::Suffix, &[1, 1, 1, 1, 1, 1, 1, 1])
         },
-        about: "objects of Ceph's FileStore; it takes the digits from the end of the hash in the middle of the file's name, here \
-                they are the name's own end, and it splits each directory by itself, here all at the same depth",
+        about: "objects of Ceph's FileStore. Ceph takes the digits from the end of the hash inside the file's name and splits each \
+                directory separately; here they are from the end of the name, and all directories have the same depth",
         source: "ceph/ceph, src/os/filestore/HashIndex.cc, get_path_components, must_split; LFNIndex.cc, SUBDIR_PREFIX; \
                  filestore_split_multiple 2, filestore_merge_threshold 10",
     },
@@ -58,13 +58,13 @@ pub static PRESETS: &[Preset] = &[
     Preset {
         name: "ipfs-flatfs",
         layout: Layout::fixed(Source::NextToLast, &[2]),
-        about: "blocks of IPFS, as kubo sets flatfs up; to the file's name it adds .data, and shorter keys it fills up",
+        about: "blocks of IPFS in kubo's default flatfs, which also appends .data and pads short keys",
         source: "ipfs/go-ds-flatfs, shard.go, NextToLast and IPFS_DEF_SHARD; readme.go",
     },
     Preset {
         name: "nginx",
         layout: Layout::fixed(Source::Suffix, &[1, 2]),
-        about: "responses that nginx keeps with levels=1:2, as its documentation shows",
+        about: "responses cached by nginx with levels=1:2, as in its documentation",
         source: "nginx/nginx, src/core/ngx_file.c, ngx_create_hashed_filename; proxy_cache_path in the documentation",
     },
     Preset {
@@ -76,7 +76,7 @@ pub static PRESETS: &[Preset] = &[
     Preset {
         name: "paperclip",
         layout: Layout::fixed(Source::Decimal, &[3, 3, 3]),
-        about: "attachments of Paperclip by id; beyond 999 999 999 it adds a level, below directories of smaller ids",
+        about: "attachments of Paperclip by ID; IDs above 999 999 999 get one more level, below directories of smaller IDs",
         source: "thoughtbot/paperclip, lib/paperclip/interpolations.rb, id_partition",
     },
     Preset {
@@ -88,7 +88,7 @@ pub static PRESETS: &[Preset] = &[
     Preset {
         name: "squid",
         layout: Layout::fixed(Source::Sequence, &[16, 256]),
-        about: "objects of squid's ufs with its usual 16 and 256 directories; it numbers files up to FFFFFF",
+        about: "objects of squid's ufs with its default 16 and 256 directories; squid numbers files up to FFFFFF",
         source: "squid-cache/squid, src/fs/ufs/UFSSwapDir.cc, fullPath; cache_dir in src/cf.data.pre",
     },
 ];

@@ -49,20 +49,20 @@ impl fmt::Display for Refused {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Empty => write!(f, "it is empty"),
-            Self::TooLong { bytes } => write!(f, "it has {bytes} bytes, and at most {NAME_BYTES_MAX} can be"),
-            Self::Separator => write!(f, "it holds '/' or a NUL byte"),
+            Self::TooLong { bytes } => write!(f, "it has {bytes} bytes, and the maximum is {NAME_BYTES_MAX}"),
+            Self::Separator => write!(f, "it contains '/' or a NUL byte"),
             Self::Dots => write!(f, "'.' and '..' are directories"),
             Self::TooShort { bytes, least } => {
                 let plural = if *bytes == 1 { "" } else { "s" };
                 write!(f, "it has {bytes} byte{plural}, and the layout needs at least {least}")
             }
-            Self::DotsInPath => write!(f, "a part of it that names a directory or the file is '.' or '..'"),
+            Self::DotsInPath => write!(f, "its path would contain '.' or '..'"),
             Self::NotDecimal { digits } => {
                 write!(f, "it is not a decimal number of at most {digits} digits without leading zeros")
             }
-            Self::NotSequence => write!(f, "it is not a number in 8 upper-case hex digits"),
+            Self::NotSequence => write!(f, "it is not a number of 8 upper-case hex digits"),
             Self::LikeDirectory => {
-                write!(f, "it may be the name of a directory when there are more files or fewer")
+                write!(f, "with more or fewer files, a directory may have this name")
             }
             Self::System(reason) => write!(f, "{reason}"),
             Self::Growing => write!(f, "its depth depends on the number of files"),

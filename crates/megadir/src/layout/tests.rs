@@ -300,7 +300,7 @@ fn no_directory_has_a_longer_name_than_directories_can() {
     let refused = "prefix:1/248+label=12345678".parse::<Layout>().unwrap_err().to_string();
     assert_eq!(
         refused,
-        "at character 14, 'label=12345678': with 248 characters after it, a label has at most 7 here"
+        "at character 14, 'label=12345678': followed by 248 characters, a label has at most 7"
     );
     let layout: Layout = "suffix:247+label=12345678".parse().unwrap();
     assert_eq!(layout.path_for(&[b'x'; 255]).unwrap().as_os_str().len(), 255 + 1 + 255);

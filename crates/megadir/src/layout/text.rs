@@ -84,11 +84,11 @@ pub(super) fn check_levels(source: Source, levels: &[u16]) -> Result<(), LayoutE
         return refuse("at least one level is needed, as in 2/2".to_owned());
     }
     if levels.len() > LEVELS_MAX {
-        return refuse(format!("at most {LEVELS_MAX} levels can be"));
+        return refuse(format!("at most {LEVELS_MAX} levels are supported"));
     }
     let (what, most) = match source {
-        Source::Sequence => ("directories a level", usize::from(SEQUENCE_MAX)),
-        _ => ("characters a level", NAME_BYTES_MAX),
+        Source::Sequence => ("directories per level", usize::from(SEQUENCE_MAX)),
+        _ => ("characters per level", NAME_BYTES_MAX),
     };
     if levels.iter().any(|level| *level == 0 || usize::from(*level) > most) {
         return refuse(format!("1 to {most} {what}"));
@@ -100,7 +100,7 @@ pub(super) fn check_levels(source: Source, levels: &[u16]) -> Result<(), LayoutE
     };
     let sum: usize = levels.iter().map(|width| usize::from(*width)).sum();
     if sum > all {
-        refuse(format!("with it {sum} characters are needed, and {whose} has at most {all}"))
+        refuse(format!("the levels need {sum} characters, and {whose} has at most {all}"))
     } else {
         Ok(())
     }
@@ -131,7 +131,7 @@ fn parse(text: &str) -> Result<Layout, LayoutError> {
     };
     let Some(rest) = text[end..].strip_prefix(':') else {
         let example = if *source == Source::Sequence { "16/256" } else { "2/2" };
-        let reason = format!("its levels are missing, as in {}:{example}", word.text);
+        let reason = format!("levels are missing, as in {}:{example}", word.text);
         return Err(LayoutError::new(reason).at(word));
     };
     let mut pieces = Piece { at: end + 1, text: rest }.split('+');
@@ -154,7 +154,7 @@ fn unknown(word: &str, has_levels: bool) -> LayoutError {
         return LayoutError::new(format!("{near}levels go with {sources}"));
     }
     let others = others.join(", ");
-    LayoutError::new(format!("{near}there are {others}, and with levels, as in prefix:2/2, {sources}"))
+    LayoutError::new(format!("{near}layouts are {others}, and with levels, as in prefix:2/2, {sources}"))
 }
 
 fn parse_levels(source: Source, text: Piece<&str>) -> Result<Vec<u16>, LayoutError> {
@@ -193,18 +193,18 @@ fn parse_options<'a>(
                 there
             }
             ("from", Some(value)) => {
-                let levels = number(value).ok_or_else(|| wrong("a whole number is wanted, as in from=2"))?;
+                let levels = number(value).ok_or_else(|| wrong("expected a whole number, as in from=2"))?;
                 from.replace((usize::try_from(levels).unwrap_or(usize::MAX), piece)).is_some()
             }
             ("under", Some(value)) => {
                 let files =
-                    number(value).ok_or_else(|| wrong("a whole number is wanted, as in under=2000"))?;
+                    number(value).ok_or_else(|| wrong("expected a whole number, as in under=2000"))?;
                 under.replace((files, piece)).is_some()
             }
             _ => return Err(wrong("options are rest, from=LEVELS, under=FILES and label=TEXT")),
         };
         if there {
-            return Err(wrong("it is there already"));
+            return Err(wrong("duplicate option"));
         }
     }
     match (from, under) {
@@ -281,7 +281,7 @@ mod tests {
     #[test]
     fn errors_name_the_place_and_what_is_allowed() {
         for (text, said) in [
-            ("prefix:2/0/2", "at character 10, '0': 1 to 255 characters a level"),
+            ("prefix:2/0/2", "at character 10, '0': 1 to 255 characters per level"),
             ("prefix:2/x", "at character 10, 'x': a level is a whole number, as in 2/2"),
             ("prefix:", "at character 8: a level is a whole number, as in 2/2"),
             ("prefix:2/", "at character 10: a level is a whole number, as in 2/2"),
@@ -290,40 +290,40 @@ mod tests {
                 "prefix:99999999999999999999",
                 "at character 8, '99999999999999999999': a level is a whole number, as in 2/2",
             ),
-            ("suffix:65537", "at character 8, '65537': 1 to 255 characters a level"),
+            ("suffix:65537", "at character 8, '65537': 1 to 255 characters per level"),
             (
                 "suffix:200/56",
-                "at character 12, '56': with it 256 characters are needed, and a name has at most 255",
+                "at character 12, '56': the levels need 256 characters, and a name has at most 255",
             ),
             (
                 "digest:32/33",
-                "at character 11, '33': with it 65 characters are needed, and the digest has at most 64",
+                "at character 11, '33': the levels need 65 characters, and the digest has at most 64",
             ),
-            ("sequence:16/70000", "at character 13, '70000': 1 to 65535 directories a level"),
-            ("prefix", "at character 1, 'prefix': its levels are missing, as in prefix:2/2"),
-            ("sequence+rest", "at character 1, 'sequence': its levels are missing, as in sequence:16/256"),
+            ("sequence:16/70000", "at character 13, '70000': 1 to 65535 directories per level"),
+            ("prefix", "at character 1, 'prefix': levels are missing, as in prefix:2/2"),
+            ("sequence+rest", "at character 1, 'sequence': levels are missing, as in sequence:16/256"),
             ("prefix:2+", "at character 10: options are rest, from=LEVELS, under=FILES and label=TEXT"),
             (
                 "prefix:2+rest=",
                 "at character 10, 'rest=': options are rest, from=LEVELS, under=FILES and label=TEXT",
             ),
-            ("prefix:2+rest+rest", "at character 15, 'rest': it is there already"),
+            ("prefix:2+rest+rest", "at character 15, 'rest': duplicate option"),
             ("prefix:2+from=1", "at character 10, 'from=1': under=FILES is missing"),
             ("prefix:2+under=1", "at character 10, 'under=1': from=LEVELS is missing"),
             (
                 "prefix:2+under=1+from=1",
-                "at character 18, 'from=1': from is less than the levels written: 0 to 0",
+                "at character 18, 'from=1': from must be less than the number of levels: 0 to 0",
             ),
-            ("prefix:2+under=0+from=0", "at character 10, 'under=0': under is at least 1 file"),
+            ("prefix:2+under=0+from=0", "at character 10, 'under=0': under must be at least 1"),
             (
                 "prefix:2+under=+from=0",
-                "at character 10, 'under=': a whole number is wanted, as in under=2000",
+                "at character 10, 'under=': expected a whole number, as in under=2000",
             ),
             (
                 "decimal:3+from=0+under=1",
-                "at character 11, 'from=0': only prefix, suffix, next-to-last and digest can grow",
+                "at character 11, 'from=0': only prefix, suffix, next-to-last and digest support from and under",
             ),
-            ("digest:2+rest", "at character 10, 'rest': only prefix can leave the file the rest of the name"),
+            ("digest:2+rest", "at character 10, 'rest': only prefix supports rest"),
             (
                 "digest:2+label=a/b",
                 "at character 10, 'label=a/b': a label is 1 to 8 of A-Z, a-z, 0-9, '_' and '-'",
@@ -338,7 +338,7 @@ mod tests {
         }
         assert_eq!("prefix:2/ü/x".parse::<Layout>().unwrap_err().offset(), Some(9));
         let deep = format!("sequence:{}1", "1/".repeat(32));
-        assert_eq!(error(&deep), "at character 74, '1': at most 32 levels can be");
+        assert_eq!(error(&deep), "at character 74, '1': at most 32 levels are supported");
     }
 
     #[test]
@@ -348,7 +348,7 @@ mod tests {
         );
         let error = error("gti");
         assert!(
-            error.starts_with("at character 1, 'gti': did you mean 'git'? there are flat, bazel, "),
+            error.starts_with("at character 1, 'gti': did you mean 'git'? layouts are flat, bazel, "),
             "{error}"
         );
         assert!(error.ends_with("prefix, suffix, next-to-last, digest, decimal, sequence"), "{error}");

@@ -61,18 +61,18 @@ pub struct DirectoryRow {
 pub struct DirectorySummary {
     /// Unfinished directories except the current one. Strings, because comparing and hashing paths splits them
     /// into components.
-    begun: HashMap<OsString, DirectoryTotals>,
+    unfinished: HashMap<OsString, DirectoryTotals>,
     current: Option<(OsString, DirectoryTotals)>,
     /// The directory with the fewest entries is on top.
-    top: BinaryHeap<Place>,
-    places: usize,
+    top: BinaryHeap<Candidate>,
+    capacity: usize,
     total: Total,
     directories: u64,
 }
 
 /// A directory among those with the most entries.
 #[derive(Clone, Debug, PartialEq, Eq)]
-struct Place(DirectoryRow);
+struct Candidate(DirectoryRow);
 
 impl DirectorySummary {
     /// Attributes needed.
@@ -81,10 +81,10 @@ impl DirectorySummary {
     /// Creates an empty summary that lists the `top` directories with the most entries.
     pub fn new(top: usize) -> Self {
         Self {
-            begun: HashMap::new(),
+            unfinished: HashMap::new(),
             current: None,
             top: BinaryHeap::new(),
-            places: top,
+            capacity: top,
             total: Total::default(),
             directories: 0,
         }
@@ -97,10 +97,10 @@ impl DirectorySummary {
             return;
         }
         if let Some((before, totals)) = self.current.take() {
-            self.begun.insert(before, totals);
+            self.unfinished.insert(before, totals);
         }
-        let begun = self.begun.remove_entry(directory);
-        self.current = Some(begun.unwrap_or_else(|| (directory.to_owned(), DirectoryTotals::default())));
+        let unfinished = self.unfinished.remove_entry(directory);
+        self.current = Some(unfinished.unwrap_or_else(|| (directory.to_owned(), DirectoryTotals::default())));
     }
 
     /// Adds an entry of the current directory. Skips entries that were removed since the listing.
@@ -127,9 +127,9 @@ impl DirectorySummary {
             Some((current, totals)) if current == directory => self.close(current, totals),
             other => {
                 self.current = other;
-                match self.begun.entry(directory.to_owned()) {
-                    Slot::Occupied(begun) => {
-                        let (path, totals) = begun.remove_entry();
+                match self.unfinished.entry(directory.to_owned()) {
+                    Slot::Occupied(unfinished) => {
+                        let (path, totals) = unfinished.remove_entry();
                         self.close(path, totals);
                     }
                     Slot::Vacant(empty) => {
@@ -147,28 +147,28 @@ impl DirectorySummary {
         self.total.merge(totals.total);
         let entries = totals.total.entries;
         let ranks = match self.top.peek() {
-            _ if entries == 0 || self.places == 0 => false,
-            Some(Place(fewest)) if self.top.len() == self.places => {
+            _ if entries == 0 || self.capacity == 0 => false,
+            Some(Candidate(fewest)) if self.top.len() == self.capacity => {
                 rank(entries, &path).cmp(&fewest.rank()).is_lt()
             }
             _ => true,
         };
         if ranks {
-            if self.top.len() == self.places {
+            if self.top.len() == self.capacity {
                 self.top.pop();
             }
-            self.top.push(Place(DirectoryRow { path: path.into(), totals }));
+            self.top.push(Candidate(DirectoryRow { path: path.into(), totals }));
         }
     }
 
     /// Counts unfinished directories and takes out those with the most entries, largest first. Ties are in byte
     /// order of their paths. Empty directories are left out.
     pub fn finish(&mut self) -> Vec<DirectoryRow> {
-        let begun = std::mem::take(&mut self.begun).into_iter().chain(self.current.take());
-        for (path, totals) in begun {
+        let unfinished = std::mem::take(&mut self.unfinished).into_iter().chain(self.current.take());
+        for (path, totals) in unfinished {
             self.close(path, totals);
         }
-        std::mem::take(&mut self.top).into_sorted_vec().into_iter().map(|Place(row)| row).collect()
+        std::mem::take(&mut self.top).into_sorted_vec().into_iter().map(|Candidate(row)| row).collect()
     }
 
     /// Number of finished directories.
@@ -193,13 +193,13 @@ impl DirectoryRow {
     }
 }
 
-impl Ord for Place {
+impl Ord for Candidate {
     fn cmp(&self, other: &Self) -> Ordering {
         self.0.rank().cmp(&other.0.rank())
     }
 }
 
-impl PartialOrd for Place {
+impl PartialOrd for Candidate {
     fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
         Some(self.cmp(other))
     }
@@ -251,9 +251,9 @@ mod tests {
         #[test]
         fn the_top_is_the_beginning_of_the_sorted_whole(
             entries in prop::collection::vec(0..20u8, 0..200),
-            places in 0..8usize,
+            capacity in 0..8usize,
         ) {
-            let mut summary = DirectorySummary::new(places);
+            let mut summary = DirectorySummary::new(capacity);
             let mut counts: BTreeMap<String, u64> = BTreeMap::new();
             for directory in &entries {
                 let path = format!("d{directory}");
@@ -264,7 +264,7 @@ mod tests {
             counts.keys().step_by(2).for_each(|path| summary.end(path.as_ref()));
             let mut sorted: Vec<_> = counts.iter().map(|(path, count)| (Reverse(*count), path.clone())).collect();
             sorted.sort();
-            sorted.truncate(places);
+            sorted.truncate(capacity);
             let rows = summary.finish();
             let found: Vec<_> = rows
                 .iter()

@@ -5,7 +5,7 @@
 //! | [`Summary`] | entries, bytes, sizes, ages, the largest, newest and oldest entries | 60 KiB and the listed paths |
 //! | [`DirectorySummary`] | entries and bytes of each directory of a tree | unfinished and listed directories |
 //!
-//! Adding an entry takes some nanoseconds. Memory does not grow with the number of entries.
+//! Adding an entry takes a few nanoseconds. Memory does not grow with the number of entries.
 
 mod ages;
 mod directories;

@@ -18,12 +18,12 @@ pub struct Ranked<'a, V> {
 #[derive(Clone, Debug)]
 pub(super) struct Top<K> {
     /// The lowest-ranking entry is on top.
-    heap: BinaryHeap<Place<K>>,
-    places: usize,
+    heap: BinaryHeap<Candidate<K>>,
+    capacity: usize,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-struct Place<K> {
+struct Candidate<K> {
     key: K,
     /// Prefix and name.
     path: Vec<u8>,
@@ -31,23 +31,23 @@ struct Place<K> {
 }
 
 impl<K: Ord + Copy> Top<K> {
-    pub(super) fn new(places: usize) -> Self {
-        Self { heap: BinaryHeap::new(), places }
+    pub(super) fn new(capacity: usize) -> Self {
+        Self { heap: BinaryHeap::new(), capacity }
     }
 
     #[inline]
     pub(super) fn offer(&mut self, key: K, prefix: &[u8], name: &[u8]) {
-        // After some thousand entries, nearly all end here.
-        if self.heap.len() == self.places && self.heap.peek().is_none_or(|lowest| key < lowest.key) {
+        // After a few thousand entries, nearly all end here.
+        if self.heap.len() == self.capacity && self.heap.peek().is_none_or(|lowest| key < lowest.key) {
             return;
         }
         self.consider(key, prefix, name);
     }
 
     fn consider(&mut self, key: K, prefix: &[u8], name: &[u8]) {
-        if self.heap.len() < self.places {
+        if self.heap.len() < self.capacity {
             let path = [prefix, name].concat();
-            self.heap.push(Place { key, path, prefix_bytes: prefix.len() });
+            self.heap.push(Candidate { key, path, prefix_bytes: prefix.len() });
             return;
         }
         let Some(mut lowest) = self.heap.peek_mut() else { return };
@@ -55,27 +55,26 @@ impl<K: Ord + Copy> Top<K> {
             return;
         }
         // Reuse the path's memory: entries in ascending order replace each other all the time.
-        let place = &mut *lowest;
-        place.key = key;
-        place.path.clear();
-        place.path.extend_from_slice(prefix);
-        place.path.extend_from_slice(name);
-        place.prefix_bytes = prefix.len();
+        let candidate = &mut *lowest;
+        candidate.key = key;
+        candidate.path.clear();
+        candidate.path.extend_from_slice(prefix);
+        candidate.path.extend_from_slice(name);
+        candidate.prefix_bytes = prefix.len();
     }
 
     pub(super) fn merge(&mut self, other: &Self) {
-        for place in &other.heap {
-            let (prefix, name) = place.path.split_at(place.prefix_bytes);
-            self.offer(place.key, prefix, name);
+        for candidate in &other.heap {
+            let (prefix, name) = candidate.path.split_at(candidate.prefix_bytes);
+            self.offer(candidate.key, prefix, name);
         }
     }
 
     /// Entries, highest first.
     pub(super) fn ranked<V>(&self, value: impl Fn(K) -> V) -> Vec<Ranked<'_, V>> {
-        let mut places: Vec<_> = self.heap.iter().collect();
-        places.sort_unstable();
-        let named =
-            places.into_iter().map(|place| (value(place.key), place.path.split_at(place.prefix_bytes)));
+        let mut candidates: Vec<_> = self.heap.iter().collect();
+        candidates.sort_unstable();
+        let named = candidates.into_iter().map(|one| (value(one.key), one.path.split_at(one.prefix_bytes)));
         named.map(|(value, (prefix, name))| Ranked { value, prefix, name }).collect()
     }
 }
@@ -91,14 +90,14 @@ fn joined_cmp(prefix: &[u8], name: &[u8], path: &[u8]) -> Ordering {
     prefix.cmp(start).then_with(|| name.cmp(rest))
 }
 
-impl<K: Ord> Ord for Place<K> {
+impl<K: Ord> Ord for Candidate<K> {
     /// Reversed: a higher rank is less, so that the lowest is on top of the heap.
     fn cmp(&self, other: &Self) -> Ordering {
         other.key.cmp(&self.key).then_with(|| self.path.cmp(&other.path))
     }
 }
 
-impl<K: Ord> PartialOrd for Place<K> {
+impl<K: Ord> PartialOrd for Candidate<K> {
     fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
         Some(self.cmp(other))
     }
@@ -125,16 +124,16 @@ mod tests {
         #[test]
         fn the_top_is_the_beginning_of_the_sorted_whole(
             entries in entries(),
-            places in 0..12usize,
+            capacity in 0..12usize,
             split in 0..60usize,
         ) {
             let mut sorted: Vec<_> =
                 entries.iter().map(|(key, prefix, name)| (*key, [&prefix[..], name].concat())).collect();
             sorted.sort_by(|a, b| b.0.cmp(&a.0).then_with(|| a.1.cmp(&b.1)));
-            sorted.truncate(places);
+            sorted.truncate(capacity);
 
-            let mut whole = Top::new(places);
-            let (mut first, mut second) = (Top::new(places), Top::new(places));
+            let mut whole = Top::new(capacity);
+            let (mut first, mut second) = (Top::new(capacity), Top::new(capacity));
             for (index, (key, prefix, name)) in entries.iter().enumerate() {
                 whole.offer(*key, prefix, name);
                 if index < split { &mut first } else { &mut second }.offer(*key, prefix, name);

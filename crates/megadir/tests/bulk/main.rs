@@ -1,7 +1,7 @@
 //! Bulk examiners return for every *name* what `std` and statx return: with mounts on files, below subvolumes,
 //! for names that change hands, and without waiting for the disk.
 #![cfg(target_os = "linux")]
-#![expect(clippy::unwrap_used, reason = "a failed assumption in a test is a failed test, which is wanted")]
+#![expect(clippy::unwrap_used, reason = "a failed assumption fails the test")]
 
 mod changing;
 mod mounted;

@@ -56,7 +56,7 @@ fn subvolumes_are_told_by_their_own_inode_and_device() {
     let btrfs = examiner("btrfs-search").unwrap();
     let root = mount.path();
     let subvolume = |words: &[&str]| run(Command::new("btrfs").arg("subvolume").args(words)).unwrap();
-    // Numbers of subvolumes start at 256, like those of inodes.
+    // Numbers of subvolumes start at 256, as inode numbers do.
     for index in 0..8 {
         subvolume(&["create", root.join(format!("sub{index}")).to_str().unwrap()]);
         various(&root.join(format!("sub{index}/various")), 30);

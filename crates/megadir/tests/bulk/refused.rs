@@ -40,6 +40,6 @@ fn users_without_privileges_are_refused_in_one_line() {
             unprivileged.join().unwrap()
         });
         assert_eq!(error.kind(), ErrorKind::Unavailable);
-        assert!(error.reason().ends_with(" is for root only, or who has CAP_SYS_ADMIN"), "{error}");
+        assert!(error.reason().ends_with(" needs root or CAP_SYS_ADMIN"), "{error}");
     }
 }

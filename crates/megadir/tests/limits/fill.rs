@@ -74,7 +74,7 @@ fn fill(
     Ok(filled)
 }
 
-/// Total predicted from the directory's index: present entries and those that can be added.
+/// Total predicted from the directory's index: present and future entries.
 fn in_all(limits: &Limits, entries: u64) -> f64 {
     let of_index = limits.ceilings.iter().find(|ceiling| ceiling.limit == Limit::DirectoryIndex).unwrap();
     let blocks = limits.facts.directory_bytes / limits.facts.space.block_bytes;
@@ -90,7 +90,7 @@ fn expected_entries(block_bytes: u64, lengths: &[u16]) -> u64 {
 }
 
 /// Asserts that a configuration filled as predicted, and prints the figures.
-#[expect(clippy::print_stdout, reason = "whoever runs the full tier wants the figures")]
+#[expect(clippy::print_stdout, reason = "the figures of the full tier are of interest")]
 fn check(block_bytes: u64, metadata_csum: bool, lengths: &'static [u16], images: u64) {
     let filled = require!(fill(block_bytes, metadata_csum, lengths, images));
     let mean = |values: &[f64]| values.iter().sum::<f64>() / values.len() as f64;

@@ -1,6 +1,6 @@
 //! Removing: everything requested is removed, and nothing else.
 #![cfg(target_os = "linux")]
-#![expect(clippy::unwrap_used, reason = "a failed assumption in a test is a failed test, which is wanted")]
+#![expect(clippy::unwrap_used, reason = "a failed assumption fails the test")]
 
 mod aside;
 mod bounded;

@@ -122,7 +122,7 @@ fn what_does_not_go_together_is_refused() {
     let std = choice(&directory, megadir::backend("std").unwrap(), "listed", 64 << 10);
     let by_handle = choice(&directory, megadir::backend("by-handle").unwrap(), "listed", 64 << 10);
     for (way, words) in [
-        (std, "std brings no attributes along"),
+        (std, "std returns no attributes"),
         (AttributeChoice { strategy: Strategy::Chunks { threads: 2 }, ..by_handle }, "only at once"),
         (AttributeChoice { strategy: Strategy::Shares, ..by_handle }, "by-handle does not divide"),
     ] {

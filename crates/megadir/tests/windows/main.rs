@@ -1,7 +1,7 @@
 //! Windows: every method returns the standard library's attributes, for names and paths of any form, and
 //! follows no reparse point that redirects.
 #![cfg(windows)]
-#![expect(clippy::unwrap_used, reason = "a failed assumption in a test is a failed test, which is wanted")]
+#![expect(clippy::unwrap_used, reason = "a failed assumption fails the test")]
 
 mod attributes;
 mod links;

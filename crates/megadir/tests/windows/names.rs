@@ -91,8 +91,8 @@ fn a_directory_is_read_wherever_it_has_been_moved() {
         match list(*backend, &directory, &options) {
             // An error, instead of the directory that lies at the path now.
             Err(error) if error.kind() == ErrorKind::NotFound && require::is_wine() => {
-                let what = format!("reading what has been moved by {}", backend.name());
-                require::unavailable(&what, "Wine does not tell where to");
+                let what = format!("reading a moved directory with {}", backend.name());
+                require::unavailable(&what, "Wine does not report the new path");
             }
             found => assert_eq!(found.unwrap().len(), 50, "{}", backend.name()),
         }

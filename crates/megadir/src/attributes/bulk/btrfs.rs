@@ -2,7 +2,7 @@
 //!
 //! btrfs numbers inodes in order of creation and never reuses a number. The search returns inode items with
 //! everything stored between them: names, extended attributes, extents, contents of small files. For a
-//! directory, an entry's number may be that of a subvolume, which is a different number space: directories are
+//! directory, an entry may hold the number of a subvolume instead of an inode: directories are
 //! read by statx. Changed inodes reach the tree late, new ones at once.
 
 use std::os::fd::AsFd;
@@ -54,7 +54,7 @@ const ITEMS_PER_INODE: usize = 4;
 impl Bulk for TreeSearch {
     const NUMBERS_DIRECTORIES: bool = false;
     const ALL_IS_LATE: bool = true;
-    // A call costs as much as two inodes, statx as much as three or four.
+    // A call costs as much as walking over two inodes, statx as three or four.
     const TERMS: Terms = Terms { gap: 4, run_min: 2, walked_max: 3 };
 
     fn new() -> Self {
@@ -66,7 +66,7 @@ impl Bulk for TreeSearch {
             return Err(format!("btrfs-search is for btrfs, and this is {}", directory.file_system()));
         };
         if mount.maps_users {
-            return Err("the tree has other users than a mount that maps them (idmapped)".to_owned());
+            return Err("the mount is idmapped, and the tree holds unmapped users".to_owned());
         }
         match Search::new().inodes(on_btrfs, 0, u64::MAX, 1) {
             Ok(_) => Ok(()),

@@ -1,6 +1,6 @@
 //! Examiners that read many inodes by number in one call. They need privileges and are used only if named.
 //!
-//! Such a call returns an inode by number, not by name, and as the file system has it on disk or in a
+//! Such a call returns an inode by number, not by name, in the state on disk or in a
 //! transaction. This is safe as follows:
 //!
 //! * A directory returns the number that a mount hides: entries with the name of any mount point are read by
@@ -15,7 +15,7 @@
 //!
 //! Limits: where the call lags behind (btrfs), an entry changed during the listing may be returned in its state
 //! at the beginning. On XFS the size may be as old as the sync if a single write began more than a second
-//! before the sync and is still running (its change time is that of its beginning), or if the clock is set back
+//! before the sync and is still running (a write sets the change time when it begins), or if the clock is set back
 //! during the listing. A name that is moved or replaced between listing and reading may get the attributes of
 //! its former inode, as if it had been read earlier. Except for these sizes no row mixes two states of an
 //! inode.
@@ -34,7 +34,7 @@ pub(super) use self::xfs::XfsBulkstat;
 
 use self::worth::{Terms, Worth};
 use super::examiner::Examine;
-use super::statx::Asking;
+use super::statx::StatxRequest;
 use super::{Attributes, Time, Want};
 use crate::batch::Batch;
 use crate::decode::Records;
@@ -89,7 +89,7 @@ struct Wanted {
 
 /// Common properties of the entries in directories of one device and mount.
 #[derive(Clone, Copy, Debug)]
-struct Ground {
+struct Volume {
     device: (u32, u32),
     mount: u64,
     /// Attributes that are returned.
@@ -98,7 +98,7 @@ struct Ground {
     settled: Time,
 }
 
-impl Ground {
+impl Volume {
     fn is_of(&self, device: (u32, u32), mount: u64) -> bool {
         (self.device, self.mount) == (device, mount)
     }
@@ -108,17 +108,17 @@ impl Ground {
 struct Shared {
     want: Want,
     mounts: Mounts,
-    /// Of the directories seen so far.
-    grounds: Mutex<Vec<Ground>>,
+    /// Volumes of the directories seen so far.
+    volumes: Mutex<Vec<Volume>>,
 }
 
 /// One thread's state.
-struct Asker<B> {
+struct BulkReader<B> {
     shared: Arc<Shared>,
     bulk: B,
-    statx: Asking,
-    /// Of the last directory.
-    ground: Ground,
+    statx: StatxRequest,
+    /// Volume of the last directory.
+    volume: Volume,
     wanted: Vec<Wanted>,
     worth: Worth,
     /// Number of entries read by statx.
@@ -136,60 +136,62 @@ fn start_one<B: Bulk>(directory: &Dir, want: Want) -> Result<Box<dyn Examine>> {
 
 /// Prepares `threads` threads. Syncs the file system once for all of them.
 fn start<B: Bulk>(directory: &Dir, want: Want, threads: usize) -> Result<Vec<Box<dyn Examine>>> {
-    Ok(askers::<B>(directory, want, threads)?.into_iter().map(|asker| Box::new(asker) as _).collect())
+    Ok(readers::<B>(directory, want, threads)?.into_iter().map(|reader| Box::new(reader) as _).collect())
 }
 
-fn askers<B: Bulk>(directory: &Dir, want: Want, threads: usize) -> Result<Vec<Asker<B>>> {
+fn readers<B: Bulk>(directory: &Dir, want: Want, threads: usize) -> Result<Vec<BulkReader<B>>> {
     let shared = Arc::new(Shared::new(directory, want)?);
-    let ground = shared.ground::<B>(directory)?;
-    let asker = |_| Asker {
+    let volume = shared.volume::<B>(directory)?;
+    let reader = |_| BulkReader {
         shared: Arc::clone(&shared),
         bulk: B::new(),
-        statx: Asking::new(want),
-        ground,
+        statx: StatxRequest::new(want),
+        volume,
         wanted: Vec::new(),
         worth: Worth::default(),
         singly: 0,
     };
-    Ok((0..threads).map(asker).collect())
+    Ok((0..threads).map(reader).collect())
 }
 
 impl Shared {
     fn new(directory: &Dir, want: Want) -> Result<Self> {
-        let mounts = Mounts::read().map_err(|error| {
-            unavailable(directory, format!("what is mounted on entries cannot be read ({error})"))
-        })?;
-        Ok(Self { want, mounts, grounds: Mutex::new(Vec::new()) })
+        let mounts = Mounts::read()
+            .map_err(|error| unavailable(directory, format!("cannot read the mount table ({error})")))?;
+        Ok(Self { want, mounts, volumes: Mutex::new(Vec::new()) })
     }
 
     /// Checks that a directory's entries can be read, without syncing.
-    fn probe<B: Bulk>(&self, directory: &Dir) -> Result<Ground> {
-        let itself = Asking::new(self.want | PLACE).itself(directory)?;
-        if !itself.have.contains(PLACE) {
-            return Err(unavailable(directory, "the system does not number mounts (Linux before 5.8)"));
+    fn probe<B: Bulk>(&self, directory: &Dir) -> Result<Volume> {
+        let itself = StatxRequest::new(self.want | VOLUME_ID).itself(directory)?;
+        if !itself.have.contains(VOLUME_ID) {
+            return Err(unavailable(directory, "the kernel reports no mount IDs (Linux before 5.8)"));
         }
         let Some(mount) = self.mounts.by_id(itself.mount) else {
-            return Err(unavailable(directory, "the directory's mount is none of those seen from here"));
+            return Err(unavailable(
+                directory,
+                "the directory's mount is not visible in this mount namespace",
+            ));
         };
         B::probe(directory, mount).map_err(|reason| unavailable(directory, reason))?;
         let have = itself.have & self.want;
-        Ok(Ground { device: itself.device, mount: itself.mount, have, settled: Time::EPOCH })
+        Ok(Volume { device: itself.device, mount: itself.mount, have, settled: Time::EPOCH })
     }
 
-    fn known(&self, device: (u32, u32), mount: u64) -> Option<Ground> {
-        let grounds = self.grounds.lock().unwrap_or_else(PoisonError::into_inner);
-        grounds.iter().find(|known| known.is_of(device, mount)).copied()
+    fn known(&self, device: (u32, u32), mount: u64) -> Option<Volume> {
+        let volumes = self.volumes.lock().unwrap_or_else(PoisonError::into_inner);
+        volumes.iter().find(|known| known.is_of(device, mount)).copied()
     }
 
     /// Syncs the file system if the directory is the first on its mount.
-    fn ground<B: Bulk>(&self, directory: &Dir) -> Result<Ground> {
-        let mut ground = self.probe::<B>(directory)?;
+    fn volume<B: Bulk>(&self, directory: &Dir) -> Result<Volume> {
+        let mut volume = self.probe::<B>(directory)?;
         // Held while syncing, because the other threads must wait for the sync.
-        let mut grounds = self.grounds.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(known) = grounds.iter().find(|known| known.is_of(ground.device, ground.mount)) {
+        let mut volumes = self.volumes.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(known) = volumes.iter().find(|known| known.is_of(volume.device, volume.mount)) {
             return Ok(*known);
         }
-        ground.settled = match grounds.iter().find(|known| known.mount == ground.mount) {
+        volume.settled = match volumes.iter().find(|known| known.mount == volume.mount) {
             Some(known) => known.settled,
             None => {
                 let now = SystemTime::now();
@@ -200,23 +202,23 @@ impl Shared {
                 Time::from_system(now.checked_sub(UNSETTLED).unwrap_or(now))
             }
         };
-        grounds.push(ground);
-        Ok(ground)
+        volumes.push(volume);
+        Ok(volume)
     }
 }
 
 /// Attributes that identify a device and mount.
-const PLACE: Want = Want::DEVICE.union(Want::MOUNT);
+const VOLUME_ID: Want = Want::DEVICE.union(Want::MOUNT);
 
-impl<B: Bulk> Asker<B> {
+impl<B: Bulk> BulkReader<B> {
     /// Switches to the directory's device and mount: in a tree they may differ.
-    fn stand_on(&mut self, directory: &Dir) -> Result<()> {
-        let here = Asking::new(PLACE).itself(directory)?;
-        if !self.ground.is_of(here.device, here.mount) {
+    fn switch_to(&mut self, directory: &Dir) -> Result<()> {
+        let here = StatxRequest::new(VOLUME_ID).itself(directory)?;
+        if !self.volume.is_of(here.device, here.mount) {
             // No new probe for one seen before: a walk may go back and forth.
-            self.ground = match self.shared.known(here.device, here.mount) {
+            self.volume = match self.shared.known(here.device, here.mount) {
                 Some(known) => known,
-                None => self.shared.ground::<B>(directory)?,
+                None => self.shared.volume::<B>(directory)?,
             };
         }
         Ok(())
@@ -242,10 +244,10 @@ impl<B: Bulk> Asker<B> {
     }
 }
 
-impl<B: Bulk> Asker<B> {
+impl<B: Bulk> BulkReader<B> {
     /// Requests the collected inodes and fills in the rows that can be trusted. Returns their number.
     fn ask(&mut self, directory: &Dir, rows: &mut [Attributes]) -> usize {
-        let Ground { device, mount, have, settled } = self.ground;
+        let Volume { device, mount, have, settled } = self.volume;
         let mut filled = 0;
         let mut left = &self.wanted[..];
         while !left.is_empty() {
@@ -284,10 +286,10 @@ impl<B: Bulk> Asker<B> {
     }
 }
 
-impl<B: Bulk> Examine for Asker<B> {
+impl<B: Bulk> Examine for BulkReader<B> {
     fn examine(&mut self, directory: &Dir, batch: Batch<'_>, rows: &mut Vec<Attributes>) -> Result<()> {
         rows.clear();
-        self.stand_on(directory)?;
+        self.switch_to(directory)?;
         self.gather(batch);
         rows.resize(batch.len(), Attributes::failed(PENDING));
         if self.ask(directory, rows) < rows.len() {
@@ -311,7 +313,7 @@ fn unavailable(directory: &Dir, reason: impl Into<String>) -> Error {
 /// Reason why an ioctl is unavailable.
 fn refusal(error: &std::io::Error, call: &str, since: &str) -> String {
     match error.raw_os_error() {
-        Some(1) => format!("{call} is for root only, or who has CAP_SYS_ADMIN"),
+        Some(1) => format!("{call} needs root or CAP_SYS_ADMIN"),
         Some(25) => format!("the kernel has no {call} (Linux before {since})"),
         _ => format!("the kernel refuses {call} ({error})"),
     }

@@ -9,7 +9,7 @@ use megadir_testkit::require;
 
 use super::btrfs::TreeSearch;
 use super::xfs::Bulkstat;
-use super::{Asker, Bulk, UNSETTLED, askers};
+use super::{Bulk, BulkReader, UNSETTLED, readers};
 use crate::attributes::examiner::Examine;
 use crate::batch::Batch;
 use crate::mounts::Mount;
@@ -26,42 +26,42 @@ fn settled(directory: &Path, files: u64) -> Dir {
 }
 
 /// Reads the attributes of a whole directory; returns the number of entries.
-fn all<B: Bulk>(asker: &mut Asker<B>, directory: &Dir) -> u64 {
+fn all<B: Bulk>(bulk: &mut BulkReader<B>, directory: &Dir) -> u64 {
     let options = ReadOptions { buffer_bytes: 64 << 10, threads: 1, shares: 1, resolve_types: false };
     let mut reader = backend("getdents").unwrap().open(directory, &options).unwrap();
     let (mut entries, mut rows) = (0, Vec::new());
     while let Some(batch) = reader.next_batch().unwrap() {
-        asker.examine(directory, batch, &mut rows).unwrap();
+        bulk.examine(directory, batch, &mut rows).unwrap();
         entries += rows.len() as u64;
         assert!(batch.entries().zip(&rows).all(|(entry, row)| row.error == 0 && row.inode == entry.inode));
     }
     entries
 }
 
-fn one<B: Bulk>(directory: &Dir) -> Asker<B> {
-    askers(directory, Want::ALL, 1).unwrap().pop().unwrap()
+fn one<B: Bulk>(directory: &Dir) -> BulkReader<B> {
+    readers(directory, Want::ALL, 1).unwrap().pop().unwrap()
 }
 
 fn in_bulk<B: Bulk>(mounted: &Mounted) {
     let path = mounted.path().join("files");
     let directory = settled(&path, 5000);
-    let mut asker = one::<B>(&directory);
-    assert_eq!((all(&mut asker, &directory), asker.singly), (5000, 0));
+    let mut reader = one::<B>(&directory);
+    assert_eq!((all(&mut reader, &directory), reader.singly), (5000, 0));
     // One inode under many names.
     for link in 0..300 {
         std::fs::hard_link(path.join(format!("{:032}", link / 100)), path.join(format!("link{link}")))
             .unwrap();
     }
     std::thread::sleep(UNSETTLED + Duration::from_millis(100));
-    let mut asker = one::<B>(&directory);
-    assert_eq!((all(&mut asker, &directory), asker.singly), (5300, 0));
+    let mut reader = one::<B>(&directory);
+    assert_eq!((all(&mut reader, &directory), reader.singly), (5300, 0));
     // Two files changed and one created after the listing began.
     std::fs::write(path.join(format!("{:032}", 17)), "longer").unwrap();
     std::fs::write(path.join("another"), "new").unwrap();
-    let singly = asker.singly;
-    all(&mut asker, &directory);
+    let singly = reader.singly;
+    all(&mut reader, &directory);
     let expected = if B::ALL_IS_LATE { 1..=2 } else { 2..=2 };
-    assert!(expected.contains(&(asker.singly - singly)), "{} asked singly", asker.singly);
+    assert!(expected.contains(&(reader.singly - singly)), "{} asked singly", reader.singly);
 }
 
 #[test]
@@ -80,10 +80,10 @@ fn thinly<B: Bulk>(mounted: &Mounted) {
         let name = format!("{file:032}");
         std::fs::rename(path.join(&name), elsewhere.join(&name)).unwrap();
     }
-    // Moving changed the moved files, not those that stay.
-    let mut asker = one::<B>(&directory);
-    assert_eq!(all(&mut asker, &directory), 4000);
-    assert!((3000..=4000).contains(&asker.singly), "{} asked singly", asker.singly);
+    // Moving changed only the moved files.
+    let mut reader = one::<B>(&directory);
+    assert_eq!(all(&mut reader, &directory), 4000);
+    assert!((3000..=4000).contains(&reader.singly), "{} asked singly", reader.singly);
 }
 
 #[test]
@@ -106,14 +106,14 @@ fn mistaken<B: Bulk>(mounted: &Mounted) {
         assert!(listed.push(entry.file_name().as_encoded_bytes(), inode, kind, 0));
     }
     assert!(listed.push(b"gone", u64::from(u32::MAX) + 1, FileType::File, 0));
-    let mut asker = one::<B>(&directory);
+    let mut reader = one::<B>(&directory);
     // A few may be distant from the others.
-    assert_eq!(all(&mut asker, &directory), 30);
-    let apart = asker.singly;
+    assert_eq!(all(&mut reader, &directory), 30);
+    let apart = reader.singly;
     assert!(apart < 5, "{apart} asked singly");
     let mut rows = Vec::new();
-    asker.examine(&directory, listed.batch(), &mut rows).unwrap();
-    assert_eq!(asker.singly - apart, apart + 3);
+    reader.examine(&directory, listed.batch(), &mut rows).unwrap();
+    assert_eq!(reader.singly - apart, apart + 3);
     assert!(rows[..30].iter().all(|row| row.error == 0 && row.kind == FileType::File));
     assert_eq!(rows[..30].iter().map(|row| row.inode).collect::<Vec<_>>(), inodes);
     assert!(rows[30].has_vanished());
@@ -129,25 +129,25 @@ fn what_is_not_as_it_was_listed_is_asked_for_singly() {
 fn threads_sync_once_and_know_the_same() {
     let mounted = require!(Mounted::make(&XFS));
     let directory = settled(&mounted.path().join("files"), 10);
-    let mut askers = askers::<Bulkstat>(&directory, Want::ALL, 3).unwrap();
-    let settled = askers[0].ground.settled;
+    let mut readers = readers::<Bulkstat>(&directory, Want::ALL, 3).unwrap();
+    let settled = readers[0].volume.settled;
     let below = mounted.path().join("below");
     std::fs::create_dir(&below).unwrap();
-    for asker in &mut askers {
-        assert_eq!((all(asker, &directory), asker.singly), (10, 0));
-        asker.stand_on(&Dir::open(&below).unwrap()).unwrap();
-        assert_eq!(asker.ground.settled, settled);
+    for reader in &mut readers {
+        assert_eq!((all(reader, &directory), reader.singly), (10, 0));
+        reader.switch_to(&Dir::open(&below).unwrap()).unwrap();
+        assert_eq!(reader.volume.settled, settled);
     }
-    assert_eq!(askers[0].shared.grounds.lock().unwrap().len(), 1);
+    assert_eq!(readers[0].shared.volumes.lock().unwrap().len(), 1);
 }
 
 #[test]
 fn nothing_but_a_whole_batch_is_examined_on_another_file_system() {
     let mounted = require!(Mounted::make(&BTRFS));
-    let mut asker = one::<TreeSearch>(&Dir::open(mounted.path()).unwrap());
+    let mut reader = one::<TreeSearch>(&Dir::open(mounted.path()).unwrap());
     let mut rows = vec![crate::Attributes::NOTHING];
     let Ok(empty) = Batch::check(&[], false) else { panic!("nothing is a batch") };
-    let error = asker.examine(&Dir::open("/proc").unwrap(), empty, &mut rows).unwrap_err();
+    let error = reader.examine(&Dir::open("/proc").unwrap(), empty, &mut rows).unwrap_err();
     assert_eq!((error.kind(), rows.len()), (crate::ErrorKind::Unavailable, 0));
     assert!(error.reason().starts_with("btrfs-search is for btrfs, and this is "), "{error}");
 }

@@ -24,7 +24,7 @@ impl Examiner for XfsBulkstat {
     }
 
     fn about(&self) -> &'static str {
-        "XFS_IOC_BULKSTAT: hundreds of inodes a call, after a sync of the file system (XFS, root)"
+        "XFS_IOC_BULKSTAT: hundreds of inodes per call, after a sync of the file system (XFS, root)"
     }
 
     fn probe(&self, directory: &Dir) -> Result<()> {
@@ -54,7 +54,7 @@ pub(super) struct Bulkstat {
 impl Bulk for Bulkstat {
     const NUMBERS_DIRECTORIES: bool = true;
     const ALL_IS_LATE: bool = false;
-    // A call costs as much as four inodes, statx as much as two or three; numbers in between may be unused.
+    // A call costs as much as walking over four inodes, statx as two or three; numbers in between may be unused.
     const TERMS: Terms = Terms { gap: 8, run_min: 4, walked_max: 2 };
 
     fn new() -> Self {
@@ -68,7 +68,7 @@ impl Bulk for Bulkstat {
         match Records::new().fill(on_xfs, 0, 1) {
             Ok(_) => Ok(()),
             Err(error) if error.raw_os_error() == Some(22) => {
-                Err("XFS_IOC_BULKSTAT is not for mounts that map users (idmapped)".to_owned())
+                Err("XFS_IOC_BULKSTAT does not support idmapped mounts".to_owned())
             }
             Err(error) => Err(refusal(&error, "XFS_IOC_BULKSTAT", "5.4")),
         }

@@ -13,11 +13,11 @@
 //!
 //! [`share`] explains an entry's own position and the end of a share.
 
-mod crowd;
-mod pace;
+mod contention;
 mod reader;
 mod share;
 pub(crate) mod space;
+mod throughput;
 
 use self::reader::SplitReader;
 use self::space::Space;
@@ -38,7 +38,7 @@ impl Backend for Split {
     }
 
     fn about(&self) -> &'static str {
-        "getdents64 by several threads in one directory, each its share (ext4, XFS, btrfs)"
+        "getdents64 by several threads, each in its share of the directory (ext4, XFS, btrfs)"
     }
 
     fn uses_threads(&self) -> bool {

@@ -9,10 +9,10 @@ use std::time::Instant;
 
 use crossbeam_channel::{Receiver, Sender, bounded};
 
-use super::crowd::Crowd;
-use super::pace::Pace;
+use super::contention::Contention;
 use super::share::{Filled, Share, ShareReader};
 use super::space::{self, Space};
+use super::throughput::Throughput;
 use crate::attributes::Want;
 use crate::attributes::examiner::{Examine, Examiner};
 use crate::attributes::stream::{AttributeBatch, AttributeReader};
@@ -83,7 +83,7 @@ pub(super) struct SplitReader {
     /// are only listed.
     examiners: Vec<Box<dyn Examine>>,
     /// Overrides the measured baseline, for tests.
-    pace: Option<Pace>,
+    throughput: Option<Throughput>,
 }
 
 enum Phase {
@@ -138,7 +138,7 @@ impl SplitReader {
             phase: Phase::First { serial, options: *options },
             threads: Vec::new(),
             examiners,
-            pace: None,
+            throughput: None,
         })
     }
 
@@ -169,20 +169,20 @@ impl SplitReader {
             None => unreachable!("no thread has been started yet"),
         }
         let is_certain = self.shared.space != Space::Numbers || !self.examiners.is_empty();
-        let measured = (!is_certain).then(|| Pace::new(alone.0, alone.1));
-        self.start(serial, options, self.pace.or(measured))
+        let measured = (!is_certain).then(|| Throughput::new(alone.0, alone.1));
+        self.start(serial, options, self.throughput.or(measured))
     }
 
     /// Starts the other threads. Each reopens the directory, because the position belongs to the open file.
-    fn start(&mut self, first: Dir, options: &ReadOptions, pace: Option<Pace>) -> Result<()> {
+    fn start(&mut self, first: Dir, options: &ReadOptions, throughput: Option<Throughput>) -> Result<()> {
         let others = options.threads - 1;
         let (filled_in, filled) = bounded(others * 2);
         let (empty, empty_out) = bounded(options.threads * 2);
         for index in 0..others {
             let directory = first.again()?;
             let examine = self.examiners.pop();
-            let mut reader = ShareReader::new(Arc::clone(&self.shared), directory, examine, pace);
-            reader.crowd = matches!(self.shared.space, Space::Offsets { .. }).then(Crowd::new);
+            let mut reader = ShareReader::new(Arc::clone(&self.shared), directory, examine, throughput);
+            reader.contention = matches!(self.shared.space, Space::Offsets { .. }).then(Contention::new);
             let (filled, empty_out) = (filled_in.clone(), empty_out.clone());
             let thread = std::thread::Builder::new()
                 .name(format!("megadir-split-{index}"))
@@ -317,14 +317,14 @@ impl Drop for SplitReader {
 
 /// Error for positions that stopped ascending after entries had been returned.
 pub(super) fn unreliable(shared: &Shared) -> Error {
-    let reason = "positions stopped ascending, so shares cannot be told apart and the listing is incomplete: \
+    let reason = "positions stopped ascending, so shares overlap and the listing is incomplete: \
                   use backend getdents";
     Error::new("read", &shared.path, ErrorKind::PositionsUnreliable, reason)
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Pace, SplitReader, share_of_turn};
+    use super::{SplitReader, Throughput, share_of_turn};
     use crate::backend::Reader;
     use crate::{Dir, ReadOptions};
     use std::collections::BTreeSet;
@@ -338,7 +338,7 @@ mod tests {
             let turns: Vec<_> = (0..2000).map_while(|turn| share_of_turn(turn, shares, regions)).collect();
             let mut taken: Vec<_> = turns.into_iter().flatten().collect();
             if regions == 1 {
-                assert!(taken.is_sorted(), "in their order");
+                assert!(taken.is_sorted(), "not in order");
             }
             taken.sort_unstable();
             assert_eq!(taken, (0..shares).collect::<Vec<_>>(), "{shares} shares, {regions} regions");
@@ -359,7 +359,7 @@ mod tests {
         // Only ext4, XFS and btrfs split directories; elsewhere there is nothing to test.
         let Ok(mut reader) = SplitReader::open(&directory, &options, None) else { return };
         // Faster than any real call: every thread leaves in the middle of a share.
-        reader.pace = Some(Pace::new(usize::MAX, Duration::from_nanos(1)));
+        reader.throughput = Some(Throughput::new(usize::MAX, Duration::from_nanos(1)));
         let mut seen = Vec::new();
         while let Some(batch) = reader.next_batch().unwrap() {
             seen.extend(batch.entries().map(|entry| entry.name.to_vec()));

@@ -24,9 +24,9 @@ use megadir_sys::getdents::getdents64;
 use rustix::fs::{SeekFrom, seek};
 
 use super::super::linux_getdents::malformed;
-use super::crowd::Crowd;
-use super::pace::Pace;
+use super::contention::Contention;
 use super::reader::{RECORD_BYTES_MAX, Shared, unreliable};
+use super::throughput::Throughput;
 use crate::attributes::Attributes;
 use crate::attributes::examiner::Examine;
 use crate::batch::Batch;
@@ -165,9 +165,9 @@ pub(super) struct ShareReader {
     examine: Option<Box<dyn Examine>>,
     share: Option<Share>,
     /// Present on file systems where threads may only wait for each other.
-    pace: Option<Pace>,
-    /// Present on file systems where reading attributes may crowd other threads out.
-    pub(super) crowd: Option<Crowd>,
+    throughput: Option<Throughput>,
+    /// Present on file systems where reading attributes may slow other threads down.
+    pub(super) contention: Option<Contention>,
 }
 
 /// Margin beyond the expected rest of a share, and the minimum size of a call, bytes.
@@ -208,17 +208,17 @@ impl ShareReader {
         shared: Arc<Shared>,
         directory: Dir,
         examine: Option<Box<dyn Examine>>,
-        pace: Option<Pace>,
+        throughput: Option<Throughput>,
     ) -> Self {
-        Self { shared, directory, examine, share: None, pace, crowd: None }
+        Self { shared, directory, examine, share: None, throughput, contention: None }
     }
 
     /// Reads until no share is left, the caller has gone, or an error occurs.
     pub(super) fn run(mut self, filled: &Sender<Result<Filled>>, empty: &Receiver<Filled>) {
         while let Ok(mut buffer) = empty.recv() {
             // The caller's thread never leaves, and takes over what is left.
-            let crowded = self.crowd.is_some_and(|crowd| crowd.is_crowded());
-            if crowded || self.pace.is_some_and(|pace| pace.is_useless()) {
+            let contended = self.contention.is_some_and(|contention| contention.is_contended());
+            if contended || self.throughput.is_some_and(|throughput| throughput.is_useless()) {
                 return self.shared.leave(self.share.take());
             }
             let sent = match self.step(&mut buffer) {
@@ -257,8 +257,8 @@ impl ShareReader {
                 self.share = rest;
                 if let Some(examine) = &mut self.examine {
                     buffer.examine(&self.directory, examine.as_mut())?;
-                    if let Some(crowd) = &mut self.crowd {
-                        crowd.note(buffer.batch().len());
+                    if let Some(contention) = &mut self.contention {
+                        contention.note(buffer.batch().len());
                     }
                 }
                 return Ok(true);
@@ -278,14 +278,14 @@ impl ShareReader {
 
     /// Makes one call within a share. `None` if nothing of the share was left, else the rest of the share.
     fn read(&mut self, buffer: &mut Filled, share: Share) -> Result<Option<Option<Share>>> {
-        let started = self.pace.map(|_| Instant::now());
+        let started = self.throughput.map(|_| Instant::now());
         let want_bytes = share.expected_bytes();
         buffer.fill(self.directory.as_fd(), want_bytes, &self.shared.path, &self.shared.calls)?;
         if buffer.is_empty() {
             return Ok(None);
         }
-        if let (Some(pace), Some(started)) = (&mut self.pace, started) {
-            pace.note(buffer.length, started.elapsed());
+        if let (Some(throughput), Some(started)) = (&mut self.throughput, started) {
+            throughput.note(buffer.length, started.elapsed());
         }
         let scanned = buffer.scan(share.before, share.end, &self.shared.path)?;
         if !scanned.ascending {

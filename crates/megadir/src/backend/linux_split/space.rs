@@ -6,7 +6,7 @@
 //! | XFS | byte offset of the record / 8 | directory size / 8 |
 //! | btrfs | number of the entry in order of creation | found by probing |
 //!
-//! All others are refused: tmpfs positions descend, and those of overlayfs, NFS and FUSE are opaque cookies. A
+//! All others are refused: tmpfs positions descend, and overlayfs, NFS and FUSE positions are opaque cookies. A
 //! new file system needs the property test on a real mount. References: `hash2pos` in `fs/ext4/dir.c`,
 //! `xfs_dir2_byte_to_dataptr` in `fs/xfs/libxfs/xfs_dir2.h`, `btrfs_real_readdir` in `fs/btrfs/inode.c`.
 
@@ -47,7 +47,7 @@ impl Space {
         let refuse =
             |reason: String| Err(Error::new("split", directory.path(), ErrorKind::Unavailable, reason));
         if cfg!(not(target_pointer_width = "64")) {
-            return refuse("a 32-bit process sees positions cut to 32 bits".into());
+            return refuse("a 32-bit process sees positions truncated to 32 bits".into());
         }
         match directory.file_system() {
             FileSystem::Ext4 if has_index(directory) => Ok(Self::Hashes),
@@ -56,11 +56,13 @@ impl Space {
             }
             FileSystem::Xfs => Ok(Self::Offsets { size_bytes: directory.size_bytes()? }),
             FileSystem::Btrfs => Ok(Self::Numbers),
-            FileSystem::Tmpfs => refuse("tmpfs gives its entries in descending positions".into()),
+            FileSystem::Tmpfs => refuse("tmpfs returns entries in descending positions".into()),
             other @ (FileSystem::Overlay | FileSystem::Nfs | FileSystem::Cifs | FileSystem::Fuse) => {
-                refuse(format!("on {other} a position is a cookie that means nothing by its size"))
+                refuse(format!("positions on {other} are opaque cookies"))
             }
-            other => refuse(format!("nothing is known of positions on {other}; ext4, xfs and btrfs can")),
+            other => {
+                refuse(format!("cannot split directories on {other}; supported are ext4, xfs and btrfs"))
+            }
         }
     }
 

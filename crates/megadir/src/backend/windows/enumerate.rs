@@ -1,6 +1,6 @@
 //! Backends `by-handle` and `nt-query`: each call fills a buffer with entries and their attributes.
 //!
-//! Records of `FileIdBothDirectoryInfo` include short names (8.3), which NTFS stores separately; those of
+//! Records of `FileIdBothDirectoryInfo` include short names (8.3), which NTFS stores separately; records of
 //! `FileFullDirectoryInfo` have no file IDs. `NtQueryDirectoryFile` has a class with file IDs and without short
 //! names.
 
@@ -40,14 +40,14 @@ enum Call {
 
 pub(in crate::backend) static BY_HANDLE: Enumerate = Enumerate {
     name: "by-handle",
-    about: "GetFileInformationByHandleEx(FileIdBothDirectoryInfo): a buffer of entries with attributes and file numbers a call",
+    about: "GetFileInformationByHandleEx(FileIdBothDirectoryInfo): a buffer of entries per call, with attributes and file IDs",
     call: Call::ByHandle { first: 11, next: 10 },
     layout: Layout::IdBoth,
 };
 
 pub(in crate::backend) static BY_HANDLE_FULL: Enumerate = Enumerate {
     name: "by-handle-full",
-    about: "GetFileInformationByHandleEx(FileFullDirectoryInfo): a buffer of entries with attributes a call",
+    about: "GetFileInformationByHandleEx(FileFullDirectoryInfo): a buffer of entries per call, with attributes",
     call: Call::ByHandle { first: 15, next: 14 },
     layout: Layout::Full,
 };
@@ -61,7 +61,7 @@ pub(in crate::backend) static NT_QUERY: Enumerate = Enumerate {
 
 pub(in crate::backend) static NT_QUERY_EXTENDED: Enumerate = Enumerate {
     name: "nt-query-extended",
-    about: "NtQueryDirectoryFile(FileIdExtdDirectoryInformation): file numbers of 128 bits, Windows 8 and later",
+    about: "NtQueryDirectoryFile(FileIdExtdDirectoryInformation): 128-bit file IDs, Windows 8 and later",
     call: Call::NtQuery { class: 60 },
     layout: Layout::IdExtended,
 };
@@ -91,7 +91,7 @@ impl Backend for Enumerate {
     }
 
     fn brings(&self) -> Want {
-        self.layout.tells()
+        self.layout.attributes()
     }
 
     fn probe(&self, directory: &Dir) -> Result<()> {
@@ -103,8 +103,8 @@ impl Backend for Enumerate {
             }
             Call::NtQuery { class: class @ 60 } => {
                 let handle = directory.reopen()?;
-                let told = sys::nt_query(handle.as_handle(), class, true, &mut Buffer::new(4 << 10));
-                told.map(drop).map_err(|error| Error::io("read", directory.path(), error).reason()).or_else(|error| {
+                let queried = sys::nt_query(handle.as_handle(), class, true, &mut Buffer::new(4 << 10));
+                queried.map(drop).map_err(|error| Error::io("read", directory.path(), error).reason()).or_else(|error| {
                     unavailable(format!(
                         "this system or file system does not know FileIdExtdDirectoryInformation ({error})"
                     ))
@@ -148,7 +148,7 @@ impl Enumerate {
             call: self.call,
             layout: self.layout,
             buffer: Buffer::new(options.buffer_bytes),
-            gathered: Gathered::new(options.buffer_bytes, want.map(|want| (want, self.layout.tells()))),
+            gathered: Gathered::new(options.buffer_bytes, want.map(|want| (want, self.layout.attributes()))),
             progress: Progress::Start,
             calls: 0,
         }))
@@ -223,7 +223,7 @@ impl Reader for EnumerateReader {
                 continue;
             }
             let pushed = self.gathered.push(record.name(), &record.found);
-            pushed.map_err(|_| self.malformed("a name that no directory can hold"))?;
+            pushed.map_err(|_| self.malformed("an invalid name"))?;
         }
         self.progress = Progress::Midst;
         Ok(Some(self.gathered.batch()))
@@ -254,14 +254,14 @@ impl EnumerateReader {
     fn not_known(&self, error: std::io::Error) -> Error {
         let why = self.source.error(error).reason();
         let reason = format!(
-            "its file system does not list by handle, as {} does ({why}); the backend find-first-file needs nothing of it",
+            "its file system cannot list by handle as {} does ({why}); try the backend find-first-file",
             self.name
         );
         Error::new("read", self.source.path(), ErrorKind::Unavailable, reason)
     }
 
     fn malformed(&self, what: &str) -> Error {
-        Error::new("read", self.source.path(), ErrorKind::Malformed, format!("the system gave {what}"))
+        Error::new("read", self.source.path(), ErrorKind::Malformed, format!("the system returned {what}"))
     }
 }
 
@@ -281,7 +281,7 @@ mod tests {
             let mut reader = of_no_system.open(&directory, &options).unwrap();
             let error = reader.next_batch().unwrap_err();
             assert_eq!(error.kind(), ErrorKind::Unavailable, "{error}");
-            assert!(error.to_string().contains("does not list by handle, as none does ("), "{error}");
+            assert!(error.to_string().contains("cannot list by handle as none does ("), "{error}");
             assert!(reader.next_batch().unwrap().is_none());
         }
     }

@@ -23,7 +23,7 @@ const BATCH_BYTES: usize = 128 << 10;
 const RECORD_BYTES_MAX: usize = 800;
 
 /// Attributes that the search returns. Change times and file IDs are missing.
-const TELLS: Want = Want::TYPE.union(Want::SIZE).union(Want::MODIFIED).union(Want::BORN);
+const AVAILABLE: Want = Want::TYPE.union(Want::SIZE).union(Want::MODIFIED).union(Want::BORN);
 
 pub(in crate::backend) struct Find {
     name: &'static str,
@@ -34,28 +34,28 @@ pub(in crate::backend) struct Find {
 
 pub(in crate::backend) static STANDARD: Find = Find {
     name: "find-first-file",
-    about: "FindFirstFileExW(Standard), an entry a call, with short names",
+    about: "FindFirstFileExW(Standard): one entry per call, with short names",
     basic: false,
     large_fetch: false,
 };
 
 pub(in crate::backend) static BASIC: Find = Find {
     name: "find-first-file-basic",
-    about: "FindFirstFileExW(Basic), an entry a call, without short names",
+    about: "FindFirstFileExW(Basic): one entry per call, without short names",
     basic: true,
     large_fetch: false,
 };
 
 pub(in crate::backend) static STANDARD_LARGE: Find = Find {
     name: "find-first-file-large",
-    about: "FindFirstFileExW(Standard, LARGE_FETCH): the same with larger buffers below",
+    about: "FindFirstFileExW(Standard, LARGE_FETCH): with short names and larger internal buffers",
     basic: false,
     large_fetch: true,
 };
 
 pub(in crate::backend) static BASIC_LARGE: Find = Find {
     name: "find-first-file-basic-large",
-    about: "FindFirstFileExW(Basic, LARGE_FETCH): without short names, with larger buffers below",
+    about: "FindFirstFileExW(Basic, LARGE_FETCH): without short names, with larger internal buffers",
     basic: true,
     large_fetch: true,
 };
@@ -78,7 +78,7 @@ impl Backend for Find {
     }
 
     fn brings(&self) -> Want {
-        TELLS
+        AVAILABLE
     }
 
     fn open_with_attributes(
@@ -87,7 +87,7 @@ impl Backend for Find {
         options: &ReadOptions,
         want: Want,
     ) -> Result<Box<dyn Reader>> {
-        self.start(directory, options, Some((want, TELLS)))
+        self.start(directory, options, Some((want, AVAILABLE)))
     }
 }
 
@@ -152,7 +152,7 @@ impl Reader for FindReader {
             };
             if self.gathered.push(entry.name.iter().copied(), &found).is_err() {
                 self.search = None;
-                let reason = "the system gave a name that no directory can hold";
+                let reason = "the system returned an invalid name";
                 self.failed = Some(Error::new("read", &self.path, ErrorKind::Malformed, reason));
             }
         }

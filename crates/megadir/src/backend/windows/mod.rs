@@ -11,7 +11,7 @@ use crate::names;
 /// Entries read so far: records for the batch and, if wanted, attributes.
 struct Gathered {
     builder: BatchBuilder,
-    /// Wanted attributes, and those that the listing returns.
+    /// Wanted attributes, and attributes that the listing returns.
     want: Option<(Want, Want)>,
     rows: Vec<Attributes>,
     name: Vec<u8>,
@@ -36,8 +36,8 @@ impl Gathered {
         if !self.builder.push(&self.name, found.file_id, found.kind(), 0) {
             return Err(BadName);
         }
-        if let Some((want, told)) = self.want {
-            self.rows.push(found.attributes(want, told));
+        if let Some((want, available)) = self.want {
+            self.rows.push(found.attributes(want, available));
         }
         Ok(())
     }

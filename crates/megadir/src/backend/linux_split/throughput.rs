@@ -9,13 +9,13 @@ use std::time::Duration;
 /// Calls that are ignored while threads start and touch memory for the first time.
 const CALLS_SKIPPED: u32 = 4;
 /// Number of calls after which a thread decides, once.
-const CALLS_TO_TELL: u32 = 12;
+const CALLS_TO_DECIDE: u32 = 12;
 /// A thread leaves if its calls take this many times as long as a call made alone.
 const SLOWER_FROM: f64 = 1.6;
 
 /// Duration of one thread's calls.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Pace {
+pub(super) struct Throughput {
     /// Time per byte of records in a call made alone, nanoseconds.
     alone_ns: f64,
     calls: u32,
@@ -23,8 +23,8 @@ pub(super) struct Pace {
     bytes: usize,
 }
 
-impl Pace {
-    /// `bytes` and `elapsed` are those of a call made alone.
+impl Throughput {
+    /// Takes the bytes and the duration of a call made alone.
     pub(super) fn new(bytes: usize, elapsed: Duration) -> Self {
         let alone_ns = elapsed.as_nanos() as f64 / bytes.max(1) as f64;
         Self { alone_ns, calls: 0, elapsed: Duration::ZERO, bytes: 0 }
@@ -41,20 +41,20 @@ impl Pace {
     /// `true`, at the deciding call, if the thread only makes others wait.
     pub(super) fn is_useless(&self) -> bool {
         let together_ns = self.elapsed.as_nanos() as f64 / self.bytes.max(1) as f64;
-        self.calls == CALLS_TO_TELL && together_ns > self.alone_ns * SLOWER_FROM
+        self.calls == CALLS_TO_DECIDE && together_ns > self.alone_ns * SLOWER_FROM
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::Pace;
+    use super::Throughput;
     use std::time::Duration;
 
     fn useless_after(each: Duration) -> Option<u32> {
-        let mut pace = Pace::new(100_000, Duration::from_micros(200));
+        let mut throughput = Throughput::new(100_000, Duration::from_micros(200));
         (1..100).find(|_| {
-            pace.note(100_000, each);
-            pace.is_useless()
+            throughput.note(100_000, each);
+            throughput.is_useless()
         })
     }
 

@@ -8,28 +8,28 @@
 use megadir_sys::usage::{Waits, thread_waits};
 
 /// Number of entries after which a thread decides, once.
-const ENTRIES_TO_TELL: usize = 4096;
-/// A thread that sleeps more than once per this many entries may be crowded.
+const ENTRIES_TO_DECIDE: usize = 4096;
+/// A thread that sleeps more than once per this many entries may be contended.
 const ENTRIES_A_SLEEP: u64 = 8;
 /// Minimum number of sectors of a read from a device, which explains one sleep.
 const SECTORS_A_READ: u64 = 8;
 
 /// Waits of one thread.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Crowd {
+pub(super) struct Contention {
     before: Option<Waits>,
     entries: usize,
-    crowded: bool,
+    contended: bool,
 }
 
-impl Crowd {
+impl Contention {
     pub(super) fn new() -> Self {
-        Self { before: None, entries: 0, crowded: false }
+        Self { before: None, entries: 0, contended: false }
     }
 
     /// Records that the calling thread has read the attributes of `entries` entries.
     pub(super) fn note(&mut self, entries: usize) {
-        if self.entries < ENTRIES_TO_TELL {
+        if self.entries < ENTRIES_TO_DECIDE {
             self.note_waits(entries, thread_waits());
         }
     }
@@ -41,41 +41,41 @@ impl Crowd {
             return;
         };
         self.entries += entries;
-        if self.entries >= ENTRIES_TO_TELL {
+        if self.entries >= ENTRIES_TO_DECIDE {
             let sleeps = now.switches - before.switches;
             let reads = (now.read_sectors - before.read_sectors) / SECTORS_A_READ;
-            self.crowded = sleeps * ENTRIES_A_SLEEP > self.entries as u64 && sleeps > 2 * reads;
+            self.contended = sleeps * ENTRIES_A_SLEEP > self.entries as u64 && sleeps > 2 * reads;
         }
     }
 
-    pub(super) fn is_crowded(&self) -> bool {
-        self.crowded
+    pub(super) fn is_contended(&self) -> bool {
+        self.contended
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::Crowd;
+    use super::Contention;
     use megadir_sys::usage::Waits;
 
     /// Simulates a thread with this many sleeps and reads per 1000 entries; `true` if it leaves.
-    fn crowded(sleeps: u64, reads: u64) -> bool {
-        let mut crowd = Crowd::new();
+    fn contended(sleeps: u64, reads: u64) -> bool {
+        let mut contention = Contention::new();
         for round in 0..10 {
             let waits = Waits { switches: 7 + round * sleeps, read_sectors: 9 + round * reads * 32 };
-            crowd.note_waits(1000, waits);
-            assert!(!crowd.is_crowded() || round >= 5, "told too early");
+            contention.note_waits(1000, waits);
+            assert!(!contention.is_contended() || round >= 5, "decided too early");
         }
-        crowd.is_crowded()
+        contention.is_contended()
     }
 
     #[test]
     fn sleeping_for_locks_is_told_from_sleeping_for_the_disk() {
         // Measured on XFS, sleeps per 1000 entries: 42 with one thread, 440 with two, and 44 reads.
-        assert!(crowded(440, 44));
-        assert!(!crowded(42, 44));
-        assert!(!crowded(0, 0));
+        assert!(contended(440, 44));
+        assert!(!contended(42, 44));
+        assert!(!contended(0, 0));
         // Each entry needs a read from the disk.
-        assert!(!crowded(1000, 1000));
+        assert!(!contended(1000, 1000));
     }
 }
